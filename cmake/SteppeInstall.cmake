@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Where everything goes. The prefix may be moved afterwards: the commands, steppe.pc, the CMake
+# package and the library find their companions relative to themselves.
+include(CMakePackageConfigHelpers)
+
+set(STEPPE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Steppe)
+
+install(TARGETS steppe EXPORT SteppeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT SteppeTargets NAMESPACE Steppe:: DESTINATION ${STEPPE_PACKAGE_DIR})
+
+configure_package_config_file(cmake/SteppeConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/SteppeConfig.cmake
+    INSTALL_DESTINATION ${STEPPE_PACKAGE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/SteppeConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/SteppeConfig.cmake
+    ${PROJECT_BINARY_DIR}/SteppeConfigVersion.cmake
+    DESTINATION ${STEPPE_PACKAGE_DIR})
+
+file(RELATIVE_PATH STEPPE_PC_PREFIX
+    ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" STEPPE_PC_PREFIX "${STEPPE_PC_PREFIX}")
+file(RELATIVE_PATH STEPPE_PC_LIBDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH STEPPE_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(cmake/steppe.pc.in steppe.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/steppe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES
+    docs/man/oshcc.1
+    docs/man/oshinfo.1
+    docs/man/oshrun.1
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/man/oshcc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME oshc++.1)

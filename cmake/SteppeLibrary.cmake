@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# libsteppe.so. The directories add their sources to steppe_core, compiled once; the library and
+# the archive that unit tests link (hidden symbols and all) are made of the same objects.
+
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type_upper)
+string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type_upper}}" STEPPE_BUILD_FLAGS)
+
+add_library(steppe_core OBJECT)
+target_compile_definitions(steppe_core PRIVATE STP_VERSION="${PROJECT_VERSION}")
+target_include_directories(steppe_core PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+target_link_libraries(steppe_core PRIVATE steppe_options Threads::Threads)
+
+add_library(steppe SHARED $<TARGET_OBJECTS:steppe_core>)
+add_library(Steppe::steppe ALIAS steppe)
+set_target_properties(steppe PROPERTIES
+    VERSION ${PROJECT_VERSION}
+    SOVERSION 0
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/libsteppe.map)
+target_include_directories(steppe INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# Only libc: libfabric and hwloc are opened at run time, by the jobs that need them.
+target_link_libraries(steppe PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
+target_link_options(steppe PRIVATE
+    -Wl,--no-undefined -Wl,--as-needed
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsteppe.map)

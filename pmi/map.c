@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which node a rank is on. The launcher's mapping vector is kept as the few blocks it is
+ * made of, nothing per rank; the table by rank exists only where no vector was given and
+ * host names had to be exchanged. Design: docs/design/launch.md.
+ */
+#include "pmi/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number without sign, and the character behind it. */
+static const char *map_number(const char *text, char behind, int *number)
+{
+    long long value = 0;
+
+    if (*text < '0' || *text > '9') return NULL;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        value = value * 10 + (*text - '0');
+        if (value > INT_MAX) return NULL;
+    }
+    *number = (int)value;
+    return *text == behind ? text + 1 : NULL;
+}
+
+/* "(node,n_nodes,per_node)"; NULL when it is not one. */
+static const char *map_block(const char *text, struct stp_map_block *block)
+{
+    if (*text != '(') return NULL;
+    text = map_number(text + 1, ',', &block->node);
+    if (text) text = map_number(text, ',', &block->n_nodes);
+    if (text) text = map_number(text, ')', &block->per_node);
+    if (!text || block->n_nodes < 1 || block->per_node < 1) return NULL;
+    return text;
+}
+
+/* Append block, cut to what is left of the job. */
+static int map_add(struct stp_pmi_map *map, struct stp_map_block block, int size)
+{
+    int left = size - map->period;
+    int needed = left / block.per_node + (left % block.per_node != 0);
+
+    if (left == 0) return 0;
+    if (block.n_nodes >= needed) {
+        block.n_nodes = needed;
+        map->period = size;
+    } else {
+        map->period += block.n_nodes * block.per_node;
+    }
+    if (block.node > INT_MAX - block.n_nodes) return -EPROTO;
+    map->blocks[map->n_blocks++] = block;
+    return 0;
+}
+
+static int map_by_node(const void *left, const void *right)
+{
+    const struct stp_map_block *a = *(struct stp_map_block *const *)left;
+    const struct stp_map_block *b = *(struct stp_map_block *const *)right;
+
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+/* Renumber the nodes without holes: a node that no rank is on does not count. */
+static int map_compact(struct stp_pmi_map *map)
+{
+    struct stp_map_block **sorted = malloc(map->n_blocks * sizeof(struct stp_map_block *));
+    int top = 0; /* one above the highest node seen */
+    int holes = 0;
+
+    if (!sorted) return -ENOMEM;
+    for (size_t i = 0; i < map->n_blocks; i++)
+        sorted[i] = &map->blocks[i];
+    qsort(sorted, map->n_blocks, sizeof(struct stp_map_block *), map_by_node);
+    for (size_t i = 0; i < map->n_blocks; i++) {
+        struct stp_map_block *block = sorted[i];
+        int end = block->node + block->n_nodes;
+
+        if (block->node > top) holes += block->node - top;
+        if (end > top) top = end;
+        block->node -= holes;
+    }
+    map->n_nodes = top - holes;
+    free(sorted);
+    return 0;
+}
+
+int stp_map_parse(struct stp_pmi_map *map, const char *text, int size)
+{
+    static const char head[] = "(vector";
+    size_t most = strlen(text) / strlen(",(0,1,1)") + 1;
+    int rc;
+
+    memset(map, 0, sizeof(*map));
+    if (strncmp(text, head, sizeof(head) - 1) != 0) return -EPROTO;
+    map->blocks = malloc(most * sizeof(*map->blocks));
+    if (!map->blocks) return -ENOMEM;
+    text += sizeof(head) - 1;
+    while (*text == ',') {
+        struct stp_map_block block;
+
+        text = map_block(text + 1, &block);
+        rc = text ? map_add(map, block, size) : -EPROTO;
+        if (rc) goto err_free;
+    }
+    rc = strcmp(text, ")") == 0 && map->n_blocks > 0 ? map_compact(map) : -EPROTO;
+    if (rc) goto err_free;
+    return 0;
+
+err_free:
+    stp_map_free(map);
+    return rc;
+}
+
+int stp_map_one(struct stp_pmi_map *map, int size)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "(vector,(0,1,%d))", size);
+    return stp_map_parse(map, text, size);
+}
+
+/* The number of name in the list of distinct names, which grows by it when it is new. */
+static int map_number_of_host(char ***names, int *n_names, const char *name)
+{
+    char **grown;
+
+    for (int i = *n_names - 1; i >= 0; i--) /* neighbours in rank mostly share a host */
+        if (strcmp((*names)[i], name) == 0) return i;
+    grown = realloc(*names, ((size_t)*n_names + 1) * sizeof(char *));
+    if (!grown) return -ENOMEM;
+    *names = grown;
+    grown[*n_names] = strdup(name);
+    if (!grown[*n_names]) return -ENOMEM;
+    return (*n_names)++;
+}
+
+static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+                       int rank, char *name, size_t capacity)
+{
+    char key[32];
+    size_t nbytes;
+    int rc;
+
+    snprintf(key, sizeof(key), ":host:%d", rank);
+    rc = stp_board_get(client, session, key, name, capacity - 1, &nbytes);
+    if (rc == 0) {
+        name[nbytes] = '\0';
+        return 0;
+    }
+    if (rc != -ENOENT && rc != -EMSGSIZE) return rc;
+    stp_error("pmi: rank %d has published no usable host name", rank);
+    return -EPROTO;
+}
+
+int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *client,
+                     struct stp_pmi_session *session)
+{
+    char name[256];
+    char **names = NULL;
+    int n_names = 0;
+    int rc;
+
+    memset(map, 0, sizeof(*map));
+    map->table = malloc((size_t)session->size * sizeof(int));
+    if (!map->table) return -ENOMEM;
+    snprintf(name, sizeof(name), ":host:%d", session->rank);
+    rc = stp_board_put(client, session, name, stp_hostname(), strlen(stp_hostname()));
+    if (!rc) rc = client->fence(session);
+    for (int rank = 0; !rc && rank < session->size; rank++) {
+        rc = map_host_of(client, session, rank, name, sizeof(name));
+        if (rc) break;
+        map->table[rank] = map_number_of_host(&names, &n_names, name);
+        if (map->table[rank] < 0) rc = map->table[rank];
+    }
+    for (int i = 0; i < n_names; i++)
+        free(names[i]);
+    free(names);
+    map->n_nodes = n_names;
+    if (rc) stp_map_free(map);
+    return rc;
+}
+
+int stp_map_node(const struct stp_pmi_map *map, int rank)
+{
+    const struct stp_map_block *block = map->blocks;
+    int left;
+
+    if (map->table) return map->table[rank];
+    for (left = rank % map->period; left / block->per_node >= block->n_nodes; block++)
+        left -= block->n_nodes * block->per_node;
+    return block->node + left / block->per_node;
+}
+
+void stp_map_free(struct stp_pmi_map *map)
+{
+    free(map->blocks);
+    free(map->table);
+    memset(map, 0, sizeof(*map));
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The launch of this process: chooses the client, greets the launcher, keeps the one
+ * session of the process from the first init to its end, and ends the job on request.
+ * Design: docs/design/launch.md.
+ */
+#include "pmi/pmi.h"
+
+#include "pmi/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DRAIN_MS 200 /* how long an abort waits for its output to be picked up */
+
+static struct {
+    bool tried;
+    int rc; /* of the one attempt to open */
+    pid_t pid;
+    const struct stp_pmi_client *client; /* NULL until the greeting succeeded */
+    struct stp_pmi_info info;
+    struct stp_pmi_map map;
+    struct stp_pmi_session session;
+} pmi;
+
+/* ---- messages ------------------------------------------------------------ */
+
+int stp_pmi_complain(const struct stp_pmi_session *session, const char *request, int rc)
+{
+    if (rc == -EPROTO) return stp_pmi_malformed(session, request, "it is not in PMI's form");
+    if (rc == -ETIMEDOUT)
+        stp_error("pmi: the launcher does not answer (%s): is PMI_FD in use by another library?",
+                  request);
+    else if (rc == -EMSGSIZE)
+        stp_error("pmi: a request to the launcher is too long (%s)", request);
+    else
+        stp_error("pmi: the launcher closed the connection (%s): it died or ends the job, or an "
+                  "MPI library in this process was finalized before",
+                  request);
+    return rc;
+}
+
+int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request, const char *what)
+{
+    char shown[81];
+    size_t i;
+
+    for (i = 0; i < sizeof(shown) - 1 && session->wire.text[i]; i++) {
+        char c = session->wire.text[i];
+
+        shown[i] = c < ' ' || c > '~' ? '?' : c;
+    }
+    shown[i] = '\0';
+    stp_error("pmi: bad answer from the launcher (%s): %s: \"%s\"", request, what, shown);
+    return -EPROTO;
+}
+
+int stp_pmi_env_int(const char *name, int lowest, int *number)
+{
+    const char *text = getenv(name);
+    int value;
+
+    if (!text) return -ENOENT;
+    if (stp_wire_parse_int(text, &value) || value < lowest) return -EPROTO;
+    *number = value;
+    return 0;
+}
+
+/* ---- the choice of a client ---------------------------------------------- */
+
+/* Launchers that start several processes without a PMI_FD, by what they leave behind. */
+static const struct {
+    const char *rank;
+    const char *size; /* NULL when the launcher tells its processes the rank only */
+    const char *name;
+    const char *advice;
+} foreign_launchers[] = {
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun", "use srun --mpi=pmi2"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "Slurm", "use oshrun or srun --mpi=pmi2"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "use oshrun"},
+    {"PMIX_RANK", NULL, "a PMIx launcher", "use oshrun, or srun --mpi=pmi2"},
+    {"PALS_RANKID", "PMI_SIZE", "PALS", "use oshrun"},
+    {"ALPS_APP_PE", NULL, "aprun", "use oshrun"},
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "jsrun", "use oshrun"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "mpirun_rsh", "use oshrun"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "flux", "use flux run without -o pmi=off"},
+    {"PMI_ID", "PMI_SIZE", "mpiexec -pmi-port", "leave -pmi-port out"},
+    {"PMI_RANK", "PMI_SIZE", "a PMI launcher", "use oshrun"},
+};
+
+/* Log an error when a launcher we cannot speak with has started more than one process. */
+static int pmi_check_foreign(void)
+{
+    for (size_t i = 0; i < STP_COUNT(foreign_launchers); i++) {
+        const char *size_name = foreign_launchers[i].size;
+        int rank;
+        int size = 0;
+
+        if (stp_pmi_env_int(foreign_launchers[i].rank, 0, &rank)) continue;
+        if (size_name) (void)stp_pmi_env_int(size_name, 0, &size);
+        if (rank == 0 && size <= 1) continue;
+        stp_error("pmi: this process was started by %s as one of several (%s=%d), but there is "
+                  "no PMI_FD to reach the others: %s; or set SHMEM_PMI=single for jobs of one "
+                  "PE each",
+                  foreign_launchers[i].name, foreign_launchers[i].rank, rank,
+                  foreign_launchers[i].advice);
+        return -EPROTO;
+    }
+    return 0;
+}
+
+/* Take over the socket the launcher left us. Returns 0 or -errno, logged. */
+static int pmi_connect(struct stp_pmi_session *session, const char *text)
+{
+    int fd;
+    int rc;
+
+    if (stp_wire_parse_int(text, &fd) || fd < 0) {
+        stp_error("pmi: PMI_FD=%s is no file descriptor: start with oshrun, or unset it", text);
+        return -EPROTO;
+    }
+    rc = stp_wire_open(&session->wire, fd);
+    if (rc) {
+        stp_error("pmi: PMI_FD=%d is no open socket (%s): MPI_Finalize or a wrapper closed it, or "
+                  "the variable is left over from an outer job; start with oshrun, or unset it",
+                  fd, strerror(-rc));
+        return rc == -EBADF || rc == -ENOTSOCK ? -EPROTO : rc;
+    }
+    return 0;
+}
+
+static int pmi_send_line(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
+
+static int pmi_send_line(struct stp_pmi_session *session, const char *fmt, ...)
+{
+    va_list args;
+    int rc;
+
+    va_start(args, fmt);
+    rc = stp_wire_send_line(&session->wire, fmt, args);
+    va_end(args);
+    return rc;
+}
+
+/*
+ * Propose a version. Sets *agreed to what the launcher answers, and *refused when it says it
+ * will not have what was proposed. Returns 0 or -errno, logged.
+ */
+static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed, bool *refused)
+{
+    const char *text = session->wire.text;
+    char command[32];
+    int result = 0;
+    int rc;
+
+    rc = pmi_send_line(session, "cmd=init pmi_version=%d pmi_subversion=%d", version,
+                       version == 1 ? 1 : 0);
+    if (!rc) rc = stp_wire_recv_line(&session->wire, STP_PMI_REPLY_MS);
+    if (rc) return stp_pmi_complain(session, "init", rc);
+    if (stp_wire_field(text, ' ', "cmd", command, sizeof(command)) ||
+        strcmp(command, "response_to_init") != 0)
+        return stp_pmi_malformed(session, "init", "another answer was expected");
+    rc = stp_wire_number(text, ' ', "rc", &result);
+    if (rc && rc != -ENOENT) return stp_pmi_malformed(session, "init", "rc is no number");
+    *refused = result != 0;
+    *agreed = version;
+    rc = stp_wire_number(text, ' ', "pmi_version", agreed);
+    if (rc && rc != -ENOENT) return stp_pmi_malformed(session, "init", "no version");
+    return 0;
+}
+
+/*
+ * Which version to ask for. Slurm's plugin, known by PMI_JOBID, is at home in PMI-2. All others
+ * on a PMI_FD are in PMI-1: its barrier waits, its abort keeps the status, its gets stay on the
+ * node, and hydra's front end survives an abort while other PEs are still asking.
+ */
+static int pmi_first_version(void)
+{
+    if (stp_env.pmi == STP_PMI_1) return 1;
+    if (stp_env.pmi == STP_PMI_2) return 2;
+    return getenv("PMI_JOBID") ? 2 : 1;
+}
+
+/*
+ * Agree on a version. A launcher that names another one than was proposed is taken at its word,
+ * without a second init: Slurm takes none. One that just refuses is asked for the other.
+ */
+static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_client **client)
+{
+    int version = pmi_first_version();
+    int agreed;
+    bool refused;
+    int rc = pmi_propose(session, version, &agreed, &refused);
+
+    if (!rc && refused && agreed == version) {
+        rc = pmi_propose(session, 3 - version, &agreed, &refused);
+        if (refused) agreed = 0;
+    }
+    if (rc) return rc;
+    if (agreed != 1 && agreed != 2)
+        return stp_pmi_malformed(session, "init", "no version in common, 1 and 2 are spoken here");
+    *client = agreed == 1 ? &stp_pmi1_client : &stp_pmi2_client;
+    return 0;
+}
+
+static int pmi_choose(struct stp_pmi_session *session, const struct stp_pmi_client **client)
+{
+    const char *fd = getenv("PMI_FD");
+    int rc;
+
+    *client = &stp_single_client;
+    if (stp_env.pmi == STP_PMI_SINGLE) return 0;
+    if (!fd) return pmi_check_foreign();
+    rc = pmi_connect(session, fd);
+    if (!rc) rc = pmi_greet(session, client);
+    return rc;
+}
+
+/* ---- nodes --------------------------------------------------------------- */
+
+/* No usable vector: the launcher's count of local ranks may do, else host names decide. */
+static int pmi_map_without_vector(void)
+{
+    int n_local;
+
+    if (pmi.session.size == 1) return stp_map_one(&pmi.map, 1);
+    if (stp_pmi_env_int("MPI_LOCALNRANKS", 1, &n_local) == 0 && n_local == pmi.session.size)
+        return stp_map_one(&pmi.map, pmi.session.size);
+    return stp_map_exchange(&pmi.map, pmi.client, &pmi.session);
+}
+
+/* All ranks see the same vector, so all take the same way through here. */
+static int pmi_make_map(void)
+{
+    static char text[STP_WIRE_TEXT_MAX];
+    int rc = pmi.client->mapping(&pmi.session, text, sizeof(text));
+
+    if (rc && rc != -ENOENT) return rc;
+    if (rc == 0 && text[0] != '\0') {
+        rc = stp_map_parse(&pmi.map, text, pmi.session.size);
+        if (rc != -EPROTO) return rc;
+        if (pmi.session.rank == 0)
+            stp_warn("pmi: the launcher's process mapping is malformed (%.80s): host names decide "
+                     "who shares a node",
+                     text);
+    }
+    return pmi_map_without_vector();
+}
+
+/* ---- life of the session ------------------------------------------------- */
+
+/* Hydra calls a process that leaves without finalize a bad termination. */
+static void pmi_at_exit(void)
+{
+    if (!pmi.client || pmi.pid != getpid()) return;
+    pmi.client->finalize(&pmi.session);
+    stp_wire_close(&pmi.session.wire);
+    pmi.client = NULL;
+}
+
+static int pmi_open_once(void)
+{
+    const struct stp_pmi_client *client;
+    int rc;
+
+    pmi.pid = getpid();
+    pmi.session.wire.fd = -1;
+    rc = pmi_choose(&pmi.session, &client);
+    if (!rc) rc = client->open(&pmi.session);
+    if (rc) goto err_close;
+    if (pmi.session.size < 1 || pmi.session.rank < 0 || pmi.session.rank >= pmi.session.size) {
+        stp_error("pmi: the launcher says this is rank %d of %d", pmi.session.rank,
+                  pmi.session.size);
+        rc = -EPROTO;
+        goto err_close;
+    }
+    pmi.client = client;
+    if (atexit(pmi_at_exit) != 0) stp_warn("pmi: no exit handler: the launcher may complain");
+    rc = pmi_make_map();
+    if (rc) return rc;
+    pmi.info = (struct stp_pmi_info){
+        .client = client->name,
+        .rank = pmi.session.rank,
+        .size = pmi.session.size,
+        .n_nodes = pmi.map.n_nodes,
+    };
+    return 0;
+
+err_close:
+    stp_wire_close(&pmi.session.wire);
+    return rc;
+}
+
+int stp_pmi_open(struct stp_pmi_info *info)
+{
+    if (!pmi.tried) {
+        pmi.tried = true;
+        pmi.rc = pmi_open_once();
+    }
+    if (pmi.rc == 0) *info = pmi.info;
+    return pmi.rc;
+}
+
+int stp_pmi_node_of(int rank)
+{
+    return stp_map_node(&pmi.map, rank);
+}
+
+/* ---- blackboard ---------------------------------------------------------- */
+
+static int pmi_check_key(const char *key)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_.-";
+    size_t len = strlen(key);
+
+    if (len > 0 && len <= STP_PMI_NAME_MAX && strspn(key, allowed) == len) return 0;
+    stp_error("pmi: \"%.64s\" is no key: 1 to %d characters of A-Z a-z 0-9 _ . - are", key,
+              STP_PMI_NAME_MAX);
+    return -EINVAL;
+}
+
+static int pmi_check_open(const char *what)
+{
+    if (pmi.client) return 0;
+    stp_error("pmi: %s without an open session", what);
+    return -ENOTCONN;
+}
+
+int stp_pmi_put(const char *key, const void *data, size_t nbytes)
+{
+    int rc = pmi_check_open("put");
+
+    if (!rc) rc = pmi_check_key(key);
+    return rc ? rc : stp_board_put(pmi.client, &pmi.session, key, data, nbytes);
+}
+
+int stp_pmi_fence(void)
+{
+    int rc = pmi_check_open("fence");
+
+    return rc ? rc : pmi.client->fence(&pmi.session);
+}
+
+int stp_pmi_get(const char *key, void *data, size_t capacity, size_t *nbytes)
+{
+    int rc = pmi_check_open("get");
+
+    if (!rc) rc = pmi_check_key(key);
+    return rc ? rc : stp_board_get(pmi.client, &pmi.session, key, data, capacity, nbytes);
+}
+
+/* ---- abort --------------------------------------------------------------- */
+
+/* Wait until nothing is left in the pipe behind fd, or the time is up. */
+static void pmi_drain(int fd, uint64_t deadline)
+{
+    const struct timespec pause = {.tv_nsec = 50000};
+    struct stat st;
+    int left;
+
+    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode)) return;
+    while (ioctl(fd, FIONREAD, &left) == 0 && left > 0 && stp_now_ns() < deadline)
+        nanosleep(&pause, NULL);
+}
+
+_Noreturn void stp_pmi_abort(int status, const char *message)
+{
+    int code = status & 0xff; /* all that a shell can see */
+
+    if (status != 0 && code == 0) code = 1;
+    if (pmi.client && pmi.pid == getpid()) {
+        uint64_t deadline = stp_now_ns() + DRAIN_MS * 1000000ull;
+
+        /* A launcher that kills may forget what it has not read yet: our last words. */
+        pmi_drain(STDERR_FILENO, deadline);
+        pmi_drain(STDOUT_FILENO, deadline);
+        pmi.client->abort(&pmi.session, code, message);
+    }
+    _exit(code);
+}

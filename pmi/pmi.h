@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Launch and key-value exchange: who am I, how many are we, who shares my node, and
+ * a small blackboard. One client is chosen at run time by what the environment offers:
+ * PMI-2, PMI-1, or a single process without a launcher. Design: docs/design/launch.md.
+ *
+ * Not thread safe: called inside init, by global_exit and from atexit only.
+ */
+#ifndef STP_PMI_H
+#define STP_PMI_H
+
+#include <stddef.h>
+
+struct stp_pmi_info {
+    const char *client; /* "pmi2", "pmi1", "single" */
+    int rank;           /* 0 .. size-1 */
+    int size;
+    int n_nodes;
+};
+
+/*
+ * Connect to the launcher, once per process; later calls return the same answer. The
+ * connection stays open until the process exits: finalize is sent from atexit by the
+ * process that opened it.
+ * Returns 0, or -errno after logging why (a launcher that speaks nothing we know while
+ * its variables say more than one process: -EPROTO).
+ */
+int stp_pmi_open(struct stp_pmi_info *info);
+
+/* Node of a rank, 0 .. n_nodes-1, from the launcher's process mapping. Valid after open. */
+int stp_pmi_node_of(int rank);
+
+/*
+ * Publish nbytes of data under key (at most 40 characters of [A-Za-z0-9_.-]); any bytes, any
+ * length: cut into pieces the launcher can carry. A key may be put once in a job.
+ * Returns 0 or -errno, logged.
+ */
+int stp_pmi_put(const char *key, const void *data, size_t nbytes);
+
+/* Collective over all processes of the job. After it every put made before is visible to get. */
+int stp_pmi_fence(void);
+
+/*
+ * Read what was put under key, after a fence: before the first one a launcher may not answer.
+ * Sets *nbytes on success. Returns 0, -ENOENT when nobody put it, -EMSGSIZE when it is longer
+ * than capacity; other errors are logged.
+ */
+int stp_pmi_get(const char *key, void *data, size_t capacity, size_t *nbytes);
+
+/*
+ * Ask the launcher to end the job with status, then _exit(status). A status whose low eight bits
+ * are 0 becomes 1, 0 itself stays. message: for a launcher that shows one (Slurm); may be NULL.
+ * Nothing is flushed, but what has been written to pipes on standard output and error gets a
+ * moment to be picked up. May be called before open, and in a forked child, where it ends the
+ * caller alone; from a signal handler.
+ */
+_Noreturn void stp_pmi_abort(int status, const char *message);
+
+#endif /* STP_PMI_H */

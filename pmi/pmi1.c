@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The PMI-1 client: one line for each question and answer, fields parted by blanks, the
+ * barrier is what makes puts visible. Rank and size come from the environment.
+ * Design: docs/design/launch.md.
+ */
+#include "pmi/client.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLANK ' '
+
+/* Send a line and receive the answer, which must be command answer. */
+static int pmi1_ask(struct stp_pmi_session *session, const char *answer, int timeout_ms,
+                    const char *fmt, ...) STP_PRINTF(4, 5);
+
+static int pmi1_ask(struct stp_pmi_session *session, const char *answer, int timeout_ms,
+                    const char *fmt, ...)
+{
+    char command[64];
+    va_list args;
+    int rc;
+
+    va_start(args, fmt);
+    rc = stp_wire_send_line(&session->wire, fmt, args);
+    va_end(args);
+    if (!rc) rc = stp_wire_recv_line(&session->wire, timeout_ms);
+    if (rc) return stp_pmi_complain(session, answer, rc);
+    rc = stp_wire_field(session->wire.text, BLANK, "cmd", command, sizeof(command));
+    if (rc || strcmp(command, answer) != 0)
+        return stp_pmi_malformed(session, answer, "another answer was expected");
+    return 0;
+}
+
+/* The answer's rc; answers without one are good news. */
+static int pmi1_result(const struct stp_pmi_session *session)
+{
+    int result = 0;
+    int rc = stp_wire_number(session->wire.text, BLANK, "rc", &result);
+
+    return rc && rc != -ENOENT ? -1 : result;
+}
+
+static int pmi1_check(const struct stp_pmi_session *session, const char *answer)
+{
+    if (pmi1_result(session) == 0) return 0;
+    return stp_pmi_malformed(session, answer, "the launcher refuses");
+}
+
+static int pmi1_limits(struct stp_pmi_session *session)
+{
+    const char *text = session->wire.text;
+    int key_max;
+    int value_max;
+    int rc = pmi1_ask(session, "maxes", STP_PMI_REPLY_MS, "cmd=get_maxes");
+
+    if (!rc) rc = pmi1_check(session, "maxes");
+    if (rc) return rc;
+    if (stp_wire_number(text, BLANK, "keylen_max", &key_max) ||
+        stp_wire_number(text, BLANK, "vallen_max", &value_max))
+        return stp_pmi_malformed(session, "maxes", "a limit is missing or is no number");
+    /* The limits count the terminating zero, as implementations understand them. */
+    if (key_max < STP_PMI_KEY_MAX || value_max <= STP_PMI_VALUE_MIN)
+        return stp_pmi_malformed(session, "maxes", "keys or values are too short for use");
+    session->value_max = value_max > STP_PMI_VALUE_MAX ? STP_PMI_VALUE_MAX : (size_t)value_max - 1;
+    return 0;
+}
+
+static int pmi1_open(struct stp_pmi_session *session)
+{
+    int rc;
+
+    if (stp_pmi_env_int("PMI_SIZE", 1, &session->size) ||
+        stp_pmi_env_int("PMI_RANK", 0, &session->rank)) {
+        stp_error("pmi: PMI_FD is set, but PMI_RANK or PMI_SIZE is missing or is no number");
+        return -EPROTO;
+    }
+    rc = pmi1_limits(session);
+    if (!rc) rc = pmi1_ask(session, "my_kvsname", STP_PMI_REPLY_MS, "cmd=get_my_kvsname");
+    if (!rc) rc = pmi1_check(session, "my_kvsname");
+    if (rc) return rc;
+    if (stp_wire_field(session->wire.text, BLANK, "kvsname", session->job, sizeof(session->job)))
+        return stp_pmi_malformed(session, "my_kvsname", "no usable name of a key-value space");
+    return 0;
+}
+
+static int pmi1_put(struct stp_pmi_session *session, const char *key, const char *value)
+{
+    int rc = pmi1_ask(session, "put_result", STP_PMI_REPLY_MS, "cmd=put kvsname=%s key=%s value=%s",
+                      session->job, key, value);
+
+    return rc ? rc : pmi1_check(session, "put_result");
+}
+
+static int pmi1_fence(struct stp_pmi_session *session)
+{
+    int rc = pmi1_ask(session, "barrier_out", STP_WIRE_FOREVER, "cmd=barrier_in");
+
+    return rc ? rc : pmi1_check(session, "barrier_out");
+}
+
+static int pmi1_get(struct stp_pmi_session *session, const char *key, char *value, size_t capacity)
+{
+    int rc = pmi1_ask(session, "get_result", STP_PMI_REPLY_MS, "cmd=get kvsname=%s key=%s",
+                      session->job, key);
+
+    if (rc) return rc;
+    /* Any refusal means absent: launchers differ in the number. */
+    if (pmi1_result(session) != 0) return -ENOENT;
+    rc = stp_wire_field(session->wire.text, BLANK, "value", value, capacity);
+    return rc ? stp_pmi_malformed(session, "get_result", "no value, or one too long") : 0;
+}
+
+static int pmi1_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
+{
+    return pmi1_get(session, "PMI_process_mapping", text, capacity);
+}
+
+static void pmi1_send(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
+
+static void pmi1_send(struct stp_pmi_session *session, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)stp_wire_send_line(&session->wire, fmt, args);
+    va_end(args);
+}
+
+static void pmi1_finalize(struct stp_pmi_session *session)
+{
+    pmi1_send(session, "cmd=finalize");
+    /* The launcher fails when it cannot deliver the answer: stay until it is here. */
+    (void)stp_wire_recv_line(&session->wire, STP_PMI_FINALIZE_MS);
+}
+
+static void pmi1_abort(struct stp_pmi_session *session, int status, const char *message)
+{
+    (void)message; /* the line has no room for it */
+    pmi1_send(session, "cmd=abort exitcode=%d", status);
+}
+
+const struct stp_pmi_client stp_pmi1_client = {
+    .name = "pmi1",
+    .open = pmi1_open,
+    .put = pmi1_put,
+    .fence = pmi1_fence,
+    .get = pmi1_get,
+    .mapping = pmi1_mapping,
+    .finalize = pmi1_finalize,
+    .abort = pmi1_abort,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The PMI-2 client: messages behind a length, fields ended by semicolons. Hides what
+ * launchers do differently: fences that do not wait, and an abort that is not known.
+ * Design: docs/design/launch.md.
+ */
+#include "pmi/client.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEMICOLON ';'
+#define NOBODYS_KEY "stp::nobody" /* never put; asked for to wait */
+
+/* Send a message and receive the answer: that to command, without error. */
+static int pmi2_ask(struct stp_pmi_session *session, const char *command, int timeout_ms,
+                    const char *fmt, ...) STP_PRINTF(4, 5);
+
+static int pmi2_ask(struct stp_pmi_session *session, const char *command, int timeout_ms,
+                    const char *fmt, ...)
+{
+    const char *text = session->wire.text;
+    char expected[64];
+    char answer[64];
+    va_list args;
+    int result;
+    int rc;
+
+    va_start(args, fmt);
+    rc = stp_wire_send_message(&session->wire, fmt, args);
+    va_end(args);
+    if (!rc) rc = stp_wire_recv_message(&session->wire, timeout_ms);
+    if (rc) return stp_pmi_complain(session, command, rc);
+    snprintf(expected, sizeof(expected), "%s-response", command);
+    if (stp_wire_field(text, SEMICOLON, "cmd", answer, sizeof(answer)) ||
+        strcmp(answer, expected) != 0)
+        return stp_pmi_malformed(session, command, "another answer was expected");
+    if (stp_wire_number(text, SEMICOLON, "rc", &result) || result != 0)
+        return stp_pmi_malformed(session, command, "the launcher refuses");
+    return 0;
+}
+
+static int pmi2_open(struct stp_pmi_session *session)
+{
+    const char *text = session->wire.text;
+    const char *job = getenv("PMI_JOBID");
+    int rank;
+    int rc;
+
+    if (stp_pmi_env_int("PMI_RANK", 0, &rank)) {
+        stp_error("pmi: PMI_FD is set, but PMI_RANK is missing or is no number");
+        return -EPROTO;
+    }
+    if (!job || strlen(job) >= sizeof(session->job) || strchr(job, SEMICOLON)) job = "";
+    strcpy(session->job, job);
+    rc = pmi2_ask(session, "fullinit", STP_PMI_REPLY_MS,
+                  "cmd=fullinit;pmijobid=%s;pmirank=%d;threaded=FALSE;", job, rank);
+    if (rc) return rc;
+    if (stp_wire_number(text, SEMICOLON, "rank", &session->rank) ||
+        stp_wire_number(text, SEMICOLON, "size", &session->size))
+        return stp_pmi_malformed(session, "fullinit", "rank or size is missing or is no number");
+    session->value_max = STP_PMI_VALUE_MAX;
+    return 0;
+}
+
+static int pmi2_put(struct stp_pmi_session *session, const char *key, const char *value)
+{
+    return pmi2_ask(session, "kvs-put", STP_PMI_REPLY_MS, "cmd=kvs-put;key=%s;value=%s;", key,
+                    value);
+}
+
+/* The value in an answer that says found=TRUE. */
+static int pmi2_found(struct stp_pmi_session *session, const char *command, char *value,
+                      size_t capacity)
+{
+    const char *text = session->wire.text;
+    char found[16];
+
+    if (stp_wire_field(text, SEMICOLON, "found", found, sizeof(found)))
+        return stp_pmi_malformed(session, command, "it does not say whether the key was found");
+    if (strcmp(found, "TRUE") != 0) return -ENOENT;
+    if (stp_wire_field(text, SEMICOLON, "value", value, capacity))
+        return stp_pmi_malformed(session, command, "no value, or one too long");
+    return 0;
+}
+
+static int pmi2_get(struct stp_pmi_session *session, const char *key, char *value, size_t capacity)
+{
+    /* No limit of time: the launcher may hold the answer until others have come to the fence. */
+    int rc = pmi2_ask(session, "kvs-get", STP_WIRE_FOREVER, "cmd=kvs-get;jobid=%s;srcid=-1;key=%s;",
+                      session->job, key);
+
+    return rc ? rc : pmi2_found(session, "kvs-get", value, capacity);
+}
+
+/*
+ * Hydra answers a fence at once and makes the reader wait instead: a get for a key not there
+ * is held until all processes have fenced as often as this one. It looks at held gets only
+ * when its count of fences is a multiple of the processes, so a process that runs ahead to
+ * its next fence could leave them held for ever. Waiting here for a key that nobody puts
+ * makes each fence a barrier: nobody runs ahead, and a get never waits. Elsewhere it costs
+ * one short question.
+ */
+static int pmi2_fence(struct stp_pmi_session *session)
+{
+    char value[STP_PMI_VALUE_MAX + 1];
+    int rc = pmi2_ask(session, "kvs-fence", STP_WIRE_FOREVER, "cmd=kvs-fence;");
+
+    if (!rc) rc = pmi2_get(session, NOBODYS_KEY, value, sizeof(value));
+    if (rc == 0) return stp_pmi_malformed(session, "kvs-get", "nobody has put this key");
+    return rc == -ENOENT ? 0 : rc;
+}
+
+static int pmi2_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
+{
+    int rc = pmi2_ask(session, "info-getjobattr", STP_PMI_REPLY_MS,
+                      "cmd=info-getjobattr;key=PMI_process_mapping;");
+
+    return rc ? rc : pmi2_found(session, "info-getjobattr", text, capacity);
+}
+
+static void pmi2_send(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
+
+static void pmi2_send(struct stp_pmi_session *session, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)stp_wire_send_message(&session->wire, fmt, args);
+    va_end(args);
+}
+
+static void pmi2_send_line(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
+
+static void pmi2_send_line(struct stp_pmi_session *session, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)stp_wire_send_line(&session->wire, fmt, args);
+    va_end(args);
+}
+
+static void pmi2_finalize(struct stp_pmi_session *session)
+{
+    pmi2_send(session, "cmd=finalize;");
+    /* The launcher fails when it cannot deliver the answer: stay until it is here. */
+    (void)stp_wire_recv_message(&session->wire, STP_PMI_FINALIZE_MS);
+}
+
+/* What the wire gives a meaning to must not be in a text. */
+static void pmi2_plain_text(const char *text, char *plain, size_t capacity)
+{
+    size_t i;
+
+    for (i = 0; i + 1 < capacity && text[i]; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        plain[i] = c < ' ' || c > '~' || strchr(";=|", c) ? '_' : (char)c;
+    }
+    plain[i] = '\0';
+}
+
+/*
+ * PMI-2 aborts with a text and no status, and hydra does not know even that one: it dies of
+ * it, with complaints and status 255. Hydra tells the two framings apart request by request,
+ * so it gets the line of PMI-1, which keeps the status. Slurm, known by PMI_JOBID, reads
+ * messages only, and ends the step.
+ */
+static void pmi2_abort(struct stp_pmi_session *session, int status, const char *message)
+{
+    char plain[256];
+
+    if (session->job[0] == '\0') {
+        pmi2_send_line(session, "cmd=abort exitcode=%d", status);
+        return;
+    }
+    pmi2_plain_text(message ? message : "", plain, sizeof(plain));
+    pmi2_send(session, "cmd=abort;isworld=TRUE;msg=%s;", plain);
+}
+
+const struct stp_pmi_client stp_pmi2_client = {
+    .name = "pmi2",
+    .open = pmi2_open,
+    .put = pmi2_put,
+    .fence = pmi2_fence,
+    .get = pmi2_get,
+    .mapping = pmi2_mapping,
+    .finalize = pmi2_finalize,
+    .abort = pmi2_abort,
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bounded line and message exchange on the launcher's socket. Owns the duplicate of the
+ * descriptor and the reply buffer; knows no command of the protocol.
+ * Design: docs/design/launch.md.
+ */
+#include "pmi/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LENGTH_CHARS 6
+#define NS_PER_MS INT64_C(1000000)
+#define STEP_MS 1000
+
+int stp_wire_open(struct stp_wire *wire, int fd)
+{
+    struct stat st;
+
+    wire->fd = -1;
+    wire->text[0] = '\0';
+    if (fstat(fd, &st) < 0) return -errno;
+    if (!S_ISSOCK(st.st_mode)) return -ENOTSOCK;
+    wire->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return wire->fd < 0 ? -errno : 0;
+}
+
+void stp_wire_close(struct stp_wire *wire)
+{
+    if (wire->fd >= 0) close(wire->fd);
+    wire->fd = -1;
+}
+
+/*
+ * Wait until fd is ready or *left nanoseconds of waiting are used up (below 0: no limit). One
+ * step never counts for more than its length: a virtual machine that was frozen, or a stopped
+ * job, is not a launcher that does not answer.
+ */
+static int wire_wait(int fd, short events, int64_t *left)
+{
+    struct pollfd item = {.fd = fd, .events = events};
+
+    for (;;) {
+        int64_t step = *left < STEP_MS * NS_PER_MS ? *left : STEP_MS * NS_PER_MS;
+        uint64_t before = stp_now_ns();
+        int n = poll(&item, 1, *left < 0 ? -1 : (int)((step + NS_PER_MS - 1) / NS_PER_MS));
+
+        if (n > 0) return 0;
+        if (n < 0 && errno != EINTR) return -EIO;
+        if (*left >= 0) {
+            int64_t spent = (int64_t)(stp_now_ns() - before);
+
+            *left -= spent < step ? spent : step;
+            if (*left <= 0) return -ETIMEDOUT;
+        }
+    }
+}
+
+static int64_t wire_time(int timeout_ms)
+{
+    return timeout_ms < 0 ? -1 : timeout_ms * NS_PER_MS;
+}
+
+/* Some bytes, at least one and at most capacity. */
+static int wire_read(struct stp_wire *wire, char *bytes, size_t capacity, int flags, int64_t *left,
+                     size_t *n_read)
+{
+    for (;;) {
+        int rc = wire_wait(wire->fd, POLLIN, left);
+        ssize_t n;
+
+        if (rc) return rc;
+        n = recv(wire->fd, bytes, capacity, flags | MSG_DONTWAIT);
+        if (n > 0) {
+            *n_read = (size_t)n;
+            return 0;
+        }
+        if (n == 0) return -EIO;
+        if (errno != EINTR && errno != EAGAIN) return -EIO;
+    }
+}
+
+static int wire_read_all(struct stp_wire *wire, char *bytes, size_t nbytes, int64_t *left)
+{
+    while (nbytes > 0) {
+        size_t n;
+        int rc = wire_read(wire, bytes, nbytes, 0, left, &n);
+
+        if (rc) return rc;
+        bytes += n;
+        nbytes -= n;
+    }
+    return 0;
+}
+
+static int wire_write_all(struct stp_wire *wire, const char *bytes, size_t nbytes)
+{
+    while (nbytes > 0) {
+        ssize_t n = send(wire->fd, bytes, nbytes, MSG_NOSIGNAL);
+
+        if (n > 0) {
+            bytes += n;
+            nbytes -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            int64_t left = wire_time(STP_WIRE_FOREVER);
+            int rc = wire_wait(wire->fd, POLLOUT, &left);
+
+            if (rc) return rc;
+        } else if (n == 0 || errno != EINTR) {
+            return -EIO;
+        }
+    }
+    return 0;
+}
+
+int stp_wire_send_line(struct stp_wire *wire, const char *fmt, va_list args)
+{
+    char line[STP_WIRE_SEND_MAX];
+    int n = vsnprintf(line, sizeof(line), fmt, args);
+
+    if (n < 0 || (size_t)n >= sizeof(line) - 1) return -EMSGSIZE;
+    line[n] = '\n';
+    return wire_write_all(wire, line, (size_t)n + 1);
+}
+
+int stp_wire_send_message(struct stp_wire *wire, const char *fmt, va_list args)
+{
+    char message[LENGTH_CHARS + STP_WIRE_SEND_MAX];
+    char length[LENGTH_CHARS + 1];
+    int n = vsnprintf(message + LENGTH_CHARS, STP_WIRE_SEND_MAX, fmt, args);
+
+    if (n < 0 || n >= STP_WIRE_SEND_MAX) return -EMSGSIZE;
+    snprintf(length, sizeof(length), "%*d", LENGTH_CHARS, n % 1000000);
+    memcpy(message, length, LENGTH_CHARS);
+    return wire_write_all(wire, message, LENGTH_CHARS + (size_t)n);
+}
+
+/*
+ * Look before taking: bytes up to the newline are consumed, those behind it stay with the
+ * kernel for whoever shares the socket, or to be found out as a violation by the next reply.
+ */
+int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
+{
+    int64_t left = wire_time(timeout_ms);
+    size_t used = 0;
+
+    wire->text[0] = '\0';
+    while (used < STP_WIRE_TEXT_MAX - 1) {
+        char *at = wire->text + used;
+        size_t n;
+        char *end;
+        int rc = wire_read(wire, at, STP_WIRE_TEXT_MAX - 1 - used, MSG_PEEK, &left, &n);
+
+        if (rc) return rc;
+        end = memchr(at, '\n', n);
+        if (end) n = (size_t)(end - at) + 1;
+        rc = wire_read_all(wire, at, n, &left);
+        if (rc) return rc;
+        used += n;
+        wire->text[end ? used - 1 : used] = '\0';
+        if (end) return strlen(wire->text) == used - 1 ? 0 : -EPROTO;
+    }
+    return -EPROTO;
+}
+
+/* Servers pad the length with blanks on either side. */
+static int wire_parse_length(const char *digits, size_t *length)
+{
+    size_t value = 0;
+    size_t i = strspn(digits, " ");
+    size_t start = i;
+
+    for (; digits[i] >= '0' && digits[i] <= '9'; i++)
+        value = value * 10 + (size_t)(digits[i] - '0');
+    if (i == start || value == 0 || value >= STP_WIRE_TEXT_MAX) return -EPROTO;
+    if (i + strspn(digits + i, " ") != LENGTH_CHARS) return -EPROTO;
+    *length = value;
+    return 0;
+}
+
+int stp_wire_recv_message(struct stp_wire *wire, int timeout_ms)
+{
+    int64_t left = wire_time(timeout_ms);
+    size_t length;
+    int rc;
+
+    wire->text[0] = '\0';
+    rc = wire_read_all(wire, wire->text, LENGTH_CHARS, &left);
+    wire->text[rc ? 0 : LENGTH_CHARS] = '\0';
+    if (!rc) rc = wire_parse_length(wire->text, &length);
+    if (rc) return rc;
+    rc = wire_read_all(wire, wire->text, length, &left);
+    wire->text[rc ? 0 : length] = '\0';
+    if (rc) return rc;
+    return strlen(wire->text) == length ? 0 : -EPROTO;
+}
+
+int stp_wire_field(const char *text, char separator, const char *name, char *value, size_t capacity)
+{
+    const char stop[2] = {separator, '\0'};
+    size_t name_len = strlen(name);
+
+    for (;;) {
+        size_t len = strcspn(text, stop);
+
+        if (len > name_len && text[name_len] == '=' && memcmp(text, name, name_len) == 0) {
+            len -= name_len + 1;
+            if (len >= capacity) return -EMSGSIZE;
+            memcpy(value, text + name_len + 1, len);
+            value[len] = '\0';
+            return 0;
+        }
+        if (text[len] == '\0') return -ENOENT;
+        text += len + 1;
+    }
+}
+
+int stp_wire_parse_int(const char *text, int *number)
+{
+    char *end;
+    long value;
+
+    if (text[0] != '-' && (text[0] < '0' || text[0] > '9')) return -EPROTO;
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (errno || end == text || *end != '\0' || value < INT_MIN || value > INT_MAX) return -EPROTO;
+    *number = (int)value;
+    return 0;
+}
+
+int stp_wire_number(const char *text, char separator, const char *name, int *number)
+{
+    char value[24];
+    int rc = stp_wire_field(text, separator, name, value, sizeof(value));
+
+    if (rc) return rc == -EMSGSIZE ? -EPROTO : rc;
+    return stp_wire_parse_int(value, number);
+}

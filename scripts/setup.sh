@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Install what Steppe needs to be built and tested, by Debian package names. Does nothing, at
+# once, when all of it is there. Needs root or sudo only when something is missing.
+set -eu
+
+packages="gcc g++ clang make cmake pkg-config python3 libc6-dev
+    libfabric-dev libhwloc-dev mpich check"
+
+missing_packages()
+{
+    for package in $packages; do
+        state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=
+        [ "$state" = installed ] || printf '%s ' "$package"
+    done
+}
+
+explain()
+{
+    cat >&2 <<END
+setup.sh: $1
+Please install, by whatever means your system has: a C11 and a C++ compiler (gcc 12 and clang 14
+are tested), make, cmake 3.25, pkg-config, python3, libfabric 1.17 or later with headers, hwloc 2
+with headers, Hydra's mpiexec.hydra (part of MPICH), and the Check unit test framework.
+END
+    exit 1
+}
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    for tool in cc c++ make cmake pkg-config python3 mpiexec.hydra; do
+        command -v $tool >/dev/null 2>&1 || explain "no dpkg here, and $tool is missing"
+    done
+    for library in libfabric hwloc check; do
+        pkg-config --exists $library || explain "no dpkg here, and $library is missing"
+    done
+    exit 0
+fi
+
+missing=$(missing_packages)
+[ -n "$missing" ] || exit 0
+command -v apt-get >/dev/null 2>&1 || explain "no apt-get here; missing: $missing"
+if [ "$(id -u)" -eq 0 ]; then
+    as_root="env"
+elif command -v sudo >/dev/null 2>&1; then
+    as_root="sudo env"
+else
+    explain "neither root nor sudo here; missing: $missing"
+fi
+echo "setup.sh: installing $missing"
+$as_root DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null
+# shellcheck disable=SC2086 # a list of words
+$as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    $missing </dev/null

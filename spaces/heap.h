@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The allocator of a symmetric heap. It hands out offsets and keeps its books outside the
+ * memory it manages (which may be on a GPU). Equal call sequences give equal offsets.
+ * Near-constant time (two-level segregated fit), no power-of-two rounding: 7 MiB out of a
+ * fresh 8 MiB heap succeed. Not thread safe: the owner of the heap serialises.
+ * Design: docs/design/heap.md.
+ */
+#ifndef STP_HEAP_H
+#define STP_HEAP_H
+
+#include <stddef.h>
+
+#define STP_HEAP_ALIGN 64 /* every offset is a multiple */
+
+struct stp_heap;
+
+struct stp_heap_stats {
+    size_t size;         /* bytes managed */
+    size_t used;         /* bytes allocated, rounding included */
+    size_t largest_free; /* bytes: the largest request that would succeed */
+    size_t n_blocks;     /* live allocations */
+};
+
+/* A heap over [0, size). size is rounded down to STP_HEAP_ALIGN. Returns 0 or -ENOMEM. */
+int stp_heap_create(size_t size, struct stp_heap **heap);
+void stp_heap_destroy(struct stp_heap *heap); /* NULL allowed */
+
+/*
+ * Allocate nbytes > 0 at a multiple of align (a power of two; below STP_HEAP_ALIGN counts as it).
+ * Returns 0 and sets *offset, -ENOMEM when no free block is large enough, -EINVAL when nbytes is
+ * 0 or align no power of two. It is offsets that are aligned: the owner aligns the base.
+ */
+int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset);
+
+/* Free the block that starts at offset. Returns 0, or -EINVAL when no live block starts there. */
+int stp_heap_free(struct stp_heap *heap, size_t offset);
+
+/*
+ * Change the size of the block at offset in place. Returns 0 when done, -ENOMEM when it must move
+ * (nothing changed), -EINVAL when no live block starts there or nbytes is 0.
+ */
+int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes);
+
+/*
+ * The live block that holds offset, one of the bytes asked for and not of their rounding: 0 with
+ * *start and *nbytes (as asked for), or -ENOENT.
+ */
+int stp_heap_find(const struct stp_heap *heap, size_t offset, size_t *start, size_t *nbytes);
+
+void stp_heap_stats(const struct stp_heap *heap, struct stp_heap_stats *stats);
+
+/* Verify every invariant of the books; for tests. Returns 0 or -EFAULT. */
+int stp_heap_verify(const struct stp_heap *heap);
+
+#endif /* STP_HEAP_H */

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The window and the view: address space reserved once over one sparse memfd per node, in
+ * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
+ */
+#include "spaces/spaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+#define WINDOW_SHIFT_DEFAULT 36 /* 64 GiB */
+#define WINDOW_SHIFT_MODEST 32 /* where less than the default must do */
+#define WINDOW_SHIFT_MIN 26     /* below it nothing useful fits */
+#define VIEW_SHIFT_MAX 45       /* all parts of a node: half of what user space has */
+#define WINDOW_ALIGN ((size_t)1 << 30) /* alignments of addresses are those of offsets up to it */
+#define RANGE_ALIGN ((size_t)2 << 20)
+#define RANGE_GUARD ((size_t)64 << 10)
+
+/*
+ * Bases tried in turn: high, far from where the kernel puts libraries, stacks and the brk
+ * heap, and from the shadow memory of the address and thread sanitizers.
+ */
+static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
+
+struct window_range {
+    size_t offset, nbytes;
+};
+
+static struct {
+    size_t nbytes;      /* of the window */
+    size_t capacity;    /* part of it that spaces may use */
+    int local;          /* this PE's part */
+    int fd;             /* duplicate of the node's file, for PUNCH_HOLE */
+    struct window_range *ranges; /* in use, by offset */
+    size_t n_ranges, max_ranges;
+} window = {.fd = -1};
+
+struct stp_window stp_win;
+
+static void *window_map(uintptr_t base, size_t nbytes, int fd, off_t at)
+{
+    int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+    void *got;
+
+    if (base != 0) flags |= MAP_FIXED_NOREPLACE;
+    got = mmap((void *)base, nbytes, PROT_NONE, flags, fd, at);
+    if (got == MAP_FAILED) return NULL;
+    if (base != 0 && (uintptr_t)got != base) { /* a kernel before 4.17 ignores the flag */
+        munmap(got, nbytes);
+        return NULL;
+    }
+    return got;
+}
+
+/* Map the window where the system likes, at a multiple of WINDOW_ALIGN. */
+static void *window_map_aligned(size_t nbytes, int fd, off_t at)
+{
+    size_t room = nbytes + WINDOW_ALIGN;
+    char *anywhere = window_map(0, room, -1, 0);
+    uintptr_t base = ((uintptr_t)anywhere + WINDOW_ALIGN - 1) & ~(WINDOW_ALIGN - 1);
+
+    if (anywhere == NULL) return NULL;
+    munmap(anywhere, room);
+    return window_map(base, nbytes, fd, at);
+}
+
+/* Map the window at the hint, at one of the known bases, or anywhere. NULL when nothing fits. */
+static void *window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at)
+{
+    void *got = hint != 0 ? window_map(hint, nbytes, fd, at) : NULL;
+
+    for (size_t i = 0; i < STP_COUNT(window_bases) && got == NULL; i++)
+        got = window_map(window_bases[i], nbytes, fd, at);
+    return got != NULL ? got : window_map_aligned(nbytes, fd, at);
+}
+
+/*
+ * Would a window and a view of this shift fit into the address space? Sets *base to a hint. The
+ * window comes first: the kernel may put a large view right over the known bases.
+ */
+static bool window_fits(unsigned shift, int n_local, uintptr_t *base)
+{
+    size_t nbytes = (size_t)1 << shift;
+    void *mine = window_map_somewhere(0, nbytes, -1, 0);
+    void *view = mine != NULL ? window_map(0, nbytes * (size_t)n_local, -1, 0) : NULL;
+
+    *base = (uintptr_t)mine;
+    if (mine != NULL) munmap(mine, nbytes);
+    if (view != NULL) munmap(view, nbytes * (size_t)n_local);
+    return view != NULL;
+}
+
+static unsigned window_log2_up(size_t nbytes)
+{
+    unsigned shift = 0;
+
+    while (shift < 63 && ((size_t)1 << shift) < nbytes) shift++;
+    return shift;
+}
+
+int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
+                      struct stp_window_layout *layout)
+{
+    unsigned parts = window_log2_up((size_t)n_local);
+    unsigned need = window_log2_up(heap_bytes > SIZE_MAX / 2 ? SIZE_MAX : heap_bytes * 2);
+    unsigned shift = WINDOW_SHIFT_DEFAULT;
+
+    if (wanted != 0)
+        shift = window_log2_up(wanted);
+    else if (need + 1 > shift)
+        shift = need + 1;
+    if (shift + parts > VIEW_SHIFT_MAX) shift = VIEW_SHIFT_MAX - parts;
+    layout->n_local = n_local;
+    for (; shift >= WINDOW_SHIFT_MIN && shift >= need; shift--) {
+        layout->shift = shift;
+        if (window_fits(shift, n_local, &layout->base)) return 0;
+        /* Tight or instrumented (valgrind pays for every byte reserved): be modest at once. */
+        if (wanted == 0 && shift > need + 2 && shift > WINDOW_SHIFT_MODEST)
+            shift = (need + 2 > WINDOW_SHIFT_MODEST ? need + 2 : WINDOW_SHIFT_MODEST) + 1;
+    }
+    stp_error("no address space for %d parts with a symmetric heap of %zu bytes each: lower "
+              "SHMEM_SYMMETRIC_SIZE or raise the limit on virtual memory (ulimit -v)",
+              n_local, heap_bytes);
+    return -ENOMEM;
+}
+
+int stp_window_create_file(const struct stp_window_layout *layout)
+{
+    off_t nbytes = (off_t)(((size_t)layout->n_local << layout->shift) + layout->area_bytes);
+    int fd = memfd_create("steppe-node", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+    if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-node", MFD_CLOEXEC);
+    if (fd < 0) {
+        int err = errno;
+        stp_error("memfd_create: %s", strerror(err));
+        return -err;
+    }
+    if (ftruncate(fd, nbytes) != 0) {
+        int err = errno;
+        stp_error("cannot make a sparse file of %lld bytes (%s): lower SHMEM_WINDOW_SIZE or raise "
+                  "the limit on file size (ulimit -f)",
+                  (long long)nbytes, strerror(err));
+        close(fd);
+        return -err;
+    }
+    return fd;
+}
+
+void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
+{
+    off_t at = (off_t)((size_t)layout->n_local << layout->shift);
+    void *area = mmap(NULL, layout->area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+
+    if (area != MAP_FAILED) return area;
+    stp_error("cannot map the node's area: %s", strerror(errno));
+    return NULL;
+}
+
+/* What the view keeps for the data segment of a peer, at the top of its part. */
+static size_t window_segment_room(void)
+{
+    return (stp_segment.nbytes + RANGE_ALIGN - 1) & ~(RANGE_ALIGN - 1);
+}
+
+int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
+{
+    size_t nbytes = (size_t)1 << layout->shift;
+    size_t room = window_segment_room();
+    off_t at = (off_t)((size_t)local << layout->shift);
+    void *mine, *view;
+
+    if (room > nbytes / 2) {
+        stp_error("globals and statics take %zu bytes, more than half of a window of %zu: raise "
+                  "SHMEM_WINDOW_SIZE",
+                  stp_segment.nbytes, nbytes);
+        return -ENOMEM;
+    }
+    window.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (window.fd < 0) goto err_errno;
+    mine = window_map_somewhere(layout->base, nbytes, fd, at);
+    if (mine == NULL) goto err_fd;
+    view = window_map(0, nbytes * (size_t)layout->n_local, fd, 0);
+    if (view == NULL) goto err_mine;
+    madvise(view, nbytes * (size_t)layout->n_local, MADV_DONTDUMP);
+
+    window.nbytes = nbytes;
+    window.capacity = nbytes - room;
+    window.local = local;
+    stp_win = (struct stp_window){.base = (uintptr_t)mine,
+                                  .view = view,
+                                  .shift = layout->shift,
+                                  .n_placed = layout->n_local};
+    return 0;
+
+err_mine:
+    munmap(mine, nbytes);
+err_fd:
+    close(window.fd);
+    window.fd = -1;
+err_errno:
+    stp_error("cannot reserve a window of %zu bytes and a view of %d parts: %s", nbytes,
+              layout->n_local, strerror(errno));
+    return -ENOMEM;
+}
+
+void stp_window_close(void)
+{
+    if (window.fd < 0) return;
+    munmap((void *)stp_win.base, window.nbytes);
+    munmap(stp_win.view, window.nbytes * (size_t)stp_win.n_placed);
+    close(window.fd);
+    free(window.ranges);
+    memset(&window, 0, sizeof window);
+    window.fd = -1;
+    stp_win = (struct stp_window){0};
+}
+
+size_t stp_window_capacity(void)
+{
+    return window.capacity;
+}
+
+static size_t window_round(size_t nbytes, size_t align)
+{
+    return (nbytes + align - 1) & ~(align - 1);
+}
+
+size_t stp_window_find(size_t nbytes, size_t from)
+{
+    size_t at = window_round(from > RANGE_ALIGN ? from : RANGE_ALIGN, RANGE_ALIGN);
+
+    if (nbytes > window.capacity) return SIZE_MAX;
+    for (size_t i = 0; i < window.n_ranges; i++) {
+        const struct window_range *used = &window.ranges[i];
+        if (at + nbytes + RANGE_GUARD <= used->offset) break;
+        if (at < used->offset + used->nbytes + RANGE_GUARD)
+            at = window_round(used->offset + used->nbytes + RANGE_GUARD, RANGE_ALIGN);
+    }
+    return at <= window.capacity - nbytes ? at : SIZE_MAX;
+}
+
+static int window_remember(size_t offset, size_t nbytes)
+{
+    size_t i = window.n_ranges;
+
+    if (window.n_ranges == window.max_ranges) {
+        size_t max = window.max_ranges ? 2 * window.max_ranges : 16;
+        struct window_range *ranges = realloc(window.ranges, max * sizeof *ranges);
+        if (ranges == NULL) return -ENOMEM;
+        window.ranges = ranges;
+        window.max_ranges = max;
+    }
+    for (; i > 0 && window.ranges[i - 1].offset > offset; i--)
+        window.ranges[i] = window.ranges[i - 1];
+    window.ranges[i] = (struct window_range){offset, nbytes};
+    window.n_ranges++;
+    return 0;
+}
+
+static void window_forget(size_t offset)
+{
+    size_t i = 0;
+
+    while (i < window.n_ranges && window.ranges[i].offset != offset) i++;
+    if (i == window.n_ranges) return;
+    memmove(&window.ranges[i], &window.ranges[i + 1],
+            (window.n_ranges - i - 1) * sizeof *window.ranges);
+    window.n_ranges--;
+}
+
+/* stp_reach() may be running in other threads: it sees the old top or the new one. */
+static void window_update_top(void)
+{
+    size_t top = 0;
+    bool amo_on_node = stp_win.amo_top != 0 || stp_win.top == 0;
+
+    if (window.n_ranges > 0) {
+        const struct window_range *last = &window.ranges[window.n_ranges - 1];
+        top = last->offset + last->nbytes;
+    }
+    __atomic_store_n(&stp_win.top, top, __ATOMIC_RELAXED);
+    __atomic_store_n(&stp_win.amo_top, amo_on_node ? top : 0, __ATOMIC_RELAXED);
+}
+
+static void window_guard(size_t offset, size_t nbytes)
+{
+    mprotect(stp_window_at(offset), nbytes, PROT_NONE);
+    for (int i = 0; i < stp_win.n_placed; i++)
+        mprotect(stp_win.view + ((size_t)i << stp_win.shift) + offset, nbytes, PROT_NONE);
+}
+
+int stp_window_commit(size_t offset, size_t nbytes, bool (*member)(int local, void *arg),
+                      void *arg)
+{
+    int rc = window_remember(offset, nbytes);
+
+    if (rc != 0) return rc;
+    if (mprotect(stp_window_at(offset), nbytes, PROT_READ | PROT_WRITE) != 0) goto err;
+    for (int i = 0; i < stp_win.n_placed; i++) {
+        char *part = stp_win.view + ((size_t)i << stp_win.shift) + offset;
+        if (!member(i, arg)) continue;
+        if (mprotect(part, nbytes, PROT_READ | PROT_WRITE) != 0) goto err;
+    }
+    window_update_top();
+    return 0;
+
+err:
+    rc = -errno;
+    stp_error("cannot open %zu bytes of the window: %s (see vm.max_map_count)", nbytes,
+              strerror(-rc));
+    window_guard(offset, nbytes);
+    window_forget(offset);
+    return rc;
+}
+
+void stp_window_release(size_t offset, size_t nbytes)
+{
+    off_t at = (off_t)(((size_t)window.local << stp_win.shift) + offset);
+
+    window_forget(offset);
+    window_update_top();
+    window_guard(offset, nbytes);
+    if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
+        stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
+}

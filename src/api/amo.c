@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics: every type, and the names of before 1.4. Templates use the helpers of those above them.
+ */
+#include "api/api.h"
+
+#define TEMPLATE "api/amo_apply_int.tmpl.h"
+#include "api/gen/types_amo.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/amo_apply_real.tmpl.h"
+#include "api/gen/types_amo_real.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/amo_ext.tmpl.h"
+#include "api/gen/types_amo_ext.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/amo.tmpl.h"
+#include "api/gen/types_amo.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/amo_bit.tmpl.h"
+#include "api/gen/types_amo_bit.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/amo_old_ext.tmpl.h"
+#include "api/gen/types_old_ext.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/amo_old.tmpl.h"
+#include "api/gen/types_old.h"
+#undef TEMPLATE

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics on one TYPE: the three shapes (fetching, not fetching, nonblocking) in which all of them
+ * come, and the routines that float and double have too. Spec 9.7.
+ */
+
+/* The out-of-line half of a fetching atomic. */
+static STP_COLD TYPE STP_LOCAL(amo_fetch_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
+                                               TYPE *dest, TYPE operand, TYPE compare, int pe,
+                                               const char *fn)
+{
+    TYPE result;
+
+    stp_amo_slow(ctx, op, STP_DTYPE(TYPE), dest, op == STP_AMO_FETCH ? NULL : &operand,
+                 op == STP_AMO_CSWAP ? &compare : NULL, &result, false, pe, fn);
+    return result;
+}
+
+/* The same for the others; fetch: where a nonblocking one leaves the value, or NULL. */
+static STP_COLD void STP_LOCAL(amo_post_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
+                                              TYPE *fetch, TYPE *dest, TYPE operand, TYPE compare,
+                                              int pe, const char *fn)
+{
+    stp_amo_slow(ctx, op, STP_DTYPE(TYPE), dest, op == STP_AMO_FETCH ? NULL : &operand,
+                 op == STP_AMO_CSWAP ? &compare : NULL, fetch, fetch != NULL, pe, fn);
+}
+
+STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_amo op, TYPE *dest,
+                                         TYPE operand, TYPE compare, int pe, const char *fn)
+{
+    int world_pe = stp_api_pe(ctx, pe, fn);
+    TYPE *there = stp_reach_amo(dest, world_pe);
+
+    if (STP_LIKELY(there != NULL)) return STP_LOCAL(amo_apply)(there, op, operand, compare, true);
+    return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare, world_pe, fn);
+}
+
+STP_API_INLINE void STP_LOCAL(amo_post)(struct stp_ctx *ctx, enum stp_fabric_amo op, TYPE *dest,
+                                        TYPE operand, int pe, const char *fn)
+{
+    int world_pe = stp_api_pe(ctx, pe, fn);
+    TYPE *there = stp_reach_amo(dest, world_pe);
+
+    if (STP_LIKELY(there != NULL))
+        STP_LOCAL(amo_apply)(there, op, operand, 0, false);
+    else
+        STP_LOCAL(amo_post_slow)(ctx, op, NULL, dest, operand, 0, world_pe, fn);
+}
+
+STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo op, TYPE *fetch,
+                                       TYPE *dest, TYPE operand, TYPE compare, int pe,
+                                       const char *fn)
+{
+    int world_pe = stp_api_pe(ctx, pe, fn);
+    TYPE *there = stp_reach_amo(dest, world_pe);
+
+    if (STP_LIKELY(there != NULL))
+        *fetch = STP_LOCAL(amo_apply)(there, op, operand, compare, true);
+    else
+        STP_LOCAL(amo_post_slow)(ctx, op, fetch, dest, operand, compare, world_pe, fn);
+}
+
+TYPE STP_FN(atomic_fetch)(const TYPE *source, int pe)
+{
+    return STP_LOCAL(amo_fetch)(&stp_ctx_default, STP_AMO_FETCH, (TYPE *)source, 0, 0, pe,
+                                __func__);
+}
+
+TYPE STP_CTX_FN(atomic_fetch)(shmem_ctx_t ctx, const TYPE *source, int pe)
+{
+    return STP_LOCAL(amo_fetch)(stp_ctx_check(ctx, __func__), STP_AMO_FETCH, (TYPE *)source, 0, 0, pe,
+                                __func__);
+}
+STP_PUBLISH(atomic_fetch);
+
+void STP_FN(atomic_set)(TYPE *dest, TYPE value, int pe)
+{
+    STP_LOCAL(amo_post)(&stp_ctx_default, STP_AMO_SET, dest, value, pe, __func__);
+}
+
+void STP_CTX_FN(atomic_set)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe)
+{
+    STP_LOCAL(amo_post)(stp_ctx_check(ctx, __func__), STP_AMO_SET, dest, value, pe, __func__);
+}
+STP_PUBLISH(atomic_set);
+
+TYPE STP_FN(atomic_swap)(TYPE *dest, TYPE value, int pe)
+{
+    return STP_LOCAL(amo_fetch)(&stp_ctx_default, STP_AMO_SWAP, dest, value, 0, pe, __func__);
+}
+
+TYPE STP_CTX_FN(atomic_swap)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe)
+{
+    return STP_LOCAL(amo_fetch)(stp_ctx_check(ctx, __func__), STP_AMO_SWAP, dest, value, 0, pe,
+                                __func__);
+}
+STP_PUBLISH(atomic_swap);
+
+void STP_FN(atomic_fetch_nbi)(TYPE *fetch, const TYPE *source, int pe)
+{
+    STP_LOCAL(amo_nbi)(&stp_ctx_default, STP_AMO_FETCH, fetch, (TYPE *)source, 0, 0, pe, __func__);
+}
+
+void STP_CTX_FN(atomic_fetch_nbi)(shmem_ctx_t ctx, TYPE *fetch, const TYPE *source, int pe)
+{
+    STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_FETCH, fetch, (TYPE *)source, 0, 0, pe,
+                       __func__);
+}
+STP_PUBLISH(atomic_fetch_nbi);
+
+void STP_FN(atomic_swap_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe)
+{
+    STP_LOCAL(amo_nbi)(&stp_ctx_default, STP_AMO_SWAP, fetch, dest, value, 0, pe, __func__);
+}
+
+void STP_CTX_FN(atomic_swap_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe)
+{
+    STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_SWAP, fetch, dest, value, 0, pe,
+                       __func__);
+}
+STP_PUBLISH(atomic_swap_nbi);

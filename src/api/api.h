@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the typed bodies share: how a function of one type is named and published, and the checks
+ * that come before the call of the one function behind it. A body is real C in a *.tmpl.h file;
+ * a list in gen/ includes it once per type with NAME and TYPE defined (SIZE for sized routines).
+ * Design: docs/design/api.md.
+ */
+#ifndef STP_API_H
+#define STP_API_H
+
+#include "pshmem.h"
+#include "steppe.h"
+
+/* ---- names ---------------------------------------------------------------- */
+
+#define STP_API_JOIN_(a, b, c) a##b##c
+#define STP_API_JOIN(a, b, c) STP_API_JOIN_(a, b, c)
+#define STP_API_PROFILED(name) STP_PROFILED(name)
+
+/* The definition of shmem_NAME_op and of its context form; a helper that only this type has. */
+#define STP_FN(op) STP_API_JOIN(pshmem_, NAME, _##op)
+#define STP_CTX_FN(op) STP_API_JOIN(pshmem_ctx_, NAME, _##op)
+#define STP_LOCAL(op) STP_API_JOIN(api_, NAME, _##op)
+
+/* Publish both, or the one without context: after the definition. */
+#define STP_PUBLISH_ONE(op) STP_API_PROFILED(STP_API_JOIN(shmem_, NAME, _##op))
+#define STP_PUBLISH(op)                                                                            \
+    STP_PUBLISH_ONE(op);                                                                           \
+    STP_API_PROFILED(STP_API_JOIN(shmem_ctx_, NAME, _##op))
+
+/* The same for routines that have a size in place of a type: op SIZE tail. */
+#define STP_SIZED_FN(op, tail) STP_API_JOIN(pshmem_##op, SIZE, tail)
+#define STP_SIZED_CTX_FN(op, tail) STP_API_JOIN(pshmem_ctx_##op, SIZE, tail)
+#define STP_SIZED_PUBLISH(op, tail)                                                                \
+    STP_API_PROFILED(STP_API_JOIN(shmem_##op, SIZE, tail));                                        \
+    STP_API_PROFILED(STP_API_JOIN(shmem_ctx_##op, SIZE, tail))
+
+/* Helpers of one caller each by type: the context's identity must reach the checks inside. */
+#define STP_API_INLINE static inline __attribute__((always_inline))
+
+/* ---- contexts and PEs ------------------------------------------------------- */
+
+/*
+ * As stp_ctx_pe(), inlined. Where the compiler sees that the context is the default one, whose
+ * numbers are those of the world, only the range check is left.
+ */
+STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
+{
+    if (STP_UNLIKELY((unsigned)pe >= (unsigned)ctx->n_pes)) stp_fatal_pe(fn, pe, ctx->n_pes);
+    if (__builtin_constant_p(ctx == &stp_ctx_default)) return pe;
+    return STP_LIKELY(ctx->world) ? pe : stp_ctx_pe_slow(ctx, pe);
+}
+
+/* ---- remote memory access ---------------------------------------------------- */
+
+/* nelems elements of size bytes: what put, get and their relatives of every type come down to. */
+
+STP_API_INLINE void stp_api_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nelems,
+                                size_t size, int pe, const char *fn)
+{
+    stp_put(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+}
+
+STP_API_INLINE void stp_api_put_nbi(struct stp_ctx *ctx, void *dest, const void *source,
+                                    size_t nelems, size_t size, int pe, const char *fn)
+{
+    stp_put_nbi(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+}
+
+STP_API_INLINE void stp_api_get(struct stp_ctx *ctx, void *dest, const void *source, size_t nelems,
+                                size_t size, int pe, const char *fn)
+{
+    stp_get(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+}
+
+STP_API_INLINE void stp_api_get_nbi(struct stp_ctx *ctx, void *dest, const void *source,
+                                    size_t nelems, size_t size, int pe, const char *fn)
+{
+    stp_get_nbi(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+}
+
+STP_API_INLINE void stp_api_put_signal(struct stp_ctx *ctx, void *dest, const void *source,
+                                       size_t nelems, size_t size, uint64_t *sig_addr,
+                                       uint64_t signal, int sig_op, bool nbi, int pe,
+                                       const char *fn)
+{
+    stp_put_signal(ctx, dest, source, stp_bytes(nelems, size, fn), sig_addr, signal, sig_op, nbi,
+                   stp_api_pe(ctx, pe, fn), fn);
+}
+
+STP_API_INLINE void stp_api_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
+                                 ptrdiff_t sst, size_t nelems, size_t size, int pe, const char *fn)
+{
+    stp_iput(ctx, dest, source, dst, sst, size, nelems, stp_api_pe(ctx, pe, fn), fn);
+}
+
+STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
+                                 ptrdiff_t sst, size_t nelems, size_t size, int pe, const char *fn)
+{
+    stp_iget(ctx, dest, source, dst, sst, size, nelems, stp_api_pe(ctx, pe, fn), fn);
+}
+
+/*
+ * nblocks blocks of bsize elements of size bytes; dst and sst: elements from the start of a block
+ * to that of the next, at least bsize, checked here as pe is. Blocking. Spec 1.6, 9.6.1.4, 9.6.1.8.
+ */
+void stp_api_ibput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
+                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
+                   const char *fn);
+void stp_api_ibget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
+                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
+                   const char *fn);
+
+/* ---- comparisons ---------------------------------------------------------------- */
+
+/*
+ * Which outcomes of a comparison satisfy cmp: bit 0 less, bit 1 equal, bit 2 greater. Fatal when
+ * cmp is no SHMEM_CMP_... Keeps the choice out of the loops that wait.
+ */
+static inline unsigned stp_api_outcomes(int cmp, const char *fn)
+{
+    static const unsigned char outcomes[] = {
+        [SHMEM_CMP_EQ] = 2, [SHMEM_CMP_NE] = 5, [SHMEM_CMP_LT] = 1,
+        [SHMEM_CMP_LE] = 3, [SHMEM_CMP_GT] = 4, [SHMEM_CMP_GE] = 6,
+    };
+
+    if (STP_UNLIKELY((unsigned)cmp >= STP_COUNT(outcomes) || outcomes[cmp] == 0))
+        stp_fatal_cmp(fn, cmp);
+    return outcomes[cmp];
+}
+
+/*
+ * Where a search of nelems elements from ivars starts. Calls in a row on one array go round it
+ * from behind the last find, so that none starves. Per thread. nelems > 0.
+ */
+size_t stp_api_turn(const void *ivars, size_t nelems);
+
+/* Remember that index of ivars was found. */
+void stp_api_turn_found(const void *ivars, size_t index);
+
+#endif /* STP_API_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Point-to-point synchronisation: every type, arrays, and the names of before 1.4.
+ * Templates use the helpers of those above them.
+ */
+#include "api/api.h"
+
+#define TEMPLATE "api/wait.tmpl.h"
+#include "api/gen/types_wait.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/wait_many.tmpl.h"
+#include "api/gen/types_amo.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/wait_old.tmpl.h"
+#include "api/gen/types_old_wait.h"
+#undef TEMPLATE
+
+void pshmem_wait_until(long *ivar, int cmp, long cmp_value)
+{
+    api_long_wait_until(ivar, cmp, cmp_value, __func__);
+}
+STP_PROFILED(shmem_wait_until);
+
+void pshmem_wait(long *ivar, long cmp_value)
+{
+    api_long_wait_until(ivar, SHMEM_CMP_NE, cmp_value, __func__);
+}
+STP_PROFILED(shmem_wait);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting for, and testing, one element of TYPE. Spec 9.11.1, 9.11.8. */
+
+/*
+ * True when *ivar compares with value in one of the wanted ways; see stp_api_outcomes(). Acquire:
+ * pairs with the release before the update, be it a signal, a fence, a quiet or a barrier.
+ */
+static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE value)
+{
+    TYPE now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
+
+    return wanted >> (1 - (now < value) + (now > value)) & 1;
+}
+
+static void STP_LOCAL(wait_until)(const TYPE *ivar, int cmp, TYPE cmp_value, const char *fn)
+{
+    unsigned wanted = stp_api_outcomes(cmp, fn);
+    struct stp_wait wait = {0};
+
+    while (!STP_LOCAL(holds)(ivar, wanted, cmp_value)) stp_wait_idle(&wait);
+}
+
+void STP_FN(wait_until)(TYPE *ivar, int cmp, TYPE cmp_value)
+{
+    STP_LOCAL(wait_until)(ivar, cmp, cmp_value, __func__);
+}
+STP_PUBLISH_ONE(wait_until);
+
+int STP_FN(test)(TYPE *ivar, int cmp, TYPE cmp_value)
+{
+    if (STP_LOCAL(holds)(ivar, stp_api_outcomes(cmp, __func__), cmp_value)) return 1;
+    stp_wait_missed();
+    return 0;
+}
+STP_PUBLISH_ONE(test);

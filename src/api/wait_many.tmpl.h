@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting for, and testing, arrays of TYPE. Spec 9.11.2 to 9.11.7, 9.11.9 to 9.11.14.
+ *
+ * Forms with one value and with a vector of them share their code: element i compares with
+ * values[i * step], and step is 0 where there is one value. Marked elements are left out.
+ */
+
+static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, const TYPE *values,
+                                  size_t step)
+{
+    return STP_LOCAL(holds)(&ivars[i], wanted, values[i * step]);
+}
+
+static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
+                                const TYPE *values, size_t step, const char *fn)
+{
+    unsigned wanted = stp_api_outcomes(cmp, fn);
+    struct stp_wait wait = {0};
+
+    for (size_t i = 0; i < nelems; i++) {
+        if (status != NULL && status[i] != 0) continue;
+        while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) stp_wait_idle(&wait);
+    }
+}
+
+static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
+                               const TYPE *values, size_t step, const char *fn)
+{
+    unsigned wanted = stp_api_outcomes(cmp, fn);
+
+    for (size_t i = 0; i < nelems; i++) {
+        if (status != NULL && status[i] != 0) continue;
+        if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) continue;
+        stp_wait_missed();
+        return 0;
+    }
+    return 1;
+}
+
+/* Index of an element that holds, SIZE_MAX when none does. *open: some element is not marked. */
+static size_t STP_LOCAL(find)(const TYPE *ivars, size_t nelems, const int *status, unsigned wanted,
+                              const TYPE *values, size_t step, bool *open)
+{
+    size_t i = stp_api_turn(ivars, nelems);
+
+    *open = false;
+    for (size_t n = 0; n < nelems; n++, i = i + 1 < nelems ? i + 1 : 0) {
+        if (status != NULL && status[i] != 0) continue;
+        *open = true;
+        if (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) continue;
+        stp_api_turn_found(ivars, i);
+        return i;
+    }
+    return SIZE_MAX;
+}
+
+static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
+                                  const TYPE *values, size_t step, const char *fn)
+{
+    unsigned wanted = stp_api_outcomes(cmp, fn);
+    struct stp_wait wait = {0};
+    bool open;
+
+    for (;;) {
+        size_t found = STP_LOCAL(find)(ivars, nelems, status, wanted, values, step, &open);
+        if (found != SIZE_MAX || !open) return found;
+        stp_wait_idle(&wait);
+    }
+}
+
+static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
+                                  const TYPE *values, size_t step, const char *fn)
+{
+    bool open;
+    size_t found = STP_LOCAL(find)(ivars, nelems, status, stp_api_outcomes(cmp, fn), values, step,
+                                   &open);
+
+    if (found == SIZE_MAX) stp_wait_missed();
+    return found;
+}
+
+/* Number of elements that hold, their indices in indices. *open: some element is not marked. */
+static size_t STP_LOCAL(collect)(const TYPE *ivars, size_t nelems, size_t *indices,
+                                 const int *status, unsigned wanted, const TYPE *values,
+                                 size_t step, bool *open)
+{
+    size_t n_found = 0;
+
+    *open = false;
+    for (size_t i = 0; i < nelems; i++) {
+        if (status != NULL && status[i] != 0) continue;
+        *open = true;
+        if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) indices[n_found++] = i;
+    }
+    return n_found;
+}
+
+static size_t STP_LOCAL(wait_some)(const TYPE *ivars, size_t nelems, size_t *indices,
+                                   const int *status, int cmp, const TYPE *values, size_t step,
+                                   const char *fn)
+{
+    unsigned wanted = stp_api_outcomes(cmp, fn);
+    struct stp_wait wait = {0};
+    bool open;
+
+    for (;;) {
+        size_t n_found = STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step,
+                                            &open);
+        if (n_found > 0 || !open) return n_found;
+        stp_wait_idle(&wait);
+    }
+}
+
+static size_t STP_LOCAL(test_some)(const TYPE *ivars, size_t nelems, size_t *indices,
+                                   const int *status, int cmp, const TYPE *values, size_t step,
+                                   const char *fn)
+{
+    bool open;
+    size_t n_found = STP_LOCAL(collect)(ivars, nelems, indices, status, stp_api_outcomes(cmp, fn),
+                                        values, step, &open);
+
+    if (n_found == 0) stp_wait_missed();
+    return n_found;
+}
+
+/* ---- the routines ------------------------------------------------------------ */
+
+void STP_FN(wait_until_all)(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value)
+{
+    STP_LOCAL(wait_all)(ivars, nelems, status, cmp, &cmp_value, 0, __func__);
+}
+STP_PUBLISH_ONE(wait_until_all);
+
+size_t STP_FN(wait_until_any)(TYPE *ivars, size_t nelems, const int *status, int cmp,
+                              TYPE cmp_value)
+{
+    return STP_LOCAL(wait_any)(ivars, nelems, status, cmp, &cmp_value, 0, __func__);
+}
+STP_PUBLISH_ONE(wait_until_any);
+
+size_t STP_FN(wait_until_some)(TYPE *ivars, size_t nelems, size_t *indices, const int *status,
+                               int cmp, TYPE cmp_value)
+{
+    return STP_LOCAL(wait_some)(ivars, nelems, indices, status, cmp, &cmp_value, 0, __func__);
+}
+STP_PUBLISH_ONE(wait_until_some);
+
+int STP_FN(test_all)(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value)
+{
+    return STP_LOCAL(test_all)(ivars, nelems, status, cmp, &cmp_value, 0, __func__);
+}
+STP_PUBLISH_ONE(test_all);
+
+size_t STP_FN(test_any)(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value)
+{
+    return STP_LOCAL(test_any)(ivars, nelems, status, cmp, &cmp_value, 0, __func__);
+}
+STP_PUBLISH_ONE(test_any);
+
+size_t STP_FN(test_some)(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+                         TYPE cmp_value)
+{
+    return STP_LOCAL(test_some)(ivars, nelems, indices, status, cmp, &cmp_value, 0, __func__);
+}
+STP_PUBLISH_ONE(test_some);
+
+void STP_FN(wait_until_all_vector)(TYPE *ivars, size_t nelems, const int *status, int cmp,
+                                   const TYPE *cmp_values)
+{
+    STP_LOCAL(wait_all)(ivars, nelems, status, cmp, cmp_values, 1, __func__);
+}
+STP_PUBLISH_ONE(wait_until_all_vector);
+
+size_t STP_FN(wait_until_any_vector)(TYPE *ivars, size_t nelems, const int *status, int cmp,
+                                     const TYPE *cmp_values)
+{
+    return STP_LOCAL(wait_any)(ivars, nelems, status, cmp, cmp_values, 1, __func__);
+}
+STP_PUBLISH_ONE(wait_until_any_vector);
+
+size_t STP_FN(wait_until_some_vector)(TYPE *ivars, size_t nelems, size_t *indices,
+                                      const int *status, int cmp, const TYPE *cmp_values)
+{
+    return STP_LOCAL(wait_some)(ivars, nelems, indices, status, cmp, cmp_values, 1, __func__);
+}
+STP_PUBLISH_ONE(wait_until_some_vector);
+
+int STP_FN(test_all_vector)(TYPE *ivars, size_t nelems, const int *status, int cmp,
+                            const TYPE *cmp_values)
+{
+    return STP_LOCAL(test_all)(ivars, nelems, status, cmp, cmp_values, 1, __func__);
+}
+STP_PUBLISH_ONE(test_all_vector);
+
+size_t STP_FN(test_any_vector)(TYPE *ivars, size_t nelems, const int *status, int cmp,
+                               const TYPE *cmp_values)
+{
+    return STP_LOCAL(test_any)(ivars, nelems, status, cmp, cmp_values, 1, __func__);
+}
+STP_PUBLISH_ONE(test_any_vector);
+
+size_t STP_FN(test_some_vector)(TYPE *ivars, size_t nelems, size_t *indices, const int *status,
+                                int cmp, const TYPE *cmp_values)
+{
+    return STP_LOCAL(test_some)(ivars, nelems, indices, status, cmp, cmp_values, 1, __func__);
+}
+STP_PUBLISH_ONE(test_some_vector);

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The wait of before 1.4: until the element is no longer cmp_value. Spec 9.11.1. */
+
+void STP_FN(wait)(TYPE *ivar, TYPE cmp_value)
+{
+    STP_LOCAL(wait_until)(ivar, SHMEM_CMP_NE, cmp_value, __func__);
+}
+STP_PUBLISH_ONE(wait);

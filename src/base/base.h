@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every part of Steppe stands on: log and fatal errors, the environment
+ * table, locks, element types, the clock and the art of waiting.
+ * Knows nothing of PEs beyond the number printed in messages; includes libc only.
+ * Design: docs/design/base.md.
+ */
+#ifndef STP_BASE_H
+#define STP_BASE_H
+
+#include <complex.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define STP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define STP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define STP_COLD __attribute__((cold, noinline))
+#define STP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define STP_CACHE_LINE 64
+#define STP_ALIGNED_LINE __attribute__((aligned(STP_CACHE_LINE)))
+#define STP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- log ---------------------------------------------------------------- */
+
+enum stp_log_level { STP_LOG_ERROR, STP_LOG_WARN, STP_LOG_INFO, STP_LOG_DEBUG };
+
+extern int stp_log_level; /* messages above it are dropped; set by stp_log_identify() */
+
+/*
+ * Say who speaks. Before the first call messages carry the host only, with pe -1 neither.
+ * Thread: the one that initialises.
+ * pe: world number, -1 for "not a PE". level: highest level printed.
+ */
+void stp_log_identify(int pe, int level);
+
+/* Print one line to standard error: "steppe: pe 3 (host): <text>". Any thread. */
+void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
+
+/*
+ * Print "steppe: pe 3 (host): <routine>: <text>" and end the whole job with status 1
+ * through the hook of stp_fatal_hook(), or exit(1) when none is set. routine may be NULL;
+ * a leading "p" of a profiling name is not printed.
+ */
+_Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3) STP_COLD
+    __attribute__((noreturn)); /* twice: clang takes only this one for a part of the type */
+
+/* How to end the job: called once with the exit status; must not return. */
+void stp_fatal_hook(void (*end_job)(int status));
+
+/* Name of this host, from gethostname(); never NULL. */
+const char *stp_hostname(void);
+
+#define stp_error(...) stp_log(STP_LOG_ERROR, __VA_ARGS__)
+#define stp_warn(...) stp_log(STP_LOG_WARN, __VA_ARGS__)
+#define stp_info(...)                                                                              \
+    do {                                                                                           \
+        if (STP_UNLIKELY(stp_log_level >= STP_LOG_INFO)) stp_log(STP_LOG_INFO, __VA_ARGS__);       \
+    } while (0)
+#define stp_debug(...)                                                                             \
+    do {                                                                                           \
+        if (STP_UNLIKELY(stp_log_level >= STP_LOG_DEBUG)) stp_log(STP_LOG_DEBUG, __VA_ARGS__);     \
+    } while (0)
+
+/* ---- environment -------------------------------------------------------- */
+
+enum stp_env_kind {
+    STP_ENV_PRESENT, /* bool: set to anything counts, even to nothing */
+    STP_ENV_BOOL,    /* bool: on/off, yes/no, true/false, 1/0 */
+    STP_ENV_INT,     /* int, -1 or more */
+    STP_ENV_SIZE,    /* size_t: number with optional suffix k m g t; see stp_env_parse_size() */
+    STP_ENV_STRING,  /* const char *, NULL when unset or empty */
+    STP_ENV_CHOICE,  /* int: index into the row's words */
+};
+
+enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE };
+
+/* Values of all variables, filled by stp_env_load(). One row of the table in env.c each. */
+struct stp_env {
+    bool version;             /* SHMEM_VERSION */
+    bool info;                /* SHMEM_INFO */
+    bool debug;               /* SHMEM_DEBUG */
+    size_t symmetric_size;    /* SHMEM_SYMMETRIC_SIZE, bytes */
+    bool check;               /* SHMEM_CHECK */
+    bool node;                /* SHMEM_NODE: use load/store between PEs of a node */
+    size_t window_size;       /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
+    int spin;                 /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
+    int pmi;                  /* SHMEM_PMI, enum stp_env_pmi */
+    const char *launcher;     /* SHMEM_LAUNCHER, read by oshrun */
+    const char *ofi_provider; /* SHMEM_OFI_PROVIDER */
+    const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
+    const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
+    size_t ofi_bounce_size;   /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
+    bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
+    bool spaces_table;        /* SHMEM_SPACES_TABLE: print the table of spaces at creation */
+};
+
+struct stp_env_row {
+    const char *name;  /* SHMEM_... */
+    const char *alias; /* deprecated twin SMA_..., or NULL; the name wins when both are set */
+    enum stp_env_kind kind;
+    size_t offset;            /* of the value in struct stp_env */
+    const char *fallback;     /* default, as text; NULL: unset */
+    const char *const *words; /* STP_ENV_CHOICE: NULL-terminated */
+    const char *help;         /* one line */
+};
+
+extern struct stp_env stp_env;
+extern const struct stp_env_row stp_env_table[];
+extern const size_t stp_env_n_rows;
+
+/*
+ * Read every variable into stp_env. Returns 0, or -EINVAL when a value is wrong: each wrong one
+ * is logged with its name, its value and what would be right.
+ */
+int stp_env_load(void);
+
+/*
+ * Parse text as SHMEM_SYMMETRIC_SIZE is defined: decimal integer or floating number, then
+ * optionally one of k m g t in either case (binary factors), anything after that letter ignored;
+ * rounded up to whole bytes, exactly and in any locale. Returns 0 and sets *bytes, or -EINVAL
+ * (empty, negative, nan, inf, hexadecimal, other text after the number) or -ERANGE (above
+ * SIZE_MAX). Spec 1.6, chapter 8.
+ */
+int stp_env_parse_size(const char *text, size_t *bytes);
+
+/* Value of a row as text for people: into buf, at most len bytes; returns buf. */
+const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len);
+
+/* True when the row's variable or its alias is set in the environment. */
+bool stp_env_is_set(const struct stp_env_row *row);
+
+/* ---- locks -------------------------------------------------------------- */
+
+enum stp_lock_kind { STP_LOCK_NONE, STP_LOCK_SPIN, STP_LOCK_MUTEX };
+
+/* A lock whose cost is chosen at creation from the thread level. */
+struct stp_lock {
+    enum stp_lock_kind kind;
+    atomic_int word;
+    pthread_mutex_t mutex;
+};
+
+void stp_lock_init(struct stp_lock *lock, enum stp_lock_kind kind);
+void stp_lock_fini(struct stp_lock *lock);
+void stp_lock_acquire_slow(struct stp_lock *lock);
+void stp_lock_release_slow(struct stp_lock *lock);
+
+static inline void stp_lock_acquire(struct stp_lock *lock)
+{
+    if (STP_UNLIKELY(lock->kind != STP_LOCK_NONE)) stp_lock_acquire_slow(lock);
+}
+
+static inline void stp_lock_release(struct stp_lock *lock)
+{
+    if (STP_UNLIKELY(lock->kind != STP_LOCK_NONE)) stp_lock_release_slow(lock);
+}
+
+/* ---- clock and waiting -------------------------------------------------- */
+
+/* Monotonic nanoseconds. */
+uint64_t stp_now_ns(void);
+
+static inline void stp_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield" ::: "memory");
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+extern int stp_wait_spin; /* polls before yielding; set once at init from PEs per core */
+
+/* Let another thread run. Out of line: a system call anyway. */
+void stp_wait_yield(void);
+
+/* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */
+struct stp_wait {
+    int polls;
+};
+
+static inline void stp_wait_step(struct stp_wait *wait)
+{
+    if (STP_LIKELY(wait->polls < stp_wait_spin)) {
+        wait->polls++;
+        stp_cpu_relax();
+    } else {
+        stp_wait_yield();
+    }
+}
+
+/* ---- element types ------------------------------------------------------ */
+
+/* A datatype is what the bits mean, not how C spells it: long and int64_t are one. */
+enum stp_dtype {
+    STP_I8,
+    STP_U8,
+    STP_I16,
+    STP_U16,
+    STP_I32,
+    STP_U32,
+    STP_I64,
+    STP_U64,
+    STP_F32,
+    STP_F64,
+    STP_FLD, /* long double */
+    STP_C32, /* float _Complex */
+    STP_C64, /* double _Complex */
+    STP_N_DTYPES
+};
+
+#define STP_INT_DTYPE(type)                                                                        \
+    ((type)-1 < (type)1 ? (sizeof(type) == 1   ? STP_I8                                            \
+                           : sizeof(type) == 2 ? STP_I16                                           \
+                           : sizeof(type) == 4 ? STP_I32                                           \
+                                               : STP_I64)                                          \
+                        : (sizeof(type) == 1   ? STP_U8                                            \
+                           : sizeof(type) == 2 ? STP_U16                                           \
+                           : sizeof(type) == 4 ? STP_U32                                           \
+                                               : STP_U64))
+
+/* The datatype of a C type, decided by the compiler; an integer constant. */
+/* clang-format off */
+#define STP_DTYPE(type)                                                                            \
+    _Generic((type)0,                                                                              \
+        float: STP_F32,                                                                            \
+        double: STP_F64,                                                                           \
+        long double: STP_FLD,                                                                      \
+        float _Complex: STP_C32,                                                                   \
+        double _Complex: STP_C64,                                                                  \
+        char: STP_INT_DTYPE(char),                                                                 \
+        signed char: STP_I8,                                                                       \
+        unsigned char: STP_U8,                                                                     \
+        short: STP_INT_DTYPE(short),                                                               \
+        unsigned short: STP_INT_DTYPE(unsigned short),                                             \
+        int: STP_INT_DTYPE(int),                                                                   \
+        unsigned int: STP_INT_DTYPE(unsigned int),                                                 \
+        long: STP_INT_DTYPE(long),                                                                 \
+        unsigned long: STP_INT_DTYPE(unsigned long),                                               \
+        long long: STP_INT_DTYPE(long long),                                                       \
+        unsigned long long: STP_INT_DTYPE(unsigned long long))
+/* clang-format on */
+
+size_t stp_dtype_size(enum stp_dtype dtype);
+const char *stp_dtype_name(enum stp_dtype dtype);
+
+/* Reduction operators of the standard. */
+enum stp_op { STP_AND, STP_OR, STP_XOR, STP_MAX, STP_MIN, STP_SUM, STP_PROD, STP_N_OPS };
+
+/* True when the standard has this reduction: no bitwise on floats, no order on complex. */
+bool stp_op_valid(enum stp_op op, enum stp_dtype dtype);
+
+/*
+ * inout[i] = inout[i] op in[i] for nelems elements. Integers wrap in their own width. The arrays
+ * are the same or disjoint. Requires stp_op_valid(op, dtype).
+ */
+void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inout, const void *in,
+                   size_t nelems);
+
+#endif /* STP_BASE_H */

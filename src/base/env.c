@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every environment variable of Steppe, in one table: the parser, oshinfo and the manual
+ * read it. A wrong value is an error, never a silent default. Design: docs/design/base.md.
+ */
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const pmi_words[] = {
+    [STP_PMI_AUTO] = "auto",
+    [STP_PMI_1] = "1",
+    [STP_PMI_2] = "2",
+    [STP_PMI_SINGLE] = "single",
+    NULL,
+};
+
+static const char *const true_words[] = {"on", "yes", "true", "1", NULL};
+static const char *const false_words[] = {"off", "no", "false", "0", NULL};
+
+struct stp_env stp_env;
+
+#define FIELD(name) offsetof(struct stp_env, name)
+
+const struct stp_env_row stp_env_table[] = {
+    {"SHMEM_VERSION", "SMA_VERSION", STP_ENV_PRESENT, FIELD(version), NULL, NULL,
+     "print the version at start"},
+    {"SHMEM_INFO", "SMA_INFO", STP_ENV_PRESENT, FIELD(info), NULL, NULL,
+     "print this list at start"},
+    {"SHMEM_DEBUG", "SMA_DEBUG", STP_ENV_PRESENT, FIELD(debug), NULL, NULL,
+     "print debugging messages"},
+    {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", STP_ENV_SIZE, FIELD(symmetric_size), "512m",
+     NULL, "bytes of the symmetric heap of each PE"},
+    {"SHMEM_CHECK", NULL, STP_ENV_BOOL, FIELD(check), "off", NULL,
+     "check arguments that cost time to check"},
+    {"SHMEM_NODE", NULL, STP_ENV_BOOL, FIELD(node), "on", NULL,
+     "load and store between PEs of a node; off: everything through the fabric"},
+    {"SHMEM_WINDOW_SIZE", NULL, STP_ENV_SIZE, FIELD(window_size), "0", NULL,
+     "bytes of address space to reserve for symmetric memory of each PE; 0: automatic"},
+    {"SHMEM_SPIN", NULL, STP_ENV_INT, FIELD(spin), "-1", NULL,
+     "polls before a wait gives the core away; -1: automatic"},
+    {"SHMEM_PMI", NULL, STP_ENV_CHOICE, FIELD(pmi), "auto", pmi_words,
+     "how to speak with the launcher"},
+    {"SHMEM_LAUNCHER", NULL, STP_ENV_STRING, FIELD(launcher), NULL, NULL,
+     "command that oshrun starts the PEs with"},
+    {"SHMEM_OFI_PROVIDER", NULL, STP_ENV_STRING, FIELD(ofi_provider), NULL, NULL,
+     "libfabric provider to use; unset: the best that works"},
+    {"SHMEM_OFI_FABRIC", NULL, STP_ENV_STRING, FIELD(ofi_fabric), NULL, NULL,
+     "libfabric fabric to use; unset: any"},
+    {"SHMEM_OFI_DOMAIN", NULL, STP_ENV_STRING, FIELD(ofi_domain), NULL, NULL,
+     "libfabric domain to use; unset: any"},
+    {"SHMEM_OFI_BOUNCE_SIZE", NULL, STP_ENV_SIZE, FIELD(ofi_bounce_size), "8k", NULL,
+     "puts up to this many bytes are copied, so that they return at once"},
+    {"SHMEM_OFI_PROGRESS_THREAD", NULL, STP_ENV_BOOL, FIELD(ofi_progress_thread), "on", NULL,
+     "serve other PEs by a thread while the program computes"},
+    {"SHMEM_SPACES_TABLE", NULL, STP_ENV_BOOL, FIELD(spaces_table), "off", NULL,
+     "print the table of memory spaces whenever one is created"},
+};
+
+const size_t stp_env_n_rows = STP_COUNT(stp_env_table);
+
+/* ASCII only: what the user's locale calls lower case must not matter. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    while (*a != '\0' && lower(*a) == lower(*b)) {
+        a++;
+        b++;
+    }
+    return *a == '\0' && *b == '\0';
+}
+
+/* Index of text in a NULL-terminated list, or -1. */
+static int word_find(const char *const *words, const char *text)
+{
+    for (int i = 0; words[i]; i++) {
+        if (same_word(words[i], text)) return i;
+    }
+    return -1;
+}
+
+static int parse_bool(const char *text, bool *value)
+{
+    bool on = word_find(true_words, text) >= 0;
+
+    if (!on && word_find(false_words, text) < 0) return -EINVAL;
+    *value = on;
+    return 0;
+}
+
+static int parse_int(const char *text, int *value)
+{
+    char *end;
+    long number;
+
+    errno = 0;
+    number = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || number < -1 || number > INT_MAX)
+        return -EINVAL;
+    *value = (int)number;
+    return 0;
+}
+
+static int parse_choice(const char *const *words, const char *text, int *value)
+{
+    int index = word_find(words, text);
+
+    if (index < 0) return -EINVAL;
+    *value = index;
+    return 0;
+}
+
+/* Kept as a copy: the program may change its environment later. An empty string means unset. */
+static int parse_string(const char *text, const char **value)
+{
+    char *copy = NULL;
+
+    if (text && text[0] != '\0') {
+        copy = strdup(text);
+        if (!copy) return -ENOMEM;
+    }
+    free((void *)(uintptr_t)*value);
+    *value = copy;
+    return 0;
+}
+
+/* Set the value of a row from text; NULL: the variable is not set and has no default. */
+static int row_parse(const struct stp_env_row *row, const char *text)
+{
+    void *value = (char *)&stp_env + row->offset;
+
+    switch (row->kind) {
+    case STP_ENV_PRESENT:
+        *(bool *)value = text != NULL;
+        return 0;
+    case STP_ENV_BOOL:
+        return parse_bool(text, value);
+    case STP_ENV_INT:
+        return parse_int(text, value);
+    case STP_ENV_SIZE:
+        return stp_env_parse_size(text, value);
+    case STP_ENV_STRING:
+        return parse_string(text, value);
+    case STP_ENV_CHOICE:
+        return parse_choice(row->words, text, value);
+    }
+    return -EINVAL;
+}
+
+/* What a row accepts, for the message about a value that it does not. */
+static const char *row_expects(const struct stp_env_row *row, char *buf, size_t len)
+{
+    size_t used = 0;
+
+    switch (row->kind) {
+    case STP_ENV_BOOL:
+        return "on or off (or yes and no, true and false, 1 and 0)";
+    case STP_ENV_INT:
+        return "a whole number from 0 on, or -1";
+    case STP_ENV_SIZE:
+        return "a number of bytes from 0 on, with k, m, g or t after it for the binary multiples, "
+               "as in 512m or 1.5g";
+    case STP_ENV_CHOICE:
+        for (int i = 0; row->words[i] && used < len; i++) {
+            used += (size_t)snprintf(buf + used, len - used, "%s%s", i == 0 ? "one of: " : ", ",
+                                     row->words[i]);
+        }
+        return buf;
+    case STP_ENV_PRESENT:
+    case STP_ENV_STRING:
+        break;
+    }
+    return "any text";
+}
+
+/* The environment's word on a row and the name it goes by there; NULL when it has none. */
+static const char *row_getenv(const struct stp_env_row *row, const char **name)
+{
+    const char *text = getenv(row->name);
+
+    *name = row->name;
+    if (!text && row->alias) {
+        text = getenv(row->alias);
+        *name = row->alias;
+    }
+    return text;
+}
+
+static int row_load(const struct stp_env_row *row)
+{
+    const char *name;
+    const char *text = row_getenv(row, &name);
+    char expects[128];
+    int rc = row_parse(row, row->fallback);
+
+    if (rc == 0 && text) rc = row_parse(row, text);
+    if (rc == -ENOMEM)
+        stp_error("%s: no memory to keep its value", name);
+    else if (rc == -ERANGE)
+        stp_error("%s is '%.64s': more bytes than an address can count; expected %s", name, text,
+                  row_expects(row, expects, sizeof(expects)));
+    else if (rc != 0)
+        stp_error("%s is '%.64s': expected %s", name, text,
+                  row_expects(row, expects, sizeof(expects)));
+    return rc;
+}
+
+int stp_env_load(void)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < stp_env_n_rows; i++) {
+        if (row_load(&stp_env_table[i]) != 0) rc = -EINVAL;
+    }
+    return rc;
+}
+
+bool stp_env_is_set(const struct stp_env_row *row)
+{
+    const char *name;
+
+    return row_getenv(row, &name) != NULL;
+}
+
+/* A size with the largest unit that leaves no rest. */
+static void format_size(size_t bytes, char *buf, size_t len)
+{
+    static const char units[] = {'k', 'm', 'g', 't'};
+    size_t unit = 0;
+
+    while (bytes != 0 && unit < sizeof(units) && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(buf, len, "%zu", bytes);
+    else
+        snprintf(buf, len, "%zu%c", bytes, units[unit - 1]);
+}
+
+const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
+{
+    const void *value = (const char *)&stp_env + row->offset;
+    const char *text;
+
+    switch (row->kind) {
+    case STP_ENV_PRESENT:
+        snprintf(buf, len, "%s", *(const bool *)value ? "set" : "unset");
+        break;
+    case STP_ENV_BOOL:
+        snprintf(buf, len, "%s", *(const bool *)value ? "on" : "off");
+        break;
+    case STP_ENV_INT:
+        snprintf(buf, len, "%d", *(const int *)value);
+        break;
+    case STP_ENV_SIZE:
+        format_size(*(const size_t *)value, buf, len);
+        break;
+    case STP_ENV_STRING:
+        text = *(const char *const *)value;
+        snprintf(buf, len, "%s", text ? text : "unset");
+        break;
+    case STP_ENV_CHOICE:
+        snprintf(buf, len, "%s", row->words[*(const int *)value]);
+        break;
+    }
+    return buf;
+}

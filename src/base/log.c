@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages to people: one line, one write, and the end of the job on a fatal error.
+ * A line is built on the stack and handed to the kernel at once, so lines of several
+ * threads and of several PEs behind one pipe do not mix. Design: docs/design/base.md.
+ */
+#include "base/base.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Below PIPE_BUF, so that a write to a pipe is atomic, and small enough for a signal stack. */
+#define LINE_MAX_BYTES 2048
+
+/* How long a thread that fails second leaves the first to end the job. */
+#define FATAL_GRACE_S 10
+
+/* How long a line waits for a full, non-blocking standard error before it is dropped. */
+#define WRITE_GRACE_MS 1000
+
+#define PE_UNKNOWN INT_MIN /* stp_log_identify() was not called yet */
+
+int stp_log_level = STP_LOG_WARN;
+
+static struct {
+    atomic_int pe;
+    atomic_int fatal_tid; /* thread that ends the job, 0 while nobody does */
+    _Atomic(void (*)(int)) end_job;
+    pthread_once_t host_once;
+    char host[256];
+} log_state = {.pe = PE_UNKNOWN, .host_once = PTHREAD_ONCE_INIT};
+
+/* One line under construction; room for the newline is kept back. */
+struct line {
+    size_t len;
+    bool cut;
+    char text[LINE_MAX_BYTES];
+};
+
+static void line_vadd(struct line *line, const char *fmt, va_list args)
+{
+    size_t room = sizeof(line->text) - 1 - line->len;
+    int n = vsnprintf(line->text + line->len, room, fmt, args);
+
+    if (n < 0) return;
+    if ((size_t)n >= room) {
+        line->cut = true;
+        line->len += room - 1;
+    } else {
+        line->len += (size_t)n;
+    }
+}
+
+static void STP_PRINTF(2, 3) line_add(struct line *line, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    line_vadd(line, fmt, args);
+    va_end(args);
+}
+
+static void line_begin(struct line *line)
+{
+    int pe = atomic_load_explicit(&log_state.pe, memory_order_relaxed);
+
+    line->len = 0;
+    line->cut = false;
+    if (pe >= 0)
+        line_add(line, "steppe: pe %d (%s): ", pe, stp_hostname());
+    else if (pe == PE_UNKNOWN)
+        line_add(line, "steppe: (%s): ", stp_hostname());
+    else
+        line_add(line, "steppe: ");
+}
+
+/* Replace what would break the line or steer a terminal; values from outside end up in it. */
+static void line_clean(struct line *line)
+{
+    while (line->len > 0 && line->text[line->len - 1] == '\n')
+        line->len--;
+    for (size_t i = 0; i < line->len; i++) {
+        unsigned char c = (unsigned char)line->text[i];
+
+        if (c == '\n' || c == '\t')
+            line->text[i] = ' ';
+        else if (c < 0x20 || c == 0x7f)
+            line->text[i] = '?';
+    }
+}
+
+/* Mark a cut line with dots, without leaving half of a UTF-8 character before them. */
+static void line_mark_cut(struct line *line)
+{
+    size_t len = line->len - 3;
+
+    while (len > 0 && ((unsigned char)line->text[len] & 0xc0) == 0x80)
+        len--;
+    memcpy(line->text + len, "...", 3);
+    line->len = len + 3;
+}
+
+static void line_write(struct line *line)
+{
+    const char *text = line->text;
+    size_t left;
+
+    line_clean(line);
+    if (line->cut) line_mark_cut(line);
+    line->text[line->len++] = '\n';
+    left = line->len;
+    while (left > 0) {
+        ssize_t n = write(STDERR_FILENO, text, left);
+
+        if (n >= 0) {
+            text += n;
+            left -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+            if (poll(&out, 1, WRITE_GRACE_MS) == 0) return;
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+static void host_read(void)
+{
+    char *host = log_state.host;
+
+    if (gethostname(host, sizeof(log_state.host) - 1) != 0 || host[0] == '\0')
+        strcpy(host, "unknown host");
+}
+
+const char *stp_hostname(void)
+{
+    pthread_once(&log_state.host_once, host_read);
+    return log_state.host;
+}
+
+void stp_log_identify(int pe, int level)
+{
+    /* Now, so that a signal handler that logs later finds the name ready. */
+    (void)stp_hostname();
+    atomic_store_explicit(&log_state.pe, pe < 0 ? -1 : pe, memory_order_relaxed);
+    stp_log_level = level;
+}
+
+void stp_log(int level, const char *fmt, ...)
+{
+    struct line line;
+    va_list args;
+    int saved = errno;
+
+    if (level > stp_log_level) return;
+    line_begin(&line);
+    va_start(args, fmt);
+    line_vadd(&line, fmt, args);
+    va_end(args);
+    line_write(&line);
+    errno = saved;
+}
+
+/* The name users wrote: a weak alias whose definition is the profiling name. */
+static const char *public_name(const char *routine)
+{
+    static const char *const profiling[] = {"psh", "pstart_", "p_", "pmy_", "pnum_"};
+
+    for (size_t i = 0; i < STP_COUNT(profiling); i++) {
+        if (strncmp(routine, profiling[i], strlen(profiling[i])) == 0) return routine + 1;
+    }
+    return routine;
+}
+
+/*
+ * Let one thread end the job. A thread that comes back here from within its own end (the hook
+ * failed, or a signal hit it) leaves at once; another one gives the first time to finish.
+ */
+static void fatal_enter(void)
+{
+    struct timespec grace = {.tv_sec = FATAL_GRACE_S};
+    int tid = (int)syscall(SYS_gettid);
+    int first = 0;
+
+    if (atomic_compare_exchange_strong(&log_state.fatal_tid, &first, tid)) return;
+    if (first != tid) {
+        while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
+            ;
+    }
+    _exit(EXIT_FAILURE);
+}
+
+void stp_fatal(const char *routine, const char *fmt, ...)
+{
+    void (*end_job)(int);
+    struct line line;
+    va_list args;
+
+    line_begin(&line);
+    if (routine) line_add(&line, "%s: ", public_name(routine));
+    va_start(args, fmt);
+    line_vadd(&line, fmt, args);
+    va_end(args);
+    line_write(&line);
+
+    fatal_enter();
+    end_job = atomic_load(&log_state.end_job);
+    if (end_job)
+        end_job(EXIT_FAILURE);
+    else
+        exit(EXIT_FAILURE);
+    _exit(EXIT_FAILURE);
+}
+
+void stp_fatal_hook(void (*end_job)(int status))
+{
+    atomic_store(&log_state.end_job, end_job);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plans and areas: what a team looks like from here, and its share of the internal space.
+ */
+#include "coll/coll.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COLL_YIELDS 16 /* looks with a yield between before going to sleep */
+#define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
+
+static struct {
+    uint64_t *used; /* one bit a slot */
+    size_t n_slots;
+    size_t hint; /* no slot below it is free */
+} slots;
+
+size_t stp_coll_internal_bytes(size_t window_capacity)
+{
+    size_t most = (size_t)4 << 30;
+    size_t nbytes = window_capacity / 16 < most ? window_capacity / 16 : most;
+
+    slots.n_slots = nbytes / AREA_STRIDE;
+    free(slots.used);
+    slots.used = calloc(slots.n_slots / 64 + 1, sizeof *slots.used);
+    if (slots.used == NULL) stp_fatal("shmem_init", "no memory for the books of team slots");
+    slots.hint = 0;
+    return slots.n_slots * AREA_STRIDE;
+}
+
+static bool slot_used(size_t slot)
+{
+    return slots.used[slot / 64] >> (slot % 64) & 1;
+}
+
+size_t stp_coll_find_slot(size_t from)
+{
+    size_t slot = from > slots.hint ? from : slots.hint;
+
+    while (slot < slots.n_slots && slot_used(slot)) slot++;
+    return slot < slots.n_slots ? slot : SIZE_MAX;
+}
+
+void stp_coll_take_slot(size_t slot)
+{
+    slots.used[slot / 64] |= (uint64_t)1 << (slot % 64);
+    while (slots.hint < slots.n_slots && slot_used(slots.hint)) slots.hint++;
+}
+
+void stp_coll_release_slot(size_t slot)
+{
+    slots.used[slot / 64] &= ~((uint64_t)1 << (slot % 64));
+    if (slot < slots.hint) slots.hint = slot;
+}
+
+int stp_coll_group_of(const struct stp_team *team, int rank)
+{
+    int node = stp_node_of(stp_team_pe(team, rank));
+    int group = 0;
+
+    if (team->plan.n_groups == 1) return 0;
+    while (stp_node_of(team->plan.heads[group]) != node) group++;
+    return group;
+}
+
+/* Walk the members once: first member of each node, and all members of mine. */
+static void plan_fill(struct stp_team *team, int *group_of_node)
+{
+    struct stp_plan *plan = &team->plan;
+    int mine = stp_node_of(stp_rt.pe);
+
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        int pe = stp_team_pe(team, rank);
+        int node = stp_node_of(pe);
+        if (group_of_node[node] < 0) {
+            group_of_node[node] = plan->n_groups;
+            plan->heads[plan->n_groups++] = pe;
+        }
+        if (node != mine) continue;
+        if (pe == stp_rt.pe) plan->local = plan->n_local;
+        plan->local_ranks[plan->n_local] = rank;
+        plan->local_pes[plan->n_local++] = pe;
+    }
+    plan->group = group_of_node[mine];
+}
+
+static int plan_make(struct stp_team *team)
+{
+    struct stp_plan *plan = &team->plan;
+    size_t n_nodes = (size_t)stp_rt.n_nodes, n_pes = (size_t)team->n_pes;
+    size_t n_heads = n_nodes < n_pes ? n_nodes : n_pes;
+    int *group_of_node = malloc(n_nodes * sizeof *group_of_node);
+
+    plan->heads = malloc(n_heads * sizeof *plan->heads);
+    plan->local_pes = malloc(n_pes * sizeof *plan->local_pes);
+    plan->local_ranks = malloc(n_pes * sizeof *plan->local_ranks);
+    if (group_of_node == NULL || plan->heads == NULL || plan->local_pes == NULL ||
+        plan->local_ranks == NULL) {
+        free(group_of_node);
+        return -ENOMEM;
+    }
+    memset(group_of_node, -1, n_nodes * sizeof *group_of_node);
+    plan_fill(team, group_of_node);
+    free(group_of_node);
+    plan->flat = plan->n_local <= sysconf(_SC_NPROCESSORS_ONLN) &&
+                 plan->n_local <= 1 << COLL_FLAT_ROUNDS;
+    return 0;
+}
+
+int stp_coll_attach(struct stp_team *team, size_t slot)
+{
+    struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
+
+    memset(&team->plan, 0, sizeof team->plan);
+    if (plan_make(team) != 0) {
+        stp_coll_detach(team);
+        return -ENOMEM;
+    }
+    team->slot = slot;
+    team->area = (struct stp_coll_area *)(internal->base + slot * AREA_STRIDE);
+    /* Peers may already post to the predefined teams; their memory is fresh. */
+    if (!team->predefined) memset(team->area, 0, sizeof *team->area);
+    team->bell = stp_peer(&team->area->bell, team->plan.local_pes[0]);
+    team->sync_epoch = team->node_epoch = team->sequence = 0;
+    return 0;
+}
+
+void stp_coll_detach(struct stp_team *team)
+{
+    free(team->plan.heads);
+    free(team->plan.local_pes);
+    free(team->plan.local_ranks);
+    memset(&team->plan, 0, sizeof team->plan);
+}
+
+struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence)
+{
+    uint64_t n = team->sequence++;
+
+    if (n != 0 && n % COLL_RING == 0) stp_coll_sync(team);
+    *sequence = n + 1; /* never the zero of a fresh area */
+    return &team->area->cells[n % COLL_RING];
+}
+
+/* ---- posting and waiting ------------------------------------------------------- */
+
+static long bell_wait(uint32_t *rings, uint32_t seen)
+{
+    return syscall(SYS_futex, rings, FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+static bool coll_reached(const uint64_t *word, uint64_t value)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
+}
+
+/* Without its agent a PE must serve the fabric itself and may not sleep. */
+static bool coll_may_sleep(void)
+{
+    return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
+}
+
+void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
+{
+    struct stp_coll_bell *bell = team->bell;
+    int patience = stp_wait_spin + COLL_YIELDS;
+    struct stp_wait wait = {0};
+
+    for (int i = 0; i < patience; i++) {
+        if (coll_reached(word, value)) return;
+        stp_wait_idle(&wait);
+    }
+    while (!coll_reached(word, value)) {
+        uint32_t seen;
+        if (!coll_may_sleep()) {
+            stp_wait_idle(&wait);
+            continue;
+        }
+        /* Pairs with the fence in ring: either we see the word or the ringer sees us. */
+        __atomic_fetch_add(&bell->sleepers, 1, __ATOMIC_SEQ_CST);
+        seen = __atomic_load_n(&bell->rings, __ATOMIC_SEQ_CST);
+        if (!coll_reached(word, value)) bell_wait(&bell->rings, seen);
+        __atomic_fetch_sub(&bell->sleepers, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void stp_coll_ring_slow(struct stp_team *team)
+{
+    struct stp_coll_bell *bell = team->bell;
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) == 0) return;
+    __atomic_fetch_add(&bell->rings, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void stp_coll_post(uint64_t *word, uint64_t value, int pe)
+{
+    uint64_t *there = stp_peer(word, pe);
+
+    if (STP_LIKELY(there != NULL)) __atomic_store_n(there, value, __ATOMIC_RELEASE);
+    else stp_store_slow(&stp_ctx_coll, word, &value, sizeof value, pe, "collective");
+}
+
+void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
+                   int pe)
+{
+    stp_put_signal(&stp_ctx_coll, dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, false, pe,
+                   "collective");
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast: a binomial tree over the nodes, with the root as head of its own node; on each
+ * node the members read from the head. Small data travels in the cells, large data goes
+ * straight into dest and is read from there.
+ */
+#include "coll/coll.h"
+
+#include <string.h>
+
+struct bcast {
+    struct stp_team *team;
+    struct stp_coll_cell *cell;
+    uint64_t sequence;
+    int root_group;
+    int root_pe;
+    int head; /* of my node, for this broadcast */
+};
+
+/* World number of the head of the group that stands at place vg counted from the root's. */
+static int bcast_head(const struct bcast *b, int vg)
+{
+    const struct stp_plan *plan = &b->team->plan;
+
+    return vg == 0 ? b->root_pe : plan->heads[(vg + b->root_group) % plan->n_groups];
+}
+
+/* Heads only: send nbytes at source to the heads below, into to there; biggest subtree first. */
+static void bcast_down(const struct bcast *b, void *to, const void *source, size_t nbytes)
+{
+    int n_groups = b->team->plan.n_groups;
+    int vg = (b->team->plan.group - b->root_group + n_groups) % n_groups;
+    int mask = 1;
+
+    while (mask < n_groups && !(vg & mask)) mask <<= 1;
+    for (mask >>= 1; mask > 0; mask >>= 1)
+        if (vg + mask < n_groups)
+            stp_coll_send(to, source, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
+                          bcast_head(b, vg + mask));
+}
+
+static void bcast_small(const struct bcast *b, void *dest, const void *source, size_t nbytes)
+{
+    struct stp_coll_cell *cell = b->cell;
+    struct stp_coll_cell *from = cell;
+
+    if (stp_rt.pe != b->head) {
+        from = stp_peer(cell, b->head);
+        stp_coll_wait_node(b->team, &from->flags[COLL_READY], b->sequence);
+    } else {
+        if (stp_rt.pe == b->root_pe) memcpy(cell->out, source, nbytes);
+        else stp_coll_wait(&cell->flags[COLL_RESULT], b->sequence);
+        stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
+        bcast_down(b, cell->out, cell->out, nbytes);
+    }
+    memcpy(dest, from->out, nbytes);
+}
+
+/* The head's readers are done: its buffer is free again. */
+static void bcast_wait_readers(const struct bcast *b)
+{
+    stp_coll_wait_node(b->team, &b->cell->flags[COLL_ACK], (uint64_t)b->team->plan.n_local - 1);
+    /* as the cell was: acknowledgements are counted, not numbered */
+    __atomic_store_n(&b->cell->flags[COLL_ACK], 0, __ATOMIC_RELAXED);
+}
+
+static void bcast_read_from_head(const struct bcast *b, void *dest, const void *source,
+                                 size_t nbytes)
+{
+    struct stp_coll_cell *there = stp_peer(b->cell, b->head);
+    const void *data = b->head == b->root_pe ? source : dest;
+
+    stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
+    memcpy(dest, stp_peer(data, b->head), nbytes);
+    __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
+    stp_coll_ring(b->team);
+}
+
+static void bcast_large(const struct bcast *b, void *dest, const void *source, size_t nbytes)
+{
+    bool root = stp_rt.pe == b->root_pe;
+
+    if (stp_rt.pe != b->head) {
+        bcast_read_from_head(b, dest, source, nbytes);
+        return;
+    }
+    if (!root) stp_coll_wait(&b->cell->flags[COLL_RESULT], b->sequence);
+    stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
+    bcast_down(b, dest, root ? source : dest, nbytes);
+    if (root && dest != source) memcpy(dest, source, nbytes);
+    bcast_wait_readers(b);
+}
+
+int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                       int root, const char *fn)
+{
+    struct bcast b = {.team = team};
+
+    if ((unsigned)root >= (unsigned)team->n_pes)
+        stp_fatal(fn, "PE_root is %d: the team has PEs 0..%d", root, team->n_pes - 1);
+    if (nbytes == 0) return 0;
+    if (team->n_pes == 1) {
+        if (dest != source) memcpy(dest, source, nbytes);
+        return 0;
+    }
+    stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    b.cell = stp_coll_take_cell(team, &b.sequence);
+    b.root_pe = stp_team_pe(team, root);
+    b.root_group = stp_coll_group_of(team, root);
+    b.head = team->plan.group == b.root_group ? b.root_pe : team->plan.heads[team->plan.group];
+    if (nbytes <= COLL_SMALL) bcast_small(&b, dest, source, nbytes);
+    else bcast_large(&b, dest, source, nbytes);
+    return 0;
+}

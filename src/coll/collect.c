@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collect, fcollect and the alltoalls: everyone writes its blocks straight into the dest of
+ * every member, starting with its neighbour so that no one is hit by all at once; then
+ * quiet and sync. Writing into a dest before its owner arrives is the standard's right.
+ */
+#include "coll/coll.h"
+
+#include <string.h>
+
+/* Put my block at offset into dest on every member, me included. */
+static void collect_spread(struct stp_team *team, char *dest, const void *source, size_t nbytes,
+                           const char *fn)
+{
+    for (int i = 1; i <= team->n_pes; i++) {
+        int pe = stp_team_pe(team, (team->rank + i) % team->n_pes);
+        if (pe == stp_rt.pe) memmove(dest, source, nbytes);
+        else stp_put_nbi(&stp_ctx_coll, dest, source, nbytes, pe, fn);
+    }
+}
+
+static void collect_finish(struct stp_team *team)
+{
+    stp_coll_quiet();
+    stp_coll_sync(team);
+}
+
+int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                      const char *fn)
+{
+    size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
+
+    if (nbytes == 0) return 0;
+    stp_coll_check(team, dest, source, all, nbytes, fn);
+    collect_spread(team, (char *)dest + nbytes * (size_t)team->rank, source, nbytes, fn);
+    collect_finish(team);
+    return 0;
+}
+
+/* Sum of what the members before me contribute: every member reads their counts. */
+static size_t collect_offset(struct stp_team *team, struct stp_coll_cell *cell, size_t nbytes)
+{
+    uint64_t offset = 0;
+
+    memcpy(cell->in, &nbytes, sizeof nbytes);
+    stp_coll_sync(team);
+    for (int rank = 0; rank < team->rank; rank++) {
+        uint64_t count;
+        stp_get(&stp_ctx_coll, &count, cell->in, sizeof count, stp_team_pe(team, rank),
+                "collective");
+        offset += count;
+    }
+    return offset;
+}
+
+int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                     const char *fn)
+{
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+    size_t offset = collect_offset(team, cell, nbytes);
+
+    if (nbytes > 0) {
+        stp_coll_check(team, dest, source, offset + nbytes, nbytes, fn);
+        collect_spread(team, (char *)dest + offset, source, nbytes, fn);
+    }
+    collect_finish(team);
+    return 0;
+}
+
+int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                      const char *fn)
+{
+    size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
+    char *mine = (char *)dest + nbytes * (size_t)team->rank;
+
+    if (nbytes == 0) return 0;
+    stp_coll_check(team, dest, source, all, all, fn);
+    for (int i = 1; i <= team->n_pes; i++) {
+        int rank = (team->rank + i) % team->n_pes;
+        const char *block = (const char *)source + nbytes * (size_t)rank;
+        stp_put_nbi(&stp_ctx_coll, mine, block, nbytes, stp_team_pe(team, rank), fn);
+    }
+    collect_finish(team);
+    return 0;
+}
+
+int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, ptrdiff_t dst,
+                       ptrdiff_t sst, size_t size, size_t nelems, const char *fn)
+{
+    size_t mine = (size_t)team->rank * nelems * (size_t)dst * size;
+
+    if (dst < 1 || sst < 1)
+        stp_fatal(fn, "dst is %td and sst is %td: strides are at least 1", dst, sst);
+    if (nelems == 0 || size == 0) return 0;
+    for (int i = 1; i <= team->n_pes; i++) {
+        int rank = (team->rank + i) % team->n_pes;
+        const char *block = (const char *)source + (size_t)rank * nelems * (size_t)sst * size;
+        stp_iput(&stp_ctx_coll, (char *)dest + mine, block, dst, sst, size, nelems,
+                 stp_team_pe(team, rank), fn);
+    }
+    collect_finish(team);
+    return 0;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reductions. On a node, small vectors are read from the members' cells and reduced by
+ * everyone in rank order; large ones are split so that each member reduces its share from
+ * all sources. Between nodes: a binomial tree of heads, each reading what its children
+ * have; the result comes down the same tree. One order of operations, so every member gets
+ * the same bits.
+ */
+#include "coll/coll.h"
+
+#include <string.h>
+
+#define REDUCE_BLOCK 16384 /* bytes reduced at a time: stays in the first-level cache */
+
+struct reduce {
+    struct stp_team *team;
+    struct stp_coll_cell *cell;
+    uint64_t sequence;
+    enum stp_op op;
+    enum stp_dtype dtype;
+    size_t size; /* of an element */
+    const char *fn;
+};
+
+/* Heads, going up: wait for the subtree of each round and take it in; then tell the parent. */
+static void reduce_up(const struct reduce *r,
+                      void (*take)(const struct reduce *r, int child_pe, void *arg), void *arg)
+{
+    const struct stp_plan *plan = &r->team->plan;
+
+    for (int mask = 1, round = 0; mask < plan->n_groups; mask <<= 1, round++) {
+        uint64_t *flag = &r->cell->flags[COLL_CHILD + round];
+        if (plan->group & mask) {
+            stp_coll_post(flag, r->sequence, plan->heads[plan->group & ~mask]);
+            return;
+        }
+        if (plan->group + mask >= plan->n_groups) continue;
+        stp_coll_wait(flag, r->sequence);
+        take(r, plan->heads[plan->group + mask], arg);
+    }
+}
+
+/* Heads, coming down: wait for the result in mine, unless I am the root; pass it on. */
+static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
+{
+    const struct stp_plan *plan = &r->team->plan;
+    uint64_t *flag = &r->cell->flags[COLL_RESULT];
+    int mask = 1;
+
+    if (plan->group != 0) stp_coll_wait(flag, r->sequence);
+    while (mask < plan->n_groups && !(plan->group & mask)) mask <<= 1;
+    for (mask >>= 1; mask > 0; mask >>= 1)
+        if (plan->group + mask < plan->n_groups)
+            stp_coll_send(mine, mine, nbytes, flag, r->sequence, plan->heads[plan->group + mask]);
+}
+
+/* ---- small ------------------------------------------------------------------ */
+
+static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce)
+{
+    const struct stp_plan *plan = &r->team->plan;
+
+    for (int i = 0; i < plan->n_local; i++) {
+        struct stp_coll_cell *cell = stp_peer(r->cell, plan->local_pes[i]);
+        stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
+        if (i == 0) memcpy(acc, cell->in, nreduce * r->size);
+        else stp_op_reduce(r->op, r->dtype, acc, cell->in, nreduce);
+    }
+}
+
+static void reduce_take_small(const struct reduce *r, int child_pe, void *arg)
+{
+    size_t nreduce = *(const size_t *)arg;
+    _Alignas(16) unsigned char theirs[COLL_SMALL];
+
+    stp_get(&stp_ctx_coll, theirs, r->cell->out, nreduce * r->size, child_pe, r->fn);
+    stp_op_reduce(r->op, r->dtype, r->cell->out, theirs, nreduce);
+}
+
+static void reduce_small(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+{
+    const struct stp_plan *plan = &r->team->plan;
+    size_t nbytes = nreduce * r->size;
+    _Alignas(16) unsigned char acc[COLL_SMALL];
+    struct stp_coll_cell *head;
+
+    memcpy(r->cell->in, source, nbytes);
+    stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
+    if (plan->n_groups == 1) {
+        reduce_local_cells(r, acc, nreduce);
+        memcpy(dest, acc, nbytes);
+        return;
+    }
+    if (plan->local == 0) {
+        reduce_local_cells(r, acc, nreduce);
+        memcpy(r->cell->out, acc, nbytes);
+        reduce_up(r, reduce_take_small, &nreduce);
+        reduce_down(r, r->cell->out, nbytes);
+        stp_coll_post_node(r->team, &r->cell->flags[COLL_RESULT], r->sequence);
+    }
+    head = stp_peer(r->cell, plan->local_pes[0]);
+    stp_coll_wait_node(r->team, &head->flags[COLL_RESULT], r->sequence);
+    memcpy(dest, head->out, nbytes);
+}
+
+/* ---- large ------------------------------------------------------------------ */
+
+/*
+ * My share of the vector, block by block: read every local member's source, then write the
+ * result to all of them (everyone = true) or to the first. A block is read by nobody else and
+ * written only after it was read from all, so source may be dest.
+ */
+static void reduce_share(const struct reduce *r, char *dest, const char *source, size_t nreduce,
+                         bool everyone)
+{
+    const struct stp_plan *plan = &r->team->plan;
+    size_t line = STP_CACHE_LINE / r->size > 0 ? STP_CACHE_LINE / r->size : 1;
+    size_t share = (nreduce / (size_t)plan->n_local + line) / line * line;
+    size_t at = share * (size_t)plan->local;
+    size_t end = at + share < nreduce ? at + share : nreduce;
+    _Alignas(64) unsigned char acc[REDUCE_BLOCK];
+
+    for (size_t n; at < end; at += n) {
+        size_t room = sizeof acc / r->size, offset = at * r->size;
+        n = end - at < room ? end - at : room;
+        for (int i = 0; i < plan->n_local; i++) {
+            const void *theirs = stp_peer(source + offset, plan->local_pes[i]);
+            if (i == 0) memcpy(acc, theirs, n * r->size);
+            else stp_op_reduce(r->op, r->dtype, acc, theirs, n);
+        }
+        for (int i = 0; i < (everyone ? plan->n_local : 1); i++)
+            memcpy(stp_peer(dest + offset, plan->local_pes[i]), acc, n * r->size);
+    }
+}
+
+struct reduce_vector {
+    char *dest;
+    size_t nreduce;
+};
+
+static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
+{
+    const struct reduce_vector *v = arg;
+    _Alignas(64) unsigned char theirs[REDUCE_BLOCK];
+    size_t room = sizeof theirs / r->size;
+
+    for (size_t at = 0, n; at < v->nreduce; at += n) {
+        char *mine = v->dest + at * r->size;
+        n = v->nreduce - at < room ? v->nreduce - at : room;
+        stp_get(&stp_ctx_coll, theirs, mine, n * r->size, child_pe, r->fn);
+        stp_op_reduce(r->op, r->dtype, mine, theirs, n);
+    }
+}
+
+static void reduce_large(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+{
+    const struct stp_plan *plan = &r->team->plan;
+    struct reduce_vector vector = {dest, nreduce};
+    size_t nbytes = nreduce * r->size;
+
+    if (plan->n_groups == 1) {
+        stp_coll_sync(r->team); /* all sources are ready */
+        reduce_share(r, dest, source, nreduce, true);
+        stp_coll_sync(r->team); /* all shares are written */
+        return;
+    }
+    stp_coll_node_sync(r->team);
+    if (plan->n_local > 1) reduce_share(r, dest, source, nreduce, false);
+    else if (dest != source) memcpy(dest, source, nbytes);
+    stp_coll_node_sync(r->team);
+    if (plan->local == 0) {
+        reduce_up(r, reduce_take_large, &vector);
+        reduce_down(r, dest, nbytes);
+    }
+    stp_coll_node_sync(r->team); /* the head has the result */
+    if (plan->local != 0) memcpy(dest, stp_peer(dest, plan->local_pes[0]), nbytes);
+    stp_coll_node_sync(r->team); /* and everybody has read it */
+}
+
+int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                    const void *source, size_t nreduce, const char *fn)
+{
+    struct reduce r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
+    size_t nbytes;
+
+    r.size = stp_dtype_size(dtype);
+    nbytes = stp_bytes(nreduce, r.size, fn);
+    if (nreduce == 0) return 0;
+    if (team->n_pes == 1) {
+        if (dest != source) memcpy(dest, source, nbytes);
+        return 0;
+    }
+    r.cell = stp_coll_take_cell(team, &r.sequence);
+    if (nbytes <= COLL_SMALL) {
+        reduce_small(&r, dest, source, nreduce);
+    } else {
+        stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+        reduce_large(&r, dest, source, nreduce);
+    }
+    return 0;
+}

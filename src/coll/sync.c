@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sync: arrive on the node, meet the other nodes, release on the node. All words hold epochs
+ * that only grow and have one writer, so calls may follow back to back.
+ */
+#include "coll/coll.h"
+
+/* Few members, a core each: everyone tells log2(n) others (dissemination). */
+static void sync_flat(struct stp_team *team, uint64_t epoch)
+{
+    const struct stp_plan *plan = &team->plan;
+
+    for (int step = 1, round = 0; step < plan->n_local; step <<= 1, round++) {
+        int to = plan->local_pes[(plan->local + step) % plan->n_local];
+        stp_coll_post(&team->area->flat[round].value, epoch, to);
+        stp_coll_wait(&team->area->flat[round].value, epoch);
+    }
+}
+
+/*
+ * Count in at the first local member's area. True for the last to arrive. Acquire: it goes on
+ * to speak for the others.
+ */
+static bool sync_arrive(struct stp_coll_meeting *meeting, uint64_t epoch, int n_local)
+{
+    uint64_t all = epoch * (uint64_t)n_local;
+
+    return __atomic_add_fetch(&meeting->arrived.value, 1, __ATOMIC_ACQ_REL) == all;
+}
+
+static void sync_across(struct stp_team *team, uint64_t epoch)
+{
+    const struct stp_plan *plan = &team->plan;
+
+    for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
+        int to = plan->heads[(plan->group + step) % plan->n_groups];
+        stp_coll_post(&team->area->across[round], epoch, to);
+        stp_coll_wait(&team->area->across[round], epoch);
+    }
+}
+
+/* Release from the last sync: nobody may be left polling the memory of who has gone on. */
+static void sync_release_each(struct stp_team *team, uint64_t epoch)
+{
+    const struct stp_plan *plan = &team->plan;
+
+    for (int i = 0; i < plan->n_local; i++)
+        stp_coll_post(&team->area->left.value, epoch, plan->local_pes[i]);
+    stp_coll_ring(team);
+}
+
+/*
+ * More members than cores: whoever comes last releases all, so nobody waits for a particular
+ * PE to be scheduled. Between nodes the first member speaks, since the words come to its memory.
+ */
+static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
+{
+    const struct stp_plan *plan = &team->plan;
+    struct stp_coll_meeting *meeting = stp_peer(&team->area->all, plan->local_pes[0]);
+    bool last = sync_arrive(meeting, epoch, plan->n_local);
+
+    if (last && plan->n_groups > 1) stp_coll_ring(team); /* the first member waits for it */
+    if (plan->n_groups > 1 && plan->local == 0) {
+        stp_coll_wait_node(team, &meeting->arrived.value, epoch * (uint64_t)plan->n_local);
+        sync_across(team, epoch);
+    }
+    if (plan->n_groups > 1 ? plan->local == 0 : last) {
+        if (leave) sync_release_each(team, epoch);
+        else stp_coll_post_node(team, &meeting->released.value, epoch);
+    } else {
+        stp_coll_wait_node(team, leave ? &team->area->left.value : &meeting->released.value, epoch);
+    }
+}
+
+static void sync_team(struct stp_team *team, bool leave)
+{
+    const struct stp_plan *plan = &team->plan;
+    uint64_t epoch = ++team->sync_epoch;
+
+    /* Stores of this PE first: what follows publishes them. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (plan->n_groups == 1 && plan->flat) sync_flat(team, epoch);
+    else if (plan->n_local == 1) sync_across(team, epoch);
+    else sync_counted(team, epoch, leave);
+}
+
+int stp_coll_sync(struct stp_team *team)
+{
+    sync_team(team, false);
+    return 0;
+}
+
+void stp_coll_leave(struct stp_team *team)
+{
+    sync_team(team, true);
+}
+
+void stp_coll_node_sync(struct stp_team *team)
+{
+    const struct stp_plan *plan = &team->plan;
+    uint64_t epoch = ++team->node_epoch;
+    struct stp_coll_meeting *meeting;
+
+    if (plan->n_local == 1) return;
+    meeting = stp_peer(&team->area->node, plan->local_pes[0]);
+    if (sync_arrive(meeting, epoch, plan->n_local))
+        stp_coll_post_node(team, &meeting->released.value, epoch);
+    else
+        stp_coll_wait_node(team, &meeting->released.value, epoch);
+}
+
+int pshmem_team_sync(shmem_team_t team)
+{
+    return stp_coll_sync(stp_team_check(team, __func__));
+}
+STP_PROFILED(shmem_team_sync);
+
+void pshmem_sync_all(void)
+{
+    stp_coll_sync(stp_team_check(SHMEM_TEAM_WORLD, __func__));
+}
+STP_PROFILED(shmem_sync_all);
+
+void pshmem_barrier_all(void)
+{
+    struct stp_team *world = stp_team_check(SHMEM_TEAM_WORLD, __func__);
+
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(world);
+}
+STP_PROFILED(shmem_barrier_all);

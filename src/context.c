@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Contexts: a team, options, and the fabric's half that counts outstanding work. Creation is
+ * local; shareable contexts go with their team.
+ */
+#include "steppe.h"
+
+#include <stdlib.h>
+
+struct stp_ctx stp_ctx_default;
+struct stp_ctx stp_ctx_coll;
+
+static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
+{
+    ctx->team = team;
+    ctx->options = options;
+    ctx->n_pes = team->n_pes;
+    ctx->world = team->table == NULL && team->start == 0 && team->stride == 1;
+    ctx->fabric = NULL;
+    ctx->live = true;
+    return stp_rt.has_fabric ? stp_rt.fabric.ctx_create(&ctx->fabric) : 0;
+}
+
+static void ctx_close(struct stp_ctx *ctx)
+{
+    if (!ctx->live) return;
+    stp_quiet(ctx);
+    if (ctx->fabric != NULL) stp_rt.fabric.ctx_destroy(ctx->fabric);
+    *ctx = (struct stp_ctx){0};
+}
+
+void stp_ctx_init(void)
+{
+    stp_ctx_coll = stp_ctx_default = (struct stp_ctx){0};
+    if (ctx_open(&stp_ctx_default, stp_team_world, 0) != 0 ||
+        ctx_open(&stp_ctx_coll, stp_team_world, 0) != 0)
+        stp_fatal("shmem_init", "cannot create the default context");
+}
+
+/* The library's own context goes with the fabric: the last sync still uses it. */
+void stp_ctx_fini(void)
+{
+    stp_team_destroy_ctxs();
+    ctx_close(&stp_ctx_default);
+    stp_quiet(&stp_ctx_coll);
+}
+
+_Noreturn void stp_fatal_ctx(const char *fn)
+{
+    stp_check_live(fn);
+    stp_fatal(fn, "ctx is SHMEM_CTX_INVALID: it is SHMEM_CTX_DEFAULT or a context of its own");
+}
+
+int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe)
+{
+    return stp_team_pe(ctx->team, pe);
+}
+
+static int ctx_create(struct stp_team *team, long options, shmem_ctx_t *handle)
+{
+    struct stp_ctx *ctx = calloc(1, sizeof *ctx);
+
+    *handle = SHMEM_CTX_INVALID;
+    if (ctx == NULL) return 1;
+    if (ctx_open(ctx, team, options) != 0) {
+        free(ctx);
+        return 1;
+    }
+    pthread_mutex_lock(&stp_rt.lock);
+    ctx->next = team->ctxs;
+    if (ctx->next != NULL) ctx->next->prev = ctx;
+    team->ctxs = ctx;
+    pthread_mutex_unlock(&stp_rt.lock);
+    *handle = (shmem_ctx_t)ctx;
+    return 0;
+}
+
+static void ctx_destroy(struct stp_ctx *ctx)
+{
+    struct stp_team *team = ctx->team;
+
+    pthread_mutex_lock(&stp_rt.lock);
+    if (ctx->prev != NULL) ctx->prev->next = ctx->next;
+    else team->ctxs = ctx->next;
+    if (ctx->next != NULL) ctx->next->prev = ctx->prev;
+    pthread_mutex_unlock(&stp_rt.lock);
+    ctx_close(ctx);
+    free(ctx);
+}
+
+void stp_ctx_destroy_all(struct stp_team *team)
+{
+    while (team->ctxs != NULL) ctx_destroy(team->ctxs);
+}
+
+int pshmem_ctx_create(long options, shmem_ctx_t *ctx)
+{
+    stp_check_live(__func__);
+    return ctx_create(stp_team_world, options, ctx);
+}
+STP_PROFILED(shmem_ctx_create);
+
+int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
+{
+    if (team == SHMEM_TEAM_INVALID) {
+        *ctx = SHMEM_CTX_INVALID;
+        return 1;
+    }
+    return ctx_create(stp_team_check(team, __func__), options, ctx);
+}
+STP_PROFILED(shmem_team_create_ctx);
+
+void pshmem_ctx_destroy(shmem_ctx_t ctx)
+{
+    if (ctx == SHMEM_CTX_INVALID) return;
+    if (ctx == SHMEM_CTX_DEFAULT) stp_fatal(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
+    ctx_destroy(stp_ctx_of(ctx));
+}
+STP_PROFILED(shmem_ctx_destroy);
+
+int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
+{
+    if (ctx == SHMEM_CTX_INVALID) {
+        *team = SHMEM_TEAM_INVALID;
+        return 1;
+    }
+    *team = stp_team_handle(stp_ctx_of(ctx)->team);
+    return 0;
+}
+STP_PROFILED(shmem_ctx_get_team);

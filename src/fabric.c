@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library's side of the fabric: load the module, open it, close it.
+ * Design: docs/design/fabric.md.
+ */
+#include "steppe.h"
+
+#include "module.h"
+
+#include <string.h>
+
+static struct stp_core fabric_core;
+
+const struct stp_core *stp_fabric_core(void)
+{
+    fabric_core = (struct stp_core){
+        .abi = STP_FABRIC_ABI,
+        .pe = stp_rt.pe,
+        .n_pes = stp_rt.n_pes > 0 ? stp_rt.n_pes : 1,
+        .n_local = stp_rt.host_pes > 0 ? stp_rt.host_pes : 1,
+        .job_key = stp_rt.job_key,
+        .thread_multiple = stp_rt.thread_level == SHMEM_THREAD_MULTIPLE,
+        .env = &stp_env,
+        .log = stp_log,
+        .fatal = stp_fatal,
+    };
+    return &fabric_core;
+}
+
+void stp_fabric_start(void)
+{
+    stp_ofi_open_fn open_fn;
+    char why[512];
+
+    if (stp_rt.n_nodes == 1) return;
+    if (stp_module_open(&open_fn, why, sizeof why) != 0)
+        stp_fatal("shmem_init", "this job needs a fabric: %s", why);
+    if (open_fn(stp_fabric_core(), &stp_rt.fabric) != 0)
+        stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");
+    if (stp_rt.fabric.abi != STP_FABRIC_ABI)
+        stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
+    stp_rt.has_fabric = true;
+    /* atomics of a NIC and of CPUs do not mix: then all go through the fabric */
+    if (!stp_rt.fabric.cpu_atomics) stp_win.amo_top = 0;
+    stp_info("fabric: provider %s on %s, atomics by %s", stp_rt.fabric.provider,
+             stp_rt.fabric.domain, stp_rt.fabric.cpu_atomics ? "CPUs" : "the adapter");
+}
+
+void stp_fabric_stop(void)
+{
+    if (!stp_rt.has_fabric) return;
+    stp_rt.has_fabric = false;
+    stp_rt.fabric.close();
+}

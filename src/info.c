@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The report behind oshinfo: its sections by name, and the short ones, version, memory and
+ * environment. Works before init, and in one process without a launcher.
+ */
+#include "info.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shmemx.h"
+#include "steppe.h"
+
+const char *pshmemx_version(void)
+{
+    return STP_VERSION;
+}
+STP_PROFILED(shmemx_version);
+
+static void info_version(struct stp_report *report)
+{
+    stp_report_text(report, "name", "Steppe");
+    stp_report_text(report, "version", STP_VERSION);
+    stp_report_textf(report, "specification", "OpenSHMEM %d.%d", SHMEM_MAJOR_VERSION,
+                     SHMEM_MINOR_VERSION);
+    stp_report_text(report, "vendor", SHMEM_VENDOR_STRING);
+    stp_report_text(report, "compiler",
+#ifdef __clang__
+                    "clang " __clang_version__);
+#else
+                    "gcc " __VERSION__);
+#endif
+    stp_report_text(report, "flags", STP_BUILD_FLAGS);
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+static void info_cpu_memory(struct stp_report *report)
+{
+    long page = sysconf(_SC_PAGESIZE);
+
+    stp_report_bytes(report, "installed", (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)page);
+    stp_report_bytes(report, "available", (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)page);
+    stp_report_bytes(report, "page", (size_t)page);
+    stp_report_bytes(report, "default_heap", stp_env.symmetric_size);
+}
+
+static void info_memory(struct stp_report *report)
+{
+    static const char *const not_built[] = {"gpu", "hbm", "fam"};
+    char why[256];
+
+    stp_report_list(report, "kinds");
+    for (size_t i = 0; i < STP_N_KINDS; i++) {
+        bool usable = stp_kinds[i]->probe(why, sizeof(why)) == 0;
+
+        stp_report_item(report, "kind", stp_kinds[i]->name);
+        stp_report_flag(report, "usable", usable);
+        stp_report_text(report, "state", why);
+        if (i == STP_KIND_CPU) info_cpu_memory(report);
+        stp_report_end(report);
+    }
+    for (size_t i = 0; i < STP_COUNT(not_built); i++) {
+        stp_report_item(report, "kind", not_built[i]);
+        stp_report_flag(report, "usable", false);
+        stp_report_text(report, "state", "not built in this version");
+        stp_report_end(report);
+    }
+    stp_report_end(report);
+    stp_report_group(report, "globals");
+    stp_report_bytes(report, "size", stp_segment.nbytes);
+    stp_report_flag(report, "shared", stp_segment.fd >= 0);
+    if (stp_segment.fd < 0) stp_report_text(report, "why_not", stp_segment.why_not);
+    stp_report_end(report);
+}
+
+/* ---- environment --------------------------------------------------------- */
+
+static void info_environment(struct stp_report *report)
+{
+    char value[512];
+
+    stp_report_list(report, "variables");
+    for (size_t i = 0; i < stp_env_n_rows; i++) {
+        const struct stp_env_row *row = &stp_env_table[i];
+
+        stp_report_item(report, "name", row->name);
+        stp_report_text(report, "value", stp_env_format(row, value, sizeof(value)));
+        stp_report_flag(report, "set", stp_env_is_set(row));
+        stp_report_text(report, "default", row->fallback);
+        if (row->alias != NULL) stp_report_text(report, "alias", row->alias);
+        stp_report_text(report, "help", row->help);
+        stp_report_end(report);
+    }
+    stp_report_end(report);
+}
+
+/* ---- sections by name ---------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    void (*print)(struct stp_report *report);
+} info_sections[] = {
+    {"version", info_version},         {"conduits", stp_info_conduits},
+    {"providers", stp_info_providers}, {"topology", stp_info_topology},
+    {"memory", info_memory},           {"environment", info_environment},
+};
+
+/* True when the comma-separated list (NULL: everything) names the section. */
+static bool info_wants(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) return true;
+    }
+    return list == NULL;
+}
+
+/* Number of names in the list that are sections' names; *n_names: of all. */
+static size_t info_count(const char *list, size_t *n_names)
+{
+    size_t known = 0;
+
+    *n_names = 1;
+    for (const char *at = list; *at != '\0'; at++)
+        *n_names += *at == ',';
+    for (size_t i = 0; i < STP_COUNT(info_sections); i++)
+        known += info_wants(list, info_sections[i].name);
+    return known;
+}
+
+int pshmemx_info_print(int fd, const char *section, int json)
+{
+    struct stp_report report;
+    size_t n_names;
+    int rc;
+
+    if (section != NULL && info_count(section, &n_names) != n_names) return EINVAL;
+    if (stp_rt.references == 0) stp_env_load();
+    rc = stp_report_open(&report, fd, json != 0);
+    if (rc != 0) return -rc;
+    for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
+        if (!info_wants(section, info_sections[i].name)) continue;
+        stp_report_group(&report, info_sections[i].name);
+        info_sections[i].print(&report);
+        stp_report_end(&report);
+    }
+    return -stp_report_close(&report);
+}
+STP_PROFILED(shmemx_info_print);

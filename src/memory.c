@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collective allocation: the symmetric heap's routines and what the spaces' routines share
+ * with them. Allocation ends, and freeing begins, with a quiet of the default context and a
+ * sync of the space's private team. Design: docs/design/spaces.md.
+ */
+#include "steppe.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void memory_barrier(struct stp_space *space)
+{
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(space->team);
+}
+
+/* SHMEM_CHECK=1: every member passed the same numbers. */
+static void memory_check_equal(struct stp_space *space, int64_t first, int64_t second,
+                               const char *fn)
+{
+    int64_t range[4] = {first, -first, second, -second};
+
+    if (!stp_rt.check) return;
+    stp_coll_agree(space->team, range, 4);
+    if (range[0] != -range[1] || range[2] != -range[3])
+        stp_fatal(fn, "arguments differ between PEs: here %lld and %lld, elsewhere up to %lld and "
+                      "%lld",
+                  (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
+}
+
+void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
+                      const char *fn)
+{
+    size_t offset;
+    int rc;
+
+    memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
+    rc = stp_heap_alloc(space->heap, nbytes, align, &offset);
+    if (rc == 0 && zero) space->kind->zero(space, offset, nbytes);
+    memory_barrier(space);
+    return rc == 0 ? space->base + offset : NULL;
+}
+
+/* The space and offset of a pointer to free or resize; fatal with the reason when it is neither. */
+static size_t memory_block(struct stp_space *space, const void *ptr, const char *fn)
+{
+    size_t offset, start, nbytes;
+    struct stp_space *owner = stp_space_find(ptr, &offset);
+
+    if (owner == NULL || owner->heap == NULL)
+        stp_fatal(fn, "ptr %p was not allocated from symmetric memory", ptr);
+    if (owner != space)
+        stp_fatal(fn, "ptr %p belongs to space %u (%s, %zu bytes), not to space %u", ptr,
+                  owner->number, owner->kind->name, owner->nbytes, space->number);
+    if (stp_heap_find(space->heap, offset, &start, &nbytes) != 0)
+        stp_fatal(fn, "ptr %p is not allocated: was it freed before?", ptr);
+    if (start != offset)
+        stp_fatal(fn, "ptr %p is %zu bytes inside the allocation of %zu bytes at %p", ptr,
+                  offset - start, nbytes, (void *)(space->base + start));
+    return offset;
+}
+
+void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
+{
+    size_t offset = memory_block(space, ptr, fn);
+
+    memory_check_equal(space, (int64_t)offset, 0, fn);
+    memory_barrier(space);
+    stp_heap_free(space->heap, offset);
+}
+
+void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn)
+{
+    size_t offset = memory_block(space, ptr, fn);
+    size_t start, old, target = offset;
+    int rc;
+
+    memory_check_equal(space, (int64_t)offset, (int64_t)nbytes, fn);
+    memory_barrier(space); /* traffic into the block is over */
+    stp_heap_find(space->heap, offset, &start, &old);
+    rc = stp_heap_resize(space->heap, offset, nbytes);
+    if (rc == -ENOMEM) {
+        rc = stp_heap_alloc(space->heap, nbytes, 0, &target);
+        if (rc == 0) {
+            memcpy(space->base + target, space->base + offset, old < nbytes ? old : nbytes);
+            stp_heap_free(space->heap, offset);
+        }
+    }
+    memory_barrier(space); /* every copy is done before anyone writes the new block */
+    return rc == 0 ? space->base + target : NULL;
+}
+
+static struct stp_space *memory_heap(const char *fn)
+{
+    stp_check_live(fn);
+    return stp_space_at(STP_SPACE_HEAP);
+}
+
+/* The space of a pointer given to free or realloc, which may be any space. */
+static struct stp_space *memory_owner(const void *ptr, const char *fn)
+{
+    struct stp_space *heap = memory_heap(fn);
+    size_t offset;
+    struct stp_space *owner = stp_space_find(ptr, &offset);
+
+    return owner != NULL && owner->heap != NULL ? owner : heap;
+}
+
+/* ---- the standard's routines -------------------------------------------------- */
+
+void *pshmem_malloc(size_t size)
+{
+    struct stp_space *heap = memory_heap(__func__);
+
+    return size == 0 ? NULL : stp_space_alloc(heap, size, 0, false, __func__);
+}
+STP_PROFILED(shmem_malloc);
+
+/* All memory here serves remote atomics and signals equally well: the hints change nothing. */
+void *pshmem_malloc_with_hints(size_t size, long hints)
+{
+    struct stp_space *heap = memory_heap(__func__);
+
+    (void)hints;
+    return size == 0 ? NULL : stp_space_alloc(heap, size, 0, false, __func__);
+}
+STP_PROFILED(shmem_malloc_with_hints);
+
+void *pshmem_align(size_t alignment, size_t size)
+{
+    struct stp_space *heap = memory_heap(__func__);
+
+    if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0)
+        stp_fatal(__func__, "alignment is %zu: it is a power of two and a multiple of %zu",
+                  alignment, sizeof(void *));
+    return size == 0 ? NULL : stp_space_alloc(heap, size, alignment, false, __func__);
+}
+STP_PROFILED(shmem_align);
+
+void *pshmem_calloc(size_t count, size_t size)
+{
+    struct stp_space *heap = memory_heap(__func__);
+    size_t nbytes;
+
+    if (count == 0 || size == 0) return NULL;
+    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails, with barrier */
+    return stp_space_alloc(heap, nbytes, 0, true, __func__);
+}
+STP_PROFILED(shmem_calloc);
+
+void pshmem_free(void *ptr)
+{
+    if (ptr != NULL) stp_space_free(memory_owner(ptr, __func__), ptr, __func__);
+}
+STP_PROFILED(shmem_free);
+
+void *pshmem_realloc(void *ptr, size_t size)
+{
+    struct stp_space *owner = ptr != NULL ? memory_owner(ptr, __func__) : memory_heap(__func__);
+
+    if (ptr == NULL) return size == 0 ? NULL : stp_space_alloc(owner, size, 0, false, __func__);
+    if (size > 0) return stp_space_resize(owner, ptr, size, __func__);
+    stp_space_free(owner, ptr, __func__);
+    return NULL;
+}
+STP_PROFILED(shmem_realloc);
+
+/* ---- the old names -------------------------------------------------------------- */
+
+void *pshmalloc(size_t size)
+{
+    return pshmem_malloc(size);
+}
+STP_PROFILED(shmalloc);
+
+void pshfree(void *ptr)
+{
+    pshmem_free(ptr);
+}
+STP_PROFILED(shfree);
+
+void *pshrealloc(void *ptr, size_t size)
+{
+    return pshmem_realloc(ptr, size);
+}
+STP_PROFILED(shrealloc);
+
+void *pshmemalign(size_t alignment, size_t size)
+{
+    return pshmem_align(alignment, size);
+}
+STP_PROFILED(shmemalign);

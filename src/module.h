@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loading the fabric module, which lies in steppe/ beside the library.
+ * Design: docs/design/fabric.md.
+ */
+#ifndef STP_MODULE_H
+#define STP_MODULE_H
+
+#include <stddef.h>
+
+#include "transport/transport.h"
+
+/*
+ * Where the module lies: in steppe/ beside the file this library was loaded from. Returns 0, or
+ * -ENOENT with the reason as text when nothing is there.
+ */
+int stp_module_path(char *path, size_t path_len, char *why, size_t why_len);
+
+/*
+ * Load the fabric module and find its entry. It stays loaded until the process ends: libfabric
+ * cannot be unloaded. No path comes from the environment.
+ *
+ * open_fn: set to the module's entry on success. why: on failure, what went wrong, as text.
+ * Returns 0, -ENOENT when this installation has no module, -ENOEXEC when it cannot be loaded (as
+ * where libfabric is missing) or is not one of ours.
+ */
+int stp_module_open(stp_ofi_open_fn *open_fn, char *why, size_t len);
+
+#endif /* STP_MODULE_H */

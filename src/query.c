@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a program may ask: who it is, what it can reach, which library this is.
+ */
+#include "steppe.h"
+
+#include "pshmem.h"
+
+#include <string.h>
+
+int pshmem_my_pe(void)
+{
+    return stp_rt.pe;
+}
+STP_PROFILED(shmem_my_pe);
+
+int pshmem_n_pes(void)
+{
+    return stp_rt.n_pes;
+}
+STP_PROFILED(shmem_n_pes);
+
+int p_my_pe(void)
+{
+    return stp_rt.pe;
+}
+STP_PROFILED(_my_pe);
+
+int p_num_pes(void)
+{
+    return stp_rt.n_pes;
+}
+STP_PROFILED(_num_pes);
+
+int pshmem_pe_accessible(int pe)
+{
+    return pe >= 0 && pe < stp_rt.n_pes;
+}
+STP_PROFILED(shmem_pe_accessible);
+
+int pshmem_addr_accessible(const void *addr, int pe)
+{
+    const struct stp_space *space;
+    size_t offset;
+
+    if (pe < 0 || pe >= stp_rt.n_pes) return 0;
+    space = stp_space_find(addr, &offset);
+    if (space == NULL || space->number == STP_SPACE_INTERNAL) return 0;
+    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
+    return stp_rt.has_fabric || stp_peer(addr, pe) != NULL;
+}
+STP_PROFILED(shmem_addr_accessible);
+
+static void *query_ptr(const void *dest, int pe)
+{
+    const struct stp_space *space;
+    size_t offset;
+
+    if (pe < 0 || pe >= stp_rt.n_pes) return NULL;
+    space = stp_space_find(dest, &offset);
+    if (space == NULL || space->number == STP_SPACE_INTERNAL) return NULL;
+    return pe == stp_rt.pe ? (void *)dest : stp_peer(dest, pe);
+}
+
+void *pshmem_ptr(const void *dest, int pe)
+{
+    return query_ptr(dest, pe);
+}
+STP_PROFILED(shmem_ptr);
+
+void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
+{
+    const struct stp_team *t;
+
+    if (team == SHMEM_TEAM_INVALID) return NULL;
+    t = stp_team_check(team, __func__);
+    return pe < 0 || pe >= t->n_pes ? NULL : query_ptr(dest, stp_team_pe(t, pe));
+}
+STP_PROFILED(shmem_team_ptr);
+
+void pshmem_info_get_version(int *major, int *minor)
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+STP_PROFILED(shmem_info_get_version);
+
+void pshmem_info_get_name(char *name)
+{
+    _Static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the name fits");
+    memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
+}
+STP_PROFILED(shmem_info_get_name);
+
+/* Nothing to control: profiling tools put their own definition over the weak one. */
+void pshmem_pcontrol(int level, ...)
+{
+    (void)level;
+}
+STP_PROFILED(shmem_pcontrol);

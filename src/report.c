@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The two looks of a report. Text: two spaces a level, values in a column. JSON: one object,
+ * escaped so that any bytes of the environment give valid UTF-8.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STP_REPORT_COLUMN 22 /* where values start, from the name */
+
+/* Length of the UTF-8 sequence at text: 0 when it is malformed or the end of the string. */
+static int utf8_length(const unsigned char *text)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    int length = text[0] < 0x80 ? 1 : text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    uint32_t code = text[0] & (length == 1 ? 0x7f : 0x7f >> length);
+
+    if (text[0] == '\0' || (text[0] & 0xc0) == 0x80 || text[0] >= 0xf8) return 0;
+    for (int i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80) return 0;
+        code = code << 6 | (text[i] & 0x3f);
+    }
+    if (length > 1 && code < smallest[length]) return 0;
+    return code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length : 0;
+}
+
+static void report_quote(FILE *out, const char *value)
+{
+    const unsigned char *at = (const unsigned char *)value;
+
+    fputc('"', out);
+    while (*at != '\0') {
+        int length = utf8_length(at);
+
+        if (length == 0 || *at < 0x20 || *at == 0x7f) {
+            fprintf(out, "\\u%04x", *at++);
+            continue;
+        }
+        if (*at == '"' || *at == '\\') fputc('\\', out);
+        fwrite(at, 1, (size_t)length, out);
+        at += length;
+    }
+    fputc('"', out);
+}
+
+/* Text for people: what would disturb a terminal becomes a question mark. */
+static void report_plain(FILE *out, const char *value)
+{
+    for (; *value != '\0'; value++)
+        fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
+}
+
+/* Everything that stands before a value or a group: separator, indent, name. */
+static void report_lead(struct stp_report *report, const char *name)
+{
+    int depth = report->depth;
+
+    if (report->json) {
+        fprintf(report->out, "%s\n%*s", report->is_empty[depth] ? "" : ",", 2 * depth + 2, "");
+        if (!report->is_list[depth]) {
+            report_quote(report->out, name);
+            fputs(": ", report->out);
+        }
+    } else {
+        fprintf(report->out, "%*s%s", 2 * depth, "", name);
+    }
+    report->is_empty[depth] = false;
+}
+
+/* As above, with the padding that people like before a value. */
+static void report_name(struct stp_report *report, const char *name)
+{
+    int pad = STP_REPORT_COLUMN - 2 * report->depth - (int)strlen(name);
+
+    report_lead(report, name);
+    if (!report->json) fprintf(report->out, "%*s", pad > 1 ? pad : 1, "");
+}
+
+static void report_newline(struct stp_report *report)
+{
+    if (!report->json) fputc('\n', report->out);
+}
+
+static void report_push(struct stp_report *report, bool is_list)
+{
+    if (report->json) fputc(is_list ? '[' : '{', report->out);
+    report->depth++;
+    report->is_list[report->depth] = is_list;
+    report->is_empty[report->depth] = true;
+}
+
+int stp_report_open(struct stp_report *report, int fd, bool json)
+{
+    int own = dup(fd);
+
+    if (own < 0) return -errno;
+    memset(report, 0, sizeof(*report));
+    report->json = json;
+    report->is_empty[0] = true;
+    report->out = fdopen(own, "w");
+    if (report->out == NULL) {
+        int rc = -errno;
+
+        close(own);
+        return rc;
+    }
+    if (json) fputc('{', report->out);
+    return 0;
+}
+
+int stp_report_close(struct stp_report *report)
+{
+    int failed;
+
+    if (report->json) fputs("\n}\n", report->out);
+    failed = ferror(report->out);
+    return fclose(report->out) != 0 || failed ? -EIO : 0;
+}
+
+void stp_report_group(struct stp_report *report, const char *name)
+{
+    report_lead(report, name);
+    report_newline(report);
+    report_push(report, false);
+}
+
+void stp_report_list(struct stp_report *report, const char *name)
+{
+    report_lead(report, name);
+    report_newline(report);
+    report_push(report, true);
+}
+
+void stp_report_item(struct stp_report *report, const char *name, const char *title)
+{
+    if (report->json) {
+        report_lead(report, name);
+        report_push(report, false);
+        stp_report_text(report, name, title);
+        return;
+    }
+    fprintf(report->out, "%*s", 2 * report->depth, "");
+    report_plain(report->out, title);
+    fputc('\n', report->out);
+    report_push(report, false);
+}
+
+void stp_report_end(struct stp_report *report)
+{
+    bool is_list = report->is_list[report->depth];
+    bool is_empty = report->is_empty[report->depth];
+
+    report->depth--;
+    if (!report->json) return;
+    if (!is_empty) fprintf(report->out, "\n%*s", 2 * report->depth + 2, "");
+    fputc(is_list ? ']' : '}', report->out);
+}
+
+void stp_report_text(struct stp_report *report, const char *name, const char *value)
+{
+    report_name(report, name);
+    if (value == NULL)
+        fputs(report->json ? "null" : "-", report->out);
+    else if (report->json)
+        report_quote(report->out, value);
+    else
+        report_plain(report->out, value);
+    report_newline(report);
+}
+
+void stp_report_textf(struct stp_report *report, const char *name, const char *fmt, ...)
+{
+    char *value = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&value, fmt, args) < 0) value = NULL;
+    va_end(args);
+    stp_report_text(report, name, value);
+    free(value);
+}
+
+void stp_report_number(struct stp_report *report, const char *name, long long value)
+{
+    report_name(report, name);
+    fprintf(report->out, "%lld", value);
+    report_newline(report);
+}
+
+void stp_report_flag(struct stp_report *report, const char *name, bool value)
+{
+    report_name(report, name);
+    if (report->json)
+        fputs(value ? "true" : "false", report->out);
+    else
+        fputs(value ? "yes" : "no", report->out);
+    report_newline(report);
+}
+
+void stp_report_bytes(struct stp_report *report, const char *name, size_t nbytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)nbytes;
+    size_t unit = 0;
+
+    for (; value >= 1024 && unit + 1 < STP_COUNT(units); unit++)
+        value /= 1024;
+    report_name(report, name);
+    if (nbytes == SIZE_MAX)
+        fputs(report->json ? "null" : "unlimited", report->out);
+    else if (report->json)
+        fprintf(report->out, "%zu", nbytes);
+    else
+        fprintf(report->out, unit == 0 ? "%.0f %s" : "%.4g %s", value, units[unit]);
+    report_newline(report);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library's life: init and finalize with their count of references, exits, and the order
+ * in which the parts are started and stopped.
+ */
+#include "steppe.h"
+
+#include "pmi/pmi.h"
+#include "pshmem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RUNTIME_VERSION 0x000100u /* cards compare it: 0.1.0 */
+
+struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pid_t runtime_pid; /* of the process that is the PE; a forked child is none */
+
+void stp_check_live(const char *fn)
+{
+    if (STP_UNLIKELY(stp_rt.references == 0))
+        stp_fatal(fn, "called before shmem_init or after shmem_finalize");
+}
+
+static void runtime_end_job(int status)
+{
+    if (getpid() != runtime_pid) _exit(status);
+    stp_pmi_abort(status, "fatal error");
+}
+
+/*
+ * A PE that exits without finalize. With a nonzero status it has failed, and the others may wait
+ * for it for ever: the job ends. Otherwise only the fabric's thread and files must not outlive it.
+ */
+static void runtime_at_exit(int status, void *arg)
+{
+    (void)arg;
+    if (stp_rt.references == 0 || getpid() != runtime_pid) return;
+    stp_fabric_stop();
+    if (status == 0) return;
+    stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
+    fflush(NULL);
+    stp_pmi_abort(status, "exit before shmem_finalize");
+}
+
+static void runtime_fill_card(struct stp_card *card)
+{
+    card->pe = stp_rt.pe;
+    card->pid = getpid();
+    card->segment_fd = stp_segment.fd;
+    card->version = RUNTIME_VERSION;
+    card->layout = stp_segment.layout;
+    card->window_base = stp_win.base;
+    card->window_bytes = (size_t)1 << stp_win.shift;
+    card->heap_bytes = stp_env.symmetric_size;
+    card->segment_bytes = stp_segment.nbytes;
+    if (!stp_rt.has_fabric) return;
+    snprintf(card->provider, sizeof card->provider, "%s", stp_rt.fabric.provider);
+    card->addr_len = (uint32_t)stp_rt.fabric.addr_len;
+    memcpy(card->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
+}
+
+/* Give the fabric everybody's addresses and the descriptors of the first regions. */
+static void runtime_connect(void)
+{
+    size_t len = stp_rt.fabric.addr_len, n = (size_t)stp_rt.n_pes;
+    struct stp_fabric_region *regions = malloc(n * sizeof *regions);
+    unsigned char *addrs = malloc(n * len);
+    int rc = 0;
+
+    if (regions == NULL || addrs == NULL)
+        stp_fatal("shmem_init", "no memory for the addresses of %d PEs", stp_rt.n_pes);
+    for (int pe = 0; pe < stp_rt.n_pes; pe++)
+        memcpy(addrs + (size_t)pe * len, stp_boot_card(pe)->addr, len);
+    rc = stp_rt.fabric.connect(addrs);
+    for (unsigned number = 0; number < STP_SPACE_FIRST_USER && rc == 0; number++) {
+        if (stp_space_at(number) == NULL) continue;
+        for (int pe = 0; pe < stp_rt.n_pes; pe++)
+            regions[pe] = stp_boot_card(pe)->regions[number];
+        rc = stp_rt.fabric.region_peers(number, stp_rt.fabric.peer_table ? regions : NULL);
+    }
+    if (rc != 0) stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", strerror(-rc));
+    free(addrs);
+    free(regions);
+}
+
+static void runtime_print_banner(void)
+{
+    if (stp_rt.pe != 0) return;
+    if (stp_env.version)
+        fprintf(stderr, "%s (OpenSHMEM %d.%d)\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION,
+                SHMEM_MINOR_VERSION);
+    if (stp_env.info) pshmemx_info_print(STDERR_FILENO, "environment", 0);
+}
+
+static void runtime_start(void)
+{
+    struct stp_card card = {0};
+
+    bool first = runtime_pid == 0;
+
+    runtime_pid = getpid();
+    stp_fatal_hook(runtime_end_job);
+    if (stp_env_load() != 0) stp_fatal("shmem_init", "the environment is not as it should be");
+    stp_rt.check = stp_env.check;
+    stp_rt.epoch++;
+    stp_boot_attach();
+    /* After the launcher's own handler was registered, so that ours runs before it. */
+    if (first) on_exit(runtime_at_exit, NULL);
+    runtime_print_banner();
+    stp_fabric_start();
+    stp_space_init(&card);
+    runtime_fill_card(&card);
+    stp_boot_exchange(&card);
+    if (stp_rt.has_fabric) runtime_connect();
+    stp_boot_done();
+    stp_team_init();
+    stp_space_teams_init();
+    stp_ctx_init();
+    stp_guard_install();
+    stp_coll_sync(stp_team_world);
+}
+
+static void runtime_stop(void)
+{
+    pshmem_barrier_all();
+    stp_guard_remove();
+    stp_ctx_fini();
+    stp_coll_sync(stp_team_world); /* everyone's work is complete */
+    if (stp_rt.has_fabric) stp_rt.fabric.finish();
+    /* Nobody has anything under way now but the words of this sync, and those are waited for. */
+    stp_coll_leave(stp_team_world);
+    stp_boot_node_barrier();
+    stp_team_fini();
+    stp_space_fini();
+    stp_fabric_stop();
+    stp_segment_forget_peers();
+    stp_window_close();
+    stp_boot_detach();
+}
+
+/* ---- init and finalize ------------------------------------------------------------- */
+
+int pshmem_init_thread(int requested, int *provided)
+{
+    pthread_mutex_lock(&stp_rt.lock);
+    if (stp_rt.references++ == 0) {
+        stp_rt.thread_level = requested;
+        pthread_mutex_unlock(&stp_rt.lock);
+        runtime_start();
+    } else {
+        /* every part is built for threads; only what the user asked first is reported less */
+        if (requested > stp_rt.thread_level) stp_rt.thread_level = requested;
+        pthread_mutex_unlock(&stp_rt.lock);
+    }
+    *provided = stp_rt.thread_level;
+    return 0;
+}
+STP_PROFILED(shmem_init_thread);
+
+void pshmem_init(void)
+{
+    int provided;
+
+    pshmem_init_thread(SHMEM_THREAD_SINGLE, &provided);
+}
+STP_PROFILED(shmem_init);
+
+void pshmem_finalize(void)
+{
+    stp_check_live(__func__);
+    if (stp_rt.references > 1) {
+        pshmem_barrier_all();
+        stp_rt.references--;
+        return;
+    }
+    runtime_stop();
+    stp_rt.references = 0;
+}
+STP_PROFILED(shmem_finalize);
+
+void pshmem_query_initialized(int *initialized)
+{
+    *initialized = stp_rt.references > 0;
+}
+STP_PROFILED(shmem_query_initialized);
+
+void pshmem_query_thread(int *provided)
+{
+    *provided = stp_rt.thread_level;
+}
+STP_PROFILED(shmem_query_thread);
+
+void pshmem_global_exit(int status)
+{
+    fflush(NULL);
+    if (getpid() != runtime_pid) _exit(status);
+    stp_pmi_abort(status, "shmem_global_exit");
+}
+STP_PROFILED(shmem_global_exit);
+
+static void runtime_finalize_at_exit(int status, void *arg)
+{
+    (void)arg;
+    if (status != 0 || stp_rt.references == 0 || getpid() != runtime_pid) return;
+    stp_rt.references = 1;
+    pshmem_finalize();
+}
+
+void pstart_pes(int npes)
+{
+    static bool started;
+
+    (void)npes;
+    if (started || stp_rt.references > 0) return;
+    started = true;
+    pshmem_init();
+    on_exit(runtime_finalize_at_exit, NULL);
+}
+STP_PROFILED(start_pes);

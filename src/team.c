@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Teams: sets of PEs held as a stride or a table, their life, and the questions one may ask
+ * them. Splits are in split.c. Design: docs/design/teams.md.
+ */
+#include "steppe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POOL_CHUNK 64
+
+/* Structures come from a pool that is never unmapped: a stale handle is told from a live one. */
+struct pool_chunk {
+    struct pool_chunk *next;
+    struct stp_team teams[POOL_CHUNK];
+};
+
+static struct {
+    struct pool_chunk *chunks;
+    struct stp_team *free; /* by next */
+    struct stp_team *live; /* all but the predefined */
+} pool; /* guarded by stp_rt.lock */
+
+struct stp_team *stp_team_world, *stp_team_shared;
+
+static struct stp_team *team_new(void)
+{
+    struct stp_team *team;
+
+    pthread_mutex_lock(&stp_rt.lock);
+    if (pool.free == NULL) {
+        struct pool_chunk *chunk = calloc(1, sizeof *chunk);
+        if (chunk != NULL) {
+            chunk->next = pool.chunks;
+            pool.chunks = chunk;
+            for (int i = POOL_CHUNK - 1; i >= 0; i--) {
+                chunk->teams[i].next = pool.free;
+                pool.free = &chunk->teams[i];
+            }
+        }
+    }
+    team = pool.free;
+    if (team != NULL) {
+        pool.free = team->next;
+        memset(team, 0, sizeof *team);
+    }
+    pthread_mutex_unlock(&stp_rt.lock);
+    return team;
+}
+
+static void team_delete(struct stp_team *team)
+{
+    free(team->table);
+    pthread_mutex_lock(&stp_rt.lock);
+    team->magic = 0;
+    team->next = pool.free;
+    pool.free = team;
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
+static void team_link(struct stp_team *team)
+{
+    pthread_mutex_lock(&stp_rt.lock);
+    team->magic = STP_TEAM_MAGIC;
+    team->next = pool.live;
+    if (team->next != NULL) team->next->prev = team;
+    pool.live = team;
+    if (team->space != NULL) team->space->n_users++;
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
+static void team_unlink(struct stp_team *team)
+{
+    pthread_mutex_lock(&stp_rt.lock);
+    if (team->prev != NULL) team->prev->next = team->next;
+    else pool.live = team->next;
+    if (team->next != NULL) team->next->prev = team->prev;
+    if (team->space != NULL) team->space->n_users--;
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
+bool stp_team_is_live(const struct stp_team *team)
+{
+    bool live = false;
+
+    if (team == NULL) return false;
+    if (team == stp_team_world || team == stp_team_shared) return true;
+    pthread_mutex_lock(&stp_rt.lock);
+    for (struct pool_chunk *chunk = pool.chunks; chunk != NULL && !live; chunk = chunk->next) {
+        size_t at = (size_t)((const char *)team - (const char *)chunk->teams);
+        live = at < sizeof chunk->teams && at % sizeof *team == 0 &&
+               team->magic == STP_TEAM_MAGIC;
+    }
+    pthread_mutex_unlock(&stp_rt.lock);
+    return live;
+}
+
+static int team_table_rank(const struct stp_team *team, int pe)
+{
+    for (int rank = 0; rank < team->n_pes; rank++)
+        if (team->table[rank] == pe) return rank;
+    return -1;
+}
+
+int stp_team_rank_of(const struct stp_team *team, int pe)
+{
+    int distance = pe - team->start;
+    int rank;
+
+    if (team->table != NULL) return team_table_rank(team, pe);
+    if (team->stride == 0) return distance == 0 ? 0 : -1;
+    rank = distance / team->stride;
+    return distance % team->stride == 0 && rank >= 0 && rank < team->n_pes ? rank : -1;
+}
+
+static void team_set_members(struct stp_team *team, const struct stp_team_members *members)
+{
+    team->n_pes = members->n_pes;
+    team->rank = members->rank;
+    team->start = members->start;
+    team->stride = members->stride;
+    team->table = members->table;
+}
+
+static size_t team_find_slot(size_t from, void *arg)
+{
+    (void)arg;
+    return stp_coll_find_slot(from);
+}
+
+/*
+ * Three meetings over the parent: is all well everywhere, which slot is free everywhere, is
+ * every member's area ready. After the last one the team may be used by all at once.
+ */
+int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
+                    struct stp_space *space, struct stp_team **out)
+{
+    struct stp_team *team = rc == 0 && members->rank >= 0 ? team_new() : NULL;
+    int64_t bad = rc != 0 || (members->rank >= 0 && team == NULL);
+    size_t slot = SIZE_MAX;
+
+    *out = NULL;
+    stp_coll_agree(parent, &bad, 1);
+    if (bad == 0) slot = stp_coll_agree_index(parent, team_find_slot, NULL);
+    bad = slot == SIZE_MAX;
+    if (!bad && team != NULL) {
+        team_set_members(team, members);
+        team->space = space;
+        stp_coll_take_slot(slot);
+        if (stp_coll_attach(team, slot) != 0) {
+            stp_coll_release_slot(slot);
+            bad = 1;
+        }
+    }
+    if (slot != SIZE_MAX) {
+        int64_t failed = bad;
+        stp_coll_agree(parent, &failed, 1);
+        if (failed && !bad && team != NULL) {
+            stp_coll_detach(team);
+            stp_coll_release_slot(slot);
+        }
+        bad = failed;
+    }
+    if (bad) {
+        if (team != NULL) {
+            team->table = NULL; /* the caller's again */
+            team_delete(team);
+        }
+        return 1;
+    }
+    if (team != NULL) team_link(team);
+    *out = team;
+    return 0;
+}
+
+void stp_team_destroy(struct stp_team *team)
+{
+    size_t slot = team->slot;
+
+    stp_ctx_destroy_all(team);
+    /* No message of this PE is under way; then everybody is through with the last collective. */
+    stp_quiet(&stp_ctx_coll);
+    stp_coll_leave(team);
+    team_unlink(team);
+    stp_coll_detach(team);
+    stp_coll_release_slot(slot);
+    team_delete(team);
+}
+
+/* The predefined teams need no agreement: slots 0 and 1. */
+static struct stp_team *team_predefine(const struct stp_team_members *members, size_t slot)
+{
+    struct stp_team *team = team_new();
+
+    if (team == NULL) stp_fatal("shmem_init", "no memory for the predefined teams");
+    team_set_members(team, members);
+    team->predefined = true;
+    team->space = stp_space_at(STP_SPACE_HEAP);
+    stp_coll_take_slot(slot);
+    if (stp_coll_attach(team, slot) != 0)
+        stp_fatal("shmem_init", "no memory for the predefined teams");
+    team->magic = STP_TEAM_MAGIC;
+    return team;
+}
+
+void stp_team_init(void)
+{
+    struct stp_team_members world = {stp_rt.n_pes, stp_rt.pe, 0, 1, NULL};
+    struct stp_team_members shared = {.rank = stp_local_of(stp_rt.pe), .stride = 1};
+
+    stp_team_world = team_predefine(&world, 0);
+    shared.n_pes = stp_win.n_placed;
+    shared.start = stp_local_pe(0);
+    if (stp_local_pe(shared.n_pes - 1) - shared.start != shared.n_pes - 1) {
+        shared.table = malloc((size_t)shared.n_pes * sizeof *shared.table);
+        if (shared.table == NULL) stp_fatal("shmem_init", "no memory for SHMEM_TEAM_SHARED");
+        for (int i = 0; i < shared.n_pes; i++) shared.table[i] = stp_local_pe(i);
+    }
+    stp_team_shared = team_predefine(&shared, 1);
+}
+
+void stp_team_destroy_ctxs(void)
+{
+    for (struct stp_team *team = pool.live; team != NULL; team = team->next)
+        stp_ctx_destroy_all(team);
+    stp_ctx_destroy_all(stp_team_world);
+    stp_ctx_destroy_all(stp_team_shared);
+}
+
+static void team_undefine(struct stp_team *team, size_t slot)
+{
+    stp_coll_detach(team);
+    stp_coll_release_slot(slot);
+    team_delete(team);
+}
+
+/* User teams are destroyed too; every PE does so alone, behind the last barrier. */
+void stp_team_fini(void)
+{
+    while (pool.live != NULL) {
+        struct stp_team *team = pool.live;
+        size_t slot = team->slot;
+        team_unlink(team);
+        team_undefine(team, slot);
+    }
+    team_undefine(stp_team_shared, 1);
+    team_undefine(stp_team_world, 0);
+    stp_team_shared = stp_team_world = NULL;
+}
+
+_Noreturn void stp_fatal_team(const char *fn, shmem_team_t team)
+{
+    stp_check_live(fn);
+    if (team == SHMEM_TEAM_INVALID)
+        stp_fatal(fn, "team is SHMEM_TEAM_INVALID: a collective needs a team of which this PE is "
+                      "a member");
+    stp_fatal(fn, "team %p is not a live team: was it destroyed?", (void *)team);
+}
+
+/* ---- questions -------------------------------------------------------------- */
+
+int pshmem_team_my_pe(shmem_team_t team)
+{
+    return team == SHMEM_TEAM_INVALID ? -1 : stp_team_check(team, __func__)->rank;
+}
+STP_PROFILED(shmem_team_my_pe);
+
+int pshmem_team_n_pes(shmem_team_t team)
+{
+    return team == SHMEM_TEAM_INVALID ? -1 : stp_team_check(team, __func__)->n_pes;
+}
+STP_PROFILED(shmem_team_n_pes);
+
+int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
+{
+    const struct stp_team *from, *to;
+
+    if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID) return -1;
+    from = stp_team_check(src_team, __func__);
+    to = stp_team_check(dest_team, __func__);
+    if (src_pe < 0 || src_pe >= from->n_pes) return -1;
+    return stp_team_rank_of(to, stp_team_pe(from, src_pe));
+}
+STP_PROFILED(shmem_team_translate_pe);
+
+int pshmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config)
+{
+    if (team == SHMEM_TEAM_INVALID) return 1;
+    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
+        config->num_contexts = stp_team_check(team, __func__)->config.num_contexts;
+    return 0;
+}
+STP_PROFILED(shmem_team_get_config);
+
+int pshmem_team_is_valid(shmem_team_t team)
+{
+    return team != SHMEM_TEAM_INVALID && stp_team_is_live(stp_team_of(team));
+}
+STP_PROFILED(shmem_team_is_valid);
+
+int pshmem_team_get_space(shmem_team_t team, shmem_space_t *space)
+{
+    if (team == SHMEM_TEAM_INVALID) return 1;
+    *space = stp_space_handle(stp_team_check(team, __func__)->space);
+    return 0;
+}
+STP_PROFILED(shmem_team_get_space);
+
+void pshmem_team_destroy(shmem_team_t team)
+{
+    struct stp_team *t;
+
+    if (team == SHMEM_TEAM_INVALID) return;
+    t = stp_team_check(team, __func__);
+    if (t->predefined) stp_fatal(__func__, "a predefined team cannot be destroyed");
+    if (t->space->user_team == t) t->space->user_team = NULL;
+    stp_team_destroy(t);
+}
+STP_PROFILED(shmem_team_destroy);

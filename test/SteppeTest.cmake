@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The three ways to declare a test; see CMakeLists.txt for what their labels mean.
+
+# The library's objects as an archive: unit tests reach hidden symbols and link only what they use.
+add_library(steppe_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:steppe_core>)
+target_link_libraries(steppe_internal PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# Seconds. timeout(1) ends a launcher with SIGTERM, so that it takes its PEs along, before CTest
+# kills it.
+set(STEPPE_TEST_TIMEOUT 120 CACHE STRING "Seconds a test may take")
+math(EXPR STEPPE_LAUNCH_TIMEOUT "${STEPPE_TEST_TIMEOUT} - 10")
+
+# The remaining arguments are labels.
+function(steppe_test_properties test)
+    set_tests_properties(${test} PROPERTIES
+        SKIP_RETURN_CODE 77 TIMEOUT ${STEPPE_TEST_TIMEOUT})
+    set_property(TEST ${test} PROPERTY LABELS ${ARGN})
+endfunction()
+
+# test/unit/test_<name>.c: a program of Check that runs in one process.
+function(steppe_unit_test name)
+    add_executable(test_${name} unit/test_${name}.c)
+    target_include_directories(test_${name} PRIVATE
+        ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+    target_link_libraries(test_${name} PRIVATE steppe_options steppe_internal PkgConfig::CHECK)
+    add_test(NAME unit.${name} COMMAND test_${name})
+    steppe_test_properties(unit.${name} unit)
+endfunction()
+
+# One run of a program as PEs: launcher, number, program; standard input is empty.
+function(steppe_launch_test test)
+    cmake_parse_arguments(arg "" "NP" "LABELS;ENV;LAUNCHER;COMMAND" ${ARGN})
+    add_test(NAME ${test} COMMAND sh -c "exec \"$@\" </dev/null" sh
+        timeout -k 5 ${STEPPE_LAUNCH_TIMEOUT} ${arg_LAUNCHER} -n ${arg_NP} ${arg_COMMAND})
+    steppe_test_properties(${test} ${arg_LABELS})
+    set_tests_properties(${test} PROPERTIES PROCESSORS ${arg_NP} FIXTURES_REQUIRED dev_shm)
+    set_property(TEST ${test} PROPERTY ENVIRONMENT ${arg_ENV})
+endfunction()
+
+# test/pe/<name>.c as the program pe_<name>, for scripts that run it.
+function(steppe_pe_program name)
+    if(NOT ARGN)
+        set(ARGN pe/${name}.c)
+    endif()
+    add_executable(pe_${name} ${ARGN})
+    target_link_libraries(pe_${name} PRIVATE steppe_options Steppe::steppe Threads::Threads m)
+endfunction()
+
+# test/pe/<name>.c (or SOURCES), run on the node path with NP PEs, through the fabric with FABRIC
+# PEs on each provider, and, with HOSTS, by five PEs on three nodes. ARGS go to the program; LABELS
+# are added, and so are the variables of ENV. Without NP there are larger runs, labelled full. NAME
+# renames the tests of a second call for the same program.
+function(steppe_pe_test name)
+    cmake_parse_arguments(arg "HOSTS" "NAME" "NP;FABRIC;LABELS;ARGS;ENV;SOURCES" ${ARGN})
+    set(full_np)
+    set(full_fabric)
+    if(NOT DEFINED arg_NP)
+        set(arg_NP 1 2 3 4 8)
+        set(full_np 16)
+        if(arg_FABRIC)
+            set(full_fabric 8)
+        endif()
+    endif()
+    if(NOT DEFINED arg_NAME)
+        set(arg_NAME ${name})
+    endif()
+    if(NOT TARGET pe_${name})
+        steppe_pe_program(${name} ${arg_SOURCES})
+    endif()
+    set(command COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
+    set(oshrun LAUNCHER ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun)
+
+    foreach(np IN LISTS arg_NP full_np)
+        set(labels pe ${arg_LABELS})
+        if(np IN_LIST full_np)
+            list(APPEND labels full)
+        endif()
+        steppe_launch_test(pe.${arg_NAME}.np${np} NP ${np} LABELS ${labels}
+            ENV ${arg_ENV} ${oshrun} ${command})
+    endforeach()
+    if(NOT STEPPE_FABRIC)
+        return()
+    endif()
+    foreach(np IN LISTS arg_FABRIC full_fabric)
+        set(labels fabric ${arg_LABELS})
+        if(np IN_LIST full_fabric)
+            list(APPEND labels full)
+        endif()
+        foreach(provider tcp shm)
+            steppe_launch_test(fabric.${provider}.${arg_NAME}.np${np} NP ${np} LABELS ${labels}
+                ENV ${arg_ENV} SHMEM_NODE=off SHMEM_OFI_PROVIDER=${provider} ${oshrun} ${command})
+        endforeach()
+    endforeach()
+    if(arg_HOSTS)
+        steppe_launch_test(hosts.${arg_NAME} NP 5 LABELS hosts ${arg_LABELS}
+            ENV ${arg_ENV} SHMEM_OFI_PROVIDER=tcp
+            LAUNCHER ${STEPPE_MPIEXEC} -launcher fork -hosts a:2,b:1,c:2 ${command})
+    endif()
+endfunction()
+
+# test/pe/run_<name>.sh runs pe_<name> again and again and looks at how each job ends: with NP PEs
+# on the node path, with FABRIC PEs through the tcp provider.
+function(steppe_job_test name)
+    cmake_parse_arguments(arg "" "" "NP;FABRIC" ${ARGN})
+    steppe_pe_program(${name})
+    if(NOT STEPPE_FABRIC)
+        set(arg_FABRIC)
+    endif()
+    foreach(label pe fabric)
+        if(label STREQUAL pe)
+            set(counts ${arg_NP})
+            set(prefix pe)
+            set(env SHMEM_NODE=on)
+        else()
+            set(counts ${arg_FABRIC})
+            set(prefix fabric.tcp)
+            set(env SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp)
+        endif()
+        foreach(np IN LISTS counts)
+            set(test ${prefix}.${name}.np${np})
+            add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pe/run_${name}.sh
+                $<TARGET_FILE:pe_${name}> ${np} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun)
+            steppe_test_properties(${test} ${label})
+            set_tests_properties(${test} PROPERTIES PROCESSORS ${np} FIXTURES_REQUIRED dev_shm)
+            set_property(TEST ${test} PROPERTY ENVIRONMENT ${env})
+        endforeach()
+    endforeach()
+endfunction()
+
+# Any other command; ARGN is the command line.
+function(steppe_tree_test name)
+    add_test(NAME tree.${name} COMMAND ${ARGN})
+    steppe_test_properties(tree.${name} tree)
+endfunction()

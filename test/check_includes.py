@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Check that includes follow the layers of the source tree.
+
+usage: check_includes.py <source root>
+
+Each directory may include the directories named in ARROWS, and itself. Headers of libfabric
+belong to transport/ofi, those of CUDA to spaces. Prints each offence; status 1 if there is any.
+"""
+import pathlib
+import re
+import sys
+
+# directory -> directories it may include, besides itself; longest match decides.
+ARROWS = {
+    "include": [],
+    "src/base": [],
+    "pmi": ["src/base"],
+    "spaces": ["src/base"],
+    "transport": ["src/base", "spaces"],
+    "transport/node": ["src/base", "spaces", "transport"],
+    "transport/ofi": ["src/base", "transport"],
+    "src": ["src/base", "pmi", "spaces", "transport", "include"],
+    "src/coll": ["src", "src/base", "spaces", "transport", "include"],
+    "src/api": ["src", "src/base", "spaces", "transport", "include"],
+    "tools": ["include"],
+    "bench": ["include"],
+    "examples": ["include"],
+    "test": ["include"],
+    "test/unit": ["include", "src", "src/base", "src/coll", "src/api", "pmi", "spaces",
+                  "transport"],
+}
+# <system header> prefix -> the directories that may see it.
+FOREIGN = {
+    "rdma/": ["transport/ofi", "bench", "test"],
+    "cuda": ["spaces"],
+    "hwloc": ["spaces", "src"],
+    "mpi": ["test"],
+    "check.h": ["test/unit"],
+}
+SEARCH = ["include", "src", "."]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SUFFIXES = {".c", ".h", ".inc", ".cpp", ".cc", ".hpp", ".in"}
+
+
+def layer(path):
+    """The row of ARROWS for a path relative to the root, or None."""
+    parts = path.parent.parts
+    for length in range(len(parts), 0, -1):
+        name = "/".join(parts[:length])
+        if name in ARROWS:
+            return name
+    return None
+
+
+def resolve(root, including, name):
+    """Where #include "name" of a file leads, relative to the root, or None."""
+    for base in [including.parent] + [root / directory for directory in SEARCH]:
+        candidate = (base / name).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root):
+            return candidate.relative_to(root)
+    return None
+
+
+def check_line(root, path, own, number, line):
+    """The offence of one line, or None."""
+    match = INCLUDE.match(line)
+    if not match:
+        return None
+    style, name = match.groups()
+    where = f"{path.relative_to(root)}:{number}"
+    for prefix, allowed in FOREIGN.items():
+        if style == "<" and name.startswith(prefix) and own not in allowed:
+            return f"{where}: <{name}> is for {', '.join(allowed)} only"
+    target = resolve(root, path, name)
+    if target is None:
+        return f'{where}: "{name}" not found' if style == '"' else None
+    other = layer(target)
+    if other is not None and other != own and other not in ARROWS[own]:
+        return f"{where}: {own} must not include {other} ({name})"
+    return None
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    root = pathlib.Path(sys.argv[1]).resolve()
+    offences, n_files = [], 0
+    for top in sorted({name.split("/")[0] for name in ARROWS}):
+        for path in sorted((root / top).rglob("*")):
+            own = layer(path.relative_to(root)) if path.suffix in SUFFIXES else None
+            if own is None or not path.is_file():
+                continue
+            n_files += 1
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                offence = check_line(root, path, own, number, line)
+                if offence:
+                    offences.append(offence)
+    print("\n".join(offences + [f"{n_files} files, {len(offences)} offences"]))
+    sys.exit(1 if offences or n_files == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()

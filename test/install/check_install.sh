@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Install to a fresh prefix, move it, and build and run a program against it: by oshcc, oshc++,
+# pkg-config and CMake. No LD_LIBRARY_PATH: programs must find the library by themselves.
+#
+# usage: check_install.sh <cmake> <build folder> <source folder>
+set -eu
+
+cmake=$1 build=$2 source=$3
+unset LD_LIBRARY_PATH SHMEM_CC SHMEM_CXX
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+prefix="$top/moved here"
+
+fail()
+{
+    echo "check_install: $*" >&2
+    exit 1
+}
+
+# Two PEs of a program under the installed oshrun; each must say who it is.
+run()
+{
+    out=$(timeout -k 5 60 "$prefix/bin/oshrun" -n 2 "$@" </dev/null) || fail "$1: status $?"
+    for pe in 0 1; do
+        echo "$out" | grep -q "^pe $pe of 2," || fail "$1: pe $pe said nothing: $out"
+    done
+}
+
+"$cmake" --install "$build" --prefix "$top/first" >/dev/null
+mv "$top/first" "$prefix"
+# Where the build's install folders put them, below the prefix.
+libdir=$(dirname "$(find "$prefix" -name libsteppe.so)")
+for file in bin/oshcc bin/oshc++ bin/oshrun bin/oshinfo include/shmem.h include/shmemx.h \
+    include/pshmem.h include/mpp/shmem.h share/man/man1/oshcc.1; do
+    [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+cd "$top"
+cp "$source/test/install/program.c" program.c
+
+"$prefix/bin/oshcc" -Wall -Werror program.c -o by_oshcc
+run ./by_oshcc
+cp program.c program.cc
+"$prefix/bin/oshc++" -Wall -Werror program.cc -o by_oshcxx
+run ./by_oshcxx
+"$prefix/bin/oshcc" -c program.c -o program.o
+"$prefix/bin/oshcc" program.o -o by_two_steps
+run ./by_two_steps
+eval "$("$prefix/bin/oshcc" -show program.c -o by_show)"
+run ./by_show
+! "$prefix/bin/oshcc" no_such_file.c 2>/dev/null || fail "oshcc hides the compiler's status"
+
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+eval "cc program.c -o by_pkg_config $(pkg-config --cflags --libs steppe)"
+run ./by_pkg_config
+
+"$cmake" -S "$source/test/install" -B user -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+"$cmake" --build user >/dev/null
+run user/by_cmake
+
+"$prefix/bin/oshinfo" --json version | grep -q '"name": "Steppe"' || fail "oshinfo says nothing"
+if [ -e "$build/lib/steppe/ofi.so" ]; then
+    SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp run ./by_oshcc
+fi
+echo "the installation works"

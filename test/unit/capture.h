@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * For unit tests of what goes to standard error: turn it into a file for a while and read it.
+ */
+#ifndef STP_TEST_CAPTURE_H
+#define STP_TEST_CAPTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+struct capture {
+    FILE *file;
+    int saved;
+    char text[16384]; /* what was printed, after capture_end() */
+};
+
+static inline void capture_begin(struct capture *capture)
+{
+    capture->file = tmpfile();
+    capture->saved = dup(STDERR_FILENO);
+    if (!capture->file || capture->saved < 0 || dup2(fileno(capture->file), STDERR_FILENO) < 0)
+        abort();
+}
+
+static inline void capture_end(struct capture *capture)
+{
+    ssize_t n = pread(fileno(capture->file), capture->text, sizeof(capture->text) - 1, 0);
+
+    capture->text[n < 0 ? 0 : n] = '\0';
+    dup2(capture->saved, STDERR_FILENO);
+    close(capture->saved);
+    fclose(capture->file);
+}
+
+#endif /* STP_TEST_CAPTURE_H */

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The environment: how sizes parse, which name wins, that every wrong value is refused by
+ * name, and that the table is sound.
+ */
+#include "base/base.h"
+#include "capture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <locale.h>
+#include <string.h>
+
+/* Forget every variable of ours; each test starts so. */
+static void clear_environment(void)
+{
+    for (size_t i = 0; i < stp_env_n_rows; i++) {
+        unsetenv(stp_env_table[i].name);
+        if (stp_env_table[i].alias) unsetenv(stp_env_table[i].alias);
+    }
+}
+
+static const struct stp_env_row *row_of(const char *name)
+{
+    for (size_t i = 0; i < stp_env_n_rows; i++) {
+        if (strcmp(stp_env_table[i].name, name) == 0) return &stp_env_table[i];
+    }
+    ck_abort_msg("%s is not in the table", name);
+}
+
+/* Load while name is value; checks the result and, where given, that the log has the words. */
+static void load_with(const char *name, const char *value, int rc, const char *words)
+{
+    struct capture capture;
+    int got;
+
+    setenv(name, value, 1);
+    capture_begin(&capture);
+    got = stp_env_load();
+    capture_end(&capture);
+    ck_assert_msg(got == rc, "%s='%s': %d instead of %d", name, value, got, rc);
+    if (rc == 0) {
+        ck_assert_str_eq(capture.text, "");
+    } else {
+        ck_assert_msg(strstr(capture.text, name) && strstr(capture.text, value) &&
+                          strstr(capture.text, words),
+                      "message lacks name, value or '%s': %s", words, capture.text);
+    }
+    unsetenv(name);
+}
+
+/* ---- sizes ------------------------------------------------------------------ */
+
+static void size_is(const char *text, size_t want)
+{
+    size_t bytes = 99;
+    int rc = stp_env_parse_size(text, &bytes);
+
+    ck_assert_msg(rc == 0 && bytes == want, "'%s': rc %d, %zu instead of %zu", text, rc, bytes,
+                  want);
+}
+
+static void size_fails(const char *text, int rc)
+{
+    size_t bytes = 99;
+    int got = stp_env_parse_size(text, &bytes);
+
+    ck_assert_msg(got == rc && bytes == 99, "'%s': rc %d instead of %d, bytes %zu", text, got, rc,
+                  bytes);
+}
+
+static void check_examples(void)
+{
+    size_is("20m", 20971520);
+    size_is("3.1M", 3250586);
+    size_is(".5m", 524288);
+    size_is("0.5m", 524288);
+    size_is("20kk", 20480);
+    size_is("20k", 20480);
+}
+
+START_TEST(sizes_of_the_standard)
+{
+    check_examples();
+}
+END_TEST
+
+START_TEST(size_suffixes)
+{
+    size_is("0", 0);
+    size_is("0g", 0);
+    size_is("0.0", 0);
+    size_is("1", 1);
+    size_is("1k", 1024);
+    size_is("1K", 1024);
+    size_is("1m", 1048576);
+    size_is("1M", 1048576);
+    size_is("1g", 1073741824);
+    size_is("1G", 1073741824);
+    size_is("1t", 1099511627776);
+    size_is("1T", 1099511627776);
+    size_is("512mb", 536870912);
+    size_is("512MiB of memory", 536870912);
+    size_is("1k5", 1024);
+    size_is("007", 7);
+    size_is("+7", 7);
+    size_is(" 7", 7);
+    size_is("5.", 5);
+    size_is("5.k", 5120);
+}
+END_TEST
+
+START_TEST(size_rounds_up)
+{
+    size_is("1.1", 2);
+    size_is("0.00001", 1);
+    size_is("0.1k", 103);
+    size_is("1.000", 1);
+    size_is("2.5k", 2560);
+    size_is("0.0009765625k", 1);
+    size_is("0.00097656250001k", 2);
+    /* More digits than a long double holds. */
+    size_is("16777216.000000000000000000000001", 16777217);
+    size_is("0.9999999999999999999999999999999k", 1024);
+    size_is("4503599627370497.5k", 4611686018427389440);
+}
+END_TEST
+
+START_TEST(size_exponents)
+{
+    size_is("1e3", 1000);
+    size_is("1E3", 1000);
+    size_is("1e+3k", 1024000);
+    size_is("1.5e1", 15);
+    size_is("1234.5e-2", 13);
+    size_is("1500e-3k", 1536);
+    size_is("123456e-6m", 129453);
+    size_is("0.001e3", 1);
+    size_is("0e999999999999999999999", 0);
+    size_is("0.000e99", 0);
+    size_is("1e-999999999999999999999", 1);
+    size_is("0.0000000001e10", 1);
+    size_is("12.5e0", 13);
+    size_fails("1e", -EINVAL);
+    size_fails("1e+", -EINVAL);
+    size_fails("1ek", -EINVAL);
+    size_fails("1e1e1", -EINVAL);
+}
+END_TEST
+
+START_TEST(size_of_nothing_sensible)
+{
+    static const char *const wrong[] = {"",     " ",     ".",     "k",   ".k",   "-1",  "-0",
+                                        "-5m",  "+",     "+-1",   "abc", "nan",  "inf", "infinity",
+                                        "0x10", "0x1p4", "1.2.3", "1 k", "1,5m", "12x", "1_000",
+                                        "1b",   "5%",    "1p",    "e5",  "512 "};
+
+    for (size_t i = 0; i < STP_COUNT(wrong); i++)
+        size_fails(wrong[i], -EINVAL);
+}
+END_TEST
+
+START_TEST(size_limits)
+{
+    size_is("18446744073709551615", SIZE_MAX);
+    size_is("18446744073709551614.5", SIZE_MAX);
+    size_is("16777215t", SIZE_MAX - (((size_t)1 << 40) - 1));
+    size_is("16777215.999999999999t", SIZE_MAX);
+    size_fails("18446744073709551616", -ERANGE);
+    size_fails("18446744073709551615.1", -ERANGE);
+    size_fails("16777216t", -ERANGE);
+    size_fails("18014398509481984k", -ERANGE);
+    size_fails("16777215.9999999999999999999t", -ERANGE);
+    size_fails("1e20", -ERANGE);
+    size_fails("1e999999999999999999999", -ERANGE);
+    size_fails("999999999999999999999999999999999999999999999999999999", -ERANGE);
+}
+END_TEST
+
+START_TEST(size_of_long_texts)
+{
+    enum { N = 100000 };
+    char *text = malloc(N + 16);
+
+    memset(text, '0', N);
+    strcpy(text + N, "12k");
+    size_is(text, 12288);
+    text[1] = '.';
+    size_is(text, 1);
+    memset(text, '9', N);
+    strcpy(text + N, "e-99999");
+    size_is(text, 10);
+    strcpy(text + N, "");
+    size_fails(text, -ERANGE);
+    free(text);
+}
+END_TEST
+
+/*
+ * In a locale that writes 3,1 the C library reads "3.1" as 3: such a locale is made here, and
+ * used before it is trusted.
+ */
+START_TEST(size_in_a_locale_with_decimal_comma)
+{
+    char dir[] = "/tmp/steppe_test_env_XXXXXX";
+    char command[512];
+    size_t bytes;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(command, sizeof(command),
+             "printf 'LC_NUMERIC\\ndecimal_point \",\"\\nthousands_sep \".\"\\ngrouping 3;3\\n"
+             "END LC_NUMERIC\\n' >%s/source && localedef -c -i %s/source %s/comma >%s/log 2>&1",
+             dir, dir, dir, dir);
+    (void)!system(command); /* says 1 for the warnings about what the source leaves out */
+    setenv("LOCPATH", dir, 1);
+    ck_assert_msg(setlocale(LC_NUMERIC, "comma") != NULL, "localedef(1) made no locale");
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    ck_assert_int_eq(system(command), 0);
+
+    ck_assert(strtod("3.1", NULL) == 3.0);
+    check_examples();
+    ck_assert_int_eq(stp_env_parse_size("3,1m", &bytes), -EINVAL);
+    setlocale(LC_NUMERIC, "C");
+}
+END_TEST
+
+/* ---- the table -------------------------------------------------------------- */
+
+START_TEST(defaults)
+{
+    clear_environment();
+    ck_assert_int_eq(stp_env_load(), 0);
+    ck_assert(!stp_env.version && !stp_env.info && !stp_env.debug);
+    ck_assert_uint_eq(stp_env.symmetric_size, 536870912);
+    ck_assert(!stp_env.check);
+    ck_assert(stp_env.node);
+    ck_assert_uint_eq(stp_env.window_size, 0);
+    ck_assert_int_eq(stp_env.spin, -1);
+    ck_assert_int_eq(stp_env.pmi, STP_PMI_AUTO);
+    ck_assert_ptr_null(stp_env.launcher);
+    ck_assert_ptr_null(stp_env.ofi_provider);
+    ck_assert_ptr_null(stp_env.ofi_fabric);
+    ck_assert_ptr_null(stp_env.ofi_domain);
+    ck_assert_uint_eq(stp_env.ofi_bounce_size, 8192);
+    ck_assert(stp_env.ofi_progress_thread);
+    ck_assert(!stp_env.spaces_table);
+}
+END_TEST
+
+START_TEST(presence_is_enough)
+{
+    static const char *const names[] = {"SHMEM_VERSION", "SHMEM_INFO", "SHMEM_DEBUG",
+                                        "SMA_VERSION",   "SMA_INFO",   "SMA_DEBUG"};
+    bool *const values[] = {&stp_env.version, &stp_env.info, &stp_env.debug};
+
+    clear_environment();
+    for (size_t i = 0; i < STP_COUNT(names); i++) {
+        load_with(names[i], "0", 0, NULL);
+        ck_assert(*values[i % 3]);
+        load_with(names[i], "", 0, NULL);
+        ck_assert(*values[i % 3]);
+        ck_assert_int_eq(stp_env_load(), 0);
+        ck_assert(!*values[i % 3]);
+    }
+}
+END_TEST
+
+START_TEST(new_name_wins)
+{
+    const struct stp_env_row *row = row_of("SHMEM_SYMMETRIC_SIZE");
+
+    clear_environment();
+    ck_assert(!stp_env_is_set(row));
+    load_with("SMA_SYMMETRIC_SIZE", "3m", 0, NULL);
+    ck_assert_uint_eq(stp_env.symmetric_size, 3145728);
+    setenv("SMA_SYMMETRIC_SIZE", "3m", 1);
+    ck_assert(stp_env_is_set(row));
+    load_with("SHMEM_SYMMETRIC_SIZE", "2m", 0, NULL);
+    ck_assert_uint_eq(stp_env.symmetric_size, 2097152);
+    /* What loses is not looked at, what wins is, even when the other would do. */
+    setenv("SMA_SYMMETRIC_SIZE", "nonsense", 1);
+    load_with("SHMEM_SYMMETRIC_SIZE", "2m", 0, NULL);
+    setenv("SMA_SYMMETRIC_SIZE", "3m", 1);
+    load_with("SHMEM_SYMMETRIC_SIZE", "many", -EINVAL, "512m");
+    unsetenv("SMA_SYMMETRIC_SIZE");
+    load_with("SMA_SYMMETRIC_SIZE", "-3m", -EINVAL, "512m");
+}
+END_TEST
+
+START_TEST(words_for_bool)
+{
+    static const char *const on[] = {"on", "ON", "yes", "True", "1"};
+    static const char *const off[] = {"off", "No", "false", "0"};
+    static const char *const wrong[] = {"", "2", "onn", "o", "maybe", "on ", "-1"};
+
+    clear_environment();
+    for (size_t i = 0; i < STP_COUNT(on); i++) {
+        load_with("SHMEM_CHECK", on[i], 0, NULL);
+        ck_assert(stp_env.check);
+    }
+    for (size_t i = 0; i < STP_COUNT(off); i++) {
+        load_with("SHMEM_NODE", off[i], 0, NULL);
+        ck_assert(!stp_env.node);
+    }
+    for (size_t i = 0; i < STP_COUNT(wrong); i++)
+        load_with("SHMEM_OFI_PROGRESS_THREAD", wrong[i], -EINVAL, "on or off");
+}
+END_TEST
+
+START_TEST(whole_numbers)
+{
+    static const char *const wrong[] = {
+        "", "-2", "many", "1.5", "3x", "2147483648", "99999999999999999999"};
+
+    clear_environment();
+    load_with("SHMEM_SPIN", "0", 0, NULL);
+    ck_assert_int_eq(stp_env.spin, 0);
+    load_with("SHMEM_SPIN", "2147483647", 0, NULL);
+    ck_assert_int_eq(stp_env.spin, INT_MAX);
+    load_with("SHMEM_SPIN", "-1", 0, NULL);
+    ck_assert_int_eq(stp_env.spin, -1);
+    for (size_t i = 0; i < STP_COUNT(wrong); i++)
+        load_with("SHMEM_SPIN", wrong[i], -EINVAL, "whole number");
+}
+END_TEST
+
+START_TEST(choices)
+{
+    static const char *const words[] = {"auto", "1", "2", "Single"};
+
+    clear_environment();
+    for (int i = 0; i < (int)STP_COUNT(words); i++) {
+        load_with("SHMEM_PMI", words[i], 0, NULL);
+        ck_assert_int_eq(stp_env.pmi, i);
+    }
+    load_with("SHMEM_PMI", "pmix", -EINVAL, "one of: auto, 1, 2, single");
+    load_with("SHMEM_PMI", "", -EINVAL, "one of: auto, 1, 2, single");
+}
+END_TEST
+
+START_TEST(strings)
+{
+    char *found;
+
+    clear_environment();
+    load_with("SHMEM_OFI_PROVIDER", "tcp;ofi_rxm", 0, NULL);
+    ck_assert_str_eq(stp_env.ofi_provider, "tcp;ofi_rxm");
+    setenv("SHMEM_OFI_PROVIDER", "verbs", 1);
+    ck_assert_int_eq(stp_env_load(), 0);
+    found = getenv("SHMEM_OFI_PROVIDER");
+    memset(found, 'x', strlen(found)); /* a program that plays with its environment */
+    ck_assert_str_eq(stp_env.ofi_provider, "verbs");
+    load_with("SHMEM_OFI_PROVIDER", "", 0, NULL);
+    ck_assert_ptr_null(stp_env.ofi_provider);
+}
+END_TEST
+
+START_TEST(sizes_in_the_table)
+{
+    clear_environment();
+    load_with("SHMEM_OFI_BOUNCE_SIZE", "64k", 0, NULL);
+    ck_assert_uint_eq(stp_env.ofi_bounce_size, 65536);
+    load_with("SHMEM_WINDOW_SIZE", "1t", 0, NULL);
+    ck_assert_uint_eq(stp_env.window_size, (size_t)1 << 40);
+    load_with("SHMEM_SYMMETRIC_SIZE", "0", 0, NULL);
+    ck_assert_uint_eq(stp_env.symmetric_size, 0);
+    load_with("SHMEM_SYMMETRIC_SIZE", "16777216t", -EINVAL, "more bytes than an address");
+}
+END_TEST
+
+/* One bad value must not hide another, nor keep good ones from being read. */
+START_TEST(all_mistakes_at_once)
+{
+    struct capture capture;
+
+    clear_environment();
+    setenv("SHMEM_CHECK", "perhaps", 1);
+    setenv("SHMEM_SPIN", "often", 1);
+    setenv("SHMEM_SPACES_TABLE", "on", 1);
+    setenv("SHMEM_UNKNOWN_TO_US", "whatever", 1);
+    setenv("SHMEM_ALSO_UNKNOWN", "", 1);
+    capture_begin(&capture);
+    ck_assert_int_eq(stp_env_load(), -EINVAL);
+    capture_end(&capture);
+    ck_assert_ptr_nonnull(strstr(capture.text, "SHMEM_CHECK is 'perhaps'"));
+    ck_assert_ptr_nonnull(strstr(capture.text, "SHMEM_SPIN is 'often'"));
+    ck_assert_ptr_null(strstr(capture.text, "UNKNOWN"));
+    ck_assert(stp_env.spaces_table);
+    clear_environment();
+    ck_assert_int_eq(stp_env_load(), 0);
+    unsetenv("SHMEM_UNKNOWN_TO_US");
+    unsetenv("SHMEM_ALSO_UNKNOWN");
+}
+END_TEST
+
+START_TEST(table_is_sound)
+{
+    for (size_t i = 0; i < stp_env_n_rows; i++) {
+        const struct stp_env_row *row = &stp_env_table[i];
+
+        ck_assert_msg(strncmp(row->name, "SHMEM_", 6) == 0, "%s", row->name);
+        if (row->alias) {
+            ck_assert_int_eq(strncmp(row->alias, "SMA_", 4), 0);
+            ck_assert_str_eq(row->alias + 4, row->name + 6);
+        }
+        ck_assert_uint_gt(strlen(row->help), 0);
+        ck_assert_ptr_null(strchr(row->help, '\n'));
+        ck_assert_msg((row->words != NULL) == (row->kind == STP_ENV_CHOICE), "%s", row->name);
+        ck_assert_msg((row->fallback == NULL) ==
+                          (row->kind == STP_ENV_PRESENT || row->kind == STP_ENV_STRING),
+                      "%s", row->name);
+        ck_assert_uint_lt(row->offset, sizeof(struct stp_env));
+        for (size_t j = 0; j < i; j++) {
+            ck_assert_str_ne(row->name, stp_env_table[j].name);
+            ck_assert_uint_ne(row->offset, stp_env_table[j].offset);
+        }
+    }
+}
+END_TEST
+
+static void format_is(const char *name, const char *value, const char *want)
+{
+    char text[64];
+
+    if (value) setenv(name, value, 1);
+    ck_assert_int_eq(stp_env_load(), 0);
+    ck_assert_str_eq(stp_env_format(row_of(name), text, sizeof(text)), want);
+    unsetenv(name);
+}
+
+START_TEST(values_as_text)
+{
+    char small[4];
+
+    clear_environment();
+    format_is("SHMEM_SYMMETRIC_SIZE", NULL, "512m");
+    format_is("SHMEM_SYMMETRIC_SIZE", "2048m", "2g");
+    format_is("SHMEM_SYMMETRIC_SIZE", "1025", "1025");
+    format_is("SHMEM_SYMMETRIC_SIZE", "0", "0");
+    format_is("SHMEM_SYMMETRIC_SIZE", "4096t", "4096t");
+    format_is("SHMEM_DEBUG", NULL, "unset");
+    format_is("SHMEM_DEBUG", "", "set");
+    format_is("SHMEM_CHECK", "yes", "on");
+    format_is("SHMEM_NODE", "0", "off");
+    format_is("SHMEM_SPIN", NULL, "-1");
+    format_is("SHMEM_PMI", "SINGLE", "single");
+    format_is("SHMEM_OFI_DOMAIN", NULL, "unset");
+    format_is("SHMEM_OFI_DOMAIN", "mlx5_0", "mlx5_0");
+    ck_assert_int_eq(stp_env_load(), 0);
+    ck_assert_str_eq(stp_env_format(row_of("SHMEM_SYMMETRIC_SIZE"), small, sizeof(small)), "512");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("env");
+    TCase *sizes = tcase_create("sizes");
+    TCase *table = tcase_create("table");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(sizes, 60);
+    tcase_add_test(sizes, sizes_of_the_standard);
+    tcase_add_test(sizes, size_suffixes);
+    tcase_add_test(sizes, size_rounds_up);
+    tcase_add_test(sizes, size_exponents);
+    tcase_add_test(sizes, size_of_nothing_sensible);
+    tcase_add_test(sizes, size_limits);
+    tcase_add_test(sizes, size_of_long_texts);
+    tcase_add_test(sizes, size_in_a_locale_with_decimal_comma);
+    suite_add_tcase(suite, sizes);
+    tcase_set_timeout(table, 60);
+    tcase_add_test(table, defaults);
+    tcase_add_test(table, presence_is_enough);
+    tcase_add_test(table, new_name_wins);
+    tcase_add_test(table, words_for_bool);
+    tcase_add_test(table, whole_numbers);
+    tcase_add_test(table, choices);
+    tcase_add_test(table, strings);
+    tcase_add_test(table, sizes_in_the_table);
+    tcase_add_test(table, all_mistakes_at_once);
+    tcase_add_test(table, table_is_sound);
+    tcase_add_test(table, values_as_text);
+    suite_add_tcase(suite, table);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The heap's allocator, rule by rule: what fits, what is refused, what joins, what is found.
+ * Random runs against a model are in test_heap_random.c.
+ */
+#include "spaces/heap.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define KIB ((size_t)1024)
+#define MIB (KIB * KIB)
+
+static struct stp_heap *heap_new(size_t size)
+{
+    struct stp_heap *heap = NULL;
+
+    ck_assert_int_eq(stp_heap_create(size, &heap), 0);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    return heap;
+}
+
+static size_t alloc_ok(struct stp_heap *heap, size_t nbytes, size_t align)
+{
+    size_t offset = SIZE_MAX;
+
+    ck_assert_int_eq(stp_heap_alloc(heap, nbytes, align, &offset), 0);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    return offset;
+}
+
+static void free_ok(struct stp_heap *heap, size_t offset)
+{
+    ck_assert_int_eq(stp_heap_free(heap, offset), 0);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+}
+
+static struct stp_heap_stats stats_of(const struct stp_heap *heap)
+{
+    struct stp_heap_stats stats;
+
+    stp_heap_stats(heap, &stats);
+    return stats;
+}
+
+static void check_empty(const struct stp_heap *heap, size_t size)
+{
+    struct stp_heap_stats stats = stats_of(heap);
+
+    ck_assert_uint_eq(stats.size, size);
+    ck_assert_uint_eq(stats.used, 0);
+    ck_assert_uint_eq(stats.n_blocks, 0);
+    ck_assert_uint_eq(stats.largest_free, size);
+}
+
+START_TEST(no_power_of_two_rounding)
+{
+    struct stp_heap *heap = heap_new(8 * MIB);
+    size_t offset;
+
+    ck_assert_uint_eq(alloc_ok(heap, 7 * MIB, 1), 0);
+    ck_assert_uint_eq(stats_of(heap).largest_free, MIB);
+    ck_assert_uint_eq(alloc_ok(heap, MIB, 1), 7 * MIB);
+    ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(exactly_full)
+{
+    const size_t size = 500 * STP_HEAP_ALIGN;
+    struct stp_heap *heap = heap_new(size);
+    size_t offset = 77;
+
+    ck_assert_uint_eq(alloc_ok(heap, size, 1), 0);
+    ck_assert_uint_eq(stats_of(heap).used, size);
+    ck_assert_uint_eq(stats_of(heap).largest_free, 0);
+    ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
+    ck_assert_uint_eq(offset, 77);
+    free_ok(heap, 0);
+    check_empty(heap, size);
+    for (size_t i = 0; i < 500; i++)
+        ck_assert_uint_eq(alloc_ok(heap, 1, 1), i * STP_HEAP_ALIGN);
+    ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
+    for (size_t i = 0; i < 500; i += 2)
+        ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_uint_eq(stats_of(heap).largest_free, STP_HEAP_ALIGN);
+    ck_assert_int_eq(stp_heap_alloc(heap, STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
+    for (size_t i = 1; i < 500; i += 2)
+        ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    check_empty(heap, size);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(heap_of_no_bytes)
+{
+    struct stp_heap *heap = heap_new(STP_HEAP_ALIGN - 1);
+    size_t offset;
+
+    check_empty(heap, 0);
+    ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
+    ck_assert_int_eq(stp_heap_free(heap, 0), -EINVAL);
+    ck_assert_int_eq(stp_heap_find(heap, 0, &offset, &offset), -ENOENT);
+    stp_heap_destroy(heap);
+    stp_heap_destroy(NULL);
+}
+END_TEST
+
+START_TEST(size_is_rounded_down)
+{
+    struct stp_heap *heap = heap_new(3 * STP_HEAP_ALIGN + 63);
+    size_t offset;
+
+    check_empty(heap, 3 * STP_HEAP_ALIGN);
+    ck_assert_int_eq(stp_heap_alloc(heap, 3 * STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
+    ck_assert_uint_eq(alloc_ok(heap, 3 * STP_HEAP_ALIGN, 1), 0);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(wrong_arguments)
+{
+    struct stp_heap *heap = heap_new(MIB);
+    size_t offset = 5;
+
+    ck_assert_int_eq(stp_heap_alloc(heap, 0, 64, &offset), -EINVAL);
+    ck_assert_int_eq(stp_heap_alloc(heap, 10, 96, &offset), -EINVAL);
+    ck_assert_uint_eq(offset, 5);
+    offset = alloc_ok(heap, 10, 0);
+    ck_assert_int_eq(stp_heap_resize(heap, offset, 0), -EINVAL);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(huge_numbers)
+{
+    const size_t top = SIZE_MAX & ~(size_t)(STP_HEAP_ALIGN - 1);
+    struct stp_heap *heap = heap_new(MIB);
+    size_t offset;
+
+    ck_assert_int_eq(stp_heap_alloc(heap, SIZE_MAX, 1, &offset), -ENOMEM);
+    ck_assert_int_eq(stp_heap_alloc(heap, SIZE_MAX - 62, 1, &offset), -ENOMEM);
+    ck_assert_int_eq(stp_heap_alloc(heap, MIB + 1, 1, &offset), -ENOMEM);
+    ck_assert_uint_eq(alloc_ok(heap, 64, (size_t)1 << 63), 0);
+    ck_assert_int_eq(stp_heap_alloc(heap, 64, (size_t)1 << 63, &offset), -ENOMEM);
+    ck_assert_int_eq(stp_heap_resize(heap, 0, SIZE_MAX), -ENOMEM);
+    ck_assert_int_eq(stp_heap_resize(heap, 0, SIZE_MAX - 63), -ENOMEM);
+    ck_assert_int_eq(stp_heap_free(heap, SIZE_MAX), -EINVAL);
+    stp_heap_destroy(heap);
+
+    heap = heap_new(SIZE_MAX);
+    check_empty(heap, top);
+    ck_assert_int_eq(stp_heap_alloc(heap, SIZE_MAX, 1, &offset), -ENOMEM);
+    ck_assert_uint_eq(alloc_ok(heap, 1, 1), 0);
+    ck_assert_uint_eq(alloc_ok(heap, 1, (size_t)1 << 63), (size_t)1 << 63);
+    ck_assert_int_eq(stp_heap_alloc(heap, 1, (size_t)1 << 63, &offset), -ENOMEM);
+    free_ok(heap, (size_t)1 << 63);
+    ck_assert_uint_eq(alloc_ok(heap, top - STP_HEAP_ALIGN, 1), STP_HEAP_ALIGN);
+    free_ok(heap, 0);
+    free_ok(heap, STP_HEAP_ALIGN);
+    check_empty(heap, top);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(alignment_gives_the_gap_back)
+{
+    struct stp_heap *heap = heap_new(MIB);
+
+    ck_assert_uint_eq(alloc_ok(heap, 1, 1), 0);
+    ck_assert_uint_eq(alloc_ok(heap, 100, 4096), 4096);
+    ck_assert_uint_eq(stats_of(heap).used, 64 + 128);
+    ck_assert_uint_eq(alloc_ok(heap, 4096 - 64, 1), 64);
+    for (size_t align = 1; align <= 64 * KIB; align *= 2)
+        ck_assert_uint_eq(alloc_ok(heap, 3, align) % align, 0);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+/* The whole heap is aligned to anything at offset 0: no room for a gap may be demanded. */
+START_TEST(alignment_without_room_for_a_gap)
+{
+    struct stp_heap *heap = heap_new(8 * MIB);
+
+    ck_assert_uint_eq(alloc_ok(heap, 8 * MIB, 2 * MIB), 0);
+    free_ok(heap, 0);
+    ck_assert_uint_eq(alloc_ok(heap, 64, 1), 0);
+    ck_assert_uint_eq(alloc_ok(heap, 6 * MIB, 2 * MIB), 2 * MIB);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+/*
+ * The fit is at the end of a bin whose other blocks are smaller, and no larger bin has any:
+ * a search by bins alone would refuse.
+ */
+START_TEST(fit_inside_its_own_bin)
+{
+    enum { N = 20 };
+    const size_t bin = 1024 * STP_HEAP_ALIGN; /* sizes 1024 to 1055 granules share a bin */
+    struct stp_heap *heap = heap_new(N * 2 * bin);
+    size_t offsets[N];
+    size_t offset;
+
+    for (int i = 0; i < N; i++) {
+        offsets[i] = alloc_ok(heap, bin + (size_t)(N - i) * STP_HEAP_ALIGN, 1);
+        alloc_ok(heap, 1, 1);
+    }
+    alloc_ok(heap, stats_of(heap).largest_free, 1);
+    for (int i = 0; i < N; i++)
+        free_ok(heap, offsets[i]);
+    ck_assert_uint_eq(stats_of(heap).largest_free, bin + N * STP_HEAP_ALIGN);
+    ck_assert_int_eq(stp_heap_alloc(heap, bin + N * STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
+    ck_assert_uint_eq(alloc_ok(heap, bin + N * STP_HEAP_ALIGN, 1), offsets[0]);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(free_what_is_not_a_block)
+{
+    struct stp_heap *heap = heap_new(MIB);
+    size_t a = alloc_ok(heap, 1000, 1);
+    size_t b = alloc_ok(heap, 1000, 1);
+
+    ck_assert_int_eq(stp_heap_free(heap, a + 64), -EINVAL);
+    ck_assert_int_eq(stp_heap_free(heap, a + 1), -EINVAL);
+    ck_assert_int_eq(stp_heap_free(heap, b + 1024), -EINVAL);
+    ck_assert_int_eq(stp_heap_free(heap, MIB), -EINVAL);
+    free_ok(heap, a);
+    ck_assert_int_eq(stp_heap_free(heap, a), -EINVAL);
+    free_ok(heap, b);
+    ck_assert_int_eq(stp_heap_free(heap, b), -EINVAL);
+    ck_assert_int_eq(stp_heap_resize(heap, b, 5), -EINVAL);
+    check_empty(heap, MIB);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(neighbours_join)
+{
+    struct stp_heap *heap = heap_new(4 * KIB);
+    size_t a = alloc_ok(heap, KIB, 1);
+    size_t b = alloc_ok(heap, KIB, 1);
+    size_t c = alloc_ok(heap, KIB, 1);
+    size_t d = alloc_ok(heap, KIB, 1);
+
+    free_ok(heap, a);
+    free_ok(heap, c);
+    ck_assert_uint_eq(stats_of(heap).largest_free, KIB);
+    free_ok(heap, b); /* with the one before and the one behind */
+    ck_assert_uint_eq(stats_of(heap).largest_free, 3 * KIB);
+    free_ok(heap, d);
+    check_empty(heap, 4 * KIB);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(find_offsets_inside)
+{
+    struct stp_heap *heap = heap_new(MIB);
+    size_t start = 9;
+    size_t nbytes = 9;
+    size_t a = alloc_ok(heap, 100, 1);
+    size_t b = alloc_ok(heap, 128, 1);
+
+    ck_assert_int_eq(stp_heap_find(heap, a + 99, &start, &nbytes), 0);
+    ck_assert_uint_eq(start, a);
+    ck_assert_uint_eq(nbytes, 100);
+    ck_assert_int_eq(stp_heap_find(heap, a + 100, &start, &nbytes), -ENOENT);
+    ck_assert_uint_eq(start, a);
+    ck_assert_int_eq(stp_heap_find(heap, b, &start, &nbytes), 0);
+    ck_assert_uint_eq(start, b);
+    ck_assert_int_eq(stp_heap_find(heap, b + 128, &start, &nbytes), -ENOENT);
+    free_ok(heap, b);
+    ck_assert_int_eq(stp_heap_find(heap, b, &start, &nbytes), -ENOENT);
+    ck_assert_int_eq(stp_heap_find(heap, SIZE_MAX, &start, &nbytes), -ENOENT);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+static int resize(struct stp_heap *heap, size_t offset, size_t nbytes)
+{
+    int rc = stp_heap_resize(heap, offset, nbytes);
+
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    return rc;
+}
+
+static size_t asked_at(const struct stp_heap *heap, size_t offset)
+{
+    size_t start;
+    size_t nbytes;
+
+    ck_assert_int_eq(stp_heap_find(heap, offset, &start, &nbytes), 0);
+    ck_assert_uint_eq(start, offset);
+    return nbytes;
+}
+
+START_TEST(resize_in_place)
+{
+    struct stp_heap *heap = heap_new(8 * KIB);
+    size_t a = alloc_ok(heap, KIB, 1);
+    size_t b = alloc_ok(heap, KIB, 1);
+
+    ck_assert_int_eq(resize(heap, a, KIB - 1), 0); /* the same granules */
+    ck_assert_uint_eq(asked_at(heap, a), KIB - 1);
+    ck_assert_int_eq(resize(heap, a, KIB + 1), -ENOMEM); /* b is in the way */
+    ck_assert_uint_eq(asked_at(heap, a), KIB - 1);
+    ck_assert_int_eq(resize(heap, a, 65), 0); /* the tail becomes free */
+    ck_assert_uint_eq(stats_of(heap).used, 128 + KIB);
+    ck_assert_int_eq(resize(heap, a, 500), 0); /* and is taken back in part */
+    ck_assert_uint_eq(stats_of(heap).used, 512 + KIB);
+    ck_assert_int_eq(resize(heap, a, KIB), 0); /* and exactly */
+    ck_assert_int_eq(resize(heap, b, 7 * KIB), 0);
+    ck_assert_uint_eq(stats_of(heap).largest_free, 0);
+    ck_assert_int_eq(resize(heap, b, 7 * KIB + 1), -ENOMEM);
+    ck_assert_int_eq(resize(heap, b, 1), 0);
+    ck_assert_uint_eq(stats_of(heap).largest_free, 7 * KIB - 64);
+    ck_assert_int_eq(resize(heap, b + 64, 1), -EINVAL);
+    free_ok(heap, a);
+    free_ok(heap, b);
+    check_empty(heap, 8 * KIB);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+/* Many blocks, made and freed in order, which is what makes a careless tree a list. */
+START_TEST(many_blocks)
+{
+    enum { N = 50000 };
+    struct stp_heap *heap = heap_new((size_t)N * STP_HEAP_ALIGN);
+    size_t offset;
+    size_t nbytes;
+
+    for (size_t i = 0; i < N; i++)
+        ck_assert_int_eq(stp_heap_alloc(heap, 1 + i % STP_HEAP_ALIGN, 1, &offset), 0);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_int_eq(stp_heap_find(heap, i * STP_HEAP_ALIGN, &offset, &nbytes), 0);
+        ck_assert_uint_eq(nbytes, 1 + i % STP_HEAP_ALIGN);
+    }
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    for (size_t i = N; i-- > 0;)
+        ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    check_empty(heap, (size_t)N * STP_HEAP_ALIGN);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("heap");
+    TCase *tcase = tcase_create("heap");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tcase, 100);
+    tcase_add_test(tcase, no_power_of_two_rounding);
+    tcase_add_test(tcase, exactly_full);
+    tcase_add_test(tcase, heap_of_no_bytes);
+    tcase_add_test(tcase, size_is_rounded_down);
+    tcase_add_test(tcase, wrong_arguments);
+    tcase_add_test(tcase, huge_numbers);
+    tcase_add_test(tcase, alignment_gives_the_gap_back);
+    tcase_add_test(tcase, alignment_without_room_for_a_gap);
+    tcase_add_test(tcase, fit_inside_its_own_bin);
+    tcase_add_test(tcase, free_what_is_not_a_block);
+    tcase_add_test(tcase, neighbours_join);
+    tcase_add_test(tcase, find_offsets_inside);
+    tcase_add_test(tcase, resize_in_place);
+    tcase_add_test(tcase, many_blocks);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

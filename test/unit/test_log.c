@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages: who speaks, one line and one write each, whatever is in them; and the end of the
+ * job: once, through the hook, with status 1, also when things go wrong on the way.
+ */
+#include "base/base.h"
+#include "capture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static struct capture capture;
+
+/* Expect exactly this line, with %s standing for the host. */
+static void line_is(const char *fmt)
+{
+    char want[2048];
+
+    snprintf(want, sizeof(want), fmt, stp_hostname());
+    ck_assert_str_eq(capture.text, want);
+}
+
+START_TEST(who_speaks)
+{
+    capture_begin(&capture);
+    stp_error("first words");
+    capture_end(&capture);
+    line_is("steppe: (%s): first words\n");
+
+    stp_log_identify(3, STP_LOG_WARN);
+    capture_begin(&capture);
+    stp_warn("number %d", 7);
+    capture_end(&capture);
+    line_is("steppe: pe 3 (%s): number 7\n");
+
+    stp_log_identify(-1, STP_LOG_WARN);
+    capture_begin(&capture);
+    stp_error("a tool");
+    capture_end(&capture);
+    ck_assert_str_eq(capture.text, "steppe: a tool\n");
+}
+END_TEST
+
+START_TEST(host_name)
+{
+    char host[256] = "";
+
+    ck_assert_int_eq(gethostname(host, sizeof(host) - 1), 0);
+    ck_assert_str_eq(stp_hostname(), host);
+    ck_assert_ptr_eq(stp_hostname(), stp_hostname());
+}
+END_TEST
+
+START_TEST(levels)
+{
+    stp_log_identify(0, STP_LOG_INFO);
+    capture_begin(&capture);
+    stp_debug("dropped");
+    stp_log(STP_LOG_DEBUG, "dropped");
+    stp_info("kept");
+    capture_end(&capture);
+    line_is("steppe: pe 0 (%s): kept\n");
+}
+END_TEST
+
+/* Also where the line cannot be written. */
+START_TEST(errno_is_kept)
+{
+    int unwritable = open("/dev/null", O_RDONLY);
+    int saved = dup(STDERR_FILENO);
+    int after;
+
+    dup2(unwritable, STDERR_FILENO);
+    errno = ERANGE;
+    stp_error("text");
+    after = errno;
+    dup2(saved, STDERR_FILENO);
+    ck_assert_int_eq(after, ERANGE);
+    close(saved);
+    close(unwritable);
+}
+END_TEST
+
+START_TEST(lines_stay_lines)
+{
+    stp_log_identify(-1, STP_LOG_WARN);
+    capture_begin(&capture);
+    stp_error("one\ntwo\ttabs\x1b[31mred\x7f\n\n");
+    capture_end(&capture);
+    ck_assert_str_eq(capture.text, "steppe: one two tabs?[31mred?\n");
+}
+END_TEST
+
+START_TEST(long_lines_are_cut)
+{
+    char text[8000];
+    size_t len;
+
+    stp_log_identify(-1, STP_LOG_WARN);
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    capture_begin(&capture);
+    stp_error("%s", text);
+    capture_end(&capture);
+    len = strlen(capture.text);
+    ck_assert_uint_gt(len, 1000);
+    ck_assert_uint_lt(len, 4096);
+    ck_assert_str_eq(capture.text + len - 5, "x...\n");
+
+    /* Wherever the cut falls, no half character is left: two-byte ones at both parities. */
+    for (size_t i = 0; i + 2 < sizeof(text); i += 2)
+        memcpy(text + i, "\xc3\xa9", 2);
+    for (int shift = 0; shift < 2; shift++) {
+        capture_begin(&capture);
+        stp_error("%s%s", shift ? "x" : "", text);
+        capture_end(&capture);
+        len = strlen(capture.text);
+        ck_assert_str_eq(capture.text + len - 6, "\xc3\xa9...\n");
+    }
+}
+END_TEST
+
+/* A pipe in packet mode keeps writes apart. */
+START_TEST(one_write_a_line)
+{
+    char packet[4096];
+    int saved = dup(STDERR_FILENO);
+    int ends[2];
+
+    stp_log_identify(12, STP_LOG_WARN);
+    ck_assert_int_eq(pipe2(ends, O_DIRECT | O_NONBLOCK), 0);
+    dup2(ends[1], STDERR_FILENO);
+    stp_error("first %d", 1);
+    stp_error("second");
+    dup2(saved, STDERR_FILENO);
+    for (int i = 0; i < 2; i++) {
+        ssize_t n = read(ends[0], packet, sizeof(packet) - 1);
+
+        ck_assert_int_gt(n, 0);
+        packet[n] = '\0';
+        ck_assert_ptr_nonnull(strstr(packet, i == 0 ? ": first 1\n" : ": second\n"));
+        ck_assert_int_eq(strncmp(packet, "steppe: pe 12 (", 15), 0);
+    }
+    ck_assert_int_lt(read(ends[0], packet, sizeof(packet)), 0);
+    close(ends[0]);
+    close(ends[1]);
+    close(saved);
+}
+END_TEST
+
+/* Nobody reads and the pipe is full and does not block: the line is lost, the program goes on. */
+START_TEST(full_pipe_does_not_hang)
+{
+    static const char filler[4096];
+    int saved = dup(STDERR_FILENO);
+    int ends[2];
+
+    ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+    while (write(ends[1], filler, sizeof(filler)) > 0)
+        ;
+    dup2(ends[1], STDERR_FILENO);
+    stp_error("lost");
+    dup2(saved, STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    close(saved);
+}
+END_TEST
+
+/* ---- the end of the job -------------------------------------------------------- */
+
+/* Run a function that must not return in a child; returns its exit status, -1 for a signal. */
+static int status_of(void (*function)(void))
+{
+    int status;
+    pid_t child;
+
+    capture_begin(&capture);
+    child = fork();
+    if (child == 0) {
+        function();
+        _exit(99);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    capture_end(&capture);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void at_exit(void)
+{
+    (void)!write(STDERR_FILENO, "bye\n", 4);
+}
+
+static void fatal_without_hook(void)
+{
+    atexit(at_exit);
+    stp_log_identify(5, STP_LOG_ERROR);
+    stp_fatal("shmem_put", "pe %d is out of range", 9);
+}
+
+START_TEST(fatal_exits)
+{
+    ck_assert_int_eq(status_of(fatal_without_hook), 1);
+    line_is("steppe: pe 5 (%s): shmem_put: pe 9 is out of range\nbye\n");
+}
+END_TEST
+
+static void hook(int status)
+{
+    stp_error("hook %d", status);
+    _exit(40 + status);
+}
+
+static void fatal_with_hook(void)
+{
+    stp_log_identify(-1, STP_LOG_ERROR);
+    stp_fatal_hook(hook);
+    stp_fatal(NULL, "no routine");
+}
+
+START_TEST(fatal_calls_the_hook)
+{
+    ck_assert_int_eq(status_of(fatal_with_hook), 41);
+    ck_assert_str_eq(capture.text, "steppe: no routine\nsteppe: hook 1\n");
+}
+END_TEST
+
+static void hook_that_fails(int status)
+{
+    stp_fatal("hook", "fails as well, %d", status);
+}
+
+static void fatal_in_hook(void)
+{
+    stp_log_identify(-1, STP_LOG_ERROR);
+    stp_fatal_hook(hook_that_fails);
+    stp_fatal("shmem_get", "first");
+}
+
+START_TEST(fatal_within_fatal)
+{
+    ck_assert_int_eq(status_of(fatal_in_hook), 1);
+    ck_assert_str_eq(capture.text, "steppe: shmem_get: first\nsteppe: hook: fails as well, 1\n");
+}
+END_TEST
+
+static void hook_that_returns(int status)
+{
+    (void)status;
+}
+
+static void fatal_with_weak_hook(void)
+{
+    stp_fatal_hook(hook_that_returns);
+    stp_fatal(NULL, "text");
+}
+
+START_TEST(fatal_never_returns)
+{
+    ck_assert_int_eq(status_of(fatal_with_weak_hook), 1);
+}
+END_TEST
+
+static void slow_hook(int status)
+{
+    struct timespec a_while = {.tv_nsec = 100000000};
+
+    /* Time enough for the other threads to arrive; the outcome does not depend on it. */
+    nanosleep(&a_while, NULL);
+    stp_error("hook");
+    _exit(40 + status);
+}
+
+static void *fatal_thread(void *arg)
+{
+    (void)arg;
+    stp_fatal("thread", "text");
+}
+
+static void fatal_in_threads(void)
+{
+    pthread_t threads[4];
+
+    stp_log_identify(-1, STP_LOG_ERROR);
+    stp_fatal_hook(slow_hook);
+    for (size_t i = 0; i < STP_COUNT(threads); i++)
+        pthread_create(&threads[i], NULL, fatal_thread, NULL);
+    for (size_t i = 0; i < STP_COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+}
+
+START_TEST(fatal_once_for_all_threads)
+{
+    const char *first;
+
+    ck_assert_int_eq(status_of(fatal_in_threads), 41);
+    first = strstr(capture.text, "steppe: hook\n");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_null(strstr(first + 1, "steppe: hook\n"));
+}
+END_TEST
+
+static const char *routine;
+
+static void fatal_named(void)
+{
+    stp_log_identify(-1, STP_LOG_ERROR);
+    stp_fatal(routine, "x");
+}
+
+START_TEST(fatal_says_the_public_name)
+{
+    static const char *const names[][2] = {
+        {"pshmem_int_put", "shmem_int_put"},
+        {"pshmemx_info", "shmemx_info"},
+        {"pshmalloc", "shmalloc"},
+        {"pstart_pes", "start_pes"},
+        {"p_my_pe", "_my_pe"},
+        {"p_num_pes", "_num_pes"},
+        {"pmy_pe", "my_pe"},
+        {"shmem_put", "shmem_put"},
+        {"start_pes", "start_pes"},
+        {"put", "put"},
+        {"pmi", "pmi"},
+        {"p", "p"},
+    };
+    char want[64];
+
+    for (size_t i = 0; i < STP_COUNT(names); i++) {
+        routine = names[i][0];
+        ck_assert_int_eq(status_of(fatal_named), 1);
+        snprintf(want, sizeof(want), "steppe: %s: x\n", names[i][1]);
+        ck_assert_str_eq(capture.text, want);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("log");
+    TCase *tcase = tcase_create("log");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, who_speaks);
+    tcase_add_test(tcase, host_name);
+    tcase_add_test(tcase, levels);
+    tcase_add_test(tcase, errno_is_kept);
+    tcase_add_test(tcase, lines_stay_lines);
+    tcase_add_test(tcase, long_lines_are_cut);
+    tcase_add_test(tcase, one_write_a_line);
+    tcase_add_test(tcase, full_pipe_does_not_hang);
+    tcase_add_test(tcase, fatal_exits);
+    tcase_add_test(tcase, fatal_calls_the_hook);
+    tcase_add_test(tcase, fatal_within_fatal);
+    tcase_add_test(tcase, fatal_never_returns);
+    tcase_add_test(tcase, fatal_once_for_all_threads);
+    tcase_add_test(tcase, fatal_says_the_public_name);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

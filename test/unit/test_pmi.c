@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PMI sessions with launchers that behave: greeting, blackboard, finalize, abort; and what
+ * is done without a launcher, by the environment.
+ */
+#include "pmi_launcher.h"
+
+static unsigned char pattern(size_t i, size_t nbytes)
+{
+    return (unsigned char)(i * 167 + nbytes + (i >> 8));
+}
+
+static void round_trip(size_t nbytes)
+{
+    unsigned char *out = malloc(nbytes + 1);
+    unsigned char *in = malloc(nbytes + 1);
+    char key[32];
+    size_t n = 12345;
+
+    snprintf(key, sizeof(key), "A-z_0.%zu", nbytes);
+    for (size_t i = 0; i < nbytes; i++)
+        out[i] = pattern(i, nbytes);
+    NEED(stp_pmi_put(key, out, nbytes) == 0);
+    NEED(stp_pmi_fence() == 0);
+    memset(in, 0, nbytes + 1);
+    in[nbytes] = 0xee;
+    NEED(stp_pmi_get(key, in, nbytes, &n) == 0);
+    NEED(n == nbytes && in[nbytes] == 0xee && memcmp(in, out, nbytes) == 0);
+    if (nbytes > 0) {
+        n = 77;
+        NEED(stp_pmi_get(key, in, nbytes - 1, &n) == -EMSGSIZE && n == 77);
+    }
+    free(out);
+    free(in);
+}
+
+static void client_board(void)
+{
+    static const size_t sizes[] = {0, 1, 2, 8, 491, 492, 493, 499, 500, 501, 991, 992, 993, 65537};
+    size_t n;
+
+    NEED(stp_pmi_open(&info) == 0);
+    for (size_t i = 0; i < STP_COUNT(sizes); i++)
+        round_trip(sizes[i]);
+    NEED(stp_pmi_get("absent", &n, sizeof(n), &n) == -ENOENT);
+}
+
+static void client_keys(void)
+{
+    char longest[64];
+    size_t n;
+
+    NEED(stp_pmi_put("early", "x", 1) == -ENOTCONN);
+    NEED(stp_pmi_fence() == -ENOTCONN);
+    NEED(stp_pmi_get("early", &n, 1, &n) == -ENOTCONN);
+    NEED(stp_pmi_open(&info) == 0);
+    memset(longest, 'k', sizeof(longest));
+    longest[41] = '\0';
+    NEED(stp_pmi_put(longest, "x", 1) == -EINVAL);
+    NEED(stp_pmi_get(longest, &n, 1, &n) == -EINVAL);
+    longest[40] = '\0';
+    NEED(stp_pmi_put(longest, "x", 1) == 0);
+    NEED(stp_pmi_get(longest, &n, 1, &n) == 0);
+    NEED(stp_pmi_put("", "x", 1) == -EINVAL);
+    NEED(stp_pmi_put("a b", "x", 1) == -EINVAL);
+    NEED(stp_pmi_put("a;b", "x", 1) == -EINVAL);
+    NEED(stp_pmi_put("a:b", "x", 1) == -EINVAL);
+    NEED(stp_pmi_put("a\n", "x", 1) == -EINVAL);
+}
+
+/* ---- sessions ------------------------------------------------------------ */
+
+static void client_info(void)
+{
+    struct stp_pmi_info again;
+
+    NEED(stp_pmi_open(&info) == 0);
+    NEED(stp_pmi_open(&again) == 0);
+    NEED(memcmp(&info, &again, sizeof(info)) == 0);
+    NEED(strcmp(info.client, strcmp(getenv("SHMEM_PMI"), "1") == 0 ? "pmi1" : "pmi2") == 0);
+    NEED(info.rank == 3 && info.size == 5 && info.n_nodes == 3);
+    NEED(stp_pmi_node_of(0) == 0 && stp_pmi_node_of(1) == 0 && stp_pmi_node_of(2) == 1);
+    NEED(stp_pmi_node_of(3) == 2 && stp_pmi_node_of(4) == 2);
+}
+
+START_TEST(session_open)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    launcher.rank = 3;
+    launcher.size = 5;
+    launcher.mapping = "(vector,(0,1,2),(1,1,1),(2,1,2))";
+    ck_assert_int_eq(launch(&launcher, client_info), CLIENT_OK);
+    ck_assert_int_eq(launcher.n_init, 1);
+    ck_assert_int_eq(launcher.n_finalize, 1);
+    ck_assert(!launcher.bad_request);
+    ck_assert_str_eq(launcher.said.text, "");
+}
+END_TEST
+
+START_TEST(session_board)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    ck_assert_int_eq(launch(&launcher, client_board), CLIENT_OK);
+    ck_assert(!launcher.bad_request);
+    ck_assert_uint_eq(launcher.longest_value, 1000);
+    ck_assert_int_eq(launcher.n_fence, 14);
+    ck_assert_str_eq(launcher.said.text, "");
+}
+END_TEST
+
+START_TEST(session_small_values)
+{
+    struct launcher launcher = launcher_of(0);
+
+    launcher.value_max = 180;
+    ck_assert_int_eq(launch(&launcher, client_board), CLIENT_OK);
+    ck_assert(!launcher.bad_request);
+    ck_assert_uint_le(launcher.longest_value, 179);
+    ck_assert_uint_ge(launcher.longest_value, 178);
+}
+END_TEST
+
+START_TEST(session_keys)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    ck_assert_int_eq(launch(&launcher, client_keys), CLIENT_OK);
+    ck_assert_int_eq(launcher.n_puts, 1);
+    ck_assert(!launcher.bad_request);
+    ck_assert_ptr_nonnull(strstr(launcher.said.text, "is no key"));
+}
+END_TEST
+
+/* Slurm pads its lengths on the right. */
+START_TEST(session_padding)
+{
+    struct launcher launcher = launcher_of(1);
+
+    launcher.length = "%-6d";
+    ck_assert_int_eq(launch(&launcher, client_board), CLIENT_OK);
+    ck_assert(!launcher.bad_request);
+}
+END_TEST
+
+START_TEST(session_auto)
+{
+    struct launcher launcher = good;
+
+    ck_assert_int_eq(launch(&launcher, client_open), CLIENT_OK);
+    ck_assert_int_eq(launcher.version, 1);
+    launcher = good;
+    setenv("PMI_JOBID", "77.0", 1); /* Slurm */
+    ck_assert_int_eq(launch(&launcher, client_open), CLIENT_OK);
+    ck_assert_int_eq(launcher.version, 2);
+}
+END_TEST
+
+/* Whatever is proposed, the version that the launcher names is spoken, without a second init. */
+START_TEST(session_other_version)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    launcher.only_version = _i == 0 ? 2 : 1;
+    ck_assert_int_eq(launch(&launcher, client_board), CLIENT_OK);
+    ck_assert_int_eq(launcher.n_init, 1);
+    ck_assert(!launcher.bad_request);
+}
+END_TEST
+
+START_TEST(session_refused)
+{
+    struct launcher launcher = launcher_of(1);
+
+    launcher.refuse = true;
+    ck_assert_int_eq(launch(&launcher, client_board), CLIENT_OK);
+    ck_assert_int_eq(launcher.n_init, 2);
+    ck_assert_int_eq(launcher.version, 1);
+    ck_assert(!launcher.bad_request);
+}
+END_TEST
+
+static void client_forks(void)
+{
+    int status;
+    pid_t pid;
+
+    NEED(stp_pmi_open(&info) == 0);
+    pid = fork();
+    if (pid == 0) exit(0);
+    NEED(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    pid = fork();
+    if (pid == 0) stp_pmi_abort(9, "a child's misfortune");
+    NEED(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 9);
+    NEED(stp_pmi_fence() == 0); /* the children took nothing from us */
+}
+
+START_TEST(session_forked_children)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    ck_assert_int_eq(launch(&launcher, client_forks), CLIENT_OK);
+    ck_assert_int_eq(launcher.n_finalize, 1);
+    ck_assert_int_eq(launcher.exit_code, -1);
+}
+END_TEST
+
+/* An MPI library that shares the connection closes its number for it when it is finalized. */
+static void client_loses_number(void)
+{
+    NEED(stp_pmi_open(&info) == 0);
+    close(atoi(getenv("PMI_FD")));
+    NEED(stp_pmi_fence() == 0);
+}
+
+START_TEST(session_number_closed)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    ck_assert_int_eq(launch(&launcher, client_loses_number), CLIENT_OK);
+    ck_assert_int_eq(launcher.n_finalize, 1);
+}
+END_TEST
+
+/* A launcher that is gone when the process ends is nobody's error. */
+START_TEST(session_finalize_gone)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    launcher.twist = (struct twist){.on = "finalize", .reply = "", .hang_up = true};
+    ck_assert_int_eq(launch(&launcher, client_open), CLIENT_OK);
+    ck_assert_str_eq(launcher.said.text, "");
+}
+END_TEST
+
+/* ---- abort --------------------------------------------------------------- */
+
+static void client_aborts_7(void)
+{
+    NEED(stp_pmi_open(&info) == 0);
+    stp_pmi_abort(7, "shot; key=a|b\n\xc3");
+}
+
+static void client_aborts_0(void)
+{
+    NEED(stp_pmi_open(&info) == 0);
+    stp_pmi_abort(0, NULL);
+}
+
+static void client_aborts_256(void)
+{
+    NEED(stp_pmi_open(&info) == 0);
+    stp_pmi_abort(256, "");
+}
+
+static void client_aborts_closed(void)
+{
+    stp_pmi_abort(5, "nothing is open");
+}
+
+START_TEST(abort_status)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    ck_assert_int_eq(launch(&launcher, client_aborts_7), 7);
+    ck_assert_int_eq(launcher.exit_code, 7);
+    ck_assert_int_eq(launcher.n_finalize, 0);
+    launcher = good;
+    ck_assert_int_eq(launch(&launcher, client_aborts_0), 0);
+    ck_assert_int_eq(launcher.exit_code, 0);
+    launcher = good;
+    ck_assert_int_eq(launch(&launcher, client_aborts_256), 1); /* a shell would see 0 */
+    ck_assert_int_eq(launcher.exit_code, 1);
+    launcher = good;
+    ck_assert_int_eq(launch(&launcher, client_aborts_closed), 5);
+    ck_assert_int_eq(launcher.exit_code, -1);
+}
+END_TEST
+
+START_TEST(abort_text)
+{
+    struct launcher launcher = launcher_of(1);
+
+    setenv("PMI_JOBID", "77.0", 1);
+    ck_assert_int_eq(launch(&launcher, client_aborts_7), 7);
+    ck_assert_int_eq(launcher.exit_code, 0); /* it came as a message */
+    ck_assert_str_eq(launcher.abort_text, "shot_ key_a_b__");
+}
+END_TEST
+
+/* ---- the environment ----------------------------------------------------- */
+
+/* Variables a launcher sets, and whether they mean several processes. */
+static const struct {
+    const char *names[2];
+    const char *values[2];
+    bool several;
+    const char *advice;
+} environments[] = {
+    {{NULL, NULL}, {NULL, NULL}, false, NULL},
+    {{"SLURM_PROCID", "SLURM_NTASKS"}, {"0", "4"}, true, "srun --mpi=pmi2"},
+    {{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"0", "2"}, true, "srun --mpi=pmi2"},
+    {{"SLURM_PROCID", "SLURM_NTASKS"}, {"0", "1"}, false, NULL},
+    {{"SLURM_NTASKS", NULL}, {"4", NULL}, false, NULL}, /* the shell of an allocation */
+    {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"0", "2"}, true, "oshrun"},
+    {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"0", "1"}, false, NULL},
+    {{"PMIX_RANK", NULL}, {"1", NULL}, true, "oshrun"},
+    {{"PMIX_RANK", NULL}, {"0", NULL}, false, NULL},
+    {{"PALS_RANKID", "PMI_SIZE"}, {"0", "8"}, true, "oshrun"},
+    {{"PMI_ID", "PMI_SIZE"}, {"0", "3"}, true, "-pmi-port"},
+    {{"PMI_RANK", "PMI_SIZE"}, {"0", "2"}, true, "oshrun"},
+    {{"PMI_RANK", "PMI_SIZE"}, {"0", "1"}, false, NULL},
+    {{"PMI_FD", NULL}, {"seven", NULL}, true, "oshrun"},
+    {{"PMI_FD", NULL}, {"-1", NULL}, true, "oshrun"},
+    {{"PMI_FD", NULL}, {"977", NULL}, true, "oshrun"},
+    {{"PMI_FD", NULL}, {"2", NULL}, true, "oshrun"}, /* a file here, no socket */
+};
+
+START_TEST(environment)
+{
+    struct capture said;
+    int rc;
+
+    for (int i = 0; i < 2; i++)
+        if (environments[_i].names[i])
+            setenv(environments[_i].names[i], environments[_i].values[i], 1);
+    ck_assert_int_eq(stp_env_load(), 0);
+    capture_begin(&said);
+    rc = stp_pmi_open(&info);
+    capture_end(&said);
+    if (environments[_i].several) {
+        ck_assert_int_eq(rc, -EPROTO);
+        ck_assert_ptr_nonnull(strstr(said.text, environments[_i].advice));
+        return;
+    }
+    ck_assert_int_eq(rc, 0);
+    ck_assert_str_eq(said.text, "");
+    ck_assert_str_eq(info.client, "single");
+}
+END_TEST
+
+START_TEST(environment_single)
+{
+    if (environments[_i].names[0]) setenv(environments[_i].names[0], environments[_i].values[0], 1);
+    if (environments[_i].names[1]) setenv(environments[_i].names[1], environments[_i].values[1], 1);
+    setenv("SHMEM_PMI", "single", 1);
+    ck_assert_int_eq(stp_env_load(), 0);
+    ck_assert_int_eq(stp_pmi_open(&info), 0);
+    ck_assert_str_eq(info.client, "single");
+    ck_assert_int_eq(info.rank, 0);
+    ck_assert_int_eq(info.size, 1);
+    ck_assert_int_eq(info.n_nodes, 1);
+    ck_assert_int_eq(stp_pmi_node_of(0), 0);
+}
+END_TEST
+
+START_TEST(single_board)
+{
+    char in[8];
+    size_t n;
+
+    ck_assert_int_eq(stp_env_load(), 0);
+    client_board(); /* ends the process when it fails */
+    ck_assert_int_eq(stp_pmi_put("k", "abc", 3), 0);
+    ck_assert_int_eq(stp_pmi_get("k", in, sizeof(in), &n), 0);
+    ck_assert_uint_eq(n, 3);
+    ck_assert_mem_eq(in, "abc", 3);
+}
+END_TEST
+
+/* ---- suite --------------------------------------------------------------- */
+
+static void add_sessions(Suite *suite)
+{
+    TCase *tcase = tcase_create("session");
+
+    tcase_add_loop_test(tcase, session_open, 0, 2);
+    tcase_add_loop_test(tcase, session_board, 0, 2);
+    tcase_add_test(tcase, session_small_values);
+    tcase_add_loop_test(tcase, session_keys, 0, 2);
+    tcase_add_test(tcase, session_padding);
+    tcase_add_test(tcase, session_auto);
+    tcase_add_loop_test(tcase, session_other_version, 0, 2);
+    tcase_add_test(tcase, session_refused);
+    tcase_add_loop_test(tcase, session_forked_children, 0, 2);
+    tcase_add_loop_test(tcase, session_number_closed, 0, 2);
+    tcase_add_loop_test(tcase, session_finalize_gone, 0, 2);
+    tcase_add_loop_test(tcase, abort_status, 0, 2);
+    tcase_add_test(tcase, abort_text);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_environment(Suite *suite)
+{
+    TCase *tcase = tcase_create("environment");
+
+    tcase_add_loop_test(tcase, environment, 0, STP_COUNT(environments));
+    tcase_add_loop_test(tcase, environment_single, 0, STP_COUNT(environments));
+    tcase_add_test(tcase, single_board);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("pmi");
+    SRunner *runner;
+    int n_failed;
+
+    clear_environment();
+    add_sessions(suite);
+    add_environment(suite);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed == 0 ? 0 : 1;
+}

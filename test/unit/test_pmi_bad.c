@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PMI sessions with launchers that answer with nonsense, hang up, or do not say which node
+ * a rank is on.
+ */
+#include "pmi_launcher.h"
+
+static void client_put_fails(void)
+{
+    int rc;
+
+    NEED(stp_pmi_open(&info) == 0);
+    rc = stp_pmi_put("k", "x", 1);
+    NEED(rc == -EPROTO || rc == -EIO);
+}
+
+static void client_fence_fails(void)
+{
+    int rc;
+
+    NEED(stp_pmi_open(&info) == 0);
+    rc = stp_pmi_fence();
+    NEED(rc == -EPROTO || rc == -EIO);
+}
+
+static void client_get_fails(void)
+{
+    char in[4096];
+    size_t n = 77;
+    int rc;
+
+    NEED(stp_pmi_open(&info) == 0);
+    rc = stp_pmi_get("k", in, sizeof(in), &n);
+    NEED((rc == -EPROTO || rc == -EIO) && n == 77);
+}
+
+static void client_get_too_long(void)
+{
+    char in[4096];
+    size_t n;
+
+    NEED(stp_pmi_open(&info) == 0);
+    NEED(stp_pmi_get("k", in, sizeof(in), &n) == -EMSGSIZE);
+}
+
+/* ---- bad launchers ------------------------------------------------------- */
+
+#define GREETING "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n"
+
+static const struct {
+    struct twist twist;
+    void (*client)(void);
+} bad1[] = {
+    {{"init", "", 0, true}, client_open_fails},
+    {{"init", "cmd=respon", 0, true}, client_open_fails},
+    {{"init", "what?\n", 0, false}, client_open_fails},
+    {{"init", "\n", 0, false}, client_open_fails},
+    {{"init", "cmd=response_to_init rc=0 pmi_version=3 pmi_subversion=0\n", 0, false},
+     client_open_fails},
+    {{"init", "cmd=response_to_init rc=-1 pmi_version=1\n", 0, false}, client_open_fails},
+    {{"init", "cmd=response_to_init rc=x pmi_version=1\n", 0, false}, client_open_fails},
+    {{"init", "cmd=response_to_init rc=0 pmi_version=99999999999\n", 0, false}, client_open_fails},
+    {{"init", "cmd=response\0to_init\n", 21, false}, client_open_fails},
+    {{"get_maxes", "cmd=maxes kvsname_max=256 keylen_max=64\n", 0, false}, client_open_fails},
+    {{"get_maxes", "cmd=maxes rc=-1\n", 0, false}, client_open_fails},
+    {{"get_maxes", "cmd=maxes keylen_max=64 vallen_max=-5\n", 0, false}, client_open_fails},
+    {{"get_maxes", "cmd=maxes keylen_max=64 vallen_max=12\n", 0, false}, client_open_fails},
+    {{"get_maxes", "cmd=maxes keylen_max=32 vallen_max=1024\n", 0, false}, client_open_fails},
+    {{"get_my_kvsname", "cmd=my_kvsname\n", 0, false}, client_open_fails},
+    {{"get_my_kvsname", "cmd=barrier_out\n", 0, false}, client_open_fails},
+    {{"put", "cmd=put_result rc=-1 msg=full\n", 0, false}, client_put_fails},
+    {{"put", "cmd=put_result rc=0", 0, true}, client_put_fails},
+    {{"barrier_in", "cmd=barrier_out rc=1\n", 0, false}, client_fence_fails},
+    {{"barrier_in", "", 0, true}, client_fence_fails},
+    {{"get kvsname=kvs_1_0 key=stp:k:0", "cmd=get_result rc=0 msg=success\n", 0, false},
+     client_get_fails},
+    {{"get kvsname=kvs_1_0 key=stp:k:0", "cmd=get_result rc=0 value=0000", 0, true},
+     client_get_fails},
+    {{"get kvsname=kvs_1_0 key=stp:k:0", "cmd=get_result rc=0 value=\n", 0, false},
+     client_get_fails},
+};
+
+START_TEST(bad_pmi1)
+{
+    struct launcher launcher = launcher_of(0);
+
+    launcher.twist = bad1[_i].twist;
+    ck_assert_int_eq(launch(&launcher, bad1[_i].client), CLIENT_OK);
+    ck_assert_ptr_nonnull(strstr(launcher.said.text, "pmi: "));
+}
+END_TEST
+
+static const struct {
+    struct twist twist;
+    void (*client)(void);
+} bad2[] = {
+    {{"fullinit", "", 0, true}, client_open_fails},
+    {{"fullinit", "   ", 0, true}, client_open_fails},
+    {{"fullinit", "    50cmd=fullinit-resp", 0, true}, client_open_fails},
+    {{"fullinit", "      cmd", 0, false}, client_open_fails},
+    {{"fullinit", "000000", 0, false}, client_open_fails},
+    {{"fullinit", "999999", 0, false}, client_open_fails},
+    {{"fullinit", " 65536", 0, false}, client_open_fails},
+    {{"fullinit", "-00005", 0, false}, client_open_fails},
+    {{"fullinit", "0x0005", 0, false}, client_open_fails},
+    {{"fullinit", " 1 2  ", 0, false}, client_open_fails},
+    {{"fullinit", "garbage", 0, false}, client_open_fails},
+    {{"fullinit", "    10cmd=\0fulli", 16, false}, client_open_fails},
+    {{"fullinit", "     7cmd=xyz", 0, false}, client_open_fails},
+    {{"fullinit", "    44cmd=fullinit-response;rc=1;rank=0;size=1;xx=", 0, false},
+     client_open_fails},
+    {{"fullinit", "    34cmd=fullinit-response;rc=0;rank=0;", 0, false}, client_open_fails},
+    {{"fullinit", "    41cmd=fullinit-response;rc=0;rank=2;size=2;", 0, false}, client_open_fails},
+    {{"fullinit", "    42cmd=fullinit-response;rc=0;rank=-1;size=2;", 0, false}, client_open_fails},
+    {{"fullinit", "    41cmd=fullinit-response;rc=0;rank=0;size=0;", 0, false}, client_open_fails},
+    {{"kvs-put", "    26cmd=kvs-put-response;rc=5;", 0, false}, client_put_fails},
+    {{"kvs-put", "    26cmd=kvs-put-resp", 0, true}, client_put_fails},
+    {{"kvs-fence", "    28cmd=kvs-fence-response;rc=9;", 0, false}, client_fence_fails},
+    {{"kvs-fence", "    28", 0, true}, client_fence_fails},
+    {{"kvs-get;jobid=;srcid=-1;key=stp:k:0", "    26cmd=kvs-get-response;rc=0;", 0, false},
+     client_get_fails},
+    {{"kvs-get;jobid=;srcid=-1;key=stp:k:0", "    37cmd=kvs-get-response;rc=0;found=TRUE;", 0,
+      false},
+     client_get_fails},
+};
+
+START_TEST(bad_pmi2)
+{
+    struct launcher launcher = launcher_of(1);
+
+    launcher.twist = bad2[_i].twist;
+    ck_assert_int_eq(launch(&launcher, bad2[_i].client), CLIENT_OK);
+    ck_assert_ptr_nonnull(strstr(launcher.said.text, "pmi: "));
+}
+END_TEST
+
+/* A line without end must not be collected for ever. */
+START_TEST(bad_endless_line)
+{
+    struct launcher launcher = launcher_of(0);
+    char *flood = malloc(200000);
+
+    memset(flood, 'x', 200000);
+    launcher.twist = (struct twist){.on = "get_maxes", .reply = flood, .reply_len = 200000};
+    ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
+    ck_assert_ptr_nonnull(strstr(launcher.said.text, "\"xxxx"));
+    free(flood);
+}
+END_TEST
+
+/* Values that nobody of ours has put. The second row goes under the next piece. */
+static const char *const bad_pieces[][2] = {
+    {"00", NULL},
+    {"000000000000000g00", NULL},
+    {"00000000000000010", NULL},
+    {"00000000000000010x", NULL},
+    {"00000000000000010000", NULL},
+    {"0000000000000001", NULL},
+    {"000000000000000200", NULL},
+    {"000000000000000200", ""},
+    {"000000000000000200", "0000"},
+    {"000000000000000200", "z0"},
+    {"0000000000000002AB", "00"},
+};
+
+START_TEST(bad_piece)
+{
+    for (int version = 0; version < 2; version++) {
+        struct launcher launcher = launcher_of(version);
+
+        launcher_store(&launcher, "stp:k:0", bad_pieces[_i][0]);
+        if (bad_pieces[_i][1]) launcher_store(&launcher, "stp:k:1", bad_pieces[_i][1]);
+        ck_assert_int_eq(launch(&launcher, client_get_fails), CLIENT_OK);
+        ck_assert_ptr_nonnull(strstr(launcher.said.text, "piece"));
+    }
+}
+END_TEST
+
+START_TEST(bad_length)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    launcher_store(&launcher, "stp:k:0", "ffffffffffffffff00");
+    ck_assert_int_eq(launch(&launcher, client_get_too_long), CLIENT_OK);
+}
+END_TEST
+
+/* ---- nodes without a mapping --------------------------------------------- */
+
+static void client_hosts(void)
+{
+    NEED(stp_pmi_open(&info) == 0);
+    NEED(info.n_nodes == 3);
+    NEED(stp_pmi_node_of(0) == 0 && stp_pmi_node_of(1) == 1 && stp_pmi_node_of(2) == 0);
+    NEED(stp_pmi_node_of(3) == 2);
+}
+
+/* What rank has put when it exchanged its host name. */
+static void store_host(struct launcher *launcher, int rank, const char *name)
+{
+    char key[32];
+    char value[128];
+    int len = snprintf(value, sizeof(value), "%016zx", strlen(name));
+
+    for (const char *c = name; *c; c++)
+        len += snprintf(value + len, sizeof(value) - (size_t)len, "%02x", (unsigned)*c);
+    snprintf(key, sizeof(key), "stp::host:%d:0", rank);
+    launcher_store(launcher, key, value);
+}
+
+static const char *const no_mappings[] = {
+    NULL, "", "(vector)", "(vector,(0,1,4)", "(vector,(0,-1,4))", "nodes=4",
+};
+
+START_TEST(hosts_exchanged)
+{
+    for (int version = 0; version < 2; version++) {
+        struct launcher launcher = launcher_of(version);
+
+        launcher.size = 4;
+        launcher.rank = 3;
+        launcher.mapping = no_mappings[_i];
+        store_host(&launcher, 0, "alpha");
+        store_host(&launcher, 1, "beta");
+        store_host(&launcher, 2, "alpha");
+        ck_assert_int_eq(launch(&launcher, client_hosts), CLIENT_OK);
+        ck_assert_int_eq(launcher.n_fence, 1);
+        ck_assert(!launcher.bad_request);
+    }
+}
+END_TEST
+
+START_TEST(hosts_missing)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    launcher.size = 2;
+    launcher.rank = 1;
+    launcher.mapping = NULL;
+    ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
+    ck_assert_ptr_nonnull(strstr(launcher.said.text, "rank 0 has published"));
+}
+END_TEST
+
+static void client_one_node(void)
+{
+    NEED(stp_pmi_open(&info) == 0);
+    NEED(info.n_nodes == 1 && stp_pmi_node_of(0) == 0 && stp_pmi_node_of(3) == 0);
+}
+
+START_TEST(hosts_local_count)
+{
+    struct launcher launcher = launcher_of(_i);
+
+    launcher.size = 4;
+    launcher.mapping = NULL;
+    setenv("MPI_LOCALNRANKS", "4", 1);
+    ck_assert_int_eq(launch(&launcher, client_one_node), CLIENT_OK);
+    ck_assert_int_eq(launcher.n_fence, 0);
+}
+END_TEST
+
+/* ---- suite --------------------------------------------------------------- */
+
+static void add_bad(Suite *suite)
+{
+    TCase *tcase = tcase_create("bad");
+
+    tcase_add_loop_test(tcase, bad_pmi1, 0, STP_COUNT(bad1));
+    tcase_add_loop_test(tcase, bad_pmi2, 0, STP_COUNT(bad2));
+    tcase_add_test(tcase, bad_endless_line);
+    tcase_add_loop_test(tcase, bad_piece, 0, STP_COUNT(bad_pieces));
+    tcase_add_loop_test(tcase, bad_length, 0, 2);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_hosts(Suite *suite)
+{
+    TCase *tcase = tcase_create("hosts");
+
+    tcase_add_loop_test(tcase, hosts_exchanged, 0, STP_COUNT(no_mappings));
+    tcase_add_loop_test(tcase, hosts_missing, 0, 2);
+    tcase_add_loop_test(tcase, hosts_local_count, 0, 2);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("pmi_bad");
+    SRunner *runner;
+    int n_failed;
+
+    clear_environment();
+    add_bad(suite);
+    add_hosts(suite);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed == 0 ? 0 : 1;
+}

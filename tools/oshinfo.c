@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * oshinfo: print what the library knows about itself and the machine. A thin door to
+ * shmemx_info_print(); runs alone, without a launcher. Manual page: docs/man/oshinfo.1.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shmem.h>
+#include <shmemx.h>
+
+static const char *const usage_text =
+    "usage: oshinfo [--json] [section...]\n"
+    "Print what Steppe is and what it finds on this machine. Without a section, all of them:\n"
+    "\n"
+    "  version      release, specification, compiler\n"
+    "  conduits     how bytes travel inside a node and between nodes\n"
+    "  providers    what libfabric offers, and why each is used or not (loads libfabric)\n"
+    "  topology     packages, cores, NUMA nodes, caches\n"
+    "  memory       kinds of memory and their state\n"
+    "  environment  every variable: value, default, meaning\n"
+    "\n"
+    "  --json       one JSON object instead of text\n"
+    "  --help       this text\n"
+    "  --version    the release alone\n";
+
+/* The sections of the command line as shmemx_info_print() wants them: joined by commas. */
+static char *join(char **sections, int n)
+{
+    size_t nbytes = 1;
+    char *list;
+
+    for (int i = 0; i < n; i++)
+        nbytes += strlen(sections[i]) + 1;
+    list = calloc(1, nbytes);
+    if (list == NULL) {
+        perror("oshinfo");
+        exit(1);
+    }
+    for (int i = 0; i < n; i++) {
+        if (i > 0) strcat(list, ",");
+        strcat(list, sections[i]);
+    }
+    return list;
+}
+
+/* Move options to their variables and the sections to the front of argv; returns their number. */
+static int parse(int argc, char **argv, int *json)
+{
+    int n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            *json = 1;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(usage_text, stdout);
+            exit(0);
+        } else if (strcmp(argv[i], "--version") == 0) {
+            printf("oshinfo (Steppe) %s\n", shmemx_version());
+            exit(0);
+        } else if (argv[i][0] == '-') {
+            fprintf(stderr, "oshinfo: unknown option %s\n%s", argv[i], usage_text);
+            exit(2);
+        } else {
+            argv[n++] = argv[i];
+        }
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    int json = 0;
+    int n = parse(argc, argv, &json);
+    char *list = n > 0 ? join(argv, n) : NULL;
+    int rc = shmemx_info_print(STDOUT_FILENO, list, json);
+
+    if (rc == EINVAL)
+        fprintf(stderr, "oshinfo: no such section in \"%s\"\n%s", list, usage_text);
+    else if (rc != 0)
+        fprintf(stderr, "oshinfo: %s\n", strerror(rc));
+    free(list);
+    return rc == EINVAL ? 2 : rc != 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics: from the contract's operations and element types to libfabric's. Operands travel in
+ * the request, results are written where the caller wants them.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <string.h>
+
+/* Where things lie in a request's own bytes. */
+enum { AT_OPERAND = 0, AT_COMPARE = 16, AT_RESULT = 32 };
+
+struct element {
+    size_t size; /* 0: no atomics on this type */
+    enum fi_datatype type;
+};
+
+static const struct element elements[STP_N_DTYPES] = {
+    [STP_I8] = {1, FI_INT8},    [STP_U8] = {1, FI_UINT8},   [STP_I16] = {2, FI_INT16},
+    [STP_U16] = {2, FI_UINT16}, [STP_I32] = {4, FI_INT32},  [STP_U32] = {4, FI_UINT32},
+    [STP_I64] = {8, FI_INT64},  [STP_U64] = {8, FI_UINT64}, [STP_F32] = {4, FI_FLOAT},
+    [STP_F64] = {8, FI_DOUBLE},
+};
+
+static const enum fi_op ops[] = {
+    [STP_AMO_SET] = FI_ATOMIC_WRITE,  [STP_AMO_ADD] = FI_SUM,
+    [STP_AMO_AND] = FI_BAND,          [STP_AMO_OR] = FI_BOR,
+    [STP_AMO_XOR] = FI_BXOR,          [STP_AMO_FETCH] = FI_ATOMIC_READ,
+    [STP_AMO_SWAP] = FI_ATOMIC_WRITE, [STP_AMO_CSWAP] = FI_CSWAP,
+};
+
+static enum stp_ofi_kind kind_of(enum stp_fabric_amo op, const void *result)
+{
+    if (op == STP_AMO_CSWAP) return STP_OFI_COMPARE;
+    if (result != NULL || op >= STP_AMO_FETCH || stp_ofi.update_by_fetch) return STP_OFI_FETCH;
+    return STP_OFI_UPDATE;
+}
+
+struct stp_ofi_req *stp_ofi_atomic(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
+                                   enum stp_dtype dtype, const void *operand, const void *compare,
+                                   void *result)
+{
+    const struct element *el = &elements[dtype];
+    struct stp_ofi_req *req = stp_ofi_req_take(&stp_ofi.plain, kind_of(op, result), pe);
+
+    stp_ofi_aim(req, number, offset);
+    req->op = ops[op];
+    req->type = el->type;
+    if (operand != NULL) memcpy(req->data + AT_OPERAND, operand, el->size);
+    if (compare != NULL) memcpy(req->data + AT_COMPARE, compare, el->size);
+    req->local = req->data + AT_OPERAND;
+    req->compare = req->data + AT_COMPARE;
+    req->result = result != NULL ? result : req->data + AT_RESULT;
+    return req;
+}
+
+void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                 enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                 const void *compare, void *result, bool nbi)
+{
+    struct stp_ofi_req *req;
+    atomic_uint left = 1;
+
+    if (pe == stp_ofi.self) {
+        stp_ofi_self_amo(stp_ofi_own(number, offset), elements[dtype].size, op, operand, compare,
+                         result);
+        return;
+    }
+    req = stp_ofi_atomic(pe, number, offset, op, dtype, operand, compare, result);
+    if (result != NULL && !nbi) {
+        req->pending = &left;
+        stp_ofi_post(req);
+        stp_ofi_wait_zero(&left);
+    } else {
+        req->pending = stp_ofi_ctx_pending(ctx);
+        atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
+        stp_ofi_post(req);
+    }
+}
+
+/* What the standard's atomics, store and signals need on one element type. */
+static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
+{
+    enum fi_datatype type = elements[dtype].type;
+    bool whole = dtype <= STP_U64;
+    struct fi_atomic_attr attr;
+
+    for (unsigned i = 0; i < STP_COUNT(ops); i++) {
+        bool bare = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
+
+        if (!bare && !whole) continue; /* floats are set, fetched and swapped only */
+        if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0)
+            return false;
+        if (i == STP_AMO_CSWAP) {
+            if (fi_query_atomic(domain, type, ops[i], &attr, FI_COMPARE_ATOMIC) != 0) return false;
+        } else if (fi_query_atomic(domain, type, ops[i], &attr, FI_FETCH_ATOMIC) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *stp_ofi_atomics_missing(struct fid_domain *domain)
+{
+    static const char *const why[STP_N_DTYPES] = {
+        [STP_I8] = "lacks 8-bit atomics",          [STP_U8] = "lacks 8-bit atomics",
+        [STP_I16] = "lacks 16-bit atomics",        [STP_U16] = "lacks 16-bit atomics",
+        [STP_I32] = "lacks 32-bit atomics",        [STP_U32] = "lacks 32-bit atomics",
+        [STP_I64] = "lacks 64-bit atomics",        [STP_U64] = "lacks 64-bit atomics",
+        [STP_F32] = "lacks atomic access to float", [STP_F64] = "lacks atomic access to double",
+    };
+
+    /* From the widest down: a provider without any atomics is then named so. */
+    for (int i = STP_F64; i >= 0; i--)
+        if (!element_served(domain, (enum stp_dtype)i)) return why[i];
+    return NULL;
+}

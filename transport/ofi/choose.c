@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which provider and interface the job uses. Everything libfabric offers is listed and either
+ * gets a cost or a reason why it is refused; whether it keeps its promises shows when it is
+ * opened, cheapest first. A provider that is named by the user is not second-guessed.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Bits of mr_mode that region.c handles. */
+#define MR_MODES (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+#define MODES (FI_CONTEXT | FI_CONTEXT2)
+#define SHM_PEERS_MAX 256 /* what the shm provider can address */
+
+/* Known providers, best first. Unknown ones come before the first of the slow ones. */
+static const char *const fast[] = {"cxi", "opx", "psm3", "efa", "verbs;ofi_rxm"};
+static const char *const slow[] = {"tcp", "tcp;ofi_rxm", "shm", "net"};
+
+/* Refused unless named. */
+static const struct {
+    const char *provider;
+    const char *reason;
+} unsafe[] = {
+    {"sockets", "takes milliseconds an operation and is no longer maintained"},
+    {"udp;ofi_rxd", "loses updates of compare-and-swap and swap"},
+    {"net;ofi_rxm", "its wait descriptor never blocks, which costs a whole core"},
+};
+
+/* "tcp" names "tcp" and "tcp;ofi_rxm" alike; "tcp;ofi_rxm" only itself. */
+static bool names(const char *wanted, const char *provider)
+{
+    size_t n = strlen(wanted);
+
+    return strncasecmp(wanted, provider, n) == 0 && (provider[n] == '\0' || provider[n] == ';');
+}
+
+static bool differs(const char *wanted, const char *name)
+{
+    return wanted != NULL && (name == NULL || strcmp(wanted, name) != 0);
+}
+
+static const char *judge_name(const struct fi_info *info, const struct stp_env *env)
+{
+    const char *provider = info->fabric_attr->prov_name;
+
+    if (env->ofi_provider != NULL && !names(env->ofi_provider, provider))
+        return "not the one SHMEM_OFI_PROVIDER names";
+    if (differs(env->ofi_fabric, info->fabric_attr->name))
+        return "not the one SHMEM_OFI_FABRIC names";
+    if (differs(env->ofi_domain, info->domain_attr->name))
+        return "not the one SHMEM_OFI_DOMAIN names";
+    return NULL;
+}
+
+static const char *judge_unsafe(const struct fi_info *info, const struct stp_env *env)
+{
+    const char *provider = info->fabric_attr->prov_name;
+
+    for (unsigned i = 0; env->ofi_provider == NULL && i < STP_COUNT(unsafe); i++)
+        if (strcmp(unsafe[i].provider, provider) == 0) return unsafe[i].reason;
+    return NULL;
+}
+
+static const char *judge_attr(const struct fi_info *info)
+{
+    int mr_mode = info->domain_attr->mr_mode;
+
+    if (info->ep_attr->type != FI_EP_RDM) return "has no reliable datagram endpoints";
+    if (!(info->caps & FI_RMA)) return "has no remote memory access";
+    if (!(info->caps & FI_ATOMIC)) return "has no atomics";
+    if (mr_mode & FI_MR_LOCAL) return "wants local buffers registered (FI_MR_LOCAL)";
+    if (mr_mode & ~MR_MODES & ~(FI_MR_BASIC | FI_MR_SCALABLE))
+        return "wants a way of registration that is not supported";
+    if (info->mode & ~MODES) return "wants an application mode that is not supported";
+    return NULL;
+}
+
+enum reach { REACH_ALL, REACH_HOST, REACH_LINK };
+
+/* How far an address of this interface carries. */
+static enum reach reach_of(const struct fi_info *info)
+{
+    const struct sockaddr_in *v4 = info->src_addr;
+    const struct sockaddr_in6 *v6 = info->src_addr;
+
+    if (info->src_addr == NULL) return REACH_ALL;
+    if (info->addr_format == FI_SOCKADDR_IN)
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127 ? REACH_HOST : REACH_ALL;
+    if (info->addr_format != FI_SOCKADDR_IN6) return REACH_ALL;
+    if (IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr)) return REACH_HOST;
+    return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? REACH_LINK : REACH_ALL;
+}
+
+static const char *judge_reach(const struct fi_info *info, const struct stp_core *core)
+{
+    bool several_nodes = core->n_local < core->n_pes;
+
+    if (strcmp(info->fabric_attr->prov_name, "shm") == 0) {
+        if (several_nodes) return "does not leave the node, and the job does";
+        if (core->n_pes > SHM_PEERS_MAX) return "reaches 256 PEs at most, the job has more";
+    }
+    if (reach_of(info) == REACH_LINK) return "its address is valid on one link only";
+    return NULL;
+}
+
+static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
+{
+    choice->refused = judge_name(choice->info, core->env);
+    choice->unnamed = choice->refused != NULL;
+    if (choice->refused == NULL) choice->refused = judge_attr(choice->info);
+    if (choice->refused == NULL) choice->refused = judge_unsafe(choice->info, core->env);
+    if (choice->refused == NULL) choice->refused = judge_reach(choice->info, core);
+}
+
+static int position(const char *name, const char *const *list, int n)
+{
+    int i = 0;
+
+    while (i < n && strcmp(list[i], name) != 0) i++;
+    return i;
+}
+
+/* Provider first; then loopback last and the older internet protocol before the newer. */
+static int cost_of(const struct fi_info *info)
+{
+    const char *provider = info->fabric_attr->prov_name;
+    int n_fast = STP_COUNT(fast), n_slow = STP_COUNT(slow);
+    int rank = position(provider, fast, n_fast);
+    int at = position(provider, slow, n_slow);
+
+    if (at < n_slow) rank = n_fast + 1 + at;
+    if (names("sockets", provider) || names("udp", provider)) rank = n_fast + n_slow + 1;
+    return rank * 4 + (reach_of(info) == REACH_HOST ? 2 : 0) +
+           (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
+}
+
+static struct fi_info *make_hints(void)
+{
+    struct fi_info *hints = fi_allocinfo();
+
+    if (hints == NULL) return NULL;
+    hints->caps = FI_RMA | FI_ATOMIC;
+    hints->mode = MODES;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = MR_MODES;
+    hints->domain_attr->threading = FI_THREAD_SAFE;
+    hints->domain_attr->av_type = FI_AV_TABLE;
+    return hints;
+}
+
+/* What matches our hints, followed by everything else there is. */
+static int list_all(struct fi_info **all)
+{
+    struct fi_info *hints = make_hints(), *fit = NULL, *rest = NULL, **end = &fit;
+    int rc;
+
+    if (hints == NULL) return -ENOMEM;
+    rc = fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &fit);
+    fi_freeinfo(hints);
+    if (rc != 0) fit = NULL;
+    if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, NULL, &rest) != 0) rest = NULL;
+    while (*end != NULL) end = &(*end)->next;
+    *end = rest;
+    *all = fit;
+    return fit != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_place(const struct fi_info *a, const struct fi_info *b)
+{
+    return a->ep_attr->type == b->ep_attr->type && a->addr_format == b->addr_format &&
+           same(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
+           same(a->fabric_attr->name, b->fabric_attr->name) &&
+           same(a->domain_attr->name, b->domain_attr->name);
+}
+
+static bool listed(const struct stp_ofi_choice *choices, int n, const struct fi_info *info)
+{
+    for (int i = 0; i < n; i++)
+        if (same_place(choices[i].info, info)) return true;
+    return false;
+}
+
+static int order_choices(const void *a, const void *b)
+{
+    const struct stp_ofi_choice *x = a, *y = b;
+
+    if ((x->refused != NULL) != (y->refused != NULL)) return x->refused != NULL ? 1 : -1;
+    return x->cost < y->cost ? -1 : x->cost > y->cost;
+}
+
+int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
+                   struct stp_ofi_choice **choices)
+{
+    struct fi_info *infos = NULL;
+    struct stp_ofi_choice *list;
+    int rc = list_all(&infos), n = 0, room = 0;
+
+    if (rc != 0) {
+        core->log(STP_LOG_ERROR, "fabric: libfabric lists no providers: %s", fi_strerror(-rc));
+        return rc;
+    }
+    for (struct fi_info *info = infos; info != NULL; info = info->next) room++;
+    list = calloc((size_t)room, sizeof(*list));
+    if (list == NULL) {
+        fi_freeinfo(infos);
+        return -ENOMEM;
+    }
+    for (struct fi_info *info = infos; info != NULL; info = info->next) {
+        if (listed(list, n, info)) continue;
+        /* Among equals libfabric's own order decides. */
+        list[n].info = info;
+        list[n].cost = cost_of(info) * room + n;
+        judge(&list[n++], core);
+    }
+    qsort(list, (size_t)n, sizeof(*list), order_choices);
+    *all = infos;
+    *choices = list;
+    return n;
+}
+
+struct fi_info *stp_ofi_ordered(const struct fi_info *info)
+{
+    struct fi_info *hints = fi_dupinfo(info), *found = NULL;
+    struct fi_info *match, *result = NULL;
+
+    if (hints == NULL) return NULL;
+    hints->caps = FI_RMA | FI_ATOMIC;
+    hints->mode = MODES;
+    hints->domain_attr->mr_mode = MR_MODES;
+    hints->tx_attr->caps = hints->rx_attr->caps = 0;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = STP_OFI_ORDER;
+    if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found) != 0) found = NULL;
+    for (match = found; match != NULL && !same_place(match, info);) match = match->next;
+    if (match != NULL && judge_attr(match) == NULL) result = fi_dupinfo(match);
+    fi_freeinfo(found);
+    fi_freeinfo(hints);
+    return result;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The module's entry: tries the providers in the order of choose.c, reports what became of each,
+ * and fills the library's table. Also keeps the process's signal handlers as they were:
+ * libraries below libfabric install their own when they are loaded.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct stp_ofi stp_ofi;
+
+/* ---- signal handlers ---------------------------------------------------- */
+
+#define N_SIGNALS 32
+
+static struct sigaction handlers[N_SIGNALS];
+static bool handlers_saved;
+
+/* Runs before the constructors of libfabric's libraries: the module is linked -z initfirst. */
+__attribute__((constructor)) static void handlers_save(void)
+{
+    for (int sig = 1; sig < N_SIGNALS; sig++)
+        if (sigaction(sig, NULL, &handlers[sig]) != 0) handlers[sig].sa_handler = SIG_DFL;
+    handlers_saved = true;
+}
+
+static void handlers_restore(void)
+{
+    struct sigaction now;
+
+    for (int sig = 1; handlers_saved && sig < N_SIGNALS; sig++)
+        if (sigaction(sig, NULL, &now) == 0 && now.sa_handler != handlers[sig].sa_handler)
+            sigaction(sig, &handlers[sig], NULL);
+    handlers_saved = false; /* what the application installs later is its own */
+}
+
+/* ---- report ------------------------------------------------------------- */
+
+static const char *name_of(const char *name)
+{
+    return name != NULL ? name : "-";
+}
+
+static const char *provider_of(const struct stp_ofi_choice *choice)
+{
+    return name_of(choice->info->fabric_attr->prov_name);
+}
+
+static const char *domain_of(const struct stp_ofi_choice *choice)
+{
+    return name_of(choice->info->domain_attr->name);
+}
+
+/* The same was said of the same provider and interface before: they differ in address only. */
+static bool repeats(const struct stp_ofi_choice *choices, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (strcmp(provider_of(&choices[k]), provider_of(&choices[i])) == 0 &&
+            strcmp(domain_of(&choices[k]), domain_of(&choices[i])) == 0 &&
+            strcmp(choices[k].refused, choices[i].refused) == 0)
+            return true;
+    return false;
+}
+
+static void report(const struct stp_core *core, const struct stp_ofi_choice *choices, int n,
+                   int used)
+{
+    for (int i = 0; i < n; i++) {
+        const struct stp_ofi_choice *choice = &choices[i];
+
+        if (repeats(choices, i)) continue;
+        if (core->report != NULL)
+            core->report(core->report_arg, provider_of(choice), domain_of(choice), i == used,
+                         choice->refused);
+        core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
+                  domain_of(choice), i == used ? "used" : "not used", choice->refused);
+    }
+}
+
+static const char *or_any(const char *name)
+{
+    return name != NULL ? name : "any";
+}
+
+/* Nothing could be opened: say why of those that the user's choice leaves. */
+static void explain(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
+{
+    const struct stp_env *env = core->env;
+    int n_said = 0;
+
+    core->log(STP_LOG_ERROR,
+              "fabric: libfabric %u.%u has no usable provider "
+              "(SHMEM_OFI_PROVIDER %s, SHMEM_OFI_FABRIC %s, SHMEM_OFI_DOMAIN %s)",
+              FI_MAJOR(fi_version()), FI_MINOR(fi_version()), or_any(env->ofi_provider),
+              or_any(env->ofi_fabric), or_any(env->ofi_domain));
+    for (int i = 0; i < n; i++) {
+        if (choices[i].unnamed || repeats(choices, i)) continue;
+        core->log(STP_LOG_ERROR, "fabric: %s on %s: %s", provider_of(&choices[i]),
+                  domain_of(&choices[i]), choices[i].refused);
+        n_said++;
+    }
+    for (int i = 0; i < n && n_said == 0; i++)
+        if (!repeats(choices, i))
+            core->log(STP_LOG_ERROR, "fabric: there is %s on %s", provider_of(&choices[i]),
+                      domain_of(&choices[i]));
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* Open the first choice that keeps its promises. Returns its index or -errno. */
+static int open_first(const struct stp_core *core, struct stp_ofi_choice *choices, int n)
+{
+    int used = -ENODEV;
+
+    for (int i = 0; i < n; i++) {
+        struct stp_ofi_choice *choice = &choices[i];
+        const char *why;
+        int rc;
+
+        if (choice->refused != NULL) continue;
+        choice->refused = "may work, but another comes first";
+        if (used >= 0) continue;
+        rc = stp_ofi_endpoint_open(core, choice->info, &why);
+        if (rc == 0) {
+            used = i;
+            choice->refused = "the best of those that fit";
+        } else {
+            snprintf(choice->text, sizeof(choice->text), "%s (%s)", why, fi_strerror(-rc));
+            choice->refused = choice->text;
+        }
+    }
+    return used;
+}
+
+/* Polls before a wait gives up the core: few where PEs share cores. */
+static int choose_spin(const struct stp_core *core)
+{
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (core->env->spin >= 0) return core->env->spin;
+    return core->n_local <= n_cores ? 100 : 0;
+}
+
+static void start_pools(void)
+{
+    size_t size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
+    size_t limit = STP_OFI_BOUNCE_BYTES / size;
+
+    if (limit > STP_OFI_BOUNCE_REQS) limit = STP_OFI_BOUNCE_REQS;
+    if (limit < 8) limit = 8;
+    stp_ofi_pool_init(&stp_ofi.plain, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
+    stp_ofi_pool_init(&stp_ofi.bounce, size, (unsigned)limit);
+    pthread_mutex_init(&stp_ofi.drain, NULL);
+    stp_ofi.retry = NULL;
+}
+
+static void stop_pools(void)
+{
+    stp_ofi_pool_fini(&stp_ofi.plain);
+    stp_ofi_pool_fini(&stp_ofi.bounce);
+    pthread_mutex_destroy(&stp_ofi.drain);
+}
+
+static void close_all(void)
+{
+    stp_ofi_agent_stop();
+    stp_ofi_region_remove_all();
+    stp_ofi_endpoint_close();
+    stop_pools();
+}
+
+static void fill(struct stp_fabric *fabric)
+{
+    fabric->abi = STP_FABRIC_ABI;
+    fabric->provider = stp_ofi.info->fabric_attr->prov_name;
+    fabric->domain = name_of(stp_ofi.info->domain_attr->name);
+    fabric->cpu_atomics = stp_ofi.cpu_atomics;
+    fabric->peer_table = stp_ofi.peer_table;
+    fabric->connect = stp_ofi_connect;
+    fabric->region_add = stp_ofi_region_add;
+    fabric->region_peers = stp_ofi_region_peers;
+    fabric->region_remove = stp_ofi_region_remove;
+    fabric->ctx_create = stp_ofi_ctx_create;
+    fabric->ctx_destroy = stp_ofi_ctx_destroy;
+    fabric->put = stp_ofi_put;
+    fabric->put_nbi = stp_ofi_put_nbi;
+    fabric->get = stp_ofi_get;
+    fabric->get_nbi = stp_ofi_get_nbi;
+    fabric->store = stp_ofi_store;
+    fabric->amo = stp_ofi_amo;
+    fabric->put_signal = stp_ofi_put_signal;
+    fabric->fence = stp_ofi_fence;
+    fabric->quiet = stp_ofi_quiet;
+    fabric->progress = stp_ofi_progress;
+    fabric->finish = stp_ofi_finish;
+    fabric->close = close_all;
+}
+
+/* Everything after the endpoint; closes it on failure. */
+static int start(const struct stp_core *core, struct stp_fabric *fabric)
+{
+    int rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
+
+    if (rc != 0) {
+        core->log(STP_LOG_ERROR, "fabric: no address: %s", fi_strerror(-rc));
+        stp_ofi_endpoint_close();
+        return rc;
+    }
+    stp_ofi.spin = choose_spin(core);
+    atomic_store(&stp_ofi.finishing, false);
+    start_pools();
+    fill(fabric);
+    if (core->env->ofi_progress_thread) rc = stp_ofi_agent_start();
+    if (rc != 0) close_all();
+    return rc;
+}
+
+/* Settings of layers below that cost much and help us nothing; the user's own win. */
+static void set_defaults(void)
+{
+    /* Messages are atomics of at most 200 bytes: 16 KiB buffers would take 70 MB. */
+    setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0);
+}
+
+__attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *core,
+                                                        struct stp_fabric *fabric)
+{
+    struct stp_ofi_choice *choices;
+    struct fi_info *all;
+    int n, used;
+
+    handlers_restore();
+    if (core->abi != STP_FABRIC_ABI) {
+        core->log(STP_LOG_ERROR, "fabric: module and library differ in version (%u, %u)",
+                  STP_FABRIC_ABI, core->abi);
+        return -EPROTO;
+    }
+    set_defaults();
+    n = stp_ofi_choose(core, &all, &choices);
+    if (n < 0) return n;
+    used = open_first(core, choices, n);
+    report(core, choices, n, used);
+    if (used < 0 && core->report == NULL) explain(core, choices, n);
+    free(choices);
+    fi_freeinfo(all);
+    if (used < 0) return used;
+    if (fabric != NULL) return start(core, fabric);
+    stp_ofi_endpoint_close();
+    return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The progress thread ("agent"). It sleeps on the completion queue's descriptor and serves peers
+ * while the application computes or sleeps. While application threads poll it keeps away: it
+ * naps and samples their activity counter, so that nobody pays a wake-up per operation.
+ * Providers without a descriptor are polled with a nap in between.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAP_MIN_US 50u   /* first nap while the application polls, then doubled up to */
+#define NAP_MAX_US 200u
+#define NAP_IDLE_US 100u /* between polls of a provider without a descriptor */
+
+static struct {
+    pthread_t thread;
+    atomic_bool stop;
+    int wake_fd; /* made readable to end the thread */
+    bool running;
+} agent;
+
+static void nap(unsigned us)
+{
+    struct timespec time = {.tv_nsec = (long)us * 1000};
+
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static unsigned activity(void)
+{
+    return atomic_load_explicit(&stp_ofi.activity, memory_order_relaxed);
+}
+
+/*
+ * Keep away while application threads call: each wake-up on the descriptor would cost them a
+ * context switch. Returns the activity seen last.
+ */
+static unsigned park(void)
+{
+    unsigned us = NAP_MIN_US, before, now = activity();
+
+    do {
+        before = now;
+        nap(us);
+        if (us < NAP_MAX_US) us *= 2;
+        now = activity();
+    } while (now != before && !atomic_load_explicit(&agent.stop, memory_order_relaxed));
+    return now;
+}
+
+/* Sleep until the provider has something to do, or until stopped. */
+static void sleep_on_queue(void)
+{
+    struct fid *queue = &stp_ofi.cq->fid;
+    struct pollfd fds[] = {{.fd = stp_ofi.wait_fd, .events = POLLIN},
+                           {.fd = agent.wake_fd, .events = POLLIN}};
+
+    if (stp_ofi.wait_fd < 0)
+        nap(NAP_IDLE_US);
+    else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
+        poll(fds, STP_COUNT(fds), -1);
+}
+
+static void *agent_main(void *arg)
+{
+    unsigned seen = activity();
+
+    (void)arg;
+    while (!atomic_load_explicit(&agent.stop, memory_order_relaxed)) {
+        stp_ofi_drain();
+        /* It moved since we last looked: the application is in the library, and polls there. */
+        if (activity() != seen)
+            seen = park();
+        else
+            sleep_on_queue();
+    }
+    return NULL;
+}
+
+/* Signals are for the application's threads, but for faults, which stay where they arise. */
+static void block_signals(sigset_t *old)
+{
+    sigset_t set;
+
+    sigfillset(&set);
+    sigdelset(&set, SIGSEGV);
+    sigdelset(&set, SIGBUS);
+    sigdelset(&set, SIGFPE);
+    sigdelset(&set, SIGILL);
+    sigdelset(&set, SIGTRAP);
+    pthread_sigmask(SIG_SETMASK, &set, old);
+}
+
+int stp_ofi_agent_start(void)
+{
+    sigset_t old;
+    int rc;
+
+    atomic_store(&agent.stop, false);
+    agent.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (agent.wake_fd < 0) {
+        rc = -errno;
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", strerror(-rc));
+        return rc;
+    }
+    block_signals(&old);
+    rc = -pthread_create(&agent.thread, NULL, agent_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc != 0) {
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s", strerror(-rc));
+        close(agent.wake_fd);
+        return rc;
+    }
+    pthread_setname_np(agent.thread, "steppe-fabric");
+    agent.running = true;
+    return 0;
+}
+
+void stp_ofi_agent_stop(void)
+{
+    if (!agent.running) return;
+    atomic_store(&agent.stop, true);
+    /* Cannot fail: the counter is far from full. */
+    if (eventfd_write(agent.wake_fd, 1) == 0) pthread_join(agent.thread, NULL);
+    close(agent.wake_fd);
+    agent.running = false;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Put with signal. Where the provider keeps order, data and signal leave back to back. Elsewhere
+ * the signal waits as a ready request behind the segments of its data and is posted by the
+ * completion of the last one, so that nobody stands still for it.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+static struct stp_ofi_req *signal_request(atomic_uint *pending, int pe, unsigned number,
+                                          size_t offset, uint64_t signal, enum stp_fabric_amo op)
+{
+    struct stp_ofi_req *req =
+        stp_ofi_atomic(pe, number, offset, op, STP_U64, &signal, NULL, NULL);
+
+    req->pending = pending;
+    atomic_fetch_add_explicit(pending, 1, memory_order_relaxed);
+    return req;
+}
+
+/* Send the data with the signal behind it; only the signal counts for quiet. */
+static void post_chained(struct stp_ofi_req *sig, int pe, unsigned number, size_t offset,
+                         const void *source, size_t nbytes, bool nbi)
+{
+    atomic_store_explicit(&sig->segments, stp_ofi_n_segments(nbytes), memory_order_relaxed);
+    if (nbi)
+        stp_ofi_put_segments(pe, number, offset, source, nbytes, &sig->segments, sig);
+    else
+        stp_ofi_put_copied(pe, number, offset, source, nbytes, &sig->segments, sig);
+}
+
+void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                        const void *source, size_t nbytes, unsigned sig_number,
+                        size_t sig_offset, uint64_t signal, enum stp_fabric_amo op, bool nbi)
+{
+    bool chain = nbytes > 0 && !stp_ofi.ordered && (nbi || nbytes <= stp_ofi.bounce_size);
+    struct stp_ofi_req *sig;
+
+    if (pe == stp_ofi.self) {
+        stp_ofi_self_put_signal(stp_ofi_own(number, offset), source, nbytes,
+                                stp_ofi_own(sig_number, sig_offset), signal, op);
+        return;
+    }
+    if (nbytes > 0 && !chain) {
+        if (nbi)
+            stp_ofi_put_nbi(ctx, pe, number, offset, source, nbytes);
+        else
+            stp_ofi_put(ctx, pe, number, offset, source, nbytes);
+    }
+    sig = signal_request(stp_ofi_ctx_pending(ctx), pe, sig_number, sig_offset, signal, op);
+    if (chain)
+        post_chained(sig, pe, number, offset, source, nbytes, nbi);
+    else
+        stp_ofi_post(sig);
+}

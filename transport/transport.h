@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The contract between the library and a fabric module (lib/steppe/ofi.so), which is loaded
+ * with dlopen by jobs that need a fabric. The module exports one function, stp_ofi_open();
+ * everything else passes through these two tables. Called on the slow path only.
+ * Design: docs/design/fabric.md.
+ *
+ * Memory is named by (region number, offset): a region is one symmetric space, registered by
+ * every PE of the job under the same number. pe is always a world number. The caller has
+ * checked pe and that [offset, offset + nbytes) lies in the region.
+ *
+ * Operations return nothing: a communication error is fatal for the job and reported through
+ * core->fatal with PE, operation, target and the provider's words. EAGAIN is retried inside,
+ * with progress. All may be called from any thread that may use the context; the module locks.
+ */
+#ifndef STP_TRANSPORT_H
+#define STP_TRANSPORT_H
+
+#include "base/base.h"
+
+#define STP_FABRIC_ABI 1u
+#define STP_FABRIC_ADDR_MAX 256
+#define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
+
+/* What the module may use of the library. */
+struct stp_core {
+    uint32_t abi;
+    int pe;                 /* this PE, world number */
+    int n_pes;              /* PEs of the job */
+    int n_local;            /* PEs on this host, whether or not they use load and store */
+    uint64_t job_key;       /* random, equal on all PEs: base of registration keys */
+    bool thread_multiple;   /* application threads may call at once */
+    const struct stp_env *env;
+    void (*log)(int level, const char *fmt, ...) STP_PRINTF(2, 3);
+    void (*fatal)(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3)
+        __attribute__((noreturn));
+    /* NULL, or told of each provider that libfabric offers and why it is used or refused. */
+    void (*report)(void *arg, const char *provider, const char *domain, bool used,
+                   const char *reason);
+    void *report_arg;
+};
+
+/* Where one PE's part of a region is, as its peers must name it. */
+struct stp_fabric_region {
+    uint64_t addr; /* added to every offset; 0 with offset addressing */
+    uint64_t key;
+};
+
+enum stp_fabric_amo {
+    STP_AMO_SET,
+    STP_AMO_ADD,
+    STP_AMO_AND,
+    STP_AMO_OR,
+    STP_AMO_XOR,
+    STP_AMO_FETCH,
+    STP_AMO_SWAP,
+    STP_AMO_CSWAP,
+};
+
+struct stp_fabric_ctx; /* the module's half of a context: counters of issued and completed work */
+
+struct stp_fabric {
+    uint32_t abi;
+    const char *provider; /* as libfabric names it: "tcp;ofi_rxm" */
+    const char *domain;   /* interface */
+    size_t addr_len;      /* bytes of addr, the same on all PEs of a job */
+    unsigned char addr[STP_FABRIC_ADDR_MAX]; /* this PE's address */
+    bool cpu_atomics; /* provider atomics are CPU atomics: they mix with those of the node */
+    bool peer_table;  /* descriptors differ between PEs: region_peers() needs the table */
+
+    /* Learn all addresses: n_pes entries of addr_len bytes, by PE. Returns 0 or -errno. Once. */
+    int (*connect)(const void *addrs);
+
+    /*
+     * Register this PE's part [base, base + nbytes) of region number. Sets *mine. 0 or -errno.
+     * A PE without a part does not call it.
+     */
+    int (*region_add)(unsigned number, void *base, size_t nbytes, struct stp_fabric_region *mine);
+    /*
+     * Learn every PE's descriptor of the region (n_pes entries, copied) when peer_table is set;
+     * NULL otherwise: every peer uses the key and offset addressing of this PE. 0 or -errno.
+     */
+    int (*region_peers)(unsigned number, const struct stp_fabric_region *peers);
+    void (*region_remove)(unsigned number);
+
+    int (*ctx_create)(struct stp_fabric_ctx **ctx);
+    void (*ctx_destroy)(struct stp_fabric_ctx *ctx); /* after quiet */
+
+    /* Blocking: source may be reused on return. nbi: not before quiet. nbytes > 0, any size. */
+    void (*put)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                const void *source, size_t nbytes);
+    void (*put_nbi)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                    const void *source, size_t nbytes);
+    void (*get)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+                size_t nbytes);
+    void (*get_nbi)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+                    size_t nbytes);
+
+    /* Write 1, 2, 4 or 8 naturally aligned bytes without tearing. value is copied. */
+    void (*store)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                  const void *value, size_t nbytes);
+
+    /*
+     * Atomic on one element. operand, compare: copied. result: NULL for the operations that fetch
+     * nothing (then completion by quiet); with nbi it is filled by quiet, else on return.
+     */
+    void (*amo)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                const void *compare, void *result, bool nbi);
+
+    /*
+     * Put, then update the signal word (op STP_AMO_SET or STP_AMO_ADD) so that whoever sees the
+     * signal sees the data. nbytes may be 0.
+     */
+    void (*put_signal)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                       const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
+                       uint64_t signal, enum stp_fabric_amo op, bool nbi);
+
+    void (*fence)(struct stp_fabric_ctx *ctx); /* order per target, as the standard says */
+    void (*quiet)(struct stp_fabric_ctx *ctx); /* complete and visible to all PEs; results here */
+
+    /* Serve peers and completions; never blocks. Called by every wait of the library. */
+    void (*progress)(void);
+
+    /*
+     * The job is ending: every PE has completed its work, and only the words of a last sync are
+     * under way. From here on an operation that fails counts as completed, since its target may
+     * have gone after it got the data.
+     */
+    void (*finish)(void);
+
+    void (*close)(void);
+};
+
+/*
+ * Open the provider. core lives as long as the module. Returns 0 and fills *fabric, or -errno
+ * after logging which providers were seen and why each was refused. With fabric NULL nothing
+ * is kept open: for the report alone.
+ */
+typedef int (*stp_ofi_open_fn)(const struct stp_core *core, struct stp_fabric *fabric);
+int stp_ofi_open(const struct stp_core *core, struct stp_fabric *fabric);
+
+#endif /* STP_TRANSPORT_H */
