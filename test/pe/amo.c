@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics under contention and their results: nothing lost, nothing doubled, neighbours intact,
+ * in the heap and in globals, to peers and to oneself. Rules R115, R119-R126.
+ */
+#include "pe_data.h"
+
+#include <limits.h>
+
+enum { MAX_EACH = 600 };
+
+static int each; /* operations of a PE in a loop */
+
+static long global_counter;
+
+/* Every value of a counter is handed out exactly once. */
+static void check_tickets(long *counter, const char *what)
+{
+    long total = (long)pe_n * each;
+    int *seen = shmem_calloc((size_t)total, sizeof(*seen));
+
+    PE_REQUIRE(seen != NULL, "calloc failed");
+    for (int host = 0; host<pe_n; host += pe_n> 1 ? pe_n - 1 : 1) {
+        memset(seen, 0, (size_t)total * sizeof(*seen));
+        *counter = 0;
+        shmem_barrier_all();
+        for (int i = 0; i < each; i++) {
+            long ticket = i % 2 ? shmem_long_atomic_fetch_add(counter, 1, host)
+                                : shmem_long_atomic_fetch_inc(counter, host);
+
+            if (PE_CHECK(ticket >= 0 && ticket < total, "%s: ticket %ld of %ld", what, ticket,
+                         total))
+                shmem_int_atomic_inc(&seen[ticket], host);
+        }
+        shmem_barrier_all();
+        PE_CHECK_EQ(shmem_long_atomic_fetch(counter, host), total);
+        for (long t = 0; pe_me == host && t < total; t++)
+            PE_CHECK(seen[t] == 1, "%s: ticket %ld given %d times", what, t, seen[t]);
+        shmem_barrier_all();
+    }
+    shmem_free(seen);
+}
+
+/* A lock made of compare_swap guards a plain read-modify-write by get and put (R122). */
+static void check_cswap_lock(void)
+{
+    enum { TURNS = 15 };
+    static int lock;
+    static long guarded[4];
+
+    for (int i = 0; i < TURNS; i++) {
+        long values[4];
+
+        while (shmem_int_atomic_compare_swap(&lock, 0, pe_me + 1, 0) != 0)
+            ;
+        shmem_long_get(values, guarded, 4, pe_n - 1);
+        for (int k = 0; k < 4; k++)
+            values[k] += k + 1;
+        shmem_long_put(guarded, values, 4, pe_n - 1);
+        shmem_quiet();
+        PE_CHECK_EQ(shmem_int_atomic_compare_swap(&lock, pe_me + 1, 0, 0), pe_me + 1);
+    }
+    shmem_barrier_all();
+    for (int k = 0; pe_me == pe_n - 1 && k < 4; k++)
+        PE_CHECK_EQ(guarded[k], (long)TURNS * pe_n * (k + 1));
+}
+
+/* Tokens swapped in and out of one cell: at the end each exists exactly once. */
+static void check_swap_chain(void)
+{
+    unsigned long *cell = shmem_calloc(1, sizeof(*cell));
+    int *holder = shmem_calloc((size_t)pe_n + 1, sizeof(*holder));
+    unsigned long token = (unsigned long)pe_me + 1;
+
+    PE_REQUIRE(cell != NULL && holder != NULL, "calloc failed");
+    for (int i = 0; i < each; i++)
+        token = shmem_ulong_atomic_swap(cell, token, 0);
+    PE_CHECK(token <= (unsigned long)pe_n, "token %lu came out", token);
+    shmem_int_atomic_inc(&holder[token % ((unsigned long)pe_n + 1)], 0);
+    shmem_barrier_all();
+    if (pe_me == 0) {
+        holder[*cell % ((unsigned long)pe_n + 1)]++;
+        for (int t = 0; t <= pe_n; t++)
+            PE_CHECK(holder[t] == 1, "token %d exists %d times", t, holder[t]);
+    }
+    shmem_barrier_all();
+    shmem_free(holder);
+    shmem_free(cell);
+}
+
+/* Each PE owns a bit: or sets it, xor flips it, and clears it; fetches see only own changes. */
+static void check_bitwise(void)
+{
+    uint64_t *word = shmem_calloc(1, sizeof(*word)), old;
+    uint64_t bit = (uint64_t)1 << (pe_me * 7 % 64);
+    unsigned int *narrow = shmem_calloc(2, sizeof(*narrow));
+
+    PE_REQUIRE(word != NULL && narrow != NULL, "calloc failed");
+    for (int i = 0; i < (each + 3) / 4; i++) {
+        old = shmem_uint64_atomic_fetch_or(word, bit, 0);
+        PE_CHECK((old & bit) == 0, "or: bit %016lx already in %016lx", bit, old);
+        old = shmem_uint64_atomic_fetch_xor(word, bit, 0);
+        PE_CHECK((old & bit) != 0, "xor: bit %016lx not in %016lx", bit, old);
+        shmem_uint64_atomic_xor(word, bit, 0);
+        old = shmem_uint64_atomic_fetch_and(word, ~bit, 0);
+        PE_CHECK((old & bit) != 0, "and: bit %016lx not in %016lx", bit, old);
+    }
+    shmem_uint64_atomic_or(word, bit, 0);
+    shmem_uint_atomic_or(narrow, 1u << (pe_me % 32), 0);
+    shmem_uint_atomic_xor(narrow, 0u, 0);
+    shmem_uint_atomic_and(narrow, ~0u, 0);
+    shmem_barrier_all();
+    for (int pe = 0; pe_me == 0 && pe < pe_n; pe++) {
+        PE_CHECK((*word >> (pe * 7 % 64) & 1) == 1, "bit of pe %d is missing", pe);
+        PE_CHECK((narrow[0] >> (pe % 32) & 1) == 1, "narrow bit of pe %d is missing", pe);
+    }
+    PE_CHECK_EQ(narrow[1], 0);
+    shmem_barrier_all();
+    shmem_free(narrow);
+    shmem_free(word);
+}
+
+/* R123: float and double know set, fetch and swap; the sum of what is swapped is conserved. */
+static void check_floating(void)
+{
+    double *d = shmem_calloc(2, sizeof(*d)), mine = pe_me + 0.5;
+    float *f = shmem_calloc(2, sizeof(*f)), old;
+
+    PE_REQUIRE(d != NULL && f != NULL, "calloc failed");
+    shmem_float_atomic_set(f, 1.5f + (float)pe_me, pe_right());
+    shmem_double_atomic_set(&d[1], -2.25 * (pe_me + 1), pe_right());
+    shmem_barrier_all();
+    PE_CHECK(f[0] == 1.5f + (float)pe_left() && f[1] == 0, "float set: %g %g", f[0], f[1]);
+    PE_CHECK(d[1] == -2.25 * (pe_left() + 1), "double set: %g", d[1]);
+    PE_CHECK(shmem_float_atomic_fetch(f, pe_right()) == 1.5f + (float)pe_me, "float fetch");
+    PE_CHECK(shmem_double_atomic_fetch(&d[1], pe_right()) == -2.25 * (pe_me + 1), "double fetch");
+    shmem_barrier_all();
+    old = shmem_float_atomic_swap(f, 77.f, pe_right());
+    PE_CHECK(old == 1.5f + (float)pe_me, "float swap gave %g", old);
+    for (int i = 0; i < (each + 3) / 4; i++)
+        mine = shmem_double_atomic_swap(&d[0], mine, 0);
+    d[1] = mine;
+    shmem_barrier_all();
+    if (pe_me == 0) {
+        double sum = d[0], want = 0;
+
+        for (int pe = 0; pe < pe_n; pe++) {
+            sum += shmem_double_g(&d[1], pe);
+            want += pe + 0.5;
+        }
+        PE_CHECK(sum == want, "swapped doubles add up to %g, not %g", sum, want);
+    }
+    shmem_barrier_all();
+    shmem_free(f);
+    shmem_free(d);
+}
+
+/* Adjacent words of 32 bits, each hammered by one op: no op spills into its neighbour. */
+static void check_neighbours(void)
+{
+    int *cell = shmem_calloc(4, sizeof(*cell));
+
+    PE_REQUIRE(cell != NULL, "calloc failed");
+    cell[1] = -1;
+    cell[3] = INT_MAX - 10;
+    shmem_barrier_all();
+    for (int i = 0; i < each; i++) {
+        shmem_int_atomic_add(&cell[0], -1, i % pe_n);
+        shmem_int_atomic_inc(&cell[2], i % pe_n);
+    }
+    shmem_barrier_all();
+    int visits = 0;
+    for (int i = 0; i < each; i++)
+        visits += i % pe_n == pe_me;
+    PE_CHECK_EQ(cell[0], -visits * pe_n);
+    PE_CHECK_EQ(cell[1], -1);
+    PE_CHECK_EQ(cell[2], visits * pe_n);
+    PE_CHECK_EQ(cell[3], INT_MAX - 10);
+    shmem_barrier_all();
+    shmem_int_atomic_add(&cell[3], 11, pe_right()); /* R125: wraps */
+    shmem_int_atomic_add(&cell[1], 1, pe_right());
+    shmem_barrier_all();
+    PE_CHECK_EQ(cell[3], INT_MIN);
+    PE_CHECK_EQ(cell[1], 0);
+    PE_CHECK_EQ(cell[2], visits * pe_n);
+    shmem_barrier_all();
+    shmem_free(cell);
+}
+
+/* R120: to oneself; R119: quiet completes what does not fetch; R122: failing compare_swap. */
+static void check_self(void)
+{
+    static long long word;
+    static size_t size_word = 5;
+    static ptrdiff_t diff_word = -5;
+
+    shmem_longlong_atomic_add(&word, 40, pe_me);
+    shmem_longlong_atomic_inc(&word, pe_me);
+    shmem_quiet();
+    PE_CHECK_EQ(word, 41);
+    PE_CHECK_EQ(shmem_longlong_atomic_compare_swap(&word, 40, 99, pe_me), 41);
+    PE_CHECK_EQ(word, 41);
+    PE_CHECK_EQ(shmem_longlong_atomic_compare_swap(&word, 41, 99, pe_me), 41);
+    PE_CHECK_EQ(shmem_longlong_atomic_swap(&word, -1, pe_me), 99);
+    PE_CHECK_EQ(shmem_longlong_atomic_fetch(&word, pe_me), -1);
+    PE_CHECK_EQ(shmem_size_atomic_fetch_add(&size_word, 3, pe_me), 5);
+    PE_CHECK_EQ(shmem_ptrdiff_atomic_fetch_add(&diff_word, 3, pe_me), -5);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_size_g(&size_word, pe_right()), 8);
+    PE_CHECK_EQ(shmem_ptrdiff_g(&diff_word, pe_right()), -2);
+}
+
+/* R121: nonblocking fetches are there after quiet; the updates happen once each. */
+static void check_nbi(void)
+{
+    long *cell = shmem_calloc(6, sizeof(*cell));
+    int64_t *bits = shmem_calloc(1, sizeof(*bits)), old_bits = -9;
+    long old[6] = {-9, -9, -9, -9, -9, -9}, tickets[MAX_EACH];
+
+    PE_REQUIRE(cell != NULL && bits != NULL, "calloc failed");
+    for (int i = 0; i < 5; i++)
+        cell[i] = 10 * i + pe_me;
+    *bits = 1;
+    shmem_barrier_all();
+    shmem_long_atomic_fetch_nbi(&old[0], &cell[0], pe_right());
+    shmem_long_atomic_fetch_add_nbi(&old[1], &cell[1], 5, pe_right());
+    shmem_long_atomic_fetch_inc_nbi(&old[2], &cell[2], pe_right());
+    shmem_long_atomic_swap_nbi(&old[3], &cell[3], -3, pe_right());
+    shmem_long_atomic_compare_swap_nbi(&old[4], &cell[4], 40 + pe_right(), -4, pe_right());
+    shmem_int64_atomic_fetch_or_nbi(&old_bits, bits, 6, pe_right());
+    for (int i = 0; i < each; i++)
+        shmem_long_atomic_fetch_add_nbi(&tickets[i], &cell[5], 1, pe_right());
+    shmem_quiet();
+    for (int i = 0; i < 5; i++)
+        PE_CHECK(old[i] == 10 * i + pe_right(), "nbi fetch %d gave %ld", i, old[i]);
+    PE_CHECK_EQ(old_bits, 1);
+    for (int i = 0; i < each; i++)
+        PE_CHECK(tickets[i] >= 0 && tickets[i] < each, "nbi ticket %ld", tickets[i]);
+    shmem_barrier_all();
+    PE_CHECK(cell[0] == pe_me && cell[1] == 15 + pe_me && cell[2] == 21 + pe_me && cell[3] == -3 &&
+                 cell[4] == -4 && cell[5] == each && *bits == 7,
+             "nbi updates");
+    shmem_barrier_all();
+    shmem_free(bits);
+    shmem_free(cell);
+}
+
+/* R117: everybody counts at everybody, everybody waits for the full count. */
+static void check_with_wait(void)
+{
+    static unsigned int arrived;
+
+    for (unsigned int round = 1; round <= 20; round++) {
+        for (int pe = 0; pe < pe_n; pe++)
+            shmem_uint_atomic_inc(&arrived, (pe_me + pe) % pe_n);
+        shmem_uint_wait_until(&arrived, SHMEM_CMP_GE, round * (unsigned int)pe_n);
+    }
+    shmem_barrier_all();
+    PE_CHECK_EQ(arrived, 20 * pe_n);
+}
+
+int main(void)
+{
+    long *heap_counter;
+
+    pe_test_begin();
+    each = pe_rounds(MAX_EACH);
+    heap_counter = shmem_calloc(1, sizeof(*heap_counter));
+    PE_REQUIRE(heap_counter != NULL, "calloc failed");
+    check_tickets(heap_counter, "heap");
+    check_tickets(&global_counter, "global"); /* R126 */
+    check_cswap_lock();
+    check_swap_chain();
+    check_bitwise();
+    check_floating();
+    check_neighbours();
+    check_self();
+    check_nbi();
+    check_with_wait();
+    return pe_test_end();
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast on teams of many shapes: every root, all sizes, in place, back to back with changing
+ * roots. Rules R152, R153, R155, R159, R174. In place is beyond R42, yet the spaces proposal does
+ * it.
+ */
+#include "pe_teams.h"
+
+enum { MAX = 100000, GUARD = 8, SLICE = 500, N_SLICES = 40 };
+
+static long *source, *dest; /* MAX + GUARD words each */
+
+static const size_t counts[] = {1, 2, 7, 63, 1000, 8193, MAX};
+
+static long value_of(int root_world, size_t i)
+{
+    return (long)i * 1000 + root_world;
+}
+
+static void one(const struct pe_team *t, int root, size_t n)
+{
+    int root_world = pe_team_world(t, root);
+
+    for (size_t i = 0; i < n; i++) {
+        source[i] = t->me == root ? value_of(root_world, i) : -2;
+        dest[i] = -1;
+    }
+    for (size_t i = n; i < n + GUARD; i++)
+        dest[i] = -1;
+    shmem_team_sync(t->team);
+    PE_CHECK_EQ(shmem_long_broadcast(t->team, dest, source, n, root), 0);
+    for (size_t i = 0; i < n; i++)
+        if (!PE_CHECK(dest[i] == value_of(root_world, i), "%s: root %d n %zu: word %zu is %ld",
+                      t->name, root, n, i, dest[i]))
+            break;
+    for (size_t i = n; i < n + GUARD; i++)
+        PE_CHECK(dest[i] == -1, "%s: root %d n %zu: written behind the end", t->name, root, n);
+    PE_CHECK(t->me == root || source[n - 1] == -2, "%s: source changed", t->name);
+    shmem_team_sync(t->team);
+}
+
+/* source == dest on all members. */
+static void in_place(const struct pe_team *t, int root, size_t n)
+{
+    int root_world = pe_team_world(t, root);
+
+    for (size_t i = 0; i < n; i++)
+        dest[i] = t->me == root ? value_of(root_world, i) : -3;
+    shmem_team_sync(t->team);
+    PE_CHECK_EQ(shmem_long_broadcast(t->team, dest, dest, n, root), 0);
+    for (size_t i = 0; i < n; i++)
+        if (!PE_CHECK(dest[i] == value_of(root_world, i), "%s: in place, word %zu is %ld", t->name,
+                      i, dest[i]))
+            break;
+    shmem_team_sync(t->team);
+}
+
+/* R153: fresh slices, another root each time, nothing between the calls; sizes differ, too. */
+static void back_to_back(const struct pe_team *t)
+{
+    for (size_t i = 0; i < SLICE * N_SLICES; i++) {
+        source[i] = value_of(pe_me, i);
+        dest[i] = -1;
+    }
+    shmem_team_sync(t->team);
+    for (int k = 0; k < N_SLICES; k++)
+        PE_CHECK_EQ(shmem_long_broadcast(t->team, dest + k * SLICE, source + k * SLICE,
+                                         (size_t)(k % 4 ? 1 + k : SLICE), k % t->n),
+                    0);
+    for (int k = 0; k < N_SLICES; k++)
+        for (int i = 0; i < SLICE; i++) {
+            size_t at = (size_t)(k * SLICE + i);
+            long want = i < (k % 4 ? 1 + k : SLICE) ? value_of(pe_team_world(t, k % t->n), at) : -1;
+
+            if (!PE_CHECK(dest[at] == want, "%s: slice %d word %d is %ld, not %ld", t->name, k, i,
+                          dest[at], want))
+                break;
+        }
+    shmem_team_sync(t->team);
+}
+
+/* The untyped form: odd sizes at odd addresses. */
+static void bytes(const struct pe_team *t)
+{
+    char *to = (char *)dest, *from = (char *)source;
+
+    for (size_t n = 1; n < 70; n += 3) {
+        memset(to, 0x44, 128);
+        pe_fill(from + 3, n, (unsigned)(n + (t->me == t->n - 1 ? 0 : 99)));
+        shmem_team_sync(t->team);
+        PE_CHECK_EQ(shmem_broadcastmem(t->team, to + 1, from + 3, n, t->n - 1), 0);
+        PE_CHECK_BYTES(to + 1, n, (unsigned)n, t->name);
+        PE_CHECK(to[0] == 0x44 && to[n + 1] == 0x44, "%s: outside of %zu bytes", t->name, n);
+        shmem_team_sync(t->team);
+    }
+}
+
+static void check(const struct pe_team *t)
+{
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        for (int root = 0; root<t->n; root += counts[i]> 64 && t->n > 1 ? t->n - 1 : 1)
+            if (counts[i] < MAX || pe_team_large(t)) one(t, root, counts[i]);
+    in_place(t, t->n / 2, 100);
+    in_place(t, t->n - 1, 20000);
+    back_to_back(t);
+    bytes(t);
+    PE_CHECK_EQ(shmem_long_broadcast(t->team, NULL, NULL, 0, 0), 0); /* R159 */
+    PE_CHECK_EQ(shmem_broadcastmem(t->team, dest, source, 0, t->n - 1), 0);
+}
+
+int main(void)
+{
+    pe_test_begin();
+    source = shmem_malloc((MAX + GUARD) * sizeof(*source));
+    dest = shmem_malloc((MAX + GUARD) * sizeof(*dest));
+    PE_REQUIRE(source != NULL && dest != NULL, "malloc failed");
+    pe_for_teams(check);
+    return pe_test_end();
+}

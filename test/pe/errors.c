@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One misuse of the library, named by the argument, made by the last PE while the others wait in
+ * a barrier (or by all PEs where the routine is collective). The library must end the job with a
+ * clear message: run_errors.sh checks the text, the status and that it happens at once. Reaching
+ * the end of main is the failure.
+ */
+#include "pe_data.h"
+
+static long global_word;
+static long *block; /* heap, 8 words */
+static int peer;
+
+static void misuse_pe_high(void)
+{
+    shmem_long_p(&global_word, 1, pe_n);
+}
+
+static void misuse_pe_negative(void)
+{
+    shmem_putmem(block, &global_word, 8, -1);
+}
+
+static void misuse_get_pe(void)
+{
+    shmem_long_g(block, pe_n + 1000);
+}
+
+static void misuse_amo_pe(void)
+{
+    shmem_long_atomic_fetch_add(block, 1, pe_n);
+}
+
+static void misuse_signal_pe(void)
+{
+    shmem_signal_set((uint64_t *)block, 1, -7);
+}
+
+static void misuse_put_stack(void)
+{
+    long on_stack = 0;
+
+    shmem_long_put(&on_stack, block, 1, peer);
+}
+
+static void misuse_get_malloc(void)
+{
+    long *private_heap = calloc(8, 8), got;
+
+    shmem_long_get(&got, private_heap, 1, peer);
+}
+
+static void misuse_put_null(void)
+{
+    shmem_putmem(NULL, block, 8, peer);
+}
+
+static void misuse_amo_stack(void)
+{
+    int on_stack = 0;
+
+    shmem_int_atomic_inc(&on_stack, peer);
+}
+
+static void misuse_signal_malloc(void)
+{
+    uint64_t *private_heap = calloc(8, 8);
+
+    shmem_putmem_signal(block, &global_word, 8, private_heap, 1, SHMEM_SIGNAL_SET, peer);
+}
+
+static void misuse_beyond_block(void)
+{
+    static long source[100];
+
+    shmem_long_put(block, source, 100, peer);
+}
+
+static void misuse_beyond_space(void)
+{
+    shmem_getmem(block, block, (size_t)1 << 45, peer);
+}
+
+static void misuse_freed_block(void)
+{
+    long *gone = shmem_malloc(1000);
+
+    shmem_free(gone);
+    shmem_long_p(gone, 1, peer);
+}
+
+static void misuse_overflow(void)
+{
+    shmem_long_put(block, &global_word, SIZE_MAX / 4, peer);
+}
+
+static void misuse_double_free(void)
+{
+    long *gone = shmem_malloc(100);
+
+    shmem_free(gone);
+    shmem_free(gone);
+}
+
+static void misuse_free_interior(void)
+{
+    shmem_free(block + 1);
+}
+
+static void misuse_free_foreign(void)
+{
+    shmem_free(malloc(100));
+}
+
+static void misuse_free_other_space(void)
+{
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, 1 << 20, SHMEM_SPACE_FLAG_DEFAULT};
+    shmem_space_t space;
+    shmem_team_t team;
+
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "space_create failed");
+    shmem_space_free(space, block);
+}
+
+static void misuse_malloc_differs(void)
+{
+    shmem_malloc((size_t)(100 + pe_me));
+}
+
+static void misuse_bad_alignment(void)
+{
+    shmem_align(24, 100);
+}
+
+static void misuse_invalid_team(void)
+{
+    shmem_long_sum_reduce(SHMEM_TEAM_INVALID, block, block + 1, 1);
+}
+
+static void misuse_invalid_sync(void)
+{
+    shmem_team_sync(SHMEM_TEAM_INVALID);
+}
+
+static void misuse_bad_root(void)
+{
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, block, block + 1, 1, pe_n);
+}
+
+static void misuse_coll_stack(void)
+{
+    long *private_heap = calloc(8, 8);
+
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, private_heap, block, 1);
+}
+
+static void misuse_destroy_world(void)
+{
+    shmem_team_destroy(SHMEM_TEAM_WORLD);
+}
+
+static void misuse_destroy_ctx(void)
+{
+    shmem_ctx_destroy(SHMEM_CTX_DEFAULT);
+}
+
+static void misuse_invalid_ctx(void)
+{
+    shmem_ctx_long_p(SHMEM_CTX_INVALID, block, 1, peer);
+}
+
+static void misuse_bad_cmp(void)
+{
+    shmem_long_wait_until(block, 99, 0);
+}
+
+static void misuse_bad_sig_op(void)
+{
+    shmem_putmem_signal(block, &global_word, 8, (uint64_t *)(block + 2), 1, 77, peer);
+}
+
+static void misuse_bad_stride(void)
+{
+    shmem_long_iput(block, &global_word, 0, 1, 2, peer);
+}
+
+static void misuse_unaligned_amo(void)
+{
+    shmem_long_atomic_inc((long *)((char *)block + 1), peer);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    bool collective; /* all PEs make it */
+} misuses[] = {
+    {"pe_high", misuse_pe_high, false},
+    {"pe_negative", misuse_pe_negative, false},
+    {"get_pe", misuse_get_pe, false},
+    {"amo_pe", misuse_amo_pe, false},
+    {"signal_pe", misuse_signal_pe, false},
+    {"put_stack", misuse_put_stack, false},
+    {"get_malloc", misuse_get_malloc, false},
+    {"put_null", misuse_put_null, false},
+    {"amo_stack", misuse_amo_stack, false},
+    {"signal_malloc", misuse_signal_malloc, false},
+    {"beyond_block", misuse_beyond_block, false},
+    {"beyond_space", misuse_beyond_space, false},
+    {"freed_block", misuse_freed_block, true},
+    {"overflow", misuse_overflow, false},
+    {"double_free", misuse_double_free, true},
+    {"free_interior", misuse_free_interior, true},
+    {"free_foreign", misuse_free_foreign, true},
+    {"free_other_space", misuse_free_other_space, true},
+    {"malloc_differs", misuse_malloc_differs, true},
+    {"bad_alignment", misuse_bad_alignment, true},
+    {"invalid_team", misuse_invalid_team, false},
+    {"invalid_sync", misuse_invalid_sync, false},
+    {"bad_root", misuse_bad_root, true},
+    {"coll_stack", misuse_coll_stack, true},
+    {"destroy_world", misuse_destroy_world, true},
+    {"destroy_ctx", misuse_destroy_ctx, false},
+    {"invalid_ctx", misuse_invalid_ctx, false},
+    {"bad_cmp", misuse_bad_cmp, false},
+    {"bad_sig_op", misuse_bad_sig_op, false},
+    {"bad_stride", misuse_bad_stride, false},
+    {"unaligned_amo", misuse_unaligned_amo, false},
+};
+
+static void run(const char *name)
+{
+    for (size_t i = 0; i < sizeof(misuses) / sizeof(misuses[0]); i++) {
+        if (strcmp(misuses[i].name, name) != 0) continue;
+        if (misuses[i].collective || pe_me == pe_n - 1) misuses[i].run();
+        shmem_barrier_all();
+        return;
+    }
+    PE_REQUIRE(false, "no misuse is called %s", name);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    if (strcmp(name, "before_init") == 0) shmem_malloc(8);
+    if (strcmp(name, "put_before_init") == 0) shmem_long_p(&global_word, 1, 0);
+    if (strcmp(name, "barrier_before_init") == 0) shmem_barrier_all();
+    pe_test_begin();
+    peer = pe_n > 1 ? 0 : pe_me;
+    block = shmem_calloc(8, sizeof(*block));
+    PE_REQUIRE(block != NULL, "calloc failed");
+    if (strcmp(name, "after_finalize") == 0) {
+        shmem_finalize();
+        shmem_barrier_all();
+    } else if (strcmp(name, "good") != 0) { /* only init was to be tried */
+        run(name);
+    }
+    fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
+    shmem_finalize();
+    return PE_PASS;
+}

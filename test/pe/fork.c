@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fork keeps its meaning for globals although they are symmetric: the child sees the values of
+ * the moment of the fork, not what peers put into the parent later; what the child writes stays
+ * with the child. The child makes no library call. Own promise beyond rule R37.
+ */
+#include "pe_data.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS = 3000, OLD = 1000, NEW = 2000, CHILDS = 3000 };
+
+long words[WORDS]; /* several pages of bss */
+static long initialised_word = OLD;
+
+static void set_all(long value)
+{
+    for (int i = 0; i < WORDS; i++)
+        words[i] = value + i;
+    initialised_word = value;
+}
+
+static bool all_are(long value)
+{
+    for (int i = 0; i < WORDS; i++)
+        if (words[i] != value + i) return false;
+    return initialised_word == value;
+}
+
+/* Exit status of the child: 0, or the number of the step that went wrong. */
+static int child(int go, int done)
+{
+    char byte;
+
+    if (!all_are(OLD)) return 1; /* a copy of the fork's moment */
+    if (read(go, &byte, 1) != 1) return 2;
+    if (!all_are(OLD)) return 3; /* the peer's puts came after it */
+    set_all(CHILDS);
+    if (!all_are(CHILDS)) return 4;
+    if (write(done, "x", 1) != 1 || read(go, &byte, 1) != 1) return 5;
+    return all_are(CHILDS) ? 0 : 6; /* nor do later puts touch the child's copy */
+}
+
+static void put_all(long value)
+{
+    static long source[WORDS];
+
+    for (int i = 0; i < WORDS; i++)
+        source[i] = value + i;
+    shmem_long_put(words, source, WORDS, pe_right());
+    shmem_long_p(&initialised_word, value, pe_right());
+}
+
+static void check_fork(void)
+{
+    int go[2], done[2], status = -1;
+    char byte;
+    pid_t pid;
+
+    set_all(OLD);
+    PE_REQUIRE(pipe(go) == 0 && pipe(done) == 0, "pipe failed");
+    pid = fork();
+    PE_REQUIRE(pid >= 0, "fork failed");
+    if (pid == 0) _exit(child(go[0], done[1]));
+    close(done[1]);      /* a dead child reads as end of file */
+    shmem_barrier_all(); /* everybody has forked */
+    put_all(NEW);
+    shmem_barrier_all();
+    PE_CHECK(all_are(NEW), "the parent does not see its neighbour's put after fork");
+    PE_REQUIRE(write(go[1], "x", 1) == 1, "write failed");
+    if (read(done[0], &byte, 1) == 1) { /* else the child's status says why */
+        PE_CHECK(all_are(NEW), "the child's writes reached the parent");
+        shmem_barrier_all();
+        put_all(NEW + 1);
+        shmem_barrier_all();
+        PE_REQUIRE(write(go[1], "x", 1) == 1, "write failed");
+    } else {
+        shmem_barrier_all();
+        shmem_barrier_all();
+    }
+    PE_CHECK_EQ(waitpid(pid, &status, 0), pid);
+    PE_CHECK(WIFEXITED(status), "the child ended by signal %d", WTERMSIG(status));
+    PE_CHECK(!WIFEXITED(status) || WEXITSTATUS(status) == 0, "the child failed at step %d",
+             WEXITSTATUS(status));
+    close(go[0]);
+    close(go[1]);
+    close(done[0]);
+    shmem_barrier_all();
+}
+
+/* A program started from a PE runs and its output comes back. */
+static void check_popen(void)
+{
+    char line[32] = "";
+    FILE *pipe = popen("echo still here", "r");
+
+    PE_REQUIRE(pipe != NULL, "popen failed");
+    PE_CHECK(fgets(line, sizeof(line), pipe) != NULL && strcmp(line, "still here\n") == 0,
+             "popen gave \"%s\"", line);
+    PE_CHECK_EQ(pclose(pipe), 0);
+}
+
+int main(void)
+{
+    pe_test_begin();
+    for (int i = 0; i < 3; i++)
+        check_fork();
+    check_popen();
+    return pe_test_end();
+}

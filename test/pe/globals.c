@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Globals and statics of the executable are symmetric: remote access, atomics, waits, signals
+ * and collectives on them; their initial values survive. Built twice, PIE and not.
+ * Rules R37-R39, R41, R126, R134, R157.
+ */
+#include "pe_data.h"
+
+enum { BIG = 1024 * 1024 + 100 };
+
+struct record {
+    char tag[12];
+    long values[5];
+    const char *text;
+};
+
+/* Initialised data with relocations, with holes, in all the usual forms. */
+long initialised = 0x123456789abcdef;
+struct record record = {"a record", {1, 2, 3, 4, 5}, "pointing at a constant"};
+static short odd_array[7] = {1, 2, 3, 4, 5, 6, 7};
+static long *pointer_to_global = &initialised;
+int zeroed;
+static uint64_t signal_word;
+static char big_bss[BIG];
+static char big_data[BIG] = {42}; /* whole pages of initialised data */
+static long counter;
+static int flag;
+static long reduce_source[8], reduce_dest[8];
+static char page_crossers[3][5000];
+
+/* What the program was linked with is there when main starts and after init. */
+static void check_initial(const char *when)
+{
+    PE_CHECK(initialised == 0x123456789abcdef, "%s: initialised long is %lx", when, initialised);
+    PE_CHECK(strcmp(record.tag, "a record") == 0 && record.values[4] == 5 &&
+                 strcmp(record.text, "pointing at a constant") == 0,
+             "%s: record", when);
+    for (int i = 0; i < 7; i++)
+        PE_CHECK(odd_array[i] == i + 1, "%s: odd_array[%d] is %d", when, i, odd_array[i]);
+    PE_CHECK(pointer_to_global == &initialised, "%s: pointer to a global", when);
+    PE_CHECK(zeroed == 0 && counter == 0 && flag == 0, "%s: zeroed data", when);
+    PE_CHECK(big_data[0] == 42 && big_data[1] == 0, "%s: big initialised data", when);
+    PE_CHECK_SAME(big_bss, BIG, 0, when);
+}
+
+/* Put, get, p and g between all pairs, on every object form. */
+static void check_rma(void)
+{
+    static long per_pe[64], function_static = -1;
+    struct record theirs;
+
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_long_p(&per_pe[pe_me], 100 * pe + pe_me, pe);
+    shmem_short_put(&odd_array[1], (const short[]){70, 71, 72}, 3, pe_right());
+    shmem_long_put(&record.values[1], (const long[]){-2, -3}, 2, pe_right());
+    shmem_long_p(&function_static, pe_me, pe_right());
+    shmem_long_p(pointer_to_global, 55 + pe_me, pe_right());
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK_EQ(per_pe[pe], 100 * pe_me + pe);
+    PE_CHECK(odd_array[0] == 1 && odd_array[1] == 70 && odd_array[3] == 72 && odd_array[4] == 5,
+             "short array after a put into its middle");
+    PE_CHECK(record.values[0] == 1 && record.values[1] == -2 && record.values[2] == -3 &&
+                 record.values[3] == 4,
+             "record after a put into its middle");
+    PE_CHECK_EQ(function_static, pe_left());
+    PE_CHECK_EQ(initialised, 55 + pe_left());
+    PE_CHECK_EQ(shmem_long_g(&initialised, pe_right()), 55 + pe_me);
+    shmem_getmem(&theirs, &record, sizeof(theirs), pe_right());
+    PE_CHECK(memcmp(theirs.tag, record.tag, sizeof(record.tag)) == 0 && theirs.values[1] == -2,
+             "record fetched");
+    shmem_sync_all();
+}
+
+static void check_big(void)
+{
+    char *heap = shmem_malloc(BIG);
+
+    PE_REQUIRE(heap != NULL, "malloc failed");
+    pe_fill(heap, BIG, (unsigned)pe_me);
+    shmem_sync_all();
+    shmem_putmem(big_bss, heap, BIG, pe_right()); /* R41: heap to global */
+    shmem_barrier_all();
+    PE_CHECK_BYTES(big_bss, BIG, (unsigned)pe_left(), "big bss");
+    shmem_getmem(big_data + 1, big_bss, BIG - 1, pe_right());
+    PE_CHECK_BYTES(big_data + 1, BIG - 1, (unsigned)pe_me, "get from a global into a global");
+    for (int i = 0; i < 3; i++)
+        shmem_putmem(page_crossers[i] + 1, heap, 4998, pe_right());
+    shmem_barrier_all();
+    for (int i = 0; i < 3; i++) {
+        PE_CHECK_BYTES(page_crossers[i] + 1, 4998, (unsigned)pe_left(), "page crosser");
+        PE_CHECK(page_crossers[i][0] == 0 && page_crossers[i][4999] == 0, "its neighbours");
+    }
+    shmem_free(heap);
+}
+
+/* R126: atomics of all PEs on one global; a wait and a signal on globals. */
+static void check_sync(void)
+{
+    enum { ROUNDS = 100 };
+    char *heap = shmem_calloc(1, 100);
+    long expected = 0;
+
+    PE_REQUIRE(heap != NULL, "calloc failed");
+    for (int i = 0; i < ROUNDS; i++)
+        shmem_long_atomic_fetch_add(&counter, 1, i % pe_n);
+    shmem_barrier_all();
+    shmem_int_atomic_set(&flag, 1 + pe_me, pe_right());
+    shmem_int_wait_until(&flag, SHMEM_CMP_NE, 0);
+    PE_CHECK_EQ(flag, 1 + pe_left());
+    shmem_putmem_signal(heap, record.tag, 9, &signal_word, 77, SHMEM_SIGNAL_SET, pe_right());
+    PE_CHECK_EQ(shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 77), 77);
+    PE_CHECK(strcmp(heap, "a record") == 0, "data of the signal: %s", heap);
+    shmem_barrier_all();
+    for (int i = 0; i < ROUNDS; i++)
+        expected += i % pe_n == pe_me ? pe_n : 0;
+    PE_CHECK_EQ(counter, expected);
+    shmem_free(heap);
+}
+
+/* R157: collectives with globals as source and dest. */
+static void check_collectives(void)
+{
+    static int sources[16], gathered[64];
+
+    for (int i = 0; i < 8; i++)
+        reduce_source[i] = i + pe_me;
+    sources[0] = 10 + pe_me;
+    PE_CHECK_EQ(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, reduce_dest, reduce_source, 8), 0);
+    PE_CHECK_EQ(shmem_int_fcollect(SHMEM_TEAM_WORLD, gathered, sources, 1), 0);
+    for (int i = 0; i < 8; i++)
+        PE_CHECK_EQ(reduce_dest[i], (long)i * pe_n + (long)pe_n * (pe_n - 1) / 2);
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK_EQ(gathered[pe], 10 + pe);
+    PE_CHECK_EQ(shmem_int_broadcast(SHMEM_TEAM_WORLD, &zeroed, sources, 1, pe_n - 1), 0);
+    PE_CHECK_EQ(zeroed, 10 + pe_n - 1);
+}
+
+int main(void)
+{
+    check_initial("before init");
+    pe_test_begin();
+    check_initial("after init");
+    shmem_barrier_all();
+    check_rma();
+    check_big();
+    check_sync();
+    check_collectives();
+    return pe_test_end();
+}

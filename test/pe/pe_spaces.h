@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the tests of memory spaces share: create a CPU space or end the test, destroy it with its
+ * team. A rule "S<n>" is decision n of docs/design/spaces.md; "P" is the proposal's own text.
+ */
+#ifndef STEPPE_TEST_PE_SPACES_H
+#define STEPPE_TEST_PE_SPACES_H
+
+#include "pe_data.h"
+
+enum { PE_MIB = 1024 * 1024 };
+
+static inline shmem_space_config_t pe_cpu_config(size_t size)
+{
+    shmem_space_config_t config = {
+        .device_type = SHMEM_DEVICE_CPU, .size = size, .flags = SHMEM_SPACE_FLAG_DEFAULT};
+
+    return config;
+}
+
+static inline shmem_space_t pe_space_create(size_t size, shmem_team_t *team)
+{
+    shmem_space_config_t config = pe_cpu_config(size);
+    shmem_space_t space = SHMEM_SPACE_INVALID;
+    int rc = shmem_space_create(&config, &space, team);
+
+    PE_REQUIRE(rc == 0 && space != SHMEM_SPACE_INVALID, "space_create of %zu bytes gave %d", size,
+               rc);
+    return space;
+}
+
+static inline void pe_space_end(shmem_space_t space, shmem_team_t team)
+{
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
+/* All PEs have the same answer; a PE that differs is named. Collective over the world. */
+static inline void pe_check_agreed(long answer, const char *what)
+{
+    static long answers[1];
+
+    answers[0] = answer;
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++) {
+        long theirs = shmem_long_g(answers, pe);
+
+        PE_CHECK(theirs == answer, "%s: %ld here, %ld on pe %d", what, answer, theirs, pe);
+    }
+    shmem_barrier_all();
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every PE test shares: counted checks, and an end on which all PEs agree.
+ *
+ * A test is: pe_test_begin(); checks...; return pe_test_end();
+ * The job's exit status is 0 (pass), 2 (a check failed somewhere) or 77 (skipped), the same on
+ * every PE because launchers may OR the statuses of the PEs together.
+ */
+#ifndef STEPPE_TEST_PE_TEST_H
+#define STEPPE_TEST_PE_TEST_H
+
+#include <shmem.h>
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PE_PASS = 0, PE_FAIL = 2, PE_SKIP = 77, PE_MAX_LINES = 20 };
+
+static int pe_me = -1;  /* this PE, -1 while the library is not up */
+static int pe_n;        /* number of PEs */
+static int pe_failures; /* failed checks of this PE; any thread may count */
+static int pe_skipped;  /* this PE asked for a skip */
+static int *pe_tally;   /* symmetric, on PE 0: failed PEs, skipping PEs */
+
+/*
+ * Count and report a failed check. Returns the condition, so a test may stop early on it.
+ * Only the first PE_MAX_LINES failures of a PE are printed; all are counted.
+ */
+static inline bool __attribute__((format(printf, 4, 5)))
+pe_check_at(const char *file, int line, bool ok, const char *fmt, ...)
+{
+    if (ok) return true;
+    if (__atomic_add_fetch(&pe_failures, 1, __ATOMIC_RELAXED) <= PE_MAX_LINES) {
+        char text[512];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        fprintf(stderr, "pe %d: %s:%d: %s\n", pe_me, file, line, text);
+    }
+    return false;
+}
+
+/* The check: condition, then a printf format with its arguments saying what went wrong. */
+#define PE_CHECK(cond, ...) pe_check_at(__FILE__, __LINE__, !!(cond), __VA_ARGS__)
+
+/* Two integers are equal; prints both and the expressions' text. */
+#define PE_CHECK_EQ(got, want)                                                                     \
+    __extension__({                                                                                \
+        long long pe_got_ = (long long)(got), pe_want_ = (long long)(want);                        \
+        pe_check_at(__FILE__, __LINE__, pe_got_ == pe_want_, "%s is %lld, not %s = %lld", #got,    \
+                    pe_got_, #want, pe_want_);                                                     \
+    })
+
+/* A check without which going on makes no sense (or would block the others): ends the job. */
+#define PE_REQUIRE(cond, ...)                                                                      \
+    do {                                                                                           \
+        if (!PE_CHECK(cond, __VA_ARGS__)) shmem_global_exit(PE_FAIL);                              \
+    } while (0)
+
+/* Learn who we are and prepare the end; for tests that initialise the library themselves. */
+static inline void pe_test_attach(void)
+{
+    pe_me = shmem_my_pe();
+    pe_n = shmem_n_pes();
+    pe_tally = shmem_calloc(2, sizeof(*pe_tally));
+    PE_REQUIRE(pe_tally != NULL, "no symmetric memory for the test's own tally");
+}
+
+static inline void pe_test_begin(void)
+{
+    shmem_init();
+    pe_test_attach();
+}
+
+/*
+ * Say that this test cannot run here, and why. Call it on all PEs or on those that know; then
+ * go to pe_test_end(), which makes all PEs exit with PE_SKIP unless a check failed.
+ */
+static inline void pe_test_skip(const char *why)
+{
+    if (!pe_skipped) fprintf(stderr, "pe %d: skip: %s\n", pe_me, why);
+    pe_skipped = 1;
+}
+
+/* All PEs agree on the exit status without finalizing; for tests that end in their own way. */
+static inline int pe_test_verdict(void)
+{
+    int total[2] = {0, 0};
+
+    shmem_barrier_all();
+    if (pe_failures) shmem_int_atomic_add(&pe_tally[0], 1, 0);
+    if (pe_skipped) shmem_int_atomic_add(&pe_tally[1], 1, 0);
+    shmem_barrier_all();
+    shmem_int_get(total, pe_tally, 2, 0);
+    if (pe_me == 0 && total[0]) fprintf(stderr, "pe 0: %d of %d PEs failed\n", total[0], pe_n);
+    shmem_barrier_all();
+    if (total[0] || pe_failures) return PE_FAIL;
+    return total[1] || pe_skipped ? PE_SKIP : PE_PASS;
+}
+
+/* The end: all PEs agree, finalize once; returns the exit status for main. Collective. */
+static inline int pe_test_end(void)
+{
+    int status = pe_test_verdict();
+
+    shmem_finalize();
+    return status;
+}
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocking put and get: sizes around every boundary, odd addresses, all kinds of local memory,
+ * every pair of PEs, and this PE itself. Rules R40, R44, R45, R103-R108, R112.
+ */
+#include "pe_data.h"
+
+enum { GUARD = 64, MAX = 4 * 1024 * 1024, SMALL = 256 };
+
+static const size_t sizes[] = {1,    2,    7,    8,     9,     15,    16,    63,
+                               64,   65,   127,  128,   255,   4095,  4096,  4097,
+                               8191, 8192, 8193, 16384, 65535, 65536, 65537, 262145};
+enum { N_SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static char *dest, *source; /* symmetric, MAX + guards each */
+
+/* Put nbytes to the right at these offsets; what came from the left is whole, its guards too. */
+static void ring_put(size_t nbytes, size_t to, size_t from, unsigned seed)
+{
+    memset(dest, 0xee, GUARD + to + nbytes + GUARD);
+    pe_fill(source + from, nbytes, seed + (unsigned)pe_me);
+    shmem_sync_all();
+    shmem_putmem(dest + GUARD + to, source + from, nbytes, pe_right());
+    memset(source + from, 0x55, nbytes); /* R103: ours again */
+    shmem_barrier_all();
+    PE_CHECK_BYTES(dest + GUARD + to, nbytes, seed + (unsigned)pe_left(), "putmem");
+    PE_CHECK_SAME(dest, GUARD + to, 0xee, "before the put");
+    PE_CHECK_SAME(dest + GUARD + to + nbytes, GUARD, 0xee, "behind the put");
+}
+
+static void ring_get(size_t nbytes, size_t to, size_t from, unsigned seed)
+{
+    memset(dest, 0xee, GUARD + to + nbytes + GUARD);
+    pe_fill(source + from, nbytes, seed + (unsigned)pe_me);
+    shmem_sync_all();
+    shmem_getmem(dest + GUARD + to, source + from, nbytes, pe_right());
+    PE_CHECK_BYTES(dest + GUARD + to, nbytes, seed + (unsigned)pe_right(), "getmem"); /* R104 */
+    PE_CHECK_SAME(dest, GUARD + to, 0xee, "before the get");
+    PE_CHECK_SAME(dest + GUARD + to + nbytes, GUARD, 0xee, "behind the get");
+    shmem_sync_all();
+}
+
+/* R40: the mem forms take any address. */
+static void check_sizes(void)
+{
+    static const size_t offsets[][2] = {{0, 0}, {7, 5}, {1, 0}, {0, 3}};
+    unsigned seed = 0;
+
+    for (int i = 0; i < N_SIZES; i++)
+        for (int k = 0; k < (pe_rounds(8) == 8 ? 4 : 2); k++, seed += 16) {
+            ring_put(sizes[i], offsets[k][0], offsets[k][1], seed);
+            ring_get(sizes[i], offsets[k][0], offsets[k][1], seed + 128);
+        }
+    ring_put(1024 * 1024 + 1, 0, 0, 5);
+    ring_get(1024 * 1024 + 1, 3, 0, 6);
+    ring_put(MAX, 0, 0, 7);
+    ring_get(MAX, 0, 0, 8);
+}
+
+/* R44, R45: nothing moves and NULL is fine. */
+static void check_zero(void)
+{
+    shmem_putmem(NULL, NULL, 0, pe_right());
+    shmem_getmem(NULL, NULL, 0, pe_right());
+    shmem_long_put(NULL, NULL, 0, pe_right());
+    shmem_get32(NULL, NULL, 0, pe_right());
+    memset(dest, 0x11, SMALL);
+    shmem_sync_all();
+    shmem_putmem(dest, source, 0, pe_right());
+    shmem_int_get((int *)dest, (const int *)source, 0, pe_right());
+    shmem_barrier_all();
+    PE_CHECK_SAME(dest, SMALL, 0x11, "count 0");
+}
+
+/* R108: sized forms count elements of N bits; put128 takes an unaligned local side (R40). */
+static void check_sized(void)
+{
+    enum { N = 100 };
+    _Alignas(16) char local[N * 16 + 1];
+    char *at = dest;
+
+    pe_fill(local, sizeof(local), (unsigned)pe_me);
+    memset(dest, 0xee, 4096 * 2);
+    shmem_sync_all();
+    shmem_put8(at, local, N, pe_right());
+    shmem_put16(at += 1024, local, N, pe_right());
+    shmem_put32(at += 1024, local, N, pe_right());
+    shmem_put64(at += 1024, local, N, pe_right());
+    shmem_put128(at += 1024, local + 1, N, pe_right());
+    shmem_barrier_all();
+    for (int bytes = 1, i = 0; i < 4; i++, bytes *= 2) {
+        PE_CHECK_BYTES(dest + 1024 * i, (size_t)(N * bytes), (unsigned)pe_left(), "sized put");
+        PE_CHECK_SAME(dest + 1024 * i + N * bytes, 16, 0xee, "behind a sized put");
+    }
+    for (size_t i = 0; i < N * 16; i++)
+        if (!PE_CHECK(dest[4096 + i] == (char)pe_byte((unsigned)pe_left(), i + 1), "put128 at %zu",
+                      i))
+            break;
+    memset(local, 0, sizeof(local));
+    shmem_get128(local, dest + 4096, 10, pe_right());
+    shmem_get64(local + 160, dest + 4096 + 160, 10, pe_right());
+    shmem_get32(local + 240, dest + 4096 + 240, 10, pe_right());
+    shmem_get16(local + 280, dest + 4096 + 280, 10, pe_right());
+    shmem_get8(local + 300, dest + 4096 + 300, 10, pe_right());
+    for (size_t i = 0; i < 310; i++) /* right's left is this PE */
+        if (!PE_CHECK(local[i] == (char)pe_byte((unsigned)pe_me, i + 1), "sized get at %zu", i))
+            break;
+    shmem_sync_all();
+}
+
+/* R106: the local side may be any memory of the process. */
+static void check_local_memory(void)
+{
+    static const char constant[16] = "fifteen letters";
+    char stack[SMALL], *private_heap = malloc(MAX / 4);
+
+    PE_REQUIRE(private_heap != NULL, "malloc failed");
+    pe_fill(stack, SMALL, (unsigned)(50 + pe_me));
+    pe_fill(private_heap, MAX / 4, (unsigned)(60 + pe_me));
+    shmem_sync_all();
+    shmem_putmem(dest, constant, 16, pe_right());
+    shmem_putmem(dest + 16, "literal", 8, pe_right());
+    shmem_putmem(dest + 64, stack, SMALL, pe_right());
+    shmem_putmem(dest + 64 + SMALL, private_heap, MAX / 4, pe_right());
+    memset(private_heap, 0, MAX / 4);
+    memset(stack, 0, SMALL);
+    shmem_barrier_all();
+    PE_CHECK(strcmp(dest, constant) == 0 && strcmp(dest + 16, "literal") == 0, "constant source");
+    PE_CHECK_BYTES(dest + 64, SMALL, (unsigned)(50 + pe_left()), "stack source");
+    PE_CHECK_BYTES(dest + 64 + SMALL, MAX / 4, (unsigned)(60 + pe_left()), "malloc source");
+    shmem_getmem(stack, dest + 64, SMALL, pe_right());
+    shmem_getmem(private_heap, dest + 64 + SMALL, MAX / 4, pe_right());
+    PE_CHECK_BYTES(stack, SMALL, (unsigned)(50 + pe_me), "stack dest");
+    PE_CHECK_BYTES(private_heap, MAX / 4, (unsigned)(60 + pe_me), "malloc dest");
+    shmem_sync_all();
+    free(private_heap);
+}
+
+/* R107: every pair, this PE with itself included: SMALL bytes each way in a slot of one's own. */
+static void check_all_pairs(void)
+{
+    char got[SMALL];
+
+    for (int pe = 0; pe < pe_n; pe++) {
+        pe_fill(source, SMALL, (unsigned)(pe_me * 16 + pe));
+        shmem_putmem(dest + SMALL * pe_me, source, SMALL, pe);
+    }
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++) {
+        PE_CHECK_BYTES(dest + SMALL * pe, SMALL, (unsigned)(pe * 16 + pe_me), "pair put");
+        for (int from = 0; from < pe_n; from++) {
+            shmem_getmem(got, dest + SMALL * from, SMALL, pe);
+            PE_CHECK_BYTES(got, SMALL, (unsigned)(from * 16 + pe), "pair get");
+        }
+    }
+    shmem_sync_all();
+}
+
+/* R112: single values of each width, and g after quiet sees them. */
+static void check_single(void)
+{
+    struct values {
+        signed char c;
+        short s;
+        int i;
+        long l;
+        float f;
+        double d;
+        long double ld;
+    } *cell = (struct values *)dest;
+    int right = pe_right();
+
+    shmem_schar_p(&cell->c, (signed char)-pe_me, right);
+    shmem_short_p(&cell->s, (short)(-300 - pe_me), right);
+    shmem_int_p(&cell->i, -70000 - pe_me, right);
+    shmem_long_p(&cell->l, -5000000000 - pe_me, right);
+    shmem_float_p(&cell->f, 0.5f + (float)pe_me, right);
+    shmem_double_p(&cell->d, 0.25 + pe_me, right);
+    shmem_longdouble_p(&cell->ld, 0.125L + pe_me, right);
+    shmem_quiet();
+    PE_CHECK_EQ(shmem_schar_g(&cell->c, right), -pe_me);
+    PE_CHECK_EQ(shmem_long_g(&cell->l, right), -5000000000 - pe_me);
+    PE_CHECK(shmem_longdouble_g(&cell->ld, right) == 0.125L + pe_me, "long double g");
+    shmem_barrier_all();
+    PE_CHECK(cell->c == -pe_left() && cell->s == -300 - pe_left() &&
+                 cell->i == -70000 - pe_left() && cell->l == -5000000000 - pe_left() &&
+                 cell->f == 0.5f + (float)pe_left() && cell->d == 0.25 + pe_left() &&
+                 cell->ld == 0.125L + pe_left(),
+             "single values");
+    shmem_sync_all();
+}
+
+int main(void)
+{
+    pe_test_begin();
+    dest = shmem_malloc(MAX + 4 * GUARD);
+    source = shmem_malloc(MAX + 4 * GUARD);
+    PE_REQUIRE(dest != NULL && source != NULL, "malloc failed");
+    check_sizes();
+    check_zero();
+    check_sized();
+    check_local_memory();
+    check_all_pairs();
+    check_single();
+    return pe_test_end();
+}

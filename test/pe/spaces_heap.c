@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allocation from spaces: sizes, alignment, zeroing, exhaustion, the barriers, and the plain
+ * heap routines on pointers of a space. Rules P, S6, S7, S14, S17 (see pe_spaces.h).
+ */
+#include "pe_spaces.h"
+
+/* Zero sizes and NULL do nothing, hence no barrier: one PE alone may call them. */
+static void check_no_action(shmem_space_t space)
+{
+    if (pe_me == pe_n - 1) {
+        PE_CHECK(shmem_space_malloc(space, 0) == NULL, "malloc of 0 bytes");
+        PE_CHECK(shmem_space_calloc(space, 0, 8) == NULL, "calloc of 0 elements");
+        PE_CHECK(shmem_space_calloc(space, 8, 0) == NULL, "calloc of empty elements");
+        shmem_space_free(space, NULL);
+    }
+    shmem_barrier_all();
+}
+
+/* S17, S7: nearly all of a fresh space in one piece, writable to the last byte everywhere. */
+static void check_most(shmem_space_t space)
+{
+    size_t n = 7 * (size_t)PE_MIB;
+    char *block = shmem_space_malloc(space, n);
+
+    PE_REQUIRE(block != NULL, "7 MiB out of 8 failed");
+    PE_CHECK((uintptr_t)block % 64 == 0, "block at %p", (void *)block);
+    pe_fill(block, n, (unsigned)pe_me);
+    shmem_barrier_all();
+    shmem_char_p(&block[n - 1], (char)(80 + pe_me), pe_right());
+    shmem_barrier_all();
+    PE_CHECK_EQ(block[n - 1], 80 + pe_left());
+    PE_CHECK_BYTES(block, n - 1, (unsigned)pe_me, "7 MiB");
+    PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) == NULL, "9 MiB out of 8");
+    PE_CHECK_BYTES(block, n - 1, (unsigned)pe_me, "7 MiB after a refusal");
+    shmem_space_free(space, block);
+}
+
+/* Fill with equal blocks: NULL comes at the same call on all PEs; free makes room again. */
+static void check_exhaustion(shmem_space_t space)
+{
+    enum { MAX = 200, SIZE = 100000 };
+    static char *block[MAX];
+    int n = 0;
+
+    while (n < MAX && (block[n] = shmem_space_malloc(space, SIZE)) != NULL) {
+        memset(block[n], n, SIZE);
+        n++;
+    }
+    pe_check_agreed(n, "blocks out of 8 MiB");
+    PE_CHECK(n >= 8 * PE_MIB / SIZE * 3 / 4 && n < MAX, "%d blocks of %d out of 8 MiB", n, SIZE);
+    PE_CHECK(shmem_space_calloc(space, SIZE, 1) == NULL, "calloc from a full space");
+    for (int i = 0; i < n; i++) {
+        PE_CHECK((uintptr_t)block[i] % 64 == 0, "block at %p", (void *)block[i]);
+        PE_CHECK_SAME(block[i], SIZE, i & 0xff, "a block of the full space");
+    }
+    for (int i = 1; i < n; i += 2)
+        shmem_space_free(space, block[i]);
+    for (int i = 1; i < n; i += 2)
+        PE_CHECK((block[i] = shmem_space_malloc(space, SIZE)) != NULL, "hole %d is lost", i);
+    for (int i = 0; i < n; i++)
+        shmem_space_free(space, block[i]);
+    block[0] = shmem_space_malloc(space, 7 * (size_t)PE_MIB);
+    PE_CHECK(block[0] != NULL, "freed blocks did not merge");
+    shmem_space_free(space, block[0]);
+}
+
+/* S6: zeroed before anybody leaves; free finishes what is on its way into the block. */
+static void check_calloc(shmem_space_t space)
+{
+    enum { SIZE = 200000 };
+    static char source[SIZE];
+
+    memset(source, 0x5a, SIZE);
+    for (int round = 0; round < 10; round++) {
+        char *block = shmem_space_malloc(space, SIZE);
+
+        PE_REQUIRE(block != NULL, "malloc failed");
+        shmem_putmem_nbi(block, source, SIZE, pe_right());
+        shmem_space_free(space, block);
+        block = shmem_space_calloc(space, SIZE / 8, 8);
+        PE_REQUIRE(block != NULL, "calloc failed");
+        shmem_char_p(&block[round], 1, pe_right());
+        shmem_barrier_all();
+        PE_CHECK_EQ(block[round], 1);
+        block[round] = 0;
+        PE_CHECK_SAME(block, SIZE, 0, "calloc");
+        shmem_space_free(space, block);
+    }
+    PE_CHECK(shmem_space_calloc(space, SIZE_MAX / 2, 4) == NULL, "calloc overflow");
+    PE_CHECK(shmem_space_malloc(space, SIZE_MAX) == NULL, "malloc of SIZE_MAX");
+    PE_CHECK(shmem_space_malloc(space, SIZE_MAX - 32) == NULL, "malloc of nearly SIZE_MAX");
+}
+
+/* S14: shmem_free and shmem_realloc find the space; a block never changes its space. */
+static void check_plain_routines(shmem_space_t space)
+{
+    char *block = shmem_space_malloc(space, 1000), *wall = shmem_space_malloc(space, 1000);
+    shmem_space_t got = SHMEM_SPACE_INVALID;
+
+    PE_REQUIRE(block != NULL && wall != NULL, "malloc failed");
+    pe_fill(block, 1000, (unsigned)pe_me);
+    block = shmem_realloc(block, 3 * PE_MIB);
+    PE_REQUIRE(block != NULL, "realloc to 3 MiB failed");
+    PE_CHECK_BYTES(block, 1000, (unsigned)pe_me, "realloc in a space");
+    PE_CHECK_EQ(shmem_get_space(block, &got), 0);
+    PE_CHECK(got == space, "realloc moved the block into another space");
+    PE_CHECK(shmem_realloc(block, 100 * (size_t)PE_MIB) == NULL, "realloc beyond the space");
+    PE_CHECK_BYTES(block, 1000, (unsigned)pe_me, "after a failed realloc");
+    shmem_free(wall);
+    shmem_free(block);
+    block = shmem_space_malloc(space, 7 * (size_t)PE_MIB);
+    PE_CHECK(block != NULL, "shmem_free did not give the memory back to the space");
+    PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc to 0");
+}
+
+/* Blocks of two spaces and the heap do not overlap, whoever writes. */
+static void check_apart(shmem_space_t space, shmem_space_t other)
+{
+    enum { N = 20, SIZE = 30000 };
+    char *block[3][N];
+
+    for (int i = 0; i < N; i++) {
+        block[0][i] = shmem_space_malloc(space, SIZE);
+        block[1][i] = shmem_space_malloc(other, SIZE);
+        block[2][i] = shmem_malloc(SIZE);
+        for (int k = 0; k < 3; k++) {
+            static char source[SIZE];
+
+            PE_REQUIRE(block[k][i] != NULL, "block %d of space %d failed", i, k);
+            memset(source, i * 3 + k, SIZE);
+            shmem_putmem(block[k][i], source, SIZE, pe_right());
+        }
+    }
+    shmem_barrier_all();
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 3; k++)
+            PE_CHECK_SAME(block[k][i], SIZE, i * 3 + k, "a block among others");
+    for (int i = 0; i < N; i++) {
+        shmem_space_free(space, block[0][i]);
+        shmem_free(block[1][i]);
+        shmem_free(block[2][i]);
+    }
+}
+
+int main(void)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID, other_team = SHMEM_TEAM_INVALID;
+    shmem_space_t space, other;
+    char *block;
+
+    pe_test_begin();
+    space = pe_space_create(8 * PE_MIB, &team);
+    check_most(space); /* first: the space is fresh */
+    other = pe_space_create(PE_MIB, &other_team);
+    check_no_action(space);
+    check_exhaustion(space);
+    check_calloc(space);
+    check_plain_routines(space);
+    check_apart(space, other);
+    pe_space_end(other, other_team);
+    shmem_team_destroy(team); /* S4: the space goes on without its team */
+    block = shmem_space_malloc(space, 1000);
+    PE_CHECK(block != NULL, "malloc after the team's end");
+    shmem_space_free(space, block);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    return pe_test_end();
+}

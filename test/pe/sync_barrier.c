@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * barrier_all completes and separates, sync separates and orders plain stores, and syncs of
+ * overlapping teams follow each other without mixing. Rules R152, R153, R160-R166.
+ */
+#include "pe_teams.h"
+
+enum { LAPS = 200, BULK = 32 * 1024 };
+
+static long lap_of[64]; /* word pe written by that PE, on every PE */
+
+/* R162, R165: a large put of the lap is whole behind the barrier, its last word included. */
+static void check_bulk(void)
+{
+    long *dest = shmem_calloc(BULK, sizeof(*dest)), *source = malloc(BULK * sizeof(*source));
+
+    PE_REQUIRE(dest != NULL && source != NULL, "no memory");
+    for (long lap = 1; lap <= pe_rounds(64); lap++) {
+        for (int i = 0; i < BULK; i++)
+            source[i] = lap;
+        for (int i = 0; i < BULK; i += BULK / 4)
+            shmem_long_put_nbi(dest + i, source + i, BULK / 4, pe_left());
+        shmem_barrier_all();
+        for (int i = BULK - 1; i >= 0; i -= 1000)
+            if (!PE_CHECK(dest[i] == lap, "barrier %ld: word %d is of lap %ld", lap, i, dest[i]))
+                break;
+        shmem_sync_all();
+    }
+    free(source);
+    shmem_free(dest);
+}
+
+/* R162, R165: each lap everybody's puts of the lap are here, and none of the next one. */
+static void check_barrier(void)
+{
+    for (long lap = 1; lap <= pe_rounds(LAPS); lap++) {
+        for (int pe = 0; pe < pe_n; pe++) {
+            int to = (pe_me + pe) % pe_n;
+
+            if (lap % 3 == 0)
+                shmem_long_p(&lap_of[pe_me], lap, to);
+            else if (lap % 3 == 1)
+                shmem_long_put_nbi(&lap_of[pe_me], &lap, 1, to);
+            else
+                shmem_long_atomic_set(&lap_of[pe_me], lap, to);
+        }
+        shmem_barrier_all();
+        for (int pe = 0; pe < pe_n; pe++)
+            PE_CHECK(lap_of[pe] == lap, "barrier %ld: pe %d is at %ld", lap, pe, lap_of[pe]);
+        shmem_sync_all();
+    }
+}
+
+/* A team sync separates: nobody leaves sync k before all members have come to it. */
+static void check_separates(const struct pe_team *t)
+{
+    static int came[64];
+
+    came[pe_me] = 0;
+    shmem_team_sync(t->team);
+    for (int lap = 1; lap <= pe_rounds(32); lap++) {
+        for (int i = 0; i < t->n; i++)
+            shmem_int_atomic_inc(&came[pe_me], pe_team_world(t, i));
+        shmem_quiet();
+        PE_CHECK_EQ(shmem_team_sync(t->team), 0); /* R166 */
+        for (int i = 0; i < t->n; i++) {
+            int seen = shmem_int_atomic_fetch(&came[pe_team_world(t, i)], pe_me);
+
+            PE_CHECK(seen == lap || seen == lap + 1, "%s: %d of pe %d after sync %d", t->name, seen,
+                     pe_team_world(t, i), lap);
+        }
+    }
+    shmem_team_sync(t->team);
+    for (int i = 0; i < t->n; i++)
+        shmem_int_atomic_set(&came[pe_me], 0, pe_team_world(t, i));
+    shmem_quiet();
+    shmem_team_sync(t->team);
+}
+
+/* R163: plain stores before a sync are seen after it. */
+static void check_stores(void)
+{
+    int n = shmem_team_n_pes(SHMEM_TEAM_SHARED);
+    long *words = shmem_calloc(64, sizeof(*words));
+
+    PE_REQUIRE(words != NULL, "calloc failed");
+    for (long lap = 1; lap <= pe_rounds(100); lap++) {
+        for (int i = 0; i < n; i++) {
+            long *there = shmem_team_ptr(SHMEM_TEAM_SHARED, words, i);
+
+            if (PE_CHECK(there != NULL, "no address of shared member %d", i)) there[pe_me] = lap;
+        }
+        if (lap % 2)
+            shmem_sync_all();
+        else
+            shmem_team_sync(SHMEM_TEAM_SHARED);
+        for (int i = 0; i < n; i++) {
+            int pe = shmem_team_translate_pe(SHMEM_TEAM_SHARED, i, SHMEM_TEAM_WORLD);
+
+            PE_CHECK(words[pe] == lap, "sync %ld: store of pe %d is %ld", lap, pe, words[pe]);
+        }
+        shmem_sync_all();
+    }
+    shmem_free(words);
+}
+
+/* R153, R160: 1000 syncs back to back, on overlapping teams in turn, with a count at the end. */
+static void check_back_to_back(void)
+{
+    shmem_team_t reversed = SHMEM_TEAM_INVALID, evens = SHMEM_TEAM_INVALID;
+    shmem_team_t rest = SHMEM_TEAM_INVALID;
+    static int turn[1];
+    int rounds = pe_rounds(1000) / 4;
+
+    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &reversed),
+                0);
+    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (pe_n + 1) / 2, NULL, 0, &evens),
+                0);
+    if (pe_n > 1)
+        PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, pe_n - 1, NULL, 0, &rest), 0);
+    for (int i = 1; i <= rounds; i++) {
+        if (evens != SHMEM_TEAM_INVALID) shmem_team_sync(evens);
+        if (rest != SHMEM_TEAM_INVALID) shmem_team_sync(rest);
+        shmem_team_sync(reversed);
+        turn[0] = i;
+        shmem_sync(SHMEM_TEAM_WORLD); /* the generic form (R167) */
+        if (i % 10 == 0) {
+            int theirs = shmem_int_g(turn, pe_right());
+
+            PE_CHECK(theirs == i || theirs == i + 1, "neighbour is at round %d in %d", theirs, i);
+        }
+    }
+    shmem_team_destroy(evens);
+    shmem_team_destroy(rest);
+    shmem_team_destroy(reversed);
+    for (int i = 0; i < pe_rounds(1000); i++)
+        shmem_sync_all();
+}
+
+/* R162: the barrier does not need to complete another context; that context's quiet does. */
+static void check_other_context(void)
+{
+    static long word;
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    word = 0;
+    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "ctx_create failed");
+    shmem_barrier_all();
+    for (long lap = 1; lap <= pe_rounds(50); lap++) {
+        shmem_ctx_long_p(ctx, &word, lap, pe_right());
+        shmem_ctx_quiet(ctx);
+        shmem_sync_all();
+        PE_CHECK_EQ(word, lap);
+        shmem_sync_all();
+    }
+    shmem_ctx_destroy(ctx);
+}
+
+int main(void)
+{
+    pe_test_begin();
+    check_barrier();
+    check_bulk();
+    pe_for_teams(check_separates);
+    check_stores();
+    check_back_to_back();
+    check_other_context();
+    return pe_test_end();
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the tests of the typed routines share: how a routine of one type is named, and symmetric
+ * memory in rows with a guard on both sides. A *.tmpl.h file is included once per type by a list
+ * in gen/, which the generator of shmem.h writes: so no type can be forgotten.
+ */
+#ifndef STEPPE_TEST_TYPED_H
+#define STEPPE_TEST_TYPED_H
+
+#include "pe_data.h"
+#include "pe_test.h"
+
+#include <limits.h>
+#include <stdint.h>
+
+#define TYPED_JOIN_(a, b, c) a##b##c
+#define TYPED_JOIN(a, b, c) TYPED_JOIN_(a, b, c)
+#define TYPED_TEXT_(a) #a
+#define TYPED_TEXT(a) TYPED_TEXT_(a)
+
+/* A routine of the type, its context form, and a helper of ours that the type has. */
+#define FN(op) TYPED_JOIN(shmem_, NAME, _##op)
+#define CTX_FN(op) TYPED_JOIN(shmem_ctx_, NAME, _##op)
+#define T(what) TYPED_JOIN(typed_, NAME, _##what)
+
+enum { TYPED_ROWS = 32, TYPED_LEN = 16, TYPED_GUARD = 1000000 };
+
+/* What signal words hold before, so that SET and ADD differ. */
+enum { TYPED_SIGNAL = 100 };
+
+/* Symmetric: two arenas of TYPED_ROWS rows of the widest element, and signal words. */
+static void *typed_dest, *typed_source;
+static uint64_t *typed_signals;
+
+static inline void typed_begin(void)
+{
+    size_t nbytes = (size_t)TYPED_ROWS * TYPED_LEN * 2 * sizeof(double);
+
+    pe_test_begin();
+    typed_dest = shmem_malloc(nbytes);
+    typed_source = shmem_malloc(nbytes);
+    typed_signals = shmem_calloc(TYPED_ROWS, sizeof(*typed_signals));
+    PE_REQUIRE(typed_dest && typed_source && typed_signals, "no symmetric memory");
+}
+
+static inline int typed_end(void)
+{
+    shmem_free(typed_signals);
+    shmem_free(typed_source);
+    shmem_free(typed_dest);
+    return pe_test_end();
+}
+
+static inline uint64_t typed_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* What row of PE pe holds. */
+static inline unsigned typed_seed(int pe, int row)
+{
+    return (unsigned)(pe * 100 + row + 1);
+}
+
+#endif

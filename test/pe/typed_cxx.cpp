@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The headers and the library from C++: C names, types, handles in static initialisers, complex
+ * numbers, symmetric globals of the program, and what a class would do with a context.
+ */
+#include <mpp/shmem.h>
+#include <mpp/shmemx.h>
+#include <pshmem.h>
+#include <shmem.h>
+#include <shmemx.h>
+
+#include <complex>
+#include <cstdio>
+#include <cstring>
+
+#define TYPED_CXX_(a, b, c) a##b##c
+#define TYPED_CXX_NAME(a, b, c) TYPED_CXX_(a, b, c)
+#define TYPED_CXX(head, tail) TYPED_CXX_NAME(head, NAME, tail)
+
+namespace {
+
+shmem_team_t no_team = SHMEM_TEAM_INVALID;
+shmem_ctx_t default_ctx = SHMEM_CTX_DEFAULT;
+shmem_space_t no_space = SHMEM_SPACE_INVALID;
+long counter = 0; /* symmetric: a global of the executable */
+int failures = 0;
+
+void check(bool ok, const char *what)
+{
+    if (ok) return;
+    failures++;
+    std::fprintf(stderr, "pe %d: C++: %s is wrong\n", shmem_my_pe(), what);
+}
+
+void typed(void *arena, shmem_ctx_t ctx, int right, int n_pes)
+{
+#define TEMPLATE "../typed_cxx_link.tmpl.h"
+#include "gen/types_rma.h"
+#undef TEMPLATE
+}
+
+void complex_sum(void *arena, int n_pes)
+{
+    typedef std::complex<double> number;
+    number *value = new (arena) number(1.5, -2.0);
+    shmem_impl_complexd *raw = reinterpret_cast<shmem_impl_complexd *>(value);
+
+    shmem_barrier_all();
+    check(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, raw, raw, 1) == 0, "complex sum returns");
+    check(*value == number(1.5 * n_pes, -2.0 * n_pes), "complex sum");
+    shmem_barrier_all();
+}
+
+void untyped(shmem_ctx_t ctx, uint64_t *sig, int right, int n_pes)
+{
+    shmem_ctx_signal_add(ctx, sig, 3, right);
+    check(shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 3) == 3, "signal");
+    shmem_long_atomic_inc(&counter, 0);
+    pshmem_barrier_all();
+    check(shmem_long_atomic_fetch(&counter, 0) == n_pes, "atomic on a global");
+    check(shmem_team_n_pes(no_team) == -1 && no_space == SHMEM_SPACE_INVALID, "handles");
+    check(std::strncmp(SHMEM_VENDOR_STRING, "Steppe ", 7) == 0, "vendor string");
+    check(std::strcmp(shmemx_version(), &SHMEM_VENDOR_STRING[7]) == 0, "version");
+    shmem_ctx_quiet(ctx);
+    shmem_barrier_all();
+}
+
+/* All PEs return the same: 2 when a check failed on any. */
+int verdict(int *cell)
+{
+    cell[0] = failures != 0;
+    shmem_barrier_all();
+    shmem_int_max_reduce(SHMEM_TEAM_WORLD, cell + 1, cell, 1);
+    return cell[1] != 0 ? 2 : 0;
+}
+
+} // namespace
+
+int main()
+{
+    shmem_init();
+    int n_pes = shmem_n_pes(), right = (shmem_my_pe() + 1) % n_pes;
+    void *arena = shmem_calloc(1024, sizeof(long double));
+    uint64_t *sig = static_cast<uint64_t *>(shmem_calloc(1, sizeof(uint64_t)));
+    shmem_ctx_t ctx = default_ctx;
+
+    if (arena == NULL || sig == NULL || shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) != 0)
+        shmem_global_exit(2);
+    typed(arena, ctx, right, n_pes);
+    complex_sum(arena, n_pes);
+    untyped(ctx, sig, right, n_pes);
+    int status = verdict(static_cast<int *>(arena));
+    shmem_ctx_destroy(ctx);
+    shmem_finalize();
+    return status;
+}

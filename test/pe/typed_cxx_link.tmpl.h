@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside a C++ function: the routines of one TYPE link under their C names and have these types. */
+{
+    void (*put)(TYPE *, const TYPE *, size_t, int) = TYPED_CXX(shmem_, _put);
+    void (*p)(shmem_ctx_t, TYPE *, TYPE, int) = TYPED_CXX(shmem_ctx_, _p);
+    TYPE (*g)(const TYPE *, int) = TYPED_CXX(pshmem_, _g);
+    int (*fcollect)(shmem_team_t, TYPE *, const TYPE *, size_t) = TYPED_CXX(shmem_, _fcollect);
+    const TYPE a = 42, b = 77;
+    TYPE *cell = static_cast<TYPE *>(arena);
+
+    shmem_barrier_all();
+    put(cell, &a, 1, right);
+    p(ctx, cell + 1, b, right);
+    shmem_ctx_quiet(ctx);
+    shmem_barrier_all();
+    check(cell[0] == a && cell[1] == b, "put, p");
+    check(g(cell, right) == a, "g");
+    check(fcollect(SHMEM_TEAM_WORLD, cell + 2, cell, 1) == 0, "fcollect returns");
+    check(cell[2] == a && cell[1 + n_pes] == a, "fcollect");
+    shmem_barrier_all();
+}

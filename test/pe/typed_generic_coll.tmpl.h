@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The C11 generics of the collectives on one TYPE: the team comes first, dest selects. */
+
+static void T(coll)(const shmem_ctx_t ctx)
+{
+    TYPE *dest = typed_dest, *source = typed_source, want[TYPED_LEN];
+    const TYPE *const from = source;
+    shmem_team_t team = SHMEM_TEAM_WORLD;
+
+    (void)ctx;
+    for (int i = 0; i < TYPED_LEN; i++) source[i] = (TYPE)(pe_me + 1);
+    for (int i = 0; i < TYPED_LEN; i++) want[i] = (TYPE)(i + 1);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_alltoall(team, dest, from, 1), 0);
+    T(same)(dest, want, (size_t)pe_n, "generic alltoall", 0);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_alltoalls(team, dest, source, 1, 1, 1), 0);
+    T(same)(dest, want, (size_t)pe_n, "generic alltoalls", 0);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_fcollect(team, dest, from, 1), 0);
+    T(same)(dest, want, (size_t)pe_n, "generic fcollect", 0);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_collect(team, dest, source, 1), 0);
+    T(same)(dest, want, (size_t)pe_n, "generic collect", 0);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_broadcast(team, dest, from, 1, pe_n - 1), 0);
+    T(same)(dest, &want[pe_n - 1], 1, "generic broadcast", 0);
+    PE_CHECK_EQ(shmem_max_reduce(team, dest + 1, from, 1), 0);
+    T(same)(dest + 1, &want[pe_n - 1], 1, "generic max", 0);
+    PE_CHECK_EQ(shmem_min_reduce(team, dest + 2, source, 1), 0);
+    T(same)(dest + 2, &want[0], 1, "generic min", 0);
+    shmem_barrier_all();
+}

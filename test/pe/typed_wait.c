@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every wait and test routine of every type, single, on arrays, and under the old names.
+ */
+#include "typed.h"
+
+#define TEMPLATE "../typed_value.tmpl.h"
+#include "gen/types_wait.h"
+#undef TEMPLATE
+
+#define TEMPLATE "../typed_wait.tmpl.h"
+#include "gen/types_wait.h"
+#undef TEMPLATE
+
+#define TEMPLATE "../typed_wait_many.tmpl.h"
+#include "gen/types_amo.h"
+#undef TEMPLATE
+
+#define TEMPLATE "../typed_wait_old.tmpl.h"
+#include "gen/types_old_wait.h"
+#undef TEMPLATE
+
+#define TEMPLATE "../typed_run.tmpl.h"
+static void typed_wait_all(shmem_ctx_t ctx)
+{
+#define RUN _wait
+#include "gen/types_wait.h"
+#undef RUN
+#define RUN _wait_many
+#include "gen/types_amo.h"
+#undef RUN
+#define RUN _wait_old
+#include "gen/types_old_wait.h"
+#undef RUN
+}
+#undef TEMPLATE
+
+/* The functions without a type in their name. */
+static void untyped(void)
+{
+    long *ivar = typed_dest;
+
+    *ivar = 1;
+    shmem_barrier_all();
+    shmem_long_atomic_set(ivar, -5, pe_right());
+    (shmem_wait_until)(ivar, SHMEM_CMP_LT, 0);
+    PE_CHECK_EQ(*ivar, -5);
+    shmem_barrier_all();
+    shmem_long_atomic_set(ivar, LONG_MAX, pe_right());
+    shmem_wait(ivar, -5);
+    PE_CHECK_EQ(*ivar, LONG_MAX);
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    typed_begin();
+    typed_wait_all(SHMEM_CTX_DEFAULT);
+    untyped();
+    return typed_end();
+}

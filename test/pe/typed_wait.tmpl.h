@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wait_until and test of one TYPE: the truth of C, then an update by the left neighbour. */
+
+static int T(compare)(TYPE a, int cmp, TYPE b)
+{
+    switch (cmp) {
+    case SHMEM_CMP_EQ: return a == b;
+    case SHMEM_CMP_NE: return a != b;
+    case SHMEM_CMP_LT: return a < b;
+    case SHMEM_CMP_LE: return a <= b;
+    case SHMEM_CMP_GT: return a > b;
+    default: return a >= b;
+    }
+}
+
+/* Fill v with values around which widths and signs differ. */
+static void T(corners)(TYPE v[6])
+{
+    v[0] = 0;
+    v[1] = 1;
+    v[2] = (TYPE)-1;
+    v[3] = (TYPE)((uint64_t)1 << (sizeof(TYPE) * 8 - 1));
+    v[4] = (TYPE)(((uint64_t)1 << (sizeof(TYPE) * 8 - 1)) - 1);
+    v[5] = T(value)(7, 7);
+}
+
+static void T(truth)(TYPE *ivar)
+{
+    TYPE v[6];
+
+    T(corners)(v);
+    for (int i = 0; i < 36; i++)
+        for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_GE; cmp++) {
+            TYPE a = v[i / 6], b = v[i % 6];
+            int want = T(compare)(a, cmp, b);
+            *(volatile TYPE *)ivar = a;
+            PE_CHECK(FN(test)(ivar, cmp, b) == want, "%s test: corner %d, cmp %d, corner %d",
+                     TYPED_TEXT(NAME), i / 6, cmp, i % 6);
+            if (want) FN(wait_until)(ivar, cmp, b);
+        }
+}
+
+static void T(wait)(shmem_ctx_t ctx)
+{
+    TYPE *ivar = (TYPE *)typed_dest + 1, v[6];
+
+    (void)ctx;
+    T(corners)(v);
+    T(truth)(ivar);
+    ivar[-1] = ivar[1] = v[2];
+    *ivar = v[1];
+    shmem_barrier_all();
+    FN(p)(ivar, v[3], pe_right()); /* short has no atomics */
+    FN(wait_until)(ivar, SHMEM_CMP_NE, v[1]);
+    T(same)(ivar, &v[3], 1, "wait_until", 0);
+    shmem_barrier_all();
+    FN(p)(ivar, v[4], pe_right());
+    while (!FN(test)(ivar, SHMEM_CMP_EQ, v[4])) continue;
+    T(same)(ivar, &v[4], 1, "test", 0);
+    shmem_barrier_all();
+}

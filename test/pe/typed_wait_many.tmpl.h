@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waits and tests on arrays of one TYPE: what they say of arrays at rest, of empty ones, and of
+ * those that the left neighbour changes element by element.
+ */
+
+/* Elements 1, 3, 4, 6 of 7 hold big; 4 is marked. ">= big" then holds for 1, 3, 6. */
+static void T(many_rest)(TYPE *ivars, TYPE big, TYPE small)
+{
+    static const int status[7] = {0, 0, 0, 0, 1, 0, 0}, only[7] = {1, 0, 1, 0, 1, 1, 0};
+    static const size_t want[3] = {1, 3, 6};
+    size_t indices[7], seen[7] = {0};
+    TYPE bigs[7], mixed[7];
+
+    for (int i = 0; i < 7; i++) {
+        bigs[i] = big;
+        mixed[i] = ivars[i] = i == 1 || i == 3 || i == 4 || i == 6 ? big : small;
+    }
+    PE_CHECK_EQ(FN(test_all)(ivars, 7, NULL, SHMEM_CMP_GE, big), 0);
+    PE_CHECK_EQ(FN(test_all)(ivars, 7, only, SHMEM_CMP_GE, big), 1);
+    PE_CHECK_EQ(FN(test_all_vector)(ivars, 7, NULL, SHMEM_CMP_EQ, mixed), 1);
+    PE_CHECK_EQ(FN(test_all_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs), 0);
+    FN(wait_until_all)(ivars, 7, only, SHMEM_CMP_GE, big);
+    FN(wait_until_all_vector)(ivars, 7, NULL, SHMEM_CMP_EQ, mixed);
+
+    PE_CHECK_EQ(FN(test_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
+    PE_CHECK(memcmp(indices, want, sizeof(want)) == 0, "%s test_some", TYPED_TEXT(NAME));
+    PE_CHECK_EQ(FN(test_some_vector)(ivars, 7, indices, only, SHMEM_CMP_EQ, bigs), 3);
+    PE_CHECK(memcmp(indices, want, sizeof(want)) == 0, "%s test_some_vector", TYPED_TEXT(NAME));
+    PE_CHECK_EQ(FN(wait_until_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
+    PE_CHECK_EQ(FN(wait_until_some_vector)(ivars, 7, indices, NULL, SHMEM_CMP_EQ, mixed), 7);
+    PE_CHECK_EQ(FN(test_some)(ivars, 7, indices, NULL, SHMEM_CMP_GT, big), 0);
+
+    /* none of the satisfied ones starves */
+    for (int i = 0; i < 40; i++) {
+        seen[FN(wait_until_any)(ivars, 7, status, SHMEM_CMP_GE, big)]++;
+        seen[FN(test_any)(ivars, 7, status, SHMEM_CMP_GE, big)]++;
+        seen[FN(wait_until_any_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs)]++;
+        seen[FN(test_any_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs)]++;
+    }
+    PE_CHECK(seen[1] && seen[3] && seen[6] && !seen[0] && !seen[2] && !seen[4] && !seen[5],
+             "%s any: found %zu %zu %zu %zu %zu %zu %zu times", TYPED_TEXT(NAME), seen[0], seen[1],
+             seen[2], seen[3], seen[4], seen[5], seen[6]);
+    PE_CHECK(FN(test_any)(ivars, 7, NULL, SHMEM_CMP_LT, small) == SIZE_MAX, "test_any of none");
+    PE_CHECK(FN(test_any_vector)(ivars, 7, only, SHMEM_CMP_NE, bigs) == SIZE_MAX,
+             "test_any_vector of none");
+}
+
+/* Nothing to wait for: at once, also without an array. */
+static void T(many_empty)(TYPE *ivars)
+{
+    static const int all[7] = {1, 1, 1, -1, 1, 1, 7};
+    const int *status[2] = {NULL, all};
+    TYPE *array[2] = {NULL, ivars};
+    TYPE v[7] = {0};
+    size_t indices[7];
+
+    for (int i = 0; i < 2; i++) {
+        const int *marks = status[i];
+        size_t n = i == 0 ? 0 : 7;
+
+        FN(wait_until_all)(array[i], n, marks, SHMEM_CMP_EQ, 1);
+        FN(wait_until_all_vector)(array[i], n, marks, SHMEM_CMP_EQ, v);
+        PE_CHECK_EQ(FN(test_all)(array[i], n, marks, SHMEM_CMP_EQ, 1), 1);
+        PE_CHECK_EQ(FN(test_all_vector)(array[i], n, marks, SHMEM_CMP_EQ, v), 1);
+        PE_CHECK(FN(wait_until_any)(array[i], n, marks, SHMEM_CMP_EQ, 1) == SIZE_MAX &&
+                     FN(wait_until_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX &&
+                     FN(test_any)(array[i], n, marks, SHMEM_CMP_EQ, 1) == SIZE_MAX &&
+                     FN(test_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX,
+                 "%s any of an empty set", TYPED_TEXT(NAME));
+        PE_CHECK_EQ(FN(wait_until_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
+        PE_CHECK_EQ(FN(wait_until_some_vector)(array[i], n, indices, marks, SHMEM_CMP_EQ, v), 0);
+        PE_CHECK_EQ(FN(test_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
+        PE_CHECK_EQ(FN(test_some_vector)(array[i], n, indices, marks, SHMEM_CMP_EQ, v), 0);
+    }
+}
+
+/* Collect the seven elements as they come, by the form of this round; each once. */
+static void T(many_collect)(TYPE *ivars, TYPE old, const TYPE *olds, int round)
+{
+    enum { NE = SHMEM_CMP_NE };
+    int status[7] = {0};
+    size_t indices[7], n_found = 0, n;
+
+    while (n_found < 7) {
+        n = 1;
+        switch (round) {
+        case 0: indices[0] = FN(wait_until_any)(ivars, 7, status, NE, old); break;
+        case 1: indices[0] = FN(wait_until_any_vector)(ivars, 7, status, NE, olds); break;
+        case 2: n = FN(wait_until_some)(ivars, 7, indices, status, NE, old); break;
+        case 3: n = FN(wait_until_some_vector)(ivars, 7, indices, status, NE, olds); break;
+        case 4: n = FN(test_some)(ivars, 7, indices, status, NE, old); break;
+        default:
+            indices[0] = FN(test_any)(ivars, 7, status, NE, old);
+            n = indices[0] != SIZE_MAX;
+        }
+        for (size_t i = 0; i < n; i++) {
+            PE_REQUIRE(indices[i] < 7 && !status[indices[i]], "%s round %d: found %zu",
+                       TYPED_TEXT(NAME), round, indices[i]);
+            status[indices[i]] = 1;
+        }
+        n_found += n;
+    }
+}
+
+static void T(wait_many)(shmem_ctx_t ctx)
+{
+    static const int order[7] = {3, 0, 6, 2, 5, 1, 4};
+    TYPE *ivars = typed_dest, old[7], v[6];
+
+    (void)ctx;
+    T(corners)(v);
+    T(many_rest)(ivars, v[4], v[4] > v[3] ? v[3] : v[1]);
+    T(many_empty)(ivars);
+    for (int round = 0; round < 8; round++) {
+        for (int i = 0; i < 7; i++) old[i] = ivars[i] = v[5];
+        shmem_barrier_all();
+        for (int i = 0; i < 7; i++) FN(atomic_set)(&ivars[order[i]], v[2], pe_right());
+        if (round < 6) T(many_collect)(ivars, v[5], old, round);
+        else if (round == 6) FN(wait_until_all)(ivars, 7, NULL, SHMEM_CMP_EQ, v[2]);
+        else FN(wait_until_all_vector)(ivars, 7, NULL, SHMEM_CMP_NE, old);
+        for (int i = 0; i < 7; i++) T(same)(&ivars[i], &v[2], 1, "array", i);
+        shmem_barrier_all();
+    }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The old wait of one TYPE: until the element changes. */
+
+static void T(wait_old)(shmem_ctx_t ctx)
+{
+    TYPE *ivar = (TYPE *)typed_dest + 1, v[6];
+
+    (void)ctx;
+    T(corners)(v);
+    *ivar = v[2];
+    shmem_barrier_all();
+    FN(p)(ivar, v[5], pe_right());
+    FN(wait)(ivar, v[2]);
+    T(same)(ivar, &v[5], 1, "wait", 0);
+    FN(wait)(ivar, v[0]); /* does not wait: it differs */
+    shmem_barrier_all();
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting for and testing all, any or some of several words, masks, empty sets, one operand a
+ * word (vector forms). Rules R205-R214.
+ */
+#include "pe_data.h"
+
+enum { N = 40 };
+
+static int words[N];
+static long long_words[N], more_words[N];
+
+static void clear_words(void)
+{
+    for (int i = 0; i < N; i++)
+        words[i] = 0;
+    shmem_barrier_all();
+}
+
+static void set_right(int i, int value)
+{
+    shmem_int_atomic_set(&words[i], value, pe_right());
+}
+
+/* R206, R207, R211: nothing to wait for. None of these may block. */
+static void check_empty(void)
+{
+    int masked[3] = {1, 7, -1}, one[3] = {1, 1, 1};
+    size_t indices[3];
+
+    shmem_int_wait_until_all(NULL, 0, NULL, SHMEM_CMP_EQ, 1);
+    shmem_int_wait_until_all(words, 3, masked, SHMEM_CMP_EQ, 999);
+    shmem_int_wait_until_all_vector(NULL, 0, NULL, SHMEM_CMP_EQ, NULL);
+    shmem_int_wait_until_all_vector(words, 3, masked, SHMEM_CMP_EQ, one);
+    PE_CHECK(shmem_int_wait_until_any(NULL, 0, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX, "any of none");
+    PE_CHECK(shmem_int_wait_until_any(words, 3, masked, SHMEM_CMP_EQ, 9) == SIZE_MAX, "any masked");
+    PE_CHECK(shmem_int_wait_until_any_vector(words, 3, masked, SHMEM_CMP_EQ, one) == SIZE_MAX,
+             "any_vector masked");
+    PE_CHECK_EQ(shmem_int_wait_until_some(NULL, 0, NULL, NULL, SHMEM_CMP_EQ, 1), 0);
+    PE_CHECK_EQ(shmem_int_wait_until_some(words, 3, indices, masked, SHMEM_CMP_EQ, 9), 0);
+    PE_CHECK_EQ(shmem_int_wait_until_some_vector(words, 3, indices, masked, SHMEM_CMP_EQ, one), 0);
+    PE_CHECK_EQ(shmem_int_test_all(NULL, 0, NULL, SHMEM_CMP_EQ, 1), 1);
+    PE_CHECK_EQ(shmem_int_test_all(words, 3, masked, SHMEM_CMP_EQ, 9), 1);
+    PE_CHECK_EQ(shmem_int_test_all_vector(words, 3, masked, SHMEM_CMP_EQ, one), 1);
+    PE_CHECK(shmem_int_test_any(NULL, 0, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX, "test_any of none");
+    PE_CHECK(shmem_int_test_any(words, 3, masked, SHMEM_CMP_EQ, 9) == SIZE_MAX, "test_any masked");
+    PE_CHECK(shmem_int_test_any_vector(words, 3, masked, SHMEM_CMP_EQ, one) == SIZE_MAX,
+             "test_any_vector masked");
+    PE_CHECK_EQ(shmem_int_test_some(NULL, 0, NULL, NULL, SHMEM_CMP_EQ, 1), 0);
+    PE_CHECK_EQ(shmem_int_test_some(words, 3, indices, masked, SHMEM_CMP_EQ, 9), 0);
+    PE_CHECK_EQ(shmem_int_test_some_vector(words, 3, indices, masked, SHMEM_CMP_EQ, one), 0);
+    PE_CHECK(masked[0] == 1 && masked[1] == 7 && masked[2] == -1, "status was written (R205)");
+}
+
+/* Each index once. */
+static void check_permutation(const size_t *indices)
+{
+    int times[N] = {0};
+
+    for (int i = 0; i < N; i++)
+        if (PE_CHECK(indices[i] < N, "index %zu", indices[i])) times[indices[i]]++;
+    for (int i = 0; i < N; i++)
+        PE_CHECK(times[i] == 1, "index %d given %d times", i, times[i]);
+}
+
+/* Test forms when nothing, one, and all of the words satisfy. */
+static void check_tests(void)
+{
+    int status[N] = {0}, wanted[N];
+    size_t indices[N];
+
+    for (int i = 0; i < N; i++) {
+        words[i] = 0;
+        wanted[i] = i + 1;
+    }
+    PE_CHECK_EQ(shmem_int_test_all(words, N, NULL, SHMEM_CMP_EQ, 1), 0);
+    PE_CHECK(shmem_int_test_any(words, N, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX, "test_any: none");
+    PE_CHECK_EQ(shmem_int_test_some(words, N, indices, NULL, SHMEM_CMP_EQ, 1), 0);
+    words[17] = 18;
+    PE_CHECK_EQ(shmem_int_test_any(words, N, NULL, SHMEM_CMP_EQ, 18), 17); /* R208 */
+    PE_CHECK_EQ(shmem_int_test_any_vector(words, N, NULL, SHMEM_CMP_EQ, wanted), 17);
+    PE_CHECK_EQ(shmem_int_test_some(words, N, indices, NULL, SHMEM_CMP_EQ, 18), 1);
+    PE_CHECK_EQ(indices[0], 17);
+    PE_CHECK_EQ(shmem_int_test_all(words, N, NULL, SHMEM_CMP_EQ, 18), 0);
+    status[17] = 1;
+    PE_CHECK(shmem_int_test_any(words, N, status, SHMEM_CMP_EQ, 18) == SIZE_MAX, "masked one");
+    PE_CHECK_EQ(shmem_int_test_some(words, N, indices, status, SHMEM_CMP_EQ, 18), 0);
+    PE_CHECK_EQ(shmem_int_test_all(words, N, status, SHMEM_CMP_EQ, 0), 1);
+    for (int i = 0; i < N; i++)
+        words[i] = i + 1;
+    PE_CHECK_EQ(shmem_int_test_all_vector(words, N, NULL, SHMEM_CMP_EQ, wanted), 1); /* R213 */
+    PE_CHECK_EQ(shmem_int_test_some_vector(words, N, indices, NULL, SHMEM_CMP_EQ, wanted), N);
+    check_permutation(indices);
+    wanted[5] = -1;
+    PE_CHECK_EQ(shmem_int_test_all_vector(words, N, NULL, SHMEM_CMP_EQ, wanted), 0);
+    status[5] = 1;
+    PE_CHECK_EQ(shmem_int_test_all_vector(words, N, status, SHMEM_CMP_EQ, wanted), 1);
+    shmem_barrier_all();
+}
+
+/* Each word set by the left neighbour in some order: wait for all of them, half of them masked. */
+static void check_all(void)
+{
+    int status[N], wanted[N];
+
+    for (int i = 0; i < N; i++) {
+        status[i] = i % 2;
+        wanted[i] = 100 + i;
+    }
+    clear_words();
+    for (int i = N - 1; i >= 0; i--)
+        set_right(i, 9);
+    shmem_int_wait_until_all(words, N, NULL, SHMEM_CMP_EQ, 9);
+    for (int i = 0; i < N; i++)
+        PE_CHECK_EQ(words[i], 9);
+    clear_words();
+    for (int i = 0; i < N; i += 2)
+        set_right(i, 9);
+    shmem_int_wait_until_all(words, N, status, SHMEM_CMP_EQ, 9);
+    for (int i = 0; i < N; i++)
+        PE_CHECK_EQ(words[i], i % 2 ? 0 : 9);
+    clear_words();
+    for (int i = 0; i < N; i += 2)
+        set_right(i, 100 + i);
+    shmem_int_wait_until_all_vector(words, N, status, SHMEM_CMP_EQ, wanted);
+    for (int i = 0; i < N; i += 2)
+        PE_CHECK_EQ(words[i], 100 + i);
+    shmem_barrier_all();
+}
+
+/* The usual loop over any: each index comes once when masked after its turn; values are there. */
+static void check_any(bool vector)
+{
+    int status[N] = {0}, wanted[N], taken = 0;
+
+    for (int i = 0; i < N; i++)
+        wanted[i] = vector ? 200 + i : 9;
+    clear_words();
+    for (int i = 0; i < N; i++)
+        set_right(i * 7 % N, wanted[i * 7 % N]);
+    while (taken < N) {
+        size_t i = vector ? shmem_int_wait_until_any_vector(words, N, status, SHMEM_CMP_EQ, wanted)
+                          : shmem_int_wait_until_any(words, N, status, SHMEM_CMP_EQ, 9);
+
+        if (!PE_CHECK(i < N, "any gave index %zu", i)) break;
+        PE_CHECK(status[i] == 0, "any gave the masked index %zu", i);
+        PE_CHECK_EQ(words[i], wanted[i]);
+        status[i] = 1;
+        taken++;
+    }
+    shmem_barrier_all();
+}
+
+/* R209, R210: at least one, unique, not masked; all that hold already are returned. */
+static void check_some(bool vector)
+{
+    int status[N] = {0}, wanted[N], taken = 0;
+    size_t indices[N], n;
+
+    for (int i = 0; i < N; i++)
+        wanted[i] = vector ? 300 + i : 9;
+    clear_words();
+    for (int i = N - 1; i >= 0; i--)
+        set_right(i, wanted[i]);
+    while (taken < N) {
+        n = vector
+                ? shmem_int_wait_until_some_vector(words, N, indices, status, SHMEM_CMP_EQ, wanted)
+                : shmem_int_wait_until_some(words, N, indices, status, SHMEM_CMP_EQ, 9);
+        if (!PE_CHECK(n >= 1 && n <= N, "some gave %zu", n)) break;
+        for (size_t k = 0; k < n; k++) {
+            if (!PE_CHECK(indices[k] < N && status[indices[k]] == 0, "some gave index %zu",
+                          indices[k]))
+                continue;
+            PE_CHECK_EQ(words[indices[k]], wanted[indices[k]]);
+            status[indices[k]] = 1;
+            taken++;
+        }
+    }
+    shmem_barrier_all();
+    memset(status, 0, sizeof(status));
+    n = vector ? shmem_int_wait_until_some_vector(words, N, indices, status, SHMEM_CMP_EQ, wanted)
+               : shmem_int_wait_until_some(words, N, indices, status, SHMEM_CMP_EQ, 9);
+    PE_CHECK_EQ(n, N);
+    shmem_barrier_all();
+}
+
+/* R208: while several hold, repeated calls return each of them sooner or later. */
+static void check_fair(bool test)
+{
+    int times[N] = {0}, other[N] = {0};
+
+    for (int i = 0; i < N; i++) {
+        long_words[i] = i % 3 == 0;
+        more_words[i] = i % 2 == 0;
+    }
+    for (int call = 0; call < 50 * N; call++) { /* two arrays in turn */
+        size_t i = test ? shmem_long_test_any(long_words, N, NULL, SHMEM_CMP_EQ, 1)
+                        : shmem_long_wait_until_any(long_words, N, NULL, SHMEM_CMP_EQ, 1);
+        size_t k = test ? shmem_long_test_any(more_words, N, NULL, SHMEM_CMP_EQ, 1)
+                        : shmem_long_wait_until_any(more_words, N, NULL, SHMEM_CMP_EQ, 1);
+
+        if (!PE_CHECK(i < N && k < N, "any gave %zu and %zu", i, k)) return;
+        times[i]++;
+        other[k]++;
+    }
+    for (int i = 0; i < N; i++) {
+        PE_CHECK((times[i] > 0) == (i % 3 == 0), "any gave index %d %d times", i, times[i]);
+        PE_CHECK((other[i] > 0) == (i % 2 == 0), "any gave the other's index %d %d times", i,
+                 other[i]);
+    }
+}
+
+int main(void)
+{
+    pe_test_begin();
+    check_empty();
+    check_tests();
+    check_all();
+    for (int vector = 0; vector < 2; vector++) {
+        check_any(vector);
+        check_some(vector);
+    }
+    check_fair(false);
+    check_fair(true);
+    return pe_test_end();
+}
