@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The harness of steppe-bench. A bench is a row of bench_table[] and a loop body for each side:
+ * Steppe's public API, and the raw limit of the same path (loads and stores through shmem_ptr on
+ * the node, plain libfabric between nodes). Design: docs/design/bench.md.
+ */
+#ifndef STEPPE_BENCH_H
+#define STEPPE_BENCH_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define BENCH_LINE 128         /* two cache lines: neighbours are fetched in pairs */
+#define BENCH_ROUNDS 32        /* of a dissemination barrier: log2 of any number of PEs */
+#define BENCH_POLLS 1000       /* of a raw wait on the node before it lets others run, */
+#define BENCH_POLLS_CROWDED 50 /* and where there are more PEs than cores */
+#define BENCH_NOISY 2.0        /* p99 / median above it is called noisy */
+
+enum bench_metric { BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_RATE };
+enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_N_SIDES };
+enum bench_format { BENCH_TEXT, BENCH_CSV, BENCH_JSON };
+enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
+enum bench_bind { BENCH_BIND_AUTO, BENCH_BIND_ON, BENCH_BIND_OFF };
+
+/* ---- options.c ----------------------------------------------------------- */
+
+struct bench_options {
+    bool help, list, raw, raw_flush, summary, quick;
+    enum bench_format format;
+    enum bench_bind bind;
+    const char *output;     /* file, NULL: standard output */
+    const char *raw_module; /* file, NULL: beside the program */
+    size_t min_size, max_size;
+    bool sizes_given;
+    int iterations; /* samples a side, 0: automatic until bench_parse() is through */
+    int warmup;     /* unrecorded samples at the start of each block */
+    uint64_t ops;   /* operations a sample, 0: as many as the clock needs */
+    int window;     /* messages between two quiets of a bandwidth bench, 0: automatic */
+    int peer;       /* -1: n_pes / 2 */
+    char **names;   /* benches asked for */
+    int n_names;
+};
+
+/*
+ * Parse the command line. Returns 0, or -EINVAL with a message that names the argument and what
+ * would be right in why.
+ */
+int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
+void bench_usage(FILE *out);
+
+/* ---- words shared by the PEs --------------------------------------------- */
+
+struct bench_word {
+    uint64_t value;
+} __attribute__((aligned(BENCH_LINE)));
+
+/* Flags of one side. On the fabric the raw side has its own copy in the module's memory. */
+struct bench_flags {
+    struct bench_word counter; /* fetch-add */
+    struct bench_word turn;    /* ping-pong */
+    struct bench_word stop;    /* of blocks whose target only serves */
+    struct bench_word round[BENCH_ROUNDS];
+};
+
+/* What the origin asks of the others for one block of samples. */
+struct bench_command {
+    uint64_t n_ops, n_batches, stop;
+    uint64_t token; /* of PE 0 */
+    int32_t side;
+    int32_t last; /* no more blocks of this measurement */
+};
+
+/* In the symmetric heap of every PE. */
+struct bench_shared {
+    struct bench_command command __attribute__((aligned(BENCH_LINE)));
+    struct bench_word number; /* of the command, rising */
+    struct bench_word acks;   /* on PE 0 */
+    struct bench_flags side[BENCH_N_SIDES];
+};
+
+/* ---- what a loop body sees ----------------------------------------------- */
+
+struct raw_ofi;
+
+struct bench_run {
+    int me, n_pes;
+    int peer;      /* the other PE of a pair */
+    int pair_peer; /* the one PE 0 works with */
+    size_t nbytes;
+    size_t max_nbytes;
+    int window;
+    unsigned polls; /* of a raw wait on the node before it lets others run */
+    bool crowded;   /* more PEs than cores on some host */
+    uint64_t token; /* counts ping-pongs and barriers; equal on all that take part in a block */
+    uint64_t n_commands, n_blocks, n_acks; /* so far: the protocol of measure.c */
+    char *remote;                          /* symmetric: where puts go and gets come from */
+    char *local;                           /* private */
+    struct bench_shared *shared;
+
+    char *remote_there;                /* the peer's remote as mapped here, NULL off the node */
+    struct bench_shared *shared_there; /* likewise */
+    struct bench_shared **shared_of;   /* of every PE; entries NULL off the node */
+    const struct raw_ofi *fabric;      /* NULL: not loaded */
+    bool raw_flush;                    /* raw put streams: plain writes, then a flush */
+    enum bench_path pair_path, all_path;
+};
+
+/* Do n_ops operations, the last of them complete on return. */
+typedef void bench_loop(struct bench_run *run, uint64_t n_ops);
+
+/* origin runs on PE 0; target on the others that take part, NULL: they wait and serve. */
+struct bench_body {
+    bench_loop *origin, *target;
+};
+
+struct bench {
+    const char *name;
+    const char *what; /* one operation, in routines */
+    enum bench_metric metric;
+    bool sized;       /* sweeps sizes; otherwise 8 bytes */
+    bool windowed;    /* an operation is a window of messages */
+    bool all_pes;     /* every PE takes part, else PE 0 and its peer */
+    int per_op;       /* results counted per operation: 2 where half of it is meant */
+    uint64_t min_ops; /* a sample: where a quiet at the end is to weigh little */
+    struct bench_body steppe, node, fabric;
+};
+
+extern const struct bench bench_table[];
+extern const int bench_n_table;
+
+const struct bench *bench_find(const char *name);
+
+/* loops_node.c and loops_fabric.c: the raw bodies */
+bench_loop node_put, node_get, node_put_window, node_get_window, node_p, node_rate, node_fadd;
+bench_loop node_ping, node_pong, node_barrier;
+bench_loop fabric_put, fabric_get, fabric_put_window, fabric_get_window, fabric_p, fabric_rate;
+bench_loop fabric_fadd, fabric_ping, fabric_pong, fabric_barrier;
+
+/* Serve the raw fabric until PE 0 announces the end of the block; announce it to PE pe. */
+void fabric_serve(struct bench_run *run, uint64_t stop);
+void fabric_stop(struct bench_run *run, uint64_t stop, int pe);
+void fabric_poll(struct bench_run *run);
+
+/* What a polling loop does between two loads. */
+static inline void bench_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+/* Wait by plain loads until *word reaches value; give the core up after every few polls. */
+static inline void bench_spin_until(const uint64_t *word, uint64_t value, unsigned polls)
+{
+    for (unsigned n = 1; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value; n++) {
+        bench_pause();
+        if (n % polls == 0) sched_yield();
+    }
+}
+
+/* Memory may have changed: keeps a raw loop from being folded into one turn. */
+static inline void bench_touch(void)
+{
+    __asm__ __volatile__("" ::: "memory");
+}
+
+/* ---- measure.c ----------------------------------------------------------- */
+
+/* Nanoseconds an operation. */
+struct bench_stats {
+    double min, median, p99;
+};
+
+struct bench_result {
+    const struct bench *bench;
+    size_t nbytes;
+    int window;
+    uint64_t n_ops; /* a sample */
+    int n_samples;  /* a side */
+    bool has_raw;
+    struct bench_stats side[BENCH_N_SIDES];
+};
+
+/*
+ * Measure one bench at one size, samples of both sides in alternating blocks. Collective over all
+ * PEs; *result is set on PE 0. max_seconds bounds the samples, by estimate.
+ */
+void bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *run,
+                   const struct bench_options *options, struct bench_result *result);
+
+uint64_t bench_now_ns(void);
+double bench_clock_cost_ns(void);
+
+/* Sort n samples and read the order statistics off; n > 0. */
+struct bench_stats bench_stats_of(double *samples, size_t n);
+
+/* A time an operation as the bench reports it: ns, MB/s, million messages a second. */
+double bench_value(const struct bench_result *result, double ns);
+const char *bench_unit(const struct bench *bench);
+
+/* ---- setup.c ------------------------------------------------------------- */
+
+struct bench_machine {
+    char library[256];
+    char kernel[256];
+    char cpu[128];
+    char provider[64], domain[64]; /* of the library's fabric, empty when it uses none */
+    int cores;                     /* this process may use */
+    int n_local;                   /* PEs on the host of PE 0 */
+    bool bound;
+    char raw_note[256]; /* why there is no raw side, or empty */
+    double clock_ns;
+};
+
+/*
+ * Prepare memory, binding, paths and the raw side; collective. Returns 0, or -errno on all PEs
+ * alike after PE 0 has said why.
+ */
+int bench_setup(struct bench_run *run, const struct bench_options *options,
+                struct bench_machine *machine);
+void bench_teardown(struct bench_run *run);
+
+/* The largest status (0 or positive) of any PE; collective. */
+int bench_worst(int status);
+
+/*
+ * raw_load.c: load the module, open the machine's provider and connect all PEs; collective.
+ * Returns 0, or -errno with machine->raw_note set.
+ */
+int bench_raw_load(struct bench_run *run, const struct bench_options *options,
+                   struct bench_machine *machine);
+void bench_raw_unload(struct bench_run *run);
+
+/* ---- output.c ------------------------------------------------------------ */
+
+struct bench_output {
+    FILE *file;
+    enum bench_format format;
+    bool summary;
+    const struct bench *section; /* whose heading was printed last */
+    int n_rows;
+};
+
+void bench_output_begin(struct bench_output *out, const struct bench_run *run,
+                        const struct bench_options *options, const struct bench_machine *machine);
+void bench_output_row(struct bench_output *out, const struct bench_result *result);
+void bench_output_end(struct bench_output *out);
+
+/* Standard error, PE 0 only, one line behind "steppe-bench: ". */
+void bench_say(const struct bench_run *run, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif /* STEPPE_BENCH_H */

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A plain libfabric program: one reliable-datagram endpoint, one registered memory, operations
+ * posted and polled by a single thread. What a careful user of the same provider would get.
+ */
+#include "raw_ofi.h"
+
+#include <errno.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define N_CONTEXTS 1024
+#define IDLE_POLLS 200
+#define KEY 0x57e99e
+
+/* The fetched value of atomics, behind the memory the program asked for. */
+#define RESULT_BYTES 64
+
+static struct raw_state {
+    struct raw_ofi_request request;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    struct fid_mr *mr;
+    void *desc;
+    char *memory;
+    size_t nbytes;
+    struct raw_ofi_card *cards;
+    fi_addr_t *peers;
+    struct fi_context contexts[N_CONTEXTS];
+    struct fi_context *free[N_CONTEXTS]; /* a stack */
+    int n_free;
+    int n_idle; /* polls in a row that found nothing */
+} raw;
+
+static void __attribute__((noreturn)) raw_fatal(const char *call, const char *text)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line), "%s: %s", call, text);
+    raw.request.fatal(line);
+    abort();
+}
+
+/* ---- completions ------------------------------------------------------------ */
+
+static void __attribute__((noreturn, cold)) completion_failed(void)
+{
+    struct fi_cq_err_entry entry = {0};
+    char text[160];
+
+    if (fi_cq_readerr(raw.cq, &entry, 0) < 0) raw_fatal("fi_cq_readerr", "no entry");
+    fi_cq_strerror(raw.cq, entry.prov_errno, entry.err_data, text, sizeof(text));
+    raw_fatal("completion", entry.prov_errno != 0 ? text : fi_strerror(entry.err));
+}
+
+/* A core that others want too is given up now and then: at once where PEs share cores. */
+static void found_nothing(void)
+{
+    if (++raw.n_idle < (raw.request.yields ? 1 : IDLE_POLLS)) return;
+    raw.n_idle = 0;
+    sched_yield();
+}
+
+static void raw_poll(void)
+{
+    struct fi_cq_entry entries[16];
+    ssize_t n = fi_cq_read(raw.cq, entries, 16);
+
+    if (n == -FI_EAGAIN || n == 0) {
+        found_nothing();
+        return;
+    }
+    raw.n_idle = 0;
+    if (n < 0) {
+        if (n == -FI_EAVAIL) completion_failed();
+        raw_fatal("fi_cq_read", fi_strerror((int)-n));
+    }
+    for (ssize_t i = 0; i < n; i++)
+        raw.free[raw.n_free++] = entries[i].op_context;
+}
+
+static void raw_wait(void)
+{
+    while (raw.n_free < N_CONTEXTS)
+        raw_poll();
+}
+
+static struct fi_context *take_context(void)
+{
+    while (raw.n_free == 0)
+        raw_poll();
+    return raw.free[--raw.n_free];
+}
+
+/* True when the call must be made again. */
+static bool again(const char *call, ssize_t rc)
+{
+    if (rc == 0) return false;
+    if (rc != -FI_EAGAIN) raw_fatal(call, fi_strerror((int)-rc));
+    raw_poll();
+    return true;
+}
+
+/* ---- operations -------------------------------------------------------------- */
+
+static void raw_put(int pe, size_t offset, const void *local, size_t nbytes)
+{
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)local, .iov_len = nbytes};
+    struct fi_rma_iov there = {
+        .addr = raw.cards[pe].base + offset, .len = nbytes, .key = raw.cards[pe].key};
+    struct fi_msg_rma msg = {.msg_iov = &iov,
+                             .desc = &raw.desc,
+                             .iov_count = 1,
+                             .addr = raw.peers[pe],
+                             .rma_iov = &there,
+                             .rma_iov_count = 1,
+                             .context = take_context()};
+
+    while (again("fi_writemsg", fi_writemsg(raw.ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE)))
+        continue;
+}
+
+static void raw_put_plain(int pe, size_t offset, const void *local, size_t nbytes)
+{
+    const struct raw_ofi_card *card = &raw.cards[pe];
+    struct fi_context *context;
+
+    if (nbytes <= raw.info->tx_attr->inject_size) {
+        while (again("fi_inject_write", fi_inject_write(raw.ep, local, nbytes, raw.peers[pe],
+                                                        card->base + offset, card->key)))
+            continue;
+        return;
+    }
+    context = take_context();
+    while (again("fi_write", fi_write(raw.ep, local, nbytes, raw.desc, raw.peers[pe],
+                                      card->base + offset, card->key, context)))
+        continue;
+}
+
+static void raw_get(int pe, size_t offset, void *local, size_t nbytes)
+{
+    struct fi_context *context = take_context();
+    const struct raw_ofi_card *card = &raw.cards[pe];
+
+    while (again("fi_read", fi_read(raw.ep, local, nbytes, raw.desc, raw.peers[pe],
+                                    card->base + offset, card->key, context)))
+        continue;
+}
+
+static void raw_fetch_add(int pe, size_t offset, uint64_t value)
+{
+    struct fi_context *context = take_context();
+    const struct raw_ofi_card *card = &raw.cards[pe];
+    uint64_t *cell = (uint64_t *)(raw.memory + raw.request.nbytes); /* operand, then result */
+
+    cell[0] = value;
+    while (again("fi_fetch_atomic",
+                 fi_fetch_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[1], raw.desc, raw.peers[pe],
+                                 card->base + offset, card->key, FI_UINT64, FI_SUM, context)))
+        continue;
+}
+
+static void raw_store(int pe, size_t offset, uint64_t value)
+{
+    const struct raw_ofi_card *card = &raw.cards[pe];
+
+    while (again("fi_inject_atomic",
+                 fi_inject_atomic(raw.ep, &value, 1, raw.peers[pe], card->base + offset, card->key,
+                                  FI_UINT64, FI_ATOMIC_WRITE)))
+        continue;
+}
+
+/* ---- opening ------------------------------------------------------------------ */
+
+static char *copy_of(const char *text)
+{
+    return text != NULL && *text != '\0' ? strdup(text) : NULL;
+}
+
+static struct fi_info *make_hints(const struct raw_ofi_request *request)
+{
+    struct fi_info *hints = fi_allocinfo();
+
+    if (hints == NULL) return NULL;
+    hints->caps = FI_MSG | FI_RMA | FI_ATOMIC;
+    hints->mode = FI_CONTEXT;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->av_type = FI_AV_TABLE;
+    hints->fabric_attr->prov_name = copy_of(request->provider);
+    hints->fabric_attr->name = copy_of(request->fabric);
+    hints->domain_attr->name = copy_of(request->domain);
+    return hints;
+}
+
+static int find_provider(const struct raw_ofi_request *request, char *why, size_t len)
+{
+    struct fi_info *hints = make_hints(request);
+    int rc =
+        hints != NULL ? fi_getinfo(FI_VERSION(1, 11), NULL, NULL, 0, hints, &raw.info) : -FI_ENOMEM;
+
+    fi_freeinfo(hints);
+    if (rc != 0)
+        snprintf(why, len, "no provider%s%s offers FI_EP_RDM with FI_RMA and FI_ATOMIC: %s",
+                 request->provider != NULL ? " called " : "",
+                 request->provider != NULL ? request->provider : "", fi_strerror(-rc));
+    return rc;
+}
+
+static int open_endpoint(const char **call)
+{
+    struct fi_av_attr av_attr = {.type = FI_AV_TABLE, .count = (size_t)raw.request.n_pes};
+    struct fi_cq_attr cq_attr = {
+        .size = 4 * N_CONTEXTS, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
+    int rc;
+
+    *call = "fi_fabric";
+    rc = fi_fabric(raw.info->fabric_attr, &raw.fabric, NULL);
+    if (rc != 0) return rc;
+    *call = "fi_domain";
+    rc = fi_domain(raw.fabric, raw.info, &raw.domain, NULL);
+    if (rc != 0) return rc;
+    *call = "fi_av_open";
+    rc = fi_av_open(raw.domain, &av_attr, &raw.av, NULL);
+    if (rc != 0) return rc;
+    *call = "fi_cq_open";
+    rc = fi_cq_open(raw.domain, &cq_attr, &raw.cq, NULL);
+    if (rc != 0) return rc;
+    *call = "fi_endpoint";
+    rc = fi_endpoint(raw.domain, raw.info, &raw.ep, NULL);
+    if (rc != 0) return rc;
+    *call = "fi_ep_bind";
+    rc = fi_ep_bind(raw.ep, &raw.av->fid, 0);
+    if (rc == 0) rc = fi_ep_bind(raw.ep, &raw.cq->fid, FI_TRANSMIT | FI_RECV);
+    if (rc != 0) return rc;
+    *call = "fi_enable";
+    return fi_enable(raw.ep);
+}
+
+static int register_memory(const char **call)
+{
+    uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    int mr_mode = raw.info->domain_attr->mr_mode;
+    void *memory;
+    int rc;
+
+    *call = "mmap";
+    memory = mmap(NULL, raw.nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return -errno;
+    raw.memory = memset(memory, 0, raw.nbytes);
+    *call = "fi_mr_reg";
+    rc = fi_mr_reg(raw.domain, raw.memory, raw.nbytes, access, 0, KEY, 0, &raw.mr, NULL);
+    if (rc == 0 && (mr_mode & FI_MR_ENDPOINT)) {
+        rc = fi_mr_bind(raw.mr, &raw.ep->fid, 0);
+        if (rc == 0) rc = fi_mr_enable(raw.mr);
+    }
+    if (rc == 0) raw.desc = fi_mr_desc(raw.mr);
+    return rc;
+}
+
+static int fill_card(struct raw_ofi_card *card)
+{
+    size_t len = sizeof(card->address);
+    int rc = fi_getname(&raw.ep->fid, card->address, &len);
+
+    card->address_len = len;
+    card->key = fi_mr_key(raw.mr);
+    if (raw.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) card->base = (uintptr_t)raw.memory;
+    return rc;
+}
+
+static int raw_connect(const struct raw_ofi_card *cards)
+{
+    size_t n = (size_t)raw.request.n_pes;
+
+    raw.cards = calloc(n, sizeof(*raw.cards));
+    raw.peers = calloc(n, sizeof(*raw.peers));
+    if (raw.cards == NULL || raw.peers == NULL) return -ENOMEM;
+    memcpy(raw.cards, cards, n * sizeof(*cards));
+    for (size_t pe = 0; pe < n; pe++)
+        if (fi_av_insert(raw.av, cards[pe].address, 1, &raw.peers[pe], 0, NULL) != 1)
+            return -EHOSTUNREACH;
+    return 0;
+}
+
+static void close_fid(void *fid)
+{
+    if (fid != NULL) fi_close(fid);
+}
+
+static void raw_close(void)
+{
+    close_fid(raw.ep);
+    close_fid(raw.mr);
+    close_fid(raw.cq);
+    close_fid(raw.av);
+    close_fid(raw.domain);
+    close_fid(raw.fabric);
+    if (raw.info != NULL) fi_freeinfo(raw.info);
+    if (raw.memory != NULL) munmap(raw.memory, raw.nbytes);
+    free(raw.cards);
+    free(raw.peers);
+    memset(&raw, 0, sizeof(raw));
+}
+
+static void fill_table(struct raw_ofi *out)
+{
+    snprintf(out->provider, sizeof(out->provider), "%s", raw.info->fabric_attr->prov_name);
+    snprintf(out->domain, sizeof(out->domain), "%s", raw.info->domain_attr->name);
+    out->memory = raw.memory;
+    out->connect = raw_connect;
+    out->put = raw_put;
+    out->put_plain = raw_put_plain;
+    out->get = raw_get;
+    out->fetch_add = raw_fetch_add;
+    out->store = raw_store;
+    out->wait = raw_wait;
+    out->poll = raw_poll;
+    out->close = raw_close;
+}
+
+__attribute__((visibility("default"))) int steppe_bench_raw_ofi_open(
+    const struct raw_ofi_request *request, struct raw_ofi *out, char *why, size_t len)
+{
+    const char *call = "fi_getname";
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    if (request->abi != RAW_OFI_ABI) {
+        snprintf(why, len, "the module is of another version (%u, not %u)", RAW_OFI_ABI,
+                 request->abi);
+        return -EINVAL;
+    }
+    raw.request = *request;
+    raw.nbytes = request->nbytes + RESULT_BYTES;
+    for (raw.n_free = 0; raw.n_free < N_CONTEXTS; raw.n_free++)
+        raw.free[raw.n_free] = &raw.contexts[raw.n_free];
+    rc = find_provider(request, why, len);
+    if (rc == 0) {
+        rc = open_endpoint(&call);
+        if (rc == 0) rc = register_memory(&call);
+        if (rc == 0) rc = fill_card(&out->card);
+        if (rc != 0)
+            snprintf(why, len, "%s with provider %s: %s", call, raw.info->fabric_attr->prov_name,
+                     fi_strerror(-rc));
+    }
+    if (rc == 0)
+        fill_table(out);
+    else
+        raw_close();
+    return rc;
+}
