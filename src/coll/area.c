@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define COLL_YIELDS 16 /* looks with a yield between before going to sleep */
+#define COLL_YIELDS 4 /* looks with a yield between before going to sleep */
 #define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
 
 static struct {
