@@ -27,6 +27,7 @@
 struct stp_segment stp_segment = {.fd = -1, .why_not = "no writable segment found"};
 
 static struct {
+    char *file_end;  /* pages below it may come from the executable without having been touched */
     char *fork_copy; /* private copy between the prepare and the parent or child handler */
     size_t page;
     pthread_mutex_t lock; /* guards mapping of peers */
@@ -50,7 +51,7 @@ static uint64_t segment_hash(uint64_t hash, const void *data, size_t nbytes)
  */
 static int segment_find(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    uintptr_t start = 0, end = 0, relro_end = 0;
+    uintptr_t start = 0, end = 0, file_end = 0, relro_end = 0;
     uint64_t hash = 0xcbf29ce484222325u;
 
     (void)size;
@@ -65,6 +66,7 @@ static int segment_find(struct dl_phdr_info *info, size_t size, void *arg)
         if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W)) {
             start = at;
             end = at + ph->p_memsz;
+            file_end = at + ph->p_filesz;
         }
     }
     if (end == 0) return 1;
@@ -74,6 +76,7 @@ static int segment_find(struct dl_phdr_info *info, size_t size, void *arg)
     stp_segment.base = (char *)start;
     stp_segment.nbytes = end - start;
     stp_segment.layout = hash;
+    segment.file_end = (char *)((file_end + segment.page - 1) & ~(uintptr_t)(segment.page - 1));
     return 1;
 }
 
@@ -95,8 +98,9 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static bool segme
 }
 
 /*
- * Which pages hold something: a bss of gigabytes must not be read page by page. Fills present
- * with one entry a page; false when the kernel does not tell.
+ * Which pages of the bss hold something: gigabytes must not be read page by page. Fills present
+ * with one entry a page; false when the kernel does not tell. Says nothing of pages that come
+ * from a file: those need not be present to hold something.
  */
 static bool segment_pages_present(int pagemap, size_t first, uint64_t *present, size_t n)
 {
@@ -107,7 +111,8 @@ static bool segment_pages_present(int pagemap, size_t first, uint64_t *present, 
     return pread(pagemap, present, (size_t)want, (off_t)(index * sizeof *present)) == want;
 }
 
-static void segment_copy(char *to)
+/* Before the segment is shared. */
+static void segment_copy_private(char *to)
 {
     enum { CHUNK = 512 };
     uint64_t present[CHUNK];
@@ -120,11 +125,29 @@ static void segment_copy(char *to)
 
         for (size_t i = 0; i < n; i++) {
             size_t at = (first + i) * segment.page;
-            bool file_or_swap_or_ram = !known || present[i] != 0;
-            if (file_or_swap_or_ram) segment_copy_page(to + at, stp_segment.base + at, segment.page);
+            char *from = stp_segment.base + at;
+            if (from < segment.file_end || !known || present[i] != 0)
+                segment_copy_page(to + at, from, segment.page);
         }
     }
     if (pagemap >= 0) close(pagemap);
+}
+
+/*
+ * Once it is shared: what the memfd holds, whoever wrote it. The descriptor's position is ours
+ * alone, since peers open the file anew.
+ */
+static void segment_copy_shared(char *to)
+{
+    off_t end = (off_t)stp_segment.nbytes, from = 0;
+
+    while (from < end && (from = lseek(stp_segment.fd, from, SEEK_DATA)) >= 0) {
+        off_t hole = lseek(stp_segment.fd, from, SEEK_HOLE);
+        from &= ~(off_t)(segment.page - 1);
+        if (hole < 0 || hole > end) hole = end;
+        for (; from < hole; from += (off_t)segment.page)
+            segment_copy_page(to + from, stp_segment.base + from, segment.page);
+    }
 }
 
 static size_t segment_count_tasks(void)
@@ -157,7 +180,7 @@ static const char *segment_share(void)
         why = "cannot map its memfd";
         goto err;
     }
-    segment_copy(copy);
+    segment_copy_private(copy);
     if (mmap(stp_segment.base, stp_segment.nbytes, prot, MAP_SHARED | MAP_FIXED, fd, 0) ==
         MAP_FAILED)
         why = "cannot map its memfd in place";
@@ -181,7 +204,7 @@ static void segment_fork_prepare(void)
     if (copy == MAP_FAILED)
         stp_fatal("fork", "no memory for a copy of the %zu bytes of globals and statics",
                   stp_segment.nbytes);
-    segment_copy(copy);
+    segment_copy_shared(copy);
     segment.fork_copy = copy;
 }
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The move of globals to shared memory keeps what the executable holds, pages that nobody has
+ * touched included, and a forked child sees what peers have written, touched here or not.
+ */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pe_test.h"
+
+#define N (1 << 20)
+
+/* Mostly zeros, and longer than anything that start-up reads by accident. */
+static int table[N] = {[0] = 1, [N / 3] = 5, [N / 2] = 7, [N - 1] = 9};
+static int from_peer[N]; /* bss */
+static long small = 42;
+
+static void check_initial_values(void)
+{
+    long sum = 0;
+
+    for (int i = 0; i < N; i++) sum += table[i];
+    PE_CHECK_EQ(table[0], 1);
+    PE_CHECK_EQ(table[N / 3], 5);
+    PE_CHECK_EQ(table[N / 2], 7);
+    PE_CHECK_EQ(table[N - 1], 9);
+    PE_CHECK_EQ(sum, 22);
+    PE_CHECK_EQ(small, 42);
+}
+
+/* This PE has not touched the pages that its neighbour writes. */
+static void check_child_sees_puts(void)
+{
+    int status = -1;
+    pid_t child;
+
+    shmem_barrier_all(); /* everyone has seen the values it started with */
+    shmem_int_p(&from_peer[N / 2], 42, (pe_me + 1) % pe_n);
+    shmem_int_p(&table[N / 4], 43, (pe_me + 1) % pe_n);
+    shmem_barrier_all();
+    child = fork();
+    PE_REQUIRE(child >= 0, "fork failed");
+    if (child == 0) _exit(from_peer[N / 2] == 42 && table[N / 4] == 43 && table[N / 3] == 5 ? 0 : 1);
+    waitpid(child, &status, 0);
+    PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child saw other values");
+    PE_CHECK_EQ(from_peer[N / 2], 42);
+}
+
+int main(void)
+{
+    pe_test_begin();
+    check_initial_values();
+    check_child_sees_puts();
+    return pe_test_end();
+}
