@@ -29,6 +29,7 @@ struct stp_window {
     int first_pe;    /* world number of local 0 when local PEs are contiguous */
     int n_local;     /* PEs reachable by load and store; 0 when they are not contiguous */
     int n_placed;    /* PEs on this node, contiguous or not */
+    bool cpu_atomics; /* atomics of CPUs are right; else all go through the fabric, amo_top is 0 */
 } STP_ALIGNED_LINE;
 
 extern struct stp_window stp_win;
@@ -89,11 +90,14 @@ void *stp_window_map_area(const struct stp_window_layout *layout, int fd);
 /* Bytes of a window that spaces may use; the rest is for the data segments of peers. */
 size_t stp_window_capacity(void);
 
+#define STP_WINDOW_ALIGN ((size_t)1 << 30) /* of its base: what aligned offsets can promise */
+#define STP_RANGE_ALIGN ((size_t)2 << 20)  /* of every range */
+
 /*
  * The lowest offset >= from where nbytes and their guards are free on this PE, SIZE_MAX when
- * there is none. Offsets are multiples of 2 MiB.
+ * there is none. align: a multiple of STP_RANGE_ALIGN.
  */
-size_t stp_window_find(size_t nbytes, size_t from);
+size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
 /*
  * Make [offset, offset + nbytes) usable: own part, and the parts of the local peers for which

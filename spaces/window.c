@@ -21,8 +21,6 @@
 #define WINDOW_SHIFT_MODEST 32 /* where less than the default must do */
 #define WINDOW_SHIFT_MIN 26     /* below it nothing useful fits */
 #define VIEW_SHIFT_MAX 45       /* all parts of a node: half of what user space has */
-#define WINDOW_ALIGN ((size_t)1 << 30) /* alignments of addresses are those of offsets up to it */
-#define RANGE_ALIGN ((size_t)2 << 20)
 #define RANGE_GUARD ((size_t)64 << 10)
 
 /*
@@ -61,12 +59,12 @@ static void *window_map(uintptr_t base, size_t nbytes, int fd, off_t at)
     return got;
 }
 
-/* Map the window where the system likes, at a multiple of WINDOW_ALIGN. */
+/* Map the window where the system likes, at a multiple of STP_WINDOW_ALIGN. */
 static void *window_map_aligned(size_t nbytes, int fd, off_t at)
 {
-    size_t room = nbytes + WINDOW_ALIGN;
+    size_t room = nbytes + STP_WINDOW_ALIGN;
     char *anywhere = window_map(0, room, -1, 0);
-    uintptr_t base = ((uintptr_t)anywhere + WINDOW_ALIGN - 1) & ~(WINDOW_ALIGN - 1);
+    uintptr_t base = ((uintptr_t)anywhere + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
 
     if (anywhere == NULL) return NULL;
     munmap(anywhere, room);
@@ -168,7 +166,7 @@ void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
 /* What the view keeps for the data segment of a peer, at the top of its part. */
 static size_t window_segment_room(void)
 {
-    return (stp_segment.nbytes + RANGE_ALIGN - 1) & ~(RANGE_ALIGN - 1);
+    return (stp_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
 int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
@@ -198,7 +196,8 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
     stp_win = (struct stp_window){.base = (uintptr_t)mine,
                                   .view = view,
                                   .shift = layout->shift,
-                                  .n_placed = layout->n_local};
+                                  .n_placed = layout->n_local,
+                                  .cpu_atomics = true};
     return 0;
 
 err_mine:
@@ -234,16 +233,16 @@ static size_t window_round(size_t nbytes, size_t align)
     return (nbytes + align - 1) & ~(align - 1);
 }
 
-size_t stp_window_find(size_t nbytes, size_t from)
+size_t stp_window_find(size_t nbytes, size_t align, size_t from)
 {
-    size_t at = window_round(from > RANGE_ALIGN ? from : RANGE_ALIGN, RANGE_ALIGN);
+    size_t at = window_round(from > STP_RANGE_ALIGN ? from : STP_RANGE_ALIGN, align);
 
     if (nbytes > window.capacity) return SIZE_MAX;
     for (size_t i = 0; i < window.n_ranges; i++) {
         const struct window_range *used = &window.ranges[i];
         if (at + nbytes + RANGE_GUARD <= used->offset) break;
         if (at < used->offset + used->nbytes + RANGE_GUARD)
-            at = window_round(used->offset + used->nbytes + RANGE_GUARD, RANGE_ALIGN);
+            at = window_round(used->offset + used->nbytes + RANGE_GUARD, align);
     }
     return at <= window.capacity - nbytes ? at : SIZE_MAX;
 }
@@ -281,14 +280,13 @@ static void window_forget(size_t offset)
 static void window_update_top(void)
 {
     size_t top = 0;
-    bool amo_on_node = stp_win.amo_top != 0 || stp_win.top == 0;
 
     if (window.n_ranges > 0) {
         const struct window_range *last = &window.ranges[window.n_ranges - 1];
         top = last->offset + last->nbytes;
     }
     __atomic_store_n(&stp_win.top, top, __ATOMIC_RELAXED);
-    __atomic_store_n(&stp_win.amo_top, amo_on_node ? top : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELAXED);
 }
 
 static void window_guard(size_t offset, size_t nbytes)

@@ -56,14 +56,42 @@ int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe)
     return stp_team_pe(ctx->team, pe);
 }
 
+/*
+ * Structures of destroyed contexts are kept for the next ones and never unmapped: not live, and
+ * of a team of no PEs, so that using a stale handle is a clear error. Guarded by stp_rt.lock.
+ */
+static struct stp_ctx *ctx_free;
+
+static struct stp_ctx *ctx_new(void)
+{
+    struct stp_ctx *ctx;
+
+    pthread_mutex_lock(&stp_rt.lock);
+    ctx = ctx_free;
+    if (ctx != NULL) ctx_free = ctx->next;
+    pthread_mutex_unlock(&stp_rt.lock);
+    if (ctx == NULL) return calloc(1, sizeof *ctx);
+    ctx->next = NULL;
+    return ctx;
+}
+
+static void ctx_delete(struct stp_ctx *ctx)
+{
+    *ctx = (struct stp_ctx){0};
+    pthread_mutex_lock(&stp_rt.lock);
+    ctx->next = ctx_free;
+    ctx_free = ctx;
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
 static int ctx_create(struct stp_team *team, long options, shmem_ctx_t *handle)
 {
-    struct stp_ctx *ctx = calloc(1, sizeof *ctx);
+    struct stp_ctx *ctx = ctx_new();
 
     *handle = SHMEM_CTX_INVALID;
     if (ctx == NULL) return 1;
     if (ctx_open(ctx, team, options) != 0) {
-        free(ctx);
+        ctx_delete(ctx);
         return 1;
     }
     pthread_mutex_lock(&stp_rt.lock);
@@ -85,7 +113,7 @@ static void ctx_destroy(struct stp_ctx *ctx)
     if (ctx->next != NULL) ctx->next->prev = ctx->prev;
     pthread_mutex_unlock(&stp_rt.lock);
     ctx_close(ctx);
-    free(ctx);
+    ctx_delete(ctx);
 }
 
 void stp_ctx_destroy_all(struct stp_team *team)
@@ -110,11 +138,20 @@ int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 }
 STP_PROFILED(shmem_team_create_ctx);
 
+/* The live context behind a handle that is not INVALID; fatal when it was destroyed. */
+static struct stp_ctx *ctx_check_live(shmem_ctx_t ctx, const char *fn)
+{
+    struct stp_ctx *c = stp_ctx_of(ctx);
+
+    if (!c->live) stp_fatal(fn, "ctx %p is not live: was it destroyed?", (void *)ctx);
+    return c;
+}
+
 void pshmem_ctx_destroy(shmem_ctx_t ctx)
 {
     if (ctx == SHMEM_CTX_INVALID) return;
     if (ctx == SHMEM_CTX_DEFAULT) stp_fatal(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
-    ctx_destroy(stp_ctx_of(ctx));
+    ctx_destroy(ctx_check_live(ctx, __func__));
 }
 STP_PROFILED(shmem_ctx_destroy);
 
@@ -124,7 +161,7 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
         *team = SHMEM_TEAM_INVALID;
         return 1;
     }
-    *team = stp_team_handle(stp_ctx_of(ctx)->team);
+    *team = stp_team_handle(ctx_check_live(ctx, __func__)->team);
     return 0;
 }
 STP_PROFILED(shmem_ctx_get_team);

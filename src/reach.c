@@ -29,7 +29,7 @@ void *stp_reach_slow(const void *addr, int pe)
 /* Atomics on the data segment by CPU are ruled by the same switch as those on the heap. */
 void *stp_reach_amo_slow(const void *addr, int pe)
 {
-    if (stp_win.amo_top == 0 && pe != stp_rt.pe) return NULL;
+    if (!stp_win.cpu_atomics) return NULL;
     return stp_reach_slow(addr, pe);
 }
 

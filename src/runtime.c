@@ -17,6 +17,7 @@
 
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
 static pid_t runtime_pid; /* of the process that is the PE; a forked child is none */
 
 void stp_check_live(const char *fn)
@@ -32,15 +33,19 @@ static void runtime_end_job(int status)
 }
 
 /*
- * A PE that exits without finalize. With a nonzero status it has failed, and the others may wait
- * for it for ever: the job ends. Otherwise only the fabric's thread and files must not outlive it.
+ * A PE that exits without finalize. With status 0 it finalizes now, with the others. With another
+ * status it has failed, and the others may wait for it for ever: the job ends.
  */
 static void runtime_at_exit(int status, void *arg)
 {
     (void)arg;
     if (stp_rt.references == 0 || getpid() != runtime_pid) return;
+    if (status == 0) {
+        stp_rt.references = 1;
+        pshmem_finalize();
+        return;
+    }
     stp_fabric_stop();
-    if (status == 0) return;
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
     fflush(NULL);
     stp_pmi_abort(status, "exit before shmem_finalize");
@@ -146,17 +151,15 @@ static void runtime_stop(void)
 
 int pshmem_init_thread(int requested, int *provided)
 {
-    pthread_mutex_lock(&stp_rt.lock);
-    if (stp_rt.references++ == 0) {
-        stp_rt.thread_level = requested;
-        pthread_mutex_unlock(&stp_rt.lock);
-        runtime_start();
-    } else {
-        /* every part is built for threads; only what the user asked first is reported less */
-        if (requested > stp_rt.thread_level) stp_rt.thread_level = requested;
-        pthread_mutex_unlock(&stp_rt.lock);
-    }
+    if (requested < SHMEM_THREAD_SINGLE) requested = SHMEM_THREAD_SINGLE;
+    if (requested > SHMEM_THREAD_MULTIPLE) requested = SHMEM_THREAD_MULTIPLE;
+    pthread_mutex_lock(&runtime_lifecycle);
+    /* every part is built for threads: a later init may raise the level */
+    if (requested > stp_rt.thread_level || stp_rt.references == 0) stp_rt.thread_level = requested;
+    if (stp_rt.references == 0) runtime_start();
+    stp_rt.references++;
     *provided = stp_rt.thread_level;
+    pthread_mutex_unlock(&runtime_lifecycle);
     return 0;
 }
 STP_PROFILED(shmem_init_thread);
@@ -172,13 +175,11 @@ STP_PROFILED(shmem_init);
 void pshmem_finalize(void)
 {
     stp_check_live(__func__);
-    if (stp_rt.references > 1) {
-        pshmem_barrier_all();
-        stp_rt.references--;
-        return;
-    }
-    runtime_stop();
-    stp_rt.references = 0;
+    pthread_mutex_lock(&runtime_lifecycle);
+    if (stp_rt.references > 1) pshmem_barrier_all();
+    else runtime_stop();
+    stp_rt.references--;
+    pthread_mutex_unlock(&runtime_lifecycle);
 }
 STP_PROFILED(shmem_finalize);
 
@@ -202,14 +203,6 @@ void pshmem_global_exit(int status)
 }
 STP_PROFILED(shmem_global_exit);
 
-static void runtime_finalize_at_exit(int status, void *arg)
-{
-    (void)arg;
-    if (status != 0 || stp_rt.references == 0 || getpid() != runtime_pid) return;
-    stp_rt.references = 1;
-    pshmem_finalize();
-}
-
 void pstart_pes(int npes)
 {
     static bool started;
@@ -217,7 +210,6 @@ void pstart_pes(int npes)
     (void)npes;
     if (started || stp_rt.references > 0) return;
     started = true;
-    pshmem_init();
-    on_exit(runtime_finalize_at_exit, NULL);
+    pshmem_init(); /* finalized at exit, as every program that does not do it itself */
 }
 STP_PROFILED(start_pes);

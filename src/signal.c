@@ -38,6 +38,11 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
     uint64_t *sig_there = stp_reach_amo(sig_addr, pe);
     struct stp_place place = {0}, sig_place;
 
+    if (STP_UNLIKELY(stp_rt.check)) {
+        if (nbytes > 0) stp_check_range(dest, nbytes, pe, fn, "dest");
+        stp_check_range(sig_addr, sizeof signal, pe, fn, "sig_addr");
+    }
+
     if (sig_there == NULL && !stp_rt.check) sig_there = stp_reach_amo_slow(sig_addr, pe);
     if ((there != NULL || nbytes == 0) && sig_there != NULL) {
         if (nbytes > 0) __builtin_memcpy(there, source, nbytes);

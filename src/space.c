@@ -92,7 +92,10 @@ static void space_init_one(unsigned number, size_t nbytes, bool with_heap,
     struct stp_space *space = space_new(number, nbytes);
 
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
-    space->offset = stp_window_find(space->nbytes, 0);
+    /* shmem_align can promise what the heap's base has */
+    space->offset = stp_window_find(space->nbytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
+    if (space->offset == SIZE_MAX)
+        space->offset = stp_window_find(space->nbytes, STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
         stp_fatal("shmem_init", "a space of %zu bytes does not fit the window: raise "
                                 "SHMEM_WINDOW_SIZE",
@@ -234,7 +237,7 @@ static size_t space_find_number(size_t from, void *arg)
 
 static size_t space_find_offset(size_t from, void *arg)
 {
-    return stp_window_find(((const struct stp_space *)arg)->nbytes, from);
+    return stp_window_find(((const struct stp_space *)arg)->nbytes, STP_RANGE_ALIGN, from);
 }
 
 /* Number and offset that are free on every PE. */

@@ -446,7 +446,7 @@ size_t stp_coll_internal_bytes(size_t window_capacity);
 int stp_coll_attach(struct stp_team *team, size_t slot);
 void stp_coll_detach(struct stp_team *team);
 size_t stp_coll_find_slot(size_t from); /* lowest free here, SIZE_MAX when none is */
-void stp_coll_take_slot(size_t slot);
+bool stp_coll_take_slot(size_t slot);   /* false when another thread was quicker */
 void stp_coll_release_slot(size_t slot);
 
 /*

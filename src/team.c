@@ -123,53 +123,69 @@ static void team_set_members(struct stp_team *team, const struct stp_team_member
     team->table = members->table;
 }
 
+/* Where to look for a slot: behind those that other threads were quicker to take. */
 static size_t team_find_slot(size_t from, void *arg)
 {
-    (void)arg;
-    return stp_coll_find_slot(from);
+    size_t floor = *(const size_t *)arg;
+
+    return stp_coll_find_slot(from > floor ? from : floor);
 }
 
 /*
- * Three meetings over the parent: is all well everywhere, which slot is free everywhere, is
- * every member's area ready. After the last one the team may be used by all at once.
+ * A slot that is free on all PEs of the parent, taken, and the new team's area in it. Threads that
+ * split different parents at once may agree on the same slot: then who did not get it everywhere
+ * gives it back and goes on behind it. team is NULL on PEs that will be no members; they hold the
+ * slot too until all are sure. Returns 0 or 1, the same on all.
+ */
+static int team_place(struct stp_team *parent, struct stp_team *team, size_t *slot)
+{
+    size_t floor = 0;
+
+    for (;;) {
+        int64_t lost[2] = {0, 0}; /* the slot, the memory */
+        bool taken;
+
+        *slot = stp_coll_agree_index(parent, team_find_slot, &floor);
+        if (*slot == SIZE_MAX) return 1;
+        taken = stp_coll_take_slot(*slot);
+        lost[0] = !taken;
+        if (taken && team != NULL) lost[1] = stp_coll_attach(team, *slot) != 0;
+        int64_t mine = lost[1];
+        stp_coll_agree(parent, lost, 2);
+        if (lost[0] == 0 && lost[1] == 0) return 0;
+        if (taken && team != NULL && !mine) stp_coll_detach(team);
+        if (taken) stp_coll_release_slot(*slot);
+        if (lost[1] != 0) return 1;
+        floor = *slot + 1 + parent->slot % 16; /* two such threads part ways */
+    }
+}
+
+/*
+ * Meetings over the parent: is all well everywhere; which slot is free, and is every area ready.
+ * After the last one the team may be used by all at once.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **out)
 {
     struct stp_team *team = rc == 0 && members->rank >= 0 ? team_new() : NULL;
     int64_t bad = rc != 0 || (members->rank >= 0 && team == NULL);
-    size_t slot = SIZE_MAX;
+    size_t slot;
 
     *out = NULL;
-    stp_coll_agree(parent, &bad, 1);
-    if (bad == 0) slot = stp_coll_agree_index(parent, team_find_slot, NULL);
-    bad = slot == SIZE_MAX;
-    if (!bad && team != NULL) {
+    if (team != NULL) {
         team_set_members(team, members);
         team->space = space;
-        stp_coll_take_slot(slot);
-        if (stp_coll_attach(team, slot) != 0) {
-            stp_coll_release_slot(slot);
-            bad = 1;
-        }
     }
-    if (slot != SIZE_MAX) {
-        int64_t failed = bad;
-        stp_coll_agree(parent, &failed, 1);
-        if (failed && !bad && team != NULL) {
-            stp_coll_detach(team);
-            stp_coll_release_slot(slot);
-        }
-        bad = failed;
-    }
-    if (bad) {
+    stp_coll_agree(parent, &bad, 1);
+    if (bad || team_place(parent, team, &slot) != 0) {
         if (team != NULL) {
             team->table = NULL; /* the caller's again */
             team_delete(team);
         }
         return 1;
     }
-    if (team != NULL) team_link(team);
+    if (team == NULL) stp_coll_release_slot(slot);
+    else team_link(team);
     *out = team;
     return 0;
 }
@@ -197,7 +213,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     team_set_members(team, members);
     team->predefined = true;
     team->space = stp_space_at(STP_SPACE_HEAP);
-    stp_coll_take_slot(slot);
+    (void)stp_coll_take_slot(slot);
     if (stp_coll_attach(team, slot) != 0)
         stp_fatal("shmem_init", "no memory for the predefined teams");
     team->magic = STP_TEAM_MAGIC;

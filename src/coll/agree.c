@@ -45,6 +45,17 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
     }
 }
 
+void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
+                      const char *argument)
+{
+    const struct stp_plan *plan = &team->plan;
+
+    (void)stp_place_of(addr, nbytes, stp_rt.pe, fn, argument);
+    for (int i = 0; i < plan->n_local; i++)
+        if (STP_UNLIKELY(stp_peer(addr, plan->local_pes[i]) == NULL))
+            stp_fatal_unshared(addr, plan->local_pes[i], fn);
+}
+
 void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
                          size_t dest_bytes, size_t source_bytes, const char *fn)
 {

@@ -15,10 +15,11 @@
 #define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
 
 static struct {
+    pthread_mutex_t lock;
     uint64_t *used; /* one bit a slot */
     size_t n_slots;
     size_t hint; /* no slot below it is free */
-} slots;
+} slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_internal_bytes(size_t window_capacity)
 {
@@ -40,22 +41,33 @@ static bool slot_used(size_t slot)
 
 size_t stp_coll_find_slot(size_t from)
 {
-    size_t slot = from > slots.hint ? from : slots.hint;
+    size_t slot;
 
+    pthread_mutex_lock(&slots.lock);
+    slot = from > slots.hint ? from : slots.hint;
     while (slot < slots.n_slots && slot_used(slot)) slot++;
+    pthread_mutex_unlock(&slots.lock);
     return slot < slots.n_slots ? slot : SIZE_MAX;
 }
 
-void stp_coll_take_slot(size_t slot)
+bool stp_coll_take_slot(size_t slot)
 {
+    bool taken;
+
+    pthread_mutex_lock(&slots.lock);
+    taken = !slot_used(slot);
     slots.used[slot / 64] |= (uint64_t)1 << (slot % 64);
     while (slots.hint < slots.n_slots && slot_used(slots.hint)) slots.hint++;
+    pthread_mutex_unlock(&slots.lock);
+    return taken;
 }
 
 void stp_coll_release_slot(size_t slot)
 {
+    pthread_mutex_lock(&slots.lock);
     slots.used[slot / 64] &= ~((uint64_t)1 << (slot % 64));
     if (slot < slots.hint) slots.hint = slot;
+    pthread_mutex_unlock(&slots.lock);
 }
 
 int stp_coll_group_of(const struct stp_team *team, int rank)

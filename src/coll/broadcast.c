@@ -108,7 +108,12 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
     b.root_pe = stp_team_pe(team, root);
     b.root_group = stp_coll_group_of(team, root);
     b.head = team->plan.group == b.root_group ? b.root_pe : team->plan.heads[team->plan.group];
-    if (nbytes <= COLL_SMALL) bcast_small(&b, dest, source, nbytes);
-    else bcast_large(&b, dest, source, nbytes);
+    if (nbytes <= COLL_SMALL) {
+        bcast_small(&b, dest, source, nbytes);
+        return 0;
+    }
+    stp_coll_require(team, dest, nbytes, fn, "dest");
+    stp_coll_require(team, source, nbytes, fn, "source");
+    bcast_large(&b, dest, source, nbytes);
     return 0;
 }

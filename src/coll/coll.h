@@ -120,6 +120,13 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
         stp_coll_check_slow(team, dest, source, dest_bytes, source_bytes, fn);
 }
 
+/*
+ * nbytes at addr are symmetric, and members of this node can load them; fatal otherwise. For
+ * data that is read where it lies.
+ */
+void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
+                      const char *argument);
+
 /* Complete what this PE sent for collectives. */
 static inline void stp_coll_quiet(void)
 {

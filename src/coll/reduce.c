@@ -195,6 +195,8 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
         reduce_small(&r, dest, source, nreduce);
     } else {
         stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+        stp_coll_require(team, dest, nbytes, fn, "dest");
+        stp_coll_require(team, source, nbytes, fn, "source");
         reduce_large(&r, dest, source, nreduce);
     }
     return 0;

@@ -46,7 +46,6 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
 
     for (int i = 0; i < plan->n_local; i++)
         stp_coll_post(&team->area->left.value, epoch, plan->local_pes[i]);
-    stp_coll_ring(team);
 }
 
 /*
@@ -67,8 +66,10 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
     if (plan->n_groups > 1 ? plan->local == 0 : last) {
         if (leave) sync_release_each(team, epoch);
         else stp_coll_post_node(team, &meeting->released.value, epoch);
+    } else if (leave) {
+        stp_coll_wait(&team->area->left.value, epoch); /* not asleep on a bell that goes away */
     } else {
-        stp_coll_wait_node(team, leave ? &team->area->left.value : &meeting->released.value, epoch);
+        stp_coll_wait_node(team, &meeting->released.value, epoch);
     }
 }
 

@@ -164,6 +164,40 @@ static void misuse_destroy_ctx(void)
     shmem_ctx_destroy(SHMEM_CTX_DEFAULT);
 }
 
+static void misuse_stale_ctx(void)
+{
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    shmem_ctx_create(0, &ctx);
+    shmem_ctx_destroy(ctx);
+    shmem_ctx_long_p(ctx, block, 1, peer);
+}
+
+static void misuse_destroy_ctx_twice(void)
+{
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    shmem_ctx_create(0, &ctx);
+    shmem_ctx_destroy(ctx);
+    shmem_ctx_destroy(ctx);
+}
+
+/* Too much for a cell: it would be read where it lies. */
+static void misuse_reduce_stack(void)
+{
+    static __thread long private[1000];
+
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, private, private, 1000);
+}
+
+static void misuse_signal_beyond(void)
+{
+    static char source[1 << 16];
+
+    shmem_putmem_signal(block, source, sizeof source, (uint64_t *)block + 8, 1, SHMEM_SIGNAL_SET,
+                        peer);
+}
+
 static void misuse_invalid_ctx(void)
 {
     shmem_ctx_long_p(SHMEM_CTX_INVALID, block, 1, peer);
@@ -204,6 +238,10 @@ static const struct {
     {"put_null", misuse_put_null, false},
     {"amo_stack", misuse_amo_stack, false},
     {"signal_malloc", misuse_signal_malloc, false},
+    {"stale_ctx", misuse_stale_ctx, false},
+    {"destroy_ctx_twice", misuse_destroy_ctx_twice, false},
+    {"reduce_stack", misuse_reduce_stack, true},
+    {"signal_beyond", misuse_signal_beyond, false},
     {"beyond_block", misuse_beyond_block, false},
     {"beyond_space", misuse_beyond_space, false},
     {"freed_block", misuse_freed_block, true},
