@@ -90,8 +90,7 @@ static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
         bool bare = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
 
         if (!bare && !whole) continue; /* floats are set, fetched and swapped only */
-        if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0)
-            return false;
+        if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0) return false;
         if (i == STP_AMO_CSWAP) {
             if (fi_query_atomic(domain, type, ops[i], &attr, FI_COMPARE_ATOMIC) != 0) return false;
         } else if (fi_query_atomic(domain, type, ops[i], &attr, FI_FETCH_ATOMIC) != 0) {
@@ -104,10 +103,10 @@ static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
 const char *stp_ofi_atomics_missing(struct fid_domain *domain)
 {
     static const char *const why[STP_N_DTYPES] = {
-        [STP_I8] = "lacks 8-bit atomics",          [STP_U8] = "lacks 8-bit atomics",
-        [STP_I16] = "lacks 16-bit atomics",        [STP_U16] = "lacks 16-bit atomics",
-        [STP_I32] = "lacks 32-bit atomics",        [STP_U32] = "lacks 32-bit atomics",
-        [STP_I64] = "lacks 64-bit atomics",        [STP_U64] = "lacks 64-bit atomics",
+        [STP_I8] = "lacks 8-bit atomics",           [STP_U8] = "lacks 8-bit atomics",
+        [STP_I16] = "lacks 16-bit atomics",         [STP_U16] = "lacks 16-bit atomics",
+        [STP_I32] = "lacks 32-bit atomics",         [STP_U32] = "lacks 32-bit atomics",
+        [STP_I64] = "lacks 64-bit atomics",         [STP_U64] = "lacks 64-bit atomics",
         [STP_F32] = "lacks atomic access to float", [STP_F64] = "lacks atomic access to double",
     };
 

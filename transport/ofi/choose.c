@@ -122,7 +122,8 @@ static int position(const char *name, const char *const *list, int n)
 {
     int i = 0;
 
-    while (i < n && strcmp(list[i], name) != 0) i++;
+    while (i < n && strcmp(list[i], name) != 0)
+        i++;
     return i;
 }
 
@@ -165,7 +166,8 @@ static int list_all(struct fi_info **all)
     fi_freeinfo(hints);
     if (rc != 0) fit = NULL;
     if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, NULL, &rest) != 0) rest = NULL;
-    while (*end != NULL) end = &(*end)->next;
+    while (*end != NULL)
+        end = &(*end)->next;
     *end = rest;
     *all = fit;
     return fit != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
@@ -210,7 +212,8 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
         core->log(STP_LOG_ERROR, "fabric: libfabric lists no providers: %s", fi_strerror(-rc));
         return rc;
     }
-    for (struct fi_info *info = infos; info != NULL; info = info->next) room++;
+    for (struct fi_info *info = infos; info != NULL; info = info->next)
+        room++;
     list = calloc((size_t)room, sizeof(*list));
     if (list == NULL) {
         fi_freeinfo(infos);
@@ -231,9 +234,12 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
 
 struct fi_info *stp_ofi_ordered(const struct fi_info *info)
 {
-    struct fi_info *hints = fi_dupinfo(info), *found = NULL;
+    struct fi_info *hints, *found = NULL;
     struct fi_info *match, *result = NULL;
 
+    /* shm gives up its single-copy path, and with it most of the bandwidth of get, for order. */
+    if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
+    hints = fi_dupinfo(info);
     if (hints == NULL) return NULL;
     hints->caps = FI_RMA | FI_ATOMIC;
     hints->mode = MODES;
@@ -241,7 +247,8 @@ struct fi_info *stp_ofi_ordered(const struct fi_info *info)
     hints->tx_attr->caps = hints->rx_attr->caps = 0;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = STP_OFI_ORDER;
     if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found) != 0) found = NULL;
-    for (match = found; match != NULL && !same_place(match, info);) match = match->next;
+    for (match = found; match != NULL && !same_place(match, info);)
+        match = match->next;
     if (match != NULL && judge_attr(match) == NULL) result = fi_dupinfo(match);
     fi_freeinfo(found);
     fi_freeinfo(hints);

@@ -91,11 +91,10 @@ void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text)
         text = "the connection broke: has that pe ended?";
     else if (text == NULL || *text == '\0')
         text = "no detail";
-    if (req == NULL)
-        stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, fi_strerror(error), text);
+    if (req == NULL) stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, fi_strerror(error), text);
     if (req->kind <= STP_OFI_READ)
-        stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes,
-                            req->pe, prov, fi_strerror(error), text);
+        stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes, req->pe,
+                            prov, fi_strerror(error), text);
     stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov, fi_strerror(error),
                         text);
 }
@@ -136,6 +135,12 @@ static void launch_locked(struct stp_ofi_req *sig)
     } else if (rc != 0) {
         fail_locked(sig, (int)-rc, "refused at once");
     }
+}
+
+/* Signals wait for room at the provider: somebody must come back without being woken. */
+bool stp_ofi_has_retry(void)
+{
+    return __atomic_load_n(&stp_ofi.retry, __ATOMIC_RELAXED) != NULL;
 }
 
 static void retry_locked(void)

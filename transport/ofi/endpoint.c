@@ -97,8 +97,7 @@ static int open_all(const char **why)
     return rc != 0 ? rc : fi_enable(stp_ofi.ep);
 }
 
-int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info,
-                          const char **why)
+int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
     int rc;
 

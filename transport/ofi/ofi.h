@@ -20,7 +20,7 @@
 
 #define STP_OFI_VERSION FI_VERSION(1, 17) /* of libfabric's interface, not of the library */
 #define STP_OFI_ORDER (FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW)
-#define STP_OFI_INLINE 64 /* bytes a request holds itself: operands, puts of a cache line */
+#define STP_OFI_INLINE 64         /* bytes a request holds itself: operands, puts of a cache line */
 #define STP_OFI_PLAIN_REQS 4096u  /* operations under way at most, */
 #define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
 #define STP_OFI_BOUNCE_BYTES (8u << 20) /* and all such copies together */
@@ -43,15 +43,15 @@ struct stp_ofi_req {
     struct stp_ofi_req *next; /* free list, or the list of signals to post again */
     struct stp_ofi_pool *pool;
     enum stp_ofi_kind kind;
-    int pe;                 /* -1 while the request is free */
-    enum fi_op op;          /* atomics only, as the next three */
+    int pe;        /* -1 while the request is free */
+    enum fi_op op; /* atomics only, as the next three */
     enum fi_datatype type;
     const void *compare;
     void *result;
-    uint64_t addr;          /* at the target, as the provider wants it */
+    uint64_t addr; /* at the target, as the provider wants it */
     uint64_t key;
-    const void *local;      /* source, destination or operand */
-    size_t nbytes;          /* WRITE and READ only */
+    const void *local;                                 /* source, destination or operand */
+    size_t nbytes;                                     /* WRITE and READ only */
     unsigned char data[] __attribute__((aligned(16))); /* data_size bytes of the pool */
 };
 
@@ -122,18 +122,18 @@ struct stp_ofi {
     bool cpu_atomics;
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
-    bool ordered; /* the provider keeps writes and atomics to one peer in order */
-    int spin;     /* polls before a wait yields */
+    bool ordered;          /* the provider keeps writes and atomics to one peer in order */
+    int spin;              /* polls before a wait yields */
     atomic_bool finishing; /* failures are peers that have gone */
 
     struct stp_ofi_pool plain;  /* requests with STP_OFI_INLINE bytes */
     struct stp_ofi_pool bounce; /* requests with bounce_size bytes */
 
     pthread_mutex_t drain STP_ALIGNED_LINE; /* who reads the completion queue; guards retry */
-    struct stp_ofi_req *retry;      /* signals that the provider could not take yet */
-    atomic_uint activity;           /* moves while application threads post and poll */
-    atomic_uint abandoned;          /* what requests to gone PEs count on while finishing */
-    atomic_uint completed;          /* operations, ever: to see a wait stand still */
+    struct stp_ofi_req *retry;              /* signals that the provider could not take yet */
+    atomic_uint activity;                   /* moves while application threads post and poll */
+    atomic_uint abandoned;                  /* what requests to gone PEs count on while finishing */
+    atomic_uint completed;                  /* operations, ever: to see a wait stand still */
 
     const struct stp_core *core STP_ALIGNED_LINE;
     struct fi_info *info;
@@ -224,6 +224,9 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx);
 
 /* The job is ending: operations that fail are done, and so are those to PEs that have gone. */
 void stp_ofi_finish(void);
+
+/* Are there signals that the provider had no room for? */
+bool stp_ofi_has_retry(void);
 void stp_ofi_abandon(int pe);
 void stp_ofi_fence(struct stp_fabric_ctx *ctx);
 void stp_ofi_progress(void);
@@ -252,24 +255,24 @@ void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t
                      const void *source, size_t nbytes);
 void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
                  size_t nbytes);
-void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                     void *dest, size_t nbytes);
+void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+                     size_t nbytes);
 void stp_ofi_store(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                    const void *value, size_t nbytes);
 void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                  enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
                  const void *compare, void *result, bool nbi);
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, unsigned sig_number,
-                        size_t sig_offset, uint64_t signal, enum stp_fabric_amo op, bool nbi);
+                        const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
+                        uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
 /* Put nbytes in segments counted on *pending, which the caller has raised by their number. */
-void stp_ofi_put_segments(int pe, unsigned number, size_t offset, const void *source,
-                          size_t nbytes, atomic_uint *pending, struct stp_ofi_req *then);
+void stp_ofi_put_segments(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
+                          atomic_uint *pending, struct stp_ofi_req *then);
 
 /* A put of at most bounce_size bytes from a copy: source is free on return. Raises nothing. */
-void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *source,
-                        size_t nbytes, atomic_uint *pending, struct stp_ofi_req *then);
+void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
+                        atomic_uint *pending, struct stp_ofi_req *then);
 
 static inline unsigned stp_ofi_n_segments(size_t nbytes)
 {

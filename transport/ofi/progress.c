@@ -16,9 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAP_MIN_US 50u   /* first nap while the application polls, then doubled up to */
+#define NAP_MIN_US 50u /* first nap while the application polls, then doubled up to */
 #define NAP_MAX_US 200u
-#define NAP_IDLE_US 100u /* between polls of a provider without a descriptor */
+#define NAP_POLL_US 100u /* between polls of a provider without a descriptor, then doubled up to */
+#define NAP_IDLE_US 400u /* this while the application makes no call */
 
 static struct {
     pthread_t thread;
@@ -56,6 +57,23 @@ static unsigned park(void)
     return now;
 }
 
+/*
+ * Without a descriptor: what a poll serves for peers does not show, so the nap grows with the
+ * time since the application last called.
+ */
+static void nap_between_polls(void)
+{
+    static unsigned us = NAP_POLL_US, before;
+    unsigned now = activity();
+
+    if (now != before)
+        us = NAP_POLL_US;
+    else if (us < NAP_IDLE_US)
+        us *= 2;
+    before = now;
+    nap(us);
+}
+
 /* Sleep until the provider has something to do, or until stopped. */
 static void sleep_on_queue(void)
 {
@@ -64,9 +82,9 @@ static void sleep_on_queue(void)
                            {.fd = agent.wake_fd, .events = POLLIN}};
 
     if (stp_ofi.wait_fd < 0)
-        nap(NAP_IDLE_US);
+        nap_between_polls();
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
-        poll(fds, STP_COUNT(fds), -1);
+        poll(fds, STP_COUNT(fds), stp_ofi_has_retry() ? 1 : -1);
 }
 
 static void *agent_main(void *arg)

@@ -78,5 +78,6 @@ void stp_ofi_region_remove(unsigned number)
 
 void stp_ofi_region_remove_all(void)
 {
-    for (unsigned i = 0; i < STP_FABRIC_REGIONS; i++) stp_ofi_region_remove(i);
+    for (unsigned i = 0; i < STP_FABRIC_REGIONS; i++)
+        stp_ofi_region_remove(i);
 }

@@ -106,7 +106,8 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
 {
     pthread_mutex_lock(&pool->lock);
     last->next = NULL;
-    for (struct stp_ofi_req *req = first; req != NULL; req = req->next) req->pe = -1;
+    for (struct stp_ofi_req *req = first; req != NULL; req = req->next)
+        req->pe = -1;
     last->next = pool->free;
     pool->free = first;
     pthread_mutex_unlock(&pool->lock);

@@ -36,14 +36,14 @@ static void post_segments(enum stp_ofi_kind kind, int pe, unsigned number, size_
     } while (STP_UNLIKELY(nbytes > 0));
 }
 
-void stp_ofi_put_segments(int pe, unsigned number, size_t offset, const void *source,
-                          size_t nbytes, atomic_uint *pending, struct stp_ofi_req *then)
+void stp_ofi_put_segments(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
+                          atomic_uint *pending, struct stp_ofi_req *then)
 {
     post_segments(STP_OFI_WRITE, pe, number, offset, source, nbytes, pending, then);
 }
 
-void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *source,
-                        size_t nbytes, atomic_uint *pending, struct stp_ofi_req *then)
+void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
+                        atomic_uint *pending, struct stp_ofi_req *then)
 {
     struct stp_ofi_pool *pool = nbytes <= STP_OFI_INLINE ? &stp_ofi.plain : &stp_ofi.bounce;
     struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_WRITE, pe);
@@ -102,8 +102,8 @@ void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
     stp_ofi_wait_zero(&left);
 }
 
-void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                     void *dest, size_t nbytes)
+void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+                     size_t nbytes)
 {
     atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 

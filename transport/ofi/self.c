@@ -53,8 +53,8 @@ static bool swap_bits(void *at, size_t size, uint64_t old, uint64_t fresh)
         return __atomic_compare_exchange_n((uint32_t *)at, &old32, (uint32_t)fresh, false,
                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     default:
-        return __atomic_compare_exchange_n((uint64_t *)at, &old, fresh, false,
-                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        return __atomic_compare_exchange_n((uint64_t *)at, &old, fresh, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED);
     }
 }
 

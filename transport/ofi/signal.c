@@ -10,8 +10,7 @@
 static struct stp_ofi_req *signal_request(atomic_uint *pending, int pe, unsigned number,
                                           size_t offset, uint64_t signal, enum stp_fabric_amo op)
 {
-    struct stp_ofi_req *req =
-        stp_ofi_atomic(pe, number, offset, op, STP_U64, &signal, NULL, NULL);
+    struct stp_ofi_req *req = stp_ofi_atomic(pe, number, offset, op, STP_U64, &signal, NULL, NULL);
 
     req->pending = pending;
     atomic_fetch_add_explicit(pending, 1, memory_order_relaxed);
@@ -30,8 +29,8 @@ static void post_chained(struct stp_ofi_req *sig, int pe, unsigned number, size_
 }
 
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, unsigned sig_number,
-                        size_t sig_offset, uint64_t signal, enum stp_fabric_amo op, bool nbi)
+                        const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
+                        uint64_t signal, enum stp_fabric_amo op, bool nbi)
 {
     bool chain = nbytes > 0 && !stp_ofi.ordered && (nbi || nbytes <= stp_ofi.bounce_size);
     struct stp_ofi_req *sig;
