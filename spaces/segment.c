@@ -28,12 +28,13 @@ struct stp_segment stp_segment = {.fd = -1, .why_not = "no writable segment foun
 
 static struct {
     char *file_end;  /* pages below it may come from the executable without having been touched */
+    pthread_mutex_t forking; /* held from the prepare handler to the parent's or child's */
     char *fork_copy; /* private copy between the prepare and the parent or child handler */
     size_t page;
     pthread_mutex_t lock; /* guards mapping of peers */
     /* where the segment of each local peer is mapped; set once, read without the lock */
     char *_Atomic peers[SEGMENT_MAX_LOCAL];
-} segment = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} segment = {.forking = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding it ----------------------------------------------------------- */
 
@@ -198,9 +199,11 @@ err:
 
 static void segment_fork_prepare(void)
 {
-    void *copy = mmap(NULL, stp_segment.nbytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *copy;
 
+    pthread_mutex_lock(&segment.forking); /* two threads may fork at once */
+    copy = mmap(NULL, stp_segment.nbytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (copy == MAP_FAILED)
         stp_fatal("fork", "no memory for a copy of the %zu bytes of globals and statics",
                   stp_segment.nbytes);
@@ -212,6 +215,7 @@ static void segment_fork_parent(void)
 {
     munmap(segment.fork_copy, stp_segment.nbytes);
     segment.fork_copy = NULL;
+    pthread_mutex_unlock(&segment.forking);
 }
 
 /* A MAP_PRIVATE mapping of the same file would still show the parent's later writes. */
@@ -223,6 +227,7 @@ static void segment_fork_child(void)
                stp_segment.base) == MAP_FAILED)
         abort();
     segment.fork_copy = NULL;
+    pthread_mutex_unlock(&segment.forking);
 }
 
 /* Before main and before any other thread: see the task count. */

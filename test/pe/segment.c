@@ -3,6 +3,7 @@
  * The move of globals to shared memory keeps what the executable holds, pages that nobody has
  * touched included, and a forked child sees what peers have written, touched here or not.
  */
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,10 +47,38 @@ static void check_child_sees_puts(void)
     PE_CHECK_EQ(from_peer[N / 2], 42);
 }
 
+/* Threads that fork at the same time: each child has the values, and nobody loses a copy. */
+static void *fork_often(void *arg)
+{
+    int *failures = arg;
+
+    for (int i = 0; i < 20; i++) {
+        int status = -1;
+        pid_t child = fork();
+
+        if (child == 0) _exit(table[N / 2] == 7 && from_peer[N / 2] == 42 ? 0 : 1);
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0) ++*failures;
+    }
+    return NULL;
+}
+
+static void check_threads_fork(void)
+{
+    pthread_t threads[3];
+    int failures[3] = {0};
+
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, fork_often, &failures[i]);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        PE_CHECK_EQ(failures[i], 0);
+    }
+}
+
 int main(void)
 {
     pe_test_begin();
     check_initial_values();
     check_child_sees_puts();
+    check_threads_fork();
     return pe_test_end();
 }
