@@ -27,12 +27,14 @@ ARROWS = {
     "bench": ["include"],
     "examples": ["include"],
     "test": ["include"],
+    "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda_api.h declares
+    "test/hmem": ["include", "spaces"],
     "test/unit": ["include", "src", "src/base", "src/coll", "src/api", "pmi", "spaces",
                   "transport"],
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {
-    "rdma/": ["transport/ofi", "bench", "test"],
+    "rdma/": ["transport/ofi", "bench", "test", "test/hmem"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src"],
     "mpi": ["test"],

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fake CUDA driver, a test double and never evidence about a GPU: device memory. Each piece is a
+ * memfd with two mappings: the view, whose addresses the user gets and which stays PROT_NONE for
+ * ever, and the alias, which the driver alone uses. The last page says who has it open, so that
+ * memory freed under another process's feet is noticed.
+ */
+#include "fake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MAGIC UINT64_C(0x66616b6563756461)
+/* Below position-independent programs, where also the sanitizers let programs map memory. */
+#define RANGE_START UINT64_C(0x550000000000)
+#define RANGE_NUMBERS 2600 /* processes start at one of so many places */
+#define RANGE_SIZE (UINT64_C(128) << 20)
+#define POISON 0xa5                   /* what fresh memory holds: the real one is not zero either */
+#define POISON_SIZE ((size_t)1 << 16) /* at the start and at the end */
+
+enum { MAX_IMPORTERS = 256 };
+
+/* The last page of each file. */
+struct trailer {
+    uint64_t magic;
+    uint64_t id;
+    uint64_t shift;                          /* of the first byte in the first page */
+    _Atomic(pid_t) importers[MAX_IMPORTERS]; /* 0: free slot */
+};
+
+struct fake_file {
+    char *view;
+    char *alias;
+    size_t mapped; /* bytes of each mapping, the trailer included */
+    size_t nbytes;
+    int fd; /* -1 in importers */
+    int slot;
+    struct trailer *trailer;
+};
+
+static uint64_t range_first;
+static uint64_t range_next;
+
+static size_t page_round(size_t nbytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return (nbytes + page - 1) / page * page;
+}
+
+bool fake_file_range_has(CUdeviceptr address)
+{
+    return address >= range_first && address < range_next;
+}
+
+/*
+ * Map the view at an address that this process never used before, seldom at a multiple of 2 MiB.
+ * Where the system refuses our range, anywhere.
+ */
+static char *map_view_locked(int fd, size_t mapped)
+{
+    int flags = MAP_SHARED | MAP_NORESERVE;
+
+    if (range_next == 0) {
+        range_first = RANGE_START + fake_random_locked() % RANGE_NUMBERS * RANGE_SIZE;
+        range_next = range_first;
+    }
+    for (int i = 0; i < 8; i++) {
+        uint64_t at = range_next + page_round(1) * (1 + fake_random_locked() % 64);
+        void *view = mmap((void *)at, mapped, PROT_NONE, flags | MAP_FIXED_NOREPLACE, fd, 0);
+
+        range_next = at + mapped;
+        if (view == (void *)at) return view;
+        if (view != MAP_FAILED) munmap(view, mapped);
+    }
+    return mmap(NULL, mapped, PROT_NONE, flags, fd, 0);
+}
+
+static struct fake_file *map_file_locked(int fd, size_t mapped)
+{
+    struct fake_file *file = calloc(1, sizeof(*file));
+
+    if (!file) return NULL;
+    file->mapped = mapped;
+    file->fd = fd;
+    file->slot = -1;
+    file->view = map_view_locked(fd, mapped);
+    file->alias = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (file->view == MAP_FAILED || file->alias == MAP_FAILED) {
+        if (file->view != MAP_FAILED) munmap(file->view, mapped);
+        if (file->alias != MAP_FAILED) munmap(file->alias, mapped);
+        free(file);
+        return NULL;
+    }
+    file->trailer = (struct trailer *)(file->alias + mapped - page_round(sizeof(struct trailer)));
+    return file;
+}
+
+struct fake_file *fake_file_create_locked(size_t nbytes)
+{
+    size_t shift = fake_random_locked() % 8 * FAKE_ALIGN;
+    size_t mapped = page_round(shift + nbytes) + page_round(sizeof(struct trailer));
+    size_t poison = nbytes < POISON_SIZE ? nbytes : POISON_SIZE;
+    int fd = memfd_create("fakecuda", MFD_CLOEXEC);
+    struct fake_file *file = NULL;
+
+    if (fd >= 0 && ftruncate(fd, (off_t)mapped) == 0) file = map_file_locked(fd, mapped);
+    if (!file) {
+        if (fd >= 0) close(fd);
+        return NULL;
+    }
+    file->nbytes = nbytes;
+    file->trailer->id = fake_random_locked();
+    file->trailer->shift = shift;
+    file->trailer->magic = FILE_MAGIC;
+    memset(fake_file_alias(file), POISON, poison);
+    memset(fake_file_alias(file) + nbytes - poison, POISON, poison);
+    return file;
+}
+
+/* ---- other processes -------------------------------------------------------- */
+
+static bool take_slot(struct fake_file *file)
+{
+    for (int i = 0; i < MAX_IMPORTERS; i++) {
+        pid_t none = 0;
+
+        if (!atomic_compare_exchange_strong(&file->trailer->importers[i], &none, getpid()))
+            continue;
+        file->slot = i;
+        return true;
+    }
+    return false;
+}
+
+/* Whether a process runs; one that waits to be reaped does not. */
+static bool is_running(pid_t pid)
+{
+    char path[32];
+    char text[512] = "";
+    const char *state;
+    FILE *stat;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    stat = fopen(path, "re");
+    if (!stat) return false;
+    if (!fgets(text, sizeof(text), stat)) text[0] = '\0';
+    fclose(stat);
+    state = strrchr(text, ')'); /* "pid (name) state": the name may hold anything */
+    return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+}
+
+int fake_file_importer(const struct fake_file *file)
+{
+    for (int i = 0; i < MAX_IMPORTERS; i++) {
+        pid_t pid = atomic_load(&file->trailer->importers[i]);
+
+        if (pid != 0 && is_running(pid)) return pid;
+    }
+    return 0;
+}
+
+struct fake_file_key fake_file_key(const struct fake_file *file)
+{
+    return (struct fake_file_key){
+        .pid = getpid(),
+        .fd = file->fd,
+        .id = file->trailer->id,
+        .nbytes = file->nbytes,
+    };
+}
+
+struct fake_file *fake_file_open_locked(const struct fake_file_key *key)
+{
+    struct fake_file *file = NULL;
+    struct stat st;
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)key->pid, key->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    /* The descriptor may by now be something else altogether. */
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (size_t)st.st_size >= key->nbytes + sizeof(struct trailer) &&
+        (size_t)st.st_size == page_round((size_t)st.st_size))
+        file = map_file_locked(fd, (size_t)st.st_size);
+    close(fd);
+    if (!file) return NULL;
+    file->fd = -1;
+    file->nbytes = key->nbytes;
+    if (file->trailer->magic != FILE_MAGIC || file->trailer->id != key->id || !take_slot(file)) {
+        fake_file_close_locked(file);
+        return NULL;
+    }
+    return file;
+}
+
+void fake_file_leave(struct fake_file *file)
+{
+    if (file->slot >= 0) atomic_store(&file->trailer->importers[file->slot], 0);
+    file->slot = -1;
+}
+
+void fake_file_close_locked(struct fake_file *file)
+{
+    fake_file_leave(file);
+    munmap(file->view, file->mapped);
+    munmap(file->alias, file->mapped);
+    if (file->fd >= 0) close(file->fd);
+    free(file);
+}
+
+CUdeviceptr fake_file_base(const struct fake_file *file)
+{
+    return (CUdeviceptr)(uintptr_t)file->view + file->trailer->shift;
+}
+
+char *fake_file_alias(const struct fake_file *file)
+{
+    return file->alias + file->trailer->shift;
+}
+
+uint64_t fake_file_id(const struct fake_file *file)
+{
+    return file->trailer->id;
+}

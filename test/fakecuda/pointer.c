@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fake CUDA driver, a test double and never evidence about a GPU: what an address is.
+ */
+#include "fake.h"
+
+static bool is_host(const struct fake_block *block)
+{
+    return block->kind == FAKE_HOST || block->kind == FAKE_REGISTERED;
+}
+
+/* Managed memory counts as the device's, though hosts may touch it. */
+static bool get_host_pointer(const struct fake_block *block, CUdeviceptr address, void **host)
+{
+    if (block->kind == FAKE_DEVICE || block->kind == FAKE_IPC) return false;
+    *host = block->alias + (address - block->base);
+    return true;
+}
+
+static CUresult get_locked(void *data, CUpointer_attribute attribute, CUdeviceptr address,
+                           const struct fake_block *block)
+{
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext *)data = block->ctx;
+        break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned int *)data = is_host(block) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *(CUdeviceptr *)data = address;
+        break;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        return get_host_pointer(block, address, data) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        *(unsigned int *)data = block->sync_memops;
+        break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        *(unsigned long long *)data = block->number;
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *(unsigned int *)data = block->kind == FAKE_MANAGED;
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)data = block->device;
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *(int *)data = block->kind == FAKE_DEVICE;
+        break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *(CUdeviceptr *)data = block->base;
+        break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t *)data = block->nbytes;
+        break;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+        *(int *)data = 1;
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+        *(int *)data = block->kind == FAKE_DEVICE;
+        break;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Needs no context. Memory that the driver does not know has no attributes at all. */
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    CUresult result = fake_begin(FAKE_cuPointerGetAttribute);
+    struct fake_block *block;
+
+    if (result != CUDA_SUCCESS) return result;
+    block = fake_block_find_locked(address);
+    if (!data || !block) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    return fake_end(get_locked(data, attribute, address, block));
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                               CUdeviceptr address)
+{
+    CUresult result = fake_begin(FAKE_cuPointerSetAttribute);
+    struct fake_block *block;
+
+    if (result != CUDA_SUCCESS) return result;
+    block = fake_block_find_locked(address);
+    if (!value || !block || is_host(block) || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    block->sync_memops = *(const unsigned int *)value != 0;
+    return fake_end(CUDA_SUCCESS);
+}
+
+void *fakecuda_alias(CUdeviceptr address)
+{
+    struct fake_block *block;
+    char *alias = NULL;
+
+    pthread_mutex_lock(&fake.lock);
+    block = fake_block_find_locked(address);
+    if (block && (block->kind == FAKE_DEVICE || block->kind == FAKE_IPC))
+        alias = block->alias + (address - block->base);
+    pthread_mutex_unlock(&fake.lock);
+    return alias;
+}
+
+CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
+                                    CUflushGPUDirectRDMAWritesScope scope)
+{
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(FAKE_cuFlushGPUDirectRDMAWrites, &ctx);
+
+    if (result != CUDA_SUCCESS) return result;
+    if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+        (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
+         scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    return fake_end(CUDA_SUCCESS);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fake CUDA driver, a test double and never evidence about a GPU: streams. Each has a thread that
+ * does its work in order and late: bytes are read and written when the work runs, not when it is
+ * queued, so that a missing synchronisation shows as wrong data. The legacy default stream and the
+ * blocking ones of a context wait for each other as they do on a device.
+ */
+#include "fake.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { STREAM_MAGIC = 0x53747246, RANDOM_DELAY_US = 300 };
+
+#define LEGACY_HANDLE ((CUstream)(uintptr_t)1) /* another name of the stream NULL */
+
+/* ---- the threads ------------------------------------------------------------ */
+
+static bool has_older(const struct CUstream_st *stream, uint64_t ticket)
+{
+    return stream->head && stream->head->ticket < ticket;
+}
+
+/* Whether the first work of a stream has waited for all that it must follow. */
+static bool may_run_locked(CUstream stream)
+{
+    CUstream legacy = &stream->ctx->legacy;
+    uint64_t ticket = stream->head->ticket;
+
+    if (!stream->blocking) return true;
+    if (stream != legacy) return !has_older(legacy, ticket);
+    for (CUstream other = legacy->next; other; other = other->next)
+        if (other->blocking && has_older(other, ticket)) return false;
+    return true;
+}
+
+static void wait_until_locked(uint64_t when)
+{
+    struct timespec ts = {
+        .tv_sec = (time_t)(when / 1000000000u),
+        .tv_nsec = (long)(when % 1000000000u),
+    };
+
+    pthread_cond_timedwait(&fake.changed, &fake.lock, &ts);
+}
+
+static void run_first_locked(CUstream stream)
+{
+    struct fake_op *op = stream->head;
+
+    if (op->fault != CUDA_SUCCESS && stream->ctx->lost == CUDA_SUCCESS)
+        stream->ctx->lost = op->fault;
+    if (stream->ctx->lost == CUDA_SUCCESS) {
+        pthread_mutex_unlock(&fake.lock);
+        fake_op_execute(op);
+        pthread_mutex_lock(&fake.lock);
+    }
+    stream->head = op->next;
+    if (!stream->head) stream->tail = &stream->head;
+    stream->n_done++;
+    fake_op_pin_locked(op, -1);
+    free(op->staged);
+    free(op);
+    pthread_cond_broadcast(&fake.changed);
+}
+
+static void *work(void *arg)
+{
+    CUstream stream = arg;
+
+    pthread_mutex_lock(&fake.lock);
+    while (stream->head || !stream->closed) {
+        if (!stream->head || !may_run_locked(stream))
+            pthread_cond_wait(&fake.changed, &fake.lock);
+        else if (fake_now_ns() < stream->head->not_before)
+            wait_until_locked(stream->head->not_before);
+        else
+            run_first_locked(stream);
+    }
+    pthread_mutex_unlock(&fake.lock);
+    return NULL;
+}
+
+/* The program's signals are not for these threads. */
+static bool start_thread(CUstream stream)
+{
+    pthread_t thread;
+    sigset_t all;
+    sigset_t saved;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    error = pthread_create(&thread, NULL, work, stream);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    if (error != 0) return false;
+    pthread_detach(thread);
+    return true;
+}
+
+/* ---- queueing and waiting --------------------------------------------------- */
+
+static uint64_t delay_ns_locked(void)
+{
+    if (fake.delay_us >= 0) return (uint64_t)fake.delay_us * 1000;
+    return fake_random_locked() % (RANDOM_DELAY_US * UINT64_C(1000));
+}
+
+CUresult fake_stream_submit_locked(CUstream stream, const struct fake_op *op)
+{
+    struct fake_op *queued = malloc(sizeof(*queued));
+
+    if (!stream->running) stream->running = start_thread(stream);
+    if (!queued || !stream->running) {
+        free(queued);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *queued = *op;
+    queued->next = NULL;
+    queued->ticket = ++fake.ticket;
+    queued->not_before = fake_now_ns() + delay_ns_locked();
+    fake_op_pin_locked(queued, 1);
+    *stream->tail = queued;
+    stream->tail = &queued->next;
+    stream->n_submitted++;
+    pthread_cond_broadcast(&fake.changed);
+    return CUDA_SUCCESS;
+}
+
+static void wait_changed_locked(void)
+{
+    pthread_cond_wait(&fake.changed, &fake.lock);
+}
+
+static void drain_one_locked(CUstream stream)
+{
+    uint64_t target = stream->n_submitted;
+
+    while (stream->n_done < target)
+        wait_changed_locked();
+}
+
+void fake_stream_drain_locked(CUstream stream)
+{
+    if (stream == &stream->ctx->legacy)
+        fake_stream_drain_blocking_locked(stream->ctx);
+    else
+        drain_one_locked(stream);
+}
+
+void fake_stream_drain_blocking_locked(CUcontext ctx)
+{
+    for (CUstream stream = &ctx->legacy; stream; stream = stream->next)
+        if (stream->blocking) drain_one_locked(stream);
+}
+
+void fake_stream_drain_all_locked(CUcontext ctx)
+{
+    for (CUstream stream = &ctx->legacy; stream; stream = stream->next)
+        drain_one_locked(stream);
+}
+
+void fake_stream_drain_block_locked(const struct fake_block *block)
+{
+    while (block->n_pending > 0)
+        wait_changed_locked();
+}
+
+/* ---- their lives ------------------------------------------------------------ */
+
+void fake_stream_init(CUstream stream, CUcontext ctx, bool blocking)
+{
+    stream->magic = STREAM_MAGIC;
+    stream->ctx = ctx;
+    stream->blocking = blocking;
+    stream->tail = &stream->head;
+}
+
+CUresult fake_stream_of_locked(CUstream handle, CUcontext ctx, CUstream *stream)
+{
+    if (!handle || handle == LEGACY_HANDLE) {
+        *stream = &fake_ctx_current()->legacy;
+        return CUDA_SUCCESS;
+    }
+    if (handle->magic != STREAM_MAGIC) fake_die("%p is not a stream", (void *)handle);
+    if (handle->closed) fake_die("stream %p was destroyed", (void *)handle);
+    if (ctx && handle->ctx != ctx) return CUDA_ERROR_INVALID_HANDLE;
+    *stream = handle;
+    return CUDA_SUCCESS;
+}
+
+long fake_stream_count_locked(void)
+{
+    long count = 0;
+
+    for (CUcontext ctx = fake.contexts; ctx; ctx = ctx->next)
+        for (CUstream stream = ctx->legacy.next; stream; stream = stream->next)
+            count += !stream->closed;
+    return count;
+}
+
+void fake_streams_close_of_locked(CUcontext ctx)
+{
+    for (CUstream stream = &ctx->legacy; stream; stream = stream->next) {
+        if (stream != &ctx->legacy && !stream->closed) fake.n_lost++;
+        stream->closed = true;
+    }
+    pthread_cond_broadcast(&fake.changed);
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(FAKE_cuStreamCreate, &ctx);
+    CUstream created;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!stream || flags & ~(unsigned int)CU_STREAM_NON_BLOCKING)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    created = calloc(1, sizeof(*created));
+    if (!created) return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    fake_stream_init(created, ctx, flags == CU_STREAM_DEFAULT);
+    created->next = ctx->legacy.next;
+    ctx->legacy.next = created;
+    *stream = created;
+    return fake_end(CUDA_SUCCESS);
+}
+
+/* The handle ends now, the work that was queued is still done. */
+CUresult cuStreamDestroy_v2(CUstream handle)
+{
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(FAKE_cuStreamDestroy_v2, &ctx);
+    CUstream stream;
+
+    if (result != CUDA_SUCCESS) return result;
+    result = fake_stream_of_locked(handle, NULL, &stream);
+    if (result != CUDA_SUCCESS || stream == &ctx->legacy)
+        return fake_end(CUDA_ERROR_INVALID_HANDLE);
+    stream->closed = true;
+    pthread_cond_broadcast(&fake.changed);
+    return fake_end(CUDA_SUCCESS);
+}
+
+CUresult cuStreamSynchronize(CUstream handle)
+{
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(FAKE_cuStreamSynchronize, &ctx);
+    CUstream stream;
+
+    if (result != CUDA_SUCCESS) return result;
+    result = fake_stream_of_locked(handle, NULL, &stream);
+    if (result != CUDA_SUCCESS) return fake_end(result);
+    fake_stream_drain_locked(stream);
+    return fake_end(stream->ctx->lost);
+}
+
+static bool is_busy_locked(CUstream stream)
+{
+    if (stream != &stream->ctx->legacy) return stream->head != NULL;
+    for (CUstream other = stream; other; other = other->next)
+        if (other->blocking && other->head) return true;
+    return false;
+}
+
+CUresult cuStreamQuery(CUstream handle)
+{
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(FAKE_cuStreamQuery, &ctx);
+    CUstream stream;
+
+    if (result != CUDA_SUCCESS) return result;
+    result = fake_stream_of_locked(handle, NULL, &stream);
+    if (result != CUDA_SUCCESS) return fake_end(result);
+    if (stream->ctx->lost != CUDA_SUCCESS) return fake_end(stream->ctx->lost);
+    return fake_end(is_busy_locked(stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+}
