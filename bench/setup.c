@@ -187,7 +187,7 @@ static void describe_provider(struct bench_machine *machine)
     if (table == NULL) return;
     if (shmemx_space_print(fileno(table)) == 0) rewind(table);
     while (fgets(line, sizeof(line), table) != NULL)
-        if (sscanf(line, "%*s default %*s %*s %*s %63s %63s", provider, domain) == 2 &&
+        if (sscanf(line, "%*s default %*s %*s %*s %*s %63s %63s", provider, domain) == 2 &&
             strcmp(domain, "-") != 0) {
             snprintf(machine->provider, sizeof(machine->provider), "%s", provider);
             snprintf(machine->domain, sizeof(machine->domain), "%s", domain);

@@ -132,6 +132,20 @@ typedef uint64_t shmem_space_cap_t;
 #define SHMEM_SPACE_INVALID ((shmem_space_t)0)
 #define SHMEM_SPACE_DEFAULT ((shmem_space_t)1)
 
+/*
+ * The spaces that SHMEM_ENABLE_CPU, _GPU, _HBM, _FAM make at start, of SHMEM_<KIND>_SYMMETRIC_SIZE
+ * bytes a PE, and their teams. They live as long as the program. Without the variable, or on a PE
+ * that is no member, they are as good as SHMEM_SPACE_INVALID and SHMEM_TEAM_INVALID.
+ */
+#define SHMEM_SPACE_CPU ((shmem_space_t)8)
+#define SHMEM_SPACE_GPU ((shmem_space_t)9)
+#define SHMEM_SPACE_HBM ((shmem_space_t)10)
+#define SHMEM_SPACE_FAM ((shmem_space_t)11)
+#define SHMEM_TEAM_CPU ((shmem_team_t)8)
+#define SHMEM_TEAM_GPU ((shmem_team_t)9)
+#define SHMEM_TEAM_HBM ((shmem_team_t)10)
+#define SHMEM_TEAM_FAM ((shmem_team_t)11)
+
 #define SHMEM_SPACE_FLAG_DEFAULT 0x0000
 
 #define SHMEM_SPACE_CAP_RMA UINT64_C(0x0001)           /* put and get work on it */

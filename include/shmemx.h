@@ -33,9 +33,96 @@ int shmemx_info_print(int fd, const char *section, int json);
  */
 int shmemx_space_print(int fd);
 
+/* ---- spaces: what the proposal leaves to implementations ------------------ */
+
+/*
+ * What shmemx_space_create_attr() adds to a config. Start with SHMEMX_SPACE_ATTR_INITIALIZER, so
+ * that fields of later versions keep their defaults.
+ */
+typedef struct {
+    size_t nbytes;       /* of this structure */
+    shmem_team_t parent; /* the space is made by, and on, members of this team */
+    int device;          /* ordinal of the device; -1: the library chooses, may differ per PE */
+    const char *name;    /* FAM: a space that other jobs find under this name; NULL: unnamed */
+    int keep;            /* FAM: nonzero: a named space and its contents outlive the job */
+    void *buffer;        /* GPU: use config->size bytes of the caller's here; NULL: allocate */
+} shmemx_space_attr_t;
+
+#define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
+    {sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL}
+
+/*
+ * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
+ * members pass equal configs, names and keep; device and buffer may differ. A name may hold 63
+ * letters, digits, dots, dashes and underscores. A named space of another number of PEs or size
+ * than it was made with is refused. Returns 0; nonzero on all members of the parent.
+ */
+int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                             shmem_space_t *space, shmem_team_t *team);
+
+/* How bytes travel between this PE and another one's part of a space. */
+typedef enum {
+    SHMEMX_PATH_NONE = 0,      /* no member */
+    SHMEMX_PATH_LOAD_STORE,    /* mapped host memory */
+    SHMEMX_PATH_DEVICE,        /* device memory that this PE's copies reach: own, or by IPC */
+    SHMEMX_PATH_FABRIC,        /* the fabric reads and writes it */
+    SHMEMX_PATH_STAGED         /* through host buffers, by the agent of its owner */
+} shmemx_space_path_t;
+
+/* The path to PE pe (number in the world). Local; may open an IPC handle. */
+shmemx_space_path_t shmemx_space_path(shmem_space_t space, int pe);
+const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" and so on */
+
+typedef struct {
+    shmem_device_type_t device_type;
+    int device;        /* ordinal, -1: the kind has none */
+    int n_pes;         /* members */
+    size_t nbytes;     /* a PE */
+    size_t used;       /* by live blocks, with what the heap adds to them */
+    size_t n_blocks;   /* live */
+    size_t largest;    /* bytes of the largest block that can be allocated now */
+    void *base;        /* this PE's part */
+    shmem_space_cap_t caps;
+    char kind[16];     /* "gpu" */
+    char where[128];   /* "gpu 0: NVIDIA H200, 141 GiB" */
+} shmemx_space_info_t;
+
+/* Facts about a space of which this PE is a member. Local. 0; nonzero for SHMEM_SPACE_INVALID. */
+int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
+
+/*
+ * As shmem_align() and shmem_realloc(), in a space. Collective over its team. A null ptr is a
+ * malloc, size 0 a free.
+ */
+void *shmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
+void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
+
+/*
+ * A context that is used with objects of one space alone (checked under SHMEM_CHECK=1). While it
+ * lives the space cannot be destroyed. team: PE numbers are those of it; all its members are
+ * members of the space. Local. 0; nonzero, with SHMEM_CTX_INVALID, when it cannot be made.
+ */
+typedef struct {
+    shmem_team_t team;
+    shmem_space_t space;
+} shmemx_ctx_config_t;
+int shmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
+
+/* A team of the same members in the same order, with collectives of its own. As a split. */
+int shmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
+
 const char *pshmemx_version(void);
 int pshmemx_info_print(int fd, const char *section, int json);
 int pshmemx_space_print(int fd);
+int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                              shmem_space_t *space, shmem_team_t *team);
+shmemx_space_path_t pshmemx_space_path(shmem_space_t space, int pe);
+const char *pshmemx_space_path_name(shmemx_space_path_t path);
+int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
+void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
+void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
+int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
+int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
 
 #ifdef __cplusplus
 }

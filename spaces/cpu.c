@@ -55,15 +55,17 @@ static size_t cpu_cgroup_limit(void)
     return limit;
 }
 
-static int cpu_probe(char *why, size_t len)
+static int cpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
 {
+    (void)wish;
     snprintf(why, len, "host memory");
     return 0;
 }
 
 /* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
-static int cpu_admit(size_t nbytes)
+static int cpu_admit(const struct stp_space_wish *wish)
 {
+    size_t nbytes = wish->nbytes;
     size_t total = cpu_read_number("/proc/meminfo", "MemTotal:");
     size_t group = cpu_cgroup_limit();
 
@@ -81,12 +83,23 @@ static int cpu_admit(size_t nbytes)
     return 0;
 }
 
-static int cpu_create(struct stp_space *space, bool (*member)(int local, void *arg), void *arg)
+static int cpu_create(struct stp_space *space, const struct stp_space_wish *wish,
+                      struct stp_share *share)
 {
-    int rc = stp_window_commit(space->offset, space->nbytes, member, arg);
+    int rc = stp_window_commit(space->offset, space->nbytes);
 
-    if (rc == 0) space->base = stp_window_at(space->offset);
-    return rc;
+    (void)wish;
+    if (rc != 0) return rc;
+    space->base = stp_window_at(space->offset);
+    space->device = -1;
+    share->valid = 1; /* the node's file is everybody's */
+    return 0;
+}
+
+static int cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
+{
+    (void)share;
+    return local == stp_window_local() ? 0 : stp_window_show(space->offset, space->nbytes, local);
 }
 
 static void cpu_destroy(struct stp_space *space)
@@ -94,18 +107,28 @@ static void cpu_destroy(struct stp_space *space)
     stp_window_release(space->offset, space->nbytes);
 }
 
-static void cpu_zero(struct stp_space *space, size_t offset, size_t nbytes)
+static bool cpu_describe(int i, char *text, size_t len)
 {
-    memset(space->base + offset, 0, nbytes);
+    size_t total = cpu_read_number("/proc/meminfo", "MemTotal:");
+
+    if (i != 0) return false;
+    if (total == SIZE_MAX) snprintf(text, len, "host memory, size unknown");
+    else snprintf(text, len, "host memory, %zu MiB", total / 1024);
+    return true;
 }
 
 const struct stp_kind stp_kind_cpu = {
     .name = "cpu",
     .device_type = 0, /* SHMEM_DEVICE_CPU */
+    .in_window = true,
+    .direct = true,
+    .start = stp_kind_nothing,
+    .stop = stp_kind_nothing,
     .probe = cpu_probe,
     .admit = cpu_admit,
     .create = cpu_create,
+    .attach = cpu_attach,
     .destroy = cpu_destroy,
-    .zero = cpu_zero,
-    .direct = true,
+    STP_KIND_HOST_OPS,
+    .describe = cpu_describe,
 };

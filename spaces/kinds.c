@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kinds of memory this build knows: one row, one file each.
+ * The kinds of memory this build knows: one row, one file each; and what kinds whose memory the
+ * CPU reaches by itself put into their rows. How to add a kind: docs/design/kinds.md.
  */
 #include "spaces/spaces.h"
 
-extern const struct stp_kind stp_kind_cpu;
+#include <string.h>
+
+extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_fam;
 
 const struct stp_kind *const stp_kinds[STP_N_KINDS] = {
     [STP_KIND_CPU] = &stp_kind_cpu,
+    [STP_KIND_GPU] = &stp_kind_gpu,
+    [STP_KIND_FAM] = &stp_kind_fam,
 };
 
 const struct stp_kind *stp_kind_find(int device_type)
@@ -15,4 +20,91 @@ const struct stp_kind *stp_kind_find(int device_type)
     for (int i = 0; i < STP_N_KINDS; i++)
         if (stp_kinds[i]->device_type == device_type) return stp_kinds[i];
     return NULL;
+}
+
+void stp_kinds_start(void)
+{
+    for (int i = 0; i < STP_N_KINDS; i++) stp_kinds[i]->start();
+}
+
+void stp_kinds_stop(void)
+{
+    for (int i = STP_N_KINDS; i-- > 0;) stp_kinds[i]->stop();
+}
+
+const struct stp_kind *stp_kind_of(const void *ptr)
+{
+    for (int i = 0; i < STP_N_KINDS; i++)
+        if (!stp_kinds[i]->in_window && stp_kinds[i]->owns(ptr)) return stp_kinds[i];
+    return NULL;
+}
+
+/* ---- rows of kinds in the window ------------------------------------------------ */
+
+void *stp_kind_host_reach(struct stp_space *space, int local)
+{
+    return stp_win.view + ((size_t)local << stp_win.shift) + space->offset;
+}
+
+bool stp_kind_owns_nothing(const void *ptr)
+{
+    (void)ptr;
+    return false;
+}
+
+int stp_kind_no_queue(struct stp_queue **queue)
+{
+    *queue = NULL;
+    return 0;
+}
+
+void stp_kind_no_queue_destroy(struct stp_queue *queue)
+{
+    (void)queue;
+}
+
+int stp_kind_host_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                       enum stp_copy_end end)
+{
+    (void)queue;
+    (void)end;
+    memmove(dest, source, nbytes);
+    return 0;
+}
+
+int stp_kind_host_copy_rows(struct stp_queue *queue, void *dest, const void *source,
+                            const struct stp_rows *rows, enum stp_copy_end end)
+{
+    (void)queue;
+    (void)end;
+    for (size_t i = 0; i < rows->n; i++)
+        memcpy((char *)dest + i * rows->dest_pitch, (const char *)source + i * rows->source_pitch,
+               rows->width);
+    return 0;
+}
+
+int stp_kind_no_flush(struct stp_queue *queue)
+{
+    (void)queue;
+    return 0;
+}
+
+void stp_kind_no_pin(void *host, size_t nbytes)
+{
+    (void)host;
+    (void)nbytes;
+}
+
+void stp_kind_nothing(void)
+{
+}
+
+void stp_kind_no_detach(struct stp_space *space)
+{
+    (void)space;
+}
+
+void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes)
+{
+    memset(space->base + offset, 0, nbytes);
 }

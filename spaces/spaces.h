@@ -28,8 +28,10 @@ struct stp_window {
     unsigned shift;  /* log2 of the window size */
     int first_pe;    /* world number of local 0 when local PEs are contiguous */
     int n_local;     /* PEs reachable by load and store; 0 when they are not contiguous */
+    int n_plain;     /* n_local, or 0 while buffers of the program may be device memory */
     int n_placed;    /* PEs on this node, contiguous or not */
     bool cpu_atomics; /* atomics of CPUs are right; else all go through the fabric, amo_top is 0 */
+    bool devices;     /* memory that the CPU may not touch can be met: check before touching */
 } STP_ALIGNED_LINE;
 
 extern struct stp_window stp_win;
@@ -44,6 +46,20 @@ static inline void *stp_reach(const void *addr, int pe)
     unsigned local = (unsigned)(pe - stp_win.first_pe);
 
     if (STP_LIKELY(offset < stp_win.top && local < (unsigned)stp_win.n_local))
+        return stp_win.view + ((size_t)local << stp_win.shift) + offset;
+    return NULL;
+}
+
+/*
+ * The same for copies between the object and a buffer of the program: that one may be device
+ * memory, and then the slow path must look at it.
+ */
+static inline void *stp_reach_plain(const void *addr, int pe)
+{
+    size_t offset = (uintptr_t)addr - stp_win.base;
+    unsigned local = (unsigned)(pe - stp_win.first_pe);
+
+    if (STP_LIKELY(offset < stp_win.top && local < (unsigned)stp_win.n_plain))
         return stp_win.view + ((size_t)local << stp_win.shift) + offset;
     return NULL;
 }
@@ -100,13 +116,25 @@ size_t stp_window_capacity(void);
 size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
 /*
- * Make [offset, offset + nbytes) usable: own part, and the parts of the local peers for which
- * member(local, arg) holds. 0 or -errno, logged.
+ * Take [offset, offset + nbytes) and make this PE's own part usable, in the window and in the
+ * view. 0 or -errno, logged; -EEXIST, not logged, when another thread was quicker to take it.
  */
-int stp_window_commit(size_t offset, size_t nbytes, bool (*member)(int local, void *arg),
-                      void *arg);
+int stp_window_commit(size_t offset, size_t nbytes);
 
-/* Undo: guards again, pages given back. */
+/* Make the part of the PE at place local usable in the view. 0 or -errno, logged. */
+int stp_window_show(size_t offset, size_t nbytes, int local);
+
+/*
+ * Map nbytes of file fd from position at over the range: over this PE's own part, in window and
+ * view, when local is its place; over a peer's part of the view else. After commit. extra: flags
+ * of mmap besides MAP_SHARED. 0 or -errno, not logged.
+ */
+int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at, int extra);
+
+/* This PE's place in the view. */
+int stp_window_local(void);
+
+/* Undo all of the above: guards again, the node's file behind them, pages given back. */
 void stp_window_release(size_t offset, size_t nbytes);
 
 /* This PE's address of a window offset. */
@@ -147,29 +175,153 @@ void stp_segment_forget_peers(void); /* at finalize, before the view goes away *
 
 /* ---- kinds and spaces --------------------------------------------------- */
 
-enum stp_kind_id { STP_KIND_CPU, STP_N_KINDS };
+enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_FAM, STP_N_KINDS };
 
 struct stp_space;
 
-/* One row per kind of memory; named no-ops, never NULL. */
+/* What is asked of a kind when a space is made: the config and what the attributes add. */
+struct stp_space_wish {
+    size_t nbytes;    /* a PE */
+    int device;       /* ordinal, -1: the kind chooses */
+    const char *name; /* of a space that other jobs can open; NULL: nobody else's */
+    bool keep;        /* a named space outlives the job */
+    void *buffer;     /* adopt this memory of the caller's instead of allocating; or NULL */
+    int pe;           /* this PE, */
+    int n_pes;        /* of so many in the job */
+};
+
+/*
+ * What a PE tells the others of its node about its part of a space, so that they can reach it:
+ * a descriptor, an IPC handle. The kind knows what the bytes mean.
+ */
+#define STP_SHARE_BYTES 112
+struct stp_share {
+    int32_t pe;
+    int32_t valid; /* 0: this PE has nothing to share, and says so */
+    unsigned char bytes[STP_SHARE_BYTES];
+};
+
+/* How far a copy must be when the call returns. */
+enum stp_copy_end {
+    STP_COPY_ISSUED, /* source and dest may be in use until flush */
+    STP_COPY_SENT,   /* source may be reused; dest is written by flush */
+    STP_COPY_DONE,   /* dest is written */
+};
+
+/* Rows of a strided copy: n rows of width bytes, so many bytes from row to row. */
+struct stp_rows {
+    size_t width, n, dest_pitch, source_pitch;
+};
+
+/* Copies of one context by one kind: they run in order, and are complete after flush. */
+struct stp_queue;
+
+/*
+ * One row per kind of memory; named no-ops, never NULL. Kinds in the window are host memory,
+ * reached by load and store at window addresses; the others have addresses of their own, and
+ * only their ops touch the memory. Anything but probe may be called from any thread.
+ */
 struct stp_kind {
-    const char *name; /* "cpu" */
+    const char *name; /* "gpu" */
     int device_type;  /* SHMEM_DEVICE_... */
-    /* Does this PE have access? 0, or -errno with the reason as text. */
-    int (*probe)(char *why, size_t len);
-    /* Can this PE provide nbytes? 0 or -errno, logged. */
-    int (*admit)(size_t nbytes);
-    /* Memory for the space at its window offset; sets base. 0 or -errno, logged. */
-    int (*create)(struct stp_space *space, bool (*member)(int local, void *arg), void *arg);
-    void (*destroy)(struct stp_space *space);
-    void (*zero)(struct stp_space *space, size_t offset, size_t nbytes);
+    bool in_window;
     bool direct; /* a member's loads and stores work on its part */
+
+    /* Look what this machine has, without taking any of it; stop undoes. start returns nothing:
+     * what is missing is probe's to tell. */
+    void (*start)(void);
+    void (*stop)(void);
+    /* Does this PE have access? 0, or -errno with the reason as text; also told on success. */
+    int (*probe)(const struct stp_space_wish *wish, char *why, size_t len);
+    /* Can this PE provide what is wished? 0 or -errno, logged. */
+    int (*admit)(const struct stp_space_wish *wish);
+    /*
+     * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
+     * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
+     */
+    int (*create)(struct stp_space *space, const struct stp_space_wish *wish,
+                  struct stp_share *share);
+    /*
+     * A member of this node, at place local, shared its part. Kinds in the window map it into the
+     * view, the others remember it. Called for this PE's own place too. 0 or -errno, logged.
+     */
+    int (*attach)(struct stp_space *space, int local, const struct stp_share *share);
+    /* Let go of the parts of peers; before any of them destroys its own. */
+    void (*detach)(struct stp_space *space);
+    /* Undo create and what is left of attach; every member is through with the space. */
+    void (*destroy)(struct stp_space *space);
+    /* Set bytes of this PE's part to zero, done on return. */
+    void (*zero)(struct stp_space *space, size_t offset, size_t nbytes);
+
+    /* ---- kinds outside the window; in the window the CPU does all this ---- */
+
+    /*
+     * Where the part of the member at place local can be copied to and from by this PE; opened on
+     * first use. NULL when the system refuses: then its owner's agent must do it.
+     */
+    void *(*reach)(struct stp_space *space, int local);
+    /* Is ptr memory of this kind, symmetric or private? Quick no for the usual host memory. */
+    bool (*owns)(const void *ptr);
+    int (*queue_create)(struct stp_queue **queue);
+    void (*queue_destroy)(struct stp_queue *queue); /* after flush; NULL is fine */
+    /*
+     * Copy between memory of this kind and anything that it or the host can reach here; at least
+     * one side is this kind's. 0, or -errno after logging what the driver said.
+     */
+    int (*copy)(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                enum stp_copy_end end);
+    int (*copy_rows)(struct stp_queue *queue, void *dest, const void *source,
+                     const struct stp_rows *rows, enum stp_copy_end end);
+    int (*flush)(struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
+    /* Host memory that copies will use much: make it quick for them. Best effort; undo. */
+    void (*pin)(void *host, size_t nbytes);
+    void (*unpin)(void *host, size_t nbytes);
+    /* A peer's adapter wrote to this PE's memory: make it visible to what the kind runs. */
+    void (*flush_remote)(void);
+    /*
+     * One line about device i of this kind as this PE sees it: name, memory. Returns false when
+     * there is no such device.
+     */
+    bool (*describe)(int i, char *text, size_t len);
 };
 
 extern const struct stp_kind *const stp_kinds[STP_N_KINDS];
 
 /* The kind of a SHMEM_DEVICE_ constant, NULL when this build has none. */
 const struct stp_kind *stp_kind_find(int device_type);
+
+/* Look what this machine has; undo. */
+void stp_kinds_start(void);
+void stp_kinds_stop(void);
+
+/*
+ * The kind outside the window that ptr is memory of, NULL for host memory. For the slow path:
+ * stp_win.devices says whether anything but host memory can be met at all.
+ */
+const struct stp_kind *stp_kind_of(const void *ptr);
+
+/* What the kinds in the window and the host's memory share where an op means nothing (kinds.c). */
+void *stp_kind_host_reach(struct stp_space *space, int local);
+bool stp_kind_owns_nothing(const void *ptr);
+int stp_kind_no_queue(struct stp_queue **queue);
+void stp_kind_no_queue_destroy(struct stp_queue *queue);
+int stp_kind_host_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                       enum stp_copy_end end);
+int stp_kind_host_copy_rows(struct stp_queue *queue, void *dest, const void *source,
+                            const struct stp_rows *rows, enum stp_copy_end end);
+int stp_kind_no_flush(struct stp_queue *queue);
+void stp_kind_no_pin(void *host, size_t nbytes);
+void stp_kind_nothing(void);
+void stp_kind_no_detach(struct stp_space *space);
+void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
+
+/* The ops of a row whose memory the CPU reaches by itself. */
+#define STP_KIND_HOST_OPS                                                                          \
+    .detach = stp_kind_no_detach, .zero = stp_kind_host_zero, .reach = stp_kind_host_reach,        \
+    .owns = stp_kind_owns_nothing, .queue_create = stp_kind_no_queue,                              \
+    .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \
+    .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
+    .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing
 
 #define STP_SPACE_MAGIC 0x53505445u
 #define STP_MAX_SPACES STP_SPACE_NUMBERS
@@ -184,24 +336,37 @@ struct stp_space {
     const struct stp_kind *kind;
     size_t nbytes;         /* of memory, a PE */
     char *base;            /* this PE's part */
-    size_t offset;         /* in the window */
+    size_t offset;         /* in the window; SIZE_MAX for kinds outside it */
+    size_t base_align;     /* what every member's base is aligned to */
+    int device;            /* of the kind, -1 when it knows none */
+    void *own;             /* the kind's: what create and attach remember */
     struct stp_heap *heap; /* NULL: nothing is allocated from it */
     uint64_t caps;         /* SHMEM_SPACE_CAP_... as measured at create */
     uint64_t key;          /* fabric registration key, for tables */
+    bool registered;       /* this PE's part is a fabric region */
+    bool on_fabric;        /* and so are all members': peers reach them directly */
+    bool permanent;        /* lives as long as the program */
+    void *handle;          /* what users compare when it is a constant, else NULL */
     void *team;            /* private team (struct stp_team), serves the collective calls */
     void *user_team;       /* the one create returned, NULL once destroyed */
     int n_users;           /* live teams that descend from it and contexts bound to it */
     struct stp_space *next_free;
 };
 
-/* Enter a space into the registry under its number; take it out. Serialised by the caller. */
-void stp_space_enter(struct stp_space *space);
+/*
+ * Enter a space into the registry under its number: 0, or -EEXIST when another thread was quicker
+ * to use the number. Take it out, if it is in.
+ */
+int stp_space_enter(struct stp_space *space);
 void stp_space_leave(struct stp_space *space);
 
 /* Lowest number >= from (and >= STP_SPACE_FIRST_USER) that is free here; SIZE_MAX: none. */
 size_t stp_space_find_number(size_t from);
 
-/* The space that holds addr, with its offset there; NULL when it is in none. Any thread. */
+/*
+ * The space that holds addr, with its offset there; NULL when it is in none. Any thread. The last
+ * one found on this thread costs two compares, another one a search of the sorted ranges.
+ */
 struct stp_space *stp_space_find(const void *addr, size_t *offset);
 
 /* By number; NULL when there is none. */

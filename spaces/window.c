@@ -31,6 +31,7 @@ static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9
 
 struct window_range {
     size_t offset, nbytes;
+    bool overlaid; /* other files than the node's are mapped over it */
 };
 
 static struct {
@@ -38,9 +39,10 @@ static struct {
     size_t capacity;    /* part of it that spaces may use */
     int local;          /* this PE's part */
     int fd;             /* duplicate of the node's file, for PUNCH_HOLE */
+    pthread_mutex_t lock;        /* guards the rest */
     struct window_range *ranges; /* in use, by offset */
     size_t n_ranges, max_ranges;
-} window = {.fd = -1};
+} window = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct stp_window stp_win;
 
@@ -186,7 +188,9 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
     if (window.fd < 0) goto err_errno;
     mine = window_map_somewhere(layout->base, nbytes, fd, at);
     if (mine == NULL) goto err_fd;
-    view = window_map(0, nbytes * (size_t)layout->n_local, fd, 0);
+    /* aligned as the window is, where there is room: large pages and DAX devices ask for that */
+    view = window_map_aligned(nbytes * (size_t)layout->n_local, fd, 0);
+    if (view == NULL) view = window_map(0, nbytes * (size_t)layout->n_local, fd, 0);
     if (view == NULL) goto err_mine;
     madvise(view, nbytes * (size_t)layout->n_local, MADV_DONTDUMP);
 
@@ -218,7 +222,9 @@ void stp_window_close(void)
     munmap(stp_win.view, window.nbytes * (size_t)stp_win.n_placed);
     close(window.fd);
     free(window.ranges);
-    memset(&window, 0, sizeof window);
+    window.ranges = NULL;
+    window.n_ranges = window.max_ranges = 0;
+    window.nbytes = window.capacity = 0;
     window.fd = -1;
     stp_win = (struct stp_window){0};
 }
@@ -238,19 +244,31 @@ size_t stp_window_find(size_t nbytes, size_t align, size_t from)
     size_t at = window_round(from > STP_RANGE_ALIGN ? from : STP_RANGE_ALIGN, align);
 
     if (nbytes > window.capacity) return SIZE_MAX;
+    pthread_mutex_lock(&window.lock);
     for (size_t i = 0; i < window.n_ranges; i++) {
         const struct window_range *used = &window.ranges[i];
         if (at + nbytes + RANGE_GUARD <= used->offset) break;
         if (at < used->offset + used->nbytes + RANGE_GUARD)
             at = window_round(used->offset + used->nbytes + RANGE_GUARD, align);
     }
+    pthread_mutex_unlock(&window.lock);
     return at <= window.capacity - nbytes ? at : SIZE_MAX;
 }
 
-static int window_remember(size_t offset, size_t nbytes)
+static bool window_taken_locked(size_t offset, size_t nbytes)
+{
+    for (size_t i = 0; i < window.n_ranges; i++) {
+        const struct window_range *used = &window.ranges[i];
+        if (offset < used->offset + used->nbytes && used->offset < offset + nbytes) return true;
+    }
+    return false;
+}
+
+static int window_remember_locked(size_t offset, size_t nbytes)
 {
     size_t i = window.n_ranges;
 
+    if (window_taken_locked(offset, nbytes)) return -EEXIST;
     if (window.n_ranges == window.max_ranges) {
         size_t max = window.max_ranges ? 2 * window.max_ranges : 16;
         struct window_range *ranges = realloc(window.ranges, max * sizeof *ranges);
@@ -260,12 +278,12 @@ static int window_remember(size_t offset, size_t nbytes)
     }
     for (; i > 0 && window.ranges[i - 1].offset > offset; i--)
         window.ranges[i] = window.ranges[i - 1];
-    window.ranges[i] = (struct window_range){offset, nbytes};
+    window.ranges[i] = (struct window_range){offset, nbytes, false};
     window.n_ranges++;
     return 0;
 }
 
-static void window_forget(size_t offset)
+static void window_forget_locked(size_t offset)
 {
     size_t i = 0;
 
@@ -277,7 +295,7 @@ static void window_forget(size_t offset)
 }
 
 /* stp_reach() may be running in other threads: it sees the old top or the new one. */
-static void window_update_top(void)
+static void window_update_top_locked(void)
 {
     size_t top = 0;
 
@@ -289,6 +307,38 @@ static void window_update_top(void)
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELAXED);
 }
 
+static void window_mark_overlaid(size_t offset)
+{
+    pthread_mutex_lock(&window.lock);
+    for (size_t i = 0; i < window.n_ranges; i++)
+        if (window.ranges[i].offset == offset) window.ranges[i].overlaid = true;
+    pthread_mutex_unlock(&window.lock);
+}
+
+static bool window_is_overlaid_locked(size_t offset)
+{
+    for (size_t i = 0; i < window.n_ranges; i++)
+        if (window.ranges[i].offset == offset) return window.ranges[i].overlaid;
+    return false;
+}
+
+/* Put the node's file back behind a range that something else was mapped over, untouchable. */
+static void window_restore(size_t offset, size_t nbytes)
+{
+    int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
+    off_t mine = (off_t)(((size_t)window.local << stp_win.shift) + offset);
+
+    if (mmap(stp_window_at(offset), nbytes, PROT_NONE, flags, window.fd, mine) == MAP_FAILED)
+        stp_warn("a destroyed space stays mapped: %s", strerror(errno));
+    for (int i = 0; i < stp_win.n_placed; i++) {
+        size_t at = ((size_t)i << stp_win.shift) + offset;
+        if (mmap(stp_win.view + at, nbytes, PROT_NONE, flags, window.fd, (off_t)at) == MAP_FAILED)
+            stp_warn("a destroyed space stays mapped: %s", strerror(errno));
+        else
+            madvise(stp_win.view + at, nbytes, MADV_DONTDUMP);
+    }
+}
+
 static void window_guard(size_t offset, size_t nbytes)
 {
     mprotect(stp_window_at(offset), nbytes, PROT_NONE);
@@ -296,37 +346,79 @@ static void window_guard(size_t offset, size_t nbytes)
         mprotect(stp_win.view + ((size_t)i << stp_win.shift) + offset, nbytes, PROT_NONE);
 }
 
-int stp_window_commit(size_t offset, size_t nbytes, bool (*member)(int local, void *arg),
-                      void *arg)
+int stp_window_local(void)
 {
-    int rc = window_remember(offset, nbytes);
+    return window.local;
+}
 
-    if (rc != 0) return rc;
-    if (mprotect(stp_window_at(offset), nbytes, PROT_READ | PROT_WRITE) != 0) goto err;
-    for (int i = 0; i < stp_win.n_placed; i++) {
-        char *part = stp_win.view + ((size_t)i << stp_win.shift) + offset;
-        if (!member(i, arg)) continue;
-        if (mprotect(part, nbytes, PROT_READ | PROT_WRITE) != 0) goto err;
+int stp_window_show(size_t offset, size_t nbytes, int local)
+{
+    int rc = 0;
+
+    if (mprotect(stp_win.view + ((size_t)local << stp_win.shift) + offset, nbytes,
+                 PROT_READ | PROT_WRITE) != 0) {
+        rc = -errno;
+        stp_error("cannot open %zu bytes of the view: %s (see vm.max_map_count)", nbytes,
+                  strerror(-rc));
     }
-    window_update_top();
-    return 0;
+    return rc;
+}
 
-err:
+/* Make a taken range, and this PE's part of the view, usable. */
+static int window_open_own(size_t offset, size_t nbytes)
+{
+    int rc;
+
+    if (mprotect(stp_window_at(offset), nbytes, PROT_READ | PROT_WRITE) == 0)
+        return stp_window_show(offset, nbytes, window.local);
     rc = -errno;
     stp_error("cannot open %zu bytes of the window: %s (see vm.max_map_count)", nbytes,
               strerror(-rc));
-    window_guard(offset, nbytes);
-    window_forget(offset);
     return rc;
+}
+
+int stp_window_commit(size_t offset, size_t nbytes)
+{
+    int rc;
+
+    pthread_mutex_lock(&window.lock);
+    rc = window_remember_locked(offset, nbytes);
+    if (rc == 0) {
+        rc = window_open_own(offset, nbytes);
+        if (rc != 0) {
+            window_guard(offset, nbytes);
+            window_forget_locked(offset);
+        }
+        window_update_top_locked();
+    }
+    pthread_mutex_unlock(&window.lock);
+    return rc;
+}
+
+int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at, int extra)
+{
+    int flags = (extra & MAP_SYNC ? MAP_SHARED_VALIDATE : MAP_SHARED) | MAP_FIXED | extra;
+    char *part = stp_win.view + ((size_t)local << stp_win.shift) + offset;
+
+    window_mark_overlaid(offset); /* before: half an overlay is undone as a whole one */
+    if (local == window.local &&
+        mmap(stp_window_at(offset), nbytes, PROT_READ | PROT_WRITE, flags, fd, at) == MAP_FAILED)
+        return -errno;
+    if (mmap(part, nbytes, PROT_READ | PROT_WRITE, flags, fd, at) == MAP_FAILED) return -errno;
+    madvise(part, nbytes, MADV_DONTDUMP);
+    return 0;
 }
 
 void stp_window_release(size_t offset, size_t nbytes)
 {
     off_t at = (off_t)(((size_t)window.local << stp_win.shift) + offset);
 
-    window_forget(offset);
-    window_update_top();
-    window_guard(offset, nbytes);
+    pthread_mutex_lock(&window.lock);
+    if (window_is_overlaid_locked(offset)) window_restore(offset, nbytes);
+    else window_guard(offset, nbytes);
+    window_forget_locked(offset);
+    window_update_top_locked();
+    pthread_mutex_unlock(&window.lock);
     if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
         stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
 }

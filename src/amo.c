@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics behind the inline hit: CPU atomics on globals and scattered peers, the fabric's
- * for everyone else. One real function per operand width; the datatype only matters for
+ * Atomics behind the inline hit: CPU atomics on globals and scattered peers, the owner's agent
+ * for device memory, the fabric's for everyone else. One real function per operand width; the datatype only matters for
  * what the bits mean to the fabric, since add wraps and swap moves bits. What fetches
  * acquires, as in the typed bodies.
  */
@@ -47,7 +47,7 @@ static uint64_t amo_apply64(uint64_t *there, enum stp_fabric_amo op, uint64_t op
     return 0;
 }
 
-static void amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
+void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                       const void *compare, void *result)
 {
     uint64_t value = 0, cond = 0;
@@ -58,7 +58,7 @@ static void amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const 
     else value = amo_apply64(there, op, value, cond);
     if (result != NULL) memcpy(result, &value, nbytes); /* little endian: low bytes first */
 }
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "amo_apply moves low bytes first");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stp_amo_apply moves low bytes first");
 
 void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dtype, void *dest,
                   const void *operand, const void *compare, void *result, bool nbi, int pe,
@@ -66,6 +66,7 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
 {
     const char *argument = op == STP_AMO_FETCH ? "source" : "dest";
     size_t nbytes = stp_dtype_size(dtype);
+    struct stp_space *space;
     struct stp_place place;
     void *there;
 
@@ -74,10 +75,15 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
     if (STP_UNLIKELY(stp_rt.check)) stp_check_range(dest, nbytes, pe, fn, argument);
     there = stp_reach_amo_slow(dest, pe);
     if (there != NULL) {
-        amo_apply(there, nbytes, op, operand, compare, result);
+        stp_amo_apply(there, nbytes, op, operand, compare, result);
         return;
     }
     place = stp_place_of(dest, nbytes, pe, fn, argument);
+    space = stp_space_at(place.number);
+    if (space->kind != NULL && !space->kind->in_window) {
+        stp_stage_amo(space, place.offset, op, dtype, operand, compare, result, pe, fn);
+        return;
+    }
     if (!stp_rt.has_fabric) stp_fatal_unshared(dest, pe, fn);
     stp_rt.fabric.amo(ctx->fabric, pe, place.number, place.offset, op, dtype, operand, compare,
                       result, nbi);

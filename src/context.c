@@ -6,9 +6,12 @@
 #include "steppe.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct stp_ctx stp_ctx_default;
 struct stp_ctx stp_ctx_coll;
+struct stp_ctx stp_ctx_stage;
+struct stp_ctx stp_ctx_agent;
 
 static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
 {
@@ -17,6 +20,9 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     ctx->n_pes = team->n_pes;
     ctx->world = team->table == NULL && team->start == 0 && team->stride == 1;
     ctx->fabric = NULL;
+    ctx->space = NULL;
+    ctx->copies = false;
+    memset(ctx->queues, 0, sizeof ctx->queues);
     ctx->live = true;
     return stp_rt.has_fabric ? stp_rt.fabric.ctx_create(&ctx->fabric) : 0;
 }
@@ -25,24 +31,38 @@ static void ctx_close(struct stp_ctx *ctx)
 {
     if (!ctx->live) return;
     stp_quiet(ctx);
+    stp_copy_close(ctx);
+    if (ctx->space != NULL) stp_space_use(ctx->space, -1);
     if (ctx->fabric != NULL) stp_rt.fabric.ctx_destroy(ctx->fabric);
     *ctx = (struct stp_ctx){0};
 }
 
 void stp_ctx_init(void)
 {
-    stp_ctx_coll = stp_ctx_default = (struct stp_ctx){0};
+    stp_ctx_coll = stp_ctx_stage = stp_ctx_agent = stp_ctx_default = (struct stp_ctx){0};
     if (ctx_open(&stp_ctx_default, stp_team_world, 0) != 0 ||
-        ctx_open(&stp_ctx_coll, stp_team_world, 0) != 0)
+        ctx_open(&stp_ctx_coll, stp_team_world, 0) != 0 ||
+        ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
+        ctx_open(&stp_ctx_agent, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
 }
 
-/* The library's own context goes with the fabric: the last sync still uses it. */
+/* The library's own contexts go with the fabric: the last sync still uses one. */
 void stp_ctx_fini(void)
 {
     stp_team_destroy_ctxs();
     ctx_close(&stp_ctx_default);
     stp_quiet(&stp_ctx_coll);
+    stp_quiet(&stp_ctx_stage);
+    stp_quiet(&stp_ctx_agent);
+}
+
+/* Every agent has stopped: no copy is under way any more. */
+void stp_ctx_close_queues(void)
+{
+    stp_copy_close(&stp_ctx_coll);
+    stp_copy_close(&stp_ctx_stage);
+    stp_copy_close(&stp_ctx_agent);
 }
 
 _Noreturn void stp_fatal_ctx(const char *fn)
@@ -84,7 +104,8 @@ static void ctx_delete(struct stp_ctx *ctx)
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-static int ctx_create(struct stp_team *team, long options, shmem_ctx_t *handle)
+static int ctx_create(struct stp_team *team, long options, struct stp_space *space,
+                      shmem_ctx_t *handle)
 {
     struct stp_ctx *ctx = ctx_new();
 
@@ -94,6 +115,8 @@ static int ctx_create(struct stp_team *team, long options, shmem_ctx_t *handle)
         ctx_delete(ctx);
         return 1;
     }
+    ctx->space = space;
+    if (space != NULL) stp_space_use(space, 1);
     pthread_mutex_lock(&stp_rt.lock);
     ctx->next = team->ctxs;
     if (ctx->next != NULL) ctx->next->prev = ctx;
@@ -124,19 +147,45 @@ void stp_ctx_destroy_all(struct stp_team *team)
 int pshmem_ctx_create(long options, shmem_ctx_t *ctx)
 {
     stp_check_live(__func__);
-    return ctx_create(stp_team_world, options, ctx);
+    return ctx_create(stp_team_world, options, NULL, ctx);
 }
 STP_PROFILED(shmem_ctx_create);
 
 int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 {
-    if (team == SHMEM_TEAM_INVALID) {
+    if (stp_team_is_invalid(team)) {
         *ctx = SHMEM_CTX_INVALID;
         return 1;
     }
-    return ctx_create(stp_team_check(team, __func__), options, ctx);
+    return ctx_create(stp_team_check(team, __func__), options, NULL, ctx);
 }
 STP_PROFILED(shmem_team_create_ctx);
+
+/* Every member of the team is one of the space, so that no operation can miss it. */
+static bool ctx_team_in_space(const struct stp_team *team, const struct stp_space *space)
+{
+    for (int rank = 0; rank < team->n_pes; rank++)
+        if (stp_team_rank_of(space->team, stp_team_pe(team, rank)) < 0) return false;
+    return true;
+}
+
+int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx)
+{
+    struct stp_space *space;
+    struct stp_team *team;
+
+    *ctx = SHMEM_CTX_INVALID;
+    if (stp_team_is_invalid(config->team) || stp_space_is_invalid(config->space)) return 1;
+    team = stp_team_check(config->team, __func__);
+    space = stp_space_check(config->space, __func__);
+    if (!ctx_team_in_space(team, space)) {
+        stp_error("shmemx_ctx_create: some members of the team are no members of space %u",
+                  space->number);
+        return 1;
+    }
+    return ctx_create(team, options, space, ctx);
+}
+STP_PROFILED(shmemx_ctx_create);
 
 /* The live context behind a handle that is not INVALID; fatal when it was destroyed. */
 static struct stp_ctx *ctx_check_live(shmem_ctx_t ctx, const char *fn)

@@ -23,6 +23,8 @@ const struct stp_core *stp_fabric_core(void)
         .env = &stp_env,
         .log = stp_log,
         .fatal = stp_fatal,
+        .devices = stp_win.devices,
+        .served = stp_agent_served,
     };
     return &fabric_core;
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "shmemx.h"
 #include "steppe.h"
@@ -37,38 +36,9 @@ static void info_version(struct stp_report *report)
 
 /* ---- memory -------------------------------------------------------------- */
 
-static void info_cpu_memory(struct stp_report *report)
-{
-    long page = sysconf(_SC_PAGESIZE);
-
-    stp_report_bytes(report, "installed", (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)page);
-    stp_report_bytes(report, "available", (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)page);
-    stp_report_bytes(report, "page", (size_t)page);
-    stp_report_bytes(report, "default_heap", stp_env.symmetric_size);
-}
-
 static void info_memory(struct stp_report *report)
 {
-    static const char *const not_built[] = {"gpu", "hbm", "fam"};
-    char why[256];
-
-    stp_report_list(report, "kinds");
-    for (size_t i = 0; i < STP_N_KINDS; i++) {
-        bool usable = stp_kinds[i]->probe(why, sizeof(why)) == 0;
-
-        stp_report_item(report, "kind", stp_kinds[i]->name);
-        stp_report_flag(report, "usable", usable);
-        stp_report_text(report, "state", why);
-        if (i == STP_KIND_CPU) info_cpu_memory(report);
-        stp_report_end(report);
-    }
-    for (size_t i = 0; i < STP_COUNT(not_built); i++) {
-        stp_report_item(report, "kind", not_built[i]);
-        stp_report_flag(report, "usable", false);
-        stp_report_text(report, "state", "not built in this version");
-        stp_report_end(report);
-    }
-    stp_report_end(report);
+    stp_info_kinds(report);
     stp_report_group(report, "globals");
     stp_report_bytes(report, "size", stp_segment.nbytes);
     stp_report_flag(report, "shared", stp_segment.fd >= 0);
@@ -105,10 +75,11 @@ static const struct {
 } info_sections[] = {
     {"version", info_version},         {"conduits", stp_info_conduits},
     {"providers", stp_info_providers}, {"topology", stp_info_topology},
-    {"memory", info_memory},           {"environment", info_environment},
+    {"memory", info_memory},           {"spaces", stp_info_spaces},
+    {"environment", info_environment},
 };
 
-/* True when the comma-separated list (NULL: everything) names the section. */
+/* True when the comma-separated list (NULL: everything that costs little) names the section. */
 static bool info_wants(const char *list, const char *name)
 {
     size_t len = strlen(name);
@@ -117,7 +88,7 @@ static bool info_wants(const char *list, const char *name)
         at += *at == ',';
         if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) return true;
     }
-    return list == NULL;
+    return list == NULL && strcmp(name, "spaces") != 0;
 }
 
 /* Number of names in the list that are sections' names; *n_names: of all. */
@@ -145,6 +116,10 @@ int pshmemx_info_print(int fd, const char *section, int json)
     if (rc != 0) return -rc;
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
         if (!info_wants(section, info_sections[i].name)) continue;
+        if (info_sections[i].print == stp_info_spaces && stp_rt.references > 0 && stp_rt.pe != 0) {
+            stp_info_spaces(&report); /* takes part, prints nothing */
+            continue;
+        }
         stp_report_group(&report, info_sections[i].name);
         info_sections[i].print(&report);
         stp_report_end(&report);

@@ -12,4 +12,13 @@ void stp_info_conduits(struct stp_report *report);  /* info_fabric.c */
 void stp_info_providers(struct stp_report *report); /* info_fabric.c; loads libfabric */
 void stp_info_topology(struct stp_report *report);  /* info_topology.c; loads hwloc */
 
+/* The list of the kinds of memory, each with its state and devices (info_spaces.c). */
+void stp_info_kinds(struct stp_report *report);
+
+/*
+ * Spaces of each kind (info_spaces.c). In a live job it makes them: collective over all PEs, PE 0
+ * alone prints. Before init only what this process can tell.
+ */
+void stp_info_spaces(struct stp_report *report);
+
 #endif /* STP_INFO_H */

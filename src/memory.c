@@ -7,7 +7,6 @@
 #include "steppe.h"
 
 #include <errno.h>
-#include <string.h>
 
 static void memory_barrier(struct stp_space *space)
 {
@@ -29,14 +28,6 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
                   (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
-/* What the base of a space is aligned to on every PE: offsets in the heap start from there. */
-static size_t memory_base_align(const struct stp_space *space)
-{
-    size_t of_offset = space->offset & -space->offset;
-
-    return of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
-}
-
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn)
 {
@@ -44,8 +35,8 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     int rc;
 
     memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
-    rc = align > memory_base_align(space) ? -ENOMEM
-                                          : stp_heap_alloc(space->heap, nbytes, align, &offset);
+    rc = align > space->base_align ? -ENOMEM
+                                   : stp_heap_alloc(space->heap, nbytes, align, &offset);
     if (rc == 0 && zero) space->kind->zero(space, offset, nbytes);
     memory_barrier(space);
     return rc == 0 ? space->base + offset : NULL;
@@ -92,7 +83,8 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     if (rc == -ENOMEM) {
         rc = stp_heap_alloc(space->heap, nbytes, 0, &target);
         if (rc == 0) {
-            memcpy(space->base + target, space->base + offset, old < nbytes ? old : nbytes);
+            stp_copy_any(space->base + target, space->base + offset, old < nbytes ? old : nbytes,
+                         fn);
             stp_heap_free(space->heap, offset);
         }
     }

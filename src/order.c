@@ -9,11 +9,13 @@ void stp_fence(struct stp_ctx *ctx)
 {
     /* Pairs with the acquire of whoever waits for what is stored after this. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    if (STP_UNLIKELY(ctx->copies)) stp_copy_flush(ctx); /* queues know no order between kinds */
     if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.fence(ctx->fabric);
 }
 
 void stp_quiet(struct stp_ctx *ctx)
 {
+    if (STP_UNLIKELY(ctx->copies)) stp_copy_flush(ctx);
     if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.quiet(ctx->fabric);
     /* Sequentially consistent: a load after quiet may not pass a store before it (store buffer). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

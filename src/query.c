@@ -47,19 +47,27 @@ int pshmem_addr_accessible(const void *addr, int pe)
     space = stp_space_find(addr, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return 0;
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
+    if (space->kind != NULL && !space->kind->in_window) return 1; /* if need be, staged */
     return stp_rt.has_fabric || stp_peer(addr, pe) != NULL;
 }
 STP_PROFILED(shmem_addr_accessible);
 
 static void *query_ptr(const void *dest, int pe)
 {
-    const struct stp_space *space;
+    struct stp_space *space;
     size_t offset;
+    char *base;
+    int local;
 
     if (pe < 0 || pe >= stp_rt.n_pes) return NULL;
     space = stp_space_find(dest, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return NULL;
-    return pe == stp_rt.pe ? (void *)dest : stp_peer(dest, pe);
+    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return NULL;
+    if (pe == stp_rt.pe) return (void *)(uintptr_t)dest;
+    if (space->kind == NULL || space->kind->in_window) return stp_peer(dest, pe);
+    local = stp_local_of(pe);
+    base = local >= 0 ? space->kind->reach(space, local) : NULL;
+    return base != NULL ? base + offset : NULL; /* for this PE's device code */
 }
 
 void *pshmem_ptr(const void *dest, int pe)
@@ -72,7 +80,7 @@ void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 {
     const struct stp_team *t;
 
-    if (team == SHMEM_TEAM_INVALID) return NULL;
+    if (stp_team_is_invalid(team)) return NULL;
     t = stp_team_check(team, __func__);
     return pe < 0 || pe >= t->n_pes ? NULL : query_ptr(dest, stp_team_pe(t, pe));
 }

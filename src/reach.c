@@ -62,6 +62,39 @@ struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const cha
     return (struct stp_place){space->number, offset};
 }
 
+enum stp_way stp_space_way(struct stp_space *space, int pe)
+{
+    bool host = space->kind == NULL || space->kind->in_window;
+    int local = stp_local_of(pe);
+
+    if (local >= 0 && host) return STP_WAY_HOST;
+    if (local >= 0 && space->kind->reach(space, local) != NULL) return STP_WAY_DEVICE;
+    return host || (local < 0 && space->on_fabric) ? STP_WAY_FABRIC : STP_WAY_STAGED;
+}
+
+struct stp_target stp_aim(const void *addr, size_t nbytes, int pe, const char *fn,
+                          const char *argument)
+{
+    struct stp_target target = {.way = STP_WAY_HOST};
+    struct stp_place place;
+
+    if (STP_UNLIKELY(stp_rt.check)) stp_check_range(addr, nbytes, pe, fn, argument);
+    target.there = stp_reach_slow(addr, pe);
+    if (target.there != NULL) return target;
+    place = stp_place_of(addr, nbytes, pe, fn, argument);
+    target.space = stp_space_at(place.number);
+    target.offset = place.offset;
+    target.way = stp_space_way(target.space, pe);
+    if (target.way == STP_WAY_HOST) { /* a data segment that is not shared */
+        if (!stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
+        target.way = STP_WAY_FABRIC;
+    }
+    if (target.way == STP_WAY_DEVICE)
+        target.there = (char *)target.space->kind->reach(target.space, stp_local_of(pe)) +
+                       target.offset;
+    return target;
+}
+
 void stp_check_range(const void *addr, size_t nbytes, int pe, const char *fn, const char *argument)
 {
     struct stp_place place = stp_place_of(addr, nbytes, pe, fn, argument);

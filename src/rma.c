@@ -1,195 +1,337 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Remote memory access behind the inline hit: globals and scattered peers by load and
- * store, everything else through the fabric. With SHMEM_CHECK=1 every operation comes
- * through here and is checked in full.
+ * store, device memory by copies of its kind, everything else through the fabric or the agent of
+ * the owner. With SHMEM_CHECK=1 every operation comes through here and is checked in full.
+ *
+ * A transfer is rows: one for put and get, one an element for the strided routines.
  */
 #include "steppe.h"
 
 #include <string.h>
 
-/* The mapped address for the operation, or NULL when it must take the fabric. */
-static void *rma_there(const void *addr, size_t nbytes, int pe, const char *fn,
-                       const char *argument)
+/* Where the symmetric side is; a context bound to a space is used with that one alone. */
+static struct stp_target rma_aim(const struct stp_ctx *ctx, const void *addr, size_t nbytes,
+                                 int pe, const char *fn, const char *argument)
 {
-    void *there;
+    size_t offset;
 
-    if (STP_UNLIKELY(stp_rt.check)) stp_check_range(addr, nbytes, pe, fn, argument);
-    there = stp_reach_slow(addr, pe);
-    if (there == NULL && !stp_rt.has_fabric) {
-        struct stp_place place = stp_place_of(addr, nbytes, pe, fn, argument);
-        if (place.number == STP_SPACE_DATA) stp_fatal_unshared(addr, pe, fn);
+    if (STP_UNLIKELY(stp_rt.check) && ctx->space != NULL &&
+        stp_space_find(addr, &offset) != ctx->space)
+        stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
+                  ctx->space->number);
+    return stp_aim(addr, nbytes, pe, fn, argument);
+}
+
+static size_t rma_extent(const struct stp_rows *rows, size_t pitch)
+{
+    return (rows->n - 1) * pitch + rows->width;
+}
+
+/* Can the fabric itself read and write this buffer? Host memory always, device if registered. */
+static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer)
+{
+    const struct stp_space *space;
+    size_t offset;
+
+    if (STP_LIKELY(kind == NULL)) return true;
+    space = stp_space_find(buffer, &offset);
+    return space != NULL && space->registered;
+}
+
+/* ---- host memory --------------------------------------------------------------- */
+
+static void rma_copy_host(char *dest, const char *source, const struct stp_rows *rows)
+{
+    size_t to = rows->dest_pitch, from = rows->source_pitch;
+
+    if (rows->n == 1) {
+        memcpy(dest, source, rows->width);
+        return;
     }
-    return there;
+    switch (rows->width) { /* known sizes become single moves */
+    case 4:
+        for (size_t i = 0; i < rows->n; i++) memcpy(dest + i * to, source + i * from, 4);
+        break;
+    case 8:
+        for (size_t i = 0; i < rows->n; i++) memcpy(dest + i * to, source + i * from, 8);
+        break;
+    default:
+        for (size_t i = 0; i < rows->n; i++)
+            memcpy(dest + i * to, source + i * from, rows->width);
+    }
+}
+
+/* ---- the fabric ------------------------------------------------------------------ */
+
+static void fabric_put(struct stp_ctx *ctx, const struct stp_target *target, size_t at,
+                       const void *source, size_t nbytes, int pe, enum stp_copy_end end)
+{
+    if (end == STP_COPY_ISSUED)
+        stp_rt.fabric.put_nbi(ctx->fabric, pe, target->space->number, target->offset + at, source,
+                              nbytes);
+    else
+        stp_rt.fabric.put(ctx->fabric, pe, target->space->number, target->offset + at, source,
+                          nbytes);
+}
+
+/* Rows of a piece that lie packed in a host buffer. */
+static void fabric_put_piece(struct stp_ctx *ctx, const struct stp_target *target,
+                             const struct stp_piece *piece, size_t dest_pitch, const char *buffer,
+                             int pe)
+{
+    size_t rows = dest_pitch == piece->width ? 1 : piece->n;
+    size_t width = piece->width * piece->n / rows;
+
+    for (size_t i = 0; i < rows; i++)
+        fabric_put(ctx, target, piece->dest_at + i * dest_pitch, buffer + i * width, width, pe,
+                   STP_COPY_SENT);
+}
+
+/* From device memory that the fabric does not reach: copy the next piece while one is sent. */
+static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
+                               const struct stp_target *target, const char *source,
+                               const struct stp_rows *rows, int pe, const char *fn)
+{
+    struct stp_pieces pieces = {.rows = *rows, .room = STP_BOUNCE_BYTES};
+    char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
+    struct stp_piece piece, sent = {.n = 0};
+    unsigned k = 0;
+
+    while (stp_piece_next(&pieces, &piece)) {
+        struct stp_rows pack = {piece.width, piece.n, piece.width, rows->source_pitch};
+        char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
+
+        if (buffers[1] == NULL && sent.n > 0)
+            fabric_put_piece(ctx, target, &sent, rows->dest_pitch, buffer, pe);
+        stp_copy_rows(ctx, kind, buffer, source + piece.source_at, &pack, STP_COPY_ISSUED, fn);
+        if (buffers[1] != NULL && sent.n > 0)
+            fabric_put_piece(ctx, target, &sent, rows->dest_pitch, buffers[~k & 1], pe);
+        stp_copy_flush(ctx);
+        sent = piece;
+        k++;
+    }
+    fabric_put_piece(ctx, target, &sent, rows->dest_pitch,
+                     buffers[1] != NULL ? buffers[~k & 1] : buffers[0], pe);
+    stp_bounce_give(buffers[0]);
+    if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
+}
+
+/* The other way: fetch the next piece while one is copied to the device. */
+static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
+                               const struct stp_target *target, char *dest,
+                               const struct stp_rows *rows, int pe, const char *fn)
+{
+    struct stp_pieces pieces = {.rows = *rows, .room = STP_BOUNCE_BYTES};
+    char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
+    struct stp_piece piece;
+
+    for (unsigned k = 0; stp_piece_next(&pieces, &piece); k++) {
+        struct stp_rows unpack = {piece.width, piece.n, rows->dest_pitch, piece.width};
+        char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
+
+        if (buffers[1] == NULL) stp_copy_flush(ctx);
+        for (size_t i = 0; i < piece.n; i++)
+            stp_rt.fabric.get_nbi(ctx->fabric, pe, target->space->number,
+                                  target->offset + piece.source_at + i * rows->source_pitch,
+                                  buffer + i * piece.width, piece.width);
+        stp_rt.fabric.quiet(ctx->fabric);
+        stp_copy_flush(ctx);
+        stp_copy_rows(ctx, kind, dest + piece.dest_at, buffer, &unpack, STP_COPY_ISSUED, fn);
+    }
+    stp_copy_flush(ctx);
+    stp_bounce_give(buffers[0]);
+    if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
+}
+
+static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
+                           const struct stp_target *target, const char *source,
+                           const struct stp_rows *rows, int pe, enum stp_copy_end end,
+                           const char *fn)
+{
+    if (!rma_fabric_reaches(from, source)) {
+        fabric_put_bounced(ctx, from, target, source, rows, pe, fn);
+        return;
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        fabric_put(ctx, target, i * rows->dest_pitch, source + i * rows->source_pitch, rows->width,
+                   pe, end);
+}
+
+static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
+                           const struct stp_target *target, char *dest,
+                           const struct stp_rows *rows, int pe, enum stp_copy_end end,
+                           const char *fn)
+{
+    const struct stp_fabric *fabric = &stp_rt.fabric;
+
+    if (!rma_fabric_reaches(to, dest)) {
+        fabric_get_bounced(ctx, to, target, dest, rows, pe, fn);
+        return;
+    }
+    if (rows->n == 1 && end == STP_COPY_DONE) {
+        fabric->get(ctx->fabric, pe, target->space->number, target->offset, dest, rows->width);
+        return;
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        fabric->get_nbi(ctx->fabric, pe, target->space->number,
+                        target->offset + i * rows->source_pitch, dest + i * rows->dest_pitch,
+                        rows->width);
+    if (end == STP_COPY_DONE) fabric->quiet(ctx->fabric); /* the data is here on return */
+}
+
+/* ---- every way --------------------------------------------------------------------- */
+
+static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
+                    const struct stp_rows *rows, int pe, enum stp_copy_end end, const char *fn)
+{
+    struct stp_target target =
+        rma_aim(ctx, dest, rma_extent(rows, rows->dest_pitch), pe, fn, "dest");
+    const struct stp_kind *from = stp_device_of(source);
+
+    switch (target.way) {
+    case STP_WAY_HOST:
+        if (from == NULL) rma_copy_host(target.there, source, rows);
+        else stp_copy_rows(ctx, from, target.there, source, rows, end, fn);
+        break;
+    case STP_WAY_DEVICE:
+        stp_copy_rows(ctx, target.space->kind, target.there, source, rows, end, fn);
+        break;
+    case STP_WAY_FABRIC:
+        rma_put_fabric(ctx, from, &target, source, rows, pe, end, fn);
+        break;
+    case STP_WAY_STAGED:
+        stp_stage_put(ctx, &target, source, rows, pe, fn);
+        break;
+    }
+}
+
+static void rma_get(struct stp_ctx *ctx, void *dest, const void *source,
+                    const struct stp_rows *rows, int pe, enum stp_copy_end end, const char *fn)
+{
+    struct stp_target target =
+        rma_aim(ctx, source, rma_extent(rows, rows->source_pitch), pe, fn, "source");
+    const struct stp_kind *to = stp_device_of(dest);
+
+    switch (target.way) {
+    case STP_WAY_HOST:
+        if (to == NULL) rma_copy_host(dest, target.there, rows);
+        else stp_copy_rows(ctx, to, dest, target.there, rows, end, fn);
+        break;
+    case STP_WAY_DEVICE:
+        stp_copy_rows(ctx, target.space->kind, dest, target.there, rows, end, fn);
+        break;
+    case STP_WAY_FABRIC:
+        rma_get_fabric(ctx, to, &target, dest, rows, pe, end, fn);
+        break;
+    case STP_WAY_STAGED:
+        stp_stage_get(ctx, &target, dest, rows, pe, fn);
+        break;
+    }
+}
+
+static struct stp_rows rma_one_row(size_t nbytes)
+{
+    return (struct stp_rows){.width = nbytes, .n = 1};
 }
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    struct stp_place place;
-    void *there;
+    struct stp_rows one = rma_one_row(nbytes);
 
-    if (nbytes == 0) return;
-    there = rma_there(dest, nbytes, pe, fn, "dest");
-    if (there != NULL) {
-        memcpy(there, source, nbytes);
-        return;
-    }
-    place = stp_place_of(dest, nbytes, pe, fn, "dest");
-    stp_rt.fabric.put(ctx->fabric, pe, place.number, place.offset, source, nbytes);
+    if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_SENT, fn);
 }
 
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
-    struct stp_place place;
-    void *there;
+    struct stp_rows one = rma_one_row(nbytes);
 
-    if (nbytes == 0) return;
-    there = rma_there(dest, nbytes, pe, fn, "dest");
-    if (there != NULL) {
-        memcpy(there, source, nbytes);
-        return;
-    }
-    place = stp_place_of(dest, nbytes, pe, fn, "dest");
-    stp_rt.fabric.put_nbi(ctx->fabric, pe, place.number, place.offset, source, nbytes);
+    if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
 }
 
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    struct stp_place place;
-    const void *there;
+    struct stp_rows one = rma_one_row(nbytes);
 
-    if (nbytes == 0) return;
-    there = rma_there(source, nbytes, pe, fn, "source");
-    if (there != NULL) {
-        memcpy(dest, there, nbytes);
-        return;
-    }
-    place = stp_place_of(source, nbytes, pe, fn, "source");
-    stp_rt.fabric.get(ctx->fabric, pe, place.number, place.offset, dest, nbytes);
+    if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_DONE, fn);
 }
 
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
-    struct stp_place place;
-    const void *there;
+    struct stp_rows one = rma_one_row(nbytes);
 
-    if (nbytes == 0) return;
-    there = rma_there(source, nbytes, pe, fn, "source");
-    if (there != NULL) {
-        memcpy(dest, there, nbytes);
-        return;
+    if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
+}
+
+/* One store each, so that a reader sees the old value or the new one. */
+static void rma_store_host(void *there, const void *value, size_t nbytes)
+{
+    switch (nbytes) {
+    case 1: *(volatile uint8_t *)there = *(const uint8_t *)value; break;
+    case 2: *(volatile uint16_t *)there = *(const uint16_t *)value; break;
+    case 4: *(volatile uint32_t *)there = *(const uint32_t *)value; break;
+    case 8: *(volatile uint64_t *)there = *(const uint64_t *)value; break;
+    default: memcpy(there, value, nbytes);
     }
-    place = stp_place_of(source, nbytes, pe, fn, "source");
-    stp_rt.fabric.get_nbi(ctx->fabric, pe, place.number, place.offset, dest, nbytes);
 }
 
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                     const char *fn)
 {
-    struct stp_place place;
-    void *there = rma_there(dest, nbytes, pe, fn, "dest");
+    struct stp_target target = rma_aim(ctx, dest, nbytes, pe, fn, "dest");
+    struct stp_rows one = rma_one_row(nbytes);
+    bool device = target.space != NULL && target.space->kind != NULL &&
+                  !target.space->kind->in_window;
 
-    if (there != NULL) {
-        /* one store each, so that a reader sees the old value or the new one */
-        switch (nbytes) {
-        case 1: *(volatile uint8_t *)there = *(const uint8_t *)value; break;
-        case 2: *(volatile uint16_t *)there = *(const uint16_t *)value; break;
-        case 4: *(volatile uint32_t *)there = *(const uint32_t *)value; break;
-        case 8: *(volatile uint64_t *)there = *(const uint64_t *)value; break;
-        default: memcpy(there, value, nbytes);
-        }
-        return;
-    }
-    place = stp_place_of(dest, nbytes, pe, fn, "dest");
-    if (nbytes <= 8 && (uintptr_t)dest % nbytes == 0)
-        stp_rt.fabric.store(ctx->fabric, pe, place.number, place.offset, value, nbytes);
+    if (target.way == STP_WAY_HOST)
+        rma_store_host(target.there, value, nbytes);
+    else if (target.way == STP_WAY_DEVICE)
+        stp_copy(ctx, target.space->kind, target.there, value, nbytes, STP_COPY_SENT, fn);
+    else if (target.way == STP_WAY_STAGED)
+        stp_stage_put(ctx, &target, value, &one, pe, fn);
+    else if (!device && nbytes <= 8 && (uintptr_t)dest % nbytes == 0)
+        stp_rt.fabric.store(ctx->fabric, pe, target.space->number, target.offset, value, nbytes);
     else
-        stp_rt.fabric.put(ctx->fabric, pe, place.number, place.offset, value, nbytes);
+        fabric_put(ctx, &target, 0, value, nbytes, pe, STP_COPY_SENT);
 }
 
 /* ---- strided ---------------------------------------------------------------- */
 
-/* Bytes that nelems elements at the stride span; fatal when that does not fit a size_t. */
-static size_t rma_span(ptrdiff_t stride, size_t nbytes, size_t nelems, const char *fn,
-                       const char *argument)
+/*
+ * nelems elements at strides dst and sst as rows: elements that lie side by side on both sides
+ * are one. Fatal when the bytes they span do not fit a size_t.
+ */
+static struct stp_rows rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t nbytes, size_t nelems,
+                                const char *fn)
 {
-    size_t steps;
-
-    if (stride < 1)
-        stp_fatal(fn, "%s is %td: strides are at least 1", argument, stride);
-    steps = stp_bytes(nelems - 1, (size_t)stride, fn);
-    return stp_bytes(steps, nbytes, fn) + nbytes;
-}
-
-static void rma_copy_strided(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst,
-                             size_t nbytes, size_t nelems)
-{
-    size_t to = (size_t)dst * nbytes, from = (size_t)sst * nbytes;
-
-    switch (nbytes) { /* known sizes become single moves */
-    case 4:
-        for (size_t i = 0; i < nelems; i++) memcpy(dest + i * to, source + i * from, 4);
-        break;
-    case 8:
-        for (size_t i = 0; i < nelems; i++) memcpy(dest + i * to, source + i * from, 8);
-        break;
-    default:
-        for (size_t i = 0; i < nelems; i++) memcpy(dest + i * to, source + i * from, nbytes);
-    }
+    if (dst < 1 || sst < 1)
+        stp_fatal(fn, "%s is %td: strides are at least 1", dst < 1 ? "dst" : "sst",
+                  dst < 1 ? dst : sst);
+    (void)stp_bytes(stp_bytes(nelems, (size_t)(dst > sst ? dst : sst), fn), nbytes, fn);
+    if (dst == 1 && sst == 1) return rma_one_row(nelems * nbytes);
+    return (struct stp_rows){nbytes, nelems, (size_t)dst * nbytes, (size_t)sst * nbytes};
 }
 
 void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
               size_t nbytes, size_t nelems, int pe, const char *fn)
 {
-    struct stp_place place;
-    size_t span;
-    void *there;
+    struct stp_rows rows;
 
     if (nelems == 0 || nbytes == 0) return;
-    span = rma_span(dst, nbytes, nelems, fn, "dst");
-    rma_span(sst, nbytes, nelems, fn, "sst");
-    there = rma_there(dest, span, pe, fn, "dest");
-    if (there != NULL) {
-        rma_copy_strided(there, source, dst, sst, nbytes, nelems);
-        return;
-    }
-    place = stp_place_of(dest, span, pe, fn, "dest");
-    if (dst == 1 && sst == 1) {
-        stp_rt.fabric.put(ctx->fabric, pe, place.number, place.offset, source, nbytes * nelems);
-        return;
-    }
-    for (size_t i = 0; i < nelems; i++)
-        stp_rt.fabric.put(ctx->fabric, pe, place.number, place.offset + i * (size_t)dst * nbytes,
-                          (const char *)source + i * (size_t)sst * nbytes, nbytes);
+    rows = rma_rows(dst, sst, nbytes, nelems, fn);
+    rma_put(ctx, dest, source, &rows, pe, STP_COPY_SENT, fn);
 }
 
 void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
               size_t nbytes, size_t nelems, int pe, const char *fn)
 {
-    struct stp_place place;
-    size_t span;
-    const void *there;
+    struct stp_rows rows;
 
     if (nelems == 0 || nbytes == 0) return;
-    span = rma_span(sst, nbytes, nelems, fn, "sst");
-    rma_span(dst, nbytes, nelems, fn, "dst");
-    there = rma_there(source, span, pe, fn, "source");
-    if (there != NULL) {
-        rma_copy_strided(dest, there, dst, sst, nbytes, nelems);
-        return;
-    }
-    place = stp_place_of(source, span, pe, fn, "source");
-    if (dst == 1 && sst == 1) {
-        stp_rt.fabric.get(ctx->fabric, pe, place.number, place.offset, dest, nbytes * nelems);
-        return;
-    }
-    for (size_t i = 0; i < nelems; i++)
-        stp_rt.fabric.get_nbi(ctx->fabric, pe, place.number,
-                              place.offset + i * (size_t)sst * nbytes,
-                              (char *)dest + i * (size_t)dst * nbytes, nbytes);
-    stp_rt.fabric.quiet(ctx->fabric); /* a blocking get: the data is here on return */
+    rows = rma_rows(dst, sst, nbytes, nelems, fn);
+    rma_get(ctx, dest, source, &rows, pe, STP_COPY_DONE, fn);
 }

@@ -82,7 +82,7 @@ static void runtime_connect(void)
         memcpy(addrs + (size_t)pe * len, stp_boot_card(pe)->addr, len);
     rc = stp_rt.fabric.connect(addrs);
     for (unsigned number = 0; number < STP_SPACE_FIRST_USER && rc == 0; number++) {
-        if (stp_space_at(number) == NULL) continue;
+        if (stp_space_at(number) == NULL || !stp_space_at(number)->registered) continue;
         for (int pe = 0; pe < stp_rt.n_pes; pe++)
             regions[pe] = stp_boot_card(pe)->regions[number];
         rc = stp_rt.fabric.region_peers(number, stp_rt.fabric.peer_table ? regions : NULL);
@@ -116,17 +116,22 @@ static void runtime_start(void)
     /* After the launcher's own handler was registered, so that ours runs before it. */
     if (first) on_exit(runtime_at_exit, NULL);
     runtime_print_banner();
+    stp_kinds_start();
+    /* buffers of the program may be device memory from now on: copies look at them */
+    stp_win.n_plain = stp_win.devices ? 0 : stp_win.n_local;
     stp_fabric_start();
     stp_space_init(&card);
     runtime_fill_card(&card);
     stp_boot_exchange(&card);
+    stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
     stp_boot_done();
     stp_team_init();
-    stp_space_teams_init();
     stp_ctx_init();
+    stp_space_teams_init();
     stp_guard_install();
     stp_coll_sync(stp_team_world);
+    stp_space_create_env();
 }
 
 static void runtime_stop(void)
@@ -135,12 +140,18 @@ static void runtime_stop(void)
     stp_guard_remove();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
+    stp_agent_stop();
+    stp_ctx_close_queues();
+    stp_space_detach_all();
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
     /* Nobody has anything under way now but the words of this sync, and those are waited for. */
     stp_coll_leave(stp_team_world);
     stp_boot_node_barrier();
     stp_team_fini();
+    stp_bounce_fini();
     stp_space_fini();
+    stp_kinds_stop();
+    stp_rt.remote_flush = false;
     stp_fabric_stop();
     stp_segment_forget_peers();
     stp_window_close();

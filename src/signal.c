@@ -34,7 +34,8 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
-    void *there = nbytes > 0 && !stp_rt.check ? stp_peer(dest, pe) : NULL;
+    bool device = nbytes > 0 && stp_on_device(dest, source);
+    void *there = nbytes > 0 && !stp_rt.check && !device ? stp_peer(dest, pe) : NULL;
     uint64_t *sig_there = stp_reach_amo(sig_addr, pe);
     struct stp_place place = {0}, sig_place;
 
@@ -49,8 +50,8 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
         signal_store(sig_there, signal, op);
         return;
     }
-    if (stp_local_of(pe) >= 0 || !stp_rt.has_fabric) {
-        /* one half by load and store, or everything checked: the quiet keeps the order */
+    if (device || stp_device_of(sig_addr) != NULL || stp_local_of(pe) >= 0 || !stp_rt.has_fabric) {
+        /* halves that travel apart, or everything checked: the quiet keeps the order */
         (void)stp_place_of(sig_addr, sizeof signal, pe, fn, "sig_addr");
         stp_put(ctx, dest, source, nbytes, pe, fn);
         stp_quiet(ctx);
@@ -97,9 +98,19 @@ void (pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
 }
 STP_PROFILED(shmem_signal_add);
 
+/* A signal word of this PE: pairs with the release of signal_store(). */
+static uint64_t signal_load(const uint64_t *sig_addr)
+{
+    uint64_t value;
+
+    if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    stp_load_slow(&value, sig_addr, sizeof value);
+    return value;
+}
+
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {
-    uint64_t value = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    uint64_t value = signal_load(sig_addr);
 
     stp_wait_missed(); /* a program may poll with it */
     return value;
@@ -122,11 +133,11 @@ static bool signal_compare(uint64_t value, int cmp, uint64_t cmp_value, const ch
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
     struct stp_wait wait = {0};
-    uint64_t value = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    uint64_t value = signal_load(sig_addr);
 
     while (!signal_compare(value, cmp, cmp_value, __func__)) {
         stp_wait_idle(&wait);
-        value = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+        value = signal_load(sig_addr);
     }
     return value; /* the one that satisfied the test, not a second look */
 }

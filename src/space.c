@@ -1,52 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creating and destroying spaces: every PE checks, then all agree, so that all return the
- * same. Nothing is assumed equal that was not compared. Design: docs/design/spaces.md.
+ * Spaces on this PE: handles, memory and registration, the first spaces at start, and what the
+ * environment says about spaces. How PEs agree on a new one is in space_create.c.
+ * Design: docs/design/spaces.md.
  */
 #include "steppe.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SPACE_PAGE 4096
+#define SPACE_N_TYPES 4 /* SHMEM_DEVICE_CPU .. SHMEM_DEVICE_FAM */
 
-static bool space_is_local_member(int local, void *arg)
+static const char *const space_type_names[SPACE_N_TYPES] = {"CPU", "GPU", "HBM", "FAM"};
+
+/* The spaces of SHMEM_ENABLE_<KIND> by device type; NULL where there is none here. */
+static struct stp_space *space_of_env[SPACE_N_TYPES];
+
+/* ---- handles ---------------------------------------------------------------------- */
+
+struct stp_space *stp_space_of_constant(shmem_space_t space)
 {
-    (void)local;
-    (void)arg;
-    return true; /* every PE has host memory */
+    uintptr_t type = (uintptr_t)space - (uintptr_t)SHMEM_SPACE_CPU;
+
+    return type < SPACE_N_TYPES ? space_of_env[type] : NULL;
 }
 
 struct stp_space *stp_space_of(shmem_space_t space)
 {
     if (space == SHMEM_SPACE_DEFAULT) return stp_space_at(STP_SPACE_HEAP);
+    if ((uintptr_t)space < STP_HANDLE_CONSTANTS) return stp_space_of_constant(space);
     return space;
 }
 
 shmem_space_t stp_space_handle(struct stp_space *space)
 {
-    return space == stp_space_at(STP_SPACE_HEAP) ? SHMEM_SPACE_DEFAULT : space;
+    return space->handle != NULL ? space->handle : space;
+}
+
+struct stp_space *stp_space_check(shmem_space_t handle, const char *fn)
+{
+    struct stp_space *space;
+
+    stp_check_live(fn);
+    space = stp_space_of(handle);
+    if (space == NULL || !stp_space_is_live(space))
+        stp_fatal(fn, "space %p is not a live space: was it destroyed?", handle);
+    return space;
+}
+
+void stp_space_use(struct stp_space *space, int n)
+{
+    pthread_mutex_lock(&stp_rt.lock);
+    space->n_users += n;
+    pthread_mutex_unlock(&stp_rt.lock);
 }
 
 /* ---- local halves ---------------------------------------------------------------- */
 
+/* Hosts always take part in the fabric; devices where the provider reaches them. */
 static int space_register(struct stp_space *space, struct stp_fabric_region *mine)
 {
+    bool device = space->kind != NULL && !space->kind->in_window;
     int rc;
 
     *mine = (struct stp_fabric_region){0};
     if (!stp_rt.has_fabric) return 0;
-    rc = stp_rt.fabric.region_add(space->number, space->base, space->nbytes, mine);
+    rc = stp_rt.fabric.region_add(space->number, space->base, space->nbytes,
+                                  device ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device, mine);
+    if (device && rc == -EOPNOTSUPP) return 0; /* staged then */
+    if (rc != 0) return rc;
+    space->registered = true;
     space->key = mine->key;
-    return rc;
+    return 0;
 }
 
-/* Memory, books and registration for a space whose number and offset are agreed. */
-static int space_open(struct stp_space *space, bool with_heap, struct stp_fabric_region *mine)
+static void space_unregister(struct stp_space *space)
 {
-    int rc = space->kind->create(space, space_is_local_member, NULL);
+    if (space->registered) stp_rt.fabric.region_remove(space->number);
+    space->registered = false;
+}
 
+int stp_space_open(struct stp_space *space, const struct stp_space_wish *wish, bool with_heap,
+                   struct stp_share *share, struct stp_fabric_region *mine)
+{
+    int rc;
+
+    *share = (struct stp_share){.pe = stp_rt.pe};
+    rc = space->kind->create(space, wish, share);
     if (rc != 0) return rc;
     if (with_heap) {
         rc = stp_heap_create(space->nbytes, &space->heap);
@@ -54,8 +97,9 @@ static int space_open(struct stp_space *space, bool with_heap, struct stp_fabric
     }
     rc = space_register(space, mine);
     if (rc != 0) goto err_heap;
-    stp_space_enter(space);
-    return 0;
+    rc = stp_space_enter(space);
+    if (rc == 0) return 0;
+    space_unregister(space);
 
 err_heap:
     stp_heap_destroy(space->heap);
@@ -65,42 +109,71 @@ err_kind:
     return rc;
 }
 
-static void space_close(struct stp_space *space)
+void stp_space_shut(struct stp_space *space)
 {
     stp_space_leave(space);
-    if (stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
+    space_unregister(space);
     stp_heap_destroy(space->heap);
+    space->heap = NULL;
     if (space->kind != NULL) space->kind->destroy(space);
-    stp_space_delete(space);
 }
 
-static struct stp_space *space_new(unsigned number, size_t nbytes)
+struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
 {
     struct stp_space *space = stp_space_new();
 
     if (space == NULL) return NULL;
-    space->number = number;
-    space->kind = stp_kinds[STP_KIND_CPU];
+    space->kind = kind;
+    space->device = -1;
+    space->offset = SIZE_MAX;
     space->nbytes = (nbytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
     if (space->nbytes == 0) space->nbytes = SPACE_PAGE;
     return space;
 }
 
-static void space_init_one(unsigned number, size_t nbytes, bool with_heap,
-                           struct stp_fabric_region *mine)
+uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world)
 {
-    struct stp_space *space = space_new(number, nbytes);
+    uint64_t caps = SHMEM_SPACE_CAP_RMA | SHMEM_SPACE_CAP_COLLECTIVES | SHMEM_SPACE_CAP_ATOMICS;
 
-    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    if (space->kind->direct) caps |= SHMEM_SPACE_CAP_DIRECT_ACCESS;
+    if (world) caps |= SHMEM_SPACE_CAP_WORLD_ACCESS;
+    return ident ? caps | SHMEM_SPACE_CAP_IDENT_ADDR : caps;
+}
+
+/* ---- the first spaces --------------------------------------------------------------- */
+
+/* Where a space of the window may lie at start, when every PE's books are still the same. */
+static void space_place_first(struct stp_space *space, bool with_heap)
+{
+    if (!space->kind->in_window) return;
     /* shmem_align can promise what the heap's base has */
-    space->offset = stp_window_find(space->nbytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
+    space->offset =
+        stp_window_find(space->nbytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
         space->offset = stp_window_find(space->nbytes, STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
         stp_fatal("shmem_init", "a space of %zu bytes does not fit the window: raise "
                                 "SHMEM_WINDOW_SIZE",
                   space->nbytes);
-    if (space_open(space, with_heap, mine) != 0)
+}
+
+static struct stp_space_wish space_wish(size_t nbytes)
+{
+    return (struct stp_space_wish){
+        .nbytes = nbytes, .device = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes};
+}
+
+static void space_init_internal(struct stp_fabric_region *mine)
+{
+    size_t nbytes = stp_coll_internal_bytes(stp_window_capacity());
+    struct stp_space_wish wish = space_wish(nbytes);
+    struct stp_space *space = stp_space_prepare(stp_kinds[STP_KIND_CPU], nbytes);
+    struct stp_share share;
+
+    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    space->number = STP_SPACE_INTERNAL;
+    space_place_first(space, false);
+    if (stp_space_open(space, &wish, false, &share, mine) != 0)
         stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
 }
 
@@ -110,33 +183,94 @@ static void space_init_data(struct stp_fabric_region *mine)
     struct stp_space *space;
 
     if (stp_segment.nbytes == 0) return;
-    space = space_new(STP_SPACE_DATA, stp_segment.nbytes);
+    space = stp_space_prepare(NULL, stp_segment.nbytes);
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
-    space->kind = NULL;
+    space->number = STP_SPACE_DATA;
     space->base = stp_segment.base;
     if (space_register(space, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
-    stp_space_enter(space);
+    (void)stp_space_enter(space); /* nobody else is there yet */
 }
 
-static uint64_t space_caps(bool ident)
+/* The heap of the standard. A PE without such memory says so on its card, and all end together. */
+static void space_init_heap(struct stp_card *card)
 {
-    uint64_t caps = SHMEM_SPACE_CAP_RMA | SHMEM_SPACE_CAP_COLLECTIVES | SHMEM_SPACE_CAP_ATOMICS |
-                    SHMEM_SPACE_CAP_WORLD_ACCESS;
+    const struct stp_kind *kind = stp_kind_find(stp_env.default_space);
+    struct stp_space_wish wish = space_wish(stp_env.symmetric_size);
+    struct stp_space *space;
 
-    return ident ? caps | SHMEM_SPACE_CAP_IDENT_ADDR : caps;
+    if (kind == NULL) {
+        snprintf(card->no_heap, sizeof card->no_heap, "this build does not know that kind");
+        return;
+    }
+    if (kind->probe(&wish, card->no_heap, sizeof card->no_heap) != 0) return;
+    card->no_heap[0] = '\0';
+    space = stp_space_prepare(kind, stp_env.symmetric_size);
+    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    space->number = STP_SPACE_HEAP;
+    space->handle = SHMEM_SPACE_DEFAULT;
+    space->permanent = true;
+    wish.nbytes = space->nbytes;
+    space_place_first(space, true);
+    if (kind->admit(&wish) != 0 || stp_space_open(space, &wish, true, &card->heap_share,
+                                                  &card->regions[STP_SPACE_HEAP]) != 0) {
+        snprintf(card->no_heap, sizeof card->no_heap,
+                 "SHMEM_SYMMETRIC_SIZE of %zu bytes cannot be had", space->nbytes);
+        stp_space_delete(space);
+        return;
+    }
+    card->heap_registered = space->registered;
 }
 
 void stp_space_init(struct stp_card *card)
 {
-    const struct stp_kind *cpu = stp_kinds[STP_KIND_CPU];
-
-    if (cpu->admit(stp_env.symmetric_size) != 0)
-        stp_fatal("shmem_init", "SHMEM_SYMMETRIC_SIZE is more than this host has");
-    space_init_one(STP_SPACE_INTERNAL, stp_coll_internal_bytes(stp_window_capacity()), false,
-                   &card->regions[STP_SPACE_INTERNAL]);
+    space_init_internal(&card->regions[STP_SPACE_INTERNAL]);
     space_init_data(&card->regions[STP_SPACE_DATA]);
-    space_init_one(STP_SPACE_HEAP, stp_env.symmetric_size, true, &card->regions[STP_SPACE_HEAP]);
+    space_init_heap(card);
+    stp_space_card(card->spaces);
+}
+
+/* Everybody's card is here: does everybody have a heap, and how do we reach it? */
+void stp_space_attach(void)
+{
+    struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
+    struct stp_space *heap;
+    bool registered = stp_rt.has_fabric;
+
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
+        const struct stp_card *card = stp_boot_card(pe);
+        if (card->no_heap[0] != '\0')
+            stp_fatal("shmem_init", "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s", 
+                      space_type_names[stp_env.default_space], pe, card->no_heap);
+        registered = registered && card->heap_registered;
+    }
+    heap = stp_space_at(STP_SPACE_HEAP);
+    heap->on_fabric = registered;
+    internal->on_fabric = stp_rt.has_fabric;
+    for (int local = 0; local < stp_win.n_placed; local++) {
+        const struct stp_card *card = stp_boot_card(stp_local_pe(local));
+        struct stp_share nothing = {.pe = card->pe};
+        if (internal->kind->attach(internal, local, &nothing) != 0 ||
+            heap->kind->attach(heap, local, &card->heap_share) != 0)
+            stp_fatal("shmem_init", "cannot reach the symmetric memory of PE %d", card->pe);
+    }
+}
+
+/* The largest power of two that every member's base is a multiple of. */
+static void space_measure_heap(struct stp_space *heap)
+{
+    int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
+    int64_t facts[3] = {-of_base, (int64_t)(uintptr_t)heap->base, -(int64_t)(uintptr_t)heap->base};
+
+    if (heap->kind->in_window) {
+        size_t of_offset = heap->offset & -heap->offset;
+        heap->base_align = of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
+        heap->caps = stp_space_measure(heap, stp_rt.ident_addr, true);
+        return;
+    }
+    stp_coll_agree(stp_team_world, facts, 3);
+    heap->base_align = (size_t)-facts[0];
+    heap->caps = stp_space_measure(heap, facts[1] == -facts[2], true);
 }
 
 void stp_space_teams_init(void)
@@ -144,256 +278,104 @@ void stp_space_teams_init(void)
     struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
 
     heap->team = heap->user_team = stp_team_world;
-    heap->caps = space_caps(stp_rt.ident_addr) | SHMEM_SPACE_CAP_DIRECT_ACCESS;
+    space_measure_heap(heap);
+    if (heap->kind->in_window) return;
+    stp_rt.remote_flush = stp_rt.remote_flush || heap->on_fabric;
+    if (stp_rt.n_pes > 1) stp_agent_start();
+}
+
+void stp_space_detach_all(void)
+{
+    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
+        struct stp_space *space = stp_space_at(n);
+        if (space != NULL && space->kind != NULL) space->kind->detach(space);
+    }
 }
 
 void stp_space_fini(void)
 {
     for (unsigned n = STP_SPACE_NUMBERS; n-- > 0;) {
         struct stp_space *space = stp_space_at(n);
-        if (space != NULL) space_close(space);
+        if (space == NULL) continue;
+        stp_space_shut(space);
+        stp_space_delete(space);
+    }
+    memset(space_of_env, 0, sizeof space_of_env);
+}
+
+/* ---- the environment ------------------------------------------------------------------ */
+
+/* By device type: is a space wanted at start, and of how many bytes? */
+static bool space_env_enabled(int type)
+{
+    const bool enabled[] = {stp_env.enable_cpu, stp_env.enable_gpu, stp_env.enable_hbm,
+                            stp_env.enable_fam};
+
+    return enabled[type];
+}
+
+static size_t space_env_bytes(int type)
+{
+    const size_t nbytes[] = {stp_env.cpu_size, stp_env.gpu_size, stp_env.hbm_size,
+                             stp_env.fam_size};
+
+    return nbytes[type];
+}
+
+void stp_space_card(int64_t spaces[STP_CARD_SPACES])
+{
+    spaces[0] = stp_env.default_space;
+    for (int type = 0; type < SPACE_N_TYPES; type++) {
+        spaces[1 + 2 * type] = space_env_enabled(type);
+        spaces[2 + 2 * type] = (int64_t)space_env_bytes(type);
     }
 }
 
-/* ---- create ------------------------------------------------------------------------ */
-
-/* A config as numbers that a reduction can compare. */
-enum { CONFIG_TYPE, CONFIG_SIZE, CONFIG_FLAGS, CONFIG_N };
-
-static int space_check_config(const shmem_space_config_t *config, int64_t numbers[CONFIG_N])
+const char *stp_space_card_differs(const struct stp_card *a, const struct stp_card *b)
 {
-    const struct stp_kind *kind;
-    char why[128];
+    static char what[64];
 
-    memset(numbers, 0, CONFIG_N * sizeof *numbers);
-    if (config == NULL) {
-        stp_error("shmem_space_create: config is a null pointer");
-        return -EINVAL;
+    if (a->spaces[0] != b->spaces[0]) return "another SHMEM_DEFAULT_SPACE";
+    for (int type = 0; type < SPACE_N_TYPES; type++) {
+        bool enabled = a->spaces[1 + 2 * type] == b->spaces[1 + 2 * type];
+        if (enabled && a->spaces[2 + 2 * type] == b->spaces[2 + 2 * type]) continue;
+        snprintf(what, sizeof what, enabled ? "another SHMEM_%s_SYMMETRIC_SIZE"
+                                            : "another SHMEM_ENABLE_%s",
+                 space_type_names[type]);
+        return what;
     }
-    numbers[CONFIG_TYPE] = (int64_t)config->device_type;
-    numbers[CONFIG_SIZE] = (int64_t)(config->size & INT64_MAX);
-    numbers[CONFIG_FLAGS] = config->flags;
-    kind = stp_kind_find((int)config->device_type);
-    if (kind == NULL) {
-        stp_error("shmem_space_create: device_type %d is no kind of memory this build has: "
-                  "SHMEM_DEVICE_CPU (%d) is",
-                  (int)config->device_type, SHMEM_DEVICE_CPU);
-        return -ENODEV;
-    }
-    if (config->size == 0 || config->size > INT64_MAX) {
-        stp_error("shmem_space_create: size is %zu: bytes a PE, at least 1", config->size);
-        return -EINVAL;
-    }
-    if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
-        stp_error("shmem_space_create: flags %#x are unknown: SHMEM_SPACE_FLAG_DEFAULT (0) is "
-                  "the only one",
-                  (unsigned)config->flags);
-        return -EINVAL;
-    }
-    if (kind->probe(why, sizeof why) != 0) return -ENODEV;
-    return kind->admit(config->size);
-}
-
-/* Who is the first PE whose config is not that of PE 0? Everybody learns it, and says so. */
-static void space_name_differing(const int64_t mine[CONFIG_N])
-{
-    int64_t first[CONFIG_N], differs = INT64_MIN;
-
-    for (int i = 0; i < CONFIG_N; i++) first[i] = stp_rt.pe == 0 ? mine[i] : INT64_MIN;
-    stp_coll_agree(stp_team_world, first, CONFIG_N);
-    if (memcmp(first, mine, sizeof first) != 0) differs = -(int64_t)stp_rt.pe;
-    stp_coll_agree(stp_team_world, &differs, 1);
-    if (stp_rt.pe == 0 || stp_rt.pe == (int)-differs)
-        stp_error("shmem_space_create: the configs of PE 0 and PE %d differ: here device_type is "
-                  "%lld, size %lld, flags %lld",
-                  (int)-differs, (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
-                  (long long)mine[CONFIG_FLAGS]);
-}
-
-/* All configs are good and equal, or all PEs get nonzero. */
-static int space_agree_config(const shmem_space_config_t *config)
-{
-    int64_t mine[CONFIG_N], range[2 * CONFIG_N + 1];
-
-    range[2 * CONFIG_N] = space_check_config(config, mine) != 0;
-    for (int i = 0; i < CONFIG_N; i++) {
-        range[2 * i] = mine[i];
-        range[2 * i + 1] = -mine[i];
-    }
-    stp_coll_agree(stp_team_world, range, STP_COUNT(range));
-    for (int i = 0; i < CONFIG_N; i++) {
-        if (range[2 * i] == -range[2 * i + 1]) continue;
-        space_name_differing(mine);
-        return 1;
-    }
-    return range[2 * CONFIG_N] != 0;
-}
-
-static size_t space_find_number(size_t from, void *arg)
-{
-    (void)arg;
-    return stp_space_find_number(from);
-}
-
-static size_t space_find_offset(size_t from, void *arg)
-{
-    return stp_window_find(((const struct stp_space *)arg)->nbytes, STP_RANGE_ALIGN, from);
-}
-
-/* Number and offset that are free on every PE. */
-static int space_agree_place(struct stp_space *space)
-{
-    size_t number = stp_coll_agree_index(stp_team_world, space_find_number, NULL);
-    size_t offset = stp_coll_agree_index(stp_team_world, space_find_offset, space);
-
-    if (number == SIZE_MAX) {
-        stp_error("shmem_space_create: %d spaces are alive: that is all there can be",
-                  STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
-        return 1;
-    }
-    if (offset == SIZE_MAX) {
-        stp_error("shmem_space_create: %zu bytes do not fit the window: raise SHMEM_WINDOW_SIZE",
-                  space->nbytes);
-        return 1;
-    }
-    space->number = (unsigned)number;
-    space->offset = offset;
-    return 0;
-}
-
-/* Providers that pick keys or want addresses: every PE's descriptor to every PE. */
-static int space_exchange_regions(struct stp_space *space, const struct stp_fabric_region *mine)
-{
-    size_t nbytes = (size_t)stp_rt.n_pes * sizeof *mine;
-    struct stp_fabric_region *peers;
-    int rc;
-
-    if (!stp_rt.has_fabric) return 0;
-    if (!stp_rt.fabric.peer_table) return stp_rt.fabric.region_peers(space->number, NULL);
-    peers = malloc(nbytes);
-    if (peers == NULL) stp_fatal("shmem_space_create", "no memory for %d descriptors", stp_rt.n_pes);
-    stp_coll_gather(stp_team_world, peers, mine, sizeof *mine);
-    rc = stp_rt.fabric.region_peers(space->number, peers);
-    free(peers);
-    return rc;
-}
-
-static bool space_bases_equal(const struct stp_space *space)
-{
-    int64_t range[2] = {(int64_t)(uintptr_t)space->base, -(int64_t)(uintptr_t)space->base};
-
-    stp_coll_agree(stp_team_world, range, 2);
-    return range[0] == -range[1];
-}
-
-/* The private team serves malloc, free and destroy after the user destroyed the other one. */
-static int space_make_teams(struct stp_space *space)
-{
-    struct stp_team_members all = {stp_rt.n_pes, stp_rt.pe, 0, 1, NULL};
-    struct stp_team *team, *user_team;
-
-    if (stp_team_create(stp_team_world, &all, 0, NULL, &team) != 0) return 1;
-    if (stp_team_create(stp_team_world, &all, 0, space, &user_team) != 0) {
-        stp_team_destroy(team);
-        return 1;
-    }
-    space->team = team;
-    space->user_team = user_team;
-    return 0;
-}
-
-/* From an agreed config to a live space, on all PEs or on none. */
-static struct stp_space *space_build(const shmem_space_config_t *config)
-{
-    struct stp_space *space = space_new(0, config->size);
-    struct stp_fabric_region mine;
-    int64_t failed = space == NULL;
-    bool ident;
-
-    stp_coll_agree(stp_team_world, &failed, 1);
-    if (failed || space_agree_place(space) != 0) goto err_new;
-    failed = space_open(space, true, &mine) != 0;
-    if (!failed) {
-        stp_coll_agree(stp_team_world, &failed, 1);
-        if (failed) space_close(space);
-        if (failed) return NULL;
-    } else {
-        stp_coll_agree(stp_team_world, &failed, 1);
-        goto err_new;
-    }
-    failed = space_exchange_regions(space, &mine) != 0;
-    ident = space_bases_equal(space);
-    stp_coll_agree(stp_team_world, &failed, 1);
-    if (failed || space_make_teams(space) != 0) {
-        space_close(space);
-        return NULL;
-    }
-    space->caps = space_caps(ident) | (space->kind->direct ? SHMEM_SPACE_CAP_DIRECT_ACCESS : 0);
-    return space;
-
-err_new:
-    if (space != NULL) stp_space_delete(space);
     return NULL;
 }
 
-int pshmem_space_create(const shmem_space_config_t *config, shmem_space_t *space,
-                        shmem_team_t *team)
+void stp_space_create_env(void)
 {
-    struct stp_space *made;
+    for (int type = 0; type < SPACE_N_TYPES; type++) {
+        shmem_space_config_t config = {(shmem_device_type_t)type, space_env_bytes(type),
+                                       SHMEM_SPACE_FLAG_DEFAULT};
+        struct stp_space *space;
+        struct stp_team *team;
 
-    stp_check_live(__func__);
-    *space = SHMEM_SPACE_INVALID;
-    *team = SHMEM_TEAM_INVALID;
-    if (space_agree_config(config) != 0) return 1;
-    made = space_build(config);
-    if (made == NULL) return 1;
-    *space = stp_space_handle(made);
-    *team = stp_team_handle(made->user_team);
-    if (stp_env.spaces_table && stp_rt.pe == 0) pshmemx_space_print(2);
-    return 0;
-}
-STP_PROFILED(shmem_space_create);
-
-/* ---- destroy ------------------------------------------------------------------------ */
-
-static void space_warn_live(const struct stp_space *space)
-{
-    struct stp_heap_stats stats;
-
-    stp_heap_stats(space->heap, &stats);
-    if (stats.n_blocks > 0 && stp_rt.pe == 0)
-        stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
-                 space->number, stats.n_blocks, stats.used);
+        if (!space_env_enabled(type)) continue;
+        if (stp_space_make(&config, NULL, &space, &team, "shmem_init") != 0)
+            stp_fatal("shmem_init", "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
+                                    "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
+                      space_type_names[type], config.size, space_type_names[type]);
+        if (space == NULL) continue;
+        space->permanent = true;
+        space->handle = (void *)((uintptr_t)SHMEM_SPACE_CPU + (uintptr_t)type);
+        team->predefined = true;
+        team->handle = (shmem_team_t)((uintptr_t)SHMEM_TEAM_CPU + (uintptr_t)type);
+        space_of_env[type] = space;
+    }
 }
 
-int pshmem_space_destroy(shmem_space_t handle)
+struct stp_team *stp_team_of_constant(shmem_team_t team)
 {
-    struct stp_space *space = handle;
-    int64_t in_use;
+    struct stp_space *space;
 
-    if (handle == SHMEM_SPACE_INVALID) return 0;
-    stp_check_live(__func__);
-    if (handle == SHMEM_SPACE_DEFAULT) {
-        stp_error("shmem_space_destroy: the default space lives as long as the program");
-        return 1;
-    }
-    if (!stp_space_is_live(space)) {
-        stp_error("shmem_space_destroy: %p is not a live space: was it destroyed before?", handle);
-        return 1;
-    }
-    in_use = space->n_users;
-    stp_coll_agree(space->team, &in_use, 1);
-    if (in_use != 0) {
-        if (space->n_users > 0)
-            stp_error("shmem_space_destroy: %d teams of space %u are alive: destroy them first",
-                      space->n_users, space->number);
-        return 1;
-    }
-    space_warn_live(space);
-    stp_quiet(&stp_ctx_default);
-    stp_team_destroy(space->team); /* its sync: nobody uses the space any more */
-    space->team = NULL;
-    space_close(space);
-    return 0;
+    if (team == SHMEM_TEAM_WORLD) return stp_team_world;
+    if (team == SHMEM_TEAM_SHARED) return stp_team_shared;
+    space = stp_space_of_constant((shmem_space_t)((uintptr_t)SHMEM_SPACE_CPU + (uintptr_t)team -
+                                                  (uintptr_t)SHMEM_TEAM_CPU));
+    return space != NULL ? space->user_team : NULL;
 }
-STP_PROFILED(shmem_space_destroy);

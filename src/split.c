@@ -62,7 +62,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
     int rc = 1;
 
     *new_team = SHMEM_TEAM_INVALID;
-    if (parent_team == SHMEM_TEAM_INVALID) return 1;
+    if (stp_team_is_invalid(parent_team)) return 1;
     parent = stp_team_check(parent_team, __func__);
     if (split_triplet_ok(parent, start, stride, size))
         rc = split_check_config(config, config_mask) ||
@@ -94,7 +94,7 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
     int rc = 1;
 
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
-    if (parent_team == SHMEM_TEAM_INVALID) return 1;
+    if (stp_team_is_invalid(parent_team)) return 1;
     parent = stp_team_check(parent_team, __func__);
     if (xrange > 0) {
         int n = parent->n_pes, width = xrange < n ? xrange : n;
@@ -126,3 +126,12 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
     return 0;
 }
 STP_PROFILED(shmem_team_split_2d);
+
+int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
+{
+    *new_team = SHMEM_TEAM_INVALID;
+    if (stp_team_is_invalid(team)) return 1;
+    return pshmem_team_split_strided(team, 0, 1, stp_team_check(team, __func__)->n_pes, NULL, 0,
+                                     new_team);
+}
+STP_PROFILED(shmemx_team_duplicate);

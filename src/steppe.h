@@ -36,6 +36,7 @@ struct stp_runtime {
     int host_pes;            /* PEs on this host, whatever SHMEM_NODE says of how they talk */
     int n_nodes;             /* groups of PEs that reach each other by load and store */
     uint64_t job_key;
+    bool remote_flush;       /* adapters of peers write to device memory of this PE */
     struct stp_fabric fabric;
     pthread_mutex_t lock;    /* lists of teams, contexts and spaces */
 };
@@ -44,6 +45,8 @@ extern struct stp_runtime stp_rt;
 
 /* Fatal unless the library is initialised. */
 void stp_check_live(const char *fn);
+
+#define STP_CARD_SPACES 9 /* default kind; enabled or not and bytes, for each kind */
 
 /* ---- boot (boot.c) -------------------------------------------------------- */
 
@@ -62,6 +65,10 @@ struct stp_card {
     uint64_t heap_bytes;
     uint64_t segment_bytes;
     struct stp_fabric_region regions[3]; /* internal, data, heap */
+    int64_t spaces[STP_CARD_SPACES];     /* the variables that shape spaces, for comparison */
+    struct stp_share heap_share;         /* how node peers reach the default space */
+    bool heap_registered;                /* and others through the fabric */
+    char no_heap[128];                   /* why this PE has no memory for it; empty: it has */
     char provider[32];
     uint32_t addr_len;
     unsigned char addr[STP_FABRIC_ADDR_MAX];
@@ -127,6 +134,31 @@ struct stp_place {
 struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const char *fn,
                               const char *argument);
 
+/* How the bytes of a symmetric object on a PE are reached from here. */
+enum stp_way {
+    STP_WAY_HOST,   /* host memory mapped here */
+    STP_WAY_DEVICE, /* device memory that copies of its kind can name here */
+    STP_WAY_FABRIC, /* by region and offset */
+    STP_WAY_STAGED, /* by the agent of the PE that owns it */
+};
+
+struct stp_target {
+    enum stp_way way;
+    char *there;             /* HOST and DEVICE */
+    struct stp_space *space; /* the others; DEVICE too */
+    size_t offset;
+};
+
+/*
+ * Where nbytes of the symmetric object at addr are for an operation on PE pe. Fatal as
+ * stp_place_of(); checks everything under SHMEM_CHECK=1.
+ */
+struct stp_target stp_aim(const void *addr, size_t nbytes, int pe, const char *fn,
+                          const char *argument);
+
+/* How copies between this PE and PE pe's part of a space travel. */
+enum stp_way stp_space_way(struct stp_space *space, int pe);
+
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */
 void stp_fabric_start(void);
 void stp_fabric_stop(void);
@@ -142,16 +174,22 @@ struct stp_ctx {
     long options;            /* SHMEM_CTX_... */
     struct stp_team *team;
     struct stp_fabric_ctx *fabric; /* NULL when the job has no fabric */
+    bool copies;                   /* some queue below was used: quiet must look at them */
+    struct stp_queue *queues[STP_N_KINDS]; /* made on first use */
+    struct stp_space *space; /* the only one it is used on, or NULL */
     struct stp_ctx *next;    /* in the team's list, guarded by stp_rt.lock */
     struct stp_ctx *prev;
 };
 
 extern struct stp_ctx stp_ctx_default;
 extern struct stp_ctx stp_ctx_coll; /* the library's own: collectives never wait for user work */
+extern struct stp_ctx stp_ctx_stage; /* requests to agents, and own words of device memory */
+extern struct stp_ctx stp_ctx_agent; /* what this PE's agent does */
 
 /* Open and close the contexts above; needs the world team and the fabric. */
 void stp_ctx_init(void);
 void stp_ctx_fini(void);
+void stp_ctx_close_queues(void);
 
 /* Destroy the shareable contexts of a team that is going away. */
 void stp_ctx_destroy_all(struct stp_team *team);
@@ -195,6 +233,102 @@ static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)
     return nbytes;
 }
 
+/* ---- device memory (copy.c) ----------------------------------------------- */
+
+/* The kind outside the window that a buffer of the program belongs to, NULL for host memory. */
+static inline const struct stp_kind *stp_device_of(const void *ptr)
+{
+    return STP_LIKELY(!stp_win.devices) ? NULL : stp_kind_of(ptr);
+}
+
+/* Is one of them device memory? For symmetric addresses all PEs find the same. */
+static inline bool stp_on_device(const void *dest, const void *source)
+{
+    return STP_UNLIKELY(stp_win.devices) &&
+           (stp_kind_of(dest) != NULL || stp_kind_of(source) != NULL);
+}
+
+/*
+ * Copy rows between memory of a kind and anything it reaches, on the context's queue; one row is
+ * a plain copy. Fatal when the device fails.
+ */
+void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
+                   const void *source, const struct stp_rows *rows, enum stp_copy_end end,
+                   const char *fn);
+void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
+              size_t nbytes, enum stp_copy_end end, const char *fn);
+
+/* Between any two buffers that this PE reaches, of whatever memory; done on return. */
+void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn);
+
+/* Complete the copies of the context; give its queues back, after that. */
+void stp_copy_flush(struct stp_ctx *ctx);
+void stp_copy_close(struct stp_ctx *ctx);
+
+/*
+ * Read a word of this PE, atomically, whatever memory it is in: for waits and tests. nbytes: 1,
+ * 2, 4 or 8.
+ */
+void stp_load_slow(void *value, const void *word, size_t nbytes);
+
+/* What adapters of peers wrote to device memory is visible: after a signal or a sync. */
+void stp_remote_flush_slow(void);
+
+static inline void stp_remote_flush(void)
+{
+    if (STP_UNLIKELY(stp_rt.remote_flush)) stp_remote_flush_slow();
+}
+
+/*
+ * Host buffers of STP_BOUNCE_BYTES that copies are quick with. take waits for a free one; may be
+ * asked for several by one thread as long as it needs only one to go on (try).
+ */
+#define STP_BOUNCE_BYTES ((size_t)256 << 10)
+#define STP_BOUNCE_BUFFERS 16
+char *stp_bounce_take(void);
+char *stp_bounce_try(void); /* NULL: all are in use */
+void stp_bounce_give(char *buffer);
+void stp_bounce_fini(void);
+
+/*
+ * A transfer of rows cut into pieces of at most room bytes when packed: a piece is n rows of
+ * width bytes, from so many bytes behind the start of source and of dest on.
+ */
+struct stp_piece {
+    size_t dest_at, source_at, width, n;
+};
+struct stp_pieces {
+    struct stp_rows rows;
+    size_t room, row, column;
+};
+bool stp_piece_next(struct stp_pieces *pieces, struct stp_piece *piece);
+
+/* ---- staging (stage.c, agent.c) ------------------------------------------- */
+
+/*
+ * Transfers between a buffer of the program and memory that only its owner can touch, by way of
+ * the owner's agent: complete and visible on return. rows.source_pitch and dest_pitch as ever.
+ */
+void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
+                   const struct stp_rows *rows, int pe, const char *fn);
+void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *dest,
+                   const struct stp_rows *rows, int pe, const char *fn);
+
+/* An atomic on a word of a device space: the process of its owner does it. Done on return. */
+void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo op,
+                   enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                   int pe, const char *fn);
+
+/* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
+size_t stp_stage_internal_bytes(size_t window_capacity);
+
+/* Serve peers from now on: when this PE gets its first device space. Stop: at finalize. */
+void stp_agent_start(void);
+void stp_agent_stop(void);
+
+/* Look whether requests came through the fabric; wakes the agent. Never blocks. Any thread. */
+void stp_agent_served(void);
+
 /* ---- remote memory access (rma.c) --------------------------------------- */
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
@@ -209,7 +343,7 @@ void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
 static inline void stp_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                            int pe, const char *fn)
 {
-    void *there = stp_reach(dest, pe);
+    void *there = stp_reach_plain(dest, pe);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(there, source, nbytes);
@@ -220,7 +354,7 @@ static inline void stp_put(struct stp_ctx *ctx, void *dest, const void *source, 
 static inline void stp_put_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                                int pe, const char *fn)
 {
-    void *there = stp_reach(dest, pe);
+    void *there = stp_reach_plain(dest, pe);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(there, source, nbytes);
@@ -231,7 +365,7 @@ static inline void stp_put_nbi(struct stp_ctx *ctx, void *dest, const void *sour
 static inline void stp_get(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                            int pe, const char *fn)
 {
-    const void *there = stp_reach(source, pe);
+    const void *there = stp_reach_plain(source, pe);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(dest, there, nbytes);
@@ -242,7 +376,7 @@ static inline void stp_get(struct stp_ctx *ctx, void *dest, const void *source, 
 static inline void stp_get_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                                int pe, const char *fn)
 {
-    const void *there = stp_reach(source, pe);
+    const void *there = stp_reach_plain(source, pe);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(dest, there, nbytes);
@@ -276,6 +410,10 @@ void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
 void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dtype, void *dest,
                   const void *operand, const void *compare, void *result, bool nbi, int pe,
                   const char *fn);
+
+/* The same on memory that the CPU reaches: nbytes 4 or 8, NULL as above. */
+void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
+                   const void *compare, void *result);
 
 /* ---- signals (signal.c) ------------------------------------------------- */
 
@@ -337,9 +475,11 @@ struct stp_team {
     int rank;          /* of this PE */
     int start, stride; /* members, when table is NULL */
     int *table;        /* world numbers by rank, for sets that are no stride */
+    bool ascending;    /* the table is: every split of the world with a positive stride */
     bool predefined;
     shmem_team_config_t config;
     struct stp_space *space; /* the space it descends from */
+    shmem_team_t handle;     /* what users compare when it is a constant, else NULL */
     struct stp_ctx *ctxs;    /* guarded by stp_rt.lock */
     struct stp_plan plan;
     size_t slot;                /* of its area in the internal space */
@@ -353,11 +493,30 @@ struct stp_team {
 
 extern struct stp_team *stp_team_world, *stp_team_shared;
 
-/* The team behind a handle, NULL for SHMEM_TEAM_INVALID. */
+/* Handles below this are constants. */
+#define STP_HANDLE_CONSTANTS ((uintptr_t)64)
+
+struct stp_team *stp_team_of_constant(shmem_team_t team);
+
+/* Constants of the environment's spaces begin here. */
+#define STP_HANDLE_ENV ((uintptr_t)SHMEM_TEAM_CPU)
+_Static_assert((uintptr_t)SHMEM_TEAM_CPU == (uintptr_t)SHMEM_SPACE_CPU, "one numbering for both");
+
+/* SHMEM_TEAM_INVALID, or the constant of a team that was not made here. */
+static inline bool stp_team_is_invalid(shmem_team_t team)
+{
+    uintptr_t number = (uintptr_t)team;
+
+    if (STP_LIKELY(number >= STP_HANDLE_CONSTANTS)) return false;
+    return number == 0 || (number >= STP_HANDLE_ENV && stp_team_of_constant(team) == NULL);
+}
+
+/* The team behind a handle, NULL for SHMEM_TEAM_INVALID and for teams that were not made. */
 static inline struct stp_team *stp_team_of(shmem_team_t team)
 {
     if (STP_LIKELY(team == SHMEM_TEAM_WORLD)) return stp_team_world;
-    return team == SHMEM_TEAM_SHARED ? stp_team_shared : (struct stp_team *)team;
+    if (STP_UNLIKELY((uintptr_t)team < STP_HANDLE_CONSTANTS)) return stp_team_of_constant(team);
+    return (struct stp_team *)team;
 }
 
 _Noreturn void stp_fatal_team(const char *fn, shmem_team_t team) STP_COLD;
@@ -374,8 +533,7 @@ static inline struct stp_team *stp_team_check(shmem_team_t team, const char *fn)
 /* The handle users compare. */
 static inline shmem_team_t stp_team_handle(struct stp_team *team)
 {
-    if (team == stp_team_world) return SHMEM_TEAM_WORLD;
-    return team == stp_team_shared ? SHMEM_TEAM_SHARED : (shmem_team_t)team;
+    return team->handle != NULL ? team->handle : (shmem_team_t)team;
 }
 
 /* World number of a rank. */
@@ -415,16 +573,64 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
 /* Collective over the team. */
 void stp_team_destroy(struct stp_team *team);
 
-/* ---- spaces (space.c) ----------------------------------------------------- */
+/* ---- spaces (space.c, space_create.c) ----------------------------------------- */
 
-/* The space behind a handle, NULL for SHMEM_SPACE_INVALID. */
+/* Of SHMEM_SPACE_<KIND>; NULL when it was not made on this PE. */
+struct stp_space *stp_space_of_constant(shmem_space_t space);
+
+/* The space behind a handle, NULL for SHMEM_SPACE_INVALID and for spaces that were not made. */
 struct stp_space *stp_space_of(shmem_space_t space);
 shmem_space_t stp_space_handle(struct stp_space *space);
 
+/* SHMEM_SPACE_INVALID, or the constant of a space that was not made here. */
+static inline bool stp_space_is_invalid(shmem_space_t space)
+{
+    uintptr_t number = (uintptr_t)space;
+
+    if (number >= STP_HANDLE_CONSTANTS) return false;
+    return number == 0 || (number >= STP_HANDLE_ENV && stp_space_of_constant(space) == NULL);
+}
+
+/* One team or context more, or less, that keeps the space from being destroyed. */
+void stp_space_use(struct stp_space *space, int n);
+
+/* The live space behind a handle; fatal when it is none. */
+struct stp_space *stp_space_check(shmem_space_t handle, const char *fn);
+
 /* The internal, data and default spaces; the last two are registered with the fabric too. */
 void stp_space_init(struct stp_card *card);
+void stp_space_attach(void);     /* peers' parts of the default space, once the cards are known */
 void stp_space_teams_init(void); /* once the world team stands */
+void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */
 void stp_space_fini(void);
+
+/* The variables that shape spaces, as the card carries them, and what differs between two. */
+void stp_space_card(int64_t spaces[STP_CARD_SPACES]);
+const char *stp_space_card_differs(const struct stp_card *a, const struct stp_card *b);
+
+/* The spaces of SHMEM_ENABLE_<KIND>; collective over the world. Fatal when one cannot be made. */
+void stp_space_create_env(void);
+
+/*
+ * Create a space: collective over attr->parent (NULL attr: over the world). Sets both NULL on
+ * members of the parent that have no such memory. 0, or 1 on all of them, logged.
+ */
+int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                   struct stp_space **space, struct stp_team **team, const char *fn);
+
+/*
+ * Memory and registration of this PE's part: 0, -EEXIST when another thread took the number or
+ * the place, or another -errno, logged; nothing is kept then. And their end.
+ */
+int stp_space_open(struct stp_space *space, const struct stp_space_wish *wish, bool with_heap,
+                   struct stp_share *share, struct stp_fabric_region *mine);
+void stp_space_shut(struct stp_space *space);
+
+/* A space that has no memory yet; stp_space_delete() when it is not wanted. NULL: no memory. */
+struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
+
+/* The capabilities that hold for what was found. */
+uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world);
 
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
@@ -458,12 +664,16 @@ void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values);
 /* Every member's nbytes (up to 384) to every member, in rank order; needs no user memory. */
 void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t nbytes);
 
+/* The same among the members on this node alone, in order of their places in the plan. */
+void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes);
+
 /*
  * The lowest index that find(from, arg) offers on every member; SIZE_MAX when some member runs out.
  * find: lowest index >= from that is free here, SIZE_MAX when there is none.
  */
 size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
                             void *arg);
+
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                        int root, const char *fn);
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,

@@ -98,7 +98,15 @@ bool stp_team_is_live(const struct stp_team *team)
 
 static int team_table_rank(const struct stp_team *team, int pe)
 {
-    for (int rank = 0; rank < team->n_pes; rank++)
+    int low = 0, high = team->n_pes - 1;
+
+    while (team->ascending && low <= high) {
+        int mid = low + (high - low) / 2;
+        if (team->table[mid] == pe) return mid;
+        if (team->table[mid] < pe) low = mid + 1;
+        else high = mid - 1;
+    }
+    for (int rank = 0; !team->ascending && rank < team->n_pes; rank++)
         if (team->table[rank] == pe) return rank;
     return -1;
 }
@@ -121,6 +129,9 @@ static void team_set_members(struct stp_team *team, const struct stp_team_member
     team->start = members->start;
     team->stride = members->stride;
     team->table = members->table;
+    team->ascending = true;
+    for (int rank = 1; team->table != NULL && rank < team->n_pes; rank++)
+        if (team->table[rank] <= team->table[rank - 1]) team->ascending = false;
 }
 
 /* Where to look for a slot: behind those that other threads were quicker to take. */
@@ -213,6 +224,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     team_set_members(team, members);
     team->predefined = true;
     team->space = stp_space_at(STP_SPACE_HEAP);
+    team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD); /* slots 0 and 1 */
     (void)stp_coll_take_slot(slot);
     if (stp_coll_attach(team, slot) != 0)
         stp_fatal("shmem_init", "no memory for the predefined teams");
@@ -268,7 +280,7 @@ void stp_team_fini(void)
 _Noreturn void stp_fatal_team(const char *fn, shmem_team_t team)
 {
     stp_check_live(fn);
-    if (team == SHMEM_TEAM_INVALID)
+    if (stp_team_is_invalid(team))
         stp_fatal(fn, "team is SHMEM_TEAM_INVALID: a collective needs a team of which this PE is "
                       "a member");
     stp_fatal(fn, "team %p is not a live team: was it destroyed?", (void *)team);
@@ -278,13 +290,13 @@ _Noreturn void stp_fatal_team(const char *fn, shmem_team_t team)
 
 int pshmem_team_my_pe(shmem_team_t team)
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : stp_team_check(team, __func__)->rank;
+    return stp_team_is_invalid(team) ? -1 : stp_team_check(team, __func__)->rank;
 }
 STP_PROFILED(shmem_team_my_pe);
 
 int pshmem_team_n_pes(shmem_team_t team)
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : stp_team_check(team, __func__)->n_pes;
+    return stp_team_is_invalid(team) ? -1 : stp_team_check(team, __func__)->n_pes;
 }
 STP_PROFILED(shmem_team_n_pes);
 
@@ -292,7 +304,7 @@ int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t des
 {
     const struct stp_team *from, *to;
 
-    if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID) return -1;
+    if (stp_team_is_invalid(src_team) || stp_team_is_invalid(dest_team)) return -1;
     from = stp_team_check(src_team, __func__);
     to = stp_team_check(dest_team, __func__);
     if (src_pe < 0 || src_pe >= from->n_pes) return -1;
@@ -302,7 +314,7 @@ STP_PROFILED(shmem_team_translate_pe);
 
 int pshmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config)
 {
-    if (team == SHMEM_TEAM_INVALID) return 1;
+    if (stp_team_is_invalid(team)) return 1;
     if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
         config->num_contexts = stp_team_check(team, __func__)->config.num_contexts;
     return 0;
@@ -317,7 +329,7 @@ STP_PROFILED(shmem_team_is_valid);
 
 int pshmem_team_get_space(shmem_team_t team, shmem_space_t *space)
 {
-    if (team == SHMEM_TEAM_INVALID) return 1;
+    if (stp_team_is_invalid(team)) return 1;
     *space = stp_space_handle(stp_team_check(team, __func__)->space);
     return 0;
 }
@@ -327,7 +339,7 @@ void pshmem_team_destroy(shmem_team_t team)
 {
     struct stp_team *t;
 
-    if (team == SHMEM_TEAM_INVALID) return;
+    if (stp_team_is_invalid(team)) return;
     t = stp_team_check(team, __func__);
     if (t->predefined) stp_fatal(__func__, "a predefined team cannot be destroyed");
     if (t->space->user_team == t) t->space->user_team = NULL;

@@ -14,7 +14,7 @@ void stp_progress_slow(void)
 void stp_wait_idle(struct stp_wait *wait)
 {
     if (stp_rt.has_fabric) {
-        stp_rt.fabric.progress();
+        stp_progress_slow();
         wait->polls += WAIT_PROGRESS_POLLS;
     }
     stp_wait_step(wait);

@@ -98,6 +98,60 @@ function(steppe_pe_test name)
     endif()
 endfunction()
 
+# test/pe/<name>.c with the fake driver for GPUs, in every way that bytes can travel: by IPC, IPC
+# refused at either end, in jobs where only some PEs have a device, on three hosts, through the
+# fabric, and with a fabric that seems to reach device memory. ARGS go to the program; ENV is
+# added. QUICK: only a few of these.
+function(steppe_gpu_test name)
+    cmake_parse_arguments(arg "QUICK" "" "ARGS;ENV;LABELS" ${ARGN})
+    if(NOT TARGET pe_${name})
+        steppe_pe_program(${name})
+    endif()
+    set(fake ${arg_ENV} LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib/fakecuda)
+    set(common LABELS pe fakecuda ${arg_LABELS} LAUNCHER ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun
+        COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
+    foreach(np 1 2 4)
+        steppe_launch_test(gpu.ipc.${name}.np${np} NP ${np} ENV ${fake} PE_PATH=device ${common})
+    endforeach()
+    steppe_launch_test(gpu.mixed.${name}.np4 NP 4 ENV ${fake} FAKECUDA_RANKS=0,3 ${common})
+    steppe_launch_test(gpu.no_ipc.${name}.np2 NP 2
+        ENV ${fake} PE_PATH=staged SHMEM_GPU_IPC=off ${common})
+    if(arg_QUICK)
+        return()
+    endif()
+    foreach(np 2 4)
+        steppe_launch_test(gpu.ipc_refused.${name}.np${np} NP ${np}
+            ENV ${fake} PE_PATH=staged FAKECUDA_FAIL=cuIpcOpenMemHandle_v2:801 ${common})
+    endforeach()
+    steppe_launch_test(gpu.no_handle.${name}.np2 NP 2
+        ENV ${fake} PE_PATH=staged FAKECUDA_FAIL=cuIpcGetMemHandle:801 ${common})
+    steppe_launch_test(gpu.two_devices.${name}.np4 NP 4 ENV ${fake} FAKECUDA_DEVICES=2 ${common})
+    steppe_launch_test(gpu.checked.${name}.np2 NP 2 ENV ${fake} SHMEM_CHECK=1 ${common})
+    steppe_launch_test(gpu.mixed_refused.${name}.np4 NP 4 ENV ${fake} FAKECUDA_RANKS=1,2,3
+        FAKECUDA_FAIL=cuIpcOpenMemHandle_v2:801 ${common})
+    if(NOT STEPPE_FABRIC)
+        return()
+    endif()
+    foreach(provider tcp shm)
+        set(fabric SHMEM_NODE=off SHMEM_OFI_PROVIDER=${provider})
+        foreach(np 1 2 4)
+            steppe_launch_test(gpu.${provider}.${name}.np${np} NP ${np}
+                ENV ${fake} PE_PATH=staged ${fabric} ${common})
+        endforeach()
+        steppe_launch_test(gpu.${provider}.mixed.${name}.np4 NP 4
+            ENV ${fake} ${fabric} FAKECUDA_RANKS=0,3 ${common})
+    endforeach()
+    foreach(np 2 4)
+        steppe_launch_test(gpu.direct.${name}.np${np} NP ${np} ENV ${fake} PE_PATH=fabric
+            LD_PRELOAD=${PROJECT_BINARY_DIR}/lib/hmem/libhmemshim.so
+            SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp ${common})
+    endforeach()
+    steppe_launch_test(gpu.hosts.${name} NP 5 LABELS hosts fakecuda
+        ENV ${fake} SHMEM_OFI_PROVIDER=tcp
+        LAUNCHER ${STEPPE_MPIEXEC} -launcher fork -hosts a:2,b:1,c:2
+        COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
+endfunction()
+
 # test/pe/run_<name>.sh runs pe_<name> again and again and looks at how each job ends: with NP PEs
 # on the node path, with FABRIC PEs through the tcp provider.
 function(steppe_job_test name)

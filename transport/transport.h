@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 1u
+#define STP_FABRIC_ABI 2u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -30,10 +30,17 @@ struct stp_core {
     int n_local;            /* PEs on this host, whether or not they use load and store */
     uint64_t job_key;       /* random, equal on all PEs: base of registration keys */
     bool thread_multiple;   /* application threads may call at once */
+    bool devices;           /* this PE sees device memory: ask for a provider that reaches it */
     const struct stp_env *env;
     void (*log)(int level, const char *fmt, ...) STP_PRINTF(2, 3);
     void (*fatal)(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3)
         __attribute__((noreturn));
+    /*
+     * NULL, or called by whatever thread, the progress thread or the application's, may just have
+     * served peers: what they wrote for the library's own agent must not wait for the application.
+     * Must not block, take locks or call back. Set before open.
+     */
+    void (*served)(void);
     /* NULL, or told of each provider that libfabric offers and why it is used or refused. */
     void (*report)(void *arg, const char *provider, const char *domain, bool used,
                    const char *reason);
@@ -57,6 +64,9 @@ enum stp_fabric_amo {
     STP_AMO_CSWAP,
 };
 
+/* What memory a region is. */
+enum stp_fabric_memory { STP_MEMORY_HOST, STP_MEMORY_CUDA };
+
 struct stp_fabric_ctx; /* the module's half of a context: counters of issued and completed work */
 
 struct stp_fabric {
@@ -72,10 +82,12 @@ struct stp_fabric {
     int (*connect)(const void *addrs);
 
     /*
-     * Register this PE's part [base, base + nbytes) of region number. Sets *mine. 0 or -errno.
-     * A PE without a part does not call it.
+     * Register this PE's part [base, base + nbytes) of region number, of the given memory on the
+     * given device (host: ignored). Sets *mine. 0 or -errno; -EOPNOTSUPP, not logged, when the
+     * provider does not reach such memory. A PE without a part does not call it.
      */
-    int (*region_add)(unsigned number, void *base, size_t nbytes, struct stp_fabric_region *mine);
+    int (*region_add)(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
+                      int device, struct stp_fabric_region *mine);
     /*
      * Learn every PE's descriptor of the region (n_pes entries, copied) when peer_table is set;
      * NULL otherwise: every peer uses the key and offset addressing of this PE. 0 or -errno.
@@ -86,7 +98,13 @@ struct stp_fabric {
     int (*ctx_create)(struct stp_fabric_ctx **ctx);
     void (*ctx_destroy)(struct stp_fabric_ctx *ctx); /* after quiet */
 
-    /* Blocking: source may be reused on return. nbi: not before quiet. nbytes > 0, any size. */
+    /*
+     * Blocking: source may be reused on return. nbi: not before quiet. nbytes > 0, any size.
+     * source and dest on this side are host memory, or lie in one of this PE's regions, and those
+     * of memory other than the host's are copied by the provider only. On such regions these four
+     * are all that works: store and amo are for host memory, and a signal in host memory may
+     * overtake data for a device, so the caller puts, quiets and signals in steps.
+     */
     void (*put)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                 const void *source, size_t nbytes);
     void (*put_nbi)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,

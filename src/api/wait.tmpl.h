@@ -7,8 +7,10 @@
  */
 static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE value)
 {
-    TYPE now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
+    TYPE now;
 
+    if (STP_LIKELY(!stp_win.devices)) now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
+    else stp_load_slow(&now, ivar, sizeof now);
     return wanted >> (1 - (now < value) + (now > value)) & 1;
 }
 

@@ -97,6 +97,13 @@ struct stp_env {
     size_t ofi_bounce_size;   /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     bool spaces_table;        /* SHMEM_SPACES_TABLE: print the table of spaces at creation */
+    int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
+    bool enable_cpu, enable_gpu, enable_hbm, enable_fam; /* SHMEM_ENABLE_<KIND>: a space at init */
+    size_t cpu_size, gpu_size, hbm_size, fam_size; /* SHMEM_<KIND>_SYMMETRIC_SIZE, bytes a PE */
+    bool gpu;             /* SHMEM_GPU: look for GPUs */
+    int gpu_device;       /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
+    bool gpu_ipc;         /* SHMEM_GPU_IPC: map GPU memory of other PEs of the node */
+    const char *fam_path; /* SHMEM_FAM_PATH: directory, file or DAX device */
 };
 
 struct stp_env_row {

@@ -18,6 +18,9 @@ static const char *const pmi_words[] = {
     NULL,
 };
 
+/* In the order of SHMEM_DEVICE_... */
+static const char *const kind_words[] = {"cpu", "gpu", "hbm", "fam", NULL};
+
 static const char *const true_words[] = {"on", "yes", "true", "1", NULL};
 static const char *const false_words[] = {"off", "no", "false", "0", NULL};
 
@@ -58,6 +61,32 @@ const struct stp_env_row stp_env_table[] = {
      "serve other PEs by a thread while the program computes"},
     {"SHMEM_SPACES_TABLE", NULL, STP_ENV_BOOL, FIELD(spaces_table), "off", NULL,
      "print the table of memory spaces whenever one is created"},
+    {"SHMEM_DEFAULT_SPACE", NULL, STP_ENV_CHOICE, FIELD(default_space), "cpu", kind_words,
+     "kind of memory of the default space"},
+    {"SHMEM_ENABLE_CPU", NULL, STP_ENV_BOOL, FIELD(enable_cpu), "off", NULL,
+     "make the space SHMEM_SPACE_CPU at start"},
+    {"SHMEM_ENABLE_GPU", NULL, STP_ENV_BOOL, FIELD(enable_gpu), "off", NULL,
+     "make the space SHMEM_SPACE_GPU at start"},
+    {"SHMEM_ENABLE_HBM", NULL, STP_ENV_BOOL, FIELD(enable_hbm), "off", NULL,
+     "make the space SHMEM_SPACE_HBM at start"},
+    {"SHMEM_ENABLE_FAM", NULL, STP_ENV_BOOL, FIELD(enable_fam), "off", NULL,
+     "make the space SHMEM_SPACE_FAM at start"},
+    {"SHMEM_CPU_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(cpu_size), "64m", NULL,
+     "bytes of SHMEM_SPACE_CPU of each PE"},
+    {"SHMEM_GPU_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(gpu_size), "64m", NULL,
+     "bytes of SHMEM_SPACE_GPU of each PE"},
+    {"SHMEM_HBM_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(hbm_size), "64m", NULL,
+     "bytes of SHMEM_SPACE_HBM of each PE"},
+    {"SHMEM_FAM_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(fam_size), "64m", NULL,
+     "bytes of SHMEM_SPACE_FAM of each PE"},
+    {"SHMEM_GPU", NULL, STP_ENV_BOOL, FIELD(gpu), "on", NULL,
+     "look for GPUs at start; off: this PE has none"},
+    {"SHMEM_GPU_DEVICE", NULL, STP_ENV_INT, FIELD(gpu_device), "-1", NULL,
+     "ordinal of the GPU that this PE uses; -1: by locality"},
+    {"SHMEM_GPU_IPC", NULL, STP_ENV_BOOL, FIELD(gpu_ipc), "on", NULL,
+     "map GPU memory of other PEs of the node; off: their agents copy"},
+    {"SHMEM_FAM_PATH", NULL, STP_ENV_STRING, FIELD(fam_path), NULL, NULL,
+     "directory, file or DAX device of fabric-attached memory"},
 };
 
 const size_t stp_env_n_rows = STP_COUNT(stp_env_table);

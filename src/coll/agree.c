@@ -10,7 +10,7 @@
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
 {
     _Static_assert(STP_AGREE_MAX * sizeof(int64_t) <= COLL_SMALL, "agreement fits a cell");
-    stp_coll_reduce(team, STP_MAX, STP_I64, values, values, n_values, "agreement");
+    stp_coll_reduce_unchecked(team, STP_MAX, STP_I64, values, values, n_values, "agreement");
 }
 
 /* Through the cells: everyone writes its own, and after a sync reads those of all others. */
@@ -25,6 +25,20 @@ void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t 
         stp_get_nbi(&stp_ctx_coll, (char *)all + (size_t)rank * nbytes, cell->in, nbytes,
                     stp_team_pe(team, rank), "collective");
     stp_coll_quiet();
+}
+
+void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes)
+{
+    const struct stp_plan *plan = &team->plan;
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+
+    memcpy(cell->in, mine, nbytes);
+    stp_coll_node_sync(team);
+    for (int i = 0; i < plan->n_local; i++) {
+        const struct stp_coll_cell *there = stp_peer(cell, plan->local_pes[i]);
+        memcpy((char *)all + (size_t)i * nbytes, there->in, nbytes);
+    }
 }
 
 size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
@@ -56,9 +70,32 @@ void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, co
             stp_fatal_unshared(addr, plan->local_pes[i], fn);
 }
 
+/*
+ * All members name the same space, or the first that does not is told, with the first of all.
+ */
+static void check_same_space(struct stp_team *team, const void *addr, const char *fn,
+                             const char *argument)
+{
+    struct stp_place place = stp_place_of(addr, 0, stp_rt.pe, fn, argument);
+    int64_t mine = place.number, range[2] = {mine, -mine}, first = INT64_MIN, differs = INT64_MIN;
+
+    stp_coll_agree(team, range, 2);
+    if (range[0] == -range[1]) return;
+    if (team->rank == 0) first = mine;
+    stp_coll_agree(team, &first, 1);
+    if (mine != first) differs = -(int64_t)team->rank;
+    stp_coll_agree(team, &differs, 1);
+    stp_fatal(fn, "%s is in space %lld on PE %d, but not on PE %d (here %p is in space %lld): all "
+                  "members pass addresses of one space",
+              argument, (long long)first, stp_team_pe(team, 0), stp_team_pe(team, (int)-differs),
+              addr, (long long)mine);
+}
+
 void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
                          size_t dest_bytes, size_t source_bytes, const char *fn)
 {
+    check_same_space(team, dest, fn, "dest");
+    check_same_space(team, source, fn, "source");
     for (int rank = 0; rank < team->n_pes; rank++) {
         int pe = stp_team_pe(team, rank);
         stp_check_range(dest, dest_bytes, pe, fn, "dest");

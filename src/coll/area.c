@@ -18,6 +18,7 @@ static struct {
     pthread_mutex_t lock;
     uint64_t *used; /* one bit a slot */
     size_t n_slots;
+    size_t offset; /* of the first in the internal space */
     size_t hint; /* no slot below it is free */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -31,7 +32,8 @@ size_t stp_coll_internal_bytes(size_t window_capacity)
     slots.used = calloc(slots.n_slots / 64 + 1, sizeof *slots.used);
     if (slots.used == NULL) stp_fatal("shmem_init", "no memory for the books of team slots");
     slots.hint = 0;
-    return slots.n_slots * AREA_STRIDE;
+    slots.offset = stp_stage_internal_bytes(window_capacity);
+    return slots.offset + slots.n_slots * AREA_STRIDE;
 }
 
 static bool slot_used(size_t slot)
@@ -134,7 +136,7 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
         return -ENOMEM;
     }
     team->slot = slot;
-    team->area = (struct stp_coll_area *)(internal->base + slot * AREA_STRIDE);
+    team->area = (struct stp_coll_area *)(internal->base + slots.offset + slot * AREA_STRIDE);
     /* Peers may already post to the predefined teams; their memory is fresh. */
     if (!team->predefined) memset(team->area, 0, sizeof *team->area);
     team->bell = stp_peer(&team->area->bell, team->plan.local_pes[0]);

@@ -100,10 +100,12 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
         stp_fatal(fn, "PE_root is %d: the team has PEs 0..%d", root, team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {
-        if (dest != source) memcpy(dest, source, nbytes);
+        stp_copy_any(dest, source, nbytes, fn);
         return 0;
     }
     stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    if (stp_on_device(dest, source))
+        return stp_coll_device_broadcast(team, dest, source, nbytes, root, fn);
     b.cell = stp_coll_take_cell(team, &b.sequence);
     b.root_pe = stp_team_pe(team, root);
     b.root_group = stp_coll_group_of(team, root);

@@ -108,7 +108,8 @@ static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, ui
 }
 
 /*
- * SHMEM_CHECK=1: dest and source are symmetric on every member and large enough; fatal otherwise.
+ * SHMEM_CHECK=1: dest and source are symmetric on every member, each in the same space on all,
+ * and large enough; fatal otherwise.
  */
 void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
                          size_t dest_bytes, size_t source_bytes, const char *fn);
@@ -126,6 +127,16 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
  */
 void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
                       const char *argument);
+
+/* stp_coll_reduce() without checks: dest and source may be private when they fit a cell. */
+void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
+                               void *dest, const void *source, size_t nreduce, const char *fn);
+
+/* When stp_on_device(dest, source): arguments checked, more than one member (device.c). */
+int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                              int root, const char *fn);
+int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                           const void *source, size_t nreduce, const char *fn);
 
 /* Complete what this PE sent for collectives. */
 static inline void stp_coll_quiet(void)

@@ -14,7 +14,7 @@ static void collect_spread(struct stp_team *team, char *dest, const void *source
 {
     for (int i = 1; i <= team->n_pes; i++) {
         int pe = stp_team_pe(team, (team->rank + i) % team->n_pes);
-        if (pe == stp_rt.pe) memmove(dest, source, nbytes);
+        if (pe == stp_rt.pe) stp_copy_any(dest, source, nbytes, fn);
         else stp_put_nbi(&stp_ctx_coll, dest, source, nbytes, pe, fn);
     }
 }

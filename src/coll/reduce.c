@@ -177,27 +177,34 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
     stp_coll_node_sync(r->team); /* and everybody has read it */
 }
 
+void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
+                               void *dest, const void *source, size_t nreduce, const char *fn)
+{
+    struct reduce r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
+
+    r.size = stp_dtype_size(dtype);
+    if (team->n_pes == 1) {
+        stp_copy_any(dest, source, nreduce * r.size, fn);
+        return;
+    }
+    r.cell = stp_coll_take_cell(team, &r.sequence);
+    if (nreduce * r.size <= COLL_SMALL) reduce_small(&r, dest, source, nreduce);
+    else reduce_large(&r, dest, source, nreduce);
+}
+
 int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                     const void *source, size_t nreduce, const char *fn)
 {
-    struct reduce r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
-    size_t nbytes;
+    size_t nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn);
 
-    r.size = stp_dtype_size(dtype);
-    nbytes = stp_bytes(nreduce, r.size, fn);
     if (nreduce == 0) return 0;
-    if (team->n_pes == 1) {
-        if (dest != source) memcpy(dest, source, nbytes);
-        return 0;
-    }
-    r.cell = stp_coll_take_cell(team, &r.sequence);
-    if (nbytes <= COLL_SMALL) {
-        reduce_small(&r, dest, source, nreduce);
-    } else {
-        stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    if (team->n_pes > 1) stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    if (team->n_pes > 1 && stp_on_device(dest, source))
+        return stp_coll_device_reduce(team, op, dtype, dest, source, nreduce, fn);
+    if (team->n_pes > 1 && nbytes > COLL_SMALL) {
         stp_coll_require(team, dest, nbytes, fn, "dest");
         stp_coll_require(team, source, nbytes, fn, "source");
-        reduce_large(&r, dest, source, nreduce);
     }
+    stp_coll_reduce_unchecked(team, op, dtype, dest, source, nreduce, fn);
     return 0;
 }

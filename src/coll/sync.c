@@ -88,6 +88,7 @@ static void sync_team(struct stp_team *team, bool leave)
 int stp_coll_sync(struct stp_team *team)
 {
     sync_team(team, false);
+    stp_remote_flush();
     return 0;
 }
 

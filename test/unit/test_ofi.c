@@ -1,166 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric module alone, without the library: processes forked here are its PEs and exchange
- * addresses through shared memory. Covers what programs under the launcher cannot show: refusals,
- * signal handlers, peers that die, floods that once broke a provider.
+ * The fabric module alone, without the library. Covers what programs under the launcher cannot
+ * show: refusals, signal handlers, peers that die, floods that once broke a provider.
  */
-#include "transport/transport.h"
+#include "ofi_pes.h"
 
-#include <check.h>
-#include <dlfcn.h>
+#include <errno.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum { PES = 4, REGION = 7, NBYTES = 1 << 16, TEXT = 4096 };
-
-/* Memory of all processes of one test. */
-struct world {
-    atomic_int arrived;
-    unsigned char addrs[PES][STP_FABRIC_ADDR_MAX];
-    struct stp_fabric_region parts[PES];
-    char text[TEXT]; /* what was logged or fatal */
-};
-
-static struct world *world;
-static struct stp_fabric fabric;
-static struct stp_fabric_ctx *ctx;
-static struct stp_env env = {.spin = -1, .ofi_bounce_size = 8192, .ofi_progress_thread = true};
-static uint64_t *memory;
-static int me;
-
-static void add_text(const char *fmt, va_list args)
-{
-    size_t used = strlen(world->text);
-
-    vsnprintf(world->text + used, TEXT - used, fmt, args);
-}
-
-static void log_text(int level, const char *fmt, ...)
-{
-    va_list args;
-
-    if (level > STP_LOG_WARN) return;
-    va_start(args, fmt);
-    add_text(fmt, args);
-    va_end(args);
-}
-
-static __attribute__((noreturn)) void fatal_text(const char *routine, const char *fmt, ...)
-{
-    va_list args;
-
-    (void)routine;
-    va_start(args, fmt);
-    add_text(fmt, args);
-    va_end(args);
-    _exit(9);
-}
-
-static struct stp_core core = {
-    .abi = STP_FABRIC_ABI,
-    .env = &env,
-    .n_pes = 1,
-    .n_local = 1,
-    .job_key = 0x123456789abcdef,
-    .log = log_text,
-    .fatal = fatal_text,
-};
-
-/* The module of this build: bin/test_ofi and lib/steppe/ofi.so. */
-static stp_ofi_open_fn load(void)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
-    void *handle;
-
-    ck_assert(n > 0);
-    path[n] = '\0';
-    *strrchr(path, '/') = '\0';
-    strcpy(strrchr(path, '/'), "/lib/steppe/ofi.so");
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) ck_abort_msg("%s", dlerror());
-    return (stp_ofi_open_fn)(uintptr_t)dlsym(handle, "stp_ofi_open");
-}
-
-static void setup(void)
-{
-    world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    ck_assert(world != MAP_FAILED);
-}
-
-/* Wait for all; the fabric is served by its thread. */
-static void meet(void)
-{
-    int round = atomic_fetch_add(&world->arrived, 1) / PES + 1;
-
-    while (atomic_load(&world->arrived) < round * PES)
-        usleep(100);
-}
-
-static void come_up(int pe)
-{
-    unsigned char addrs[PES * STP_FABRIC_ADDR_MAX];
-
-    me = core.pe = pe;
-    core.n_pes = core.n_local = PES;
-    if (load()(&core, &fabric) != 0) _exit(1);
-    memory = mmap(NULL, NBYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    memcpy(world->addrs[me], fabric.addr, fabric.addr_len);
-    if (fabric.region_add(REGION, memory, NBYTES, &world->parts[me]) != 0) _exit(1);
-    meet();
-    for (int i = 0; i < PES; i++)
-        memcpy(addrs + (size_t)i * fabric.addr_len, world->addrs[i], fabric.addr_len);
-    if (fabric.connect(addrs) != 0 || fabric.ctx_create(&ctx) != 0 ||
-        fabric.region_peers(REGION, fabric.peer_table ? world->parts : NULL) != 0)
-        _exit(1);
-    meet();
-}
-
-static void go_down(void)
-{
-    fabric.quiet(ctx);
-    fabric.ctx_destroy(ctx);
-    meet();
-    fabric.close();
-}
-
-/* Run body as each PE with a provider. Returns the wait status of PE 0. */
-static int run(const char *provider, void (*body)(void))
-{
-    pid_t pids[PES];
-    int status, first = 0;
-
-    env.ofi_provider = provider;
-    for (int pe = 0; pe < PES; pe++) {
-        pids[pe] = fork();
-        ck_assert(pids[pe] >= 0);
-        if (pids[pe] > 0) continue;
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        come_up(pe);
-        body();
-        _exit(0);
-    }
-    for (int pe = 0; pe < PES; pe++) {
-        ck_assert(waitpid(pids[pe], &status, 0) == pids[pe]);
-        if (pe == 0) first = status;
-    }
-    return first;
-}
 
 static const char *const providers[] = {"tcp", "shm"};
-
-static void expect(bool ok, const char *what)
-{
-    if (!ok) fatal_text(NULL, "expected %s", what);
-}
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -225,6 +73,54 @@ START_TEST(signal_handlers_survive)
     sigaction(SIGSEGV, NULL, &now);
     ck_assert(now.sa_handler == SIG_DFL);
     fabric.close();
+}
+END_TEST
+
+START_TEST(device_memory_is_not_reached)
+{
+    static uint64_t words[64];
+    struct stp_fabric_region mine;
+
+    setup();
+    env.ofi_provider = providers[_i / 2];
+    core.devices = _i % 2;
+    ck_assert_int_eq(load()(&core, &fabric), 0);
+    ck_assert_int_eq(fabric.region_add(REGION, words, sizeof(words), STP_MEMORY_CUDA, 0, &mine),
+                     -EOPNOTSUPP);
+    ck_assert_str_eq(world->text, ""); /* no error: the library has another way */
+    ck_assert_int_eq(fabric.region_add(REGION, words, sizeof(words), STP_MEMORY_HOST, 0, &mine), 0);
+    fabric.region_remove(REGION);
+    fabric.close();
+}
+END_TEST
+
+/* ---- what peers wrote is noticed -------------------------------------------- */
+
+static atomic_bool noticed;
+
+static void look(void)
+{
+    if (__atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) == 77) atomic_store(&noticed, true);
+}
+
+/* PE 0 hears of a word that PE 1 wrote, without a call when it has a progress thread. */
+static void notice(void)
+{
+    uint64_t word = 77;
+
+    if (me == 1) fabric.store(ctx, 0, REGION, 0, &word, sizeof(word));
+    if (me == 1) fabric.quiet(ctx);
+    while (me == 0 && !atomic_load(&noticed))
+        if (!env.ofi_progress_thread) fabric.progress();
+    go_down();
+}
+
+START_TEST(served_is_called)
+{
+    setup();
+    core.served = look;
+    env.ofi_progress_thread = _i / 2 == 0;
+    ck_assert_msg(run(providers[_i % 2], notice) == 0, "%s", world->text);
 }
 END_TEST
 
@@ -371,6 +267,8 @@ int main(void)
     tcase_add_test(tests, shm_is_refused_between_nodes);
     tcase_add_test(tests, report_names_the_one_that_is_used);
     tcase_add_test(tests, signal_handlers_survive);
+    tcase_add_loop_test(tests, device_memory_is_not_reached, 0, 4);
+    tcase_add_loop_test(tests, served_is_called, 0, 4);
     tcase_add_loop_test(tests, flood, 0, 6);
     tcase_add_test(tests, dead_peer_is_named);
     tcase_add_test(tests, dead_peer_is_done_with_after_finish);

@@ -6,6 +6,7 @@
  */
 #include "ofi.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Where things lie in a request's own bytes. */
@@ -62,6 +63,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
     struct stp_ofi_req *req;
     atomic_uint left = 1;
 
+    assert(!stp_ofi.regions[number].device); /* its owner's CPU does those, through the library */
     if (pe == stp_ofi.self) {
         stp_ofi_self_amo(stp_ofi_own(number, offset), elements[dtype].size, op, operand, compare,
                          result);

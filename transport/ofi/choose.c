@@ -67,6 +67,12 @@ static const char *judge_unsafe(const struct fi_info *info, const struct stp_env
     return NULL;
 }
 
+/* Those that a job with such capabilities offers. */
+static int mr_modes(uint64_t caps)
+{
+    return MR_MODES | (caps & FI_HMEM ? FI_MR_HMEM : 0);
+}
+
 static const char *judge_attr(const struct fi_info *info)
 {
     int mr_mode = info->domain_attr->mr_mode;
@@ -75,7 +81,7 @@ static const char *judge_attr(const struct fi_info *info)
     if (!(info->caps & FI_RMA)) return "has no remote memory access";
     if (!(info->caps & FI_ATOMIC)) return "has no atomics";
     if (mr_mode & FI_MR_LOCAL) return "wants local buffers registered (FI_MR_LOCAL)";
-    if (mr_mode & ~MR_MODES & ~(FI_MR_BASIC | FI_MR_SCALABLE))
+    if (mr_mode & ~mr_modes(info->caps) & ~(FI_MR_BASIC | FI_MR_SCALABLE))
         return "wants a way of registration that is not supported";
     if (info->mode & ~MODES) return "wants an application mode that is not supported";
     return NULL;
@@ -232,25 +238,52 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
     return n;
 }
 
-struct fi_info *stp_ofi_ordered(const struct fi_info *info)
+/* The same provider and interface, with capabilities added and with such an order; or NULL. */
+static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_t order)
 {
     struct fi_info *hints, *found = NULL;
     struct fi_info *match, *result = NULL;
 
-    /* shm gives up its single-copy path, and with it most of the bandwidth of get, for order. */
-    if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
     hints = fi_dupinfo(info);
     if (hints == NULL) return NULL;
-    hints->caps = FI_RMA | FI_ATOMIC;
+    hints->caps = FI_RMA | FI_ATOMIC | caps;
     hints->mode = MODES;
-    hints->domain_attr->mr_mode = MR_MODES;
+    hints->domain_attr->mr_mode = mr_modes(caps);
     hints->tx_attr->caps = hints->rx_attr->caps = 0;
-    hints->tx_attr->msg_order = hints->rx_attr->msg_order = STP_OFI_ORDER;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = order;
     if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found) != 0) found = NULL;
     for (match = found; match != NULL && !same_place(match, info);)
         match = match->next;
-    if (match != NULL && judge_attr(match) == NULL) result = fi_dupinfo(match);
+    if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == NULL)
+        result = fi_dupinfo(match);
     fi_freeinfo(found);
     fi_freeinfo(hints);
     return result;
+}
+
+struct fi_info *stp_ofi_ordered(const struct fi_info *info)
+{
+    /* shm gives up its single-copy path, and with it most of the bandwidth of get, for order. */
+    if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
+    return refine(info, 0, STP_OFI_ORDER);
+}
+
+/* Do PEs that opened these name and order each other's memory alike? */
+static bool alike(const struct fi_info *a, const struct fi_info *b)
+{
+    int modes = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;
+    uint64_t orders = a->tx_attr->msg_order ^ b->tx_attr->msg_order;
+
+    return (modes & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) == 0 && (orders & STP_OFI_ORDER) == 0 &&
+           a->domain_attr->mr_key_size == b->domain_attr->mr_key_size &&
+           a->ep_attr->max_order_waw_size == b->ep_attr->max_order_waw_size;
+}
+
+struct fi_info *stp_ofi_with_devices(const struct fi_info *info)
+{
+    struct fi_info *found = refine(info, FI_HMEM, info->tx_attr->msg_order & STP_OFI_ORDER);
+
+    if (found != NULL && alike(found, info)) return found;
+    fi_freeinfo(found);
+    return NULL;
 }

@@ -23,6 +23,7 @@ static ssize_t post_rma(struct stp_ofi_req *req)
     struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
     struct fi_rma_iov rma = {.addr = req->addr, .len = req->nbytes, .key = req->key};
     struct fi_msg_rma msg = {.msg_iov = &iov,
+                             .desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc,
                              .iov_count = 1,
                              .addr = stp_ofi_addr(req->pe),
                              .rma_iov = &rma,
@@ -239,6 +240,8 @@ int stp_ofi_drain(void)
         read_error_locked(n);
     if (STP_UNLIKELY(stp_ofi.retry != NULL)) retry_locked();
     pthread_mutex_unlock(&stp_ofi.drain);
+    /* By this thread: the progress thread does not wake for what another one has read. */
+    if (STP_UNLIKELY(stp_ofi.core->served != NULL)) stp_ofi.core->served();
     return n > 0 ? (int)n : 0;
 }
 

@@ -68,6 +68,7 @@ static void settle(const struct stp_core *core)
     /* shm up to 1.17 at least frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
+    stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
     stp_ofi.ordered = (info->tx_attr->msg_order & STP_OFI_ORDER) == STP_OFI_ORDER &&
                       info->ep_attr->max_order_waw_size >= stp_ofi.max_msg;
 }
@@ -97,19 +98,34 @@ static int open_all(const char **why)
     return rc != 0 ? rc : fi_enable(stp_ofi.ep);
 }
 
-int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info, const char **why)
+/* Open with an info, which becomes ours; NULL: there is none such. */
+static int open_with(const struct stp_core *core, struct fi_info *info, const char **why)
 {
     int rc;
 
-    stp_ofi.info = stp_ofi_ordered(info);
-    if (stp_ofi.info == NULL) stp_ofi.info = fi_dupinfo(info);
-    if (stp_ofi.info == NULL) {
-        *why = "no memory";
-        return -ENOMEM;
-    }
+    if (info == NULL) return -FI_ENODATA;
+    stp_ofi.info = info;
     settle(core);
     rc = open_all(why);
     if (rc != 0) stp_ofi_endpoint_close();
+    return rc;
+}
+
+int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info, const char **why)
+{
+    int rc = -ENOMEM;
+
+    *why = "no memory";
+    for (int ordered = 1; ordered >= 0 && rc != 0; ordered--) {
+        struct fi_info *base = ordered ? stp_ofi_ordered(info) : fi_dupinfo(info);
+
+        if (base == NULL) continue;
+        if (core->devices) rc = open_with(core, stp_ofi_with_devices(base), why);
+        if (rc == 0)
+            fi_freeinfo(base);
+        else
+            rc = open_with(core, base, why);
+    }
     return rc;
 }
 

@@ -51,7 +51,8 @@ struct stp_ofi_req {
     uint64_t addr; /* at the target, as the provider wants it */
     uint64_t key;
     const void *local;                                 /* source, destination or operand */
-    size_t nbytes;                                     /* WRITE and READ only */
+    size_t nbytes;                                     /* WRITE and READ only, as the next */
+    void *desc;                                        /* of local in device memory, else NULL */
     unsigned char data[] __attribute__((aligned(16))); /* data_size bytes of the pool */
 };
 
@@ -108,21 +109,25 @@ void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx);
 struct stp_ofi_region {
     struct fid_mr *mr;               /* NULL: this PE has no part */
     char *base;                      /* of this PE's part */
+    size_t nbytes;                   /* of this PE's part */
+    bool device;                     /* this PE's part is memory that the CPU may not touch */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
 };
 
 struct stp_ofi {
     struct fid_ep *ep; /* what every operation reads comes first; written by open and connect */
     struct fid_cq *cq;
-    fi_addr_t *addrs;  /* by PE; NULL when the PE is the address */
-    uint64_t key_base; /* key of region 0 where this side chooses keys */
-    size_t max_msg;    /* bytes of one operation */
+    fi_addr_t *addrs;      /* by PE; NULL when the PE is the address */
+    uint64_t key_base;     /* key of region 0 where this side chooses keys */
+    atomic_uint n_devices; /* regions of device memory here: buffers must be looked up */
+    size_t max_msg;        /* bytes of one operation */
     size_t bounce_size;
     int self; /* this PE when its own memory is reached by the CPU, else -1 */
     bool cpu_atomics;
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
     bool ordered;          /* the provider keeps writes and atomics to one peer in order */
+    bool hmem;             /* it was opened for device memory */
     int spin;              /* polls before a wait yields */
     atomic_bool finishing; /* failures are peers that have gone */
 
@@ -170,6 +175,12 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
  */
 struct fi_info *stp_ofi_ordered(const struct fi_info *info);
 
+/*
+ * The same with access to device memory, and to peers no different: not every PE of a job may
+ * have devices. NULL when it is not granted so. The caller frees it.
+ */
+struct fi_info *stp_ofi_with_devices(const struct fi_info *info);
+
 /* Endpoint (endpoint.c). */
 
 /*
@@ -189,7 +200,8 @@ static inline fi_addr_t stp_ofi_addr(int pe)
 
 /* Regions (region.c). */
 
-int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, struct stp_fabric_region *mine);
+int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
+                       int device, struct stp_fabric_region *mine);
 int stp_ofi_region_peers(unsigned number, const struct stp_fabric_region *peers);
 void stp_ofi_region_remove(unsigned number);
 void stp_ofi_region_remove_all(void);
@@ -209,12 +221,33 @@ static inline void stp_ofi_aim(struct stp_ofi_req *req, unsigned number, size_t 
     req->key = peers != NULL ? peers[req->pe].key : stp_ofi.key_base + number;
 }
 
+/* Device memory of this PE (device.c). */
+
+void stp_ofi_device_add(unsigned number);
+void stp_ofi_device_remove(unsigned number);
+const struct stp_ofi_region *stp_ofi_device_find(const void *local);
+
+/* The region of device memory that a buffer of this PE lies in; NULL: host memory. */
+static inline const struct stp_ofi_region *stp_ofi_device_of(const void *local)
+{
+    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_devices, memory_order_relaxed) == 0))
+        return NULL;
+    return stp_ofi_device_find(local);
+}
+
+/* Does the CPU copy between region number of this PE and the buffer? */
+static inline bool stp_ofi_by_cpu(int pe, unsigned number, const void *local)
+{
+    return pe == stp_ofi.self && !stp_ofi.regions[number].device &&
+           stp_ofi_device_of(local) == NULL;
+}
+
 /* Posting and completing (complete.c). */
 
 /* Hand the request to the provider, waiting with progress while it is busy. */
 void stp_ofi_post(struct stp_ofi_req *req);
 
-/* Read completions; returns how many, 0 also when another thread is at it. */
+/* Read completions, serve peers; returns how many, 0 also when another thread is at it. */
 int stp_ofi_drain(void);
 
 /* Wait, with progress, until *pending is 0; what completed is visible then. */
@@ -270,7 +303,10 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
 void stp_ofi_put_segments(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
                           atomic_uint *pending, struct stp_ofi_req *then);
 
-/* A put of at most bounce_size bytes from a copy: source is free on return. Raises nothing. */
+/*
+ * A put of at most bounce_size bytes of host memory from a copy: source is free on return.
+ * Raises nothing.
+ */
 void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
                         atomic_uint *pending, struct stp_ofi_req *then);
 
@@ -293,8 +329,6 @@ const char *stp_ofi_atomics_missing(struct fid_domain *domain);
 
 void stp_ofi_self_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
                       const void *compare, void *result);
-void stp_ofi_self_put_signal(void *to, const void *source, size_t nbytes, void *word,
-                             uint64_t signal, enum stp_fabric_amo op);
 
 /* The progress thread (progress.c). */
 

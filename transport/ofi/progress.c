@@ -74,6 +74,18 @@ static void nap_between_polls(void)
     nap(us);
 }
 
+/*
+ * Milliseconds of sleep, -1: until woken. Adapters that do atomics themselves write to this PE
+ * without waking anybody, so requests for its device memory must be looked for.
+ */
+static int sleep_limit(void)
+{
+    const struct stp_core *core = stp_ofi.core;
+    bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
+
+    return unseen || stp_ofi_has_retry() ? 1 : -1;
+}
+
 /* Sleep until the provider has something to do, or until stopped. */
 static void sleep_on_queue(void)
 {
@@ -84,7 +96,7 @@ static void sleep_on_queue(void)
     if (stp_ofi.wait_fd < 0)
         nap_between_polls();
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
-        poll(fds, STP_COUNT(fds), stp_ofi_has_retry() ? 1 : -1);
+        poll(fds, STP_COUNT(fds), sleep_limit());
 }
 
 static void *agent_main(void *arg)

@@ -11,13 +11,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Memory of a device: also the provider's source and destination on this side, where the host's
+ * needs no registration.
+ */
+static int mr_open_device(void *base, size_t nbytes, unsigned number, int device,
+                          struct fid_mr **mr)
+{
+    struct iovec iov = {.iov_base = base, .iov_len = nbytes};
+    struct fi_mr_attr attr = {.mr_iov = &iov,
+                              .iov_count = 1,
+                              .access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE,
+                              .requested_key = stp_ofi.key_base + number,
+                              .iface = FI_HMEM_CUDA,
+                              .device.cuda = device};
+
+    return stp_ofi.hmem ? fi_mr_regattr(stp_ofi.domain, &attr, 0, mr) : -FI_EOPNOTSUPP;
+}
+
 /* Register with the key of the number; a provider that makes keys ignores it. */
-static int mr_open(void *base, size_t nbytes, unsigned number, struct fid_mr **mr)
+static int mr_open(void *base, size_t nbytes, unsigned number, enum stp_fabric_memory memory,
+                   int device, struct fid_mr **mr)
 {
     int mode = stp_ofi.info->domain_attr->mr_mode;
-    int rc = fi_mr_reg(stp_ofi.domain, base, nbytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
-                       stp_ofi.key_base + number, 0, mr, NULL);
+    int rc;
 
+    if (memory == STP_MEMORY_CUDA)
+        rc = mr_open_device(base, nbytes, number, device, mr);
+    else
+        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+                       stp_ofi.key_base + number, 0, mr, NULL);
     if (rc != 0 || !(mode & FI_MR_ENDPOINT)) return rc;
     rc = fi_mr_bind(*mr, &stp_ofi.ep->fid, 0);
     if (rc == 0) rc = fi_mr_enable(*mr);
@@ -25,7 +48,23 @@ static int mr_open(void *base, size_t nbytes, unsigned number, struct fid_mr **m
     return rc;
 }
 
-int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, struct stp_fabric_region *mine)
+/*
+ * Tell why a registration failed. Whatever keeps a provider from device memory (no support, no
+ * kernel module, too small an aperture), the library stages it: no error then.
+ */
+static int refused(void *base, size_t nbytes, enum stp_fabric_memory memory, int rc)
+{
+    bool host = memory == STP_MEMORY_HOST;
+
+    stp_ofi.core->log(host ? STP_LOG_ERROR : STP_LOG_DEBUG,
+                      "fabric: %s refuses to register %zu bytes of %s memory at %p: %s",
+                      stp_ofi.info->fabric_attr->prov_name, nbytes, host ? "host" : "device", base,
+                      fi_strerror(-rc));
+    return host ? rc : -EOPNOTSUPP;
+}
+
+int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
+                       int device, struct stp_fabric_region *mine)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
     int mode = stp_ofi.info->domain_attr->mr_mode;
@@ -36,14 +75,14 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, struct stp_fa
                           number >= STP_FABRIC_REGIONS ? "out of range" : "in use");
         return -EINVAL;
     }
-    rc = mr_open(base, nbytes, number, &region->mr);
+    rc = mr_open(base, nbytes, number, memory, device, &region->mr);
     if (rc != 0) {
         region->mr = NULL;
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s refuses to register %zu bytes at %p: %s",
-                          stp_ofi.info->fabric_attr->prov_name, nbytes, base, fi_strerror(-rc));
-        return rc;
+        return refused(base, nbytes, memory, rc);
     }
     region->base = base;
+    region->nbytes = nbytes;
+    if (memory == STP_MEMORY_CUDA) stp_ofi_device_add(number);
     mine->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)base : 0;
     mine->key = fi_mr_key(region->mr);
     return 0;
@@ -69,6 +108,7 @@ void stp_ofi_region_remove(unsigned number)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
 
+    if (region->device) stp_ofi_device_remove(number);
     if (region->mr != NULL) fi_close(&region->mr->fid);
     free(region->peers);
     region->mr = NULL;

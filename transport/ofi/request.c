@@ -98,6 +98,7 @@ struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kin
         stp_ofi_wait_step(&wait);
     req->kind = kind;
     req->then = NULL;
+    req->desc = NULL;
     return req;
 }
 

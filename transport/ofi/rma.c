@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Put, get and store. Puts complete when they are delivered, so counting completions is all
- * that quiet needs. A small blocking put leaves from a copy and returns at once.
+ * that quiet needs. A small blocking put leaves from a copy and returns at once, unless it comes
+ * from device memory, which only the provider may touch. What a PE does to itself is done on
+ * return: it may mix the CPU, atomics, and the provider, device memory, and nothing orders them.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -18,6 +20,8 @@ static void post_segments(enum stp_ofi_kind kind, int pe, unsigned number, size_
                           const void *local, size_t nbytes, atomic_uint *pending,
                           struct stp_ofi_req *then)
 {
+    const struct stp_ofi_region *device = stp_ofi_device_of(local);
+    void *desc = STP_LIKELY(device == NULL) ? NULL : fi_mr_desc(device->mr);
     const char *at = local;
 
     do {
@@ -27,6 +31,7 @@ static void post_segments(enum stp_ofi_kind kind, int pe, unsigned number, size_
         stp_ofi_aim(req, number, offset);
         req->local = at;
         req->nbytes = n;
+        req->desc = desc;
         req->pending = pending;
         req->then = then;
         stp_ofi_post(req);
@@ -60,9 +65,10 @@ void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *sour
 void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                  const void *source, size_t nbytes)
 {
-    if (pe == stp_ofi.self) {
+    if (stp_ofi_by_cpu(pe, number, source)) {
         memmove(stp_ofi_own(number, offset), source, nbytes);
-    } else if (nbytes <= stp_ofi.bounce_size) {
+    } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self &&
+               stp_ofi_device_of(source) == NULL) {
         atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
         raise_by(pending, 1);
@@ -81,7 +87,7 @@ void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t
     atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
     if (pe == stp_ofi.self) {
-        memmove(stp_ofi_own(number, offset), source, nbytes);
+        stp_ofi_put(ctx, pe, number, offset, source, nbytes);
         return;
     }
     raise_by(pending, stp_ofi_n_segments(nbytes));
@@ -94,7 +100,7 @@ void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
     atomic_uint left = stp_ofi_n_segments(nbytes);
 
     (void)ctx; /* done on return: nothing left for quiet */
-    if (pe == stp_ofi.self) {
+    if (stp_ofi_by_cpu(pe, number, dest)) {
         memmove(dest, stp_ofi_own(number, offset), nbytes);
         return;
     }
@@ -108,7 +114,7 @@ void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t
     atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
     if (pe == stp_ofi.self) {
-        memmove(dest, stp_ofi_own(number, offset), nbytes);
+        stp_ofi_get(ctx, pe, number, offset, dest, nbytes);
         return;
     }
     raise_by(pending, stp_ofi_n_segments(nbytes));

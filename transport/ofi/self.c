@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations of a PE on its own part of a region, done by the CPU: where providers run atomics
+ * Atomics of a PE on its own part of a region, done by the CPU: where providers run atomics
  * on CPUs that is coherent with theirs, and some do not survive a flood to themselves.
  * Elements are taken as bits: no operation on floats looks at their value.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
-
-#include <string.h>
 
 static uint64_t bits_of(const void *element, size_t size)
 {
@@ -100,11 +98,4 @@ void stp_ofi_self_amo(void *at, size_t size, enum stp_fabric_amo op, const void 
         if (op == STP_AMO_FETCH) break;
     } while (!swap_bits(at, size, old, apply(op, old, with, cond)));
     if (result != NULL) put_bits(result, size, old);
-}
-
-void stp_ofi_self_put_signal(void *to, const void *source, size_t nbytes, void *word,
-                             uint64_t signal, enum stp_fabric_amo op)
-{
-    if (nbytes > 0) memmove(to, source, nbytes);
-    stp_ofi_self_amo(word, sizeof(signal), op, &signal, NULL, NULL);
 }

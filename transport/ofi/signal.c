@@ -32,12 +32,14 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi)
 {
-    bool chain = nbytes > 0 && !stp_ofi.ordered && (nbi || nbytes <= stp_ofi.bounce_size);
+    /* Blocking puts that leave from no copy are delivered on return: nothing to chain. */
+    bool waits = !nbi && (nbytes > stp_ofi.bounce_size || stp_ofi_device_of(source) != NULL);
+    bool chain = nbytes > 0 && !stp_ofi.ordered && !waits;
     struct stp_ofi_req *sig;
 
     if (pe == stp_ofi.self) {
-        stp_ofi_self_put_signal(stp_ofi_own(number, offset), source, nbytes,
-                                stp_ofi_own(sig_number, sig_offset), signal, op);
+        if (nbytes > 0) stp_ofi_put(ctx, pe, number, offset, source, nbytes);
+        stp_ofi_amo(ctx, pe, sig_number, sig_offset, op, STP_U64, &signal, NULL, NULL, nbi);
         return;
     }
     if (nbytes > 0 && !chain) {

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside the FAM kind: what SHMEM_FAM_PATH names, the pool format that files and DAX devices
+ * carry, and this PE's part of one space. Design: docs/design/fam.md.
+ */
+#ifndef STP_FAM_H
+#define STP_FAM_H
+
+#include "base/base.h"
+
+/* ---- what SHMEM_FAM_PATH names (fam_place.c) ------------------------------- */
+
+enum fam_type { FAM_DIRECTORY, FAM_FILE, FAM_DEVICE };
+
+struct fam_place {
+    enum fam_type type;
+    const char *path;
+    size_t nbytes; /* of the file or device; free bytes of the directory's file system */
+    bool dax;      /* files of the directory are mapped without a page cache */
+};
+
+#define FAM_SYSFS "/sys/dev/char"
+
+/*
+ * Look at path. path: NULL when the variable is unset. Sets *place, which keeps path; why gets
+ * what was found, or the reason. 0 or -ENODEV.
+ */
+int stp_fam_look(const char *path, struct fam_place *place, char *why, size_t len);
+
+/*
+ * Size of the DAX device major:minor, from sysfs mounted at sys. 0, or -ENODEV with the reason:
+ * no DAX device, or one whose pages are larger than the ranges of the window.
+ */
+int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes, char *why,
+                        size_t len);
+
+/* A file without a name in a directory. Descriptor or -errno, not logged. */
+int stp_fam_temporary(const char *directory);
+
+/* Bytes for people, exactly: "64 MiB", "4100 KiB". Returns text. */
+#define FAM_SIZE_TEXT 32
+const char *stp_fam_size(size_t nbytes, char text[FAM_SIZE_TEXT]);
+
+/* The same for figures that nobody counts: fractions of a large unit are cut. */
+const char *stp_fam_about(size_t nbytes, char text[FAM_SIZE_TEXT]);
+
+/* ---- pools (fam_pool.c) ------------------------------------------------------ */
+
+#define FAM_ALIGN ((size_t)2 << 20)   /* of parts in a pool, and the bytes of its superblock */
+#define FAM_MAGIC 0x31304d4146505453u /* "STPFAM01" */
+#define FAM_VERSION 1u
+#define FAM_ENTRIES 8191
+#define FAM_UNITS ((size_t)8 << 20) /* of FAM_ALIGN: the largest pool, 16 TiB */
+#define FAM_NAME 64
+
+enum { FAM_KEEP = 1, FAM_SETTLED = 2 }; /* flags of an entry */
+
+/* One space: n_parts parts of part_bytes each from offset on. */
+struct fam_entry {
+    uint32_t valid; /* stored last, with release */
+    uint32_t flags;
+    char name[FAM_NAME]; /* "" for a space of one PE that nobody else opens */
+    uint64_t offset;
+    uint64_t part_bytes; /* nbytes rounded up to FAM_ALIGN */
+    uint64_t nbytes;     /* a PE */
+    uint32_t n_parts;
+    uint32_t unused[7];
+};
+
+/* What the first 2 MiB of a pool hold: always the same on all machines, little endian. */
+struct fam_super {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t n_entries; /* those from here on were never used */
+    uint64_t nbytes;    /* of the pool, this included */
+    uint64_t unused[5];
+    struct fam_entry entries[FAM_ENTRIES];
+    uint64_t more_unused[8];
+    uint8_t ready[FAM_UNITS / 8]; /* a bit a unit: the part that begins there has been cleared */
+};
+
+_Static_assert(sizeof(struct fam_entry) == 128, "entries are what other jobs read");
+_Static_assert(sizeof(struct fam_super) == FAM_ALIGN, "the superblock is one unit");
+
+/* A file or device with a superblock, as one space of this PE has it open. */
+struct fam_pool {
+    int fd;
+    struct fam_super *super;
+    size_t nbytes;     /* usable, superblock included */
+    const char *path;  /* of fd */
+    const char *where; /* as the user named it: path, or the directory that path is in */
+    bool device;
+    int patience_ms; /* how long to wait for a lock that another process holds */
+};
+
+/*
+ * Begin to use fd as a pool: take its lock. path, where: for messages, kept. 0 or -errno, logged.
+ * From here on stp_fam_pool_close() is the end, also after failures.
+ */
+int stp_fam_pool_begin(struct fam_pool *pool, int fd, const char *path, const char *where,
+                       bool device);
+
+/* Map the superblock; the file or device holds nbytes. 0 or -errno, logged. */
+int stp_fam_pool_map_locked(struct fam_pool *pool, size_t nbytes);
+
+/* Give up every lock, also those that forked children hold with us, and close. */
+void stp_fam_pool_close(struct fam_pool *pool);
+
+/* Exclusive among all processes. 0 or -errno, logged. */
+int stp_fam_pool_lock(struct fam_pool *pool);
+void stp_fam_pool_unlock(struct fam_pool *pool);
+
+/*
+ * Make sure that there is a sound superblock: an empty pool gets one. Frees what killed jobs
+ * left. 0 or -errno, logged.
+ */
+int stp_fam_pool_check_locked(struct fam_pool *pool);
+
+/* Entry of a named space, -1 when there is none. Nameless spaces are never found. */
+int stp_fam_find_locked(const struct fam_pool *pool, const char *name);
+
+/* Where nbytes fit, 0 when they do not: then *largest is the largest free piece. */
+size_t stp_fam_room_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest);
+
+/* What a space is; two with one name must agree in it. */
+struct fam_shape {
+    const char *name; /* NULL: nameless */
+    size_t nbytes;    /* a PE */
+    unsigned n_parts;
+    bool keep;
+};
+
+/* Bytes of all parts of a shape, 0 when that is more than a pool can hold. */
+size_t stp_fam_total(const struct fam_shape *shape);
+
+/*
+ * Find or make the space, whose total is not 0, and be a user of it. Sets *index and *made. 0 or
+ * -errno, logged: no room, or the name stands for a space of another shape.
+ */
+int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
+                         bool *made);
+
+/* Be a user of the entry until the pool is closed. 0 or -errno, logged. */
+int stp_fam_use_locked(struct fam_pool *pool, int index);
+
+/* Does any other process, or other space of this one, use the entry? */
+bool stp_fam_used_locked(const struct fam_pool *pool, int index);
+
+/* Does the pool hold no space at all? */
+bool stp_fam_is_vacant_locked(const struct fam_pool *pool);
+
+/* Do the entries lie in the pool, none over another? 0 or -errno, logged. */
+int stp_fam_table_check_locked(const struct fam_pool *pool);
+
+/* Free what users left who died: nameless spaces, and those that were not to stay. */
+void stp_fam_reclaim_locked(struct fam_pool *pool);
+
+/* Forget an entry and give its memory back. */
+void stp_fam_free_locked(struct fam_pool *pool, int index);
+
+/*
+ * Back the part that begins at offset at with memory, nbytes of it, and clear it when nobody has
+ * since its space was made. clear: false leaves what is on a device. 0 or -errno, logged.
+ */
+int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear);
+
+/* Make the superblock durable. */
+void stp_fam_sync(struct fam_pool *pool);
+
+/* Give memory back, so that it reads as zero. 0 or -errno, not logged. */
+int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes);
+
+/* Reserve file memory; file systems that cannot are believed. 0 or -errno, not logged. */
+int stp_fam_allocate(int fd, off_t at, size_t nbytes);
+
+/* ---- this PE's part of a space (fam_part.c) ------------------------------------ */
+
+struct fam_part {
+    int fd;        /* the one descriptor of the space; pool.fd when there is a pool */
+    off_t at;      /* where the part begins in it */
+    char *path;    /* of fd; NULL when it has no name */
+    bool own_file; /* the file is this space's alone and goes with it */
+    bool pooled;   /* the rest means something */
+    struct fam_pool pool;
+    int index; /* of the entry */
+    bool made; /* by this PE, just now */
+    bool keep; /* this job wants it to stay */
+};
+
+/* 0, or -EINVAL after logging what names may be. */
+int stp_fam_check_name(const char *name);
+
+/* Would a new space of this shape fit, or is it there already? 0 or -errno, logged. */
+int stp_fam_admit(const struct fam_place *place, const struct fam_shape *shape);
+
+/*
+ * Find or make the part of PE pe, map_bytes of it backed by memory. 0 or -errno, logged; nothing
+ * kept then.
+ */
+int stp_fam_part_open(struct fam_part *part, const struct fam_place *place,
+                      const struct fam_shape *shape, int pe, size_t map_bytes);
+
+/* The space is there on this node: it stays from now on, if this job wants that. */
+void stp_fam_part_settle(struct fam_part *part);
+
+/*
+ * Stop using the part. used: the space came to life; otherwise its creation is undone. The last
+ * one to leave removes what is not to stay.
+ */
+void stp_fam_part_close(struct fam_part *part, bool used);
+
+#endif /* STP_FAM_H */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast and reductions when dest or source is device memory, or both: data moves by the
+ * library's own puts and gets, which know every kind and path, and is reduced on the host.
+ * Design: docs/design/collectives.md.
+ */
+#include "coll/coll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A binomial tree of gets, a sync a round: in round k, ranks (from the root) 2^k .. 2^(k+1) - 1
+ * read what rank - 2^k has.
+ */
+int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                              int root, const char *fn)
+{
+    int n = team->n_pes, rank = (team->rank - root + n) % n;
+
+    stp_coll_sync(team); /* the root's source is ready, and every dest may be written */
+    for (int step = 1; step < n; step <<= 1) {
+        int from = rank - step;
+        if (rank >= step && rank < 2 * step)
+            stp_get(&stp_ctx_coll, dest, from == 0 ? source : dest, nbytes,
+                    stp_team_pe(team, (from + root) % n), fn);
+        stp_coll_sync(team);
+    }
+    if (rank == 0) stp_copy_any(dest, source, nbytes, fn);
+    return 0;
+}
+
+struct device_reduce {
+    struct stp_team *team;
+    enum stp_op op;
+    enum stp_dtype dtype;
+    size_t size; /* of an element */
+    const char *fn;
+};
+
+/* Elements at .. at + n: from every member in rank order, then to every member. */
+static void reduce_block(const struct device_reduce *r, char *dest, const char *source, size_t n,
+                         char *acc, char *theirs)
+{
+    size_t nbytes = n * r->size;
+
+    for (int rank = 0; rank < r->team->n_pes; rank++) {
+        char *into = rank == 0 ? acc : theirs;
+        stp_get(&stp_ctx_coll, into, source, nbytes, stp_team_pe(r->team, rank), r->fn);
+        if (rank > 0) stp_op_reduce(r->op, r->dtype, acc, theirs, n);
+    }
+    for (int rank = 0; rank < r->team->n_pes; rank++)
+        stp_put(&stp_ctx_coll, dest, acc, nbytes, stp_team_pe(r->team, rank), r->fn);
+}
+
+/*
+ * Every member reduces its share for all. A share is read by its member alone, before it is
+ * written, so source may be dest.
+ */
+int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                           const void *source, size_t nreduce, const char *fn)
+{
+    struct device_reduce r = {team, op, dtype, stp_dtype_size(dtype), fn};
+    size_t share = (nreduce + (size_t)team->n_pes - 1) / (size_t)team->n_pes;
+    size_t at = share * (size_t)team->rank;
+    size_t end = at + share < nreduce ? at + share : nreduce;
+    size_t room = STP_BOUNCE_BYTES / 2 / r.size;
+    char *buffer = stp_bounce_take();
+
+    stp_coll_sync(team); /* every source is ready */
+    for (size_t n; at < end; at += n) {
+        n = end - at < room ? end - at : room;
+        reduce_block(&r, (char *)dest + at * r.size, (const char *)source + at * r.size, n, buffer,
+                     buffer + STP_BOUNCE_BYTES / 2);
+    }
+    stp_bounce_give(buffer);
+    stp_coll_quiet();
+    stp_coll_sync(team); /* every share is written */
+    return 0;
+}

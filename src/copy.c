@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies that the CPU may not do itself: queues of contexts, bounce buffers, and words of device
+ * memory. The kind's ops touch the memory; here is only who calls them. Design:
+ * docs/design/kinds.md.
+ */
+#include "steppe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- queues -------------------------------------------------------------------------- */
+
+static enum stp_kind_id copy_kind_id(const struct stp_kind *kind)
+{
+    int id = 0;
+
+    while (stp_kinds[id] != kind) id++;
+    return (enum stp_kind_id)id;
+}
+
+static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, enum stp_kind_id id, const char *fn)
+{
+    pthread_mutex_lock(&stp_rt.lock); /* threads may share the context */
+    if (ctx->queues[id] == NULL) {
+        struct stp_queue *queue;
+        if (stp_kinds[id]->queue_create(&queue) != 0)
+            stp_fatal(fn, "no queue for copies of %s memory", stp_kinds[id]->name);
+        __atomic_store_n(&ctx->copies, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&ctx->queues[id], queue, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&stp_rt.lock);
+    return ctx->queues[id];
+}
+
+static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *kind,
+                                    const char *fn)
+{
+    enum stp_kind_id id = copy_kind_id(kind);
+    struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
+
+    return STP_LIKELY(queue != NULL) ? queue : copy_queue_make(ctx, id, fn);
+}
+
+void stp_copy_flush(struct stp_ctx *ctx)
+{
+    for (int id = 0; id < STP_N_KINDS; id++) {
+        struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
+        if (queue != NULL && stp_kinds[id]->flush(queue) != 0)
+            stp_fatal("shmem_quiet", "copies of %s memory failed", stp_kinds[id]->name);
+    }
+}
+
+void stp_copy_close(struct stp_ctx *ctx)
+{
+    for (int id = 0; id < STP_N_KINDS; id++) {
+        if (ctx->queues[id] != NULL) stp_kinds[id]->queue_destroy(ctx->queues[id]);
+        ctx->queues[id] = NULL;
+    }
+}
+
+/* ---- copies --------------------------------------------------------------------------- */
+
+void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
+                   const void *source, const struct stp_rows *rows, enum stp_copy_end end,
+                   const char *fn)
+{
+    struct stp_queue *queue = copy_queue(ctx, kind, fn);
+    int rc;
+
+    if (rows->n == 1) rc = kind->copy(queue, dest, source, rows->width, end);
+    else rc = kind->copy_rows(queue, dest, source, rows, end);
+    if (rc != 0)
+        stp_fatal(fn, "cannot copy %zu x %zu bytes from %p to %p (%s memory)", rows->n,
+                  rows->width, source, dest, kind->name);
+}
+
+void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
+              size_t nbytes, enum stp_copy_end end, const char *fn)
+{
+    struct stp_rows one = {.width = nbytes, .n = 1};
+
+    stp_copy_rows(ctx, kind, dest, source, &one, end, fn);
+}
+
+void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
+{
+    const struct stp_kind *kind = stp_device_of(dest);
+
+    if (kind == NULL) kind = stp_device_of(source);
+    if (nbytes == 0 || dest == source) return;
+    if (kind == NULL) memmove(dest, source, nbytes);
+    else stp_copy(&stp_ctx_stage, kind, dest, source, nbytes, STP_COPY_DONE, fn);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------- */
+
+/* A row that is larger than the room goes in parts, smaller ones several at a time. */
+bool stp_piece_next(struct stp_pieces *p, struct stp_piece *piece)
+{
+    const struct stp_rows *rows = &p->rows;
+    size_t left = rows->width - p->column;
+
+    if (p->row >= rows->n) return false;
+    piece->dest_at = p->row * rows->dest_pitch + p->column;
+    piece->source_at = p->row * rows->source_pitch + p->column;
+    if (rows->width > p->room) {
+        piece->n = 1;
+        piece->width = left < p->room ? left : p->room;
+        p->column += piece->width;
+        if (p->column < rows->width) return true;
+        p->column = 0;
+        p->row++;
+        return true;
+    }
+    piece->width = rows->width;
+    piece->n = p->room / rows->width;
+    if (piece->n > rows->n - p->row) piece->n = rows->n - p->row;
+    p->row += piece->n;
+    return true;
+}
+
+/* ---- words ------------------------------------------------------------------------------ */
+
+static void copy_load_host(void *value, const void *word, size_t nbytes)
+{
+    switch (nbytes) {
+    case 1: *(uint8_t *)value = __atomic_load_n((const uint8_t *)word, __ATOMIC_ACQUIRE); break;
+    case 2: *(uint16_t *)value = __atomic_load_n((const uint16_t *)word, __ATOMIC_ACQUIRE); break;
+    case 4: *(uint32_t *)value = __atomic_load_n((const uint32_t *)word, __ATOMIC_ACQUIRE); break;
+    default: *(uint64_t *)value = __atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE);
+    }
+}
+
+void stp_load_slow(void *value, const void *word, size_t nbytes)
+{
+    const struct stp_kind *kind = stp_kind_of(word);
+
+    if (kind == NULL) copy_load_host(value, word, nbytes);
+    else stp_copy(&stp_ctx_stage, kind, value, word, nbytes, STP_COPY_DONE, "shmem_wait_until");
+    stp_remote_flush();
+}
+
+void stp_remote_flush_slow(void)
+{
+    for (int id = 0; id < STP_N_KINDS; id++) stp_kinds[id]->flush_remote();
+}
+
+/* ---- bounce buffers ---------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    char *memory;  /* of all of them, made and pinned at the first use */
+    unsigned used; /* one bit a buffer */
+} bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
+_Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");
+
+static void bounce_make_locked(void)
+{
+    size_t nbytes = STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS;
+
+    bounce.memory = aligned_alloc(4096, nbytes);
+    if (bounce.memory == NULL)
+        stp_fatal("copy", "no memory for bounce buffers of %zu bytes", nbytes);
+    for (int id = 0; id < STP_N_KINDS; id++) stp_kinds[id]->pin(bounce.memory, nbytes);
+}
+
+char *stp_bounce_try(void)
+{
+    char *buffer = NULL;
+    unsigned all = (1u << STP_BOUNCE_BUFFERS) - 1;
+
+    pthread_mutex_lock(&bounce.lock);
+    if (bounce.memory == NULL) bounce_make_locked();
+    if (bounce.used != all) {
+        int i = __builtin_ctz(~bounce.used);
+        bounce.used |= 1u << i;
+        buffer = bounce.memory + (size_t)i * STP_BOUNCE_BYTES;
+    }
+    pthread_mutex_unlock(&bounce.lock);
+    return buffer;
+}
+
+char *stp_bounce_take(void)
+{
+    struct stp_wait wait = {0};
+    char *buffer;
+
+    while ((buffer = stp_bounce_try()) == NULL) stp_wait_idle(&wait);
+    return buffer;
+}
+
+void stp_bounce_give(char *buffer)
+{
+    size_t i = (size_t)(buffer - bounce.memory) / STP_BOUNCE_BYTES;
+
+    pthread_mutex_lock(&bounce.lock);
+    bounce.used &= ~(1u << i);
+    pthread_mutex_unlock(&bounce.lock);
+}
+
+void stp_bounce_fini(void)
+{
+    if (bounce.memory == NULL) return;
+    for (int id = 0; id < STP_N_KINDS; id++)
+        stp_kinds[id]->unpin(bounce.memory, STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS);
+    free(bounce.memory);
+    bounce.memory = NULL;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What kinds of memory spaces can be made of: as this process alone sees them, and, in a job, by
+ * making a small space of each kind: who has it, where it lies, what it can do, and on which
+ * path each PE reaches each other one. Only what was really made is reported as usable by PEs.
+ */
+#include "info.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shmemx.h"
+#include "steppe.h"
+
+#define SPACES_BYTES ((size_t)1 << 20) /* of a space that is made to be asked */
+#define SPACES_TEXT 256
+#define SPACES_MATRIX_PES 24           /* that fit a line of 80 columns */
+#define SPACES_PATHS_PES 1024          /* beyond this nobody reads it */
+#define SPACES_GATHER 384              /* bytes that one gather takes from a PE */
+#define SPACES_COLUMNS 80
+#define SPACES_VALUE 22                /* the column of values in a report */
+
+/* In the order of the constants. */
+static const struct {
+    const char *name;
+    shmem_device_type_t type;
+} spaces_kinds[] = {
+    {"cpu", SHMEM_DEVICE_CPU},
+    {"gpu", SHMEM_DEVICE_GPU},
+    {"hbm", SHMEM_DEVICE_HBM},
+    {"fam", SHMEM_DEVICE_FAM},
+};
+
+static const char spaces_not_built[] = "not built in this version";
+
+/* ---- as one process sees it ------------------------------------------------------------ */
+
+static void info_cpu_memory(struct stp_report *report)
+{
+    long page = sysconf(_SC_PAGESIZE);
+
+    stp_report_bytes(report, "installed", (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)page);
+    stp_report_bytes(report, "available", (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)page);
+    stp_report_bytes(report, "page", (size_t)page);
+    stp_report_bytes(report, "default_heap", stp_env.symmetric_size);
+}
+
+static void info_devices(struct stp_report *report, const struct stp_kind *kind)
+{
+    char text[SPACES_TEXT];
+
+    stp_report_list(report, "devices");
+    for (int i = 0; kind->describe(i, text, sizeof text); i++) {
+        stp_report_item(report, "device", text);
+        stp_report_end(report);
+    }
+    stp_report_end(report);
+}
+
+/* Does this PE have memory of the kind? why: the reason, or what it found. */
+static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
+{
+    const struct stp_space_wish wish = {.nbytes = SPACES_BYTES, .device = -1, .n_pes = 1};
+
+    snprintf(why, len, "%s", spaces_not_built);
+    return kind != NULL && kind->probe(&wish, why, len) == 0;
+}
+
+static void info_kind(struct stp_report *report, const char *name, const struct stp_kind *kind)
+{
+    char why[SPACES_TEXT];
+    bool usable = info_probe(kind, why, sizeof why);
+
+    stp_report_item(report, "kind", name);
+    stp_report_flag(report, "usable", usable);
+    stp_report_text(report, "state", why);
+    if (usable) info_devices(report, kind);
+    if (usable && kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
+    stp_report_end(report);
+}
+
+void stp_info_kinds(struct stp_report *report)
+{
+    bool alone = stp_rt.references == 0; /* nobody has looked for devices yet */
+
+    if (alone) stp_kinds_start();
+    stp_report_list(report, "kinds");
+    for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++)
+        info_kind(report, spaces_kinds[i].name, stp_kind_find((int)spaces_kinds[i].type));
+    stp_report_end(report);
+    if (alone) stp_kinds_stop();
+}
+
+/* ---- asking all PEs -------------------------------------------------------------------- */
+
+/* What one PE says about one kind; fits a gather. */
+struct spaces_answer {
+    bool usable;            /* it has such memory */
+    bool member;            /* and was a member of the space */
+    uint64_t caps;          /* of the space */
+    char text[SPACES_TEXT]; /* where a member's part lies; why this PE has none */
+};
+
+_Static_assert(sizeof(struct spaces_answer) <= SPACES_GATHER, "goes into one gather");
+
+struct spaces_kind {
+    const char *name;
+    const struct stp_kind *kind; /* NULL: not built */
+    int n_usable, n_members;
+    uint64_t caps;
+    struct spaces_answer *answers; /* by PE */
+    unsigned char *paths;          /* from PE, to PE; NULL: not asked */
+};
+
+static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *mine)
+{
+    size_t n = (size_t)stp_rt.n_pes;
+    unsigned char *piece = malloc(n * SPACES_GATHER);
+
+    if (piece == NULL) stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+    for (size_t from = 0; from < n; from += SPACES_GATHER) {
+        size_t width = n - from < SPACES_GATHER ? n - from : SPACES_GATHER;
+        stp_coll_gather(stp_team_world, piece, mine + from, width);
+        for (size_t pe = 0; pe < n; pe++)
+            memcpy(kind->paths + pe * n + from, piece + pe * width, width);
+    }
+    free(piece);
+}
+
+/* The path to every PE; the space is INVALID on PEs that are no members. */
+static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
+{
+    size_t n = (size_t)stp_rt.n_pes;
+    unsigned char *mine;
+
+    if (n > SPACES_PATHS_PES) return;
+    mine = malloc(n);
+    kind->paths = malloc(n * n);
+    if (mine == NULL || kind->paths == NULL)
+        stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+    for (size_t pe = 0; pe < n; pe++)
+        mine[pe] = (unsigned char)pshmemx_space_path(space, (int)pe);
+    spaces_gather_paths(kind, mine);
+    free(mine);
+}
+
+/* Make a space of the kind, and ask it. Collective; what goes wrong is on standard error. */
+static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
+{
+    shmem_space_config_t config = {(shmem_device_type_t)kind->kind->device_type, SPACES_BYTES,
+                                   SHMEM_SPACE_FLAG_DEFAULT};
+    shmemx_space_info_t info;
+    shmem_space_t space;
+    shmem_team_t team;
+
+    if (pshmem_space_create(&config, &space, &team) != 0) {
+        if (mine->usable)
+            snprintf(mine->text, sizeof mine->text,
+                     "has such memory, and a space of 1 MiB could not be made: see standard error");
+        return;
+    }
+    if (pshmemx_space_query(space, &info) == 0) {
+        mine->member = true;
+        mine->caps = info.caps;
+        snprintf(mine->text, sizeof mine->text, "%s", info.where);
+    }
+    spaces_ask_paths(kind, space);
+    if (!mine->member) return;
+    pshmem_team_destroy(team);
+    pshmem_space_destroy(space);
+}
+
+static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
+{
+    int n_usable = 0;
+
+    stp_coll_gather(stp_team_world, kind->answers, mine, sizeof *mine);
+    kind->n_members = 0;
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
+        const struct spaces_answer *answer = &kind->answers[pe];
+        n_usable += answer->usable;
+        kind->n_members += answer->member;
+        if (answer->member) kind->caps = answer->caps;
+    }
+    return n_usable;
+}
+
+static void spaces_ask(struct spaces_kind *kind)
+{
+    struct spaces_answer mine = {0};
+
+    kind->answers = calloc((size_t)stp_rt.n_pes, sizeof *kind->answers);
+    if (kind->answers == NULL)
+        stp_fatal("shmemx_info_print", "no memory for the answers of %d PEs", stp_rt.n_pes);
+    mine.usable = info_probe(kind->kind, mine.text, sizeof mine.text);
+    kind->n_usable = spaces_gather(kind, &mine);
+    if (kind->n_usable == 0) return;
+    spaces_try(kind, &mine);
+    spaces_gather(kind, &mine);
+}
+
+/* ---- printing on PE 0 -------------------------------------------------------------------- */
+
+/* PEs as people write them, "0-3, 7"; those that want[] marks. To be freed; NULL: no memory. */
+static char *spaces_ranges(const bool *want)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    if (out == NULL) return NULL;
+    for (int pe = 0, first = 1; pe < stp_rt.n_pes; pe++, first = 0) {
+        int from = pe;
+        while (pe < stp_rt.n_pes && !want[pe]) pe++, from = pe;
+        if (pe >= stp_rt.n_pes) break;
+        while (pe + 1 < stp_rt.n_pes && want[pe + 1]) pe++;
+        fprintf(out, "%s%d", first ? "" : ", ", from);
+        if (pe > from) fprintf(out, "-%d", pe);
+    }
+    fclose(out);
+    return text;
+}
+
+/* Text behind a heading, broken at blanks so that it stays in the columns of a terminal. */
+static void spaces_wrap(struct stp_report *report, const char *head, const char *text)
+{
+    int column = fprintf(report->out, "%*s%s", 2 * report->depth, "", head);
+
+    if (column < SPACES_VALUE) column += fprintf(report->out, "%*s", SPACES_VALUE - column, "");
+    else column += fprintf(report->out, " ");
+    for (bool first = true; *text != '\0'; first = false) {
+        int len = (int)strcspn(text, " ");
+
+        if (!first && column + 1 + len > SPACES_COLUMNS) {
+            column = fprintf(report->out, "\n%*s", SPACES_VALUE, "") - 1;
+            first = true;
+        }
+        column += fprintf(report->out, "%s%.*s", first ? "" : " ", len, text);
+        text += len + (text[len] == ' ');
+    }
+    fputc('\n', report->out);
+}
+
+static void spaces_print_text(struct stp_report *report, const char *pes, const char *key,
+                              const char *text)
+{
+    char head[64];
+
+    if (!report->json) {
+        snprintf(head, sizeof head, "PE %s", pes);
+        spaces_wrap(report, head, text);
+        return;
+    }
+    stp_report_item(report, "pes", pes);
+    stp_report_text(report, key, text);
+    stp_report_end(report);
+}
+
+/* What members, or the others, say: each text once, with all the PEs that say it. */
+static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
+                               bool member, const char *list, const char *key)
+{
+    size_t n = (size_t)stp_rt.n_pes;
+    bool *done = calloc(2 * n, sizeof *done), *same = done + n;
+
+    if (done == NULL) return;
+    stp_report_list(report, list);
+    for (size_t pe = 0; pe < n; pe++) {
+        char *pes;
+        if (done[pe] || kind->answers[pe].member != member) continue;
+        for (size_t i = 0; i < n; i++) {
+            same[i] = kind->answers[i].member == member &&
+                      strcmp(kind->answers[i].text, kind->answers[pe].text) == 0;
+            done[i] = done[i] || same[i];
+        }
+        pes = spaces_ranges(same);
+        spaces_print_text(report, pes != NULL ? pes : "?", key, kind->answers[pe].text);
+        free(pes);
+    }
+    stp_report_end(report);
+    free(done);
+}
+
+static void spaces_print_caps(struct stp_report *report, uint64_t caps)
+{
+    static const struct {
+        uint64_t cap;
+        const char *name;
+    } rows[] = {
+        {SHMEM_SPACE_CAP_RMA, "rma"},
+        {SHMEM_SPACE_CAP_COLLECTIVES, "collectives"},
+        {SHMEM_SPACE_CAP_ATOMICS, "atomics"},
+        {SHMEM_SPACE_CAP_DIRECT_ACCESS, "direct_access"},
+        {SHMEM_SPACE_CAP_WORLD_ACCESS, "world_access"},
+        {SHMEM_SPACE_CAP_IDENT_ADDR, "ident_addr"},
+    };
+
+    char line[128] = "";
+
+    if (report->json) stp_report_list(report, "capabilities");
+    for (size_t i = 0; i < STP_COUNT(rows); i++) {
+        size_t len = strlen(line);
+        if ((caps & rows[i].cap) == 0) continue;
+        if (report->json) stp_report_text(report, "", rows[i].name);
+        else snprintf(line + len, sizeof line - len, "%s%s", len > 0 ? " " : "", rows[i].name);
+    }
+    if (report->json) stp_report_end(report);
+    else spaces_wrap(report, "capabilities", line);
+}
+
+/* ---- paths ------------------------------------------------------------------------------ */
+
+static void spaces_json_paths(struct stp_report *report, const struct spaces_kind *kind)
+{
+    const unsigned char *path = kind->paths;
+
+    stp_report_list(report, "paths");
+    for (int from = 0; from < stp_rt.n_pes; from++) {
+        stp_report_list(report, "");
+        for (int to = 0; to < stp_rt.n_pes; to++, path++)
+            stp_report_text(report, "", pshmemx_space_path_name((shmemx_space_path_t)*path));
+        stp_report_end(report);
+    }
+    stp_report_end(report);
+}
+
+static void spaces_text_matrix(FILE *out, const unsigned char *path, int indent)
+{
+    static const char letters[] = {
+        [SHMEMX_PATH_NONE] = '-',   [SHMEMX_PATH_LOAD_STORE] = 'L', [SHMEMX_PATH_DEVICE] = 'D',
+        [SHMEMX_PATH_FABRIC] = 'F', [SHMEMX_PATH_STAGED] = 'S',
+    };
+
+    fprintf(out, "%*spaths, row to column: L load/store, D device, F fabric, S staged, - none\n",
+            indent, "");
+    fprintf(out, "%*s  ", indent + 2, "");
+    for (int to = 0; to < stp_rt.n_pes; to++) fprintf(out, " %2d", to);
+    for (int from = 0; from < stp_rt.n_pes; from++) {
+        fprintf(out, "\n%*s%2d", indent + 2, "", from);
+        for (int to = 0; to < stp_rt.n_pes; to++, path++)
+            fprintf(out, "  %c", *path < sizeof letters ? letters[*path] : '?');
+    }
+    fputc('\n', out);
+}
+
+/* PEs of one row each path; rows that are alike once, before the PEs that have them. */
+static void spaces_text_rows(struct stp_report *report, const struct spaces_kind *kind)
+{
+    size_t n = (size_t)stp_rt.n_pes;
+    bool *done = calloc(2 * n, sizeof *done), *want = done + n;
+
+    if (done == NULL) return;
+    for (size_t from = 0; from < n; from++) {
+        const unsigned char *row = kind->paths + from * n;
+        char *pes, head[64];
+        if (done[from]) continue;
+        for (size_t i = from; i < n; i++) {
+            want[i] = memcmp(kind->paths + i * n, row, n) == 0;
+            done[i] = done[i] || want[i];
+        }
+        memset(want, 0, from * sizeof *want);
+        pes = spaces_ranges(want);
+        spaces_wrap(report, "paths from PE", pes != NULL ? pes : "?");
+        free(pes);
+        for (int path = 0; path <= SHMEMX_PATH_STAGED; path++) {
+            if (memchr(row, path, n) == NULL) continue;
+            for (size_t i = 0; i < n; i++) want[i] = row[i] == path;
+            pes = spaces_ranges(want);
+            snprintf(head, sizeof head, "  by %s to",
+                     pshmemx_space_path_name((shmemx_space_path_t)path));
+            spaces_wrap(report, head, pes != NULL ? pes : "?");
+            free(pes);
+        }
+    }
+    free(done);
+}
+
+static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
+{
+    if (kind->paths == NULL) stp_report_text(report, "paths", NULL);
+    else if (report->json) spaces_json_paths(report, kind);
+    else if (stp_rt.n_pes <= SPACES_MATRIX_PES)
+        spaces_text_matrix(report->out, kind->paths, 2 * report->depth);
+    else spaces_text_rows(report, kind);
+}
+
+/* ---- the section -------------------------------------------------------------------------- */
+
+static void spaces_print_kind(struct stp_report *report, const struct spaces_kind *kind)
+{
+    stp_report_item(report, "kind", kind->name);
+    stp_report_flag(report, "usable", kind->n_members > 0);
+    stp_report_number(report, "members", kind->n_members);
+    if (kind->n_members < stp_rt.n_pes)
+        spaces_print_texts(report, kind, false, "without", "why");
+    if (kind->n_members > 0) {
+        spaces_print_texts(report, kind, true, "parts", "where");
+        if (kind->kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
+        else if (kind->answers[0].member && !kind->kind->in_window) info_devices(report, kind->kind);
+        spaces_print_caps(report, kind->caps);
+        spaces_print_paths(report, kind);
+    }
+    stp_report_end(report);
+}
+
+void stp_info_spaces(struct stp_report *report)
+{
+    if (stp_rt.references == 0) {
+        stp_report_text(report, "state", "no job: what this process alone has");
+        stp_info_kinds(report);
+        return;
+    }
+    if (stp_rt.pe == 0) {
+        stp_report_number(report, "pes", stp_rt.n_pes);
+        stp_report_number(report, "nodes", stp_rt.n_nodes);
+        stp_report_list(report, "kinds");
+    }
+    for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++) {
+        struct spaces_kind kind = {.name = spaces_kinds[i].name,
+                                   .kind = stp_kind_find((int)spaces_kinds[i].type)};
+        spaces_ask(&kind);
+        if (stp_rt.pe == 0) spaces_print_kind(report, &kind);
+        free(kind.paths);
+        free(kind.answers);
+    }
+    if (stp_rt.pe == 0) stp_report_end(report);
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Creating and destroying spaces: every PE checks, then all agree, so that all return the
+ * same. Nothing is assumed equal that was not compared, and whoever has no such memory is told
+ * from whoever made a mistake. Design: docs/design/spaces.md.
+ */
+#include "steppe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CREATE_WHY 128
+
+/* One creation on its way. */
+struct create {
+    const char *fn;
+    const struct stp_kind *kind; /* NULL: unknown */
+    struct stp_space_wish wish;
+    struct stp_team *parent;
+    bool access;          /* this PE has such memory */
+    char why[CREATE_WHY]; /* or not, and why */
+    struct stp_space *space;
+    struct stp_share share;
+    struct stp_fabric_region region;
+    size_t number, offset; /* where the next attempt may be */
+    bool everyone;         /* all of the parent are members */
+};
+
+/* ---- what is asked -------------------------------------------------------------------- */
+
+/* A config as numbers that a reduction can compare; names and all. */
+enum { CONFIG_TYPE, CONFIG_SIZE, CONFIG_FLAGS, CONFIG_NAME, CONFIG_KEEP, CONFIG_N };
+
+static int64_t create_hash(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+
+    for (; name != NULL && *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return name == NULL ? 0 : (int64_t)(hash & INT64_MAX);
+}
+
+static void create_numbers(const shmem_space_config_t *config, const struct create *c,
+                           int64_t numbers[CONFIG_N])
+{
+    memset(numbers, 0, CONFIG_N * sizeof *numbers);
+    if (config == NULL) return;
+    numbers[CONFIG_TYPE] = (int64_t)config->device_type;
+    numbers[CONFIG_SIZE] = (int64_t)(config->size & INT64_MAX);
+    numbers[CONFIG_FLAGS] = config->flags;
+    numbers[CONFIG_NAME] = create_hash(c->wish.name);
+    numbers[CONFIG_KEEP] = c->wish.keep;
+}
+
+static int create_check_config(const shmem_space_config_t *config, const char *fn)
+{
+    if (config == NULL) {
+        stp_error("%s: config is a null pointer", fn);
+        return -EINVAL;
+    }
+    if (stp_kind_find((int)config->device_type) == NULL) {
+        stp_error("%s: device_type %d is no kind of memory this build has: SHMEM_DEVICE_CPU (%d), "
+                  "SHMEM_DEVICE_GPU (%d) and SHMEM_DEVICE_FAM (%d) are",
+                  fn, (int)config->device_type, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU,
+                  SHMEM_DEVICE_FAM);
+        return -ENODEV;
+    }
+    if (config->size == 0 || config->size > INT64_MAX) {
+        stp_error("%s: size is %zu: bytes a PE, at least 1", fn, config->size);
+        return -EINVAL;
+    }
+    if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
+        stp_error("%s: flags %#x are unknown: SHMEM_SPACE_FLAG_DEFAULT (0) is the only one", fn,
+                  (unsigned)config->flags);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Attributes that the kind cannot honour are mistakes, not wishes. */
+static int create_check_wish(const struct create *c)
+{
+    int type = c->kind->device_type;
+
+    if (c->wish.name != NULL && type != SHMEM_DEVICE_FAM) {
+        stp_error("%s: attr->name is \"%s\", and spaces of kind %s have no names: only those of "
+                  "SHMEM_DEVICE_FAM do",
+                  c->fn, c->wish.name, c->kind->name);
+        return -EINVAL;
+    }
+    if (c->wish.keep && c->wish.name == NULL) {
+        stp_error("%s: attr->keep is set without attr->name: nobody could find the space again",
+                  c->fn);
+        return -EINVAL;
+    }
+    if (c->wish.buffer != NULL && type != SHMEM_DEVICE_GPU) {
+        stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
+                  "those of SHMEM_DEVICE_GPU take a buffer",
+                  c->fn, c->kind->name);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Is what this PE was asked for right, and can it be had here? 0 also without access. */
+static int create_check(struct create *c, const shmem_space_config_t *config)
+{
+    int rc = create_check_config(config, c->fn);
+
+    if (rc != 0) return rc;
+    c->kind = stp_kind_find((int)config->device_type);
+    c->wish.nbytes = config->size;
+    rc = create_check_wish(c);
+    if (rc != 0) return rc;
+    c->access = c->kind->probe(&c->wish, c->why, sizeof c->why) == 0;
+    c->space = stp_space_prepare(c->kind, config->size);
+    if (c->space == NULL) {
+        stp_error("%s: no memory for the books of a space", c->fn);
+        return -ENOMEM;
+    }
+    c->wish.nbytes = c->space->nbytes;
+    return c->access ? c->kind->admit(&c->wish) : 0;
+}
+
+/* ---- agreement -------------------------------------------------------------------------- */
+
+/* Who is the first PE whose config is not that of the first? Everybody learns it, and says so. */
+static void create_name_differing(const struct create *c, const int64_t mine[CONFIG_N])
+{
+    struct stp_team *parent = c->parent;
+    int64_t first[CONFIG_N], differs = INT64_MIN;
+
+    for (int i = 0; i < CONFIG_N; i++) first[i] = parent->rank == 0 ? mine[i] : INT64_MIN;
+    stp_coll_agree(parent, first, CONFIG_N);
+    if (memcmp(first, mine, sizeof first) != 0) differs = -(int64_t)parent->rank;
+    stp_coll_agree(parent, &differs, 1);
+    if (parent->rank == 0 || parent->rank == (int)-differs)
+        stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
+                  "flags %lld, name \"%s\", keep %lld",
+                  c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
+                  (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
+                  (long long)mine[CONFIG_FLAGS], c->wish.name != NULL ? c->wish.name : "",
+                  (long long)mine[CONFIG_KEEP]);
+}
+
+static size_t create_find_number(size_t from, void *arg)
+{
+    const struct create *c = arg;
+
+    return stp_space_find_number(from > c->number ? from : c->number);
+}
+
+static size_t create_find_offset(size_t from, void *arg)
+{
+    const struct create *c = arg;
+
+    if (c->kind == NULL || !c->kind->in_window || c->space == NULL) return 0;
+    return stp_window_find(c->space->nbytes, STP_RANGE_ALIGN,
+                           from > c->offset ? from : c->offset);
+}
+
+static int64_t create_offer(size_t index)
+{
+    return index > INT64_MAX ? INT64_MAX : (int64_t)index;
+}
+
+/* The two ends of what members say about one number; equal when all say the same. */
+static void create_range(int64_t range[2], int64_t value)
+{
+    range[0] = value;
+    range[1] = -value;
+}
+
+static bool create_same(const int64_t range[2])
+{
+    return range[0] == -range[1];
+}
+
+static int create_no_room(const struct create *c)
+{
+    if (c->number == SIZE_MAX)
+        stp_error("%s: %d spaces are alive: that is all there can be", c->fn,
+                  STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
+    else
+        stp_error("%s: %zu bytes do not fit the window: raise SHMEM_WINDOW_SIZE", c->fn,
+                  c->space->nbytes);
+    return 1;
+}
+
+/* Number and offset that are free on every PE; offers are what one reduction found. */
+static int create_agree_place(struct create *c, const int64_t number[2], const int64_t offset[2])
+{
+    size_t found_number, found_offset;
+
+    if (create_same(number)) found_number = (size_t)number[0];
+    else found_number = stp_coll_agree_index(c->parent, create_find_number, c);
+    if (create_same(offset)) found_offset = (size_t)offset[0];
+    else found_offset = stp_coll_agree_index(c->parent, create_find_offset, c);
+    c->number = found_number >= INT64_MAX ? SIZE_MAX : found_number;
+    c->offset = found_offset >= INT64_MAX ? SIZE_MAX : found_offset;
+    return c->number == SIZE_MAX || c->offset == SIZE_MAX ? create_no_room(c) : 0;
+}
+
+static int create_no_access(const struct create *c)
+{
+    if (c->parent->rank == 0)
+        stp_error("%s: no PE has %s memory; PE %d: %s", c->fn, c->kind->name, stp_rt.pe,
+                  c->why);
+    return 1;
+}
+
+/* All configs are good and equal, somebody has such memory, and there is room: or all get 1. */
+static int create_agree(struct create *c, const shmem_space_config_t *config)
+{
+    enum { FAILED = 2 * CONFIG_N, ACCESS, NUMBER = ACCESS + 2, OFFSET = NUMBER + 2, N = OFFSET + 2 };
+    int64_t mine[CONFIG_N], facts[N];
+
+    facts[FAILED] = create_check(c, config) != 0;
+    create_numbers(config, c, mine);
+    for (int i = 0; i < CONFIG_N; i++) create_range(&facts[2 * i], mine[i]);
+    create_range(&facts[ACCESS], c->access);
+    create_range(&facts[NUMBER], create_offer(create_find_number(0, c)));
+    create_range(&facts[OFFSET], create_offer(create_find_offset(0, c)));
+    stp_coll_agree(c->parent, facts, N);
+    for (int i = 0; i < CONFIG_N; i++) {
+        if (create_same(&facts[2 * i])) continue;
+        create_name_differing(c, mine);
+        return 1;
+    }
+    if (facts[FAILED] != 0) return 1;
+    if (facts[ACCESS] == 0) return create_no_access(c);
+    c->everyone = create_same(&facts[ACCESS]);
+    return create_agree_place(c, &facts[NUMBER], &facts[OFFSET]);
+}
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+/* Who of the parent has access: all of it, or a table. 0, or 1 without memory. */
+static int create_members(const struct create *c, struct stp_team_members *members)
+{
+    const struct stp_team *parent = c->parent;
+    char mine = c->access;
+    char *all;
+
+    *members = (struct stp_team_members){.rank = -1};
+    if (c->everyone && parent->table == NULL) {
+        *members = (struct stp_team_members){parent->n_pes, parent->rank, parent->start,
+                                             parent->stride, NULL};
+        return 0;
+    }
+    all = malloc((size_t)parent->n_pes);
+    members->table = malloc((size_t)parent->n_pes * sizeof *members->table);
+    if (all == NULL || members->table == NULL)
+        stp_fatal(c->fn, "no memory for a list of %d PEs", parent->n_pes);
+    stp_coll_gather(c->parent, all, &mine, sizeof mine);
+    for (int rank = 0; rank < parent->n_pes; rank++) {
+        if (!all[rank]) continue;
+        if (rank == parent->rank) members->rank = members->n_pes;
+        members->table[members->n_pes++] = stp_team_pe(parent, rank);
+    }
+    free(all);
+    if (members->rank >= 0) return 0;
+    free(members->table);
+    members->table = NULL;
+    return 0;
+}
+
+static int create_team(const struct create *c, struct stp_space *space, struct stp_team **team)
+{
+    struct stp_team_members members;
+    int rc = create_members(c, &members);
+
+    rc = stp_team_create(c->parent, &members, rc, space, team);
+    if (rc != 0) free(members.table);
+    return rc;
+}
+
+/* The private team serves malloc, free and destroy after the user destroyed the other one. */
+static int create_teams(struct create *c)
+{
+    struct stp_team *team, *user_team;
+
+    if (create_team(c, NULL, &team) != 0) return 1;
+    if (create_team(c, c->access ? c->space : NULL, &user_team) != 0) {
+        if (team != NULL) stp_team_destroy(team);
+        return 1;
+    }
+    c->space->team = team;
+    c->space->user_team = user_team;
+    return 0;
+}
+
+static void create_drop_teams(struct create *c)
+{
+    if (c->space->user_team != NULL) stp_team_destroy(c->space->user_team);
+    if (c->space->team != NULL) stp_team_destroy(c->space->team);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+enum { OPEN_DONE, OPEN_LOST_RACE, OPEN_FAILED };
+
+/* Members only: this PE's part, and the way to those of the node. */
+static int create_open(struct create *c)
+{
+    int rc;
+
+    c->space->number = (unsigned)c->number;
+    if (c->kind->in_window) c->space->offset = c->offset;
+    rc = stp_space_open(c->space, &c->wish, true, &c->share, &c->region);
+    return rc == 0 ? OPEN_DONE : rc == -EEXIST ? OPEN_LOST_RACE : OPEN_FAILED;
+}
+
+/* After the local halves: peers of the node tell each other how to be reached. */
+static int create_attach(struct create *c, bool opened)
+{
+    struct stp_team *team = c->space->team;
+    const struct stp_plan *plan = &team->plan;
+    struct stp_share *shares = malloc((size_t)plan->n_local * sizeof *shares);
+    int rc = 0;
+
+    if (shares == NULL) stp_fatal(c->fn, "no memory for %d descriptors", plan->n_local);
+    if (!opened) c->share.pe = -1;
+    stp_coll_gather_node(team, shares, &c->share, sizeof c->share);
+    for (int i = 0; i < plan->n_local && opened && rc == 0; i++)
+        if (shares[i].pe >= 0)
+            rc = c->kind->attach(c->space, stp_local_of(shares[i].pe), &shares[i]);
+    free(shares);
+    return rc;
+}
+
+/* What the members found, as all of the parent must know it. */
+struct create_verdict {
+    int outcome;
+    size_t base_align;
+    bool ident, registered;
+};
+
+static struct create_verdict create_judge(struct create *c, int outcome)
+{
+    enum { OUTCOME, BASE, ALIGN = BASE + 2, UNREGISTERED, N };
+    int64_t facts[N] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
+
+    if (c->access) {
+        uintptr_t base = (uintptr_t)c->space->base;
+        facts[OUTCOME] = outcome;
+        create_range(&facts[BASE], (int64_t)base);
+        facts[ALIGN] = -(int64_t)(base & -base);
+        facts[UNREGISTERED] = !c->space->registered;
+    }
+    stp_coll_agree(c->parent, facts, N);
+    return (struct create_verdict){(int)facts[OUTCOME], (size_t)-facts[ALIGN],
+                                   create_same(&facts[BASE]), facts[UNREGISTERED] == 0};
+}
+
+/*
+ * One attempt at the agreed place. A thread that made another space with other PEs at the same
+ * time may have been quicker there: then all undo and look further on.
+ */
+static int create_build(struct create *c, struct create_verdict *verdict)
+{
+    int outcome = c->access ? create_open(c) : OPEN_DONE;
+    bool opened = c->access && outcome == OPEN_DONE;
+
+    if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
+    *verdict = create_judge(c, outcome);
+    if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
+    return verdict->outcome;
+}
+
+/* Providers that pick keys or want addresses: every member's descriptor to every member. */
+static void create_exchange_regions(struct create *c)
+{
+    const struct stp_team *team = c->space->team;
+    struct stp_fabric_region *all, *by_pe = NULL;
+
+    if (!c->space->on_fabric) return;
+    if (stp_rt.fabric.peer_table) {
+        all = malloc((size_t)team->n_pes * sizeof *all);
+        by_pe = calloc((size_t)stp_rt.n_pes, sizeof *by_pe);
+        if (all == NULL || by_pe == NULL)
+            stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
+        stp_coll_gather(c->space->team, all, &c->region, sizeof *all);
+        for (int rank = 0; rank < team->n_pes; rank++) by_pe[stp_team_pe(team, rank)] = all[rank];
+        free(all);
+    }
+    if (stp_rt.fabric.region_peers(c->space->number, by_pe) != 0)
+        stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
+    free(by_pe);
+}
+
+/* All members have their parts: what is it worth? */
+static void create_finish(struct create *c, const struct create_verdict *verdict)
+{
+    struct stp_space *space = c->space;
+    const struct stp_team *team = space->team;
+
+    space->base_align = verdict->base_align;
+    space->on_fabric = stp_rt.has_fabric && verdict->registered;
+    space->caps = stp_space_measure(space, verdict->ident, team->n_pes == stp_rt.n_pes);
+    create_exchange_regions(c);
+    if (space->kind->in_window) return;
+    stp_rt.remote_flush = stp_rt.remote_flush || space->on_fabric;
+    if (team->n_pes > 1) stp_agent_start();
+}
+
+static int create_run(struct create *c, const shmem_space_config_t *config)
+{
+    struct create_verdict verdict;
+    int outcome = create_agree(c, config);
+
+    if (outcome != 0) return 1;
+    if (create_teams(c) != 0) return 1;
+    while ((outcome = create_build(c, &verdict)) == OPEN_LOST_RACE) {
+        c->number++;
+        if (c->kind->in_window) c->offset += STP_RANGE_ALIGN;
+        size_t number = stp_coll_agree_index(c->parent, create_find_number, c);
+        size_t offset = stp_coll_agree_index(c->parent, create_find_offset, c);
+        c->number = number;
+        c->offset = offset;
+        if (number == SIZE_MAX || offset == SIZE_MAX) break;
+    }
+    if (outcome != OPEN_DONE) {
+        create_drop_teams(c);
+        return 1;
+    }
+    if (c->access) create_finish(c, &verdict);
+    /* no member uses the space before all have finished: their agents serve from now on */
+    stp_coll_sync(c->parent);
+    return 0;
+}
+
+int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                   struct stp_space **space, struct stp_team **team, const char *fn)
+{
+    struct create c = {.fn = fn[0] == 'p' ? fn + 1 : fn, /* as users know it */
+                       .parent = stp_team_world,
+                       .wish = {.device = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes}};
+    int rc;
+
+    *space = NULL;
+    *team = NULL;
+    if (attr != NULL) {
+        c.parent = stp_team_check(attr->parent, fn);
+        c.wish.device = attr->device;
+        c.wish.name = attr->name;
+        c.wish.keep = attr->keep != 0;
+        c.wish.buffer = attr->buffer;
+    }
+    rc = create_run(&c, config);
+    if (rc == 0 && c.access) {
+        *space = c.space;
+        *team = c.space->user_team;
+    } else if (c.space != NULL) {
+        stp_space_delete(c.space);
+    }
+    return rc;
+}
+
+/* ---- the public routines ------------------------------------------------------------------- */
+
+static int create_public(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                         shmem_space_t *space, shmem_team_t *team, const char *fn)
+{
+    struct stp_space *made;
+    struct stp_team *made_team;
+
+    stp_check_live(fn);
+    *space = SHMEM_SPACE_INVALID;
+    *team = SHMEM_TEAM_INVALID;
+    if (stp_space_make(config, attr, &made, &made_team, fn) != 0) return 1;
+    if (made == NULL) return 0;
+    *space = stp_space_handle(made);
+    *team = stp_team_handle(made_team);
+    if (stp_env.spaces_table && stp_rt.pe == 0) pshmemx_space_print(2);
+    return 0;
+}
+
+int pshmem_space_create(const shmem_space_config_t *config, shmem_space_t *space,
+                        shmem_team_t *team)
+{
+    return create_public(config, NULL, space, team, __func__);
+}
+STP_PROFILED(shmem_space_create);
+
+int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                              shmem_space_t *space, shmem_team_t *team)
+{
+    shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    if (attr == NULL) return create_public(config, NULL, space, team, __func__);
+    if (attr->nbytes == 0 || attr->nbytes > sizeof full)
+        stp_fatal(__func__, "attr->nbytes is %zu: begin with SHMEMX_SPACE_ATTR_INITIALIZER (%zu)",
+                  attr->nbytes, sizeof full);
+    memcpy(&full, attr, attr->nbytes); /* a program of an older header has fewer fields */
+    return create_public(config, &full, space, team, __func__);
+}
+STP_PROFILED(shmemx_space_create_attr);
+
+/* ---- destroy ------------------------------------------------------------------------ */
+
+static void destroy_warn_live(const struct stp_space *space)
+{
+    const struct stp_team *team = space->team;
+    struct stp_heap_stats stats;
+
+    stp_heap_stats(space->heap, &stats);
+    if (stats.n_blocks > 0 && team->rank == 0)
+        stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
+                 space->number, stats.n_blocks, stats.used);
+}
+
+int pshmem_space_destroy(shmem_space_t handle)
+{
+    struct stp_space *space;
+    int64_t in_use;
+
+    if (stp_space_is_invalid(handle)) return 0;
+    stp_check_live(__func__);
+    space = stp_space_of(handle);
+    if (space == NULL || !stp_space_is_live(space)) {
+        stp_error("shmem_space_destroy: %p is not a live space: was it destroyed before?", handle);
+        return 1;
+    }
+    if (space->permanent) {
+        stp_error("shmem_space_destroy: %s lives as long as the program",
+                  handle == SHMEM_SPACE_DEFAULT ? "the default space"
+                                                : "a space made by SHMEM_ENABLE_<KIND>");
+        return 1;
+    }
+    in_use = space->n_users;
+    stp_coll_agree(space->team, &in_use, 1);
+    if (in_use != 0) {
+        if (space->n_users > 0)
+            stp_error("shmem_space_destroy: %d teams and contexts of space %u are alive: destroy "
+                      "them first",
+                      space->n_users, space->number);
+        return 1;
+    }
+    destroy_warn_live(space);
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(space->team); /* nobody uses the space any more, */
+    space->kind->detach(space);
+    stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */
+    space->team = NULL;
+    stp_space_shut(space);
+    stp_space_delete(space);
+    return 0;
+}
+STP_PROFILED(shmem_space_destroy);

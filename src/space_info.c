@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What can be asked of spaces beyond the proposal: facts, paths, and the table of all of them.
+ */
+#include "steppe.h"
+
+#include "pshmem.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- paths -------------------------------------------------------------------------- */
+
+static shmemx_space_path_t info_path(struct stp_space *space, int pe)
+{
+    static const shmemx_space_path_t paths[] = {
+        [STP_WAY_HOST] = SHMEMX_PATH_LOAD_STORE,
+        [STP_WAY_DEVICE] = SHMEMX_PATH_DEVICE,
+        [STP_WAY_FABRIC] = SHMEMX_PATH_FABRIC,
+        [STP_WAY_STAGED] = SHMEMX_PATH_STAGED,
+    };
+
+    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return SHMEMX_PATH_NONE;
+    return paths[stp_space_way(space, pe)];
+}
+
+shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
+{
+    if (stp_space_is_invalid(handle)) return SHMEMX_PATH_NONE;
+    if (pe < 0 || pe >= stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
+    return info_path(stp_space_check(handle, __func__), pe);
+}
+STP_PROFILED(shmemx_space_path);
+
+const char *pshmemx_space_path_name(shmemx_space_path_t path)
+{
+    static const char *const names[] = {
+        [SHMEMX_PATH_NONE] = "none",
+        [SHMEMX_PATH_LOAD_STORE] = "load/store",
+        [SHMEMX_PATH_DEVICE] = "device",
+        [SHMEMX_PATH_FABRIC] = "fabric",
+        [SHMEMX_PATH_STAGED] = "staged",
+    };
+
+    return (unsigned)path < STP_COUNT(names) ? names[path] : "unknown";
+}
+STP_PROFILED(shmemx_space_path_name);
+
+/* ---- facts --------------------------------------------------------------------------- */
+
+int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
+{
+    struct stp_heap_stats stats;
+    struct stp_space *space;
+    const struct stp_team *team;
+
+    if (stp_space_is_invalid(handle)) return 1;
+    space = stp_space_check(handle, __func__);
+    team = space->team;
+    stp_heap_stats(space->heap, &stats);
+    *info = (shmemx_space_info_t){
+        .device_type = (shmem_device_type_t)space->kind->device_type,
+        .device = space->device,
+        .n_pes = team->n_pes,
+        .nbytes = space->nbytes,
+        .used = stats.used,
+        .n_blocks = stats.n_blocks,
+        .largest = stats.largest_free,
+        .base = space->base,
+        .caps = space->caps,
+    };
+    snprintf(info->kind, sizeof info->kind, "%s", space->kind->name);
+    if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,
+                               sizeof info->where))
+        info->where[0] = '\0';
+    return 0;
+}
+STP_PROFILED(shmemx_space_query);
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static const char *info_name(const struct stp_space *space)
+{
+    static const char *const fixed[] = {"internal", "globals", "default"};
+
+    return space->number < STP_SPACE_FIRST_USER ? fixed[space->number] : "user";
+}
+
+static void info_print_space(int fd, const struct stp_space *space)
+{
+    const struct stp_team *team = space->team;
+    struct stp_heap_stats stats = {0};
+    char key[24] = "-";
+
+    if (space->heap != NULL) stp_heap_stats(space->heap, &stats);
+    if (space->registered) snprintf(key, sizeof key, "0x%llx", (unsigned long long)space->key);
+    dprintf(fd, "%-3u %-9s %-5s %5d %14zu %-18p %-14s %-12s %-18s %zu\n", space->number,
+            info_name(space), space->kind != NULL ? space->kind->name : "cpu",
+            team != NULL ? team->n_pes : stp_rt.n_pes, space->nbytes, (void *)space->base,
+            space->registered ? stp_rt.fabric.provider
+            : space->kind != NULL && !space->kind->in_window ? "copies" : "load/store",
+            space->registered ? stp_rt.fabric.domain : "-", key, stats.used);
+}
+
+int pshmemx_space_print(int fd)
+{
+    stp_check_live(__func__);
+    dprintf(fd, "spaces of pe %d: node path %s, fabric %s\n", stp_rt.pe,
+            stp_win.n_placed > 1 ? "load/store" : "none",
+            stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
+    dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
+            "bytes", "base", "provider", "iface", "key", "used");
+    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++)
+        if (stp_space_at(n) != NULL) info_print_space(fd, stp_space_at(n));
+    return 0;
+}
+STP_PROFILED(shmemx_space_print);

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Staging, the origin's side: transfers to and from memory that only its owner can touch, cut
+ * into pieces of which several are under way at once, and atomics on it. Design:
+ * docs/design/stage.md.
+ */
+#include "stage.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define STAGE_WINDOW 6 /* pieces of one transfer under way */
+#define STAGE_FN "staged transfer"
+
+static struct {
+    size_t chunk;
+    pthread_mutex_t lock;
+    unsigned used;               /* lanes, one bit each */
+    uint64_t turns[STAGE_LANES]; /* the last turn of each lane */
+    pthread_mutex_t words;       /* one atomic at a time on this PE's device memory */
+} stage = {.lock = PTHREAD_MUTEX_INITIALIZER, .words = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the box ------------------------------------------------------------------------ */
+
+size_t stp_stage_internal_bytes(size_t window_capacity)
+{
+    size_t chunk = STP_BOUNCE_BYTES;
+
+    while (chunk > 4096 && chunk * (STAGE_SLOTS + STAGE_LANES) > window_capacity / 16) chunk /= 2;
+    stage.chunk = chunk;
+    memset(stage.turns, 0, sizeof stage.turns);
+    return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) + chunk * (STAGE_SLOTS + STAGE_LANES);
+}
+
+struct stage_box *stp_stage_box(void)
+{
+    return (struct stage_box *)stp_space_at(STP_SPACE_INTERNAL)->base;
+}
+
+size_t stp_stage_chunk(void)
+{
+    return stage.chunk;
+}
+
+char *stp_stage_slot_memory(unsigned slot)
+{
+    size_t head = 4096 * ((sizeof(struct stage_box) + 4095) / 4096);
+
+    return (char *)stp_stage_box() + head + slot * stage.chunk;
+}
+
+char *stp_stage_lane_memory(unsigned lane)
+{
+    return stp_stage_slot_memory(STAGE_SLOTS + lane);
+}
+
+void stp_stage_ring(struct stage_box *there)
+{
+    /* Pairs with the fence of the agent before it sleeps: it sees the word or we see it sleep. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
+    __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &there->rings, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* ---- lanes ---------------------------------------------------------------------------- */
+
+/* One request under way: its lane, what it is waiting for, and the buffer it left from. */
+struct flight {
+    unsigned lane;
+    uint64_t turn;
+    char *buffer; /* of a request that travels through the fabric, else NULL */
+    struct stp_piece piece;
+};
+
+/* A lane and, off the node, a buffer; false when all are in use. */
+static bool flight_try(struct flight *flight, bool mapped)
+{
+    bool got = false;
+
+    flight->buffer = NULL;
+    if (!mapped && (flight->buffer = stp_bounce_try()) == NULL) return false;
+    pthread_mutex_lock(&stage.lock);
+    if (stage.used != (1u << STAGE_LANES) - 1) {
+        flight->lane = (unsigned)__builtin_ctz(~stage.used);
+        stage.used |= 1u << flight->lane;
+        flight->turn = ++stage.turns[flight->lane];
+        got = true;
+    }
+    pthread_mutex_unlock(&stage.lock);
+    if (!got && flight->buffer != NULL) stp_bounce_give(flight->buffer);
+    return got;
+}
+
+static void flight_wait(const struct flight *flight)
+{
+    const uint64_t *done = &stp_stage_box()->lanes[flight->lane].done;
+    struct stp_wait wait = {0};
+
+    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn) stp_wait_idle(&wait);
+}
+
+static void flight_end(const struct flight *flight)
+{
+    if (flight->buffer != NULL) stp_bounce_give(flight->buffer);
+    pthread_mutex_lock(&stage.lock);
+    stage.used &= ~(1u << flight->lane);
+    pthread_mutex_unlock(&stage.lock);
+}
+
+/* ---- posting --------------------------------------------------------------------------- */
+
+/* A place in the owner's queue: waits until its slot is free. */
+static uint64_t stage_take_ticket(int pe)
+{
+    struct stage_box *box = stp_stage_box();
+    uint64_t one = 1, ticket, served = 0;
+    uint64_t *there = stp_reach_amo(&box->tickets, pe);
+    struct stp_wait wait = {0};
+
+    if (there != NULL) ticket = __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
+    else
+        stp_amo_slow(&stp_ctx_stage, STP_AMO_ADD, STP_U64, &box->tickets, &one, NULL, &ticket,
+                     false, pe, STAGE_FN);
+    for (;;) {
+        there = stp_peer(&box->served, pe);
+        if (there != NULL) served = __atomic_load_n(there, __ATOMIC_ACQUIRE);
+        else stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof served, pe, STAGE_FN);
+        if (ticket - served < STAGE_SLOTS) return ticket;
+        stp_wait_idle(&wait);
+    }
+}
+
+/* Where to write a request and its data: straight into the slot, or into what is sent there. */
+static char *stage_room(const struct flight *flight, uint64_t ticket, int pe)
+{
+    return flight->buffer != NULL
+               ? flight->buffer
+               : stp_peer(stp_stage_slot_memory((unsigned)(ticket % STAGE_SLOTS)), pe);
+}
+
+static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbytes, int pe)
+{
+    struct stage_box *box = stp_stage_box();
+    unsigned slot = (unsigned)(ticket % STAGE_SLOTS);
+
+    if (flight->buffer == NULL) {
+        struct stage_box *there = stp_peer(box, pe);
+        __atomic_store_n(&there->slots[slot].ready, ticket + 1, __ATOMIC_RELEASE);
+        stp_stage_ring(there);
+        return;
+    }
+    /* the buffer stays ours until the answer has come */
+    stp_put_signal(&stp_ctx_stage, stp_stage_slot_memory(slot), flight->buffer, nbytes,
+                   &box->slots[slot].ready, ticket + 1, SHMEM_SIGNAL_SET, true, pe, STAGE_FN);
+}
+
+/* ---- transfers --------------------------------------------------------------------------- */
+
+struct transfer {
+    struct stp_ctx *ctx;
+    const struct stp_target *target;
+    const struct stp_rows *rows;
+    const struct stp_kind *kind; /* of the local buffer, NULL: host memory */
+    char *local;
+    enum stage_op op;
+    int pe;
+    const char *fn;
+};
+
+/* Between the local buffer and packed host memory. */
+static void transfer_copy(const struct transfer *t, char *dest, const char *source,
+                          const struct stp_rows *rows)
+{
+    if (t->kind != NULL)
+        stp_copy_rows(t->ctx, t->kind, dest, source, rows, STP_COPY_DONE, t->fn);
+    else
+        (void)stp_kind_host_copy_rows(NULL, dest, source, rows, STP_COPY_DONE);
+}
+
+static void transfer_post(const struct transfer *t, const struct flight *flight)
+{
+    const struct stp_piece *piece = &flight->piece;
+    bool put = t->op == STAGE_PUT;
+    uint64_t ticket = stage_take_ticket(t->pe);
+    char *room = stage_room(flight, ticket, t->pe);
+    struct stp_rows pack = {piece->width, piece->n, piece->width, t->rows->source_pitch};
+    struct stage_request request = {
+        .op = t->op,
+        .number = t->target->space->number,
+        .pe = stp_rt.pe,
+        .lane = flight->lane,
+        .turn = flight->turn,
+        .offset = t->target->offset + (put ? piece->dest_at : piece->source_at),
+        .width = piece->width,
+        .n = piece->n,
+        .pitch = put ? t->rows->dest_pitch : t->rows->source_pitch,
+    };
+
+    memcpy(room, &request, sizeof request);
+    if (put) transfer_copy(t, room + STAGE_HEAD, t->local + piece->source_at, &pack);
+    stage_send(flight, ticket, STAGE_HEAD + (put ? piece->width * piece->n : 0), t->pe);
+}
+
+static void transfer_finish(const struct transfer *t, const struct flight *flight)
+{
+    const struct stp_piece *piece = &flight->piece;
+    struct stp_rows unpack = {piece->width, piece->n, t->rows->dest_pitch, piece->width};
+
+    flight_wait(flight);
+    if (t->op == STAGE_GET)
+        transfer_copy(t, t->local + piece->dest_at, stp_stage_lane_memory(flight->lane), &unpack);
+    flight_end(flight);
+}
+
+static void transfer_run(const struct transfer *t)
+{
+    bool mapped = stp_peer(stp_stage_box(), t->pe) != NULL;
+    struct stp_pieces pieces = {.rows = *t->rows, .room = stage.chunk - STAGE_HEAD};
+    struct flight flights[STAGE_WINDOW];
+    unsigned first = 0, flying = 0;
+    struct stp_wait wait = {0};
+    struct stp_piece piece;
+    bool more = stp_piece_next(&pieces, &piece);
+
+    while (more || flying > 0) {
+        struct flight *next = &flights[(first + flying) % STAGE_WINDOW];
+        if (more && flying < STAGE_WINDOW && flight_try(next, mapped)) {
+            next->piece = piece;
+            transfer_post(t, next);
+            flying++;
+            more = stp_piece_next(&pieces, &piece);
+        } else if (flying > 0) {
+            transfer_finish(t, &flights[first]);
+            first = (first + 1) % STAGE_WINDOW;
+            flying--;
+        } else {
+            stp_wait_idle(&wait); /* other threads have all lanes */
+        }
+    }
+}
+
+void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
+                   const struct stp_rows *rows, int pe, const char *fn)
+{
+    struct transfer t = {ctx, target,    rows, stp_device_of(source), (char *)(uintptr_t)source,
+                         STAGE_PUT, pe, fn};
+
+    transfer_run(&t);
+}
+
+void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *dest,
+                   const struct stp_rows *rows, int pe, const char *fn)
+{
+    struct transfer t = {ctx, target, rows, stp_device_of(dest), dest, STAGE_GET, pe, fn};
+
+    transfer_run(&t);
+}
+
+/* ---- atomics ------------------------------------------------------------------------------ */
+
+void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
+                        enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                        const void *compare, void *result, const char *fn)
+{
+    size_t nbytes = stp_dtype_size(dtype);
+    char *word = space->base + offset;
+    uint64_t value = 0, before;
+
+    pthread_mutex_lock(&stage.words);
+    stp_copy(ctx, space->kind, &value, word, nbytes, STP_COPY_DONE, fn);
+    before = value;
+    stp_amo_apply(&value, nbytes, op, operand, compare, result);
+    if (value != before) stp_copy(ctx, space->kind, word, &value, nbytes, STP_COPY_DONE, fn);
+    pthread_mutex_unlock(&stage.words);
+}
+
+void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo op,
+                   enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                   int pe, const char *fn)
+{
+    struct stage_request request = {.op = STAGE_AMO, .number = space->number, .pe = stp_rt.pe,
+                                    .offset = offset, .amo = op, .dtype = dtype};
+    size_t nbytes = stp_dtype_size(dtype);
+    struct stp_wait wait = {0};
+    struct flight flight;
+    uint64_t ticket;
+
+    if (pe == stp_rt.pe) {
+        stp_stage_amo_here(&stp_ctx_stage, space, offset, op, dtype, operand, compare, result, fn);
+        return;
+    }
+    if (operand != NULL) memcpy(&request.operand, operand, nbytes);
+    if (compare != NULL) memcpy(&request.compare, compare, nbytes);
+    while (!flight_try(&flight, stp_peer(stp_stage_box(), pe) != NULL)) stp_wait_idle(&wait);
+    request.lane = flight.lane;
+    request.turn = flight.turn;
+    ticket = stage_take_ticket(pe);
+    memcpy(stage_room(&flight, ticket, pe), &request, sizeof request);
+    stage_send(&flight, ticket, STAGE_HEAD, pe);
+    flight_wait(&flight);
+    if (result != NULL) memcpy(result, &stp_stage_box()->lanes[flight.lane].value, nbytes);
+    flight_end(&flight);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fabric-attached memory: what SHMEM_FAM_PATH may name, and spaces of one PE in a directory. Named
+ * spaces and several PEs are in test_fam_named.c, pools in test_fam_pool.c.
+ */
+#include "fam_test.h"
+
+#include <sys/resource.h>
+
+#define N_CYCLES 1000
+
+static char why[256];
+
+static int look(const char *path)
+{
+    struct fam_place place;
+
+    return stp_fam_look(path, &place, why, sizeof why);
+}
+
+static bool said(const char *words)
+{
+    return strstr(why, words) != NULL;
+}
+
+/* ---- SHMEM_FAM_PATH ------------------------------------------------------------- */
+
+START_TEST(sizes_for_people)
+{
+    char text[FAM_SIZE_TEXT];
+
+    ck_assert_str_eq(stp_fam_size(0, text), "0 bytes");
+    ck_assert_str_eq(stp_fam_size(1000, text), "1000 bytes");
+    ck_assert_str_eq(stp_fam_size(64 * MIB, text), "64 MiB");
+    ck_assert_str_eq(stp_fam_size(64 * MIB + 4096, text), "65540 KiB");
+    ck_assert_str_eq(stp_fam_about(64 * MIB + 1, text), "64 MiB");
+    ck_assert_str_eq(stp_fam_about((size_t)126 << 30, text), "126 GiB");
+    ck_assert_str_eq(stp_fam_about(((size_t)12 << 30) + 12345, text), "12 GiB");
+}
+END_TEST
+
+START_TEST(path_unset_or_missing)
+{
+    stp_env.fam_path = NULL;
+    ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof why), -ENODEV);
+    ck_assert_str_eq(why, "SHMEM_FAM_PATH is not set");
+    ck_assert(!stp_kind_fam.describe(0, why, sizeof why));
+    ck_assert_int_eq(look(fam_path("nothing")), -ENODEV);
+    ck_assert(said("nothing: No such file or directory"));
+}
+END_TEST
+
+START_TEST(path_of_wrong_type)
+{
+    const char *fifo = fam_path("fifo");
+
+    ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+    ck_assert_int_eq(look(fifo), -ENODEV);
+    ck_assert(said("is no directory, file or DAX device"));
+    ck_assert_int_eq(look("/dev/null"), -ENODEV);
+    ck_assert(said("/dev/null is a character device (1:3), and none of DAX"));
+}
+END_TEST
+
+START_TEST(path_is_told)
+{
+    char line[256];
+
+    fam_use_directory();
+    ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof why), 0);
+    snprintf(line, sizeof line, "directory %s", stp_env.fam_path);
+    ck_assert_msg(said(line) && said(" free"), "%s", why);
+    fam_use_file(4 * MIB);
+    ck_assert(stp_kind_fam.describe(0, why, sizeof why));
+    snprintf(line, sizeof line, "file %s, 4 MiB", stp_env.fam_path);
+    ck_assert_str_eq(why, line);
+    ck_assert(!stp_kind_fam.describe(1, why, sizeof why));
+}
+END_TEST
+
+/* Whoever runs the tests as root sees nothing forbidden. */
+START_TEST(path_without_permission)
+{
+    const char *dir = fam_path("closed"), *file = fam_path("read-only");
+    uid_t me = geteuid();
+
+    ck_assert_int_eq(mkdir(dir, 0500), 0);
+    fam_make_file(file, 8 * MIB);
+    ck_assert_int_eq(chmod(file, 0444), 0);
+    if (me == 0) ck_assert_int_eq(seteuid(65534), 0);
+    ck_assert_int_eq(look(dir), -ENODEV);
+    ck_assert(said("no files can be made in") && said("Permission denied"));
+    ck_assert_int_eq(look(file), -ENODEV);
+    ck_assert(said("cannot be read and written: Permission denied"));
+    ck_assert_int_eq(seteuid(me), 0);
+}
+END_TEST
+
+static void sysfs_write(const char *dir, const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    file = fopen(path, "w");
+    ck_assert(file != NULL && fputs(text, file) >= 0);
+    fclose(file);
+}
+
+START_TEST(dax_device_in_sysfs)
+{
+    char sys[160], dir[200], link[256];
+    size_t nbytes = 77;
+
+    snprintf(sys, sizeof sys, "%s", fam_path("sys"));
+    snprintf(dir, sizeof dir, "%s/252:7", sys);
+    snprintf(link, sizeof link, "%s/subsystem", dir);
+    ck_assert(mkdir(sys, 0755) == 0 && mkdir(dir, 0755) == 0);
+    sysfs_write(dir, "size", "135291469824\n");
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), -ENODEV);
+    ck_assert_int_eq(symlink("../../../../../../bus/mtd", link), 0);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), -ENODEV);
+    ck_assert(said("and none of DAX"));
+    ck_assert_int_eq(unlink(link), 0);
+    ck_assert_int_eq(symlink("../../../../../../bus/dax", link), 0);
+    ck_assert_uint_eq(nbytes, 77);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), 0);
+    ck_assert_uint_eq(nbytes, 135291469824u);
+    sysfs_write(dir, "align", "2097152\n");
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), 0);
+    sysfs_write(dir, "align", "1073741824\n");
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), -ENODEV);
+    ck_assert(said("pages of 1 GiB: 2 MiB is the most"));
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 8, &nbytes, why, sizeof why), -ENODEV);
+}
+END_TEST
+
+/* ---- without a name ------------------------------------------------------------------ */
+
+START_TEST(nameless_in_directory)
+{
+    const char *dir = fam_use_directory();
+    struct stp_space_wish wish = fam_wish(NULL, 3 * MIB + 4096, false);
+    struct stp_space space, other;
+
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&other, &wish), 0);
+    ck_assert_ptr_eq(space.base, stp_window_at(space.offset));
+    ck_assert(fam_is_zero(space.base, space.nbytes));
+    memset(space.base, 7, space.nbytes);
+    ck_assert(fam_is_zero(other.base, other.nbytes));
+    /* the view is the same memory, and lies as DAX devices want it */
+    ck_assert_uint_eq((uintptr_t)stp_kind_fam.reach(&space, 3) % STP_RANGE_ALIGN, 0);
+    ck_assert_int_eq(((char *)stp_kind_fam.reach(&space, 0))[space.nbytes - 1], 7);
+    stp_kind_fam.zero(&space, 4096, 8192);
+    ck_assert(fam_is_zero(space.base + 4096, 8192) && space.base[4095] == 7);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+    stp_kind_fam.destroy(&space);
+    stp_kind_fam.destroy(&other);
+    ck_assert_uint_eq(stp_win.top, 0);
+}
+END_TEST
+
+START_TEST(descriptors_stay_with_the_process)
+{
+    struct stp_space_wish nameless = fam_wish(NULL, 2 * MIB, false);
+    struct stp_space_wish named = fam_wish("a", 2 * MIB, false);
+    struct stp_space one, two;
+    int flags[2], before, after;
+
+    fam_use_directory();
+    before = fam_count_entries("/proc/self/fd");
+    ck_assert_int_eq(fam_create_live(&one, &nameless), 0);
+    ck_assert_int_eq(fam_create_live(&two, &named), 0);
+    after = fam_count_entries("/proc/self/fd");
+    ck_assert_int_eq(after - before, 2);
+    flags[0] = fcntl(((struct fam_part *)one.own)->fd, F_GETFD);
+    flags[1] = fcntl(((struct fam_part *)two.own)->fd, F_GETFD);
+    ck_assert(flags[0] & FD_CLOEXEC && flags[1] & FD_CLOEXEC);
+    stp_kind_fam.destroy(&one);
+    stp_kind_fam.destroy(&two);
+    ck_assert_int_eq(fam_count_entries("/proc/self/fd"), before);
+}
+END_TEST
+
+static int count_mappings(void)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    int n = 0;
+
+    for (int c; (c = fgetc(file)) != EOF;)
+        n += c == '\n';
+    fclose(file);
+    return n;
+}
+
+START_TEST(nothing_leaks)
+{
+    struct stp_space_wish wishes[] = {fam_wish(NULL, MIB, false), fam_wish("cycle", MIB, false)};
+    int fds = 0, mappings = 0;
+
+    fam_use_directory();
+    for (int i = 0; i < N_CYCLES; i++) {
+        struct stp_space space;
+        ck_assert_int_eq(fam_create_live(&space, &wishes[i % 2]), 0);
+        space.base[i] = 1;
+        stp_kind_fam.destroy(&space);
+        if (i != 10) continue;
+        fds = fam_count_entries("/proc/self/fd");
+        mappings = count_mappings();
+    }
+    ck_assert_int_eq(fam_count_entries("/proc/self/fd"), fds);
+    ck_assert_int_le(count_mappings(), mappings + 2); /* malloc may take some */
+    ck_assert_int_eq(fam_count_entries(stp_env.fam_path), 0);
+}
+END_TEST
+
+static void make_nameless(void)
+{
+    struct stp_space_wish wish = fam_wish(NULL, 2 * MIB, false);
+    static struct stp_space space;
+
+    MUST(fam_create_live(&space, &wish) == 0);
+    space.base[0] = 1;
+}
+
+START_TEST(killed_job_leaves_no_file)
+{
+    const char *dir = fam_use_directory();
+
+    fam_run_killed(make_nameless);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+}
+END_TEST
+
+START_TEST(too_large_is_refused)
+{
+    struct stp_space_wish wish = fam_wish(NULL, (size_t)15 << 40, false);
+    struct capture capture;
+
+    fam_use_directory();
+    capture_begin(&capture);
+    int huge = stp_kind_fam.admit(&wish);
+    wish.nbytes = (size_t)17 << 40;
+    int beyond = stp_kind_fam.admit(&wish);
+    capture_end(&capture);
+    ck_assert_int_eq(huge, -ENOSPC);
+    ck_assert_int_eq(beyond, -EFBIG);
+    ck_assert_said(capture, "a space of 15 TiB a PE exceeds what");
+    ck_assert_said(capture, "more than a pool can hold");
+}
+END_TEST
+
+/* The file system says no in the middle of create: everything is undone. */
+START_TEST(no_memory_is_an_error_at_create)
+{
+    struct stp_space_wish wishes[] = {fam_wish(NULL, 16 * MIB, false),
+                                      fam_wish("full", 16 * MIB, true)};
+    struct rlimit limit = {8 * MIB, 8 * MIB};
+    struct capture capture;
+    const char *dir = fam_use_directory();
+    int fds = fam_count_entries("/proc/self/fd");
+
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < STP_COUNT(wishes); i++) {
+        struct stp_space space;
+        capture_begin(&capture);
+        int rc = fam_create_live(&space, &wishes[i]);
+        capture_end(&capture);
+        ck_assert_int_eq(rc, -EFBIG);
+        ck_assert_said(capture, "File too large");
+        ck_assert_uint_eq(stp_win.top, 0);
+    }
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+    ck_assert_int_eq(fam_count_entries("/proc/self/fd"), fds);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {sizes_for_people,        path_unset_or_missing,
+                                  path_of_wrong_type,      path_is_told,
+                                  path_without_permission, dax_device_in_sysfs,
+                                  nameless_in_directory,   descriptors_stay_with_the_process,
+                                  nothing_leaks,           killed_job_leaves_no_file,
+                                  too_large_is_refused,    no_memory_is_an_error_at_create};
+
+    return fam_run_suite("fam", tests, STP_COUNT(tests));
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Named spaces of fabric-attached memory: kept, shared, refused, undone, left behind by killed
+ * jobs; and spaces of several PEs, in directories and in pools.
+ */
+#include "fam_test.h"
+
+/* ---- with a name ------------------------------------------------------------------------ */
+
+START_TEST(names)
+{
+    char longest[FAM_NAME + 1] = "";
+    const char *bad[] = {"", ".", "..", ".log", "a/b", "/etc/x", "a b", "\xc3\xa4", longest};
+    struct stp_space_wish wish = fam_wish(NULL, MIB, false);
+    const char *dir = fam_use_directory();
+    struct stp_space space;
+
+    memset(longest, 'x', FAM_NAME);
+    for (size_t i = 0; i < STP_COUNT(bad); i++) {
+        struct stp_share share;
+        struct capture capture;
+        wish.name = bad[i];
+        capture_begin(&capture);
+        int admitted = stp_kind_fam.admit(&wish);
+        int created = fam_create_only(&space, &wish, &share);
+        capture_end(&capture);
+        ck_assert_int_eq(admitted, -EINVAL);
+        ck_assert_int_eq(created, -EINVAL);
+        ck_assert_said(capture, "is no name for a space");
+    }
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+    longest[FAM_NAME - 1] = '\0';
+    wish.name = longest;
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    stp_kind_fam.destroy(&space);
+    wish.name = "A-z_0.9";
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_count_entries(dir), 1);
+    stp_kind_fam.destroy(&space);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+}
+END_TEST
+
+START_TEST(kept_and_found_again)
+{
+    struct stp_space_wish wish = fam_wish("log", 3 * MIB, true);
+    const char *dir = fam_use_directory();
+    struct stp_space space;
+
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert(fam_is_zero(space.base, space.nbytes));
+    strcpy(space.base + 2 * MIB, "still here");
+    stp_kind_fam.destroy(&space);
+    ck_assert_int_eq(fam_count_entries(dir), 1);
+
+    wish.keep = false;
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_str_eq(space.base + 2 * MIB, "still here");
+    stp_kind_fam.destroy(&space);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert(fam_is_zero(space.base, space.nbytes));
+    stp_kind_fam.destroy(&space);
+}
+END_TEST
+
+START_TEST(another_shape_is_refused)
+{
+    struct stp_space_wish wish = fam_wish("log", 64 * MIB, true);
+    const char *dir = fam_use_directory();
+    struct stp_space space, other;
+    struct capture capture;
+    char line[300];
+    int pes, bytes;
+
+    wish.n_pes = 4;
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    wish.n_pes = 2;
+    capture_begin(&capture);
+    pes = fam_create_live(&other, &wish);
+    wish.n_pes = 4;
+    wish.nbytes = 32 * MIB;
+    bytes = fam_create_live(&other, &wish);
+    capture_end(&capture);
+    ck_assert_int_eq(pes, -EINVAL);
+    ck_assert_int_eq(bytes, -EINVAL);
+    snprintf(line, sizeof line,
+             "fam space 'log' in %s has 4 PEs of 64 MiB, this job wants 2 of 64 MiB\n", dir);
+    ck_assert_said(capture, line);
+    ck_assert_said(capture, "has 4 PEs of 64 MiB, this job wants 4 of 32 MiB\n");
+    stp_kind_fam.destroy(&space);
+}
+END_TEST
+
+START_TEST(two_users_share_and_the_last_removes)
+{
+    struct stp_space_wish wish = fam_wish("both", MIB, false);
+    const char *dir = fam_use_directory();
+    struct stp_space one, two;
+
+    ck_assert_int_eq(fam_create_live(&one, &wish), 0);
+    one.base[5] = 5;
+    ck_assert_int_eq(fam_create_live(&two, &wish), 0);
+    ck_assert_int_eq(two.base[5], 5);
+    two.base[6] = 6;
+    ck_assert_int_eq(one.base[6], 6);
+    stp_kind_fam.destroy(&one);
+    ck_assert_int_eq(fam_count_entries(dir), 1);
+    ck_assert_int_eq(two.base[5], 5);
+    stp_kind_fam.destroy(&two);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+}
+END_TEST
+
+/* destroy before the space came to life: what was made goes, what was found stays. */
+START_TEST(undone_creation)
+{
+    struct stp_space_wish wish = fam_wish("undo", MIB, true);
+    const char *dir = fam_use_directory();
+    struct stp_share share;
+    struct stp_space space;
+
+    ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+    stp_kind_fam.destroy(&space);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+
+    ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+    ck_assert_int_eq(stp_kind_fam.attach(&space, 0, &share), 0); /* another PE fails after that */
+    stp_kind_fam.destroy(&space);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    space.base[9] = 9;
+    stp_kind_fam.destroy(&space);
+    for (int keep = 0; keep < 2; keep++) {
+        wish.keep = keep != 0;
+        ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+        ck_assert_int_eq(stp_kind_fam.attach(&space, 0, &share), 0);
+        stp_kind_fam.destroy(&space);
+    }
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(space.base[9], 9);
+    stp_kind_fam.destroy(&space);
+}
+END_TEST
+
+static void make_kept(void)
+{
+    struct stp_space_wish wish = fam_wish("kill", MIB, true);
+    static struct stp_space space;
+
+    MUST(fam_create_live(&space, &wish) == 0);
+    strcpy(space.base, "written before the end");
+}
+
+static void make_passing(void)
+{
+    struct stp_space_wish wish = fam_wish("kill", MIB, false);
+    static struct stp_space space;
+
+    MUST(fam_create_live(&space, &wish) == 0);
+    space.base[0] = 1;
+}
+
+static void make_unsettled(void)
+{
+    struct stp_space_wish wish = fam_wish("kill", MIB, true);
+    static struct stp_space space;
+    struct stp_share share;
+
+    MUST(fam_create_only(&space, &wish, &share) == 0);
+    space.base[0] = 1;
+}
+
+START_TEST(killed_job_keeps_what_is_to_stay)
+{
+    struct stp_space_wish wish = fam_wish("kill", MIB, true);
+    struct stp_space space;
+
+    fam_use_directory();
+    fam_run_killed(make_kept);
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_str_eq(space.base, "written before the end");
+    stp_kind_fam.destroy(&space);
+}
+END_TEST
+
+/* The next one to use the name finds nothing of it, and may have another shape, larger or not. */
+START_TEST(killed_job_gives_back_the_rest)
+{
+    static void (*const bodies[])(void) = {make_passing, make_unsettled};
+    const size_t sizes[] = {MIB, 9 * MIB, MIB};
+    const char *dir = fam_use_directory();
+
+    for (size_t body = 0; body < STP_COUNT(bodies); body++) {
+        for (size_t i = 0; i < STP_COUNT(sizes); i++) {
+            struct stp_space_wish wish = fam_wish("kill", sizes[i], false);
+            struct stp_space space;
+            fam_run_killed(bodies[body]);
+            ck_assert_int_eq(fam_count_entries(dir), 1);
+            ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+            ck_assert(fam_is_zero(space.base, space.nbytes));
+            stp_kind_fam.destroy(&space);
+            ck_assert_int_eq(fam_count_entries(dir), 0);
+        }
+    }
+}
+END_TEST
+
+/* A child has the file open as we had it, with our locks: they must not stay ours by it. */
+START_TEST(forked_child_is_no_user)
+{
+    struct stp_space_wish wish = fam_wish("forked", MIB, true);
+    const char *dir = fam_use_directory();
+    struct stp_space space;
+    int status;
+    pid_t pid;
+
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    pid = fork();
+    if (pid == 0) {
+        meet(2);
+        _exit(0);
+    }
+    stp_kind_fam.destroy(&space);
+    wish.keep = false;
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    stp_kind_fam.destroy(&space);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+    meet(2);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* Does process pid have path open? */
+static bool has_open(pid_t pid, const char *path)
+{
+    char dir[64], link[96], target[300];
+
+    snprintf(dir, sizeof dir, "/proc/%d/fd", (int)pid);
+    for (int fd = 0; fd < 64; fd++) {
+        ssize_t len;
+        snprintf(link, sizeof link, "%s/%d", dir, fd);
+        len = readlink(link, target, sizeof target - 1);
+        if (len < 0) continue;
+        target[len] = '\0';
+        if (strcmp(target, path) == 0) return true;
+    }
+    return false;
+}
+
+/* One opens the file, and before it has the lock the last user removes it. */
+START_TEST(removed_while_it_is_opened)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    struct stp_space_wish wish = fam_wish("gone", MIB, false);
+    const char *dir = fam_use_directory();
+    struct stp_space space;
+    char path[256];
+    int fd, status;
+    pid_t pid;
+
+    snprintf(path, sizeof path, "%s/gone.fam", dir);
+    fam_make_file(path, 0);
+    pid = fork();
+    if (pid == 0) {
+        meet(2);
+        fam_window_up(0);
+        MUST(fam_create_live(&space, &wish) == 0);
+        meet(2);
+        meet(2);
+        stp_kind_fam.destroy(&space);
+        _exit(0);
+    }
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    meet(2);
+    while (!has_open(pid, path))
+        ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
+    ck_assert_int_eq(unlink(path), 0);
+    close(fd);
+    meet(2);
+    ck_assert_int_eq(fam_count_entries(dir), 1);
+    meet(2);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+}
+END_TEST
+
+START_TEST(file_that_is_none_of_ours)
+{
+    struct stp_space_wish wish = fam_wish("bad", MIB, false);
+    const char *dir = fam_use_directory();
+    char path[256], target[256];
+    struct stp_space space;
+    struct capture capture;
+
+    snprintf(path, sizeof path, "%s/bad.fam", dir);
+    snprintf(target, sizeof target, "%s/target", dir);
+    fam_make_file(target, 0);
+    capture_begin(&capture);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    ck_assert_int_eq(fam_create_live(&space, &wish), -EISDIR);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(symlink(target, path), 0);
+    ck_assert_int_eq(fam_create_live(&space, &wish), -ELOOP);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(fam_create_live(&space, &wish), -EINVAL);
+    ck_assert_int_eq(unlink(path), 0);
+    fam_make_file(path, 1000);
+    ck_assert_int_eq(fam_create_live(&space, &wish), -ENOSPC);
+    fam_make_file(path, 8 * MIB);
+    fam_poke(path, 3000, "mine", 4);
+    ck_assert_int_eq(fam_create_live(&space, &wish), -EINVAL);
+    capture_end(&capture);
+    ck_assert_said(capture, "is no regular file");
+    ck_assert_said(capture, "bad.fam is too small: has 1000 bytes, needs 4 MiB");
+    ck_assert_said(capture, "bad.fam is not empty and holds no FAM pool: clear it first");
+    ck_assert_int_eq(fam_count_entries(dir), 2); /* nothing of others is removed */
+}
+END_TEST
+
+START_TEST(shortened_file)
+{
+    struct stp_space_wish wish = fam_wish("short", 4 * MIB, true);
+    const char *dir = fam_use_directory();
+    struct stp_space space;
+    struct capture capture;
+    char path[256];
+
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    stp_kind_fam.destroy(&space);
+    snprintf(path, sizeof path, "%s/short.fam", dir);
+    ck_assert_int_eq(truncate(path, 4 * MIB), 0);
+    capture_begin(&capture);
+    int rc = fam_create_live(&space, &wish);
+    capture_end(&capture);
+    ck_assert_int_eq(rc, -ENOSPC);
+    ck_assert_said(capture, "short.fam is too small: has 4 MiB, needs 6 MiB");
+}
+END_TEST
+
+/* ---- several PEs --------------------------------------------------------------------------- */
+
+static const char *pes_name; /* of the space that the bodies below make */
+static bool pes_keep;
+
+/* Everybody writes into its right neighbour's part and reads its own. */
+static void pes_exchange(int pe, int n)
+{
+    struct stp_space_wish wish = fam_wish(pes_name, 3 * MIB, pes_keep);
+    struct stp_space space;
+    int right = (pe + 1) % n;
+
+    wish.pe = pe;
+    wish.n_pes = n;
+    MUST(stp_kind_fam.admit(&wish) == 0);
+    MUST(fam_create_only(&space, &wish, &meeting->shares[pe]) == 0);
+    meet(n);
+    for (int i = 0; i < n; i++)
+        MUST(stp_kind_fam.attach(&space, i, &meeting->shares[i]) == 0);
+    space.caps = 1;
+    MUST(fam_is_zero(space.base, space.nbytes));
+    meet(n);
+    memset(stp_kind_fam.reach(&space, right), 'a' + pe, space.nbytes);
+    meet(n);
+    MUST(space.base[0] == 'a' + (pe + n - 1) % n);
+    MUST(space.base[space.nbytes - 1] == space.base[0]);
+    meet(n);
+    stp_kind_fam.destroy(&space);
+}
+
+/* The next job of the same shape: everybody finds its own part again. */
+static void pes_remember(int pe, int n)
+{
+    struct stp_space_wish wish = fam_wish(pes_name, 3 * MIB, false);
+    struct stp_space space;
+
+    wish.pe = pe;
+    wish.n_pes = n;
+    MUST(fam_create_live(&space, &wish) == 0);
+    MUST(space.base[17] == 'a' + (pe + n - 1) % n);
+    meet(n);
+    stp_kind_fam.destroy(&space);
+}
+
+START_TEST(peers_in_directory)
+{
+    const char *dir = fam_use_directory();
+
+    pes_name = NULL;
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    pes_name = "peers";
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+    pes_keep = true;
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    ck_assert_int_eq(fam_count_entries(dir), 1);
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_remember), 0);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+}
+END_TEST
+
+START_TEST(peers_in_pool)
+{
+    fam_use_file(64 * MIB);
+    pes_name = NULL;
+    pes_keep = false;
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    pes_name = "peers";
+    pes_keep = true;
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_remember), 0);
+}
+END_TEST
+
+/* All make the same space at once, and undo it at once; exactly one made it each time. */
+static void pes_race(int pe, int n)
+{
+    struct stp_space_wish wish = fam_wish("race", MIB, true);
+
+    wish.pe = pe;
+    wish.n_pes = n;
+    for (int i = 0; i < 50; i++) {
+        struct stp_space space;
+        struct stp_share share;
+        meet(n);
+        MUST(fam_create_only(&space, &wish, &share) == 0);
+        MUST(fam_is_zero(space.base, space.nbytes));
+        space.base[0] = 1;
+        if (((struct fam_part *)space.own)->made) atomic_fetch_add(&meeting->count, 1);
+        meet(n);
+        if (i % 2 == 0) MUST(stp_kind_fam.attach(&space, pe, &share) == 0);
+        meet(n);
+        stp_kind_fam.destroy(&space);
+    }
+}
+
+/* As above, without waiting for each other: files and entries vanish while others open them. */
+static void pes_race_freely(int pe, int n)
+{
+    struct stp_space_wish wish = fam_wish("race", MIB, false);
+
+    wish.pe = pe;
+    wish.n_pes = n;
+    for (int i = 0; i < 100; i++) {
+        struct stp_space space;
+        MUST(fam_create_live(&space, &wish) == 0);
+        space.base[i]++;
+        stp_kind_fam.destroy(&space);
+    }
+}
+
+START_TEST(races)
+{
+    const char *dir = fam_use_directory();
+
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race), 0);
+    ck_assert_int_eq(atomic_load(&meeting->count), 50);
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race_freely), 0);
+    ck_assert_int_eq(fam_count_entries(dir), 0);
+    fam_use_file(32 * MIB);
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race), 0);
+    ck_assert_int_eq(atomic_load(&meeting->count), 100);
+    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race_freely), 0);
+}
+END_TEST
+
+START_TEST(peer_that_is_gone)
+{
+    struct stp_space_wish wish = fam_wish(NULL, MIB, false);
+    struct stp_space space;
+    struct stp_share share;
+    struct fam_share_head {
+        int32_t pid, fd;
+    } head = {1 << 22, 3}; /* beyond the largest pid there can be */
+    struct capture capture;
+    int other;
+
+    other = stp_fam_temporary(fam_use_directory());
+    ck_assert_int_eq(ftruncate(other, (off_t)wish.nbytes), 0);
+    ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+    memcpy(share.bytes, &head, sizeof head);
+    share.pe = 3;
+    capture_begin(&capture);
+    int gone = stp_kind_fam.attach(&space, 1, &share);
+    head = (struct fam_share_head){getpid(), other};
+    memcpy(share.bytes, &head, sizeof head);
+    int another = stp_kind_fam.attach(&space, 1, &share);
+    capture_end(&capture);
+    ck_assert_int_eq(gone, -ENOENT);
+    ck_assert_int_eq(another, -ESTALE);
+    ck_assert_said(capture, "cannot map the part of PE 3, descriptor 3");
+    stp_kind_fam.destroy(&space);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {names,
+                                  kept_and_found_again,
+                                  another_shape_is_refused,
+                                  two_users_share_and_the_last_removes,
+                                  undone_creation,
+                                  killed_job_keeps_what_is_to_stay,
+                                  killed_job_gives_back_the_rest,
+                                  forked_child_is_no_user,
+                                  removed_while_it_is_opened,
+                                  file_that_is_none_of_ours,
+                                  shortened_file,
+                                  peers_in_directory,
+                                  peers_in_pool,
+                                  races,
+                                  peer_that_is_gone};
+
+    return fam_run_suite("fam_named", tests, STP_COUNT(tests));
+}

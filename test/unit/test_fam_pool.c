@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pools of fabric-attached memory in a file: the format and what is wrong with it, where spaces
+ * are placed, what killed jobs leave, and locks that others hold.
+ */
+#include "fam_test.h"
+
+#define UNIT ((ssize_t)FAM_ALIGN)
+#define ENTRY(i) (offsetof(struct fam_super, entries) + (i) * sizeof(struct fam_entry))
+
+/* Overwrite a field of the superblock, or of an entry, in the file. */
+#define POKE(path, at, type, value)                                                                \
+    do {                                                                                           \
+        type poked = (value);                                                                      \
+        fam_poke(path, at, &poked, sizeof poked);                                                  \
+    } while (0)
+
+/* Make a space of the pool or find it, without a window. Where its part is, or -errno. */
+static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes, unsigned n_parts,
+                         bool keep)
+{
+    struct fam_shape shape = {name, nbytes, n_parts, keep};
+    struct fam_place place;
+    char why[200];
+    int rc;
+
+    ck_assert_int_eq(stp_fam_look(stp_env.fam_path, &place, why, sizeof why), 0);
+    rc = stp_fam_admit(&place, &shape);
+    if (rc == 0) rc = stp_fam_part_open(part, &place, &shape, 0, nbytes);
+    if (rc != 0) return rc;
+    stp_fam_part_settle(part);
+    return (ssize_t)part->at;
+}
+
+static void expect_refused(const char *words, int errnum)
+{
+    int fds = fam_count_entries("/proc/self/fd");
+    struct capture capture;
+    struct fam_part part;
+    ssize_t rc;
+
+    capture_begin(&capture);
+    rc = part_make(&part, NULL, MIB, 1, false);
+    capture_end(&capture);
+    ck_assert_int_eq(rc, -errnum);
+    ck_assert_said(capture, words);
+    ck_assert_int_eq(fam_count_entries("/proc/self/fd"), fds);
+}
+
+/* A kept space of two parts of 3 MiB is there, in entry 0. */
+static void make_kept(void)
+{
+    struct fam_part part;
+
+    ck_assert_int_eq(part_make(&part, "kept", 3 * MIB, 2, true), UNIT);
+    stp_fam_part_close(&part, true);
+}
+
+/* ---- format --------------------------------------------------------------------- */
+
+START_TEST(too_small)
+{
+    fam_use_file(0);
+    expect_refused("is too small: has 0 bytes, needs 4 MiB", ENOSPC);
+    fam_make_file(stp_env.fam_path, 4 * MIB - 1);
+    expect_refused("is too small: has 4194303 bytes, needs 4 MiB", ENOSPC);
+}
+END_TEST
+
+START_TEST(shorter_than_it_says)
+{
+    const char *path = fam_use_file(32 * MIB);
+
+    make_kept();
+    ck_assert_int_eq(truncate(path, 30 * MIB), 0);
+    expect_refused("is too small: has 30 MiB, needs 32 MiB", ENOSPC);
+    ck_assert_int_eq(truncate(path, 32 * MIB), 0);
+    make_kept();
+}
+END_TEST
+
+START_TEST(grown)
+{
+    const char *path = fam_use_file(10 * MIB);
+    struct fam_part part;
+
+    make_kept();
+    expect_refused("has 0 bytes free in one piece, a space of 1 x 1 MiB does not fit", ENOSPC);
+    ck_assert_int_eq(truncate(path, 12 * MIB), 0);
+    ck_assert_int_eq(part_make(&part, NULL, MIB, 1, false), 5 * UNIT);
+    stp_fam_part_close(&part, true);
+    ck_assert_int_eq(truncate(path, 10 * MIB), 0);
+    expect_refused("has 10 MiB, needs 12 MiB", ENOSPC);
+}
+END_TEST
+
+START_TEST(none_of_ours)
+{
+    const char *path = fam_use_file(32 * MIB);
+    const size_t at[] = {0, 4096, 2 * MIB - 1};
+    char byte = 'x';
+
+    for (size_t i = 0; i < STP_COUNT(at); i++) {
+        fam_make_file(path, 0);
+        fam_make_file(path, 32 * MIB);
+        fam_poke(path, at[i], &byte, 1);
+        expect_refused("is not empty and holds no FAM pool: clear it first", EINVAL);
+    }
+}
+END_TEST
+
+START_TEST(killed_while_it_was_made)
+{
+    const char *path = fam_use_file(32 * MIB);
+
+    POKE(path, offsetof(struct fam_super, version), uint32_t, FAM_VERSION);
+    POKE(path, offsetof(struct fam_super, nbytes), uint64_t, 32 * MIB);
+    make_kept();
+}
+END_TEST
+
+START_TEST(other_format)
+{
+    const char *path = fam_use_file(32 * MIB);
+
+    make_kept();
+    POKE(path, offsetof(struct fam_super, version), uint32_t, 2);
+    expect_refused("has format 2, this library knows 1", EINVAL);
+}
+END_TEST
+
+START_TEST(damaged)
+{
+    static const struct {
+        size_t at;
+        uint64_t value;
+        const char *words;
+    } cases[] = {
+        {offsetof(struct fam_super, nbytes), 0, "is damaged"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 0, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 2 * MIB + 1, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 32 * MIB, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), -(2 * MIB), "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 26 * MIB, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 8 * MIB, "lies over another one"},
+        {ENTRY(0) + offsetof(struct fam_entry, part_bytes), 0, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, part_bytes), 1ull << 63, "space 0 does not lie in"},
+        {ENTRY(0) + offsetof(struct fam_entry, nbytes), 5 * MIB, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, n_parts), 0, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, n_parts), UINT32_MAX, "space 0 does not lie in it"},
+    };
+    const char *path = fam_use_file(32 * MIB);
+
+    for (size_t i = 0; i < STP_COUNT(cases); i++) {
+        struct fam_part part;
+        fam_make_file(path, 0);
+        fam_make_file(path, 32 * MIB);
+        make_kept();
+        ck_assert_int_eq(part_make(&part, "next", MIB, 1, true), 5 * UNIT);
+        stp_fam_part_close(&part, true);
+        POKE(path, cases[i].at, uint64_t, cases[i].value);
+        expect_refused(cases[i].words, EUCLEAN);
+    }
+}
+END_TEST
+
+START_TEST(damaged_in_other_ways)
+{
+    const char *path = fam_use_file(32 * MIB);
+    char name[FAM_NAME];
+
+    make_kept();
+    POKE(path, offsetof(struct fam_super, n_entries), uint32_t, FAM_ENTRIES + 1);
+    expect_refused("is damaged (8192 spaces in 33554432 bytes)", EUCLEAN);
+    POKE(path, offsetof(struct fam_super, n_entries), uint32_t, 1);
+    memset(name, 'x', sizeof name);
+    fam_poke(path, ENTRY(0) + offsetof(struct fam_entry, name), name, sizeof name);
+    expect_refused("space 0 does not lie in it", EUCLEAN);
+}
+END_TEST
+
+/* ---- placing --------------------------------------------------------------------------- */
+
+START_TEST(first_fit)
+{
+    struct fam_part parts[4], wide, late;
+
+    fam_use_file(14 * MIB);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(part_make(&parts[i], NULL, MIB, 1, false), (1 + i) * UNIT);
+    stp_fam_part_close(&parts[1], true);
+    ck_assert_int_eq(part_make(&wide, NULL, 4 * MIB, 1, false), 5 * UNIT);
+    ck_assert_int_eq(part_make(&late, NULL, MIB, 1, false), 2 * UNIT);
+    expect_refused("has 0 bytes free in one piece", ENOSPC);
+    stp_fam_part_close(&parts[0], true);
+    stp_fam_part_close(&parts[3], true);
+    ck_assert_int_eq(part_make(&parts[0], "two", MIB, 2, false), -ENOSPC);
+    stp_fam_part_close(&late, true);
+    ck_assert_int_eq(part_make(&parts[0], "two", MIB, 2, false), UNIT);
+    stp_fam_part_close(&parts[0], true);
+    stp_fam_part_close(&parts[2], true);
+    stp_fam_part_close(&wide, true);
+    ck_assert_int_eq(part_make(&wide, NULL, 12 * MIB, 1, false), UNIT);
+    stp_fam_part_close(&wide, true);
+}
+END_TEST
+
+START_TEST(names_side_by_side)
+{
+    struct fam_part a, b, again;
+
+    fam_use_file(32 * MIB);
+    ck_assert_int_eq(part_make(&a, "a", 2 * MIB, 2, true), UNIT);
+    ck_assert_int_eq(part_make(&b, "b", 2 * MIB, 3, false), 3 * UNIT);
+    ck_assert_int_eq(part_make(&again, "a", 2 * MIB, 2, false), UNIT);
+    ck_assert(a.made && b.made && !again.made);
+    stp_fam_part_close(&again, true);
+    ck_assert_int_eq(part_make(&again, "b", 2 * MIB, 2, false), -EINVAL);
+    stp_fam_part_close(&b, true);
+    ck_assert_int_eq(part_make(&b, "b", 2 * MIB, 2, false), 3 * UNIT);
+    stp_fam_part_close(&a, true);
+    stp_fam_part_close(&b, true);
+}
+END_TEST
+
+START_TEST(pool_is_full_of_names)
+{
+    const char *path = fam_use_file((size_t)20 << 30); /* a hole: takes no memory */
+    struct fam_entry entry = {.valid = 1,
+                              .flags = FAM_KEEP | FAM_SETTLED,
+                              .name = "x",
+                              .part_bytes = FAM_ALIGN,
+                              .nbytes = MIB,
+                              .n_parts = 1};
+
+    make_kept();
+    POKE(path, offsetof(struct fam_super, n_entries), uint32_t, FAM_ENTRIES);
+    for (size_t i = 1; i < FAM_ENTRIES; i++) {
+        entry.offset = (4 + i) * FAM_ALIGN;
+        fam_poke(path, ENTRY(i), &entry, sizeof entry);
+    }
+    expect_refused("holds 8191 spaces: that is all there can be", ENOSPC);
+}
+END_TEST
+
+/* ---- contents and lives ------------------------------------------------------------------ */
+
+/* Through the ops: what a space leaves behind is not in the next one. */
+START_TEST(memory_is_cleared)
+{
+    struct stp_space_wish wish = fam_wish(NULL, 4 * MIB, false);
+    struct stp_space space;
+
+    fam_use_file(8 * MIB);
+    for (int i = 0; i < 4; i++) {
+        wish.name = i % 2 == 0 ? NULL : "clear";
+        ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+        ck_assert(fam_is_zero(space.base, space.nbytes));
+        memset(space.base, 0xee, space.nbytes);
+        stp_kind_fam.destroy(&space);
+    }
+}
+END_TEST
+
+/* A part that its maker did not live to clear is cleared by whoever comes next. */
+START_TEST(half_made_part)
+{
+    const char *path = fam_use_file(8 * MIB);
+    struct stp_space_wish wish = fam_wish("half", 4 * MIB, true);
+    struct stp_space space;
+
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    stp_kind_fam.destroy(&space);
+    fam_poke(path, 3 * MIB, "rubbish", 8);
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_str_eq(space.base + MIB, "rubbish");
+    stp_kind_fam.destroy(&space);
+    POKE(path, offsetof(struct fam_super, ready), uint8_t, 0);
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert(fam_is_zero(space.base, space.nbytes));
+    stp_kind_fam.destroy(&space);
+}
+END_TEST
+
+/* A device has no holes: its named spaces are cleared by hand, the others not at all. */
+START_TEST(as_on_a_device)
+{
+    struct fam_place place = {.type = FAM_DEVICE, .path = fam_use_file(8 * MIB), .nbytes = 8 * MIB};
+    struct fam_shape named = {"dev", 2 * MIB, 3, false}, nameless = {NULL, 6 * MIB, 1, false};
+    struct fam_part part;
+    char *map;
+    int fd = open(place.path, O_RDWR | O_CLOEXEC);
+
+    map = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(map, MAP_FAILED);
+    memset(map + 2 * MIB, 'd', 6 * MIB);
+    ck_assert_int_eq(stp_fam_part_open(&part, &place, &nameless, 0, 6 * MIB), 0);
+    ck_assert_int_eq(map[2 * MIB], 'd');
+    stp_fam_part_close(&part, true);
+    ck_assert_int_eq(stp_fam_part_open(&part, &place, &named, 0, 2 * MIB), 0);
+    ck_assert_int_eq(part.at, UNIT);
+    ck_assert(fam_is_zero(map + 2 * MIB, 2 * MIB));
+    ck_assert_int_eq(map[4 * MIB], 'd'); /* the parts of other PEs are theirs to clear */
+    ck_assert_int_eq(map[6 * MIB], 'd');
+    stp_fam_part_close(&part, true);
+    munmap(map, 8 * MIB);
+    close(fd);
+}
+END_TEST
+
+static void fill_pool(void)
+{
+    struct stp_space_wish wish = fam_wish(NULL, 2 * MIB, false);
+    static struct stp_space spaces[3];
+    static const char *const names[] = {NULL, "passing", "kept"};
+
+    for (size_t i = 0; i < STP_COUNT(names); i++) {
+        wish.name = names[i];
+        wish.keep = i == 2;
+        MUST(fam_create_live(&spaces[i], &wish) == 0);
+        memset(spaces[i].base, 'k', spaces[i].nbytes);
+    }
+}
+
+START_TEST(killed_job_is_reclaimed)
+{
+    struct stp_space_wish wish = fam_wish(NULL, 4 * MIB, false);
+    struct stp_space space, kept;
+
+    fam_use_file(8 * MIB);
+    fam_run_killed(fill_pool);
+    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert(fam_is_zero(space.base, space.nbytes));
+    wish = fam_wish("kept", 2 * MIB, true);
+    ck_assert_int_eq(fam_create_live(&kept, &wish), 0);
+    ck_assert_int_eq(kept.base[MIB], 'k');
+    stp_kind_fam.destroy(&space);
+    stp_kind_fam.destroy(&kept);
+}
+END_TEST
+
+/* While the other job lives, its memory is its own. */
+START_TEST(living_job_is_not_reclaimed)
+{
+    struct fam_part part;
+    int status;
+    pid_t pid;
+
+    fam_use_file(8 * MIB);
+    pid = fork();
+    if (pid == 0) {
+        fam_window_up(1);
+        fill_pool();
+        meet(2);
+        meet(2);
+        _exit(0);
+    }
+    meet(2);
+    expect_refused("has 0 bytes free in one piece", ENOSPC);
+    meet(2);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(part_make(&part, NULL, MIB, 1, false), UNIT);
+    stp_fam_part_close(&part, true);
+}
+END_TEST
+
+START_TEST(locked_for_ever)
+{
+    const char *path = fam_use_file(8 * MIB);
+    struct fam_pool one, two;
+    struct capture capture;
+    /* whoever clears a part has a lock for it beyond those of the superblock */
+    struct flock parts = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)FAM_ALIGN, .l_len = 0};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int rc, clearing;
+
+    ck_assert_int_eq(stp_fam_pool_begin(&one, fd, path, path, false), 0);
+    stp_fam_pool_unlock(&one);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(stp_fam_pool_begin(&two, fd, path, path, false), 0);
+    ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &parts), 0);
+    one.patience_ms = 20;
+    capture_begin(&capture);
+    rc = stp_fam_pool_lock(&one);
+    clearing = stp_fam_prepare(&one, FAM_ALIGN, FAM_ALIGN, true);
+    capture_end(&capture);
+    ck_assert_int_eq(rc, -ETIMEDOUT);
+    ck_assert_int_eq(clearing, -ETIMEDOUT);
+    ck_assert_said(capture, "another process keeps");
+    stp_fam_pool_close(&two);
+    ck_assert_int_eq(stp_fam_pool_lock(&one), 0);
+    stp_fam_pool_close(&one);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {too_small,
+                                  shorter_than_it_says,
+                                  grown,
+                                  none_of_ours,
+                                  killed_while_it_was_made,
+                                  other_format,
+                                  damaged,
+                                  damaged_in_other_ways,
+                                  first_fit,
+                                  names_side_by_side,
+                                  pool_is_full_of_names,
+                                  memory_is_cleared,
+                                  half_made_part,
+                                  as_on_a_device,
+                                  killed_job_is_reclaimed,
+                                  living_job_is_not_reclaimed,
+                                  locked_for_ever};
+
+    return fam_run_suite("fam_pool", tests, STP_COUNT(tests));
+}

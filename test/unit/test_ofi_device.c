@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fabric module with device memory: registered, and as either end of puts, gets and data of
+ * signals. There is no device: the program runs itself again with test/fakecuda as the driver and
+ * test/hmem before libfabric, which end it when the CPU touches device memory or the provider
+ * gets it undescribed.
+ */
+#include "ofi_pes.h"
+
+#include "spaces/cuda_api.h"
+
+#include <errno.h>
+
+/* Each PE's memory of either kind: what peers put to, then what it puts from and gets to. */
+enum { HALF = NBYTES / 2, DEVICE_REGION = 9, SECOND = 100 };
+
+static struct stp_cuda_api cuda;
+static CUdeviceptr device; /* NBYTES */
+static long (*shim_count)(const char *what);
+
+static void find_functions(void)
+{
+    void *driver = dlopen(STP_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    expect(driver != NULL, "the fake driver in lib/fakecuda");
+#define FIND(member, symbol, required, arguments)                                                  \
+    *(void **)&cuda.member = dlsym(driver, #symbol);                                               \
+    expect(cuda.member != NULL || !(required), #symbol);
+    STP_CUDA_FUNCTIONS(FIND)
+#undef FIND
+    *(void **)&shim_count = dlsym(RTLD_DEFAULT, "hmemshim_count");
+    expect(shim_count != NULL, "lib/hmem/libhmemshim.so before libfabric");
+}
+
+/* For others than the driver to read: a copy is done on return. */
+static CUdeviceptr allocate(size_t nbytes)
+{
+    const unsigned on = 1;
+    CUdeviceptr address;
+
+    expect(cuda.mem_alloc(&address, nbytes) == CUDA_SUCCESS, "device memory");
+    expect(cuda.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address) ==
+               CUDA_SUCCESS,
+           "synchronous copies");
+    return address;
+}
+
+/* A driver of this PE alone: it does not survive a fork. */
+static void open_device(void)
+{
+    CUcontext context;
+
+    find_functions();
+    expect(cuda.init(0) == CUDA_SUCCESS, "cuInit to succeed");
+    expect(cuda.primary_ctx_retain(&context, 0) == CUDA_SUCCESS, "a context");
+    expect(cuda.ctx_set_current(context) == CUDA_SUCCESS, "to use it");
+    device = allocate(NBYTES);
+}
+
+static int add_device(unsigned number, CUdeviceptr base, size_t nbytes)
+{
+    struct stp_fabric_region *mine = &world->parts[me];
+
+    return fabric.region_add(number, (void *)(uintptr_t)base, nbytes, STP_MEMORY_CUDA, 0, mine);
+}
+
+static void come_up_with_device(void)
+{
+    open_device();
+    expect(add_device(DEVICE_REGION, device, NBYTES) == 0, "device memory to be registered");
+    meet();
+    if (fabric.peer_table) expect(fabric.region_peers(DEVICE_REGION, world->parts) == 0, "peers");
+    meet();
+}
+
+/* ---- bytes ------------------------------------------------------------------ */
+
+static char *place(bool in_device, size_t offset)
+{
+    return (char *)(in_device ? (uintptr_t)device : (uintptr_t)memory) + offset;
+}
+
+static void write_bytes(bool in_device, size_t offset, const unsigned char *bytes, size_t n)
+{
+    char *at = place(in_device, offset);
+
+    if (!in_device)
+        memcpy(at, bytes, n);
+    else
+        expect(cuda.memcpy_htod((uintptr_t)at, bytes, n) == CUDA_SUCCESS, "a copy to the device");
+}
+
+static void read_bytes(bool in_device, size_t offset, unsigned char *bytes, size_t n)
+{
+    char *at = place(in_device, offset);
+
+    if (!in_device)
+        memcpy(bytes, at, n);
+    else
+        expect(cuda.memcpy_dtoh(bytes, (uintptr_t)at, n) == CUDA_SUCCESS, "a copy from the device");
+}
+
+/* Bytes that tell whose they are and of which transfer; salt 0 is nobody's. */
+static void fill(bool in_device, size_t offset, size_t n, int pe, unsigned salt)
+{
+    static unsigned char bytes[HALF];
+
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)(i * 7 + salt * 13 + (unsigned)pe * 61);
+    write_bytes(in_device, offset, bytes, n);
+}
+
+static bool holds(bool in_device, size_t offset, size_t n, int pe, unsigned salt)
+{
+    static unsigned char bytes[HALF];
+
+    read_bytes(in_device, offset, bytes, n);
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] != (unsigned char)(i * 7 + salt * 13 + (unsigned)pe * 61)) return false;
+    return true;
+}
+
+/* ---- transfers ---------------------------------------------------------------- */
+
+struct transfer {
+    bool local_device, remote_device, nbi;
+    size_t nbytes;
+    int to, from; /* this PE's partner, and whose partner it is */
+    unsigned salt;
+};
+
+static void say(char text[128], const char *what, const struct transfer *t)
+{
+    snprintf(text, 128, "%s of %zu bytes, %s here, %s there, %s, partner %d", what, t->nbytes,
+             t->local_device ? "device" : "host", t->remote_device ? "device" : "host",
+             t->nbi ? "nbi" : "blocking", t->to);
+}
+
+static void put_and_check(const struct transfer *t)
+{
+    unsigned number = t->remote_device ? DEVICE_REGION : REGION;
+    const char *source = place(t->local_device, HALF);
+    char text[128];
+
+    fill(t->local_device, HALF, t->nbytes, me, t->salt);
+    if (t->nbi) {
+        fabric.put_nbi(ctx, t->to, number, 0, source, t->nbytes);
+        fabric.quiet(ctx);
+    } else {
+        fabric.put(ctx, t->to, number, 0, source, t->nbytes);
+        fill(t->local_device, HALF, t->nbytes, me, 0); /* on return source is free */
+        fabric.quiet(ctx);
+    }
+    meet();
+    say(text, "put", t);
+    expect(holds(t->remote_device, 0, t->nbytes, t->from, t->salt), text);
+    meet();
+}
+
+static void get_and_check(const struct transfer *t)
+{
+    unsigned number = t->remote_device ? DEVICE_REGION : REGION;
+    char *dest = place(t->local_device, HALF);
+    char text[128];
+
+    fill(t->remote_device, 0, t->nbytes, me, t->salt);
+    fill(t->local_device, HALF, t->nbytes, me, 0);
+    meet();
+    if (t->nbi) {
+        fabric.get_nbi(ctx, t->to, number, 0, dest, t->nbytes);
+        fabric.quiet(ctx);
+    } else {
+        fabric.get(ctx, t->to, number, 0, dest, t->nbytes);
+    }
+    say(text, "get", t);
+    expect(holds(t->local_device, HALF, t->nbytes, t->to, t->salt), text);
+    meet();
+}
+
+/* Every pair of kinds, with a peer and with itself, below and above what is copied and inlined. */
+static void transfers(void)
+{
+    static const size_t sizes[] = {1, 8, 100, 8192, 20000};
+    unsigned salt = 1;
+
+    come_up_with_device();
+    for (int i = 0; i < 16; i++) {
+        for (unsigned k = 0; k < STP_COUNT(sizes); k++) {
+            int shift = i & 8 ? 0 : 1;
+            struct transfer t = {.local_device = i & 1,
+                                 .remote_device = i & 2,
+                                 .nbi = i & 4,
+                                 .nbytes = sizes[k],
+                                 .to = (me + shift) % PES,
+                                 .from = (me + PES - shift) % PES,
+                                 .salt = salt++};
+
+            put_and_check(&t);
+            get_and_check(&t);
+        }
+    }
+    expect(shim_count("regions") == 1, "one region of device memory");
+    expect(shim_count("buffers") > 0, "the provider to see device memory");
+    fabric.region_remove(DEVICE_REGION);
+    expect(shim_count("regions") == 0, "the region to be gone");
+    go_down();
+}
+
+/* Data from device memory is there when its signal is: blocking, nbi, and to oneself. */
+static void signals(void)
+{
+    enum { N = 200, WORD = HALF - 8 };
+    uint64_t *word = (uint64_t *)place(false, WORD);
+    size_t n = 4096;
+
+    come_up_with_device();
+    for (unsigned i = 1; i <= N; i++) {
+        int shift = i % 8 == 0 ? 0 : 1;
+
+        fill(true, HALF, n, me, i);
+        fabric.put_signal(ctx, (me + shift) % PES, REGION, 0, place(true, HALF), n, REGION, WORD, i,
+                          STP_AMO_SET, i % 2);
+        while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != i)
+            fabric.progress();
+        expect(holds(false, 0, n, (me + PES - shift) % PES, i), "data with the signal");
+        fabric.quiet(ctx);
+        meet();
+    }
+    go_down();
+}
+
+/* Buffers are told apart at both ends of regions that come and go in any order. */
+static void many_regions(void)
+{
+    enum { N = 6, SIZE = 4096 };
+    static const int order[N] = {3, 0, 5, 1, 4, 2};
+    CUdeviceptr base[N];
+    int to = (me + 1) % PES, from = (me + PES - 1) % PES;
+
+    come_up_with_device();
+    for (int i = 0; i < N; i++)
+        base[i] = allocate(SIZE);
+    for (int i = 0; i < N; i++)
+        expect(add_device(SECOND + (unsigned)order[i], base[order[i]], SIZE) == 0, "a region");
+    for (int i = 0; i < N; i++) {
+        for (int end = 0; end < 2; end++) {
+            unsigned char byte = (unsigned char)(me * 16 + i * 2 + end);
+            CUdeviceptr at = base[order[i]] + (CUdeviceptr)(end ? SIZE - 1 : 0);
+
+            expect(cuda.memcpy_htod(at, &byte, 1) == CUDA_SUCCESS, "a copy to the device");
+            fabric.put(ctx, to, REGION, (size_t)(i * 2 + end), (void *)(uintptr_t)at, 1);
+        }
+        fabric.quiet(ctx);
+        fabric.region_remove(SECOND + (unsigned)order[i]);
+        expect(cuda.mem_free(base[order[i]]) == CUDA_SUCCESS, "free");
+    }
+    meet();
+    for (int i = 0; i < 2 * N; i++)
+        expect(((unsigned char *)memory)[i] == from * 16 + i, "bytes from either end");
+    go_down();
+}
+
+/* The provider has FI_HMEM, but does not take this memory. */
+static void refusal(void)
+{
+    uint64_t value = (uint64_t)me + 1;
+
+    setenv("HMEMSHIM_REFUSE", "all", 1);
+    open_device();
+    expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP, "to be refused");
+    expect(shim_count("refused") == 1, "the provider to be asked");
+    expect(world->text[0] == '\0', "no message");
+    fabric.put(ctx, (me + 1) % PES, REGION, 0, &value, sizeof(value));
+    fabric.quiet(ctx);
+    meet();
+    expect(memory[0] == (uint64_t)((me + PES - 1) % PES) + 1, "host memory to work");
+    go_down();
+}
+
+/* PEs with and without devices opened the provider in different ways, and still meet. */
+static void mixture(void)
+{
+    int to = (me + 1) % PES, from = (me + PES - 1) % PES;
+    size_t n = 20000;
+
+    if (core.devices) {
+        come_up_with_device();
+        fill(true, HALF, n, me, 1);
+        fabric.put(ctx, to, REGION, 0, place(true, HALF), n);
+    } else {
+        open_device();
+        expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP, "to be refused");
+        meet();
+        meet();
+        fill(false, HALF, n, me, 1);
+        fabric.put(ctx, to, DEVICE_REGION, 0, place(false, HALF), n);
+    }
+    fabric.quiet(ctx);
+    meet();
+    expect(holds(core.devices, 0, n, from, 1), "what the other sort of PE put");
+    go_down();
+}
+
+static void (*const bodies[])(void) = {transfers, signals, many_regions, refusal, mixture};
+
+START_TEST(device_memory)
+{
+    int status;
+
+    setup();
+    core.devices = true;
+    device_step = bodies[_i] == mixture ? 2 : 1;
+    status = run("tcp", bodies[_i]);
+    ck_assert_msg(status == 0, "status %#x: %s", (unsigned)status, world->text);
+}
+END_TEST
+
+/* ---- */
+
+static void prepend(const char *name, const char *built)
+{
+    char value[2 * PATH_ROOM];
+    const char *old = getenv(name);
+
+    find_built(value, built);
+    if (old != NULL && *old != '\0') {
+        strcat(value, ":");
+        strncat(value, old, PATH_ROOM);
+    }
+    setenv(name, value, 1);
+}
+
+/* Start again with the test doubles in front. */
+static int run_again(char **argv)
+{
+    setenv("OFI_DEVICE_AGAIN", "1", 1);
+    prepend("LD_PRELOAD", "lib/hmem/libhmemshim.so");
+    prepend("LD_LIBRARY_PATH", "lib/fakecuda");
+    execv("/proc/self/exe", argv);
+    perror("exec");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("ofi_device");
+    TCase *tests = tcase_create("ofi_device");
+    SRunner *runner;
+    int n_failed;
+
+    (void)argc;
+    if (getenv("OFI_DEVICE_AGAIN") == NULL) return run_again(argv);
+    runner = srunner_create(suite);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, device_memory, 0, STP_COUNT(bodies));
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_NORMAL);
+    n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed == 0 ? 0 : 2;
+}
