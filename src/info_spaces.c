@@ -163,7 +163,9 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     if (pshmemx_space_query(space, &info) == 0) {
         mine->member = true;
         mine->caps = info.caps;
-        snprintf(mine->text, sizeof mine->text, "%s", info.where);
+        if (!kind->kind->describe(info.device > 0 ? info.device : 0, mine->text,
+                                  sizeof mine->text))
+            mine->text[0] = '\0';
     }
     spaces_ask_paths(kind, space);
     if (!mine->member) return;
@@ -254,6 +256,23 @@ static void spaces_print_text(struct stp_report *report, const char *pes, const 
     }
     stp_report_item(report, "pes", pes);
     stp_report_text(report, key, text);
+    stp_report_end(report);
+}
+
+/* All that PE 0 sees, used or not. */
+static void spaces_print_devices(struct stp_report *report, const struct stp_kind *kind)
+{
+    char text[SPACES_TEXT], head[32];
+
+    if (report->json) {
+        info_devices(report, kind);
+        return;
+    }
+    stp_report_group(report, "devices");
+    for (int i = 0; kind->describe(i, text, sizeof text); i++) {
+        snprintf(head, sizeof head, "device %d", i);
+        spaces_wrap(report, head, text);
+    }
     stp_report_end(report);
 }
 
@@ -397,7 +416,8 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
     if (kind->n_members > 0) {
         spaces_print_texts(report, kind, true, "parts", "where");
         if (kind->kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
-        else if (kind->answers[0].member && !kind->kind->in_window) info_devices(report, kind->kind);
+        else if (kind->answers[0].member && !kind->kind->in_window)
+            spaces_print_devices(report, kind->kind);
         spaces_print_caps(report, kind->caps);
         spaces_print_paths(report, kind);
     }

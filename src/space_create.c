@@ -119,6 +119,7 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
         stp_error("%s: no memory for the books of a space", c->fn);
         return -ENOMEM;
     }
+    if (c->wish.buffer != NULL) c->space->nbytes = config->size; /* not a byte more is ours */
     c->wish.nbytes = c->space->nbytes;
     return c->access ? c->kind->admit(&c->wish) : 0;
 }

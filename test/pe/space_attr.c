@@ -128,6 +128,10 @@ static void check_adopted(void)
     use(space, team, 31);
     refuse(SHMEM_DEVICE_GPU, &attr, "a buffer that is a space");
     end(space, team);
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 1000); /* exactly to the end */
+    attr.buffer = (void *)(uintptr_t)(device + 5 * PE_MIB - 1024);
+    PE_CHECK_EQ(shmemx_space_create_attr(&config, &attr, &space, &team), 0);
+    end(space, team);
     attr.buffer = (void *)(uintptr_t)(device + 5 * PE_MIB - 4096);
     refuse(SHMEM_DEVICE_GPU, &attr, "a buffer that is too small");
     attr.buffer = host;

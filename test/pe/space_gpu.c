@@ -342,6 +342,17 @@ static void run_as_member(void)
     shmem_space_free(space, gpu_signal);
 }
 
+/* Looking for devices at start takes none of them. */
+static void check_untouched(void)
+{
+    unsigned flags;
+    int active = -1;
+
+    if (getenv("SHMEM_DEFAULT_SPACE") != NULL) return; /* the heap may be on it */
+    PE_CHECK_EQ(pe_cuda.state(0, &flags, &active), 0);
+    PE_CHECK_EQ(active, 0);
+}
+
 int main(void)
 {
     void *mine = NULL, *context = NULL;
@@ -349,6 +360,7 @@ int main(void)
 
     pe_test_begin();
     gpu = pe_gpu_load();
+    if (gpu) check_untouched();
     if (gpu) { /* the application's own context must stay current */
         PE_CHECK_EQ(pe_cuda.retain(&mine, 0), 0);
         PE_CHECK_EQ(pe_cuda.set_current(mine), 0);

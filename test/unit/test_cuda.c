@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The GPU kind against the fake driver: finding devices, choosing one, what is admitted. Spaces:
+ * test_cuda_space.c, copies: test_cuda_copy.c.
+ */
+#include "cuda_test.h"
+
+#include <sched.h>
+#include <sys/stat.h>
+
+static char why[512];
+
+static int probe(int device)
+{
+    struct stp_space_wish wish = wish_of(MIB, device);
+
+    return gpu->probe(&wish, why, sizeof why);
+}
+
+#define ck_probe(device, rc, words)                                                                \
+    do {                                                                                           \
+        ck_assert_int_eq(probe(device), rc);                                                       \
+        ck_assert_msg(strstr(why, words) != NULL, "expected \"%s\" in: %s", words, why);           \
+    } while (0)
+
+/* ---- finding devices -------------------------------------------------------------------- */
+
+START_TEST(off_asks_nobody)
+{
+    stp_env.gpu = false;
+    start_with("2");
+    ck_probe(-1, -ENODEV, "SHMEM_GPU is off");
+    ck_assert(!stp_win.devices);
+    ck_assert_int_eq(fake.calls("cuInit"), 0);
+    ck_assert(!gpu->describe(0, why, sizeof why));
+    ck_assert(!gpu->owns(private_memory));
+    gpu->stop();
+}
+END_TEST
+
+START_TEST(a_machine_without_devices)
+{
+    start_with("0");
+    ck_probe(-1, -ENODEV, "the driver says: ");
+    ck_probe(-1, -ENODEV, "(100)");
+    ck_assert(!stp_win.devices);
+    gpu->flush_remote();
+    gpu->stop();
+}
+END_TEST
+
+START_TEST(refusals_at_start_are_reasons)
+{
+    static const char *const rules[][2] = {
+        {"cuInit:803", "(803)"},
+        {"cuDeviceGetCount:999", "(999)"},
+        {"cuDeviceTotalMem_v2:46", "gpu 0 cannot be used: CUDA_ERROR_DEVICE_UNAVAILABLE (46)"},
+    };
+
+    setenv("FAKECUDA_FAIL", rules[_i][0], 1);
+    start_with("1");
+    ck_probe(-1, -ENODEV, rules[_i][1]);
+    ck_assert(!stp_win.devices);
+}
+END_TEST
+
+/* Another process, for which the loader finds something that is no driver. */
+START_TEST(a_library_that_is_none)
+{
+    char path[] = "/tmp/steppe-test-cuda-XXXXXX", file[64];
+    int status;
+    pid_t pid;
+
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/" STP_CUDA_LIBRARY, path);
+    ck_assert_ptr_nonnull(fopen(file, "w"));
+    pid = fork();
+    if (pid == 0) {
+        setenv("LD_LIBRARY_PATH", path, 1);
+        execl("/proc/self/exe", "test_cuda", "--broken", (char *)NULL);
+        _exit(8);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    unlink(file);
+    rmdir(path);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static int main_broken(void)
+{
+    stp_env_load();
+    gpu->start();
+    return probe(-1) == -ENODEV && strstr(why, "cannot be loaded: ") != NULL ? 0 : 1;
+}
+
+START_TEST(devices_are_found_without_contexts)
+{
+    for (int i = 0; i < 3; i++) { /* init, finalize, init */
+        start_with("3");
+        ck_assert(stp_win.devices);
+        ck_probe(1, 0, "gpu 1: fakecuda test double 1, 256 MiB");
+        ck_assert(gpu->describe(2, why, sizeof why));
+        ck_assert_msg(strstr(why, "gpu 2: fakecuda test double 2, 256 MiB, pci 0000:19:00.0, "
+                                  "numa -1, uuid 66616b65-6375-6461-0000-000000000003"),
+                      "%s", why);
+        ck_assert(!gpu->describe(3, why, sizeof why));
+        ck_assert(!gpu->describe(-1, why, sizeof why));
+        gpu->stop();
+        ck_assert(!stp_win.devices);
+        ck_assert(!gpu->describe(0, why, sizeof why));
+    }
+    ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
+    ck_assert_int_eq(fake.live("ctx"), 0);
+}
+END_TEST
+
+/* ---- choosing --------------------------------------------------------------------------- */
+
+START_TEST(who_asks_gets)
+{
+    struct stp_space_wish wish = wish_of(MIB, 4);
+    struct capture capture;
+
+    stp_env.gpu_device = 1;
+    start_with("4");
+    ck_probe(-1, 0, "gpu 1: ");
+    ck_probe(3, 0, "gpu 3: ");
+    capture_begin(&capture);
+    ck_assert_int_eq(gpu->admit(&wish), -EINVAL);
+    capture_end(&capture);
+    ck_said(capture, "device is 4, devices are 0..3");
+    ck_probe(4, 0, "devices are 0..3"); /* it has GPUs: the wish is wrong */
+
+    stp_env.gpu_device = 7;
+    capture_begin(&capture);
+    gpu->stop();
+    gpu->start();
+    capture_end(&capture);
+    ck_said(capture, "SHMEM_GPU_DEVICE is 7, devices are 0..3");
+    ck_probe(-1, -ENODEV, "SHMEM_GPU_DEVICE is 7, devices are 0..3");
+    ck_probe(2, 0, "gpu 2: ");
+}
+END_TEST
+
+static char tree[64]; /* stands for /sys */
+
+static void tree_put(const char *path, const char *text)
+{
+    char whole[256];
+    FILE *file;
+
+    snprintf(whole, sizeof whole, "%s/%s", tree, path);
+    for (char *slash = whole + strlen(tree) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        mkdir(whole, 0700);
+        *slash = '/';
+    }
+    file = fopen(whole, "w");
+    if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0) abort();
+}
+
+static void tree_remove(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf %s", tree);
+    if (system(command) != 0) abort();
+}
+
+/* Device i of the fake driver hangs on a node with these CPUs. */
+static void tree_device(int i, int node, const char *cpus)
+{
+    char path[96], text[16];
+
+    snprintf(path, sizeof path, "bus/pci/devices/0000:%02x:00.0/local_cpulist", 0x17 + i);
+    tree_put(path, cpus);
+    snprintf(path, sizeof path, "bus/pci/devices/0000:%02x:00.0/numa_node", 0x17 + i);
+    snprintf(text, sizeof text, "%d\n", node);
+    tree_put(path, text);
+}
+
+/* "0-2,<cpu>,8191\n": a list with a CPU of ours. */
+static const char *with_own_cpu(void)
+{
+    static char text[64];
+    cpu_set_t set;
+    int cpu = 0;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+    while (!CPU_ISSET(cpu, &set))
+        cpu++;
+    snprintf(text, sizeof text, "%d-%d,8191\n", cpu, cpu);
+    return text;
+}
+
+static void tree_make(void)
+{
+    strcpy(tree, "/tmp/steppe-test-sysfs-XXXXXX");
+    if (mkdtemp(tree) == NULL) abort();
+    stp_cuda.sysfs = tree;
+}
+
+static int chosen_at(int local)
+{
+    window_up(local);
+    gpu->stop();
+    gpu->start();
+    ck_assert_int_eq(probe(-1), 0);
+    return atoi(why + strlen("gpu "));
+}
+
+START_TEST(near_devices_take_turns)
+{
+    static const int expected[N_PLACES] = {1, 3, 1, 3};
+
+    tree_make();
+    for (int i = 0; i < 4; i++)
+        tree_device(i, i % 2, i % 2 ? with_own_cpu() : "8100-8150,8190\n");
+    start_with("4");
+    for (int local = 0; local < N_PLACES; local++)
+        ck_assert_int_eq(chosen_at(local), expected[local]);
+    ck_assert(gpu->describe(1, why, sizeof why));
+    ck_assert_msg(strstr(why, "numa 1, ") != NULL, "%s", why);
+    tree_remove();
+}
+END_TEST
+
+/* Nodes 0, 2 and 5 are online; our CPUs are on 5, to which 2 is nearer than 0. */
+START_TEST(distance_counts_where_none_is_local)
+{
+    tree_make();
+    tree_put("devices/system/node/online", "0,2,5\n");
+    tree_put("devices/system/node/node0/distance", "10 20 31\n");
+    tree_put("devices/system/node/node2/distance", "20 10 21\n");
+    tree_put("devices/system/node/node0/cpulist", "8000-8003\n");
+    tree_put("devices/system/node/node2/cpulist", "8004\n");
+    tree_put("devices/system/node/node5/cpulist", with_own_cpu());
+    tree_device(0, 0, "8000-8003\n");
+    tree_device(1, 2, "8004\n");
+    tree_device(2, -1, "\n");
+    start_with("3");
+    ck_assert_int_eq(chosen_at(0), 1);
+    ck_assert_int_eq(chosen_at(1), 1);
+    tree_remove();
+}
+END_TEST
+
+START_TEST(without_locality_all_take_turns)
+{
+    tree_make();
+    start_with("3");
+    for (int local = 0; local < N_PLACES; local++)
+        ck_assert_int_eq(chosen_at(local), local % 3);
+    tree_remove();
+}
+END_TEST
+
+/* ---- admission ----------------------------------------------------------------------------- */
+
+START_TEST(sizes_are_compared_with_the_device)
+{
+    struct stp_space_wish wish = wish_of(300 * MIB, -1);
+    struct stp_share share;
+    struct stp_space space, second = {.kind = gpu, .nbytes = 100 * MIB};
+    struct capture capture;
+
+    start_with("1");
+    capture_begin(&capture);
+    ck_assert_int_eq(gpu->admit(&wish), -ENOMEM);
+    ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
+    capture_end(&capture);
+    ck_said(capture, "314572800 bytes (300 MiB) a PE does not fit gpu 0 (fakecuda test double 0): "
+                     "256 MiB of 256 MiB are free");
+    space_up(&space, 200 * MIB, -1);
+    wish.nbytes = 100 * MIB;
+    capture_begin(&capture);
+    ck_assert_int_eq(gpu->admit(&wish), -ENOMEM);
+    capture_end(&capture);
+    ck_said(capture, "56 MiB of 256 MiB are free");
+    capture_begin(&capture);
+    ck_assert_int_eq(gpu->create(&second, &wish, &share), -ENOMEM);
+    capture_end(&capture);
+    ck_said(capture, "56 MiB of 256 MiB are free");
+    ck_assert_int_eq(fake.live("alloc"), 1);
+    space_down(&space);
+    ck_nothing_left();
+}
+END_TEST
+
+static void ck_refused_buffer(struct stp_space_wish wish, void *buffer, int rc, const char *words)
+{
+    struct capture capture;
+
+    wish.buffer = buffer;
+    capture_begin(&capture);
+    ck_assert_int_eq(gpu->admit(&wish), rc);
+    capture_end(&capture);
+    ck_said(capture, words);
+}
+
+START_TEST(buffers_of_the_program)
+{
+    struct stp_space_wish wish = wish_of(64 * KIB, -1);
+    struct stp_space space;
+    char *buffer, host[64];
+
+    start_with("2");
+    buffer = private_memory(1, 100 * KIB);
+    ck_refused_buffer(wish, host, -EINVAL, "is no device memory");
+    ck_refused_buffer(wish, buffer + 40 * KIB, -EINVAL, "has 61440 bytes up to the end");
+    ck_refused_buffer(wish, buffer + 4, -EINVAL, "is not aligned to 64 bytes");
+    wish.device = 0;
+    ck_refused_buffer(wish, buffer, -EINVAL, "is memory of device 1");
+    wish.device = -1;
+    wish.buffer = buffer + 4 * KIB;
+    ck_assert_int_eq(space_try(&space, &wish), 0);
+    ck_assert_ptr_eq(space.base, buffer + 4 * KIB);
+    ck_assert_int_eq(space.device, 1);
+    ck_refused_buffer(wish, buffer + 32 * KIB, -EBUSY, "is part of another space");
+    gpu->zero(&space, 64, 64);
+    space_down(&space);
+    wish.buffer = buffer;
+    ck_assert_int_eq(space_try(&space, &wish), 0);
+    space_down(&space);
+    ck_assert_int_eq(fake.live("alloc"), 1); /* not ours to free */
+    ck_cuda(api.primary_ctx_release(1));
+    ck_assert_int_eq(fake.live("ctx"), 0);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite;
+    TCase *tcase;
+    SRunner *runner;
+    int failed;
+
+    if (argc > 1 && strcmp(argv[1], "--broken") == 0) return main_broken();
+    if (fake_find() != 0) return EXIT_FAILURE;
+    tcase = tcase_create("cuda");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, world_up, world_down);
+    tcase_add_test(tcase, off_asks_nobody);
+    tcase_add_test(tcase, a_machine_without_devices);
+    tcase_add_loop_test(tcase, refusals_at_start_are_reasons, 0, 3);
+    tcase_add_test(tcase, a_library_that_is_none);
+    tcase_add_test(tcase, devices_are_found_without_contexts);
+    tcase_add_test(tcase, who_asks_gets);
+    tcase_add_test(tcase, near_devices_take_turns);
+    tcase_add_test(tcase, distance_counts_where_none_is_local);
+    tcase_add_test(tcase, without_locality_all_take_turns);
+    tcase_add_test(tcase, sizes_are_compared_with_the_device);
+    tcase_add_test(tcase, buffers_of_the_program);
+    suite = suite_create("cuda");
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The GPU kind's spaces against the fake driver: how they come and go, what they leave of the
+ * program's contexts, what an address is, memory of other PEs.
+ */
+#include "cuda_test.h"
+
+#include <pthread.h>
+
+/* ---- life -------------------- */
+
+START_TEST(a_thousand_spaces_leave_nothing)
+{
+    struct stp_queue *queue;
+    struct stp_space space;
+    unsigned char byte = 1;
+    static char pinned[8192];
+
+    start_with("2");
+    ck_assert_int_eq(gpu->queue_create(&queue), 0);
+    gpu->pin(pinned, sizeof pinned);
+    for (int i = 0; i < 1000; i++) {
+        space_up(&space, 4096 * (1 + (size_t)i % 3), i % 2);
+        ck_assert_int_eq(fake.contexts(i % 2), 1);
+        ck_assert_int_eq(fake.live("registered"), 1);
+        ck_assert_int_eq(gpu->copy(queue, space.base, &byte, 1, STP_COPY_SENT), 0);
+        if (i % 5 == 0) ck_assert_int_eq(gpu->flush(queue), 0);
+        space_down(&space);
+        ck_nothing_left();
+    }
+    gpu->unpin(pinned, sizeof pinned);
+    gpu->queue_destroy(queue);
+    gpu->stop();
+    ck_nothing_left();
+}
+END_TEST
+
+START_TEST(contexts_live_as_long_as_spaces)
+{
+    struct stp_space a, b;
+
+    start_with("2");
+    space_up(&a, MIB, 0);
+    space_up(&b, MIB, 0);
+    ck_assert_int_eq(fake.contexts(0) + 10 * fake.contexts(1), 1);
+    space_down(&a);
+    ck_assert_int_eq(fake.contexts(0), 1);
+    space_up(&a, MIB, 1);
+    ck_assert_int_eq(fake.contexts(0) + 10 * fake.contexts(1), 11);
+    ck_assert(gpu->owns(a.base) && gpu->owns(b.base + MIB - 1));
+    space_down(&b);
+    ck_assert_int_eq(fake.contexts(0) + 10 * fake.contexts(1), 10);
+    space_down(&a);
+    ck_nothing_left();
+}
+END_TEST
+
+static const char *const create_calls[] = {
+    "cuDevicePrimaryCtxRetain:46", "cuCtxPushCurrent_v2:201",      "cuMemAlloc_v2:2",
+    "cuMemAlloc_v2:999",           "cuDevicePrimaryCtxRetain:719",
+};
+
+START_TEST(failed_creation_leaves_nothing)
+{
+    struct stp_space_wish wish = wish_of(MIB, -1);
+    struct stp_space space;
+    struct capture capture;
+
+    setenv("FAKECUDA_FAIL", create_calls[_i], 1);
+    start_with("1");
+    capture_begin(&capture);
+    ck_assert_int_ne(space_try(&space, &wish), 0);
+    capture_end(&capture);
+    ck_said(capture, "gpu 0");
+    ck_nothing_left();
+    ck_assert_int_eq(fake.live("stack"), 0);
+    ck_assert_ptr_null(space.own);
+}
+END_TEST
+
+/* What others cannot map is no reason to fail. */
+START_TEST(memory_that_cannot_be_shared)
+{
+    struct stp_space_wish wish = wish_of(MIB, -1);
+    struct stp_space space = {.kind = gpu, .nbytes = MIB, .number = 9};
+    struct stp_share share = {.valid = 1};
+    struct capture capture;
+
+    setenv("FAKECUDA_FAIL", "cuIpcGetMemHandle:801", 1);
+    start_with("1");
+    capture_begin(&capture);
+    ck_assert_int_eq(gpu->create(&space, &wish, &share), 0);
+    capture_end(&capture);
+    ck_said(capture, "gpu space 9");
+    ck_said(capture, "cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED (801)");
+    ck_assert_int_eq(share.valid, 0);
+    ck_assert_int_eq(gpu->attach(&space, 1, &share), 0);
+    ck_assert_ptr_null(gpu->reach(&space, 1));
+    ck_assert_int_eq(gpu->attach(&space, N_PLACES, &share), -EINVAL);
+    space_down(&space);
+    ck_nothing_left();
+}
+END_TEST
+
+/* ---- the program's current context -------------------- */
+
+/* All there is, some of it refused on order. */
+static void use_everything(void)
+{
+    struct stp_rows rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
+    struct stp_space_wish huge = wish_of(200 * MIB, 0);
+    struct stp_space space, refused;
+    struct stp_queue *queue;
+    unsigned char host[64] = {0};
+
+    space_up(&space, MIB, 0);
+    ck_assert_int_ne(space_try(&refused, &huge), 0); /* FAKECUDA_MEMORY */
+    ck_assert_int_eq(gpu->queue_create(&queue), 0);
+    (void)gpu->copy(queue, space.base, host, 64, STP_COPY_SENT);
+    (void)gpu->copy(queue, host, space.base, 64, STP_COPY_DONE);
+    (void)gpu->copy_rows(queue, space.base, host, &rows, STP_COPY_ISSUED);
+    (void)gpu->flush(queue);
+    gpu->zero(&space, 0, MIB);
+    gpu->pin(host, sizeof host);
+    gpu->flush_remote();
+    gpu->unpin(host, sizeof host);
+    gpu->queue_destroy(queue);
+    space_down(&space);
+}
+
+START_TEST(current_context_is_kept)
+{
+    CUcontext own, now;
+
+    setenv("FAKECUDA_MEMORY", "128m", 1);
+    setenv("FAKECUDA_FAIL", "cuMemcpyDtoHAsync_v2@2:1,cuMemcpy2DAsync_v2:1,cuStreamCreate@3:2", 1);
+    start_with("2");
+    for (int i = 0; i < 2; i++) {
+        use_everything();
+        ck_cuda(api.ctx_get_current(&now));
+        ck_assert_ptr_null(now);
+        ck_assert_int_eq(fake.live("stack"), 0);
+    }
+    ck_cuda(api.ctx_create(&own, 0, 1));
+    use_everything();
+    ck_cuda(api.ctx_get_current(&now));
+    ck_assert_ptr_eq(now, own);
+    ck_assert_int_eq(fake.live("stack"), 1);
+    ck_cuda(api.ctx_destroy(own));
+    ck_nothing_left();
+}
+END_TEST
+
+/* ---- what an address is -------------------- */
+
+static int a_global;
+
+static void *ask_on_thread(void *arg)
+{
+    int local = 0;
+
+    (void)arg;
+    for (int i = 0; i < 100; i++)
+        if (gpu->owns(&local) || gpu->owns(&i)) return &a_global;
+    return NULL;
+}
+
+START_TEST(usual_memory_is_told_without_the_driver)
+{
+    struct stp_space space;
+    pthread_t thread;
+    void *small, *wrong;
+    int local = 0;
+    long before;
+
+    start_with("1");
+    space_up(&space, MIB, -1);
+    small = sbrk(4096); /* what malloc stands on */
+    before = fake.calls("cuPointerGetAttribute");
+    ck_assert(!gpu->owns(NULL) && !gpu->owns(&local) && !gpu->owns(small));
+    ck_assert(!gpu->owns((void *)stp_win.base) && !gpu->owns(stp_win.view));
+    ck_assert(!gpu->owns(stp_win.view + ((size_t)N_PLACES << stp_win.shift) - 1));
+    stp_segment.base = (char *)&a_global;
+    stp_segment.nbytes = sizeof a_global;
+    ck_assert(!gpu->owns(&a_global));
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_on_thread, NULL), 0);
+    pthread_join(thread, &wrong);
+    ck_assert_ptr_null(wrong);
+    ck_assert(gpu->owns(space.base) && gpu->owns(space.base + MIB - 1));
+    ck_assert_int_eq(fake.calls("cuPointerGetAttribute"), before);
+    ck_assert(!gpu->owns(space.base + MIB) && !gpu->owns(space.base - 1));
+    space_down(&space);
+}
+END_TEST
+
+START_TEST(other_memory_is_asked_for)
+{
+    char *mapped = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr managed;
+    CUcontext ctx;
+    char *memory;
+    void *pinned;
+
+    start_with("2");
+    memory = private_memory(1, 1000);
+    ck_cuda(api.primary_ctx_retain(&ctx, 0));
+    ck_cuda(api.ctx_push_current(ctx));
+    ck_cuda(api.mem_alloc_managed(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
+    ck_cuda(api.mem_host_alloc(&pinned, 4096, 0));
+    ck_assert(gpu->owns(memory) && gpu->owns(memory + 999));
+    ck_assert_int_eq(stp_cuda_place(memory).device->ordinal, 1);
+    ck_assert(!gpu->owns(memory + 1000) && !gpu->owns(mapped) && !gpu->owns(ask_on_thread));
+    ck_assert(!gpu->owns((void *)(uintptr_t)managed) && !gpu->owns(pinned));
+    munmap(mapped, MIB);
+}
+END_TEST
+
+/* More ranges than the table holds: then the driver knows. */
+START_TEST(a_full_table_of_ranges)
+{
+    char *memory;
+    size_t i;
+
+    start_with("2");
+    memory = private_memory(1, 5000);
+    for (i = 0; i < 1024; i++)
+        stp_cuda_range_add((char *)0x100000 + i * 16, 16, &stp_cuda.devices[0], false);
+    stp_cuda_range_add(memory, 5000, &stp_cuda.devices[1], false);
+    for (i = 0; i < 1024; i++) {
+        ck_assert(gpu->owns((char *)0x100000 + i * 16 + 15));
+        stp_cuda_range_remove((char *)0x100000 + ((i * 7) % 1024) * 16, false);
+        ck_assert(!gpu->owns((char *)0x100000 + ((i * 7) % 1024) * 16));
+        stp_cuda_range_add((char *)0x100000 + ((i * 7) % 1024) * 16, 16, &stp_cuda.devices[0],
+                           false);
+    }
+    ck_assert_int_eq(stp_cuda_place(memory).device->ordinal, 1);
+    stp_cuda_range_remove(memory, false); /* it is in none: nothing happens */
+    ck_assert(gpu->owns((char *)0x100000 + 1023 * 16));
+}
+END_TEST
+
+/* ---- memory of other PEs -------------------- */
+
+/* The space of PE pe, known to all n. */
+static void space_shared(struct stp_space *space, int pe, int n, void *buffer)
+{
+    struct stp_space_wish wish = {
+        .nbytes = 64 * KIB, .device = -1, .buffer = buffer, .pe = pe, .n_pes = n};
+
+    *space = (struct stp_space){.kind = gpu, .nbytes = wish.nbytes, .number = 5};
+    meeting->shares[pe] = (struct stp_share){.pe = pe};
+    MUST(gpu->admit(&wish) == 0 && gpu->create(space, &wish, &meeting->shares[pe]) == 0);
+    meet(n);
+    for (int i = 0; i < n; i++)
+        MUST(gpu->attach(space, i, &meeting->shares[i]) == 0);
+}
+
+static void space_unshared(struct stp_space *space, int n)
+{
+    gpu->detach(space);
+    meet(n);
+    gpu->destroy(space);
+}
+
+/* Each PE writes into the next one's part and reads the one after. */
+static void pe_ring(int pe, int n)
+{
+    int next = (pe + 1) % n, second = (pe + 2) % n;
+    unsigned char host[1000], back[1000];
+    struct stp_queue *queue;
+    struct stp_space space;
+    char *there;
+
+    start_with("2"); /* PEs 0 and 2 on one, 1 and 3 on the other */
+    space_shared(&space, pe, n, pe == 1 ? (char *)private_memory(1, MIB) + 8 * KIB : NULL);
+    MUST(gpu->queue_create(&queue) == 0);
+    MUST(fake.calls("cuIpcOpenMemHandle_v2") == 0);
+    there = gpu->reach(&space, next);
+    MUST(there != NULL && gpu->reach(&space, next) == there && gpu->owns(there));
+    MUST(gpu->reach(&space, pe) == space.base && gpu->reach(&space, N_PLACES) == NULL);
+    fill(host, sizeof host, (unsigned)pe);
+    MUST(gpu->copy(queue, there + 100, host, sizeof host, STP_COPY_SENT) == 0);
+    MUST(gpu->flush(queue) == 0);
+    meet(n);
+    MUST(is_filled(bytes_of(space.base + 100), sizeof host, (unsigned)((pe + n - 1) % n)));
+    MUST(gpu->copy(queue, back, (char *)gpu->reach(&space, second) + 100, sizeof back,
+                   STP_COPY_DONE) == 0);
+    MUST(is_filled(back, sizeof back, (unsigned)next));
+    MUST(fake.calls("cuIpcOpenMemHandle_v2") == 2);
+    /* a peer's memory is open in our device's context, whoever else takes part */
+    MUST(gpu->copy(queue, private_memory(1 - space.device, 1000), there, 1000, STP_COPY_DONE) == 0);
+    MUST(queue->lanes->device->ordinal == space.device && queue->lanes->next == NULL);
+    meet(n);
+    MUST(gpu->copy(queue, there, host, sizeof host, STP_COPY_SENT) == 0);
+    space_unshared(&space, n); /* with something under way */
+    gpu->queue_destroy(queue);
+    gpu->stop();
+    MUST(fake.live("ipc") == 0 && fake.live("stream") == 0 && fake.live("alloc") == 1 + (pe == 1));
+}
+
+START_TEST(pes_reach_each_other)
+{
+    ck_assert_int_eq(run_pes(4, pe_ring), 0);
+}
+END_TEST
+
+static void pe_refused(int pe, int n)
+{
+    struct capture capture;
+    struct stp_space space;
+
+    start_with("1");
+    space_shared(&space, pe, n, NULL);
+    capture_begin(&capture);
+    MUST(gpu->reach(&space, 1 - pe) == NULL && gpu->reach(&space, 1 - pe) == NULL);
+    capture_end(&capture);
+    MUST((strstr(capture.text, "cannot map the part of PE") != NULL) == stp_env.gpu_ipc);
+    MUST(fake.calls("cuIpcOpenMemHandle_v2") == stp_env.gpu_ipc);
+    MUST(gpu->reach(&space, pe) == space.base);
+    MUST(meeting->shares[pe].valid == stp_env.gpu_ipc);
+    space_unshared(&space, n);
+    MUST(fake.live("ctx") == 0);
+}
+
+START_TEST(refused_once_and_for_all)
+{
+    stp_env.gpu_ipc = _i == 0;
+    setenv("FAKECUDA_FAIL", "cuIpcOpenMemHandle_v2:801", 1);
+    ck_assert_int_eq(run_pes(2, pe_refused), 0);
+}
+END_TEST
+
+/* Threads of one PE that want the same peer first. */
+static struct stp_space *wanted;
+
+static void *reach_next(void *arg)
+{
+    (void)arg;
+    return gpu->reach(wanted, 1 - stp_window_local());
+}
+
+static void pe_threads(int pe, int n)
+{
+    struct stp_space space;
+    pthread_t threads[8];
+    void *there[8];
+
+    start_with("1");
+    space_shared(&space, pe, n, NULL);
+    wanted = &space;
+    for (int i = 0; i < 8; i++)
+        MUST(pthread_create(&threads[i], NULL, reach_next, NULL) == 0);
+    for (int i = 0; i < 8; i++)
+        MUST(pthread_join(threads[i], &there[i]) == 0);
+    for (int i = 0; i < 8; i++)
+        MUST(there[i] != NULL && there[i] == there[0]);
+    MUST(fake.calls("cuIpcOpenMemHandle_v2") == 1);
+    space_unshared(&space, n);
+}
+
+START_TEST(opened_once_by_many_threads)
+{
+    ck_assert_int_eq(run_pes(2, pe_threads), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cuda_space");
+    TCase *tcase = tcase_create("cuda_space");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    if (fake_find() != 0) return EXIT_FAILURE;
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, world_up, world_down);
+    tcase_add_test(tcase, a_thousand_spaces_leave_nothing);
+    tcase_add_test(tcase, contexts_live_as_long_as_spaces);
+    tcase_add_loop_test(tcase, failed_creation_leaves_nothing, 0, (int)STP_COUNT(create_calls));
+    tcase_add_test(tcase, memory_that_cannot_be_shared);
+    tcase_add_test(tcase, current_context_is_kept);
+    tcase_add_test(tcase, usual_memory_is_told_without_the_driver);
+    tcase_add_test(tcase, other_memory_is_asked_for);
+    tcase_add_test(tcase, a_full_table_of_ranges);
+    tcase_add_test(tcase, pes_reach_each_other);
+    tcase_add_loop_test(tcase, refused_once_and_for_all, 0, 2);
+    tcase_add_test(tcase, opened_once_by_many_threads);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
