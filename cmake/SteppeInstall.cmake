@@ -33,3 +33,25 @@ install(FILES
     docs/man/oshrun.1
     DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/oshcc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME oshc++.1)
+install(FILES docs/man/steppe-spaces.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+
+# Pages of routines: one file for the first name, one that points there for each further one.
+function(steppe_man3 page)
+    install(FILES docs/man/${page}.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+    foreach(alias IN LISTS ARGN)
+        file(WRITE ${PROJECT_BINARY_DIR}/man3/${alias}.3 ".so man3/${page}.3\n")
+        install(FILES ${PROJECT_BINARY_DIR}/man3/${alias}.3
+            DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+    endforeach()
+endfunction()
+
+steppe_man3(shmem_space_create)
+steppe_man3(shmem_space_destroy)
+steppe_man3(shmem_space_malloc shmem_space_calloc shmem_space_free shmemx_space_align
+    shmemx_space_realloc)
+steppe_man3(shmem_space_get_caps shmem_space_get_team shmem_space_get_device_type shmem_get_space
+    shmem_team_get_space shmemx_space_query shmemx_space_path shmemx_space_path_name
+    shmemx_space_print)
+steppe_man3(shmem_team_is_valid shmemx_team_duplicate)
+steppe_man3(shmemx_ctx_create)
+steppe_man3(shmemx_space_create_attr)

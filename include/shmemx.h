@@ -20,9 +20,10 @@ const char *shmemx_version(void);
 /*
  * Print what the library is, what it found and how it is set, to file descriptor fd.
  *
- * section: name of the one section to print, NULL for all. json: nonzero for one JSON object,
- * zero for text. Any time, also before shmem_init(). Returns 0, nonzero when section is unknown
- * or fd cannot be written.
+ * section: name of the one section to print, NULL for all but spaces. json: nonzero for one JSON
+ * object, zero for text. Any time, also before shmem_init(); between init and finalize the section
+ * spaces is collective over all PEs, and PE 0 alone prints it. Returns 0, nonzero when section is
+ * unknown or fd cannot be written.
  */
 int shmemx_info_print(int fd, const char *section, int json);
 
@@ -84,7 +85,7 @@ typedef struct {
     void *base;        /* this PE's part */
     shmem_space_cap_t caps;
     char kind[16];     /* "gpu" */
-    char where[128];   /* "gpu 0: NVIDIA H200, 141 GiB" */
+    char where[192];   /* "gpu 0: NVIDIA H200, 141 GiB" */
 } shmemx_space_info_t;
 
 /* Facts about a space of which this PE is a member. Local. 0; nonzero for SHMEM_SPACE_INVALID. */

@@ -165,7 +165,7 @@ static bool owns_is_stack(uintptr_t at)
     static __thread struct {
         uintptr_t low, high;
         bool known;
-    } stack;
+    } stack __attribute__((tls_model("initial-exec")));
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
     if (STP_UNLIKELY(!stack.known)) {

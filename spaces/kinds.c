@@ -32,8 +32,19 @@ void stp_kinds_stop(void)
     for (int i = STP_N_KINDS; i-- > 0;) stp_kinds[i]->stop();
 }
 
+/* In the window, the view, or the data segment: host memory, whoever asks. */
+static bool kinds_is_symmetric_host(const void *ptr)
+{
+    size_t part = (size_t)1 << stp_win.shift, offset;
+
+    if ((uintptr_t)ptr - stp_win.base < part) return true;
+    if ((size_t)((const char *)ptr - stp_win.view) < part * (size_t)stp_win.n_placed) return true;
+    return stp_segment_offset(ptr, &offset);
+}
+
 const struct stp_kind *stp_kind_of(const void *ptr)
 {
+    if (kinds_is_symmetric_host(ptr)) return NULL;
     for (int i = 0; i < STP_N_KINDS; i++)
         if (!stp_kinds[i]->in_window && stp_kinds[i]->owns(ptr)) return stp_kinds[i];
     return NULL;

@@ -141,7 +141,7 @@ static struct stp_space *registry_search(uintptr_t addr)
 
 struct stp_space *stp_space_find(const void *addr, size_t *offset)
 {
-    static __thread struct stp_space *last; /* addresses come in runs */
+    static __thread struct stp_space *last __attribute__((tls_model("initial-exec"))); /* addresses come in runs */
     struct stp_space *space = last;
 
     if (space != NULL && space->magic == STP_SPACE_MAGIC) {

@@ -72,7 +72,10 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
 
     if ((uintptr_t)dest % nbytes != 0)
         stp_fatal(fn, "%s %p is not aligned to %zu bytes", argument, dest, nbytes);
-    if (STP_UNLIKELY(stp_rt.check)) stp_check_range(dest, nbytes, pe, fn, argument);
+    if (STP_UNLIKELY(stp_rt.check)) {
+        stp_check_bound(ctx, dest, fn, argument);
+        stp_check_range(dest, nbytes, pe, fn, argument);
+    }
     there = stp_reach_amo_slow(dest, pe);
     if (there != NULL) {
         stp_amo_apply(there, nbytes, op, operand, compare, result);

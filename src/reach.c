@@ -109,6 +109,16 @@ void stp_check_range(const void *addr, size_t nbytes, int pe, const char *fn, co
                   argument, addr, nbytes, place.offset + nbytes - start - block, block);
 }
 
+void stp_check_bound(const struct stp_ctx *ctx, const void *addr, const char *fn,
+                     const char *argument)
+{
+    size_t offset;
+
+    if (ctx->space != NULL && stp_space_find(addr, &offset) != ctx->space)
+        stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
+                  ctx->space->number);
+}
+
 _Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn)
 {
     stp_fatal(fn, "%p is a global or static, and those of PE %d cannot be reached: %s", addr, pe,

@@ -10,16 +10,11 @@
 
 #include <string.h>
 
-/* Where the symmetric side is; a context bound to a space is used with that one alone. */
+/* Where the symmetric side is. */
 static struct stp_target rma_aim(const struct stp_ctx *ctx, const void *addr, size_t nbytes,
                                  int pe, const char *fn, const char *argument)
 {
-    size_t offset;
-
-    if (STP_UNLIKELY(stp_rt.check) && ctx->space != NULL &&
-        stp_space_find(addr, &offset) != ctx->space)
-        stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
-                  ctx->space->number);
+    if (STP_UNLIKELY(stp_rt.check)) stp_check_bound(ctx, addr, fn, argument);
     return stp_aim(addr, nbytes, pe, fn, argument);
 }
 
@@ -180,6 +175,17 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
     if (end == STP_COPY_DONE) fabric->quiet(ctx->fabric); /* the data is here on return */
 }
 
+/*
+ * Host memory mapped here, and a buffer of host memory: all that keeps such an operation off the
+ * inline path is that device memory can be met. NULL: something else.
+ */
+static inline void *rma_plain(const void *addr, const void *buffer, size_t nbytes, int pe)
+{
+    void *there = nbytes > 0 ? stp_reach(addr, pe) : NULL;
+
+    return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
+}
+
 /* ---- every way --------------------------------------------------------------------- */
 
 static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
@@ -239,32 +245,40 @@ void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
                   const char *fn)
 {
     struct stp_rows one = rma_one_row(nbytes);
+    void *there = rma_plain(dest, source, nbytes, pe);
 
-    if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_SENT, fn);
+    if (there != NULL) memcpy(there, source, nbytes);
+    else if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_SENT, fn);
 }
 
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
     struct stp_rows one = rma_one_row(nbytes);
+    void *there = rma_plain(dest, source, nbytes, pe);
 
-    if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
+    if (there != NULL) memcpy(there, source, nbytes);
+    else if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
 }
 
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
     struct stp_rows one = rma_one_row(nbytes);
+    const void *there = rma_plain(source, dest, nbytes, pe);
 
-    if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_DONE, fn);
+    if (there != NULL) memcpy(dest, there, nbytes);
+    else if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_DONE, fn);
 }
 
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
     struct stp_rows one = rma_one_row(nbytes);
+    const void *there = rma_plain(source, dest, nbytes, pe);
 
-    if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
+    if (there != NULL) memcpy(dest, there, nbytes);
+    else if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
 }
 
 /* One store each, so that a reader sees the old value or the new one. */

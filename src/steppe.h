@@ -110,11 +110,17 @@ static inline void *stp_peer(const void *addr, int pe)
 /* As stp_reach_amo(), likewise. */
 void *stp_reach_amo_slow(const void *addr, int pe);
 
+struct stp_ctx;
+
 /*
  * SHMEM_CHECK=1: nbytes at addr lie in one live allocation, or in the data segment, and pe has
  * them. Fatal otherwise.
  */
 void stp_check_range(const void *addr, size_t nbytes, int pe, const char *fn,
+                     const char *argument);
+
+/* SHMEM_CHECK=1: a context bound to a space is used with addresses of that one alone. */
+void stp_check_bound(const struct stp_ctx *ctx, const void *addr, const char *fn,
                      const char *argument);
 
 /* The data segment of pe cannot be reached, for the reason known here. */
@@ -498,9 +504,8 @@ extern struct stp_team *stp_team_world, *stp_team_shared;
 
 struct stp_team *stp_team_of_constant(shmem_team_t team);
 
-/* Constants of the environment's spaces begin here. */
-#define STP_HANDLE_ENV ((uintptr_t)SHMEM_TEAM_CPU)
-_Static_assert((uintptr_t)SHMEM_TEAM_CPU == (uintptr_t)SHMEM_SPACE_CPU, "one numbering for both");
+/* Constants of the environment's spaces begin here, those of their teams too. */
+#define STP_HANDLE_ENV ((uintptr_t)SHMEM_SPACE_CPU)
 
 /* SHMEM_TEAM_INVALID, or the constant of a team that was not made here. */
 static inline bool stp_team_is_invalid(shmem_team_t team)

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 SECTIONS = ["version", "conduits", "providers", "topology", "memory", "environment"]
 failures = []
@@ -70,11 +71,72 @@ def check_command_line():
         status, out, err = run(*wrong)
         check(status == 2 and not out and b"usage" in err, f"{wrong}: status {status}, {out!r}")
     status, out, _ = run("--help")
-    check(status == 0 and all(name.encode() in out for name in SECTIONS), "--help")
+    check(status == 0 and all(name.encode() in out for name in SECTIONS + ["spaces"]), "--help")
+
+
+def job(n, *args, env=None):
+    """Output of oshinfo as a job of n PEs, by the oshrun beside it."""
+    oshrun = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "oshrun")
+    command = [oshrun, "-n", str(n), sys.argv[1], *args]
+    done = subprocess.run(["timeout", "-k", "5", "60", *command], stdin=subprocess.DEVNULL,
+                          env={**os.environb, **(env or {})}, capture_output=True)
+    check(done.returncode == 0, f"{n} PEs, {args}: status {done.returncode}: {done.stderr!r}")
+    check(not done.stderr, f"{n} PEs, {args}: noise: {done.stderr!r}")
+    return done.stdout.decode("utf-8")
+
+
+def spaces_by_kind(text, n):
+    told = json.loads(text)
+    check(list(told) == ["spaces"], f"spaces asked for, told are {list(told)}")
+    check(told["spaces"]["pes"] == n, f"{told['spaces']['pes']} PEs instead of {n}")
+    return {kind["kind"]: kind for kind in told["spaces"]["kinds"]}
+
+
+def check_kind(kind, members, n, way):
+    """Members are those given, they reach each other by way, and nobody else is reached."""
+    name = kind["kind"]
+    check(kind["members"] == len(members) and kind["usable"] == bool(members), f"{name}: {kind}")
+    if len(members) < n:
+        check(all(row["why"] for row in kind["without"]), f"{name}: no reason")
+    if members:
+        wanted = [[way if a in members and b in members else "none" for b in range(n)]
+                  for a in range(n)]
+        check(kind["paths"] == wanted, f"{name}: paths are {kind['paths']}")
+        check({"rma", "atomics", "collectives"} <= set(kind["capabilities"]), f"{name}: {kind}")
+        check(("world_access" in kind["capabilities"]) == (len(members) == n), f"{name}: {kind}")
+        check(all(row["where"] for row in kind["parts"]), f"{name}: no place")
+
+
+def check_spaces():
+    fake = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "../lib/fakecuda")
+    clean = {b"SHMEM_FAM_PATH": b"", b"SHMEM_GPU": b"off", b"SHMEM_NODE": b"on"}
+    for n in (1, 3):
+        kinds = spaces_by_kind(job(n, "--json", "--spaces", env=clean), n)
+        check(list(kinds) == ["cpu", "gpu", "hbm", "fam"], f"kinds are {list(kinds)}")
+        check_kind(kinds["cpu"], range(n), n, "load/store")
+        for name in ("gpu", "hbm", "fam"):
+            check_kind(kinds[name], [], n, "none")
+    with tempfile.TemporaryDirectory() as folder:
+        rich = {**clean, b"SHMEM_FAM_PATH": os.fsencode(folder), b"SHMEM_GPU": b"on",
+                b"LD_LIBRARY_PATH": os.fsencode(fake), b"FAKECUDA_RANKS": b"0,2"}
+        kinds = spaces_by_kind(job(3, "spaces", "--json", env=rich), 3)
+        check_kind(kinds["fam"], range(3), 3, "load/store")
+        if os.path.exists(os.path.join(fake, "libcuda.so.1")):
+            check_kind(kinds["gpu"], [0, 2], 3, "device")
+        text = job(3, "--spaces", env=rich)
+        check(text.count("cpu\n") == 1, "more than one PE prints")
+        check(max(map(len, text.splitlines())) <= 80, "lines longer than 80 columns")
+        text = job(26, "--spaces", env=clean)
+        check("by load/store to 0-25" in text, "paths of 26 PEs are not in ranges")
+        check(not os.listdir(folder), f"left behind: {os.listdir(folder)}")
+    status, out, _ = run("--json", "--spaces", env=clean)
+    check(status == 0, f"without a launcher: status {status}")
+    check_kind(spaces_by_kind(out, 1)["cpu"], [0], 1, "load/store")
 
 
 check_all()
 check_environment()
 check_command_line()
+check_spaces()
 print("\n".join(failures) or "oshinfo: all as it should be")
 sys.exit(bool(failures))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * oshinfo: print what the library knows about itself and the machine. A thin door to
- * shmemx_info_print(); runs alone, without a launcher. Manual page: docs/man/oshinfo.1.
+ * shmemx_info_print(); runs alone, and for the spaces of several PEs as a job, of which PE 0
+ * prints. Manual page: docs/man/oshinfo.1.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +15,19 @@
 #include <shmemx.h>
 
 static const char *const usage_text =
-    "usage: oshinfo [--json] [section...]\n"
-    "Print what Steppe is and what it finds on this machine. Without a section, all of them:\n"
+    "usage: oshinfo [--json] [--spaces] [section...]\n"
+    "       oshrun -n N oshinfo [--json] --spaces\n"
+    "Print what Steppe is and what it finds on this machine. Without a section, all but spaces:\n"
     "\n"
     "  version      release, specification, compiler\n"
     "  conduits     how bytes travel inside a node and between nodes\n"
     "  providers    what libfabric offers, and why each is used or not (loads libfabric)\n"
     "  topology     packages, cores, NUMA nodes, caches\n"
     "  memory       kinds of memory and their state\n"
+    "  spaces       makes a space of each kind: members, capabilities, paths between PEs\n"
     "  environment  every variable: value, default, meaning\n"
     "\n"
+    "  --spaces     the same as the section spaces\n"
     "  --json       one JSON object instead of text\n"
     "  --help       this text\n"
     "  --version    the release alone\n";
@@ -55,6 +60,8 @@ static int parse(int argc, char **argv, int *json)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             *json = 1;
+        } else if (strcmp(argv[i], "--spaces") == 0) {
+            argv[n++] = argv[i] + 2;
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(usage_text, stdout);
             exit(0);
@@ -71,16 +78,31 @@ static int parse(int argc, char **argv, int *json)
     return n;
 }
 
+/* Only a job can make spaces. PE 0 prints; the others do the same into nothing. */
+static int print_as_job(const char *list, int json, int *quiet)
+{
+    int fd = STDOUT_FILENO, rc;
+
+    shmem_init();
+    *quiet = shmem_my_pe() != 0;
+    if (*quiet) fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) shmem_global_exit(1);
+    rc = shmemx_info_print(fd, list, json);
+    shmem_finalize();
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
-    int json = 0;
+    int json = 0, job = 0, quiet = 0, rc;
     int n = parse(argc, argv, &json);
     char *list = n > 0 ? join(argv, n) : NULL;
-    int rc = shmemx_info_print(STDOUT_FILENO, list, json);
 
-    if (rc == EINVAL)
+    for (int i = 0; i < n; i++) job = job || strcmp(argv[i], "spaces") == 0;
+    rc = job ? print_as_job(list, json, &quiet) : shmemx_info_print(STDOUT_FILENO, list, json);
+    if (rc == EINVAL && !quiet)
         fprintf(stderr, "oshinfo: no such section in \"%s\"\n%s", list, usage_text);
-    else if (rc != 0)
+    else if (rc != 0 && !quiet)
         fprintf(stderr, "oshinfo: %s\n", strerror(rc));
     free(list);
     return rc == EINVAL ? 2 : rc != 0;
