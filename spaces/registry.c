@@ -17,16 +17,11 @@ struct pool_chunk {
     struct stp_space spaces[POOL_CHUNK];
 };
 
-/* Where a space lies, for the search by address. */
-struct range {
-    uintptr_t base;
-    size_t nbytes;
-    struct stp_space *space;
-};
-
 static struct {
     struct stp_space *by_number[STP_SPACE_NUMBERS];
-    struct range ranges[STP_SPACE_NUMBERS]; /* by base; changes only while version is odd */
+    /* Ranges by base; they change only while version is odd. */
+    uintptr_t bases[STP_SPACE_NUMBERS];
+    struct stp_space *of_base[STP_SPACE_NUMBERS];
     unsigned n_ranges;
     unsigned version;
     pthread_mutex_t lock; /* of whoever changes any of this */
@@ -46,15 +41,21 @@ static void registry_end_change_locked(void)
     __atomic_store_n(&registry.version, registry.version + 1, __ATOMIC_RELEASE);
 }
 
+static void registry_set_locked(unsigned i, struct stp_space *space)
+{
+    __atomic_store_n(&registry.bases[i], (uintptr_t)space->base, __ATOMIC_RELAXED);
+    __atomic_store_n(&registry.of_base[i], space, __ATOMIC_RELAXED);
+}
+
 static void registry_insert_locked(struct stp_space *space)
 {
     unsigned i = registry.n_ranges;
 
     registry_begin_change_locked();
-    for (; i > 0 && registry.ranges[i - 1].base > (uintptr_t)space->base; i--)
-        registry.ranges[i] = registry.ranges[i - 1];
-    registry.ranges[i] = (struct range){(uintptr_t)space->base, space->nbytes, space};
-    registry.n_ranges++;
+    for (; i > 0 && registry.bases[i - 1] > (uintptr_t)space->base; i--)
+        registry_set_locked(i, registry.of_base[i - 1]);
+    registry_set_locked(i, space);
+    __atomic_store_n(&registry.n_ranges, registry.n_ranges + 1, __ATOMIC_RELAXED);
     registry_end_change_locked();
 }
 
@@ -62,38 +63,45 @@ static void registry_take_out_locked(const struct stp_space *space)
 {
     unsigned i = 0;
 
-    while (i < registry.n_ranges && registry.ranges[i].space != space) i++;
+    while (i < registry.n_ranges && registry.of_base[i] != space) i++;
     if (i == registry.n_ranges) return;
     registry_begin_change_locked();
-    for (; i + 1 < registry.n_ranges; i++) registry.ranges[i] = registry.ranges[i + 1];
-    registry.n_ranges--;
+    for (; i + 1 < registry.n_ranges; i++) registry_set_locked(i, registry.of_base[i + 1]);
+    __atomic_store_n(&registry.n_ranges, registry.n_ranges - 1, __ATOMIC_RELAXED);
     registry_end_change_locked();
 }
 
-int stp_space_enter(struct stp_space *space)
+int stp_space_claim(struct stp_space *space)
 {
     int rc = 0;
 
     pthread_mutex_lock(&registry.lock);
-    if (registry.by_number[space->number] != NULL) {
-        rc = -EEXIST;
-    } else {
-        space->magic = STP_SPACE_MAGIC;
-        __atomic_store_n(&registry.by_number[space->number], space, __ATOMIC_RELEASE);
-        registry_insert_locked(space);
-    }
+    if (registry.by_number[space->number] != NULL) rc = -EEXIST;
+    else __atomic_store_n(&registry.by_number[space->number], space, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&registry.lock);
     return rc;
+}
+
+void stp_space_disclaim(struct stp_space *space)
+{
+    pthread_mutex_lock(&registry.lock);
+    __atomic_store_n(&registry.by_number[space->number], NULL, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void stp_space_enter(struct stp_space *space)
+{
+    pthread_mutex_lock(&registry.lock);
+    space->magic = STP_SPACE_MAGIC;
+    registry_insert_locked(space);
+    pthread_mutex_unlock(&registry.lock);
 }
 
 void stp_space_leave(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
-    if (space->magic == STP_SPACE_MAGIC) {
-        space->magic = 0;
-        __atomic_store_n(&registry.by_number[space->number], NULL, __ATOMIC_RELEASE);
-        registry_take_out_locked(space);
-    }
+    space->magic = 0;
+    registry_take_out_locked(space);
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -111,47 +119,65 @@ struct stp_space *stp_space_at(unsigned number)
     return __atomic_load_n(&registry.by_number[number], __ATOMIC_ACQUIRE);
 }
 
-/* The last range that begins at or below addr, when addr lies in it. */
-static struct stp_space *registry_search_once(uintptr_t addr)
-{
-    unsigned low = 0, high = registry.n_ranges;
+/* The last find of a thread, good until a space comes or goes. */
+struct last_find {
+    uintptr_t base;
+    size_t nbytes;
+    struct stp_space *space;
+    unsigned version;
+};
 
-    if (high > STP_SPACE_NUMBERS) return NULL; /* torn: the caller looks again */
-    while (low < high) {
-        unsigned mid = (low + high) / 2;
-        if (registry.ranges[mid].base <= addr) low = mid + 1;
-        else high = mid;
+/*
+ * The last range that begins at or below addr, whether or not addr lies in it. Every step is a
+ * conditional move: which way it goes cannot be predicted.
+ */
+static struct last_find registry_search_once(uintptr_t addr)
+{
+    unsigned n = __atomic_load_n(&registry.n_ranges, __ATOMIC_RELAXED);
+    const uintptr_t *at = registry.bases;
+    struct last_find found = {0};
+
+    if (n == 0) return found;
+    while (n > 1) {
+        unsigned half = n / 2;
+        at = __atomic_load_n(&at[half], __ATOMIC_RELAXED) <= addr ? at + half : at;
+        n -= half;
     }
-    if (low == 0 || addr - registry.ranges[low - 1].base >= registry.ranges[low - 1].nbytes)
-        return NULL;
-    return registry.ranges[low - 1].space;
+    found.base = __atomic_load_n(at, __ATOMIC_RELAXED);
+    found.space = __atomic_load_n(&registry.of_base[at - registry.bases], __ATOMIC_RELAXED);
+    found.nbytes = found.space->nbytes; /* pool memory: there in any case */
+    return found;
 }
 
-static struct stp_space *registry_search(uintptr_t addr)
+static struct last_find registry_search(uintptr_t addr)
 {
     for (;;) {
         unsigned version = __atomic_load_n(&registry.version, __ATOMIC_ACQUIRE);
-        struct stp_space *space = version & 1 ? NULL : registry_search_once(addr);
+        struct last_find found = {0};
 
+        if (version & 1) continue; /* a few stores long */
+        found = registry_search_once(addr);
+        found.version = version;
         __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read, before the second look */
-        if (!(version & 1) && __atomic_load_n(&registry.version, __ATOMIC_RELAXED) == version)
-            return space;
+        if (__atomic_load_n(&registry.version, __ATOMIC_RELAXED) == version) return found;
     }
 }
 
 struct stp_space *stp_space_find(const void *addr, size_t *offset)
 {
-    static __thread struct stp_space *last __attribute__((tls_model("initial-exec"))); /* addresses come in runs */
-    struct stp_space *space = last;
+    /* addresses come in runs */
+    static __thread struct last_find last __attribute__((tls_model("initial-exec")));
+    struct last_find found;
 
-    if (space != NULL && space->magic == STP_SPACE_MAGIC) {
-        *offset = (size_t)((const char *)addr - space->base);
-        if (*offset < space->nbytes) return space;
-    }
-    space = registry_search((uintptr_t)addr);
-    if (space == NULL) return NULL;
-    *offset = (size_t)((const char *)addr - space->base);
-    return last = space;
+    *offset = (uintptr_t)addr - last.base;
+    if (*offset < last.nbytes &&
+        __atomic_load_n(&registry.version, __ATOMIC_ACQUIRE) == last.version)
+        return last.space;
+    found = registry_search((uintptr_t)addr);
+    *offset = (uintptr_t)addr - found.base;
+    if (*offset >= found.nbytes) return NULL;
+    last = found;
+    return found.space;
 }
 
 bool stp_space_is_live(const struct stp_space *space)

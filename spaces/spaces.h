@@ -354,10 +354,14 @@ struct stp_space {
 };
 
 /*
- * Enter a space into the registry under its number: 0, or -EEXIST when another thread was quicker
- * to use the number. Take it out, if it is in.
+ * Take the number of a space that is being made: 0, or -EEXIST when another thread was quicker.
+ * Give it back, when nothing of the space is left.
  */
-int stp_space_enter(struct stp_space *space);
+int stp_space_claim(struct stp_space *space);
+void stp_space_disclaim(struct stp_space *space);
+
+/* Between the two: its addresses are found from now on, and no longer. */
+void stp_space_enter(struct stp_space *space);
 void stp_space_leave(struct stp_space *space);
 
 /* Lowest number >= from (and >= STP_SPACE_FIRST_USER) that is free here; SIZE_MAX: none. */
@@ -369,7 +373,7 @@ size_t stp_space_find_number(size_t from);
  */
 struct stp_space *stp_space_find(const void *addr, size_t *offset);
 
-/* By number; NULL when there is none. */
+/* By number; NULL when there is none. It may be on its way in or out. */
 struct stp_space *stp_space_at(unsigned number);
 
 /* True when space is a live space of the registry; safe on any pointer value. */

@@ -416,9 +416,10 @@ void stp_window_release(size_t offset, size_t nbytes)
     pthread_mutex_lock(&window.lock);
     if (window_is_overlaid_locked(offset)) window_restore(offset, nbytes);
     else window_guard(offset, nbytes);
+    /* before another thread may take the range and write to it */
+    if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
+        stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
     window_forget_locked(offset);
     window_update_top_locked();
     pthread_mutex_unlock(&window.lock);
-    if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
-        stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
 }

@@ -21,6 +21,7 @@ static struct {
     pthread_t thread;
     atomic_bool running;
     atomic_bool stop;
+    atomic_bool left; /* the thread has seen stop */
 } agent = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- serving -------------------------------------------------------------------------- */
@@ -143,6 +144,7 @@ static void *agent_main(void *arg)
             agent_sleep(box);
         }
     }
+    atomic_store(&agent.left, true);
     return NULL;
 }
 
@@ -174,6 +176,7 @@ void stp_agent_start(void)
     pthread_mutex_lock(&agent.lock);
     if (!atomic_load(&agent.running)) {
         atomic_store(&agent.stop, false);
+        atomic_store(&agent.left, false);
         agent_block_signals(&old);
         rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
         pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -196,4 +199,15 @@ void stp_agent_stop(void)
     stp_stage_ring(box);
     pthread_join(agent.thread, NULL);
     atomic_store(&agent.running, false);
+}
+
+#define AGENT_HALT_MS 100
+
+bool stp_agent_halt(void)
+{
+    if (!atomic_load(&agent.running)) return true;
+    atomic_store(&agent.stop, true);
+    stp_stage_ring(stp_stage_box());
+    for (int ms = 0; ms < AGENT_HALT_MS && !atomic_load(&agent.left); ms++) usleep(1000);
+    return atomic_load(&agent.left); /* else it waits for a peer that may be gone */
 }

@@ -315,6 +315,7 @@ static void boot_compare(const struct stp_card *card, const struct stp_card *fir
     if (card->version != first->version) what = "another version of Steppe";
     else if (card->window_bytes != first->window_bytes) what = "another window (SHMEM_WINDOW_SIZE)";
     else if (card->heap_bytes != first->heap_bytes) what = "another SHMEM_SYMMETRIC_SIZE";
+    else if (card->check != first->check) what = "another SHMEM_CHECK";
     else if (stp_space_card_differs(card, first) != NULL)
         what = stp_space_card_differs(card, first);
     else if (strncmp(card->provider, first->provider, sizeof card->provider) != 0)

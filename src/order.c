@@ -5,17 +5,28 @@
  */
 #include "steppe.h"
 
+/* Copies of devices may be under way. Another thread may be the first to use a shared context. */
+static inline bool order_copies(const struct stp_ctx *ctx)
+{
+    return __atomic_load_n(&ctx->copies, __ATOMIC_RELAXED);
+}
+
 void stp_fence(struct stp_ctx *ctx)
 {
     /* Pairs with the acquire of whoever waits for what is stored after this. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    if (STP_UNLIKELY(ctx->copies)) stp_copy_flush(ctx); /* queues know no order between kinds */
-    if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.fence(ctx->fabric);
+    if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx); /* queues know no order between kinds */
+    if (STP_LIKELY(ctx->fabric == NULL)) return;
+    /* what goes to a device may be overtaken by what goes to its host */
+    if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))
+        stp_rt.fabric.quiet(ctx->fabric);
+    else
+        stp_rt.fabric.fence(ctx->fabric);
 }
 
 void stp_quiet(struct stp_ctx *ctx)
 {
-    if (STP_UNLIKELY(ctx->copies)) stp_copy_flush(ctx);
+    if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.quiet(ctx->fabric);
     /* Sequentially consistent: a load after quiet may not pass a store before it (store buffer). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -325,7 +325,8 @@ static struct stp_rows rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t nbytes, siz
     if (dst < 1 || sst < 1)
         stp_fatal(fn, "%s is %td: strides are at least 1", dst < 1 ? "dst" : "sst",
                   dst < 1 ? dst : sst);
-    (void)stp_bytes(stp_bytes(nelems, (size_t)(dst > sst ? dst : sst), fn), nbytes, fn);
+    (void)stp_bytes(stp_bytes(nelems - 1, (size_t)(dst > sst ? dst : sst), fn) + 1, nbytes, fn);
+    if (nelems == 1) return rma_one_row(nbytes);
     if (dst == 1 && sst == 1) return rma_one_row(nelems * nbytes);
     return (struct stp_rows){nbytes, nelems, (size_t)dst * nbytes, (size_t)sst * nbytes};
 }

@@ -45,9 +45,9 @@ static void runtime_at_exit(int status, void *arg)
         pshmem_finalize();
         return;
     }
-    stp_fabric_stop();
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
     fflush(NULL);
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_agent_halt()) stp_fabric_stop();
     stp_pmi_abort(status, "exit before shmem_finalize");
 }
 
@@ -61,6 +61,7 @@ static void runtime_fill_card(struct stp_card *card)
     card->window_base = stp_win.base;
     card->window_bytes = (size_t)1 << stp_win.shift;
     card->heap_bytes = stp_env.symmetric_size;
+    card->check = stp_env.check;
     card->segment_bytes = stp_segment.nbytes;
     if (!stp_rt.has_fabric) return;
     snprintf(card->provider, sizeof card->provider, "%s", stp_rt.fabric.provider);
@@ -149,10 +150,10 @@ static void runtime_stop(void)
     stp_boot_node_barrier();
     stp_team_fini();
     stp_bounce_fini();
+    stp_fabric_stop(); /* its thread may look into the internal space until then */
     stp_space_fini();
     stp_kinds_stop();
     stp_rt.remote_flush = false;
-    stp_fabric_stop();
     stp_segment_forget_peers();
     stp_window_close();
     stp_boot_detach();

@@ -40,7 +40,11 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
     struct stp_place place = {0}, sig_place;
 
     if (STP_UNLIKELY(stp_rt.check)) {
-        if (nbytes > 0) stp_check_range(dest, nbytes, pe, fn, "dest");
+        if (nbytes > 0) {
+            stp_check_bound(ctx, dest, fn, "dest");
+            stp_check_range(dest, nbytes, pe, fn, "dest");
+        }
+        stp_check_bound(ctx, sig_addr, fn, "sig_addr");
         stp_check_range(sig_addr, sizeof signal, pe, fn, "sig_addr");
     }
 

@@ -79,33 +79,36 @@ static int space_register(struct stp_space *space, struct stp_fabric_region *min
 
 static void space_unregister(struct stp_space *space)
 {
-    if (space->registered) stp_rt.fabric.region_remove(space->number);
+    /* at finalize the fabric has gone first, and the regions with it */
+    if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
     space->registered = false;
 }
 
 int stp_space_open(struct stp_space *space, const struct stp_space_wish *wish, bool with_heap,
                    struct stp_share *share, struct stp_fabric_region *mine)
 {
-    int rc;
+    int rc = stp_space_claim(space); /* names the fabric region: before there is one */
 
     *share = (struct stp_share){.pe = stp_rt.pe};
-    rc = space->kind->create(space, wish, share);
     if (rc != 0) return rc;
+    rc = space->kind->create(space, wish, share);
+    if (rc != 0) goto err_claim;
     if (with_heap) {
         rc = stp_heap_create(space->nbytes, &space->heap);
         if (rc != 0) goto err_kind;
     }
     rc = space_register(space, mine);
     if (rc != 0) goto err_heap;
-    rc = stp_space_enter(space);
-    if (rc == 0) return 0;
-    space_unregister(space);
+    stp_space_enter(space);
+    return 0;
 
 err_heap:
     stp_heap_destroy(space->heap);
     space->heap = NULL;
 err_kind:
     space->kind->destroy(space);
+err_claim:
+    stp_space_disclaim(space);
     return rc;
 }
 
@@ -116,6 +119,7 @@ void stp_space_shut(struct stp_space *space)
     stp_heap_destroy(space->heap);
     space->heap = NULL;
     if (space->kind != NULL) space->kind->destroy(space);
+    stp_space_disclaim(space);
 }
 
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
@@ -187,9 +191,10 @@ static void space_init_data(struct stp_fabric_region *mine)
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
     space->number = STP_SPACE_DATA;
     space->base = stp_segment.base;
+    (void)stp_space_claim(space); /* nobody else is there yet */
     if (space_register(space, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
-    (void)stp_space_enter(space); /* nobody else is there yet */
+    stp_space_enter(space);
 }
 
 /* The heap of the standard. A PE without such memory says so on its card, and all end together. */
@@ -280,7 +285,7 @@ void stp_space_teams_init(void)
     heap->team = heap->user_team = stp_team_world;
     space_measure_heap(heap);
     if (heap->kind->in_window) return;
-    stp_rt.remote_flush = stp_rt.remote_flush || heap->on_fabric;
+    if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_agent_start();
 }
 

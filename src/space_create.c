@@ -402,8 +402,22 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     space->caps = stp_space_measure(space, verdict->ident, team->n_pes == stp_rt.n_pes);
     create_exchange_regions(c);
     if (space->kind->in_window) return;
-    stp_rt.remote_flush = stp_rt.remote_flush || space->on_fabric;
+    if (space->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_agent_start();
+}
+
+/* Two threads that want the same place part ways here. */
+static int create_look_further(struct create *c)
+{
+    size_t step = 1 + c->parent->slot % 16, number, offset;
+
+    c->number += step;
+    if (c->kind->in_window) c->offset += step * STP_RANGE_ALIGN;
+    number = stp_coll_agree_index(c->parent, create_find_number, c);
+    offset = stp_coll_agree_index(c->parent, create_find_offset, c);
+    c->number = number;
+    c->offset = offset;
+    return number == SIZE_MAX || offset == SIZE_MAX ? create_no_room(c) : 0;
 }
 
 static int create_run(struct create *c, const shmem_space_config_t *config)
@@ -413,15 +427,8 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
 
     if (outcome != 0) return 1;
     if (create_teams(c) != 0) return 1;
-    while ((outcome = create_build(c, &verdict)) == OPEN_LOST_RACE) {
-        c->number++;
-        if (c->kind->in_window) c->offset += STP_RANGE_ALIGN;
-        size_t number = stp_coll_agree_index(c->parent, create_find_number, c);
-        size_t offset = stp_coll_agree_index(c->parent, create_find_offset, c);
-        c->number = number;
-        c->offset = offset;
-        if (number == SIZE_MAX || offset == SIZE_MAX) break;
-    }
+    while ((outcome = create_build(c, &verdict)) == OPEN_LOST_RACE)
+        if (create_look_further(c) != 0) break;
     if (outcome != OPEN_DONE) {
         create_drop_teams(c);
         return 1;

@@ -68,6 +68,7 @@ struct stp_card {
     int64_t spaces[STP_CARD_SPACES];     /* the variables that shape spaces, for comparison */
     struct stp_share heap_share;         /* how node peers reach the default space */
     bool heap_registered;                /* and others through the fabric */
+    bool check;                          /* SHMEM_CHECK: collectives agree first, or not */
     char no_heap[128];                   /* why this PE has no memory for it; empty: it has */
     char provider[32];
     uint32_t addr_len;
@@ -282,7 +283,8 @@ void stp_remote_flush_slow(void);
 
 static inline void stp_remote_flush(void)
 {
-    if (STP_UNLIKELY(stp_rt.remote_flush)) stp_remote_flush_slow();
+    if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))
+        stp_remote_flush_slow();
 }
 
 /*
@@ -331,6 +333,9 @@ size_t stp_stage_internal_bytes(size_t window_capacity);
 /* Serve peers from now on: when this PE gets its first device space. Stop: at finalize. */
 void stp_agent_start(void);
 void stp_agent_stop(void);
+
+/* In a job that is being aborted: has the agent left, after a short wait? Then nobody serves. */
+bool stp_agent_halt(void);
 
 /* Look whether requests came through the fabric; wakes the agent. Never blocks. Any thread. */
 void stp_agent_served(void);

@@ -76,6 +76,7 @@ struct stp_fabric {
     size_t addr_len;      /* bytes of addr, the same on all PEs of a job */
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* this PE's address */
     bool cpu_atomics; /* provider atomics are CPU atomics: they mix with those of the node */
+    bool close_at_abort; /* leaves files behind otherwise: close() also when the job is aborted */
     bool peer_table;  /* descriptors differ between PEs: region_peers() needs the table */
 
     /* Learn all addresses: n_pes entries of addr_len bytes, by PE. Returns 0 or -errno. Once. */

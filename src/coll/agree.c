@@ -70,35 +70,46 @@ void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, co
             stp_fatal_unshared(addr, plan->local_pes[i], fn);
 }
 
+/* The lowest rank for which it is true, the same on all members; n_pes: none. */
+static int check_first(struct stp_team *team, bool is_true)
+{
+    int64_t first = is_true ? -(int64_t)team->rank : -(int64_t)team->n_pes;
+
+    stp_coll_agree(team, &first, 1);
+    return (int)-first;
+}
+
 /*
- * All members name the same space, or the first that does not is told, with the first of all.
+ * All members that pass any bytes name the same space, or the first that does not is told, with
+ * the first of all.
  */
-static void check_same_space(struct stp_team *team, const void *addr, const char *fn,
+static void check_same_space(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
                              const char *argument)
 {
-    struct stp_place place = stp_place_of(addr, 0, stp_rt.pe, fn, argument);
-    int64_t mine = place.number, range[2] = {mine, -mine}, first = INT64_MIN, differs = INT64_MIN;
+    int64_t mine = -1, space;
+    int first, other;
 
-    stp_coll_agree(team, range, 2);
-    if (range[0] == -range[1]) return;
-    if (team->rank == 0) first = mine;
-    stp_coll_agree(team, &first, 1);
-    if (mine != first) differs = -(int64_t)team->rank;
-    stp_coll_agree(team, &differs, 1);
+    if (nbytes > 0) mine = stp_place_of(addr, 0, stp_rt.pe, fn, argument).number;
+    first = check_first(team, mine >= 0);
+    if (first == team->n_pes) return;
+    space = team->rank == first ? mine : INT64_MIN;
+    stp_coll_agree(team, &space, 1);
+    other = check_first(team, mine >= 0 && mine != space);
+    if (other == team->n_pes) return;
     stp_fatal(fn, "%s is in space %lld on PE %d, but not on PE %d (here %p is in space %lld): all "
                   "members pass addresses of one space",
-              argument, (long long)first, stp_team_pe(team, 0), stp_team_pe(team, (int)-differs),
-              addr, (long long)mine);
+              argument, (long long)space, stp_team_pe(team, first), stp_team_pe(team, other), addr,
+              (long long)mine);
 }
 
 void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
                          size_t dest_bytes, size_t source_bytes, const char *fn)
 {
-    check_same_space(team, dest, fn, "dest");
-    check_same_space(team, source, fn, "source");
+    check_same_space(team, dest, dest_bytes, fn, "dest");
+    check_same_space(team, source, source_bytes, fn, "source");
     for (int rank = 0; rank < team->n_pes; rank++) {
         int pe = stp_team_pe(team, rank);
-        stp_check_range(dest, dest_bytes, pe, fn, "dest");
-        stp_check_range(source, source_bytes, pe, fn, "source");
+        if (dest_bytes > 0) stp_check_range(dest, dest_bytes, pe, fn, "dest");
+        if (source_bytes > 0) stp_check_range(source, source_bytes, pe, fn, "source");
     }
 }

@@ -60,8 +60,8 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
     struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
     size_t offset = collect_offset(team, cell, nbytes);
 
+    stp_coll_check(team, dest, source, nbytes > 0 ? offset + nbytes : 0, nbytes, fn);
     if (nbytes > 0) {
-        stp_coll_check(team, dest, source, offset + nbytes, nbytes, fn);
         collect_spread(team, (char *)dest + offset, source, nbytes, fn);
     }
     collect_finish(team);
@@ -85,6 +85,15 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
     return 0;
 }
 
+/* Bytes that n blocks of nelems elements at a stride span, checked for overflow. */
+static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride, size_t size,
+                           const char *fn)
+{
+    size_t all = stp_bytes(stp_bytes(nelems, (size_t)stride, fn), (size_t)team->n_pes, fn);
+
+    return stp_bytes(all - (size_t)stride + 1, size, fn);
+}
+
 int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t size, size_t nelems, const char *fn)
 {
@@ -93,6 +102,8 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     if (dst < 1 || sst < 1)
         stp_fatal(fn, "dst is %td and sst is %td: strides are at least 1", dst, sst);
     if (nelems == 0 || size == 0) return 0;
+    stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
+                   collect_span(team, nelems, sst, size, fn), fn);
     for (int i = 1; i <= team->n_pes; i++) {
         int rank = (team->rank + i) % team->n_pes;
         const char *block = (const char *)source + (size_t)rank * nelems * (size_t)sst * size;

@@ -65,15 +65,16 @@ int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype
     size_t at = share * (size_t)team->rank;
     size_t end = at + share < nreduce ? at + share : nreduce;
     size_t room = STP_BOUNCE_BYTES / 2 / r.size;
-    char *buffer = stp_bounce_take();
+    char *buffer = malloc(STP_BOUNCE_BYTES); /* not one that transfers may need to go on */
 
+    if (buffer == NULL) stp_fatal(fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
     stp_coll_sync(team); /* every source is ready */
     for (size_t n; at < end; at += n) {
         n = end - at < room ? end - at : room;
         reduce_block(&r, (char *)dest + at * r.size, (const char *)source + at * r.size, n, buffer,
                      buffer + STP_BOUNCE_BYTES / 2);
     }
-    stp_bounce_give(buffer);
+    free(buffer);
     stp_coll_quiet();
     stp_coll_sync(team); /* every share is written */
     return 0;

@@ -183,6 +183,8 @@ static void fill(struct stp_fabric *fabric)
     fabric->domain = name_of(stp_ofi.info->domain_attr->name);
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
     fabric->peer_table = stp_ofi.peer_table;
+    /* its files in /dev/shm are unlinked by closing alone */
+    fabric->close_at_abort = strcmp(fabric->provider, "shm") == 0;
     fabric->connect = stp_ofi_connect;
     fabric->region_add = stp_ofi_region_add;
     fabric->region_peers = stp_ofi_region_peers;
