@@ -101,9 +101,13 @@ endfunction()
 # test/pe/<name>.c with the fake driver for GPUs, in every way that bytes can travel: by IPC, IPC
 # refused at either end, in jobs where only some PEs have a device, on three hosts, through the
 # fabric, and with a fabric that seems to reach device memory. ARGS go to the program; ENV is
-# added. QUICK: only a few of these.
+# added. QUICK: only a few of these. SLOW: those that take longest are labelled full.
 function(steppe_gpu_test name)
-    cmake_parse_arguments(arg "QUICK" "" "ARGS;ENV;LABELS" ${ARGN})
+    cmake_parse_arguments(arg "QUICK;SLOW" "" "ARGS;ENV;LABELS" ${ARGN})
+    set(slow)
+    if(arg_SLOW)
+        set(slow full)
+    endif()
     if(NOT TARGET pe_${name})
         steppe_pe_program(${name})
     endif()
@@ -141,28 +145,32 @@ function(steppe_gpu_test name)
         steppe_launch_test(gpu.${provider}.mixed.${name}.np4 NP 4
             ENV ${fake} ${fabric} FAKECUDA_RANKS=0,3 ${common})
     endforeach()
+    set(common LABELS pe fakecuda ${slow} ${arg_LABELS}
+        LAUNCHER ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun
+        COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
     foreach(np 2 4)
         steppe_launch_test(gpu.direct.${name}.np${np} NP ${np} ENV ${fake} PE_PATH=fabric
             LD_PRELOAD=${PROJECT_BINARY_DIR}/lib/hmem/libhmemshim.so
             SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp ${common})
     endforeach()
-    steppe_launch_test(gpu.hosts.${name} NP 5 LABELS hosts fakecuda
+    steppe_launch_test(gpu.hosts.${name} NP 5 LABELS hosts fakecuda ${slow}
         ENV ${fake} SHMEM_OFI_PROVIDER=tcp
         LAUNCHER ${STEPPE_MPIEXEC} -launcher fork -hosts a:2,b:1,c:2
         COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
 endfunction()
 
 # test/pe/run_<name>.sh runs pe_<name> again and again and looks at how each job ends: with NP PEs
-# on the node path, with FABRIC PEs through the tcp provider.
+# on the node path, with FABRIC PEs through the tcp provider. Runs with the numbers of FULL, on the
+# node path, are labelled so.
 function(steppe_job_test name)
-    cmake_parse_arguments(arg "" "" "NP;FABRIC" ${ARGN})
+    cmake_parse_arguments(arg "" "" "NP;FABRIC;FULL" ${ARGN})
     steppe_pe_program(${name})
     if(NOT STEPPE_FABRIC)
         set(arg_FABRIC)
     endif()
     foreach(label pe fabric)
         if(label STREQUAL pe)
-            set(counts ${arg_NP})
+            set(counts ${arg_NP} ${arg_FULL})
             set(prefix pe)
             set(env SHMEM_NODE=on)
         else()
@@ -174,7 +182,11 @@ function(steppe_job_test name)
             set(test ${prefix}.${name}.np${np})
             add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pe/run_${name}.sh
                 $<TARGET_FILE:pe_${name}> ${np} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun)
-            steppe_test_properties(${test} ${label})
+            set(labels ${label})
+            if(np IN_LIST arg_FULL AND label STREQUAL pe)
+                list(APPEND labels full)
+            endif()
+            steppe_test_properties(${test} ${labels})
             set_tests_properties(${test} PROPERTIES PROCESSORS ${np} FIXTURES_REQUIRED dev_shm)
             set_property(TEST ${test} PROPERTY ENVIRONMENT ${env})
         endforeach()

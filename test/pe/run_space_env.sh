@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Environment variables that make spaces: space_env.c passes with the good ones; the wrong ones
+# fail init on all PEs, with a line that names the variable, and the PE where only one has it wrong.
+#
+# usage: run_space_env.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+set -u
+. "$(dirname "$0")/job.sh"
+
+mkdir "$dir/fam"
+gpu=(LD_LIBRARY_PATH="$fake")
+fam=(SHMEM_FAM_PATH="$dir/fam")
+
+good()
+{
+    local name=$1
+    shift
+    job "$name" "$@" || return
+    [ $status -eq 0 ] && echo "ok   $name" || fail "$name" "status $status"
+}
+
+# bad NAME TEXT [VARIABLE=VALUE...] [-- ARGUMENT]: init ends the job, and somebody says TEXT.
+bad()
+{
+    local name=$1 text=$2 variables=() argument=start
+    shift 2
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    [ $# -gt 1 ] && argument=$2
+    job "$name" ${variables[@]+"${variables[@]}"} -- "$argument" || return
+    [ $status -ne 0 ] || { fail "$name" "the job ended with status 0"; return; }
+    ! grep -q survived "$out" || { fail "$name" "the PEs went on"; return; }
+    says "$name" "$text" && echo "ok   $name (status $status)"
+}
+
+good nothing
+good cpu SHMEM_ENABLE_CPU=1
+good cpu_size SHMEM_ENABLE_CPU=1 SHMEM_CPU_SYMMETRIC_SIZE=1048576
+good cpu_off SHMEM_ENABLE_CPU=0
+good fam SHMEM_ENABLE_FAM=1 SHMEM_FAM_SYMMETRIC_SIZE=2097152 "${fam[@]}"
+good gpu SHMEM_ENABLE_GPU=1 SHMEM_GPU_SYMMETRIC_SIZE=4194304 "${gpu[@]}"
+good gpu_of_last SHMEM_ENABLE_GPU=1 FAKECUDA_RANKS=$last "${gpu[@]}"
+good all SHMEM_ENABLE_CPU=1 SHMEM_ENABLE_GPU=1 SHMEM_ENABLE_FAM=1 "${gpu[@]}" "${fam[@]}"
+good default_gpu SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 "${gpu[@]}"
+good default_GPU SHMEM_DEFAULT_SPACE=GPU SHMEM_SYMMETRIC_SIZE=16777216 SHMEM_GPU_IPC=off \
+    "${gpu[@]}"
+good default_fam SHMEM_DEFAULT_SPACE=fam SHMEM_SYMMETRIC_SIZE=16777216 "${fam[@]}"
+good default_cpu SHMEM_DEFAULT_SPACE=cpu SHMEM_SYMMETRIC_SIZE=16777216
+good default_gpu_all SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 SHMEM_ENABLE_CPU=1 \
+    SHMEM_ENABLE_GPU=1 SHMEM_ENABLE_FAM=1 "${gpu[@]}" "${fam[@]}"
+good default_gpu_checked SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 SHMEM_CHECK=1 \
+    "${gpu[@]}"
+
+# What no PE has, and what nobody knows.
+init='^steppe: (pe [0-9]+ )?\([^)]*\): shmem_init: '
+bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE is GPU, and PE 0 has no such memory" \
+    SHMEM_DEFAULT_SPACE=gpu FAKECUDA_DEVICES=0 "${gpu[@]}"
+bad default_without_path "${init}SHMEM_DEFAULT_SPACE is FAM, and PE 0 .*FAM_PATH is not set" \
+    SHMEM_DEFAULT_SPACE=fam
+bad default_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE 0" SHMEM_DEFAULT_SPACE=hbm
+bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
+bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
+    SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
+bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, and .*SHMEM_GPU_SYMMETRIC_SIZE" \
+    SHMEM_ENABLE_GPU=1 FAKECUDA_DEVICES=0 "${gpu[@]}"
+bad enable_without_path "${init}SHMEM_ENABLE_FAM is on, and .*SHMEM_FAM_SYMMETRIC_SIZE" \
+    SHMEM_ENABLE_FAM=1
+bad enable_hbm "${init}SHMEM_ENABLE_HBM is on" SHMEM_ENABLE_HBM=1
+bad enable_too_large "${init}SHMEM_ENABLE_GPU is on, and its space of 4294967296 bytes" \
+    SHMEM_ENABLE_GPU=1 SHMEM_GPU_SYMMETRIC_SIZE=4g "${gpu[@]}"
+bad enable_what "SHMEM_ENABLE_GPU is 'maybe': expected" SHMEM_ENABLE_GPU=maybe "${gpu[@]}"
+bad enable_size "SHMEM_FAM_SYMMETRIC_SIZE is 'big': expected" SHMEM_FAM_SYMMETRIC_SIZE=big
+bad enable_zero "${init}SHMEM_ENABLE_CPU is on" SHMEM_ENABLE_CPU=1 SHMEM_CPU_SYMMETRIC_SIZE=0
+bad destroy_team 'shmem_team_destroy: .*predefined' SHMEM_ENABLE_CPU=1 -- destroy_team
+
+# One PE is not like the others.
+[ "$np" -lt 2 ] && exit $((failed * 2))
+ONE=$last REST_ENV="" && export ONE REST_ENV
+differs()
+{
+    local name=$1 another="has another ${2%%=*} than"
+    export ONE_ENV="$2"
+    shift 2
+    bad "differs_$name" "${init}PE ($last $another PE 0|0 $another PE $last)" "$@"
+}
+differs enable_cpu  SHMEM_ENABLE_CPU=1
+differs enable_gpu  SHMEM_ENABLE_GPU=1 "${gpu[@]}"
+differs enable_hbm  SHMEM_ENABLE_HBM=1
+differs enable_fam  SHMEM_ENABLE_FAM=1 "${fam[@]}"
+differs cpu_size    SHMEM_CPU_SYMMETRIC_SIZE=5m SHMEM_ENABLE_CPU=1
+differs gpu_size    SHMEM_GPU_SYMMETRIC_SIZE=5m SHMEM_ENABLE_GPU=1 "${gpu[@]}"
+differs fam_size    SHMEM_FAM_SYMMETRIC_SIZE=5m SHMEM_ENABLE_FAM=1 "${fam[@]}"
+differs default     SHMEM_DEFAULT_SPACE=fam "${fam[@]}"
+differs size        SHMEM_SYMMETRIC_SIZE=5m
+unset ONE
+bad default_lacks_one "${init}SHMEM_DEFAULT_SPACE is GPU, and PE $last has no such memory" \
+    SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m "${gpu[@]}" \
+    "FAKECUDA_RANKS=$(seq -s, 0 $((last - 1)))"
+ONE=$last ONE_ENV="FAKECUDA_MEMORY=8m" && export ONE ONE_ENV
+bad default_fits_not_one "${init}SHMEM_DEFAULT_SPACE is GPU, and PE $last" \
+    SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m "${gpu[@]}"
+bad enable_fits_not_one "${init}SHMEM_ENABLE_GPU is on" SHMEM_ENABLE_GPU=1 \
+    SHMEM_GPU_SYMMETRIC_SIZE=16m "${gpu[@]}"
+exit $((failed * 2))

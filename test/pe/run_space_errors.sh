@@ -1,0 +1,217 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Mistakes with spaces (space_errors.c): each ends the job at once, with a line that names the PE,
+# the routine and what was wrong; or is a return value, with such a line, and the job goes on.
+#
+# usage: run_space_errors.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+set -u
+. "$(dirname "$0")/job.sh"
+
+mkdir "$dir/fam"
+export SHMEM_FAM_PATH="$dir/fam" SHMEM_SYMMETRIC_SIZE=16m
+gpu=(LD_LIBRARY_PATH="$fake")
+
+# A mistake that is survived: told MISTAKE KIND TEXT [VARIABLE=VALUE...] [-- WORD]
+told()
+{
+    local mistake=$1 kind=$2 text=$3 variables=()
+    shift 3
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    [ $# -gt 0 ] && shift
+    [ "$kind" = gpu ] && variables=("${gpu[@]}" ${variables[@]+"${variables[@]}"})
+    job "$mistake $kind" ${variables[@]+"${variables[@]}"} -- "$mistake" "$kind" "$@" || return
+    [ $status -eq 0 ] || { fail "$mistake $kind" "status $status"; return; }
+    says "$mistake $kind" "^steppe: pe [0-9]+ .*$text" && echo "ok   $mistake $kind"
+}
+
+# One that is not: ends MISTAKE KIND PE ROUTINE TEXT [VARIABLE=VALUE...]; PE is a number or "any".
+ends()
+{
+    local mistake=$1 kind=$2 pe=$3 routine=$4 text=$5 variables=()
+    shift 5
+    variables=("$@")
+    [ "$kind" = gpu ] && variables=("${gpu[@]}" "$@")
+    [ "$pe" = any ] && pe='[0-9]+'
+    job "$mistake $kind" ${variables[@]+"${variables[@]}"} -- "$mistake" "$kind" || return
+    if [ $status -eq 0 ]; then
+        fail "$mistake $kind" "the job ended with status 0"
+    elif grep -q survived "$out"; then
+        fail "$mistake $kind" "the call came back"
+    elif says "$mistake $kind" "^steppe: pe $pe \([^)]*\): ${routine}: .*$text"; then
+        echo "ok   $mistake $kind (status $status)"
+    fi
+}
+
+# ---- creation ------------------------------------------------------------------------------
+
+creation()
+{
+
+    told bad_kind    cpu "device_type 99 .*SHMEM_DEVICE_CPU"
+    told hbm         cpu "device_type 2 .*SHMEM_DEVICE_CPU"
+    told null_config cpu "config is a null pointer"
+    told create      gpu "no PE has gpu memory" FAKECUDA_DEVICES=0
+    told create      gpu "no PE has gpu memory" SHMEM_GPU=off
+    told create      gpu "no PE has gpu memory.*SHMEM_GPU_DEVICE is 7" SHMEM_GPU_DEVICE=7
+    told create      gpu "does not fit" FAKECUDA_MEMORY=7m
+    told create      gpu "CUDA_ERROR_LAUNCH_FAILED" FAKECUDA_FAIL=cuMemAlloc_v2:719
+    told create      gpu "cuDevicePrimaryCtxRetain" FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2
+    for kind in cpu gpu fam; do
+        told zero       $kind "size is 0"
+        told bad_flags  $kind "flags 0x40"
+        told too_large  $kind "(70368744177664|64 TiB)"
+    done
+    told with_name   cpu "attr->name is \"mine\", and spaces of kind cpu" -- mine
+    told with_name   gpu "attr->name is \"mine\", and spaces of kind gpu" -- mine
+    told with_name   fam "\"a/b\" is no name" -- a/b
+    told with_name   fam "\".hidden\" is no name" -- .hidden
+    told with_name   fam "\"\" is no name" -- ""
+    told keep        fam "attr->keep is set without attr->name"
+    told in_buffer   cpu "attr->buffer is set, and spaces of kind cpu"
+    told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
+    told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
+    told on_device   gpu "device is 9, devices are 0..0"
+}
+
+# ---- what SHMEM_FAM_PATH may be wrong with ----------------------------------------------------
+
+fam_paths()
+{
+    truncate -s 3M "$dir/tiny"
+    truncate -s 9M "$dir/small"
+    head -c 64M /dev/urandom >"$dir/garbage"
+    mkfifo "$dir/fifo"
+    told create fam "SHMEM_FAM_PATH is not set" SHMEM_FAM_PATH=
+    told create fam "$dir/no/such: No such file or directory" SHMEM_FAM_PATH="$dir/no/such"
+    told create fam "$dir/fifo is no directory, file or DAX device" SHMEM_FAM_PATH="$dir/fifo"
+    told create fam "/dev/null is a character device" SHMEM_FAM_PATH=/dev/null
+    told create fam "cannot be read and written: Text file busy" SHMEM_FAM_PATH="$program"
+    told create fam "$dir/tiny is too small: has 3 MiB" SHMEM_FAM_PATH="$dir/tiny"
+    told create fam "$dir/small has .* free in one piece, a space of 1 x 8 MiB does not fit" \
+        SHMEM_FAM_PATH="$dir/small"
+    sum=$(md5sum <"$dir/garbage")
+    told create fam "$dir/garbage" SHMEM_FAM_PATH="$dir/garbage"
+    [ "$sum" = "$(md5sum <"$dir/garbage")" ] || fail garbage "a file that is no pool was written to"
+    job shape -- named fam 4194304
+    [ $status -eq 0 ] || fail shape "status $status"
+    told named fam "'shape' .* has $np PEs of 4 MiB, this job wants $np of 8 MiB" \
+        EXPECT_REFUSED=1 -- 8388608
+    if [ "$np" -gt 1 ]; then
+        np=$((np - 1))
+        told named fam "'shape' .* has $((np + 1)) PEs of 4 MiB, this job wants $np of 4 MiB" \
+            EXPECT_REFUSED=1 -- 4194304
+        np=$((np + 1))
+    fi
+    rm -f "$dir/fam/"*
+}
+
+# How bytes travel has no say in whether there is a space, and for host memory in little else.
+kinds=(cpu gpu fam)
+life=(cpu gpu fam)
+if [ "${SHMEM_NODE:-on}" = off ]; then
+    kinds=(cpu gpu)
+    life=(gpu)
+else
+    creation
+    fam_paths
+fi
+
+# ---- life --------------------------------------------------------------------------------------
+
+for kind in "${life[@]}"; do
+    told destroy_held  $kind "shmem_space_destroy: 1 teams and contexts of space [0-9]+ are alive"
+    told destroy_twice $kind "shmem_space_destroy: 0x[0-9a-f]+ is not a live space"
+    told live          $kind \
+        "shmem_space_destroy: space [0-9]+ goes with 1 allocations of 8[0-9]{3} bytes still live"
+    stale="space 0x[0-9a-f]+ is not a live space"
+    ends stale_malloc  $kind any shmem_space_malloc   "$stale"
+    ends stale_calloc  $kind any shmem_space_calloc   "$stale"
+    ends stale_free    $kind any shmem_space_free     "$stale"
+    ends stale_caps    $kind any shmem_space_get_caps "$stale"
+    ends stale_team    $kind any shmem_space_get_team "$stale"
+    ends no_handle     $kind any shmem_space_malloc   "$stale"
+    ends double_free   $kind any shmem_space_free "ptr 0x[0-9a-f]+ .*freed before"
+    ends interior      $kind any shmem_space_free "ptr 0x[0-9a-f]+ is 8 bytes inside"
+    ends free_other    $kind any shmem_space_free \
+        "belongs to space [0-9]+ \($kind, 1048576 bytes\), not to space [0-9]+"
+    ends free_private  $kind any shmem_space_free "was not allocated from symmetric memory"
+    ends free_heap     $kind any shmem_space_free "belongs to space 2 \(cpu, 16777216 bytes\), not"
+done
+
+# ---- use ---------------------------------------------------------------------------------------
+
+for kind in "${kinds[@]}"; do
+    if [ "${SHMEM_NODE:-on}" != off ]; then
+        ends put_stale  $kind any   shmem_long_p "dest 0x[0-9a-f]+ .*not symmetric" SHMEM_CHECK=1
+        ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space" SHMEM_CHECK=1
+        ends get_beyond $kind $last shmem_long_get "source .*past the end of its space" \
+            SHMEM_CHECK=1
+    fi
+    if [ $kind = gpu ] || [ "${SHMEM_NODE:-on}" = off ]; then
+        ends put_stale  $kind any   shmem_long_p   "dest 0x[0-9a-f]+ .*not symmetric"
+        ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space"
+        ends get_beyond $kind $last shmem_long_get "source .*past the end of its space"
+    else # loads and stores are not looked at: they trap, and the trap is explained
+        for mistake in put_stale put_beyond get_beyond; do
+            ends $mistake $kind any 'access to 0x[0-9a-f]+' "no space of PE [0-9]+ of this node"
+        done
+    fi
+    ends put_past_block $kind $last shmem_long_put "dest .*past its allocation" SHMEM_CHECK=1
+    ends amo_unaligned  $kind $last shmem_long_atomic_inc "not aligned to 8"    SHMEM_CHECK=1
+    [ "$np" -lt 2 ] && continue
+    ends malloc_differs $kind any shmem_space_malloc "differ between PEs" SHMEM_CHECK=1
+    ends calloc_differs $kind any shmem_space_calloc "differ between PEs" SHMEM_CHECK=1
+    ends free_differs   $kind any shmem_space_free   "differ between PEs" SHMEM_CHECK=1
+    mixed="is in space [0-9]+ on PE 0, but not on PE $last"
+    ends mixed_dest     $kind any shmem_long_broadcast  "dest $mixed"   SHMEM_CHECK=1
+    ends mixed_source   $kind any shmem_long_sum_reduce "source $mixed" SHMEM_CHECK=1
+done
+for kind in "${kinds[@]}"; do
+    bound="0x[0-9a-f]+ is not in space [0-9]+, to which the context is bound"
+    ends bound_put    $kind $last shmem_ctx_long_p          "dest $bound"   SHMEM_CHECK=1
+    ends bound_get    $kind $last shmem_ctx_long_g          "source $bound" SHMEM_CHECK=1
+    ends bound_amo    $kind $last shmem_ctx_long_atomic_inc "dest $bound"   SHMEM_CHECK=1
+    ends bound_data   $kind $last shmem_ctx_long_put_signal "dest $bound"   SHMEM_CHECK=1
+    ends bound_signal $kind $last shmem_ctx_long_put_signal "sig_addr $bound" SHMEM_CHECK=1
+done
+ends private_dest gpu $last shmem_long_put        "dest 0x[0-9a-f]+ .*not symmetric"
+ends private_amo  gpu $last shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*not symmetric"
+if [ "$np" -gt 1 ]; then
+    ends put_outside gpu 0 shmem_long_p "dest 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
+    ends coll_outside gpu any shmem_long_broadcast "(dest|source) " FAKECUDA_RANKS=0 SHMEM_CHECK=1
+    ends get_outside gpu 0 shmem_long_g "source 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
+fi
+
+# ---- a device, or a PE, is lost in the middle -----------------------------------------------
+
+lost()
+{
+    local name="lost_device $*"
+    job "$name" "${gpu[@]}" "$@" -- lost_device gpu || return
+    if [ $status -eq 0 ] || grep -q survived "$out"; then
+        fail "$name" "the job went on (status $status)"
+    elif grep -q "fakecuda:" "$out"; then
+        fail "$name" "the driver was misused"
+    elif says "$name" "^steppe: pe [0-9]+ .*CUDA_ERROR_"; then
+        echo "ok   $name (status $status)"
+    fi
+}
+for result in 719 700 214; do
+    lost FAKECUDA_FAIL=cuStreamSynchronize@5+:$result
+done
+lost "FAKECUDA_FAIL=cuStreamSynchronize#$last@40+:719"
+lost FAKECUDA_FAIL=cuMemcpyAsync@7:719,cuMemcpyDtoHAsync_v2@7:719,cuMemcpyHtoDAsync_v2@7:719
+lost "FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2#$last@9:700" SHMEM_GPU_IPC=off
+lost "FAKECUDA_FAIL=cuMemcpyDtoHAsync_v2#$last@9:700" SHMEM_GPU_IPC=off
+if [ "$np" -gt 1 ]; then
+    for kind in "${kinds[@]}"; do
+        job "killed $kind" LD_LIBRARY_PATH="$fake" -- killed $kind || continue
+        [ $status -ne 0 ] && echo "ok   killed $kind (status $status)" ||
+            fail "killed $kind" "status 0"
+    done
+fi
+ls -A "$dir/fam" | grep -q . && fail fam "files are left in SHMEM_FAM_PATH: $(ls -A "$dir/fam")"
+exit $((failed * 2))

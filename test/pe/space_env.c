@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces that the environment makes: SHMEM_ENABLE_<KIND> with its handles, SHMEM_DEFAULT_SPACE.
+ * What must be there is read from the same variables; run_space_env.sh sets them, and tries the
+ * wrong ones. Argument: "start" only initialises. Rules P, S11, S13 (see
+ * docs/conformance-spaces.md).
+ */
+#include "pe_kinds.h"
+
+enum { N = 3000 };
+
+static const struct {
+    const char *name;
+    shmem_space_t space;
+    shmem_team_t team;
+    shmem_device_type_t type;
+} env_kinds[] = {{"CPU", SHMEM_SPACE_CPU, SHMEM_TEAM_CPU, SHMEM_DEVICE_CPU},
+                 {"GPU", SHMEM_SPACE_GPU, SHMEM_TEAM_GPU, SHMEM_DEVICE_GPU},
+                 {"HBM", SHMEM_SPACE_HBM, SHMEM_TEAM_HBM, SHMEM_DEVICE_HBM},
+                 {"FAM", SHMEM_SPACE_FAM, SHMEM_TEAM_FAM, SHMEM_DEVICE_FAM}};
+
+/* Constants: fine in static initialisers. */
+static shmem_space_t in_table[] = {SHMEM_SPACE_CPU, SHMEM_SPACE_GPU, SHMEM_SPACE_DEFAULT};
+static int has_gpu[64]; /* symmetric */
+static int in_globals;
+
+static const char *variable(const char *format, const char *kind)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), format, kind);
+    return getenv(name);
+}
+
+/* ---- SHMEM_ENABLE_<KIND> ---------------------------------------------------------------- */
+
+static void check_member(int k, int n_members)
+{
+    struct pe_space s = {&pe_kinds[PE_CPU], env_kinds[k].space, env_kinds[k].team,
+                         shmem_team_my_pe(env_kinds[k].team),
+                         shmem_team_n_pes(env_kinds[k].team)};
+    const char *size = variable("SHMEM_%s_SYMMETRIC_SIZE", env_kinds[k].name);
+    shmem_team_t asked = SHMEM_TEAM_INVALID, part = SHMEM_TEAM_INVALID;
+    shmem_space_t found = SHMEM_SPACE_INVALID;
+    shmemx_space_info_t info;
+    void *block;
+
+    PE_CHECK_EQ(shmem_team_is_valid(s.team), 1);
+    PE_CHECK_EQ(s.n, n_members);
+    PE_CHECK_EQ(shmem_space_get_team(s.space, &asked), 0);
+    PE_CHECK(asked == s.team, "SHMEM_SPACE_%s: another team", env_kinds[k].name);
+    PE_CHECK_EQ(shmem_team_get_space(s.team, &found), 0);
+    PE_CHECK(found == s.space, "SHMEM_TEAM_%s: another space", env_kinds[k].name);
+    PE_CHECK_EQ(shmemx_space_query(s.space, &info), 0);
+    PE_CHECK_EQ(info.device_type, env_kinds[k].type);
+    PE_CHECK_EQ(info.n_pes, n_members);
+    PE_CHECK_EQ(info.nbytes, size != NULL ? atol(size) : 64 * PE_MIB);
+    pe_kind_use(&s, 21);
+    block = shmem_space_malloc(s.space, 1000);
+    PE_CHECK_EQ(shmem_get_space(block, &found), 0);
+    PE_CHECK(found == s.space, "get_space in SHMEM_SPACE_%s", env_kinds[k].name);
+    shmem_free(block);
+    PE_CHECK_EQ(shmem_team_split_strided(s.team, 0, 1, s.n, NULL, 0, &part), 0);
+    shmem_team_destroy(part);
+    PE_CHECK(shmem_space_destroy(s.space) != 0, "SHMEM_SPACE_%s: destroyed", env_kinds[k].name);
+    pe_kind_use(&s, 22);
+}
+
+/* As SHMEM_SPACE_INVALID and SHMEM_TEAM_INVALID. */
+static void check_other(int k)
+{
+    shmem_space_t space = env_kinds[k].space, found;
+    shmem_team_t team = env_kinds[k].team, got = SHMEM_TEAM_WORLD, column;
+    shmemx_ctx_config_t config = {team, space};
+    shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+    shmem_device_type_t type;
+    shmem_space_cap_t caps;
+    shmemx_space_info_t info;
+
+    PE_CHECK(shmem_space_malloc(space, 10) == NULL, "malloc, %s", env_kinds[k].name);
+    PE_CHECK(shmem_space_calloc(space, 10, 10) == NULL, "calloc, %s", env_kinds[k].name);
+    shmem_space_free(space, &in_globals);
+    PE_CHECK(shmemx_space_align(space, 64, 10) == NULL, "align, %s", env_kinds[k].name);
+    PE_CHECK(shmem_space_get_team(space, &got) != 0, "get_team, %s", env_kinds[k].name);
+    PE_CHECK(shmem_space_get_device_type(space, &type) != 0, "type, %s", env_kinds[k].name);
+    PE_CHECK(shmem_space_get_caps(space, &caps) != 0, "caps, %s", env_kinds[k].name);
+    PE_CHECK(shmemx_space_query(space, &info) != 0, "query, %s", env_kinds[k].name);
+    PE_CHECK_EQ(shmemx_space_path(space, 0), SHMEMX_PATH_NONE);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    PE_CHECK_EQ(shmem_team_is_valid(team), 0);
+    PE_CHECK_EQ(shmem_team_my_pe(team), -1);
+    PE_CHECK_EQ(shmem_team_n_pes(team), -1);
+    PE_CHECK_EQ(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, team), -1);
+    PE_CHECK_EQ(shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD), -1);
+    PE_CHECK(shmem_team_get_space(team, &found) != 0, "get_space, %s", env_kinds[k].name);
+    PE_CHECK(shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &got) != 0 &&
+                 got == SHMEM_TEAM_INVALID,
+             "split, %s", env_kinds[k].name);
+    PE_CHECK(shmem_team_split_2d(team, 1, NULL, 0, &got, NULL, 0, &column) != 0, "2d split, %s",
+             env_kinds[k].name);
+    PE_CHECK(shmemx_team_duplicate(team, &got) != 0, "duplicate, %s", env_kinds[k].name);
+    PE_CHECK(shmem_team_create_ctx(team, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID, "context, %s",
+             env_kinds[k].name);
+    PE_CHECK(shmemx_ctx_create(0, &config, &ctx) != 0, "bound context, %s", env_kinds[k].name);
+    shmem_team_destroy(team);
+}
+
+static void check_enabled(void)
+{
+    int mine = pe_gpu_load(), gpus = 0;
+
+    for (int pe = 0; pe < pe_n; pe++) shmem_int_p(&has_gpu[pe_me], mine, pe);
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++) gpus += has_gpu[pe];
+    for (int k = 0; k < 4; k++) {
+        const char *wish = variable("SHMEM_ENABLE_%s", env_kinds[k].name);
+        bool gpu = env_kinds[k].type == SHMEM_DEVICE_GPU;
+        bool there = wish != NULL && strcmp(wish, "1") == 0;
+
+        if (there && (!gpu || mine)) check_member(k, gpu ? gpus : pe_n);
+        else check_other(k);
+        shmem_barrier_all();
+    }
+}
+
+/* ---- the default space -------------------------------------------------------------------- */
+
+static void check_default_facts(const char *kind)
+{
+    const char *size = getenv("SHMEM_SYMMETRIC_SIZE");
+    shmem_device_type_t type = (shmem_device_type_t)-1;
+    shmem_space_t found = SHMEM_SPACE_INVALID;
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    shmem_space_cap_t caps = 0;
+    shmemx_space_info_t info;
+    long *block = shmem_malloc(N * sizeof(*block));
+
+    PE_REQUIRE(block != NULL, "shmem_malloc from the default space");
+    PE_CHECK_EQ(shmem_space_get_team(SHMEM_SPACE_DEFAULT, &team), 0);
+    PE_CHECK(team == SHMEM_TEAM_WORLD, "the default space's team is not the world");
+    PE_CHECK_EQ(shmem_space_get_device_type(SHMEM_SPACE_DEFAULT, &type), 0);
+    PE_CHECK_EQ(shmemx_space_query(SHMEM_SPACE_DEFAULT, &info), 0);
+    PE_CHECK_EQ(info.device_type, type);
+    PE_CHECK(strcasecmp(info.kind, kind) == 0, "the default space is of kind %s", info.kind);
+    if (size != NULL) PE_CHECK_EQ(info.nbytes, atol(size));
+    PE_CHECK_EQ(shmem_space_get_caps(SHMEM_SPACE_DEFAULT, &caps), 0);
+    PE_CHECK(caps & SHMEM_SPACE_CAP_WORLD_ACCESS, "the default space is not for all");
+    PE_CHECK_EQ(!!(caps & SHMEM_SPACE_CAP_DIRECT_ACCESS), type != SHMEM_DEVICE_GPU);
+    PE_CHECK_EQ(shmem_get_space(block + 5, &found), 0);
+    PE_CHECK(found == SHMEM_SPACE_DEFAULT, "get_space of the heap");
+    PE_CHECK_EQ(shmem_get_space(&in_globals, &found), 0);
+    PE_CHECK(found == SHMEM_SPACE_DEFAULT, "get_space of a global");
+    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0, "the default space was destroyed");
+    if (type != SHMEM_DEVICE_GPU) memset(block, 1, N * sizeof(*block));
+    shmem_free(block);
+}
+
+/* The standard's own routines on it: put, get, atomics, signals, collectives, realloc, align. */
+static void check_default_use(void)
+{
+    struct pe_space s = {&pe_kinds[PE_CPU], SHMEM_SPACE_DEFAULT, SHMEM_TEAM_WORLD, pe_me, pe_n};
+    long *block = shmem_calloc(N, sizeof(*block)), *other = shmem_align(256, N * sizeof(*other));
+    uint64_t *sig = shmem_calloc(1, sizeof(*sig));
+
+    PE_REQUIRE(block != NULL && other != NULL && sig != NULL, "the default space is full");
+    PE_CHECK_EQ((uintptr_t)other % 256, 0);
+    PE_CHECK_EQ(shmem_long_g(block + N - 1, pe_right()), 0);
+    pe_kind_ring(&s, block, N, 17);
+    shmem_long_put_signal(other, block, N, sig, 3, SHMEM_SIGNAL_SET, pe_right());
+    shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 3);
+    PE_GPU_EXPECT(other, 17 + 1000 * ((pe_me + 2 * pe_n - 2) % pe_n), N, "behind a signal");
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++) shmem_long_atomic_add(block, 100, pe);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_long_atomic_fetch(block, pe_me), 17 + 1000 * pe_left() + 100 * pe_n);
+    pe_gpu_fill(block, pe_me, N);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, other, block, N), 0);
+    PE_CHECK_EQ(shmem_long_g(other + 1, pe_me), pe_n + (long)pe_n * (pe_n - 1) / 2);
+    PE_CHECK_EQ(shmem_long_broadcast(SHMEM_TEAM_WORLD, other, block, N, pe_n - 1), 0);
+    PE_GPU_EXPECT(other, pe_n - 1, N, "broadcast");
+    block = shmem_realloc(block, 4 * N * sizeof(*block));
+    PE_REQUIRE(block != NULL, "realloc");
+    PE_GPU_EXPECT(block, pe_me, N, "realloc");
+    shmem_free(block);
+    shmem_free(other);
+    shmem_free(sig);
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = getenv("SHMEM_DEFAULT_SPACE");
+
+    pe_test_begin();
+    if (argc > 1 && strcmp(argv[1], "start") == 0) {
+        fprintf(stderr, "pe %d: survived start\n", pe_me);
+        return pe_test_end();
+    }
+    PE_CHECK(in_table[2] == SHMEM_SPACE_DEFAULT, "handles in static tables");
+    if (argc > 1 && strcmp(argv[1], "destroy_team") == 0) {
+        shmem_team_destroy(SHMEM_TEAM_CPU); /* must end the job */
+        fprintf(stderr, "pe %d: survived destroy_team\n", pe_me);
+    }
+    for (int round = 0; round < 2; round++) { /* the second time after a finalize */
+        check_enabled();
+        check_default_facts(kind != NULL ? kind : "cpu");
+        check_default_use();
+        if (round == 0) {
+            PE_REQUIRE(pe_test_verdict() == PE_PASS, "the first round failed");
+            shmem_finalize();
+            pe_test_begin();
+        }
+    }
+    return pe_test_end();
+}

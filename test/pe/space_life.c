@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lives of spaces of every kind: what holds one, how it ends, many at once in random order, and
+ * what is alive when the library goes down. Members do the work where only some PEs have a kind;
+ * all PEs come to each creation. Rules P, S4, S5, S11, S14 (see docs/conformance-spaces.md).
+ */
+#include "pe_kinds.h"
+
+enum { MANY = 64 };
+
+/* The application destroys the space's team; the space goes on. P, S4. */
+static void check_without_team(int kind)
+{
+    shmem_team_t asked = SHMEM_TEAM_WORLD;
+    struct pe_space s;
+    long *block;
+
+    if (!pe_kind_create(kind, PE_MIB, &s) || s.rank < 0) return;
+    block = pe_kind_malloc(&s, 100);
+    PE_CHECK_EQ(shmem_space_get_team(s.space, &asked), 0);
+    PE_CHECK(asked == s.team, "get_team before");
+    shmem_team_destroy(s.team);
+    PE_CHECK_EQ(shmem_team_is_valid(s.team), 0);
+    PE_CHECK_EQ(shmem_space_get_team(s.space, &asked), 0);
+    PE_CHECK(asked == SHMEM_TEAM_INVALID, "get_team after the team's end");
+    for (int i = 0; i < 3; i++) {
+        long *more = shmem_space_calloc(s.space, 50, sizeof(*more));
+        PE_CHECK(more != NULL, "calloc after the team's end");
+        shmem_space_free(s.space, more);
+    }
+    pe_gpu_fill(block, 5, 100);
+    PE_GPU_EXPECT(block, 5, 100, "a block after the team's end");
+    shmem_space_free(s.space, block);
+    PE_CHECK_EQ(shmem_space_destroy(s.space), 0);
+}
+
+/* Refused on all members, and everything works as before. */
+static void check_refused(const struct pe_space *s, long *block, const char *why)
+{
+    static long salt;
+
+    PE_CHECK(shmem_space_destroy(s->space) != 0, "%s: destroyed while it is held", why);
+    salt += 100000;
+    pe_gpu_fill(block, salt, 20);
+    PE_GPU_EXPECT(block, salt, 20, why);
+    shmem_long_p(block, salt + s->rank, pe_me);
+    shmem_quiet();
+    PE_CHECK_EQ(shmem_long_g(block, pe_me), salt + s->rank);
+    long *more = shmem_space_malloc(s->space, 1000);
+    PE_CHECK(more != NULL, "%s: malloc after a refusal", why);
+    shmem_space_free(s->space, more);
+}
+
+/*
+ * Teams one after the other: the space's own, a split, a split of the split that only one PE
+ * holds, a duplicate, a bound context of one PE alone. P, S5, S14.
+ */
+static void check_holders(int kind)
+{
+    shmem_team_t child = SHMEM_TEAM_INVALID, grandchild = SHMEM_TEAM_INVALID;
+    shmem_team_t twin = SHMEM_TEAM_INVALID;
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    struct pe_space s;
+    long *block;
+
+    if (!pe_kind_create(kind, PE_MIB, &s) || s.rank < 0) return;
+    block = pe_kind_malloc(&s, 100);
+    check_refused(&s, block, "the space's team");
+    pe_kind_ring(&s, block, 100, 1);
+    PE_CHECK_EQ(shmem_team_split_strided(s.team, 0, 2, (s.n + 1) / 2, NULL, 0, &child), 0);
+    PE_CHECK_EQ(shmemx_team_duplicate(s.team, &twin), 0);
+    if (child != SHMEM_TEAM_INVALID)
+        PE_CHECK_EQ(shmem_team_split_strided(child, 0, 1, 1, NULL, 0, &grandchild), 0);
+    shmem_team_destroy(s.team);
+    check_refused(&s, block, "a split and a duplicate");
+    shmem_team_destroy(child);
+    check_refused(&s, block, "a duplicate");
+    shmem_team_destroy(twin);
+    check_refused(&s, block, "a split of a split, on one PE");
+    shmem_team_destroy(grandchild);
+    if (s.rank == s.n - 1) { /* refused where not all are members */
+        shmem_team_t over = SHMEM_TEAM_WORLD;
+        shmemx_ctx_config_t config = {over, s.space};
+        int rc = shmemx_ctx_create(0, &config, &ctx);
+        PE_CHECK((rc == 0) == (s.n == pe_n), "context over the world, %d of %d are members", s.n,
+                 pe_n);
+    }
+    if (s.n == pe_n) check_refused(&s, block, "a bound context on one PE");
+    if (ctx != SHMEM_CTX_INVALID) {
+        shmem_ctx_long_p(ctx, block + 1, 77, pe_me);
+        shmem_ctx_quiet(ctx);
+        PE_CHECK_EQ(shmem_ctx_long_g(ctx, block + 1, pe_me), 77);
+        shmem_ctx_destroy(ctx);
+    }
+    shmem_space_free(s.space, block);
+    PE_CHECK_EQ(shmem_space_destroy(s.space), 0);
+}
+
+/* A context over the space's own team: goes with that team, as contexts do. */
+static void check_context_of_team(int kind)
+{
+    shmemx_ctx_config_t config;
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    struct pe_space s;
+    long *block;
+
+    if (!pe_kind_create(kind, PE_MIB, &s) || s.rank < 0) return;
+    block = pe_kind_malloc(&s, 100);
+    config = (shmemx_ctx_config_t){s.team, s.space};
+    PE_REQUIRE(shmemx_ctx_create(SHMEM_CTX_SERIALIZED, &config, &ctx) == 0, "bound context");
+    pe_gpu_fill(block, 0, 100);
+    pe_team_barrier(s.team);
+    shmem_ctx_long_p(ctx, block + 7, 40 + s.rank, (s.rank + 1) % s.n); /* numbers of the team */
+    shmem_ctx_quiet(ctx);
+    PE_CHECK_EQ(shmem_ctx_long_g(ctx, block + 7, (s.rank + 1) % s.n), 40 + s.rank);
+    pe_team_barrier(s.team);
+    PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed under a context and a team");
+    shmem_ctx_destroy(ctx);
+    PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed under a team");
+    shmem_space_free(s.space, block);
+    pe_kind_destroy(&s);
+}
+
+/* A second destroy of the same handle is refused and does no harm; nor is there a way around. */
+static void check_ends(int kind)
+{
+    struct pe_space s, next;
+
+    if (!pe_kind_create(kind, PE_MIB, &s)) return;
+    pe_kind_destroy(&s);
+    if (s.space != SHMEM_SPACE_INVALID)
+        PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed twice");
+    PE_REQUIRE(pe_kind_create(kind, PE_MIB, &next), "create after a second destroy");
+    pe_kind_use(&next, 11);
+    pe_kind_destroy(&next);
+    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0, "the default space was destroyed");
+    PE_CHECK_EQ(shmem_space_destroy(SHMEM_SPACE_INVALID), 0);
+}
+
+/* run_space_life.sh reads the warning: 3 allocations. S5. */
+static void check_live_blocks(int kind)
+{
+    struct pe_space s;
+
+    if (!pe_kind_create(kind, PE_MIB, &s)) return;
+    for (int i = 1; i <= 3 && s.rank >= 0; i++) (void)pe_kind_malloc(&s, 1000);
+    pe_kind_destroy(&s);
+    PE_REQUIRE(pe_kind_create(kind, PE_MIB, &s), "create after live blocks");
+    pe_kind_use(&s, 13);
+    pe_kind_destroy(&s);
+}
+
+/* The word of a space of many: told from all others, and right. */
+static void check_one_of_many(const struct pe_space *s, const long *block, long id)
+{
+    shmem_space_t found = SHMEM_SPACE_INVALID;
+
+    if (s->rank < 0) return;
+    PE_GPU_EXPECT(block, 1000 * id, 16, "one of many");
+    PE_CHECK_EQ(shmem_get_space((void *)block, &found), 0);
+    PE_CHECK(found == s->space, "get_space of one of many");
+}
+
+/* Slots are filled and emptied as a sequence says that all PEs draw alike. */
+static void check_many(void)
+{
+    static struct pe_space spaces[MANY];
+    static long *blocks[MANY];
+    static bool used[MANY];
+    uint64_t dice = 20260101;
+    int most = pe_rounds(8) == 8 ? MANY : MANY / 8, steps = 3 * most;
+    bool have[PE_N_KINDS];
+
+    for (int k = 0; k < PE_N_KINDS; k++) have[k] = pe_kind_exists(k);
+    for (int step = 0; step < steps; step++) {
+        /* at first all slots are filled, so that there are that many alive at once */
+        int i = step < most ? step : (int)pe_random_in(&dice, 0, (size_t)most - 1);
+        int kind = (int)pe_random_in(&dice, 0, PE_N_KINDS - 1);
+
+        if (used[i]) {
+            check_one_of_many(&spaces[i], blocks[i], i);
+            if (spaces[i].rank >= 0) shmem_space_free(spaces[i].space, blocks[i]);
+            pe_kind_destroy(&spaces[i]);
+            used[i] = false;
+        } else {
+            if (!have[kind]) kind = PE_CPU;
+            used[i] = pe_kind_create(kind, pe_random_in(&dice, 1, 3) * PE_MIB / 4, &spaces[i]);
+            PE_REQUIRE(used[i], "space %d, of kind %s", i, pe_kinds[kind].name);
+            if (spaces[i].rank < 0) continue;
+            blocks[i] = pe_kind_malloc(&spaces[i], 16);
+            pe_gpu_fill(blocks[i], 1000 * i, 16);
+        }
+    }
+    for (int i = most; i-- > 0;) {
+        if (!used[i]) continue;
+        check_one_of_many(&spaces[i], blocks[i], i);
+        if (spaces[i].rank >= 0) shmem_space_free(spaces[i].space, blocks[i]);
+        pe_kind_destroy(&spaces[i]);
+        used[i] = false;
+    }
+}
+
+/* Everything stays behind: spaces, teams, contexts, memory, puts that nobody waited for. S14. */
+static void leave_behind(void)
+{
+    shmem_init();
+    pe_me = shmem_my_pe();
+    pe_n = shmem_n_pes();
+    for (int k = 0; k < PE_N_KINDS; k++) {
+        shmem_team_t part = SHMEM_TEAM_INVALID;
+        shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+        struct pe_space s;
+        long *block;
+
+        if (!pe_kind_create(k, PE_MIB, &s) || s.rank < 0) continue;
+        block = pe_kind_malloc(&s, 100);
+        pe_kind_ring(&s, block, 100, k);
+        PE_CHECK_EQ(shmem_team_split_strided(s.team, 0, 1, s.n, NULL, 0, &part), 0);
+        shmemx_ctx_config_t config = {part, s.space};
+        PE_CHECK_EQ(shmemx_ctx_create(0, &config, &ctx), 0);
+        shmem_ctx_long_p(ctx, block, 1, (s.rank + 1) % s.n);
+    }
+    shmem_finalize();
+}
+
+int main(void)
+{
+    leave_behind();
+    leave_behind();
+    pe_test_begin();
+    for (int kind = 0; kind < PE_N_KINDS; kind++) {
+        if (!pe_kind_exists(kind)) continue;
+        check_without_team(kind);
+        check_holders(kind);
+        check_context_of_team(kind);
+        check_ends(kind);
+        check_live_blocks(kind);
+    }
+    check_many();
+    return pe_test_end();
+}
