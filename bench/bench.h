@@ -2,7 +2,8 @@
 /*
  * The harness of steppe-bench. A bench is a row of bench_table[] and a loop body for each side:
  * Steppe's public API, and the raw limit of the same path (loads and stores through shmem_ptr on
- * the node, plain libfabric between nodes). Design: docs/design/bench.md.
+ * the node, plain libfabric between nodes, the CUDA driver for memory of GPUs). Design:
+ * docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_H
 #define STEPPE_BENCH_H
@@ -19,8 +20,10 @@
 #define BENCH_POLLS_CROWDED 50 /* and where there are more PEs than cores */
 #define BENCH_NOISY 2.0        /* p99 / median above it is called noisy */
 
-enum bench_metric { BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_RATE };
-enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_N_SIDES };
+enum bench_metric { BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_RATE, BENCH_LONG };
+/* BENCH_FEW: as BENCH_STEPPE, with fewer spaces alive. The first two have words of their own. */
+enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_FEW, BENCH_N_SIDES };
+#define BENCH_N_FLAGS 2
 enum bench_format { BENCH_TEXT, BENCH_CSV, BENCH_JSON };
 enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
 enum bench_bind { BENCH_BIND_AUTO, BENCH_BIND_ON, BENCH_BIND_OFF };
@@ -35,12 +38,14 @@ struct bench_options {
     const char *raw_module; /* file, NULL: beside the program */
     size_t min_size, max_size;
     bool sizes_given;
-    int iterations; /* samples a side, 0: automatic until bench_parse() is through */
-    int warmup;     /* unrecorded samples at the start of each block */
-    uint64_t ops;   /* operations a sample, 0: as many as the clock needs */
-    int window;     /* messages between two quiets of a bandwidth bench, 0: automatic */
-    int peer;       /* -1: n_pes / 2 */
-    char **names;   /* benches asked for */
+    int iterations;    /* samples a side, 0: automatic until bench_parse() is through */
+    int warmup;        /* unrecorded samples at the start of each block */
+    uint64_t ops;      /* operations a sample, 0: as many as the clock needs */
+    int window;        /* messages between two quiets of a bandwidth bench, 0: automatic */
+    int peer;          /* -1: n_pes / 2 */
+    int kind;          /* of the spaces that benches make: a shmem_device_type_t */
+    int n_few, n_many; /* spaces alive on the two sides of a comparison */
+    char **names;      /* benches asked for */
     int n_names;
 };
 
@@ -78,12 +83,13 @@ struct bench_shared {
     struct bench_command command __attribute__((aligned(BENCH_LINE)));
     struct bench_word number; /* of the command, rising */
     struct bench_word acks;   /* on PE 0 */
-    struct bench_flags side[BENCH_N_SIDES];
+    struct bench_flags side[BENCH_N_FLAGS];
 };
 
 /* ---- what a loop body sees ----------------------------------------------- */
 
 struct raw_ofi;
+struct raw_cuda;
 
 struct bench_run {
     int me, n_pes;
@@ -97,7 +103,7 @@ struct bench_run {
     uint64_t token; /* counts ping-pongs and barriers; equal on all that take part in a block */
     uint64_t n_commands, n_blocks, n_acks; /* so far: the protocol of measure.c */
     char *remote;                          /* symmetric: where puts go and gets come from */
-    char *local;                           /* private */
+    char *local;                           /* private, or of the memory a bench asks for */
     struct bench_shared *shared;
 
     char *remote_there;                /* the peer's remote as mapped here, NULL off the node */
@@ -106,6 +112,14 @@ struct bench_run {
     const struct raw_ofi *fabric;      /* NULL: not loaded */
     bool raw_flush;                    /* raw put streams: plain writes, then a flush */
     enum bench_path pair_path, all_path;
+
+    char *heap_remote, *heap_remote_there,
+        *host_local; /* what a bench with other memory replaces */
+    int kind;        /* of the spaces of the current bench */
+    int n_few, n_many;
+    const char *space_path;             /* from PE 0 to its peer's part of a space, or NULL */
+    const struct raw_cuda *cuda;        /* NULL: not loaded */
+    char *driver_local, *driver_remote; /* operands of the raw driver, in this process */
 };
 
 /* Do n_ops operations, the last of them complete on return. */
@@ -116,6 +130,21 @@ struct bench_body {
     bench_loop *origin, *target;
 };
 
+/* Memory of an operand. */
+enum bench_memory { BENCH_ANY, BENCH_HOST, BENCH_HEAP, BENCH_GPU };
+
+struct bench;
+
+/*
+ * Collective over all PEs: make what the bench needs. Returns 0, or -errno on all PEs alike with
+ * the reason, on PE 0, in why: the row is skipped then.
+ */
+typedef int bench_open(struct bench_run *run, const struct bench *bench, char *why, size_t len);
+typedef void bench_close(struct bench_run *run);
+
+/* Before each block, on all PEs: bring about what this side is measured with. */
+typedef void bench_stage(struct bench_run *run, int side);
+
 struct bench {
     const char *name;
     const char *what; /* one operation, in routines */
@@ -125,7 +154,16 @@ struct bench {
     bool all_pes;     /* every PE takes part, else PE 0 and its peer */
     int per_op;       /* results counted per operation: 2 where half of it is meant */
     uint64_t min_ops; /* a sample: where a quiet at the end is to weigh little */
-    struct bench_body steppe, node, fabric;
+    size_t nbytes;    /* when not sized; 0: 8 */
+    bool in_spaces;   /* its spaces are of --kind */
+    bool on_gpu;      /* and of this bench always on GPUs */
+    bool raw_driver;  /* on GPUs the raw side is the driver */
+    bool alone;       /* PE 0 needs no other PE, nor does the raw side a path */
+    enum bench_memory local, remote;
+    bench_open *open; /* NULL: nothing needed */
+    bench_close *close;
+    bench_stage *stage; /* not NULL: there is a side BENCH_FEW */
+    struct bench_body steppe, node, fabric, driver;
 };
 
 extern const struct bench bench_table[];
@@ -133,11 +171,36 @@ extern const int bench_n_table;
 
 const struct bench *bench_find(const char *name);
 
-/* loops_node.c and loops_fabric.c: the raw bodies */
+/* Does name, of a bench or of a group (all, spaces, device), mean this one? */
+bool bench_is_called(const struct bench *bench, const char *name);
+
+/* loops.c, loops_space.c, loops_device.c: Steppe's bodies */
+bench_loop steppe_put, steppe_get, steppe_put_window, steppe_get_window, steppe_p, steppe_rate;
+bench_loop steppe_fadd, steppe_ping, steppe_pong, steppe_barrier;
+bench_loop steppe_lookup, steppe_create, steppe_alloc;
+bench_loop steppe_device_fadd, steppe_signal_ping, steppe_signal_pong;
+
+/* loops_node.c, loops_fabric.c, loops_driver.c, loops_space.c: the raw bodies */
 bench_loop node_put, node_get, node_put_window, node_get_window, node_p, node_rate, node_fadd;
 bench_loop node_ping, node_pong, node_barrier;
 bench_loop fabric_put, fabric_get, fabric_put_window, fabric_get_window, fabric_p, fabric_rate;
 bench_loop fabric_fadd, fabric_ping, fabric_pong, fabric_barrier;
+bench_loop driver_put, driver_get, driver_put_window, driver_get_window, driver_p, driver_fadd;
+bench_loop driver_ping, driver_pong, driver_create;
+bench_loop raw_lookup, raw_create, node_alloc, fabric_alloc;
+
+/* spaces.c, loops_space.c, loops_device.c: what benches need, and give back */
+bench_open bench_spaces_open, bench_own_open, bench_create_open, bench_alloc_open;
+bench_open bench_lookup_random_open, bench_lookup_turn_open, bench_lookup_same_open;
+bench_open bench_device_open;
+bench_close bench_spaces_close, bench_device_close;
+bench_stage bench_spaces_stage;
+
+/*
+ * Can every PE have spaces of run->kind? Asked once a kind. Collective; 0, or -errno on all PEs
+ * with the reason, on PE 0, in why. Loads the raw driver for GPUs.
+ */
+int bench_kind_check(struct bench_run *run, char *why, size_t len);
 
 /* Serve the raw fabric until PE 0 announces the end of the block; announce it to PE pe. */
 void fabric_serve(struct bench_run *run, uint64_t stop);
@@ -182,16 +245,20 @@ struct bench_result {
     int window;
     uint64_t n_ops; /* a sample */
     int n_samples;  /* a side */
-    bool has_raw;
+    bool has_raw, has_few;
     struct bench_stats side[BENCH_N_SIDES];
+    int kind, n_few, n_many;
+    const char *path;  /* to the space's memory, NULL: of no interest */
+    char skipped[256]; /* why nothing was measured, or empty */
 };
 
 /*
  * Measure one bench at one size, samples of both sides in alternating blocks. Collective over all
- * PEs; *result is set on PE 0. max_seconds bounds the samples, by estimate.
+ * PEs; *result is set on PE 0. Returns 0, or -errno on all PEs alike when what the bench needs is
+ * not there: result->skipped says so.
  */
-void bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *run,
-                   const struct bench_options *options, struct bench_result *result);
+int bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *run,
+                  const struct bench_options *options, struct bench_result *result);
 
 uint64_t bench_now_ns(void);
 double bench_clock_cost_ns(void);
@@ -215,6 +282,8 @@ struct bench_machine {
     bool bound;
     char raw_note[256]; /* why there is no raw side, or empty */
     double clock_ns;
+    char gpu[128], driver[64]; /* of PE 0, empty where no bench asks for GPUs */
+    bool test_double;          /* the driver is not a real one */
 };
 
 /*
@@ -224,6 +293,9 @@ struct bench_machine {
 int bench_setup(struct bench_run *run, const struct bench_options *options,
                 struct bench_machine *machine);
 void bench_teardown(struct bench_run *run);
+
+/* Load the driver and name the GPU in the heading, where there is one; collective. */
+void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
 
 /* The largest status (0 or positive) of any PE; collective. */
 int bench_worst(int status);

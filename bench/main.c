@@ -32,7 +32,7 @@ static void plan_bench(struct plan *plan, const struct bench *bench,
     static const size_t quick[] = {8, 4096, 65536};
 
     if (!bench->sized) {
-        plan_add(plan, bench, sizeof(uint64_t));
+        plan_add(plan, bench, bench->nbytes > 0 ? bench->nbytes : sizeof(uint64_t));
         return;
     }
     if (options->quick && !options->sizes_given) {
@@ -70,12 +70,21 @@ static void plan_summary(struct plan *plan)
 static void make_plan(struct plan *plan, const struct bench_options *options)
 {
     if (options->summary) plan_summary(plan);
-    for (int i = 0; i < options->n_names; i++) {
-        if (strcmp(options->names[i], "all") != 0)
-            plan_bench(plan, bench_find(options->names[i]), options);
-        for (int k = 0; strcmp(options->names[i], "all") == 0 && k < bench_n_table; k++)
-            plan_bench(plan, &bench_table[k], options);
+    for (int i = 0; i < options->n_names; i++)
+        for (int k = 0; k < bench_n_table; k++)
+            if (bench_is_called(&bench_table[k], options->names[i]))
+                plan_bench(plan, &bench_table[k], options);
+}
+
+/* Will the driver for GPUs be asked for? */
+static bool plan_wants_gpu(const struct plan *plan, const struct bench_options *options)
+{
+    for (int i = 0; i < plan->n; i++) {
+        const struct bench *bench = plan->items[i].bench;
+
+        if (bench->on_gpu || (bench->in_spaces && options->kind == SHMEM_DEVICE_GPU)) return true;
     }
+    return false;
 }
 
 /* Leave out what one PE cannot do alone. Returns how many were left out. */
@@ -84,7 +93,8 @@ static int plan_without_pairs(struct plan *plan)
     int kept = 0, n = plan->n;
 
     for (int i = 0; i < n; i++)
-        if (plan->items[i].bench->all_pes) plan->items[kept++] = plan->items[i];
+        if (plan->items[i].bench->all_pes || plan->items[i].bench->alone)
+            plan->items[kept++] = plan->items[i];
     plan->n = kept;
     return n - kept;
 }
@@ -94,7 +104,8 @@ static size_t plan_max_nbytes(const struct plan *plan)
     size_t max = sizeof(uint64_t);
 
     for (int i = 0; i < plan->n; i++)
-        if (plan->items[i].nbytes > max) max = plan->items[i].nbytes;
+        if (plan->items[i].bench->nbytes == 0 && plan->items[i].nbytes > max)
+            max = plan->items[i].nbytes;
     return max;
 }
 
@@ -138,10 +149,15 @@ static int close_output(struct bench_output *out, const struct bench_run *run,
 static void measure_all(const struct plan *plan, struct bench_run *run,
                         const struct bench_options *options, struct bench_output *out)
 {
+    const struct bench *skipped = NULL; /* what one size lacks, the others lack too */
+
     for (int i = 0; i < plan->n; i++) {
+        const struct item *item = &plan->items[i];
         struct bench_result result;
 
-        bench_measure(plan->items[i].bench, plan->items[i].nbytes, run, options, &result);
+        if (item->bench == skipped) continue;
+        if (bench_measure(item->bench, item->nbytes, run, options, &result) != 0)
+            skipped = item->bench;
         if (run->me == 0) bench_output_row(out, &result);
     }
 }
@@ -156,6 +172,7 @@ static int run_plan(struct plan *plan, struct bench_run *run, const struct bench
     run->max_nbytes = (plan_max_nbytes(plan) + BENCH_LINE - 1) & ~(size_t)(BENCH_LINE - 1);
     status = bench_setup(run, options, &machine);
     if (status == 0) {
+        if (plan_wants_gpu(plan, options)) bench_describe_gpu(run, &machine);
         if (run->me == 0) bench_output_begin(&out, run, options, &machine);
         measure_all(plan, run, options, &out);
         if (run->me == 0) bench_output_end(&out);
@@ -168,7 +185,7 @@ static int run_plan(struct plan *plan, struct bench_run *run, const struct bench
 static void list_benches(void)
 {
     for (int i = 0; i < bench_n_table; i++)
-        printf("%-16s %-7s %s%s\n", bench_table[i].name, bench_unit(&bench_table[i]),
+        printf("%-30s %-7s %s%s\n", bench_table[i].name, bench_unit(&bench_table[i]),
                bench_table[i].what, bench_table[i].sized ? " (sizes)" : "");
 }
 

@@ -4,8 +4,9 @@
  * take part; they run their half, or serve until told to stop, and acknowledge. Blocks of Steppe
  * and of the raw side alternate (ABBA), so that what disturbs the machine meets both alike.
  */
-#include "bench.h"
+#include "spaces.h"
 
+#include <errno.h>
 #include <shmem.h>
 #include <stdlib.h>
 
@@ -24,24 +25,31 @@ struct measure {
 
 static enum bench_path path_of(const struct bench *bench, const struct bench_run *run)
 {
+    if (bench->alone) return BENCH_NODE;
     return bench->all_pes ? run->all_path : run->pair_path;
 }
 
 static bool takes_part(const struct bench *bench, const struct bench_run *run, int pe)
 {
-    return bench->all_pes || pe == 0 || pe == run->pair_peer;
+    if (bench->all_pes || bench->stage != NULL || pe == 0) return true;
+    return pe == run->pair_peer && !bench->alone;
 }
 
 /* The body of a side, NULL where that side cannot be measured on this path. */
 static const struct bench_body *body_of(const struct bench *bench, const struct bench_run *run,
                                         int side)
 {
-    if (side == BENCH_STEPPE) return &bench->steppe;
+    if (side != BENCH_RAW) return &bench->steppe;
+    if (bench->raw_driver && run->kind == SHMEM_DEVICE_GPU) {
+        bool reached = bench->driver.target == NULL || bench->alone || run->shared_there != NULL;
+
+        return run->cuda != NULL && reached ? &bench->driver : NULL;
+    }
     switch (path_of(bench, run)) {
     case BENCH_NODE:
-        return &bench->node;
+        return bench->node.origin != NULL ? &bench->node : NULL;
     case BENCH_FABRIC:
-        return run->fabric != NULL ? &bench->fabric : NULL;
+        return run->fabric != NULL && bench->fabric.origin != NULL ? &bench->fabric : NULL;
     case BENCH_MIXED:
         break;
     }
@@ -76,6 +84,7 @@ static void follow(const struct bench *bench, struct bench_run *run)
         run->n_commands = run->shared->number.value;
         if (command->last) break;
         run->token = command->token;
+        if (bench->stage != NULL) bench->stage(run, command->side);
         body = body_of(bench, run, command->side);
         for (uint64_t i = 0; body->target != NULL && i < command->n_batches; i++)
             body->target(run, command->n_ops);
@@ -140,6 +149,7 @@ static void run_block(struct measure *m, int side, uint64_t n_ops, int n_batches
                                     .side = side};
 
     send_command(m, &command);
+    if (m->bench->stage != NULL) m->bench->stage(run, side);
     for (int i = -n_warm; i < n_batches; i++) {
         uint64_t start = bench_now_ns();
 
@@ -199,20 +209,34 @@ static void choose_counts(struct measure *m, struct bench_result *result)
     result->n_samples = samples_for(m, op_ns * (double)result->n_ops);
 }
 
-static void run_sides(struct measure *m, uint64_t n_ops, int n_samples, bool raw)
+static void run_sides(struct measure *m, const struct bench_result *result)
 {
+    int n_samples = result->n_samples, n_sides = 0, sides[BENCH_N_SIDES];
+    uint64_t n_ops = result->n_ops;
     int per_block = (n_samples + N_BLOCKS - 1) / N_BLOCKS;
 
+    sides[n_sides++] = BENCH_STEPPE;
+    if (result->has_raw) sides[n_sides++] = BENCH_RAW;
+    if (result->has_few) sides[n_sides++] = BENCH_FEW;
     for (int turn = 0; m->n_samples[BENCH_STEPPE] < n_samples; turn++)
-        for (int k = 0; k < BENCH_N_SIDES; k++) {
-            int side = (turn + k) % BENCH_N_SIDES; /* A B, B A, ... */
+        for (int k = 0; k < n_sides; k++) {
+            int side = sides[(turn + k) % n_sides]; /* A B, B A, ... */
             int left = n_samples - m->n_samples[side];
             int n = left < per_block ? left : per_block;
 
-            if (side == BENCH_RAW && !raw) continue;
             run_block(m, side, n_ops, n, m->samples[side] + m->n_samples[side]);
             m->n_samples[side] += n;
         }
+}
+
+static double *get_samples(const struct measure *m, int n_samples)
+{
+    double *samples = malloc((size_t)n_samples * sizeof(*samples));
+
+    if (samples != NULL) return samples;
+    bench_say(m->run, "no memory for %d samples: use fewer --iterations", n_samples);
+    shmem_global_exit(1);
+    return NULL;
 }
 
 static void lead(struct measure *m, struct bench_result *result)
@@ -221,12 +245,8 @@ static void lead(struct measure *m, struct bench_result *result)
 
     choose_counts(m, result);
     for (int side = 0; side < BENCH_N_SIDES; side++)
-        m->samples[side] = malloc((size_t)result->n_samples * sizeof(double));
-    if (m->samples[0] == NULL || m->samples[1] == NULL) {
-        bench_say(m->run, "no memory for %d samples: use fewer --iterations", result->n_samples);
-        shmem_global_exit(1);
-    }
-    run_sides(m, result->n_ops, result->n_samples, result->has_raw);
+        m->samples[side] = get_samples(m, result->n_samples);
+    run_sides(m, result);
     send_command(m, &over);
     wait_acks(m);
     for (int side = 0; side < BENCH_N_SIDES; side++) {
@@ -246,18 +266,40 @@ static int window_for(const struct bench *bench, size_t nbytes, const struct ben
     return window > 64 ? 64 : window < 1 ? 1 : (int)window;
 }
 
-void bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *run,
-                   const struct bench_options *options, struct bench_result *result)
+/* What an open bench is measured against, and on which spaces. */
+static void describe_spaces(const struct bench *bench, const struct bench_run *run,
+                            const struct bench_options *options, struct bench_result *result)
+{
+    bool others = run->n_pes > 1 || bench->alone;
+
+    result->has_raw = options->raw && others && body_of(bench, run, BENCH_RAW) != NULL;
+    result->has_few = bench->stage != NULL;
+    result->n_few = run->n_few;
+    result->n_many = result->has_few ? run->n_many : bench_n_spaces;
+    result->path = run->space_path;
+}
+
+int bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *run,
+                  const struct bench_options *options, struct bench_result *result)
 {
     struct measure m = {.bench = bench, .run = run, .options = options};
 
     run->nbytes = nbytes;
     run->window = window_for(bench, nbytes, options);
-    *result = (struct bench_result){.bench = bench, .nbytes = nbytes, .window = run->window};
-    result->has_raw = options->raw && run->n_pes > 1 && body_of(bench, run, BENCH_RAW) != NULL;
+    run->kind = bench->on_gpu ? SHMEM_DEVICE_GPU : options->kind;
+    run->n_few = options->n_few;
+    run->n_many = options->n_many;
+    *result = (struct bench_result){
+        .bench = bench, .nbytes = nbytes, .window = run->window, .kind = run->kind};
+    if (bench->open != NULL &&
+        bench->open(run, bench, result->skipped, sizeof(result->skipped)) != 0)
+        return -ENODEV;
+    describe_spaces(bench, run, options, result);
     if (run->me == 0)
         lead(&m, result);
     else if (takes_part(bench, run, run->me))
         follow(bench, run);
     shmem_barrier_all();
+    if (bench->close != NULL) bench->close(run);
+    return 0;
 }

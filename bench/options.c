@@ -6,12 +6,24 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <shmem.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_SPACES 1024
 #define MAX_BYTES ((size_t)1 << 30)
 
-enum { OPT_SIZES = 256, OPT_OPS, OPT_WINDOW, OPT_PEER, OPT_BIND, OPT_RAW_FLUSH, OPT_RAW_MODULE };
+enum {
+    OPT_SIZES = 256,
+    OPT_OPS,
+    OPT_WINDOW,
+    OPT_PEER,
+    OPT_BIND,
+    OPT_RAW_FLUSH,
+    OPT_RAW_MODULE,
+    OPT_KIND,
+    OPT_SPACES
+};
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
@@ -28,6 +40,8 @@ static const struct option long_options[] = {
     {"window", required_argument, NULL, OPT_WINDOW},
     {"peer", required_argument, NULL, OPT_PEER},
     {"bind", optional_argument, NULL, OPT_BIND},
+    {"kind", required_argument, NULL, OPT_KIND},
+    {"spaces", required_argument, NULL, OPT_SPACES},
     {"raw-flush", no_argument, NULL, OPT_RAW_FLUSH},
     {"raw-module", required_argument, NULL, OPT_RAW_MODULE},
     {NULL, 0, NULL, 0},
@@ -35,7 +49,7 @@ static const struct option long_options[] = {
 
 void bench_usage(FILE *out)
 {
-    fputs("usage: oshrun -n N steppe-bench [options] [BENCH...|all]\n"
+    fputs("usage: oshrun -n N steppe-bench [options] [BENCH...|all|spaces|device]\n"
           "Measure Steppe between PE 0 and a peer, or over all PEs; --list names the benches.\n"
           "\n"
           "  -r, --raw             measure the raw limit of the same path too, and the ratio\n"
@@ -52,6 +66,10 @@ void bench_usage(FILE *out)
           "      --peer PE         the PE that PE 0 works with (half the number of PEs)\n"
           "      --bind[=WHEN]     one core to each PE: on, off or auto (auto: when there are\n"
           "                        enough cores)\n"
+          "      --kind KIND       of the spaces that benches make: cpu, gpu, fam (cpu; those of\n"
+          "                        the device benches are on GPUs)\n"
+          "      --spaces FEW:MANY spaces alive beside the default one, on the two sides that\n"
+          "                        spaces-... compare (1:64); one number: MANY\n"
           "      --raw-flush       --raw, put streams on the fabric by plain writes and one\n"
           "                        flushing read instead of delivery-complete writes\n"
           "      --raw-module FILE the module for raw libfabric\n"
@@ -120,6 +138,38 @@ static int parse_word(const char *option, const char *text, const char *const *w
     return -EINVAL;
 }
 
+/* FEW:MANY, or MANY alone. */
+static int parse_spaces(const char *text, struct bench_options *options, char *why, size_t len)
+{
+    char *end;
+    long few = 1, many;
+
+    errno = 0;
+    many = strtol(text, &end, 10);
+    if (*end == ':' && end != text) {
+        few = many;
+        text = end + 1;
+        many = strtol(text, &end, 10);
+    }
+    options->n_few = (int)few;
+    options->n_many = (int)many;
+    if (errno == 0 && end != text && *end == '\0' && few >= 0 && few < many && many <= MAX_SPACES)
+        return 0;
+    snprintf(why, len, "--spaces: want FEW:MANY from 0 to %d with FEW < MANY, such as 1:64",
+             MAX_SPACES);
+    return -EINVAL;
+}
+
+static int parse_kind(const char *text, struct bench_options *options, char *why, size_t len)
+{
+    static const char *const kinds[] = {"cpu", "gpu", "fam", NULL};
+    static const int types[] = {SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU, SHMEM_DEVICE_FAM};
+    int index, status = parse_word("--kind", text, kinds, &index, why, len);
+
+    if (status == 0) options->kind = types[index];
+    return status;
+}
+
 static int parse_valued(int option, const char *text, struct bench_options *options, char *why,
                         size_t len)
 {
@@ -156,6 +206,12 @@ static int parse_valued(int option, const char *text, struct bench_options *opti
     case OPT_BIND:
         status = parse_word("--bind", text != NULL ? text : "on", binds, &index, why, len);
         options->bind = (enum bench_bind)index;
+        break;
+    case OPT_KIND:
+        status = parse_kind(text, options, why, len);
+        break;
+    case OPT_SPACES:
+        status = parse_spaces(text, options, why, len);
         break;
     default: /* OPT_SIZES */
         status = parse_sizes(text, options, why, len);
@@ -196,10 +252,17 @@ static int parse_one(int option, const char *text, struct bench_options *options
     }
 }
 
+static bool is_known(const char *name)
+{
+    for (int k = 0; k < bench_n_table; k++)
+        if (bench_is_called(&bench_table[k], name)) return true;
+    return false;
+}
+
 static int check_names(struct bench_options *options, char *why, size_t len)
 {
     for (int i = 0; i < options->n_names; i++)
-        if (strcmp(options->names[i], "all") != 0 && bench_find(options->names[i]) == NULL) {
+        if (!is_known(options->names[i])) {
             snprintf(why, len, "no bench is called '%s': see --list", options->names[i]);
             return -EINVAL;
         }
@@ -208,7 +271,7 @@ static int check_names(struct bench_options *options, char *why, size_t len)
         return -EINVAL;
     }
     if (options->n_names == 0 && !options->summary && !options->help && !options->list) {
-        snprintf(why, len, "name a bench or 'all': see --list and --help");
+        snprintf(why, len, "name a bench, 'spaces', 'device' or 'all': see --list and --help");
         return -EINVAL;
     }
     return 0;
@@ -218,8 +281,13 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
 {
     int option, status;
 
-    *options =
-        (struct bench_options){.min_size = 1, .max_size = (size_t)4 << 20, .warmup = 2, .peer = -1};
+    *options = (struct bench_options){.min_size = 1,
+                                      .max_size = (size_t)4 << 20,
+                                      .warmup = 2,
+                                      .peer = -1,
+                                      .kind = SHMEM_DEVICE_CPU,
+                                      .n_few = 1,
+                                      .n_many = 64};
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":hlrsqf:o:i:w:", long_options, NULL)) != -1) {
         if (option == ':' || option == '?') {

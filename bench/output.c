@@ -3,8 +3,8 @@
  * What PE 0 prints: a heading that says what was measured where, then a row a result, as text,
  * CSV or JSON, as it comes.
  */
-#include "bench.h"
 #include "raw_ofi.h"
+#include "spaces.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -38,7 +38,8 @@ static double noise_of(const struct bench_stats *stats)
 static bool is_noisy(const struct bench_result *r)
 {
     return noise_of(&r->side[BENCH_STEPPE]) > BENCH_NOISY ||
-           (r->has_raw && noise_of(&r->side[BENCH_RAW]) > BENCH_NOISY);
+           (r->has_raw && noise_of(&r->side[BENCH_RAW]) > BENCH_NOISY) ||
+           (r->has_few && noise_of(&r->side[BENCH_FEW]) > BENCH_NOISY);
 }
 
 static double median_of(const struct bench_result *r, int side)
@@ -49,6 +50,12 @@ static double median_of(const struct bench_result *r, int side)
 static double ratio_of(const struct bench_result *r)
 {
     return median_of(r, BENCH_STEPPE) / median_of(r, BENCH_RAW);
+}
+
+/* With many spaces alive, by with few. */
+static double few_ratio_of(const struct bench_result *r)
+{
+    return median_of(r, BENCH_STEPPE) / median_of(r, BENCH_FEW);
 }
 
 /* What Steppe adds to the raw time of one operation; ratios of a few ns say little. */
@@ -78,6 +85,9 @@ static void write_heading(FILE *file, const char *prefix, const struct bench_run
         fprintf(file, "%sraw fabric: %s on %s, put streams %s\n", prefix, run->fabric->provider,
                 run->fabric->domain,
                 run->raw_flush ? "plain with a flushing read" : "delivery complete");
+    if (m->gpu[0] != '\0')
+        fprintf(file, "%s%s, %s%s\n", prefix, m->gpu, m->driver,
+                m->test_double ? ": A TEST DOUBLE, times mean nothing" : "");
     fprintf(file,
             "%ssamples: up to %d a side in alternating blocks, %d unrecorded before each; a sample "
             "times `ops` operations; clock %.0f ns\n",
@@ -89,9 +99,21 @@ static void write_heading(FILE *file, const char *prefix, const struct bench_run
 
 static void write_section(FILE *file, const struct bench_result *r)
 {
-    fprintf(file, "\n%s [%s]: %s\n", r->bench->name, bench_unit(r->bench), r->bench->what);
-    fprintf(file, "%10s %8s %7s %7s %12s %12s %12s %12s %7s\n", "bytes", "ops", "window", "samples",
+    char few[32], ratio[32];
+
+    fprintf(file, "\n%s [%s]: %s", r->bench->name, bench_unit(r->bench), r->bench->what);
+    if (r->bench->in_spaces && r->n_many > 1)
+        fprintf(file, "; %d spaces of kind %s", r->n_many, bench_kind_name(r->kind));
+    else if (r->bench->in_spaces)
+        fprintf(file, "; kind %s", bench_kind_name(r->kind));
+    if (r->path != NULL) fprintf(file, "; path %s", r->path);
+    fputc('\n', file);
+    fprintf(file, "%10s %8s %7s %7s %12s %12s %12s %12s %7s", "bytes", "ops", "window", "samples",
             "median", "p99", "raw median", "raw p99", "ratio");
+    snprintf(few, sizeof(few), "with %d", r->n_few);
+    snprintf(ratio, sizeof(ratio), "%d/%d", r->n_many, r->n_few);
+    if (r->has_few) fprintf(file, " %12s %7s", few, ratio);
+    fputc('\n', file);
 }
 
 static void write_cell(FILE *file, double value)
@@ -103,6 +125,10 @@ static void write_text(struct bench_output *out, const struct bench_result *r)
 {
     FILE *file = out->file;
 
+    if (r->skipped[0] != '\0') {
+        fprintf(file, "\n%s: skipped: %s\n", r->bench->name, r->skipped);
+        return;
+    }
     if (out->section != r->bench) write_section(file, r);
     out->section = r->bench;
     fprintf(file, "%10zu %8llu %7d %7d", r->nbytes, (unsigned long long)r->n_ops, r->window,
@@ -115,6 +141,10 @@ static void write_text(struct bench_output *out, const struct bench_result *r)
         fprintf(file, " %7.2f", ratio_of(r));
     } else {
         fprintf(file, " %12s %12s %7s", "-", "-", "-");
+    }
+    if (r->has_few) {
+        write_cell(file, median_of(r, BENCH_FEW));
+        fprintf(file, " %7.2f", few_ratio_of(r));
     }
     fputs(is_noisy(r) ? "  noisy\n" : "\n", file);
 }
@@ -188,33 +218,69 @@ static void write_csv_side(FILE *file, const struct bench_result *r, int side)
             bench_value(r, stats->min), noise_of(stats));
 }
 
+static bool has_kind(const struct bench_result *r)
+{
+    return r->bench->in_spaces || r->bench->on_gpu;
+}
+
+static void write_csv_spaces(FILE *file, const struct bench_result *r)
+{
+    fprintf(file, ",%s", has_kind(r) ? bench_kind_name(r->kind) : "");
+    if (r->n_many > 0)
+        fprintf(file, ",%d", r->n_many);
+    else
+        fputc(',', file);
+    fprintf(file, ",%s", r->path != NULL ? r->path : "");
+    if (r->has_few) {
+        fprintf(file, ",%d", r->n_few);
+        write_csv_side(file, r, BENCH_FEW);
+        fprintf(file, ",%.4g", few_ratio_of(r));
+    } else {
+        fputs(",,,,,,", file);
+    }
+    fprintf(file, ",%s\n", r->skipped[0] != '\0' ? "skipped" : "");
+}
+
 static void write_csv(struct bench_output *out, const struct bench_result *r)
 {
     if (out->n_rows == 0)
-        fputs("bench,unit,bytes,ops,window,samples,median,p99,best,noise,"
-              "raw_median,raw_p99,raw_best,raw_noise,ratio\n",
-              out->file);
+        fputs(
+            "bench,unit,bytes,ops,window,samples,median,p99,best,noise,"
+            "raw_median,raw_p99,raw_best,raw_noise,ratio,"
+            "kind,spaces,path,few_spaces,few_median,few_p99,few_best,few_noise,few_ratio,skipped\n",
+            out->file);
     fprintf(out->file, "%s,%s,%zu,%llu,%d,%d", r->bench->name, bench_unit(r->bench), r->nbytes,
             (unsigned long long)r->n_ops, r->window, r->n_samples);
-    write_csv_side(out->file, r, BENCH_STEPPE);
+    if (r->skipped[0] == '\0')
+        write_csv_side(out->file, r, BENCH_STEPPE);
+    else
+        fputs(",,,,", out->file);
     if (r->has_raw) {
         write_csv_side(out->file, r, BENCH_RAW);
-        fprintf(out->file, ",%.4g\n", ratio_of(r));
+        fprintf(out->file, ",%.4g", ratio_of(r));
     } else {
-        fputs(",,,,,\n", out->file);
+        fputs(",,,,,", out->file);
     }
+    write_csv_spaces(out->file, r);
 }
 
 /* ---- JSON ---------------------------------------------------------------------- */
 
-static void write_json_text(FILE *file, const char *key, const char *text)
+static void write_json_string(FILE *file, const char *text)
 {
-    fprintf(file, "  \"%s\": \"", key);
+    fputc('"', file);
     for (; *text != '\0'; text++) {
         if (*text == '"' || *text == '\\') fputc('\\', file);
         fputc(isprint((unsigned char)*text) ? *text : ' ', file);
     }
-    fputs("\",\n", file);
+    fputc('"', file);
+}
+
+static void write_json_text(FILE *file, const char *key, const char *text)
+{
+    fprintf(file, "  \"%s\": ", key);
+    write_json_string(file, text);
+    fputs(",\n", file);
 }
 
 static void write_json_heading(FILE *file, const struct bench_run *run,
@@ -231,6 +297,9 @@ static void write_json_heading(FILE *file, const struct bench_run *run,
     write_json_text(file, "raw_provider", run->fabric != NULL ? run->fabric->provider : "");
     write_json_text(file, "raw_domain", run->fabric != NULL ? run->fabric->domain : "");
     write_json_text(file, "raw_note", m->raw_note);
+    write_json_text(file, "gpu", m->gpu);
+    write_json_text(file, "gpu_driver", m->driver);
+    fprintf(file, "  \"test_double\": %s,\n", m->test_double ? "true" : "false");
     fprintf(file, "  \"raw_flush\": %s,\n", run->raw_flush ? "true" : "false");
     fprintf(file, "  \"pes\": %d,\n  \"peer\": %d,\n  \"local_pes\": %d,\n", run->n_pes,
             run->pair_peer, m->n_local);
@@ -254,15 +323,27 @@ static void write_json_side(FILE *file, const char *name, const struct bench_res
 
 static void write_json(struct bench_output *out, const struct bench_result *r)
 {
-    fprintf(out->file,
-            "%s\n    {\"bench\": \"%s\", \"unit\": \"%s\", \"bytes\": %zu, \"ops\": %llu, "
-            "\"window\": %d, \"samples\": %d",
-            out->n_rows > 0 ? "," : "", r->bench->name, bench_unit(r->bench), r->nbytes,
+    fprintf(out->file, "%s\n    {\"bench\": \"%s\", \"unit\": \"%s\", \"bytes\": %zu",
+            out->n_rows > 0 ? "," : "", r->bench->name, bench_unit(r->bench), r->nbytes);
+    if (has_kind(r)) fprintf(out->file, ", \"kind\": \"%s\"", bench_kind_name(r->kind));
+    if (r->skipped[0] != '\0') {
+        fputs(", \"skipped\": ", out->file);
+        write_json_string(out->file, r->skipped);
+        fputc('}', out->file);
+        return;
+    }
+    if (r->n_many > 0) fprintf(out->file, ", \"spaces\": %d", r->n_many);
+    if (r->path != NULL) fprintf(out->file, ", \"path\": \"%s\"", r->path);
+    fprintf(out->file, ", \"ops\": %llu, \"window\": %d, \"samples\": %d",
             (unsigned long long)r->n_ops, r->window, r->n_samples);
     write_json_side(out->file, "steppe", r, BENCH_STEPPE);
     if (r->has_raw) {
         write_json_side(out->file, "raw", r, BENCH_RAW);
         fprintf(out->file, ", \"ratio\": %.4g", ratio_of(r));
+    }
+    if (r->has_few) {
+        write_json_side(out->file, "few", r, BENCH_FEW);
+        fprintf(out->file, ", \"few_spaces\": %d, \"few_ratio\": %.4g", r->n_few, few_ratio_of(r));
     }
     fputs("}", out->file);
 }

@@ -4,6 +4,7 @@
  * description of the machine for the heading.
  */
 #include "bench.h"
+#include "raw_cuda.h"
 
 #include <errno.h>
 #include <shmem.h>
@@ -227,6 +228,9 @@ int bench_setup(struct bench_run *run, const struct bench_options *options,
         return -ENOMEM;
     }
     find_paths(run);
+    run->host_local = run->local;
+    run->heap_remote = run->remote;
+    run->heap_remote_there = run->remote_there;
     describe(machine);
     describe_provider(machine);
     return set_raw(run, options, machine);
@@ -236,6 +240,7 @@ void bench_teardown(struct bench_run *run)
 {
     shmem_barrier_all();
     bench_raw_unload(run);
+    raw_cuda_close();
     free(run->local);
     free(run->shared_of);
     if (run->remote != NULL) shmem_free(run->remote);

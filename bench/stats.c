@@ -60,6 +60,8 @@ double bench_value(const struct bench_result *result, double ns)
         return messages * (double)result->nbytes * 1e3 / ns; /* bytes a ns = 1000 MB/s */
     case BENCH_RATE:
         return messages * 1e3 / ns;
+    case BENCH_LONG:
+        return ns / 1e3;
     case BENCH_LATENCY:
         break;
     }
@@ -68,8 +70,10 @@ double bench_value(const struct bench_result *result, double ns)
 
 const char *bench_unit(const struct bench *bench)
 {
-    static const char *const units[] = {
-        [BENCH_LATENCY] = "ns", [BENCH_BANDWIDTH] = "MB/s", [BENCH_RATE] = "Mmsg/s"};
+    static const char *const units[] = {[BENCH_LATENCY] = "ns",
+                                        [BENCH_BANDWIDTH] = "MB/s",
+                                        [BENCH_RATE] = "Mmsg/s",
+                                        [BENCH_LONG] = "us"};
 
     return units[bench->metric];
 }

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces for benches: is there such memory, make them, give them back, and have as many alive as
+ * each side of a comparison wants.
+ */
+#include "raw_cuda.h"
+#include "spaces.h"
+
+#include <errno.h>
+#include <shmemx.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL ((size_t)64 << 10) /* bytes of a space that is only to be there */
+#define N_KINDS (SHMEM_DEVICE_FAM + 1)
+
+struct bench_space *bench_spaces;
+int bench_n_spaces;
+
+static int max_spaces;
+
+const char *bench_kind_name(int kind)
+{
+    static const char *const names[N_KINDS] = {"cpu", "gpu", "hbm", "fam"};
+
+    return names[kind];
+}
+
+/* ---- one space ------------------------------------------------------------------- */
+
+int bench_space_make(const struct bench_run *run, size_t nbytes, size_t block,
+                     struct bench_space *made, char *why, size_t len)
+{
+    shmem_space_config_t config = {
+        .device_type = (shmem_device_type_t)run->kind,
+        .size = nbytes,
+        .flags = SHMEM_SPACE_FLAG_DEFAULT,
+    };
+    bool bad;
+
+    *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
+    if (shmem_space_create(&config, &made->space, &made->team) != 0) {
+        snprintf(why, len, "no space of kind %s and %zu bytes can be made",
+                 bench_kind_name(run->kind), nbytes);
+        return -ENODEV;
+    }
+    if (bench_worst(made->space == SHMEM_SPACE_INVALID) != 0) {
+        snprintf(why, len, "some PE has no memory of kind %s", bench_kind_name(run->kind));
+        bench_space_drop(made);
+        return -ENODEV;
+    }
+    made->memory = block > 0 ? shmem_space_calloc(made->space, 1, block) : NULL;
+    bad = block > 0 && made->memory == NULL;
+    if (bench_worst(bad) == 0) return 0;
+    snprintf(why, len, "a space of %zu bytes has no room for %zu", nbytes, block);
+    bench_space_drop(made);
+    return -ENOMEM;
+}
+
+void bench_space_drop(struct bench_space *made)
+{
+    if (made->memory != NULL) shmem_space_free(made->space, made->memory);
+    if (made->team != SHMEM_TEAM_INVALID) shmem_team_destroy(made->team);
+    if (made->space != SHMEM_SPACE_INVALID) shmem_space_destroy(made->space);
+    *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
+}
+
+/* ---- is there such memory ----------------------------------------------------------- */
+
+/* The driver first: without a device the library need not be asked, nor complain. */
+static int check_gpu(struct bench_run *run, char *why, size_t len)
+{
+    int status = raw_cuda_load(why, len);
+
+    if (bench_worst(status != 0) == 0) return 0;
+    if (status == 0) snprintf(why, len, "another PE has no GPU");
+    (void)run;
+    return -ENODEV;
+}
+
+static int check_space(struct bench_run *run, char *why, size_t len)
+{
+    struct bench_space probe;
+    shmemx_space_info_t info = {.device = -1};
+    int status = bench_space_make(run, SMALL, sizeof(uint64_t), &probe, why, len);
+
+    if (status != 0) return status;
+    (void)shmemx_space_query(probe.space, &info);
+    bench_space_drop(&probe);
+    if (run->kind != SHMEM_DEVICE_GPU) return 0;
+    status = raw_cuda_open(info.device, run->max_nbytes, &run->cuda, why, len);
+    if (bench_worst(status != 0) == 0) return 0;
+    if (status == 0) snprintf(why, len, "another PE cannot use its GPU");
+    return -ENODEV;
+}
+
+int bench_kind_check(struct bench_run *run, char *why, size_t len)
+{
+    static struct {
+        bool asked;
+        int status;
+        char why[200];
+    } known[N_KINDS];
+    int kind = run->kind, status = 0;
+
+    if (!known[kind].asked) {
+        known[kind].asked = true;
+        if (kind == SHMEM_DEVICE_GPU)
+            status = check_gpu(run, known[kind].why, sizeof(known[kind].why));
+        if (status == 0) status = check_space(run, known[kind].why, sizeof(known[kind].why));
+        known[kind].status = status;
+    }
+    if (known[kind].status != 0) snprintf(why, len, "%s", known[kind].why);
+    return known[kind].status;
+}
+
+void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine)
+{
+    char why[200];
+
+    run->kind = SHMEM_DEVICE_GPU;
+    if (bench_kind_check(run, why, sizeof(why)) != 0) return;
+    snprintf(machine->gpu, sizeof(machine->gpu), "%s", run->cuda->device);
+    snprintf(machine->driver, sizeof(machine->driver), "%s", run->cuda->driver);
+    machine->test_double = run->cuda->test_double;
+}
+
+/* ---- many spaces ------------------------------------------------------------------------ */
+
+/* Have n spaces alive. What cannot be made later could be made before: the job ends. */
+static int spaces_set(struct bench_run *run, int n, char *why, size_t len)
+{
+    while (bench_n_spaces > n)
+        bench_space_drop(&bench_spaces[--bench_n_spaces]);
+    while (bench_n_spaces < n) {
+        int status =
+            bench_space_make(run, SMALL, SMALL / 2, &bench_spaces[bench_n_spaces], why, len);
+
+        if (status != 0) return status;
+        bench_n_spaces++;
+    }
+    return 0;
+}
+
+int bench_spaces_prepare(struct bench_run *run, int max, int n, char *why, size_t len)
+{
+    int status = bench_kind_check(run, why, len);
+
+    if (status != 0) return status;
+    bench_spaces = calloc((size_t)max, sizeof(*bench_spaces));
+    if (bench_worst(bench_spaces == NULL) != 0) {
+        snprintf(why, len, "no memory for the books of %d spaces", max);
+        free(bench_spaces);
+        bench_spaces = NULL;
+        return -ENOMEM;
+    }
+    max_spaces = max;
+    status = spaces_set(run, n, why, len);
+    if (status != 0) bench_spaces_close(run);
+    return status;
+}
+
+int bench_spaces_open(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)bench;
+    return bench_spaces_prepare(run, run->n_many, run->n_few, why, len);
+}
+
+void bench_spaces_close(struct bench_run *run)
+{
+    char why[8];
+
+    bench_use_heap(run);
+    (void)spaces_set(run, 0, why, sizeof(why));
+    free(bench_spaces);
+    bench_spaces = NULL;
+    max_spaces = 0;
+}
+
+void bench_spaces_stage(struct bench_run *run, int side)
+{
+    char why[200];
+    int n = side == BENCH_FEW ? run->n_few : max_spaces;
+
+    if (side == BENCH_RAW || n == bench_n_spaces) return; /* raw does not ask how many there are */
+    if (spaces_set(run, n, why, sizeof(why)) == 0) return;
+    bench_say(run, "%d spaces were alive and cannot be made once more: %s", n, why);
+    shmem_global_exit(1);
+}
+
+/* ---- other memory --------------------------------------------------------------------- */
+
+void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote)
+{
+    bool host = space == NULL || run->kind != SHMEM_DEVICE_GPU;
+
+    run->remote = remote;
+    run->remote_there = host && run->n_pes > 1 ? shmem_ptr(remote, run->peer) : NULL;
+    run->space_path = NULL;
+    if (space == NULL || run->n_pes == 1) return;
+    run->space_path = shmemx_space_path_name(shmemx_space_path(space->space, run->peer));
+}
+
+void bench_use_heap(struct bench_run *run)
+{
+    run->local = run->host_local;
+    run->remote = run->heap_remote;
+    run->remote_there = run->heap_remote_there;
+    run->space_path = NULL;
+}

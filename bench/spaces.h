@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces that benches make and give back, for the files of steppe-bench that call the library.
+ */
+#ifndef STEPPE_BENCH_SPACES_H
+#define STEPPE_BENCH_SPACES_H
+
+#include "bench.h"
+
+#include <shmem.h>
+
+struct bench_space {
+    shmem_space_t space;
+    shmem_team_t team;
+    char *memory; /* a block in it */
+};
+
+/* The spaces of the current bench; the first n are alive. */
+extern struct bench_space *bench_spaces;
+extern int bench_n_spaces;
+
+/*
+ * Make a space of run->kind with a block of block bytes. Collective; 0, or -errno on all PEs alike
+ * with the reason in why.
+ */
+int bench_space_make(const struct bench_run *run, size_t nbytes, size_t block,
+                     struct bench_space *made, char *why, size_t len);
+void bench_space_drop(struct bench_space *made);
+
+/* Make room for max spaces and make the first n. As bench_space_make(). */
+int bench_spaces_prepare(struct bench_run *run, int max, int n, char *why, size_t len);
+
+/* Use other memory than the heap's for puts and gets: remote, NULL: the heap's. */
+void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote);
+void bench_use_heap(struct bench_run *run);
+
+const char *bench_kind_name(int kind);
+
+#endif /* STEPPE_BENCH_SPACES_H */
