@@ -6,7 +6,7 @@
 #
 # Counts the words of real text with 4 PEs, by load and store and then through two libfabric
 # providers, and compares each result with sort and uniq; sorts integers; runs the programs for
-# memory spaces; ends with a few measurements. Exits nonzero as soon as a check fails.
+# memory spaces and goes through the kinds of memory; ends with a few measurements. Exits nonzero as soon as a check fails.
 # Environment: JOBS, parallel compilations (default: all processors).
 set -eu
 
@@ -21,7 +21,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 # What is set for other runs must not bend this one.
-unset SHMEM_NODE SHMEM_OFI_PROVIDER SHMEM_OFI_FABRIC SHMEM_OFI_DOMAIN SHMEM_SYMMETRIC_SIZE
+unset SHMEM_FAM_PATH SHMEM_NODE SHMEM_OFI_PROVIDER SHMEM_OFI_FABRIC SHMEM_OFI_DOMAIN SHMEM_SYMMETRIC_SIZE
 
 title()
 {
@@ -139,6 +139,30 @@ for path in "" SHMEM_NODE=off; do
         checked "$program$over"
     done
 done
+
+# ---- kinds of memory -----------------------------------------------------------------------
+
+title "kinds of memory: what this machine has, copies between all of them, and a log two jobs share"
+mkdir "$work/fam"
+fam=SHMEM_FAM_PATH=$work/fam
+run "oshinfo --spaces" "$fam" $bin/oshrun -n 2 $bin/oshinfo --spaces
+sed 's/^/   /' "$work/out"
+run "spaces_tour" "$fam" $bin/oshrun -n 2 $examples/spaces_tour
+sed 's/^/   /' "$work/out"
+checked "spaces_tour: every copy between the kinds that are here"
+run "fam_log, first job" "$fam" $bin/oshrun -n 2 $examples/fam_log append from the first job
+run "fam_log, second job" "$fam" $bin/oshrun -n 2 $examples/fam_log append from the second job
+run "fam_log, third job" "$fam" $bin/oshrun -n 2 $examples/fam_log show
+sed 's/^/   /' "$work/out"
+grep -q '^fam_log: 4 records$' "$work/out" || fail "fam_log: not the 4 records" "$work/out"
+checked "fam_log: the third job reads what the other two left"
+run "heat2d, 1 PE" $bin/oshrun -n 1 $examples/heat2d --steps 50
+cp "$work/out" "$work/heat"
+run "heat2d, 4 PEs in FAM" "$fam" $bin/oshrun -n 4 $examples/heat2d --steps 50 --kind fam
+sed 's/^/   /' "$work/out"
+[ "$(grep -o 'checksum.*' "$work/out")" = "$(grep -o 'checksum.*' "$work/heat")" ] ||
+    fail "heat2d: another checksum with 1 PE" "$work/heat" "$work/out"
+checked "heat2d: the same checksum with 1 PE in host memory"
 
 # ---- measurements --------------------------------------------------------------------------
 
