@@ -168,6 +168,18 @@ static void agent_block_signals(sigset_t *old)
     pthread_sigmask(SIG_SETMASK, &set, old);
 }
 
+/* What the agent copies from and to: quick for devices while it serves. */
+static void agent_pin(bool on)
+{
+    size_t nbytes = stp_stage_chunk() * (STAGE_SLOTS + STAGE_LANES);
+    char *memory = stp_stage_slot_memory(0);
+
+    for (int id = 0; id < STP_N_KINDS; id++) {
+        if (on) stp_kinds[id]->pin(memory, nbytes);
+        else stp_kinds[id]->unpin(memory, nbytes);
+    }
+}
+
 void stp_agent_start(void)
 {
     sigset_t old;
@@ -182,6 +194,7 @@ void stp_agent_start(void)
         pthread_sigmask(SIG_SETMASK, &old, NULL);
         if (rc == 0) {
             pthread_setname_np(agent.thread, "steppe-agent");
+            agent_pin(true);
             atomic_store(&agent.running, true);
         }
     }
@@ -198,6 +211,7 @@ void stp_agent_stop(void)
     atomic_store(&agent.stop, true);
     stp_stage_ring(box);
     pthread_join(agent.thread, NULL);
+    agent_pin(false);
     atomic_store(&agent.running, false);
 }
 
