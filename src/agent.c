@@ -45,8 +45,8 @@ static void agent_answer(const struct stage_request *request, const char *data, 
     if (there != NULL)
         __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
     else
-        stp_put_signal(&stp_ctx_agent, stp_stage_lane_memory(request->lane), data, nbytes, &lane->done,
-                       request->turn, SHMEM_SIGNAL_SET, false, request->pe, AGENT_FN);
+        stp_put_signal(&stp_ctx_agent, stp_stage_lane_memory(request->lane), data, nbytes,
+                       &lane->done, request->turn, SHMEM_SIGNAL_SET, false, request->pe, AGENT_FN);
 }
 
 static void agent_put(const struct stage_request *request, const char *data)
@@ -54,8 +54,8 @@ static void agent_put(const struct stage_request *request, const char *data)
     struct stp_space *space = agent_space(request);
     struct stp_rows rows = {request->width, request->n, request->pitch, request->width};
 
-    stp_copy_rows(&stp_ctx_agent, space->kind, space->base + request->offset, data, &rows, STP_COPY_DONE,
-                  AGENT_FN);
+    stp_copy_rows(&stp_ctx_agent, space->kind, space->base + request->offset, data, &rows,
+                  STP_COPY_DONE, AGENT_FN);
     agent_answer(request, NULL, 0);
 }
 
@@ -79,7 +79,8 @@ static void agent_amo(const struct stage_request *request)
     uint64_t value = 0;
 
     stp_stage_amo_here(&stp_ctx_agent, agent_space(request), request->offset, op,
-                       (enum stp_dtype)request->dtype, op == STP_AMO_FETCH ? NULL : &request->operand,
+                       (enum stp_dtype)request->dtype,
+                       op == STP_AMO_FETCH ? NULL : &request->operand,
                        op == STP_AMO_CSWAP ? &request->compare : NULL, &value, AGENT_FN);
     if (there != NULL) {
         there->value = value;
@@ -97,10 +98,17 @@ static void agent_serve(unsigned slot)
 
     memcpy(&request, memory, sizeof request);
     switch (request.op) {
-    case STAGE_PUT: agent_put(&request, memory + STAGE_HEAD); break;
-    case STAGE_GET: agent_get(&request, memory + STAGE_HEAD); break;
-    case STAGE_AMO: agent_amo(&request); break;
-    default: stp_fatal(AGENT_FN, "PE %d sent a request of unknown kind %u", request.pe, request.op);
+    case STAGE_PUT:
+        agent_put(&request, memory + STAGE_HEAD);
+        break;
+    case STAGE_GET:
+        agent_get(&request, memory + STAGE_HEAD);
+        break;
+    case STAGE_AMO:
+        agent_amo(&request);
+        break;
+    default:
+        stp_fatal(AGENT_FN, "PE %d sent a request of unknown kind %u", request.pe, request.op);
     }
 }
 
@@ -164,7 +172,8 @@ static void agent_block_signals(sigset_t *old)
     sigset_t set;
 
     sigfillset(&set);
-    for (size_t i = 0; i < STP_COUNT(faults); i++) sigdelset(&set, faults[i]);
+    for (size_t i = 0; i < STP_COUNT(faults); i++)
+        sigdelset(&set, faults[i]);
     pthread_sigmask(SIG_SETMASK, &set, old);
 }
 
@@ -175,8 +184,10 @@ static void agent_pin(bool on)
     char *memory = stp_stage_slot_memory(0);
 
     for (int id = 0; id < STP_N_KINDS; id++) {
-        if (on) stp_kinds[id]->pin(memory, nbytes);
-        else stp_kinds[id]->unpin(memory, nbytes);
+        if (on)
+            stp_kinds[id]->pin(memory, nbytes);
+        else
+            stp_kinds[id]->unpin(memory, nbytes);
     }
 }
 
@@ -222,6 +233,7 @@ bool stp_agent_halt(void)
     if (!atomic_load(&agent.running)) return true;
     atomic_store(&agent.stop, true);
     stp_stage_ring(stp_stage_box());
-    for (int ms = 0; ms < AGENT_HALT_MS && !atomic_load(&agent.left); ms++) usleep(1000);
+    for (int ms = 0; ms < AGENT_HALT_MS && !atomic_load(&agent.left); ms++)
+        usleep(1000);
     return atomic_load(&agent.left); /* else it waits for a peer that may be gone */
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics behind the inline hit: CPU atomics on globals and scattered peers, the owner's agent
- * for device memory, the fabric's for everyone else. One real function per operand width; the datatype only matters for
- * what the bits mean to the fabric, since add wraps and swap moves bits. What fetches
- * acquires, as in the typed bodies.
+ * Atomics behind the inline hit: CPU atomics on globals and scattered peers, the owner's agent for
+ * device memory, the fabric's for everyone else. One real function per operand width; the datatype
+ * only matters for what the bits mean to the fabric, since add wraps and swap moves bits. What
+ * fetches acquires, as in the typed bodies.
  */
 #include "steppe.h"
 

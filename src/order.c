@@ -15,7 +15,8 @@ void stp_fence(struct stp_ctx *ctx)
 {
     /* Pairs with the acquire of whoever waits for what is stored after this. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx); /* queues know no order between kinds */
+    /* queues know no order between kinds */
+    if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_LIKELY(ctx->fabric == NULL)) return;
     /* what goes to a device may be overtaken by what goes to its host */
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))

@@ -132,7 +132,8 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     struct stp_team *parent = c->parent;
     int64_t first[CONFIG_N], differs = INT64_MIN;
 
-    for (int i = 0; i < CONFIG_N; i++) first[i] = parent->rank == 0 ? mine[i] : INT64_MIN;
+    for (int i = 0; i < CONFIG_N; i++)
+        first[i] = parent->rank == 0 ? mine[i] : INT64_MIN;
     stp_coll_agree(parent, first, CONFIG_N);
     if (memcmp(first, mine, sizeof first) != 0) differs = -(int64_t)parent->rank;
     stp_coll_agree(parent, &differs, 1);
@@ -157,8 +158,7 @@ static size_t create_find_offset(size_t from, void *arg)
     const struct create *c = arg;
 
     if (c->kind == NULL || !c->kind->in_window || c->space == NULL) return 0;
-    return stp_window_find(c->space->nbytes, STP_RANGE_ALIGN,
-                           from > c->offset ? from : c->offset);
+    return stp_window_find(c->space->nbytes, STP_RANGE_ALIGN, from > c->offset ? from : c->offset);
 }
 
 static int64_t create_offer(size_t index)
@@ -194,10 +194,14 @@ static int create_agree_place(struct create *c, const int64_t number[2], const i
 {
     size_t found_number, found_offset;
 
-    if (create_same(number)) found_number = (size_t)number[0];
-    else found_number = stp_coll_agree_index(c->parent, create_find_number, c);
-    if (create_same(offset)) found_offset = (size_t)offset[0];
-    else found_offset = stp_coll_agree_index(c->parent, create_find_offset, c);
+    if (create_same(number))
+        found_number = (size_t)number[0];
+    else
+        found_number = stp_coll_agree_index(c->parent, create_find_number, c);
+    if (create_same(offset))
+        found_offset = (size_t)offset[0];
+    else
+        found_offset = stp_coll_agree_index(c->parent, create_find_offset, c);
     c->number = found_number >= INT64_MAX ? SIZE_MAX : found_number;
     c->offset = found_offset >= INT64_MAX ? SIZE_MAX : found_offset;
     return c->number == SIZE_MAX || c->offset == SIZE_MAX ? create_no_room(c) : 0;
@@ -206,20 +210,26 @@ static int create_agree_place(struct create *c, const int64_t number[2], const i
 static int create_no_access(const struct create *c)
 {
     if (c->parent->rank == 0)
-        stp_error("%s: no PE has %s memory; PE %d: %s", c->fn, c->kind->name, stp_rt.pe,
-                  c->why);
+        stp_error("%s: no PE has %s memory; PE %d: %s", c->fn, c->kind->name, stp_rt.pe, c->why);
     return 1;
 }
 
 /* All configs are good and equal, somebody has such memory, and there is room: or all get 1. */
 static int create_agree(struct create *c, const shmem_space_config_t *config)
 {
-    enum { FAILED = 2 * CONFIG_N, ACCESS, NUMBER = ACCESS + 2, OFFSET = NUMBER + 2, N = OFFSET + 2 };
+    enum {
+        FAILED = 2 * CONFIG_N,
+        ACCESS,
+        NUMBER = ACCESS + 2,
+        OFFSET = NUMBER + 2,
+        N = OFFSET + 2
+    };
     int64_t mine[CONFIG_N], facts[N];
 
     facts[FAILED] = create_check(c, config) != 0;
     create_numbers(config, c, mine);
-    for (int i = 0; i < CONFIG_N; i++) create_range(&facts[2 * i], mine[i]);
+    for (int i = 0; i < CONFIG_N; i++)
+        create_range(&facts[2 * i], mine[i]);
     create_range(&facts[ACCESS], c->access);
     create_range(&facts[NUMBER], create_offer(create_find_number(0, c)));
     create_range(&facts[OFFSET], create_offer(create_find_offset(0, c)));
@@ -383,7 +393,8 @@ static void create_exchange_regions(struct create *c)
         if (all == NULL || by_pe == NULL)
             stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
         stp_coll_gather(c->space->team, all, &c->region, sizeof *all);
-        for (int rank = 0; rank < team->n_pes; rank++) by_pe[stp_team_pe(team, rank)] = all[rank];
+        for (int rank = 0; rank < team->n_pes; rank++)
+            by_pe[stp_team_pe(team, rank)] = all[rank];
         free(all);
     }
     if (stp_rt.fabric.region_peers(c->space->number, by_pe) != 0)

@@ -28,7 +28,8 @@ size_t stp_stage_internal_bytes(size_t window_capacity)
 {
     size_t chunk = STP_BOUNCE_BYTES;
 
-    while (chunk > 4096 && chunk * (STAGE_SLOTS + STAGE_LANES) > window_capacity / 16) chunk /= 2;
+    while (chunk > 4096 && chunk * (STAGE_SLOTS + STAGE_LANES) > window_capacity / 16)
+        chunk /= 2;
     stage.chunk = chunk;
     memset(stage.turns, 0, sizeof stage.turns);
     return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) + chunk * (STAGE_SLOTS + STAGE_LANES);
@@ -99,7 +100,8 @@ static void flight_wait(const struct flight *flight)
     const uint64_t *done = &stp_stage_box()->lanes[flight->lane].done;
     struct stp_wait wait = {0};
 
-    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn) stp_wait_idle(&wait);
+    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn)
+        stp_wait_idle(&wait);
 }
 
 static void flight_end(const struct flight *flight)
@@ -120,14 +122,17 @@ static uint64_t stage_take_ticket(int pe)
     uint64_t *there = stp_reach_amo(&box->tickets, pe);
     struct stp_wait wait = {0};
 
-    if (there != NULL) ticket = __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
+    if (there != NULL)
+        ticket = __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
     else
         stp_amo_slow(&stp_ctx_stage, STP_AMO_ADD, STP_U64, &box->tickets, &one, NULL, &ticket,
                      false, pe, STAGE_FN);
     for (;;) {
         there = stp_peer(&box->served, pe);
-        if (there != NULL) served = __atomic_load_n(there, __ATOMIC_ACQUIRE);
-        else stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof served, pe, STAGE_FN);
+        if (there != NULL)
+            served = __atomic_load_n(there, __ATOMIC_ACQUIRE);
+        else
+            stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof served, pe, STAGE_FN);
         if (ticket - served < STAGE_SLOTS) return ticket;
         stp_wait_idle(&wait);
     }
@@ -245,8 +250,8 @@ static void transfer_run(const struct transfer *t)
 void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
                    const struct stp_rows *rows, int pe, const char *fn)
 {
-    struct transfer t = {ctx, target,    rows, stp_device_of(source), (char *)(uintptr_t)source,
-                         STAGE_PUT, pe, fn};
+    struct transfer t = {ctx,       target, rows, stp_device_of(source), (char *)(uintptr_t)source,
+                         STAGE_PUT, pe,     fn};
 
     transfer_run(&t);
 }
@@ -281,8 +286,12 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
                    enum stp_dtype dtype, const void *operand, const void *compare, void *result,
                    int pe, const char *fn)
 {
-    struct stage_request request = {.op = STAGE_AMO, .number = space->number, .pe = stp_rt.pe,
-                                    .offset = offset, .amo = op, .dtype = dtype};
+    struct stage_request request = {.op = STAGE_AMO,
+                                    .number = space->number,
+                                    .pe = stp_rt.pe,
+                                    .offset = offset,
+                                    .amo = op,
+                                    .dtype = dtype};
     size_t nbytes = stp_dtype_size(dtype);
     struct stp_wait wait = {0};
     struct flight flight;
@@ -294,7 +303,8 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
     }
     if (operand != NULL) memcpy(&request.operand, operand, nbytes);
     if (compare != NULL) memcpy(&request.compare, compare, nbytes);
-    while (!flight_try(&flight, stp_peer(stp_stage_box(), pe) != NULL)) stp_wait_idle(&wait);
+    while (!flight_try(&flight, stp_peer(stp_stage_box(), pe) != NULL))
+        stp_wait_idle(&wait);
     request.lane = flight.lane;
     request.turn = flight.turn;
     ticket = stage_take_ticket(pe);
