@@ -9,6 +9,7 @@
 #include "pmi/client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DRAIN_MS 200 /* how long an abort waits for its output to be picked up */
+#define DRAIN_MS 200 /* how long an abort waits for its output to be picked up, */
+#define LINGER_MS 2000 /* and for the launcher to end this process */
 
 static struct {
     bool tried;
@@ -371,6 +373,18 @@ static void pmi_drain(int fd, uint64_t deadline)
         nanosleep(&pause, NULL);
 }
 
+/*
+ * Stay until the launcher kills us, hangs up, or the time is up. Hydra tells the node's proxy to
+ * clean up when it hears of an abort, and dies of SIGPIPE, our last words unprinted, when the
+ * proxy has ended by then because all its processes had.
+ */
+static void pmi_linger(int fd)
+{
+    struct pollfd wait = {.fd = fd};
+
+    while (poll(&wait, 1, LINGER_MS) < 0 && errno == EINTR) continue;
+}
+
 _Noreturn void stp_pmi_abort(int status, const char *message)
 {
     int code = status & 0xff; /* all that a shell can see */
@@ -383,6 +397,7 @@ _Noreturn void stp_pmi_abort(int status, const char *message)
         pmi_drain(STDERR_FILENO, deadline);
         pmi_drain(STDOUT_FILENO, deadline);
         pmi.client->abort(&pmi.session, code, message);
+        pmi_linger(pmi.session.wire.fd);
     }
     _exit(code);
 }

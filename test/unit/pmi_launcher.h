@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ struct launcher {
     int version;
     int n_init, n_finalize, n_fence, n_puts;
     int exit_code; /* of an abort, -1: none */
+    bool stayed;   /* the client that aborted waited for its end */
     char abort_text[512];
     size_t longest_value;
     bool bad_request;
@@ -257,7 +259,15 @@ static inline void launcher_abort(struct launcher *launcher, const char *request
                              sizeof(launcher->abort_text));
 }
 
-/* Answer until the client is gone. */
+/* A launcher that cleans up after an abort must find somebody to clean up. */
+static inline bool launcher_is_awaited(const struct launcher *launcher)
+{
+    struct pollfd wait = {.fd = launcher->fd, .events = POLLIN};
+
+    return poll(&wait, 1, 100) == 0; /* else the client has hung up */
+}
+
+/* Answer until the client is gone, or ends itself on our word. */
 static inline void launcher_serve(struct launcher *launcher)
 {
     char request[8192];
@@ -274,6 +284,8 @@ static inline void launcher_serve(struct launcher *launcher)
             launcher_greet(launcher, request);
         } else if (strcmp(command, "abort") == 0) {
             launcher_abort(launcher, request, line);
+            launcher->stayed = launcher_is_awaited(launcher);
+            break;
         } else if (launcher->version == 1) {
             launcher_serve1(launcher, command, request);
         } else {

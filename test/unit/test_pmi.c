@@ -266,6 +266,7 @@ START_TEST(abort_status)
     ck_assert_int_eq(launch(&launcher, client_aborts_7), 7);
     ck_assert_int_eq(launcher.exit_code, 7);
     ck_assert_int_eq(launcher.n_finalize, 0);
+    ck_assert(launcher.stayed);
     launcher = good;
     ck_assert_int_eq(launch(&launcher, client_aborts_0), 0);
     ck_assert_int_eq(launcher.exit_code, 0);
