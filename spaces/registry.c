@@ -21,6 +21,7 @@ static struct {
     struct stp_space *by_number[STP_SPACE_NUMBERS];
     /* Ranges by base; they change only while version is odd. */
     uintptr_t bases[STP_SPACE_NUMBERS];
+    size_t sizes[STP_SPACE_NUMBERS];
     struct stp_space *of_base[STP_SPACE_NUMBERS];
     unsigned n_ranges;
     unsigned version;
@@ -44,6 +45,7 @@ static void registry_end_change_locked(void)
 static void registry_set_locked(unsigned i, struct stp_space *space)
 {
     __atomic_store_n(&registry.bases[i], (uintptr_t)space->base, __ATOMIC_RELAXED);
+    __atomic_store_n(&registry.sizes[i], space->nbytes, __ATOMIC_RELAXED);
     __atomic_store_n(&registry.of_base[i], space, __ATOMIC_RELAXED);
 }
 
@@ -144,8 +146,8 @@ static struct last_find registry_search_once(uintptr_t addr)
         n -= half;
     }
     found.base = __atomic_load_n(at, __ATOMIC_RELAXED);
+    found.nbytes = __atomic_load_n(&registry.sizes[at - registry.bases], __ATOMIC_RELAXED);
     found.space = __atomic_load_n(&registry.of_base[at - registry.bases], __ATOMIC_RELAXED);
-    found.nbytes = found.space->nbytes; /* pool memory: there in any case */
     return found;
 }
 
