@@ -2,7 +2,8 @@
 /*
  * Threads that make, use and destroy spaces at the same time, each with a team of its own: they
  * want the same numbers and the same places, and all get some. What one gives back is another's
- * the next moment, so bytes that change under a thread's hands show.
+ * the next moment, so bytes that change under a thread's hands show. And threads that reduce device
+ * memory, each on a team of its own.
  */
 #include "pe_spaces.h"
 
@@ -69,6 +70,62 @@ static shmem_device_type_t common(shmem_device_type_t kind)
     return all[0] ? kind : SHMEM_DEVICE_CPU;
 }
 
+/* ---- more reductions of device memory at once than there are buffers to move it --------------- */
+
+enum { REDUCERS = 18, ELEMENTS = 20000 };
+
+static struct {
+    shmem_team_t team;
+    long *dest, *source;
+} reducers[REDUCERS];
+
+static void *reduce(void *arg)
+{
+    int id = (int)(intptr_t)arg;
+    long *values = malloc(ELEMENTS * sizeof(*values));
+    size_t wrong = 0;
+
+    for (long round = 0; round < 3; round++) {
+        for (long i = 0; i < ELEMENTS; i++) values[i] = pe_me + round + i;
+        shmem_long_put(reducers[id].source, values, ELEMENTS, pe_me);
+        shmem_quiet();
+        PE_CHECK_EQ(shmem_long_sum_reduce(reducers[id].team, reducers[id].dest,
+                                          reducers[id].source, ELEMENTS), 0);
+        shmem_long_get(values, reducers[id].dest, ELEMENTS, pe_me);
+        for (long i = 0; i < ELEMENTS; i++)
+            wrong += values[i] != (long)pe_n * (pe_n - 1) / 2 + pe_n * (round + i);
+        shmem_team_sync(reducers[id].team);
+    }
+    PE_CHECK(wrong == 0, "thread %d: %zu sums are wrong", id, wrong);
+    free(values);
+    return NULL;
+}
+
+static void check_reductions(shmem_device_type_t kind)
+{
+    shmem_space_config_t config = {kind, (size_t)16 << 20, SHMEM_SPACE_FLAG_DEFAULT};
+    pthread_t threads[REDUCERS];
+    shmem_space_t space;
+    shmem_team_t team;
+
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space for reductions");
+    for (int i = 0; i < REDUCERS; i++) {
+        PE_CHECK_EQ(shmemx_team_duplicate(team, &reducers[i].team), 0);
+        reducers[i].dest = shmem_space_malloc(space, ELEMENTS * sizeof(long));
+        reducers[i].source = shmem_space_malloc(space, ELEMENTS * sizeof(long));
+        PE_REQUIRE(reducers[i].source != NULL, "no memory for reductions");
+    }
+    for (int i = 0; i < REDUCERS; i++)
+        pthread_create(&threads[i], NULL, reduce, (void *)(intptr_t)i);
+    for (int i = 0; i < REDUCERS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < REDUCERS; i++) {
+        shmem_space_free(space, reducers[i].dest);
+        shmem_space_free(space, reducers[i].source);
+        shmem_team_destroy(reducers[i].team);
+    }
+    pe_space_end(space, team);
+}
+
 int main(void)
 {
     pthread_t threads[THREADS];
@@ -85,5 +142,6 @@ int main(void)
         pthread_create(&threads[i], NULL, run, (void *)(intptr_t)i);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS; i++) shmem_team_destroy(teams[i]);
+    check_reductions(kinds[1]);
     return pe_test_end();
 }
