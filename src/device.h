@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that the CPU may not touch, as the chapters of the standard see it: the way to it, copies
+ * by the ops of its kind, bounce buffers, and staging through the agent of its owner. Part of
+ * steppe.h. Design: docs/design/kinds.md, docs/design/stage.md.
+ */
+#ifndef STP_DEVICE_H
+#define STP_DEVICE_H
+
+#include "base/base.h"
+#include "spaces/spaces.h"
+#include "transport/transport.h"
+
+struct stp_ctx;
+
+/* ---- ways (reach.c) ---------------------------------------------------------- */
+
+/* How the bytes of a symmetric object on a PE are reached from here. */
+enum stp_way {
+    STP_WAY_HOST,   /* host memory mapped here */
+    STP_WAY_DEVICE, /* device memory that copies of its kind can name here */
+    STP_WAY_FABRIC, /* by region and offset */
+    STP_WAY_STAGED, /* by the agent of the PE that owns it */
+};
+
+struct stp_target {
+    enum stp_way way;
+    char *there;             /* HOST and DEVICE */
+    struct stp_space *space; /* the others; DEVICE too */
+    size_t offset;
+};
+
+/*
+ * Where nbytes of the symmetric object at addr are for an operation on PE pe. Fatal as
+ * stp_place_of(); checks everything under SHMEM_CHECK=1.
+ */
+struct stp_target stp_aim(const void *addr, size_t nbytes, int pe, const char *fn,
+                          const char *argument);
+
+/* How copies between this PE and PE pe's part of a space travel. */
+enum stp_way stp_space_way(struct stp_space *space, int pe);
+
+/* ---- device memory (copy.c) ----------------------------------------------- */
+
+/* The kind outside the window that a buffer of the program belongs to, NULL for host memory. */
+static inline const struct stp_kind *stp_device_of(const void *ptr)
+{
+    return STP_LIKELY(!stp_win.devices) ? NULL : stp_kind_of(ptr);
+}
+
+/* Is one of them device memory? For symmetric addresses all PEs find the same. */
+static inline bool stp_on_device(const void *dest, const void *source)
+{
+    return STP_UNLIKELY(stp_win.devices) &&
+           (stp_kind_of(dest) != NULL || stp_kind_of(source) != NULL);
+}
+
+/*
+ * Copy rows between memory of a kind and anything it reaches, on the context's queue; one row is
+ * a plain copy. Fatal when the device fails.
+ */
+void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
+                   const void *source, const struct stp_rows *rows, enum stp_copy_end end,
+                   const char *fn);
+void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
+              size_t nbytes, enum stp_copy_end end, const char *fn);
+
+/* Between any two buffers that this PE reaches, of whatever memory; done on return. */
+void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn);
+
+/* Complete the copies of the context; give its queues back, after that. */
+void stp_copy_flush(struct stp_ctx *ctx);
+void stp_copy_close(struct stp_ctx *ctx);
+
+/*
+ * Read a word of this PE, atomically, whatever memory it is in: for waits and tests. nbytes: 1,
+ * 2, 4 or 8.
+ */
+void stp_load_slow(void *value, const void *word, size_t nbytes);
+
+/*
+ * Host buffers of STP_BOUNCE_BYTES that copies are quick with. take waits for a free one; may be
+ * asked for several by one thread as long as it needs only one to go on (try).
+ */
+#define STP_BOUNCE_BYTES ((size_t)256 << 10)
+#define STP_BOUNCE_BUFFERS 16
+char *stp_bounce_take(void);
+char *stp_bounce_try(void); /* NULL: all are in use */
+void stp_bounce_give(char *buffer);
+void stp_bounce_fini(void);
+
+/*
+ * A transfer of rows cut into pieces of at most room bytes when packed: a piece is n rows of
+ * width bytes, from so many bytes behind the start of source and of dest on.
+ */
+struct stp_piece {
+    size_t dest_at, source_at, width, n;
+};
+struct stp_pieces {
+    struct stp_rows rows;
+    size_t room, row, column;
+};
+bool stp_piece_next(struct stp_pieces *pieces, struct stp_piece *piece);
+
+/* ---- staging (stage.c, agent.c) ------------------------------------------- */
+
+/*
+ * Transfers between a buffer of the program and memory that only its owner can touch, by way of
+ * the owner's agent: complete and visible on return. rows.source_pitch and dest_pitch as ever.
+ */
+void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
+                   const struct stp_rows *rows, int pe, const char *fn);
+void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *dest,
+                   const struct stp_rows *rows, int pe, const char *fn);
+
+/* An atomic on a word of a device space: the process of its owner does it. Done on return. */
+void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo op,
+                   enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                   int pe, const char *fn);
+
+/* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
+size_t stp_stage_internal_bytes(size_t window_capacity);
+
+/* Serve peers from now on: when this PE gets its first device space. Stop: at finalize. */
+void stp_agent_start(void);
+void stp_agent_stop(void);
+
+/* In a job that is being aborted: has the agent left, after a short wait? Then nobody serves. */
+bool stp_agent_halt(void);
+
+/* Look whether requests came through the fabric; wakes the agent. Never blocks. Any thread. */
+void stp_agent_served(void);
+
+#endif /* STP_DEVICE_H */
