@@ -13,6 +13,12 @@ struct stp_ctx stp_ctx_coll;
 struct stp_ctx stp_ctx_stage;
 struct stp_ctx stp_ctx_agent;
 
+/* Does the program promise that threads do not use it at the same time? */
+static bool ctx_alone(long options)
+{
+    return (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0;
+}
+
 static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
 {
     ctx->team = team;
@@ -24,7 +30,7 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     ctx->copies = false;
     memset(ctx->queues, 0, sizeof ctx->queues);
     ctx->live = true;
-    return stp_rt.has_fabric ? stp_rt.fabric.ctx_create(&ctx->fabric) : 0;
+    return stp_rt.has_fabric ? stp_rt.fabric.ctx_create(ctx_alone(options), &ctx->fabric) : 0;
 }
 
 static void ctx_close(struct stp_ctx *ctx)

@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 2u
+#define STP_FABRIC_ABI 3u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -96,7 +96,8 @@ struct stp_fabric {
     int (*region_peers)(unsigned number, const struct stp_fabric_region *peers);
     void (*region_remove)(unsigned number);
 
-    int (*ctx_create)(struct stp_fabric_ctx **ctx);
+    /* alone: one thread at a time will use it, which may give it an endpoint of its own. */
+    int (*ctx_create)(bool alone, struct stp_fabric_ctx **ctx);
     void (*ctx_destroy)(struct stp_fabric_ctx *ctx); /* after quiet */
 
     /*

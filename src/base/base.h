@@ -95,6 +95,7 @@ struct stp_env {
     const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
     const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
     size_t ofi_bounce_size;   /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
+    int ofi_lanes;            /* SHMEM_OFI_LANES: endpoints for private contexts; -1: automatic */
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     bool spaces_table;        /* SHMEM_SPACES_TABLE: print the table of spaces at creation */
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */

@@ -59,6 +59,9 @@ const struct stp_env_row stp_env_table[] = {
      "puts up to this many bytes are copied, so that they return at once"},
     {"SHMEM_OFI_PROGRESS_THREAD", NULL, STP_ENV_BOOL, FIELD(ofi_progress_thread), "on", NULL,
      "serve other PEs by a thread while the program computes"},
+    {"SHMEM_OFI_LANES", NULL, STP_ENV_INT, FIELD(ofi_lanes), "-1", NULL,
+     "endpoints for private and serialized contexts, at most 64; -1: where the provider makes them "
+     "cheap"},
     {"SHMEM_SPACES_TABLE", NULL, STP_ENV_BOOL, FIELD(spaces_table), "off", NULL,
      "print the table of memory spaces whenever one is created"},
     {"SHMEM_DEFAULT_SPACE", NULL, STP_ENV_CHOICE, FIELD(default_space), "cpu", kind_words,

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <sched.h>
 
-static const char *const providers[] = {"tcp", "shm"};
+static const char *const providers[] = {"tcp", "shm", "net"};
+
+enum { N_PROVIDERS = 3 };
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -82,8 +84,8 @@ START_TEST(device_memory_is_not_reached)
     struct stp_fabric_region mine;
 
     setup();
-    env.ofi_provider = providers[_i / 2];
-    core.devices = _i % 2;
+    env.ofi_provider = providers[_i % N_PROVIDERS];
+    core.devices = _i / N_PROVIDERS;
     ck_assert_int_eq(load()(&core, &fabric), 0);
     ck_assert_int_eq(fabric.region_add(REGION, words, sizeof(words), STP_MEMORY_CUDA, 0, &mine),
                      -EOPNOTSUPP);
@@ -119,8 +121,8 @@ START_TEST(served_is_called)
 {
     setup();
     core.served = look;
-    env.ofi_progress_thread = _i / 2 == 0;
-    ck_assert_msg(run(providers[_i % 2], notice) == 0, "%s", world->text);
+    env.ofi_progress_thread = _i / N_PROVIDERS == 0;
+    ck_assert_msg(run(providers[_i % N_PROVIDERS], notice) == 0, "%s", world->text);
 }
 END_TEST
 
@@ -194,7 +196,83 @@ static void (*const floods[])(void) = {flood_updates, flood_puts, quiet_beside_a
 START_TEST(flood)
 {
     setup();
-    ck_assert_msg(run(providers[_i % 2], floods[_i / 2]) == 0, "%s", world->text);
+    ck_assert_msg(run(providers[_i % N_PROVIDERS], floods[_i / N_PROVIDERS]) == 0, "%s",
+                  world->text);
+}
+END_TEST
+
+/* ---- contexts on endpoints of their own -------------------------------------- */
+
+enum { CTXS = 6, ROUNDS = 50, BLOCK = 64 };
+
+/* Contexts take turns; whoever sees a signal sees the data that it stands for. */
+static void signal_on_each(void)
+{
+    struct stp_fabric_ctx *ctxs[CTXS];
+    uint64_t block[BLOCK], *signals = memory + CTXS * BLOCK;
+    int to = (me + 1) % PES, from = (me + PES - 1) % PES;
+
+    for (int i = 0; i < CTXS; i++)
+        expect(fabric.ctx_create(i > 0, &ctxs[i]) == 0, "contexts");
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < CTXS; i++) {
+            size_t at = (size_t)i * sizeof(block);
+
+            for (int k = 0; k < BLOCK; k++)
+                block[k] = round * 1000 + (uint64_t)(me * 100 + i);
+            fabric.put_signal(ctxs[i], to, REGION, at, block, sizeof(block), REGION,
+                              (CTXS * BLOCK + (size_t)i) * 8, round, STP_AMO_SET, i % 2 == 0);
+            if (i % 2 == 0) fabric.quiet(ctxs[i]);
+        }
+        for (int i = 0; i < CTXS; i++) {
+            while (__atomic_load_n(&signals[i], __ATOMIC_ACQUIRE) < round)
+                fabric.progress();
+            for (int k = 0; k < BLOCK; k++)
+                expect(memory[i * BLOCK + k] == round * 1000 + (uint64_t)(from * 100 + i),
+                       "the data of a signal");
+        }
+        meet(); /* or a fast neighbour overwrites */
+    }
+    for (int i = 0; i < CTXS; i++) {
+        fabric.quiet(ctxs[i]);
+        fabric.ctx_destroy(ctxs[i]);
+    }
+    go_down();
+}
+
+/* With as many endpoints as the provider likes, none, and fewer than contexts. */
+START_TEST(lanes)
+{
+    static const int counts[] = {-1, 0, 2};
+
+    setup();
+    env.ofi_lanes = counts[_i / N_PROVIDERS];
+    ck_assert_msg(run(providers[_i % N_PROVIDERS], signal_on_each) == 0, "%s", world->text);
+}
+END_TEST
+
+/* ---- strangers ---------------------------------------------------------------- */
+
+/* PE 1 is of another job: its atomics change nothing, and PE 0 says so and goes on. */
+static void ask_as_stranger(void)
+{
+    uint64_t one = 1, old;
+
+    if (me == 1) fabric.amo(ctx, 0, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, NULL, true);
+    while (me == 0 && strstr(world->text, "not of this job") == NULL)
+        fabric.progress();
+    meet();
+    if (me == 2) fabric.amo(ctx, 0, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, &old, false);
+    meet();
+    expect(me != 0 || memory[0] == 1, "the atomic of its own job alone");
+    if (me == 1) _exit(0); /* it has no answer to wait for */
+}
+
+START_TEST(messages_of_strangers_are_dropped)
+{
+    setup();
+    stranger = 1;
+    ck_assert_msg(run("net", ask_as_stranger) == 0, "%s", world->text);
 }
 END_TEST
 
@@ -242,7 +320,7 @@ START_TEST(dead_peer_is_named)
     int status;
 
     setup();
-    status = run("tcp", get_from_dead);
+    status = run(_i == 0 ? "tcp" : "net", get_from_dead);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
     ck_assert_msg(strstr(world->text, "pe 1") != NULL, "%s", world->text);
 }
@@ -251,7 +329,7 @@ END_TEST
 START_TEST(dead_peer_is_done_with_after_finish)
 {
     setup();
-    ck_assert_msg(run("tcp", finish_with_dead) == 0, "%s", world->text);
+    ck_assert_msg(run(_i == 0 ? "tcp" : "net", finish_with_dead) == 0, "%s", world->text);
 }
 END_TEST
 
@@ -267,11 +345,13 @@ int main(void)
     tcase_add_test(tests, shm_is_refused_between_nodes);
     tcase_add_test(tests, report_names_the_one_that_is_used);
     tcase_add_test(tests, signal_handlers_survive);
-    tcase_add_loop_test(tests, device_memory_is_not_reached, 0, 4);
-    tcase_add_loop_test(tests, served_is_called, 0, 4);
-    tcase_add_loop_test(tests, flood, 0, 6);
-    tcase_add_test(tests, dead_peer_is_named);
-    tcase_add_test(tests, dead_peer_is_done_with_after_finish);
+    tcase_add_loop_test(tests, device_memory_is_not_reached, 0, 2 * N_PROVIDERS);
+    tcase_add_loop_test(tests, served_is_called, 0, 2 * N_PROVIDERS);
+    tcase_add_loop_test(tests, flood, 0, 3 * N_PROVIDERS);
+    tcase_add_loop_test(tests, lanes, 0, 3 * N_PROVIDERS);
+    tcase_add_test(tests, messages_of_strangers_are_dropped);
+    tcase_add_loop_test(tests, dead_peer_is_named, 0, 2);
+    tcase_add_loop_test(tests, dead_peer_is_done_with_after_finish, 0, 2);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);

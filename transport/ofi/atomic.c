@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics: from the contract's operations and element types to libfabric's. Operands travel in
- * the request, results are written where the caller wants them.
+ * Atomics: from the contract's operations and element types to libfabric's, or to messages where
+ * the provider lacks some. Operands travel in the request, results are written where the caller
+ * wants them.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -38,12 +39,12 @@ static enum stp_ofi_kind kind_of(enum stp_fabric_amo op, const void *result)
     return STP_OFI_UPDATE;
 }
 
-struct stp_ofi_req *stp_ofi_atomic(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
-                                   enum stp_dtype dtype, const void *operand, const void *compare,
-                                   void *result)
+static struct stp_ofi_req *native(struct stp_ofi_lane *lane, int pe, unsigned number,
+                                  size_t offset, enum stp_fabric_amo op, const struct element *el,
+                                  const void *operand, const void *compare, void *result)
 {
-    const struct element *el = &elements[dtype];
-    struct stp_ofi_req *req = stp_ofi_req_take(&stp_ofi.plain, kind_of(op, result), pe);
+    struct stp_ofi_req *req =
+        stp_ofi_req_take(&lane->pools[STP_OFI_PLAIN], kind_of(op, result), pe);
 
     stp_ofi_aim(req, number, offset);
     req->op = ops[op];
@@ -51,9 +52,28 @@ struct stp_ofi_req *stp_ofi_atomic(int pe, unsigned number, size_t offset, enum 
     if (operand != NULL) memcpy(req->data + AT_OPERAND, operand, el->size);
     if (compare != NULL) memcpy(req->data + AT_COMPARE, compare, el->size);
     req->local = req->data + AT_OPERAND;
+    req->nbytes = el->size;
     req->compare = req->data + AT_COMPARE;
-    req->result = result != NULL ? result : req->data + AT_RESULT;
+    req->result = req->data + AT_RESULT;
+    req->desc = req->own_desc;
+    /* The caller's memory is registered nowhere: its result passes through the request. */
+    if (stp_ofi.mr_local)
+        req->copy_to = result;
+    else if (result != NULL)
+        req->result = result;
     return req;
+}
+
+struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,
+                                   size_t offset, enum stp_fabric_amo op, enum stp_dtype dtype,
+                                   const void *operand, const void *compare, void *result)
+{
+    const struct element *el = &elements[dtype];
+
+    if (!stp_ofi.by_message)
+        return native(ctx->lane, pe, number, offset, op, el, operand, compare, result);
+    atomic_store_explicit(&ctx->messages, true, memory_order_relaxed);
+    return stp_ofi_message(pe, number, offset, op, el->size, operand, compare, result);
 }
 
 void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
@@ -61,6 +81,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
                  const void *compare, void *result, bool nbi)
 {
     struct stp_ofi_req *req;
+    struct stp_ofi_lane *lane;
     atomic_uint left = 1;
 
     assert(!stp_ofi.regions[number].device); /* its owner's CPU does those, through the library */
@@ -69,11 +90,12 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
                          result);
         return;
     }
-    req = stp_ofi_atomic(pe, number, offset, op, dtype, operand, compare, result);
+    req = stp_ofi_atomic(ctx, pe, number, offset, op, dtype, operand, compare, result);
+    lane = req->pool->lane;
     if (result != NULL && !nbi) {
         req->pending = &left;
         stp_ofi_post(req);
-        stp_ofi_wait_zero(&left);
+        stp_ofi_wait_zero(lane, &left);
     } else {
         req->pending = stp_ofi_ctx_pending(ctx);
         atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Bits of mr_mode that region.c handles. */
-#define MR_MODES (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+/* Bits of mr_mode that region.c and local.c handle. */
+#define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
 #define SHM_PEERS_MAX 256 /* what the shm provider can address */
 
@@ -79,8 +79,7 @@ static const char *judge_attr(const struct fi_info *info)
 
     if (info->ep_attr->type != FI_EP_RDM) return "has no reliable datagram endpoints";
     if (!(info->caps & FI_RMA)) return "has no remote memory access";
-    if (!(info->caps & FI_ATOMIC)) return "has no atomics";
-    if (mr_mode & FI_MR_LOCAL) return "wants local buffers registered (FI_MR_LOCAL)";
+    if (!(info->caps & (FI_ATOMIC | FI_MSG))) return "has neither atomics nor messages";
     if (mr_mode & ~mr_modes(info->caps) & ~(FI_MR_BASIC | FI_MR_SCALABLE))
         return "wants a way of registration that is not supported";
     if (info->mode & ~MODES) return "wants an application mode that is not supported";
@@ -133,6 +132,13 @@ static int position(const char *name, const char *const *list, int n)
     return i;
 }
 
+static bool is_unsafe(const char *provider)
+{
+    for (unsigned i = 0; i < STP_COUNT(unsafe); i++)
+        if (strcmp(unsafe[i].provider, provider) == 0) return true;
+    return false;
+}
+
 /* Provider first; then loopback last and the older internet protocol before the newer. */
 static int cost_of(const struct fi_info *info)
 {
@@ -142,17 +148,18 @@ static int cost_of(const struct fi_info *info)
     int at = position(provider, slow, n_slow);
 
     if (at < n_slow) rank = n_fast + 1 + at;
-    if (names("sockets", provider) || names("udp", provider)) rank = n_fast + n_slow + 1;
+    /* A name may fit several: "net" those, and their like with layers on top. */
+    if (is_unsafe(provider)) rank = n_fast + n_slow + 1;
     return rank * 4 + (reach_of(info) == REACH_HOST ? 2 : 0) +
            (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
 }
 
-static struct fi_info *make_hints(void)
+static struct fi_info *make_hints(uint64_t caps)
 {
     struct fi_info *hints = fi_allocinfo();
 
     if (hints == NULL) return NULL;
-    hints->caps = FI_RMA | FI_ATOMIC;
+    hints->caps = caps;
     hints->mode = MODES;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = MR_MODES;
@@ -161,22 +168,30 @@ static struct fi_info *make_hints(void)
     return hints;
 }
 
-/* What matches our hints, followed by everything else there is. */
+/* Add what libfabric has for the hints, NULL: anything at all, to the end of a list. */
+static int append(struct fi_info **list, struct fi_info *hints)
+{
+    struct fi_info *found = NULL;
+    int rc = fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found);
+
+    fi_freeinfo(hints);
+    if (rc != 0) return rc;
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = found;
+    return 0;
+}
+
+/* What matches our hints, with atomics or else messages, followed by everything there is. */
 static int list_all(struct fi_info **all)
 {
-    struct fi_info *hints = make_hints(), *fit = NULL, *rest = NULL, **end = &fit;
     int rc;
 
-    if (hints == NULL) return -ENOMEM;
-    rc = fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &fit);
-    fi_freeinfo(hints);
-    if (rc != 0) fit = NULL;
-    if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, NULL, &rest) != 0) rest = NULL;
-    while (*end != NULL)
-        end = &(*end)->next;
-    *end = rest;
-    *all = fit;
-    return fit != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
+    *all = NULL;
+    append(all, make_hints(FI_RMA | FI_ATOMIC));
+    append(all, make_hints(FI_RMA | FI_MSG));
+    rc = append(all, NULL);
+    return *all != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
 }
 
 static bool same(const char *a, const char *b)
@@ -238,7 +253,7 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
     return n;
 }
 
-/* The same provider and interface, with capabilities added and with such an order; or NULL. */
+/* The same provider and interface, with RMA, these capabilities and such an order; or NULL. */
 static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_t order)
 {
     struct fi_info *hints, *found = NULL;
@@ -246,7 +261,7 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
 
     hints = fi_dupinfo(info);
     if (hints == NULL) return NULL;
-    hints->caps = FI_RMA | FI_ATOMIC | caps;
+    hints->caps = FI_RMA | caps;
     hints->mode = MODES;
     hints->domain_attr->mr_mode = mr_modes(caps);
     hints->tx_attr->caps = hints->rx_attr->caps = 0;
@@ -261,11 +276,26 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
     return result;
 }
 
+/* How atomics are done with it. */
+static uint64_t means_of(const struct fi_info *info)
+{
+    return info->caps & FI_ATOMIC ? FI_ATOMIC : FI_MSG;
+}
+
 struct fi_info *stp_ofi_ordered(const struct fi_info *info)
 {
     /* shm gives up its single-copy path, and with it most of the bandwidth of get, for order. */
     if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
-    return refine(info, 0, STP_OFI_ORDER);
+    return refine(info, means_of(info), STP_OFI_ORDER);
+}
+
+struct fi_info *stp_ofi_with_messages(const struct fi_info *info)
+{
+    struct fi_info *found = refine(info, FI_MSG, 0);
+
+    /* Some grant more than was asked for. */
+    if (found != NULL) found->caps &= ~FI_ATOMIC;
+    return found;
 }
 
 /* Do PEs that opened these name and order each other's memory alike? */
@@ -281,7 +311,8 @@ static bool alike(const struct fi_info *a, const struct fi_info *b)
 
 struct fi_info *stp_ofi_with_devices(const struct fi_info *info)
 {
-    struct fi_info *found = refine(info, FI_HMEM, info->tx_attr->msg_order & STP_OFI_ORDER);
+    struct fi_info *found =
+        refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & STP_OFI_ORDER);
 
     if (found != NULL && alike(found, info)) return found;
     fi_freeinfo(found);

@@ -10,59 +10,67 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BATCH 16
 #define POSTS_A_DRAIN 16   /* a power of two, as the next */
+#define POLLS_A_SERVE 8
 #define YIELDS_A_LOOK 1024 /* a wait looks at the clock that often */
 
 /* Delivery, not transmission: only then is the data visible at the target. */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
-static ssize_t post_rma(struct stp_ofi_req *req)
+static ssize_t post_rma(const struct stp_ofi_lane *lane, struct stp_ofi_req *req)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
     struct fi_rma_iov rma = {.addr = req->addr, .len = req->nbytes, .key = req->key};
     struct fi_msg_rma msg = {.msg_iov = &iov,
                              .desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc,
                              .iov_count = 1,
-                             .addr = stp_ofi_addr(req->pe),
+                             .addr = stp_ofi_addr(lane, req->pe),
                              .rma_iov = &rma,
                              .rma_iov_count = 1,
-                             .context = &req->fi};
+                             .context = &req->work.fi};
 
-    return req->kind == STP_OFI_WRITE ? fi_writemsg(stp_ofi.ep, &msg, WRITE_FLAGS)
-                                      : fi_readmsg(stp_ofi.ep, &msg, FI_COMPLETION);
+    return req->work.kind == STP_OFI_WRITE ? fi_writemsg(lane->ep, &msg, WRITE_FLAGS)
+                                           : fi_readmsg(lane->ep, &msg, FI_COMPLETION);
 }
 
-static ssize_t post_atomic(struct stp_ofi_req *req)
+static ssize_t post_atomic(const struct stp_ofi_lane *lane, struct stp_ofi_req *req)
 {
     struct fi_ioc operand = {.addr = (void *)(uintptr_t)req->local, .count = 1};
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
     struct fi_ioc result = {.addr = req->result, .count = 1};
     struct fi_rma_ioc rma = {.addr = req->addr, .count = 1, .key = req->key};
+    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* all lie in the request */
     struct fi_msg_atomic msg = {.msg_iov = &operand,
+                                .desc = desc,
                                 .iov_count = 1,
-                                .addr = stp_ofi_addr(req->pe),
+                                .addr = stp_ofi_addr(lane, req->pe),
                                 .rma_iov = &rma,
                                 .rma_iov_count = 1,
                                 .datatype = req->type,
                                 .op = req->op,
-                                .context = &req->fi};
+                                .context = &req->work.fi};
 
-    switch (req->kind) {
+    switch (req->work.kind) {
     case STP_OFI_UPDATE:
-        return fi_atomicmsg(stp_ofi.ep, &msg, WRITE_FLAGS);
+        return fi_atomicmsg(lane->ep, &msg, WRITE_FLAGS);
     case STP_OFI_FETCH:
-        return fi_fetch_atomicmsg(stp_ofi.ep, &msg, &result, NULL, 1, FI_COMPLETION);
+        return fi_fetch_atomicmsg(lane->ep, &msg, &result, desc, 1, FI_COMPLETION);
     default:
-        return fi_compare_atomicmsg(stp_ofi.ep, &msg, &compare, NULL, 1, &result, NULL, 1,
+        return fi_compare_atomicmsg(lane->ep, &msg, &compare, desc, 1, &result, desc, 1,
                                     FI_COMPLETION);
     }
 }
 
-static ssize_t try_post(struct stp_ofi_req *req)
+ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
 {
-    return req->kind <= STP_OFI_READ ? post_rma(req) : post_atomic(req);
+    const struct stp_ofi_lane *lane = req->pool->lane;
+
+    if (req->work.kind <= STP_OFI_READ) return post_rma(lane, req);
+    return STP_LIKELY(req->work.kind <= STP_OFI_COMPARE) ? post_atomic(lane, req)
+                                                         : stp_ofi_message_post(req);
 }
 
 static const char *req_name(const struct stp_ofi_req *req)
@@ -73,9 +81,11 @@ static const char *req_name(const struct stp_ofi_req *req)
         [STP_OFI_UPDATE] = "fabric atomic update",
         [STP_OFI_FETCH] = "fabric atomic fetch",
         [STP_OFI_COMPARE] = "fabric atomic compare",
+        [STP_OFI_MESSAGE] = "fabric atomic by message",
+        [STP_OFI_ANSWER] = "fabric answer to an atomic",
     };
 
-    return names[req->kind];
+    return names[req->work.kind];
 }
 
 static bool is_broken_connection(int error)
@@ -93,7 +103,7 @@ void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text)
     else if (text == NULL || *text == '\0')
         text = "no detail";
     if (req == NULL) stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, fi_strerror(error), text);
-    if (req->kind <= STP_OFI_READ)
+    if (req->work.kind <= STP_OFI_READ)
         stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes, req->pe,
                             prov, fi_strerror(error), text);
     stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov, fi_strerror(error),
@@ -110,9 +120,9 @@ static unsigned bump(atomic_uint *counter, unsigned n)
 }
 
 /* Application threads say that they are here; the progress thread keeps away then. */
-static unsigned mark_activity(void)
+static unsigned mark_activity(struct stp_ofi_lane *lane)
 {
-    return bump(&stp_ofi.activity, 1);
+    return bump(&lane->activity, 1);
 }
 
 /* Its PE has gone while the job ends: whoever counted on it counts no more. */
@@ -121,105 +131,141 @@ static bool is_abandoned(const struct stp_ofi_req *req)
     return req->pending == &stp_ofi.abandoned;
 }
 
-/* ---- completions: all of it under stp_ofi.drain -------------------------- */
+/* ---- completions: all of it under the lane's drain ------------------------- */
 
-static void fail_locked(struct stp_ofi_req *req, int error, const char *text);
+static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, int error,
+                        const char *text);
 
-/* Post a signal whose data has arrived, now or when the provider can take it. */
-static void launch_locked(struct stp_ofi_req *sig)
+/* Post what nobody waits for, now or when the provider can take it. */
+void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
 {
-    ssize_t rc = try_post(sig);
+    ssize_t rc = stp_ofi_post_once(req);
 
-    if (rc == -FI_EAGAIN && !is_abandoned(sig)) {
-        sig->next = stp_ofi.retry;
-        stp_ofi.retry = sig;
+    if (rc == -FI_EAGAIN && !is_abandoned(req)) {
+        req->next = lane->retry;
+        __atomic_store_n(&lane->retry, req, __ATOMIC_RELAXED);
     } else if (rc != 0) {
-        fail_locked(sig, (int)-rc, "refused at once");
+        fail_locked(lane, &req->work, (int)-rc, "refused at once");
     }
 }
 
-/* Signals wait for room at the provider: somebody must come back without being woken. */
+/* Somebody must come back without being woken. */
 bool stp_ofi_has_retry(void)
 {
-    return __atomic_load_n(&stp_ofi.retry, __ATOMIC_RELAXED) != NULL;
+    return __atomic_load_n(&stp_ofi.main.retry, __ATOMIC_RELAXED) != NULL;
 }
 
-static void retry_locked(void)
+static void retry_locked(struct stp_ofi_lane *lane)
 {
-    struct stp_ofi_req *sig = stp_ofi.retry, *next;
+    struct stp_ofi_req *req = lane->retry, *next;
 
-    stp_ofi.retry = NULL;
-    for (; sig != NULL; sig = next) {
-        next = sig->next;
-        launch_locked(sig);
+    __atomic_store_n(&lane->retry, NULL, __ATOMIC_RELAXED);
+    for (; req != NULL; req = next) {
+        next = req->next;
+        stp_ofi_launch_locked(lane, req);
     }
 }
 
-/* Lists of finished requests, one per pool, given back with one lock each. */
+/* Requests that are done, of one pool, given back with one lock. */
 struct finished {
+    struct stp_ofi_pool *pool;
     struct stp_ofi_req *first, *last;
 };
 
+static void finished_give(struct finished *list)
+{
+    if (list->first != NULL) stp_ofi_req_give(list->pool, list->first, list->last);
+    list->first = list->last = NULL;
+}
+
+/* Most completions in a row are of one pool. */
 static void finished_add(struct finished *list, struct stp_ofi_req *req)
 {
+    if (STP_UNLIKELY(req->pool != list->pool)) finished_give(list);
+    list->pool = req->pool;
     req->next = list->first;
     list->first = req;
     if (list->last == NULL) list->last = req;
 }
 
-static void finished_give(struct finished *list, struct stp_ofi_pool *pool)
+/* Where what the provider brought for copy_to lies: the result of an atomic, else all. */
+static const void *copied_from(const struct stp_ofi_req *req)
 {
-    if (list->first != NULL) stp_ofi_req_give(pool, list->first, list->last);
+    return req->work.kind == STP_OFI_READ ? req->local : req->result;
 }
 
-static void complete_locked(const struct fi_cq_entry *entries, ssize_t n)
+/* The operation is done: whoever counts on it may go on. */
+static void finish_locked(struct stp_ofi_lane *lane, struct finished *list,
+                          struct stp_ofi_req *req)
 {
-    struct finished plain = {NULL, NULL}, bounce = {NULL, NULL};
-    struct finished *list;
+    struct stp_ofi_req *then = req->then;
+    atomic_uint *pending = req->pending;
+
+    if (STP_UNLIKELY(req->copy_to != NULL)) memcpy(req->copy_to, copied_from(req), req->nbytes);
+    if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_lease_drop(req->lease);
+    finished_add(list, req);
+    /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
+    if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) == 1 && then != NULL)
+        stp_ofi_launch_locked(lane, then);
+}
+
+void stp_ofi_message_done_locked(struct stp_ofi_req *req)
+{
+    struct finished list = {NULL, NULL, NULL};
+
+    if (atomic_fetch_sub_explicit(&req->parts, 1, memory_order_relaxed) > 1) return;
+    finish_locked(&stp_ofi.main, &list, req);
+    finished_give(&list);
+}
+
+static void complete_locked(struct stp_ofi_lane *lane, const struct fi_cq_entry *entries, ssize_t n)
+{
+    struct finished list = {NULL, NULL, NULL};
 
     for (ssize_t i = 0; i < n; i++) {
-        struct stp_ofi_req *req = entries[i].op_context;
-        struct stp_ofi_req *then = req->then;
-        atomic_uint *pending = req->pending;
+        struct stp_ofi_work *work = entries[i].op_context;
 
-        list = req->pool == &stp_ofi.plain ? &plain : &bounce;
-        finished_add(list, req);
-        /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
-        if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) == 1 && then != NULL)
-            launch_locked(then);
+        if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
+            finish_locked(lane, &list, (struct stp_ofi_req *)work);
+        else if (work->kind == STP_OFI_MESSAGE)
+            stp_ofi_message_done_locked((struct stp_ofi_req *)work);
+        else
+            stp_ofi_inbox_locked(work, false);
     }
-    bump(&stp_ofi.completed, (unsigned)n);
-    finished_give(&plain, &stp_ofi.plain);
-    finished_give(&bounce, &stp_ofi.bounce);
+    bump(&lane->completed, (unsigned)n);
+    finished_give(&list);
 }
 
 /* An operation failed: fatal for the job, unless it is ending anyway and the target has gone. */
-static void fail_locked(struct stp_ofi_req *req, int error, const char *text)
+static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, int error,
+                        const char *text)
 {
-    struct fi_cq_entry entry = {.op_context = req};
+    struct stp_ofi_req *req = (struct stp_ofi_req *)work;
+    struct finished list = {NULL, NULL, NULL};
 
+    /* What arrives and cannot be taken is a stranger's, or a connection's that went. */
+    if (work != NULL && work->kind == STP_OFI_INBOX) {
+        stp_ofi_inbox_locked(work, true);
+        return;
+    }
     if (!atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
         stp_ofi_die(req, error, text);
-    if (req != NULL) complete_locked(&entry, 1);
+    stp_ofi.failure = error;
+    if (req == NULL) return;
+    req->copy_to = NULL;
+    finish_locked(lane, &list, req);
+    finished_give(&list);
 }
 
-static void read_error_locked(ssize_t rc)
+static void read_error_locked(struct stp_ofi_lane *lane, ssize_t rc)
 {
     struct fi_cq_err_entry err = {0};
     char text[256] = "";
 
-    if (rc == -FI_EAVAIL) rc = fi_cq_readerr(stp_ofi.cq, &err, 0);
+    if (rc == -FI_EAVAIL) rc = fi_cq_readerr(lane->cq, &err, 0);
     if (rc < 0) stp_ofi_die(NULL, (int)-rc, "reading the completion queue");
-    fi_cq_strerror(stp_ofi.cq, err.prov_errno, err.err_data, text, sizeof(text));
-    fail_locked(err.op_context, err.err, text);
-}
-
-void stp_ofi_abandon(int pe)
-{
-    pthread_mutex_lock(&stp_ofi.drain);
-    stp_ofi_pool_abandon(&stp_ofi.plain, pe);
-    stp_ofi_pool_abandon(&stp_ofi.bounce, pe);
-    pthread_mutex_unlock(&stp_ofi.drain);
+    fi_cq_strerror(lane->cq, err.prov_errno, err.err_data, text, sizeof(text));
+    fail_locked(lane, err.op_context, err.err, text);
 }
 
 void stp_ofi_finish(void)
@@ -227,54 +273,79 @@ void stp_ofi_finish(void)
     atomic_store_explicit(&stp_ofi.finishing, true, memory_order_relaxed);
 }
 
-int stp_ofi_drain(void)
+int stp_ofi_drain(struct stp_ofi_lane *lane)
 {
     struct fi_cq_entry entries[BATCH];
     ssize_t n;
 
-    if (pthread_mutex_trylock(&stp_ofi.drain) != 0) return 0;
-    n = fi_cq_read(stp_ofi.cq, entries, BATCH);
+    if (pthread_mutex_trylock(&lane->drain) != 0) return 0;
+    n = fi_cq_read(lane->cq, entries, BATCH);
     if (n > 0)
-        complete_locked(entries, n);
+        complete_locked(lane, entries, n);
     else if (STP_UNLIKELY(n != -FI_EAGAIN && n != 0))
-        read_error_locked(n);
-    if (STP_UNLIKELY(stp_ofi.retry != NULL)) retry_locked();
-    pthread_mutex_unlock(&stp_ofi.drain);
+        read_error_locked(lane, n);
+    if (STP_UNLIKELY(lane->retry != NULL)) retry_locked(lane);
+    if (STP_UNLIKELY(stp_ofi.by_message) && lane == &stp_ofi.main) stp_ofi_inbox_refill_locked();
+    pthread_mutex_unlock(&lane->drain);
     /* By this thread: the progress thread does not wake for what another one has read. */
     if (STP_UNLIKELY(stp_ofi.core->served != NULL)) stp_ofi.core->served();
     return n > 0 ? (int)n : 0;
+}
+
+int stp_ofi_drain_all(void)
+{
+    unsigned n_lanes = atomic_load_explicit(&stp_ofi.n_lanes, memory_order_acquire);
+    int n = stp_ofi_drain(&stp_ofi.main);
+
+    for (unsigned i = 0; STP_UNLIKELY(i < n_lanes); i++)
+        if (stp_ofi_lane_busy(stp_ofi.lanes[i])) n += stp_ofi_drain(stp_ofi.lanes[i]);
+    return n;
 }
 
 /* ---- posting ------------------------------------------------------------ */
 
 void stp_ofi_post(struct stp_ofi_req *req)
 {
-    struct stp_ofi_wait wait = {0};
+    struct stp_ofi_lane *lane = req->pool->lane;
+    struct stp_ofi_wait wait = {.lane = lane};
     ssize_t rc;
 
-    while (STP_UNLIKELY((rc = try_post(req)) == -FI_EAGAIN) && !is_abandoned(req))
+    while (STP_UNLIKELY((rc = stp_ofi_post_once(req)) == -FI_EAGAIN) && !is_abandoned(req))
         stp_ofi_wait_step(&wait);
     if (STP_UNLIKELY(rc != 0)) {
-        pthread_mutex_lock(&stp_ofi.drain);
-        fail_locked(req, rc == -FI_EAGAIN ? FI_ECANCELED : (int)-rc, "refused at once");
-        pthread_mutex_unlock(&stp_ofi.drain);
+        pthread_mutex_lock(&lane->drain);
+        fail_locked(lane, &req->work, rc == -FI_EAGAIN ? FI_ECANCELED : (int)-rc,
+                    "refused at once");
+        pthread_mutex_unlock(&lane->drain);
     }
+    /* Its completions wake nobody, and the application may be gone for long. */
+    if (STP_UNLIKELY(lane != &stp_ofi.main)) stp_ofi_agent_wake();
     /* A flood reads its completions as it goes: the same few requests stay in the cache. */
-    if ((mark_activity() & (POSTS_A_DRAIN - 1)) == 0) stp_ofi_drain();
+    if ((mark_activity(lane) & (POSTS_A_DRAIN - 1)) == 0) stp_ofi_drain(lane);
 }
 
 /* ---- waiting ------------------------------------------------------------ */
 
 void stp_ofi_progress(void)
 {
-    mark_activity();
-    stp_ofi_drain();
+    mark_activity(&stp_ofi.main);
+    stp_ofi_drain_all();
+}
+
+/* Peers are served on the main lane: whoever waits on another looks there now and then. */
+static int drain_for(const struct stp_ofi_wait *wait)
+{
+    int n = stp_ofi_drain(wait->lane);
+
+    if (STP_UNLIKELY(wait->lane != &stp_ofi.main) && (wait->polls & (POLLS_A_SERVE - 1)) == 0)
+        stp_ofi_drain(&stp_ofi.main);
+    return n;
 }
 
 void stp_ofi_wait_step(struct stp_ofi_wait *wait)
 {
-    mark_activity();
-    if (stp_ofi_drain() > 0) {
+    mark_activity(wait->lane);
+    if (drain_for(wait) > 0) {
         wait->polls = 0;
     } else if (wait->polls++ < stp_ofi.spin) {
         stp_cpu_relax();
@@ -284,17 +355,17 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
     }
 }
 
-void stp_ofi_wait_zero(atomic_uint *pending)
+void stp_ofi_wait_zero(struct stp_ofi_lane *lane, atomic_uint *pending)
 {
-    struct stp_ofi_wait wait = {0};
+    struct stp_ofi_wait wait = {.lane = lane};
 
     while (atomic_load_explicit(pending, memory_order_acquire) != 0)
         stp_ofi_wait_step(&wait);
 }
 
-static void lock_with_progress(pthread_mutex_t *lock)
+static void lock_with_progress(struct stp_ofi_lane *lane, pthread_mutex_t *lock)
 {
-    struct stp_ofi_wait wait = {0};
+    struct stp_ofi_wait wait = {.lane = lane};
 
     while (pthread_mutex_trylock(lock) != 0)
         stp_ofi_wait_step(&wait);
@@ -307,28 +378,35 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     if (atomic_load_explicit(&ctx->pending[0], memory_order_acquire) == 0 &&
         atomic_load_explicit(&ctx->pending[1], memory_order_acquire) == 0)
         return;
-    lock_with_progress(&ctx->quiet);
+    lock_with_progress(ctx->lane, &ctx->quiet);
     phase = atomic_load_explicit(&ctx->phase, memory_order_relaxed);
     /* Stragglers that read the phase before the last turn and counted after it. */
-    stp_ofi_wait_zero(&ctx->pending[(phase + 1) & 1]);
+    stp_ofi_wait_zero(ctx->lane, &ctx->pending[(phase + 1) & 1]);
     atomic_store_explicit(&ctx->phase, phase + 1, memory_order_relaxed);
-    stp_ofi_wait_zero(&ctx->pending[phase & 1]);
+    stp_ofi_wait_zero(ctx->lane, &ctx->pending[phase & 1]);
+    /* Other threads may have sent more meanwhile: then fences go on waiting. */
+    if (!stp_ofi.core->thread_multiple)
+        atomic_store_explicit(&ctx->messages, false, memory_order_relaxed);
     pthread_mutex_unlock(&ctx->quiet);
 }
 
 void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 {
-    if (!stp_ofi.ordered) stp_ofi_quiet(ctx);
+    /* The target's library takes messages in order, but its provider does not wait for it. */
+    if (!stp_ofi_in_order(ctx) || atomic_load_explicit(&ctx->messages, memory_order_relaxed))
+        stp_ofi_quiet(ctx);
 }
 
-int stp_ofi_ctx_create(struct stp_fabric_ctx **ctx)
+int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
 {
     struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
 
     if (made == NULL) return -ENOMEM;
+    made->lane = stp_ofi_lane_take(alone);
     atomic_init(&made->phase, 0);
     atomic_init(&made->pending[0], 0);
     atomic_init(&made->pending[1], 0);
+    atomic_init(&made->messages, false);
     pthread_mutex_init(&made->quiet, NULL);
     *ctx = made;
     return 0;
@@ -337,6 +415,7 @@ int stp_ofi_ctx_create(struct stp_fabric_ctx **ctx)
 void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx)
 {
     if (ctx == NULL) return;
+    stp_ofi_lane_give(ctx->lane);
     pthread_mutex_destroy(&ctx->quiet);
     free(ctx);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Domain, completion queue, address vector and the one endpoint; the job's addresses.
+ * Domain, address vector, and the endpoints with their completion queues; the job's addresses.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -10,36 +10,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOSE(object)                                                                              \
+#define CLOSE(holder, object)                                                                      \
     do {                                                                                           \
-        if (stp_ofi.object != NULL) fi_close(&stp_ofi.object->fid);                                \
-        stp_ofi.object = NULL;                                                                     \
+        if ((holder)->object != NULL) fi_close(&(holder)->object->fid);                            \
+        (holder)->object = NULL;                                                                   \
     } while (0)
 
-static int queue_open(enum fi_wait_obj wait_obj)
+/* ---- a lane --------------------------------------------------------------- */
+
+static int queue_open(struct stp_ofi_lane *lane, struct fid_domain *domain, bool wait_fd)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT,
-                              .wait_obj = wait_obj,
-                              .size = STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS};
-    int rc = fi_cq_open(stp_ofi.domain, &attr, &stp_ofi.cq, NULL);
+                              .wait_obj = wait_fd ? FI_WAIT_FD : FI_WAIT_NONE,
+                              .size = STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES};
+    int rc = fi_cq_open(domain, &attr, &lane->cq, NULL);
 
-    if (rc != 0) stp_ofi.cq = NULL;
-    if (rc != 0 || wait_obj != FI_WAIT_FD) return rc;
-    rc = fi_control(&stp_ofi.cq->fid, FI_GETWAIT, &stp_ofi.wait_fd);
+    if (rc != 0) lane->cq = NULL;
+    if (rc != 0 || !wait_fd) return rc;
+    rc = fi_control(&lane->cq->fid, FI_GETWAIT, &stp_ofi.wait_fd);
     if (rc != 0) {
         stp_ofi.wait_fd = -1;
-        CLOSE(cq);
+        CLOSE(lane, cq);
     }
     return rc;
 }
 
-/* A queue that the progress thread can sleep on, if there will be one and the provider can. */
-static int any_queue_open(void)
+/* Run the steps in order; *why names the first that failed. */
+static int lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
+                     bool wait_fd, const char **why)
 {
-    stp_ofi.wait_fd = -1;
-    if (stp_ofi.core->env->ofi_progress_thread && queue_open(FI_WAIT_FD) == 0) return 0;
-    return queue_open(FI_WAIT_NONE);
+    int rc = -FI_ENOSYS;
+
+    *why = "cannot open a completion queue";
+    if (wait_fd) rc = queue_open(lane, domain, true);
+    if (rc != 0 && (rc = queue_open(lane, domain, false)) != 0) return rc;
+    *why = "cannot open an endpoint";
+    if ((rc = fi_endpoint(domain, stp_ofi.info, &lane->ep, NULL)) != 0) return rc;
+    *why = "cannot bind and enable the endpoint";
+    if ((rc = fi_ep_bind(lane->ep, &av->fid, 0)) != 0) return rc;
+    rc = fi_ep_bind(lane->ep, &lane->cq->fid, FI_TRANSMIT | FI_RECV);
+    return rc != 0 ? rc : fi_enable(lane->ep);
 }
+
+int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
+                      bool wait_fd, const char **why)
+{
+    int rc = lane_open(lane, domain, av, wait_fd, why);
+
+    if (rc != 0) {
+        CLOSE(lane, ep);
+        CLOSE(lane, cq);
+        return rc;
+    }
+    pthread_mutex_init(&lane->drain, NULL);
+    lane->retry = NULL;
+    atomic_init(&lane->activity, 0);
+    atomic_init(&lane->completed, 0);
+    stp_ofi_pools_init(lane);
+    return 0;
+}
+
+void stp_ofi_lane_close(struct stp_ofi_lane *lane)
+{
+    if (lane->ep == NULL) return;
+    CLOSE(lane, ep);
+    stp_ofi_pools_fini(lane);
+    CLOSE(lane, cq);
+    pthread_mutex_destroy(&lane->drain);
+    free(lane->addrs);
+    lane->addrs = NULL;
+}
+
+/* ---- the main one and what it stands on ------------------------------------ */
 
 /* Where the provider runs atomics on the target's CPU with its atomic instructions. */
 static bool atomics_by_cpu(const char *provider)
@@ -58,13 +100,17 @@ static void settle(const struct stp_core *core)
     uint64_t keys = key_size >= sizeof(uint64_t) ? UINT64_MAX : (1ull << (8 * key_size)) - 1;
 
     stp_ofi.core = core;
+    stp_ofi.mr_local = (mr_mode & FI_MR_LOCAL) != 0;
+    stp_ofi.inject_size = info->tx_attr->inject_size;
+    stp_ofi.by_message = (info->caps & FI_ATOMIC) == 0;
     stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
     /* Random above the region number; the top bit stays clear, some providers reserve it. */
     stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
     stp_ofi.max_msg = info->ep_attr->max_msg_size;
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
-    stp_ofi.cpu_atomics = atomics_by_cpu(info->fabric_attr->prov_name);
+    stp_ofi.cpu_atomics =
+        stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
     /* shm up to 1.17 at least frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
@@ -84,18 +130,12 @@ static int open_all(const char **why)
     if ((rc = fi_fabric(info->fabric_attr, &stp_ofi.fabric, NULL)) != 0) return rc;
     *why = "cannot open the domain";
     if ((rc = fi_domain(stp_ofi.fabric, info, &stp_ofi.domain, NULL)) != 0) return rc;
-    *why = stp_ofi_atomics_missing(stp_ofi.domain);
+    *why = stp_ofi.by_message ? NULL : stp_ofi_atomics_missing(stp_ofi.domain);
     if (*why != NULL) return -FI_ENOSYS;
-    *why = "cannot open a completion queue";
-    if ((rc = any_queue_open()) != 0) return rc;
     *why = "cannot open an address vector";
     if ((rc = fi_av_open(stp_ofi.domain, &av, &stp_ofi.av, NULL)) != 0) return rc;
-    *why = "cannot open an endpoint";
-    if ((rc = fi_endpoint(stp_ofi.domain, info, &stp_ofi.ep, NULL)) != 0) return rc;
-    *why = "cannot bind and enable the endpoint";
-    if ((rc = fi_ep_bind(stp_ofi.ep, &stp_ofi.av->fid, 0)) != 0) return rc;
-    rc = fi_ep_bind(stp_ofi.ep, &stp_ofi.cq->fid, FI_TRANSMIT | FI_RECV);
-    return rc != 0 ? rc : fi_enable(stp_ofi.ep);
+    return stp_ofi_lane_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
+                             stp_ofi.core->env->ofi_progress_thread, why);
 }
 
 /* Open with an info, which becomes ours; NULL: there is none such. */
@@ -105,17 +145,18 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
 
     if (info == NULL) return -FI_ENODATA;
     stp_ofi.info = info;
+    stp_ofi.wait_fd = -1;
     settle(core);
     rc = open_all(why);
     if (rc != 0) stp_ofi_endpoint_close();
     return rc;
 }
 
-int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info, const char **why)
+/* With a promise of order if there is one, with devices where this PE has some. */
+static int open_best(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
     int rc = -ENOMEM;
 
-    *why = "no memory";
     for (int ordered = 1; ordered >= 0 && rc != 0; ordered--) {
         struct fi_info *base = ordered ? stp_ofi_ordered(info) : fi_dupinfo(info);
 
@@ -129,18 +170,35 @@ int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *inf
     return rc;
 }
 
+int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info, const char **why)
+{
+    const char *why_messages = NULL;
+    struct fi_info *messages;
+    int rc = -FI_ENOSYS;
+
+    *why = "has no atomics and no messages";
+    if (info->caps & FI_ATOMIC) rc = open_best(core, info, why);
+    if (rc != -FI_ENOSYS) return rc;
+    messages = stp_ofi_with_messages(info);
+    if (messages == NULL) return rc;
+    rc = open_best(core, messages, &why_messages);
+    if (why_messages != NULL) *why = why_messages;
+    fi_freeinfo(messages);
+    return rc;
+}
+
 void stp_ofi_endpoint_close(void)
 {
-    CLOSE(ep);
-    CLOSE(av);
-    CLOSE(cq);
-    CLOSE(domain);
-    CLOSE(fabric);
+    stp_ofi_lane_close(&stp_ofi.main);
+    stp_ofi_inbox_close();
+    CLOSE(&stp_ofi, av);
+    CLOSE(&stp_ofi, domain);
+    CLOSE(&stp_ofi, fabric);
     fi_freeinfo(stp_ofi.info);
     stp_ofi.info = NULL;
-    free(stp_ofi.addrs);
-    stp_ofi.addrs = NULL;
 }
+
+/* ---- addresses ------------------------------------------------------------- */
 
 int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
 {
@@ -148,47 +206,52 @@ int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
     int rc;
 
     memset(addr, 0, STP_FABRIC_ADDR_MAX);
-    rc = fi_getname(&stp_ofi.ep->fid, addr, &len);
+    rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
     if (rc != 0) return rc;
     /* Textual addresses differ in length between PEs. */
     *addr_len = stp_ofi.info->addr_format == FI_ADDR_STR ? STP_FABRIC_ADDR_MAX : len;
     return 0;
 }
 
-/* Insert one by one: providers with textual addresses do not agree on their spacing. */
-static int insert_all(const unsigned char *addrs, size_t addr_len, int n_pes)
+/* With an address table a PE's address is its number, as a rule: nothing to keep then. */
+static bool is_plain(const fi_addr_t *where, int n)
 {
-    for (int pe = 0; pe < n_pes; pe++) {
-        if (fi_av_insert(stp_ofi.av, addrs + (size_t)pe * addr_len, 1, &stp_ofi.addrs[pe], 0,
-                         NULL) != 1) {
+    for (int i = 0; i < n; i++)
+        if (where[i] != (fi_addr_t)i) return false;
+    return true;
+}
+
+int stp_ofi_insert(struct fid_av *av, const unsigned char *addrs, size_t addr_len, int n,
+                   fi_addr_t **where)
+{
+    fi_addr_t *at = malloc((size_t)n * sizeof(*at));
+
+    if (at == NULL) return -ENOMEM;
+    /* One by one: providers with textual addresses do not agree on their spacing. */
+    for (int i = 0; i < n; i++) {
+        if (fi_av_insert(av, addrs + (size_t)i * addr_len, 1, &at[i], 0, NULL) != 1) {
             stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s does not accept the address of pe %d",
-                              stp_ofi.info->fabric_attr->prov_name, pe);
+                              stp_ofi.info->fabric_attr->prov_name, i);
+            free(at);
             return -FI_EADDRNOTAVAIL;
         }
+    }
+    *where = at;
+    if (is_plain(at, n)) {
+        free(at);
+        *where = NULL;
     }
     return 0;
 }
 
-/* With an address table a PE's address is its number, as a rule: nothing to keep then. */
-static void forget_plain_addrs(int n_pes)
-{
-    for (int pe = 0; pe < n_pes; pe++)
-        if (stp_ofi.addrs[pe] != (fi_addr_t)pe) return;
-    free(stp_ofi.addrs);
-    stp_ofi.addrs = NULL;
-}
-
 int stp_ofi_connect(const void *addrs)
 {
-    int n_pes = stp_ofi.core->n_pes;
     unsigned char own[STP_FABRIC_ADDR_MAX];
     size_t addr_len;
     int rc = stp_ofi_endpoint_name(own, &addr_len);
 
     if (rc != 0) return rc;
-    stp_ofi.addrs = malloc((size_t)n_pes * sizeof(*stp_ofi.addrs));
-    if (stp_ofi.addrs == NULL) return -ENOMEM;
-    rc = insert_all(addrs, addr_len, n_pes);
-    if (rc == 0) forget_plain_addrs(n_pes);
-    return rc;
+    rc = stp_ofi_insert(stp_ofi.av, addrs, addr_len, stp_ofi.core->n_pes, &stp_ofi.main.addrs);
+    /* Not before: messages may be there already, and answers need the addresses. */
+    return rc != 0 ? rc : stp_ofi_inbox_open();
 }

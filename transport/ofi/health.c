@@ -57,6 +57,11 @@ static int look_for_process(const char *addr)
     return kill(pid, 0) != 0 && errno == ESRCH ? -ESRCH : 0;
 }
 
+static bool by_tcp(const char *provider)
+{
+    return strncmp(provider, "tcp", 3) == 0 || strcmp(provider, "net") == 0;
+}
+
 static int ask(int pe)
 {
     union {
@@ -65,11 +70,11 @@ static int ask(int pe)
     } addr = {.text = ""};
     size_t len = STP_FABRIC_ADDR_MAX;
 
-    if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(pe), &addr, &len) != 0) return 0;
+    if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0) return 0;
     switch (stp_ofi.info->addr_format) {
     case FI_SOCKADDR_IN:
     case FI_SOCKADDR_IN6:
-        return strncmp(stp_ofi.info->fabric_attr->prov_name, "tcp", 3) == 0
+        return by_tcp(stp_ofi.info->fabric_attr->prov_name)
                    ? knock((struct sockaddr *)&addr.sock, len)
                    : 0;
     case FI_ADDR_STR:
@@ -83,10 +88,9 @@ static void check_peers(void)
 {
     static atomic_int silent_rounds;
     int pes[SUSPECTS];
-    int n = stp_ofi_pool_targets(&stp_ofi.plain, pes, SUSPECTS);
+    int n = stp_ofi_targets(pes, SUSPECTS);
     bool silent = false;
 
-    n += stp_ofi_pool_targets(&stp_ofi.bounce, pes + n, SUSPECTS - n);
     for (int i = 0; i < n; i++) {
         int rc = ask(pes[i]);
 
@@ -105,7 +109,7 @@ static void check_peers(void)
 
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
 {
-    unsigned completed = atomic_load_explicit(&stp_ofi.completed, memory_order_relaxed);
+    unsigned completed = atomic_load_explicit(&wait->lane->completed, memory_order_relaxed);
     bool finishing = atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed);
     uint64_t now = now_ns();
 

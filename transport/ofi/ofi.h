@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inside of the fabric module: one libfabric endpoint shared by all contexts, requests that
- * carry an operation from its post to its completion, and the thread that serves peers while
- * the application computes. Nothing outside this directory includes it, or libfabric.
- * Design: docs/design/fabric.md.
+ * The inside of the fabric module: lanes (an endpoint with a completion queue), requests that carry
+ * an operation from its post to its completion, messages for what a provider lacks, and the thread
+ * that serves peers while the application computes. Nothing outside this directory includes it, or
+ * libfabric. Design: docs/design/fabric.md.
  */
 #ifndef STP_OFI_H
 #define STP_OFI_H
@@ -21,38 +21,60 @@
 #define STP_OFI_VERSION FI_VERSION(1, 17) /* of libfabric's interface, not of the library */
 #define STP_OFI_ORDER (FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW)
 #define STP_OFI_INLINE 64         /* bytes a request holds itself: operands, puts of a cache line */
-#define STP_OFI_PLAIN_REQS 4096u  /* operations under way at most, */
+#define STP_OFI_PLAIN_REQS 4096u  /* operations under way on a lane at most, */
 #define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
 #define STP_OFI_BOUNCE_BYTES (8u << 20) /* and all such copies together */
+#define STP_OFI_MESSAGES 1024u          /* messages not yet answered at most */
+#define STP_OFI_LANES 64u
 
 /* ---- requests ----------------------------------------------------------- */
 
-enum stp_ofi_kind { STP_OFI_WRITE, STP_OFI_READ, STP_OFI_UPDATE, STP_OFI_FETCH, STP_OFI_COMPARE };
+enum stp_ofi_kind {
+    STP_OFI_WRITE,
+    STP_OFI_READ,
+    STP_OFI_UPDATE, /* atomics by the provider, */
+    STP_OFI_FETCH,
+    STP_OFI_COMPARE,
+    STP_OFI_MESSAGE, /* or asked of the target's library */
+    STP_OFI_ANSWER,
+    STP_OFI_INBOX, /* no request: a buffer for messages that arrive */
+};
 
-struct stp_ofi_pool;
+/* What a completion's context is. */
+struct stp_ofi_work {
+    struct fi_context2 fi; /* first: its address is libfabric's context */
+    enum stp_ofi_kind kind;
+};
+
+struct stp_ofi_lane;
+struct stp_ofi_lease;
 
 /*
  * One libfabric operation, complete enough to be posted again or reported. Posted once; its
  * completion subtracts one from *pending, posts `then` when that made zero, and gives it back.
  */
 struct stp_ofi_req {
-    struct fi_context2 fi; /* first: the completion's context is the request */
+    struct stp_ofi_work work; /* first */
+    int pe;                   /* -1 while the request is free */
     atomic_uint *pending;
-    struct stp_ofi_req *then; /* the signal behind the segments of a put, or NULL */
-    atomic_uint segments;     /* in a signal: segments of its put still under way */
-    struct stp_ofi_req *next; /* free list, or the list of signals to post again */
-    struct stp_ofi_pool *pool;
-    enum stp_ofi_kind kind;
-    int pe;        /* -1 while the request is free */
-    enum fi_op op; /* atomics only, as the next three */
+    struct stp_ofi_req *then; /* the signal behind the pieces of a put, or NULL */
+    /* In a signal: pieces of its put still under way. In a message: what is due of it, see am.c. */
+    atomic_uint parts;
+    enum fi_op op;            /* atomics only, as the next three */
     enum fi_datatype type;
     const void *compare;
     void *result;
+    struct stp_ofi_req *next; /* free list, or the list of those to post again */
+    struct stp_ofi_pool *pool;
     uint64_t addr; /* at the target, as the provider wants it */
     uint64_t key;
-    const void *local;                                 /* source, destination or operand */
-    size_t nbytes;                                     /* WRITE and READ only, as the next */
-    void *desc;                                        /* of local in device memory, else NULL */
+    const void *local;  /* source, destination or operand */
+    size_t nbytes;      /* of local */
+    void *desc;         /* of local, NULL: host memory that needs none */
+    void *own_desc;     /* of data; set once, as the next */
+    unsigned id;        /* in the pool */
+    void *copy_to;      /* NULL, or where what arrived in local goes on completion */
+    struct stp_ofi_lease *lease; /* what keeps local registered, or NULL */
     unsigned char data[] __attribute__((aligned(16))); /* data_size bytes of the pool */
 };
 
@@ -61,26 +83,79 @@ struct stp_ofi_pool {
     pthread_mutex_t lock; /* guards all below */
     struct stp_ofi_req *free;
     struct stp_ofi_slab *slabs;
+    struct stp_ofi_lane *lane; /* constant, as the next three */
+    unsigned index;            /* in the lane */
     size_t data_size;
-    unsigned n_made;
     unsigned limit;
+    unsigned n_made;
+    unsigned n_taken; /* also read without the lock, to see whether anything is under way */
 };
 
-void stp_ofi_pool_init(struct stp_ofi_pool *pool, size_t data_size, unsigned limit);
-void stp_ofi_pool_fini(struct stp_ofi_pool *pool);
+/* Pools of a lane. Messages and answers are on the main lane alone. */
+enum { STP_OFI_PLAIN, STP_OFI_BOUNCE, STP_OFI_MESSAGED, STP_OFI_ANSWERED, STP_OFI_N_POOLS };
+
+void stp_ofi_pools_init(struct stp_ofi_lane *lane);
+void stp_ofi_pools_fini(struct stp_ofi_lane *lane);
 
 /* A request to PE pe for kind, the rest unset. Waits with progress when all are in use. */
 struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
 
-/* Up to max different PEs that requests of the pool are under way to. Returns how many. */
-int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int max);
+/* The same, NULL instead of waiting. */
+struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
 
-/* Let requests to PE pe count on stp_ofi.abandoned from now on. Caller holds stp_ofi.drain. */
-void stp_ofi_pool_abandon(struct stp_ofi_pool *pool, int pe);
+/* The request to PE pe with such an id, or NULL: there is none under way. */
+struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe);
+
+/* Up to max different PEs that requests of any lane are under way to. Returns how many. */
+int stp_ofi_targets(int *pes, int max);
 
 /* Give back a list of requests linked by next, all of one pool. */
 void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
                       struct stp_ofi_req *last);
+
+/* ---- lanes --------------------------------------------------------------- */
+
+/*
+ * An endpoint with its completion queue, requests and lock: what threads on different lanes
+ * do not share. Peers know the main lane's address only; the others are for contexts that one
+ * thread at a time uses, where the provider makes endpoints cheap.
+ */
+struct stp_ofi_lane {
+    struct fid_ep *ep; /* what every operation reads comes first; written by open and connect */
+    struct fid_cq *cq;
+    fi_addr_t *addrs; /* by PE; NULL when the PE is the address */
+    struct stp_ofi_pool pools[STP_OFI_N_POOLS];
+
+    pthread_mutex_t drain STP_ALIGNED_LINE; /* who reads the completion queue; guards retry */
+    struct stp_ofi_req *retry;              /* what the provider could not take yet */
+    atomic_uint activity;                   /* moves while application threads post and poll */
+    atomic_uint completed;                  /* operations, ever: to see a wait stand still */
+
+    struct fid_fabric *fabric STP_ALIGNED_LINE; /* NULL: those of the main lane, as the next two */
+    struct fid_domain *domain;
+    struct fid_av *av;
+    unsigned n_ctxs; /* contexts on it, guarded by stp_ofi.lanes_lock */
+};
+
+static inline fi_addr_t stp_ofi_addr(const struct stp_ofi_lane *lane, int pe)
+{
+    return STP_LIKELY(lane->addrs == NULL) ? (fi_addr_t)pe : lane->addrs[pe];
+}
+
+/* Is anything under way on the lane? */
+static inline bool stp_ofi_lane_busy(const struct stp_ofi_lane *lane)
+{
+    unsigned n = 0;
+
+    for (int i = 0; i < STP_OFI_N_POOLS; i++)
+        n += __atomic_load_n(&lane->pools[i].n_taken, __ATOMIC_RELAXED);
+    return n > 0;
+}
+
+/* A lane for one more context, which one thread at a time uses or any. Never NULL. */
+struct stp_ofi_lane *stp_ofi_lane_take(bool alone);
+void stp_ofi_lane_give(struct stp_ofi_lane *lane);
+void stp_ofi_lanes_close(void); /* all but the main one */
 
 /* ---- contexts ----------------------------------------------------------- */
 
@@ -90,8 +165,10 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
  * threads keep issuing.
  */
 struct stp_fabric_ctx {
+    struct stp_ofi_lane *lane;
     atomic_uint phase;
     atomic_uint pending[2];
+    atomic_bool messages;  /* sent since the last quiet: what follows may pass them at the target */
     pthread_mutex_t quiet; /* one quiet at a time turns the phase */
 } STP_ALIGNED_LINE;
 
@@ -101,7 +178,7 @@ static inline atomic_uint *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
     return &ctx->pending[atomic_load_explicit(&ctx->phase, memory_order_relaxed) & 1];
 }
 
-int stp_ofi_ctx_create(struct stp_fabric_ctx **ctx);
+int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx);
 void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx);
 
 /* ---- the module --------------------------------------------------------- */
@@ -111,45 +188,54 @@ struct stp_ofi_region {
     char *base;                      /* of this PE's part */
     size_t nbytes;                   /* of this PE's part */
     bool device;                     /* this PE's part is memory that the CPU may not touch */
+    bool listed;                     /* found by address: see local.c */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
 };
 
 struct stp_ofi {
-    struct fid_ep *ep; /* what every operation reads comes first; written by open and connect */
-    struct fid_cq *cq;
-    fi_addr_t *addrs;      /* by PE; NULL when the PE is the address */
-    uint64_t key_base;     /* key of region 0 where this side chooses keys */
-    atomic_uint n_devices; /* regions of device memory here: buffers must be looked up */
-    size_t max_msg;        /* bytes of one operation */
+    struct stp_ofi_lane main; /* contexts share it; peers are served on it */
+
+    uint64_t key_base;    /* key of region 0 where this side chooses keys */
+    atomic_uint n_listed; /* regions that local buffers must be looked up in */
+    size_t max_msg;       /* bytes of one operation */
     size_t bounce_size;
-    int self; /* this PE when its own memory is reached by the CPU, else -1 */
+    size_t inject_size; /* bytes of a message that need no completion */
+    int self;           /* this PE when its own memory is reached by the CPU, else -1 */
     bool cpu_atomics;
+    bool by_message;      /* atomics, for lack of the provider's */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
     bool ordered;          /* the provider keeps writes and atomics to one peer in order */
     bool hmem;             /* it was opened for device memory */
+    bool mr_local;         /* local buffers must be registered too */
     int spin;              /* polls before a wait yields */
     atomic_bool finishing; /* failures are peers that have gone */
 
-    struct stp_ofi_pool plain;  /* requests with STP_OFI_INLINE bytes */
-    struct stp_ofi_pool bounce; /* requests with bounce_size bytes */
-
-    pthread_mutex_t drain STP_ALIGNED_LINE; /* who reads the completion queue; guards retry */
-    struct stp_ofi_req *retry;              /* signals that the provider could not take yet */
-    atomic_uint activity;                   /* moves while application threads post and poll */
-    atomic_uint abandoned;                  /* what requests to gone PEs count on while finishing */
-    atomic_uint completed;                  /* operations, ever: to see a wait stand still */
+    atomic_uint abandoned STP_ALIGNED_LINE; /* requests to gone PEs count on it while finishing */
+    atomic_uint unwaited;                   /* what answers count on: nobody waits */
+    int failure;                            /* of the last operation that failed while finishing */
 
     const struct stp_core *core STP_ALIGNED_LINE;
     struct fi_info *info;
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
-    int wait_fd; /* of the completion queue, -1 when it has none */
+    int wait_fd; /* of the main lane's queue, -1 when it has none */
+
+    pthread_mutex_t lanes_lock; /* guards making, taking and giving lanes */
+    atomic_uint n_lanes; /* besides the main one; they stay until close */
+    struct stp_ofi_lane *lanes[STP_OFI_LANES];
+
     struct stp_ofi_region regions[STP_FABRIC_REGIONS];
 };
 
 extern struct stp_ofi stp_ofi;
+
+/* Do writes and atomics of the context stay in order without waiting? */
+static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
+{
+    return stp_ofi.ordered && (!stp_ofi.by_message || ctx->lane == &stp_ofi.main);
+}
 
 /* Provider choice (choose.c). */
 
@@ -181,7 +267,13 @@ struct fi_info *stp_ofi_ordered(const struct fi_info *info);
  */
 struct fi_info *stp_ofi_with_devices(const struct fi_info *info);
 
-/* Endpoint (endpoint.c). */
+/*
+ * The same provider and interface for messages instead of the provider's atomics, or NULL when it
+ * has none. The caller frees it.
+ */
+struct fi_info *stp_ofi_with_messages(const struct fi_info *info);
+
+/* Endpoints (endpoint.c). */
 
 /*
  * Open domain, queue and endpoint for info. Returns 0, or -errno with *why set to what failed;
@@ -193,10 +285,20 @@ void stp_ofi_endpoint_close(void);
 int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
 
-static inline fi_addr_t stp_ofi_addr(int pe)
-{
-    return STP_LIKELY(stp_ofi.addrs == NULL) ? (fi_addr_t)pe : stp_ofi.addrs[pe];
-}
+/* Open queue and endpoint of a lane on a domain and its address table. *why as above. */
+int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
+                      bool wait_fd, const char **why);
+void stp_ofi_lane_close(struct stp_ofi_lane *lane);
+
+/* Where in the address table n addresses of addr_len bytes are, by PE; NULL: at their number. */
+int stp_ofi_insert(struct fid_av *av, const unsigned char *addrs, size_t addr_len, int n,
+                   fi_addr_t **where);
+
+/*
+ * Does the open provider do what it promises, to this PE itself? 0, or -errno with *why set. It is
+ * of no more use then but to be closed.
+ */
+int stp_ofi_probe(const char **why);
 
 /* Regions (region.c). */
 
@@ -221,53 +323,105 @@ static inline void stp_ofi_aim(struct stp_ofi_req *req, unsigned number, size_t 
     req->key = peers != NULL ? peers[req->pe].key : stp_ofi.key_base + number;
 }
 
-/* Device memory of this PE (device.c). */
+/* Buffers of this PE (local.c). */
 
-void stp_ofi_device_add(unsigned number);
-void stp_ofi_device_remove(unsigned number);
-const struct stp_ofi_region *stp_ofi_device_find(const void *local);
+void stp_ofi_list_add(unsigned number);
+void stp_ofi_list_remove(unsigned number);
+const struct stp_ofi_region *stp_ofi_list_find(const void *local);
 
-/* The region of device memory that a buffer of this PE lies in; NULL: host memory. */
-static inline const struct stp_ofi_region *stp_ofi_device_of(const void *local)
+/*
+ * The listed region of this PE that a buffer begins in, or NULL. Listed are those of device memory,
+ * and all when local buffers must be registered.
+ */
+static inline const struct stp_ofi_region *stp_ofi_region_of(const void *local)
 {
-    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_devices, memory_order_relaxed) == 0))
+    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0))
         return NULL;
-    return stp_ofi_device_find(local);
+    return stp_ofi_list_find(local);
+}
+
+/* Is a buffer of this PE memory that only the provider may touch? */
+static inline bool stp_ofi_on_device(const void *local)
+{
+    const struct stp_ofi_region *region = stp_ofi_region_of(local);
+
+    return STP_UNLIKELY(region != NULL) && region->device;
 }
 
 /* Does the CPU copy between region number of this PE and the buffer? */
 static inline bool stp_ofi_by_cpu(int pe, unsigned number, const void *local)
 {
-    return pe == stp_ofi.self && !stp_ofi.regions[number].device &&
-           stp_ofi_device_of(local) == NULL;
+    return pe == stp_ofi.self && !stp_ofi.regions[number].device && !stp_ofi_on_device(local);
 }
+
+/* How the provider gets at a local buffer: in which pieces, and by what right. */
+struct stp_ofi_pieces {
+    size_t size; /* of each but the last */
+    unsigned n;
+    bool copied; /* through the request's own bytes */
+    void *desc;
+    struct stp_ofi_lease *lease; /* one reference a piece */
+};
+
+/* kind: WRITE, local is read, or READ, local is written. nbytes > 0. */
+struct stp_ofi_pieces stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes);
+
+static inline struct stp_ofi_pieces stp_ofi_cut(enum stp_ofi_kind kind, const void *local,
+                                                size_t nbytes)
+{
+    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0 &&
+                   nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local))
+        return (struct stp_ofi_pieces){.size = nbytes, .n = 1};
+    return stp_ofi_cut_slow(kind, local, nbytes);
+}
+
+/* One operation less uses the registration. */
+void stp_ofi_lease_drop(struct stp_ofi_lease *lease);
+
+/* Register memory of the module's own as FI_MR_LOCAL wants it; *mr NULL when it does not. */
+int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr);
 
 /* Posting and completing (complete.c). */
 
 /* Hand the request to the provider, waiting with progress while it is busy. */
 void stp_ofi_post(struct stp_ofi_req *req);
 
+/* Once: 0, -FI_EAGAIN, or what the provider says. */
+ssize_t stp_ofi_post_once(struct stp_ofi_req *req);
+
+/* Post what nobody waits for, now or from a later drain of the lane. Caller holds lane->drain. */
+void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req);
+
+/* One of the parts of a message is done. Caller holds the main lane's drain. */
+void stp_ofi_message_done_locked(struct stp_ofi_req *req);
+
 /* Read completions, serve peers; returns how many, 0 also when another thread is at it. */
-int stp_ofi_drain(void);
+int stp_ofi_drain(struct stp_ofi_lane *lane);
+
+/* Drain every lane with something to do. */
+int stp_ofi_drain_all(void);
 
 /* Wait, with progress, until *pending is 0; what completed is visible then. */
-void stp_ofi_wait_zero(atomic_uint *pending);
+void stp_ofi_wait_zero(struct stp_ofi_lane *lane, atomic_uint *pending);
 
 void stp_ofi_quiet(struct stp_fabric_ctx *ctx);
 
 /* The job is ending: operations that fail are done, and so are those to PEs that have gone. */
 void stp_ofi_finish(void);
 
-/* Are there signals that the provider had no room for? */
+/* Is there anything that the provider had no room for? */
 bool stp_ofi_has_retry(void);
+
+/* Let requests to PE pe count on stp_ofi.abandoned from now on. */
 void stp_ofi_abandon(int pe);
 void stp_ofi_fence(struct stp_fabric_ctx *ctx);
 void stp_ofi_progress(void);
 
-/* State of one wait for the fabric. Start with {0}. */
+/* State of one wait for the fabric. Start with {.lane = lane}. */
 struct stp_ofi_wait {
+    struct stp_ofi_lane *lane;
     int polls;
-    unsigned completed; /* stp_ofi.completed when it last moved, */
+    unsigned completed; /* by the lane when it last moved, */
     uint64_t since_ns;  /* and the time; 0: not looked yet */
 };
 
@@ -299,31 +453,47 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
-/* Put nbytes in segments counted on *pending, which the caller has raised by their number. */
-void stp_ofi_put_segments(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
-                          atomic_uint *pending, struct stp_ofi_req *then);
+/* Put nbytes in pieces counted on *pending, which the caller has raised by their number. */
+void stp_ofi_put_pieces(struct stp_ofi_lane *lane, const struct stp_ofi_pieces *pieces, int pe,
+                        unsigned number, size_t offset, const void *source, size_t nbytes,
+                        atomic_uint *pending, struct stp_ofi_req *then);
 
 /*
  * A put of at most bounce_size bytes of host memory from a copy: source is free on return.
  * Raises nothing.
  */
-void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
-                        atomic_uint *pending, struct stp_ofi_req *then);
-
-static inline unsigned stp_ofi_n_segments(size_t nbytes)
-{
-    return STP_LIKELY(nbytes <= stp_ofi.max_msg)
-               ? 1
-               : (unsigned)((nbytes + stp_ofi.max_msg - 1) / stp_ofi.max_msg);
-}
+void stp_ofi_put_copied(struct stp_ofi_lane *lane, int pe, unsigned number, size_t offset,
+                        const void *source, size_t nbytes, atomic_uint *pending,
+                        struct stp_ofi_req *then);
 
 /* An atomic, a request ready to post but for its pending; arguments as for amo (atomic.c). */
-struct stp_ofi_req *stp_ofi_atomic(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
-                                   enum stp_dtype dtype, const void *operand, const void *compare,
-                                   void *result);
+struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,
+                                   size_t offset, enum stp_fabric_amo op, enum stp_dtype dtype,
+                                   const void *operand, const void *compare, void *result);
 
 /* Why a domain's atomics do not suffice, or NULL (atomic.c). */
 const char *stp_ofi_atomics_missing(struct fid_domain *domain);
+
+/*
+ * Messages (am.c): atomics that the target's library does, for providers without their own. They
+ * travel on the main lane alone.
+ */
+
+/* Post the buffers that messages arrive in. Returns 0 or -errno. */
+int stp_ofi_inbox_open(void);
+void stp_ofi_inbox_close(void);
+
+/* A message ready to post but for its pending; arguments as for amo, size of the element. */
+struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
+                                    size_t size, const void *operand, const void *compare,
+                                    void *result);
+ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
+
+/* A message or an answer has arrived, or failed to. Caller holds the main lane's drain. */
+void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
+
+/* Buffers that could not be posted again at once. Caller holds the main lane's drain. */
+void stp_ofi_inbox_refill_locked(void);
 
 /* This PE's own memory (self.c): by CPU, at addresses of this process; arguments as above. */
 
@@ -334,5 +504,8 @@ void stp_ofi_self_amo(void *at, size_t size, enum stp_fabric_amo op, const void 
 
 int stp_ofi_agent_start(void);
 void stp_ofi_agent_stop(void);
+
+/* Something is under way on a lane besides the main one. Cheap while the thread is awake. */
+void stp_ofi_agent_wake(void);
 
 #endif /* STP_OFI_H */

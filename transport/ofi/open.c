@@ -114,27 +114,52 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* Open the first choice that keeps its promises. Returns its index or -errno. */
+/* Open the choice, try it on this PE alone, and close it again. 0, or -errno with *why. */
+static int probe(const struct stp_core *core, const struct stp_ofi_choice *choice, const char **why)
+{
+    static struct stp_core alone;
+    int rc;
+
+    alone = *core;
+    alone.pe = 0;
+    alone.n_pes = 1;
+    alone.served = NULL;
+    rc = stp_ofi_endpoint_open(&alone, choice->info, why);
+    return rc != 0 ? rc : stp_ofi_probe(why);
+}
+
+/* Does the choice do what it promises? Otherwise the reason becomes its own. */
+static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
+{
+    const char *why;
+    int rc = probe(core, choice, &why);
+
+    if (rc == 0) return true;
+    snprintf(choice->text, sizeof(choice->text), "%s (%s)", why, fi_strerror(-rc));
+    choice->refused = choice->text;
+    return false;
+}
+
+/*
+ * Open the first choice that keeps its promises; for a report try the others as well. Returns its
+ * index or -errno.
+ */
 static int open_first(const struct stp_core *core, struct stp_ofi_choice *choices, int n)
 {
+    bool all = core->report != NULL;
     int used = -ENODEV;
 
     for (int i = 0; i < n; i++) {
         struct stp_ofi_choice *choice = &choices[i];
-        const char *why;
-        int rc;
 
         if (choice->refused != NULL) continue;
-        choice->refused = "may work, but another comes first";
-        if (used >= 0) continue;
-        rc = stp_ofi_endpoint_open(core, choice->info, &why);
-        if (rc == 0) {
-            used = i;
-            choice->refused = "the best of those that fit";
-        } else {
-            snprintf(choice->text, sizeof(choice->text), "%s (%s)", why, fi_strerror(-rc));
-            choice->refused = choice->text;
+        if (used < 0 || all) {
+            if (!passes(core, choice)) continue;
         }
+        choice->refused = used >= 0 && all ? "works, but another comes first"
+                          : used >= 0      ? "may work, but another comes first"
+                                           : "the best of those that fit and pass a trial";
+        if (used < 0) used = i;
     }
     return used;
 }
@@ -148,32 +173,13 @@ static int choose_spin(const struct stp_core *core)
     return core->n_local <= n_cores ? 100 : 0;
 }
 
-static void start_pools(void)
-{
-    size_t size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
-    size_t limit = STP_OFI_BOUNCE_BYTES / size;
-
-    if (limit > STP_OFI_BOUNCE_REQS) limit = STP_OFI_BOUNCE_REQS;
-    if (limit < 8) limit = 8;
-    stp_ofi_pool_init(&stp_ofi.plain, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
-    stp_ofi_pool_init(&stp_ofi.bounce, size, (unsigned)limit);
-    pthread_mutex_init(&stp_ofi.drain, NULL);
-    stp_ofi.retry = NULL;
-}
-
-static void stop_pools(void)
-{
-    stp_ofi_pool_fini(&stp_ofi.plain);
-    stp_ofi_pool_fini(&stp_ofi.bounce);
-    pthread_mutex_destroy(&stp_ofi.drain);
-}
-
 static void close_all(void)
 {
     stp_ofi_agent_stop();
     stp_ofi_region_remove_all();
+    stp_ofi_lanes_close();
     stp_ofi_endpoint_close();
-    stop_pools();
+    pthread_mutex_destroy(&stp_ofi.lanes_lock);
 }
 
 static void fill(struct stp_fabric *fabric)
@@ -205,21 +211,25 @@ static void fill(struct stp_fabric *fabric)
     fabric->close = close_all;
 }
 
-/* Everything after the endpoint; closes it on failure. */
-static int start(const struct stp_core *core, struct stp_fabric *fabric)
+/* Open for the job; everything is closed on failure. */
+static int start(const struct stp_core *core, const struct stp_ofi_choice *choice,
+                 struct stp_fabric *fabric)
 {
-    int rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
+    const char *why;
+    int rc = stp_ofi_endpoint_open(core, choice->info, &why);
 
     if (rc != 0) {
-        core->log(STP_LOG_ERROR, "fabric: no address: %s", fi_strerror(-rc));
-        stp_ofi_endpoint_close();
+        core->log(STP_LOG_ERROR, "fabric: %s on %s %s: %s", provider_of(choice), domain_of(choice),
+                  why, fi_strerror(-rc));
         return rc;
     }
+    pthread_mutex_init(&stp_ofi.lanes_lock, NULL);
     stp_ofi.spin = choose_spin(core);
     atomic_store(&stp_ofi.finishing, false);
-    start_pools();
     fill(fabric);
-    if (core->env->ofi_progress_thread) rc = stp_ofi_agent_start();
+    rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
+    if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", fi_strerror(-rc));
+    if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_agent_start();
     if (rc != 0) close_all();
     return rc;
 }
@@ -250,10 +260,8 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
     used = open_first(core, choices, n);
     report(core, choices, n, used);
     if (used < 0 && core->report == NULL) explain(core, choices, n);
+    if (used >= 0 && fabric != NULL) used = start(core, &choices[used], fabric);
     free(choices);
     fi_freeinfo(all);
-    if (used < 0) return used;
-    if (fabric != NULL) return start(core, fabric);
-    stp_ofi_endpoint_close();
-    return 0;
+    return used < 0 ? used : 0;
 }

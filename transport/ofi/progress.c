@@ -24,7 +24,8 @@
 static struct {
     pthread_t thread;
     atomic_bool stop;
-    int wake_fd; /* made readable to end the thread */
+    atomic_bool asleep; /* for good: only its descriptors wake it */
+    int wake_fd;        /* made readable to wake or end the thread */
     bool running;
 } agent;
 
@@ -35,9 +36,27 @@ static void nap(unsigned us)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
+static unsigned n_lanes(void)
+{
+    return atomic_load_explicit(&stp_ofi.n_lanes, memory_order_acquire);
+}
+
+/* Moves while application threads post and poll, on any lane. */
 static unsigned activity(void)
 {
-    return atomic_load_explicit(&stp_ofi.activity, memory_order_relaxed);
+    unsigned sum = atomic_load_explicit(&stp_ofi.main.activity, memory_order_relaxed);
+
+    for (unsigned i = 0; i < n_lanes(); i++)
+        sum += atomic_load_explicit(&stp_ofi.lanes[i]->activity, memory_order_relaxed);
+    return sum;
+}
+
+/* Lanes besides the main one wake nobody. */
+static bool other_lanes_busy(void)
+{
+    for (unsigned i = 0; i < n_lanes(); i++)
+        if (stp_ofi_lane_busy(stp_ofi.lanes[i])) return true;
+    return false;
 }
 
 /*
@@ -83,20 +102,34 @@ static int sleep_limit(void)
     const struct stp_core *core = stp_ofi.core;
     bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
 
-    return unseen || stp_ofi_has_retry() ? 1 : -1;
+    return unseen || stp_ofi_has_retry() || other_lanes_busy() ? 1 : -1;
 }
 
-/* Sleep until the provider has something to do, or until stopped. */
+/* Sleep until the provider has something to do, or until woken. */
 static void sleep_on_queue(void)
 {
-    struct fid *queue = &stp_ofi.cq->fid;
+    struct fid *queue = &stp_ofi.main.cq->fid;
     struct pollfd fds[] = {{.fd = stp_ofi.wait_fd, .events = POLLIN},
                            {.fd = agent.wake_fd, .events = POLLIN}};
+    eventfd_t count;
 
-    if (stp_ofi.wait_fd < 0)
+    if (stp_ofi.wait_fd < 0) {
         nap_between_polls();
-    else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
-        poll(fds, STP_COUNT(fds), sleep_limit());
+        return;
+    }
+    atomic_store_explicit(&agent.asleep, true, memory_order_relaxed);
+    /* Pairs with the fence of stp_ofi_agent_wake(): either sees what the other has written. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0) poll(fds, STP_COUNT(fds), sleep_limit());
+    atomic_store_explicit(&agent.asleep, false, memory_order_relaxed);
+    if (fds[1].revents != 0) eventfd_read(agent.wake_fd, &count);
+}
+
+void stp_ofi_agent_wake(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    /* Cannot fail: the counter is far from full. */
+    if (atomic_load_explicit(&agent.asleep, memory_order_relaxed)) eventfd_write(agent.wake_fd, 1);
 }
 
 static void *agent_main(void *arg)
@@ -105,7 +138,7 @@ static void *agent_main(void *arg)
 
     (void)arg;
     while (!atomic_load_explicit(&agent.stop, memory_order_relaxed)) {
-        stp_ofi_drain();
+        stp_ofi_drain_all();
         /* It moved since we last looked: the application is in the library, and polls there. */
         if (activity() != seen)
             seen = park();

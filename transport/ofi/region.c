@@ -34,15 +34,17 @@ static int mr_open(void *base, size_t nbytes, unsigned number, enum stp_fabric_m
                    int device, struct fid_mr **mr)
 {
     int mode = stp_ofi.info->domain_attr->mr_mode;
+    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
     int rc;
 
+    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE; /* buffers may lie in it too */
     if (memory == STP_MEMORY_CUDA)
         rc = mr_open_device(base, nbytes, number, device, mr);
     else
-        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
-                       stp_ofi.key_base + number, 0, mr, NULL);
+        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, stp_ofi.key_base + number, 0, mr,
+                       NULL);
     if (rc != 0 || !(mode & FI_MR_ENDPOINT)) return rc;
-    rc = fi_mr_bind(*mr, &stp_ofi.ep->fid, 0);
+    rc = fi_mr_bind(*mr, &stp_ofi.main.ep->fid, 0);
     if (rc == 0) rc = fi_mr_enable(*mr);
     if (rc != 0) fi_close(&(*mr)->fid);
     return rc;
@@ -82,7 +84,8 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     }
     region->base = base;
     region->nbytes = nbytes;
-    if (memory == STP_MEMORY_CUDA) stp_ofi_device_add(number);
+    region->device = memory == STP_MEMORY_CUDA;
+    if (region->device || stp_ofi.mr_local) stp_ofi_list_add(number);
     mine->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)base : 0;
     mine->key = fi_mr_key(region->mr);
     return 0;
@@ -108,12 +111,10 @@ void stp_ofi_region_remove(unsigned number)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
 
-    if (region->device) stp_ofi_device_remove(number);
+    if (region->listed) stp_ofi_list_remove(number);
     if (region->mr != NULL) fi_close(&region->mr->fid);
     free(region->peers);
-    region->mr = NULL;
-    region->base = NULL;
-    region->peers = NULL;
+    *region = (struct stp_ofi_region){.mr = NULL};
 }
 
 void stp_ofi_region_remove_all(void)

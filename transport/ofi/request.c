@@ -8,12 +8,17 @@
 #include "ofi.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define SLAB_REQS 32u
+#define MESSAGES_MIN 16u
+#define MESSAGES_JOB 65536u /* all PEs together may have as many under way to one */
 
 struct stp_ofi_slab {
     struct stp_ofi_slab *next;
+    struct fid_mr *mr; /* where local buffers must be registered */
+    unsigned first_id;
     unsigned n;
     unsigned char reqs[] STP_ALIGNED_LINE;
 };
@@ -25,30 +30,63 @@ static size_t req_stride(const struct stp_ofi_pool *pool)
     return (size + STP_CACHE_LINE - 1) & ~(size_t)(STP_CACHE_LINE - 1);
 }
 
-void stp_ofi_pool_init(struct stp_ofi_pool *pool, size_t data_size, unsigned limit)
+static struct stp_ofi_req *req_at(const struct stp_ofi_pool *pool, struct stp_ofi_slab *slab,
+                                  unsigned i)
 {
+    return (struct stp_ofi_req *)(slab->reqs + i * req_stride(pool));
+}
+
+/* ---- pools --------------------------------------------------------------- */
+
+static void pool_init(struct stp_ofi_lane *lane, unsigned index, size_t data_size, unsigned limit)
+{
+    struct stp_ofi_pool *pool = &lane->pools[index];
+
+    *pool = (struct stp_ofi_pool){
+        .lane = lane, .index = index, .data_size = data_size, .limit = limit};
     pthread_mutex_init(&pool->lock, NULL);
-    pool->free = NULL;
-    pool->slabs = NULL;
-    pool->data_size = data_size;
-    pool->n_made = 0;
-    pool->limit = limit;
 }
 
-void stp_ofi_pool_fini(struct stp_ofi_pool *pool)
+/* With many PEs each has fewer messages under way: whoever they all call must hold the answers. */
+static unsigned message_limit(void)
 {
-    struct stp_ofi_slab *slab = pool->slabs, *next;
+    unsigned fair = MESSAGES_JOB / (unsigned)stp_ofi.core->n_pes;
 
-    for (; slab != NULL; slab = next) {
-        next = slab->next;
-        free(slab);
-    }
-    pool->slabs = NULL;
-    pool->free = NULL;
-    pthread_mutex_destroy(&pool->lock);
+    if (fair < MESSAGES_MIN) return MESSAGES_MIN;
+    return fair < STP_OFI_MESSAGES ? fair : STP_OFI_MESSAGES;
 }
 
-/* Add a slab of requests to the free list, within the limit. Returns 0 or -ENOMEM. */
+void stp_ofi_pools_init(struct stp_ofi_lane *lane)
+{
+    size_t size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
+    size_t limit = STP_OFI_BOUNCE_BYTES / size;
+
+    if (limit > STP_OFI_BOUNCE_REQS) limit = STP_OFI_BOUNCE_REQS;
+    if (limit < 8) limit = 8;
+    pool_init(lane, STP_OFI_PLAIN, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
+    pool_init(lane, STP_OFI_BOUNCE, size, (unsigned)limit);
+    pool_init(lane, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit());
+    pool_init(lane, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* the askers' limits hold */
+}
+
+void stp_ofi_pools_fini(struct stp_ofi_lane *lane)
+{
+    for (unsigned i = 0; i < STP_OFI_N_POOLS; i++) {
+        struct stp_ofi_pool *pool = &lane->pools[i];
+        struct stp_ofi_slab *slab = pool->slabs, *next;
+
+        for (; slab != NULL; slab = next) {
+            next = slab->next;
+            if (slab->mr != NULL) fi_close(&slab->mr->fid);
+            free(slab);
+        }
+        pool->slabs = NULL;
+        pool->free = NULL;
+        pthread_mutex_destroy(&pool->lock);
+    }
+}
+
+/* Add a slab of requests to the free list, within the limit. Returns 0 or -errno. */
 static int pool_grow_locked(struct stp_ofi_pool *pool)
 {
     size_t stride = req_stride(pool);
@@ -58,14 +96,21 @@ static int pool_grow_locked(struct stp_ofi_pool *pool)
     if (n > SLAB_REQS) n = SLAB_REQS;
     if (n > 0) slab = aligned_alloc(STP_CACHE_LINE, sizeof(*slab) + n * stride);
     if (slab == NULL) return -ENOMEM;
+    if (stp_ofi_own_register(slab->reqs, n * stride, &slab->mr) != 0) {
+        free(slab);
+        return -ENOMEM;
+    }
     slab->n = n;
+    slab->first_id = pool->n_made;
     slab->next = pool->slabs;
     pool->slabs = slab;
     pool->n_made += n;
     while (n-- > 0) {
-        struct stp_ofi_req *req = (struct stp_ofi_req *)(slab->reqs + n * stride);
+        struct stp_ofi_req *req = req_at(pool, slab, n);
 
         req->pool = pool;
+        req->id = slab->first_id + n;
+        req->own_desc = slab->mr != NULL ? fi_mr_desc(slab->mr) : NULL;
         req->pe = -1;
         req->next = pool->free;
         pool->free = req;
@@ -73,46 +118,76 @@ static int pool_grow_locked(struct stp_ofi_pool *pool)
     return 0;
 }
 
-static struct stp_ofi_req *pool_take(struct stp_ofi_pool *pool, int pe)
+/* ---- requests ------------------------------------------------------------ */
+
+static void count_locked(struct stp_ofi_pool *pool, unsigned change)
+{
+    __atomic_store_n(&pool->n_taken, pool->n_taken + change, __ATOMIC_RELAXED);
+}
+
+struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
 {
     struct stp_ofi_req *req = NULL;
+    bool none_made;
 
     pthread_mutex_lock(&pool->lock);
     if (pool->free != NULL || pool_grow_locked(pool) == 0) {
         req = pool->free;
         pool->free = req->next;
         req->pe = pe;
+        count_locked(pool, 1);
     }
-    bool none_made = pool->n_made == 0;
+    none_made = pool->n_made == 0;
     pthread_mutex_unlock(&pool->lock);
     if (none_made) stp_ofi.core->fatal("fabric", "no memory for requests");
+    if (req == NULL) return NULL;
+    req->work.kind = kind;
+    req->then = NULL;
+    req->desc = NULL;
+    req->copy_to = NULL;
+    req->lease = NULL;
     return req;
 }
 
 struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
 {
     struct stp_ofi_req *req;
-    struct stp_ofi_wait wait = {0};
+    struct stp_ofi_wait wait = {.lane = pool->lane};
 
-    while (STP_UNLIKELY((req = pool_take(pool, pe)) == NULL))
+    while (STP_UNLIKELY((req = stp_ofi_req_try(pool, kind, pe)) == NULL))
         stp_ofi_wait_step(&wait);
-    req->kind = kind;
-    req->then = NULL;
-    req->desc = NULL;
     return req;
+}
+
+struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe)
+{
+    struct stp_ofi_req *found = NULL;
+
+    pthread_mutex_lock(&pool->lock);
+    for (struct stp_ofi_slab *slab = pool->slabs; slab != NULL && found == NULL; slab = slab->next)
+        if (id >= slab->first_id && id - slab->first_id < slab->n)
+            found = req_at(pool, slab, id - slab->first_id);
+    if (found != NULL && found->pe != pe) found = NULL;
+    pthread_mutex_unlock(&pool->lock);
+    return found;
 }
 
 void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
                       struct stp_ofi_req *last)
 {
+    unsigned n = 0;
+
     pthread_mutex_lock(&pool->lock);
     last->next = NULL;
-    for (struct stp_ofi_req *req = first; req != NULL; req = req->next)
+    for (struct stp_ofi_req *req = first; req != NULL; req = req->next, n++)
         req->pe = -1;
     last->next = pool->free;
     pool->free = first;
+    count_locked(pool, -n);
     pthread_mutex_unlock(&pool->lock);
 }
+
+/* ---- by target ----------------------------------------------------------- */
 
 static bool holds(const int *pes, int n, int pe)
 {
@@ -121,31 +196,26 @@ static bool holds(const int *pes, int n, int pe)
     return false;
 }
 
-int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int max)
+static int pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max)
 {
-    size_t stride = req_stride(pool);
-    int n = 0;
-
     pthread_mutex_lock(&pool->lock);
     for (struct stp_ofi_slab *slab = pool->slabs; slab != NULL; slab = slab->next) {
         for (unsigned i = 0; i < slab->n && n < max; i++) {
-            const struct stp_ofi_req *req = (void *)(slab->reqs + i * stride);
+            int pe = req_at(pool, slab, i)->pe;
 
-            if (req->pe >= 0 && !holds(pes, n, req->pe)) pes[n++] = req->pe;
+            if (pe >= 0 && !holds(pes, n, pe)) pes[n++] = pe;
         }
     }
     pthread_mutex_unlock(&pool->lock);
     return n;
 }
 
-void stp_ofi_pool_abandon(struct stp_ofi_pool *pool, int pe)
+static void pool_abandon(struct stp_ofi_pool *pool, int pe)
 {
-    size_t stride = req_stride(pool);
-
     pthread_mutex_lock(&pool->lock);
     for (struct stp_ofi_slab *slab = pool->slabs; slab != NULL; slab = slab->next) {
         for (unsigned i = 0; i < slab->n; i++) {
-            struct stp_ofi_req *req = (void *)(slab->reqs + i * stride);
+            struct stp_ofi_req *req = req_at(pool, slab, i);
 
             if (req->pe != pe || req->pending == &stp_ofi.abandoned) continue;
             atomic_fetch_add_explicit(&stp_ofi.abandoned, 1, memory_order_relaxed);
@@ -154,4 +224,40 @@ void stp_ofi_pool_abandon(struct stp_ofi_pool *pool, int pe)
         }
     }
     pthread_mutex_unlock(&pool->lock);
+}
+
+/* Lane i, 0 being the main one. */
+static struct stp_ofi_lane *lane_at(unsigned i)
+{
+    return i == 0 ? &stp_ofi.main : stp_ofi.lanes[i - 1];
+}
+
+static unsigned n_lanes(void)
+{
+    return 1 + atomic_load_explicit(&stp_ofi.n_lanes, memory_order_acquire);
+}
+
+int stp_ofi_targets(int *pes, int max)
+{
+    unsigned n_all = n_lanes();
+    int n = 0;
+
+    for (unsigned i = 0; i < n_all; i++)
+        for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
+            n = pool_targets(&lane_at(i)->pools[k], pes, n, max);
+    return n;
+}
+
+void stp_ofi_abandon(int pe)
+{
+    unsigned n_all = n_lanes();
+
+    /* A signal behind data of one lane may be a message of another: all at once. */
+    for (unsigned i = 0; i < n_all; i++)
+        pthread_mutex_lock(&lane_at(i)->drain);
+    for (unsigned i = 0; i < n_all; i++)
+        for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
+            pool_abandon(&lane_at(i)->pools[k], pe);
+    for (unsigned i = n_all; i-- > 0;)
+        pthread_mutex_unlock(&lane_at(i)->drain);
 }

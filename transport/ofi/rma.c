@@ -15,23 +15,48 @@ static void raise_by(atomic_uint *pending, unsigned n)
     atomic_fetch_add_explicit(pending, n, memory_order_relaxed);
 }
 
-/* Post nbytes in pieces that the provider takes. */
-static void post_segments(enum stp_ofi_kind kind, int pe, unsigned number, size_t offset,
-                          const void *local, size_t nbytes, atomic_uint *pending,
-                          struct stp_ofi_req *then)
+/* One piece through the request's own bytes. */
+static struct stp_ofi_req *piece_copied(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
+                                        const void *local, size_t nbytes)
 {
-    const struct stp_ofi_region *device = stp_ofi_device_of(local);
-    void *desc = STP_LIKELY(device == NULL) ? NULL : fi_mr_desc(device->mr);
+    unsigned index = nbytes <= STP_OFI_INLINE ? STP_OFI_PLAIN : STP_OFI_BOUNCE;
+    struct stp_ofi_req *req = stp_ofi_req_take(&lane->pools[index], kind, pe);
+
+    if (kind == STP_OFI_WRITE)
+        memcpy(req->data, local, nbytes);
+    else
+        req->copy_to = (void *)(uintptr_t)local;
+    req->local = req->data;
+    req->desc = req->own_desc;
+    return req;
+}
+
+static struct stp_ofi_req *piece_direct(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
+                                        const void *local, const struct stp_ofi_pieces *pieces)
+{
+    struct stp_ofi_req *req = stp_ofi_req_take(&lane->pools[STP_OFI_PLAIN], kind, pe);
+
+    req->local = local;
+    req->desc = pieces->desc;
+    req->lease = pieces->lease;
+    return req;
+}
+
+static void post_pieces(struct stp_ofi_lane *lane, enum stp_ofi_kind kind,
+                        const struct stp_ofi_pieces *pieces, int pe, unsigned number,
+                        size_t offset, const void *local, size_t nbytes, atomic_uint *pending,
+                        struct stp_ofi_req *then)
+{
     const char *at = local;
 
     do {
-        size_t n = nbytes < stp_ofi.max_msg ? nbytes : stp_ofi.max_msg;
-        struct stp_ofi_req *req = stp_ofi_req_take(&stp_ofi.plain, kind, pe);
+        size_t n = nbytes < pieces->size ? nbytes : pieces->size;
+        struct stp_ofi_req *req = STP_UNLIKELY(pieces->copied)
+                                      ? piece_copied(lane, kind, pe, at, n)
+                                      : piece_direct(lane, kind, pe, at, pieces);
 
         stp_ofi_aim(req, number, offset);
-        req->local = at;
         req->nbytes = n;
-        req->desc = desc;
         req->pending = pending;
         req->then = then;
         stp_ofi_post(req);
@@ -41,25 +66,42 @@ static void post_segments(enum stp_ofi_kind kind, int pe, unsigned number, size_
     } while (STP_UNLIKELY(nbytes > 0));
 }
 
-void stp_ofi_put_segments(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
-                          atomic_uint *pending, struct stp_ofi_req *then)
-{
-    post_segments(STP_OFI_WRITE, pe, number, offset, source, nbytes, pending, then);
-}
-
-void stp_ofi_put_copied(int pe, unsigned number, size_t offset, const void *source, size_t nbytes,
+void stp_ofi_put_pieces(struct stp_ofi_lane *lane, const struct stp_ofi_pieces *pieces, int pe,
+                        unsigned number, size_t offset, const void *source, size_t nbytes,
                         atomic_uint *pending, struct stp_ofi_req *then)
 {
-    struct stp_ofi_pool *pool = nbytes <= STP_OFI_INLINE ? &stp_ofi.plain : &stp_ofi.bounce;
-    struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_WRITE, pe);
+    post_pieces(lane, STP_OFI_WRITE, pieces, pe, number, offset, source, nbytes, pending, then);
+}
 
-    stp_ofi_aim(req, number, offset);
-    memcpy(req->data, source, nbytes);
-    req->local = req->data;
-    req->nbytes = nbytes;
-    req->pending = pending;
-    req->then = then;
-    stp_ofi_post(req);
+void stp_ofi_put_copied(struct stp_ofi_lane *lane, int pe, unsigned number, size_t offset,
+                        const void *source, size_t nbytes, atomic_uint *pending,
+                        struct stp_ofi_req *then)
+{
+    struct stp_ofi_pieces one = {.size = nbytes, .n = 1, .copied = true};
+
+    post_pieces(lane, STP_OFI_WRITE, &one, pe, number, offset, source, nbytes, pending, then);
+}
+
+/* Done on return. */
+static void transfer(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe, unsigned number,
+                     size_t offset, const void *local, size_t nbytes)
+{
+    struct stp_ofi_pieces pieces = stp_ofi_cut(kind, local, nbytes);
+    atomic_uint left = pieces.n;
+
+    post_pieces(lane, kind, &pieces, pe, number, offset, local, nbytes, &left, NULL);
+    stp_ofi_wait_zero(lane, &left);
+}
+
+/* Done by quiet. */
+static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int pe,
+                         unsigned number, size_t offset, const void *local, size_t nbytes)
+{
+    struct stp_ofi_pieces pieces = stp_ofi_cut(kind, local, nbytes);
+    atomic_uint *pending = stp_ofi_ctx_pending(ctx);
+
+    raise_by(pending, pieces.n);
+    post_pieces(ctx->lane, kind, &pieces, pe, number, offset, local, nbytes, pending, NULL);
 }
 
 void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
@@ -67,58 +109,41 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
 {
     if (stp_ofi_by_cpu(pe, number, source)) {
         memmove(stp_ofi_own(number, offset), source, nbytes);
-    } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self &&
-               stp_ofi_device_of(source) == NULL) {
+    } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source)) {
         atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
         raise_by(pending, 1);
-        stp_ofi_put_copied(pe, number, offset, source, nbytes, pending, NULL);
+        stp_ofi_put_copied(ctx->lane, pe, number, offset, source, nbytes, pending, NULL);
     } else {
-        atomic_uint left = stp_ofi_n_segments(nbytes);
-
-        stp_ofi_put_segments(pe, number, offset, source, nbytes, &left, NULL);
-        stp_ofi_wait_zero(&left);
+        transfer(ctx->lane, STP_OFI_WRITE, pe, number, offset, source, nbytes);
     }
 }
 
 void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                      const void *source, size_t nbytes)
 {
-    atomic_uint *pending = stp_ofi_ctx_pending(ctx);
-
-    if (pe == stp_ofi.self) {
+    if (pe == stp_ofi.self)
         stp_ofi_put(ctx, pe, number, offset, source, nbytes);
-        return;
-    }
-    raise_by(pending, stp_ofi_n_segments(nbytes));
-    stp_ofi_put_segments(pe, number, offset, source, nbytes, pending, NULL);
+    else
+        transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
 }
 
 void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
                  size_t nbytes)
 {
-    atomic_uint left = stp_ofi_n_segments(nbytes);
-
-    (void)ctx; /* done on return: nothing left for quiet */
-    if (stp_ofi_by_cpu(pe, number, dest)) {
+    if (stp_ofi_by_cpu(pe, number, dest))
         memmove(dest, stp_ofi_own(number, offset), nbytes);
-        return;
-    }
-    post_segments(STP_OFI_READ, pe, number, offset, dest, nbytes, &left, NULL);
-    stp_ofi_wait_zero(&left);
+    else
+        transfer(ctx->lane, STP_OFI_READ, pe, number, offset, dest, nbytes);
 }
 
 void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
                      size_t nbytes)
 {
-    atomic_uint *pending = stp_ofi_ctx_pending(ctx);
-
-    if (pe == stp_ofi.self) {
+    if (pe == stp_ofi.self)
         stp_ofi_get(ctx, pe, number, offset, dest, nbytes);
-        return;
-    }
-    raise_by(pending, stp_ofi_n_segments(nbytes));
-    post_segments(STP_OFI_READ, pe, number, offset, dest, nbytes, pending, NULL);
+    else
+        transfer_nbi(ctx, STP_OFI_READ, pe, number, offset, dest, nbytes);
 }
 
 /* An atomic write: plain writes of 8 bytes tear on TCP. */

@@ -7,25 +7,27 @@
  */
 #include "ofi.h"
 
-static struct stp_ofi_req *signal_request(atomic_uint *pending, int pe, unsigned number,
+static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, int pe, unsigned number,
                                           size_t offset, uint64_t signal, enum stp_fabric_amo op)
 {
-    struct stp_ofi_req *req = stp_ofi_atomic(pe, number, offset, op, STP_U64, &signal, NULL, NULL);
+    struct stp_ofi_req *req =
+        stp_ofi_atomic(ctx, pe, number, offset, op, STP_U64, &signal, NULL, NULL);
 
-    req->pending = pending;
-    atomic_fetch_add_explicit(pending, 1, memory_order_relaxed);
+    req->pending = stp_ofi_ctx_pending(ctx);
+    atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
     return req;
 }
 
 /* Send the data with the signal behind it; only the signal counts for quiet. */
-static void post_chained(struct stp_ofi_req *sig, int pe, unsigned number, size_t offset,
-                         const void *source, size_t nbytes, bool nbi)
+static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, int pe,
+                         unsigned number, size_t offset, const void *source, size_t nbytes,
+                         bool nbi)
 {
-    atomic_store_explicit(&sig->segments, stp_ofi_n_segments(nbytes), memory_order_relaxed);
-    if (nbi)
-        stp_ofi_put_segments(pe, number, offset, source, nbytes, &sig->segments, sig);
-    else
-        stp_ofi_put_copied(pe, number, offset, source, nbytes, &sig->segments, sig);
+    struct stp_ofi_pieces pieces = {.size = nbytes, .n = 1, .copied = true};
+
+    if (nbi) pieces = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
+    atomic_store_explicit(&sig->parts, pieces.n, memory_order_relaxed);
+    stp_ofi_put_pieces(ctx->lane, &pieces, pe, number, offset, source, nbytes, &sig->parts, sig);
 }
 
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
@@ -33,8 +35,8 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
                         uint64_t signal, enum stp_fabric_amo op, bool nbi)
 {
     /* Blocking puts that leave from no copy are delivered on return: nothing to chain. */
-    bool waits = !nbi && (nbytes > stp_ofi.bounce_size || stp_ofi_device_of(source) != NULL);
-    bool chain = nbytes > 0 && !stp_ofi.ordered && !waits;
+    bool waits = !nbi && (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source));
+    bool chain = nbytes > 0 && !stp_ofi_in_order(ctx) && !waits;
     struct stp_ofi_req *sig;
 
     if (pe == stp_ofi.self) {
@@ -48,9 +50,9 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
         else
             stp_ofi_put(ctx, pe, number, offset, source, nbytes);
     }
-    sig = signal_request(stp_ofi_ctx_pending(ctx), pe, sig_number, sig_offset, signal, op);
+    sig = signal_request(ctx, pe, sig_number, sig_offset, signal, op);
     if (chain)
-        post_chained(sig, pe, number, offset, source, nbytes, nbi);
+        post_chained(ctx, sig, pe, number, offset, source, nbytes, nbi);
     else
         stp_ofi_post(sig);
 }

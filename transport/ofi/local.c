@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Buffers of this PE. A buffer may need a descriptor: in device memory, which the CPU must not
+ * touch either, and anywhere with providers that want local buffers registered (FI_MR_LOCAL). There
+ * small transfers pass through requests, which are registered for good, and larger ones register
+ * their buffer until they are done; providers that make this dear keep a cache of their own, and
+ * learn when memory goes. What cannot be registered passes through requests in pieces.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_TRIES 64
+
+/* ---- regions by address -------------------------------------------------- */
+
+static struct {
+    pthread_rwlock_t lock; /* guards all below; other threads may look while a region comes */
+    unsigned n;
+    uint16_t numbers[STP_FABRIC_REGIONS]; /* of regions, in the order of their addresses */
+} list = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a number fits");
+
+/* How many regions begin at or below the address. */
+static unsigned count_below_locked(const char *at)
+{
+    unsigned low = 0, high = list.n;
+
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+
+        if (stp_ofi.regions[list.numbers[middle]].base <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct stp_ofi_region *stp_ofi_list_find(const void *local)
+{
+    const struct stp_ofi_region *found = NULL;
+    const char *at = local;
+    unsigned below;
+
+    pthread_rwlock_rdlock(&list.lock);
+    below = count_below_locked(at);
+    if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
+    if (found != NULL && (size_t)(at - found->base) >= found->nbytes) found = NULL;
+    pthread_rwlock_unlock(&list.lock);
+    return found;
+}
+
+static void publish_locked(void)
+{
+    /* Whoever passes a buffer of a new region has been told of it by who added it. */
+    atomic_store_explicit(&stp_ofi.n_listed, list.n, memory_order_relaxed);
+}
+
+void stp_ofi_list_add(unsigned number)
+{
+    unsigned at;
+
+    pthread_rwlock_wrlock(&list.lock);
+    at = count_below_locked(stp_ofi.regions[number].base);
+    memmove(&list.numbers[at + 1], &list.numbers[at], (list.n - at) * sizeof(list.numbers[0]));
+    list.numbers[at] = (uint16_t)number;
+    list.n++;
+    stp_ofi.regions[number].listed = true;
+    publish_locked();
+    pthread_rwlock_unlock(&list.lock);
+}
+
+void stp_ofi_list_remove(unsigned number)
+{
+    unsigned at = 0;
+
+    pthread_rwlock_wrlock(&list.lock);
+    while (at < list.n && list.numbers[at] != number)
+        at++;
+    if (at < list.n) {
+        list.n--;
+        memmove(&list.numbers[at], &list.numbers[at + 1],
+                (list.n - at) * sizeof(list.numbers[0]));
+    }
+    stp_ofi.regions[number].listed = false;
+    publish_locked();
+    pthread_rwlock_unlock(&list.lock);
+}
+
+/* ---- registration of buffers --------------------------------------------- */
+
+/* A registration that operations under way share. */
+struct stp_ofi_lease {
+    struct fid_mr *mr;
+    atomic_uint refs;
+};
+
+/*
+ * Register for use on this side alone. Keys that this side chooses must differ from all others:
+ * they count up from those of regions.
+ */
+static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struct fid_mr **mr)
+{
+    static atomic_uint count;
+    int rc = -FI_ENOKEY;
+
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) {
+        uint64_t key = stp_ofi.key_base + STP_FABRIC_REGIONS + atomic_fetch_add(&count, 1);
+
+        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
+    }
+    if (rc == 0 && (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT)) {
+        rc = fi_mr_bind(*mr, &stp_ofi.main.ep->fid, 0);
+        if (rc == 0) rc = fi_mr_enable(*mr);
+        if (rc != 0) fi_close(&(*mr)->fid);
+    }
+    if (rc != 0) *mr = NULL;
+    return rc;
+}
+
+int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr)
+{
+    int rc;
+
+    *mr = NULL;
+    if (!stp_ofi.mr_local) return 0;
+    rc = mr_open_local(base, nbytes, FI_SEND | FI_RECV | FI_READ | FI_WRITE, mr);
+    if (rc != 0)
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s refuses to register %zu bytes of ours: %s",
+                          stp_ofi.info->fabric_attr->prov_name, nbytes, fi_strerror(-rc));
+    return rc;
+}
+
+static struct stp_ofi_lease *lease_open(enum stp_ofi_kind kind, const void *local, size_t nbytes,
+                                        unsigned refs)
+{
+    struct stp_ofi_lease *lease = malloc(sizeof(*lease));
+    uint64_t access = kind == STP_OFI_WRITE ? FI_WRITE : FI_READ;
+
+    if (lease != NULL && mr_open_local(local, nbytes, access, &lease->mr) == 0) {
+        atomic_init(&lease->refs, refs);
+        return lease;
+    }
+    free(lease);
+    return NULL;
+}
+
+void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
+{
+    /* Pairs with the drops of other threads: the last one closes after all are done. */
+    if (atomic_fetch_sub_explicit(&lease->refs, 1, memory_order_acq_rel) > 1) return;
+    fi_close(&lease->mr->fid);
+    free(lease);
+}
+
+/* ---- pieces --------------------------------------------------------------- */
+
+static unsigned n_pieces(size_t nbytes, size_t size)
+{
+    return (unsigned)((nbytes + size - 1) / size);
+}
+
+struct stp_ofi_pieces stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes)
+{
+    const struct stp_ofi_region *region = stp_ofi_region_of(local);
+    size_t size = nbytes < stp_ofi.max_msg ? nbytes : stp_ofi.max_msg;
+    struct stp_ofi_pieces pieces = {.size = size, .n = n_pieces(nbytes, size)};
+
+    /* What begins in a host region and ends beyond it is two pieces of memory. */
+    if (region != NULL && !region->device &&
+        nbytes > region->nbytes - (size_t)((const char *)local - region->base))
+        region = NULL;
+    if (region != NULL) {
+        pieces.desc = fi_mr_desc(region->mr);
+        return pieces;
+    }
+    if (!stp_ofi.mr_local) return pieces;
+    if (nbytes > stp_ofi.bounce_size)
+        pieces.lease = lease_open(kind, local, nbytes, pieces.n);
+    if (pieces.lease != NULL) {
+        pieces.desc = fi_mr_desc(pieces.lease->mr);
+        return pieces;
+    }
+    pieces.copied = true;
+    pieces.size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
+    pieces.n = n_pieces(nbytes, pieces.size);
+    return pieces;
+}
