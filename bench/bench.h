@@ -14,13 +14,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define BENCH_LINE 128         /* two cache lines: neighbours are fetched in pairs */
-#define BENCH_ROUNDS 32        /* of a dissemination barrier: log2 of any number of PEs */
-#define BENCH_POLLS 1000       /* of a raw wait on the node before it lets others run, */
-#define BENCH_POLLS_CROWDED 50 /* and where there are more PEs than cores */
-#define BENCH_NOISY 2.0        /* p99 / median above it is called noisy */
+#define BENCH_LINE 128           /* two cache lines: neighbours are fetched in pairs */
+#define BENCH_ROUNDS 32          /* of a dissemination barrier: log2 of any number of PEs */
+#define BENCH_POLLS 1000         /* of a raw wait on the node before it lets others run, */
+#define BENCH_POLLS_CROWDED 50   /* and where there are more PEs than cores */
+#define BENCH_NOISY 2.0          /* p99 / median above it is called noisy */
+#define BENCH_IDLE_NS 1000000000 /* an operation of the bench of idle cost */
 
-enum bench_metric { BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_RATE, BENCH_LONG };
+enum bench_metric { BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_RATE, BENCH_LONG, BENCH_SHARE };
 /* BENCH_FEW: as BENCH_STEPPE, with fewer spaces alive. The first two have words of their own. */
 enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_FEW, BENCH_N_SIDES };
 #define BENCH_N_FLAGS 2
@@ -135,6 +136,9 @@ enum bench_memory { BENCH_ANY, BENCH_HOST, BENCH_HEAP, BENCH_GPU };
 
 struct bench;
 
+/* What a target does instead of serving: nothing of the library, until *word reaches value. */
+typedef void bench_idle(const uint64_t *word, uint64_t value);
+
 /*
  * Collective over all PEs: make what the bench needs. Returns 0, or -errno on all PEs alike with
  * the reason, on PE 0, in why: the row is skipped then.
@@ -162,6 +166,9 @@ struct bench {
     enum bench_memory local, remote;
     bench_open *open; /* NULL: nothing needed */
     bench_close *close;
+    bench_idle *idle;   /* how the target of a Steppe block passes the time; NULL: in a wait */
+    bool cpu_time;      /* samples are CPU time of the whole process, not time */
+    int n_samples;      /* fixed, of one operation each and without warm-up; 0: as asked */
     bench_stage *stage; /* not NULL: there is a side BENCH_FEW */
     struct bench_body steppe, node, fabric, driver;
 };
@@ -177,6 +184,7 @@ bool bench_is_called(const struct bench *bench, const char *name);
 /* loops.c, loops_space.c, loops_device.c: Steppe's bodies */
 bench_loop steppe_put, steppe_get, steppe_put_window, steppe_get_window, steppe_p, steppe_rate;
 bench_loop steppe_fadd, steppe_ping, steppe_pong, steppe_barrier;
+bench_loop steppe_rest, steppe_get_rate;
 bench_loop steppe_lookup, steppe_create, steppe_alloc;
 bench_loop steppe_device_fadd, steppe_signal_ping, steppe_signal_pong;
 
@@ -184,6 +192,7 @@ bench_loop steppe_device_fadd, steppe_signal_ping, steppe_signal_pong;
 bench_loop node_put, node_get, node_put_window, node_get_window, node_p, node_rate, node_fadd;
 bench_loop node_ping, node_pong, node_barrier;
 bench_loop fabric_put, fabric_get, fabric_put_window, fabric_get_window, fabric_p, fabric_rate;
+bench_loop node_get_rate, fabric_get_rate;
 bench_loop fabric_fadd, fabric_ping, fabric_pong, fabric_barrier;
 bench_loop driver_put, driver_get, driver_put_window, driver_get_window, driver_p, driver_fadd;
 bench_loop driver_ping, driver_pong, driver_create;
@@ -193,7 +202,9 @@ bench_loop raw_lookup, raw_create, node_alloc, fabric_alloc;
 bench_open bench_spaces_open, bench_own_open, bench_create_open, bench_alloc_open;
 bench_open bench_lookup_random_open, bench_lookup_turn_open, bench_lookup_same_open;
 bench_open bench_device_open;
+bench_open bench_passive_open;
 bench_close bench_spaces_close, bench_device_close;
+bench_idle bench_sleep, bench_compute;
 bench_stage bench_spaces_stage;
 
 /*
@@ -261,6 +272,7 @@ int bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *ru
                   const struct bench_options *options, struct bench_result *result);
 
 uint64_t bench_now_ns(void);
+uint64_t bench_cpu_ns(void);
 double bench_clock_cost_ns(void);
 
 /* Sort n samples and read the order statistics off; n > 0. */
@@ -280,6 +292,7 @@ struct bench_machine {
     int cores;                     /* this process may use */
     int n_local;                   /* PEs on the host of PE 0 */
     bool bound;
+    double first_us;    /* the first get of PE 0 from its peer, which computes; 0: not measured */
     char raw_note[256]; /* why there is no raw side, or empty */
     double clock_ns;
     char gpu[128], driver[64]; /* of PE 0, empty where no bench asks for GPUs */
@@ -296,6 +309,9 @@ void bench_teardown(struct bench_run *run);
 
 /* Load the driver and name the GPU in the heading, where there is one; collective. */
 void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
+
+/* Are PEs on the fabric served while they make no call? */
+bool bench_serves_idle(void);
 
 /* The largest status (0 or positive) of any PE; collective. */
 int bench_worst(int status);

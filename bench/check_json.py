@@ -20,10 +20,17 @@ BENCHES = {
     "get-bandwidth": "MB/s",
     "p": "ns",
     "put-rate": "Mmsg/s",
+    "get-rate": "Mmsg/s",
     "fetch-add": "ns",
     "flag": "ns",
     "flag-round-trip": "ns",
     "barrier": "ns",
+    "passive-get": "ns",
+    "passive-put": "ns",
+    "passive-fetch-add": "ns",
+    "passive-get-busy": "ns",
+    "passive-fetch-add-busy": "ns",
+    "idle-cpu": "%",
     "spaces-p": "ns",
     "spaces-put8": "ns",
     "spaces-p-own": "ns",
@@ -40,6 +47,7 @@ for pair in ("put-{}-host-gpu", "put-{}-gpu-gpu", "put-{}-gpu-heap", "put-{}-hea
     BENCHES["device-" + pair.format("latency")] = "ns"
     BENCHES["device-" + pair.format("bandwidth")] = "MB/s"
 COMPARED = {"spaces-p", "spaces-put8", "spaces-p-own"}  # with few spaces alive
+NO_RAW = {"idle-cpu"}
 NO_RAW_ON_FABRIC = {"device-put-signal"}  # its raw side stores into the peer's memory
 HEADING = ["library", "kernel", "cpu", "pair_path", "all_path", "pes", "cores", "bound", "gpu",
            "gpu_driver", "test_double"]
@@ -83,7 +91,7 @@ def check_row(row, want_raw, want_gpu):
     if name not in BENCHES:
         return [f"a bench called {name!r}, of which this check knows nothing"]
     where = f"{name} {row.get('bytes')} bytes"
-    rises = BENCHES[name] in ("ns", "us")
+    rises = BENCHES[name] in ("ns", "us", "%")
     if "skipped" in row:
         return check_skipped(row, where, want_gpu)
     bad = []
@@ -95,7 +103,7 @@ def check_row(row, want_raw, want_gpu):
     bad += check_side(f"{where}, steppe", row.get("steppe", {}), rises)
     if name in COMPARED:
         bad += check_few(where, row, rises)
-    if want_raw and ("raw" in row or name not in NO_RAW_ON_FABRIC):
+    if want_raw and name not in NO_RAW and ("raw" in row or name not in NO_RAW_ON_FABRIC):
         bad += check_side(f"{where}, raw", row.get("raw", {}), rises)
         if not positive(row.get("ratio")):
             bad.append(f"{where}: ratio is {row.get('ratio')!r}")

@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <shmem.h>
+#include <time.h>
 
 void steppe_put(struct bench_run *run, uint64_t n_ops)
 {
@@ -54,6 +55,13 @@ void steppe_rate(struct bench_run *run, uint64_t n_ops)
     shmem_quiet();
 }
 
+void steppe_get_rate(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        shmem_getmem_nbi(run->local, run->remote, run->nbytes, run->peer);
+    shmem_quiet();
+}
+
 void steppe_fadd(struct bench_run *run, uint64_t n_ops)
 {
     uint64_t *counter = &run->shared->side[BENCH_STEPPE].counter.value;
@@ -87,4 +95,34 @@ void steppe_barrier(struct bench_run *run, uint64_t n_ops)
     (void)run;
     for (uint64_t i = 0; i < n_ops; i++)
         shmem_barrier_all();
+}
+
+/* ---- idle PEs ---------------------------------------------------------------- */
+
+static void rest_ns(long ns)
+{
+    struct timespec left = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+    while (nanosleep(&left, &left) != 0)
+        continue;
+}
+
+/* The word is written by whatever serves this process meanwhile. */
+void bench_sleep(const uint64_t *word, uint64_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
+        rest_ns(1000000);
+}
+
+void bench_compute(const uint64_t *word, uint64_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
+        bench_pause();
+}
+
+void steppe_rest(struct bench_run *run, uint64_t n_ops)
+{
+    (void)run;
+    for (uint64_t i = 0; i < n_ops; i++)
+        rest_ns(BENCH_IDLE_NS);
 }

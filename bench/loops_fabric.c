@@ -83,6 +83,13 @@ void fabric_rate(struct bench_run *run, uint64_t n_ops)
     stream(run, n_ops);
 }
 
+void fabric_get_rate(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        run->fabric->get(run->peer, 0, local_of(run), run->nbytes);
+    run->fabric->wait();
+}
+
 void fabric_fadd(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {

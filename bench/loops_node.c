@@ -67,6 +67,14 @@ void node_rate(struct bench_run *run, uint64_t n_ops)
     full_fence();
 }
 
+void node_get_rate(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        memcpy(run->local, run->remote_there, run->nbytes);
+        bench_touch();
+    }
+}
+
 void node_fadd(struct bench_run *run, uint64_t n_ops)
 {
     /* The very line Steppe's side adds to. */

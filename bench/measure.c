@@ -66,10 +66,14 @@ static bool on_raw_fabric(const struct bench_body *body, const struct bench *ben
 static void finish_target(const struct bench *bench, struct bench_run *run,
                           const struct bench_body *body, uint64_t stop)
 {
+    uint64_t *word = &run->shared->side[BENCH_STEPPE].stop.value;
+
     if (on_raw_fabric(body, bench))
         fabric_serve(run, stop);
+    else if (body == &bench->steppe && bench->idle != NULL)
+        bench->idle(word, stop);
     else if (body->target == NULL)
-        shmem_uint64_wait_until(&run->shared->side[BENCH_STEPPE].stop.value, SHMEM_CMP_GE, stop);
+        shmem_uint64_wait_until(word, SHMEM_CMP_GE, stop);
 }
 
 /* Do as PE 0 says until it says that this measurement is over. */
@@ -141,7 +145,8 @@ static void run_block(struct measure *m, int side, uint64_t n_ops, int n_batches
 {
     struct bench_run *run = m->run;
     const struct bench_body *body = body_of(m->bench, run, side);
-    int n_warm = m->options->warmup;
+    int n_warm = m->bench->n_samples > 0 ? 0 : m->options->warmup;
+    uint64_t (*clock)(void) = m->bench->cpu_time ? bench_cpu_ns : bench_now_ns;
     struct bench_command command = {.n_ops = n_ops,
                                     .n_batches = (uint64_t)(n_warm + n_batches),
                                     .stop = ++run->n_blocks,
@@ -151,10 +156,10 @@ static void run_block(struct measure *m, int side, uint64_t n_ops, int n_batches
     send_command(m, &command);
     if (m->bench->stage != NULL) m->bench->stage(run, side);
     for (int i = -n_warm; i < n_batches; i++) {
-        uint64_t start = bench_now_ns();
+        uint64_t start = clock();
 
         body->origin(run, n_ops);
-        if (i >= 0) ns[i] = (double)(bench_now_ns() - start) / (double)n_ops;
+        if (i >= 0) ns[i] = (double)(clock() - start) / (double)n_ops;
     }
     announce_stop(m, body);
     wait_acks(m);
@@ -203,6 +208,9 @@ static void choose_counts(struct measure *m, struct bench_result *result)
 {
     double op_ns, raw_ns = 0;
 
+    result->n_ops = 1;
+    result->n_samples = m->bench->n_samples;
+    if (result->n_samples > 0) return;
     result->n_ops = calibrate(m, &op_ns);
     if (result->has_raw) raw_ns = trial(m, BENCH_RAW, result->n_ops);
     if (raw_ns > op_ns) op_ns = raw_ns;

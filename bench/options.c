@@ -49,7 +49,7 @@ static const struct option long_options[] = {
 
 void bench_usage(FILE *out)
 {
-    fputs("usage: oshrun -n N steppe-bench [options] [BENCH...|all|spaces|device]\n"
+    fputs("usage: oshrun -n N steppe-bench [options] [BENCH...|all|passive|spaces|device]\n"
           "Measure Steppe between PE 0 and a peer, or over all PEs; --list names the benches.\n"
           "\n"
           "  -r, --raw             measure the raw limit of the same path too, and the ratio\n"

@@ -82,9 +82,15 @@ static void write_heading(FILE *file, const char *prefix, const struct bench_run
     if (m->provider[0] != '\0')
         fprintf(file, "%sfabric: %s on %s\n", prefix, m->provider, m->domain);
     if (run->fabric != NULL)
-        fprintf(file, "%sraw fabric: %s on %s, put streams %s\n", prefix, run->fabric->provider,
+        fprintf(file, "%sraw fabric: %s on %s, put streams %s%s\n", prefix, run->fabric->provider,
                 run->fabric->domain,
-                run->raw_flush ? "plain with a flushing read" : "delivery complete");
+                run->raw_flush ? "plain with a flushing read" : "delivery complete",
+                run->fabric->by_message
+                    ? ", atomics and flags by a message that the target executes and answers"
+                    : "");
+    if (m->first_us > 0)
+        fprintf(file, "%sfirst get of 8 bytes from PE %d, which computes: %.0f us\n", prefix,
+                run->pair_peer, m->first_us);
     if (m->gpu[0] != '\0')
         fprintf(file, "%s%s, %s%s\n", prefix, m->gpu, m->driver,
                 m->test_double ? ": A TEST DOUBLE, times mean nothing" : "");
@@ -158,8 +164,8 @@ static const char *pretty(const struct bench_result *r, double value, char *buf,
     static const char *const rates[] = {"MB/s", "GB/s", "TB/s"};
     int unit = 0, last = r->bench->metric == BENCH_LATENCY ? 3 : 2;
 
-    if (r->bench->metric == BENCH_RATE) {
-        snprintf(buf, len, "%.4g Mmsg/s", value);
+    if (r->bench->metric == BENCH_RATE || r->bench->metric == BENCH_SHARE) {
+        snprintf(buf, len, "%.4g %s", value, bench_unit(r->bench));
         return buf;
     }
     for (; value >= 1000 && unit < last; unit++)
@@ -300,6 +306,9 @@ static void write_json_heading(FILE *file, const struct bench_run *run,
     write_json_text(file, "gpu", m->gpu);
     write_json_text(file, "gpu_driver", m->driver);
     fprintf(file, "  \"test_double\": %s,\n", m->test_double ? "true" : "false");
+    fprintf(file, "  \"first_contact_us\": %.6g,\n", m->first_us);
+    fprintf(file, "  \"raw_by_message\": %s,\n",
+            run->fabric != NULL && run->fabric->by_message ? "true" : "false");
     fprintf(file, "  \"raw_flush\": %s,\n", run->raw_flush ? "true" : "false");
     fprintf(file, "  \"pes\": %d,\n  \"peer\": %d,\n  \"local_pes\": %d,\n", run->n_pes,
             run->pair_peer, m->n_local);

@@ -60,6 +60,7 @@ static int open_raw(const struct bench_run *run, const struct bench_options *opt
 {
     struct raw_ofi_request request = {
         .abi = RAW_OFI_ABI,
+        .me = run->me,
         .n_pes = run->n_pes,
         .nbytes = 2 * run->max_nbytes + sizeof(struct bench_flags),
         .provider = known_or(machine->provider, "SHMEM_OFI_PROVIDER"),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A plain libfabric program: one reliable-datagram endpoint, one registered memory, operations
- * posted and polled by a single thread. What a careful user of the same provider would get.
+ * posted and polled by a single thread. What a careful user of the same provider would get. Where
+ * the provider lacks atomics (net), stores and fetch-adds are messages: the target executes them
+ * when it polls, and answers.
  */
 #include "raw_ofi.h"
 
@@ -22,9 +24,23 @@
 #define N_CONTEXTS 1024
 #define IDLE_POLLS 200
 #define KEY 0x57e99e
+#define N_MESSAGES 256 /* receives posted */
 
 /* The fetched value of atomics, behind the memory the program asked for. */
 #define RESULT_BYTES 64
+
+enum what { ADD, STORE, ANSWER };
+
+struct message {
+    uint64_t what, offset, value;
+    int64_t from;
+};
+
+/* Where a message is received; its context comes first. */
+struct inbox {
+    struct fi_context context;
+    struct message message;
+};
 
 static struct raw_state {
     struct raw_ofi_request request;
@@ -44,6 +60,9 @@ static struct raw_state {
     struct fi_context *free[N_CONTEXTS]; /* a stack */
     int n_free;
     int n_idle; /* polls in a row that found nothing */
+    bool by_message;
+    struct inbox inboxes[N_MESSAGES];
+    int n_unanswered;
 } raw;
 
 static void __attribute__((noreturn)) raw_fatal(const char *call, const char *text)
@@ -75,6 +94,18 @@ static void found_nothing(void)
     sched_yield();
 }
 
+static void take_message(struct inbox *inbox);
+
+static void completed(void *context)
+{
+    struct inbox *inbox = context;
+
+    if (inbox >= raw.inboxes && inbox < raw.inboxes + N_MESSAGES)
+        take_message(inbox);
+    else
+        raw.free[raw.n_free++] = context;
+}
+
 static void raw_poll(void)
 {
     struct fi_cq_entry entries[16];
@@ -90,12 +121,12 @@ static void raw_poll(void)
         raw_fatal("fi_cq_read", fi_strerror((int)-n));
     }
     for (ssize_t i = 0; i < n; i++)
-        raw.free[raw.n_free++] = entries[i].op_context;
+        completed(entries[i].op_context);
 }
 
 static void raw_wait(void)
 {
-    while (raw.n_free < N_CONTEXTS)
+    while (raw.n_free < N_CONTEXTS || raw.n_unanswered > 0)
         raw_poll();
 }
 
@@ -113,6 +144,44 @@ static bool again(const char *call, ssize_t rc)
     if (rc != -FI_EAGAIN) raw_fatal(call, fi_strerror((int)-rc));
     raw_poll();
     return true;
+}
+
+/* ---- messages, where there are no atomics ------------------------------------ */
+
+static void send_message(int pe, enum what what, size_t offset, uint64_t value)
+{
+    struct message message = {
+        .what = what, .offset = offset, .value = value, .from = raw.request.me};
+
+    while (again("fi_inject", fi_inject(raw.ep, &message, sizeof(message), raw.peers[pe])))
+        continue;
+}
+
+static void post_inbox(struct inbox *inbox)
+{
+    while (again("fi_recv", fi_recv(raw.ep, &inbox->message, sizeof(inbox->message), raw.desc,
+                                    FI_ADDR_UNSPEC, inbox)))
+        continue;
+}
+
+static void take_message(struct inbox *inbox)
+{
+    struct message message = inbox->message;
+    uint64_t *cell = (uint64_t *)(raw.memory + message.offset);
+    uint64_t old = *cell;
+
+    post_inbox(inbox);
+    switch (message.what) {
+    case ADD:
+        __atomic_store_n(cell, old + message.value, __ATOMIC_RELEASE);
+        send_message((int)message.from, ANSWER, raw.request.nbytes, old);
+        break;
+    case ANSWER:
+        raw.n_unanswered--;
+        /* fallthrough */
+    default:
+        __atomic_store_n(cell, message.value, __ATOMIC_RELEASE);
+    }
 }
 
 /* ---- operations -------------------------------------------------------------- */
@@ -163,10 +232,16 @@ static void raw_get(int pe, size_t offset, void *local, size_t nbytes)
 
 static void raw_fetch_add(int pe, size_t offset, uint64_t value)
 {
-    struct fi_context *context = take_context();
-    const struct raw_ofi_card *card = &raw.cards[pe];
     uint64_t *cell = (uint64_t *)(raw.memory + raw.request.nbytes); /* operand, then result */
+    const struct raw_ofi_card *card = &raw.cards[pe];
+    struct fi_context *context;
 
+    if (raw.by_message) {
+        raw.n_unanswered++;
+        send_message(pe, ADD, offset, value);
+        return;
+    }
+    context = take_context();
     cell[0] = value;
     while (again("fi_fetch_atomic",
                  fi_fetch_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[1], raw.desc, raw.peers[pe],
@@ -178,6 +253,10 @@ static void raw_store(int pe, size_t offset, uint64_t value)
 {
     const struct raw_ofi_card *card = &raw.cards[pe];
 
+    if (raw.by_message) {
+        send_message(pe, STORE, offset, value);
+        return;
+    }
     while (again("fi_inject_atomic",
                  fi_inject_atomic(raw.ep, &value, 1, raw.peers[pe], card->base + offset, card->key,
                                   FI_UINT64, FI_ATOMIC_WRITE)))
@@ -223,6 +302,15 @@ static int find_provider(const struct raw_ofi_request *request, char *why, size_
     return rc;
 }
 
+/* Some providers list atomics and have none. */
+static bool has_atomics(void)
+{
+    struct fi_atomic_attr attr;
+
+    return fi_query_atomic(raw.domain, FI_UINT64, FI_SUM, &attr, FI_FETCH_ATOMIC) == 0 &&
+           fi_query_atomic(raw.domain, FI_UINT64, FI_ATOMIC_WRITE, &attr, 0) == 0;
+}
+
 static int open_endpoint(const char **call)
 {
     struct fi_av_attr av_attr = {.type = FI_AV_TABLE, .count = (size_t)raw.request.n_pes};
@@ -236,6 +324,7 @@ static int open_endpoint(const char **call)
     *call = "fi_domain";
     rc = fi_domain(raw.fabric, raw.info, &raw.domain, NULL);
     if (rc != 0) return rc;
+    raw.by_message = !has_atomics();
     *call = "fi_av_open";
     rc = fi_av_open(raw.domain, &av_attr, &raw.av, NULL);
     if (rc != 0) return rc;
@@ -271,6 +360,8 @@ static int register_memory(const char **call)
         if (rc == 0) rc = fi_mr_enable(raw.mr);
     }
     if (rc == 0) raw.desc = fi_mr_desc(raw.mr);
+    for (int i = 0; rc == 0 && raw.by_message && i < N_MESSAGES; i++)
+        post_inbox(&raw.inboxes[i]);
     return rc;
 }
 
@@ -323,6 +414,7 @@ static void fill_table(struct raw_ofi *out)
 {
     snprintf(out->provider, sizeof(out->provider), "%s", raw.info->fabric_attr->prov_name);
     snprintf(out->domain, sizeof(out->domain), "%s", raw.info->domain_attr->name);
+    out->by_message = raw.by_message;
     out->memory = raw.memory;
     out->connect = raw_connect;
     out->put = raw_put;

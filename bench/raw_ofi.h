@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RAW_OFI_ABI 1u
+#define RAW_OFI_ABI 2u
 #define RAW_OFI_ADDRESS_MAX 256
 #define RAW_OFI_ENTRY "steppe_bench_raw_ofi_open"
 
@@ -26,7 +26,7 @@ struct raw_ofi_card {
 /* What the program asks for. provider, fabric, domain: as libfabric names them, NULL: any. */
 struct raw_ofi_request {
     uint32_t abi;
-    int n_pes;
+    int me, n_pes;
     size_t nbytes; /* of memory to register */
     const char *provider, *fabric, *domain;
     bool yields; /* more PEs than cores: let others run whenever a poll finds nothing */
@@ -35,7 +35,9 @@ struct raw_ofi_request {
 
 struct raw_ofi {
     char provider[64], domain[64];
-    char *memory; /* registered, for local and remote use */
+    bool by_message; /* the provider has no atomics: store and fetch_add are messages that the */
+                     /* target answers when it polls */
+    char *memory;    /* registered, for local and remote use */
     struct raw_ofi_card card;
 
     /* Learn everybody's card, by PE. 0 or -errno. */

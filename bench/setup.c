@@ -11,7 +11,9 @@
 #include <shmemx.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAME_LEN 64
@@ -108,6 +110,48 @@ static void find_paths(struct bench_run *run)
     some_reached = bench_worst(n_reached > 0) != 0;
     run->all_path = !some_unreached ? BENCH_NODE : some_reached ? BENCH_MIXED : BENCH_FABRIC;
     run->pair_path = bench_worst(in_pair && run->remote_there == NULL) ? BENCH_FABRIC : BENCH_NODE;
+}
+
+/* ---- PEs that make no call ---------------------------------------------------- */
+
+bool bench_serves_idle(void)
+{
+    static const char *const off[] = {"0", "off", "no", "false", "n", "f"};
+    const char *value = getenv("SHMEM_OFI_PROGRESS_THREAD");
+
+    for (size_t i = 0; value != NULL && i < sizeof(off) / sizeof(off[0]); i++)
+        if (strcasecmp(value, off[i]) == 0) return false;
+    return true;
+}
+
+int bench_passive_open(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)bench;
+    if (run->pair_path != BENCH_FABRIC || bench_serves_idle()) return 0;
+    snprintf(why, len, "nobody serves a PE that makes no call: SHMEM_OFI_PROGRESS_THREAD is off");
+    return -ENOTSUP;
+}
+
+/* The first word between PE 0 and its peer, which computes: it has to get a connection first. */
+static void first_contact(const struct bench_run *run, struct bench_machine *machine)
+{
+    static uint64_t word, done; /* symmetric */
+    struct timespec until_it_computes = {.tv_nsec = 20000000};
+    uint64_t start;
+
+    if (run->n_pes == 1 || (run->me != 0 && run->me != run->pair_peer) || !bench_serves_idle() ||
+        shmem_ptr(&word, run->peer) != NULL)
+        return;
+    if (run->me != 0) {
+        bench_compute(&done, 1);
+        return;
+    }
+    nanosleep(&until_it_computes, NULL);
+    start = bench_now_ns();
+    (void)shmem_uint64_g(&word, run->peer);
+    machine->first_us = (double)(bench_now_ns() - start) / 1e3;
+    shmem_uint64_p(&done, 1, run->peer);
+    shmem_quiet();
 }
 
 /* ---- memory ---------------------------------------------------------------- */
@@ -217,6 +261,7 @@ int bench_setup(struct bench_run *run, const struct bench_options *options,
     int status;
 
     run->raw_flush = options->raw_flush;
+    first_contact(run, machine);
     status = set_cores(run, options, machine);
     if (status != 0) {
         bench_say(run, "a PE could not be bound to a core: use --bind=off");

@@ -15,6 +15,15 @@ uint64_t bench_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Of all threads of the process. */
+uint64_t bench_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 double bench_clock_cost_ns(void)
 {
     enum { READS = 10000 };
@@ -62,6 +71,8 @@ double bench_value(const struct bench_result *result, double ns)
         return messages * 1e3 / ns;
     case BENCH_LONG:
         return ns / 1e3;
+    case BENCH_SHARE:
+        return 100 * ns / BENCH_IDLE_NS;
     case BENCH_LATENCY:
         break;
     }
@@ -73,7 +84,8 @@ const char *bench_unit(const struct bench *bench)
     static const char *const units[] = {[BENCH_LATENCY] = "ns",
                                         [BENCH_BANDWIDTH] = "MB/s",
                                         [BENCH_RATE] = "Mmsg/s",
-                                        [BENCH_LONG] = "us"};
+                                        [BENCH_LONG] = "us",
+                                        [BENCH_SHARE] = "%"};
 
     return units[bench->metric];
 }

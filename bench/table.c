@@ -12,6 +12,15 @@
         loop, NULL                                                                                 \
     }
 
+/* The target calls nothing meanwhile. That of the raw side polls: the least there can be. */
+#define PASSIVE(bench_name, operation, does, idles, loop)                                          \
+    {                                                                                              \
+        .name = bench_name, .what = operation ", the target " does "; raw: it polls",              \
+        .metric = BENCH_LATENCY, .per_op = 1, .idle = idles, .open = bench_passive_open,           \
+        .steppe = SERVED(steppe_##loop), .node = SERVED(node_##loop),                              \
+        .fabric = SERVED(fabric_##loop)                                                            \
+    }
+
 /* How long it takes to find the space of an address. */
 #define LOOKUP(bench_name, order, opens)                                                           \
     {                                                                                              \
@@ -92,6 +101,14 @@ const struct bench bench_table[] = {
      .steppe = SERVED(steppe_rate),
      .node = SERVED(node_rate),
      .fabric = SERVED(fabric_rate)},
+    {.name = "get-rate",
+     .what = "shmem_getmem_nbi of 8 bytes back to back, one shmem_quiet a sample",
+     .metric = BENCH_RATE,
+     .per_op = 1,
+     .min_ops = 1000,
+     .steppe = SERVED(steppe_get_rate),
+     .node = SERVED(node_get_rate),
+     .fabric = SERVED(fabric_get_rate)},
     {.name = "fetch-add",
      .what = "shmem_uint64_atomic_fetch_add",
      .metric = BENCH_LATENCY,
@@ -121,6 +138,23 @@ const struct bench bench_table[] = {
      .steppe = {steppe_barrier, steppe_barrier},
      .node = {node_barrier, node_barrier},
      .fabric = {fabric_barrier, fabric_barrier}},
+
+    /* PEs that make no call: what reaches them, and what waiting for it costs them */
+    PASSIVE("passive-get", "shmem_getmem of 8 bytes", "sleeps", bench_sleep, get),
+    PASSIVE("passive-put", "shmem_putmem of 8 bytes + shmem_quiet", "sleeps", bench_sleep, put),
+    PASSIVE("passive-fetch-add", "shmem_uint64_atomic_fetch_add", "sleeps", bench_sleep, fadd),
+    PASSIVE("passive-get-busy", "shmem_getmem of 8 bytes", "computes", bench_compute, get),
+    PASSIVE("passive-fetch-add-busy", "shmem_uint64_atomic_fetch_add", "computes", bench_compute,
+            fadd),
+    {.name = "idle-cpu",
+     .what = "CPU time of a PE, all threads, while it sleeps for a second: share of a core",
+     .metric = BENCH_SHARE,
+     .per_op = 1,
+     .cpu_time = true,
+     .n_samples = 3,
+     .idle = bench_sleep,
+     .open = bench_passive_open,
+     .steppe = SERVED(steppe_rest)},
 
     /* what spaces cost: the default space beside others, one of many, the lookup, a life */
     {.name = "spaces-p",
@@ -229,6 +263,7 @@ bool bench_is_called(const struct bench *bench, const char *name)
 {
     if (strcmp(name, "all") == 0) return true;
     if (strcmp(name, "spaces") == 0) return bench->in_spaces;
+    if (strcmp(name, "passive") == 0) return bench->idle != NULL;
     if (strcmp(name, "device") == 0) return bench->on_gpu;
     return strcmp(name, bench->name) == 0;
 }
