@@ -20,10 +20,11 @@ const char *shmemx_version(void);
 /*
  * Print what the library is, what it found and how it is set, to file descriptor fd.
  *
- * section: name of the one section to print, NULL for all but spaces. json: nonzero for one JSON
- * object, zero for text. Any time, also before shmem_init(); between init and finalize the section
- * spaces is collective over all PEs, and PE 0 alone prints it. Returns 0, nonzero when section is
- * unknown or fd cannot be written.
+ * section: names of the sections to print, joined by commas, NULL for all but spaces and doctor.
+ * json: nonzero for one JSON object, zero for text. Any time, also before shmem_init(); between
+ * init and finalize the section spaces is collective over all PEs, before init the section doctor
+ * is, and PE 0 alone prints it. Returns 0, nonzero when section is unknown or fd cannot be written,
+ * ENODEV when the doctor found what will make jobs fail.
  */
 int shmemx_info_print(int fd, const char *section, int json);
 

@@ -109,7 +109,7 @@ static int board_add(const char *name, size_t piece, const char *text, unsigned 
     return 0;
 }
 
-int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
                   const char *name, void *data, size_t capacity, size_t *nbytes)
 {
     char key[STP_PMI_KEY_MAX];
@@ -119,14 +119,14 @@ int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *s
     int rc;
 
     board_key(key, name, 0);
-    rc = client->get(session, key, value, sizeof(value));
+    rc = client->get(session, rank, key, value, sizeof(value));
     if (!rc) rc = board_length(name, value, &length);
     if (rc) return rc;
     if (length > capacity) return -EMSGSIZE;
     rc = board_add(name, 0, value + HEADER_CHARS, data, (size_t)length, &done);
     for (size_t piece = 1; !rc && done < length; piece++) {
         board_key(key, name, piece);
-        rc = client->get(session, key, value, sizeof(value));
+        rc = client->get(session, rank, key, value, sizeof(value));
         if (rc == -ENOENT) return board_bad(name, piece, "it is missing");
         if (!rc) rc = board_add(name, piece, value, data, (size_t)length, &done);
     }

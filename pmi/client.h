@@ -21,6 +21,8 @@ struct stp_pmi_session {
     int rank;
     int size;
     size_t value_max;          /* characters a value may have with this launcher */
+    int told_key_max;          /* PMI-1: what the launcher says itself, for reports; else 0 */
+    int told_value_max;
     char job[STP_PMI_JOB_MAX]; /* PMI-1: name of the key-value space; PMI-2: job id or "" */
     struct stp_wire wire;      /* not used by a single process */
 };
@@ -31,17 +33,30 @@ struct stp_pmi_client {
     int (*open)(struct stp_pmi_session *session); /* after the greeting: rank, size, value_max */
     int (*put)(struct stp_pmi_session *session, const char *key, const char *value);
     int (*fence)(struct stp_pmi_session *session); /* leaves only when all have come */
-    /* -ENOENT, not logged, when nobody put it. */
-    int (*get)(struct stp_pmi_session *session, const char *key, char *value, size_t capacity);
+    /* What rank has put; -ENOENT, not logged, when it has not, or when nobody has. */
+    int (*get)(struct stp_pmi_session *session, int rank, const char *key, char *value,
+               size_t capacity);
     /* The launcher's process mapping; -ENOENT, not logged, when it gives none. */
     int (*mapping)(struct stp_pmi_session *session, char *text, size_t capacity);
+    /* The host of a rank, as the launcher names it; -ENOENT, not logged, when it does not tell. */
+    int (*host)(struct stp_pmi_session *session, int rank, char *name, size_t capacity);
     void (*finalize)(struct stp_pmi_session *session); /* silent: a closed connection is fine */
     void (*abort)(struct stp_pmi_session *session, int status, const char *message);
 };
 
 extern const struct stp_pmi_client stp_pmi1_client;
 extern const struct stp_pmi_client stp_pmi2_client;
+extern const struct stp_pmi_client stp_pmix_client;
 extern const struct stp_pmi_client stp_single_client;
+
+/* Open libpmix, once. Returns 0, or -ENOENT, not logged, when there is no usable one. */
+int stp_pmix_load(void);
+
+/* Why stp_pmix_load() failed. */
+const char *stp_pmix_missing(void);
+
+/* The host operation of clients whose launcher does not tell. */
+int stp_pmi_no_host(struct stp_pmi_session *session, int rank, char *name, size_t capacity);
 
 /* Log why request failed with rc (from stp_wire_*), showing what was received. Returns rc. */
 int stp_pmi_complain(const struct stp_pmi_session *session, const char *request, int rc);
@@ -56,7 +71,7 @@ int stp_pmi_env_int(const char *name, int lowest, int *number);
 
 int stp_board_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                   const char *name, const void *data, size_t nbytes);
-int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
                   const char *name, void *data, size_t capacity, size_t *nbytes);
 
 /* ---- map from ranks to nodes (map.c) ------------------------------------ */
@@ -84,6 +99,10 @@ int stp_map_parse(struct stp_pmi_map *map, const char *text, int size);
 
 /* All ranks on one node. */
 int stp_map_one(struct stp_pmi_map *map, int size);
+
+/* From the host names that the launcher tells. Returns 0, -ENOENT (it tells none), or -errno. */
+int stp_map_told(struct stp_pmi_map *map, const struct stp_pmi_client *client,
+                 struct stp_pmi_session *session);
 
 /* Collective: exchange host names over the blackboard. Returns 0 or -errno, logged. */
 int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *client,

@@ -136,6 +136,59 @@ static int map_number_of_host(char ***names, int *n_names, const char *name)
     return (*n_names)++;
 }
 
+/* Where the name of a rank's host comes from. */
+typedef int (*map_source)(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+                          int rank, char *name, size_t capacity);
+
+/* The table, from a host name for each rank. */
+static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
+                          struct stp_pmi_session *session, map_source host_of)
+{
+    char name[256];
+    char **names = NULL;
+    int rc = 0;
+
+    memset(map, 0, sizeof(*map));
+    map->table = malloc((size_t)session->size * sizeof(int));
+    if (!map->table) return -ENOMEM;
+    for (int rank = 0; !rc && rank < session->size; rank++) {
+        rc = host_of(client, session, rank, name, sizeof(name));
+        if (rc) break;
+        map->table[rank] = map_number_of_host(&names, &map->n_nodes, name);
+        if (map->table[rank] < 0) rc = map->table[rank];
+    }
+    for (int i = 0; i < map->n_nodes; i++)
+        free(names[i]);
+    free(names);
+    if (rc) stp_map_free(map);
+    return rc;
+}
+
+/*
+ * Whether the launcher tells host names at all is asked of a rank that may be elsewhere: some
+ * tell a process about itself alone. All must come to the same answer: an exchange is collective.
+ */
+static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+                       int rank, char *name, size_t capacity)
+{
+    int rc = client->host(session, rank, name, capacity);
+
+    if (rc != -ENOENT) return rc;
+    for (int other = 0; other < session->size; other++)
+        if (other != session->rank && client->host(session, other, name, capacity) == 0) {
+            stp_error("pmi: the launcher tells the host of rank %d, but not that of rank %d", other,
+                      rank);
+            return -EPROTO;
+        }
+    return -ENOENT;
+}
+
+int stp_map_told(struct stp_pmi_map *map, const struct stp_pmi_client *client,
+                 struct stp_pmi_session *session)
+{
+    return map_from_hosts(map, client, session, map_told_of);
+}
+
 static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                        int rank, char *name, size_t capacity)
 {
@@ -144,7 +197,7 @@ static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
     int rc;
 
     snprintf(key, sizeof(key), ":host:%d", rank);
-    rc = stp_board_get(client, session, key, name, capacity - 1, &nbytes);
+    rc = stp_board_get(client, session, rank, key, name, capacity - 1, &nbytes);
     if (rc == 0) {
         name[nbytes] = '\0';
         return 0;
@@ -157,29 +210,13 @@ static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
 int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                      struct stp_pmi_session *session)
 {
-    char name[256];
-    char **names = NULL;
-    int n_names = 0;
+    char key[32];
     int rc;
 
-    memset(map, 0, sizeof(*map));
-    map->table = malloc((size_t)session->size * sizeof(int));
-    if (!map->table) return -ENOMEM;
-    snprintf(name, sizeof(name), ":host:%d", session->rank);
-    rc = stp_board_put(client, session, name, stp_hostname(), strlen(stp_hostname()));
+    snprintf(key, sizeof(key), ":host:%d", session->rank);
+    rc = stp_board_put(client, session, key, stp_hostname(), strlen(stp_hostname()));
     if (!rc) rc = client->fence(session);
-    for (int rank = 0; !rc && rank < session->size; rank++) {
-        rc = map_host_of(client, session, rank, name, sizeof(name));
-        if (rc) break;
-        map->table[rank] = map_number_of_host(&names, &n_names, name);
-        if (map->table[rank] < 0) rc = map->table[rank];
-    }
-    for (int i = 0; i < n_names; i++)
-        free(names[i]);
-    free(names);
-    map->n_nodes = n_names;
-    if (rc) stp_map_free(map);
-    return rc;
+    return rc ? rc : map_from_hosts(map, client, session, map_host_of);
 }
 
 int stp_map_node(const struct stp_pmi_map *map, int rank)

@@ -43,7 +43,7 @@ int stp_pmi_complain(const struct stp_pmi_session *session, const char *request,
         stp_error("pmi: a request to the launcher is too long (%s)", request);
     else
         stp_error("pmi: the launcher closed the connection (%s): it died or ends the job, or an "
-                  "MPI library in this process was finalized before",
+                  "MPI library in this process was finalized before; Slurm serves one library only",
                   request);
     return rc;
 }
@@ -74,6 +74,15 @@ int stp_pmi_env_int(const char *name, int lowest, int *number)
     return 0;
 }
 
+int stp_pmi_no_host(struct stp_pmi_session *session, int rank, char *name, size_t capacity)
+{
+    (void)session;
+    (void)rank;
+    (void)name;
+    (void)capacity;
+    return -ENOENT;
+}
+
 /* ---- the choice of a client ---------------------------------------------- */
 
 /* Launchers that start several processes without a PMI_FD, by what they leave behind. */
@@ -85,8 +94,9 @@ static const struct {
 } foreign_launchers[] = {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun", "use srun --mpi=pmi2"},
     {"SLURM_PROCID", "SLURM_NTASKS", "Slurm", "use oshrun or srun --mpi=pmi2"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "use oshrun"},
-    {"PMIX_RANK", NULL, "a PMIx launcher", "use oshrun, or srun --mpi=pmi2"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun",
+     "install libpmix.so.2 or use oshrun"},
+    {"PMIX_RANK", NULL, "a PMIx launcher", "install libpmix.so.2 or use oshrun"},
     {"PALS_RANKID", "PMI_SIZE", "PALS", "use oshrun"},
     {"ALPS_APP_PE", NULL, "aprun", "use oshrun"},
     {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "jsrun", "use oshrun"},
@@ -96,25 +106,33 @@ static const struct {
     {"PMI_RANK", "PMI_SIZE", "a PMI launcher", "use oshrun"},
 };
 
-/* Log an error when a launcher we cannot speak with has started more than one process. */
-static int pmi_check_foreign(void)
+/* The launcher we cannot speak with that has started more than one process; -1: none. */
+static int pmi_find_foreign(int *rank)
 {
     for (size_t i = 0; i < STP_COUNT(foreign_launchers); i++) {
         const char *size_name = foreign_launchers[i].size;
-        int rank;
         int size = 0;
 
-        if (stp_pmi_env_int(foreign_launchers[i].rank, 0, &rank)) continue;
+        if (stp_pmi_env_int(foreign_launchers[i].rank, 0, rank)) continue;
         if (size_name) (void)stp_pmi_env_int(size_name, 0, &size);
-        if (rank == 0 && size <= 1) continue;
-        stp_error("pmi: this process was started by %s as one of several (%s=%d), but there is "
-                  "no PMI_FD to reach the others: %s; or set SHMEM_PMI=single for jobs of one "
-                  "PE each",
-                  foreign_launchers[i].name, foreign_launchers[i].rank, rank,
-                  foreign_launchers[i].advice);
-        return -EPROTO;
+        if (*rank > 0 || size > 1) return (int)i;
     }
-    return 0;
+    return -1;
+}
+
+/* Log an error when there is one. */
+static int pmi_check_foreign(void)
+{
+    int rank;
+    int i = pmi_find_foreign(&rank);
+
+    if (i < 0) return 0;
+    stp_error("pmi: this process was started by %s as one of several (%s=%d), but there is "
+              "no PMI_FD to reach the others: %s; or set SHMEM_PMI=single for jobs of one "
+              "PE each",
+              foreign_launchers[i].name, foreign_launchers[i].rank, rank,
+              foreign_launchers[i].advice);
+    return -EPROTO;
 }
 
 /* Take over the socket the launcher left us. Returns 0 or -errno, logged. */
@@ -128,6 +146,10 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
         return -EPROTO;
     }
     rc = stp_wire_open(&session->wire, fd);
+    if (rc == -EMFILE || rc == -ENFILE) {
+        stp_error("pmi: cannot keep PMI_FD=%d: %s", fd, stp_strerror(-rc));
+        return rc;
+    }
     if (rc) {
         stp_error("pmi: PMI_FD=%d is no open socket (%s): MPI_Finalize or a wrapper closed it, or "
                   "the variable is left over from an outer job; start with oshrun, or unset it",
@@ -211,6 +233,36 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
     return 0;
 }
 
+/* SHMEM_PMI=pmix: nothing else will do. */
+static int pmi_demand_pmix(void)
+{
+    if (!getenv("PMIX_NAMESPACE")) {
+        stp_error("pmi: SHMEM_PMI=pmix, but PMIX_NAMESPACE is not set: start with a PMIx launcher "
+                  "(prterun, Open MPI's mpirun, srun --mpi=pmix), or unset SHMEM_PMI");
+        return -EPROTO;
+    }
+    if (stp_pmix_load() == 0) return 0;
+    stp_error("pmi: SHMEM_PMI=pmix, but there is no usable libpmix.so.2 (%s): install it, or name "
+              "its directory in LD_LIBRARY_PATH",
+              stp_pmix_missing());
+    return -EPROTO;
+}
+
+/*
+ * Jobs in jobs leave the variables of both. A PMIx launcher closes the descriptors that its
+ * processes would inherit, hydra and Slurm do not touch PMIx's variables: so a PMI_FD that is
+ * still the launcher's socket is the inner one, and one that is not is left over.
+ */
+static bool pmi_wants_pmix(const char *fd)
+{
+    int number;
+
+    if (stp_env.pmi != STP_PMI_AUTO || !getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK"))
+        return false;
+    if (fd && stp_wire_parse_int(fd, &number) == 0 && stp_wire_is_pair(number)) return false;
+    return stp_pmix_load() == 0;
+}
+
 static int pmi_choose(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
     const char *fd = getenv("PMI_FD");
@@ -218,10 +270,52 @@ static int pmi_choose(struct stp_pmi_session *session, const struct stp_pmi_clie
 
     *client = &stp_single_client;
     if (stp_env.pmi == STP_PMI_SINGLE) return 0;
+    if (stp_env.pmi == STP_PMI_X || pmi_wants_pmix(fd)) {
+        *client = &stp_pmix_client;
+        return stp_env.pmi == STP_PMI_X ? pmi_demand_pmix() : 0;
+    }
     if (!fd) return pmi_check_foreign();
     rc = pmi_connect(session, fd);
     if (!rc) rc = pmi_greet(session, client);
     return rc;
+}
+
+/* By the same questions as pmi_choose, in the same order. */
+static const char *pmi_look_around(char *why, size_t capacity)
+{
+    const char *fd = getenv("PMI_FD");
+    const char *nspace = getenv("PMIX_NAMESPACE");
+    int rank;
+    int foreign;
+
+    snprintf(why, capacity, "SHMEM_PMI=single");
+    if (stp_env.pmi == STP_PMI_SINGLE) return stp_single_client.name;
+    snprintf(why, capacity, "PMIX_NAMESPACE=%s", nspace ? nspace : "");
+    if (pmi_wants_pmix(fd)) return stp_pmix_client.name;
+    if (stp_env.pmi == STP_PMI_X)
+        return nspace && stp_pmix_load() == 0 ? stp_pmix_client.name : "none";
+    snprintf(why, capacity, "PMI_FD=%s", fd ? fd : "");
+    if (fd) return pmi_first_version() == 1 ? stp_pmi1_client.name : stp_pmi2_client.name;
+    foreign = pmi_find_foreign(&rank);
+    if (foreign < 0) {
+        snprintf(why, capacity, "no launcher: neither PMI_FD nor PMIX_NAMESPACE is of use");
+        return stp_single_client.name;
+    }
+    snprintf(why, capacity, "started by %s: %s", foreign_launchers[foreign].name,
+             foreign_launchers[foreign].advice);
+    return "none";
+}
+
+void stp_pmi_look(struct stp_pmi_outlook *outlook)
+{
+    const char *client = pmi_look_around(outlook->why, sizeof(outlook->why));
+
+    outlook->client = pmi.client ? pmi.client->name : client;
+    outlook->key_max = pmi.session.told_key_max;
+    outlook->value_max = pmi.session.told_value_max;
+    outlook->piece = pmi.session.value_max;
+    snprintf(outlook->libpmix, sizeof(outlook->libpmix), "%s",
+             stp_pmix_load() == 0 ? "" : stp_pmix_missing());
 }
 
 /* ---- nodes --------------------------------------------------------------- */
@@ -230,8 +324,11 @@ static int pmi_choose(struct stp_pmi_session *session, const struct stp_pmi_clie
 static int pmi_map_without_vector(void)
 {
     int n_local;
+    int rc;
 
     if (pmi.session.size == 1) return stp_map_one(&pmi.map, 1);
+    rc = stp_map_told(&pmi.map, pmi.client, &pmi.session);
+    if (rc != -ENOENT) return rc;
     if (stp_pmi_env_int("MPI_LOCALNRANKS", 1, &n_local) == 0 && n_local == pmi.session.size)
         return stp_map_one(&pmi.map, pmi.session.size);
     return stp_map_exchange(&pmi.map, pmi.client, &pmi.session);
@@ -351,12 +448,19 @@ int stp_pmi_fence(void)
     return rc ? rc : pmi.client->fence(&pmi.session);
 }
 
-int stp_pmi_get(const char *key, void *data, size_t capacity, size_t *nbytes)
+int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *nbytes)
 {
     int rc = pmi_check_open("get");
 
     if (!rc) rc = pmi_check_key(key);
-    return rc ? rc : stp_board_get(pmi.client, &pmi.session, key, data, capacity, nbytes);
+    return rc ? rc : stp_board_get(pmi.client, &pmi.session, rank, key, data, capacity, nbytes);
+}
+
+bool stp_pmi_hung_up(void)
+{
+    struct pollfd wire = {.fd = pmi.session.wire.fd, .events = POLLRDHUP};
+
+    return pmi.client && wire.fd >= 0 && poll(&wire, 1, 0) > 0;
 }
 
 /* ---- abort --------------------------------------------------------------- */
@@ -377,6 +481,8 @@ static void pmi_drain(int fd, uint64_t deadline)
  * Stay until the launcher kills us, hangs up, or the time is up. Hydra tells the node's proxy to
  * clean up when it hears of an abort, and dies of SIGPIPE, our last words unprinted, when the
  * proxy has ended by then because all its processes had.
+ With PMIx there is nothing to stay for:
+ * the library has waited for the launcher, and Open MPI's mpirun waits a second for our end.
  */
 static void pmi_linger(int fd)
 {
@@ -397,7 +503,7 @@ _Noreturn void stp_pmi_abort(int status, const char *message)
         pmi_drain(STDERR_FILENO, deadline);
         pmi_drain(STDOUT_FILENO, deadline);
         pmi.client->abort(&pmi.session, code, message);
-        pmi_linger(pmi.session.wire.fd);
+        if (pmi.session.wire.fd >= 0) pmi_linger(pmi.session.wire.fd);
     }
     _exit(code);
 }

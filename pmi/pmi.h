@@ -2,21 +2,35 @@
 /*
  * Launch and key-value exchange: who am I, how many are we, who shares my node, and
  * a small blackboard. One client is chosen at run time by what the environment offers:
- * PMI-2, PMI-1, or a single process without a launcher. Design: docs/design/launch.md.
+ * PMI-2, PMI-1, PMIx, or a single process without a launcher. Design: docs/design/launch.md.
  *
  * Not thread safe: called inside init, by global_exit and from atexit only.
  */
 #ifndef STP_PMI_H
 #define STP_PMI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct stp_pmi_info {
-    const char *client; /* "pmi2", "pmi1", "single" */
+    const char *client; /* "pmi2", "pmi1", "pmix", "single" */
     int rank;           /* 0 .. size-1 */
     int size;
     int n_nodes;
 };
+
+/* What a process would do, or does, about a launcher. */
+struct stp_pmi_outlook {
+    const char *client; /* as above, or "none": there is a launcher, but no way to speak with it */
+    char why[200];      /* what decides: a variable and its value, or their absence */
+    char libpmix[256];  /* empty: can be loaded; else why not */
+    int key_max;        /* characters that the launcher says it carries, 0: it has not said */
+    int value_max;
+    size_t piece;       /* characters of the pieces that values are cut to; 0: not open */
+};
+
+/* Tell, without speaking to the launcher. Before open, from the environment; after, what is. */
+void stp_pmi_look(struct stp_pmi_outlook *outlook);
 
 /*
  * Connect to the launcher, once per process; later calls return the same answer. The
@@ -41,11 +55,18 @@ int stp_pmi_put(const char *key, const void *data, size_t nbytes);
 int stp_pmi_fence(void);
 
 /*
- * Read what was put under key, after a fence: before the first one a launcher may not answer.
+ * Read what rank has put under key, after a fence: before the first one a launcher may not answer.
+ * PMIx keeps what each rank puts apart; the others ignore rank.
  * Sets *nbytes on success. Returns 0, -ENOENT when nobody put it, -EMSGSIZE when it is longer
  * than capacity; other errors are logged.
  */
-int stp_pmi_get(const char *key, void *data, size_t capacity, size_t *nbytes);
+int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *nbytes);
+
+/*
+ * True when the launcher has closed the connection of an open session: it has died, or an MPI
+ * library in this process was finalized. Any thread, any time after open.
+ */
+bool stp_pmi_hung_up(void);
 
 /*
  * Ask the launcher to end the job with status, then _exit(status). A status whose low eight bits

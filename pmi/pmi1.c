@@ -62,6 +62,8 @@ static int pmi1_limits(struct stp_pmi_session *session)
     if (stp_wire_number(text, BLANK, "keylen_max", &key_max) ||
         stp_wire_number(text, BLANK, "vallen_max", &value_max))
         return stp_pmi_malformed(session, "maxes", "a limit is missing or is no number");
+    session->told_key_max = key_max;
+    session->told_value_max = value_max;
     /* The limits count the terminating zero, as implementations understand them. */
     if (key_max < STP_PMI_KEY_MAX || value_max <= STP_PMI_VALUE_MIN)
         return stp_pmi_malformed(session, "maxes", "keys or values are too short for use");
@@ -102,11 +104,14 @@ static int pmi1_fence(struct stp_pmi_session *session)
     return rc ? rc : pmi1_check(session, "barrier_out");
 }
 
-static int pmi1_get(struct stp_pmi_session *session, const char *key, char *value, size_t capacity)
+/* One space for all ranks. */
+static int pmi1_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
+                    size_t capacity)
 {
     int rc = pmi1_ask(session, "get_result", STP_PMI_REPLY_MS, "cmd=get kvsname=%s key=%s",
                       session->job, key);
 
+    (void)rank;
     if (rc) return rc;
     /* Any refusal means absent: launchers differ in the number. */
     if (pmi1_result(session) != 0) return -ENOENT;
@@ -116,7 +121,7 @@ static int pmi1_get(struct stp_pmi_session *session, const char *key, char *valu
 
 static int pmi1_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
 {
-    return pmi1_get(session, "PMI_process_mapping", text, capacity);
+    return pmi1_get(session, 0, "PMI_process_mapping", text, capacity);
 }
 
 static void pmi1_send(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
@@ -150,6 +155,7 @@ const struct stp_pmi_client stp_pmi1_client = {
     .fence = pmi1_fence,
     .get = pmi1_get,
     .mapping = pmi1_mapping,
+    .host = stp_pmi_no_host,
     .finalize = pmi1_finalize,
     .abort = pmi1_abort,
 };

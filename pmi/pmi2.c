@@ -87,12 +87,15 @@ static int pmi2_found(struct stp_pmi_session *session, const char *command, char
     return 0;
 }
 
-static int pmi2_get(struct stp_pmi_session *session, const char *key, char *value, size_t capacity)
+/* One space for all ranks. */
+static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
+                    size_t capacity)
 {
     /* No limit of time: the launcher may hold the answer until others have come to the fence. */
     int rc = pmi2_ask(session, "kvs-get", STP_WIRE_FOREVER, "cmd=kvs-get;jobid=%s;srcid=-1;key=%s;",
                       session->job, key);
 
+    (void)rank;
     return rc ? rc : pmi2_found(session, "kvs-get", value, capacity);
 }
 
@@ -109,7 +112,7 @@ static int pmi2_fence(struct stp_pmi_session *session)
     char value[STP_PMI_VALUE_MAX + 1];
     int rc = pmi2_ask(session, "kvs-fence", STP_WIRE_FOREVER, "cmd=kvs-fence;");
 
-    if (!rc) rc = pmi2_get(session, NOBODYS_KEY, value, sizeof(value));
+    if (!rc) rc = pmi2_get(session, 0, NOBODYS_KEY, value, sizeof(value));
     if (rc == 0) return stp_pmi_malformed(session, "kvs-get", "nobody has put this key");
     return rc == -ENOENT ? 0 : rc;
 }
@@ -189,6 +192,7 @@ const struct stp_pmi_client stp_pmi2_client = {
     .fence = pmi2_fence,
     .get = pmi2_get,
     .mapping = pmi2_mapping,
+    .host = stp_pmi_no_host,
     .finalize = pmi2_finalize,
     .abort = pmi2_abort,
 };

@@ -51,10 +51,11 @@ static int single_fence(struct stp_pmi_session *session)
     return 0;
 }
 
-static int single_get(struct stp_pmi_session *session, const char *key, char *value,
+static int single_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
                       size_t capacity)
 {
     (void)session;
+    (void)rank;
     for (const struct single_entry *entry = single_list; entry; entry = entry->next) {
         size_t len = strlen(entry->value);
 
@@ -102,6 +103,7 @@ const struct stp_pmi_client stp_single_client = {
     .fence = single_fence,
     .get = single_get,
     .mapping = single_mapping,
+    .host = stp_pmi_no_host,
     .finalize = single_finalize,
     .abort = single_abort,
 };

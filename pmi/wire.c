@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define LENGTH_CHARS 6
@@ -36,6 +37,15 @@ void stp_wire_close(struct stp_wire *wire)
 {
     if (wire->fd >= 0) close(wire->fd);
     wire->fd = -1;
+}
+
+bool stp_wire_is_pair(int fd)
+{
+    struct sockaddr_un peer;
+    socklen_t len = sizeof(peer);
+
+    if (fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len) < 0) return false;
+    return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family); /* without a name */
 }
 
 /*

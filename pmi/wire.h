@@ -27,6 +27,9 @@ struct stp_wire {
 int stp_wire_open(struct stp_wire *wire, int fd);
 void stp_wire_close(struct stp_wire *wire);
 
+/* Whether fd is what launchers leave: one end of a socketpair, still connected. */
+bool stp_wire_is_pair(int fd);
+
 /*
  * Send one request: the line gets its newline, the message its length. Never raises SIGPIPE.
  * Returns 0, -EIO when the other side is gone, -EMSGSIZE when longer than STP_WIRE_SEND_MAX.

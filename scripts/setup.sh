@@ -5,7 +5,8 @@
 set -eu
 
 packages="gcc g++ clang make cmake pkg-config python3 libc6-dev
-    libfabric-dev libhwloc-dev mpich check"
+    libfabric-dev libhwloc-dev mpich check
+    libmpich-dev openmpi-bin libpmix-dev"
 
 missing_packages()
 {
@@ -21,7 +22,9 @@ explain()
 setup.sh: $1
 Please install, by whatever means your system has: a C11 and a C++ compiler (gcc 12 and clang 14
 are tested), make, cmake 3.25, pkg-config, python3, libfabric 1.17 or later with headers, hwloc 2
-with headers, Hydra's mpiexec.hydra (part of MPICH), and the Check unit test framework.
+with headers, Hydra's mpiexec.hydra (part of MPICH), and the Check unit test framework. MPICH with
+headers, Open MPI's mpirun and libpmix with headers are only tested with: without them, their tests
+are skipped.
 END
     exit 1
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -136,21 +137,25 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
 int stp_window_create_file(const struct stp_window_layout *layout)
 {
     off_t nbytes = (off_t)(((size_t)layout->n_local << layout->shift) + layout->area_bytes);
-    int fd = memfd_create("steppe-node", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    int fd = memfd_create("steppe-node", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc = 0;
+    struct rlimit limit;
 
     if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-node", MFD_CLOEXEC);
     if (fd < 0) {
         int err = errno;
-        stp_error("memfd_create: %s", strerror(err));
+        stp_error("memfd_create: %s", stp_strerror(err));
         return -err;
     }
-    if (ftruncate(fd, nbytes) != 0) {
-        int err = errno;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)nbytes)
+        rc = EFBIG; /* to try would bring a signal */
+    else if (ftruncate(fd, nbytes) != 0)
+        rc = errno;
+    if (rc != 0) {
         stp_error("cannot make a sparse file of %lld bytes (%s): lower SHMEM_WINDOW_SIZE or raise "
                   "the limit on file size (ulimit -f)",
-                  (long long)nbytes, strerror(err));
+                  (long long)nbytes, strerror(rc));
         close(fd);
-        return -err;
+        return -rc;
     }
     return fd;
 }
@@ -211,7 +216,7 @@ err_fd:
     window.fd = -1;
 err_errno:
     stp_error("cannot reserve a window of %zu bytes and a view of %d parts: %s", nbytes,
-              layout->n_local, strerror(errno));
+              layout->n_local, stp_strerror(errno));
     return -ENOMEM;
 }
 

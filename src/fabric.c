@@ -13,14 +13,20 @@ static struct stp_core fabric_core;
 
 const struct stp_core *stp_fabric_core(void)
 {
+    int n_networks = 0;
+    const struct stp_network *networks = stp_boot_networks(&n_networks);
+
     fabric_core = (struct stp_core){
         .abi = STP_FABRIC_ABI,
         .pe = stp_rt.pe,
         .n_pes = stp_rt.n_pes > 0 ? stp_rt.n_pes : 1,
         .n_local = stp_rt.host_pes > 0 ? stp_rt.host_pes : 1,
         .job_key = stp_rt.job_key,
+        .job_token = stp_rt.job_token,
         .thread_multiple = stp_rt.thread_level == SHMEM_THREAD_MULTIPLE,
         .env = &stp_env,
+        .networks = networks,
+        .n_networks = n_networks,
         .log = stp_log,
         .fatal = stp_fatal,
         .devices = stp_win.devices,

@@ -67,6 +67,17 @@ static void info_environment(struct stp_report *report)
     stp_report_end(report);
 }
 
+/* ---- doctor -------------------------------------------------------------- */
+
+/* It looks before the report begins: only then it knows whether this PE is the one to print. */
+static struct stp_doctor *info_patient;
+
+static void info_doctor(struct stp_report *report)
+{
+    if (info_patient != NULL) stp_doctor_print(report, info_patient);
+    else stp_report_text(report, "why_not", "no memory");
+}
+
 /* ---- sections by name ---------------------------------------------------- */
 
 static const struct {
@@ -74,10 +85,17 @@ static const struct {
     void (*print)(struct stp_report *report);
 } info_sections[] = {
     {"version", info_version},         {"conduits", stp_info_conduits},
-    {"providers", stp_info_providers}, {"topology", stp_info_topology},
-    {"memory", info_memory},           {"spaces", stp_info_spaces},
-    {"environment", info_environment},
+    {"providers", stp_info_providers}, {"launcher", stp_info_launcher},
+    {"topology", stp_info_topology},   {"memory", info_memory},
+    {"spaces", stp_info_spaces},       {"environment", info_environment},
+    {"doctor", info_doctor},
 };
+
+/* Sections that are printed only when they are named: they cost much, or speak with other PEs. */
+static bool info_costly(const char *name)
+{
+    return strcmp(name, "spaces") == 0 || strcmp(name, "doctor") == 0;
+}
 
 /* True when the comma-separated list (NULL: everything that costs little) names the section. */
 static bool info_wants(const char *list, const char *name)
@@ -88,7 +106,7 @@ static bool info_wants(const char *list, const char *name)
         at += *at == ',';
         if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) return true;
     }
-    return list == NULL && strcmp(name, "spaces") != 0;
+    return list == NULL && !info_costly(name);
 }
 
 /* Number of names in the list that are sections' names; *n_names: of all. */
@@ -104,16 +122,13 @@ static size_t info_count(const char *list, size_t *n_names)
     return known;
 }
 
-int pshmemx_info_print(int fd, const char *section, int json)
+/* Print the sections that the list names. 0 or -errno. */
+static int info_print(int fd, const char *section, bool json)
 {
     struct stp_report report;
-    size_t n_names;
-    int rc;
+    int rc = stp_report_open(&report, fd, json);
 
-    if (section != NULL && info_count(section, &n_names) != n_names) return EINVAL;
-    if (stp_rt.references == 0) stp_env_load();
-    rc = stp_report_open(&report, fd, json != 0);
-    if (rc != 0) return -rc;
+    if (rc != 0) return rc;
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
         if (!info_wants(section, info_sections[i].name)) continue;
         if (info_sections[i].print == stp_info_spaces && stp_rt.references > 0 && stp_rt.pe != 0) {
@@ -124,6 +139,27 @@ int pshmemx_info_print(int fd, const char *section, int json)
         info_sections[i].print(&report);
         stp_report_end(&report);
     }
-    return -stp_report_close(&report);
+    return stp_report_close(&report);
+}
+
+/* The same with the doctor among them: a PE that has nothing to say prints nothing. */
+static int info_print_doctor(int fd, const char *section, bool json)
+{
+    bool prints = stp_doctor_examine(&info_patient);
+    int rc = prints ? info_print(fd, section, json) : 0;
+    bool sick = stp_doctor_close(info_patient);
+
+    info_patient = NULL;
+    return rc == 0 && sick && prints ? -ENODEV : rc;
+}
+
+int pshmemx_info_print(int fd, const char *section, int json)
+{
+    size_t n_names;
+
+    if (section != NULL && info_count(section, &n_names) != n_names) return EINVAL;
+    if (stp_rt.references == 0) stp_env_load();
+    if (info_wants(section, "doctor")) return -info_print_doctor(fd, section, json != 0);
+    return -info_print(fd, section, json != 0);
 }
 STP_PROFILED(shmemx_info_print);

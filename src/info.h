@@ -10,6 +10,7 @@
 
 void stp_info_conduits(struct stp_report *report);  /* info_fabric.c */
 void stp_info_providers(struct stp_report *report); /* info_fabric.c; loads libfabric */
+void stp_info_launcher(struct stp_report *report);  /* info_launcher.c; loads libpmix */
 void stp_info_topology(struct stp_report *report);  /* info_topology.c; loads hwloc */
 
 /* The list of the kinds of memory, each with its state and devices (info_spaces.c). */
@@ -20,5 +21,17 @@ void stp_info_kinds(struct stp_report *report);
  * alone prints. Before init only what this process can tell.
  */
 void stp_info_spaces(struct stp_report *report);
+
+/*
+ * Everything that may stand in the way of a job, and what to do about it (info_doctor.c; design:
+ * docs/man/oshinfo.1). Before init, under a launcher, it is collective over the PEs of the job.
+ *
+ * examine: looks; true when this process is the one to print. print: what was found. close: true
+ * when something will make jobs fail.
+ */
+struct stp_doctor;
+bool stp_doctor_examine(struct stp_doctor **doctor);
+void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor);
+bool stp_doctor_close(struct stp_doctor *doctor);
 
 #endif /* STP_INFO_H */

@@ -124,14 +124,14 @@ static bool offer_add_domain(struct offer *offer, const char *domain)
     return true;
 }
 
-static void info_offer(void *arg, const char *provider, const char *domain, bool used,
-                       const char *reason)
+static void info_offer(void *arg, const struct stp_offer *offer)
 {
     struct offers *offers = arg;
-    const char *where = domain != NULL ? domain : "";
-    struct offer *row = offer_find(offers, provider, used, reason);
+    const char *where = offer->domain != NULL ? offer->domain : "";
+    bool used = offer->code == STP_OFFER_USED;
+    struct offer *row = offer_find(offers, offer->provider, used, offer->reason);
     bool done = row != NULL ? offer_add_domain(row, where)
-                            : offer_add(offers, provider, where, used, reason);
+                            : offer_add(offers, offer->provider, where, used, offer->reason);
 
     offers->incomplete |= !done;
 }
@@ -168,7 +168,10 @@ static void info_live_provider(struct stp_report *report)
 {
     struct offers offers = {0};
 
-    info_offer(&offers, stp_rt.fabric.provider, stp_rt.fabric.domain, true, "used by this job");
+    info_offer(&offers, &(struct stp_offer){.provider = stp_rt.fabric.provider,
+                                            .domain = stp_rt.fabric.domain,
+                                            .reason = "used by this job",
+                                            .code = STP_OFFER_USED});
     info_offers(report, &offers);
     stp_report_flag(report, "usable", true);
 }

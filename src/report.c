@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define STP_REPORT_COLUMN 22 /* where values start, from the name */
+#define STP_REPORT_WIDTH 80  /* of prose */
 
 /* Length of the UTF-8 sequence at text: 0 when it is malformed or the end of the string. */
 static int utf8_length(const unsigned char *text)
@@ -183,6 +184,33 @@ void stp_report_textf(struct stp_report *report, const char *name, const char *f
     va_end(args);
     stp_report_text(report, name, value);
     free(value);
+}
+
+void stp_report_prose(struct stp_report *report, const char *name, const char *value)
+{
+    int column = STP_REPORT_COLUMN, at = column;
+
+    if (report->json || value == NULL) {
+        stp_report_text(report, name, value);
+        return;
+    }
+    report_name(report, name);
+    while (*value != '\0') {
+        int n = (int)strcspn(value, " ");
+        char word[512];
+
+        if (at > column && at + n >= STP_REPORT_WIDTH) {
+            fprintf(report->out, "\n%*s", column, "");
+            at = column;
+        }
+        snprintf(word, sizeof(word), "%.*s", n, value);
+        if (at > column) fputc(' ', report->out);
+        report_plain(report->out, word);
+        at += n + 1;
+        value += n;
+        value += strspn(value, " ");
+    }
+    report_newline(report);
 }
 
 void stp_report_number(struct stp_report *report, const char *name, long long value)

@@ -43,6 +43,8 @@ void stp_report_end(struct stp_report *report);
 void stp_report_text(struct stp_report *report, const char *name, const char *value);
 void stp_report_textf(struct stp_report *report, const char *name, const char *fmt, ...)
     STP_PRINTF(3, 4);
+/* A sentence or more, which text breaks at spaces so that lines stay below 80 columns. */
+void stp_report_prose(struct stp_report *report, const char *name, const char *value);
 void stp_report_number(struct stp_report *report, const char *name, long long value);
 void stp_report_flag(struct stp_report *report, const char *name, bool value);
 

@@ -8,12 +8,11 @@
 #include "pmi/pmi.h"
 #include "pshmem.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define RUNTIME_VERSION 0x000100u /* cards compare it: 0.1.0 */
 
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -29,6 +28,7 @@ void stp_check_live(const char *fn)
 static void runtime_end_job(int status)
 {
     if (getpid() != runtime_pid) _exit(status);
+    stp_boot_set_ended();
     stp_pmi_abort(status, "fatal error");
 }
 
@@ -53,44 +53,35 @@ static void runtime_at_exit(int status, void *arg)
 
 static void runtime_fill_card(struct stp_card *card)
 {
+    struct stp_settings *settings = &card->settings;
+
     card->pe = stp_rt.pe;
     card->pid = getpid();
     card->segment_fd = stp_segment.fd;
-    card->version = RUNTIME_VERSION;
-    card->layout = stp_segment.layout;
     card->window_base = stp_win.base;
-    card->window_bytes = (size_t)1 << stp_win.shift;
-    card->heap_bytes = stp_env.symmetric_size;
-    card->check = stp_env.check;
-    card->segment_bytes = stp_segment.nbytes;
+    settings->layout = stp_segment.layout;
+    settings->window_bytes = (size_t)1 << stp_win.shift;
+    settings->heap_bytes = stp_env.symmetric_size;
+    settings->check = stp_env.check;
+    stp_space_card(settings->spaces);
+    snprintf(settings->program, sizeof settings->program, "%s", program_invocation_short_name);
     if (!stp_rt.has_fabric) return;
-    snprintf(card->provider, sizeof card->provider, "%s", stp_rt.fabric.provider);
-    card->addr_len = (uint32_t)stp_rt.fabric.addr_len;
+    snprintf(settings->provider, sizeof settings->provider, "%s", stp_rt.fabric.provider);
+    settings->addr_len = (uint32_t)stp_rt.fabric.addr_len;
+    settings->peer_table = stp_rt.fabric.peer_table;
+    settings->dialect = stp_rt.fabric.dialect;
     memcpy(card->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
 }
 
 /* Give the fabric everybody's addresses and the descriptors of the first regions. */
 static void runtime_connect(void)
 {
-    size_t len = stp_rt.fabric.addr_len, n = (size_t)stp_rt.n_pes;
-    struct stp_fabric_region *regions = malloc(n * sizeof *regions);
-    unsigned char *addrs = malloc(n * len);
-    int rc = 0;
+    int rc = stp_rt.fabric.connect(stp_boot_addrs());
 
-    if (regions == NULL || addrs == NULL)
-        stp_fatal("shmem_init", "no memory for the addresses of %d PEs", stp_rt.n_pes);
-    for (int pe = 0; pe < stp_rt.n_pes; pe++)
-        memcpy(addrs + (size_t)pe * len, stp_boot_card(pe)->addr, len);
-    rc = stp_rt.fabric.connect(addrs);
-    for (unsigned number = 0; number < STP_SPACE_FIRST_USER && rc == 0; number++) {
-        if (stp_space_at(number) == NULL || !stp_space_at(number)->registered) continue;
-        for (int pe = 0; pe < stp_rt.n_pes; pe++)
-            regions[pe] = stp_boot_card(pe)->regions[number];
-        rc = stp_rt.fabric.region_peers(number, stp_rt.fabric.peer_table ? regions : NULL);
-    }
-    if (rc != 0) stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", strerror(-rc));
-    free(addrs);
-    free(regions);
+    for (unsigned number = 0; number < STP_SPACE_FIRST_USER && rc == 0; number++)
+        if (stp_space_at(number) != NULL && stp_space_at(number)->registered)
+            rc = stp_rt.fabric.region_peers(number, stp_boot_regions(number));
+    if (rc != 0) stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", stp_strerror(-rc));
 }
 
 static void runtime_print_banner(void)
@@ -132,12 +123,14 @@ static void runtime_start(void)
     stp_space_teams_init();
     stp_guard_install();
     stp_coll_sync(stp_team_world);
+    stp_watch_start();
     stp_space_create_env();
 }
 
 static void runtime_stop(void)
 {
     pshmem_barrier_all();
+    stp_watch_stop();
     stp_guard_remove();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
@@ -147,6 +140,7 @@ static void runtime_stop(void)
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
     /* Nobody has anything under way now but the words of this sync, and those are waited for. */
     stp_coll_leave(stp_team_world);
+    stp_quiet(&stp_ctx_coll);
     stp_boot_node_barrier();
     stp_team_fini();
     stp_bounce_fini();

@@ -232,25 +232,15 @@ void stp_space_init(struct stp_card *card)
     space_init_internal(&card->regions[STP_SPACE_INTERNAL]);
     space_init_data(&card->regions[STP_SPACE_DATA]);
     space_init_heap(card);
-    stp_space_card(card->spaces);
 }
 
-/* Everybody's card is here: does everybody have a heap, and how do we reach it? */
+/* Everybody has a heap, or the exchange of cards would have ended: how do we reach it? */
 void stp_space_attach(void)
 {
     struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
-    struct stp_space *heap;
-    bool registered = stp_rt.has_fabric;
+    struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
 
-    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
-        const struct stp_card *card = stp_boot_card(pe);
-        if (card->no_heap[0] != '\0')
-            stp_fatal("shmem_init", "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s", 
-                      space_type_names[stp_env.default_space], pe, card->no_heap);
-        registered = registered && card->heap_registered;
-    }
-    heap = stp_space_at(STP_SPACE_HEAP);
-    heap->on_fabric = registered;
+    heap->on_fabric = stp_rt.has_fabric && stp_boot_heap_registered();
     internal->on_fabric = stp_rt.has_fabric;
     for (int local = 0; local < stp_win.n_placed; local++) {
         const struct stp_card *card = stp_boot_card(stp_local_pe(local));
@@ -327,6 +317,11 @@ static size_t space_env_bytes(int type)
     return nbytes[type];
 }
 
+const char *stp_space_type_name(int type)
+{
+    return space_type_names[type];
+}
+
 void stp_space_card(int64_t spaces[STP_CARD_SPACES])
 {
     spaces[0] = stp_env.default_space;
@@ -334,22 +329,6 @@ void stp_space_card(int64_t spaces[STP_CARD_SPACES])
         spaces[1 + 2 * type] = space_env_enabled(type);
         spaces[2 + 2 * type] = (int64_t)space_env_bytes(type);
     }
-}
-
-const char *stp_space_card_differs(const struct stp_card *a, const struct stp_card *b)
-{
-    static char what[64];
-
-    if (a->spaces[0] != b->spaces[0]) return "another SHMEM_DEFAULT_SPACE";
-    for (int type = 0; type < SPACE_N_TYPES; type++) {
-        bool enabled = a->spaces[1 + 2 * type] == b->spaces[1 + 2 * type];
-        if (enabled && a->spaces[2 + 2 * type] == b->spaces[2 + 2 * type]) continue;
-        snprintf(what, sizeof what, enabled ? "another SHMEM_%s_SYMMETRIC_SIZE"
-                                            : "another SHMEM_ENABLE_%s",
-                 space_type_names[type]);
-        return what;
-    }
-    return NULL;
 }
 
 void stp_space_create_env(void)

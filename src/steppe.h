@@ -36,7 +36,7 @@ struct stp_runtime {
     int epoch;               /* how often the library was started in this process */
     int host_pes;            /* PEs on this host, whatever SHMEM_NODE says of how they talk */
     int n_nodes;             /* groups of PEs that reach each other by load and store */
-    uint64_t job_key;
+    uint64_t job_key, job_token;
     bool remote_flush;       /* adapters of peers write to device memory of this PE */
     struct stp_fabric fabric;
     pthread_mutex_t lock;    /* lists of teams, contexts and spaces */
@@ -48,31 +48,35 @@ extern struct stp_runtime stp_rt;
 void stp_check_live(const char *fn);
 
 #define STP_CARD_SPACES 9 /* default kind; enabled or not and bytes, for each kind */
+#define STP_CARD_REGIONS 3 /* internal, data, heap: those that exist from the start */
 
-/* ---- boot (boot.c) -------------------------------------------------------- */
+/* ---- boot (boot.c, exchange.c) -------------------------------------------- */
 
-/*
- * What one PE tells all others at start: how to reach it and what it is, so that a mismatch
- * is named instead of suffered. addr has fabric.addr_len bytes behind the structure.
- */
+/* What must be equal on all PEs of a job, so that a mismatch is named instead of suffered. */
+struct stp_settings {
+    uint64_t layout; /* of the executable */
+    uint64_t window_bytes;
+    uint64_t heap_bytes;
+    int64_t spaces[STP_CARD_SPACES]; /* the variables that shape spaces */
+    uint32_t check;                  /* SHMEM_CHECK: collectives agree first, or not */
+    uint32_t peer_table;             /* of the fabric, as the next three */
+    uint32_t dialect;
+    uint32_t addr_len;
+    char provider[32];
+    char program[48]; /* for the message only */
+};
+
+/* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
 struct stp_card {
     int pe;
     pid_t pid;
     int segment_fd;
-    uint32_t version;      /* of the library */
-    uint64_t layout;       /* of the executable */
     uint64_t window_base;
-    uint64_t window_bytes;
-    uint64_t heap_bytes;
-    uint64_t segment_bytes;
-    struct stp_fabric_region regions[3]; /* internal, data, heap */
-    int64_t spaces[STP_CARD_SPACES];     /* the variables that shape spaces, for comparison */
-    struct stp_share heap_share;         /* how node peers reach the default space */
-    bool heap_registered;                /* and others through the fabric */
-    bool check;                          /* SHMEM_CHECK: collectives agree first, or not */
-    char no_heap[128];                   /* why this PE has no memory for it; empty: it has */
-    char provider[32];
-    uint32_t addr_len;
+    struct stp_settings settings;
+    struct stp_fabric_region regions[STP_CARD_REGIONS];
+    struct stp_share heap_share; /* how node peers reach the default space */
+    bool heap_registered;        /* and others through the fabric */
+    char no_heap[128];           /* why this PE has no memory for it; empty: it has */
     unsigned char addr[STP_FABRIC_ADDR_MAX];
 };
 
@@ -82,13 +86,31 @@ void stp_boot_attach(void);
 /* Publish this PE's card and learn all others'. Fatal on error. Once per start. */
 void stp_boot_exchange(const struct stp_card *mine);
 
-/* The card of a PE, between exchange and boot_done. */
+/* The card of a PE of this node, from exchange to detach. */
 const struct stp_card *stp_boot_card(int pe);
-void stp_boot_done(void); /* the cards of other nodes may go */
+
+/*
+ * Until detach the fabric's addresses of all PEs, addr_len bytes each; their
+ * descriptors of one of the first regions, NULL where every PE uses its own; is the default space
+ * registered with the fabric on all of them?
+ */
+const void *stp_boot_addrs(void);
+const struct stp_fabric_region *stp_boot_regions(unsigned number);
+bool stp_boot_heap_registered(void);
+void stp_boot_done(void); /* addresses and descriptors may go */
+
+/* Networks of this host and what the other hosts reach, for the fabric; NULL when there is one. */
+const struct stp_network *stp_boot_networks(int *n);
 
 /* Wait for all PEs of the node; usable from attach to detach. */
 void stp_boot_node_barrier(void);
 void stp_boot_detach(void);
+
+/* PEs of this node. */
+int stp_boot_n_local(void);
+/* Tell the node that this PE ends the job, and ask whether one has: usable at any time. */
+void stp_boot_set_ended(void);
+bool stp_boot_ended(void);
 
 /* Place of a PE on this node, or -1 when it is elsewhere. */
 int stp_local_of(int pe);
@@ -316,6 +338,13 @@ void stp_signal(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int si
 void stp_fence(struct stp_ctx *ctx);
 void stp_quiet(struct stp_ctx *ctx);
 
+/* ---- looking after others (watch.c) ---------------------------------------- */
+
+/* From now on waits notice the end of the launcher, and of PEs of this node. */
+void stp_watch_start(void);
+/* PEs may leave now. Every PE has to be here before one goes. */
+void stp_watch_stop(void);
+
 /* ---- waiting (wait.c) --------------------------------------------------- */
 
 void stp_progress_slow(void);
@@ -499,9 +528,11 @@ void stp_space_teams_init(void); /* once the world team stands */
 void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */
 void stp_space_fini(void);
 
-/* The variables that shape spaces, as the card carries them, and what differs between two. */
+/* How messages call a device type: "CPU". */
+const char *stp_space_type_name(int type);
+
+/* The variables that shape spaces, as the card carries them. */
 void stp_space_card(int64_t spaces[STP_CARD_SPACES]);
-const char *stp_space_card_differs(const struct stp_card *a, const struct stp_card *b);
 
 /* The spaces of SHMEM_ENABLE_<KIND>; collective over the world. Fatal when one cannot be made. */
 void stp_space_create_env(void);

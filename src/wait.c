@@ -13,11 +13,15 @@ void stp_progress_slow(void)
 
 void stp_wait_idle(struct stp_wait *wait)
 {
-    if (stp_rt.has_fabric) {
-        stp_progress_slow();
-        wait->polls += WAIT_PROGRESS_POLLS;
+    if (!stp_rt.has_fabric) {
+        stp_wait_step(wait);
+        return;
     }
+    stp_progress_slow();
+    wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
+    /* Where cores suffice, a PE that serves others need not enter the kernel at each look. */
+    if (wait->polls >= stp_wait_spin) wait->polls = stp_wait_spin / 2;
 }
 
 void stp_wait_missed(void)

@@ -29,16 +29,17 @@ ARROWS = {
     "test": ["include"],
     "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda_api.h declares
     "test/hmem": ["include", "spaces"],
+    "test/provider": [],  # libfabric alone
     "test/unit": ["include", "src", "src/base", "src/coll", "src/api", "pmi", "spaces",
                   "transport"],
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {
-    "rdma/": ["transport/ofi", "bench", "test", "test/hmem"],
+    "rdma/": ["transport/ofi", "bench", "test", "test/hmem", "test/provider"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src"],
     "mpi": ["test"],
-    "check.h": ["test/unit"],
+    "check.h": ["test/unit", "test/provider"],
 }
 SEARCH = ["include", "src", "."]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -6,11 +6,13 @@ usage: check_oshinfo.py <oshinfo>
 """
 import json
 import os
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 
-SECTIONS = ["version", "conduits", "providers", "topology", "memory", "environment"]
+SECTIONS = ["version", "conduits", "providers", "launcher", "topology", "memory", "environment"]
 failures = []
 
 
@@ -50,6 +52,14 @@ def check_all():
         check(providers["why_not"], "no providers and no reason")
 
 
+def check_launcher():
+    told = report("launcher", env={b"SHMEM_PMI": b"single"})["launcher"]
+    check(told["client"] == "single" and told["why"] == "SHMEM_PMI=single", f"launcher: {told}")
+    check(told["libpmix"] is True or told["libpmix_why_not"], f"launcher: {told}")
+    told = json.loads(job(1, "--json", "launcher", env={b"SHMEM_PMI": b"auto"}))["launcher"]
+    check(told["client"] in ("pmi1", "pmi2", "pmix"), f"under a launcher: {told}")
+
+
 def check_environment():
     value = b'quote " backslash \\ tab \t bytes \xff\xc3\xa9\xed\xa0\x80 \xf0\x9f\x90\x8e'
     rows = report("environment", env={b"SHMEM_OFI_DOMAIN": value, b"SHMEM_SYMMETRIC_SIZE": b"3m"})
@@ -71,7 +81,8 @@ def check_command_line():
         status, out, err = run(*wrong)
         check(status == 2 and not out and b"usage" in err, f"{wrong}: status {status}, {out!r}")
     status, out, _ = run("--help")
-    check(status == 0 and all(name.encode() in out for name in SECTIONS + ["spaces"]), "--help")
+    named = SECTIONS + ["spaces", "doctor"]
+    check(status == 0 and all(name.encode() in out for name in named), "--help")
 
 
 def job(n, *args, env=None):
@@ -134,9 +145,202 @@ def check_spaces():
     check_kind(spaces_by_kind(out, 1)["cpu"], [0], 1, "load/store")
 
 
+# ---- the doctor ----------------------------------------------------------------------------
+
+HEALTHS = ["ok", "note", "warning", "problem"]
+# What the one who runs this may have set must not decide.
+PLAIN = {b"SHMEM_PMI": b"single", b"SHMEM_NODE": b"on", b"SHMEM_SYMMETRIC_SIZE": b"64m"}
+WISHES = (b"PROVIDER", b"FABRIC", b"DOMAIN", b"INTERFACE")
+
+
+def limit(which, value):
+    """For a child: lower a limit, the hard one too."""
+    return lambda: resource.setrlimit(which, (value, value))
+
+
+def doctor(env=None, before=None, wrap=()):
+    """Exit status and checks by name of the doctor in a process of its own."""
+    full = {**os.environb, **PLAIN, **(env or {})}
+    for wish in WISHES:
+        if b"SHMEM_OFI_" + wish not in (env or {}):
+            full.pop(b"SHMEM_OFI_" + wish, None)
+    done = subprocess.run([*wrap, sys.argv[1], "--json", "--doctor"], env=full, timeout=60,
+                          stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=before)
+    told = json.loads(done.stdout.decode("utf-8"))["doctor"]
+    check_doctor(told, done.returncode)
+    return done.returncode, {row["check"]: row for row in told["checks"]}
+
+
+def check_doctor(told, status):
+    """What holds of every report: complete rows, and counts and status that agree with them."""
+    rows = told["checks"]
+    check(all(row["status"] in HEALTHS and row["found"] and row["why"] for row in rows),
+          f"doctor: a check lacks something: {rows}")
+    check(all(row["do"] for row in rows if row["status"] == "problem"),
+          "doctor: a problem without advice")
+    for status_name in ("warning", "problem"):
+        n = sum(row["status"] == status_name for row in rows)
+        check(told[status_name + "s"] == n, f"doctor: {n} {status_name}s, counted otherwise")
+    check(status == (3 if told["problems"] else 0), f"doctor: status {status}: {told['verdict']}")
+    check("missing" not in told, "doctor: incomplete")
+
+
+def expect(rows, name, healths, *words, field="found"):
+    row = rows.get(name)
+    check(row is not None and row["status"] in healths.split() and
+          all(word in str(row[field]) for word in words),
+          f"doctor: {name}: wanted {healths} with {words} in {field}, got {row}")
+
+
+def doctor_of_this_host():
+    """As things are: every topic is looked at, and the providers are those of the other section."""
+    _, rows = doctor()
+    for name in ("launcher", "node sharing", "fabric", "libfabric", "interfaces",
+                 "interface choice", "locked memory", "descriptors", "threads", "huge pages",
+                 "/dev/shm", "gpu", "memory", "overcommit", "address space"):
+        check(name in rows, f"doctor: nothing about {name}")
+    listed = {row["provider"] for row in report("providers", env=PLAIN)["providers"]["offered"]}
+    told = {name.split(" ", 1)[1] for name in rows if name.startswith("provider ")}
+    check(told == listed, f"doctor: providers {told}, but libfabric lists {listed}")
+    expect(rows, "node sharing", "ok note", "opens this one's memory: yes")
+    status, out, _ = run("doctor", env=PLAIN)
+    check(status in (0, 3) and out.rstrip().splitlines()[-1].startswith(b"  verdict"),
+          f"doctor: no verdict at the end: {out[-200:]!r}")
+    check(max(map(len, out.decode().splitlines())) <= 100, "doctor: long lines")
+    return rows
+
+
+def doctor_of_wishes():
+    status, rows = doctor({b"SHMEM_OFI_PROVIDER": b"nosuch"})
+    check(status == 3, f"doctor: a provider that does not exist: status {status}")
+    expect(rows, "fabric", "problem", "nosuch")
+    expect(rows, "fabric", "problem", "unset SHMEM_OFI_PROVIDER", field="do")
+    expect(rows, "provider tcp;ofi_rxm", "note", "SHMEM_OFI_PROVIDER")
+    status, rows = doctor({b"SHMEM_OFI_INTERFACE": b"nosuch0", b"SHMEM_OFI_PROVIDER": b"tcp"})
+    check(status == 3, f"doctor: an interface that does not exist: status {status}")
+    expect(rows, "interface choice", "problem", "nosuch0", "no interface")
+    expect(rows, "interface choice", "problem", "SHMEM_OFI_INTERFACE", field="do")
+    status, rows = doctor({b"SHMEM_SYMMETRIC_SIZE": b"64t"})
+    check(status == 3, f"doctor: a heap of 64 TiB: status {status}")
+    expect(rows, "memory", "problem", "64 TiB")
+    expect(rows, "memory", "problem", "SHMEM_SYMMETRIC_SIZE=", field="do")
+    status, rows = doctor({b"SHMEM_PMI": b"auto", b"PMI_FD": b"999"})
+    check(status == 3, f"doctor: a launcher that is gone: status {status}")
+    expect(rows, "launcher", "problem", "PMI_FD=999")
+
+
+def doctor_of_limits(healthy):
+    status, rows = doctor(before=limit(resource.RLIMIT_NOFILE, 12))
+    check(status == 3, f"doctor: 12 descriptors: status {status}")
+    expect(rows, "descriptors", "problem", "ulimit -n: 12")
+    expect(rows, "descriptors", "problem", "ulimit -n 4096", field="do")
+    expect(rows, "provider tcp;ofi_rxm", "warning", "descriptors ran out")
+    expect(rows, "provider tcp;ofi_rxm", "warning", "ulimit -n", field="do")
+    _, rows = doctor(before=limit(resource.RLIMIT_NOFILE, 16))
+    expect(rows, "descriptors", "warning problem", "ulimit -n: 16")
+    _, rows = doctor(before=limit(resource.RLIMIT_MEMLOCK, 65536))
+    if "exempt" in rows["locked memory"]["found"]:
+        expect(rows, "locked memory", "ok", "64 KiB", "CAP_IPC_LOCK")
+    else:
+        expect(rows, "locked memory", "note warning problem", "64 KiB")
+        expect(rows, "locked memory", "note warning problem", "ulimit -l unlimited", field="do")
+    if "ulimit -v: unlimited" in healthy["address space"]["found"]:
+        status, rows = doctor({b"SHMEM_SYMMETRIC_SIZE": b"512m"},
+                              before=limit(resource.RLIMIT_AS, 700 << 20))
+        check(status == 3, f"doctor: 700 MiB of addresses: status {status}")
+        expect(rows, "address space", "problem", "700 MiB")
+        expect(rows, "address space", "problem", "ulimit -v unlimited", field="do")
+    status, rows = doctor(before=limit(resource.RLIMIT_FSIZE, 1 << 20))
+    check(status == 3, f"doctor: files of 1 MiB: status {status}")
+    expect(rows, "address space", "problem", "ulimit -f: 1 MiB")
+
+
+def doctor_without_network():
+    wrap = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
+    if not shutil.which("unshare") or \
+            subprocess.run([*wrap, "true"], capture_output=True, check=False).returncode != 0:
+        print("not tried: a host without interfaces (unshare --net is not allowed)")
+        return
+    _, rows = doctor(wrap=wrap)
+    expect(rows, "interfaces", "warning", "lo down", "none but loopback")
+    expect(rows, "interfaces", "warning", "ip link set", field="do")
+    expect(rows, "provider tcp;ofi_rxm", "warning", "Network is unreachable")
+    expect(rows, "provider tcp;ofi_rxm", "warning", "ip link set", field="do")
+    expect(rows, "fabric", "warning problem")
+
+
+def doctor_of_hidden_memory():
+    """A process that is not dumpable: others may not open its memory, unless they are root."""
+    wrap = []
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "hide.so")
+        built = subprocess.run(
+            ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], text=True, check=False,
+            input="#include <sys/prctl.h>\n__attribute__((constructor)) static void hide(void)\n"
+                  "{ prctl(PR_SET_DUMPABLE, 0); }\n", capture_output=True)
+        os.chmod(folder, 0o755)
+        if os.geteuid() == 0:
+            wrap = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--reuid=65534",
+                    "--regid=65534", "--clear-groups"]
+        can = subprocess.run([*wrap, "env", "LD_PRELOAD=" + library, sys.argv[1], "--version"],
+                             capture_output=True, check=False) if built.returncode == 0 else built
+        if can.returncode != 0 or can.stderr:
+            print(f"not tried: a process that hides its memory ({can.stderr!r})")
+            return
+        status, rows = doctor(wrap=[*wrap, "env", "LD_PRELOAD=" + library])
+    check(status == 3, f"doctor: hidden memory: status {status}")
+    expect(rows, "node sharing", "problem", "Permission denied", "dumpable: 0")
+    expect(rows, "node sharing", "problem", "SHMEM_NODE=off", field="do")
+
+
+def doctor_of_a_job():
+    env = {**PLAIN, b"SHMEM_PMI": b"auto"}
+    told = json.loads(job(3, "--json", "doctor", env=env))["doctor"]
+    check_doctor(told, 3 if told["problems"] else 0)
+    rows = {row["check"]: row for row in told["checks"]}
+    check(told["pes"] == 3 and told["hosts"] == 1, f"doctor: a job of 3: {told['verdict']}")
+    expect(rows, "launcher", "ok", "3 PEs on 1 host", "pieces of at most")
+    expect(rows, "node sharing", "ok note", "PE 0 opened the memory of 2 of 2 other PEs")
+    rows = {row["check"]: row for row in json.loads(
+        job(2, "--json", "doctor", env={**env, b"SHMEM_PMI": b"1"}))["doctor"]["checks"]}
+    expect(rows, "launcher", "ok", "pmi1", "keys of 64 and values of 1024")
+
+
+def doctor_of_two_hosts():
+    """What is wrong on the other host alone is told with its name."""
+    hosts = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hosts", "hosts.py")
+    done = subprocess.run(
+        ["timeout", "-k", "5", "100", sys.executable, hosts, "--pes", "1,1", "--host-env",
+         "1:SHMEM_OFI_PROVIDER=nosuch", os.path.abspath(sys.argv[1]), "--doctor"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        print("not tried: a job on two hosts: " + done.stdout.strip())
+        return
+    told = [" ".join(row.split()) for row in done.stdout.splitlines()]
+    check(done.returncode == 3, f"doctor: two hosts: status {done.returncode}: {done.stderr}")
+    for row in ("hosts 2", "host h0", "ok: fabric", "problem: fabric", "host h1"):
+        check(row in told, f"doctor: two hosts: no line \"{row}\" in {done.stdout}")
+    at = told.index("problem: fabric") if "problem: fabric" in told else 0
+    check(told[at + 1] == "host h1" and "nosuch" in " ".join(told[at:at + 5]),
+          f"doctor: two hosts: {told[at:at + 5]}")
+    check("10.77.0.1: reaches all hosts" in " ".join(told), "doctor: two hosts: no network")
+
+
+def check_doctors():
+    healthy = doctor_of_this_host()
+    doctor_of_wishes()
+    doctor_of_limits(healthy)
+    doctor_without_network()
+    doctor_of_hidden_memory()
+    doctor_of_a_job()
+    doctor_of_two_hosts()
+
+
 check_all()
+check_launcher()
 check_environment()
 check_command_line()
 check_spaces()
+check_doctors()
 print("\n".join(failures) or "oshinfo: all as it should be")
 sys.exit(bool(failures))

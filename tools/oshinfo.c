@@ -15,19 +15,25 @@
 #include <shmemx.h>
 
 static const char *const usage_text =
-    "usage: oshinfo [--json] [--spaces] [section...]\n"
+    "usage: oshinfo [--json] [--spaces] [--doctor] [section...]\n"
     "       oshrun -n N oshinfo [--json] --spaces\n"
-    "Print what Steppe is and what it finds on this machine. Without a section, all but spaces:\n"
+    "       oshrun -n N oshinfo [--json] --doctor\n"
+    "Print what Steppe is and what it finds on this machine. Without a section, all but spaces\n"
+    "and doctor:\n"
     "\n"
     "  version      release, specification, compiler\n"
     "  conduits     how bytes travel inside a node and between nodes\n"
     "  providers    what libfabric offers, and why each is used or not (loads libfabric)\n"
+    "  launcher     how the launcher is spoken with, and why so\n"
     "  topology     packages, cores, NUMA nodes, caches\n"
     "  memory       kinds of memory and their state\n"
     "  spaces       makes a space of each kind: members, capabilities, paths between PEs\n"
     "  environment  every variable: value, default, meaning\n"
+    "  doctor       what stands in the way of jobs, and what to do about it; status 3 when\n"
+    "               something will make them fail\n"
     "\n"
     "  --spaces     the same as the section spaces\n"
+    "  --doctor     the same as the section doctor\n"
     "  --json       one JSON object instead of text\n"
     "  --help       this text\n"
     "  --version    the release alone\n";
@@ -60,7 +66,7 @@ static int parse(int argc, char **argv, int *json)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             *json = 1;
-        } else if (strcmp(argv[i], "--spaces") == 0) {
+        } else if (strcmp(argv[i], "--spaces") == 0 || strcmp(argv[i], "--doctor") == 0) {
             argv[n++] = argv[i] + 2;
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(usage_text, stdout);
@@ -102,8 +108,8 @@ int main(int argc, char **argv)
     rc = job ? print_as_job(list, json, &quiet) : shmemx_info_print(STDOUT_FILENO, list, json);
     if (rc == EINVAL && !quiet)
         fprintf(stderr, "oshinfo: no such section in \"%s\"\n%s", list, usage_text);
-    else if (rc != 0 && !quiet)
+    else if (rc != 0 && rc != ENODEV && !quiet)
         fprintf(stderr, "oshinfo: %s\n", strerror(rc));
     free(list);
-    return rc == EINVAL ? 2 : rc != 0;
+    return rc == EINVAL ? 2 : rc == ENODEV ? 3 : rc != 0;
 }

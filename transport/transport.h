@@ -18,9 +18,67 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 3u
+#define STP_FABRIC_ABI 4u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
+
+#define STP_NETWORKS_MAX 16 /* addresses of one host that are looked at */
+
+/* One address of this host, in a job of several: can the other hosts reach it? */
+struct stp_network {
+    char name[16]; /* of the interface */
+    int version;   /* of the internet protocol: 4 or 6 */
+    int prefix;    /* bits of the network */
+    unsigned char addr[16];
+    unsigned rank;    /* 0 is the best; the same order on all hosts */
+    char refused[96]; /* why peers do not reach it; empty: they do */
+};
+
+/* What became of a provider, for programs; texts and advice are in ofi/advice.c. */
+enum stp_offer_code {
+    STP_OFFER_FINE, /* nothing is wrong with it so far */
+    STP_OFFER_USED,
+    STP_OFFER_SPARE,   /* works, another comes first */
+    STP_OFFER_UNTRIED, /* may work, another comes first */
+    STP_OFFER_NOT_PROVIDER, /* not what SHMEM_OFI_PROVIDER names; the next three likewise */
+    STP_OFFER_NOT_FABRIC,
+    STP_OFFER_NOT_DOMAIN,
+    STP_OFFER_NOT_INTERFACE,
+    STP_OFFER_NO_DATAGRAMS, /* it lacks what we need; so do the next two */
+    STP_OFFER_NO_RMA,
+    STP_OFFER_NO_ATOMICS,
+    STP_OFFER_REGISTRATION, /* it wants what we cannot give; so does the next */
+    STP_OFFER_MODE,
+    STP_OFFER_UNSAFE,    /* works badly: refused unless named */
+    STP_OFFER_ONE_HOST,  /* and the job has several */
+    STP_OFFER_TOO_MANY,  /* PEs for it */
+    STP_OFFER_ONE_LINK,  /* its address is valid on one link */
+    STP_OFFER_NETWORK,   /* its address does not reach the other hosts */
+    STP_OFFER_NOT_OPENED,
+    STP_OFFER_TRIAL,  /* failed a trial with itself */
+    STP_OFFER_ABSENT, /* libfabric has the provider, which finds nothing to offer here */
+};
+
+/* One provider on one interface, in a report; valid during the call. */
+struct stp_offer {
+    const char *provider;
+    const char *domain;
+    const char *reason;  /* why it is used or not */
+    const char *advice;  /* what would make it usable; NULL: nothing needs to be done, or can */
+    const char *trouble; /* known of it in this version of libfabric, and what we do; or NULL */
+    enum stp_offer_code code;
+    int error;        /* errno of what failed, 0: nothing did */
+    bool leaves_host; /* its address means something to other hosts */
+    bool pins;        /* registered memory must be, and stay, in memory */
+    int fds_open;     /* descriptors that an endpoint took, -1: not tried */
+    int fds_peer;     /* and a connection to one more PE */
+};
+
+/* Versions of libfabric: major << 16 | minor. */
+struct stp_fabric_version {
+    uint32_t built;   /* of the headers that the module was compiled with */
+    uint32_t running; /* of the library that it has loaded */
+};
 
 /* What the module may use of the library. */
 struct stp_core {
@@ -29,9 +87,12 @@ struct stp_core {
     int n_pes;              /* PEs of the job */
     int n_local;            /* PEs on this host, whether or not they use load and store */
     uint64_t job_key;       /* random, equal on all PEs: base of registration keys */
+    uint64_t job_token;     /* the same, of messages between libraries: no key tells it */
     bool thread_multiple;   /* application threads may call at once */
     bool devices;           /* this PE sees device memory: ask for a provider that reaches it */
     const struct stp_env *env;
+    const struct stp_network *networks; /* NULL when all PEs of the job are on this host */
+    int n_networks;
     void (*log)(int level, const char *fmt, ...) STP_PRINTF(2, 3);
     void (*fatal)(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3)
         __attribute__((noreturn));
@@ -42,9 +103,9 @@ struct stp_core {
      */
     void (*served)(void);
     /* NULL, or told of each provider that libfabric offers and why it is used or refused. */
-    void (*report)(void *arg, const char *provider, const char *domain, bool used,
-                   const char *reason);
+    void (*report)(void *arg, const struct stp_offer *offer);
     void *report_arg;
+    struct stp_fabric_version *version; /* NULL, or filled */
 };
 
 /* Where one PE's part of a region is, as its peers must name it. */
@@ -77,9 +138,13 @@ struct stp_fabric {
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* this PE's address */
     bool cpu_atomics; /* provider atomics are CPU atomics: they mix with those of the node */
     bool close_at_abort; /* leaves files behind otherwise: close() also when the job is aborted */
+    uint32_t dialect; /* how atomics and keys travel: PEs that differ in it do not understand */
     bool peer_table;  /* descriptors differ between PEs: region_peers() needs the table */
 
-    /* Learn all addresses: n_pes entries of addr_len bytes, by PE. Returns 0 or -errno. Once. */
+    /*
+     * Learn all addresses: n_pes entries of addr_len bytes, by PE, which live as long as the module
+     * is open. Returns 0 or -errno. Once.
+     */
     int (*connect)(const void *addrs);
 
     /*

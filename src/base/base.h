@@ -52,6 +52,12 @@ _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2
 /* How to end the job: called once with the exit status; must not return. */
 void stp_fatal_hook(void (*end_job)(int status));
 
+/*
+ * strerror(), but for a limit that users can raise (descriptors) it names the limit and says so.
+ * Valid until the thread's next call.
+ */
+const char *stp_strerror(int error);
+
 /* Name of this host, from gethostname(); never NULL. */
 const char *stp_hostname(void);
 
@@ -77,7 +83,7 @@ enum stp_env_kind {
     STP_ENV_CHOICE,  /* int: index into the row's words */
 };
 
-enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE };
+enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE, STP_PMI_X };
 
 /* Values of all variables, filled by stp_env_load(). One row of the table in env.c each. */
 struct stp_env {
@@ -94,9 +100,11 @@ struct stp_env {
     const char *ofi_provider; /* SHMEM_OFI_PROVIDER */
     const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
     const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
+    const char *ofi_interface; /* SHMEM_OFI_INTERFACE: names or subnets, by commas */
     size_t ofi_bounce_size;   /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
-    int ofi_lanes;            /* SHMEM_OFI_LANES: endpoints for private contexts; -1: automatic */
+    int ofi_lanes;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
+    int peer_timeout;         /* SHMEM_PEER_TIMEOUT, seconds, 0 = never */
     bool spaces_table;        /* SHMEM_SPACES_TABLE: print the table of spaces at creation */
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
     bool enable_cpu, enable_gpu, enable_hbm, enable_fam; /* SHMEM_ENABLE_<KIND>: a space at init */
@@ -185,6 +193,18 @@ static inline void stp_cpu_relax(void)
 }
 
 extern int stp_wait_spin; /* polls before yielding; set once at init from PEs per core */
+
+/*
+ * Called by waits that have lasted for a while, again and again, by any thread; NULL: nothing. It
+ * decides itself how often it has something to do.
+ */
+extern void (*stp_wait_hook)(void);
+
+/*
+ * Sleep while *word, shared by processes or not, is seen; at most for a second, and also for no
+ * reason: look again and come back.
+ */
+void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
 /* Let another thread run. Out of line: a system call anyway. */
 void stp_wait_yield(void);

@@ -5,14 +5,21 @@
  */
 #include "base/base.h"
 
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+#define YIELDS_A_HOOK 1024 /* some milliseconds at least */
 
 /*
  * Until init has compared PEs with cores: long enough to cover a flag between two cores many
  * times over, short enough not to burn the time slice of a PE that shares the core.
  */
 int stp_wait_spin = 1000;
+
+void (*stp_wait_hook)(void);
 
 uint64_t stp_now_ns(void)
 {
@@ -22,8 +29,25 @@ uint64_t stp_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static void call_hook(void)
+{
+    void (*hook)(void) = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
+
+    if (hook != NULL) hook();
+}
+
+void stp_wait_sleep(const uint32_t *word, uint32_t seen)
+{
+    const struct timespec limit = {.tv_sec = 1};
+
+    if (syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0) != 0) call_hook();
+}
+
 void stp_wait_yield(void)
 {
+    static __thread unsigned yields;
+
+    if ((++yields & (YIELDS_A_HOOK - 1)) == 0) call_hook();
     /*
      * Not the pause instruction: it keeps the core, and where PEs outnumber cores the one that
      * must act next may be waiting for exactly this core. Not a sleep: nobody would wake us.

@@ -15,6 +15,7 @@ static const char *const pmi_words[] = {
     [STP_PMI_1] = "1",
     [STP_PMI_2] = "2",
     [STP_PMI_SINGLE] = "single",
+    [STP_PMI_X] = "pmix",
     NULL,
 };
 
@@ -55,10 +56,14 @@ const struct stp_env_row stp_env_table[] = {
      "libfabric fabric to use; unset: any"},
     {"SHMEM_OFI_DOMAIN", NULL, STP_ENV_STRING, FIELD(ofi_domain), NULL, NULL,
      "libfabric domain to use; unset: any"},
+    {"SHMEM_OFI_INTERFACE", NULL, STP_ENV_STRING, FIELD(ofi_interface), NULL, NULL,
+     "network interface to use, eth0, or subnet, 10.1.0.0/16; unset: one that reaches all hosts"},
     {"SHMEM_OFI_BOUNCE_SIZE", NULL, STP_ENV_SIZE, FIELD(ofi_bounce_size), "8k", NULL,
      "puts up to this many bytes are copied, so that they return at once"},
     {"SHMEM_OFI_PROGRESS_THREAD", NULL, STP_ENV_BOOL, FIELD(ofi_progress_thread), "on", NULL,
      "serve other PEs by a thread while the program computes"},
+    {"SHMEM_PEER_TIMEOUT", NULL, STP_ENV_INT, FIELD(peer_timeout), "30", NULL,
+     "seconds of silence after which a host is given up and the job ends; 0: never"},
     {"SHMEM_OFI_LANES", NULL, STP_ENV_INT, FIELD(ofi_lanes), "-1", NULL,
      "endpoints for private and serialized contexts, at most 64; -1: where the provider makes them "
      "cheap"},

@@ -156,17 +156,15 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
 {
     uint64_t n = team->sequence++;
 
-    if (n != 0 && n % COLL_RING == 0) stp_coll_sync(team);
+    if (n != 0 && n % COLL_RING == 0) {
+        stp_coll_sync(team);
+        stp_fence(&stp_ctx_coll); /* what was sent to these cells must not come after what will be */
+    }
     *sequence = n + 1; /* never the zero of a fresh area */
     return &team->area->cells[n % COLL_RING];
 }
 
 /* ---- posting and waiting ------------------------------------------------------- */
-
-static long bell_wait(uint32_t *rings, uint32_t seen)
-{
-    return syscall(SYS_futex, rings, FUTEX_WAIT, seen, NULL, NULL, 0);
-}
 
 static bool coll_reached(const uint64_t *word, uint64_t value)
 {
@@ -198,7 +196,7 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
         /* Pairs with the fence in ring: either we see the word or the ringer sees us. */
         __atomic_fetch_add(&bell->sleepers, 1, __ATOMIC_SEQ_CST);
         seen = __atomic_load_n(&bell->rings, __ATOMIC_SEQ_CST);
-        if (!coll_reached(word, value)) bell_wait(&bell->rings, seen);
+        if (!coll_reached(word, value)) stp_wait_sleep(&bell->rings, seen);
         __atomic_fetch_sub(&bell->sleepers, 1, __ATOMIC_RELAXED);
     }
 }

@@ -102,6 +102,7 @@ static void check_bitwise(void)
         old = shmem_uint64_atomic_fetch_xor(word, bit, 0);
         PE_CHECK((old & bit) != 0, "xor: bit %016lx not in %016lx", bit, old);
         shmem_uint64_atomic_xor(word, bit, 0);
+        shmem_fence(); /* without, nothing orders it before the next */
         old = shmem_uint64_atomic_fetch_and(word, ~bit, 0);
         PE_CHECK((old & bit) != 0, "and: bit %016lx not in %016lx", bit, old);
     }

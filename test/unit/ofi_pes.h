@@ -74,6 +74,7 @@ static struct stp_core core = {
     .n_pes = 1,
     .n_local = 1,
     .job_key = 0x123456789abcdef,
+    .job_token = 0xfedcba987654321,
     .log = log_text,
     .fatal = fatal_text,
 };
@@ -124,11 +125,11 @@ static inline void meet(void)
 
 static inline void come_up(int pe)
 {
-    unsigned char addrs[PES * STP_FABRIC_ADDR_MAX];
+    static unsigned char addrs[PES * STP_FABRIC_ADDR_MAX];
 
     me = core.pe = pe;
     core.n_pes = core.n_local = PES;
-    if (pe == stranger) core.job_key ^= 0x10000;
+    if (pe == stranger) core.job_token ^= 1;
     core.devices = core.devices && pe % device_step == 0;
     memory = mmap(NULL, NBYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || load()(&core, &fabric) != 0) _exit(1);

@@ -42,6 +42,7 @@ struct launcher {
     bool refuse;      /* refuses to greet in version 2 */
     int value_max;    /* PMI-1 limits, with the terminating zero */
     int key_max;
+    bool slurm;          /* as Slurm's plugin: strict, terse, one init, hangs up on finalize */
     const char *mapping; /* NULL: none */
     const char *length;  /* format of the length in front of messages */
     struct twist twist;
@@ -239,6 +240,74 @@ static inline void launcher_serve2(struct launcher *launcher, const char *comman
     launcher_send(launcher, text);
 }
 
+static inline bool slurm_has(const char *request, const char *name, const char *wanted)
+{
+    char value[2048];
+
+    if (stp_wire_field(request, ';', name, value, sizeof(value))) return false;
+    return !wanted || strcmp(value, wanted) == 0;
+}
+
+/* What Slurm's plugin would log as an error. Its fields all end in a semicolon. */
+static inline bool slurm_accepts(const char *command, const char *request)
+{
+    static const struct {
+        const char *command;
+        const char *fields[3];
+    } known[] = {
+        {"fullinit", {"pmijobid", "pmirank", "threaded"}},
+        {"kvs-put", {"key", "value", NULL}},
+        {"kvs-get", {"key", NULL, NULL}},
+        {"kvs-fence", {NULL, NULL, NULL}},
+        {"info-getjobattr", {"key", NULL, NULL}},
+        {"finalize", {NULL, NULL, NULL}},
+    };
+    size_t len = strlen(request);
+
+    for (size_t i = 0; i < STP_COUNT(known); i++) {
+        bool complete = len > 0 && request[len - 1] == ';';
+
+        if (strcmp(command, known[i].command) != 0) continue;
+        for (int j = 0; j < 3 && known[i].fields[j]; j++)
+            complete = complete && slurm_has(request, known[i].fields[j], NULL);
+        return complete;
+    }
+    return false;
+}
+
+/* Answers in the words of Slurm's plugin. Returns false when it closes the connection. */
+static inline bool launcher_serve_slurm(struct launcher *launcher, const char *command,
+                                        const char *request, bool line)
+{
+    char text[4096] = "";
+    bool job = strcmp(command, "info-getjobattr") == 0;
+
+    if (!line && !slurm_accepts(command, request)) launcher->bad_request = true;
+    if (line || strcmp(command, "finalize") == 0) { /* a second init is taken for the end */
+        launcher->n_finalize += !line;
+        strcpy(text, "cmd=finalize-response;rc=0;");
+    } else if (strcmp(command, "fullinit") == 0) {
+        snprintf(text, sizeof(text),
+                 "cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=%d;size=%d;"
+                 "appnum=-1;debugged=FALSE;pmiverbose=FALSE;spawner-jobid=76.3;",
+                 launcher->rank, launcher->size);
+    } else if (strcmp(command, "kvs-put") == 0) {
+        launcher_put(launcher, request);
+        strcpy(text, "cmd=kvs-put-response;rc=0;");
+    } else if (job || strcmp(command, "kvs-get") == 0) {
+        const char *value = launcher_get(launcher, request);
+
+        snprintf(text, sizeof(text), "cmd=%s-response;rc=0;found=%s;%s%s%s", command,
+                 value ? "TRUE" : "FALSE", value ? "value=" : "", value ? value : "",
+                 value ? ";" : "");
+    } else if (strcmp(command, "kvs-fence") == 0) {
+        launcher->n_fence++;
+        strcpy(text, "cmd=kvs-fence-response;rc=0;");
+    }
+    launcher_send(launcher, text);
+    return !line && strcmp(command, "finalize") != 0;
+}
+
 /* Returns false when the twist hangs up. */
 static inline bool launcher_twist(const struct launcher *launcher)
 {
@@ -252,6 +321,8 @@ static inline bool launcher_twist(const struct launcher *launcher)
 static inline void launcher_abort(struct launcher *launcher, const char *request, bool line)
 {
     launcher->exit_code = 0;
+    if (launcher->slurm && (line || !slurm_has(request, "isworld", "TRUE")))
+        launcher->bad_request = true;
     if (line)
         (void)stp_wire_number(request, ' ', "exitcode", &launcher->exit_code);
     else
@@ -280,12 +351,14 @@ static inline void launcher_serve(struct launcher *launcher)
         ck_assert_int_eq(sscanf(request, "cmd=%63[^ ;]", command), 1);
         if (on && strncmp(request + 4, on, strlen(on)) == 0) {
             if (!launcher_twist(launcher)) break;
-        } else if (strcmp(command, "init") == 0) {
+        } else if (strcmp(command, "init") == 0 && (!launcher->slurm || launcher->n_init == 0)) {
             launcher_greet(launcher, request);
         } else if (strcmp(command, "abort") == 0) {
             launcher_abort(launcher, request, line);
             launcher->stayed = launcher_is_awaited(launcher);
             break;
+        } else if (launcher->slurm) {
+            if (!launcher_serve_slurm(launcher, command, request, line)) break;
         } else if (launcher->version == 1) {
             launcher_serve1(launcher, command, request);
         } else {
@@ -358,6 +431,7 @@ static inline void clear_environment(void)
         "SLURM_NTASKS",
         "SLURM_STEP_NUM_TASKS",
         "PMIX_RANK",
+        "PMIX_NAMESPACE",
         "OMPI_COMM_WORLD_RANK",
         "OMPI_COMM_WORLD_SIZE",
         "PALS_RANKID",

@@ -326,15 +326,15 @@ END_TEST
 
 START_TEST(choices)
 {
-    static const char *const words[] = {"auto", "1", "2", "Single"};
+    static const char *const words[] = {"auto", "1", "2", "Single", "pmix"};
 
     clear_environment();
     for (int i = 0; i < (int)STP_COUNT(words); i++) {
         load_with("SHMEM_PMI", words[i], 0, NULL);
         ck_assert_int_eq(stp_env.pmi, i);
     }
-    load_with("SHMEM_PMI", "pmix", -EINVAL, "one of: auto, 1, 2, single");
-    load_with("SHMEM_PMI", "", -EINVAL, "one of: auto, 1, 2, single");
+    load_with("SHMEM_PMI", "pmi3", -EINVAL, "one of: auto, 1, 2, single, pmix");
+    load_with("SHMEM_PMI", "", -EINVAL, "one of: auto, 1, 2, single, pmix");
 }
 END_TEST
 

@@ -36,12 +36,11 @@ END_TEST
 
 static int n_used, n_told;
 
-static void count(void *arg, const char *provider, const char *domain, bool used,
-                  const char *reason)
+static void count(void *arg, const struct stp_offer *offer)
 {
     ck_assert_ptr_eq(arg, &n_used);
-    ck_assert(*provider != '\0' && *domain != '\0' && *reason != '\0');
-    n_used += used;
+    ck_assert(*offer->provider != '\0' && *offer->domain != '\0' && *offer->reason != '\0');
+    n_used += offer->code == STP_OFFER_USED;
     n_told++;
 }
 

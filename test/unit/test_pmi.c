@@ -24,11 +24,11 @@ static void round_trip(size_t nbytes)
     NEED(stp_pmi_fence() == 0);
     memset(in, 0, nbytes + 1);
     in[nbytes] = 0xee;
-    NEED(stp_pmi_get(key, in, nbytes, &n) == 0);
+    NEED(stp_pmi_get(0, key, in, nbytes, &n) == 0);
     NEED(n == nbytes && in[nbytes] == 0xee && memcmp(in, out, nbytes) == 0);
     if (nbytes > 0) {
         n = 77;
-        NEED(stp_pmi_get(key, in, nbytes - 1, &n) == -EMSGSIZE && n == 77);
+        NEED(stp_pmi_get(0, key, in, nbytes - 1, &n) == -EMSGSIZE && n == 77);
     }
     free(out);
     free(in);
@@ -42,7 +42,7 @@ static void client_board(void)
     NEED(stp_pmi_open(&info) == 0);
     for (size_t i = 0; i < STP_COUNT(sizes); i++)
         round_trip(sizes[i]);
-    NEED(stp_pmi_get("absent", &n, sizeof(n), &n) == -ENOENT);
+    NEED(stp_pmi_get(0, "absent", &n, sizeof(n), &n) == -ENOENT);
 }
 
 static void client_keys(void)
@@ -52,15 +52,15 @@ static void client_keys(void)
 
     NEED(stp_pmi_put("early", "x", 1) == -ENOTCONN);
     NEED(stp_pmi_fence() == -ENOTCONN);
-    NEED(stp_pmi_get("early", &n, 1, &n) == -ENOTCONN);
+    NEED(stp_pmi_get(0, "early", &n, 1, &n) == -ENOTCONN);
     NEED(stp_pmi_open(&info) == 0);
     memset(longest, 'k', sizeof(longest));
     longest[41] = '\0';
     NEED(stp_pmi_put(longest, "x", 1) == -EINVAL);
-    NEED(stp_pmi_get(longest, &n, 1, &n) == -EINVAL);
+    NEED(stp_pmi_get(0, longest, &n, 1, &n) == -EINVAL);
     longest[40] = '\0';
     NEED(stp_pmi_put(longest, "x", 1) == 0);
-    NEED(stp_pmi_get(longest, &n, 1, &n) == 0);
+    NEED(stp_pmi_get(0, longest, &n, 1, &n) == 0);
     NEED(stp_pmi_put("", "x", 1) == -EINVAL);
     NEED(stp_pmi_put("a b", "x", 1) == -EINVAL);
     NEED(stp_pmi_put("a;b", "x", 1) == -EINVAL);
@@ -364,7 +364,7 @@ START_TEST(single_board)
     ck_assert_int_eq(stp_env_load(), 0);
     client_board(); /* ends the process when it fails */
     ck_assert_int_eq(stp_pmi_put("k", "abc", 3), 0);
-    ck_assert_int_eq(stp_pmi_get("k", in, sizeof(in), &n), 0);
+    ck_assert_int_eq(stp_pmi_get(0, "k", in, sizeof(in), &n), 0);
     ck_assert_uint_eq(n, 3);
     ck_assert_mem_eq(in, "abc", 3);
 }

@@ -30,7 +30,7 @@ static void client_get_fails(void)
     int rc;
 
     NEED(stp_pmi_open(&info) == 0);
-    rc = stp_pmi_get("k", in, sizeof(in), &n);
+    rc = stp_pmi_get(0, "k", in, sizeof(in), &n);
     NEED((rc == -EPROTO || rc == -EIO) && n == 77);
 }
 
@@ -40,7 +40,7 @@ static void client_get_too_long(void)
     size_t n;
 
     NEED(stp_pmi_open(&info) == 0);
-    NEED(stp_pmi_get("k", in, sizeof(in), &n) == -EMSGSIZE);
+    NEED(stp_pmi_get(0, "k", in, sizeof(in), &n) == -EMSGSIZE);
 }
 
 /* ---- bad launchers ------------------------------------------------------- */

@@ -14,14 +14,19 @@
 #include <string.h>
 
 #define N_INBOXES 128
+#define CANCEL_POLLS 100000
 
-enum { ASK = 1, ANSWER = 2 };
+#define LOOKS 16   /* PEs looked at in one round */
+#define PING_NS 500000000ull
+#define MISSES 2   /* later messages that are answered before one counts as lost */
+
+enum { ASK = 1, ANSWER = 2, PING = 3, PONG = 4 };
 
 /* All PEs of a job have one byte order and one version of the library: boot compares them. */
 struct letter {
     uint64_t token;
     uint64_t offset;
-    uint64_t operand; /* in an answer: the old value */
+    uint64_t operand; /* in an answer: the old value; in ping and pong: the turn */
     uint64_t compare;
     uint32_t id; /* of the request, where it was made */
     int32_t pe;  /* of the sender */
@@ -47,19 +52,14 @@ static struct {
     struct inbox *boxes; /* N_INBOXES */
     struct inbox *idle;  /* guarded by the main lane's drain, as the next */
     unsigned n_dropped;
+    unsigned n_posted; /* boxes that the provider has */
+    bool closing;
+    bool lost; /* a message is */
+    uint64_t pinged_ns;
     struct fid_mr *mr;
     uint64_t token;
+    atomic_ullong turn; /* messages sent */
 } am;
-
-/* Spread the job's key over all bits, so that no key of a region tells the token. */
-static uint64_t token_of(uint64_t job_key)
-{
-    uint64_t x = job_key + 0x9e3779b97f4a7c15u;
-
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 /* ---- sending --------------------------------------------------------------- */
 
@@ -98,26 +98,35 @@ struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum
 
 ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
 {
-    const struct stp_ofi_lane *lane = req->pool->lane;
+    struct stp_ofi_lane *lane = req->pool->lane;
     fi_addr_t addr = stp_ofi_addr(lane, req->pe);
+    bool inject = req->nbytes <= stp_ofi.inject_size;
+    ssize_t rc;
 
+    if (req->work.kind == STP_OFI_ANSWER)
+        return fi_send(lane->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     /* Before it leaves: the answer may be here before this returns. */
-    if (req->work.kind == STP_OFI_MESSAGE) {
-        bool inject = req->nbytes <= stp_ofi.inject_size;
-
-        atomic_store_explicit(&req->parts, inject ? 1 : 2, memory_order_relaxed);
-        if (inject) return fi_inject(lane->ep, req->local, req->nbytes, addr);
-    }
-    return fi_send(lane->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
+    atomic_store_explicit(&req->parts, inject ? 1 : 2, memory_order_relaxed);
+    __atomic_store_n(&req->turn, atomic_fetch_add(&am.turn, 1) + 1, __ATOMIC_RELAXED);
+    if (inject)
+        rc = fi_inject(lane->ep, req->local, req->nbytes, addr);
+    else
+        rc = fi_send(lane->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
+    /* Only while it is still ours. */
+    if (rc != 0) __atomic_store_n(&req->turn, 0, __ATOMIC_RELAXED);
+    return rc;
 }
 
-/* Send an answer without waiting: at once, or from a request when the provider has no room. */
+/*
+ * Send a letter that nobody waits for: at once, or from a request when the provider has no room,
+ * behind those that found none before.
+ */
 static void answer_locked(const struct letter *answer, int pe)
 {
     struct stp_ofi_lane *lane = &stp_ofi.main;
     struct stp_ofi_req *req;
 
-    if (sizeof(*answer) <= stp_ofi.inject_size &&
+    if (sizeof(*answer) <= stp_ofi.inject_size && lane->retry == NULL &&
         fi_inject(lane->ep, answer, sizeof(*answer), stp_ofi_addr(lane, pe)) == 0)
         return;
     req = stp_ofi_req_try(&lane->pools[STP_OFI_ANSWERED], STP_OFI_ANSWER, pe);
@@ -146,7 +155,7 @@ static bool is_sound(const struct letter *ask)
     if (ask->number >= STP_FABRIC_REGIONS || !is_element(ask->size) || ask->op > STP_AMO_CSWAP)
         return false;
     region = &stp_ofi.regions[ask->number];
-    return region->mr != NULL && !region->device && ask->offset % ask->size == 0 &&
+    return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device && ask->offset % ask->size == 0 &&
            ask->offset <= region->nbytes && region->nbytes - ask->offset >= ask->size;
 }
 
@@ -178,6 +187,46 @@ static void take_answer_locked(const struct letter *answer)
     stp_ofi_message_done_locked(req);
 }
 
+/* ---- messages that a connection took along --------------------------------- */
+
+/* Messages to one PE, and their answers, come in order: an older one without its answer is lost. */
+static void note_missed(struct stp_ofi_req *req, void *arg)
+{
+    uint64_t turn = __atomic_load_n(&req->turn, __ATOMIC_RELAXED);
+
+    if (turn != 0 && turn < *(const uint64_t *)arg && req->pending != &stp_ofi.abandoned &&
+        ++req->missed == MISSES)
+        am.lost = true;
+}
+
+static void take_pong_locked(const struct letter *pong)
+{
+    uint64_t turn = pong->operand;
+
+    stp_ofi_req_each(&stp_ofi.main.pools[STP_OFI_MESSAGED], pong->pe, note_missed, &turn);
+    if (am.lost)
+        stp_ofi.core->fatal("fabric", "pe %d: an atomic was lost: the connection broke", pong->pe);
+}
+
+void stp_ofi_message_check(void)
+{
+    struct letter ping = {.token = am.token, .pe = stp_ofi.core->pe, .what = PING};
+    uint64_t now = stp_ofi_now_ns();
+    int pes[LOOKS], n;
+
+    if (!stp_ofi.by_message || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
+        return;
+    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, LOOKS);
+    pthread_mutex_lock(&stp_ofi.main.drain);
+    /* Threads that wait together must not make one delay look like several. */
+    if (now - am.pinged_ns < PING_NS) n = 0;
+    if (n > 0) am.pinged_ns = now;
+    ping.operand = atomic_fetch_add(&am.turn, 1) + 1;
+    for (int i = 0; i < n; i++)
+        answer_locked(&ping, pes[i]);
+    pthread_mutex_unlock(&stp_ofi.main.drain);
+}
+
 /* Told of the first, then of every doubling: strangers must not fill the job's output. */
 static void drop_locked(void)
 {
@@ -189,14 +238,30 @@ static void drop_locked(void)
 
 static void open_locked(const struct letter *letter)
 {
+    struct letter pong;
+
     if (letter->token != am.token || letter->pe < 0 || letter->pe >= stp_ofi.core->n_pes) {
         drop_locked();
         return;
     }
-    if (letter->what == ASK)
+    switch (letter->what) {
+    case ASK:
         serve_locked(letter);
-    else if (letter->what == ANSWER)
+        break;
+    case ANSWER:
         take_answer_locked(letter);
+        break;
+    case PING:
+        pong = (struct letter){.token = am.token,
+                               .operand = letter->operand,
+                               .pe = stp_ofi.core->pe,
+                               .what = PONG};
+        answer_locked(&pong, letter->pe);
+        break;
+    case PONG:
+        take_pong_locked(letter);
+        break;
+    }
 }
 
 static void post_locked(struct inbox *box)
@@ -208,6 +273,7 @@ static void post_locked(struct inbox *box)
     box->work.kind = STP_OFI_INBOX;
     rc = fi_recv(stp_ofi.main.ep, &box->letter, sizeof(box->letter),
                  am.mr != NULL ? fi_mr_desc(am.mr) : NULL, FI_ADDR_UNSPEC, &box->work.fi);
+    am.n_posted += rc == 0;
     if (rc == 0) return;
     if (rc != -FI_EAGAIN)
         stp_ofi.core->fatal("fabric", "%s takes no buffer for messages: %s",
@@ -220,8 +286,15 @@ void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed)
 {
     struct inbox *box = (struct inbox *)work;
 
+    am.n_posted--;
+    if (am.closing) return;
     if (!failed) open_locked(&box->letter);
     post_locked(box);
+}
+
+bool stp_ofi_inbox_lacks(void)
+{
+    return __atomic_load_n(&am.idle, __ATOMIC_RELAXED) != NULL;
 }
 
 void stp_ofi_inbox_refill_locked(void)
@@ -242,7 +315,7 @@ int stp_ofi_inbox_open(void)
     int rc;
 
     if (!stp_ofi.by_message) return 0;
-    am.token = token_of(stp_ofi.core->job_key);
+    am.token = stp_ofi.core->job_token;
     am.boxes = calloc(N_INBOXES, sizeof(*am.boxes));
     if (am.boxes == NULL) return -ENOMEM;
     rc = stp_ofi_own_register(am.boxes, N_INBOXES * sizeof(*am.boxes), &am.mr);
@@ -257,6 +330,19 @@ int stp_ofi_inbox_open(void)
     return 0;
 }
 
+void stp_ofi_inbox_unregister(void)
+{
+    if (am.mr == NULL) return;
+    am.closing = true;
+    for (int i = 0; i < N_INBOXES; i++)
+        fi_cancel(&stp_ofi.main.ep->fid, &am.boxes[i].work.fi);
+    /* A provider that does not give them back loses them with the endpoint. */
+    for (int i = 0; i < CANCEL_POLLS && am.n_posted > 0; i++)
+        stp_ofi_drain(&stp_ofi.main);
+    fi_close(&am.mr->fid);
+    am.mr = NULL;
+}
+
 /* After the endpoint: the buffers are its own until then. */
 void stp_ofi_inbox_close(void)
 {
@@ -265,4 +351,6 @@ void stp_ofi_inbox_close(void)
     am.boxes = NULL;
     am.idle = NULL;
     am.mr = NULL;
+    am.n_posted = 0;
+    am.closing = false;
 }

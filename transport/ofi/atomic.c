@@ -54,13 +54,10 @@ static struct stp_ofi_req *native(struct stp_ofi_lane *lane, int pe, unsigned nu
     req->local = req->data + AT_OPERAND;
     req->nbytes = el->size;
     req->compare = req->data + AT_COMPARE;
+    /* Through the request: the caller's memory is registered nowhere, and may go before it. */
     req->result = req->data + AT_RESULT;
+    req->copy_to = result;
     req->desc = req->own_desc;
-    /* The caller's memory is registered nowhere: its result passes through the request. */
-    if (stp_ofi.mr_local)
-        req->copy_to = result;
-    else if (result != NULL)
-        req->result = result;
     return req;
 }
 

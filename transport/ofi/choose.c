@@ -7,6 +7,8 @@
  */
 #include "ofi.h"
 
+#include "advice.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -45,24 +47,22 @@ static bool differs(const char *wanted, const char *name)
     return wanted != NULL && (name == NULL || strcmp(wanted, name) != 0);
 }
 
-static const char *judge_name(const struct fi_info *info, const struct stp_env *env)
+static enum stp_offer_code judge_name(const struct fi_info *info, const struct stp_env *env)
 {
     const char *provider = info->fabric_attr->prov_name;
 
     if (env->ofi_provider != NULL && !names(env->ofi_provider, provider))
-        return "not the one SHMEM_OFI_PROVIDER names";
-    if (differs(env->ofi_fabric, info->fabric_attr->name))
-        return "not the one SHMEM_OFI_FABRIC names";
-    if (differs(env->ofi_domain, info->domain_attr->name))
-        return "not the one SHMEM_OFI_DOMAIN names";
-    return NULL;
+        return STP_OFFER_NOT_PROVIDER;
+    if (differs(env->ofi_fabric, info->fabric_attr->name)) return STP_OFFER_NOT_FABRIC;
+    if (differs(env->ofi_domain, info->domain_attr->name)) return STP_OFFER_NOT_DOMAIN;
+    if (!stp_ofi_interface_named(info, env)) return STP_OFFER_NOT_INTERFACE;
+    return STP_OFFER_FINE;
 }
 
-static const char *judge_unsafe(const struct fi_info *info, const struct stp_env *env)
+/* Why it is refused unless named; NULL when it is not. */
+static const char *unsafe_reason(const char *provider)
 {
-    const char *provider = info->fabric_attr->prov_name;
-
-    for (unsigned i = 0; env->ofi_provider == NULL && i < STP_COUNT(unsafe); i++)
+    for (unsigned i = 0; i < STP_COUNT(unsafe); i++)
         if (strcmp(unsafe[i].provider, provider) == 0) return unsafe[i].reason;
     return NULL;
 }
@@ -73,17 +73,16 @@ static int mr_modes(uint64_t caps)
     return MR_MODES | (caps & FI_HMEM ? FI_MR_HMEM : 0);
 }
 
-static const char *judge_attr(const struct fi_info *info)
+static enum stp_offer_code judge_attr(const struct fi_info *info)
 {
     int mr_mode = info->domain_attr->mr_mode;
 
-    if (info->ep_attr->type != FI_EP_RDM) return "has no reliable datagram endpoints";
-    if (!(info->caps & FI_RMA)) return "has no remote memory access";
-    if (!(info->caps & (FI_ATOMIC | FI_MSG))) return "has neither atomics nor messages";
+    if (info->ep_attr->type != FI_EP_RDM) return STP_OFFER_NO_DATAGRAMS;
+    if (!(info->caps & FI_RMA)) return STP_OFFER_NO_RMA;
+    if (!(info->caps & (FI_ATOMIC | FI_MSG))) return STP_OFFER_NO_ATOMICS;
     if (mr_mode & ~mr_modes(info->caps) & ~(FI_MR_BASIC | FI_MR_SCALABLE))
-        return "wants a way of registration that is not supported";
-    if (info->mode & ~MODES) return "wants an application mode that is not supported";
-    return NULL;
+        return STP_OFFER_REGISTRATION;
+    return info->mode & ~MODES ? STP_OFFER_MODE : STP_OFFER_FINE;
 }
 
 enum reach { REACH_ALL, REACH_HOST, REACH_LINK };
@@ -102,25 +101,37 @@ static enum reach reach_of(const struct fi_info *info)
     return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? REACH_LINK : REACH_ALL;
 }
 
-static const char *judge_reach(const struct fi_info *info, const struct stp_core *core)
+static enum stp_offer_code judge_reach(const struct fi_info *info, const struct stp_core *core)
 {
     bool several_nodes = core->n_local < core->n_pes;
 
     if (strcmp(info->fabric_attr->prov_name, "shm") == 0) {
-        if (several_nodes) return "does not leave the node, and the job does";
-        if (core->n_pes > SHM_PEERS_MAX) return "reaches 256 PEs at most, the job has more";
+        if (several_nodes) return STP_OFFER_ONE_HOST;
+        if (core->n_pes > SHM_PEERS_MAX) return STP_OFFER_TOO_MANY;
     }
-    if (reach_of(info) == REACH_LINK) return "its address is valid on one link only";
-    return NULL;
+    if (reach_of(info) == REACH_LINK) return STP_OFFER_ONE_LINK;
+    return stp_ofi_interface_refused(info, core) != NULL ? STP_OFFER_NETWORK : STP_OFFER_FINE;
+}
+
+bool stp_ofi_leaves_host(const struct fi_info *info)
+{
+    return strcmp(info->fabric_attr->prov_name, "shm") != 0 && reach_of(info) == REACH_ALL;
 }
 
 static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
 {
-    choice->refused = judge_name(choice->info, core->env);
-    choice->unnamed = choice->refused != NULL;
-    if (choice->refused == NULL) choice->refused = judge_attr(choice->info);
-    if (choice->refused == NULL) choice->refused = judge_unsafe(choice->info, core->env);
-    if (choice->refused == NULL) choice->refused = judge_reach(choice->info, core);
+    const struct fi_info *info = choice->info;
+    const char *unsafe_why = unsafe_reason(info->fabric_attr->prov_name);
+
+    choice->code = judge_name(info, core->env);
+    choice->unnamed = choice->code != STP_OFFER_FINE;
+    if (choice->code == STP_OFFER_FINE) choice->code = judge_attr(info);
+    if (choice->code == STP_OFFER_FINE && core->env->ofi_provider == NULL && unsafe_why != NULL)
+        choice->code = STP_OFFER_UNSAFE;
+    if (choice->code == STP_OFFER_FINE) choice->code = judge_reach(info, core);
+    choice->refused = choice->code == STP_OFFER_UNSAFE    ? unsafe_why
+                      : choice->code == STP_OFFER_NETWORK ? stp_ofi_interface_refused(info, core)
+                                                          : stp_ofi_reason(choice->code);
 }
 
 static int position(const char *name, const char *const *list, int n)
@@ -132,15 +143,8 @@ static int position(const char *name, const char *const *list, int n)
     return i;
 }
 
-static bool is_unsafe(const char *provider)
-{
-    for (unsigned i = 0; i < STP_COUNT(unsafe); i++)
-        if (strcmp(unsafe[i].provider, provider) == 0) return true;
-    return false;
-}
-
-/* Provider first; then loopback last and the older internet protocol before the newer. */
-static int cost_of(const struct fi_info *info)
+/* Provider first; then what all hosts prefer, loopback last and the older internet protocol before the newer. */
+static int cost_of(const struct fi_info *info, const struct stp_core *core)
 {
     const char *provider = info->fabric_attr->prov_name;
     int n_fast = STP_COUNT(fast), n_slow = STP_COUNT(slow);
@@ -149,8 +153,8 @@ static int cost_of(const struct fi_info *info)
 
     if (at < n_slow) rank = n_fast + 1 + at;
     /* A name may fit several: "net" those, and their like with layers on top. */
-    if (is_unsafe(provider)) rank = n_fast + n_slow + 1;
-    return rank * 4 + (reach_of(info) == REACH_HOST ? 2 : 0) +
+    if (unsafe_reason(provider) != NULL) rank = n_fast + n_slow + 1;
+    return (rank * 32 + stp_ofi_interface_rank(info, core)) * 4 + (reach_of(info) == REACH_HOST ? 2 : 0) +
            (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
 }
 
@@ -233,6 +237,11 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
         core->log(STP_LOG_ERROR, "fabric: libfabric lists no providers: %s", fi_strerror(-rc));
         return rc;
     }
+    rc = stp_ofi_interface_check(infos, core);
+    if (rc != 0) {
+        fi_freeinfo(infos);
+        return rc;
+    }
     for (struct fi_info *info = infos; info != NULL; info = info->next)
         room++;
     list = calloc((size_t)room, sizeof(*list));
@@ -244,7 +253,7 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
         if (listed(list, n, info)) continue;
         /* Among equals libfabric's own order decides. */
         list[n].info = info;
-        list[n].cost = cost_of(info) * room + n;
+        list[n].cost = cost_of(info, core) * room + n;
         judge(&list[n++], core);
     }
     qsort(list, (size_t)n, sizeof(*list), order_choices);
@@ -269,8 +278,10 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
     if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found) != 0) found = NULL;
     for (match = found; match != NULL && !same_place(match, info);)
         match = match->next;
-    if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == NULL)
+    if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == STP_OFFER_FINE)
         result = fi_dupinfo(match);
+    /* Some grant more than was asked for. */
+    if (result != NULL && caps & FI_MSG) result->caps &= ~FI_ATOMIC;
     fi_freeinfo(found);
     fi_freeinfo(hints);
     return result;
@@ -282,20 +293,22 @@ static uint64_t means_of(const struct fi_info *info)
     return info->caps & FI_ATOMIC ? FI_ATOMIC : FI_MSG;
 }
 
+uint64_t stp_ofi_order_of(const struct fi_info *info)
+{
+    return info->caps & FI_ATOMIC ? FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW
+                                  : FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_SAS;
+}
+
 struct fi_info *stp_ofi_ordered(const struct fi_info *info)
 {
     /* shm gives up its single-copy path, and with it most of the bandwidth of get, for order. */
     if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
-    return refine(info, means_of(info), STP_OFI_ORDER);
+    return refine(info, means_of(info), stp_ofi_order_of(info));
 }
 
 struct fi_info *stp_ofi_with_messages(const struct fi_info *info)
 {
-    struct fi_info *found = refine(info, FI_MSG, 0);
-
-    /* Some grant more than was asked for. */
-    if (found != NULL) found->caps &= ~FI_ATOMIC;
-    return found;
+    return refine(info, FI_MSG, 0);
 }
 
 /* Do PEs that opened these name and order each other's memory alike? */
@@ -304,7 +317,8 @@ static bool alike(const struct fi_info *a, const struct fi_info *b)
     int modes = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;
     uint64_t orders = a->tx_attr->msg_order ^ b->tx_attr->msg_order;
 
-    return (modes & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) == 0 && (orders & STP_OFI_ORDER) == 0 &&
+    return (modes & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) == 0 &&
+           (orders & stp_ofi_order_of(a)) == 0 &&
            a->domain_attr->mr_key_size == b->domain_attr->mr_key_size &&
            a->ep_attr->max_order_waw_size == b->ep_attr->max_order_waw_size;
 }
@@ -312,7 +326,7 @@ static bool alike(const struct fi_info *a, const struct fi_info *b)
 struct fi_info *stp_ofi_with_devices(const struct fi_info *info)
 {
     struct fi_info *found =
-        refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & STP_OFI_ORDER);
+        refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & stp_ofi_order_of(info));
 
     if (found != NULL && alike(found, info)) return found;
     fi_freeinfo(found);

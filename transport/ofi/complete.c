@@ -15,12 +15,13 @@
 #define BATCH 16
 #define POSTS_A_DRAIN 16   /* a power of two, as the next */
 #define POLLS_A_SERVE 8
-#define YIELDS_A_LOOK 1024 /* a wait looks at the clock that often */
+#define WAITS_A_LOOK 1024  /* a wait looks at the clock that often, */
+#define POLLS_A_LOOK 4096  /* and waits for what others do that often */
 
 /* Delivery, not transmission: only then is the data visible at the target. */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
-static ssize_t post_rma(const struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static ssize_t post_rma(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
     struct fi_rma_iov rma = {.addr = req->addr, .len = req->nbytes, .key = req->key};
@@ -36,7 +37,7 @@ static ssize_t post_rma(const struct stp_ofi_lane *lane, struct stp_ofi_req *req
                                            : fi_readmsg(lane->ep, &msg, FI_COMPLETION);
 }
 
-static ssize_t post_atomic(const struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static ssize_t post_atomic(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
 {
     struct fi_ioc operand = {.addr = (void *)(uintptr_t)req->local, .count = 1};
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
@@ -66,7 +67,7 @@ static ssize_t post_atomic(const struct stp_ofi_lane *lane, struct stp_ofi_req *
 
 ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
 {
-    const struct stp_ofi_lane *lane = req->pool->lane;
+    struct stp_ofi_lane *lane = req->pool->lane;
 
     if (req->work.kind <= STP_OFI_READ) return post_rma(lane, req);
     return STP_LIKELY(req->work.kind <= STP_OFI_COMPARE) ? post_atomic(lane, req)
@@ -102,12 +103,13 @@ void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text)
         text = "the connection broke: has that pe ended?";
     else if (text == NULL || *text == '\0')
         text = "no detail";
-    if (req == NULL) stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, fi_strerror(error), text);
+    if (req == NULL)
+        stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, stp_ofi_strerror(error), text);
     if (req->work.kind <= STP_OFI_READ)
         stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes, req->pe,
-                            prov, fi_strerror(error), text);
-    stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov, fi_strerror(error),
-                        text);
+                            prov, stp_ofi_strerror(error), text);
+    stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov,
+                        stp_ofi_strerror(error), text);
 }
 
 /* Move a counter that is only looked at for whether it moved: lost updates do no harm. */
@@ -149,7 +151,6 @@ void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
     }
 }
 
-/* Somebody must come back without being woken. */
 bool stp_ofi_has_retry(void)
 {
     return __atomic_load_n(&stp_ofi.main.retry, __ATOMIC_RELAXED) != NULL;
@@ -157,10 +158,16 @@ bool stp_ofi_has_retry(void)
 
 static void retry_locked(struct stp_ofi_lane *lane)
 {
-    struct stp_ofi_req *req = lane->retry, *next;
+    struct stp_ofi_req *req = lane->retry, *next, *first = NULL;
 
     __atomic_store_n(&lane->retry, NULL, __ATOMIC_RELAXED);
+    /* Put aside last in first out: turn them round, so that answers keep their order. */
     for (; req != NULL; req = next) {
+        next = req->next;
+        req->next = first;
+        first = req;
+    }
+    for (req = first; req != NULL; req = next) {
         next = req->next;
         stp_ofi_launch_locked(lane, req);
     }
@@ -232,7 +239,6 @@ static void complete_locked(struct stp_ofi_lane *lane, const struct fi_cq_entry 
         else
             stp_ofi_inbox_locked(work, false);
     }
-    bump(&lane->completed, (unsigned)n);
     finished_give(&list);
 }
 
@@ -276,6 +282,7 @@ void stp_ofi_finish(void)
 int stp_ofi_drain(struct stp_ofi_lane *lane)
 {
     struct fi_cq_entry entries[BATCH];
+    bool again;
     ssize_t n;
 
     if (pthread_mutex_trylock(&lane->drain) != 0) return 0;
@@ -285,8 +292,11 @@ int stp_ofi_drain(struct stp_ofi_lane *lane)
     else if (STP_UNLIKELY(n != -FI_EAGAIN && n != 0))
         read_error_locked(lane, n);
     if (STP_UNLIKELY(lane->retry != NULL)) retry_locked(lane);
-    if (STP_UNLIKELY(stp_ofi.by_message) && lane == &stp_ofi.main) stp_ofi_inbox_refill_locked();
+    if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && lane == &stp_ofi.main) stp_ofi_inbox_refill_locked();
+    again = lane->retry != NULL || stp_ofi_inbox_lacks();
     pthread_mutex_unlock(&lane->drain);
+    /* This thread may not come back for long. */
+    if (STP_UNLIKELY(again)) stp_ofi_agent_wake();
     /* By this thread: the progress thread does not wake for what another one has read. */
     if (STP_UNLIKELY(stp_ofi.core->served != NULL)) stp_ofi.core->served();
     return n > 0 ? (int)n : 0;
@@ -321,24 +331,30 @@ void stp_ofi_post(struct stp_ofi_req *req)
     /* Its completions wake nobody, and the application may be gone for long. */
     if (STP_UNLIKELY(lane != &stp_ofi.main)) stp_ofi_agent_wake();
     /* A flood reads its completions as it goes: the same few requests stay in the cache. */
-    if ((mark_activity(lane) & (POSTS_A_DRAIN - 1)) == 0) stp_ofi_drain(lane);
+    if ((mark_activity(lane) & (POSTS_A_DRAIN - 1)) != 0) return;
+    stp_ofi_drain(lane);
+    if (STP_UNLIKELY(lane != &stp_ofi.main)) stp_ofi_drain(&stp_ofi.main);
 }
 
 /* ---- waiting ------------------------------------------------------------ */
 
 void stp_ofi_progress(void)
 {
-    mark_activity(&stp_ofi.main);
+    if ((mark_activity(&stp_ofi.main) & (POLLS_A_LOOK - 1)) == 0) stp_ofi_health_look();
     stp_ofi_drain_all();
 }
 
-/* Peers are served on the main lane: whoever waits on another looks there now and then. */
+/*
+ * Peers are served on the main lane, and what is waited for may hang on any: a message waits for
+ * data of another lane, a peer for a signal that does. So all are looked at now and then.
+ */
 static int drain_for(const struct stp_ofi_wait *wait)
 {
     int n = stp_ofi_drain(wait->lane);
 
-    if (STP_UNLIKELY(wait->lane != &stp_ofi.main) && (wait->polls & (POLLS_A_SERVE - 1)) == 0)
-        stp_ofi_drain(&stp_ofi.main);
+    if (STP_UNLIKELY(atomic_load_explicit(&stp_ofi.n_lanes, memory_order_relaxed) > 0) &&
+        (wait->polls & (POLLS_A_SERVE - 1)) == 0)
+        stp_ofi_drain_all();
     return n;
 }
 
@@ -346,12 +362,15 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
 {
     mark_activity(wait->lane);
     if (drain_for(wait) > 0) {
-        wait->polls = 0;
-    } else if (wait->polls++ < stp_ofi.spin) {
+        wait->polls = wait->spun = 0;
+        return;
+    }
+    if ((++wait->polls & (WAITS_A_LOOK - 1)) == 0) stp_ofi_wait_stalled(wait);
+    if (wait->spun++ < stp_ofi.spin) {
         stp_cpu_relax();
     } else {
-        if ((wait->polls & (YIELDS_A_LOOK - 1)) == 0) stp_ofi_wait_stalled(wait);
         sched_yield();
+        wait->spun = stp_ofi.spin / 2; /* where cores suffice, not at each poll from now on */
     }
 }
 

@@ -9,6 +9,10 @@
 #include <rdma/fi_cm.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* All that can be under way, and as much again for messages that arrive and their answers. */
+#define QUEUE_SIZE (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES))
 
 #define CLOSE(holder, object)                                                                      \
     do {                                                                                           \
@@ -16,13 +20,18 @@
         (holder)->object = NULL;                                                                   \
     } while (0)
 
+static size_t table_bytes(void)
+{
+    return (size_t)stp_ofi.core->n_pes * sizeof(fi_addr_t);
+}
+
 /* ---- a lane --------------------------------------------------------------- */
 
 static int queue_open(struct stp_ofi_lane *lane, struct fid_domain *domain, bool wait_fd)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT,
                               .wait_obj = wait_fd ? FI_WAIT_FD : FI_WAIT_NONE,
-                              .size = STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES};
+                              .size = QUEUE_SIZE};
     int rc = fi_cq_open(domain, &attr, &lane->cq, NULL);
 
     if (rc != 0) lane->cq = NULL;
@@ -65,7 +74,6 @@ int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, stru
     pthread_mutex_init(&lane->drain, NULL);
     lane->retry = NULL;
     atomic_init(&lane->activity, 0);
-    atomic_init(&lane->completed, 0);
     stp_ofi_pools_init(lane);
     return 0;
 }
@@ -73,12 +81,38 @@ int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, stru
 void stp_ofi_lane_close(struct stp_ofi_lane *lane)
 {
     if (lane->ep == NULL) return;
+    /* Registrations of an endpoint go before it, those of the domain after what uses them. */
+    if (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
+        stp_ofi_pools_unregister(lane);
+        if (lane == &stp_ofi.main) stp_ofi_inbox_unregister();
+    }
     CLOSE(lane, ep);
     stp_ofi_pools_fini(lane);
     CLOSE(lane, cq);
     pthread_mutex_destroy(&lane->drain);
-    free(lane->addrs);
+    if (lane->addrs != NULL) munmap(lane->addrs, table_bytes());
     lane->addrs = NULL;
+}
+
+/*
+ * Tables of addresses are hundreds of bytes an entry, and filling them takes 12 us each: most PEs of
+ * a large job never meet. So they are filled on first use, but for providers that must know who
+ * calls them.
+ */
+static bool learns_late(void)
+{
+    const char *provider = stp_ofi.info->fabric_attr->prov_name;
+
+    return strncmp(provider, "tcp", 3) == 0 || strcmp(provider, "net") == 0;
+}
+
+int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
+{
+    size_t n = (size_t)stp_ofi.core->n_pes;
+    /* The count makes room at once. */
+    struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = learns_late() && n > 64 ? 64 : n};
+
+    return fi_av_open(domain, &attr, av, NULL);
 }
 
 /* ---- the main one and what it stands on ------------------------------------ */
@@ -97,6 +131,7 @@ static void settle(const struct stp_core *core)
     const struct fi_info *info = stp_ofi.info;
     int mr_mode = info->domain_attr->mr_mode;
     size_t key_size = info->domain_attr->mr_key_size;
+    uint64_t order = stp_ofi_order_of(info);
     uint64_t keys = key_size >= sizeof(uint64_t) ? UINT64_MAX : (1ull << (8 * key_size)) - 1;
 
     stp_ofi.core = core;
@@ -115,14 +150,13 @@ static void settle(const struct stp_core *core)
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
     stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
-    stp_ofi.ordered = (info->tx_attr->msg_order & STP_OFI_ORDER) == STP_OFI_ORDER &&
+    stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&
                       info->ep_attr->max_order_waw_size >= stp_ofi.max_msg;
 }
 
 /* Run the steps in order; *why names the first that failed. */
 static int open_all(const char **why)
 {
-    struct fi_av_attr av = {.type = FI_AV_TABLE, .count = (size_t)stp_ofi.core->n_pes};
     struct fi_info *info = stp_ofi.info;
     int rc;
 
@@ -133,9 +167,11 @@ static int open_all(const char **why)
     *why = stp_ofi.by_message ? NULL : stp_ofi_atomics_missing(stp_ofi.domain);
     if (*why != NULL) return -FI_ENOSYS;
     *why = "cannot open an address vector";
-    if ((rc = fi_av_open(stp_ofi.domain, &av, &stp_ofi.av, NULL)) != 0) return rc;
+    if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
+    stp_ofi.by_sockets = stp_ofi.core->env->ofi_progress_thread &&
+                         stp_ofi_sockets_usable(info, stp_ofi.core->n_pes);
     return stp_ofi_lane_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
-                             stp_ofi.core->env->ofi_progress_thread, why);
+                             stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets, why);
 }
 
 /* Open with an info, which becomes ours; NULL: there is none such. */
@@ -189,6 +225,7 @@ int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *inf
 
 void stp_ofi_endpoint_close(void)
 {
+    stp_ofi_health_close();
     stp_ofi_lane_close(&stp_ofi.main);
     stp_ofi_inbox_close();
     CLOSE(&stp_ofi, av);
@@ -202,44 +239,67 @@ void stp_ofi_endpoint_close(void)
 
 int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
 {
-    size_t len = STP_FABRIC_ADDR_MAX;
+    size_t len = STP_FABRIC_ADDR_MAX - STP_OFI_LIFELINE;
     int rc;
 
     memset(addr, 0, STP_FABRIC_ADDR_MAX);
     rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
     if (rc != 0) return rc;
     /* Textual addresses differ in length between PEs. */
-    *addr_len = stp_ofi.info->addr_format == FI_ADDR_STR ? STP_FABRIC_ADDR_MAX : len;
+    if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIFELINE;
+    stp_ofi_lifeline_open(addr, addr + len);
+    *addr_len = len + STP_OFI_LIFELINE;
     return 0;
 }
 
-/* With an address table a PE's address is its number, as a rule: nothing to keep then. */
-static bool is_plain(const fi_addr_t *where, int n)
+static fi_addr_t insert_locked(struct stp_ofi_lane *lane, int pe)
 {
-    for (int i = 0; i < n; i++)
-        if (where[i] != (fi_addr_t)i) return false;
-    return true;
+    struct fid_av *av = lane->av != NULL ? lane->av : stp_ofi.av;
+    fi_addr_t where = ~lane->addrs[pe];
+
+    if (where != FI_ADDR_NOTAVAIL) return where;
+    if (fi_av_insert(av, stp_ofi.world + (size_t)pe * stp_ofi.addr_len, 1, &where, 0, NULL) != 1)
+        return FI_ADDR_NOTAVAIL;
+    /* Pairs with the acquire in stp_ofi_addr: who finds it finds the table's entry. */
+    __atomic_store_n(&lane->addrs[pe], ~where, __ATOMIC_RELEASE);
+    return where;
 }
 
-int stp_ofi_insert(struct fid_av *av, const unsigned char *addrs, size_t addr_len, int n,
-                   fi_addr_t **where)
+/* Lanes of one domain share its table. */
+static fi_addr_t addr_find(struct stp_ofi_lane *lane, int pe)
 {
-    fi_addr_t *at = malloc((size_t)n * sizeof(*at));
+    struct stp_ofi_lane *holder = lane->av != NULL ? lane : &stp_ofi.main;
+    fi_addr_t where;
 
-    if (at == NULL) return -ENOMEM;
-    /* One by one: providers with textual addresses do not agree on their spacing. */
-    for (int i = 0; i < n; i++) {
-        if (fi_av_insert(av, addrs + (size_t)i * addr_len, 1, &at[i], 0, NULL) != 1) {
-            stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s does not accept the address of pe %d",
-                              stp_ofi.info->fabric_attr->prov_name, i);
-            free(at);
-            return -FI_EADDRNOTAVAIL;
-        }
-    }
-    *where = at;
-    if (is_plain(at, n)) {
-        free(at);
-        *where = NULL;
+    pthread_mutex_lock(&stp_ofi.av_lock);
+    where = insert_locked(holder, pe);
+    __atomic_store_n(&lane->addrs[pe], ~where, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&stp_ofi.av_lock);
+    return where;
+}
+
+fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe)
+{
+    fi_addr_t where = addr_find(lane, pe);
+
+    if (where == FI_ADDR_NOTAVAIL)
+        stp_ofi.core->fatal("fabric", "%s does not accept the address of pe %d",
+                            stp_ofi.info->fabric_attr->prov_name, pe);
+    return where;
+}
+
+int stp_ofi_lane_connect(struct stp_ofi_lane *lane)
+{
+    void *table = mmap(NULL, table_bytes(), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (table == MAP_FAILED) return -errno;
+    lane->addrs = table;
+    for (int pe = 0; pe < stp_ofi.core->n_pes && !learns_late(); pe++) {
+        if (addr_find(lane, pe) != FI_ADDR_NOTAVAIL) continue;
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s does not accept the address of pe %d",
+                          stp_ofi.info->fabric_attr->prov_name, pe);
+        return -FI_EADDRNOTAVAIL;
     }
     return 0;
 }
@@ -247,11 +307,14 @@ int stp_ofi_insert(struct fid_av *av, const unsigned char *addrs, size_t addr_le
 int stp_ofi_connect(const void *addrs)
 {
     unsigned char own[STP_FABRIC_ADDR_MAX];
-    size_t addr_len;
-    int rc = stp_ofi_endpoint_name(own, &addr_len);
+    int rc = stp_ofi_endpoint_name(own, &stp_ofi.addr_len);
 
     if (rc != 0) return rc;
-    rc = stp_ofi_insert(stp_ofi.av, addrs, addr_len, stp_ofi.core->n_pes, &stp_ofi.main.addrs);
+    stp_ofi.world = addrs;
+    if (stp_ofi.by_sockets)
+        stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
+    rc = stp_ofi_lane_connect(&stp_ofi.main);
+    if (rc == 0) rc = stp_ofi_health_connect(addrs, stp_ofi.addr_len);
     /* Not before: messages may be there already, and answers need the addresses. */
     return rc != 0 ? rc : stp_ofi_inbox_open();
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define LANES_CHEAP 16u /* by default where endpoints are cheap */
 
@@ -22,19 +23,32 @@ static bool wants_domain(void)
            !stp_ofi.hmem;
 }
 
-/* ofi_rxm takes up to a second and 70 MB for an endpoint, shm 20 ms and files. */
-static bool is_dear(void)
+/*
+ * What is known of it: native TCP takes 0.1 ms and 50 KB for an endpoint, ofi_rxm up to a second
+ * and 70 MB, shm 20 ms and files. Adapters have few, and others may want them.
+ */
+static bool is_cheap(void)
 {
     const char *provider = stp_ofi.info->fabric_attr->prov_name;
 
-    return strchr(provider, ';') != NULL || strcmp(provider, "shm") == 0 ||
-           strcmp(provider, "sockets") == 0;
+    return strcmp(provider, "net") == 0 || strcmp(provider, "tcp") == 0;
+}
+
+/* Each lane connects to each peer that it is used with: a quarter of the descriptors at most. */
+static size_t lanes_affordable(void)
+{
+    struct rlimit limit;
+    size_t n_pes = (size_t)stp_ofi.core->n_pes;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return (size_t)limit.rlim_cur / 4 / n_pes < LANES_CHEAP ? (size_t)limit.rlim_cur / 4 / n_pes
+                                                            : LANES_CHEAP;
 }
 
 static unsigned lanes_max(void)
 {
     int asked = stp_ofi.core->env->ofi_lanes;
-    size_t n = asked >= 0 ? (size_t)asked : is_dear() ? 0 : LANES_CHEAP;
+    size_t n = asked >= 0 ? (size_t)asked : is_cheap() ? lanes_affordable() : 0;
     size_t room = stp_ofi.info->domain_attr->ep_cnt;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
@@ -45,48 +59,24 @@ static unsigned lanes_max(void)
     return n < STP_OFI_LANES ? (unsigned)n : STP_OFI_LANES;
 }
 
-/* The job's addresses once more: a domain has its own table of them. */
-static int copy_addrs(struct stp_ofi_lane *lane)
-{
-    int n = stp_ofi.core->n_pes;
-    unsigned char *addrs = calloc((size_t)n, STP_FABRIC_ADDR_MAX);
-    int rc = addrs != NULL ? 0 : -ENOMEM;
-
-    for (int pe = 0; pe < n && rc == 0; pe++) {
-        size_t len = STP_FABRIC_ADDR_MAX;
-
-        rc = fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe),
-                          addrs + (size_t)pe * STP_FABRIC_ADDR_MAX, &len);
-    }
-    if (rc == 0) rc = stp_ofi_insert(lane->av, addrs, STP_FABRIC_ADDR_MAX, n, &lane->addrs);
-    free(addrs);
-    return rc;
-}
-
 static int open_own_domain(struct stp_ofi_lane *lane, const char **why)
 {
-    struct fi_av_attr av = {.type = FI_AV_TABLE, .count = (size_t)stp_ofi.core->n_pes};
     struct fi_info *info = stp_ofi.info;
     int rc;
 
     *why = "cannot open a fabric, a domain and its addresses";
     if ((rc = fi_fabric(info->fabric_attr, &lane->fabric, NULL)) != 0) return rc;
     if ((rc = fi_domain(lane->fabric, info, &lane->domain, NULL)) != 0) return rc;
-    if ((rc = fi_av_open(lane->domain, &av, &lane->av, NULL)) != 0) return rc;
+    if ((rc = stp_ofi_av_open(lane->domain, &lane->av)) != 0) return rc;
     if ((rc = stp_ofi_lane_open(lane, lane->domain, lane->av, false, why)) != 0) return rc;
-    return copy_addrs(lane);
+    return stp_ofi_lane_connect(lane);
 }
 
 static int open_on_main(struct stp_ofi_lane *lane, const char **why)
 {
-    size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*lane->addrs);
     int rc = stp_ofi_lane_open(lane, stp_ofi.domain, stp_ofi.av, false, why);
 
-    if (rc != 0 || stp_ofi.main.addrs == NULL) return rc;
-    lane->addrs = malloc(nbytes);
-    if (lane->addrs == NULL) return -ENOMEM;
-    memcpy(lane->addrs, stp_ofi.main.addrs, nbytes);
-    return 0;
+    return rc != 0 ? rc : stp_ofi_lane_connect(lane);
 }
 
 static void lane_delete(struct stp_ofi_lane *lane)
@@ -112,7 +102,7 @@ static struct stp_ofi_lane *lane_make_locked(void)
     if (rc == 0) return lane;
     if (lane != NULL) lane_delete(lane);
     stp_ofi.core->log(STP_LOG_INFO, "fabric: no further endpoint, contexts share (%s: %s)", why,
-                      fi_strerror(-rc));
+                      stp_ofi_strerror(-rc));
     return NULL;
 }
 

@@ -11,15 +11,16 @@
 #include "base/base.h"
 #include "transport/transport.h"
 
+#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <time.h>
 
 #define STP_OFI_VERSION FI_VERSION(1, 17) /* of libfabric's interface, not of the library */
-#define STP_OFI_ORDER (FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW)
 #define STP_OFI_INLINE 64         /* bytes a request holds itself: operands, puts of a cache line */
 #define STP_OFI_PLAIN_REQS 4096u  /* operations under way on a lane at most, */
 #define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
@@ -60,6 +61,8 @@ struct stp_ofi_req {
     struct stp_ofi_req *then; /* the signal behind the pieces of a put, or NULL */
     /* In a signal: pieces of its put still under way. In a message: what is due of it, see am.c. */
     atomic_uint parts;
+    uint64_t turn;            /* of a message among those sent, 0: not sent */
+    unsigned missed;          /* later messages that were answered first */
     enum fi_op op;            /* atomics only, as the next three */
     enum fi_datatype type;
     const void *compare;
@@ -95,6 +98,7 @@ struct stp_ofi_pool {
 enum { STP_OFI_PLAIN, STP_OFI_BOUNCE, STP_OFI_MESSAGED, STP_OFI_ANSWERED, STP_OFI_N_POOLS };
 
 void stp_ofi_pools_init(struct stp_ofi_lane *lane);
+void stp_ofi_pools_unregister(struct stp_ofi_lane *lane); /* once nothing is under way */
 void stp_ofi_pools_fini(struct stp_ofi_lane *lane);
 
 /* A request to PE pe for kind, the rest unset. Waits with progress when all are in use. */
@@ -103,8 +107,15 @@ struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kin
 /* The same, NULL instead of waiting. */
 struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
 
+/* Call look for each request to PE pe that is under way; pool->lock is held. */
+void stp_ofi_req_each(struct stp_ofi_pool *pool, int pe,
+                      void (*look)(struct stp_ofi_req *req, void *arg), void *arg);
+
 /* The request to PE pe with such an id, or NULL: there is none under way. */
 struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe);
+
+/* Up to max different PEs that requests of the pool, which may grow, are under way to. */
+int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max);
 
 /* Up to max different PEs that requests of any lane are under way to. Returns how many. */
 int stp_ofi_targets(int *pes, int max);
@@ -123,13 +134,12 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
 struct stp_ofi_lane {
     struct fid_ep *ep; /* what every operation reads comes first; written by open and connect */
     struct fid_cq *cq;
-    fi_addr_t *addrs; /* by PE; NULL when the PE is the address */
+    fi_addr_t *addrs; /* by PE, inverted: 0 is nowhere yet; pages that nobody asks for cost nothing */
     struct stp_ofi_pool pools[STP_OFI_N_POOLS];
 
     pthread_mutex_t drain STP_ALIGNED_LINE; /* who reads the completion queue; guards retry */
     struct stp_ofi_req *retry;              /* what the provider could not take yet */
     atomic_uint activity;                   /* moves while application threads post and poll */
-    atomic_uint completed;                  /* operations, ever: to see a wait stand still */
 
     struct fid_fabric *fabric STP_ALIGNED_LINE; /* NULL: those of the main lane, as the next two */
     struct fid_domain *domain;
@@ -137,15 +147,20 @@ struct stp_ofi_lane {
     unsigned n_ctxs; /* contexts on it, guarded by stp_ofi.lanes_lock */
 };
 
-static inline fi_addr_t stp_ofi_addr(const struct stp_ofi_lane *lane, int pe)
+fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe);
+
+/* Where the PE is in the lane's address table, which learns of it when first asked. */
+static inline fi_addr_t stp_ofi_addr(struct stp_ofi_lane *lane, int pe)
 {
-    return STP_LIKELY(lane->addrs == NULL) ? (fi_addr_t)pe : lane->addrs[pe];
+    fi_addr_t where = ~__atomic_load_n(&lane->addrs[pe], __ATOMIC_ACQUIRE);
+
+    return STP_LIKELY(where != FI_ADDR_NOTAVAIL) ? where : stp_ofi_addr_slow(lane, pe);
 }
 
-/* Is anything under way on the lane? */
+/* Is anything under way on the lane, or waiting to be posted by it? */
 static inline bool stp_ofi_lane_busy(const struct stp_ofi_lane *lane)
 {
-    unsigned n = 0;
+    unsigned n = __atomic_load_n(&lane->retry, __ATOMIC_RELAXED) != NULL;
 
     for (int i = 0; i < STP_OFI_N_POOLS; i++)
         n += __atomic_load_n(&lane->pools[i].n_taken, __ATOMIC_RELAXED);
@@ -220,7 +235,11 @@ struct stp_ofi {
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
-    int wait_fd; /* of the main lane's queue, -1 when it has none */
+    const unsigned char *world; /* addresses by PE, addr_len bytes each; the library's */
+    size_t addr_len;
+    pthread_mutex_t av_lock; /* inserting in any address table */
+    int wait_fd;     /* of the main lane's queue, -1 when it has none */
+    bool by_sockets; /* the progress thread sleeps on the provider's sockets instead */
 
     pthread_mutex_t lanes_lock; /* guards making, taking and giving lanes */
     atomic_uint n_lanes; /* besides the main one; they stay until close */
@@ -230,6 +249,15 @@ struct stp_ofi {
 };
 
 extern struct stp_ofi stp_ofi;
+
+/* Monotonic. */
+static inline uint64_t stp_ofi_now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* Do writes and atomics of the context stay in order without waiting? */
 static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
@@ -245,6 +273,10 @@ struct stp_ofi_choice {
     bool unnamed;        /* refused for not being what SHMEM_OFI_... name */
     int cost;            /* lower is tried first */
     char text[96];       /* room for refused */
+    enum stp_offer_code code; /* the same as refused, for programs */
+    int error;           /* what a trial failed with */
+    int fds_open;        /* descriptors that it took in a trial for a report, else -1 */
+    int fds_peer;
 };
 
 /*
@@ -254,6 +286,9 @@ struct stp_ofi_choice {
  */
 int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
                    struct stp_ofi_choice **choices);
+
+/* What must be promised so that puts, and atomics or messages, to one peer stay in order. */
+uint64_t stp_ofi_order_of(const struct fi_info *info);
 
 /*
  * The same provider and interface with a promise to keep reads, writes and atomics to one peer
@@ -273,6 +308,20 @@ struct fi_info *stp_ofi_with_devices(const struct fi_info *info);
  */
 struct fi_info *stp_ofi_with_messages(const struct fi_info *info);
 
+/* Interfaces (interface.c). */
+
+/* Is this what SHMEM_OFI_INTERFACE names, or does it name nothing? */
+bool stp_ofi_interface_named(const struct fi_info *info, const struct stp_env *env);
+
+/* Why the other hosts of the job do not reach its address, NULL when they do. */
+const char *stp_ofi_interface_refused(const struct fi_info *info, const struct stp_core *core);
+
+/* Place of its interface in the order that all hosts of the job share, 0 is best; at most 16. */
+int stp_ofi_interface_rank(const struct fi_info *info, const struct stp_core *core);
+
+/* -EINVAL, logged with what there is, when SHMEM_OFI_INTERFACE names none of the infos. */
+int stp_ofi_interface_check(const struct fi_info *infos, const struct stp_core *core);
+
 /* Endpoints (endpoint.c). */
 
 /*
@@ -290,9 +339,10 @@ int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, stru
                       bool wait_fd, const char **why);
 void stp_ofi_lane_close(struct stp_ofi_lane *lane);
 
-/* Where in the address table n addresses of addr_len bytes are, by PE; NULL: at their number. */
-int stp_ofi_insert(struct fid_av *av, const unsigned char *addrs, size_t addr_len, int n,
-                   fi_addr_t **where);
+int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av);
+
+/* The lane's part of connect: an address table that knows nobody yet. */
+int stp_ofi_lane_connect(struct stp_ofi_lane *lane);
 
 /*
  * Does the open provider do what it promises, to this PE itself? 0, or -errno with *why set. It is
@@ -409,7 +459,7 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx);
 /* The job is ending: operations that fail are done, and so are those to PEs that have gone. */
 void stp_ofi_finish(void);
 
-/* Is there anything that the provider had no room for? */
+/* Is there anything on the main lane that the provider had no room for? */
 bool stp_ofi_has_retry(void);
 
 /* Let requests to PE pe count on stp_ofi.abandoned from now on. */
@@ -421,15 +471,53 @@ void stp_ofi_progress(void);
 struct stp_ofi_wait {
     struct stp_ofi_lane *lane;
     int polls;
-    unsigned completed; /* by the lane when it last moved, */
-    uint64_t since_ns;  /* and the time; 0: not looked yet */
+    int spun; /* polls since something completed or the core was given up */
+    uint64_t since_ns; /* when it began, or peers were last looked at; 0: not looked yet */
 };
 
 /* One step of a wait: progress, spin or yield; when it stands still, look for dead peers. */
 void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
-/* Called now and then by waits: end the job when a target of what is under way is dead. */
+/* Dead peers (health.c). */
+
+#define STP_OFI_LIFELINE 20 /* bytes that every PE publishes behind its provider's address */
+
+/*
+ * Listen on a lifeline of this PE, on the interface of the provider's address name, and fill the
+ * STP_OFI_LIFELINE bytes at mine with how it is reached. Later calls repeat the first's answer.
+ */
+void stp_ofi_lifeline_open(const void *name, void *mine);
+
+/* Learn all lifelines, the last bytes of each PE's entry in addrs. Returns 0 or -ENOMEM. */
+int stp_ofi_health_connect(const unsigned char *addrs, size_t addr_len);
+void stp_ofi_health_close(void);
+
+/*
+ * For a thread that goes to sleep: what to look at besides the queue, fd -1 when nothing, and for
+ * how many milliseconds, -1 without limit. Then call stp_ofi_health_look().
+ */
+int stp_ofi_health_sleep(struct pollfd *fd);
+
+/*
+ * End the job when connections to this PE wait longer than SHMEM_PEER_TIMEOUT because it has no
+ * descriptor left for them; a warning before. Cheap; does nothing most times.
+ */
+void stp_ofi_descriptors_look(void);
+
+/* Is there no descriptor left? */
+bool stp_ofi_descriptors_out(void);
+
+/* The endpoint is closed: what is known of its socket is void. */
+void stp_ofi_descriptors_forget(void);
+
+/* End the job when a PE that this one looks after has gone. Cheap; does nothing most times. */
+void stp_ofi_health_look(void);
+
+/* Called now and then by waits: the same for the targets of what is under way. */
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
+
+/* fi_strerror(), but limits that users can raise are named: see stp_strerror(). */
+const char *stp_ofi_strerror(int error);
 
 /* End the job: a post or a completion of req failed with error (positive), as text says. */
 _Noreturn void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text) STP_COLD;
@@ -452,6 +540,11 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi);
+
+/* A request ready to aim for one piece of a local buffer. */
+struct stp_ofi_req *stp_ofi_piece(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
+                                  const struct stp_ofi_pieces *pieces, const void *local,
+                                  size_t nbytes);
 
 /* Put nbytes in pieces counted on *pending, which the caller has raised by their number. */
 void stp_ofi_put_pieces(struct stp_ofi_lane *lane, const struct stp_ofi_pieces *pieces, int pe,
@@ -481,6 +574,7 @@ const char *stp_ofi_atomics_missing(struct fid_domain *domain);
 
 /* Post the buffers that messages arrive in. Returns 0 or -errno. */
 int stp_ofi_inbox_open(void);
+void stp_ofi_inbox_unregister(void); /* once nothing is under way */
 void stp_ofi_inbox_close(void);
 
 /* A message ready to post but for its pending; arguments as for amo, size of the element. */
@@ -489,11 +583,18 @@ struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum
                                     void *result);
 ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
 
+/*
+ * A wait lasts: end the job when a message was lost with a connection. Providers do not tell of
+ * what they had sent. Called every second or so; takes a second round to be sure.
+ */
+void stp_ofi_message_check(void);
+
 /* A message or an answer has arrived, or failed to. Caller holds the main lane's drain. */
 void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
 
 /* Buffers that could not be posted again at once. Caller holds the main lane's drain. */
 void stp_ofi_inbox_refill_locked(void);
+bool stp_ofi_inbox_lacks(void); /* are there any? */
 
 /* This PE's own memory (self.c): by CPU, at addresses of this process; arguments as above. */
 
@@ -507,5 +608,25 @@ void stp_ofi_agent_stop(void);
 
 /* Something is under way on a lane besides the main one. Cheap while the thread is awake. */
 void stp_ofi_agent_wake(void);
+
+/* Where it sleeps on TCP (sockets.c). */
+
+/* Can the sockets of such a provider be slept on, in a job of n_pes? */
+bool stp_ofi_sockets_usable(const struct fi_info *info, int n_pes);
+
+/* Before the thread starts. wake_fd ends sleeps when readable. */
+void stp_ofi_sockets_start(int wake_fd);
+
+/* The addresses of all PEs, once they are known; from another thread. */
+void stp_ofi_sockets_learn(const unsigned char *addrs, size_t addr_len, int n_pes);
+
+/*
+ * Sleep until something comes for the provider or to the descriptor of also; bounded. limit_ms: -1,
+ * or at most so long.
+ */
+void stp_ofi_sockets_sleep(int limit_ms, const struct pollfd *also);
+
+/* Others have made progress since: there may be new connections. */
+void stp_ofi_sockets_disturb(void);
 
 #endif /* STP_OFI_H */

@@ -7,14 +7,19 @@
  */
 #include "ofi.h"
 
+#include "advice.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-struct stp_ofi stp_ofi;
+#define FEW_FDS 16
+
+struct stp_ofi stp_ofi = {.av_lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- signal handlers ---------------------------------------------------- */
 
@@ -77,11 +82,11 @@ static void report(const struct stp_core *core, const struct stp_ofi_choice *cho
 
         if (repeats(choices, i)) continue;
         if (core->report != NULL)
-            core->report(core->report_arg, provider_of(choice), domain_of(choice), i == used,
-                         choice->refused);
+            stp_ofi_tell(core, choice);
         core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
                   domain_of(choice), i == used ? "used" : "not used", choice->refused);
     }
+    if (core->report != NULL) stp_ofi_tell_absent(core, choices, n);
 }
 
 static const char *or_any(const char *name)
@@ -89,11 +94,21 @@ static const char *or_any(const char *name)
     return name != NULL ? name : "any";
 }
 
+/* Fewer than a provider takes before it has connected to anybody. */
+static bool few_fds_left(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           limit.rlim_cur < (rlim_t)stp_ofi_count_fds() + FEW_FDS;
+}
+
 /* Nothing could be opened: say why of those that the user's choice leaves. */
 static void explain(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
 {
     const struct stp_env *env = core->env;
     int n_said = 0;
+    bool short_of_fds = few_fds_left();
 
     core->log(STP_LOG_ERROR,
               "fabric: libfabric %u.%u has no usable provider "
@@ -102,6 +117,7 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
               or_any(env->ofi_fabric), or_any(env->ofi_domain));
     for (int i = 0; i < n; i++) {
         if (choices[i].unnamed || repeats(choices, i)) continue;
+        short_of_fds |= choices[i].error == EMFILE || choices[i].error == ENFILE;
         core->log(STP_LOG_ERROR, "fabric: %s on %s: %s", provider_of(&choices[i]),
                   domain_of(&choices[i]), choices[i].refused);
         n_said++;
@@ -110,14 +126,20 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
         if (!repeats(choices, i))
             core->log(STP_LOG_ERROR, "fabric: there is %s on %s", provider_of(&choices[i]),
                       domain_of(&choices[i]));
+    /* What failed first may have been told by libfabric as something else. */
+    if (short_of_fds) core->log(STP_LOG_ERROR, "fabric: %s", stp_strerror(EMFILE));
 }
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* Open the choice, try it on this PE alone, and close it again. 0, or -errno with *why. */
-static int probe(const struct stp_core *core, const struct stp_ofi_choice *choice, const char **why)
+/*
+ * Open the choice, try it on this PE alone, and close it again. 0, or -errno with *why. For a
+ * report, count descriptors: a connection to itself has both its ends here, to a peer one.
+ */
+static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, const char **why)
 {
     static struct stp_core alone;
+    int before = core->report != NULL ? stp_ofi_count_fds() : -1, open = -1;
     int rc;
 
     alone = *core;
@@ -125,17 +147,29 @@ static int probe(const struct stp_core *core, const struct stp_ofi_choice *choic
     alone.n_pes = 1;
     alone.served = NULL;
     rc = stp_ofi_endpoint_open(&alone, choice->info, why);
-    return rc != 0 ? rc : stp_ofi_probe(why);
+    choice->code = STP_OFFER_NOT_OPENED;
+    if (rc != 0) return rc;
+    if (before >= 0) open = stp_ofi_count_fds();
+    choice->code = STP_OFFER_TRIAL;
+    rc = stp_ofi_probe(why);
+    if (rc == 0 && open >= 0 && stp_ofi_probe_fds >= 0) {
+        choice->fds_open = open - before;
+        choice->fds_peer = stp_ofi_probe_fds > open ? (stp_ofi_probe_fds - open + 1) / 2 : 0;
+    }
+    return rc;
 }
 
 /* Does the choice do what it promises? Otherwise the reason becomes its own. */
 static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 {
     const char *why;
-    int rc = probe(core, choice, &why);
+    int rc;
 
+    choice->fds_open = choice->fds_peer = -1;
+    rc = probe(core, choice, &why);
     if (rc == 0) return true;
-    snprintf(choice->text, sizeof(choice->text), "%s (%s)", why, fi_strerror(-rc));
+    choice->error = -rc;
+    snprintf(choice->text, sizeof(choice->text), "%s (%s)", why, stp_ofi_strerror(-rc));
     choice->refused = choice->text;
     return false;
 }
@@ -146,20 +180,22 @@ static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
  */
 static int open_first(const struct stp_core *core, struct stp_ofi_choice *choices, int n)
 {
-    bool all = core->report != NULL;
+    bool all = core->report != NULL, short_of_fds = false;
     int used = -ENODEV;
 
     for (int i = 0; i < n; i++) {
         struct stp_ofi_choice *choice = &choices[i];
+        /* Without descriptors, the next would fail too, or be one that no other PE uses. */
+        bool wanted = all || (used < 0 && !short_of_fds);
 
         if (choice->refused != NULL) continue;
-        if (used < 0 || all) {
-            if (!passes(core, choice)) continue;
+        if (wanted && !passes(core, choice)) {
+            short_of_fds |= choice->error == EMFILE;
+            continue;
         }
-        choice->refused = used >= 0 && all ? "works, but another comes first"
-                          : used >= 0      ? "may work, but another comes first"
-                                           : "the best of those that fit and pass a trial";
-        if (used < 0) used = i;
+        choice->code = !wanted ? STP_OFFER_UNTRIED : used < 0 ? STP_OFFER_USED : STP_OFFER_SPARE;
+        choice->refused = stp_ofi_reason(choice->code);
+        if (wanted && used < 0) used = i;
     }
     return used;
 }
@@ -189,6 +225,8 @@ static void fill(struct stp_fabric *fabric)
     fabric->domain = name_of(stp_ofi.info->domain_attr->name);
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
     fabric->peer_table = stp_ofi.peer_table;
+    fabric->dialect = (uint32_t)stp_ofi.by_message | (uint32_t)stp_ofi.cpu_atomics << 1 |
+                      (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8;
     /* its files in /dev/shm are unlinked by closing alone */
     fabric->close_at_abort = strcmp(fabric->provider, "shm") == 0;
     fabric->connect = stp_ofi_connect;
@@ -220,7 +258,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
 
     if (rc != 0) {
         core->log(STP_LOG_ERROR, "fabric: %s on %s %s: %s", provider_of(choice), domain_of(choice),
-                  why, fi_strerror(-rc));
+                  why, stp_ofi_strerror(-rc));
         return rc;
     }
     pthread_mutex_init(&stp_ofi.lanes_lock, NULL);
@@ -228,7 +266,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     atomic_store(&stp_ofi.finishing, false);
     fill(fabric);
     rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
-    if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", fi_strerror(-rc));
+    if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", stp_ofi_strerror(-rc));
     if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_agent_start();
     if (rc != 0) close_all();
     return rc;
@@ -239,6 +277,8 @@ static void set_defaults(void)
 {
     /* Messages are atomics of at most 200 bytes: 16 KiB buffers would take 70 MB. */
     setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0);
+    /* us between looks for new connections: a first contact takes several. Its own is 10 ms. */
+    setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", 0);
 }
 
 __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *core,
@@ -254,6 +294,9 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
                   STP_FABRIC_ABI, core->abi);
         return -EPROTO;
     }
+    if (core->version != NULL)
+        *core->version = (struct stp_fabric_version){
+            FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), fi_version()};
     set_defaults();
     n = stp_ofi_choose(core, &all, &choices);
     if (n < 0) return n;

@@ -7,54 +7,60 @@
  */
 #include "ofi.h"
 
+#include "advice.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define LIMIT_NS 2000000000ull /* for one operation: providers connect first */
-#define WORDS 512
+#define LIMIT_NS 20000000000ull /* for one operation: providers connect first, on busy machines */
+#define SHORT_NS 500000000ull /* and before it is looked for what it may lack */
 #define REGION 0
 #define ONE_LANE (&stp_ofi.main)
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
+int stp_ofi_probe_fds = -1;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+/* The provider tries for ever to accept its own connection when it has no descriptor for it. */
+static bool is_short(uint64_t begin)
+{
+    return stp_ofi_now_ns() - begin > SHORT_NS && stp_ofi_descriptors_out();
 }
 
 /* Post and wait until *pending is zero. 0, -FI_ETIMEDOUT, or what the provider says. */
 static int run(struct stp_ofi_req *req, atomic_uint *pending)
 {
-    uint64_t end = now_ns() + LIMIT_NS;
+    uint64_t begin = stp_ofi_now_ns(), end = begin + LIMIT_NS;
     ssize_t rc;
 
-    while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && now_ns() < end)
+    while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_ofi_now_ns() < end) {
+        if (is_short(begin)) return -EMFILE;
         stp_ofi_drain(ONE_LANE);
+    }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
     while (atomic_load_explicit(pending, memory_order_acquire) != 0) {
-        if (now_ns() > end) return -FI_ETIMEDOUT;
+        if (stp_ofi_now_ns() > end) return -FI_ETIMEDOUT;
+        if (is_short(begin)) return -EMFILE;
         if (stp_ofi_drain(ONE_LANE) == 0) sched_yield();
     }
     return -stp_ofi.failure;
 }
 
-static int run_rma(enum stp_ofi_kind kind, size_t offset, void *local, size_t nbytes)
+static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes)
 {
     struct stp_ofi_pieces pieces = stp_ofi_cut(kind, local, nbytes);
-    atomic_uint pending = 1;
-    struct stp_ofi_req *req = stp_ofi_req_take(&ONE_LANE->pools[STP_OFI_PLAIN], kind, 0);
+    int rc = 0;
 
-    stp_ofi_aim(req, REGION, offset);
-    req->local = local;
-    req->nbytes = nbytes;
-    req->desc = pieces.desc;
-    req->lease = pieces.lease;
-    req->pending = &pending;
-    return run(req, &pending);
+    for (size_t at = 0; at < nbytes && rc == 0; at += pieces.size) {
+        size_t n = nbytes - at < pieces.size ? nbytes - at : pieces.size;
+        struct stp_ofi_req *req = stp_ofi_piece(ONE_LANE, kind, 0, &pieces, local + at, n);
+        atomic_uint pending = 1;
+
+        stp_ofi_aim(req, REGION, offset + at);
+        req->pending = &pending;
+        rc = run(req, &pending);
+    }
+    return rc;
 }
 
 static int run_amo(struct stp_fabric_ctx *ctx, enum stp_fabric_amo op, size_t offset,
@@ -73,30 +79,30 @@ static uint64_t word(size_t i)
     return 0x9e3779b97f4a7c15u * (i + 1);
 }
 
-/* Data there and back: words [0, n) of the region; local must not be taken for it. */
-static int try_data(uint64_t *region, uint64_t *local, const char **why)
+/* Data of n words there and back, from the region's start on. */
+static int try_data(const uint64_t *region, uint64_t *local, size_t n, const char **why)
 {
-    size_t n = WORDS / 2, nbytes = n * sizeof(*local);
+    size_t nbytes = n * sizeof(*local);
     int rc;
 
     for (size_t i = 0; i < n; i++)
-        local[i] = word(i);
+        local[i] = word(i + n);
     *why = "failed a put to itself";
-    if ((rc = run_rma(STP_OFI_WRITE, 0, local, nbytes)) != 0) return rc;
+    if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, nbytes)) != 0) return rc;
     *why = "completed a put to itself that had not arrived";
     if (memcmp(region, local, nbytes) != 0) return -EIO;
     memset(local, 0, nbytes);
     *why = "failed a get from itself";
-    if ((rc = run_rma(STP_OFI_READ, 0, local, nbytes)) != 0) return rc;
+    if ((rc = run_rma(STP_OFI_READ, 0, (char *)local, nbytes)) != 0) return rc;
     *why = "got wrong bytes from itself";
     return memcmp(region, local, nbytes) == 0 ? 0 : -EIO;
 }
 
-/* The operations that the standard needs most, on the last word. */
-static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, const char **why)
+/* The operations that the standard needs most, on word at. */
+static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, const char **why)
 {
-    size_t offset = (WORDS - 1) * sizeof(*region);
-    volatile uint64_t *flag = &region[WORDS - 1];
+    size_t offset = at * sizeof(*region);
+    volatile uint64_t *flag = &region[at];
     uint64_t old = 0;
     int rc;
 
@@ -111,23 +117,24 @@ static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, const char 
     return old == 7 && *flag == 9 ? 0 : -EIO;
 }
 
-static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local, const char **why)
+/* A word, and more than passes through requests; flags behind both. */
+static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local, size_t n_words,
+                   const char **why)
 {
     struct stp_fabric_region mine;
-    size_t nbytes = WORDS * sizeof(*region);
     int rc;
 
     *why = "cannot register memory";
-    rc = stp_ofi_region_add(REGION, region, nbytes, STP_MEMORY_HOST, 0, &mine);
+    rc = stp_ofi_region_add(REGION, region, n_words * sizeof(*region), STP_MEMORY_HOST, 0, &mine);
     if (rc == 0) rc = stp_ofi_region_peers(REGION, &mine);
-    if (rc != 0) return rc;
-    rc = try_data(region, local, why);
-    return rc != 0 ? rc : try_atomics(ctx, region, why);
+    if (rc == 0) rc = try_data(region, local, 1, why);
+    if (rc == 0) rc = try_data(region, local, n_words - 1, why);
+    return rc != 0 ? rc : try_atomics(ctx, region, n_words - 1, why);
 }
 
 static int connect_self(const char **why)
 {
-    unsigned char own[STP_FABRIC_ADDR_MAX];
+    static unsigned char own[STP_FABRIC_ADDR_MAX]; /* looked up later */
     size_t len;
     int rc = stp_ofi_endpoint_name(own, &len);
 
@@ -138,7 +145,8 @@ static int connect_self(const char **why)
 
 int stp_ofi_probe(const char **why)
 {
-    uint64_t *memory = calloc(2 * WORDS, sizeof(*memory));
+    size_t n_words = stp_ofi.bounce_size / sizeof(uint64_t) + 512;
+    uint64_t *memory = calloc(2 * n_words, sizeof(*memory));
     struct stp_fabric_ctx *ctx = NULL;
     int rc = memory != NULL ? 0 : -ENOMEM;
 
@@ -149,7 +157,8 @@ int stp_ofi_probe(const char **why)
     stp_ofi.failure = 0;
     if (rc == 0) rc = connect_self(why);
     if (rc == 0) rc = stp_ofi_ctx_create(false, &ctx);
-    if (rc == 0) rc = try_all(ctx, memory, memory + WORDS, why);
+    if (rc == 0) rc = try_all(ctx, memory, memory + n_words, n_words, why);
+    stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_ofi_count_fds() : -1;
     stp_ofi_ctx_destroy(ctx);
     stp_ofi_region_remove(REGION);
     stp_ofi_endpoint_close();

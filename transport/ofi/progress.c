@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The progress thread ("agent"). It sleeps on the completion queue's descriptor and serves peers
- * while the application computes or sleeps. While application threads poll it keeps away: it
- * naps and samples their activity counter, so that nobody pays a wake-up per operation.
- * Providers without a descriptor are polled with a nap in between.
+ * The progress thread ("agent"). It sleeps on the completion queue's descriptor, or on the sockets
+ * below it (sockets.c), and serves peers while the application computes or sleeps. While
+ * application threads poll it keeps away: it naps and samples their activity counter, so that
+ * nobody pays a wake-up per operation. Providers without a descriptor are polled with a nap in
+ * between.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -18,6 +19,7 @@
 
 #define NAP_MIN_US 50u /* first nap while the application polls, then doubled up to */
 #define NAP_MAX_US 200u
+#define NAPS_A_SERVE 4
 #define NAP_POLL_US 100u /* between polls of a provider without a descriptor, then doubled up to */
 #define NAP_IDLE_US 400u /* this while the application makes no call */
 
@@ -65,12 +67,14 @@ static bool other_lanes_busy(void)
  */
 static unsigned park(void)
 {
-    unsigned us = NAP_MIN_US, before, now = activity();
+    unsigned us = NAP_MIN_US, before, now = activity(), naps = 0;
 
     do {
         before = now;
         nap(us);
         if (us < NAP_MAX_US) us *= 2;
+        /* An application that posts now and then does not poll for others. */
+        if (++naps % NAPS_A_SERVE == 0) stp_ofi_drain_all();
         now = activity();
     } while (now != before && !atomic_load_explicit(&agent.stop, memory_order_relaxed));
     return now;
@@ -102,7 +106,7 @@ static int sleep_limit(void)
     const struct stp_core *core = stp_ofi.core;
     bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
 
-    return unseen || stp_ofi_has_retry() || other_lanes_busy() ? 1 : -1;
+    return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_lanes_busy() ? 1 : -1;
 }
 
 /* Sleep until the provider has something to do, or until woken. */
@@ -110,19 +114,26 @@ static void sleep_on_queue(void)
 {
     struct fid *queue = &stp_ofi.main.cq->fid;
     struct pollfd fds[] = {{.fd = stp_ofi.wait_fd, .events = POLLIN},
-                           {.fd = agent.wake_fd, .events = POLLIN}};
+                           {.fd = agent.wake_fd, .events = POLLIN},
+                           {.fd = -1}};
+    int look = stp_ofi_health_sleep(&fds[2]), limit;
     eventfd_t count;
 
-    if (stp_ofi.wait_fd < 0) {
+    if (stp_ofi.wait_fd < 0 && !stp_ofi.by_sockets) {
         nap_between_polls();
         return;
     }
     atomic_store_explicit(&agent.asleep, true, memory_order_relaxed);
     /* Pairs with the fence of stp_ofi_agent_wake(): either sees what the other has written. */
     atomic_thread_fence(memory_order_seq_cst);
-    if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0) poll(fds, STP_COUNT(fds), sleep_limit());
+    limit = sleep_limit();
+    if (limit < 0) limit = look;
+    if (stp_ofi.by_sockets)
+        stp_ofi_sockets_sleep(limit, &fds[2]);
+    else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
+        poll(fds, STP_COUNT(fds), limit);
     atomic_store_explicit(&agent.asleep, false, memory_order_relaxed);
-    if (fds[1].revents != 0) eventfd_read(agent.wake_fd, &count);
+    if (stp_ofi.by_sockets || fds[1].revents != 0) eventfd_read(agent.wake_fd, &count);
 }
 
 void stp_ofi_agent_wake(void)
@@ -140,10 +151,13 @@ static void *agent_main(void *arg)
     while (!atomic_load_explicit(&agent.stop, memory_order_relaxed)) {
         stp_ofi_drain_all();
         /* It moved since we last looked: the application is in the library, and polls there. */
-        if (activity() != seen)
+        if (activity() != seen) {
             seen = park();
-        else
+            if (stp_ofi.by_sockets) stp_ofi_sockets_disturb();
+        } else {
             sleep_on_queue();
+        }
+        stp_ofi_health_look();
     }
     return NULL;
 }
@@ -171,9 +185,10 @@ int stp_ofi_agent_start(void)
     agent.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (agent.wake_fd < 0) {
         rc = -errno;
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", strerror(-rc));
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", stp_strerror(-rc));
         return rc;
     }
+    if (stp_ofi.by_sockets) stp_ofi_sockets_start(agent.wake_fd);
     block_signals(&old);
     rc = -pthread_create(&agent.thread, NULL, agent_main, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -61,7 +61,7 @@ static int refused(void *base, size_t nbytes, enum stp_fabric_memory memory, int
     stp_ofi.core->log(host ? STP_LOG_ERROR : STP_LOG_DEBUG,
                       "fabric: %s refuses to register %zu bytes of %s memory at %p: %s",
                       stp_ofi.info->fabric_attr->prov_name, nbytes, host ? "host" : "device", base,
-                      fi_strerror(-rc));
+                      stp_ofi_strerror(-rc));
     return host ? rc : -EOPNOTSUPP;
 }
 
@@ -70,6 +70,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
     int mode = stp_ofi.info->domain_attr->mr_mode;
+    struct fid_mr *mr;
     int rc;
 
     if (number >= STP_FABRIC_REGIONS || region->mr != NULL) {
@@ -77,14 +78,13 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
                           number >= STP_FABRIC_REGIONS ? "out of range" : "in use");
         return -EINVAL;
     }
-    rc = mr_open(base, nbytes, number, memory, device, &region->mr);
-    if (rc != 0) {
-        region->mr = NULL;
-        return refused(base, nbytes, memory, rc);
-    }
+    rc = mr_open(base, nbytes, number, memory, device, &mr);
+    if (rc != 0) return refused(base, nbytes, memory, rc);
     region->base = base;
     region->nbytes = nbytes;
     region->device = memory == STP_MEMORY_CUDA;
+    /* Last: a message may look whether the region is there. Pairs with the acquire in am.c. */
+    __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
     if (region->device || stp_ofi.mr_local) stp_ofi_list_add(number);
     mine->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)base : 0;
     mine->key = fi_mr_key(region->mr);
@@ -110,9 +110,11 @@ int stp_ofi_region_peers(unsigned number, const struct stp_fabric_region *peers)
 void stp_ofi_region_remove(unsigned number)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
+    struct fid_mr *mr = region->mr;
 
     if (region->listed) stp_ofi_list_remove(number);
-    if (region->mr != NULL) fi_close(&region->mr->fid);
+    __atomic_store_n(&region->mr, NULL, __ATOMIC_RELEASE);
+    if (mr != NULL) fi_close(&mr->fid);
     free(region->peers);
     *region = (struct stp_ofi_region){.mr = NULL};
 }

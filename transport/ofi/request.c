@@ -69,15 +69,25 @@ void stp_ofi_pools_init(struct stp_ofi_lane *lane)
     pool_init(lane, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* the askers' limits hold */
 }
 
+void stp_ofi_pools_unregister(struct stp_ofi_lane *lane)
+{
+    for (unsigned i = 0; i < STP_OFI_N_POOLS; i++) {
+        for (struct stp_ofi_slab *slab = lane->pools[i].slabs; slab != NULL; slab = slab->next) {
+            if (slab->mr != NULL) fi_close(&slab->mr->fid);
+            slab->mr = NULL;
+        }
+    }
+}
+
 void stp_ofi_pools_fini(struct stp_ofi_lane *lane)
 {
+    stp_ofi_pools_unregister(lane);
     for (unsigned i = 0; i < STP_OFI_N_POOLS; i++) {
         struct stp_ofi_pool *pool = &lane->pools[i];
         struct stp_ofi_slab *slab = pool->slabs, *next;
 
         for (; slab != NULL; slab = next) {
             next = slab->next;
-            if (slab->mr != NULL) fi_close(&slab->mr->fid);
             free(slab);
         }
         pool->slabs = NULL;
@@ -135,16 +145,20 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
         req = pool->free;
         pool->free = req->next;
         req->pe = pe;
+        req->work.kind = kind;
+        req->pending = NULL;
+        req->copy_to = NULL;
+        req->result = NULL;
+        req->turn = 0;
+        req->missed = 0;
         count_locked(pool, 1);
     }
     none_made = pool->n_made == 0;
     pthread_mutex_unlock(&pool->lock);
     if (none_made) stp_ofi.core->fatal("fabric", "no memory for requests");
     if (req == NULL) return NULL;
-    req->work.kind = kind;
     req->then = NULL;
     req->desc = NULL;
-    req->copy_to = NULL;
     req->lease = NULL;
     return req;
 }
@@ -196,7 +210,7 @@ static bool holds(const int *pes, int n, int pe)
     return false;
 }
 
-static int pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max)
+int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max)
 {
     pthread_mutex_lock(&pool->lock);
     for (struct stp_ofi_slab *slab = pool->slabs; slab != NULL; slab = slab->next) {
@@ -210,6 +224,16 @@ static int pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max)
     return n;
 }
 
+void stp_ofi_req_each(struct stp_ofi_pool *pool, int pe,
+                      void (*look)(struct stp_ofi_req *req, void *arg), void *arg)
+{
+    pthread_mutex_lock(&pool->lock);
+    for (struct stp_ofi_slab *slab = pool->slabs; slab != NULL; slab = slab->next)
+        for (unsigned i = 0; i < slab->n; i++)
+            if (req_at(pool, slab, i)->pe == pe) look(req_at(pool, slab, i), arg);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static void pool_abandon(struct stp_ofi_pool *pool, int pe)
 {
     pthread_mutex_lock(&pool->lock);
@@ -217,7 +241,11 @@ static void pool_abandon(struct stp_ofi_pool *pool, int pe)
         for (unsigned i = 0; i < slab->n; i++) {
             struct stp_ofi_req *req = req_at(pool, slab, i);
 
-            if (req->pe != pe || req->pending == &stp_ofi.abandoned) continue;
+            if (req->pe != pe || req->pending == NULL || req->pending == &stp_ofi.abandoned)
+                continue;
+            /* Whoever waited may go on and take its memory along. */
+            req->copy_to = NULL;
+            if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
             atomic_fetch_add_explicit(&stp_ofi.abandoned, 1, memory_order_relaxed);
             atomic_fetch_sub_explicit(req->pending, 1, memory_order_acq_rel);
             req->pending = &stp_ofi.abandoned;
@@ -244,7 +272,7 @@ int stp_ofi_targets(int *pes, int max)
 
     for (unsigned i = 0; i < n_all; i++)
         for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
-            n = pool_targets(&lane_at(i)->pools[k], pes, n, max);
+            n = stp_ofi_pool_targets(&lane_at(i)->pools[k], pes, n, max);
     return n;
 }
 

@@ -15,7 +15,7 @@ static void raise_by(atomic_uint *pending, unsigned n)
     atomic_fetch_add_explicit(pending, n, memory_order_relaxed);
 }
 
-/* One piece through the request's own bytes. */
+/* Through the request's own bytes. */
 static struct stp_ofi_req *piece_copied(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
                                         const void *local, size_t nbytes)
 {
@@ -31,14 +31,21 @@ static struct stp_ofi_req *piece_copied(struct stp_ofi_lane *lane, enum stp_ofi_
     return req;
 }
 
-static struct stp_ofi_req *piece_direct(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
-                                        const void *local, const struct stp_ofi_pieces *pieces)
+struct stp_ofi_req *stp_ofi_piece(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
+                                  const struct stp_ofi_pieces *pieces, const void *local,
+                                  size_t nbytes)
 {
-    struct stp_ofi_req *req = stp_ofi_req_take(&lane->pools[STP_OFI_PLAIN], kind, pe);
+    struct stp_ofi_req *req;
 
-    req->local = local;
-    req->desc = pieces->desc;
-    req->lease = pieces->lease;
+    if (STP_UNLIKELY(pieces->copied)) {
+        req = piece_copied(lane, kind, pe, local, nbytes);
+    } else {
+        req = stp_ofi_req_take(&lane->pools[STP_OFI_PLAIN], kind, pe);
+        req->local = local;
+        req->desc = pieces->desc;
+        req->lease = pieces->lease;
+    }
+    req->nbytes = nbytes;
     return req;
 }
 
@@ -51,12 +58,9 @@ static void post_pieces(struct stp_ofi_lane *lane, enum stp_ofi_kind kind,
 
     do {
         size_t n = nbytes < pieces->size ? nbytes : pieces->size;
-        struct stp_ofi_req *req = STP_UNLIKELY(pieces->copied)
-                                      ? piece_copied(lane, kind, pe, at, n)
-                                      : piece_direct(lane, kind, pe, at, pieces);
+        struct stp_ofi_req *req = stp_ofi_piece(lane, kind, pe, pieces, at, n);
 
         stp_ofi_aim(req, number, offset);
-        req->nbytes = n;
         req->pending = pending;
         req->then = then;
         stp_ofi_post(req);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The PMIx client: the launcher's own library, found at run time, does the talking. Each rank
+ * puts into a space of its own, a fence collects them all, a get names the rank. Everything the
+ * library hands out is checked. Design: docs/design/launch.md.
+ */
+#include "pmi/client.h"
+#include "pmi/pmix_api.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ABORT_S 3 /* how long the library may take to hand an abort on */
+
+static struct {
+    bool tried;
+    char missing[256]; /* why there is no library; empty: there is one */
+    struct stp_pmix_api api;
+    struct stp_pmix_proc self;
+} pmix;
+
+static volatile sig_atomic_t abort_status;
+
+/* ---- the library --------------------------------------------------------- */
+
+static void pmix_load_from(void *library)
+{
+    struct stp_pmix_api *api = &pmix.api;
+
+#define LOAD(name, symbol, result, parameters) *(void **)&api->name = dlsym(library, #symbol);
+#define LOAD_NEEDED(name, symbol, result, parameters)                                              \
+    LOAD(name, symbol, result, parameters)                                                         \
+    if (!api->name)                                                                                \
+        snprintf(pmix.missing, sizeof(pmix.missing), "%s has no %s", STP_PMIX_LIBRARY, #symbol);
+    STP_PMIX_FUNCTIONS(LOAD_NEEDED)
+    STP_PMIX_OPTIONAL_FUNCTIONS(LOAD)
+#undef LOAD_NEEDED
+#undef LOAD
+}
+
+/* Never closed: the library has threads. */
+int stp_pmix_load(void)
+{
+    void *library;
+
+    if (!pmix.tried) {
+        pmix.tried = true;
+        library = dlopen(STP_PMIX_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (library)
+            pmix_load_from(library);
+        else
+            snprintf(pmix.missing, sizeof(pmix.missing), "%s", dlerror());
+    }
+    return pmix.missing[0] ? -ENOENT : 0;
+}
+
+const char *stp_pmix_missing(void)
+{
+    return pmix.missing;
+}
+
+/* Log that call did not do what it should. */
+static int pmix_complain(const char *call, const char *key, int rc)
+{
+    const char *text = pmix.api.error_string ? pmix.api.error_string(rc) : NULL;
+
+    stp_error("pmi: %s%s%s%s failed: %s (%d): the launcher died, ends the job, or refuses", call,
+              key[0] ? "(" : "", key, key[0] ? ")" : "", text ? text : "no text", rc);
+    return -EIO;
+}
+
+/* Log what is wrong with what the launcher tells about key. */
+static int pmix_malformed(const char *key, const char *what)
+{
+    stp_error("pmi: PMIx's value of %s is unusable: %s", key, what);
+    return -EPROTO;
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static void pmix_set_true(struct stp_pmix_info *info, const char *attribute)
+{
+    memset(info, 0, sizeof(*info));
+    strcpy(info->key, attribute);
+    info->value.type = STP_PMIX_BOOL;
+    info->value.data.flag = true;
+}
+
+/* The library's own way where it has one: it allocated. Types not asked for may hold more. */
+static void pmix_free(struct stp_pmix_value *value)
+{
+    if (pmix.api.value_free) {
+        pmix.api.value_free(value, 1);
+        return;
+    }
+    if (pmix.api.value_destruct)
+        pmix.api.value_destruct(value);
+    else if (value->type == STP_PMIX_STRING)
+        free(value->data.string);
+    free(value);
+}
+
+/*
+ * What rank has put, or the launcher tells of it, under key. Never waits for a key that may not
+ * come: what the launcher tells is here since init, what ranks put the server has since the fence.
+ * Returns 0, -ENOENT (not logged), or -errno.
+ */
+static int pmix_ask(uint32_t rank, const char *key, struct stp_pmix_value **value)
+{
+    struct stp_pmix_proc proc = pmix.self;
+    struct stp_pmix_info at_once;
+    int rc;
+
+    proc.rank = rank;
+    pmix_set_true(&at_once, strncmp(key, "pmix.", 5) == 0 ? STP_PMIX_OPTIONAL : STP_PMIX_IMMEDIATE);
+    *value = NULL;
+    rc = pmix.api.get(&proc, key, &at_once, 1, value);
+    if (rc == STP_PMIX_ERR_NOT_FOUND) return -ENOENT;
+    if (rc != STP_PMIX_SUCCESS) return pmix_complain("PMIx_Get", key, rc);
+    return *value ? 0 : pmix_malformed(key, "success, but no value");
+}
+
+static int pmix_ask_text(uint32_t rank, const char *key, char *text, size_t capacity)
+{
+    struct stp_pmix_value *value;
+    size_t len;
+    int rc = pmix_ask(rank, key, &value);
+
+    if (rc) return rc;
+    if (value->type != STP_PMIX_STRING || !value->data.string) {
+        rc = pmix_malformed(key, "it is no text");
+    } else if ((len = strnlen(value->data.string, capacity)) == capacity) {
+        rc = pmix_malformed(key, "it is too long");
+    } else {
+        memcpy(text, value->data.string, len + 1);
+    }
+    pmix_free(value);
+    return rc;
+}
+
+static int pmix_ask_size(int *size)
+{
+    struct stp_pmix_value *value;
+    int rc = pmix_ask(STP_PMIX_RANK_WILDCARD, STP_PMIX_JOB_SIZE, &value);
+
+    if (rc == -ENOENT) return pmix_malformed(STP_PMIX_JOB_SIZE, "the launcher does not tell it");
+    if (rc) return rc;
+    if (value->type != STP_PMIX_UINT32 && value->type != STP_PMIX_INT)
+        rc = pmix_malformed(STP_PMIX_JOB_SIZE, "it is no number");
+    else if (value->data.uint32 < 1 || value->data.uint32 > INT_MAX)
+        rc = pmix_malformed(STP_PMIX_JOB_SIZE, "no job has so many processes");
+    else
+        *size = (int)value->data.uint32;
+    pmix_free(value);
+    return rc;
+}
+
+/* ---- the session --------------------------------------------------------- */
+
+/* A library that finds no server may make this process a job of its own. */
+static int pmix_check_self(void)
+{
+    const char *nspace = getenv("PMIX_NAMESPACE");
+    int rank;
+
+    if (strnlen(pmix.self.nspace, sizeof(pmix.self.nspace)) == sizeof(pmix.self.nspace))
+        return pmix_malformed("the namespace", "it has no end");
+    if (nspace && strcmp(pmix.self.nspace, nspace) != 0) {
+        stp_error("pmi: PMIX_NAMESPACE=%s, but PMIx calls this job %s: is the variable left over "
+                  "from another job?",
+                  nspace, pmix.self.nspace);
+        return -EPROTO;
+    }
+    if (pmix.self.rank > INT_MAX) return pmix_malformed("the rank", "no job has so many processes");
+    if (stp_pmi_env_int("PMIX_RANK", 0, &rank) == 0 && rank != (int)pmix.self.rank) {
+        stp_error("pmi: PMIX_RANK=%d, but PMIx says rank %u", rank, pmix.self.rank);
+        return -EPROTO;
+    }
+    return 0;
+}
+
+static int pmix_open(struct stp_pmi_session *session)
+{
+    int rc = pmix.api.init(&pmix.self, NULL, 0);
+
+    if (rc != STP_PMIX_SUCCESS) {
+        (void)pmix_complain("PMIx_Init", "", rc);
+        stp_error("pmi: the launcher named by PMIX_NAMESPACE cannot be reached: unset it if it is "
+                  "left over from another job, or set SHMEM_PMI=single for a job of one PE");
+        return -EIO;
+    }
+    rc = pmix_check_self();
+    if (!rc) rc = pmix_ask_size(&session->size);
+    if (rc) {
+        (void)pmix.api.finalize(NULL, 0);
+        return rc;
+    }
+    session->rank = (int)pmix.self.rank;
+    session->value_max = STP_PMI_VALUE_MAX;
+    return 0;
+}
+
+static int pmix_put(struct stp_pmi_session *session, const char *key, const char *value)
+{
+    struct stp_pmix_value text = {.type = STP_PMIX_STRING, .data.string = (char *)(uintptr_t)value};
+    int rc = pmix.api.put(STP_PMIX_GLOBAL, key, &text);
+
+    (void)session;
+    return rc == STP_PMIX_SUCCESS ? 0 : pmix_complain("PMIx_Put", key, rc);
+}
+
+static int pmix_fence(struct stp_pmi_session *session)
+{
+    struct stp_pmix_info collect;
+    int rc = pmix.api.commit();
+
+    (void)session;
+    if (rc != STP_PMIX_SUCCESS) return pmix_complain("PMIx_Commit", "", rc);
+    pmix_set_true(&collect, STP_PMIX_COLLECT_DATA);
+    rc = pmix.api.fence(NULL, 0, &collect, 1); /* NULL: all of the job */
+    return rc == STP_PMIX_SUCCESS ? 0 : pmix_complain("PMIx_Fence", "", rc);
+}
+
+static int pmix_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
+                    size_t capacity)
+{
+    (void)session;
+    return pmix_ask_text((uint32_t)rank, key, value, capacity);
+}
+
+/* ---- nodes --------------------------------------------------------------- */
+
+static size_t pmix_count_peers(const char *list)
+{
+    size_t n = list[0] != '\0';
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+/*
+ * PMIx tells who is here: all of us, mostly. Slurm has the vector of PMI-2 as well. Numbers of
+ * nodes would do for the rest, but Open MPI 4 tells each process only its own; host names it tells
+ * all.
+ */
+static int pmix_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
+{
+    int rc = pmix_ask_text(STP_PMIX_RANK_WILDCARD, STP_PMIX_LOCAL_PEERS, text, capacity);
+
+    if (rc && rc != -ENOENT) return rc;
+    if (rc || pmix_count_peers(text) != (size_t)session->size)
+        return pmix_ask_text(STP_PMIX_RANK_WILDCARD, STP_PMIX_ANL_MAP, text, capacity);
+    snprintf(text, capacity, "(vector,(0,1,%d))", session->size);
+    return 0;
+}
+
+static int pmix_host(struct stp_pmi_session *session, int rank, char *name, size_t capacity)
+{
+    (void)session;
+    return pmix_ask_text((uint32_t)rank, STP_PMIX_HOSTNAME, name, capacity);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void pmix_finalize(struct stp_pmi_session *session)
+{
+    (void)session;
+    (void)pmix.api.finalize(NULL, 0);
+}
+
+static void pmix_abort_now(int signal)
+{
+    (void)signal;
+    _exit(abort_status);
+}
+
+/*
+ * The library takes locks and memory, which a process that aborts out of a signal handler may
+ * hold for ever: an alarm ends it then, which the launcher takes for a failure of the job.
+ */
+static void pmix_abort(struct stp_pmi_session *session, int status, const char *message)
+{
+    struct sigaction action = {.sa_handler = pmix_abort_now};
+    sigset_t alarms;
+
+    (void)session;
+    abort_status = status;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    if (sigaction(SIGALRM, &action, NULL) == 0) alarm(ABORT_S);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    (void)pmix.api.abort(status, message ? message : "", NULL, 0);
+}
+
+const struct stp_pmi_client stp_pmix_client = {
+    .name = "pmix",
+    .open = pmix_open,
+    .put = pmix_put,
+    .fence = pmix_fence,
+    .get = pmix_get,
+    .mapping = pmix_mapping,
+    .host = pmix_host,
+    .finalize = pmix_finalize,
+    .abort = pmix_abort,
+};

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The exchange of cards: on the node through its area, between nodes one blob a node through the
+ * launcher. What must be equal is compared by the leaders, and what is not is named, once.
+ * Design: docs/design/launch.md.
+ */
+#include "boot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ADDR_MASK (STP_FABRIC_ADDR_MAX / 8)
+
+/* The names behind stp_settings.spaces. */
+static const char *const exchange_spaces[STP_CARD_SPACES] = {
+    "SHMEM_DEFAULT_SPACE",
+    "SHMEM_ENABLE_CPU", "SHMEM_CPU_SYMMETRIC_SIZE",
+    "SHMEM_ENABLE_GPU", "SHMEM_GPU_SYMMETRIC_SIZE",
+    "SHMEM_ENABLE_HBM", "SHMEM_HBM_SYMMETRIC_SIZE",
+    "SHMEM_ENABLE_FAM", "SHMEM_FAM_SYMMETRIC_SIZE",
+};
+
+/* The PEs of the job by node, ascending; on leaders, while they exchange. */
+static struct {
+    int *pes;
+    int *start; /* of each node's in pes; one more at the end */
+} exchange_world;
+
+/* What a leader tells of its node; addresses and descriptors follow in the blob. */
+struct exchange_node {
+    struct stp_settings settings; /* of the leader */
+    uint64_t window_base;         /* of all its PEs; 0 when they differ */
+    int odd_pe;                   /* one whose settings are not the leader's, or -1 */
+    int poor_pe;                  /* one without memory for the default space, or -1 */
+    int registered;               /* all have the default space registered */
+    char host[STP_BOOT_HOST_MAX];
+};
+
+/* ---- bytes of a blob ------------------------------------------------------- */
+
+struct exchange_blob {
+    unsigned char *data;
+    size_t at;
+    size_t end;
+    bool bad; /* it was too short */
+};
+
+static void blob_put(struct exchange_blob *blob, const void *data, size_t nbytes)
+{
+    if (nbytes > blob->end - blob->at) {
+        blob->bad = true;
+        return;
+    }
+    memcpy(blob->data + blob->at, data, nbytes);
+    blob->at += nbytes;
+}
+
+static void blob_get(struct exchange_blob *blob, void *data, size_t nbytes)
+{
+    if (nbytes > blob->end - blob->at) {
+        blob->bad = true;
+        return;
+    }
+    memcpy(data, blob->data + blob->at, nbytes);
+    blob->at += nbytes;
+}
+
+static void blob_put_text(struct exchange_blob *blob, const char *text, size_t size)
+{
+    unsigned char len = (unsigned char)strnlen(text, size - 1);
+
+    blob_put(blob, &len, 1);
+    blob_put(blob, text, len);
+}
+
+static void blob_get_text(struct exchange_blob *blob, char *text, size_t size)
+{
+    unsigned char len = 0;
+
+    memset(text, 0, size);
+    blob_get(blob, &len, 1);
+    if (len >= size) blob->bad = true;
+    else blob_get(blob, text, len);
+}
+
+/* The numbers as they lie, texts without their unused ends. */
+static void blob_put_node(struct exchange_blob *blob, const struct exchange_node *node)
+{
+    blob_put(blob, &node->settings, offsetof(struct stp_settings, provider));
+    blob_put(blob, &node->window_base, sizeof node->window_base);
+    blob_put(blob, &node->odd_pe, sizeof node->odd_pe);
+    blob_put(blob, &node->poor_pe, sizeof node->poor_pe);
+    blob_put(blob, &node->registered, sizeof node->registered);
+    blob_put_text(blob, node->settings.provider, sizeof node->settings.provider);
+    blob_put_text(blob, node->settings.program, sizeof node->settings.program);
+    blob_put_text(blob, node->host, sizeof node->host);
+}
+
+static void blob_get_node(struct exchange_blob *blob, struct exchange_node *node)
+{
+    blob_get(blob, &node->settings, offsetof(struct stp_settings, provider));
+    blob_get(blob, &node->window_base, sizeof node->window_base);
+    blob_get(blob, &node->odd_pe, sizeof node->odd_pe);
+    blob_get(blob, &node->poor_pe, sizeof node->poor_pe);
+    blob_get(blob, &node->registered, sizeof node->registered);
+    blob_get_text(blob, node->settings.provider, sizeof node->settings.provider);
+    blob_get_text(blob, node->settings.program, sizeof node->settings.program);
+    blob_get_text(blob, node->host, sizeof node->host);
+}
+
+/* Addresses of a node differ in a few bytes, its ports: the first one, which bytes, and those. */
+static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
+{
+    const struct stp_card *cards = stp_boot.area->cards;
+    unsigned char mask[ADDR_MASK] = {0};
+
+    for (int i = 1; i < stp_boot.n_local; i++)
+        for (size_t k = 0; k < addr_len; k++)
+            if (cards[i].addr[k] != cards[0].addr[k]) mask[k / 8] |= (unsigned char)(1u << k % 8);
+    blob_put(blob, mask, (addr_len + 7) / 8);
+    blob_put(blob, cards[0].addr, addr_len);
+    for (int i = 1; i < stp_boot.n_local; i++)
+        for (size_t k = 0; k < addr_len; k++)
+            if (mask[k / 8] >> k % 8 & 1) blob_put(blob, &cards[i].addr[k], 1);
+}
+
+/* Into the world, for the PEs of a node. */
+static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node)
+{
+    unsigned char mask[ADDR_MASK] = {0}, addr[STP_FABRIC_ADDR_MAX];
+    bool first = true;
+
+    blob_get(blob, mask, (addr_len + 7) / 8);
+    blob_get(blob, addr, addr_len);
+    for (int i = exchange_world.start[node]; i < exchange_world.start[node + 1]; i++) {
+        size_t pe = (size_t)exchange_world.pes[i];
+        for (size_t k = 0; k < addr_len && !first; k++)
+            if (mask[k / 8] >> k % 8 & 1) blob_get(blob, &addr[k], 1);
+        memcpy(stp_boot_world() + pe * addr_len, addr, addr_len);
+        first = false;
+    }
+}
+
+static void blob_put_regions(struct exchange_blob *blob)
+{
+    for (int i = 0; i < stp_boot.n_local; i++)
+        blob_put(blob, stp_boot.area->cards[i].regions, sizeof stp_boot.area->cards[i].regions);
+}
+
+static void blob_get_regions(struct exchange_blob *blob, int node)
+{
+    for (int i = exchange_world.start[node]; i < exchange_world.start[node + 1]; i++) {
+        struct stp_fabric_region regions[STP_CARD_REGIONS] = {{0}};
+        int pe = exchange_world.pes[i];
+
+        blob_get(blob, regions, sizeof regions);
+        for (unsigned k = 0; k < STP_CARD_REGIONS; k++) stp_boot_world_regions(k)[pe] = regions[k];
+    }
+}
+
+/* ---- comparing ------------------------------------------------------------- */
+
+static void format_size(uint64_t nbytes, char *text, size_t len)
+{
+    static const char units[] = " kmgt";
+    size_t unit = 0;
+
+    while (nbytes != 0 && nbytes % 1024 == 0 && units[unit + 1] != '\0') {
+        nbytes /= 1024;
+        unit++;
+    }
+    snprintf(text, len, unit == 0 ? "%llu" : "%llu%c", (unsigned long long)nbytes, units[unit]);
+}
+
+/* A value of the variable name, as the environment spells it. */
+static void format_value(const char *name, int64_t value, char *text, size_t len)
+{
+    const struct stp_env_row *row = stp_env_table;
+
+    while (strcmp(row->name, name) != 0) row++;
+    if (row->kind == STP_ENV_BOOL) snprintf(text, len, "%s", value ? "on" : "off");
+    else if (row->kind == STP_ENV_CHOICE) snprintf(text, len, "%s", row->words[value & 3]);
+    else format_size((uint64_t)value, text, len);
+}
+
+#define VALUE_MAX 64
+
+/*
+ * The first thing in which two PEs differ, NULL when nothing does; and its values, as text, or
+ * empty ones when they mean nothing to people. Both live until the next call.
+ */
+static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
+                                   char *of_a, char *of_b)
+{
+    const struct {
+        const char *name;
+        int64_t a, b;
+    } variables[] = {{"SHMEM_SYMMETRIC_SIZE", (int64_t)a->heap_bytes, (int64_t)b->heap_bytes},
+                     {"SHMEM_CHECK", a->check, b->check}};
+
+    of_a[0] = of_b[0] = '\0';
+    for (size_t i = 0; i < STP_COUNT(variables) + STP_CARD_SPACES; i++) {
+        bool space = i >= STP_COUNT(variables);
+        size_t k = space ? i - STP_COUNT(variables) : i;
+        const char *name = space ? exchange_spaces[k] : variables[k].name;
+        int64_t of[2] = {space ? a->spaces[k] : variables[k].a,
+                         space ? b->spaces[k] : variables[k].b};
+        if (of[0] == of[1]) continue;
+        format_value(name, of[0], of_a, VALUE_MAX);
+        format_value(name, of[1], of_b, VALUE_MAX);
+        return name;
+    }
+    if (a->window_bytes != b->window_bytes) {
+        format_size(a->window_bytes, of_a, VALUE_MAX);
+        format_size(b->window_bytes, of_b, VALUE_MAX);
+        return "window (SHMEM_WINDOW_SIZE)";
+    }
+    if (strcmp(a->provider, b->provider) != 0) {
+        snprintf(of_a, VALUE_MAX, "%s", a->provider);
+        snprintf(of_b, VALUE_MAX, "%s", b->provider);
+        return "fabric provider (SHMEM_OFI_PROVIDER)";
+    }
+    if (a->addr_len != b->addr_len) {
+        snprintf(of_a, VALUE_MAX, "%u bytes", a->addr_len);
+        snprintf(of_b, VALUE_MAX, "%u bytes", b->addr_len);
+        return "kind of fabric address (SHMEM_OFI_INTERFACE)";
+    }
+    if (a->peer_table != b->peer_table || a->dialect != b->dialect)
+        return "way of atomics or registration with the same fabric provider (another libfabric)";
+    if (a->layout == b->layout) return NULL;
+    if (strcmp(a->program, b->program) != 0) {
+        snprintf(of_a, VALUE_MAX, "%s", a->program);
+        snprintf(of_b, VALUE_MAX, "%s", b->program);
+    }
+    return "executable";
+}
+
+/* Who complains: the leader of the node that is wrong. All others know, and wait for the end. */
+static void exchange_complain(bool mine, int pe, const char *host, const struct stp_settings *wrong,
+                              int first_pe, const char *first_host,
+                              const struct stp_settings *right)
+{
+    char of_wrong[VALUE_MAX], of_right[VALUE_MAX];
+    const char *what = settings_differ(wrong, right, of_wrong, of_right);
+
+    if (what == NULL) return;
+    if (of_wrong[0] == '\0')
+        stp_boot_differ(mine, "PE %d has another %s than PE %d (%s, %s)", pe, what, first_pe, host,
+                        first_host);
+    stp_boot_differ(mine, "PE %d has another %s than PE %d: %s on %s, %s on %s", pe, what, first_pe,
+                    of_wrong, host, of_right, first_host);
+}
+
+/* Compare a node with that of PE 0. Returns only when all is well there. */
+static void exchange_judge(int node, int leader, const struct exchange_node *that,
+                           const struct exchange_node *first)
+{
+    bool mine = node == stp_boot.node;
+
+    exchange_complain(mine, leader, that->host, &that->settings, 0, first->host, &first->settings);
+    if (that->odd_pe >= 0 && mine)
+        exchange_complain(true, that->odd_pe, that->host, &stp_boot_card(that->odd_pe)->settings,
+                          leader, that->host, &that->settings);
+    if (that->odd_pe >= 0)
+        stp_boot_differ(false, "PE %d is not like PE %d of its node", that->odd_pe, leader);
+    if (that->poor_pe >= 0)
+        stp_boot_differ(mine, "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s",
+                        stp_space_type_name(stp_env.default_space), that->poor_pe,
+                        mine ? stp_boot_card(that->poor_pe)->no_heap : that->host);
+}
+
+/* ---- the exchange ---------------------------------------------------------- */
+
+/* What this node looks like, from the cards of its PEs. */
+static void exchange_look(struct exchange_node *node)
+{
+    const struct stp_card *cards = stp_boot.area->cards;
+    char of_a[VALUE_MAX], of_b[VALUE_MAX];
+
+    *node = (struct exchange_node){.settings = cards[0].settings,
+                                   .window_base = cards[0].window_base,
+                                   .odd_pe = -1,
+                                   .poor_pe = -1,
+                                   .registered = 1};
+    snprintf(node->host, sizeof node->host, "%s", stp_hostname());
+    for (int i = stp_boot.n_local - 1; i >= 0; i--) {
+        const struct stp_card *card = &cards[i];
+
+        if (settings_differ(&card->settings, &cards[0].settings, of_a, of_b) != NULL)
+            node->odd_pe = card->pe;
+        if (card->no_heap[0] != '\0') node->poor_pe = card->pe;
+        if (card->window_base != cards[0].window_base) node->window_base = 0;
+        if (!card->heap_registered) node->registered = 0;
+    }
+}
+
+/* Bytes that the blob of the fullest node may have. */
+static size_t exchange_capacity(void)
+{
+    size_t each = STP_FABRIC_ADDR_MAX + STP_CARD_REGIONS * sizeof(struct stp_fabric_region);
+    int most = 0;
+
+    for (int node = 0; node < stp_rt.n_nodes; node++) {
+        int n = exchange_world.start[node + 1] - exchange_world.start[node];
+        if (n > most) most = n;
+    }
+    return sizeof(struct exchange_node) + ADDR_MASK + (size_t)most * each;
+}
+
+static void exchange_publish(const struct exchange_node *node, struct exchange_blob *blob)
+{
+    blob_put_node(blob, node);
+    blob_put_addrs(blob, node->settings.addr_len);
+    if (node->settings.peer_table) blob_put_regions(blob);
+    stp_boot_publish("cards", blob->data, blob->at);
+}
+
+/*
+ * A node's blob into the world, after its leader's settings have passed. PE 0's comes first, and
+ * is what this node must equal before it can read any further.
+ */
+static void exchange_learn(int node, int leader, struct exchange_blob *blob,
+                           const struct exchange_node *mine, struct exchange_node *first)
+{
+    struct stp_boot_area *area = stp_boot.area;
+    struct exchange_node that;
+
+    memset(&that, 0, sizeof that);
+    blob_get_node(blob, &that);
+    if (leader == 0) *first = that;
+    if (leader == 0 && !blob->bad) exchange_judge(stp_boot.node, stp_boot.first_pe, mine, first);
+    if (!blob->bad) exchange_judge(node, leader, &that, first);
+    if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
+    if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
+    if (blob->bad) stp_fatal("shmem_init", "the card of PE %d is cut", leader);
+    area->registered = area->registered && that.registered;
+    area->ident_addr = area->ident_addr && that.window_base == area->cards[0].window_base;
+}
+
+/* Sort the job's PEs by node, counting. */
+static void exchange_sort(void)
+{
+    size_t n_nodes = (size_t)stp_rt.n_nodes;
+    int *start = calloc(n_nodes + 2, sizeof *start);
+    int *pes = malloc((size_t)stp_rt.n_pes * sizeof *pes);
+
+    if (start == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for the list of PEs");
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) start[stp_node_of(pe) + 2]++;
+    for (size_t node = 2; node < n_nodes + 2; node++) start[node] += start[node - 1];
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) pes[start[stp_node_of(pe) + 1]++] = pe;
+    exchange_world.pes = pes;
+    exchange_world.start = start; /* each entry has moved on to where its node's began */
+}
+
+static int exchange_leader(int node)
+{
+    return exchange_world.pes[exchange_world.start[node]];
+}
+
+static void exchange_forget(void)
+{
+    free(exchange_world.pes);
+    free(exchange_world.start);
+    memset(&exchange_world, 0, sizeof exchange_world);
+}
+
+/* Leaders only: this node out, everybody else in; that of PE 0 first, which all must equal. */
+static void exchange_nodes(const struct exchange_node *mine)
+{
+    size_t capacity = exchange_capacity();
+    unsigned char *data = malloc(2 * capacity);
+    int first_node = stp_node_of(0);
+    struct exchange_node first = *mine;
+    struct exchange_blob own = {.data = data, .end = capacity};
+
+    if (data == NULL) stp_fatal("shmem_init", "no memory for %d PEs", stp_rt.n_pes);
+    exchange_publish(mine, &own);
+    stp_boot_fence();
+    for (int i = 0; i < stp_rt.n_nodes; i++) {
+        int node = (first_node + i) % stp_rt.n_nodes;
+        int leader = exchange_leader(node);
+        struct exchange_blob blob = {.data = data, .end = own.at};
+
+        if (node != stp_boot.node) {
+            blob.data = data + capacity;
+            blob.end = stp_boot_learn("cards", leader, blob.data, capacity);
+        }
+        exchange_learn(node, leader, &blob, mine, &first);
+    }
+    free(data);
+}
+
+static void exchange_lead(void)
+{
+    struct stp_boot_area *area = stp_boot.area;
+    struct exchange_node mine;
+
+    exchange_look(&mine);
+    area->addr_len = mine.settings.addr_len;
+    area->peer_table = mine.settings.peer_table != 0;
+    area->registered = mine.registered;
+    area->ident_addr = mine.window_base != 0;
+    if (stp_rt.n_nodes > 1) {
+        exchange_sort();
+        exchange_nodes(&mine);
+        exchange_forget();
+    } else {
+        exchange_judge(stp_boot.node, stp_boot.first_pe, &mine, &mine);
+    }
+}
+
+void stp_boot_exchange(const struct stp_card *mine)
+{
+    stp_boot.area->cards[stp_boot.local] = *mine;
+    stp_boot_node_barrier();
+    if (stp_boot.local == 0) exchange_lead();
+    else if (stp_rt.n_nodes > 1) stp_boot_fence();
+    stp_boot_node_barrier();
+    stp_rt.ident_addr = stp_boot.area->ident_addr;
+}
+
+const struct stp_card *stp_boot_card(int pe)
+{
+    return &stp_boot.area->cards[stp_local_of(pe)];
+}
+
+const void *stp_boot_addrs(void)
+{
+    return stp_boot_world();
+}
+
+const struct stp_fabric_region *stp_boot_regions(unsigned number)
+{
+    return stp_boot.area->peer_table ? stp_boot_world_regions(number) : NULL;
+}
+
+bool stp_boot_heap_registered(void)
+{
+    return stp_boot.area->registered;
+}
+
+/* The pages behind the addresses, which stay: the fabric looks them up when it needs them. */
+void stp_boot_done(void)
+{
+    size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;
+    uintptr_t from = ((uintptr_t)stp_boot_world() + addrs + 0xffff) & ~(uintptr_t)0xffff;
+    uintptr_t end = (uintptr_t)stp_boot.area + stp_boot.layout.area_bytes;
+
+    stp_boot_node_barrier();
+    if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && from < end)
+        madvise((void *)from, end - from, MADV_REMOVE);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of the doctor share: a list of checks, each with what was found, why it matters
+ * and what to do, and what is known of the job that it is asked about.
+ */
+#ifndef STP_INFO_DOCTOR_H
+#define STP_INFO_DOCTOR_H
+
+#include "base/base.h"
+#include "transport/transport.h"
+
+/* By what a job suffers, mildest first. */
+enum stp_health {
+    STP_HEALTH_OK,
+    STP_HEALTH_NOTE,    /* good to know; something could be better or could not be looked at */
+    STP_HEALTH_WARNING, /* some jobs will fail, or this one under load */
+    STP_HEALTH_PROBLEM, /* will make the job fail */
+};
+
+struct stp_check {
+    enum stp_health health;
+    char *name;
+    char *host; /* NULL: this one */
+    char *found;
+    char *why;  /* it matters */
+    char *todo; /* NULL: nothing */
+};
+
+struct stp_doctor {
+    struct stp_check *checks;
+    size_t n_checks;
+    bool incomplete; /* for lack of memory */
+
+    bool live;    /* inside a job, between init and finalize */
+    bool has_job; /* a launcher was spoken with */
+    bool leads;   /* the first PE of its host, which looks at the host */
+    int pe;
+    int n_pes;
+    int n_hosts;
+    int n_local;                        /* PEs on this host */
+    int most_local;                     /* on the fullest */
+    const struct stp_network *networks; /* as in struct stp_core */
+    int n_networks;
+    int node_fd; /* memory shown to the other PEs of the host, -1: none */
+
+    bool pins; /* the provider used, or another that works, pins memory */
+    bool pins_used;
+    bool no_fds;  /* a provider failed for want of descriptors */
+    int fds_open; /* what the provider used takes, -1: unknown */
+    int fds_peer;
+    char provider[64]; /* used; empty: none is */
+};
+
+/* Add a check. todo and why: copied, todo NULL: nothing to do. found: by printf. */
+void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const char *name,
+                    const char *why, const char *todo, const char *fmt, ...) STP_PRINTF(6, 7);
+
+/* Must PEs of the job that is looked at go through the fabric? */
+bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
+
+/* Numbers of /proc and /sys: the first after key in a file, SIZE_MAX when it cannot be read. */
+size_t stp_doctor_number(const char *path, const char *key);
+
+/* The first line of a file without its end; false, and text says why, when it cannot be read. */
+bool stp_doctor_line(const char *path, char *text, size_t len);
+
+/* "512 MiB" */
+const char *stp_doctor_size(size_t nbytes, char *text, size_t len);
+#define STP_DOCTOR_SIZE 32
+
+/* Launcher and fellow PEs (info_doctor_job.c). */
+void stp_doctor_join(struct stp_doctor *doctor);   /* who are we; collective */
+void stp_doctor_node(struct stp_doctor *doctor);   /* do the PEs of a host share memory? */
+void stp_doctor_gather(struct stp_doctor *doctor); /* what others found, to PE 0; collective */
+
+/* Providers and interfaces (info_doctor_fabric.c). */
+void stp_doctor_fabric(struct stp_doctor *doctor);
+void stp_doctor_interfaces(struct stp_doctor *doctor);
+
+/* This host (info_doctor_host.c, info_doctor_memory.c). */
+void stp_doctor_host(struct stp_doctor *doctor);
+void stp_doctor_memory(struct stp_doctor *doctor);
+
+#endif /* STP_INFO_DOCTOR_H */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a report says of the providers: the reason why one is not used, what to do about it, and
+ * what is known of it in this version of libfabric. Nothing here decides anything.
+ * Design: docs/design/fabric.md.
+ */
+#include "advice.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/*
+ * By code; reason NULL: it depends on the case, and whoever sets the code knows it. In an advice
+ * PROVIDER stands for the name.
+ */
+static const struct {
+    const char *reason;
+    const char *advice; /* NULL: nothing needs to be done, or nothing can */
+} offers[] = {
+    [STP_OFFER_FINE] = {NULL, NULL},
+    [STP_OFFER_USED] = {"the best of those that fit and pass a trial", NULL},
+    [STP_OFFER_SPARE] = {"works, but another comes first", NULL},
+    [STP_OFFER_UNTRIED] = {"may work, but another comes first", NULL},
+    [STP_OFFER_NOT_PROVIDER] = {"not the one SHMEM_OFI_PROVIDER names",
+                                "to have it tried: unset SHMEM_OFI_PROVIDER, or name it there"},
+    [STP_OFFER_NOT_FABRIC] = {"not the one SHMEM_OFI_FABRIC names",
+                              "to have it tried: unset SHMEM_OFI_FABRIC"},
+    [STP_OFFER_NOT_DOMAIN] = {"not the one SHMEM_OFI_DOMAIN names",
+                              "to have it tried: unset SHMEM_OFI_DOMAIN"},
+    [STP_OFFER_NOT_INTERFACE] = {"not on what SHMEM_OFI_INTERFACE names",
+                                 "to have it tried: unset SHMEM_OFI_INTERFACE, or add its "
+                                 "interface or subnet there"},
+    [STP_OFFER_NO_DATAGRAMS] = {"has no reliable datagram endpoints", NULL},
+    [STP_OFFER_NO_RMA] = {"has no remote memory access", NULL},
+    [STP_OFFER_NO_ATOMICS] = {"has neither atomics nor messages", NULL},
+    [STP_OFFER_REGISTRATION] = {"wants a way of registration that is not supported", NULL},
+    [STP_OFFER_MODE] = {"wants an application mode that is not supported", NULL},
+    [STP_OFFER_UNSAFE] = {NULL, "use another; to have it all the same: "
+                                "SHMEM_OFI_PROVIDER=PROVIDER"},
+    [STP_OFFER_ONE_HOST] = {"does not leave the node, and the job does", NULL},
+    [STP_OFFER_TOO_MANY] = {"reaches 256 PEs at most, the job has more", "start fewer PEs"},
+    [STP_OFFER_ONE_LINK] = {"its address is valid on one link only",
+                            "give the interface an address that all hosts can use: ip addr add "
+                            "ADDRESS/BITS dev INTERFACE (as root)"},
+    [STP_OFFER_NETWORK] = {NULL, "give the hosts addresses in one network, or name the interface "
+                                 "to use in SHMEM_OFI_INTERFACE"},
+    [STP_OFFER_NOT_OPENED] = {NULL, "FI_LOG_LEVEL=warn oshinfo providers shows what libfabric "
+                                    "says of it"},
+    [STP_OFFER_TRIAL] = {NULL, "FI_LOG_LEVEL=warn oshinfo providers shows what libfabric says of "
+                               "it; SHMEM_OFI_PROVIDER chooses another"},
+    [STP_OFFER_ABSENT] = {"libfabric has it, but it finds nothing here that it could use",
+                          "only where this host has its adapter: FI_LOG_LEVEL=info fi_info -p "
+                          "PROVIDER shows what it looks for"},
+};
+
+/* What failed decides more than where. */
+static const struct {
+    int error;
+    const char *advice;
+} errors[] = {
+    {ETIMEDOUT, "let traffic of this host to its own address through (firewall: iptables -S or "
+                "nft list ruleset), or name another interface in SHMEM_OFI_INTERFACE"},
+    {EMFILE, "raise the limit on descriptors: ulimit -n 4096"},
+    {ENFILE, "raise the host's limit on open files: sysctl fs.file-max (as root)"},
+    {ENOMEM, "give it memory: ulimit -l unlimited (what it may lock), ulimit -v unlimited (address "
+             "space)"},
+    {ENETUNREACH, "bring its interface up: ip link set INTERFACE up (as root)"},
+    {EADDRNOTAVAIL, "bring its interface up: ip link set INTERFACE up (as root)"},
+    {EHOSTUNREACH, "look at the routes: ip route"},
+    {ECONNREFUSED, "let traffic of this host to its own address through (firewall: iptables -S or "
+                   "nft list ruleset)"},
+    {EACCES, "get access to its device: ls -l /dev/infiniband /dev/cxi* shows who has"},
+    {EPERM, "get access to its device: ls -l /dev/infiniband /dev/cxi* shows who has"},
+    {ENOSPC, "make room in /dev/shm: df /dev/shm"},
+};
+
+/* Known trouble, by the first part of a provider's name and libfabric's versions. */
+static const struct {
+    const char *provider;
+    uint32_t from, before; /* before 0: still so in the newest that was looked at */
+    const char *text;
+} troubles[] = {
+    {"shm", FI_VERSION(1, 17), FI_VERSION(1, 18),
+     "frees a buffer twice when an update asks for delivery; worked around: updates are posted as "
+     "fetches"},
+    {"tcp;ofi_rxm", FI_VERSION(1, 17), 0,
+     "connects again for ever to a peer that has died, without an error; worked around: a silent "
+     "peer is looked for (SHMEM_PEER_TIMEOUT)"},
+    {"net", FI_VERSION(1, 17), FI_VERSION(1, 18),
+     "lists atomics that it does not have; worked around: atomics are messages to the target"},
+};
+
+const char *stp_ofi_reason(enum stp_offer_code code)
+{
+    return offers[code].reason;
+}
+
+static const char *advice_for(enum stp_offer_code code, int error)
+{
+    for (unsigned i = 0; error != 0 && i < STP_COUNT(errors); i++)
+        if (errors[i].error == error) return errors[i].advice;
+    return offers[code].advice;
+}
+
+static const char *trouble_of(const char *provider)
+{
+    uint32_t version = fi_version();
+
+    for (unsigned i = 0; i < STP_COUNT(troubles); i++)
+        if (strcmp(troubles[i].provider, provider) == 0 && version >= troubles[i].from &&
+            (troubles[i].before == 0 || version < troubles[i].before))
+            return troubles[i].text;
+    return NULL;
+}
+
+/* Where none is left to read the directory with, the limit is near, and asking each is quick. */
+static int count_one_by_one(void)
+{
+    struct rlimit limit;
+    int n = 0;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 1 << 20) return -1;
+    for (int fd = 0; fd < (int)limit.rlim_cur; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+int stp_ofi_count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    if (dir == NULL) return count_one_by_one();
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n - 3; /* "." and "..", and the directory's own */
+}
+
+const char *stp_ofi_strerror(int error)
+{
+    return error == EMFILE || error == ENFILE ? stp_strerror(error) : fi_strerror(error);
+}
+
+void stp_ofi_tell(const struct stp_core *core, const struct stp_ofi_choice *choice)
+{
+    const struct fi_info *info = choice->info;
+    const char *domain = info->domain_attr->name;
+    bool worked = choice->code == STP_OFFER_USED || choice->code == STP_OFFER_SPARE;
+    struct stp_offer offer = {
+        .provider = info->fabric_attr->prov_name,
+        .domain = domain != NULL ? domain : "-",
+        .reason = choice->refused,
+        .advice = advice_for(choice->code, choice->error),
+        .trouble = trouble_of(info->fabric_attr->prov_name),
+        .code = choice->code,
+        .error = choice->error,
+        .leaves_host = stp_ofi_leaves_host(info),
+        .pins = (info->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0,
+        .fds_open = worked ? choice->fds_open : -1,
+        .fds_peer = worked ? choice->fds_peer : -1,
+    };
+
+    core->report(core->report_arg, &offer);
+}
+
+/* Layers, and hooks that change nothing, are no providers of their own. */
+static bool is_layer(const char *provider)
+{
+    return strncmp(provider, "ofi_", 4) == 0;
+}
+
+static bool offered(const struct stp_ofi_choice *choices, int n, const char *provider)
+{
+    size_t len = strlen(provider);
+
+    for (int i = 0; i < n; i++) {
+        const char *name = choices[i].info->fabric_attr->prov_name;
+
+        if (strncmp(name, provider, len) == 0 && (name[len] == '\0' || name[len] == ';'))
+            return true;
+    }
+    return false;
+}
+
+void stp_ofi_tell_absent(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
+{
+    struct fi_info *all = NULL;
+
+    if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all) != 0) return;
+    for (const struct fi_info *info = all; info != NULL; info = info->next) {
+        const char *provider = info->fabric_attr != NULL ? info->fabric_attr->prov_name : NULL;
+        struct stp_offer offer = {
+            .provider = provider,
+            .domain = "-",
+            .reason = stp_ofi_reason(STP_OFFER_ABSENT),
+            .advice = advice_for(STP_OFFER_ABSENT, 0),
+            .code = STP_OFFER_ABSENT,
+            .fds_open = -1,
+            .fds_peer = -1,
+        };
+
+        if (provider == NULL || is_layer(provider) || offered(choices, n, provider)) continue;
+        core->report(core->report_arg, &offer);
+    }
+    fi_freeinfo(all);
+}

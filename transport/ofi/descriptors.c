@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When descriptors run out while a job runs. A provider that cannot accept a connection says
+ * nothing and tries again for ever, and so does the PE at its other end: both would hang. So
+ * whoever has no descriptor left looks whether connections wait for one.
+ * Design: docs/design/security.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <rdma/fi_cm.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LOOK_NS 1000000000ull /* between two looks */
+#define WARN_NS 2000000000ull /* of no descriptor and somebody waiting before this is told */
+#define MAX_FDS 1048576       /* numbers tried in search of the provider's socket */
+
+static struct {
+    pthread_mutex_t lock; /* guards the rest */
+    uint64_t looked_ns;
+    uint64_t since_ns; /* that connections wait in vain, 0: they do not */
+    int listener;      /* the provider's socket, -1: not found yet */
+    bool warned;
+} descriptors = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1};
+
+bool stp_ofi_descriptors_out(void)
+{
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+
+    if (fd < 0) return errno == EMFILE || errno == ENFILE;
+    close(fd);
+    return false;
+}
+
+/* Port as the network has it; 0: no internet address. */
+static in_port_t port_of(const struct sockaddr_storage *addr)
+{
+    if (addr->ss_family == AF_INET) return ((const struct sockaddr_in *)addr)->sin_port;
+    if (addr->ss_family == AF_INET6) return ((const struct sockaddr_in6 *)addr)->sin6_port;
+    return 0;
+}
+
+static bool listens_at(int fd, in_port_t port)
+{
+    struct sockaddr_storage addr = {0};
+    socklen_t len = sizeof(addr), size = sizeof(int);
+    int on = 0;
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) == 0 && on != 0 &&
+           getsockname(fd, (struct sockaddr *)&addr, &len) == 0 && port_of(&addr) == port;
+}
+
+/* The provider keeps its socket to itself; its port is known. */
+static int find_listener(void)
+{
+    struct sockaddr_storage addr = {0};
+    struct rlimit limit;
+    size_t len = sizeof(addr);
+
+    if (fi_getname(&stp_ofi.main.ep->fid, &addr, &len) != 0 || port_of(&addr) == 0 ||
+        getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return -1;
+    for (int fd = 0; (rlim_t)fd < limit.rlim_cur && fd < MAX_FDS; fd++)
+        if (listens_at(fd, port_of(&addr))) return fd;
+    return -1;
+}
+
+static bool somebody_waits(void)
+{
+    struct pollfd poll_fd = {.events = POLLIN};
+
+    if (descriptors.listener < 0) descriptors.listener = find_listener();
+    poll_fd.fd = descriptors.listener;
+    return poll_fd.fd >= 0 && poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & POLLIN) != 0;
+}
+
+/* For how long connections have waited in vain, in nanoseconds. */
+static uint64_t waited_ns(uint64_t now)
+{
+    if (!stp_ofi_descriptors_out() || !somebody_waits())
+        descriptors.since_ns = 0;
+    else if (descriptors.since_ns == 0)
+        descriptors.since_ns = now;
+    return descriptors.since_ns != 0 ? now - descriptors.since_ns : 0;
+}
+
+void stp_ofi_descriptors_look(void)
+{
+    uint64_t now = stp_ofi_now_ns(), waited = 0;
+    uint64_t limit = (uint64_t)stp_ofi.core->env->peer_timeout * 1000000000u;
+    bool warn = false;
+
+    if (stp_ofi.info->addr_format == FI_ADDR_STR) return;
+    if (pthread_mutex_trylock(&descriptors.lock) != 0) return;
+    if (now - descriptors.looked_ns >= LOOK_NS) {
+        descriptors.looked_ns = now;
+        waited = waited_ns(now);
+        warn = waited >= WARN_NS && !descriptors.warned;
+        descriptors.warned |= warn;
+    }
+    pthread_mutex_unlock(&descriptors.lock);
+    if (warn)
+        stp_ofi.core->log(STP_LOG_WARN, "fabric: connections to this pe wait: %s",
+                          stp_strerror(EMFILE));
+    if (limit != 0 && waited >= limit)
+        stp_ofi.core->fatal("fabric",
+                            "connections to this pe have waited for %d seconds "
+                            "(SHMEM_PEER_TIMEOUT): %s",
+                            stp_ofi.core->env->peer_timeout, stp_strerror(EMFILE));
+}
+
+void stp_ofi_descriptors_forget(void)
+{
+    pthread_mutex_lock(&descriptors.lock);
+    descriptors.listener = -1;
+    descriptors.since_ns = 0;
+    pthread_mutex_unlock(&descriptors.lock);
+}
