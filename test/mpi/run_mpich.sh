@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Build both.c with MPICH's compiler wrapper and run it in several orders of init and finalize,
+# under both versions of PMI; quick leaves out orders and numbers of PEs.
+#
+# usage: run_mpich.sh quick|full node|tcp|hosts HYDRA SOURCE PROGRAM COMPILER-OPTION... LIBRARY
+set -u
+extent=$1 variant=$2 hydra=$3 source=$4 program=$5
+shift 5
+library=${*: -1}
+
+skip()
+{
+    echo "skipped: $1" >&2
+    exit 77
+}
+
+command -v mpicc.mpich >/dev/null 2>&1 || skip "no mpicc.mpich here (Debian: libmpich-dev)"
+mpicc.mpich -std=gnu11 -O1 -Wall -o "$program" "$source" "$@" \
+    -Wl,-rpath,"$(dirname "$library")" || exit 1
+
+options=()
+case $variant in
+    tcp) export SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp ;;
+    hosts) export SHMEM_OFI_PROVIDER=tcp; options=(-launcher fork -hosts "a:2,b:2") ;;
+esac
+failed=0
+
+# both NP PMI FIRST-IN FIRST-OUT
+both()
+{
+    local status
+    SHMEM_PMI=$2 timeout -k 5 40 "$hydra" ${options[@]+"${options[@]}"} -n "$1" "$program" \
+        "$3" "$4" </dev/null
+    status=$?
+    [ $status -eq 0 ] && return
+    echo "FAIL $variant: $1 PEs, PMI-$2, first in $3, first out $4: status $status" >&2
+    failed=2
+}
+
+case $extent:$variant in
+    quick:node)
+        for pmi in 1 2; do
+            both 2 $pmi mpi mpi
+            both 2 $pmi mpi shmem
+            both 2 $pmi shmem mpi
+            both 2 $pmi shmem shmem
+        done
+        both 1 1 shmem mpi
+        both 4 1 mpi shmem ;;
+    quick:tcp)
+        both 2 1 mpi shmem
+        both 2 2 shmem mpi ;;
+    quick:hosts)
+        both 4 1 shmem mpi
+        both 4 2 mpi shmem ;;
+    *)
+        for np in 1 2 3 4; do
+            for pmi in 1 2; do
+                for order in "mpi mpi" "mpi shmem" "shmem mpi" "shmem shmem"; do
+                    # shellcheck disable=SC2086 # two words
+                    both $np $pmi $order
+                done
+            done
+        done ;;
+esac
+exit $failed

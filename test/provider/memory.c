@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registrations. The program gets a region of ours, behind which the real provider has one. The
+ * real provider addresses by offset, so a region that is to be addressed virtually is registered
+ * from address 0 to its end: then offset and address are the same number. (What lies below the
+ * region is not protected by that; its end is.) Keys that the provider chooses carry a check, so
+ * that a key from elsewhere is told before it is used.
+ */
+#include "shim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define LOWEST_ADDRESS 0x10000u /* vm.mmap_min_addr */
+#define CHECK_BITS 8
+#define BUCKETS 1024
+
+struct shim_region {
+    struct fid_mr fid; /* first: what the program has */
+    struct fi_ops ops;
+    struct shim_region *next; /* in its bucket */
+    struct shim_domain *domain;
+    struct fid_mr *mr; /* the real one; NULL: not enabled */
+    struct fid_ep *ep; /* bound to */
+    char *base;
+    size_t nbytes;
+    uint64_t access, key, flags;
+    long n_uses; /* operations under way */
+};
+
+static struct shim_region *buckets[BUCKETS];
+
+static struct shim_region **bucket_of(const void *region)
+{
+    return &buckets[((uintptr_t)region >> 6) % BUCKETS];
+}
+
+/* Does desc stand for a live registration? */
+static struct shim_region *find_locked(const void *desc)
+{
+    struct shim_region *region = *bucket_of(desc);
+
+    while (region != NULL && region != desc)
+        region = region->next;
+    return region;
+}
+
+/* ---- keys -------------------------------------------------------------------------- */
+
+static uint64_t check_of(uint64_t bits)
+{
+    return (bits * 0x9e3779b97f4a7c15u) >> (64 - CHECK_BITS);
+}
+
+static uint64_t choose_key_locked(void)
+{
+    /* The top bit stays clear: libfabric's own layers use it. */
+    uint64_t bits = shim_random() >> (shim_modes()->key32 ? 64 - 31 + CHECK_BITS : 1 + CHECK_BITS);
+
+    return bits << CHECK_BITS | check_of(bits);
+}
+
+void shim_memory_target(const char *operation, uint64_t addr, uint64_t key)
+{
+    const struct shim_modes *modes = shim_modes();
+
+    if (modes->key32 && key > UINT32_MAX)
+        shim_die("%s: key %#lx has more than 32 bits", operation, key);
+    if (modes->prov_key && (key & ((1u << CHECK_BITS) - 1)) != check_of(key >> CHECK_BITS))
+        shim_die("%s: key %#lx was not made by this provider", operation, key);
+    if (modes->virt_addr && addr < LOWEST_ADDRESS)
+        shim_die("%s: %#lx is an offset, and addressing is virtual", operation, addr);
+}
+
+/* ---- the life of a region ----------------------------------------------------------- */
+
+static int close_region(struct fid *fid)
+{
+    struct shim_region *region = (struct shim_region *)fid, **at;
+    int rc = 0;
+
+    pthread_mutex_lock(&shim_lock);
+    for (at = bucket_of(region); *at != NULL && *at != region;)
+        at = &(*at)->next;
+    if (*at == NULL) shim_die("fi_close: no such registration");
+    if (region->n_uses > 0)
+        shim_die("fi_close: the registration of %zu bytes at %p is used by %ld operations "
+                 "under way",
+                 region->nbytes, (void *)region->base, region->n_uses);
+    *at = region->next;
+    shim_counts.regions--;
+    pthread_mutex_unlock(&shim_lock);
+    if (region->mr != NULL) rc = fi_close(&region->mr->fid);
+    memset(region, 0xdb, sizeof(*region));
+    free(region);
+    return rc;
+}
+
+/* Let the real provider know the region. */
+static int enable(struct shim_region *region)
+{
+    struct shim_domain *domain = region->domain;
+    bool virtual = shim_modes()->virt_addr;
+    void *base = virtual ? NULL : region->base;
+    size_t nbytes = region->nbytes + (virtual ? (uintptr_t)region->base : 0);
+    int rc = domain->real_mr_ops->reg(&domain->domain->fid, base, nbytes, region->access, 0,
+                                      region->key, 0, &region->mr, NULL);
+
+    if (rc != 0) region->mr = NULL;
+    if (rc == 0) region->fid.key = fi_mr_key(region->mr);
+    return rc;
+}
+
+static int bind_region(struct fid *fid, struct fid *to, uint64_t flags)
+{
+    struct shim_region *region = (struct shim_region *)fid;
+
+    if (to->fclass != FI_CLASS_EP || flags != 0)
+        shim_die("fi_mr_bind: only to endpoints, without flags");
+    if (!shim_modes()->endpoint) shim_die("fi_mr_bind: this provider does not ask for it");
+    if (region->mr != NULL) shim_die("fi_mr_bind: the registration is enabled already");
+    region->ep = (struct fid_ep *)to;
+    return 0;
+}
+
+static int control_region(struct fid *fid, int command, void *arg)
+{
+    struct shim_region *region = (struct shim_region *)fid;
+
+    (void)arg;
+    if (command != FI_ENABLE) return -FI_ENOSYS;
+    if (!shim_modes()->endpoint) shim_die("fi_mr_enable: this provider does not ask for it");
+    if (region->ep == NULL) shim_die("fi_mr_enable: not bound to an endpoint");
+    if (region->mr != NULL) shim_die("fi_mr_enable: enabled already");
+    return enable(region);
+}
+
+static void check_mapped(const char *base, size_t nbytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = (uintptr_t)base & ~(page - 1);
+    unsigned char byte;
+
+    /* Ends suffice to notice what is not there at all; nothing is pinned. */
+    if (mincore((void *)first, 1, &byte) != 0 ||
+        mincore((void *)(((uintptr_t)base + nbytes - 1) & ~(page - 1)), 1, &byte) != 0)
+        shim_die("fi_mr_reg: %zu bytes at %p are not all mapped", nbytes, (void *)base);
+}
+
+static int reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
+               uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+    struct shim_domain *domain =
+        SHIM_OF(((struct fid_domain *)fid)->mr, struct shim_domain, mr_ops);
+    const struct shim_modes *modes = shim_modes();
+    struct shim_region *region;
+    int rc = 0;
+
+    if (len == 0 || offset != 0) shim_die("fi_mr_reg: %zu bytes, offset %lu", len, offset);
+    if (modes->allocated) check_mapped(buf, len);
+    if (!modes->prov_key && modes->key32 && requested_key > UINT32_MAX) return -FI_EKEYREJECTED;
+    region = calloc(1, sizeof(*region));
+    if (region == NULL) return -FI_ENOMEM;
+    region->ops = (struct fi_ops){.size = sizeof(struct fi_ops),
+                                  .close = close_region,
+                                  .bind = bind_region,
+                                  .control = control_region};
+    region->fid.fid = (struct fid){.fclass = FI_CLASS_MR, .context = context, .ops = &region->ops};
+    region->fid.mem_desc = region;
+    region->fid.key = FI_KEY_NOTAVAIL;
+    region->domain = domain;
+    region->base = (char *)(uintptr_t)buf;
+    region->nbytes = len;
+    region->access = access;
+    region->flags = flags;
+    pthread_mutex_lock(&shim_lock);
+    region->key = modes->prov_key ? choose_key_locked() : requested_key;
+    if (!modes->endpoint) rc = enable(region);
+    if (rc == 0) {
+        region->next = *bucket_of(region);
+        *bucket_of(region) = region;
+        shim_counts.regions++;
+    }
+    pthread_mutex_unlock(&shim_lock);
+    if (rc == 0)
+        *mr = &region->fid;
+    else
+        free(region);
+    return rc;
+}
+
+static int regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+                   struct fid_mr **mr)
+{
+    if (attr->iov_count != 1) shim_die("fi_mr_regattr: one piece of memory at a time");
+    if (attr->iface != FI_HMEM_SYSTEM) return -FI_ENOSYS;
+    return reg(fid, attr->mr_iov->iov_base, attr->mr_iov->iov_len, attr->access, attr->offset,
+               attr->requested_key, flags, mr, attr->context);
+}
+
+static int regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access,
+                uint64_t offset, uint64_t requested_key, uint64_t flags, struct fid_mr **mr,
+                void *context)
+{
+    if (count != 1) shim_die("fi_mr_regv: one piece of memory at a time");
+    return reg(fid, iov->iov_base, iov->iov_len, access, offset, requested_key, flags, mr, context);
+}
+
+void shim_memory_wrap(struct shim_domain *domain)
+{
+    domain->mr_ops = *domain->real_mr_ops;
+    domain->mr_ops.reg = reg;
+    domain->mr_ops.regv = regv;
+    domain->mr_ops.regattr = regattr;
+}
+
+/* ---- its use ------------------------------------------------------------------------- */
+
+static const char *access_name(uint64_t access)
+{
+    return access == FI_READ    ? "FI_READ"
+           : access == FI_WRITE ? "FI_WRITE"
+           : access == FI_SEND  ? "FI_SEND"
+                                : "FI_RECV";
+}
+
+struct shim_region *shim_memory_use(const char *operation, const char *what,
+                                    const struct shim_ep *ep, const void *buffer, size_t nbytes,
+                                    const void *desc, uint64_t access)
+{
+    struct shim_region *region = desc != NULL ? find_locked(desc) : NULL;
+    size_t offset;
+
+    if (region == NULL)
+        shim_die("%s: %s, %zu bytes at %p: its descriptor %p is of no registration", operation,
+                 what, nbytes, buffer, desc);
+    offset = (size_t)((const char *)buffer - region->base);
+    if (offset > region->nbytes || nbytes > region->nbytes - offset)
+        shim_die("%s: %s, %zu bytes at %p: its registration is of %zu bytes at %p", operation, what,
+                 nbytes, buffer, region->nbytes, (void *)region->base);
+    if (region->domain != ep->domain)
+        shim_die("%s: %s is registered with another domain", operation, what);
+    if (!(region->access & access))
+        shim_die("%s: %s at %p is registered without %s", operation, what, buffer,
+                 access_name(access));
+    if (region->mr == NULL) shim_die("%s: the registration of %s is not enabled", operation, what);
+    if (shim_modes()->endpoint && region->ep != ep->ep)
+        shim_die("%s: %s is registered for another endpoint", operation, what);
+    shim_counts.buffers++;
+    region->n_uses++;
+    return region;
+}
+
+void shim_memory_unuse(struct shim_region *region)
+{
+    region->n_uses--;
+}
+
+long shim_memory_bound(const struct fid_ep *ep)
+{
+    long n = 0;
+
+    for (int i = 0; i < BUCKETS; i++)
+        for (const struct shim_region *region = buckets[i]; region != NULL; region = region->next)
+            n += region->ep == ep && (region->access & REMOTE);
+    return n;
+}

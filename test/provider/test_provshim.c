@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the shim does to a program that keeps the rules: every kind of provider can be used, and
+ * shows the effects that it is asked for.
+ */
+#include "shim_test.h"
+
+/* ---- the right way --------------------------------------------------------------------- */
+
+static void *context_of_kind(uint64_t kind)
+{
+    struct fi_cq_data_entry entry;
+    ssize_t rc;
+
+    while ((rc = fi_cq_read(cq, &entry, 1)) == -FI_EAGAIN)
+        ;
+    need(rc == 1, "a completion");
+    if (entry.flags & kind) need(entry.len == 8, "its length");
+    return entry.op_context;
+}
+
+/* Three messages into one buffer. */
+static void multi_recv(void)
+{
+    struct iovec iov = {&local[32], 64};
+    void *desc = desc_of(local_mr);
+    struct fi_msg msg = {.msg_iov = &iov,
+                         .desc = &desc,
+                         .iov_count = 1,
+                         .addr = FI_ADDR_UNSPEC,
+                         .context = &contexts[32]};
+    size_t least = 8;
+    ssize_t rc;
+
+    need(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)) == 0,
+         "room for more than one message");
+    while ((rc = fi_recvmsg(ep, &msg, FI_MULTI_RECV)) == -FI_EAGAIN)
+        fi_cq_read(cq, NULL, 0);
+    need(rc == 0, "to receive");
+    for (uint64_t i = 0; i < 3; i++) {
+        void *one, *other;
+
+        local[2] = i + 50;
+        while ((rc = fi_send(ep, &local[2], 8, desc, self, &contexts[2])) == -FI_EAGAIN)
+            fi_cq_read(cq, NULL, 0);
+        need(rc == 0, "to send");
+        one = context_of_kind(FI_RECV);
+        other = context_of_kind(FI_RECV);
+        need((one == &contexts[2] && other == &contexts[32]) ||
+                 (one == &contexts[32] && other == &contexts[2]),
+             "two completions");
+    }
+    need(local[32] == 50 && local[33] == 51 && local[34] == 52, "the messages in order");
+}
+
+/* Every call, as the provider wants it; then its effect. */
+static void work(void)
+{
+    uint64_t key = fi_mr_key(target_mr);
+    void *desc = desc_of(local_mr);
+    struct fi_atomic_attr attr;
+    ssize_t rc;
+    bool fetches = fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, FI_FETCH_ATOMIC) == 0;
+
+    for (int i = 0; i < 16; i++) {
+        local[i] = (uint64_t)i + 100;
+        write_surely(i, i, FI_DELIVERY_COMPLETE);
+        need(completion() == &contexts[i], "the context back");
+        need(target[i] == (uint64_t)i + 100, "the data when delivery completes");
+    }
+    while ((rc = fi_read(ep, &local[20], 64, desc, self, at(0), key, &contexts[1])) == -FI_EAGAIN)
+        fi_cq_read(cq, NULL, 0);
+    need(rc == 0 && completion() == &contexts[1], "a read");
+    need(local[20] == 100 && local[27] == 107, "what was read");
+    while ((rc = fi_inject_write(ep, &local[3], 8, self, at(40), key)) == -FI_EAGAIN)
+        fi_cq_read(cq, NULL, 0);
+    need(rc == 0, "to inject");
+    while (__atomic_load_n(&target[40], __ATOMIC_ACQUIRE) != local[3])
+        fi_cq_read(cq, NULL, 0);
+    if (fetches) {
+        while ((rc = add_to_word(5, desc, desc)) == -FI_EAGAIN)
+            fi_cq_read(cq, NULL, 0);
+        need(rc == 0 && completion() == &contexts[0], "a fetch");
+        need(local[1] == 105 && target[5] == 205, "its result");
+    }
+    multi_recv();
+    close_all();
+    need(shim_count("regions") == 0, "no registration to be left");
+}
+
+static const char *const sets[] = {
+    "",
+    "mr_local",
+    "prov_key",
+    "virt_addr",
+    "endpoint",
+    "context",
+    "context2",
+    "small_inject=8",
+    "max_msg=4096",
+    "no_fetch",
+    "no_atomics",
+    "no_order",
+    "key32",
+    "eagain=3",
+    "reorder",
+    "late",
+    "manual",
+    "cqsize=4",
+    "no_fd",
+    "name=cxi",
+    "verbs",
+    "efa",
+    "cxi",
+    "verbs,manual,late,eagain=2,cqsize=2,no_fetch",
+    "base=net",
+    "base=net,efa,manual",
+    "base=shm,no_fd",
+};
+
+START_TEST(right_use_works)
+{
+    char text[TEXT];
+    int status = run(text, sets[_i], work);
+
+    ck_assert_msg(status == 0, "PROVSHIM=%s: status %#x: %s", sets[_i], (unsigned)status, text);
+}
+END_TEST
+
+/* ---- what it does to the unwary ------------------------------------------------------------- */
+
+static void keys_differ(void)
+{
+    struct fid_mr *a = region(local, 64, LOCAL, 5), *b = region(local, 64, LOCAL, 5);
+
+    need(fi_mr_key(a) != 5 && fi_mr_key(b) != 5 && fi_mr_key(a) != fi_mr_key(b), "own keys");
+    need(fi_mr_key(a) <= UINT32_MAX, "short keys");
+}
+
+static void long_keys_refused(void)
+{
+    struct fid_mr *mr;
+
+    need(info->domain_attr->mr_key_size == 4, "4 bytes of key");
+    need(fi_mr_reg(domain, local, 64, LOCAL, 0, 1ull << 32, 0, &mr, NULL) == -FI_EKEYREJECTED,
+         "a long key to be rejected");
+}
+
+static void long_messages_refused(void)
+{
+    uint64_t key = fi_mr_key(target_mr);
+
+    need(info->ep_attr->max_msg_size == 64, "a small limit");
+    need(fi_write(ep, local, 64, NULL, self, at(0), key, &contexts[0]) == 0, "64 bytes");
+    need(fi_write(ep, local, 65, NULL, self, at(0), key, &contexts[0]) == -FI_EMSGSIZE, "no more");
+}
+
+static void atomics_refused(void)
+{
+    struct fi_atomic_attr attr;
+    size_t n;
+
+    need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, FI_FETCH_ATOMIC) != 0, "no fetch");
+    need(fi_query_atomic(domain, FI_UINT64, FI_CSWAP, &attr, FI_COMPARE_ATOMIC) != 0, "no swap");
+    need(fi_fetch_atomicvalid(ep, FI_UINT64, FI_SUM, &n) != 0, "no fetch at the endpoint");
+    if (strcmp(getenv("PROVSHIM"), "no_atomics") == 0)
+        need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0) != 0, "no update");
+    else
+        need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0) == 0, "updates");
+}
+
+/* Writes of growing numbers to one word do not end with the greatest. */
+static void order_is_lost(void)
+{
+    int lost = 0;
+
+    need((info->tx_attr->msg_order & FI_ORDER_WAW) == 0, "no order to be promised");
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 16; i++) {
+            local[i] = (uint64_t)i;
+            write_surely(0, i, FI_DELIVERY_COMPLETE);
+        }
+        for (int i = 0; i < 16; i++)
+            completion();
+        lost += __atomic_load_n(&target[0], __ATOMIC_ACQUIRE) != 15;
+    }
+    need(lost > 0 && shim_count("overtaken") > 0, "something to overtake");
+}
+
+static void busy_until_read(void)
+{
+    ssize_t rc = 0;
+    int n = 0;
+
+    while (n < 3 && (rc = write_word(0, n, NULL, 0)) == 0)
+        n++;
+    need(n < 3 && rc == -FI_EAGAIN, "one in three to be refused");
+    for (int i = 0; i < 100; i++)
+        need(write_word(0, n, NULL, 0) == -FI_EAGAIN, "to be refused until the queue is read");
+    write_surely(0, n, 0);
+    need(shim_count("refused") > 100, "to be counted");
+}
+
+static void full_queue(void)
+{
+    for (int i = 0; i < 4; i++)
+        need(write_word(0, i, NULL, 0) == 0, "room for four");
+    need(write_word(0, 4, NULL, 0) == -FI_EAGAIN, "no room for five");
+    completion();
+    need(write_word(0, 4, NULL, 0) == 0, "room again");
+}
+
+/* Complete, and not there. */
+static void late_data(void)
+{
+    int late = 0;
+
+    for (uint64_t i = 1; i <= 20; i++) {
+        local[0] = i;
+        write_surely(0, 0, 0);
+        completion();
+        late += __atomic_load_n(&target[0], __ATOMIC_ACQUIRE) != i;
+        while (__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) != i)
+            fi_cq_read(cq, NULL, 0);
+    }
+    need(late == 20 && shim_count("early") == 20, "data to come after its completion");
+}
+
+static void nothing_by_itself(void)
+{
+    struct fid *fid = &cq->fid;
+
+    local[0] = 5;
+    need(write_word(0, 0, NULL, FI_DELIVERY_COMPLETE) == 0, "a write");
+    need(fi_trywait(fabric, &fid, 1) == -FI_EAGAIN, "not to sleep now");
+    usleep(50000);
+    need(__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) == 0, "nothing to happen unread");
+    completion();
+    need(__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) == 5, "it to happen");
+    need(fi_trywait(fabric, &fid, 1) == 0, "to sleep");
+}
+
+static void no_descriptor(void)
+{
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD};
+    struct fid_cq *other;
+
+    need(fi_cq_open(domain, &attr, &other, NULL) == -FI_ENOSYS, "no queue to sleep on");
+}
+
+static void named(void)
+{
+    need(strcmp(info->fabric_attr->prov_name, "cxi") == 0, "another name");
+}
+
+static const struct effect {
+    const char *modes;
+    void (*body)(void);
+} effects[] = {
+    {"prov_key,key32", keys_differ},
+    {"key32", long_keys_refused},
+    {"max_msg=64", long_messages_refused},
+    {"no_fetch", atomics_refused},
+    {"no_atomics", atomics_refused},
+    {"no_order", order_is_lost},
+    {"no_order,late", order_is_lost},
+    {"eagain=3", busy_until_read},
+    {"cqsize=4", full_queue},
+    {"late", late_data},
+    {"manual", nothing_by_itself},
+    {"no_fd", no_descriptor},
+    {"name=cxi", named},
+};
+
+START_TEST(effect_is_seen)
+{
+    char text[TEXT];
+    int status = run(text, effects[_i].modes, effects[_i].body);
+
+    ck_assert_msg(status == 0, "PROVSHIM=%s: %#x: %s", effects[_i].modes, (unsigned)status, text);
+}
+END_TEST
+
+/* A provider is listed only to those who can live with it. */
+START_TEST(listed_if_offered)
+{
+    static const struct {
+        const char *mode;
+        int mr_mode;
+        uint64_t mode_bits, order;
+    } wanted[] = {
+        {"mr_local", FI_MR_LOCAL, 0, 0},    {"prov_key", FI_MR_PROV_KEY, 0, 0},
+        {"virt_addr", FI_MR_VIRT_ADDR, 0, 0}, {"allocated", FI_MR_ALLOCATED, 0, 0},
+        {"endpoint", FI_MR_ENDPOINT, 0, 0}, {"context", 0, FI_CONTEXT, 0},
+        {"context2", 0, FI_CONTEXT2, 0},    {"no_order", 0, 0, FI_ORDER_WAW},
+    };
+    uint64_t both = FI_CONTEXT | FI_CONTEXT2;
+
+    setenv("PROVSHIM", wanted[_i].mode, 1);
+    ck_assert_int_eq(ask(ALL_MODES & ~wanted[_i].mr_mode, both & ~wanted[_i].mode_bits,
+                         wanted[_i].order),
+                     -FI_ENODATA);
+    ck_assert_int_eq(ask(ALL_MODES, both, 0), 0);
+    ck_assert_int_eq(info->domain_attr->mr_mode, wanted[_i].mr_mode);
+    ck_assert(info->mode == wanted[_i].mode_bits);
+    fi_freeinfo(info);
+}
+END_TEST
+
+/* ---- */
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("provshim");
+    TCase *tests = tcase_create("provshim");
+
+    (void)argc;
+    if (getenv("PROVSHIM_AGAIN") == NULL) return run_again(argv);
+    tcase_add_loop_test(tests, right_use_works, 0, COUNT(sets));
+    tcase_add_loop_test(tests, effect_is_seen, 0, COUNT(effects));
+    tcase_add_loop_test(tests, listed_if_offered, 0, 8);
+    return run_suite(suite, tests);
+}

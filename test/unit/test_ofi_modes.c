@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fabric module with providers that are not here: verbs, efa and cxi in their ways, and each
+ * way alone. The program runs itself again with test/provider before libfabric, which plays them
+ * on top of tcp and ends a PE that breaks a rule. Every kind of operation, from every kind of
+ * memory, of every size; whatever held back, reordered or refused, the data must be right.
+ */
+#include "ofi_pes.h"
+
+#include <errno.h>
+
+enum { HALF = NBYTES / 2, WORD = HALF / 8 - 1, ROUNDS = 3, BIG = 300000 };
+
+static const char *const modes[] = {
+    "",
+    "mr_local",
+    "prov_key",
+    "virt_addr",
+    "virt_addr,prov_key,allocated",
+    "endpoint",
+    "mr_local,endpoint",
+    "context",
+    "context2",
+    "small_inject=1",
+    "max_msg=4096",
+    "max_msg=1000,mr_local",
+    "no_fetch",
+    "no_atomics",
+    "no_atomics,mr_local,no_order",
+    "no_order",
+    "reorder",
+    "late",
+    "late,no_order",
+    "key32",
+    "eagain=7",
+    "eagain=2,mr_local,no_fetch",
+    "manual",
+    "manual,no_atomics",
+    "cqsize=8",
+    "no_fd",
+    "name=cxi",
+    "verbs",
+    "efa",
+    "cxi",
+    "verbs,no_fetch,manual,eagain=5",
+    "efa,no_atomics",
+    "cxi,name=cxi,late",
+    "base=net",
+    "base=net,verbs",
+    "base=net,efa",
+};
+
+static const size_t sizes[] = {1, 2, 7, 8, 63, 64, 65, 1001, 4095, 8192, 8193, 30001};
+
+static long (*shim_count)(const char *what);
+static int to, from;
+
+/* ---- memory of every kind ---------------------------------------------------- */
+
+static unsigned char in_data[HALF] = {1}, in_bss[HALF];
+
+/* Where transfer number i has its local end; stack is on the caller's stack. */
+static unsigned char *memory_of(int i, unsigned char *stack)
+{
+    static unsigned char *heap;
+
+    if (heap == NULL) heap = malloc(HALF);
+    switch (i % 5) {
+    case 0:
+        return stack;
+    case 1:
+        return heap;
+    case 2:
+        return in_data;
+    case 3:
+        return in_bss;
+    default:
+        return (unsigned char *)memory + HALF; /* in a region */
+    }
+}
+
+static unsigned char byte_of(size_t i, int pe, unsigned salt)
+{
+    return (unsigned char)(i * 7 + salt * 13 + (unsigned)pe * 61 + (i >> 8));
+}
+
+static void fill(unsigned char *bytes, size_t n, int pe, unsigned salt)
+{
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = byte_of(i, pe, salt);
+}
+
+static void check(const void *bytes, size_t n, int pe, unsigned salt, const char *what)
+{
+    const unsigned char *at = bytes;
+    char text[128];
+
+    for (size_t i = 0; i < n; i++) {
+        if (at[i] == byte_of(i, pe, salt)) continue;
+        snprintf(text, sizeof(text), "%s: byte %zu of %zu is wrong (number %u)", what, i, n, salt);
+        expect(false, text);
+    }
+}
+
+/* ---- transfers ----------------------------------------------------------------- */
+
+static void put_and_check(unsigned char *local, size_t n, unsigned salt)
+{
+    fill(local, n, me, salt);
+    if (salt % 2) {
+        fabric.put_nbi(ctx, to, REGION, 0, local, n);
+        fabric.quiet(ctx);
+    } else {
+        fabric.put(ctx, to, REGION, 0, local, n);
+        memset(local, 0xee, n); /* on return it is free */
+        fabric.quiet(ctx);
+    }
+    meet();
+    check(memory, n, from, salt, "put");
+    meet();
+}
+
+static void get_and_check(unsigned char *local, size_t n, unsigned salt)
+{
+    fill((unsigned char *)memory, n, me, salt);
+    memset(local, 0, n);
+    meet();
+    if (salt % 2) {
+        fabric.get_nbi(ctx, to, REGION, 0, local, n);
+        fabric.quiet(ctx);
+    } else {
+        fabric.get(ctx, to, REGION, 0, local, n);
+    }
+    check(local, n, to, salt, "get");
+    meet();
+}
+
+static void transfers(void)
+{
+    unsigned char stack[HALF];
+    unsigned salt = 1;
+
+    for (int i = 0; i < 5; i++)
+        for (unsigned k = 0; k < STP_COUNT(sizes); k += 1 + (unsigned)i % 2) {
+            put_and_check(memory_of(i, stack), sizes[k], salt);
+            get_and_check(memory_of(i, stack), sizes[k], salt++);
+        }
+}
+
+/* Odd pieces at odd places, all under way at once. */
+static void pieces(void)
+{
+    enum { N = 200, STEP = 101, PIECE = 37 };
+    unsigned char source[N * PIECE];
+
+    fill(source, sizeof(source), me, 9);
+    memset(memory, 0, HALF);
+    meet();
+    for (size_t i = 0; i < N; i++)
+        fabric.put_nbi(ctx, to, REGION, i * STEP + 1, source + i * PIECE, PIECE);
+    fabric.quiet(ctx);
+    meet();
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < PIECE; k++)
+            expect(((unsigned char *)memory)[i * STEP + 1 + k] == byte_of(i * PIECE + k, from, 9),
+                   "every piece in its place");
+    meet();
+}
+
+/* ---- atomics --------------------------------------------------------------------- */
+
+static void add_all(void)
+{
+    enum { N = 100 };
+    uint64_t one = 1, old[N], last = 0;
+
+    if (me == 0) memory[WORD] = 0;
+    meet();
+    for (int i = 0; i < N; i++) {
+        fabric.amo(ctx, 0, REGION, WORD * 8, STP_AMO_ADD, STP_U64, &one, NULL,
+                   i % 3 ? &old[i] : NULL, i % 3 == 2);
+        if (i % 3 != 1) continue;
+        expect(i == 1 || old[i] > last, "sums that grow");
+        last = old[i];
+    }
+    fabric.quiet(ctx);
+    for (int i = 2; i < N; i += 3)
+        expect(old[i] < (uint64_t)PES * N, "results by quiet");
+    meet();
+    fabric.get(ctx, 0, REGION, WORD * 8, &last, 8);
+    expect(last == (uint64_t)PES * N, "every addition once");
+    meet();
+}
+
+static uint64_t fetch(enum stp_fabric_amo op, enum stp_dtype dtype, uint64_t operand,
+                      uint64_t compare)
+{
+    uint64_t old = 0;
+
+    fabric.amo(ctx, to, REGION, WORD * 8, op, dtype, &operand, &compare, &old, false);
+    return old;
+}
+
+/* A word of each peer that nobody else writes: every operation in turn. */
+static void each_operation(void)
+{
+    fetch(STP_AMO_SWAP, STP_U64, 12, 0);
+    expect(fetch(STP_AMO_CSWAP, STP_U64, 5, 11) == 12, "an old value");
+    expect(fetch(STP_AMO_CSWAP, STP_U64, 6, 12) == 12, "to be swapped");
+    expect(fetch(STP_AMO_AND, STP_U64, 3, 0) == 6, "and");
+    expect(fetch(STP_AMO_OR, STP_U64, 9, 0) == 2, "or");
+    expect(fetch(STP_AMO_XOR, STP_U64, 1, 0) == 11, "xor");
+    expect(fetch(STP_AMO_ADD, STP_U32, 0xffffffff, 0) == 10, "a sum of 4 bytes");
+    expect(fetch(STP_AMO_FETCH, STP_U64, 0, 0) == 9, "no carry into the rest");
+    expect(fetch(STP_AMO_SWAP, STP_F64, 77, 0) == 9, "a double");
+    expect(fetch(STP_AMO_FETCH, STP_U64, 0, 0) == 77, "its bits");
+    meet();
+}
+
+/* ---- order ---------------------------------------------------------------------- */
+
+/* Who sees the flag sees what was put before the fence. */
+static void fences(void)
+{
+    unsigned char source[sizeof(uint64_t) * 40];
+
+    memory[WORD] = 0;
+    meet();
+    for (uint64_t i = 1; i <= 20; i++) {
+        fill(source, sizeof(source), me, (unsigned)i);
+        fabric.put(ctx, to, REGION, 0, source, sizeof(source));
+        fabric.fence(ctx);
+        fabric.store(ctx, to, REGION, WORD * 8, &i, 8);
+        while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != i)
+            fabric.progress();
+        check(memory, sizeof(source), from, (unsigned)i, "put, fence, store");
+        fabric.quiet(ctx);
+        meet();
+    }
+}
+
+/* The same by signal: blocking and not, small and large, set and added to. */
+static void signals(void)
+{
+    static unsigned char source[HALF];
+
+    memory[WORD] = 0;
+    meet();
+    for (unsigned i = 1; i <= 24; i++) {
+        size_t n = sizes[i % STP_COUNT(sizes)];
+        bool adds = i % 3 == 0;
+
+        fill(source, n, me, i);
+        fabric.put_signal(ctx, to, REGION, 0, source, n, REGION, WORD * 8, adds ? 1 : i,
+                          adds ? STP_AMO_ADD : STP_AMO_SET, i % 2);
+        while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != i)
+            fabric.progress();
+        check(memory, n, from, i, "data of a signal");
+        fabric.quiet(ctx);
+        meet();
+    }
+}
+
+/* The last of several stores with fences between them stays. */
+static void stores(void)
+{
+    static const size_t widths[] = {1, 2, 4, 8};
+
+    memory[WORD] = 0;
+    meet();
+    for (unsigned k = 0; k < STP_COUNT(widths); k++) {
+        for (uint64_t i = 1; i <= 10; i++) {
+            uint64_t value = i * 3;
+
+            fabric.store(ctx, to, REGION, WORD * 8, &value, widths[k]);
+            fabric.fence(ctx);
+        }
+        fabric.quiet(ctx);
+        meet();
+        expect(memory[WORD] == 30, "the last store");
+        meet();
+    }
+}
+
+/* More than a request or a message holds, at once. */
+static void large(void)
+{
+    static unsigned char *big, *back;
+
+    big = malloc(BIG);
+    back = malloc(BIG);
+    expect(big != NULL && back != NULL, "memory");
+    for (size_t at = 0; at < BIG; at += HALF) {
+        size_t n = BIG - at < HALF ? BIG - at : HALF;
+
+        fill(big + at, n, me, (unsigned)(at / HALF));
+        fabric.put_nbi(ctx, to, REGION, 0, big + at, n);
+        fabric.quiet(ctx);
+        fabric.get_nbi(ctx, to, REGION, 0, back + at, n);
+        fabric.quiet(ctx);
+    }
+    expect(memcmp(big, back, BIG) == 0, "what was put to come back");
+    free(big);
+    free(back);
+    meet();
+}
+
+/* Something of the mode must have happened, or this tests nothing. */
+static void expect_bite(const char *what)
+{
+    static const struct {
+        const char *mode, *count;
+    } bites[] = {{"mr_local", "buffers"}, {"verbs", "buffers"}, {"efa", "buffers"},
+                 {"no_order", "held"},    {"verbs", "held"},    {"cxi", "held"},
+                 {"eagain", "refused"},   {"context", "contexts"}, {"manual", "held"}};
+
+    expect(shim_count("posts") > 100 && shim_count("opened") > 0, "the shim before libfabric");
+    for (unsigned i = 0; i < STP_COUNT(bites); i++)
+        if (strstr(what, bites[i].mode) != NULL && strstr(what, "name=") == NULL)
+            expect(shim_count(bites[i].count) > 0, bites[i].count);
+}
+
+static void everything(void)
+{
+    *(void **)&shim_count = dlsym(RTLD_DEFAULT, "provshim_count");
+    expect(shim_count != NULL, "lib/provider/libprovshim.so before libfabric");
+    to = (me + 1) % PES;
+    from = (me + PES - 1) % PES;
+    transfers();
+    pieces();
+    add_all();
+    each_operation();
+    fences();
+    signals();
+    stores();
+    large();
+    expect_bite(getenv("PROVSHIM"));
+    go_down();
+    expect(shim_count("regions") == 0, "no registration to be left");
+}
+
+START_TEST(all_operations)
+{
+    const char *name = strstr(modes[_i], "name=");
+    int status;
+
+    setup();
+    setenv("PROVSHIM", modes[_i], 1);
+    status = run(name != NULL                           ? "cxi"
+                 : strstr(modes[_i], "net") != NULL     ? "net"
+                                                        : "tcp",
+                 everything);
+    ck_assert_msg(status == 0, "PROVSHIM=%s: status %#x: %s", modes[_i], (unsigned)status,
+                  world->text);
+}
+END_TEST
+
+/* ---- */
+
+/* Start again with the test double in front. */
+static int run_again(char **argv)
+{
+    char path[PATH_ROOM];
+
+    find_built(path, "lib/provider/libprovshim.so");
+    setenv("OFI_MODES_AGAIN", "1", 1);
+    setenv("LD_PRELOAD", path, 1);
+    execv("/proc/self/exe", argv);
+    perror("exec");
+    return 2;
+}
+
+/* Arguments: the numbers of the modes to run; all without. */
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("ofi_modes");
+    TCase *tests = tcase_create("ofi_modes");
+    SRunner *runner;
+    int n_failed;
+
+    if (getenv("OFI_MODES_AGAIN") == NULL) return run_again(argv);
+    runner = srunner_create(suite);
+    tcase_set_timeout(tests, 100);
+    for (int i = 1; i < argc; i++)
+        tcase_add_loop_test(tests, all_operations, atoi(argv[i]), atoi(argv[i]) + 1);
+    if (argc < 2) tcase_add_loop_test(tests, all_operations, 0, STP_COUNT(modes));
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_NORMAL);
+    n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed == 0 ? 0 : 2;
+}
