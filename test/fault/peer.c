@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job in which something happens to the last PE, or to the launcher, while the others are busy
+ * in one certain way. run_peer.sh looks at how the job ends.
+ *
+ * usage: fault_peer EVENT WORK [SECONDS]
+ *   EVENT: kill, exit, segv: the end of the last PE. stop: it is stopped for SECONDS (3) and goes
+ *          on. sleep: it computes so long. proxy, launcher: its parent, its grandparent is killed.
+ *          none.
+ *   WORK: what the others do meanwhile: see works[] below.
+ * With stop, sleep and none each PE prints "fine" at the end.
+ */
+#include <shmem.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORDS 4096
+
+static long words[WORDS];
+static long target[WORDS];
+static long flag;
+static int me, n_pes, last, seconds = 3;
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void compute(double time)
+{
+    double end = now() + time;
+
+    while (now() < end) continue;
+}
+
+/* ---- what the others do --------------------------------------------------- */
+
+static void work_put(void)
+{
+    shmem_long_put(target, words, WORDS, last);
+}
+
+static void work_nbi(void)
+{
+    for (int i = 0; i < 64; i++)
+        shmem_long_put_nbi(target + i, words + i, 1, last);
+    shmem_quiet();
+}
+
+static void work_get(void)
+{
+    shmem_long_get(words, target, WORDS, last);
+}
+
+static void work_amo(void)
+{
+    shmem_long_atomic_fetch_add(target, 1, last);
+}
+
+static void work_signal(void)
+{
+    static uint64_t word;
+
+    shmem_putmem_signal(target, words, sizeof(words), &word, 1, SHMEM_SIGNAL_ADD, last);
+    shmem_quiet();
+}
+
+static void work_barrier(void)
+{
+    shmem_barrier_all();
+}
+
+static void work_reduce(void)
+{
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, target, words, 64);
+}
+
+static void work_wait(void)
+{
+    shmem_long_wait_until(&flag, SHMEM_CMP_NE, 0);
+}
+
+static void work_test(void)
+{
+    while (!shmem_long_test(&flag, SHMEM_CMP_NE, 0)) continue;
+}
+
+static void work_compute(void)
+{
+    usleep(1000);
+}
+
+static const struct {
+    const char *name;
+    void (*work)(void);
+    bool together; /* the last PE takes part, or the others wait for ever */
+} works[] = {
+    {"put", work_put, false},         {"nbi", work_nbi, false},
+    {"get", work_get, false},         {"amo", work_amo, false},
+    {"signal", work_signal, false},   {"barrier", work_barrier, true},
+    {"reduce", work_reduce, true},    {"wait", work_wait, true},
+    {"test", work_test, true},        {"compute", work_compute, false},
+};
+
+/* ---- what happens ---------------------------------------------------------- */
+
+/* Parent of a process, from the fourth word of its stat; names may hold blanks. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[512], *at;
+    FILE *file;
+    size_t n;
+    int parent = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (file == NULL) return 0;
+    n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    at = strrchr(text, ')');
+    return at != NULL && sscanf(at, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static void kill_or_complain(pid_t pid)
+{
+    if (pid <= 1 || kill(pid, SIGKILL) != 0) {
+        printf("cannot kill process %d\n", (int)pid);
+        exit(2);
+    }
+}
+
+static void stop_for_a_while(void)
+{
+    pid_t self = getpid();
+
+    if (fork() == 0) {
+        kill(self, SIGSTOP);
+        sleep((unsigned)seconds);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    compute(0.5); /* the signal has come by the end of it */
+}
+
+static bool happens(const char *event)
+{
+    if (strcmp(event, "kill") == 0) kill(getpid(), SIGKILL);
+    else if (strcmp(event, "exit") == 0) _exit(3);
+    else if (strcmp(event, "segv") == 0) raise(SIGSEGV);
+    else if (strcmp(event, "stop") == 0) stop_for_a_while();
+    else if (strcmp(event, "sleep") == 0) compute(seconds);
+    else if (strcmp(event, "proxy") == 0) kill_or_complain(getppid());
+    else if (strcmp(event, "launcher") == 0) kill_or_complain(parent_of(getppid()));
+    else if (strcmp(event, "none") != 0) return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    const char *event = argc > 1 ? argv[1] : "";
+    bool survives = strcmp(event, "stop") == 0 || strcmp(event, "sleep") == 0 ||
+                    strcmp(event, "none") == 0;
+    size_t at = 0;
+    double end;
+
+    while (at < sizeof(works) / sizeof(works[0]) && (argc < 3 || strcmp(works[at].name, argv[2])))
+        at++;
+    if (argc > 3) seconds = atoi(argv[3]);
+    if (at == sizeof(works) / sizeof(works[0])) return 2;
+    alarm(100); /* whoever is still here then has hung, and is not left behind */
+    shmem_init();
+    me = shmem_my_pe();
+    n_pes = shmem_n_pes();
+    last = n_pes - 1;
+    works[at].together ? shmem_barrier_all() : works[at].work(); /* connections stand */
+    shmem_barrier_all();
+    if (me == 0) printf("running\n");
+    fflush(stdout);
+    end = now() + seconds;
+    if (me == last) {
+        compute(0.3);
+        if (!happens(event)) return 2;
+        while (!survives && works[at].together) pause();
+        if (strcmp(works[at].name, "wait") == 0 || strcmp(works[at].name, "test") == 0)
+            for (int pe = 0; pe < n_pes; pe++)
+                shmem_long_p(&flag, 1, pe);
+    }
+    if (works[at].together && (me != last || survives)) works[at].work();
+    while (!works[at].together && (!survives || now() < end) && me != last) works[at].work();
+    while (!works[at].together && !survives && me == last) pause();
+    shmem_barrier_all();
+    printf("fine\n");
+    shmem_finalize();
+    return 0;
+}
