@@ -81,7 +81,8 @@ static void runtime_connect(void)
     for (unsigned number = 0; number < STP_SPACE_FIRST_USER && rc == 0; number++)
         if (stp_space_at(number) != NULL && stp_space_at(number)->registered)
             rc = stp_rt.fabric.region_peers(number, stp_boot_regions(number));
-    if (rc != 0) stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", stp_strerror(-rc));
+    if (rc != 0)
+        stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", stp_strerror(-rc));
 }
 
 static void runtime_print_banner(void)

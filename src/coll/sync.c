@@ -10,8 +10,6 @@ static void sync_flat(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_plan *plan = &team->plan;
 
-    /* A word of the last sync that is still under way must not come after one of this. */
-    stp_fence(&stp_ctx_coll);
     for (int step = 1, round = 0; step < plan->n_local; step <<= 1, round++) {
         int to = plan->local_pes[(plan->local + step) % plan->n_local];
         stp_coll_post(&team->area->flat[round].value, epoch, to);
@@ -34,6 +32,8 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_plan *plan = &team->plan;
 
+    /* A word of the last sync that is still under way must not come after one of this. */
+    stp_fence(&stp_ctx_coll);
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
         int to = plan->heads[(plan->group + step) % plan->n_groups];
         stp_coll_post(&team->area->across[round], epoch, to);

@@ -4,7 +4,8 @@
  * signals in a ring, and much memory that nobody writes to. For strangers to disturb.
  *
  * usage: fault_checked [SECONDS [REST]]   prints "running" at first and "fine" at the end of each
- *   PE, after a sleep of REST seconds that it calls "resting", and one more round; status 3 when a word is wrong.
+ *   PE, after a sleep of REST seconds that it calls "resting", and one more round; status 3 when a
+ *   word is wrong.
  */
 #include <shmem.h>
 

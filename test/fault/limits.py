@@ -45,7 +45,7 @@ def run(command, letter, value, args):
     mark = f"STEPPE_LIMITS_TEST={os.getpid()}.{value}"
     name, text = mark.split("=")
     before = set(os.listdir("/dev/shm"))
-    limited = command[:3] + ["sh", "-c", f'ulimit -{letter} {value} && exec "$@"', "sh"]
+    limited = command[:3] + ["bash", "-c", f'ulimit -{letter} {value} && exec "$@"', "bash"]
     begin = time.monotonic()
     job = subprocess.run(["timeout", "-k", "5", str(args.within + 5)] + limited + command[3:],
                          env=dict(os.environ, **{name: text}), stdin=subprocess.DEVNULL,

@@ -3,10 +3,10 @@
  * A program that speaks libfabric and is not of the job: connects to its PEs and does puts, gets,
  * atomics and messages with keys, addresses and tokens that it guesses.
  *
- * usage: fault_stray PROVIDER SECONDS ADDRESS:PORT...   IPv4; ends with what became of its
- *   operations on one line. Status 3: a read or an atomic was done, which is a hole; writes and
- *   messages are done when they have left, so that the job must say what became of those. 1: it
- *   was not let in at all, or could not even try.
+ * usage: fault_stray tcp|net SECONDS ADDRESS:PORT...   IPv4; tcp is tcp;ofi_rxm
+ *   Ends with what became of its operations on one line. Status 3: a read or an atomic was done,
+ *   which is a hole; writes and messages are done when they have left, so that the job must say
+ *   what became of those. 1: it was not let in at all, or could not even try.
  */
 #include <arpa/inet.h>
 #include <rdma/fabric.h>
@@ -110,15 +110,16 @@ static size_t letter(void)
 static int find(const char *provider)
 {
     struct fi_info *hints = fi_allocinfo();
+    bool rxm = strcmp(provider, "tcp") == 0;
     int rc;
 
     if (hints == NULL) return -FI_ENOMEM;
-    hints->caps = FI_RMA | FI_MSG | (strcmp(provider, "net") == 0 ? 0 : FI_ATOMIC);
+    hints->caps = FI_RMA | FI_MSG | (rxm ? FI_ATOMIC : 0);
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->addr_format = FI_SOCKADDR_IN;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_ENDPOINT;
-    hints->fabric_attr->prov_name = strdup(provider);
+    hints->fabric_attr->prov_name = strdup(rxm ? "tcp;ofi_rxm" : provider);
     rc = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &fi.info);
     fi_freeinfo(hints);
     return rc;

@@ -72,7 +72,7 @@ def parse():
         help="act when a line of output matches; may be repeated")
     add("--at", action="append", default=[], nargs=2, metavar=("SECONDS", "ACTION"),
         help="act so long after the launch")
-    add("--status", metavar="N|nonzero", help="check: what the launcher must return")
+    add("--status", metavar="N|nonzero|any", help="check: what the launcher must return")
     add("--say", action="append", default=[], metavar="REGEX",
         help="check: some line of output matches")
     add("--not-say", action="append", default=[], metavar="REGEX", help="check: no line matches")
@@ -362,7 +362,7 @@ class Job:
             words.append(f"the job did not end in {args.timeout:g} s")
         elif args.status == "nonzero" and self.status == 0:
             words.append("the job returned 0")
-        elif args.status not in (None, "nonzero") and self.status != int(args.status):
+        elif args.status not in (None, "nonzero", "any") and self.status != int(args.status):
             words.append(f"the job returned {self.status}, not {args.status}")
         elif args.checked and not args.status and self.status != 0:
             words.append(f"the job returned {self.status}")

@@ -16,9 +16,9 @@
 #define N_INBOXES 128
 #define CANCEL_POLLS 100000
 
-#define LOOKS 16   /* PEs looked at in one round */
+#define LOOKS 16 /* PEs looked at in one round */
 #define PING_NS 500000000ull
-#define MISSES 2   /* later messages that are answered before one counts as lost */
+#define MISSES 2 /* later messages that are answered before one counts as lost */
 
 enum { ASK = 1, ANSWER = 2, PING = 3, PONG = 4 };
 
@@ -155,8 +155,9 @@ static bool is_sound(const struct letter *ask)
     if (ask->number >= STP_FABRIC_REGIONS || !is_element(ask->size) || ask->op > STP_AMO_CSWAP)
         return false;
     region = &stp_ofi.regions[ask->number];
-    return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device && ask->offset % ask->size == 0 &&
-           ask->offset <= region->nbytes && region->nbytes - ask->offset >= ask->size;
+    return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device &&
+           ask->offset % ask->size == 0 && ask->offset <= region->nbytes &&
+           region->nbytes - ask->offset >= ask->size;
 }
 
 static void serve_locked(const struct letter *ask)
@@ -252,10 +253,8 @@ static void open_locked(const struct letter *letter)
         take_answer_locked(letter);
         break;
     case PING:
-        pong = (struct letter){.token = am.token,
-                               .operand = letter->operand,
-                               .pe = stp_ofi.core->pe,
-                               .what = PONG};
+        pong = (struct letter){
+            .token = am.token, .operand = letter->operand, .pe = stp_ofi.core->pe, .what = PONG};
         answer_locked(&pong, letter->pe);
         break;
     case PONG:

@@ -143,7 +143,10 @@ static int position(const char *name, const char *const *list, int n)
     return i;
 }
 
-/* Provider first; then what all hosts prefer, loopback last and the older internet protocol before the newer. */
+/*
+ * Provider first; then what all hosts prefer, loopback last, and the older internet protocol before
+ * the newer.
+ */
 static int cost_of(const struct fi_info *info, const struct stp_core *core)
 {
     const char *provider = info->fabric_attr->prov_name;
@@ -154,8 +157,8 @@ static int cost_of(const struct fi_info *info, const struct stp_core *core)
     if (at < n_slow) rank = n_fast + 1 + at;
     /* A name may fit several: "net" those, and their like with layers on top. */
     if (unsafe_reason(provider) != NULL) rank = n_fast + n_slow + 1;
-    return (rank * 32 + stp_ofi_interface_rank(info, core)) * 4 + (reach_of(info) == REACH_HOST ? 2 : 0) +
-           (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
+    return (rank * 32 + stp_ofi_interface_rank(info, core)) * 4 +
+           (reach_of(info) == REACH_HOST ? 2 : 0) + (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
 }
 
 static struct fi_info *make_hints(uint64_t caps)

@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define BATCH 16
-#define POSTS_A_DRAIN 16   /* a power of two, as the next */
+#define POSTS_A_DRAIN 64 /* a power of two, as the next */
 #define POLLS_A_SERVE 8
-#define WAITS_A_LOOK 1024  /* a wait looks at the clock that often, */
-#define POLLS_A_LOOK 4096  /* and waits for what others do that often */
+#define WAITS_A_LOOK 1024 /* a wait looks at the clock that often, */
+#define POLLS_A_LOOK 4096 /* and waits for what others do that often */
 
 /* Delivery, not transmission: only then is the data visible at the target. */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
@@ -108,8 +108,8 @@ void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text)
     if (req->work.kind <= STP_OFI_READ)
         stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes, req->pe,
                             prov, stp_ofi_strerror(error), text);
-    stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov,
-                        stp_ofi_strerror(error), text);
+    stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov, stp_ofi_strerror(error),
+                        text);
 }
 
 /* Move a counter that is only looked at for whether it moved: lost updates do no harm. */
@@ -202,8 +202,7 @@ static const void *copied_from(const struct stp_ofi_req *req)
 }
 
 /* The operation is done: whoever counts on it may go on. */
-static void finish_locked(struct stp_ofi_lane *lane, struct finished *list,
-                          struct stp_ofi_req *req)
+static void finish_locked(struct stp_ofi_lane *lane, struct finished *list, struct stp_ofi_req *req)
 {
     struct stp_ofi_req *then = req->then;
     atomic_uint *pending = req->pending;
@@ -258,6 +257,8 @@ static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, in
         stp_ofi_die(req, error, text);
     stp_ofi.failure = error;
     if (req == NULL) return;
+    stp_ofi.core->log(STP_LOG_DEBUG, "%s to pe %d failed while the job ends: %s (%s)",
+                      req_name(req), req->pe, fi_strerror(error), text != NULL ? text : "");
     req->copy_to = NULL;
     finish_locked(lane, &list, req);
     finished_give(&list);
@@ -286,6 +287,10 @@ int stp_ofi_drain(struct stp_ofi_lane *lane)
     ssize_t n;
 
     if (pthread_mutex_trylock(&lane->drain) != 0) return 0;
+    bump(&lane->drains, 1);
+    atomic_store_explicit(&lane->draining, true, memory_order_relaxed);
+    /* TCP providers take an old EAGAIN for the reason of an end of file, and never close. */
+    errno = 0;
     n = fi_cq_read(lane->cq, entries, BATCH);
     if (n > 0)
         complete_locked(lane, entries, n);
@@ -293,6 +298,7 @@ int stp_ofi_drain(struct stp_ofi_lane *lane)
         read_error_locked(lane, n);
     if (STP_UNLIKELY(lane->retry != NULL)) retry_locked(lane);
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && lane == &stp_ofi.main) stp_ofi_inbox_refill_locked();
+    atomic_store_explicit(&lane->draining, false, memory_order_relaxed);
     again = lane->retry != NULL || stp_ofi_inbox_lacks();
     pthread_mutex_unlock(&lane->drain);
     /* This thread may not come back for long. */

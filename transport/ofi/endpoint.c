@@ -74,6 +74,8 @@ int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, stru
     pthread_mutex_init(&lane->drain, NULL);
     lane->retry = NULL;
     atomic_init(&lane->activity, 0);
+    atomic_init(&lane->drains, 0);
+    atomic_init(&lane->draining, false);
     stp_ofi_pools_init(lane);
     return 0;
 }
@@ -95,9 +97,8 @@ void stp_ofi_lane_close(struct stp_ofi_lane *lane)
 }
 
 /*
- * Tables of addresses are hundreds of bytes an entry, and filling them takes 12 us each: most PEs of
- * a large job never meet. So they are filled on first use, but for providers that must know who
- * calls them.
+ * Tables of addresses take hundreds of bytes an entry and 12 us to fill it, and most PEs of a large
+ * job never meet. So they are filled on first use, but for providers that must know who calls them.
  */
 static bool learns_late(void)
 {
@@ -144,8 +145,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.max_msg = info->ep_attr->max_msg_size;
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
-    stp_ofi.cpu_atomics =
-        stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
+    stp_ofi.cpu_atomics = stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
     /* shm up to 1.17 at least frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
@@ -168,8 +168,8 @@ static int open_all(const char **why)
     if (*why != NULL) return -FI_ENOSYS;
     *why = "cannot open an address vector";
     if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
-    stp_ofi.by_sockets = stp_ofi.core->env->ofi_progress_thread &&
-                         stp_ofi_sockets_usable(info, stp_ofi.core->n_pes);
+    stp_ofi.by_sockets =
+        stp_ofi.core->env->ofi_progress_thread && stp_ofi_sockets_usable(info, stp_ofi.core->n_pes);
     return stp_ofi_lane_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
                              stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets, why);
 }
@@ -311,8 +311,7 @@ int stp_ofi_connect(const void *addrs)
 
     if (rc != 0) return rc;
     stp_ofi.world = addrs;
-    if (stp_ofi.by_sockets)
-        stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
+    if (stp_ofi.by_sockets) stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_lane_connect(&stp_ofi.main);
     if (rc == 0) rc = stp_ofi_health_connect(addrs, stp_ofi.addr_len);
     /* Not before: messages may be there already, and answers need the addresses. */

@@ -27,15 +27,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS 1000000000ull /* a wait is suspicious when nothing completes for so long, */
-#define FINISH_NS 20000000ull  /* and when the job is ending: then peers are expected to go */
-#define LOOK_NS 100000000ull   /* between two looks at the links */
-#define RETRY_NS 1000000000ull /* between two attempts to reach a silent host */
-#define SLEEP_MS 1000          /* of a thread that looks at nothing but the successor's link */
-#define ANSWER_MS 2000         /* for the last question before a verdict */
-#define BACKLOG 4096           /* links of others that the kernel keeps for us */
-#define LINKS 16               /* to other PEs; the first is the successor's */
-#define RESETS 3               /* of links to one PE, in a row, that mean its end, */
+#define STALL_NS 1000000000ull   /* a wait is suspicious when nothing completes for so long, */
+#define FINISH_NS 20000000ull    /* and when the job is ending: then peers are expected to go */
+#define LOOK_NS 100000000ull     /* between two looks at the links */
+#define RETRY_NS 1000000000ull   /* between two attempts to reach a silent host */
+#define SLEEP_MS 1000            /* of a thread that looks at nothing but the successor's link */
+#define ANSWER_MS 2000           /* for the last question before a verdict */
+#define BACKLOG 4096             /* links of others that the kernel keeps for us */
+#define LINKS 16                 /* to other PEs; the first is the successor's */
+#define RESETS 3                 /* of links to one PE, in a row, that mean its end, */
 #define STEADY_NS 10000000000ull /* unless it was up for so long in between */
 
 /* What a PE publishes behind its provider's address. family 0: it has no lifeline. */
@@ -66,6 +66,7 @@ static struct {
     pthread_mutex_t lock; /* guards links and looked_ns; never held over a verdict */
     int listen_fd;
     struct lifeline mine;
+    uint64_t gone_ns;       /* since when a PE was found to have gone in the end; 0: none */
     struct lifeline *peers; /* by PE; NULL: not connected yet, or none has one */
     struct link links[LINKS];
     uint64_t looked_ns;
@@ -346,8 +347,8 @@ static void link_look(struct link *link, uint64_t now)
     int error = 0;
 
     if (link->state == LINK_WAITING && now >= link->next_ns) link_start(link);
-    if (link->fd < 0 || (link->state != LINK_CONNECTING && link->state != LINK_UP &&
-                         link->state != LINK_PROCESS))
+    if (link->fd < 0 ||
+        (link->state != LINK_CONNECTING && link->state != LINK_UP && link->state != LINK_PROCESS))
         return;
     poll_fd.fd = link->fd;
     if (poll(&poll_fd, 1, 0) <= 0) {
@@ -402,13 +403,24 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
     return ALIVE;
 }
 
+/* In the end PEs go, but not before the others have their last words: no wait for those is long. */
+static void let_go(int pe, const char *where)
+{
+    uint64_t now = now_ns();
+
+    stp_ofi_abandon(pe);
+    if (life.gone_ns == 0) life.gone_ns = now;
+    if (patience() != 0 && now - life.gone_ns > patience())
+        stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe, where);
+}
+
 static void end(int pe, enum verdict verdict)
 {
     char where[INET6_ADDRSTRLEN];
 
     where_is(pe, where, sizeof(where));
     if (is_finishing()) {
-        stp_ofi_abandon(pe);
+        let_go(pe, where);
         return;
     }
     if (verdict == GONE)
@@ -533,7 +545,9 @@ void stp_ofi_health_close(void)
     free(life.peers);
     life.peers = NULL;
     life.mine.family = 0;
+    life.gone_ns = 0;
     stp_ofi_descriptors_forget();
+    stp_ofi_lost_forget();
 }
 
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
@@ -546,6 +560,7 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
         wait->since_ns = now;
         suspect_targets();
         stp_ofi_message_check();
+        stp_ofi_lost_check(wait->lane);
         stp_ofi_health_look();
     }
 }

@@ -118,8 +118,8 @@ bool stp_ofi_interface_named(const struct fi_info *info, const struct stp_env *e
 }
 
 /* What the library found out about the address of info; NULL when it did not look. */
-static const struct stp_network *network_of(const struct fi_info *info,
-                                            const struct stp_core *core, bool *internet)
+static const struct stp_network *network_of(const struct fi_info *info, const struct stp_core *core,
+                                            bool *internet)
 {
     unsigned n_bits = 0;
     const unsigned char *bits = source_of(info, &n_bits);

@@ -84,8 +84,7 @@ void stp_ofi_list_remove(unsigned number)
         at++;
     if (at < list.n) {
         list.n--;
-        memmove(&list.numbers[at], &list.numbers[at + 1],
-                (list.n - at) * sizeof(list.numbers[0]));
+        memmove(&list.numbers[at], &list.numbers[at + 1], (list.n - at) * sizeof(list.numbers[0]));
     }
     stp_ofi.regions[number].listed = false;
     publish_locked();
@@ -180,8 +179,7 @@ struct stp_ofi_pieces stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local
         return pieces;
     }
     if (!stp_ofi.mr_local) return pieces;
-    if (nbytes > stp_ofi.bounce_size)
-        pieces.lease = lease_open(kind, local, nbytes, pieces.n);
+    if (nbytes > stp_ofi.bounce_size) pieces.lease = lease_open(kind, local, nbytes, pieces.n);
     if (pieces.lease != NULL) {
         pieces.desc = fi_mr_desc(pieces.lease->mr);
         return pieces;

@@ -9,6 +9,7 @@
 #define STP_OFI_H
 
 #include "base/base.h"
+#include "lane.h"
 #include "transport/transport.h"
 
 #include <poll.h>
@@ -21,156 +22,7 @@
 #include <time.h>
 
 #define STP_OFI_VERSION FI_VERSION(1, 17) /* of libfabric's interface, not of the library */
-#define STP_OFI_INLINE 64         /* bytes a request holds itself: operands, puts of a cache line */
-#define STP_OFI_PLAIN_REQS 4096u  /* operations under way on a lane at most, */
-#define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
-#define STP_OFI_BOUNCE_BYTES (8u << 20) /* and all such copies together */
-#define STP_OFI_MESSAGES 1024u          /* messages not yet answered at most */
 #define STP_OFI_LANES 64u
-
-/* ---- requests ----------------------------------------------------------- */
-
-enum stp_ofi_kind {
-    STP_OFI_WRITE,
-    STP_OFI_READ,
-    STP_OFI_UPDATE, /* atomics by the provider, */
-    STP_OFI_FETCH,
-    STP_OFI_COMPARE,
-    STP_OFI_MESSAGE, /* or asked of the target's library */
-    STP_OFI_ANSWER,
-    STP_OFI_INBOX, /* no request: a buffer for messages that arrive */
-};
-
-/* What a completion's context is. */
-struct stp_ofi_work {
-    struct fi_context2 fi; /* first: its address is libfabric's context */
-    enum stp_ofi_kind kind;
-};
-
-struct stp_ofi_lane;
-struct stp_ofi_lease;
-
-/*
- * One libfabric operation, complete enough to be posted again or reported. Posted once; its
- * completion subtracts one from *pending, posts `then` when that made zero, and gives it back.
- */
-struct stp_ofi_req {
-    struct stp_ofi_work work; /* first */
-    int pe;                   /* -1 while the request is free */
-    atomic_uint *pending;
-    struct stp_ofi_req *then; /* the signal behind the pieces of a put, or NULL */
-    /* In a signal: pieces of its put still under way. In a message: what is due of it, see am.c. */
-    atomic_uint parts;
-    uint64_t turn;            /* of a message among those sent, 0: not sent */
-    unsigned missed;          /* later messages that were answered first */
-    enum fi_op op;            /* atomics only, as the next three */
-    enum fi_datatype type;
-    const void *compare;
-    void *result;
-    struct stp_ofi_req *next; /* free list, or the list of those to post again */
-    struct stp_ofi_pool *pool;
-    uint64_t addr; /* at the target, as the provider wants it */
-    uint64_t key;
-    const void *local;  /* source, destination or operand */
-    size_t nbytes;      /* of local */
-    void *desc;         /* of local, NULL: host memory that needs none */
-    void *own_desc;     /* of data; set once, as the next */
-    unsigned id;        /* in the pool */
-    void *copy_to;      /* NULL, or where what arrived in local goes on completion */
-    struct stp_ofi_lease *lease; /* what keeps local registered, or NULL */
-    unsigned char data[] __attribute__((aligned(16))); /* data_size bytes of the pool */
-};
-
-/* Requests of one size. They grow up to a limit, then takers wait for completions. */
-struct stp_ofi_pool {
-    pthread_mutex_t lock; /* guards all below */
-    struct stp_ofi_req *free;
-    struct stp_ofi_slab *slabs;
-    struct stp_ofi_lane *lane; /* constant, as the next three */
-    unsigned index;            /* in the lane */
-    size_t data_size;
-    unsigned limit;
-    unsigned n_made;
-    unsigned n_taken; /* also read without the lock, to see whether anything is under way */
-};
-
-/* Pools of a lane. Messages and answers are on the main lane alone. */
-enum { STP_OFI_PLAIN, STP_OFI_BOUNCE, STP_OFI_MESSAGED, STP_OFI_ANSWERED, STP_OFI_N_POOLS };
-
-void stp_ofi_pools_init(struct stp_ofi_lane *lane);
-void stp_ofi_pools_unregister(struct stp_ofi_lane *lane); /* once nothing is under way */
-void stp_ofi_pools_fini(struct stp_ofi_lane *lane);
-
-/* A request to PE pe for kind, the rest unset. Waits with progress when all are in use. */
-struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
-
-/* The same, NULL instead of waiting. */
-struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
-
-/* Call look for each request to PE pe that is under way; pool->lock is held. */
-void stp_ofi_req_each(struct stp_ofi_pool *pool, int pe,
-                      void (*look)(struct stp_ofi_req *req, void *arg), void *arg);
-
-/* The request to PE pe with such an id, or NULL: there is none under way. */
-struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe);
-
-/* Up to max different PEs that requests of the pool, which may grow, are under way to. */
-int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max);
-
-/* Up to max different PEs that requests of any lane are under way to. Returns how many. */
-int stp_ofi_targets(int *pes, int max);
-
-/* Give back a list of requests linked by next, all of one pool. */
-void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
-                      struct stp_ofi_req *last);
-
-/* ---- lanes --------------------------------------------------------------- */
-
-/*
- * An endpoint with its completion queue, requests and lock: what threads on different lanes
- * do not share. Peers know the main lane's address only; the others are for contexts that one
- * thread at a time uses, where the provider makes endpoints cheap.
- */
-struct stp_ofi_lane {
-    struct fid_ep *ep; /* what every operation reads comes first; written by open and connect */
-    struct fid_cq *cq;
-    fi_addr_t *addrs; /* by PE, inverted: 0 is nowhere yet; pages that nobody asks for cost nothing */
-    struct stp_ofi_pool pools[STP_OFI_N_POOLS];
-
-    pthread_mutex_t drain STP_ALIGNED_LINE; /* who reads the completion queue; guards retry */
-    struct stp_ofi_req *retry;              /* what the provider could not take yet */
-    atomic_uint activity;                   /* moves while application threads post and poll */
-
-    struct fid_fabric *fabric STP_ALIGNED_LINE; /* NULL: those of the main lane, as the next two */
-    struct fid_domain *domain;
-    struct fid_av *av;
-    unsigned n_ctxs; /* contexts on it, guarded by stp_ofi.lanes_lock */
-};
-
-fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe);
-
-/* Where the PE is in the lane's address table, which learns of it when first asked. */
-static inline fi_addr_t stp_ofi_addr(struct stp_ofi_lane *lane, int pe)
-{
-    fi_addr_t where = ~__atomic_load_n(&lane->addrs[pe], __ATOMIC_ACQUIRE);
-
-    return STP_LIKELY(where != FI_ADDR_NOTAVAIL) ? where : stp_ofi_addr_slow(lane, pe);
-}
-
-/* Is anything under way on the lane, or waiting to be posted by it? */
-static inline bool stp_ofi_lane_busy(const struct stp_ofi_lane *lane)
-{
-    unsigned n = __atomic_load_n(&lane->retry, __ATOMIC_RELAXED) != NULL;
-
-    for (int i = 0; i < STP_OFI_N_POOLS; i++)
-        n += __atomic_load_n(&lane->pools[i].n_taken, __ATOMIC_RELAXED);
-    return n > 0;
-}
-
-/* A lane for one more context, which one thread at a time uses or any. Never NULL. */
-struct stp_ofi_lane *stp_ofi_lane_take(bool alone);
-void stp_ofi_lane_give(struct stp_ofi_lane *lane);
-void stp_ofi_lanes_close(void); /* all but the main one */
 
 /* ---- contexts ----------------------------------------------------------- */
 
@@ -238,11 +90,11 @@ struct stp_ofi {
     const unsigned char *world; /* addresses by PE, addr_len bytes each; the library's */
     size_t addr_len;
     pthread_mutex_t av_lock; /* inserting in any address table */
-    int wait_fd;     /* of the main lane's queue, -1 when it has none */
-    bool by_sockets; /* the progress thread sleeps on the provider's sockets instead */
+    int wait_fd;             /* of the main lane's queue, -1 when it has none */
+    bool by_sockets;         /* the progress thread sleeps on the provider's sockets instead */
 
     pthread_mutex_t lanes_lock; /* guards making, taking and giving lanes */
-    atomic_uint n_lanes; /* besides the main one; they stay until close */
+    atomic_uint n_lanes;        /* besides the main one; they stay until close */
     struct stp_ofi_lane *lanes[STP_OFI_LANES];
 
     struct stp_ofi_region regions[STP_FABRIC_REGIONS];
@@ -269,13 +121,13 @@ static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 
 struct stp_ofi_choice {
     struct fi_info *info;
-    const char *refused; /* why not, or NULL */
-    bool unnamed;        /* refused for not being what SHMEM_OFI_... name */
-    int cost;            /* lower is tried first */
-    char text[96];       /* room for refused */
+    const char *refused;      /* why not, or NULL */
+    bool unnamed;             /* refused for not being what SHMEM_OFI_... name */
+    int cost;                 /* lower is tried first */
+    char text[96];            /* room for refused */
     enum stp_offer_code code; /* the same as refused, for programs */
-    int error;           /* what a trial failed with */
-    int fds_open;        /* descriptors that it took in a trial for a report, else -1 */
+    int error;                /* what a trial failed with */
+    int fds_open;             /* descriptors that it took in a trial for a report, else -1 */
     int fds_peer;
 };
 
@@ -385,8 +237,7 @@ const struct stp_ofi_region *stp_ofi_list_find(const void *local);
  */
 static inline const struct stp_ofi_region *stp_ofi_region_of(const void *local)
 {
-    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0))
-        return NULL;
+    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0)) return NULL;
     return stp_ofi_list_find(local);
 }
 
@@ -471,7 +322,7 @@ void stp_ofi_progress(void);
 struct stp_ofi_wait {
     struct stp_ofi_lane *lane;
     int polls;
-    int spun; /* polls since something completed or the core was given up */
+    int spun;          /* polls since something completed or the core was given up */
     uint64_t since_ns; /* when it began, or peers were last looked at; 0: not looked yet */
 };
 
@@ -503,6 +354,10 @@ int stp_ofi_health_sleep(struct pollfd *fd);
  * descriptor left for them; a warning before. Cheap; does nothing most times.
  */
 void stp_ofi_descriptors_look(void);
+
+/* For waits that stand still: end the job when an atomic of the lane was lost with a connection. */
+void stp_ofi_lost_check(struct stp_ofi_lane *lane);
+void stp_ofi_lost_forget(void); /* the endpoint is closed */
 
 /* Is there no descriptor left? */
 bool stp_ofi_descriptors_out(void);
@@ -616,6 +471,8 @@ bool stp_ofi_sockets_usable(const struct fi_info *info, int n_pes);
 
 /* Before the thread starts. wake_fd ends sleeps when readable. */
 void stp_ofi_sockets_start(int wake_fd);
+
+void stp_ofi_sockets_stop(void); /* after it ended */
 
 /* The addresses of all PEs, once they are known; from another thread. */
 void stp_ofi_sockets_learn(const unsigned char *addrs, size_t addr_len, int n_pes);

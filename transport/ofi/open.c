@@ -81,8 +81,7 @@ static void report(const struct stp_core *core, const struct stp_ofi_choice *cho
         const struct stp_ofi_choice *choice = &choices[i];
 
         if (repeats(choices, i)) continue;
-        if (core->report != NULL)
-            stp_ofi_tell(core, choice);
+        if (core->report != NULL) stp_ofi_tell(core, choice);
         core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
                   domain_of(choice), i == used ? "used" : "not used", choice->refused);
     }
@@ -295,8 +294,8 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
         return -EPROTO;
     }
     if (core->version != NULL)
-        *core->version = (struct stp_fabric_version){
-            FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), fi_version()};
+        *core->version = (struct stp_fabric_version){FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+                                                     fi_version()};
     set_defaults();
     n = stp_ofi_choose(core, &all, &choices);
     if (n < 0) return n;

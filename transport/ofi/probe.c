@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define LIMIT_NS 20000000000ull /* for one operation: providers connect first, on busy machines */
-#define SHORT_NS 500000000ull /* and before it is looked for what it may lack */
+#define SHORT_NS 500000000ull   /* and before it is looked for what it may lack */
 #define REGION 0
 #define ONE_LANE (&stp_ofi.main)
 

@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #define NAP_MIN_US 50u /* first nap while the application polls, then doubled up to */
-#define NAP_MAX_US 200u
-#define NAPS_A_SERVE 4
+#define NAP_MAX_US 400u
 #define NAP_POLL_US 100u /* between polls of a provider without a descriptor, then doubled up to */
 #define NAP_IDLE_US 400u /* this while the application makes no call */
 
@@ -53,6 +52,18 @@ static unsigned activity(void)
     return sum;
 }
 
+/* Is an application thread in the middle of moving data? */
+static bool is_draining(void)
+{
+    return atomic_load_explicit(&stp_ofi.main.draining, memory_order_relaxed);
+}
+
+/* Moves when anybody has served peers. */
+static unsigned main_drains(void)
+{
+    return atomic_load_explicit(&stp_ofi.main.drains, memory_order_relaxed);
+}
+
 /* Lanes besides the main one wake nobody. */
 static bool other_lanes_busy(void)
 {
@@ -67,16 +78,21 @@ static bool other_lanes_busy(void)
  */
 static unsigned park(void)
 {
-    unsigned us = NAP_MIN_US, before, now = activity(), naps = 0;
+    unsigned us = NAP_MIN_US, before, now = activity(), drains;
 
     do {
         before = now;
+        drains = main_drains();
         nap(us);
         if (us < NAP_MAX_US) us *= 2;
-        /* An application that posts now and then does not poll for others. */
-        if (++naps % NAPS_A_SERVE == 0) stp_ofi_drain_all();
+        /*
+         * An application that only posts now and then polls for nobody. One that polls must not
+         * find its lock with a thread that waits for the core.
+         */
+        if (drains == main_drains() && !is_draining()) stp_ofi_drain_all();
         now = activity();
-    } while (now != before && !atomic_load_explicit(&agent.stop, memory_order_relaxed));
+    } while ((now != before || is_draining()) &&
+             !atomic_load_explicit(&agent.stop, memory_order_relaxed));
     return now;
 }
 
@@ -151,7 +167,7 @@ static void *agent_main(void *arg)
     while (!atomic_load_explicit(&agent.stop, memory_order_relaxed)) {
         stp_ofi_drain_all();
         /* It moved since we last looked: the application is in the library, and polls there. */
-        if (activity() != seen) {
+        if (activity() != seen || is_draining()) {
             seen = park();
             if (stp_ofi.by_sockets) stp_ofi_sockets_disturb();
         } else {
@@ -193,7 +209,10 @@ int stp_ofi_agent_start(void)
     rc = -pthread_create(&agent.thread, NULL, agent_main, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc != 0) {
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s", strerror(-rc));
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s",
+                          rc == -EAGAIN ? "threads ran out (ulimit -u, or the host's limit): raise "
+                                          "it, or set SHMEM_OFI_PROGRESS_THREAD=off"
+                                        : strerror(-rc));
         close(agent.wake_fd);
         return rc;
     }
@@ -208,6 +227,7 @@ void stp_ofi_agent_stop(void)
     atomic_store(&agent.stop, true);
     /* Cannot fail: the counter is far from full. */
     if (eventfd_write(agent.wake_fd, 1) == 0) pthread_join(agent.thread, NULL);
+    stp_ofi_sockets_stop();
     close(agent.wake_fd);
     agent.running = false;
 }

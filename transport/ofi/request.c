@@ -42,8 +42,8 @@ static void pool_init(struct stp_ofi_lane *lane, unsigned index, size_t data_siz
 {
     struct stp_ofi_pool *pool = &lane->pools[index];
 
-    *pool = (struct stp_ofi_pool){
-        .lane = lane, .index = index, .data_size = data_size, .limit = limit};
+    *pool =
+        (struct stp_ofi_pool){.lane = lane, .index = index, .data_size = data_size, .limit = limit};
     pthread_mutex_init(&pool->lock, NULL);
 }
 

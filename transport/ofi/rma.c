@@ -50,8 +50,8 @@ struct stp_ofi_req *stp_ofi_piece(struct stp_ofi_lane *lane, enum stp_ofi_kind k
 }
 
 static void post_pieces(struct stp_ofi_lane *lane, enum stp_ofi_kind kind,
-                        const struct stp_ofi_pieces *pieces, int pe, unsigned number,
-                        size_t offset, const void *local, size_t nbytes, atomic_uint *pending,
+                        const struct stp_ofi_pieces *pieces, int pe, unsigned number, size_t offset,
+                        const void *local, size_t nbytes, atomic_uint *pending,
                         struct stp_ofi_req *then)
 {
     const char *at = local;

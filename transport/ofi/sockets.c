@@ -20,7 +20,7 @@
 #define MAX_PES 64
 #define MAX_PES_RXM 12 /* it polls all sockets itself then, 55 ns each: past it epoll is faster */
 #define FIRST 2
-#define MAX_FDS 192    /* what does not fit is looked at when a sleep ends */
+#define MAX_FDS 192 /* what does not fit is looked at when a sleep ends */
 #define MAX_SLEEP_MS 128
 #define DOUBLINGS 7 /* up to that */
 #define RUSH 4096
@@ -36,6 +36,8 @@ static struct {
     union address own;
     union address pes[MAX_PES];
     atomic_int n_pes; /* known of pes */
+    DIR *dir;         /* of this process's descriptors; stays open, so that programs see no coming
+                         and going among them */
     struct pollfd fds[MAX_FDS]; /* what wakes, what else to look at, and ours from FIRST on */
     nfds_t n_fds;
     int listener;      /* index in fds, 0: none */
@@ -99,20 +101,20 @@ static bool is_listening(int fd)
 
 static void scan(void)
 {
-    DIR *dir = opendir("/proc/self/fd");
     struct dirent *entry;
 
     sockets.scan = false;
     sockets.n_fds = FIRST;
     sockets.listener = 0;
-    while (dir != NULL && sockets.n_fds < MAX_FDS && (entry = readdir(dir)) != NULL) {
+    if (sockets.dir == NULL) return;
+    rewinddir(sockets.dir);
+    while (sockets.n_fds < MAX_FDS && (entry = readdir(sockets.dir)) != NULL) {
         int fd = atoi(entry->d_name); /* "." and "..": 0, which is no socket of ours */
 
         if (fd <= 0 || !is_ours(fd)) continue;
         if (is_listening(fd)) sockets.listener = (int)sockets.n_fds;
         sockets.fds[sockets.n_fds++] = (struct pollfd){.fd = fd};
     }
-    if (dir != NULL) closedir(dir);
 }
 
 /* ---- sleeping ------------------------------------------------------------- */
@@ -217,10 +219,17 @@ void stp_ofi_sockets_start(int wake_fd)
     memset(&sockets, 0, sizeof(sockets));
     /* It was asked for its name before: nothing goes wrong here. Without it, sleeps are bounded. */
     if (stp_ofi_endpoint_name(own, &len) == 0) memcpy(&sockets.own, own, sizeof(sockets.own));
+    sockets.dir = opendir("/proc/self/fd");
     sockets.fds[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
     sockets.fds[1] = (struct pollfd){.fd = -1};
     sockets.n_fds = FIRST;
     stp_ofi_sockets_disturb();
+}
+
+void stp_ofi_sockets_stop(void)
+{
+    if (sockets.dir != NULL) closedir(sockets.dir);
+    sockets.dir = NULL;
 }
 
 void stp_ofi_sockets_learn(const unsigned char *addrs, size_t addr_len, int n_pes)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What PEs tell each other at start, and what a PE knows of the launch: its node, the others'
+ * places, the fabric's addresses. Part of steppe.h. Design: docs/design/launch.md.
+ */
+#ifndef STP_CARD_H
+#define STP_CARD_H
+
+#include "base/base.h"
+#include "spaces/spaces.h"
+#include "transport/transport.h"
+
+#define STP_CARD_SPACES 9 /* default kind; enabled or not and bytes, for each kind */
+#define STP_CARD_REGIONS 3 /* internal, data, heap: those that exist from the start */
+
+/* ---- boot (boot.c, exchange.c) -------------------------------------------- */
+
+/* What must be equal on all PEs of a job, so that a mismatch is named instead of suffered. */
+struct stp_settings {
+    uint64_t layout; /* of the executable */
+    uint64_t window_bytes;
+    uint64_t heap_bytes;
+    int64_t spaces[STP_CARD_SPACES]; /* the variables that shape spaces */
+    uint32_t check;                  /* SHMEM_CHECK: collectives agree first, or not */
+    uint32_t peer_table;             /* of the fabric, as the next three */
+    uint32_t dialect;
+    uint32_t addr_len;
+    char provider[32];
+    char program[48]; /* for the message only */
+};
+
+/* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
+struct stp_card {
+    int pe;
+    pid_t pid;
+    int segment_fd;
+    uint64_t window_base;
+    struct stp_settings settings;
+    struct stp_fabric_region regions[STP_CARD_REGIONS];
+    struct stp_share heap_share; /* how node peers reach the default space */
+    bool heap_registered;        /* and others through the fabric */
+    char no_heap[128];           /* why this PE has no memory for it; empty: it has */
+    unsigned char addr[STP_FABRIC_ADDR_MAX];
+};
+
+/* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
+void stp_boot_attach(void);
+
+/* Publish this PE's card and learn all others'. Fatal on error. Once per start. */
+void stp_boot_exchange(const struct stp_card *mine);
+
+/* The card of a PE of this node, from exchange to detach. */
+const struct stp_card *stp_boot_card(int pe);
+
+/* The fabric's addresses of all PEs, addr_len bytes each; until detach. */
+const void *stp_boot_addrs(void);
+
+/*
+ * Until boot_done: all PEs' descriptors of one of the first regions, NULL where every PE uses its
+ * own; and is the default space registered with the fabric on all of them?
+ */
+const struct stp_fabric_region *stp_boot_regions(unsigned number);
+bool stp_boot_heap_registered(void);
+void stp_boot_done(void); /* descriptors may go */
+
+/* Networks of this host and what the other hosts reach, for the fabric; NULL when there is one. */
+const struct stp_network *stp_boot_networks(int *n);
+
+/* Wait for all PEs of the node; usable from attach to detach. */
+void stp_boot_node_barrier(void);
+void stp_boot_detach(void);
+
+/* PEs of this node. */
+int stp_boot_n_local(void);
+/* Tell the node that this PE ends the job, and ask whether one has: usable at any time. */
+void stp_boot_set_ended(void);
+bool stp_boot_ended(void);
+
+/* Place of a PE on this node, or -1 when it is elsewhere. */
+int stp_local_of(int pe);
+/* World number of the PE at a place of this node. */
+int stp_local_pe(int local);
+/* Node of any PE, 0 .. stp_rt.n_nodes - 1. */
+int stp_node_of(int pe);
+
+#endif /* STP_CARD_H */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics that a connection took along. ofi_rxm sends an atomic as a message and completes it with
+ * the answer; when the connection breaks in between it makes a new one and tells nobody. Answers
+ * of one peer come in order: so a read of the same word is sent behind an atomic that stands
+ * still, and where two such reads are answered first, it is lost.
+ * Design: docs/design/security.md.
+ */
+#include "ofi.h"
+
+#include <string.h>
+
+#define MISSES 2
+#define LOOKS 16 /* PEs among which the one to ask next is chosen */
+#define MARKED 1 /* turn of an atomic that was there when the last question was sent */
+
+static struct {
+    pthread_mutex_t lock; /* guards the rest but left */
+    bool asked;
+    atomic_uint left; /* 1 while the question is under way */
+    struct stp_ofi_pool *pool;
+    int pe;
+    unsigned next;
+    bool lost;
+} lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_atomic(const struct stp_ofi_req *req)
+{
+    return req->work.kind == STP_OFI_UPDATE || req->work.kind == STP_OFI_FETCH ||
+           req->work.kind == STP_OFI_COMPARE;
+}
+
+/* The question was answered; was this one, which is older? */
+static void note_missed(struct stp_ofi_req *req, void *arg)
+{
+    (void)arg;
+    if (is_atomic(req) && req->turn == MARKED && req->pending != &stp_ofi.abandoned &&
+        ++req->missed == MISSES)
+        lost.lost = true;
+}
+
+/* What to ask for, of the first, and who must be answered before. */
+static void mark(struct stp_ofi_req *req, void *arg)
+{
+    struct stp_ofi_req *like = arg;
+
+    if (!is_atomic(req)) return;
+    req->turn = MARKED;
+    if (like->nbytes != 0) return;
+    like->addr = req->addr;
+    like->key = req->key;
+    like->type = req->type;
+    like->nbytes = req->nbytes;
+}
+
+static void ask(struct stp_ofi_lane *lane, int pe)
+{
+    struct stp_ofi_pool *pool = &lane->pools[STP_OFI_PLAIN];
+    struct stp_ofi_req like = {.nbytes = 0}, *req;
+
+    stp_ofi_req_each(pool, pe, mark, &like);
+    if (like.nbytes == 0 || lane->retry != NULL) return;
+    req = stp_ofi_req_try(pool, STP_OFI_FETCH, pe);
+    if (req == NULL) return;
+    req->op = FI_ATOMIC_READ;
+    req->type = like.type;
+    req->addr = like.addr;
+    req->key = like.key;
+    req->nbytes = like.nbytes;
+    req->local = req->compare = req->data;
+    req->result = req->data + STP_OFI_INLINE / 2;
+    req->desc = req->own_desc;
+    req->pending = &lost.left;
+    atomic_store(&lost.left, 1);
+    lost.asked = true;
+    lost.pool = pool;
+    lost.pe = pe;
+    stp_ofi_launch_locked(lane, req);
+}
+
+static void look_locked(struct stp_ofi_lane *lane)
+{
+    int pes[LOOKS], n;
+
+    if (lost.asked && atomic_load(&lost.left) == 0) {
+        stp_ofi_req_each(lost.pool, lost.pe, note_missed, NULL);
+        lost.asked = false;
+    }
+    if (lost.asked || lost.lost) return;
+    n = stp_ofi_pool_targets(&lane->pools[STP_OFI_PLAIN], pes, 0, LOOKS);
+    if (n > 0) ask(lane, pes[lost.next++ % (unsigned)n]);
+}
+
+void stp_ofi_lost_check(struct stp_ofi_lane *lane)
+{
+    const char *layer = strchr(stp_ofi.info->fabric_attr->prov_name, ';');
+    bool is_lost;
+    int pe;
+
+    if (layer == NULL || strcmp(layer, ";ofi_rxm") != 0 || stp_ofi.by_message ||
+        atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&lane->drain);
+    pthread_mutex_lock(&lost.lock);
+    look_locked(lane);
+    is_lost = lost.lost;
+    pe = lost.pe;
+    pthread_mutex_unlock(&lost.lock);
+    pthread_mutex_unlock(&lane->drain);
+    if (is_lost)
+        stp_ofi.core->fatal("fabric", "pe %d: an atomic was lost: the connection broke", pe);
+}
+
+void stp_ofi_lost_forget(void)
+{
+    pthread_mutex_lock(&lost.lock);
+    lost.asked = lost.lost = false;
+    pthread_mutex_unlock(&lost.lock);
+}
