@@ -36,6 +36,7 @@ static struct stp_fabric fabric;
 static struct stp_fabric_ctx *ctx;
 static struct stp_env env = {.spin = -1, .ofi_lanes = -1, .ofi_bounce_size = 8192, .ofi_progress_thread = true};
 static int device_step = 1; /* with core.devices, only every so many PEs have some */
+static bool deaths;       /* PEs other than PE 0 may die */
 static int stranger = -1; /* the PE with another job's key */
 static uint64_t *memory;
 static int me;
@@ -150,6 +151,8 @@ static inline void go_down(void)
     fabric.quiet(ctx);
     fabric.ctx_destroy(ctx);
     meet();
+    fabric.finish(); /* from here on others may be gone */
+    meet();
     fabric.close();
 }
 
@@ -160,7 +163,7 @@ static inline void expect(bool ok, const char *what)
     fatal_text("test", "pe %d expected %s\n", me, what);
 }
 
-/* Run body as each PE with a provider. Returns the wait status of PE 0. */
+/* Run body as each PE with a provider. Returns the wait status of PE 0, or another's that failed. */
 static inline int run(const char *provider, void (*body)(void))
 {
     pid_t pids[PES];
@@ -181,7 +184,7 @@ static inline int run(const char *provider, void (*body)(void))
 
         ck_assert(pid > 0);
         if (status != 0) atomic_store(&world->broken, true); /* whoever meets it waits in vain */
-        if (pid == pids[0]) first = status;
+        if (pid == pids[0] || (first == 0 && !deaths)) first = status;
     }
     return first;
 }

@@ -319,6 +319,7 @@ START_TEST(dead_peer_is_named)
     int status;
 
     setup();
+    deaths = true;
     status = run(_i == 0 ? "tcp" : "net", get_from_dead);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
     ck_assert_msg(strstr(world->text, "pe 1") != NULL, "%s", world->text);
@@ -328,6 +329,7 @@ END_TEST
 START_TEST(dead_peer_is_done_with_after_finish)
 {
     setup();
+    deaths = true;
     ck_assert_msg(run(_i == 0 ? "tcp" : "net", finish_with_dead) == 0, "%s", world->text);
 }
 END_TEST

@@ -313,7 +313,7 @@ int stp_ofi_connect(const void *addrs)
     stp_ofi.world = addrs;
     if (stp_ofi.by_sockets) stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_lane_connect(&stp_ofi.main);
-    if (rc == 0) rc = stp_ofi_health_connect(addrs, stp_ofi.addr_len);
+    if (rc == 0) stp_ofi_health_connect();
     /* Not before: messages may be there already, and answers need the addresses. */
     return rc != 0 ? rc : stp_ofi_inbox_open();
 }

@@ -20,7 +20,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -67,7 +66,7 @@ static struct {
     int listen_fd;
     struct lifeline mine;
     uint64_t gone_ns;       /* since when a PE was found to have gone in the end; 0: none */
-    struct lifeline *peers; /* by PE; NULL: not connected yet, or none has one */
+    bool connected; /* the lifelines of all PEs are known */
     struct link links[LINKS];
     uint64_t looked_ns;
     bool atfork;
@@ -144,13 +143,24 @@ static bool lifeline_of_host(struct lifeline *line)
     return found;
 }
 
+/* How PE pe's lifeline is reached; family 0: it has none, or is not known yet. */
+static struct lifeline lifeline_of(int pe)
+{
+    struct lifeline line = {.family = 0};
+
+    if (life.connected && stp_ofi.info->addr_format != FI_ADDR_STR)
+        memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line),
+               sizeof(line));
+    return line;
+}
+
 /* The address of PE pe as the provider has it, as text without port, for messages. */
 static const char *where_is(int pe, char *text, size_t len)
 {
-    const struct lifeline *line = life.peers != NULL ? &life.peers[pe] : NULL;
+    struct lifeline line = lifeline_of(pe);
 
-    if (line == NULL || line->family == 0 ||
-        inet_ntop(line->family == 4 ? AF_INET : AF_INET6, line->ip, text, (socklen_t)len) == NULL)
+    if (line.family == 0 ||
+        inet_ntop(line.family == 4 ? AF_INET : AF_INET6, line.ip, text, (socklen_t)len) == NULL)
         snprintf(text, len, "its host");
     return text;
 }
@@ -295,18 +305,19 @@ static void link_outcome(struct link *link, int error)
 static void link_start(struct link *link)
 {
     struct sockaddr_storage addr;
+    struct lifeline line = lifeline_of(link->pe);
     socklen_t len;
 
     if (stp_ofi.info->addr_format == FI_ADDR_STR) {
         link_start_process(link);
         return;
     }
-    if (life.peers == NULL || life.peers[link->pe].family == 0) {
+    if (line.family == 0) {
         link->state = LINK_USELESS;
         link_say(link, "none: it has no lifeline", 0);
         return;
     }
-    len = lifeline_sockaddr(&life.peers[link->pe], &addr);
+    len = lifeline_sockaddr(&line, &addr);
     link->fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (link->fd < 0) { /* our trouble, not the peer's */
         link_wait(link, RETRY_NS);
@@ -502,23 +513,16 @@ static void suspect_targets(void)
 
 /* ---- the module's side ------------------------------------------------------------ */
 
-int stp_ofi_health_connect(const unsigned char *addrs, size_t addr_len)
+void stp_ofi_health_connect(void)
 {
     int n_pes = stp_ofi.core->n_pes, next = (stp_ofi.core->pe + 1) % n_pes;
 
     for (int i = 0; i < LINKS; i++)
         life.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
-    if (n_pes == 1) return 0;
-    if (stp_ofi.info->addr_format != FI_ADDR_STR) {
-        life.peers = malloc((size_t)n_pes * sizeof(*life.peers));
-        if (life.peers == NULL) return -ENOMEM;
-        for (int pe = 0; pe < n_pes; pe++)
-            memcpy(&life.peers[pe], addrs + (size_t)(pe + 1) * addr_len - sizeof(*life.peers),
-                   sizeof(*life.peers));
-    }
+    if (n_pes == 1) return;
+    life.connected = true;
     life.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
     link_start(&life.links[0]);
-    return 0;
 }
 
 int stp_ofi_health_sleep(struct pollfd *fd)
@@ -542,8 +546,7 @@ void stp_ofi_health_close(void)
         link_free(&life.links[i]);
     if (life.listen_fd >= 0) close(life.listen_fd);
     life.listen_fd = -1;
-    free(life.peers);
-    life.peers = NULL;
+    life.connected = false;
     life.mine.family = 0;
     life.gone_ns = 0;
     stp_ofi_descriptors_forget();

@@ -339,8 +339,8 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait);
  */
 void stp_ofi_lifeline_open(const void *name, void *mine);
 
-/* Learn all lifelines, the last bytes of each PE's entry in addrs. Returns 0 or -ENOMEM. */
-int stp_ofi_health_connect(const unsigned char *addrs, size_t addr_len);
+/* All lifelines are known: the last bytes of each PE's entry in stp_ofi.world. */
+void stp_ofi_health_connect(void);
 void stp_ofi_health_close(void);
 
 /*
