@@ -2698,6 +2698,9 @@ void pshmem_quiet(void);
 void pshmem_ctx_quiet(shmem_ctx_t ctx);
 void pshmem_pe_quiet(const int *target_pes, size_t npes);
 void pshmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);
+void pshmem_set_lock(long *lock);
+void pshmem_clear_lock(long *lock);
+int pshmem_test_lock(long *lock);
 
 #ifdef __cplusplus
 }

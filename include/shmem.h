@@ -3055,6 +3055,17 @@ void shmem_ctx_quiet(shmem_ctx_t ctx);
 void shmem_pe_quiet(const int *target_pes, size_t npes);
 void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);
 
+/* ---- locks: 9.13 -------------------------------------------------------- */
+
+/*
+ * Mutual exclusion between PEs on a symmetric long that was 0 on all PEs. set waits, first come
+ * first served; clear completes the default context first; test takes the lock and returns 0, or
+ * returns 1 when it is taken. 9.13.1.
+ */
+void shmem_set_lock(long *lock);
+void shmem_clear_lock(long *lock);
+int shmem_test_lock(long *lock);
+
 #ifdef __cplusplus
 }
 #endif

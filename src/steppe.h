@@ -268,6 +268,11 @@ void stp_signal(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int si
 void stp_fence(struct stp_ctx *ctx);
 void stp_quiet(struct stp_ctx *ctx);
 
+/* ---- locks (lock.c) ------------------------------------------------------- */
+
+/* Forget what this PE holds: behind the last barrier. */
+void stp_locks_forget(void);
+
 /* ---- looking after others (watch.c) ---------------------------------------- */
 
 /* From now on waits notice the end of the launcher, and of PEs of this node. */

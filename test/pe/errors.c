@@ -223,6 +223,29 @@ static void misuse_unaligned_amo(void)
     shmem_long_atomic_inc((long *)((char *)block + 1), peer);
 }
 
+static void misuse_lock_stack(void)
+{
+    long on_stack = 0;
+
+    shmem_set_lock(&on_stack);
+}
+
+static void misuse_lock_unaligned(void)
+{
+    (void)shmem_test_lock((long *)((char *)block + 4));
+}
+
+static void misuse_lock_twice(void)
+{
+    shmem_set_lock(block);
+    shmem_set_lock(block);
+}
+
+static void misuse_clear_free(void)
+{
+    shmem_clear_lock(block);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -263,6 +286,10 @@ static const struct {
     {"bad_sig_op", misuse_bad_sig_op, false},
     {"bad_stride", misuse_bad_stride, false},
     {"unaligned_amo", misuse_unaligned_amo, false},
+    {"lock_stack", misuse_lock_stack, false},
+    {"lock_unaligned", misuse_lock_unaligned, false},
+    {"lock_twice", misuse_lock_twice, false},
+    {"clear_free", misuse_clear_free, false},
 };
 
 static void run(const char *name)

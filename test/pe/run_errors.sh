@@ -100,6 +100,12 @@ expect bad_cmp      $last shmem_long_wait_until      "99"
 expect bad_sig_op   $last shmem_putmem_signal        "sig_op is 77"
 expect bad_stride   $last shmem_long_iput            "dst is 0"
 
+# Locks.
+expect lock_stack     $last shmem_set_lock           "lock 0x[0-9a-f]+ .*not symmetric"
+expect lock_unaligned $last shmem_test_lock          "lock 0x[0-9a-f]+ is not aligned to 8"
+expect lock_twice     $last shmem_set_lock           "held by this thread already"
+expect clear_free     $last shmem_clear_lock         "not held by this PE"
+
 # Life and environment.
 expect before_init      any shmem_malloc             "before shmem_init"
 expect put_before_init  any shmem_long_p             "before shmem_init"

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Locks: a queue of PEs (Mellor-Crummey and Scott) whose links are the lock's own words, so each
+ * waiter polls its own memory and is served in the order of arrival. Threads of one PE take turns
+ * here first. Design: docs/design/locks.md.
+ */
+#include "steppe.h"
+
+#include <stdlib.h>
+
+/*
+ * A lock's long, which is 0 on all PEs when nobody is about. PEs are numbered from 1 here. The
+ * first half counts on the lock's home PE alone; the second is each PE's own.
+ */
+struct lock_word {
+    uint32_t tail; /* who came last, 0: free */
+    uint32_t mine; /* who comes behind me, and LOCK_GRANTED once it is my turn */
+};
+
+#define LOCK_GRANTED UINT32_C(0x80000000)
+
+_Static_assert(sizeof(struct lock_word) == sizeof(long), "the state of a lock fits its long");
+
+/* ---- turns of this PE's threads -------------------------------------------- */
+
+/* A lock that this PE holds or waits for: a queue of tickets. */
+struct lock_hold {
+    struct lock_hold *next;
+    const long *lock;
+    unsigned tickets; /* given out */
+    unsigned turn;    /* whose ticket is up; read without the lock */
+    bool held;        /* by this PE; owner counts then */
+    pthread_t owner;
+};
+
+#define LOCK_BUCKETS 64
+
+static struct {
+    pthread_mutex_t lock;
+    struct lock_hold *buckets[LOCK_BUCKETS];
+} holds = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The link that leads to the hold of lock, or to where it would stand. holds.lock is held. */
+static struct lock_hold **hold_find(const long *lock)
+{
+    uintptr_t hash = (uintptr_t)lock / sizeof *lock;
+    struct lock_hold **link = &holds.buckets[(hash ^ hash >> 6) % LOCK_BUCKETS];
+
+    while (*link != NULL && (*link)->lock != lock)
+        link = &(*link)->next;
+    return link;
+}
+
+static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, const char *fn)
+{
+    struct lock_hold *hold = calloc(1, sizeof *hold);
+
+    if (hold == NULL) stp_fatal(fn, "no memory to remember that lock %p is in use", (void *)lock);
+    hold->lock = lock;
+    *link = hold;
+    return hold;
+}
+
+/* Wait for this thread's turn with the lock. */
+static struct lock_hold *hold_enter(const long *lock, const char *fn)
+{
+    struct stp_wait wait = {0};
+    struct lock_hold **link, *hold;
+    unsigned ticket;
+    bool again;
+
+    pthread_mutex_lock(&holds.lock);
+    link = hold_find(lock);
+    hold = *link != NULL ? *link : hold_add(link, lock, fn);
+    again = hold->held && pthread_equal(hold->owner, pthread_self());
+    ticket = hold->tickets++;
+    pthread_mutex_unlock(&holds.lock);
+    if (again)
+        stp_fatal(fn,
+                  "lock %p is held by this thread already: locks are not reentrant, "
+                  "shmem_clear_lock comes first",
+                  (void *)lock);
+    while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
+        stp_wait_idle(&wait);
+    return hold;
+}
+
+/* The same without waiting: NULL when this PE holds the lock or waits for it. */
+static struct lock_hold *hold_try(const long *lock, const char *fn)
+{
+    struct lock_hold **link, *hold = NULL;
+
+    pthread_mutex_lock(&holds.lock);
+    link = hold_find(lock);
+    if (*link == NULL) {
+        hold = hold_add(link, lock, fn);
+        hold->tickets = 1;
+    }
+    pthread_mutex_unlock(&holds.lock);
+    return hold;
+}
+
+/* The lock is this PE's. */
+static void hold_own(struct lock_hold *hold)
+{
+    pthread_mutex_lock(&holds.lock);
+    hold->held = true;
+    hold->owner = pthread_self();
+    pthread_mutex_unlock(&holds.lock);
+}
+
+/* Let the next thread have its turn; forget the lock when there is none. */
+static void hold_leave(const long *lock)
+{
+    struct lock_hold **link, *hold;
+
+    pthread_mutex_lock(&holds.lock);
+    link = hold_find(lock);
+    hold = *link;
+    hold->held = false;
+    if (hold->tickets == hold->turn + 1) {
+        *link = hold->next;
+        free(hold);
+    } else {
+        __atomic_store_n(&hold->turn, hold->turn + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&holds.lock);
+}
+
+static bool hold_is_mine(const long *lock)
+{
+    const struct lock_hold *hold;
+    bool held;
+
+    pthread_mutex_lock(&holds.lock);
+    hold = *hold_find(lock);
+    held = hold != NULL && hold->held;
+    pthread_mutex_unlock(&holds.lock);
+    return held;
+}
+
+void stp_locks_forget(void)
+{
+    for (int i = 0; i < LOCK_BUCKETS; i++) {
+        for (struct lock_hold *hold = holds.buckets[i], *next; hold != NULL; hold = next) {
+            next = hold->next;
+            free(hold);
+        }
+        holds.buckets[i] = NULL;
+    }
+}
+
+/* ---- words of PEs ------------------------------------------------------------ */
+
+/*
+ * The PE whose word holds the tail: one of those that have the lock's memory, another one for the
+ * next lock. Fatal when the lock is no symmetric long.
+ */
+static int lock_home(const long *lock, const char *fn)
+{
+    struct stp_place place = stp_place_of(lock, sizeof *lock, stp_rt.pe, fn, "lock");
+    const struct stp_team *team = stp_space_at(place.number)->team;
+    size_t number = place.offset / sizeof *lock + place.number;
+
+    if ((uintptr_t)lock % sizeof *lock != 0)
+        stp_fatal(fn, "lock %p is not aligned to %zu bytes", (void *)lock, sizeof *lock);
+    if (STP_UNLIKELY(stp_rt.check)) stp_check_range(lock, sizeof *lock, stp_rt.pe, fn, "lock");
+    if (team == NULL) team = stp_team_world;
+    return stp_team_pe(team, (int)(number % (size_t)team->n_pes));
+}
+
+/* An atomic on half a lock's word of PE pe; fetches unless result is NULL. */
+static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, uint32_t compare,
+                     uint32_t *result, int pe, const char *fn)
+{
+    void *there = stp_reach_amo(word, pe);
+
+    if (STP_LIKELY(there != NULL))
+        stp_amo_apply(there, sizeof *word, op, &operand, &compare, result);
+    else
+        stp_amo_slow(&stp_ctx_coll, op, STP_U32, word, &operand, &compare, result, false, pe, fn);
+}
+
+/* This PE's own half; acquires. */
+static uint32_t lock_mine(const struct lock_word *word)
+{
+    uint32_t mine;
+
+    if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(&word->mine, __ATOMIC_ACQUIRE);
+    stp_load_slow(&mine, &word->mine, sizeof mine);
+    return mine;
+}
+
+/* Wait until a bit of mask is set in this PE's own half. */
+static uint32_t lock_wait(const struct lock_word *word, uint32_t mask)
+{
+    struct stp_wait wait = {0};
+    uint32_t mine = lock_mine(word);
+
+    while ((mine & mask) == 0) {
+        stp_wait_idle(&wait);
+        mine = lock_mine(word);
+    }
+    return mine;
+}
+
+/* ---- the queue ----------------------------------------------------------------- */
+
+static void lock_queue(struct lock_word *word, int home, const char *fn)
+{
+    uint32_t me = (uint32_t)stp_rt.pe + 1, before;
+
+    lock_amo(STP_AMO_SWAP, &word->tail, me, 0, &before, home, fn);
+    if (before == 0) return;
+    lock_amo(STP_AMO_ADD, &word->mine, me, 0, NULL, (int)before - 1, fn);
+    (void)lock_wait(word, LOCK_GRANTED);
+}
+
+/*
+ * Nobody writes this PE's half once the tail is free, or once both its parts have arrived; so it
+ * is cleared then, for good before this PE can queue again.
+ */
+static void lock_pass(struct lock_word *word, int home, const char *fn)
+{
+    uint32_t me = (uint32_t)stp_rt.pe + 1, behind = lock_mine(word) & ~LOCK_GRANTED, was = me;
+    bool used = lock_mine(word) != 0;
+
+    if (behind == 0) lock_amo(STP_AMO_CSWAP, &word->tail, 0, me, &was, home, fn);
+    if (was != me) behind = lock_wait(word, ~LOCK_GRANTED) & ~LOCK_GRANTED;
+    if (used || behind != 0) lock_amo(STP_AMO_SWAP, &word->mine, 0, 0, &was, stp_rt.pe, fn);
+    if (behind != 0) lock_amo(STP_AMO_ADD, &word->mine, LOCK_GRANTED, 0, NULL, (int)behind - 1, fn);
+}
+
+void pshmem_set_lock(long *lock)
+{
+    int home = lock_home(lock, __func__);
+    struct lock_hold *hold = hold_enter(lock, __func__);
+
+    lock_queue((struct lock_word *)lock, home, __func__);
+    hold_own(hold);
+    stp_remote_flush();
+}
+STP_PROFILED(shmem_set_lock);
+
+int pshmem_test_lock(long *lock)
+{
+    struct lock_word *word = (struct lock_word *)lock;
+    int home = lock_home(lock, __func__);
+    struct lock_hold *hold = hold_try(lock, __func__);
+    uint32_t was = 0;
+
+    if (hold != NULL)
+        lock_amo(STP_AMO_CSWAP, &word->tail, (uint32_t)stp_rt.pe + 1, 0, &was, home, __func__);
+    if (hold != NULL && was == 0) {
+        hold_own(hold);
+        stp_remote_flush();
+        return 0;
+    }
+    if (hold != NULL) hold_leave(lock);
+    stp_wait_missed(); /* a program may test in a loop */
+    return 1;
+}
+STP_PROFILED(shmem_test_lock);
+
+void pshmem_clear_lock(long *lock)
+{
+    int home = lock_home(lock, __func__);
+
+    if (!hold_is_mine(lock))
+        stp_fatal(__func__,
+                  "lock %p is not held by this PE: shmem_set_lock, or a shmem_test_lock that "
+                  "returned 0, comes first",
+                  (void *)lock);
+    stp_quiet(&stp_ctx_default);
+    lock_pass((struct lock_word *)lock, home, __func__);
+    hold_leave(lock);
+}
+STP_PROFILED(shmem_clear_lock);
