@@ -71,6 +71,8 @@ struct bench_flags {
     struct bench_word round[BENCH_ROUNDS];
 };
 
+#define BENCH_LOCKS 64 /* so many that some lock has its state on any given PE */
+
 /* What the origin asks of the others for one block of samples. */
 struct bench_command {
     uint64_t n_ops, n_batches, stop;
@@ -85,6 +87,7 @@ struct bench_shared {
     struct bench_word number; /* of the command, rising */
     struct bench_word acks;   /* on PE 0 */
     struct bench_flags side[BENCH_N_FLAGS];
+    long locks[BENCH_LOCKS];
 };
 
 /* ---- what a loop body sees ----------------------------------------------- */
@@ -183,17 +186,17 @@ bool bench_is_called(const struct bench *bench, const char *name);
 
 /* loops.c, loops_space.c, loops_device.c: Steppe's bodies */
 bench_loop steppe_put, steppe_get, steppe_put_window, steppe_get_window, steppe_p, steppe_rate;
-bench_loop steppe_fadd, steppe_ping, steppe_pong, steppe_barrier;
+bench_loop steppe_fadd, steppe_lock, steppe_ping, steppe_pong, steppe_barrier;
 bench_loop steppe_rest, steppe_get_rate;
 bench_loop steppe_lookup, steppe_create, steppe_alloc;
 bench_loop steppe_device_fadd, steppe_signal_ping, steppe_signal_pong;
 
 /* loops_node.c, loops_fabric.c, loops_driver.c, loops_space.c: the raw bodies */
 bench_loop node_put, node_get, node_put_window, node_get_window, node_p, node_rate, node_fadd;
-bench_loop node_ping, node_pong, node_barrier;
+bench_loop node_lock, node_ping, node_pong, node_barrier;
 bench_loop fabric_put, fabric_get, fabric_put_window, fabric_get_window, fabric_p, fabric_rate;
 bench_loop node_get_rate, fabric_get_rate;
-bench_loop fabric_fadd, fabric_ping, fabric_pong, fabric_barrier;
+bench_loop fabric_fadd, fabric_lock, fabric_ping, fabric_pong, fabric_barrier;
 bench_loop driver_put, driver_get, driver_put_window, driver_get_window, driver_p, driver_fadd;
 bench_loop driver_ping, driver_pong, driver_create;
 bench_loop raw_lookup, raw_create, node_alloc, fabric_alloc;

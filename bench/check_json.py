@@ -22,6 +22,7 @@ BENCHES = {
     "put-rate": "Mmsg/s",
     "get-rate": "Mmsg/s",
     "fetch-add": "ns",
+    "lock": "ns",
     "flag": "ns",
     "flag-round-trip": "ns",
     "barrier": "ns",

@@ -70,6 +70,31 @@ void steppe_fadd(struct bench_run *run, uint64_t n_ops)
         (void)shmem_uint64_atomic_fetch_add(counter, 1, run->peer);
 }
 
+/* A lock whose state, while it is held, is on the peer; the first one where there is none. */
+static long *lock_of_peer(struct bench_run *run)
+{
+    for (int i = 0; i < BENCH_LOCKS; i++) {
+        long *lock = &run->shared->locks[i], there;
+
+        shmem_set_lock(lock);
+        there = shmem_long_g(lock, run->peer);
+        shmem_clear_lock(lock);
+        if (there != 0) return lock;
+    }
+    return run->shared->locks;
+}
+
+void steppe_lock(struct bench_run *run, uint64_t n_ops)
+{
+    static long *lock;
+
+    if (lock == NULL) lock = lock_of_peer(run);
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_set_lock(lock);
+        shmem_clear_lock(lock);
+    }
+}
+
 void steppe_ping(struct bench_run *run, uint64_t n_ops)
 {
     uint64_t *turn = &run->shared->side[BENCH_STEPPE].turn.value;

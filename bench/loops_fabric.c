@@ -98,6 +98,11 @@ void fabric_fadd(struct bench_run *run, uint64_t n_ops)
     }
 }
 
+void fabric_lock(struct bench_run *run, uint64_t n_ops)
+{
+    fabric_fadd(run, 2 * n_ops);
+}
+
 void fabric_ping(struct bench_run *run, uint64_t n_ops)
 {
     const struct bench_flags *mine = flags_of(run);

@@ -86,6 +86,18 @@ void node_fadd(struct bench_run *run, uint64_t n_ops)
     (void)seen;
 }
 
+void node_lock(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *lock = &run->shared_there->side[BENCH_RAW].counter.value;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        uint64_t taken = 1;
+
+        __atomic_exchange_n(lock, taken, __ATOMIC_SEQ_CST);
+        __atomic_compare_exchange_n(lock, &taken, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    }
+}
+
 void node_ping(struct bench_run *run, uint64_t n_ops)
 {
     uint64_t *mine = &run->shared->side[BENCH_RAW].turn.value;

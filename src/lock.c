@@ -23,14 +23,14 @@ _Static_assert(sizeof(struct lock_word) == sizeof(long), "the state of a lock fi
 
 /* ---- turns of this PE's threads -------------------------------------------- */
 
-/* A lock that this PE holds or waits for: a queue of tickets. */
+/* A lock that this PE holds or waits for: a queue of tickets. Guarded by holds.lock, but: */
 struct lock_hold {
     struct lock_hold *next;
     const long *lock;
     unsigned tickets; /* given out */
-    unsigned turn;    /* whose ticket is up; read without the lock */
-    bool held;        /* by this PE; owner counts then */
-    pthread_t owner;
+    atomic_uint turn; /* whose ticket is up: read without the lock */
+    atomic_bool held; /* by this PE: likewise */
+    pthread_t owner;  /* whose turn it is */
 };
 
 #define LOCK_BUCKETS 64
@@ -38,9 +38,21 @@ struct lock_hold {
 static struct {
     pthread_mutex_t lock;
     struct lock_hold *buckets[LOCK_BUCKETS];
+    struct lock_hold *spare; /* the one that was freed last, or NULL */
 } holds = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The link that leads to the hold of lock, or to where it would stand. holds.lock is held. */
+/* Programs below SHMEM_THREAD_MULTIPLE promise that their threads are never here at once. */
+static void holds_lock(void)
+{
+    if (stp_rt.thread_level == SHMEM_THREAD_MULTIPLE) pthread_mutex_lock(&holds.lock);
+}
+
+static void holds_unlock(void)
+{
+    if (stp_rt.thread_level == SHMEM_THREAD_MULTIPLE) pthread_mutex_unlock(&holds.lock);
+}
+
+/* The link that leads to the hold of lock, or to where it would stand. */
 static struct lock_hold **hold_find(const long *lock)
 {
     uintptr_t hash = (uintptr_t)lock / sizeof *lock;
@@ -51,37 +63,62 @@ static struct lock_hold **hold_find(const long *lock)
     return link;
 }
 
+/* A hold with one ticket given out, this thread's, whose turn it is. */
 static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, const char *fn)
 {
-    struct lock_hold *hold = calloc(1, sizeof *hold);
+    struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof *hold);
 
     if (hold == NULL) stp_fatal(fn, "no memory to remember that lock %p is in use", (void *)lock);
-    hold->lock = lock;
+    holds.spare = NULL;
+    *hold = (struct lock_hold){.lock = lock, .tickets = 1, .owner = pthread_self()};
     *link = hold;
     return hold;
+}
+
+static void hold_delete(struct lock_hold **link)
+{
+    struct lock_hold *hold = *link;
+
+    *link = hold->next;
+    if (holds.spare != NULL) free(holds.spare);
+    holds.spare = hold;
+}
+
+/* Another thread of this PE was first: wait for the turn of ticket. */
+static void hold_wait(struct lock_hold *hold, unsigned ticket)
+{
+    struct stp_wait wait = {0};
+
+    while (atomic_load_explicit(&hold->turn, memory_order_acquire) != ticket)
+        stp_wait_idle(&wait);
+    holds_lock();
+    hold->owner = pthread_self();
+    holds_unlock();
 }
 
 /* Wait for this thread's turn with the lock. */
 static struct lock_hold *hold_enter(const long *lock, const char *fn)
 {
-    struct stp_wait wait = {0};
     struct lock_hold **link, *hold;
-    unsigned ticket;
-    bool again;
+    unsigned ticket = 0;
+    bool again = false;
 
-    pthread_mutex_lock(&holds.lock);
+    holds_lock();
     link = hold_find(lock);
-    hold = *link != NULL ? *link : hold_add(link, lock, fn);
-    again = hold->held && pthread_equal(hold->owner, pthread_self());
-    ticket = hold->tickets++;
-    pthread_mutex_unlock(&holds.lock);
+    hold = *link;
+    if (hold == NULL) {
+        hold = hold_add(link, lock, fn);
+    } else {
+        again = hold->held && pthread_equal(hold->owner, pthread_self());
+        ticket = hold->tickets++;
+    }
+    holds_unlock();
     if (again)
         stp_fatal(fn,
                   "lock %p is held by this thread already: locks are not reentrant, "
                   "shmem_clear_lock comes first",
                   (void *)lock);
-    while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
-        stp_wait_idle(&wait);
+    if (ticket != 0) hold_wait(hold, ticket);
     return hold;
 }
 
@@ -90,83 +127,69 @@ static struct lock_hold *hold_try(const long *lock, const char *fn)
 {
     struct lock_hold **link, *hold = NULL;
 
-    pthread_mutex_lock(&holds.lock);
+    holds_lock();
     link = hold_find(lock);
-    if (*link == NULL) {
-        hold = hold_add(link, lock, fn);
-        hold->tickets = 1;
-    }
-    pthread_mutex_unlock(&holds.lock);
+    if (*link == NULL) hold = hold_add(link, lock, fn);
+    holds_unlock();
     return hold;
 }
 
-/* The lock is this PE's. */
 static void hold_own(struct lock_hold *hold)
 {
-    pthread_mutex_lock(&holds.lock);
-    hold->held = true;
-    hold->owner = pthread_self();
-    pthread_mutex_unlock(&holds.lock);
+    atomic_store_explicit(&hold->held, true, memory_order_relaxed);
+}
+
+/* The hold of a lock that this PE holds; NULL when it does not. */
+static struct lock_hold *hold_owned(const long *lock)
+{
+    struct lock_hold *hold;
+
+    holds_lock();
+    hold = *hold_find(lock);
+    holds_unlock();
+    return hold != NULL && atomic_load_explicit(&hold->held, memory_order_relaxed) ? hold : NULL;
 }
 
 /* Let the next thread have its turn; forget the lock when there is none. */
-static void hold_leave(const long *lock)
+static void hold_leave(struct lock_hold *hold)
 {
-    struct lock_hold **link, *hold;
+    unsigned next = hold->turn + 1;
 
-    pthread_mutex_lock(&holds.lock);
-    link = hold_find(lock);
-    hold = *link;
-    hold->held = false;
-    if (hold->tickets == hold->turn + 1) {
-        *link = hold->next;
-        free(hold);
-    } else {
-        __atomic_store_n(&hold->turn, hold->turn + 1, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&holds.lock);
-}
-
-static bool hold_is_mine(const long *lock)
-{
-    const struct lock_hold *hold;
-    bool held;
-
-    pthread_mutex_lock(&holds.lock);
-    hold = *hold_find(lock);
-    held = hold != NULL && hold->held;
-    pthread_mutex_unlock(&holds.lock);
-    return held;
+    holds_lock();
+    atomic_store_explicit(&hold->held, false, memory_order_relaxed);
+    if (hold->tickets == next)
+        hold_delete(hold_find(hold->lock));
+    else
+        atomic_store_explicit(&hold->turn, next, memory_order_release);
+    holds_unlock();
 }
 
 void stp_locks_forget(void)
 {
-    for (int i = 0; i < LOCK_BUCKETS; i++) {
-        for (struct lock_hold *hold = holds.buckets[i], *next; hold != NULL; hold = next) {
-            next = hold->next;
-            free(hold);
-        }
-        holds.buckets[i] = NULL;
-    }
+    for (int i = 0; i < LOCK_BUCKETS; i++)
+        while (holds.buckets[i] != NULL)
+            hold_delete(&holds.buckets[i]);
+    free(holds.spare);
+    holds.spare = NULL;
 }
 
 /* ---- words of PEs ------------------------------------------------------------ */
 
 /*
- * The PE whose word holds the tail: one of those that have the lock's memory, another one for the
- * next lock. Fatal when the lock is no symmetric long.
+ * The PE whose word holds the tail: one of those that have the lock's memory. A hash, since locks
+ * often stand at strides that are powers of two. Fatal when the lock is no symmetric long.
  */
 static int lock_home(const long *lock, const char *fn)
 {
     struct stp_place place = stp_place_of(lock, sizeof *lock, stp_rt.pe, fn, "lock");
     const struct stp_team *team = stp_space_at(place.number)->team;
-    size_t number = place.offset / sizeof *lock + place.number;
+    uint64_t hash = (place.offset / sizeof *lock + place.number + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
     if ((uintptr_t)lock % sizeof *lock != 0)
         stp_fatal(fn, "lock %p is not aligned to %zu bytes", (void *)lock, sizeof *lock);
     if (STP_UNLIKELY(stp_rt.check)) stp_check_range(lock, sizeof *lock, stp_rt.pe, fn, "lock");
     if (team == NULL) team = stp_team_world;
-    return stp_team_pe(team, (int)(number % (size_t)team->n_pes));
+    return stp_team_pe(team, (int)(((unsigned __int128)hash * (unsigned)team->n_pes) >> 64));
 }
 
 /* An atomic on half a lock's word of PE pe; fetches unless result is NULL. */
@@ -256,7 +279,7 @@ int pshmem_test_lock(long *lock)
         stp_remote_flush();
         return 0;
     }
-    if (hold != NULL) hold_leave(lock);
+    if (hold != NULL) hold_leave(hold);
     stp_wait_missed(); /* a program may test in a loop */
     return 1;
 }
@@ -265,14 +288,15 @@ STP_PROFILED(shmem_test_lock);
 void pshmem_clear_lock(long *lock)
 {
     int home = lock_home(lock, __func__);
+    struct lock_hold *hold = hold_owned(lock);
 
-    if (!hold_is_mine(lock))
+    if (hold == NULL)
         stp_fatal(__func__,
                   "lock %p is not held by this PE: shmem_set_lock, or a shmem_test_lock that "
                   "returned 0, comes first",
                   (void *)lock);
     stp_quiet(&stp_ctx_default);
     lock_pass((struct lock_word *)lock, home, __func__);
-    hold_leave(lock);
+    hold_leave(hold);
 }
 STP_PROFILED(shmem_clear_lock);

@@ -182,12 +182,15 @@ STP_PROFILED(shmem_init);
 
 void pshmem_finalize(void)
 {
+    bool last;
+
     stp_check_live(__func__);
     pthread_mutex_lock(&runtime_lifecycle);
-    if (stp_rt.references > 1) pshmem_barrier_all();
-    else runtime_stop();
+    last = stp_rt.references == 1;
+    if (last) runtime_stop();
     stp_rt.references--;
     pthread_mutex_unlock(&runtime_lifecycle);
+    if (!last) pshmem_barrier_all(); /* other threads may start the library meanwhile */
 }
 STP_PROFILED(shmem_finalize);
 
