@@ -84,6 +84,24 @@ bool stp_boot_ended(void)
     return stp_boot.area != NULL && atomic_load(&stp_boot.area->ended) != 0;
 }
 
+void stp_boot_leave(uint64_t syncs, uint64_t cells)
+{
+    struct stp_leaver *leaver = &stp_boot.area->leaver;
+    int none = 0;
+
+    /* -1: being filled */
+    if (!atomic_compare_exchange_strong(&leaver->number, &none, -1)) return;
+    leaver->syncs = syncs;
+    leaver->cells = cells;
+    atomic_store(&leaver->number, stp_rt.pe + 1);
+}
+
+const struct stp_leaver *stp_boot_leaver(void)
+{
+    if (stp_boot.area == NULL || atomic_load(&stp_boot.area->leaver.number) <= 0) return NULL;
+    return &stp_boot.area->leaver;
+}
+
 int stp_local_pe(int local)
 {
     return stp_boot.local_pes[local];

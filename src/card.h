@@ -43,6 +43,16 @@ struct stp_card {
     unsigned char addr[STP_FABRIC_ADDR_MAX];
 };
 
+/*
+ * The first PE of a node that exits with status 0 and without shmem_finalize: it will not take
+ * part in collectives over the world behind these.
+ */
+struct stp_leaver {
+    atomic_int number; /* its PE number + 1; 0: none; behind the rest */
+    uint64_t syncs;
+    uint64_t cells;
+};
+
 /* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
 void stp_boot_attach(void);
 
@@ -75,6 +85,10 @@ int stp_boot_n_local(void);
 /* Tell the node that this PE ends the job, and ask whether one has: usable at any time. */
 void stp_boot_set_ended(void);
 bool stp_boot_ended(void);
+
+/* Tell the node that this PE is such a one, and ask for the first: NULL when there is none. */
+void stp_boot_leave(uint64_t syncs, uint64_t cells);
+const struct stp_leaver *stp_boot_leaver(void);
 
 /* Place of a PE on this node, or -1 when it is elsewhere. */
 int stp_local_of(int pe);

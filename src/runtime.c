@@ -33,14 +33,16 @@ static void runtime_end_job(int status)
 }
 
 /*
- * A PE that exits without finalize. With status 0 it finalizes now, with the others. With another
- * status it has failed, and the others may wait for it for ever: the job ends.
+ * A PE that exits without finalize. With status 0 it finalizes now, with the others, who are told
+ * in case they still expect it in collectives. With another status it has failed, and the others
+ * may wait for it for ever: the job ends.
  */
 static void runtime_at_exit(int status, void *arg)
 {
     (void)arg;
     if (stp_rt.references == 0 || getpid() != runtime_pid) return;
     if (status == 0) {
+        stp_boot_leave(stp_team_world->sync_epoch, stp_team_world->sequence);
         stp_rt.references = 1;
         pshmem_finalize();
         return;
@@ -130,6 +132,7 @@ static void runtime_start(void)
 
 static void runtime_stop(void)
 {
+    stp_rt.stopping = true;
     pshmem_barrier_all();
     stp_watch_stop();
     stp_guard_remove();
@@ -153,6 +156,7 @@ static void runtime_stop(void)
     stp_segment_forget_peers();
     stp_window_close();
     stp_boot_detach();
+    stp_rt.stopping = false;
 }
 
 /* ---- init and finalize ------------------------------------------------------------- */

@@ -65,10 +65,21 @@ static int find_ended(void)
     return -1;
 }
 
+/* The PE that has left while this one goes on with collectives over the world, or -1. */
+static int find_leaver(void)
+{
+    const struct stp_leaver *leaver = stp_boot_leaver();
+
+    if (leaver == NULL || stp_rt.stopping) return -1;
+    if (stp_team_world->sync_epoch <= leaver->syncs && stp_team_world->sequence <= leaver->cells)
+        return -1;
+    return leaver->number - 1;
+}
+
 static void watch_look(void)
 {
     uint64_t now;
-    int pe = -1;
+    int pe = -1, leaver = -1;
     bool due, lost = false;
 
     if (!atomic_load_explicit(&watch.on, memory_order_relaxed)) return;
@@ -79,12 +90,17 @@ static void watch_look(void)
         watch.looked_ns = now;
         lost = launcher_ended();
         pe = find_ended();
+        leaver = find_leaver();
     }
     pthread_mutex_unlock(&watch.lock);
     if (!due) return;
     if (stp_boot_ended()) _exit(1); /* whoever ended the job has said why */
-    if (lost)
-        stp_fatal(NULL, "the launcher is gone: its process %d has ended", (int)watch.parent);
+    if (lost) stp_fatal(NULL, "the launcher is gone: its process %d has ended", (int)watch.parent);
+    if (leaver >= 0)
+        stp_fatal(NULL,
+                  "pe %d has left the program without shmem_finalize, while this PE waits in or "
+                  "behind a collective that needs all PEs",
+                  leaver);
     if (pe >= 0)
         stp_fatal(NULL, "pe %d is gone: its process %d on this host has ended", pe,
                   (int)stp_boot_card(pe)->pid);

@@ -81,4 +81,17 @@ expect kill '[0-9]+'
 expect abort '[0-9]+'
 expect segv '[0-9]+'
 
+
+# A PE that leaves with status 0 finalizes with the others; it is missed in other collectives.
+if timeout -k 5 $limit "${launcher[@]}" -n "$np" "$alone" leave >"$out" 2>&1 </dev/null; then
+    echo "ok   leave"
+else
+    fail leave "the job ended with status $?"
+fi
+if [ "${SHMEM_NODE:-on}" != off ]; then
+    expect leave_collectives '[0-9]+'
+    grep -q "pe $((np - 1)) has left the program without shmem_finalize" "$out" ||
+        fail leave_collectives "the PE that left is not named"
+fi
+
 exit $((failed * 2))
