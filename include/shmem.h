@@ -2696,6 +2696,91 @@ int shmem_complexf_prod_reduce(shmem_team_t team, shmem_impl_complexf *dest,
 int shmem_complexd_prod_reduce(shmem_team_t team, shmem_impl_complexd *dest,
                                const shmem_impl_complexd *source, size_t nreduce);
 
+/*
+ * dest[i] = sum of source[i] over the PEs of team up to this one (inscan), before it (exscan; 0 on
+ * the first). dest and source are the same array or disjoint. Return 0. 9.10.10.
+ */
+int shmem_float_sum_inscan(shmem_team_t team, float *dest, const float *source, size_t nelems);
+int shmem_double_sum_inscan(shmem_team_t team, double *dest, const double *source, size_t nelems);
+int shmem_longdouble_sum_inscan(shmem_team_t team, long double *dest, const long double *source,
+                                size_t nelems);
+int shmem_char_sum_inscan(shmem_team_t team, char *dest, const char *source, size_t nelems);
+int shmem_schar_sum_inscan(shmem_team_t team, signed char *dest, const signed char *source,
+                           size_t nelems);
+int shmem_short_sum_inscan(shmem_team_t team, short *dest, const short *source, size_t nelems);
+int shmem_int_sum_inscan(shmem_team_t team, int *dest, const int *source, size_t nelems);
+int shmem_long_sum_inscan(shmem_team_t team, long *dest, const long *source, size_t nelems);
+int shmem_longlong_sum_inscan(shmem_team_t team, long long *dest, const long long *source,
+                              size_t nelems);
+int shmem_uchar_sum_inscan(shmem_team_t team, unsigned char *dest, const unsigned char *source,
+                           size_t nelems);
+int shmem_ushort_sum_inscan(shmem_team_t team, unsigned short *dest, const unsigned short *source,
+                            size_t nelems);
+int shmem_uint_sum_inscan(shmem_team_t team, unsigned int *dest, const unsigned int *source,
+                          size_t nelems);
+int shmem_ulong_sum_inscan(shmem_team_t team, unsigned long *dest, const unsigned long *source,
+                           size_t nelems);
+int shmem_ulonglong_sum_inscan(shmem_team_t team, unsigned long long *dest,
+                               const unsigned long long *source, size_t nelems);
+int shmem_int8_sum_inscan(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
+int shmem_int16_sum_inscan(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
+int shmem_int32_sum_inscan(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
+int shmem_int64_sum_inscan(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
+int shmem_uint8_sum_inscan(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
+int shmem_uint16_sum_inscan(shmem_team_t team, uint16_t *dest, const uint16_t *source,
+                            size_t nelems);
+int shmem_uint32_sum_inscan(shmem_team_t team, uint32_t *dest, const uint32_t *source,
+                            size_t nelems);
+int shmem_uint64_sum_inscan(shmem_team_t team, uint64_t *dest, const uint64_t *source,
+                            size_t nelems);
+int shmem_size_sum_inscan(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
+int shmem_ptrdiff_sum_inscan(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
+                             size_t nelems);
+int shmem_complexf_sum_inscan(shmem_team_t team, shmem_impl_complexf *dest,
+                              const shmem_impl_complexf *source, size_t nelems);
+int shmem_complexd_sum_inscan(shmem_team_t team, shmem_impl_complexd *dest,
+                              const shmem_impl_complexd *source, size_t nelems);
+int shmem_float_sum_exscan(shmem_team_t team, float *dest, const float *source, size_t nelems);
+int shmem_double_sum_exscan(shmem_team_t team, double *dest, const double *source, size_t nelems);
+int shmem_longdouble_sum_exscan(shmem_team_t team, long double *dest, const long double *source,
+                                size_t nelems);
+int shmem_char_sum_exscan(shmem_team_t team, char *dest, const char *source, size_t nelems);
+int shmem_schar_sum_exscan(shmem_team_t team, signed char *dest, const signed char *source,
+                           size_t nelems);
+int shmem_short_sum_exscan(shmem_team_t team, short *dest, const short *source, size_t nelems);
+int shmem_int_sum_exscan(shmem_team_t team, int *dest, const int *source, size_t nelems);
+int shmem_long_sum_exscan(shmem_team_t team, long *dest, const long *source, size_t nelems);
+int shmem_longlong_sum_exscan(shmem_team_t team, long long *dest, const long long *source,
+                              size_t nelems);
+int shmem_uchar_sum_exscan(shmem_team_t team, unsigned char *dest, const unsigned char *source,
+                           size_t nelems);
+int shmem_ushort_sum_exscan(shmem_team_t team, unsigned short *dest, const unsigned short *source,
+                            size_t nelems);
+int shmem_uint_sum_exscan(shmem_team_t team, unsigned int *dest, const unsigned int *source,
+                          size_t nelems);
+int shmem_ulong_sum_exscan(shmem_team_t team, unsigned long *dest, const unsigned long *source,
+                           size_t nelems);
+int shmem_ulonglong_sum_exscan(shmem_team_t team, unsigned long long *dest,
+                               const unsigned long long *source, size_t nelems);
+int shmem_int8_sum_exscan(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
+int shmem_int16_sum_exscan(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
+int shmem_int32_sum_exscan(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
+int shmem_int64_sum_exscan(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
+int shmem_uint8_sum_exscan(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
+int shmem_uint16_sum_exscan(shmem_team_t team, uint16_t *dest, const uint16_t *source,
+                            size_t nelems);
+int shmem_uint32_sum_exscan(shmem_team_t team, uint32_t *dest, const uint32_t *source,
+                            size_t nelems);
+int shmem_uint64_sum_exscan(shmem_team_t team, uint64_t *dest, const uint64_t *source,
+                            size_t nelems);
+int shmem_size_sum_exscan(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
+int shmem_ptrdiff_sum_exscan(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
+                             size_t nelems);
+int shmem_complexf_sum_exscan(shmem_team_t team, shmem_impl_complexf *dest,
+                              const shmem_impl_complexf *source, size_t nelems);
+int shmem_complexd_sum_exscan(shmem_team_t team, shmem_impl_complexd *dest,
+                              const shmem_impl_complexd *source, size_t nelems);
+
 /* ---- point-to-point synchronisation: 9.11 ------------------------------- */
 
 /*
@@ -3295,6 +3380,10 @@ int shmem_test_lock(long *lock);
     SHMEM_IMPL_CALL_2ND(SHMEM_IMPL_REDUCE_SUM, _sum_reduce, __VA_ARGS__)
 #define shmem_prod_reduce(...)                                                                     \
     SHMEM_IMPL_CALL_2ND(SHMEM_IMPL_REDUCE_SUM, _prod_reduce, __VA_ARGS__)
+#define shmem_sum_inscan(...)                                                                      \
+    SHMEM_IMPL_CALL_2ND(SHMEM_IMPL_REDUCE_SUM, _sum_inscan, __VA_ARGS__)
+#define shmem_sum_exscan(...)                                                                      \
+    SHMEM_IMPL_CALL_2ND(SHMEM_IMPL_REDUCE_SUM, _sum_exscan, __VA_ARGS__)
 #define shmem_wait_until(...)                                                                      \
     SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT, _wait_until, __VA_ARGS__)
 #define shmem_test(...)                                                                            \

@@ -549,4 +549,8 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
 int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                     const void *source, size_t nreduce, const char *fn);
 
+/* Sums over the ranks up to mine; exclusive: before mine, zeros on rank 0. */
+int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const void *source,
+                  size_t nelems, bool exclusive, const char *fn);
+
 #endif /* STP_STEPPE_H */

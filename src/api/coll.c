@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Team collectives: every type, bytes, and the reductions.
+ * Team collectives: every type, bytes, the reductions and the scans.
  */
 #include "api/api.h"
 
@@ -17,6 +17,10 @@
 #undef TEMPLATE
 
 #define TEMPLATE "api/reduce_sum.tmpl.h"
+#include "api/gen/types_reduce_sum.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/scan.tmpl.h"
 #include "api/gen/types_reduce_sum.h"
 #undef TEMPLATE
 

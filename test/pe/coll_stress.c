@@ -8,10 +8,12 @@
 
 enum { ARENA = 60000, BATCH = 40, BATCHES = 40, N_TEAMS = 7, GAP = 3 };
 
-enum kind { SYNC, BROADCAST, COLLECT, FCOLLECT, ALLTOALL, SUM, MAX, SUM_IN_PLACE, N_KINDS };
+enum kind { SYNC, BROADCAST, COLLECT, FCOLLECT, ALLTOALL, SUM, MAX, SUM_IN_PLACE,
+            INSCAN, EXSCAN, EXSCAN_IN_PLACE, N_KINDS };
 
 static const char *const kind_name[N_KINDS] = {"sync",     "broadcast", "collect", "fcollect",
-                                               "alltoall", "sum",       "max",     "sum in place"};
+                                               "alltoall", "sum",       "max",     "sum in place",
+                                               "inscan",   "exscan",    "exscan in place"};
 
 struct op {
     enum kind kind;
@@ -34,6 +36,11 @@ static long value_of(const struct op *op, int world, size_t i)
 static size_t collect_count(const struct op *op, int rank)
 {
     return (op->n + (size_t)rank * 5) % (op->n + 1);
+}
+
+static bool in_place(const struct op *op)
+{
+    return op->kind == SUM_IN_PLACE || op->kind == EXSCAN_IN_PLACE;
 }
 
 static void make_teams(void)
@@ -70,7 +77,7 @@ static void bring(const struct op *op, int n)
 
     for (size_t i = 0; i < count; i++) {
         source[op->at + i] = value_of(op, pe_me, i);
-        if (op->kind == SUM_IN_PLACE) dest[op->at + i] = source[op->at + i];
+        if (in_place(op)) dest[op->at + i] = source[op->at + i];
     }
 }
 
@@ -94,6 +101,12 @@ static int run(const struct op *op)
         return shmem_long_max_reduce(t, to, from, op->n);
     case SUM_IN_PLACE:
         return shmem_long_sum_reduce(t, to, to, op->n);
+    case INSCAN:
+        return shmem_long_sum_inscan(t, to, from, op->n);
+    case EXSCAN:
+        return shmem_long_sum_exscan(t, to, from, op->n);
+    case EXSCAN_IN_PLACE:
+        return shmem_long_sum_exscan(t, to, to, op->n);
     default:
         return shmem_team_sync(t);
     }
@@ -104,9 +117,10 @@ static int world_of(const struct op *op, int rank)
     return shmem_team_translate_pe(team[op->team], rank, SHMEM_TEAM_WORLD);
 }
 
+/* Element i of the reduction over ranks 0 .. n - 1. */
 static long reduced(const struct op *op, int n, size_t i)
 {
-    long value = value_of(op, world_of(op, 0), i);
+    long value = n == 0 ? 0 : value_of(op, world_of(op, 0), i);
 
     for (int rank = 1; rank < n; rank++) {
         long other = value_of(op, world_of(op, rank), i);
@@ -126,9 +140,11 @@ static size_t predict(const struct op *op, long *want)
     size_t count = 0;
 
     if (op->kind == SYNC) return 0;
-    if (op->kind == SUM || op->kind == MAX || op->kind == SUM_IN_PLACE) {
+    if (op->kind >= SUM) {
+        int n_terms = op->kind == INSCAN ? me + 1 : op->kind > INSCAN ? me : n;
+
         for (; count < op->n; count++)
-            want[count] = reduced(op, n, count);
+            want[count] = reduced(op, n_terms, count);
         return count;
     }
     for (int rank = 0; rank < n; rank++) {

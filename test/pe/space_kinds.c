@@ -154,9 +154,31 @@ static void check_reduce(const struct pair *p, size_t n)
     free(got);
 }
 
+static void check_scan(const struct pair *p, size_t n)
+{
+    for (int exclusive = 0; exclusive < 2; exclusive++) {
+        int n_terms = rank + 1 - exclusive;
+        long *got = malloc(n * sizeof(*got));
+
+        collective_begin(p, 9, n, n);
+        PE_CHECK_EQ(exclusive ? shmem_long_sum_exscan(team, p->dest, p->source, n)
+                              : shmem_long_sum_inscan(team, p->dest, p->source, n), 0);
+        shmem_long_get(got, p->dest, n, pe_me);
+        for (size_t i = 0; i < n; i++) {
+            long want = n_terms * (9 + (long)i) + 100000L * (n_terms * (n_terms - 1) / 2);
+            if (!PE_CHECK(got[i] == want, "%s: scan %zu is %ld, not %ld", p->what, i, got[i], want))
+                break;
+        }
+        pe_team_barrier(team);
+        free(got);
+    }
+}
+
 /* S16: dest is source. */
 static void check_in_place(const struct pair *p, size_t n)
 {
+    long *got = malloc(n * sizeof(*got));
+
     pe_gpu_fill(p->source, 100000L * rank, n);
     pe_team_barrier(team);
     PE_CHECK_EQ(shmem_long_broadcast(team, p->source, p->source, n, n_ranks - 1), 0);
@@ -167,6 +189,17 @@ static void check_in_place(const struct pair *p, size_t n)
     PE_CHECK_EQ(shmem_long_max_reduce(team, p->source, p->source, n), 0);
     PE_GPU_EXPECT(p->source, 100000L * (n_ranks - 1), n, p->what);
     pe_team_barrier(team);
+    pe_gpu_fill(p->source, rank == 0 ? 100 : 0, n);
+    pe_team_barrier(team);
+    PE_CHECK_EQ(shmem_long_sum_exscan(team, p->source, p->source, n), 0);
+    shmem_long_get(got, p->source, n, pe_me);
+    for (size_t i = 0; i < n; i++) {
+        long want = rank == 0 ? 0 : 100 + rank * (long)i;
+        if (!PE_CHECK(got[i] == want, "%s: exscan %zu is %ld, not %ld", p->what, i, got[i], want))
+            break;
+    }
+    pe_team_barrier(team);
+    free(got);
 }
 
 static void check_collectives(int d, int s, size_t n)
@@ -181,6 +214,7 @@ static void check_collectives(int d, int s, size_t n)
     check_spread(&p, n);
     check_collect(&p, n);
     check_reduce(&p, n);
+    check_scan(&p, n);
     if (n == MIDDLE) check_alltoalls(&p);
 }
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scans: each member gets the sum of what the members up to it have (inscan), or before it
+ * (exscan, zeros on the first). Small vectors on one node are read from the cells of the members
+ * before; across nodes they double the distance every round, which holds for ranks in any order
+ * over the nodes. Large ones are split: each member scans its share of the vector for all.
+ * Design: docs/design/collectives.md.
+ */
+#include "coll/coll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SCAN_BUFFER STP_BOUNCE_BYTES
+#define SCAN_BLOCK ((size_t)16384) /* bytes taken from a member at a time, at least */
+
+struct scan {
+    struct stp_team *team;
+    enum stp_dtype dtype;
+    size_t size; /* of an element */
+    bool exclusive;
+    const char *fn;
+};
+
+static void scan_add(const struct scan *s, void *sum, const void *more, size_t nbytes)
+{
+    stp_op_reduce(STP_SUM, s->dtype, sum, more, nbytes / s->size);
+}
+
+/* ---- small ------------------------------------------------------------------ */
+
+/* One node: add up what the members before me have in their cells, in rank order. */
+static void scan_cells(const struct scan *s, void *dest, const void *source, size_t nbytes)
+{
+    int rank = s->team->rank, n_terms = s->exclusive ? rank : rank + 1;
+    _Alignas(16) unsigned char sum[COLL_SMALL] = {0};
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(s->team, &sequence);
+
+    memcpy(cell->in, source, nbytes);
+    stp_coll_post_node(s->team, &cell->flags[COLL_READY], sequence);
+    for (int i = 0; i < n_terms; i++) {
+        struct stp_coll_cell *theirs = stp_peer(cell, s->team->plan.local_pes[i]);
+        stp_coll_wait_node(s->team, &theirs->flags[COLL_READY], sequence);
+        if (i == 0)
+            memcpy(sum, theirs->in, nbytes);
+        else
+            scan_add(s, sum, theirs->in, nbytes);
+    }
+    memcpy(dest, sum, nbytes);
+}
+
+static int scan_rounds(int n_pes)
+{
+    int n_rounds = 0;
+
+    while (1 << n_rounds < n_pes)
+        n_rounds++;
+    return n_rounds;
+}
+
+/*
+ * Any nodes: in round k a rank tells the one 2^k behind it the sum of the 2^k that end with
+ * itself. What came in round k stays in a piece of its own of the cell.
+ */
+static void scan_doubling(const struct scan *s, void *dest, const void *source, size_t nbytes)
+{
+    int rank = s->team->rank, n = s->team->n_pes;
+    _Alignas(16) unsigned char upto[COLL_SMALL], before[COLL_SMALL] = {0};
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(s->team, &sequence);
+
+    memcpy(upto, source, nbytes);
+    for (int step = 1, round = 0; step < n; step <<= 1, round++) {
+        unsigned char *piece = cell->in + (size_t)round * nbytes;
+        uint64_t *flag = &cell->flags[COLL_CHILD + round];
+        if (rank + step < n)
+            stp_coll_send(piece, upto, nbytes, flag, sequence, stp_team_pe(s->team, rank + step));
+        if (rank < step) continue;
+        stp_coll_wait(flag, sequence);
+        scan_add(s, upto, piece, nbytes);
+        if (round == 0)
+            memcpy(before, piece, nbytes);
+        else
+            scan_add(s, before, piece, nbytes);
+    }
+    memcpy(dest, s->exclusive ? before : upto, nbytes);
+}
+
+/* ---- large ------------------------------------------------------------------ */
+
+/*
+ * nbytes at dest and source, of all members. slots has room for n_slots blocks: the sum of the
+ * members so far, then as many members at a time as fit. All sources of these are read before a
+ * dest of theirs is written, so source may be dest.
+ */
+static void scan_block(const struct scan *s, char *dest, const char *source, size_t nbytes,
+                       char *slots, int n_slots)
+{
+    int n_pes = s->team->n_pes;
+
+    memset(slots, 0, nbytes);
+    for (int first = 0, n; first < n_pes; first += n) {
+        n = n_pes - first < n_slots - 1 ? n_pes - first : n_slots - 1;
+        for (int i = 0; i < n; i++)
+            stp_get_nbi(&stp_ctx_coll, slots + (size_t)(i + 1) * nbytes, source, nbytes,
+                        stp_team_pe(s->team, first + i), s->fn);
+        stp_coll_quiet();
+        for (int i = first == 0 ? 1 : 0; i < n; i++) /* -0.0 of the first stays what it is */
+            scan_add(s, slots + (size_t)(i + 1) * nbytes, slots + (size_t)i * nbytes, nbytes);
+        for (int i = 0; i < n; i++)
+            stp_put_nbi(&stp_ctx_coll, dest, slots + (size_t)(s->exclusive ? i : i + 1) * nbytes,
+                        nbytes, stp_team_pe(s->team, first + i), s->fn);
+        stp_coll_quiet();
+        memcpy(slots, slots + (size_t)n * nbytes, nbytes);
+    }
+}
+
+/* Every member scans its share for all; nobody else reads or writes a share of any member. */
+static void scan_shares(const struct scan *s, char *dest, const char *source, size_t nelems)
+{
+    size_t n = (size_t)s->team->n_pes;
+    size_t line = STP_CACHE_LINE / s->size;
+    size_t share = (nelems / n + line) / line * line;
+    size_t at = share * (size_t)s->team->rank;
+    size_t end = at + share < nelems ? at + share : nelems;
+    size_t block = SCAN_BUFFER / (n + 1) > SCAN_BLOCK ? SCAN_BUFFER / (n + 1) : SCAN_BLOCK;
+    size_t room = block / s->size;
+    char *slots = malloc(SCAN_BUFFER); /* not one that transfers may need to go on */
+
+    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", SCAN_BUFFER);
+    stp_coll_sync(s->team); /* every source is ready */
+    for (size_t k; at < end; at += k) {
+        k = end - at < room ? end - at : room;
+        scan_block(s, dest + at * s->size, source + at * s->size, k * s->size, slots,
+                   (int)(SCAN_BUFFER / block));
+    }
+    free(slots);
+    stp_coll_sync(s->team); /* every share is written */
+}
+
+int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const void *source,
+                  size_t nelems, bool exclusive, const char *fn)
+{
+    struct scan s = {team, dtype, stp_dtype_size(dtype), exclusive, fn};
+    size_t nbytes = stp_bytes(nelems, s.size, fn);
+    bool one_node = team->plan.n_groups == 1;
+
+    if (nelems == 0) return 0;
+    if (team->n_pes > 1) stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    if (nbytes > COLL_SMALL || stp_on_device(dest, source))
+        scan_shares(&s, dest, source, nelems);
+    else if (one_node)
+        scan_cells(&s, dest, source, nbytes);
+    else if (nbytes * (size_t)scan_rounds(team->n_pes) <= COLL_SMALL)
+        scan_doubling(&s, dest, source, nbytes);
+    else
+        scan_shares(&s, dest, source, nelems);
+    return 0;
+}
