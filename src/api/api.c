@@ -20,8 +20,7 @@ static bool whole_blocks(ptrdiff_t dst, ptrdiff_t sst, size_t bsize)
 }
 
 void stp_api_ibput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
-                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
-                   const char *fn)
+                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
     size_t nbytes = stp_bytes(bsize, size, fn);
 
@@ -40,8 +39,7 @@ void stp_api_ibput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_
 }
 
 void stp_api_ibget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
-                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
-                   const char *fn)
+                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
     size_t nbytes = stp_bytes(bsize, size, fn);
 
@@ -61,25 +59,36 @@ void stp_api_ibget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_
 
 /* ---- where searches start ---------------------------------------------------- */
 
-static _Thread_local struct {
-    const void *ivars; /* the array that was searched last */
-    size_t next;       /* behind its last find */
-    uint64_t walk;
-} turn;
+#define API_LAPS 16
 
-size_t stp_api_turn(const void *ivars, size_t nelems)
+static _Thread_local struct {
+    struct stp_api_lap laps[API_LAPS];
+    uint64_t random;
+} api_search;
+
+/* The last step of splitmix64. */
+static uint64_t api_mix(uint64_t x)
 {
-    if (turn.ivars == ivars) return turn.next < nelems ? turn.next : 0;
-    /*
-     * Calls that alternate between arrays start anywhere: multiples of the golden ratio come
-     * near every point of the array, whichever of them this array gets.
-     */
-    turn.walk += UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(((unsigned __int128)turn.walk * nelems) >> 64);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
 }
 
-void stp_api_turn_found(const void *ivars, size_t index)
+void stp_api_lap_begin(struct stp_api_lap *lap)
 {
-    turn.ivars = ivars;
-    turn.next = index + 1;
+    api_search.random += UINT64_C(0x9e3779b97f4a7c15);
+    lap->next = (size_t)(((unsigned __int128)api_mix(api_search.random) * lap->nelems) >> 64);
+    lap->left = lap->nelems;
+}
+
+struct stp_api_lap *stp_api_lap(const void *ivars, size_t nelems, const int *status, const char *fn)
+{
+    uint64_t key = api_mix((uintptr_t)ivars ^ (uintptr_t)fn << 20 ^ (uintptr_t)status << 40);
+    struct stp_api_lap *lap = &api_search.laps[key % API_LAPS];
+
+    if (lap->ivars != ivars || lap->nelems != nelems || lap->status != status || lap->fn != fn) {
+        *lap = (struct stp_api_lap){.ivars = ivars, .nelems = nelems, .status = status, .fn = fn};
+        stp_api_lap_begin(lap);
+    }
+    return lap;
 }

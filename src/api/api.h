@@ -129,13 +129,29 @@ static inline unsigned stp_api_outcomes(int cmp, const char *fn)
     return outcomes[cmp];
 }
 
-/*
- * Where a search of nelems elements from ivars starts. Calls in a row on one array go round it
- * from behind the last find, so that none starves. Per thread. nelems > 0.
- */
-size_t stp_api_turn(const void *ivars, size_t nelems);
+/* ---- searches ------------------------------------------------------------------- */
 
-/* Remember that index of ivars was found. */
-void stp_api_turn_found(const void *ivars, size_t index);
+/*
+ * A walk round an array, by the calls of one routine that search it for any element. Such calls
+ * must in the end find each element that holds. One after the other they share a lap, in which no
+ * element is found twice; and a lap starts anywhere, so that also of calls that get only some turns
+ * of a lap (of a lap that others share, or that was forgotten for those of other arrays) each may
+ * find every element. Per thread.
+ */
+struct stp_api_lap {
+    const void *ivars;
+    const int *status;
+    const char *fn;
+    size_t nelems;
+    size_t next; /* element to look at */
+    size_t left; /* elements before the lap is over */
+};
+
+/* The lap of these arguments in this thread, perhaps a new one. Valid until the next such call. */
+struct stp_api_lap *stp_api_lap(const void *ivars, size_t nelems, const int *status,
+                                const char *fn);
+
+/* Start another lap. */
+void stp_api_lap_begin(struct stp_api_lap *lap);
 
 #endif /* STP_API_H */

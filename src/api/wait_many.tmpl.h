@@ -38,19 +38,26 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
     return 1;
 }
 
-/* Index of an element that holds, SIZE_MAX when none does. *open: some element is not marked. */
-static size_t STP_LOCAL(find)(const TYPE *ivars, size_t nelems, const int *status, unsigned wanted,
-                              const TYPE *values, size_t step, bool *open)
+/*
+ * Index of an element that holds, SIZE_MAX when none does: from what is left of the lap, else from
+ * a new one. *open: some element is not marked.
+ */
+static size_t STP_LOCAL(find)(struct stp_api_lap *lap, unsigned wanted, const TYPE *values,
+                              size_t step, bool *open)
 {
-    size_t i = stp_api_turn(ivars, nelems);
+    const TYPE *ivars = lap->ivars;
 
     *open = false;
-    for (size_t n = 0; n < nelems; n++, i = i + 1 < nelems ? i + 1 : 0) {
-        if (status != NULL && status[i] != 0) continue;
-        *open = true;
-        if (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) continue;
-        stp_api_turn_found(ivars, i);
-        return i;
+    for (int n_laps = 0; n_laps < 2; n_laps++) {
+        if (n_laps == 1) stp_api_lap_begin(lap);
+        while (lap->left > 0) {
+            size_t i = lap->next;
+            lap->next = i + 1 < lap->nelems ? i + 1 : 0;
+            lap->left--;
+            if (lap->status != NULL && lap->status[i] != 0) continue;
+            *open = true;
+            if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) return i;
+        }
     }
     return SIZE_MAX;
 }
@@ -59,11 +66,12 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
                                   const TYPE *values, size_t step, const char *fn)
 {
     unsigned wanted = stp_api_outcomes(cmp, fn);
+    struct stp_api_lap *lap = stp_api_lap(ivars, nelems, status, fn);
     struct stp_wait wait = {0};
     bool open;
 
     for (;;) {
-        size_t found = STP_LOCAL(find)(ivars, nelems, status, wanted, values, step, &open);
+        size_t found = STP_LOCAL(find)(lap, wanted, values, step, &open);
         if (found != SIZE_MAX || !open) return found;
         stp_wait_idle(&wait);
     }
@@ -72,9 +80,10 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
 static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                   const TYPE *values, size_t step, const char *fn)
 {
+    unsigned wanted = stp_api_outcomes(cmp, fn);
+    struct stp_api_lap *lap = stp_api_lap(ivars, nelems, status, fn);
     bool open;
-    size_t found = STP_LOCAL(find)(ivars, nelems, status, stp_api_outcomes(cmp, fn), values, step,
-                                   &open);
+    size_t found = STP_LOCAL(find)(lap, wanted, values, step, &open);
 
     if (found == SIZE_MAX) stp_wait_missed();
     return found;

@@ -5,6 +5,8 @@
  */
 #include "pe_data.h"
 
+#include <pthread.h>
+
 enum { N = 40 };
 
 static int words[N];
@@ -210,9 +212,163 @@ static void check_fair(bool test)
     }
 }
 
+/* What one of several callers on the same array does, and what it must find sooner or later. */
+struct caller {
+    size_t (*call)(const struct caller *c);
+    long *words;
+    const int *status;
+    int found[N];
+};
+
+static long ones[N];
+
+static size_t call_wait_any(const struct caller *c)
+{
+    return shmem_long_wait_until_any(c->words, N, c->status, SHMEM_CMP_EQ, 1);
+}
+
+static size_t call_test_any(const struct caller *c)
+{
+    return shmem_long_test_any(c->words, N, c->status, SHMEM_CMP_EQ, 1);
+}
+
+static size_t call_wait_vector(const struct caller *c)
+{
+    return shmem_long_wait_until_any_vector(c->words, N, c->status, SHMEM_CMP_EQ, ones);
+}
+
+static size_t call_test_vector(const struct caller *c)
+{
+    return shmem_long_test_any_vector(c->words, N, c->status, SHMEM_CMP_EQ, ones);
+}
+
+/* The callers take turns; times: how often each of them asks. */
+static void take_turns(struct caller *callers, int n_callers, int times)
+{
+    for (int call = 0; call < times; call++)
+        for (int k = 0; k < n_callers; k++) {
+            size_t i = callers[k].call(&callers[k]);
+
+            if (!PE_CHECK(i < N, "any gave index %zu", i)) return;
+            callers[k].found[i]++;
+        }
+}
+
+static void check_found(const struct caller *callers, int n_callers, const char *what)
+{
+    for (int k = 0; k < n_callers; k++)
+        for (int i = 0; i < N; i++) {
+            const struct caller *c = &callers[k];
+            bool holds = c->words[i] == 1 && (c->status == NULL || c->status[i] == 0);
+
+            PE_CHECK((c->found[i] > 0) == holds, "%s: caller %d got index %d %d times", what, k, i,
+                     c->found[i]);
+        }
+}
+
+/*
+ * R208: a caller gets every index that holds, whoever else asks for the same array in between: two
+ * words that hold, in turns of two; three in turns of three; the same routine from two places; a
+ * marked array and an unmarked one.
+ */
+static void check_starving(void)
+{
+    static const int most[N] = {[0] = 1, [4] = 1}, few[N] = {[1] = 1, [2] = 1};
+    size_t (*const calls[])(const struct caller *) = {call_wait_any, call_test_any,
+                                                      call_wait_vector, call_test_vector};
+
+    for (int i = 0; i < N; i++)
+        ones[i] = 1;
+    for (int n = 2; n <= 4; n++)
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; b < 4; b++) {
+                struct caller callers[4] = {{calls[a], long_words, NULL, {0}},
+                                            {calls[b], long_words, NULL, {0}},
+                                            {calls[(a + 1) % 4], long_words, NULL, {0}},
+                                            {calls[(b + 1) % 4], long_words, NULL, {0}}};
+
+                memset(long_words, 0, sizeof(long_words));
+                for (int i = 0; i < n; i++)
+                    long_words[3 + i * 5] = 1;
+                take_turns(callers, n, 4000);
+                check_found(callers, n, "in turns");
+            }
+    for (int a = 0; a < 4; a++) {
+        struct caller masks[2] = {{calls[a], more_words, most, {0}},
+                                  {calls[a], more_words, few, {0}}};
+
+        for (int i = 0; i < N; i++)
+            more_words[i] = i < 5 || i == N - 1;
+        take_turns(masks, 2, 4000);
+        check_found(masks, 2, "with masks");
+    }
+}
+
+/* R208: one caller alone gets all that hold within two rounds. */
+static void check_rounds(void)
+{
+    struct caller alone = {call_wait_any, more_words, NULL, {0}};
+
+    for (int i = 0; i < N; i++)
+        more_words[i] = i % 4 == 1 || i % 4 == 2;
+    for (int start = 0; start < 3; start++) {
+        memset(alone.found, 0, sizeof(alone.found));
+        take_turns(&alone, 1, N);
+        check_found(&alone, 1, "alone");
+        shmem_long_test_any(&more_words[start], N - 3, NULL, SHMEM_CMP_EQ, 1);
+    }
+}
+
+/* The same caller on more arrays than anybody remembers, in turn. */
+static void check_many_arrays(void)
+{
+    enum { ARRAYS = 200, WORDS = 3 };
+    static long arrays[ARRAYS][WORDS];
+    static int found[ARRAYS][WORDS];
+
+    for (int a = 0; a < ARRAYS; a++)
+        arrays[a][0] = arrays[a][2] = 1;
+    for (int call = 0; call < 400; call++)
+        for (int a = 0; a < ARRAYS; a++) {
+            size_t i = shmem_long_test_any(arrays[a], WORDS, NULL, SHMEM_CMP_EQ, 1);
+
+            if (PE_CHECK(i == 0 || i == 2, "any gave index %zu", i)) found[a][i]++;
+        }
+    for (int a = 0; a < ARRAYS; a++)
+        PE_CHECK(found[a][0] > 0 && found[a][2] > 0, "array %d: %d and %d times", a, found[a][0],
+                 found[a][2]);
+}
+
+static void *turns_in_thread(void *arg)
+{
+    take_turns(arg, 2, 4000);
+    return NULL;
+}
+
+/* Two threads, each alternating two routines on the array that both use. */
+static void check_threads(void)
+{
+    struct caller callers[2][2] = {
+        {{call_wait_any, long_words, NULL, {0}}, {call_test_any, long_words, NULL, {0}}},
+        {{call_test_any, long_words, NULL, {0}}, {call_wait_any, long_words, NULL, {0}}}};
+    pthread_t thread[2];
+
+    memset(long_words, 0, sizeof(long_words));
+    long_words[7] = long_words[8] = 1;
+    for (int k = 0; k < 2; k++)
+        PE_REQUIRE(pthread_create(&thread[k], NULL, turns_in_thread, callers[k]) == 0, "no thread");
+    for (int k = 0; k < 2; k++)
+        pthread_join(thread[k], NULL);
+    for (int k = 0; k < 2; k++)
+        check_found(callers[k], 2, "in a thread");
+}
+
 int main(void)
 {
-    pe_test_begin();
+    int provided;
+
+    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "init_thread failed");
+    pe_test_attach();
     check_empty();
     check_tests();
     check_all();
@@ -222,5 +378,9 @@ int main(void)
     }
     check_fair(false);
     check_fair(true);
+    check_starving();
+    check_rounds();
+    check_many_arrays();
+    if (provided == SHMEM_THREAD_MULTIPLE) check_threads();
     return pe_test_end();
 }
