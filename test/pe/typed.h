@@ -10,6 +10,7 @@
 #include "pe_data.h"
 #include "pe_test.h"
 
+#include <float.h>
 #include <limits.h>
 #include <stdint.h>
 
@@ -23,20 +24,33 @@
 #define CTX_FN(op) TYPED_JOIN(shmem_ctx_, NAME, _##op)
 #define T(what) TYPED_JOIN(typed_, NAME, _##what)
 
-enum { TYPED_ROWS = 32, TYPED_LEN = 16, TYPED_GUARD = 1000000 };
+enum { TYPED_ROWS = 32, TYPED_LEN = 16, TYPED_PER_PE = 16 };
+
+/* Of values around data, which nothing may change. */
+enum { TYPED_GUARD = 1000000 };
 
 /* What signal words hold before, so that SET and ADD differ. */
 enum { TYPED_SIGNAL = 100 };
 
-/* Symmetric: two arenas of TYPED_ROWS rows of the widest element, and signal words. */
+/*
+ * Two symmetric arenas of TYPED_ROWS rows of the widest element, or of so many elements for each
+ * PE when that is more, and signal words; and private memory as large as an arena.
+ */
 static void *typed_dest, *typed_source;
 static uint64_t *typed_signals;
+static void *typed_want, *typed_want2, *typed_theirs;
 
 static inline void typed_begin(void)
 {
-    size_t nbytes = (size_t)TYPED_ROWS * TYPED_LEN * 2 * sizeof(double);
+    size_t nelems = (size_t)TYPED_ROWS * TYPED_LEN, nbytes;
 
     pe_test_begin();
+    if (nelems < TYPED_PER_PE * (size_t)pe_n) nelems = TYPED_PER_PE * (size_t)pe_n;
+    nbytes = nelems * 2 * sizeof(double);
+    typed_want = malloc(nbytes);
+    typed_want2 = malloc(nbytes);
+    typed_theirs = malloc(nbytes);
+    PE_REQUIRE(typed_want && typed_want2 && typed_theirs, "no memory");
     typed_dest = shmem_malloc(nbytes);
     typed_source = shmem_malloc(nbytes);
     typed_signals = shmem_calloc(TYPED_ROWS, sizeof(*typed_signals));
@@ -48,6 +62,9 @@ static inline int typed_end(void)
     shmem_free(typed_signals);
     shmem_free(typed_source);
     shmem_free(typed_dest);
+    free(typed_theirs);
+    free(typed_want2);
+    free(typed_want);
     return pe_test_end();
 }
 

@@ -36,6 +36,70 @@ static void T(amo_carry)(shmem_ctx_t ctx, TYPE *cell, int pe)
     shmem_quiet();
 }
 
+/* Form 0..3 of fetch_add: plain, with a context, and the same nonblocking. */
+static TYPE T(fetch_add_by)(int form, shmem_ctx_t ctx, TYPE *cell, TYPE value, int pe)
+{
+    TYPE got;
+
+    switch (form) {
+    case 0: return FN(atomic_fetch_add)(cell, value, pe);
+    case 1: return CTX_FN(atomic_fetch_add)(ctx, cell, value, pe);
+    case 2: FN(atomic_fetch_add_nbi)(&got, cell, value, pe); break;
+    default: CTX_FN(atomic_fetch_add_nbi)(ctx, &got, cell, value, pe);
+    }
+    shmem_quiet();
+    shmem_ctx_quiet(ctx);
+    return got;
+}
+
+static TYPE T(compare_swap_by)(int form, shmem_ctx_t ctx, TYPE *cell, TYPE cond, TYPE value, int pe)
+{
+    TYPE got;
+
+    switch (form) {
+    case 0: return FN(atomic_compare_swap)(cell, cond, value, pe);
+    case 1: return CTX_FN(atomic_compare_swap)(ctx, cell, cond, value, pe);
+    case 2: FN(atomic_compare_swap_nbi)(&got, cell, cond, value, pe); break;
+    default: CTX_FN(atomic_compare_swap_nbi)(ctx, &got, cell, cond, value, pe);
+    }
+    shmem_quiet();
+    shmem_ctx_quiet(ctx);
+    return got;
+}
+
+/*
+ * Corner plus corner wraps in TYPE; compare_swap looks at all bits of cond, the highest too, and
+ * stores all bits of value.
+ */
+static void T(amo_corners)(shmem_ctx_t ctx, TYPE *cell, int pe)
+{
+    const TYPE high = T(corner)(3);
+
+    for (int k = 0; k < T(n_corners) * T(n_corners); k++) {
+        TYPE a = T(corner)(k / T(n_corners)), b = T(corner)(k), sum = T(plus)(a, b);
+        int form = k % 4;
+
+        FN(atomic_set)(cell, a, pe);
+        shmem_quiet();
+        T(same)(&(TYPE){T(fetch_add_by)(form, ctx, cell, b, pe)}, &a, 1, "corner before add", k);
+        T(same)(&(TYPE){T(compare_swap_by)(form, ctx, cell, sum ^ high, b, pe)}, &sum, 1,
+                "corner of another high bit", k);
+        T(same)(&(TYPE){T(compare_swap_by)(form, ctx, cell, sum ^ 1, b, pe)}, &sum, 1,
+                "corner of another low bit", k);
+        T(same)(&(TYPE){T(compare_swap_by)(form, ctx, cell, sum, b, pe)}, &sum, 1, "corner", k);
+        T(same)(&(TYPE){FN(atomic_fetch)(cell, pe)}, &b, 1, "swapped corner", k);
+        FN(atomic_set)(cell, a, pe);
+        shmem_quiet();
+        if (form % 2) CTX_FN(atomic_add)(ctx, cell, b, pe);
+        else FN(atomic_add)(cell, b, pe);
+        shmem_quiet();
+        shmem_ctx_quiet(ctx);
+        T(same)(&(TYPE){FN(atomic_fetch)(cell, pe)}, &sum, 1, "sum of corners", k);
+    }
+    FN(atomic_set)(cell, 0, pe);
+    shmem_quiet();
+}
+
 static void T(amo_alone)(shmem_ctx_t ctx, TYPE *cell, int pe)
 {
     TYPE v[4], now = T(plus)(0, 0), got[6];
@@ -97,6 +161,7 @@ static void T(amo)(shmem_ctx_t ctx)
     cell[0] = 0;
     shmem_barrier_all();
     T(amo_carry)(ctx, cell, pe_right());
+    T(amo_corners)(ctx, cell, pe_right());
     T(amo_alone)(ctx, cell, pe_right());
     shmem_barrier_all();
     T(fill)(v, 4, typed_seed(pe_left(), 0));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every typed collective, the byte ones, and every reduction: over the world, and over a team
- * that numbers its PEs backwards.
+ * Every typed collective, the byte ones, every reduction and every scan: over the world, and over
+ * a team that numbers its PEs backwards.
  */
 #include "typed.h"
 
@@ -27,6 +27,10 @@
 #include "gen/types_reduce_sum.h"
 #undef TEMPLATE
 
+#define TEMPLATE "../typed_scan.tmpl.h"
+#include "gen/types_reduce_sum.h"
+#undef TEMPLATE
+
 #define TEMPLATE "../typed_run.tmpl.h"
 static void typed_coll_all(shmem_team_t ctx)
 {
@@ -42,36 +46,40 @@ static void typed_coll_all(shmem_team_t ctx)
 #define RUN _reduce_sum
 #include "gen/types_reduce_sum.h"
 #undef RUN
+#define RUN _scan
+#include "gen/types_reduce_sum.h"
+#undef RUN
 }
 #undef TEMPLATE
 
 /* Bytes: PE k sends the pattern of seed k; nelems and strides count bytes. */
 static void mem_coll(shmem_team_t team)
 {
-    unsigned char *dest = typed_dest, *source = typed_source, theirs[300];
+    unsigned char *dest = typed_dest, *source = typed_source, *theirs = typed_theirs;
     int n = shmem_team_n_pes(team), rank = shmem_team_my_pe(team);
+    size_t room = (size_t)TYPED_PER_PE * 2 * (size_t)n + 100; /* bytes: a tenth of an arena */
 
-    pe_fill(source, 300, (unsigned)rank);
-    memset(dest, 0, 300);
+    pe_fill(source, room, (unsigned)rank);
+    memset(dest, 0, room);
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_alltoallmem(team, dest, source, 13), 0);
     for (int k = 0; k < n; k++) {
-        pe_fill(theirs, 300, (unsigned)k);
+        pe_fill(theirs, room, (unsigned)k);
         PE_CHECK(memcmp(dest + 13 * k, theirs + 13 * rank, 13) == 0, "alltoallmem from %d", k);
     }
     PE_CHECK_SAME(dest + 13 * n, 1, 0, "behind alltoallmem");
     shmem_team_sync(team);
-    memset(dest, 0, 300);
+    memset(dest, 0, room);
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_alltoallsmem(team, dest, source, 2, 3, 5), 0);
     for (int k = 0; k < n; k++) {
-        pe_fill(theirs, 300, (unsigned)k);
+        pe_fill(theirs, room, (unsigned)k);
         for (int i = 0; i < 5; i++)
             PE_CHECK_EQ(dest[(k * 5 + i) * 2], theirs[(rank * 5 + i) * 3]);
     }
     PE_CHECK_EQ(dest[1], 0);
     shmem_team_sync(team);
-    memset(dest, 0, 300);
+    memset(dest, 0, room);
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_broadcastmem(team, dest, source, 99, n - 1), 0);
     PE_CHECK_BYTES(dest, 99, (unsigned)(n - 1), "broadcastmem");
@@ -80,9 +88,9 @@ static void mem_coll(shmem_team_t team)
     PE_CHECK_EQ(shmem_fcollectmem(team, dest, source, 17), 0);
     for (int k = 0; k < n; k++) PE_CHECK_BYTES(dest + 17 * k, 17, (unsigned)k, "fcollectmem");
     shmem_team_sync(team);
-    PE_CHECK_EQ(shmem_collectmem(team, dest, source, (size_t)rank + 1), 0);
-    for (int k = 0; k < n; k++)
-        PE_CHECK_BYTES(dest + k * (k + 1) / 2, (size_t)k + 1, (unsigned)k, "collectmem");
+    PE_CHECK_EQ(shmem_collectmem(team, dest, source, (size_t)rank % 13 + 1), 0);
+    for (int k = 0, at = 0; k < n; at += k++ % 13 + 1)
+        PE_CHECK_BYTES(dest + at, (size_t)k % 13 + 1, (unsigned)k, "collectmem");
     shmem_team_sync(team);
 }
 
@@ -91,7 +99,6 @@ int main(void)
     shmem_team_t backwards;
 
     typed_begin();
-    PE_REQUIRE(pe_n <= 8, "this test has room for eight PEs");
     typed_coll_all(SHMEM_TEAM_WORLD);
     mem_coll(SHMEM_TEAM_WORLD);
     PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0,

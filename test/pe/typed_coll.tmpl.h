@@ -11,7 +11,7 @@ static void T(coll_source)(TYPE *a, size_t n, int pe, int row)
 
 static void T(coll_alltoall)(shmem_team_t team, int n, int rank, TYPE *dest, TYPE *source)
 {
-    TYPE want[TYPED_ROWS * TYPED_LEN], theirs[TYPED_ROWS * TYPED_LEN];
+    TYPE *want = typed_want, *theirs = typed_theirs;
     size_t all = (size_t)(n * T(coll_n));
 
     T(fill)(dest, 2 * all + 1, TYPED_GUARD);
@@ -58,7 +58,7 @@ static void T(coll_broadcast)(shmem_team_t team, int n, TYPE *dest, TYPE *source
 /* collect: PE k of the team gives k % 3 elements; fcollect: all of them coll_n. */
 static void T(coll_collect)(shmem_team_t team, int n, int rank, TYPE *dest, TYPE *source)
 {
-    TYPE want[TYPED_ROWS * TYPED_LEN], wantf[TYPED_ROWS * TYPED_LEN];
+    TYPE *want = typed_want, *wantf = typed_want2;
     size_t at = 0, all = (size_t)(n * T(coll_n)), mine = (size_t)(rank % 3);
 
     T(fill)(dest, all + 1, TYPED_GUARD);

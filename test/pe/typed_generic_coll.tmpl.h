@@ -3,13 +3,13 @@
 
 static void T(coll)(const shmem_ctx_t ctx)
 {
-    TYPE *dest = typed_dest, *source = typed_source, want[TYPED_LEN];
+    TYPE *dest = typed_dest, *source = typed_source, *want = typed_want;
     const TYPE *const from = source;
     shmem_team_t team = SHMEM_TEAM_WORLD;
 
     (void)ctx;
-    for (int i = 0; i < TYPED_LEN; i++) source[i] = (TYPE)(pe_me + 1);
-    for (int i = 0; i < TYPED_LEN; i++) want[i] = (TYPE)(i + 1);
+    for (int i = 0; i < pe_n; i++) source[i] = (TYPE)(pe_me + 1);
+    for (int i = 0; i < pe_n; i++) want[i] = (TYPE)(i + 1);
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_alltoall(team, dest, from, 1), 0);
     T(same)(dest, want, (size_t)pe_n, "generic alltoall", 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of sum and prod on one TYPE. */
+/* The C11 generics of sum and prod, reductions and scans, on one TYPE. */
 
 static void T(sum)(const shmem_ctx_t ctx)
 {
@@ -12,5 +12,8 @@ static void T(sum)(const shmem_ctx_t ctx)
     PE_CHECK_EQ(shmem_sum_reduce(SHMEM_TEAM_WORLD, dest, (const TYPE *)source, 1), 0);
     PE_CHECK_EQ(shmem_prod_reduce(SHMEM_TEAM_WORLD, dest + 1, source, 1), 0);
     T(same)(dest, (TYPE[]){sum, prod}, 2, "generic sum, prod", 0);
+    PE_CHECK_EQ(shmem_sum_inscan(SHMEM_TEAM_WORLD, dest, (const TYPE *)source, 1), 0);
+    PE_CHECK_EQ(shmem_sum_exscan(SHMEM_TEAM_WORLD, dest + 1, source, 1), 0);
+    T(same)(dest, (TYPE[]){(TYPE)(2 * pe_me + 2), (TYPE)(2 * pe_me)}, 2, "generic scans", 0);
     shmem_barrier_all();
 }

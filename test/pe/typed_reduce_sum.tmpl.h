@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sum and prod of one TYPE over a team. Integers: random bits, which wrap the same in any order.
- * The others: small whole numbers, exact in any order; complex ones have both parts.
+ * sum and prod of one TYPE over a team. Integers: corners and random bits, which wrap the same in
+ * any order. The others: whole numbers, exact in any order, of which sums of 100 PEs need the whole
+ * width of TYPE; complex ones have another number in each part.
  */
 
-static void T(sum_fill)(TYPE *a, int pe)
+static void T(prod_fill)(TYPE *a, int pe)
 {
+    static const int factors[] = {1, -1, 2, -2};
+
     T(fill)(a, TYPED_LEN, typed_seed(pe, 7));
     if ((TYPE)0.5 == (TYPE)0) return;
     for (size_t i = 0; i < TYPED_LEN; i++) {
         uint64_t bits = typed_mix((uint64_t)pe * 100 + i);
-        double re = (double)(bits % 5) - 2, im = (double)(bits / 5 % 3) - 1;
-        a[i] = (TYPE)(re + im * I);
+        int im = (int)(bits / 4 % 3) - 1;
+        a[i] = pe < 20 ? (TYPE)(factors[bits % 4] + im * I) : (TYPE)1;
     }
+}
+
+static void T(sum_fill)(TYPE *a, int pe)
+{
+    const long double big = _Generic((TYPE)0, long double: 1 / LDBL_EPSILON, double: 1 / DBL_EPSILON,
+                                     double _Complex: 1 / DBL_EPSILON, default: 1 / FLT_EPSILON);
+
+    T(prod_fill)(a, pe);
+    if ((TYPE)0.5 == (TYPE)0) return;
+    for (size_t i = 0; i < TYPED_LEN; i++) a[i] += (TYPE)(big / 64 * (1 - I * (int)(i % 3)) / 2);
 }
 
 static TYPE T(sum_of)(TYPE a, TYPE b)
@@ -33,16 +46,19 @@ static void T(reduce_sum)(shmem_team_t team)
     T(fill)(dest[0], 3 * TYPED_LEN, TYPED_GUARD);
     T(fill)(want[0], 3 * TYPED_LEN, TYPED_GUARD);
     T(sum_fill)(source, pe_me);
+    T(prod_fill)(source + TYPED_LEN, pe_me);
     for (int k = 0; k < shmem_team_n_pes(team); k++) {
-        T(sum_fill)(theirs, shmem_team_translate_pe(team, k, SHMEM_TEAM_WORLD));
-        for (int i = 0; i < TYPED_LEN - 1; i++) {
+        int pe = shmem_team_translate_pe(team, k, SHMEM_TEAM_WORLD);
+        T(sum_fill)(theirs, pe);
+        for (int i = 0; i < TYPED_LEN - 1; i++)
             want[0][i] = k == 0 ? theirs[i] : T(sum_of)(want[0][i], theirs[i]);
+        T(prod_fill)(theirs, pe);
+        for (int i = 0; i < TYPED_LEN - 1; i++)
             want[1][i] = k == 0 ? theirs[i] : T(prod_of)(want[1][i], theirs[i]);
-        }
     }
     shmem_team_sync(team);
     PE_CHECK_EQ(FN(sum_reduce)(team, dest[0], source, TYPED_LEN - 1), 0);
-    PE_CHECK_EQ(FN(prod_reduce)(team, dest[1], source, TYPED_LEN - 1), 0);
+    PE_CHECK_EQ(FN(prod_reduce)(team, dest[1], source + TYPED_LEN, TYPED_LEN - 1), 0);
     for (int row = 0; row < 3; row++)
         T(same)(dest[row], want[row], TYPED_LEN, "sum, prod reduce", row);
     shmem_team_sync(team);

@@ -92,11 +92,35 @@ static void T(gets)(shmem_ctx_t ctx, TYPE (*from)[TYPED_LEN], TYPE (*theirs)[TYP
     for (int row = 0; row < 12; row++) T(same)(got[row], want[row], TYPED_LEN, "get", row);
 }
 
+/* Single elements: every corner there by p, and back by g. */
+static void T(corners)(shmem_ctx_t ctx, TYPE (*dest)[TYPED_LEN])
+{
+    TYPE want[2][TYPED_LEN];
+
+    T(fill)(&want[0][0], 2 * TYPED_LEN, TYPED_GUARD);
+    T(fill)(&dest[0][0], 2 * TYPED_LEN, TYPED_GUARD);
+    shmem_barrier_all();
+    for (int k = 0; k < T(n_corners); k++) {
+        want[0][k + 1] = want[1][k + 1] = T(corner)(k);
+        FN(p)(&dest[0][k + 1], T(corner)(k), pe_right());
+        CTX_FN(p)(ctx, &dest[1][k + 1], T(corner)(k), pe_right());
+    }
+    shmem_ctx_quiet(ctx);
+    shmem_barrier_all();
+    for (int row = 0; row < 2; row++) T(same)(dest[row], want[row], TYPED_LEN, "corners by p", row);
+    for (int k = 0; k < T(n_corners); k++) {
+        TYPE got[2] = {FN(g)(&dest[1][k + 1], pe_right()), CTX_FN(g)(ctx, &dest[0][k + 1], pe_right())};
+        T(same)(got, (TYPE[]){T(corner)(k), T(corner)(k)}, 2, "corner by g", k);
+    }
+    shmem_barrier_all();
+}
+
 static void T(rma)(shmem_ctx_t ctx)
 {
     TYPE (*dest)[TYPED_LEN] = typed_dest, (*source)[TYPED_LEN] = typed_source;
     TYPE local[T(put_rows)][TYPED_LEN], want[T(put_rows)][TYPED_LEN];
 
+    T(corners)(ctx, dest);
     T(fill)(&dest[0][0], T(put_rows) * TYPED_LEN, TYPED_GUARD);
     T(fill)(&source[0][0], T(put_rows) * TYPED_LEN, typed_seed(pe_me, 50));
     T(fill)(&local[0][0], T(put_rows) * TYPED_LEN, typed_seed(pe_me, 0));

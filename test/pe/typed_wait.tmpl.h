@@ -13,22 +13,18 @@ static int T(compare)(TYPE a, int cmp, TYPE b)
     }
 }
 
-/* Fill v with values around which widths and signs differ. */
-static void T(corners)(TYPE v[6])
+/* Values around which widths and signs differ, and a random one that is none of them. */
+static void T(six)(TYPE v[6])
 {
-    v[0] = 0;
-    v[1] = 1;
-    v[2] = (TYPE)-1;
-    v[3] = (TYPE)((uint64_t)1 << (sizeof(TYPE) * 8 - 1));
-    v[4] = (TYPE)(((uint64_t)1 << (sizeof(TYPE) * 8 - 1)) - 1);
-    v[5] = T(value)(7, 7);
+    for (int k = 0; k < 5; k++) v[k] = T(corner)(k);
+    v[5] = T(random)(7, 7);
 }
 
 static void T(truth)(TYPE *ivar)
 {
     TYPE v[6];
 
-    T(corners)(v);
+    T(six)(v);
     for (int i = 0; i < 36; i++)
         for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_GE; cmp++) {
             TYPE a = v[i / 6], b = v[i % 6];
@@ -45,7 +41,7 @@ static void T(wait)(shmem_ctx_t ctx)
     TYPE *ivar = (TYPE *)typed_dest + 1, v[6];
 
     (void)ctx;
-    T(corners)(v);
+    T(six)(v);
     T(truth)(ivar);
     ivar[-1] = ivar[1] = v[2];
     *ivar = v[1];

@@ -109,8 +109,9 @@ static void T(wait_many)(shmem_ctx_t ctx)
     TYPE *ivars = typed_dest, old[7], v[6];
 
     (void)ctx;
-    T(corners)(v);
-    T(many_rest)(ivars, v[4], v[4] > v[3] ? v[3] : v[1]);
+    T(six)(v);
+    for (int k = 0; k < 36; k++)
+        if (v[k / 6] > v[k % 6]) T(many_rest)(ivars, v[k / 6], v[k % 6]);
     T(many_empty)(ivars);
     for (int round = 0; round < 8; round++) {
         for (int i = 0; i < 7; i++) old[i] = ivars[i] = v[5];

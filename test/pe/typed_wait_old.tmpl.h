@@ -6,7 +6,7 @@ static void T(wait_old)(shmem_ctx_t ctx)
     TYPE *ivar = (TYPE *)typed_dest + 1, v[6];
 
     (void)ctx;
-    T(corners)(v);
+    T(six)(v);
     *ivar = v[2];
     shmem_barrier_all();
     FN(p)(ivar, v[5], pe_right());
