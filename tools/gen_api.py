@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write what the typed interface of OpenSHMEM 1.6 repeats per type.
 
-usage: gen_api.py [--check | --names | --uncalled FILE...]
+usage: gen_api.py [--check | --names | --uncalled FILE... | --unselected FILE...]
 
 Without an option: read include/shmem.h.in and write
     include/shmem.h           every routine that is built, and the C11 generics
@@ -12,6 +12,7 @@ Without an option: read include/shmem.h.in and write
 --check     write nothing; exit 1 and show the differences when a file on disk is out of date
 --names     print the name of every routine that shmem.h declares
 --uncalled  print those from an @-line that no program or object file refers to; exit 1 if any
+--unselected  the same for those that C11 generics choose, with and without a context
 
 Outputs are committed. This script owns the tables of types; shmem.h.in holds the prototypes as
 patterns, in blocks "@family F ... @end", with these lines, each up to its semicolon:
@@ -369,13 +370,21 @@ def write(files):
             print(f"gen_api.py: wrote {name}")
 
 
-def uncalled(files):
-    """Routines from patterns of shmem.h.in that none of the files refers to."""
+def uncalled(files, selected):
+    """Routines from patterns of shmem.h.in that none of the files refers to.
+
+    selected: only what generics choose; of types that are one on LP64 that is the first.
+    """
     result = subprocess.run(["nm", "-u", *files], check=True, capture_output=True, text=True)
     rows = [line.split() for line in result.stdout.splitlines()]
     used = {row[1].split("@")[0] for row in rows if row[:1] == ["U"]}
     patterns = [item for item in read_template() if isinstance(item, Pattern)]
-    names = [function_name(proto) for p in patterns for proto in p.prototypes()]
+    if selected:
+        protos = [fill(form, name) for p in patterns if p.kind == "generic" for form in p.forms()
+                  for _, name in associations(p.cls)]
+    else:
+        protos = [proto for p in patterns for proto in p.prototypes()]
+    names = [function_name(proto) for proto in protos]
     return [name for name in names if name not in used]
 
 
@@ -387,8 +396,8 @@ def main(args):
         protos = declarations(files["include/shmem.h"])
         print("\n".join(function_name(proto) for proto in protos))
         return 0
-    if args[:1] == ["--uncalled"] and len(args) > 1:
-        missing = uncalled(args[1:])
+    if args[:1] in (["--uncalled"], ["--unselected"]) and len(args) > 1:
+        missing = uncalled(args[1:], args[0] == "--unselected")
         print("\n".join(missing), end="\n" if missing else "")
         return 1 if missing else 0
     if args:

@@ -3,8 +3,9 @@
 
 static void T(coll)(const shmem_ctx_t ctx)
 {
-    TYPE *dest = typed_dest, *source = typed_source, *want = typed_want;
-    const TYPE *const from = source;
+    TYPE *dest = typed_dest, (*box)[TYPED_LEN] = typed_dest;
+    TYPE *source = typed_source, *want = typed_want;
+    const TYPE *const from = source, (*const array)[TYPED_LEN] = typed_source;
     shmem_team_t team = SHMEM_TEAM_WORLD;
 
     (void)ctx;
@@ -14,18 +15,18 @@ static void T(coll)(const shmem_ctx_t ctx)
     PE_CHECK_EQ(shmem_alltoall(team, dest, from, 1), 0);
     T(same)(dest, want, (size_t)pe_n, "generic alltoall", 0);
     shmem_barrier_all();
-    PE_CHECK_EQ(shmem_alltoalls(team, dest, source, 1, 1, 1), 0);
+    PE_CHECK_EQ(shmem_alltoalls(team, *box, *array, 1, 1, 1), 0);
     T(same)(dest, want, (size_t)pe_n, "generic alltoalls", 0);
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_fcollect(team, dest, from, 1), 0);
     T(same)(dest, want, (size_t)pe_n, "generic fcollect", 0);
     shmem_barrier_all();
-    PE_CHECK_EQ(shmem_collect(team, dest, source, 1), 0);
+    PE_CHECK_EQ(shmem_collect(team, *box, source, 1), 0);
     T(same)(dest, want, (size_t)pe_n, "generic collect", 0);
     shmem_barrier_all();
-    PE_CHECK_EQ(shmem_broadcast(team, dest, from, 1, pe_n - 1), 0);
+    PE_CHECK_EQ(shmem_broadcast(team, *box, from, 1, pe_n - 1), 0);
     T(same)(dest, &want[pe_n - 1], 1, "generic broadcast", 0);
-    PE_CHECK_EQ(shmem_max_reduce(team, dest + 1, from, 1), 0);
+    PE_CHECK_EQ(shmem_max_reduce(team, &(*box)[1], *array, 1), 0);
     T(same)(dest + 1, &want[pe_n - 1], 1, "generic max", 0);
     PE_CHECK_EQ(shmem_min_reduce(team, dest + 2, source, 1), 0);
     T(same)(dest + 2, &want[0], 1, "generic min", 0);

@@ -3,7 +3,7 @@
 
 static void T(old_ext)(const shmem_ctx_t ctx)
 {
-    TYPE *cell = typed_dest, v[2];
+    TYPE *cell = typed_dest, (*box)[1] = typed_dest, v[2];
     int pe = pe_right();
 
     (void)ctx;
@@ -11,7 +11,8 @@ static void T(old_ext)(const shmem_ctx_t ctx)
     shmem_barrier_all();
     shmem_set(cell, v[0], pe);
     shmem_quiet();
-    T(same)(&(TYPE){shmem_swap(cell, v[1], pe)}, &v[0], 1, "generic old swap", 0);
+    T(same)(&(TYPE){shmem_swap(*box, v[1], pe)}, &v[0], 1, "generic old swap", 0);
     T(same)(&(TYPE){shmem_fetch((const TYPE *)cell, pe)}, &v[1], 1, "generic old fetch", 0);
+    T(same)(&(TYPE){shmem_fetch(*(const TYPE (*)[1])box, pe)}, &v[1], 1, "of an array", 0);
     shmem_barrier_all();
 }
