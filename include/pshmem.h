@@ -2446,6 +2446,125 @@ int pshmem_complexf_sum_exscan(shmem_team_t team, shmem_impl_complexf *dest,
                                const shmem_impl_complexf *source, size_t nelems);
 int pshmem_complexd_sum_exscan(shmem_team_t team, shmem_impl_complexd *dest,
                                const shmem_impl_complexd *source, size_t nelems);
+void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync);
+void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync);
+void pshmem_alltoall32(void *dest, const void *source, size_t nelems, int PE_start,
+                       int logPE_stride, int PE_size, long *pSync);
+void pshmem_alltoall64(void *dest, const void *source, size_t nelems, int PE_start,
+                       int logPE_stride, int PE_size, long *pSync);
+void pshmem_alltoalls32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
+                        int PE_start, int logPE_stride, int PE_size, long *pSync);
+void pshmem_alltoalls64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
+                        int PE_start, int logPE_stride, int PE_size, long *pSync);
+void pshmem_broadcast32(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
+                        int logPE_stride, int PE_size, long *pSync);
+void pshmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
+                        int logPE_stride, int PE_size, long *pSync);
+void pshmem_collect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
+                      int PE_size, long *pSync);
+void pshmem_collect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
+                      int PE_size, long *pSync);
+void pshmem_fcollect32(void *dest, const void *source, size_t nelems, int PE_start,
+                       int logPE_stride, int PE_size, long *pSync);
+void pshmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_start,
+                       int logPE_stride, int PE_size, long *pSync);
+void pshmem_short_and_to_all(short *dest, const short *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, short *pWrk, long *pSync);
+void pshmem_int_and_to_all(int *dest, const int *source, int nreduce, int PE_start,
+                           int logPE_stride, int PE_size, int *pWrk, long *pSync);
+void pshmem_long_and_to_all(long *dest, const long *source, int nreduce, int PE_start,
+                            int logPE_stride, int PE_size, long *pWrk, long *pSync);
+void pshmem_longlong_and_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
+                                int logPE_stride, int PE_size, long long *pWrk, long *pSync);
+void pshmem_short_or_to_all(short *dest, const short *source, int nreduce, int PE_start,
+                            int logPE_stride, int PE_size, short *pWrk, long *pSync);
+void pshmem_int_or_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
+                          int PE_size, int *pWrk, long *pSync);
+void pshmem_long_or_to_all(long *dest, const long *source, int nreduce, int PE_start,
+                           int logPE_stride, int PE_size, long *pWrk, long *pSync);
+void pshmem_longlong_or_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
+                               int logPE_stride, int PE_size, long long *pWrk, long *pSync);
+void pshmem_short_xor_to_all(short *dest, const short *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, short *pWrk, long *pSync);
+void pshmem_int_xor_to_all(int *dest, const int *source, int nreduce, int PE_start,
+                           int logPE_stride, int PE_size, int *pWrk, long *pSync);
+void pshmem_long_xor_to_all(long *dest, const long *source, int nreduce, int PE_start,
+                            int logPE_stride, int PE_size, long *pWrk, long *pSync);
+void pshmem_longlong_xor_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
+                                int logPE_stride, int PE_size, long long *pWrk, long *pSync);
+void pshmem_short_max_to_all(short *dest, const short *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, short *pWrk, long *pSync);
+void pshmem_int_max_to_all(int *dest, const int *source, int nreduce, int PE_start,
+                           int logPE_stride, int PE_size, int *pWrk, long *pSync);
+void pshmem_long_max_to_all(long *dest, const long *source, int nreduce, int PE_start,
+                            int logPE_stride, int PE_size, long *pWrk, long *pSync);
+void pshmem_longlong_max_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
+                                int logPE_stride, int PE_size, long long *pWrk, long *pSync);
+void pshmem_float_max_to_all(float *dest, const float *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, float *pWrk, long *pSync);
+void pshmem_double_max_to_all(double *dest, const double *source, int nreduce, int PE_start,
+                              int logPE_stride, int PE_size, double *pWrk, long *pSync);
+void pshmem_longdouble_max_to_all(long double *dest, const long double *source, int nreduce,
+                                  int PE_start, int logPE_stride, int PE_size, long double *pWrk,
+                                  long *pSync);
+void pshmem_short_min_to_all(short *dest, const short *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, short *pWrk, long *pSync);
+void pshmem_int_min_to_all(int *dest, const int *source, int nreduce, int PE_start,
+                           int logPE_stride, int PE_size, int *pWrk, long *pSync);
+void pshmem_long_min_to_all(long *dest, const long *source, int nreduce, int PE_start,
+                            int logPE_stride, int PE_size, long *pWrk, long *pSync);
+void pshmem_longlong_min_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
+                                int logPE_stride, int PE_size, long long *pWrk, long *pSync);
+void pshmem_float_min_to_all(float *dest, const float *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, float *pWrk, long *pSync);
+void pshmem_double_min_to_all(double *dest, const double *source, int nreduce, int PE_start,
+                              int logPE_stride, int PE_size, double *pWrk, long *pSync);
+void pshmem_longdouble_min_to_all(long double *dest, const long double *source, int nreduce,
+                                  int PE_start, int logPE_stride, int PE_size, long double *pWrk,
+                                  long *pSync);
+void pshmem_short_sum_to_all(short *dest, const short *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, short *pWrk, long *pSync);
+void pshmem_int_sum_to_all(int *dest, const int *source, int nreduce, int PE_start,
+                           int logPE_stride, int PE_size, int *pWrk, long *pSync);
+void pshmem_long_sum_to_all(long *dest, const long *source, int nreduce, int PE_start,
+                            int logPE_stride, int PE_size, long *pWrk, long *pSync);
+void pshmem_longlong_sum_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
+                                int logPE_stride, int PE_size, long long *pWrk, long *pSync);
+void pshmem_float_sum_to_all(float *dest, const float *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, float *pWrk, long *pSync);
+void pshmem_double_sum_to_all(double *dest, const double *source, int nreduce, int PE_start,
+                              int logPE_stride, int PE_size, double *pWrk, long *pSync);
+void pshmem_longdouble_sum_to_all(long double *dest, const long double *source, int nreduce,
+                                  int PE_start, int logPE_stride, int PE_size, long double *pWrk,
+                                  long *pSync);
+void pshmem_complexf_sum_to_all(shmem_impl_complexf *dest, const shmem_impl_complexf *source,
+                                int nreduce, int PE_start, int logPE_stride, int PE_size,
+                                shmem_impl_complexf *pWrk, long *pSync);
+void pshmem_complexd_sum_to_all(shmem_impl_complexd *dest, const shmem_impl_complexd *source,
+                                int nreduce, int PE_start, int logPE_stride, int PE_size,
+                                shmem_impl_complexd *pWrk, long *pSync);
+void pshmem_short_prod_to_all(short *dest, const short *source, int nreduce, int PE_start,
+                              int logPE_stride, int PE_size, short *pWrk, long *pSync);
+void pshmem_int_prod_to_all(int *dest, const int *source, int nreduce, int PE_start,
+                            int logPE_stride, int PE_size, int *pWrk, long *pSync);
+void pshmem_long_prod_to_all(long *dest, const long *source, int nreduce, int PE_start,
+                             int logPE_stride, int PE_size, long *pWrk, long *pSync);
+void pshmem_longlong_prod_to_all(long long *dest, const long long *source, int nreduce,
+                                 int PE_start, int logPE_stride, int PE_size, long long *pWrk,
+                                 long *pSync);
+void pshmem_float_prod_to_all(float *dest, const float *source, int nreduce, int PE_start,
+                              int logPE_stride, int PE_size, float *pWrk, long *pSync);
+void pshmem_double_prod_to_all(double *dest, const double *source, int nreduce, int PE_start,
+                               int logPE_stride, int PE_size, double *pWrk, long *pSync);
+void pshmem_longdouble_prod_to_all(long double *dest, const long double *source, int nreduce,
+                                   int PE_start, int logPE_stride, int PE_size, long double *pWrk,
+                                   long *pSync);
+void pshmem_complexf_prod_to_all(shmem_impl_complexf *dest, const shmem_impl_complexf *source,
+                                 int nreduce, int PE_start, int logPE_stride, int PE_size,
+                                 shmem_impl_complexf *pWrk, long *pSync);
+void pshmem_complexd_prod_to_all(shmem_impl_complexd *dest, const shmem_impl_complexd *source,
+                                 int nreduce, int PE_start, int logPE_stride, int PE_size,
+                                 shmem_impl_complexd *pWrk, long *pSync);
 void pshmem_int_wait_until(int *ivar, int cmp, int cmp_value);
 void pshmem_long_wait_until(long *ivar, int cmp, long cmp_value);
 void pshmem_longlong_wait_until(long long *ivar, int cmp, long long cmp_value);

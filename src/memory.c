@@ -14,6 +14,13 @@ static void memory_barrier(struct stp_space *space)
     stp_coll_sync(space->team);
 }
 
+/* Before memory goes: traffic into it, and collectives that work in it, are over. */
+static void memory_barrier_leave(struct stp_space *space)
+{
+    stp_active_quiet();
+    memory_barrier(space);
+}
+
 /* SHMEM_CHECK=1: every member passed the same numbers. */
 static void memory_check_equal(struct stp_space *space, int64_t first, int64_t second,
                                const char *fn)
@@ -64,9 +71,12 @@ static size_t memory_block(struct stp_space *space, const void *ptr, const char 
 void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
 {
     size_t offset = memory_block(space, ptr, fn);
+    size_t start, nbytes;
 
     memory_check_equal(space, (int64_t)offset, 0, fn);
-    memory_barrier(space);
+    memory_barrier_leave(space);
+    stp_heap_find(space->heap, offset, &start, &nbytes);
+    stp_active_forget(ptr, nbytes);
     stp_heap_free(space->heap, offset);
 }
 
@@ -77,8 +87,9 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     int rc;
 
     memory_check_equal(space, (int64_t)offset, (int64_t)nbytes, fn);
-    memory_barrier(space); /* traffic into the block is over */
+    memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
+    stp_active_forget(ptr, old); /* it may shrink or move */
     rc = stp_heap_resize(space->heap, offset, nbytes);
     if (rc == -ENOMEM) {
         rc = stp_heap_alloc(space->heap, nbytes, 0, &target);

@@ -147,6 +147,7 @@ static void runtime_stop(void)
     stp_quiet(&stp_ctx_coll);
     stp_boot_node_barrier();
     stp_locks_forget();
+    stp_active_forget(NULL, SIZE_MAX); /* all */
     stp_team_fini();
     stp_bounce_fini();
     stp_fabric_stop(); /* its thread may look into the internal space until then */

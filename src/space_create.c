@@ -558,8 +558,10 @@ int pshmem_space_destroy(shmem_space_t handle)
         return 1;
     }
     destroy_warn_live(space);
+    stp_active_quiet();
     stp_quiet(&stp_ctx_default);
     stp_coll_sync(space->team); /* nobody uses the space any more, */
+    stp_active_forget(space->base, space->nbytes);
     space->kind->detach(space);
     stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */
     space->team = NULL;

@@ -536,8 +536,9 @@ void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, si
 size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
                             void *arg);
 
+/* to_root: as of teams, dest is written on the root too; active sets leave it alone. */
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                       int root, const char *fn);
+                       int root, bool to_root, const char *fn);
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                      const char *fn);
 int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
@@ -552,5 +553,26 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
 /* Sums over the ranks up to mine; exclusive: before mine, zeros on rank 0. */
 int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const void *source,
                   size_t nelems, bool exclusive, const char *fn);
+
+/* ---- active sets (src/coll/active.c) ------------------------------------------- */
+
+/*
+ * The team of PEs PE_start + i * 2^logPE_stride, i < PE_size, that goes with this pSync. The first
+ * call with them is collective over the set and uses pSync, which is restored on return; later
+ * ones look it up. Fatal when an argument is wrong, or this PE is no member. Any thread; two may
+ * not use the same pSync at once. Spec 1.6, 9.10.
+ */
+struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, long *pSync,
+                                const char *fn);
+
+/* Before a barrier that precedes forgetting: what was sent for active sets has arrived. */
+void stp_active_quiet(void);
+
+/*
+ * Let go of the sets whose pSync begins in nbytes at base, memory that goes away. Behind a barrier
+ * of all PEs that have that memory, and on all of them: the next call with a pSync there is a
+ * first one everywhere.
+ */
+void stp_active_forget(const void *base, size_t nbytes);
 
 #endif /* STP_STEPPE_H */

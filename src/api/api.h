@@ -31,8 +31,9 @@
 /* The same for routines that have a size in place of a type: op SIZE tail. */
 #define STP_SIZED_FN(op, tail) STP_API_JOIN(pshmem_##op, SIZE, tail)
 #define STP_SIZED_CTX_FN(op, tail) STP_API_JOIN(pshmem_ctx_##op, SIZE, tail)
+#define STP_SIZED_PUBLISH_ONE(op, tail) STP_API_PROFILED(STP_API_JOIN(shmem_##op, SIZE, tail))
 #define STP_SIZED_PUBLISH(op, tail)                                                                \
-    STP_API_PROFILED(STP_API_JOIN(shmem_##op, SIZE, tail));                                        \
+    STP_SIZED_PUBLISH_ONE(op, tail);                                                               \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_##op, SIZE, tail))
 
 /* Helpers of one caller each by type: the context's identity must reach the checks inside. */

@@ -14,7 +14,8 @@ struct bcast {
     uint64_t sequence;
     int root_group;
     int root_pe;
-    int head; /* of my node, for this broadcast */
+    int head;     /* of my node, for this broadcast */
+    bool to_root; /* the root's dest is written too */
 };
 
 /* World number of the head of the group that stands at place vg counted from the root's. */
@@ -53,7 +54,7 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
         stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
         bcast_down(b, cell->out, cell->out, nbytes);
     }
-    memcpy(dest, from->out, nbytes);
+    if (stp_rt.pe != b->root_pe || b->to_root) memcpy(dest, from->out, nbytes);
 }
 
 /* The head's readers are done: its buffer is free again. */
@@ -87,25 +88,25 @@ static void bcast_large(const struct bcast *b, void *dest, const void *source, s
     if (!root) stp_coll_wait(&b->cell->flags[COLL_RESULT], b->sequence);
     stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
     bcast_down(b, dest, root ? source : dest, nbytes);
-    if (root && dest != source) memcpy(dest, source, nbytes);
+    if (root && b->to_root && dest != source) memcpy(dest, source, nbytes);
     bcast_wait_readers(b);
 }
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                       int root, const char *fn)
+                       int root, bool to_root, const char *fn)
 {
-    struct bcast b = {.team = team};
+    struct bcast b = {.team = team, .to_root = to_root};
 
     if ((unsigned)root >= (unsigned)team->n_pes)
-        stp_fatal(fn, "PE_root is %d: the team has PEs 0..%d", root, team->n_pes - 1);
+        stp_fatal(fn, "PE_root is %d: members are 0..%d", root, team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {
-        stp_copy_any(dest, source, nbytes, fn);
+        if (to_root) stp_copy_any(dest, source, nbytes, fn);
         return 0;
     }
     stp_coll_check(team, dest, source, nbytes, nbytes, fn);
     if (stp_on_device(dest, source))
-        return stp_coll_device_broadcast(team, dest, source, nbytes, root, fn);
+        return stp_coll_device_broadcast(team, dest, source, nbytes, root, to_root, fn);
     b.cell = stp_coll_take_cell(team, &b.sequence);
     b.root_pe = stp_team_pe(team, root);
     b.root_group = stp_coll_group_of(team, root);

@@ -134,9 +134,29 @@ void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_d
 
 /* When stp_on_device(dest, source): arguments checked, more than one member (device.c). */
 int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                              int root, const char *fn);
+                              int root, bool to_root, const char *fn);
 int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                            const void *source, size_t nreduce, const char *fn);
+
+/* ---- active sets: active.c asks active_agree.c ---------------------------------- */
+
+#define ACTIVE_N_WORDS 3 /* elements of pSync in use */
+
+/*
+ * Give the team of an active set its slot and area, the same slot on all members; collective over
+ * them. Uses pSync and leaves it as it was: SHMEM_SYNC_VALUE. On return this PE may post to the
+ * areas of all members. hash: of what all members pass alike, for finding out who did not. Fatal
+ * when pSync holds anything else before, or no slot is left.
+ */
+void stp_active_agree(struct stp_team *team, long *psync, uint64_t hash, const char *fn);
+
+/* Every bit of the result depends on every bit of x. */
+static inline uint64_t stp_active_mix(uint64_t x)
+{
+    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+    return x ^ (x >> 32);
+}
 
 /* Complete what this PE sent for collectives. */
 static inline void stp_coll_quiet(void)

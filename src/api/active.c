@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives over active sets, deprecated since 1.5: each is the collective of the team that
+ * stands behind the set and its pSync. pWrk is not used. Design: docs/design/active-sets.md.
+ */
+#include "api/api.h"
+
+/* nreduce is an int here. */
+static size_t api_nreduce(int nreduce, const char *fn)
+{
+    if (STP_UNLIKELY(nreduce < 0)) stp_fatal(fn, "nreduce is %d: it is 0 or more", nreduce);
+    return (size_t)nreduce;
+}
+
+#define TEMPLATE "api/active.tmpl.h"
+#include "api/gen/sizes_active.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/active_bit.tmpl.h"
+#include "api/gen/types_old_bit.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/active_order.tmpl.h"
+#include "api/gen/types_old_max.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/active_sum.tmpl.h"
+#include "api/gen/types_old_sum.h"
+#undef TEMPLATE
+
+void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
+{
+    struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
+
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(set);
+}
+STP_PROFILED(shmem_barrier);
+
+void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync)
+{
+    stp_coll_sync(stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__));
+}
+STP_PROFILED(shmem_sync);
