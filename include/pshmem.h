@@ -2617,54 +2617,6 @@ void pshmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status,
                                 size_t cmp_value);
 void pshmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                    ptrdiff_t cmp_value);
-size_t pshmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp,
-                                 int cmp_value);
-size_t pshmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp,
-                                  long cmp_value);
-size_t pshmem_longlong_wait_until_any(long long *ivars, size_t nelems, const int *status, int cmp,
-                                      long long cmp_value);
-size_t pshmem_uint_wait_until_any(unsigned int *ivars, size_t nelems, const int *status, int cmp,
-                                  unsigned int cmp_value);
-size_t pshmem_ulong_wait_until_any(unsigned long *ivars, size_t nelems, const int *status, int cmp,
-                                   unsigned long cmp_value);
-size_t pshmem_ulonglong_wait_until_any(unsigned long long *ivars, size_t nelems, const int *status,
-                                       int cmp, unsigned long long cmp_value);
-size_t pshmem_int32_wait_until_any(int32_t *ivars, size_t nelems, const int *status, int cmp,
-                                   int32_t cmp_value);
-size_t pshmem_int64_wait_until_any(int64_t *ivars, size_t nelems, const int *status, int cmp,
-                                   int64_t cmp_value);
-size_t pshmem_uint32_wait_until_any(uint32_t *ivars, size_t nelems, const int *status, int cmp,
-                                    uint32_t cmp_value);
-size_t pshmem_uint64_wait_until_any(uint64_t *ivars, size_t nelems, const int *status, int cmp,
-                                    uint64_t cmp_value);
-size_t pshmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status, int cmp,
-                                  size_t cmp_value);
-size_t pshmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
-                                     ptrdiff_t cmp_value);
-size_t pshmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status,
-                                  int cmp, int cmp_value);
-size_t pshmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status,
-                                   int cmp, long cmp_value);
-size_t pshmem_longlong_wait_until_some(long long *ivars, size_t nelems, size_t *indices,
-                                       const int *status, int cmp, long long cmp_value);
-size_t pshmem_uint_wait_until_some(unsigned int *ivars, size_t nelems, size_t *indices,
-                                   const int *status, int cmp, unsigned int cmp_value);
-size_t pshmem_ulong_wait_until_some(unsigned long *ivars, size_t nelems, size_t *indices,
-                                    const int *status, int cmp, unsigned long cmp_value);
-size_t pshmem_ulonglong_wait_until_some(unsigned long long *ivars, size_t nelems, size_t *indices,
-                                        const int *status, int cmp, unsigned long long cmp_value);
-size_t pshmem_int32_wait_until_some(int32_t *ivars, size_t nelems, size_t *indices,
-                                    const int *status, int cmp, int32_t cmp_value);
-size_t pshmem_int64_wait_until_some(int64_t *ivars, size_t nelems, size_t *indices,
-                                    const int *status, int cmp, int64_t cmp_value);
-size_t pshmem_uint32_wait_until_some(uint32_t *ivars, size_t nelems, size_t *indices,
-                                     const int *status, int cmp, uint32_t cmp_value);
-size_t pshmem_uint64_wait_until_some(uint64_t *ivars, size_t nelems, size_t *indices,
-                                     const int *status, int cmp, uint64_t cmp_value);
-size_t pshmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices, const int *status,
-                                   int cmp, size_t cmp_value);
-size_t pshmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
-                                      const int *status, int cmp, ptrdiff_t cmp_value);
 void pshmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                       const int *cmp_values);
 void pshmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2690,6 +2642,30 @@ void pshmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *
                                        const size_t *cmp_values);
 void pshmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
                                           int cmp, const ptrdiff_t *cmp_values);
+size_t pshmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp,
+                                 int cmp_value);
+size_t pshmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp,
+                                  long cmp_value);
+size_t pshmem_longlong_wait_until_any(long long *ivars, size_t nelems, const int *status, int cmp,
+                                      long long cmp_value);
+size_t pshmem_uint_wait_until_any(unsigned int *ivars, size_t nelems, const int *status, int cmp,
+                                  unsigned int cmp_value);
+size_t pshmem_ulong_wait_until_any(unsigned long *ivars, size_t nelems, const int *status, int cmp,
+                                   unsigned long cmp_value);
+size_t pshmem_ulonglong_wait_until_any(unsigned long long *ivars, size_t nelems, const int *status,
+                                       int cmp, unsigned long long cmp_value);
+size_t pshmem_int32_wait_until_any(int32_t *ivars, size_t nelems, const int *status, int cmp,
+                                   int32_t cmp_value);
+size_t pshmem_int64_wait_until_any(int64_t *ivars, size_t nelems, const int *status, int cmp,
+                                   int64_t cmp_value);
+size_t pshmem_uint32_wait_until_any(uint32_t *ivars, size_t nelems, const int *status, int cmp,
+                                    uint32_t cmp_value);
+size_t pshmem_uint64_wait_until_any(uint64_t *ivars, size_t nelems, const int *status, int cmp,
+                                    uint64_t cmp_value);
+size_t pshmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status, int cmp,
+                                  size_t cmp_value);
+size_t pshmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+                                     ptrdiff_t cmp_value);
 size_t pshmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                         const int *cmp_values);
 size_t pshmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2715,6 +2691,30 @@ size_t pshmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int
                                          const size_t *cmp_values);
 size_t pshmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
                                             int cmp, const ptrdiff_t *cmp_values);
+size_t pshmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status,
+                                  int cmp, int cmp_value);
+size_t pshmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status,
+                                   int cmp, long cmp_value);
+size_t pshmem_longlong_wait_until_some(long long *ivars, size_t nelems, size_t *indices,
+                                       const int *status, int cmp, long long cmp_value);
+size_t pshmem_uint_wait_until_some(unsigned int *ivars, size_t nelems, size_t *indices,
+                                   const int *status, int cmp, unsigned int cmp_value);
+size_t pshmem_ulong_wait_until_some(unsigned long *ivars, size_t nelems, size_t *indices,
+                                    const int *status, int cmp, unsigned long cmp_value);
+size_t pshmem_ulonglong_wait_until_some(unsigned long long *ivars, size_t nelems, size_t *indices,
+                                        const int *status, int cmp, unsigned long long cmp_value);
+size_t pshmem_int32_wait_until_some(int32_t *ivars, size_t nelems, size_t *indices,
+                                    const int *status, int cmp, int32_t cmp_value);
+size_t pshmem_int64_wait_until_some(int64_t *ivars, size_t nelems, size_t *indices,
+                                    const int *status, int cmp, int64_t cmp_value);
+size_t pshmem_uint32_wait_until_some(uint32_t *ivars, size_t nelems, size_t *indices,
+                                     const int *status, int cmp, uint32_t cmp_value);
+size_t pshmem_uint64_wait_until_some(uint64_t *ivars, size_t nelems, size_t *indices,
+                                     const int *status, int cmp, uint64_t cmp_value);
+size_t pshmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices, const int *status,
+                                   int cmp, size_t cmp_value);
+size_t pshmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
+                                      const int *status, int cmp, ptrdiff_t cmp_value);
 size_t pshmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices,
                                          const int *status, int cmp, const int *cmp_values);
 size_t pshmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices,
@@ -2766,52 +2766,6 @@ int pshmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cm
                          size_t cmp_value);
 int pshmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                             ptrdiff_t cmp_value);
-size_t pshmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-size_t pshmem_long_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-size_t pshmem_longlong_test_any(long long *ivars, size_t nelems, const int *status, int cmp,
-                                long long cmp_value);
-size_t pshmem_uint_test_any(unsigned int *ivars, size_t nelems, const int *status, int cmp,
-                            unsigned int cmp_value);
-size_t pshmem_ulong_test_any(unsigned long *ivars, size_t nelems, const int *status, int cmp,
-                             unsigned long cmp_value);
-size_t pshmem_ulonglong_test_any(unsigned long long *ivars, size_t nelems, const int *status,
-                                 int cmp, unsigned long long cmp_value);
-size_t pshmem_int32_test_any(int32_t *ivars, size_t nelems, const int *status, int cmp,
-                             int32_t cmp_value);
-size_t pshmem_int64_test_any(int64_t *ivars, size_t nelems, const int *status, int cmp,
-                             int64_t cmp_value);
-size_t pshmem_uint32_test_any(uint32_t *ivars, size_t nelems, const int *status, int cmp,
-                              uint32_t cmp_value);
-size_t pshmem_uint64_test_any(uint64_t *ivars, size_t nelems, const int *status, int cmp,
-                              uint64_t cmp_value);
-size_t pshmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int cmp,
-                            size_t cmp_value);
-size_t pshmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
-                               ptrdiff_t cmp_value);
-size_t pshmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-                            int cmp_value);
-size_t pshmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status,
-                             int cmp, long cmp_value);
-size_t pshmem_longlong_test_some(long long *ivars, size_t nelems, size_t *indices,
-                                 const int *status, int cmp, long long cmp_value);
-size_t pshmem_uint_test_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status,
-                             int cmp, unsigned int cmp_value);
-size_t pshmem_ulong_test_some(unsigned long *ivars, size_t nelems, size_t *indices,
-                              const int *status, int cmp, unsigned long cmp_value);
-size_t pshmem_ulonglong_test_some(unsigned long long *ivars, size_t nelems, size_t *indices,
-                                  const int *status, int cmp, unsigned long long cmp_value);
-size_t pshmem_int32_test_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status,
-                              int cmp, int32_t cmp_value);
-size_t pshmem_int64_test_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status,
-                              int cmp, int64_t cmp_value);
-size_t pshmem_uint32_test_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status,
-                               int cmp, uint32_t cmp_value);
-size_t pshmem_uint64_test_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status,
-                               int cmp, uint64_t cmp_value);
-size_t pshmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const int *status,
-                             int cmp, size_t cmp_value);
-size_t pshmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
-                                int cmp, ptrdiff_t cmp_value);
 int pshmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                const int *cmp_values);
 int pshmem_long_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2836,6 +2790,28 @@ int pshmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status,
                                 const size_t *cmp_values);
 int pshmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                    const ptrdiff_t *cmp_values);
+size_t pshmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
+size_t pshmem_long_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
+size_t pshmem_longlong_test_any(long long *ivars, size_t nelems, const int *status, int cmp,
+                                long long cmp_value);
+size_t pshmem_uint_test_any(unsigned int *ivars, size_t nelems, const int *status, int cmp,
+                            unsigned int cmp_value);
+size_t pshmem_ulong_test_any(unsigned long *ivars, size_t nelems, const int *status, int cmp,
+                             unsigned long cmp_value);
+size_t pshmem_ulonglong_test_any(unsigned long long *ivars, size_t nelems, const int *status,
+                                 int cmp, unsigned long long cmp_value);
+size_t pshmem_int32_test_any(int32_t *ivars, size_t nelems, const int *status, int cmp,
+                             int32_t cmp_value);
+size_t pshmem_int64_test_any(int64_t *ivars, size_t nelems, const int *status, int cmp,
+                             int64_t cmp_value);
+size_t pshmem_uint32_test_any(uint32_t *ivars, size_t nelems, const int *status, int cmp,
+                              uint32_t cmp_value);
+size_t pshmem_uint64_test_any(uint64_t *ivars, size_t nelems, const int *status, int cmp,
+                              uint64_t cmp_value);
+size_t pshmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int cmp,
+                            size_t cmp_value);
+size_t pshmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+                               ptrdiff_t cmp_value);
 size_t pshmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                   const int *cmp_values);
 size_t pshmem_long_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2860,6 +2836,30 @@ size_t pshmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *stat
                                    const size_t *cmp_values);
 size_t pshmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                       const ptrdiff_t *cmp_values);
+size_t pshmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+                            int cmp_value);
+size_t pshmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status,
+                             int cmp, long cmp_value);
+size_t pshmem_longlong_test_some(long long *ivars, size_t nelems, size_t *indices,
+                                 const int *status, int cmp, long long cmp_value);
+size_t pshmem_uint_test_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status,
+                             int cmp, unsigned int cmp_value);
+size_t pshmem_ulong_test_some(unsigned long *ivars, size_t nelems, size_t *indices,
+                              const int *status, int cmp, unsigned long cmp_value);
+size_t pshmem_ulonglong_test_some(unsigned long long *ivars, size_t nelems, size_t *indices,
+                                  const int *status, int cmp, unsigned long long cmp_value);
+size_t pshmem_int32_test_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status,
+                              int cmp, int32_t cmp_value);
+size_t pshmem_int64_test_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status,
+                              int cmp, int64_t cmp_value);
+size_t pshmem_uint32_test_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status,
+                               int cmp, uint32_t cmp_value);
+size_t pshmem_uint64_test_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status,
+                               int cmp, uint64_t cmp_value);
+size_t pshmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const int *status,
+                             int cmp, size_t cmp_value);
+size_t pshmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
+                                int cmp, ptrdiff_t cmp_value);
 size_t pshmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status,
                                    int cmp, const int *cmp_values);
 size_t pshmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status,
