@@ -33,7 +33,7 @@ install(FILES
     docs/man/oshrun.1
     DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/oshcc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME oshc++.1)
-install(FILES docs/man/steppe-spaces.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+install(FILES docs/man/shmem.7 docs/man/steppe-spaces.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 # Pages of routines: one file for the first name, one that points there for each further one.
 function(steppe_man3 page)
@@ -55,3 +55,14 @@ steppe_man3(shmem_space_get_caps shmem_space_get_team shmem_space_get_device_typ
 steppe_man3(shmem_team_is_valid shmemx_team_duplicate)
 steppe_man3(shmemx_ctx_create)
 steppe_man3(shmemx_space_create_attr)
+steppe_man3(shmemx_info_print shmemx_version)
+
+# The generated pages, and a symbolic link for each further name of a routine: 1700 of them.
+include(cmake/SteppeManLinks.cmake)
+list(TRANSFORM STEPPE_MAN_PAGES REPLACE "(.+)" "docs/man/\\1.3" OUTPUT_VARIABLE pages)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(CODE "set(STEPPE_MAN3 \"${CMAKE_INSTALL_MANDIR}/man3\")
+    if(NOT IS_ABSOLUTE \"\${STEPPE_MAN3}\")
+        string(PREPEND STEPPE_MAN3 \"\${CMAKE_INSTALL_PREFIX}/\")
+    endif()")
+install(SCRIPT cmake/InstallManLinks.cmake)
