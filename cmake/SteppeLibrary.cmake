@@ -22,6 +22,7 @@ target_include_directories(steppe INTERFACE
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # Only libc: libfabric and hwloc are opened at run time, by the jobs that need them.
 target_link_libraries(steppe PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
+# What the library calls of its own stays inside: a profiling tool sees the program's calls only.
 target_link_options(steppe PRIVATE
-    -Wl,--no-undefined -Wl,--as-needed
+    -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsteppe.map)

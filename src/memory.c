@@ -121,32 +121,40 @@ static struct stp_space *memory_owner(const void *ptr, const char *fn)
 
 /* ---- the standard's routines -------------------------------------------------- */
 
+static void *memory_malloc(size_t size, const char *fn)
+{
+    struct stp_space *heap = memory_heap(fn);
+
+    return size == 0 ? NULL : stp_space_alloc(heap, size, 0, false, fn);
+}
+
 void *pshmem_malloc(size_t size)
 {
-    struct stp_space *heap = memory_heap(__func__);
-
-    return size == 0 ? NULL : stp_space_alloc(heap, size, 0, false, __func__);
+    return memory_malloc(size, __func__);
 }
 STP_PROFILED(shmem_malloc);
 
 /* All memory here serves remote atomics and signals equally well: the hints change nothing. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
-    struct stp_space *heap = memory_heap(__func__);
-
     (void)hints;
-    return size == 0 ? NULL : stp_space_alloc(heap, size, 0, false, __func__);
+    return memory_malloc(size, __func__);
 }
 STP_PROFILED(shmem_malloc_with_hints);
 
-void *pshmem_align(size_t alignment, size_t size)
+static void *memory_align(size_t alignment, size_t size, const char *fn)
 {
-    struct stp_space *heap = memory_heap(__func__);
+    struct stp_space *heap = memory_heap(fn);
 
     if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0)
-        stp_fatal(__func__, "alignment is %zu: it is a power of two and a multiple of %zu",
-                  alignment, sizeof(void *));
-    return size == 0 ? NULL : stp_space_alloc(heap, size, alignment, false, __func__);
+        stp_fatal(fn, "alignment is %zu: it is a power of two and a multiple of %zu", alignment,
+                  sizeof(void *));
+    return size == 0 ? NULL : stp_space_alloc(heap, size, alignment, false, fn);
+}
+
+void *pshmem_align(size_t alignment, size_t size)
+{
+    return memory_align(alignment, size, __func__);
 }
 STP_PROFILED(shmem_align);
 
@@ -161,20 +169,28 @@ void *pshmem_calloc(size_t count, size_t size)
 }
 STP_PROFILED(shmem_calloc);
 
+static void memory_free(void *ptr, const char *fn)
+{
+    if (ptr != NULL) stp_space_free(memory_owner(ptr, fn), ptr, fn);
+}
+
 void pshmem_free(void *ptr)
 {
-    if (ptr != NULL) stp_space_free(memory_owner(ptr, __func__), ptr, __func__);
+    memory_free(ptr, __func__);
 }
 STP_PROFILED(shmem_free);
 
+static void *memory_realloc(void *ptr, size_t size, const char *fn)
+{
+    if (ptr == NULL) return memory_malloc(size, fn);
+    if (size > 0) return stp_space_resize(memory_owner(ptr, fn), ptr, size, fn);
+    memory_free(ptr, fn);
+    return NULL;
+}
+
 void *pshmem_realloc(void *ptr, size_t size)
 {
-    struct stp_space *owner = ptr != NULL ? memory_owner(ptr, __func__) : memory_heap(__func__);
-
-    if (ptr == NULL) return size == 0 ? NULL : stp_space_alloc(owner, size, 0, false, __func__);
-    if (size > 0) return stp_space_resize(owner, ptr, size, __func__);
-    stp_space_free(owner, ptr, __func__);
-    return NULL;
+    return memory_realloc(ptr, size, __func__);
 }
 STP_PROFILED(shmem_realloc);
 
@@ -182,24 +198,24 @@ STP_PROFILED(shmem_realloc);
 
 void *pshmalloc(size_t size)
 {
-    return pshmem_malloc(size);
+    return memory_malloc(size, __func__);
 }
 STP_PROFILED(shmalloc);
 
 void pshfree(void *ptr)
 {
-    pshmem_free(ptr);
+    memory_free(ptr, __func__);
 }
 STP_PROFILED(shfree);
 
 void *pshrealloc(void *ptr, size_t size)
 {
-    return pshmem_realloc(ptr, size);
+    return memory_realloc(ptr, size, __func__);
 }
 STP_PROFILED(shrealloc);
 
 void *pshmemalign(size_t alignment, size_t size)
 {
-    return pshmem_align(alignment, size);
+    return memory_align(alignment, size, __func__);
 }
 STP_PROFILED(shmemalign);
