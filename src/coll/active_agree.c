@@ -15,6 +15,8 @@
 #define WORD_HASH 0xffffffu
 #define WORD_NO_SLOT 0xfffffu
 
+#define AGREE_PASSES 4
+
 enum word_what { WORD_PROPOSE, WORD_GO, WORD_YES, WORD_NO };
 
 /* The first call on its way. */
@@ -26,6 +28,7 @@ struct agreement {
     unsigned exchange; /* how many words came down, this one included */
     bool taken;        /* the slot below is ours, with the area in it */
     size_t slot;
+    int passes; /* over all slots, of the first member */
 };
 
 static uint64_t word_make(const struct agreement *a, enum word_what what, size_t slot)
@@ -185,17 +188,21 @@ static void agree_follow(struct agreement *a)
 }
 
 /*
- * The first member: take the lowest slot that is free here and not below from. Nobody else of this
- * PE can propose it then.
+ * The first member: take the lowest slot that is free here and not below from; after the last one
+ * from the first again, where others may have given up theirs. Nobody else of this PE can propose
+ * it then.
  */
 static void agree_take_lowest(struct agreement *a, size_t from)
 {
     do {
         size_t slot = stp_coll_find_slot(from);
-        if (slot == SIZE_MAX)
+        if (slot == SIZE_MAX && (from == 0 || ++a->passes > AGREE_PASSES))
             stp_fatal(a->fn, "no room for the state of one more active set or team on all members: "
                              "use fewer pSync arrays, or raise SHMEM_WINDOW_SIZE");
-        agree_take(a, slot);
+        if (slot == SIZE_MAX)
+            from = 0;
+        else
+            agree_take(a, slot);
     } while (!a->taken);
 }
 

@@ -40,7 +40,8 @@ static inline bool pe_set_fits(int start, int log, int size)
 
 static inline void pe_psync_init(long *psync, size_t n)
 {
-    for (size_t i = 0; i < n; i++) psync[i] = SHMEM_SYNC_VALUE;
+    for (size_t i = 0; i < n; i++)
+        psync[i] = SHMEM_SYNC_VALUE;
 }
 
 static inline void pe_psync_check_at(const char *file, int line, const long *psync, size_t n,

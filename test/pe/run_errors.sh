@@ -106,10 +106,30 @@ expect lock_unaligned $last shmem_test_lock          "lock 0x[0-9a-f]+ is not al
 expect lock_twice     $last shmem_set_lock           "held by this thread already"
 expect clear_free     $last shmem_clear_lock         "not held by this PE"
 
+# Active sets.
+expect active_start       $last shmem_barrier        "PE_start is -1: PEs are 0\.\.$last"
+expect active_start_high  $last shmem_sync           "PE_start is $np: PEs are 0\.\.$last"
+expect active_stride      $last shmem_fcollect32     "logPE_stride is -1"
+expect active_stride_high $last shmem_sync           "logPE_stride 40, PE_size 2: .* beyond PE $last"
+expect active_size        $last shmem_collect64      "PE_size is 0"
+expect active_beyond      $last shmem_alltoall64     "PE_size $((np + 1)): .* beyond PE $last"
+expect active_root        any   shmem_broadcast64    "PE_root is $np: members are 0\.\.$last"
+expect active_nreduce     any   shmem_long_sum_to_all "nreduce is -1"
+expect active_alltoalls   any   shmem_alltoalls32    "dst is 0"
+expect active_dirty       any   shmem_sync           "pSync\[[012]\] at 0x[0-9a-f]+ is 4340410370284600380"
+expect active_dirty_first $last shmem_sync           "pSync\[0\] at 0x[0-9a-f]+ is 12345"
+expect active_private     any   shmem_barrier        "pSync 0x[0-9a-f]+ .*not symmetric"
+expect active_null        any   shmem_barrier        "pSync .*not symmetric"
+expect active_unaligned   any   shmem_barrier        "pSync 0x[0-9a-f]+ is not aligned to 8"
+expect active_freed       any   shmem_sync           "pSync 0x[0-9a-f]+ .*no live allocation" SHMEM_CHECK=1
+[ "$np" -gt 1 ] && expect active_member $last shmem_barrier "PE $last is not in the active set"
+[ "$np" -gt 2 ] && expect active_differ any shmem_sync "with pSync 0x[0-9a-f]+ is not what another"
+
 # Life and environment.
 expect before_init      any shmem_malloc             "before shmem_init"
 expect put_before_init  any shmem_long_p             "before shmem_init"
 expect barrier_before_init any shmem_barrier_all     "before shmem_init"
+expect active_before_init any shmem_barrier          "before shmem_init"
 expect after_finalize   any shmem_barrier_all        "after shmem_finalize"
 for size in -5 nan 1e99g many ''; do
     expect good any "SHMEM_SYMMETRIC_SIZE is '$size'" "expected" SHMEM_SYMMETRIC_SIZE="$size"
