@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives over active sets.
-steppe_pe_test(typed_active NP 1 2 3 4 7 FABRIC 3)
-steppe_pe_test(typed_active NAME typed_active_wide NP 16 FABRIC 7 LABELS full)
-foreach(name active_set active_life)
+foreach(name active_set active_life typed_active)
     steppe_pe_test(${name} NP 1 2 3 4 7 FABRIC 3 HOSTS)
     steppe_pe_test(${name} NAME ${name}_wide NP 16 FABRIC 2 7 LABELS full)
 endforeach()
 steppe_pe_test(active_set NAME active_set_checked NP 3 FABRIC 2 ENV SHMEM_CHECK=1)
+
+# More arrays in sum than there is room for.
+steppe_pe_test(active_life NAME active_life_small NP 2 FABRIC 2 ARGS 3000
+    ENV SHMEM_SYMMETRIC_SIZE=8m SHMEM_WINDOW_SIZE=64m)
+
+# The two forms of shmem_sync in each language.
+steppe_pe_test(active_names NP 1 2 FABRIC 2)
+steppe_pe_test(active_names_c99 SOURCES pe/active_names.c NP 2)
+set_target_properties(pe_active_names_c99 PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
+steppe_pe_test(active_names_cxx SOURCES pe/active_names.cpp NP 2)

@@ -12,7 +12,7 @@
 
 enum { STRIDE = SHMEM_BARRIER_SYNC_SIZE, MANY = 1000, N_THREADS = 2, ROUNDS = 3 };
 
-static long sync_global[SHMEM_SYNC_SIZE], sync_meet[N_THREADS][SHMEM_SYNC_SIZE];
+static long sync_global[SHMEM_SYNC_SIZE], sync_meet[N_THREADS][2][SHMEM_SYNC_SIZE];
 static long sync_life[2 * ROUNDS][SHMEM_SYNC_SIZE];
 static long source[N_THREADS], dest[N_THREADS];
 
@@ -133,17 +133,18 @@ static void check_coming_and_going(int n)
 static long *arrays_of_thread[N_THREADS];
 
 /*
- * New arrays all the time, so that first calls of sets that overlap and begin at different PEs
- * compete; and old ones.
+ * New arrays all the time, so that first calls compete: of the same set in both threads, and of
+ * sets that overlap and begin at different PEs; and old arrays.
  */
 static void *work(void *arg)
 {
     int thread = (int)(long)arg;
-    struct pe_set set = all_but(thread);
 
     for (int i = 0; i < pe_rounds(200); i++) {
+        struct pe_set set = all_but(thread * (i % 2));
+
         use(&set, arrays_of_thread[thread] + i * STRIDE, thread, i);
-        if (set.rank >= 0) shmem_barrier(PE_SET(&set), sync_meet[thread]);
+        if (set.rank >= 0) shmem_barrier(PE_SET(&set), sync_meet[thread][i % 2]);
     }
     return NULL;
 }
@@ -179,7 +180,7 @@ static void check_life(int round)
 {
     if (round == 0) {
         pe_psync_init(sync_global, SHMEM_SYNC_SIZE);
-        pe_psync_init(sync_meet[0], N_THREADS * SHMEM_SYNC_SIZE);
+        pe_psync_init(sync_meet[0][0], N_THREADS * 2 * SHMEM_SYNC_SIZE);
         pe_psync_init(sync_life[0], 2 * ROUNDS * SHMEM_SYNC_SIZE);
     }
     shmem_barrier_all();
