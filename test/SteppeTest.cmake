@@ -46,20 +46,37 @@ function(steppe_pe_program name)
     target_link_libraries(pe_${name} PRIVATE steppe_options Steppe::steppe Threads::Threads m)
 endfunction()
 
+# The numbers of PEs that every program runs with in the full set, on the node path and on each
+# provider.
+set(STEPPE_TEST_MATRIX 1 2 3 4 7)
+
 # test/pe/<name>.c (or SOURCES), run on the node path with NP PEs, through the fabric with FABRIC
-# PEs on each provider, and, with HOSTS, by five PEs on three nodes. ARGS go to the program; LABELS
-# are added, and so are the variables of ENV. Without NP there are larger runs, labelled full. NAME
-# renames the tests of a second call for the same program.
+# PEs on each provider (PROVIDERS: on these), and, with HOSTS, by five PEs on three nodes. ARGS go to
+# the program; LABELS are added, and so are the variables of ENV. What STEPPE_TEST_MATRIX asks for
+# beyond that is labelled full; without NP there are larger runs, labelled so too. NAME renames the
+# tests of a second call for the same program. Such a variant, and one whose LABELS have full, runs
+# as it says and no further, unless MATRIX says otherwise.
 function(steppe_pe_test name)
-    cmake_parse_arguments(arg "HOSTS" "NAME" "NP;FABRIC;LABELS;ARGS;ENV;SOURCES" ${ARGN})
+    cmake_parse_arguments(arg "HOSTS;MATRIX" "NAME"
+        "NP;FABRIC;PROVIDERS;LABELS;ARGS;ENV;SOURCES" ${ARGN})
     set(full_np)
     set(full_fabric)
+    if(NOT DEFINED arg_PROVIDERS)
+        set(arg_PROVIDERS tcp shm net)
+    endif()
+    if(arg_MATRIX OR NOT (DEFINED arg_NAME OR full IN_LIST arg_LABELS))
+        set(full_np ${STEPPE_TEST_MATRIX})
+        set(full_fabric ${STEPPE_TEST_MATRIX})
+    endif()
     if(NOT DEFINED arg_NP)
         set(arg_NP 1 2 3 4 8)
-        set(full_np 16)
+        list(APPEND full_np 16)
         if(arg_FABRIC)
-            set(full_fabric 8)
+            list(APPEND full_fabric 8)
         endif()
+    endif()
+    if(full_np)
+        list(REMOVE_ITEM full_np ${arg_NP})
     endif()
     if(NOT DEFINED arg_NAME)
         set(arg_NAME ${name})
@@ -81,13 +98,17 @@ function(steppe_pe_test name)
     if(NOT STEPPE_FABRIC)
         return()
     endif()
-    foreach(np IN LISTS arg_FABRIC full_fabric)
-        set(labels fabric ${arg_LABELS})
-        if(np IN_LIST full_fabric)
-            list(APPEND labels full)
-        endif()
+    set(n_fabric ${arg_FABRIC} ${full_fabric})
+    list(REMOVE_DUPLICATES n_fabric)
+    foreach(np IN LISTS n_fabric)
         foreach(provider tcp shm net)
-            if(provider STREQUAL net AND NOT np EQUAL 3 AND NOT np STREQUAL "${arg_FABRIC}")
+            set(labels fabric ${arg_LABELS})
+            if(NOT np IN_LIST arg_FABRIC OR NOT provider IN_LIST arg_PROVIDERS)
+                if(NOT full_fabric)
+                    continue()
+                endif()
+                list(APPEND labels full)
+            elseif(provider STREQUAL net AND NOT np EQUAL 3 AND NOT np STREQUAL "${arg_FABRIC}")
                 list(APPEND labels full)
             endif()
             steppe_launch_test(fabric.${provider}.${arg_NAME}.np${np} NP ${np} LABELS ${labels}

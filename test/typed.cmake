@@ -1,4 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Scans. Typed calls are declared in CMakeLists.txt.
+# Scans.
 steppe_pe_test(scan FABRIC 2 3 4 HOSTS)
 steppe_pe_test(scan NAME scan_checked NP 3 FABRIC 2 ENV SHMEM_CHECK=1)
+
+# Typed calls, declared in CMakeLists.txt, with more PEs than any array of theirs was made for.
+foreach(name amo coll generic rma signal wait)
+    steppe_pe_test(typed_${name} NAME typed_${name}_wide NP 16 LABELS full)
+endforeach()
