@@ -205,8 +205,8 @@ bench_loop raw_lookup, raw_create, node_alloc, fabric_alloc;
 bench_open bench_spaces_open, bench_own_open, bench_create_open, bench_alloc_open;
 bench_open bench_lookup_random_open, bench_lookup_turn_open, bench_lookup_same_open;
 bench_open bench_device_open;
-bench_open bench_passive_open;
-bench_close bench_spaces_close, bench_device_close;
+bench_open bench_passive_open, bench_session_open;
+bench_close bench_spaces_close, bench_device_close, bench_session_close;
 bench_idle bench_sleep, bench_compute;
 bench_stage bench_spaces_stage;
 

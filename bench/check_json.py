@@ -20,6 +20,8 @@ BENCHES = {
     "get-bandwidth": "MB/s",
     "p": "ns",
     "put-rate": "Mmsg/s",
+    "batch-put-rate": "Mmsg/s",
+    "batch-p": "ns",
     "get-rate": "Mmsg/s",
     "fetch-add": "ns",
     "lock": "ns",

@@ -122,6 +122,25 @@ void steppe_barrier(struct bench_run *run, uint64_t n_ops)
         shmem_barrier_all();
 }
 
+/* ---- sessions ---------------------------------------------------------------- */
+
+/* Of the default context, on every PE. */
+int bench_session_open(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)run;
+    (void)bench;
+    (void)why;
+    (void)len;
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    return 0;
+}
+
+void bench_session_close(struct bench_run *run)
+{
+    (void)run;
+    shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
+}
+
 /* ---- idle PEs ---------------------------------------------------------------- */
 
 static void rest_ns(long ns)

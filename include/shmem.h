@@ -427,6 +427,17 @@ void shmem_ctx_destroy(shmem_ctx_t ctx);
 /** The team of ctx. Nonzero and SHMEM_TEAM_INVALID for SHMEM_CTX_INVALID. [9.5.4] */
 int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team);
 
+/**
+ * Announce a phase of operations on ctx: a hint, no meaning changes. options:
+ * SHMEM_CTX_SESSION_BATCH or 0. config: fields chosen by config_mask; may be NULL with mask 0. A
+ * second start adds options and replaces the chosen fields. Local. INVALID: nothing. [9.9.2]
+ */
+void shmem_ctx_session_start(shmem_ctx_t ctx, long options,
+                             const shmem_ctx_session_config_t *config, long config_mask);
+
+/** The end of the phase on ctx. Completes nothing. Without a session: nothing happens. [9.9.3] */
+void shmem_ctx_session_stop(shmem_ctx_t ctx);
+
 /* ---- remote memory access [9.6] ----------------------------------------- */
 
 /**

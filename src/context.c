@@ -28,6 +28,7 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     ctx->fabric = NULL;
     ctx->space = NULL;
     ctx->copies = false;
+    ctx->in_session = false;
     memset(ctx->queues, 0, sizeof ctx->queues);
     ctx->live = true;
     return stp_rt.has_fabric ? stp_rt.fabric.ctx_create(ctx_alone(options), &ctx->fabric) : 0;
@@ -193,8 +194,7 @@ int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ct
 }
 STP_PROFILED(shmemx_ctx_create);
 
-/* The live context behind a handle that is not INVALID; fatal when it was destroyed. */
-static struct stp_ctx *ctx_check_live(shmem_ctx_t ctx, const char *fn)
+struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn)
 {
     struct stp_ctx *c = stp_ctx_of(ctx);
 
@@ -206,7 +206,7 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
 {
     if (ctx == SHMEM_CTX_INVALID) return;
     if (ctx == SHMEM_CTX_DEFAULT) stp_fatal(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
-    ctx_destroy(ctx_check_live(ctx, __func__));
+    ctx_destroy(stp_ctx_check_live(ctx, __func__));
 }
 STP_PROFILED(shmem_ctx_destroy);
 
@@ -216,7 +216,7 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
         *team = SHMEM_TEAM_INVALID;
         return 1;
     }
-    *team = stp_team_handle(ctx_check_live(ctx, __func__)->team);
+    *team = stp_team_handle(stp_ctx_check_live(ctx, __func__)->team);
     return 0;
 }
 STP_PROFILED(shmem_ctx_get_team);

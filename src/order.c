@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fence and quiet. On the node, order is memory order; the fabric's half costs nothing when
- * a context has nothing outstanding there.
+ * a context has nothing outstanding there. pe_quiet waits for operations to the PEs it names; copies
+ * of devices are done by this PE, so that it waits for all of those.
  */
 #include "steppe.h"
+
+#include <stdlib.h>
+
+#define ORDER_FEW_PES 64 /* translated without memory of the heap */
 
 /* Copies of devices may be under way. Another thread may be the first to use a shared context. */
 static inline bool order_copies(const struct stp_ctx *ctx)
@@ -57,11 +62,29 @@ void pshmem_ctx_quiet(shmem_ctx_t ctx)
 }
 STP_PROFILED(shmem_ctx_quiet);
 
-/* A quiet of everything is a quiet of the named PEs too. */
+/* The fabric's half: world numbers for the numbers of the context's team. */
+static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t npes,
+                             const char *fn)
+{
+    int few[ORDER_FEW_PES];
+    int *pes = npes <= ORDER_FEW_PES ? few : malloc(stp_bytes(npes, sizeof *pes, fn));
+
+    if (pes == NULL) { /* a quiet of everything is one of the named PEs too */
+        stp_rt.fabric.quiet(ctx->fabric);
+        return;
+    }
+    for (size_t i = 0; i < npes; i++) pes[i] = stp_ctx_pe(ctx, target_pes[i], fn);
+    stp_rt.fabric.quiet_pes(ctx->fabric, pes, npes);
+    if (pes != few) free(pes);
+}
+
 static void order_pe_quiet(struct stp_ctx *ctx, const int *target_pes, size_t npes, const char *fn)
 {
+    if (npes == 0) return;
     for (size_t i = 0; i < npes; i++) (void)stp_ctx_pe(ctx, target_pes[i], fn);
-    if (npes > 0) stp_quiet(ctx);
+    if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
+    if (STP_UNLIKELY(ctx->fabric != NULL)) order_fabric_pes(ctx, target_pes, npes, fn);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in stp_quiet() */
 }
 
 void pshmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)

@@ -108,6 +108,9 @@ struct stp_ctx {
     bool world;              /* PE numbers are world numbers */
     bool live;
     long options;            /* SHMEM_CTX_... */
+    bool in_session;         /* guarded by stp_rt.lock, as the next two */
+    long session;            /* SHMEM_CTX_SESSION_... */
+    size_t session_ops;      /* operations expected, SIZE_MAX: nobody knows */
     struct stp_team *team;
     struct stp_fabric_ctx *fabric; /* NULL when the job has no fabric */
     bool copies;                   /* some queue below was used: quiet must look at them */
@@ -137,6 +140,9 @@ static inline struct stp_ctx *stp_ctx_of(shmem_ctx_t ctx)
 }
 
 _Noreturn void stp_fatal_ctx(const char *fn) STP_COLD;
+
+/* The live context behind a handle that is not INVALID; fatal when it was destroyed. */
+struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn);
 
 /* As stp_ctx_of(); fatal for SHMEM_CTX_INVALID. Two small handles share one branch. */
 static inline __attribute__((always_inline)) struct stp_ctx *stp_ctx_check(shmem_ctx_t ctx,

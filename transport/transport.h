@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 4u
+#define STP_FABRIC_ABI 5u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -203,6 +203,15 @@ struct stp_fabric {
 
     void (*fence)(struct stp_fabric_ctx *ctx); /* order per target, as the standard says */
     void (*quiet)(struct stp_fabric_ctx *ctx); /* complete and visible to all PEs; results here */
+    /* The same of what goes to these PEs, in any order and more than once; other work goes on. */
+    void (*quiet_pes)(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes);
+
+    /*
+     * From now on small operations of the context may be collected, or, with batch false, not any
+     * more; total_ops are expected, SIZE_MAX: nobody knows. A hint: all that is said above holds,
+     * and what was collected reaches its target also while nobody calls.
+     */
+    void (*session)(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 
     /* Serve peers and completions; never blocks. Called by every wait of the library. */
     void (*progress)(void);

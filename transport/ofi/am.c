@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages: atomics that the library of the target does with its CPU, for providers without their
- * own. A message names what to do; the answer, sent for each, brings the old value and completes
- * the request. Whoever reads the target's queue serves, which is its progress thread while it
- * computes. Messages carry a token that only the job knows, and name memory by region and offset:
+ * own, and parcels of small operations. A message names what to do; the answer, sent for each,
+ * brings the old value and completes the request. Whoever reads the target's queue serves, which is
+ * its progress thread while it computes. Messages carry a token that only the job knows, and name memory by region and offset:
  * anything else that arrives is dropped.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "am.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,36 +20,16 @@
 #define PING_NS 500000000ull
 #define MISSES 2 /* later messages that are answered before one counts as lost */
 
-enum { ASK = 1, ANSWER = 2, PING = 3, PONG = 4 };
-
-/* All PEs of a job have one byte order and one version of the library: boot compares them. */
-struct letter {
-    uint64_t token;
-    uint64_t offset;
-    uint64_t operand; /* in an answer: the old value; in ping and pong: the turn */
-    uint64_t compare;
-    uint32_t id; /* of the request, where it was made */
-    int32_t pe;  /* of the sender */
-    uint16_t number;
-    uint8_t what;
-    uint8_t op;
-    uint8_t size; /* of the element */
-    uint8_t unused[3];
-};
-
-_Static_assert(sizeof(struct letter) == 48, "no padding, whose bytes would be sent");
-_Static_assert(sizeof(struct letter) <= STP_OFI_INLINE, "a letter fits a request");
-_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX + 1, "a region number fits");
-
 /* A buffer that a message arrives in. */
 struct inbox {
     struct stp_ofi_work work; /* first */
     struct inbox *next;       /* among those not posted */
-    struct letter letter;
+    struct stp_ofi_letter letter;
+    uint64_t items[]; /* of a parcel */
 };
 
 static struct {
-    struct inbox *boxes; /* N_INBOXES */
+    char *boxes;         /* N_INBOXES, box_stride() bytes apart */
     struct inbox *idle;  /* guarded by the main lane's drain, as the next */
     unsigned n_dropped;
     unsigned n_posted; /* boxes that the provider has */
@@ -60,6 +40,12 @@ static struct {
     uint64_t token;
     atomic_ullong turn; /* messages sent */
 } am;
+
+struct stp_ofi_letter stp_ofi_letter_to(uint8_t what, uint32_t id)
+{
+    return (struct stp_ofi_letter){
+        .token = am.token, .id = id, .pe = stp_ofi.core->pe, .what = what};
+}
 
 /* ---- sending --------------------------------------------------------------- */
 
@@ -77,17 +63,14 @@ struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_MESSAGE, pe);
-    struct letter letter = {.token = am.token,
-                            .offset = offset,
-                            .operand = widen(operand, size),
-                            .compare = widen(compare, size),
-                            .id = req->id,
-                            .pe = stp_ofi.core->pe,
-                            .number = (uint16_t)number,
-                            .what = ASK,
-                            .op = (uint8_t)op,
-                            .size = (uint8_t)size};
+    struct stp_ofi_letter letter = stp_ofi_letter_to(STP_OFI_LETTER_ASK, req->id);
 
+    letter.offset = offset;
+    letter.operand = widen(operand, size);
+    letter.compare = widen(compare, size);
+    letter.number = (uint16_t)number;
+    letter.op = (uint8_t)op;
+    letter.size = (uint8_t)size;
     memcpy(req->data, &letter, sizeof(letter));
     req->local = req->data;
     req->nbytes = sizeof(letter);
@@ -121,7 +104,7 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
  * Send a letter that nobody waits for: at once, or from a request when the provider has no room,
  * behind those that found none before.
  */
-static void answer_locked(const struct letter *answer, int pe)
+static void answer_locked(const struct stp_ofi_letter *answer, int pe)
 {
     struct stp_ofi_lane *lane = &stp_ofi.main;
     struct stp_ofi_req *req;
@@ -135,24 +118,27 @@ static void answer_locked(const struct letter *answer, int pe)
     req->local = req->data;
     req->nbytes = sizeof(*answer);
     req->desc = req->own_desc;
-    req->pending = &stp_ofi.unwaited;
+    stp_ofi_count_on(req, &stp_ofi.unwaited);
     atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
     stp_ofi_launch_locked(lane, req);
 }
 
-/* ---- receiving ------------------------------------------------------------- */
-
-static bool is_element(size_t size)
+/* Bytes of items that a box has room for. */
+static size_t items_room(void)
 {
-    return size == 1 || size == 2 || size == 4 || size == 8;
+    size_t size = stp_ofi.parcel_size;
+
+    return size > sizeof(struct stp_ofi_letter) ? size - sizeof(struct stp_ofi_letter) : 0;
 }
 
+/* ---- receiving ------------------------------------------------------------- */
+
 /* Does it ask for something that this PE has? The sender's library has checked its side. */
-static bool is_sound(const struct letter *ask)
+static bool is_sound(const struct stp_ofi_letter *ask)
 {
     const struct stp_ofi_region *region;
 
-    if (ask->number >= STP_FABRIC_REGIONS || !is_element(ask->size) || ask->op > STP_AMO_CSWAP)
+    if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) || ask->op > STP_AMO_CSWAP)
         return false;
     region = &stp_ofi.regions[ask->number];
     return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device &&
@@ -160,14 +146,11 @@ static bool is_sound(const struct letter *ask)
            region->nbytes - ask->offset >= ask->size;
 }
 
-static void serve_locked(const struct letter *ask)
+static void serve_locked(const struct stp_ofi_letter *ask)
 {
-    struct letter answer = {.token = am.token,
-                            .id = ask->id,
-                            .pe = stp_ofi.core->pe,
-                            .what = ANSWER,
-                            .size = ask->size};
+    struct stp_ofi_letter answer = stp_ofi_letter_to(STP_OFI_LETTER_ANSWER, ask->id);
 
+    answer.size = ask->size;
     if (!is_sound(ask))
         stp_ofi.core->fatal("fabric",
                             "pe %d asks for an atomic on %u bytes at %llu of region %u, which is "
@@ -178,9 +161,22 @@ static void serve_locked(const struct letter *ask)
     answer_locked(&answer, ask->pe);
 }
 
-static void take_answer_locked(const struct letter *answer)
+/* The sender's items lie behind the letter. */
+static void serve_parcel_locked(const struct inbox *box)
 {
-    struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
+    const struct stp_ofi_letter *parcel = &box->letter;
+    struct stp_ofi_letter receipt = stp_ofi_letter_to(STP_OFI_LETTER_RECEIPT, parcel->id);
+
+    if (parcel->operand > items_room())
+        stp_ofi.core->fatal("fabric", "pe %d sends a parcel of %llu bytes, there is room for %zu",
+                            parcel->pe, (unsigned long long)parcel->operand, items_room());
+    stp_ofi_parcel_open(box->items, (size_t)parcel->operand, parcel->pe);
+    answer_locked(&receipt, parcel->pe);
+}
+
+static void take_answer_locked(const struct stp_ofi_letter *answer, unsigned index)
+{
+    struct stp_ofi_pool *pool = &stp_ofi.main.pools[index];
     struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
 
     if (req == NULL || answer->size > sizeof(answer->operand)) return; /* given up meanwhile */
@@ -195,29 +191,31 @@ static void note_missed(struct stp_ofi_req *req, void *arg)
 {
     uint64_t turn = __atomic_load_n(&req->turn, __ATOMIC_RELAXED);
 
-    if (turn != 0 && turn < *(const uint64_t *)arg && req->pending != &stp_ofi.abandoned &&
+    if (turn != 0 && turn < *(const uint64_t *)arg && stp_ofi_counts_on(req) != &stp_ofi.abandoned &&
         ++req->missed == MISSES)
         am.lost = true;
 }
 
-static void take_pong_locked(const struct letter *pong)
+static void take_pong_locked(const struct stp_ofi_letter *pong)
 {
     uint64_t turn = pong->operand;
 
     stp_ofi_req_each(&stp_ofi.main.pools[STP_OFI_MESSAGED], pong->pe, note_missed, &turn);
+    stp_ofi_req_each(&stp_ofi.main.pools[STP_OFI_PARCELED], pong->pe, note_missed, &turn);
     if (am.lost)
-        stp_ofi.core->fatal("fabric", "pe %d: an atomic was lost: the connection broke", pong->pe);
+        stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
 }
 
 void stp_ofi_message_check(void)
 {
-    struct letter ping = {.token = am.token, .pe = stp_ofi.core->pe, .what = PING};
+    struct stp_ofi_letter ping = stp_ofi_letter_to(STP_OFI_LETTER_PING, 0);
     uint64_t now = stp_ofi_now_ns();
     int pes[LOOKS], n;
 
-    if (!stp_ofi.by_message || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
+    if (!stp_ofi_has_inbox() || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
         return;
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, LOOKS);
+    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PARCELED], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);
     /* Threads that wait together must not make one delay look like several. */
     if (now - am.pinged_ns < PING_NS) n = 0;
@@ -237,27 +235,34 @@ static void drop_locked(void)
                           am.n_dropped);
 }
 
-static void open_locked(const struct letter *letter)
+static void open_locked(const struct inbox *box)
 {
-    struct letter pong;
+    const struct stp_ofi_letter *letter = &box->letter;
+    struct stp_ofi_letter pong;
 
     if (letter->token != am.token || letter->pe < 0 || letter->pe >= stp_ofi.core->n_pes) {
         drop_locked();
         return;
     }
     switch (letter->what) {
-    case ASK:
+    case STP_OFI_LETTER_ASK:
         serve_locked(letter);
         break;
-    case ANSWER:
-        take_answer_locked(letter);
+    case STP_OFI_LETTER_ANSWER:
+        take_answer_locked(letter, STP_OFI_MESSAGED);
         break;
-    case PING:
-        pong = (struct letter){
-            .token = am.token, .operand = letter->operand, .pe = stp_ofi.core->pe, .what = PONG};
+    case STP_OFI_LETTER_PARCEL:
+        serve_parcel_locked(box);
+        break;
+    case STP_OFI_LETTER_RECEIPT:
+        take_answer_locked(letter, STP_OFI_PARCELED);
+        break;
+    case STP_OFI_LETTER_PING:
+        pong = stp_ofi_letter_to(STP_OFI_LETTER_PONG, 0);
+        pong.operand = letter->operand;
         answer_locked(&pong, letter->pe);
         break;
-    case PONG:
+    case STP_OFI_LETTER_PONG:
         take_pong_locked(letter);
         break;
     }
@@ -270,7 +275,7 @@ static void post_locked(struct inbox *box)
     /* What is shorter than a letter must not look like the last one. */
     memset(&box->letter, 0, sizeof(box->letter));
     box->work.kind = STP_OFI_INBOX;
-    rc = fi_recv(stp_ofi.main.ep, &box->letter, sizeof(box->letter),
+    rc = fi_recv(stp_ofi.main.ep, &box->letter, sizeof(box->letter) + items_room(),
                  am.mr != NULL ? fi_mr_desc(am.mr) : NULL, FI_ADDR_UNSPEC, &box->work.fi);
     am.n_posted += rc == 0;
     if (rc == 0) return;
@@ -287,7 +292,7 @@ void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed)
 
     am.n_posted--;
     if (am.closing) return;
-    if (!failed) open_locked(&box->letter);
+    if (!failed) open_locked(box);
     post_locked(box);
 }
 
@@ -309,22 +314,34 @@ void stp_ofi_inbox_refill_locked(void)
 
 /* ---- opening --------------------------------------------------------------- */
 
+static size_t box_stride(void)
+{
+    size_t size = sizeof(struct inbox) + items_room();
+
+    return (size + STP_CACHE_LINE - 1) & ~(size_t)(STP_CACHE_LINE - 1);
+}
+
+static struct inbox *box_at(int i)
+{
+    return (struct inbox *)(am.boxes + (size_t)i * box_stride());
+}
+
 int stp_ofi_inbox_open(void)
 {
     int rc;
 
-    if (!stp_ofi.by_message) return 0;
+    if (!stp_ofi_has_inbox()) return 0;
     am.token = stp_ofi.core->job_token;
-    am.boxes = calloc(N_INBOXES, sizeof(*am.boxes));
+    am.boxes = aligned_alloc(STP_CACHE_LINE, N_INBOXES * box_stride());
     if (am.boxes == NULL) return -ENOMEM;
-    rc = stp_ofi_own_register(am.boxes, N_INBOXES * sizeof(*am.boxes), &am.mr);
+    rc = stp_ofi_own_register(am.boxes, N_INBOXES * box_stride(), &am.mr);
     if (rc != 0) {
         stp_ofi_inbox_close();
         return rc;
     }
     pthread_mutex_lock(&stp_ofi.main.drain);
     for (int i = 0; i < N_INBOXES; i++)
-        post_locked(&am.boxes[i]);
+        post_locked(box_at(i));
     pthread_mutex_unlock(&stp_ofi.main.drain);
     return 0;
 }
@@ -334,7 +351,7 @@ void stp_ofi_inbox_unregister(void)
     if (am.mr == NULL) return;
     am.closing = true;
     for (int i = 0; i < N_INBOXES; i++)
-        fi_cancel(&stp_ofi.main.ep->fid, &am.boxes[i].work.fi);
+        fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
     /* A provider that does not give them back loses them with the endpoint. */
     for (int i = 0; i < CANCEL_POLLS && am.n_posted > 0; i++)
         stp_ofi_drain(&stp_ofi.main);

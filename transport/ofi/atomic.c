@@ -73,6 +73,22 @@ struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned 
     return stp_ofi_message(pe, number, offset, op, el->size, operand, compare, result);
 }
 
+/* In a session: collect what fetches nothing; the rest is waited for, so let what there is go. */
+static bool batch(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                  enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                  const void *result)
+{
+    struct stp_ofi_item item = {.number = number,
+                                .op = op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op,
+                                .offset = offset,
+                                .data = operand,
+                                .nbytes = elements[dtype].size};
+
+    if (result == NULL && op < STP_AMO_FETCH) return stp_ofi_batch_add(ctx, pe, &item, 1);
+    stp_ofi_batch_flush_pe(ctx, pe);
+    return false;
+}
+
 void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                  enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
                  const void *compare, void *result, bool nbi)
@@ -87,14 +103,15 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
                          result);
         return;
     }
+    if (stp_ofi_batching(ctx) && batch(ctx, pe, number, offset, op, dtype, operand, result)) return;
     req = stp_ofi_atomic(ctx, pe, number, offset, op, dtype, operand, compare, result);
     lane = req->pool->lane;
     if (result != NULL && !nbi) {
-        req->pending = &left;
+        stp_ofi_count_on(req, &left);
         stp_ofi_post(req);
         stp_ofi_wait_zero(lane, &left);
     } else {
-        req->pending = stp_ofi_ctx_pending(ctx);
+        stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
         atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
         stp_ofi_post(req);
     }

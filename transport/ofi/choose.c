@@ -284,16 +284,17 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
     if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == STP_OFFER_FINE)
         result = fi_dupinfo(match);
     /* Some grant more than was asked for. */
-    if (result != NULL && caps & FI_MSG) result->caps &= ~FI_ATOMIC;
+    if (result != NULL && !(caps & FI_ATOMIC)) result->caps &= ~FI_ATOMIC;
+    if (result != NULL && !(caps & FI_MSG)) result->caps &= ~FI_MSG;
     fi_freeinfo(found);
     fi_freeinfo(hints);
     return result;
 }
 
-/* How atomics are done with it. */
+/* How atomics are done with it, and batches. */
 static uint64_t means_of(const struct fi_info *info)
 {
-    return info->caps & FI_ATOMIC ? FI_ATOMIC : FI_MSG;
+    return info->caps & (FI_ATOMIC | FI_MSG);
 }
 
 uint64_t stp_ofi_order_of(const struct fi_info *info)
@@ -302,11 +303,22 @@ uint64_t stp_ofi_order_of(const struct fi_info *info)
                                   : FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_SAS;
 }
 
+/* What finds lost messages rests on the order in which they leave. */
+static uint64_t sends_of(const struct fi_info *info)
+{
+    return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
+}
+
 struct fi_info *stp_ofi_ordered(const struct fi_info *info)
 {
     /* shm gives up its single-copy path, and with it most of the bandwidth of get, for order. */
     if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
-    return refine(info, means_of(info), stp_ofi_order_of(info));
+    return refine(info, means_of(info), stp_ofi_order_of(info) | sends_of(info));
+}
+
+struct fi_info *stp_ofi_with_both(const struct fi_info *info)
+{
+    return refine(info, FI_ATOMIC | FI_MSG, FI_ORDER_SAS);
 }
 
 struct fi_info *stp_ofi_with_messages(const struct fi_info *info)
@@ -328,8 +340,9 @@ static bool alike(const struct fi_info *a, const struct fi_info *b)
 
 struct fi_info *stp_ofi_with_devices(const struct fi_info *info)
 {
+    uint64_t order = stp_ofi_order_of(info) | sends_of(info);
     struct fi_info *found =
-        refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & stp_ofi_order_of(info));
+        refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & order);
 
     if (found != NULL && alike(found, info)) return found;
     fi_freeinfo(found);

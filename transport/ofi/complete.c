@@ -15,6 +15,7 @@
 #define BATCH 16
 #define POSTS_A_DRAIN 64 /* a power of two, as the next */
 #define POLLS_A_SERVE 8
+#define POLLS_A_FLUSH 64
 #define WAITS_A_LOOK 1024 /* a wait looks at the clock that often, */
 #define POLLS_A_LOOK 4096 /* and waits for what others do that often */
 
@@ -83,6 +84,7 @@ static const char *req_name(const struct stp_ofi_req *req)
         [STP_OFI_FETCH] = "fabric atomic fetch",
         [STP_OFI_COMPARE] = "fabric atomic compare",
         [STP_OFI_MESSAGE] = "fabric atomic by message",
+        [STP_OFI_PARCEL] = "fabric batch",
         [STP_OFI_ANSWER] = "fabric answer to an atomic",
     };
 
@@ -233,7 +235,7 @@ static void complete_locked(struct stp_ofi_lane *lane, const struct fi_cq_entry 
 
         if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
             finish_locked(lane, &list, (struct stp_ofi_req *)work);
-        else if (work->kind == STP_OFI_MESSAGE)
+        else if (work->kind != STP_OFI_INBOX)
             stp_ofi_message_done_locked((struct stp_ofi_req *)work);
         else
             stp_ofi_inbox_locked(work, false);
@@ -346,7 +348,13 @@ void stp_ofi_post(struct stp_ofi_req *req)
 
 void stp_ofi_progress(void)
 {
-    if ((mark_activity(&stp_ofi.main) & (POLLS_A_LOOK - 1)) == 0) stp_ofi_health_look();
+    unsigned polls = mark_activity(&stp_ofi.main);
+
+    if ((polls & (POLLS_A_LOOK - 1)) == 0) stp_ofi_health_look();
+    /* What others wait for must leave. Another thread may be collecting: not at each poll, then. */
+    if (STP_UNLIKELY(stp_ofi_batch_parked()) &&
+        (!stp_ofi.core->thread_multiple || (polls & (POLLS_A_FLUSH - 1)) == 0))
+        stp_ofi_batch_look(!stp_ofi.core->thread_multiple, false);
     stp_ofi_drain_all();
 }
 
@@ -386,61 +394,4 @@ void stp_ofi_wait_zero(struct stp_ofi_lane *lane, atomic_uint *pending)
 
     while (atomic_load_explicit(pending, memory_order_acquire) != 0)
         stp_ofi_wait_step(&wait);
-}
-
-static void lock_with_progress(struct stp_ofi_lane *lane, pthread_mutex_t *lock)
-{
-    struct stp_ofi_wait wait = {.lane = lane};
-
-    while (pthread_mutex_trylock(lock) != 0)
-        stp_ofi_wait_step(&wait);
-}
-
-void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
-{
-    unsigned phase;
-
-    if (atomic_load_explicit(&ctx->pending[0], memory_order_acquire) == 0 &&
-        atomic_load_explicit(&ctx->pending[1], memory_order_acquire) == 0)
-        return;
-    lock_with_progress(ctx->lane, &ctx->quiet);
-    phase = atomic_load_explicit(&ctx->phase, memory_order_relaxed);
-    /* Stragglers that read the phase before the last turn and counted after it. */
-    stp_ofi_wait_zero(ctx->lane, &ctx->pending[(phase + 1) & 1]);
-    atomic_store_explicit(&ctx->phase, phase + 1, memory_order_relaxed);
-    stp_ofi_wait_zero(ctx->lane, &ctx->pending[phase & 1]);
-    /* Other threads may have sent more meanwhile: then fences go on waiting. */
-    if (!stp_ofi.core->thread_multiple)
-        atomic_store_explicit(&ctx->messages, false, memory_order_relaxed);
-    pthread_mutex_unlock(&ctx->quiet);
-}
-
-void stp_ofi_fence(struct stp_fabric_ctx *ctx)
-{
-    /* The target's library takes messages in order, but its provider does not wait for it. */
-    if (!stp_ofi_in_order(ctx) || atomic_load_explicit(&ctx->messages, memory_order_relaxed))
-        stp_ofi_quiet(ctx);
-}
-
-int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
-{
-    struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
-
-    if (made == NULL) return -ENOMEM;
-    made->lane = stp_ofi_lane_take(alone);
-    atomic_init(&made->phase, 0);
-    atomic_init(&made->pending[0], 0);
-    atomic_init(&made->pending[1], 0);
-    atomic_init(&made->messages, false);
-    pthread_mutex_init(&made->quiet, NULL);
-    *ctx = made;
-    return 0;
-}
-
-void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx)
-{
-    if (ctx == NULL) return;
-    stp_ofi_lane_give(ctx->lane);
-    pthread_mutex_destroy(&ctx->quiet);
-    free(ctx);
 }

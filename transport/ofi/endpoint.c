@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 /* All that can be under way, and as much again for messages that arrive and their answers. */
-#define QUEUE_SIZE (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES))
+#define QUEUE_SIZE (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PARCELS))
 
 #define CLOSE(holder, object)                                                                      \
     do {                                                                                           \
@@ -126,6 +126,18 @@ static bool atomics_by_cpu(const char *provider)
     return strcmp(provider, "shm") == 0 || (layer != NULL && strcmp(layer, ";ofi_rxm") == 0);
 }
 
+/*
+ * Bytes of a parcel. Only where the target's CPU does what comes anyway. What ofi_rxm sends in one
+ * piece is 1 KiB, as open.c sets it.
+ */
+static size_t parcel_size(const struct fi_info *info)
+{
+    size_t size = getenv("STP_PARCEL") ? (size_t)atoi(getenv("STP_PARCEL")) : 1024;
+
+    if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
+    return size < stp_ofi.max_msg ? size : stp_ofi.max_msg & ~(size_t)7;
+}
+
 /* The choices that the granted attributes leave to operations. */
 static void settle(const struct stp_core *core)
 {
@@ -148,6 +160,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.cpu_atomics = stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
     /* shm up to 1.17 at least frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
+    stp_ofi.parcel_size = parcel_size(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
     stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
     stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&
@@ -206,6 +219,18 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
     return rc;
 }
 
+/* With messages besides if there are, for batches. -FI_ENOSYS: the atomics do not suffice. */
+static int open_with_atomics(const struct stp_core *core, const struct fi_info *info,
+                             const char **why)
+{
+    struct fi_info *both = atomics_by_cpu(info->fabric_attr->prov_name) ? stp_ofi_with_both(info)
+                                                                        : NULL;
+    int rc = both != NULL ? open_best(core, both, why) : -FI_ENODATA;
+
+    fi_freeinfo(both);
+    return rc == 0 || rc == -FI_ENOSYS ? rc : open_best(core, info, why);
+}
+
 int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
     const char *why_messages = NULL;
@@ -213,7 +238,7 @@ int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *inf
     int rc = -FI_ENOSYS;
 
     *why = "has no atomics and no messages";
-    if (info->caps & FI_ATOMIC) rc = open_best(core, info, why);
+    if (info->caps & FI_ATOMIC) rc = open_with_atomics(core, info, why);
     if (rc != -FI_ENOSYS) return rc;
     messages = stp_ofi_with_messages(info);
     if (messages == NULL) return rc;

@@ -18,7 +18,8 @@
 #define STP_OFI_PLAIN_REQS 4096u  /* operations under way on a lane at most, */
 #define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
 #define STP_OFI_BOUNCE_BYTES (8u << 20) /* and all such copies together */
-#define STP_OFI_MESSAGES 1024u          /* messages not yet answered at most */
+#define STP_OFI_MESSAGES 1024u          /* messages not yet answered at most, */
+#define STP_OFI_PARCELS 256u            /* and parcels */
 
 /* ---- requests ----------------------------------------------------------- */
 
@@ -28,7 +29,8 @@ enum stp_ofi_kind {
     STP_OFI_UPDATE, /* atomics by the provider, */
     STP_OFI_FETCH,
     STP_OFI_COMPARE,
-    STP_OFI_MESSAGE, /* or asked of the target's library */
+    STP_OFI_MESSAGE, /* or asked of the target's library, */
+    STP_OFI_PARCEL,  /* with others */
     STP_OFI_ANSWER,
     STP_OFI_INBOX, /* no request: a buffer for messages that arrive */
 };
@@ -49,6 +51,7 @@ struct stp_ofi_lease;
 struct stp_ofi_req {
     struct stp_ofi_work work; /* first */
     int pe;                   /* -1 while the request is free */
+    unsigned uses;            /* times it was given back */
     atomic_uint *pending;
     struct stp_ofi_req *then; /* the signal behind the pieces of a put, or NULL */
     /* In a signal: pieces of its put still under way. In a message: what is due of it, see am.c. */
@@ -86,8 +89,15 @@ struct stp_ofi_pool {
     unsigned n_taken; /* also read without the lock, to see whether anything is under way */
 };
 
-/* Pools of a lane. Messages and answers are on the main lane alone. */
-enum { STP_OFI_PLAIN, STP_OFI_BOUNCE, STP_OFI_MESSAGED, STP_OFI_ANSWERED, STP_OFI_N_POOLS };
+/* Pools of a lane. Messages, parcels and answers are on the main lane alone. */
+enum {
+    STP_OFI_PLAIN,
+    STP_OFI_BOUNCE,
+    STP_OFI_MESSAGED,
+    STP_OFI_PARCELED,
+    STP_OFI_ANSWERED,
+    STP_OFI_N_POOLS
+};
 
 void stp_ofi_pools_init(struct stp_ofi_lane *lane);
 void stp_ofi_pools_unregister(struct stp_ofi_lane *lane); /* once nothing is under way */
@@ -103,6 +113,21 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
 void stp_ofi_req_each(struct stp_ofi_pool *pool, int pe,
                       void (*look)(struct stp_ofi_req *req, void *arg), void *arg);
 
+/* A place among the requests of a pool. Start with {.slab = NULL}. */
+struct stp_ofi_cursor {
+    struct stp_ofi_slab *slab;
+    unsigned i;
+    bool begun;
+};
+
+/*
+ * The next request under way that is wanted, or NULL at the end; *uses tells it from later ones in
+ * the same place. Requests that are taken meanwhile may be missed. pool->lock is held by wanted.
+ */
+struct stp_ofi_req *stp_ofi_req_next(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
+                                     bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
+                                     const void *arg, unsigned *uses);
+
 /* The request to PE pe with such an id, or NULL: there is none under way. */
 struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe);
 
@@ -115,6 +140,17 @@ int stp_ofi_targets(int *pes, int max);
 /* Give back a list of requests linked by next, all of one pool. */
 void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
                       struct stp_ofi_req *last);
+
+/* Let the completion of the request subtract from *pending. Others may look at it: see context.c. */
+static inline void stp_ofi_count_on(struct stp_ofi_req *req, atomic_uint *pending)
+{
+    __atomic_store_n(&req->pending, pending, __ATOMIC_RELAXED);
+}
+
+static inline atomic_uint *stp_ofi_counts_on(const struct stp_ofi_req *req)
+{
+    return __atomic_load_n(&req->pending, __ATOMIC_RELAXED);
+}
 
 /* ---- lanes --------------------------------------------------------------- */
 

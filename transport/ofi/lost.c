@@ -34,7 +34,7 @@ static bool is_atomic(const struct stp_ofi_req *req)
 static void note_missed(struct stp_ofi_req *req, void *arg)
 {
     (void)arg;
-    if (is_atomic(req) && req->turn == MARKED && req->pending != &stp_ofi.abandoned &&
+    if (is_atomic(req) && req->turn == MARKED && stp_ofi_counts_on(req) != &stp_ofi.abandoned &&
         ++req->missed == MISSES)
         lost.lost = true;
 }
@@ -70,7 +70,7 @@ static void ask(struct stp_ofi_lane *lane, int pe)
     req->local = req->compare = req->data;
     req->result = req->data + STP_OFI_INLINE / 2;
     req->desc = req->own_desc;
-    req->pending = &lost.left;
+    stp_ofi_count_on(req, &lost.left);
     atomic_store(&lost.left, 1);
     lost.asked = true;
     lost.pool = pool;

@@ -35,8 +35,10 @@ struct stp_fabric_ctx {
     struct stp_ofi_lane *lane;
     atomic_uint phase;
     atomic_uint pending[2];
-    atomic_bool messages;  /* sent since the last quiet: what follows may pass them at the target */
+    atomic_bool messages; /* sent since the last quiet: what follows may pass them at the target */
+    atomic_bool batching; /* a session: small operations are collected, see batch.c */
     pthread_mutex_t quiet; /* one quiet at a time turns the phase */
+    struct stp_ofi_batch *_Atomic batch; /* NULL before the first session */
 } STP_ALIGNED_LINE;
 
 /* The counter that operations issued now belong to. */
@@ -45,8 +47,12 @@ static inline atomic_uint *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
     return &ctx->pending[atomic_load_explicit(&ctx->phase, memory_order_relaxed) & 1];
 }
 
+/* As in transport.h (context.c). */
 int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx);
 void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx);
+void stp_ofi_fence(struct stp_fabric_ctx *ctx);
+void stp_ofi_quiet(struct stp_fabric_ctx *ctx);
+void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes);
 
 /* ---- the module --------------------------------------------------------- */
 
@@ -67,6 +73,7 @@ struct stp_ofi {
     size_t max_msg;       /* bytes of one operation */
     size_t bounce_size;
     size_t inject_size; /* bytes of a message that need no completion */
+    size_t parcel_size; /* bytes of a message with a batch in it, 0: there are none */
     int self;           /* this PE when its own memory is reached by the CPU, else -1 */
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
@@ -109,6 +116,12 @@ static inline uint64_t stp_ofi_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Are there messages from peers to receive: atomics, parcels? */
+static inline bool stp_ofi_has_inbox(void)
+{
+    return stp_ofi.by_message || stp_ofi.parcel_size > 0;
 }
 
 /* Do writes and atomics of the context stay in order without waiting? */
@@ -159,6 +172,9 @@ struct fi_info *stp_ofi_with_devices(const struct fi_info *info);
  * has none. The caller frees it.
  */
 struct fi_info *stp_ofi_with_messages(const struct fi_info *info);
+
+/* The same with its atomics and messages besides, for batches; or NULL. The caller frees it. */
+struct fi_info *stp_ofi_with_both(const struct fi_info *info);
 
 /* Interfaces (interface.c). */
 
@@ -305,8 +321,6 @@ int stp_ofi_drain_all(void);
 /* Wait, with progress, until *pending is 0; what completed is visible then. */
 void stp_ofi_wait_zero(struct stp_ofi_lane *lane, atomic_uint *pending);
 
-void stp_ofi_quiet(struct stp_fabric_ctx *ctx);
-
 /* The job is ending: operations that fail are done, and so are those to PEs that have gone. */
 void stp_ofi_finish(void);
 
@@ -315,7 +329,6 @@ bool stp_ofi_has_retry(void);
 
 /* Let requests to PE pe count on stp_ofi.abandoned from now on. */
 void stp_ofi_abandon(int pe);
-void stp_ofi_fence(struct stp_fabric_ctx *ctx);
 void stp_ofi_progress(void);
 
 /* State of one wait for the fabric. Start with {.lane = lane}. */
@@ -450,6 +463,53 @@ void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
 /* Buffers that could not be posted again at once. Caller holds the main lane's drain. */
 void stp_ofi_inbox_refill_locked(void);
 bool stp_ofi_inbox_lacks(void); /* are there any? */
+
+/*
+ * Batches (batch.c): in a session with that hint, small puts, stores, signals and updates to one PE
+ * are collected in a parcel, a message whose items the library of that PE does (parcel.c).
+ */
+
+#define STP_OFI_ITEM_MAX 256 /* bytes of the largest put that is collected */
+#define STP_OFI_ITEM_PUT 15u /* the operation of an item that is no update */
+
+/* One of them. op: STP_OFI_ITEM_PUT, or an update of enum stp_fabric_amo. nbytes > 0. */
+struct stp_ofi_item {
+    unsigned number, op;
+    size_t offset;
+    const void *data;
+    size_t nbytes;
+};
+
+bool stp_ofi_item_fits(const struct stp_ofi_item *item);
+size_t stp_ofi_item_room(const struct stp_ofi_item *item); /* bytes that it takes in a parcel */
+void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
+
+static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
+{
+    return STP_UNLIKELY(atomic_load_explicit(&ctx->batching, memory_order_relaxed));
+}
+
+/*
+ * Collect n items for PE pe, in this order; at most two. False: they are not for a batch, nothing
+ * was done. May send, and wait with progress for room.
+ */
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n);
+
+/* Send what is collected on the context, for all PEs or for one. Waits while the provider is busy. */
+void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);
+void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
+
+/* Is anything collected and not sent, on any context? */
+bool stp_ofi_batch_parked(void);
+
+/*
+ * Send, without waiting, what is collected on any context: all of it, or what was there at the last
+ * look already. patient: wait for the main lane's drain instead of doing nothing.
+ */
+void stp_ofi_batch_look(bool all, bool patient);
+
+void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
+void stp_ofi_batch_close(struct stp_fabric_ctx *ctx);
 
 /* This PE's own memory (self.c): by CPU, at addresses of this process; arguments as above. */
 

@@ -225,7 +225,8 @@ static void fill(struct stp_fabric *fabric)
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
     fabric->peer_table = stp_ofi.peer_table;
     fabric->dialect = (uint32_t)stp_ofi.by_message | (uint32_t)stp_ofi.cpu_atomics << 1 |
-                      (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8;
+                      (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
+                      (uint32_t)stp_ofi.parcel_size << 16;
     /* its files in /dev/shm are unlinked by closing alone */
     fabric->close_at_abort = strcmp(fabric->provider, "shm") == 0;
     fabric->connect = stp_ofi_connect;
@@ -243,6 +244,8 @@ static void fill(struct stp_fabric *fabric)
     fabric->put_signal = stp_ofi_put_signal;
     fabric->fence = stp_ofi_fence;
     fabric->quiet = stp_ofi_quiet;
+    fabric->quiet_pes = stp_ofi_quiet_pes;
+    fabric->session = stp_ofi_session;
     fabric->progress = stp_ofi_progress;
     fabric->finish = stp_ofi_finish;
     fabric->close = close_all;

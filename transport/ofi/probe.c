@@ -57,7 +57,7 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
         atomic_uint pending = 1;
 
         stp_ofi_aim(req, REGION, offset + at);
-        req->pending = &pending;
+        stp_ofi_count_on(req, &pending);
         rc = run(req, &pending);
     }
     return rc;
@@ -70,7 +70,7 @@ static int run_amo(struct stp_fabric_ctx *ctx, enum stp_fabric_amo op, size_t of
         stp_ofi_atomic(ctx, 0, REGION, offset, op, STP_U64, &operand, &compare, result);
     atomic_uint pending = 1;
 
-    req->pending = &pending;
+    stp_ofi_count_on(req, &pending);
     return run(req, &pending);
 }
 

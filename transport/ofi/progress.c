@@ -19,6 +19,7 @@
 
 #define NAP_MIN_US 50u /* first nap while the application polls, then doubled up to */
 #define NAP_MAX_US 400u
+#define NAP_PARKED_US 100u /* at most this while parcels wait to be full */
 #define NAP_POLL_US 100u /* between polls of a provider without a descriptor, then doubled up to */
 #define NAP_IDLE_US 400u /* this while the application makes no call */
 
@@ -85,13 +86,15 @@ static unsigned park(void)
         drains = main_drains();
         nap(us);
         if (us < NAP_MAX_US) us *= 2;
+        if (stp_ofi_batch_parked() && us > NAP_PARKED_US) us = NAP_PARKED_US;
+        stp_ofi_batch_look(false, true);
         /*
          * An application that only posts now and then polls for nobody. One that polls must not
          * find its lock with a thread that waits for the core.
          */
         if (drains == main_drains() && !is_draining()) stp_ofi_drain_all();
         now = activity();
-    } while ((now != before || is_draining()) &&
+    } while ((now != before || is_draining() || stp_ofi_batch_parked()) &&
              !atomic_load_explicit(&agent.stop, memory_order_relaxed));
     return now;
 }
@@ -122,6 +125,7 @@ static int sleep_limit(void)
     const struct stp_core *core = stp_ofi.core;
     bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
 
+    if (stp_ofi_batch_parked()) return 0; /* nothing would come that wakes anybody for it */
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_lanes_busy() ? 1 : -1;
 }
 
@@ -167,7 +171,7 @@ static void *agent_main(void *arg)
     while (!atomic_load_explicit(&agent.stop, memory_order_relaxed)) {
         stp_ofi_drain_all();
         /* It moved since we last looked: the application is in the library, and polls there. */
-        if (activity() != seen || is_draining()) {
+        if (activity() != seen || is_draining() || stp_ofi_batch_parked()) {
             seen = park();
             if (stp_ofi.by_sockets) stp_ofi_sockets_disturb();
         } else {

@@ -48,12 +48,12 @@ static void pool_init(struct stp_ofi_lane *lane, unsigned index, size_t data_siz
 }
 
 /* With many PEs each has fewer messages under way: whoever they all call must hold the answers. */
-static unsigned message_limit(void)
+static unsigned message_limit(unsigned most)
 {
     unsigned fair = MESSAGES_JOB / (unsigned)stp_ofi.core->n_pes;
 
     if (fair < MESSAGES_MIN) return MESSAGES_MIN;
-    return fair < STP_OFI_MESSAGES ? fair : STP_OFI_MESSAGES;
+    return fair < most ? fair : most;
 }
 
 void stp_ofi_pools_init(struct stp_ofi_lane *lane)
@@ -65,7 +65,8 @@ void stp_ofi_pools_init(struct stp_ofi_lane *lane)
     if (limit < 8) limit = 8;
     pool_init(lane, STP_OFI_PLAIN, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
     pool_init(lane, STP_OFI_BOUNCE, size, (unsigned)limit);
-    pool_init(lane, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit());
+    pool_init(lane, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
+    pool_init(lane, STP_OFI_PARCELED, stp_ofi.parcel_size, message_limit(STP_OFI_PARCELS));
     pool_init(lane, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* the askers' limits hold */
 }
 
@@ -122,6 +123,7 @@ static int pool_grow_locked(struct stp_ofi_pool *pool)
         req->id = slab->first_id + n;
         req->own_desc = slab->mr != NULL ? fi_mr_desc(slab->mr) : NULL;
         req->pe = -1;
+        req->uses = 0;
         req->next = pool->free;
         pool->free = req;
     }
@@ -146,7 +148,7 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
         pool->free = req->next;
         req->pe = pe;
         req->work.kind = kind;
-        req->pending = NULL;
+        stp_ofi_count_on(req, NULL);
         req->copy_to = NULL;
         req->result = NULL;
         req->turn = 0;
@@ -193,8 +195,10 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
 
     pthread_mutex_lock(&pool->lock);
     last->next = NULL;
-    for (struct stp_ofi_req *req = first; req != NULL; req = req->next, n++)
+    for (struct stp_ofi_req *req = first; req != NULL; req = req->next, n++) {
         req->pe = -1;
+        req->uses++;
+    }
     last->next = pool->free;
     pool->free = first;
     count_locked(pool, -n);
@@ -234,6 +238,32 @@ void stp_ofi_req_each(struct stp_ofi_pool *pool, int pe,
     pthread_mutex_unlock(&pool->lock);
 }
 
+static void cursor_step(struct stp_ofi_cursor *cursor)
+{
+    if (++cursor->i < cursor->slab->n) return;
+    cursor->slab = cursor->slab->next;
+    cursor->i = 0;
+}
+
+struct stp_ofi_req *stp_ofi_req_next(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
+                                     bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
+                                     const void *arg, unsigned *uses)
+{
+    struct stp_ofi_req *found = NULL;
+
+    pthread_mutex_lock(&pool->lock);
+    /* Slabs come before the first and never go. */
+    if (!cursor->begun) *cursor = (struct stp_ofi_cursor){.slab = pool->slabs, .begun = true};
+    for (; cursor->slab != NULL && found == NULL; cursor_step(cursor)) {
+        struct stp_ofi_req *req = req_at(pool, cursor->slab, cursor->i);
+
+        if (req->pe >= 0 && wanted(req, arg)) found = req;
+    }
+    if (found != NULL) *uses = found->uses;
+    pthread_mutex_unlock(&pool->lock);
+    return found;
+}
+
 static void pool_abandon(struct stp_ofi_pool *pool, int pe)
 {
     pthread_mutex_lock(&pool->lock);
@@ -241,14 +271,15 @@ static void pool_abandon(struct stp_ofi_pool *pool, int pe)
         for (unsigned i = 0; i < slab->n; i++) {
             struct stp_ofi_req *req = req_at(pool, slab, i);
 
-            if (req->pe != pe || req->pending == NULL || req->pending == &stp_ofi.abandoned)
-                continue;
+            atomic_uint *on = stp_ofi_counts_on(req);
+
+            if (req->pe != pe || on == NULL || on == &stp_ofi.abandoned) continue;
             /* Whoever waited may go on and take its memory along. */
             req->copy_to = NULL;
             if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
             atomic_fetch_add_explicit(&stp_ofi.abandoned, 1, memory_order_relaxed);
-            atomic_fetch_sub_explicit(req->pending, 1, memory_order_acq_rel);
-            req->pending = &stp_ofi.abandoned;
+            atomic_fetch_sub_explicit(on, 1, memory_order_acq_rel);
+            stp_ofi_count_on(req, &stp_ofi.abandoned);
         }
     }
     pthread_mutex_unlock(&pool->lock);

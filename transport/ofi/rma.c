@@ -61,7 +61,7 @@ static void post_pieces(struct stp_ofi_lane *lane, enum stp_ofi_kind kind,
         struct stp_ofi_req *req = stp_ofi_piece(lane, kind, pe, pieces, at, n);
 
         stp_ofi_aim(req, number, offset);
-        req->pending = pending;
+        stp_ofi_count_on(req, pending);
         req->then = then;
         stp_ofi_post(req);
         at += n;
@@ -108,11 +108,24 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int
     post_pieces(ctx->lane, kind, &pieces, pe, number, offset, local, nbytes, pending, NULL);
 }
 
+/* In a session: collect what is small. */
+static bool batch_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                      const void *source, size_t nbytes)
+{
+    struct stp_ofi_item item = {
+        .number = number, .op = STP_OFI_ITEM_PUT, .offset = offset, .data = source, nbytes};
+
+    return nbytes <= STP_OFI_ITEM_MAX && !stp_ofi_on_device(source) &&
+           stp_ofi_batch_add(ctx, pe, &item, 1);
+}
+
 void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                  const void *source, size_t nbytes)
 {
     if (stp_ofi_by_cpu(pe, number, source)) {
         memmove(stp_ofi_own(number, offset), source, nbytes);
+    } else if (stp_ofi_batching(ctx) && batch_put(ctx, pe, number, offset, source, nbytes)) {
+        return;
     } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source)) {
         atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
@@ -128,13 +141,14 @@ void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t
 {
     if (pe == stp_ofi.self)
         stp_ofi_put(ctx, pe, number, offset, source, nbytes);
-    else
+    else if (!stp_ofi_batching(ctx) || !batch_put(ctx, pe, number, offset, source, nbytes))
         transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
 }
 
 void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
                  size_t nbytes)
 {
+    if (stp_ofi_batching(ctx)) stp_ofi_batch_flush_pe(ctx, pe);
     if (stp_ofi_by_cpu(pe, number, dest))
         memmove(dest, stp_ofi_own(number, offset), nbytes);
     else

@@ -13,7 +13,7 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, int pe, un
     struct stp_ofi_req *req =
         stp_ofi_atomic(ctx, pe, number, offset, op, STP_U64, &signal, NULL, NULL);
 
-    req->pending = stp_ofi_ctx_pending(ctx);
+    stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
     atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
     return req;
 }
@@ -30,6 +30,20 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
     stp_ofi_put_pieces(ctx->lane, &pieces, pe, number, offset, source, nbytes, &sig->parts, sig);
 }
 
+/* In a session: data and signal in one parcel, whose items are done in order. */
+static bool batch_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
+                         const uint64_t *signal, enum stp_fabric_amo op)
+{
+    struct stp_ofi_item items[] = {
+        {.number = number, .op = STP_OFI_ITEM_PUT, .offset = offset, .data = source, nbytes},
+        {sig_number, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op, sig_offset, signal, sizeof(*signal)}};
+
+    if (nbytes == 0) return stp_ofi_batch_add(ctx, pe, &items[1], 1);
+    return nbytes <= STP_OFI_ITEM_MAX && !stp_ofi_on_device(source) &&
+           stp_ofi_batch_add(ctx, pe, items, 2);
+}
+
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi)
@@ -44,6 +58,9 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
         stp_ofi_amo(ctx, pe, sig_number, sig_offset, op, STP_U64, &signal, NULL, NULL, nbi);
         return;
     }
+    if (stp_ofi_batching(ctx) && batch_signal(ctx, pe, number, offset, source, nbytes, sig_number,
+                                              sig_offset, &signal, op))
+        return;
     if (nbytes > 0 && !chain) {
         if (nbi)
             stp_ofi_put_nbi(ctx, pe, number, offset, source, nbytes);

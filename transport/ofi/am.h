@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What messages between the libraries of two PEs look like: a letter, which asks for one atomic or
+ * answers, and a parcel, a letter with many small puts and updates behind it. All PEs of a job have
+ * one byte order and one version of the library: boot compares them.
+ * Design: docs/design/fabric.md.
+ */
+#ifndef STP_OFI_AM_H
+#define STP_OFI_AM_H
+
+#include "ofi.h"
+
+enum {
+    STP_OFI_LETTER_ASK = 1,
+    STP_OFI_LETTER_ANSWER,
+    STP_OFI_LETTER_PING,
+    STP_OFI_LETTER_PONG,
+    STP_OFI_LETTER_PARCEL,
+    STP_OFI_LETTER_RECEIPT, /* the answer to a parcel */
+};
+
+struct stp_ofi_letter {
+    uint64_t token;
+    uint64_t offset;
+    uint64_t operand; /* in an answer: the old value; ping and pong: the turn; parcel: its bytes */
+    uint64_t compare;
+    uint32_t id; /* of the request, where it was made */
+    int32_t pe;  /* of the sender */
+    uint16_t number;
+    uint8_t what;
+    uint8_t op;
+    uint8_t size; /* of the element */
+    uint8_t unused[3];
+};
+
+_Static_assert(sizeof(struct stp_ofi_letter) == 48, "no padding, whose bytes would be sent");
+_Static_assert(sizeof(struct stp_ofi_letter) <= STP_OFI_INLINE, "a letter fits a request");
+_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX + 1, "a region number fits");
+
+/* A letter of this PE but for what it is about. */
+struct stp_ofi_letter stp_ofi_letter_to(uint8_t what, uint32_t id);
+
+/* Does element size size exist? */
+static inline bool stp_ofi_is_element(size_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+/* Parcels (parcel.c). */
+
+/*
+ * Do what a parcel of PE pe asks for: nbytes of items, whose bounds are checked. Fatal for the job
+ * when they name memory that is not there.
+ */
+void stp_ofi_parcel_open(const void *items, size_t nbytes, int pe);
+
+#endif /* STP_OFI_AM_H */

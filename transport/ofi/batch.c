@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Batches: sessions with that hint collect small operations in parcels, one for each of a few
+ * PEs at a time. A parcel is a request from its first item on, counted on its context, so that
+ * quiet finds it. It leaves when it is full, when something has to be complete, and when it has
+ * been lying about: looks by the progress thread and by waits of the library see to that.
+ * Design: docs/design/fabric.md.
+ */
+#include "am.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 64u
+#define LEAST_OPS 2 /* with fewer expected there is nothing to collect */
+#define ITEM_MIN (2 * sizeof(uint64_t))
+
+/* A parcel that is being filled. */
+struct slot {
+    struct stp_ofi_req *req; /* NULL: none */
+    size_t used;             /* bytes of items */
+    unsigned look;           /* number of the look before which it was begun */
+};
+
+struct stp_ofi_batch {
+    pthread_mutex_t lock; /* guards the rest; never held over a wait or a post */
+    struct stp_fabric_ctx *ctx;
+    size_t total, left;      /* operations expected, and until they have all been collected */
+    unsigned mask;           /* slots in use less one */
+    struct slot slots[SLOTS]; /* by PE, modulo */
+    struct stp_ofi_batch *next, *prev; /* guarded by batches.lock */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct stp_ofi_batch *first;
+    atomic_uint parked; /* parcels in slots */
+    atomic_uint looks;
+} batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool stp_ofi_batch_parked(void)
+{
+    return atomic_load_explicit(&batches.parked, memory_order_relaxed) != 0;
+}
+
+static size_t capacity(void)
+{
+    return stp_ofi.parcel_size - sizeof(struct stp_ofi_letter);
+}
+
+static char *items_of(const struct stp_ofi_req *req)
+{
+    return (char *)(uintptr_t)req->data + sizeof(struct stp_ofi_letter);
+}
+
+/* ---- parcels ------------------------------------------------------------------ */
+
+/* Begin a parcel. From here on the context waits for it. */
+static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
+                             struct stp_ofi_req *req)
+{
+    atomic_uint *pending = stp_ofi_ctx_pending(batch->ctx);
+
+    stp_ofi_count_on(req, pending);
+    atomic_fetch_add_explicit(pending, 1, memory_order_relaxed);
+    atomic_store_explicit(&batch->ctx->messages, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&batches.parked, 1, memory_order_relaxed);
+    slot->req = req;
+    slot->used = 0;
+    slot->look = atomic_load_explicit(&batches.looks, memory_order_relaxed);
+}
+
+/* Close a parcel, which is ready to post then. */
+static struct stp_ofi_req *slot_take_locked(struct slot *slot)
+{
+    struct stp_ofi_req *req = slot->req;
+    struct stp_ofi_letter letter = stp_ofi_letter_to(STP_OFI_LETTER_PARCEL, req->id);
+
+    letter.operand = slot->used;
+    memcpy(req->data, &letter, sizeof(letter));
+    req->local = req->data;
+    req->nbytes = sizeof(letter) + slot->used;
+    req->desc = req->own_desc;
+    slot->req = NULL;
+    atomic_fetch_sub_explicit(&batches.parked, 1, memory_order_relaxed);
+    return req;
+}
+
+/* Requests in slots come back only when they are sent: nobody may wait for one and keep others. */
+static struct stp_ofi_req *parcel_new(int pe)
+{
+    struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_PARCELED];
+    struct stp_ofi_wait wait = {.lane = &stp_ofi.main};
+    struct stp_ofi_req *req;
+
+    while (STP_UNLIKELY((req = stp_ofi_req_try(pool, STP_OFI_PARCEL, pe)) == NULL)) {
+        stp_ofi_batch_look(true, false);
+        stp_ofi_wait_step(&wait);
+    }
+    return req;
+}
+
+static void post_all(struct stp_ofi_req *req)
+{
+    struct stp_ofi_req *next;
+
+    for (; req != NULL; req = next) {
+        next = req->next;
+        stp_ofi_post(req);
+    }
+}
+
+/* ---- collecting ------------------------------------------------------------------ */
+
+static void write_locked(struct slot *slot, const struct stp_ofi_item *items, int n)
+{
+    for (int i = 0; i < n; i++) {
+        stp_ofi_item_write(items_of(slot->req) + slot->used, &items[i]);
+        slot->used += stp_ofi_item_room(&items[i]);
+    }
+}
+
+/* What became of an attempt to collect. */
+struct attempt {
+    bool done;
+    bool last;                /* as many as were expected have been collected */
+    struct stp_ofi_req *full; /* to be posted, or NULL */
+};
+
+/* *spare: a request for a new parcel, which is taken if one is begun. */
+static struct attempt try_add_locked(struct stp_ofi_batch *batch, int pe,
+                                     const struct stp_ofi_item *items, int n, size_t room,
+                                     struct stp_ofi_req **spare)
+{
+    struct slot *slot = &batch->slots[(unsigned)pe & batch->mask];
+    struct attempt attempt = {.done = false};
+
+    if (slot->req != NULL && (slot->req->pe != pe || slot->used + room > capacity())) {
+        attempt.full = slot_take_locked(slot);
+        return attempt;
+    }
+    if (slot->req == NULL && *spare == NULL) return attempt;
+    if (slot->req == NULL) {
+        slot_open_locked(batch, slot, *spare);
+        *spare = NULL;
+    }
+    write_locked(slot, items, n);
+    attempt.done = true;
+    if (slot->used + ITEM_MIN > capacity()) attempt.full = slot_take_locked(slot);
+    if (--batch->left == 0) {
+        batch->left = batch->total;
+        attempt.last = true;
+    }
+    return attempt;
+}
+
+static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
+{
+    *room = 0;
+    for (int i = 0; i < n; i++) {
+        if (!stp_ofi_item_fits(&items[i]) || stp_ofi.regions[items[i].number].device) return false;
+        *room += stp_ofi_item_room(&items[i]);
+    }
+    return *room <= capacity();
+}
+
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n)
+{
+    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_acquire);
+    struct stp_ofi_req *spare = NULL;
+    struct attempt attempt;
+    bool begun = false;
+    size_t room;
+
+    if (batch == NULL || pe == stp_ofi.core->pe || !fits(items, n, &room)) return false;
+    for (;;) {
+        pthread_mutex_lock(&batch->lock);
+        attempt = try_add_locked(batch, pe, items, n, room, &spare);
+        pthread_mutex_unlock(&batch->lock);
+        if (attempt.full != NULL) stp_ofi_post(attempt.full);
+        if (attempt.done) break;
+        if (spare == NULL) spare = parcel_new(pe);
+        begun = true;
+    }
+    if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
+    if (attempt.last) stp_ofi_batch_flush(ctx);
+    /* It may sleep for good, and this thread may call nothing for as long. */
+    if (begun) stp_ofi_agent_wake();
+    return true;
+}
+
+/* ---- sending ---------------------------------------------------------------------- */
+
+/* Take the parcels of some slots out, as a list; old: those begun before that look alone. */
+static struct stp_ofi_req *take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
+                                       const unsigned *look)
+{
+    for (unsigned i = 0; i <= batch->mask; i++) {
+        struct slot *slot = &batch->slots[i];
+        struct stp_ofi_req *req;
+
+        if (slot->req == NULL || (look != NULL && slot->look == *look)) continue;
+        req = slot_take_locked(slot);
+        req->next = list;
+        list = req;
+    }
+    return list;
+}
+
+void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
+{
+    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_acquire);
+    struct stp_ofi_req *list;
+
+    if (STP_LIKELY(batch == NULL)) return;
+    pthread_mutex_lock(&batch->lock);
+    list = take_locked(batch, NULL, NULL);
+    pthread_mutex_unlock(&batch->lock);
+    post_all(list);
+}
+
+void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
+{
+    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_acquire);
+    struct stp_ofi_req *req = NULL;
+    struct slot *slot;
+
+    if (STP_LIKELY(batch == NULL)) return;
+    pthread_mutex_lock(&batch->lock);
+    slot = &batch->slots[(unsigned)pe & batch->mask];
+    if (slot->req != NULL && slot->req->pe == pe) req = slot_take_locked(slot);
+    pthread_mutex_unlock(&batch->lock);
+    if (req != NULL) stp_ofi_post(req);
+}
+
+void stp_ofi_batch_look(bool all, bool patient)
+{
+    struct stp_ofi_lane *lane = &stp_ofi.main;
+    struct stp_ofi_req *list = NULL, *next;
+    unsigned look;
+
+    if (!stp_ofi_batch_parked()) return;
+    if (patient)
+        pthread_mutex_lock(&lane->drain);
+    else if (pthread_mutex_trylock(&lane->drain) != 0)
+        return;
+    pthread_mutex_lock(&batches.lock);
+    look = atomic_load_explicit(&batches.looks, memory_order_relaxed);
+    for (struct stp_ofi_batch *batch = batches.first; batch != NULL; batch = batch->next) {
+        pthread_mutex_lock(&batch->lock);
+        list = take_locked(batch, list, all ? NULL : &look);
+        pthread_mutex_unlock(&batch->lock);
+    }
+    atomic_store_explicit(&batches.looks, look + 1, memory_order_relaxed);
+    pthread_mutex_unlock(&batches.lock);
+    for (; list != NULL; list = next) {
+        next = list->next;
+        stp_ofi_launch_locked(lane, list);
+    }
+    pthread_mutex_unlock(&lane->drain);
+}
+
+/* ---- sessions ---------------------------------------------------------------------- */
+
+/* Slots for as many PEs as there are, and no more than leaves requests for parcels under way. */
+static unsigned slots_for(void)
+{
+    unsigned n = 1, room = stp_ofi.main.pools[STP_OFI_PARCELED].limit / 4;
+
+    while (n < (unsigned)stp_ofi.core->n_pes && 2 * n <= room && n < SLOTS)
+        n *= 2;
+    return n;
+}
+
+static struct stp_ofi_batch *batch_new(struct stp_fabric_ctx *ctx)
+{
+    struct stp_ofi_batch *batch = calloc(1, sizeof(*batch));
+
+    if (batch == NULL) return NULL;
+    pthread_mutex_init(&batch->lock, NULL);
+    batch->ctx = ctx;
+    batch->mask = slots_for() - 1;
+    batch->next = batches.first;
+    if (batch->next != NULL) batch->next->prev = batch;
+    batches.first = batch;
+    return batch;
+}
+
+/* The context's, made when it is first asked for. NULL: no memory. */
+static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
+{
+    struct stp_ofi_batch *batch;
+
+    pthread_mutex_lock(&batches.lock);
+    batch = atomic_load_explicit(&ctx->batch, memory_order_relaxed);
+    if (batch == NULL) batch = batch_new(ctx);
+    /* Pairs with the acquire of whoever collects: it finds it complete. */
+    atomic_store_explicit(&ctx->batch, batch, memory_order_release);
+    pthread_mutex_unlock(&batches.lock);
+    return batch;
+}
+
+/*
+ * Without a progress thread nobody would send what lies about while the program computes; with one
+ * operation there is nothing to collect; where adapters do atomics, and puts, a message to the
+ * target's library is no gain.
+ */
+void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
+{
+    struct stp_ofi_batch *made = NULL;
+    bool wanted = batch && total_ops >= LEAST_OPS && stp_ofi.parcel_size > 0 &&
+                  stp_ofi.core->env->ofi_progress_thread;
+
+    if (wanted) made = batch_of(ctx);
+    if (made != NULL) {
+        pthread_mutex_lock(&made->lock);
+        made->total = made->left = total_ops;
+        pthread_mutex_unlock(&made->lock);
+    }
+    /* Whoever sees it sees the batch too: see batch_of(). */
+    atomic_store_explicit(&ctx->batching, made != NULL, memory_order_release);
+    if (made == NULL) stp_ofi_batch_flush(ctx);
+}
+
+void stp_ofi_batch_close(struct stp_fabric_ctx *ctx)
+{
+    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_relaxed);
+
+    if (batch == NULL) return;
+    pthread_mutex_lock(&batches.lock);
+    if (batch->prev != NULL)
+        batch->prev->next = batch->next;
+    else
+        batches.first = batch->next;
+    if (batch->next != NULL) batch->next->prev = batch->prev;
+    pthread_mutex_unlock(&batches.lock);
+    pthread_mutex_destroy(&batch->lock);
+    free(batch);
+}

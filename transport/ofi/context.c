@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Contexts and the waits for what was issued on them: all of it (quiet), what must stay before
+ * later operations (fence), what goes to some PEs (quiet_pes).
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FEW_PES 8 /* looked through in a row */
+
+static void lock_with_progress(struct stp_ofi_lane *lane, pthread_mutex_t *lock)
+{
+    struct stp_ofi_wait wait = {.lane = lane};
+
+    while (pthread_mutex_trylock(lock) != 0)
+        stp_ofi_wait_step(&wait);
+}
+
+static bool is_done(struct stp_fabric_ctx *ctx)
+{
+    return atomic_load_explicit(&ctx->pending[0], memory_order_acquire) == 0 &&
+           atomic_load_explicit(&ctx->pending[1], memory_order_acquire) == 0;
+}
+
+void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
+{
+    unsigned phase;
+
+    if (is_done(ctx)) return;
+    lock_with_progress(ctx->lane, &ctx->quiet);
+    phase = atomic_load_explicit(&ctx->phase, memory_order_relaxed);
+    /* Stragglers that read the phase before the last turn and counted after it. */
+    stp_ofi_wait_zero(ctx->lane, &ctx->pending[(phase + 1) & 1]);
+    atomic_store_explicit(&ctx->phase, phase + 1, memory_order_relaxed);
+    /* Now, not before: whoever collects from here on counts in the new phase. */
+    stp_ofi_batch_flush(ctx);
+    stp_ofi_wait_zero(ctx->lane, &ctx->pending[phase & 1]);
+    /* Other threads may have sent more meanwhile: then fences go on waiting. */
+    if (!stp_ofi.core->thread_multiple)
+        atomic_store_explicit(&ctx->messages, false, memory_order_relaxed);
+    pthread_mutex_unlock(&ctx->quiet);
+}
+
+void stp_ofi_fence(struct stp_fabric_ctx *ctx)
+{
+    /* The target's library takes messages in order, but its provider does not wait for it. */
+    if (!stp_ofi_in_order(ctx) || atomic_load_explicit(&ctx->messages, memory_order_relaxed))
+        stp_ofi_quiet(ctx);
+}
+
+/* ---- some PEs ---------------------------------------------------------------- */
+
+struct wanted {
+    struct stp_fabric_ctx *ctx;
+    const int *pes;
+    size_t n_pes;
+    unsigned char *bits; /* by PE, NULL: pes are few */
+};
+
+static bool is_listed(const struct wanted *wanted, int pe)
+{
+    if (wanted->bits != NULL) return wanted->bits[pe / 8] >> pe % 8 & 1;
+    for (size_t i = 0; i < wanted->n_pes; i++)
+        if (wanted->pes[i] == pe) return true;
+    return false;
+}
+
+/* Is it an operation of the context to one of the PEs? */
+static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
+{
+    const struct wanted *wanted = arg;
+    const atomic_uint *on = stp_ofi_counts_on(req), *first = wanted->ctx->pending;
+
+    return (on == first || on == first + 1) && is_listed(wanted, req->pe);
+}
+
+/* Is the request, in the use that was seen, still what it was? Peers that go are done with. */
+static bool is_under_way(struct stp_ofi_req *req, unsigned uses, const struct wanted *wanted)
+{
+    bool same;
+
+    pthread_mutex_lock(&req->pool->lock);
+    same = req->uses == uses && is_wanted(req, wanted);
+    pthread_mutex_unlock(&req->pool->lock);
+    return same;
+}
+
+/* Those that other threads post meanwhile are waited for at most once in each place. */
+static void wait_pool(struct stp_ofi_pool *pool, const struct wanted *wanted)
+{
+    struct stp_ofi_cursor cursor = {.slab = NULL};
+    struct stp_ofi_req *req;
+    unsigned uses;
+
+    while ((req = stp_ofi_req_next(pool, &cursor, is_wanted, wanted, &uses)) != NULL) {
+        struct stp_ofi_wait wait = {.lane = wanted->ctx->lane};
+
+        while (is_under_way(req, uses, wanted))
+            stp_ofi_wait_step(&wait);
+    }
+}
+
+/* False: no memory for a set of so many. */
+static bool list_pes(struct wanted *wanted)
+{
+    if (wanted->n_pes <= FEW_PES) return true;
+    wanted->bits = calloc(((size_t)stp_ofi.core->n_pes + 7) / 8, 1);
+    if (wanted->bits == NULL) return false;
+    for (size_t i = 0; i < wanted->n_pes; i++)
+        wanted->bits[wanted->pes[i] / 8] |= (unsigned char)(1u << wanted->pes[i] % 8);
+    return true;
+}
+
+/*
+ * A request counts on its context until it is done, and knows its PE; a signal that waits for its
+ * data is one as well. So nothing is kept for this when operations are posted.
+ */
+void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
+{
+    struct wanted wanted = {.ctx = ctx, .pes = pes, .n_pes = n_pes};
+
+    if (is_done(ctx)) return;
+    if (!list_pes(&wanted)) {
+        stp_ofi_quiet(ctx);
+        return;
+    }
+    for (size_t i = 0; i < n_pes; i++)
+        stp_ofi_batch_flush_pe(ctx, pes[i]);
+    for (int i = 0; i < STP_OFI_N_POOLS; i++) {
+        wait_pool(&ctx->lane->pools[i], &wanted);
+        if (ctx->lane != &stp_ofi.main) wait_pool(&stp_ofi.main.pools[i], &wanted);
+    }
+    free(wanted.bits);
+}
+
+/* ---- contexts ---------------------------------------------------------------- */
+
+int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
+{
+    struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
+
+    if (made == NULL) return -ENOMEM;
+    made->lane = stp_ofi_lane_take(alone);
+    atomic_init(&made->phase, 0);
+    atomic_init(&made->pending[0], 0);
+    atomic_init(&made->pending[1], 0);
+    atomic_init(&made->messages, false);
+    atomic_init(&made->batching, false);
+    atomic_init(&made->batch, NULL);
+    pthread_mutex_init(&made->quiet, NULL);
+    *ctx = made;
+    return 0;
+}
+
+void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx)
+{
+    if (ctx == NULL) return;
+    stp_ofi_batch_close(ctx);
+    stp_ofi_lane_give(ctx->lane);
+    pthread_mutex_destroy(&ctx->quiet);
+    free(ctx);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parcels: how small puts, stores and updates to one PE lie behind each other in a message, and
+ * what the library of that PE does with them. An item is a word that says what it is, and its bytes
+ * up to the next multiple of eight.
+ * Design: docs/design/fabric.md.
+ */
+#include "am.h"
+
+#include <string.h>
+
+/* The word of an item, from its low bits: offset, region, operation, bytes less one. */
+enum { OFFSET_BITS = 40, NUMBER_BITS = 12, OP_BITS = 4 };
+enum { NUMBER_AT = OFFSET_BITS, OP_AT = NUMBER_AT + NUMBER_BITS, NBYTES_AT = OP_AT + OP_BITS };
+
+_Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number fits");
+_Static_assert(STP_OFI_ITEM_PUT < 1 << OP_BITS, "an operation fits");
+_Static_assert(STP_OFI_ITEM_MAX <= 1 << (64 - NBYTES_AT), "the bytes of an item fit");
+
+static uint64_t bits_at(uint64_t word, int at, int n)
+{
+    return word >> at & (((uint64_t)1 << n) - 1);
+}
+
+static size_t padded(size_t nbytes)
+{
+    return (nbytes + 7) & ~(size_t)7;
+}
+
+bool stp_ofi_item_fits(const struct stp_ofi_item *item)
+{
+    return item->nbytes <= STP_OFI_ITEM_MAX && item->offset >> OFFSET_BITS == 0;
+}
+
+size_t stp_ofi_item_room(const struct stp_ofi_item *item)
+{
+    return sizeof(uint64_t) + padded(item->nbytes);
+}
+
+void stp_ofi_item_write(void *at, const struct stp_ofi_item *item)
+{
+    uint64_t word = item->offset | (uint64_t)item->number << NUMBER_AT |
+                    (uint64_t)item->op << OP_AT | (uint64_t)(item->nbytes - 1) << NBYTES_AT;
+    char *data = (char *)at + sizeof(word);
+
+    memcpy(at, &word, sizeof(word));
+    if (STP_LIKELY(item->nbytes == sizeof(uint64_t))) {
+        memcpy(data, item->data, sizeof(uint64_t));
+        return;
+    }
+    memset(data + (padded(item->nbytes) - 8), 0, 8); /* what is sent is ours */
+    memcpy(data, item->data, item->nbytes);
+}
+
+/* ---- at the target ----------------------------------------------------------- */
+
+/* Whole where the element is one, so that a reader sees the old value or the new one. */
+static void store(void *there, const void *data, size_t nbytes)
+{
+    uint64_t value;
+
+    if (STP_LIKELY(nbytes == 8 && (uintptr_t)there % 8 == 0)) {
+        memcpy(&value, data, sizeof(value));
+        __atomic_store_n((uint64_t *)there, value, __ATOMIC_RELEASE);
+    } else if (stp_ofi_is_element(nbytes) && (uintptr_t)there % nbytes == 0) {
+        stp_ofi_self_amo(there, nbytes, STP_AMO_SET, data, NULL, NULL);
+    } else {
+        memcpy(there, data, nbytes);
+    }
+}
+
+/* Where an item belongs, NULL when there is no such memory here. */
+static void *place_of(unsigned number, size_t offset, size_t nbytes)
+{
+    const struct stp_ofi_region *region = &stp_ofi.regions[number];
+
+    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device ||
+        offset > region->nbytes || region->nbytes - offset < nbytes)
+        return NULL;
+    return region->base + offset;
+}
+
+/* Do one item. False: it asks for what is not there. */
+static bool apply(uint64_t word, const char *data, size_t nbytes)
+{
+    unsigned op = (unsigned)bits_at(word, OP_AT, OP_BITS);
+    size_t offset = (size_t)bits_at(word, 0, OFFSET_BITS);
+    void *there = place_of((unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS), offset, nbytes);
+
+    if (there == NULL) return false;
+    if (op == STP_OFI_ITEM_PUT) {
+        store(there, data, nbytes);
+        return true;
+    }
+    if (op > STP_AMO_XOR || !stp_ofi_is_element(nbytes) || offset % nbytes != 0) return false;
+    stp_ofi_self_amo(there, nbytes, (enum stp_fabric_amo)op, data, NULL, NULL);
+    return true;
+}
+
+void stp_ofi_parcel_open(const void *items, size_t nbytes, int pe)
+{
+    const char *at = items, *end = at + nbytes;
+
+    while (end - at >= (ptrdiff_t)sizeof(uint64_t)) {
+        uint64_t word;
+        size_t n;
+
+        memcpy(&word, at, sizeof(word));
+        at += sizeof(word);
+        n = (size_t)bits_at(word, NBYTES_AT, 64 - NBYTES_AT) + 1;
+        if ((size_t)(end - at) < padded(n) || !apply(word, at, n))
+            stp_ofi.core->fatal("fabric",
+                                "pe %d sends %zu bytes for offset %llu of region %u, which is not "
+                                "there",
+                                pe, n, (unsigned long long)bits_at(word, 0, OFFSET_BITS),
+                                (unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS));
+        at += padded(n);
+    }
+}
