@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define FEW_PES 8 /* looked through in a row */
+#define GROUP 128 /* requests looked for at once */
 
 static void lock_with_progress(struct stp_ofi_lane *lane, pthread_mutex_t *lock)
 {
@@ -78,28 +79,30 @@ static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
 }
 
 /* Is the request, in the use that was seen, still what it was? Peers that go are done with. */
-static bool is_under_way(struct stp_ofi_req *req, unsigned uses, const struct wanted *wanted)
+static bool is_under_way(const struct stp_ofi_seen *seen, const struct wanted *wanted)
 {
+    struct stp_ofi_req *req = seen->req;
     bool same;
 
     pthread_mutex_lock(&req->pool->lock);
-    same = req->uses == uses && is_wanted(req, wanted);
+    same = req->uses == seen->uses && is_wanted(req, wanted);
     pthread_mutex_unlock(&req->pool->lock);
     return same;
 }
 
-/* Those that other threads post meanwhile are waited for at most once in each place. */
+/* In groups: what other threads post meanwhile is waited for once for each group at most. */
 static void wait_pool(struct stp_ofi_pool *pool, const struct wanted *wanted)
 {
     struct stp_ofi_cursor cursor = {.slab = NULL};
-    struct stp_ofi_req *req;
-    unsigned uses;
+    struct stp_ofi_seen seen[GROUP];
+    unsigned n;
 
-    while ((req = stp_ofi_req_next(pool, &cursor, is_wanted, wanted, &uses)) != NULL) {
+    while ((n = stp_ofi_req_collect(pool, &cursor, is_wanted, wanted, seen, GROUP)) > 0) {
         struct stp_ofi_wait wait = {.lane = wanted->ctx->lane};
 
-        while (is_under_way(req, uses, wanted))
-            stp_ofi_wait_step(&wait);
+        for (unsigned i = 0; i < n; i++)
+            while (is_under_way(&seen[i], wanted))
+                stp_ofi_wait_step(&wait);
     }
 }
 

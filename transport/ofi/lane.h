@@ -120,13 +120,19 @@ struct stp_ofi_cursor {
     bool begun;
 };
 
+/* A request that was under way; uses tells it from later ones in the same place. */
+struct stp_ofi_seen {
+    struct stp_ofi_req *req;
+    unsigned uses;
+};
+
 /*
- * The next request under way that is wanted, or NULL at the end; *uses tells it from later ones in
- * the same place. Requests that are taken meanwhile may be missed. pool->lock is held by wanted.
+ * Up to max requests under way that are wanted, from the cursor on; returns how many, 0 at the end.
+ * Those that are taken meanwhile may be missed. wanted is called with pool->lock held.
  */
-struct stp_ofi_req *stp_ofi_req_next(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
-                                     bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
-                                     const void *arg, unsigned *uses);
+unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
+                             bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
+                             const void *arg, struct stp_ofi_seen *seen, unsigned max);
 
 /* The request to PE pe with such an id, or NULL: there is none under way. */
 struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe);

@@ -245,23 +245,22 @@ static void cursor_step(struct stp_ofi_cursor *cursor)
     cursor->i = 0;
 }
 
-struct stp_ofi_req *stp_ofi_req_next(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
-                                     bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
-                                     const void *arg, unsigned *uses)
+unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
+                             bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
+                             const void *arg, struct stp_ofi_seen *seen, unsigned max)
 {
-    struct stp_ofi_req *found = NULL;
+    unsigned n = 0;
 
     pthread_mutex_lock(&pool->lock);
     /* Slabs come before the first and never go. */
     if (!cursor->begun) *cursor = (struct stp_ofi_cursor){.slab = pool->slabs, .begun = true};
-    for (; cursor->slab != NULL && found == NULL; cursor_step(cursor)) {
+    for (; cursor->slab != NULL && n < max; cursor_step(cursor)) {
         struct stp_ofi_req *req = req_at(pool, cursor->slab, cursor->i);
 
-        if (req->pe >= 0 && wanted(req, arg)) found = req;
+        if (req->pe >= 0 && wanted(req, arg)) seen[n++] = (struct stp_ofi_seen){req, req->uses};
     }
-    if (found != NULL) *uses = found->uses;
     pthread_mutex_unlock(&pool->lock);
-    return found;
+    return n;
 }
 
 static void pool_abandon(struct stp_ofi_pool *pool, int pe)

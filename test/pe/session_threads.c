@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sessions and several threads: on a context that all share, batches of many, one thread that
+ * starts and stops, quiets beside threads that never stop issuing; on contexts of their own. Nothing
+ * is lost, done twice or waited for without end. Rules R142, R146, R148, R224.
+ */
+#include "pe_data.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+enum { THREADS = 4, WORDS = 64 };
+
+static int each; /* operations of a thread */
+static long counter, *words, *sums;
+static shmem_ctx_t shared;
+static int done; /* the threads that count are */
+
+static void run_threads(void *(*body)(void *))
+{
+    pthread_t thread[THREADS];
+
+    done = 0;
+    for (long i = 0; i < THREADS; i++)
+        PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    shmem_barrier_all();
+}
+
+/* Atomics of all threads, to all PEs, complete by the quiet of one of them. */
+static void *add_together(void *arg)
+{
+    long me = (long)arg;
+
+    for (int i = 0; i < each; i++) {
+        shmem_ctx_long_atomic_add(shared, &counter, 1, (int)((me + i) % pe_n));
+        shmem_ctx_long_p(shared, &words[me * WORDS + i % WORDS], i * 10 + me, pe_right());
+        if (i % 50 == 49) {
+            shmem_ctx_quiet(shared);
+            PE_CHECK_EQ(shmem_long_g(&words[me * WORDS + i % WORDS], pe_right()), i * 10 + me);
+        }
+        if (i % 50 == 20) shmem_ctx_fence(shared);
+    }
+    shmem_ctx_quiet(shared);
+    __atomic_add_fetch(&done, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* The same beside one that starts and stops sessions, with other numbers every time. */
+static void *add_or_switch(void *arg)
+{
+    shmem_ctx_session_config_t config;
+
+    if ((long)arg > 0) return add_together(arg);
+    for (size_t i = 0; __atomic_load_n(&done, __ATOMIC_RELAXED) < THREADS - 1; i++) {
+        config.total_ops = i % 5;
+        shmem_ctx_session_start(shared, SHMEM_CTX_SESSION_BATCH, &config,
+                                i % 2 ? SHMEM_CTX_SESSION_TOTAL_OPS : 0);
+        if (i % 3 == 0) shmem_ctx_session_stop(shared);
+        shmem_ctx_quiet(shared);
+    }
+    return NULL;
+}
+
+/* Quiets and quiets of one PE end, though others never stop. */
+static void *flood_or_quiet(void *arg)
+{
+    long me = (long)arg;
+    int right = pe_right();
+
+    if (me > 0) {
+        while (!__atomic_load_n(&done, __ATOMIC_RELAXED))
+            shmem_ctx_long_atomic_inc(shared, &sums[me], right);
+        return NULL;
+    }
+    for (long i = 1; i <= 50; i++) {
+        shmem_ctx_long_p(shared, &sums[0], i, right);
+        if (i % 2) shmem_ctx_quiet(shared);
+        else shmem_ctx_pe_quiet(shared, &right, 1);
+        PE_CHECK_EQ(shmem_long_g(&sums[0], right), i);
+    }
+    __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void *add_alone(void *arg)
+{
+    long me = (long)arg;
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    PE_REQUIRE(shmem_ctx_create(me % 2 ? SHMEM_CTX_PRIVATE : 0, &ctx) == 0, "ctx_create failed");
+    shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    for (int i = 0; i < each; i++)
+        shmem_ctx_long_atomic_add(ctx, &counter, 1, (int)((me + i) % pe_n));
+    shmem_ctx_destroy(ctx);
+    return NULL;
+}
+
+/* How often (thread + i) % n_pes was this PE, over all PEs: the same on each. */
+static long expected(int threads, int first)
+{
+    long n = 0;
+
+    for (int t = first; t < first + threads; t++)
+        for (int i = 0; i < each; i++)
+            n += (t + i) % pe_n == pe_me;
+    return n * pe_n;
+}
+
+static void check_counter(void *(*body)(void *), int threads, int first, const char *what)
+{
+    counter = 0;
+    shmem_barrier_all();
+    run_threads(body);
+    PE_CHECK(counter == expected(threads, first), "%s: %ld instead of %ld", what, counter,
+             expected(threads, first));
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    int provided;
+
+    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0) return PE_FAIL;
+    pe_test_attach();
+    if (provided < SHMEM_THREAD_MULTIPLE) {
+        pe_test_skip("the library does not offer SHMEM_THREAD_MULTIPLE");
+        return pe_test_end();
+    }
+    each = pe_rounds(4000);
+    words = shmem_calloc(THREADS * WORDS, sizeof(*words));
+    sums = shmem_calloc(THREADS, sizeof(*sums));
+    PE_REQUIRE(words != NULL && sums != NULL, "calloc failed");
+    PE_REQUIRE(shmem_ctx_create(0, &shared) == 0, "ctx_create failed");
+    shmem_ctx_session_start(shared, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    check_counter(add_together, THREADS, 0, "one session");
+    check_counter(add_or_switch, THREADS - 1, 1, "sessions that come and go");
+    shmem_ctx_session_start(shared, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    run_threads(flood_or_quiet);
+    check_counter(add_alone, THREADS, 0, "a session each");
+    shmem_ctx_destroy(shared);
+    return pe_test_end();
+}
