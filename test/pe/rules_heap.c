@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The symmetric heap, rule by rule: which calls separate the PEs and which a PE may make alone,
+ * what is agreed, what survives. Contents and exhaustion: heap.c, heap_full.c.
+ */
+#include "pe_rules.h"
+
+#include <sched.h>
+#include <stddef.h>
+
+enum { KIB = 1024, BLOCK = 192 * KIB };
+
+static long *entered; /* one word for each PE: the last call it went into */
+
+/* Tell all PEs that this one comes to call number `call`; some PEs come late. */
+static void enter(long call)
+{
+    for (int pe = 0; pe < pe_n; pe++) shmem_long_p(&entered[pe_me], call, pe);
+    if ((call + pe_me) % 3 == 0)
+        for (int i = 0; i < 20; i++) sched_yield();
+}
+
+/* Behind the call everybody has entered it, and what they put before has come. */
+static void left(long call, const char *what)
+{
+    for (int pe = 0; pe < pe_n; pe++) {
+        long seen = __atomic_load_n(&entered[pe], __ATOMIC_ACQUIRE);
+
+        PE_CHECK(seen >= call, "%s: returned before pe %d called it (%ld of %ld)", what, pe, seen,
+                 call);
+    }
+}
+
+enum way {
+    BY_MALLOC, BY_ALIGN, BY_CALLOC, BY_HINTS, BY_REALLOC, BY_SHMALLOC, BY_SHMEMALIGN,
+    BY_SHREALLOC, N_WAYS
+};
+static const char *const way_names[N_WAYS] = {"malloc",   "align",     "calloc",
+                                              "hints",    "realloc",   "shmalloc",
+                                              "shmemalign", "shrealloc"};
+
+static void *allocate(enum way way, size_t nbytes)
+{
+    switch (way) {
+    case BY_MALLOC: return shmem_malloc(nbytes);
+    case BY_ALIGN: return shmem_align(64, nbytes);
+    case BY_CALLOC: return shmem_calloc(nbytes, 1);
+    case BY_HINTS: return shmem_malloc_with_hints(nbytes, SHMEM_MALLOC_SIGNAL_REMOTE);
+    case BY_REALLOC: return shmem_realloc(NULL, nbytes);
+    case BY_SHMALLOC: return shmalloc(nbytes);
+    case BY_SHMEMALIGN: return shmemalign(64, nbytes);
+    default: return shrealloc(NULL, nbytes);
+    }
+}
+
+static void release(enum way way, void *block)
+{
+    if (way == BY_REALLOC) PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) gave memory");
+    else if (way == BY_SHREALLOC) PE_CHECK(shrealloc(block, 0) == NULL, "shrealloc(p, 0)");
+    else if (way == BY_SHMALLOC || way == BY_SHMEMALIGN) shfree(block);
+    else shmem_free(block);
+}
+
+/* Who returns with memory, without memory, or from a free has met everybody. */
+static void check_calls_separate(void)
+{
+    static long call;
+
+    for (int round = 0; round < pe_rounds(16); round++)
+        for (int way = 0; way < N_WAYS; way++) {
+            void *block;
+
+            enter(++call);
+            block = allocate(way, 1000);
+            left(call, way_names[way]);
+            PE_REQUIRE(block != NULL, "%s of 1000 bytes failed", way_names[way]);
+            enter(++call);
+            release(way, block);
+            left(call, "free");
+            enter(++call);
+            PE_CHECK(allocate(way, (size_t)1 << 44) == NULL, "%s of 16 TiB", way_names[way]);
+            left(call, "a call that fails");
+        }
+}
+
+/* An existing block: realloc separates whether it grows, shrinks, moves or fails. */
+static void check_realloc_separates(void)
+{
+    static const size_t sizes[] = {5000, 100, BLOCK, (size_t)1 << 44, 64};
+    static long call;
+    char *block = shmem_malloc(1000);
+
+    memset(entered, 0, (size_t)pe_n * sizeof(*entered));
+    shmem_barrier_all();
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char *got;
+
+        enter(++call);
+        got = shmem_realloc(block, sizes[i]);
+        left(call, "realloc");
+        PE_CHECK((got == NULL) == (sizes[i] > BLOCK), "realloc to %zu gave %p", sizes[i],
+                 (void *)got);
+        if (got != NULL) block = got;
+    }
+    shmem_free(block);
+}
+
+/* Nothing to do is no collective: each PE does it as often as it likes. */
+static void check_nothing_is_alone(void)
+{
+    for (int i = 0; i <= pe_me; i++) {
+        for (int way = 0; way < N_WAYS; way++)
+            PE_CHECK(allocate(way, 0) == NULL, "%s of 0 bytes gave memory", way_names[way]);
+        PE_CHECK(shmem_calloc(0, 0) == NULL && shmem_calloc(0, 7) == NULL, "calloc of 0 elements");
+        PE_CHECK(shmem_malloc_with_hints(0, 0) == NULL, "malloc_with_hints(0, 0)");
+        shmem_free(NULL);
+        shfree(NULL);
+    }
+}
+
+/* All allocators give what any type can be stored in; typed atomics work at its start. */
+static void check_alignment(void)
+{
+    for (int way = 0; way < N_WAYS; way++)
+        for (size_t nbytes = 1; nbytes < 70; nbytes += 17) {
+            char *block = allocate(way, nbytes);
+
+            PE_REQUIRE(block != NULL, "%s failed", way_names[way]);
+            PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0, "%s gave %p", way_names[way],
+                     (void *)block);
+            release(way, block);
+        }
+}
+
+/* Offsets agree: an interior address of mine names the same byte of everybody's block. */
+static void check_symmetric_at_random(void)
+{
+    enum { N = 24 };
+    static char *block[N];
+    static size_t size[N];
+    uint64_t rng = 77;
+
+    for (int step = 0; step < pe_rounds(400); step++) {
+        size_t i = pe_random_in(&rng, 0, N - 1), nbytes = pe_random_in(&rng, 1, 20000);
+
+        if (block[i] == NULL) {
+            block[i] = allocate((enum way)pe_random_in(&rng, 0, N_WAYS - 1), nbytes);
+        } else if (pe_random(&rng) % 3 == 0) {
+            shmem_free(block[i]);
+            block[i] = NULL;
+        } else {
+            char *got = shmem_realloc(block[i], nbytes);
+
+            if (got != NULL) block[i] = got;
+        }
+        size[i] = nbytes;
+    }
+    for (size_t i = 0; i < N; i++)
+        if (block[i] != NULL)
+            shmem_char_p(&block[i][size[i] - 1], (char)(pe_me + (int)i), pe_right());
+    shmem_barrier_all();
+    for (size_t i = 0; i < N; i++) {
+        if (block[i] != NULL)
+            PE_CHECK_EQ(block[i][size[i] - 1], (char)(pe_left() + (int)i));
+        shmem_free(block[i]);
+        block[i] = NULL;
+    }
+}
+
+/* What goes out on another context is not the allocators' concern; nor is it harmed by them. */
+static void check_other_context(void)
+{
+    static char source[BLOCK];
+    char *dest = shmem_malloc(BLOCK), *other;
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    PE_REQUIRE(dest != NULL && shmem_ctx_create(0, &ctx) == 0, "no memory or no context");
+    pe_fill(source, BLOCK, (unsigned)(pe_me + 5));
+    shmem_sync_all();
+    shmem_ctx_putmem_nbi(ctx, dest, source, BLOCK, pe_right());
+    other = shmem_malloc(100);
+    shmem_free(other);
+    shmem_ctx_quiet(ctx);
+    shmem_sync_all();
+    PE_CHECK_BYTES(dest, BLOCK, (unsigned)(pe_left() + 5), "put_nbi around malloc and free");
+    shmem_ctx_destroy(ctx);
+    shmem_sync_all();
+    shmem_free(dest);
+}
+
+/*
+ * A block that moves: what neighbours have put is copied, and what they put into the new block at
+ * once is not overwritten by a copy that is still going on.
+ */
+static void check_realloc_moves(void)
+{
+    static char before[BLOCK], after[64];
+
+    for (int round = 0; round < pe_rounds(32); round++) {
+        char *block = shmem_malloc(BLOCK), *wall = shmem_malloc(64), *moved;
+
+        PE_REQUIRE(block != NULL && wall != NULL, "no memory");
+        pe_fill(before, BLOCK, (unsigned)(round * 16 + pe_me));
+        memset(after, 1 + pe_me, sizeof(after));
+        shmem_putmem_nbi(block, before, BLOCK, pe_right());
+        moved = shmem_realloc(block, 2 * BLOCK);
+        PE_REQUIRE(moved != NULL, "realloc failed");
+        shmem_putmem(moved + BLOCK - 64, after, 64, pe_right()); /* last to be copied */
+        shmem_barrier_all();
+        PE_CHECK_BYTES(moved, BLOCK - 64, (unsigned)(round * 16 + pe_left()), "moved block");
+        PE_CHECK_SAME(moved + BLOCK - 64, 64, 1 + pe_left(), "put behind realloc");
+        shmem_free(wall);
+        shmem_free(moved);
+    }
+}
+
+/* A realloc that fails leaves a block that works: same place, same bytes, on every PE. */
+static void check_realloc_fails(void)
+{
+    char *block = shmem_align(4096, 3000);
+
+    PE_REQUIRE(block != NULL, "align failed");
+    pe_fill(block, 3000, (unsigned)(9 + pe_me));
+    for (int i = 0; i < 10; i++)
+        PE_CHECK(shmem_realloc(block, SIZE_MAX - (size_t)i) == NULL, "realloc to SIZE_MAX");
+    PE_CHECK_BYTES(block, 3000, (unsigned)(9 + pe_me), "block after failed reallocs");
+    shmem_barrier_all();
+    shmem_putmem(block, "still there", 12, pe_right());
+    shmem_barrier_all();
+    PE_CHECK(strcmp(block, "still there") == 0, "put after failed reallocs: %.11s", block);
+    shmem_free(block);
+}
+
+/* Hinted memory stays good for what was hinted, wherever realloc moves it; no hint is an error. */
+static void check_hints(void)
+{
+    static const long hints[] = {0, SHMEM_MALLOC_ATOMICS_REMOTE, SHMEM_MALLOC_SIGNAL_REMOTE,
+                                 SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE,
+                                 1L << 40};
+
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+        uint64_t *words = shmem_malloc_with_hints(2 * sizeof(*words), hints[i]);
+        void *wall = shmem_malloc(64);
+
+        PE_REQUIRE(words != NULL && wall != NULL, "malloc_with_hints(%#lx) failed", hints[i]);
+        words[0] = words[1] = 3;
+        words = shmem_realloc(words, BLOCK);
+        PE_REQUIRE(words != NULL, "realloc of hinted memory failed");
+        shmem_uint64_atomic_add(&words[0], 4, pe_right());
+        shmem_putmem_signal(&words[2], &i, sizeof(i), &words[1], 5, SHMEM_SIGNAL_ADD, pe_right());
+        PE_CHECK_EQ(shmem_signal_wait_until(&words[1], SHMEM_CMP_EQ, 8), 8);
+        PE_CHECK_EQ(words[2], i);
+        shmem_barrier_all();
+        PE_CHECK_EQ(words[0], 7);
+        shmem_free(wall);
+        shmem_free(words);
+    }
+}
+
+/* Alignments up to what is larger than the heap: an aligned block, or NULL on all PEs. */
+static void check_large_alignments(void)
+{
+    for (size_t align = sizeof(void *); align != 0 && align <= (size_t)1 << 46; align *= 4) {
+        static int got;
+        char *block = shmem_align(align, 1);
+
+        got = block != NULL;
+        shmem_barrier_all();
+        for (int pe = 0; pe < pe_n; pe++)
+            PE_CHECK(shmem_int_g(&got, pe) == got, "align(%zu): NULL on some PEs only", align);
+        PE_CHECK((uintptr_t)block % align == 0, "align(%zu) gave %p", align, (void *)block);
+        PE_CHECK(got || align > (size_t)1 << 20, "align(%zu) failed", align);
+        shmem_barrier_all();
+        shmem_free(block);
+    }
+}
+
+/* count times size that does not fit is a failure, not a small block. */
+static void check_calloc_overflow(void)
+{
+    PE_CHECK(shmem_calloc(SIZE_MAX, 2) == NULL, "calloc(SIZE_MAX, 2)");
+    PE_CHECK(shmem_calloc(((size_t)1 << 32) + 1, ((size_t)1 << 32) + 1) == NULL, "calloc(2^32, 2^32)");
+    PE_CHECK(shmem_calloc(SIZE_MAX / 8 + 2, 8) == NULL, "calloc that wraps to 8");
+}
+
+/* Bytes that were used come back as zeros, and are zeros before a neighbour can write. */
+static void check_calloc_zeroes(void)
+{
+    for (int round = 0; round < pe_rounds(16); round++) {
+        unsigned char *block = shmem_malloc(BLOCK);
+
+        PE_REQUIRE(block != NULL, "malloc failed");
+        memset(block, 0xa5, BLOCK);
+        shmem_free(block);
+        block = shmem_calloc(BLOCK / 8, 8);
+        PE_REQUIRE(block != NULL, "calloc failed");
+        shmem_uchar_p(&block[BLOCK - 1], 0x99, pe_right());
+        shmem_barrier_all();
+        PE_CHECK_SAME(block, BLOCK - 1, 0, "calloc");
+        PE_CHECK_EQ(block[BLOCK - 1], 0x99);
+        shmem_free(block);
+    }
+}
+
+/* realloc keeps the smaller of both lengths, in place or not, and shrinking gives room back. */
+static void check_realloc_keeps(void)
+{
+    static const size_t sizes[] = {1, 17, 4096, 100000, 50, BLOCK, 7, 8};
+    char *block = shmem_malloc(1);
+    size_t old = 1;
+
+    PE_REQUIRE(block != NULL, "malloc failed");
+    pe_fill(block, 1, 3);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t least = old < sizes[i] ? old : sizes[i];
+
+        block = shmem_realloc(block, sizes[i]);
+        PE_REQUIRE(block != NULL, "realloc to %zu failed", sizes[i]);
+        PE_CHECK_BYTES(block, least, 3, "kept by realloc");
+        PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0, "realloc gave %p", (void *)block);
+        pe_fill(block, sizes[i], 3);
+        old = sizes[i];
+    }
+    PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) gave memory");
+}
+
+static const struct pe_rule rules[] = {
+    {"R51 R54 R56 size 0 and NULL: NULL at once, no PE waits", check_nothing_is_alone},
+    {"R50 R52 R54 R56 R66 allocation, failure and free meet everybody", check_calls_separate},
+    {"R57 realloc of a block meets everybody", check_realloc_separates},
+    {"R53 aligned for any type, whatever the allocator", check_alignment},
+    {"R62 aligned as asked, or NULL on all PEs", check_large_alignments},
+    {"R50 R38 same sequence, symmetric results", check_symmetric_at_random},
+    {"R55 other contexts are left alone", check_other_context},
+    {"R58 R65 a failed realloc leaves the block", check_realloc_fails},
+    {"R60 realloc keeps what fits", check_realloc_keeps},
+    {"R61 realloc moves between two barriers", check_realloc_moves},
+    {"R59 R64 hints are kept or ignored, never an error", check_hints},
+    {"R63 calloc zeroes before anyone writes", check_calloc_zeroes},
+    {"R63 R65 calloc's product is checked", check_calloc_overflow},
+};
+
+int main(void)
+{
+    pe_test_begin();
+    entered = shmem_calloc((size_t)pe_n, sizeof(*entered));
+    PE_REQUIRE(entered != NULL, "calloc failed");
+    PE_RUN_RULES(rules);
+    return pe_test_end();
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads, rule by rule: a thread that is blocked blocks nobody else; one quiet is about the
+ * operations of all threads; atomics and waits of one PE's threads see each other; collectives of
+ * different teams run at the same time. More of it: threads.c, thread_teams.c, stress programs.
+ */
+#include "pe_rules.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { THREADS = 4, BULK = 100 * 1024, CELLS = 64 };
+
+static long *cells;         /* symmetric, CELLS */
+static char *inbox;         /* symmetric, THREADS * BULK */
+static char *outbox;        /* THREADS * BULK */
+static uint64_t *words;     /* symmetric, 4 */
+static shmem_team_t teams[THREADS]; /* the world again, once for each thread */
+static shmem_ctx_t shared_ctx;
+static pthread_barrier_t together;
+
+/* ---- a blocked call blocks its thread only ------------------------------------------------ */
+
+enum blocker {
+    IN_WAIT, IN_SIGNAL, IN_WAIT_ALL, IN_WAIT_ANY, IN_BARRIER, IN_SYNC_ALL, IN_SYNC, IN_REDUCE,
+    IN_BROADCAST, IN_ALLTOALL, IN_MALLOC, IN_SPLIT, IN_FINALIZE, N_BLOCKERS
+};
+static const char *const blocker_names[N_BLOCKERS] = {
+    "wait_until", "signal_wait_until", "wait_until_all", "wait_until_any", "barrier_all",
+    "sync_all",   "team_sync",         "reduce",         "broadcast",      "alltoall",
+    "malloc",     "split",             "finalize"};
+
+/* A call that cannot end before somebody else does something. */
+static void block_in(enum blocker in)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+
+    switch (in) {
+    case IN_WAIT: shmem_long_wait_until(&cells[0], SHMEM_CMP_EQ, 1); break;
+    case IN_SIGNAL: shmem_signal_wait_until(&words[0], SHMEM_CMP_EQ, 1); break;
+    case IN_WAIT_ALL: shmem_long_wait_until_all(&cells[0], 1, NULL, SHMEM_CMP_EQ, 1); break;
+    case IN_WAIT_ANY: shmem_long_wait_until_any(&cells[0], 1, NULL, SHMEM_CMP_EQ, 1); break;
+    case IN_BARRIER: shmem_barrier_all(); break;
+    case IN_SYNC_ALL: shmem_sync_all(); break;
+    case IN_SYNC: shmem_team_sync(teams[0]); break;
+    case IN_REDUCE: shmem_long_sum_reduce(teams[0], &cells[8], &cells[9], 1); break;
+    case IN_BROADCAST: shmem_long_broadcast(teams[0], &cells[10], &cells[11], 1, pe_n - 1); break;
+    case IN_ALLTOALL: shmem_alltoallmem(teams[0], inbox, outbox, 1); break;
+    case IN_MALLOC: shmem_free(shmem_malloc(100)); break;
+    case IN_SPLIT:
+        shmem_team_split_strided(teams[0], 0, 1, 1, NULL, 0, &team);
+        shmem_team_destroy(team);
+        break;
+    default: shmem_finalize(); /* not the last one */
+    }
+}
+
+static void *blocked(void *arg)
+{
+    block_in(*(const enum blocker *)arg);
+    return NULL;
+}
+
+/* What a thread does beside the blocked one: something of every kind that needs no partner. */
+static void work_beside(void)
+{
+    static uint64_t fetched; /* symmetric */
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    int provided = -1, level = -1, up = 0;
+    long got;
+
+    PE_CHECK_EQ(shmem_ctx_create(0, &ctx), 0);
+    shmem_putmem_nbi(inbox, outbox, BULK, pe_right());
+    shmem_ctx_putmem(ctx, inbox + BULK, outbox, 1000, pe_right());
+    got = shmem_long_atomic_fetch_add(&cells[20], 1, pe_right());
+    PE_CHECK_EQ(got, 0);
+    shmem_ctx_uint64_atomic_fetch_nbi(ctx, &fetched, (uint64_t *)&cells[20], pe_right());
+    shmem_ctx_quiet(ctx);
+    PE_CHECK_EQ(fetched, 1);
+    shmem_fence();
+    shmem_quiet();
+    shmem_ctx_destroy(ctx);
+    PE_CHECK_EQ(shmem_long_g(&cells[20], pe_right()), 1);
+    PE_CHECK_EQ(shmem_team_my_pe(teams[0]), pe_me);
+    PE_CHECK_EQ(shmem_team_translate_pe(teams[0], pe_me, SHMEM_TEAM_WORLD), pe_me);
+    PE_CHECK_EQ(shmem_my_pe(), pe_me);
+    shmem_query_initialized(&up);
+    PE_CHECK(up != 0, "not initialised");
+    shmem_query_thread(&level);
+    PE_CHECK_EQ(level, SHMEM_THREAD_MULTIPLE);
+    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0); /* one more reference */
+    PE_CHECK_EQ(provided, SHMEM_THREAD_MULTIPLE);
+}
+
+/*
+ * PE 0's second thread blocks; its first works, and only then lets the others come, who go into
+ * the same call. If the blocked thread kept anything from the first one, nobody would go on.
+ */
+static void check_blocked(void)
+{
+    for (enum blocker in = 0; in < N_BLOCKERS; in++) {
+        pthread_t thread;
+
+        for (int i = 0; i < CELLS; i++) cells[i] = 0;
+        words[0] = 0;
+        if (in == IN_FINALIZE) shmem_init(); /* the reference that is given up */
+        shmem_barrier_all();
+        if (pe_me != 0) {
+            shmem_long_wait_until(&cells[1], SHMEM_CMP_EQ, 1);
+            if (in >= IN_BARRIER) block_in(in);
+            shmem_init(); /* as many references as PE 0 has got */
+        } else {
+            PE_REQUIRE(pthread_create(&thread, NULL, blocked, &in) == 0, "no thread");
+            for (int i = 0; i < 50; i++) sched_yield(); /* likely in it by now */
+            work_beside();
+            for (int pe = 1; pe < pe_n; pe++) shmem_long_atomic_set(&cells[1], 1, pe);
+            if (in == IN_SIGNAL) shmem_signal_set(&words[0], 1, 0);
+            else if (in < IN_BARRIER) shmem_long_atomic_set(&cells[0], 1, 0);
+            pthread_join(thread, NULL);
+        }
+        shmem_finalize();
+        PE_CHECK(shmem_my_pe() == pe_me, "behind %s", blocker_names[in]);
+    }
+}
+
+/* ---- one PE, several threads -------------------------------------------------------------- */
+
+static void run_threads(void *(*body)(void *))
+{
+    pthread_t thread[THREADS];
+
+    for (long i = 0; i < THREADS; i++)
+        PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+}
+
+/* Whoever the thread is, it is this PE, and its heap is the PE's. */
+static void *same_pe(void *arg)
+{
+    long i = (long)arg;
+
+    PE_CHECK_EQ(shmem_my_pe(), pe_me);
+    PE_CHECK_EQ(shmem_n_pes(), pe_n);
+    shmem_long_atomic_add(&cells[i], pe_me + 1, pe_right());
+    PE_CHECK(shmem_ptr(cells, pe_me) == cells, "own address");
+    return NULL;
+}
+
+static void check_same_pe(void)
+{
+    memset(cells, 0, CELLS * sizeof(*cells));
+    shmem_barrier_all();
+    run_threads(same_pe);
+    shmem_barrier_all();
+    for (int i = 0; i < THREADS; i++) PE_CHECK_EQ(cells[i], pe_left() + 1);
+}
+
+/* Threads 1.. start puts on the shared context; thread 0, afterwards, quiets and tells. */
+static void *put_and_quiet(void *arg)
+{
+    long i = (long)arg;
+
+    for (int round = 1; round <= pe_rounds(24); round++) {
+        char *mine = outbox + i * BULK;
+
+        pe_fill(mine, BULK, (unsigned)(round * 64 + i * 16 + pe_me));
+        if (i > 0) {
+            shmem_ctx_putmem_nbi(shared_ctx, inbox + i * BULK, mine, BULK, pe_right());
+            shmem_ctx_long_atomic_add(shared_ctx, &cells[i], 1, pe_right());
+        }
+        pthread_barrier_wait(&together); /* orders the puts before the quiet */
+        if (i == 0) {
+            shmem_ctx_quiet(shared_ctx);
+            shmem_signal_set(&words[1], (uint64_t)round, pe_right()); /* on another context */
+            shmem_signal_wait_until(&words[1], SHMEM_CMP_GE, (uint64_t)round);
+            for (int t = 1; t < THREADS; t++) {
+                PE_CHECK_BYTES(inbox + t * BULK, BULK,
+                               (unsigned)(round * 64 + t * 16 + pe_left()), "another thread's put");
+                PE_CHECK_EQ(cells[t], round);
+            }
+            shmem_barrier_all();
+        }
+        pthread_barrier_wait(&together);
+    }
+    return NULL;
+}
+
+static void check_quiet_of_others(void)
+{
+    memset(cells, 0, CELLS * sizeof(*cells));
+    words[1] = 0;
+    shmem_barrier_all();
+    run_threads(put_and_quiet);
+}
+
+/* Plain stores of one thread, handed over inside the PE, then quiet and flag by another. */
+static void *store_for_another(void *arg)
+{
+    long i = (long)arg;
+    long *there = shmem_ptr(cells, pe_right());
+
+    for (long round = 1; round <= pe_rounds(200); round++) {
+        if (i == 1 && there != NULL) there[2] = round;
+        if (i == 1 && there == NULL) shmem_long_p(&cells[2], round, pe_right());
+        pthread_barrier_wait(&together);
+        if (i == 0) {
+            if (round % 2) shmem_quiet();
+            else shmem_fence();
+            shmem_long_atomic_set(&cells[3], round, pe_right());
+            shmem_long_wait_until(&cells[3], SHMEM_CMP_GE, round);
+            PE_CHECK(cells[2] >= round, "round %ld: the store of another thread: %ld", round,
+                     cells[2]);
+        }
+    }
+    return NULL;
+}
+
+static void check_stores_of_others(void)
+{
+    memset(cells, 0, CELLS * sizeof(*cells));
+    shmem_barrier_all();
+    run_threads(store_for_another);
+}
+
+/* A ring of threads of this PE: each waits for its word, and sets the next one's by an atomic. */
+static void *ring_of_threads(void *arg)
+{
+    long i = (long)arg, next = (i + 1) % THREADS;
+    int *word = (int *)&cells[i], *next_word = (int *)&cells[next];
+
+    for (int round = 1; round <= pe_rounds(400); round++) {
+        if (i > 0 || round > 1) {
+            int want = i > 0 ? round : round - 1;
+
+            if (round % 2) shmem_int_wait_until(word, SHMEM_CMP_GE, want);
+            else
+                while (!shmem_int_test(word, SHMEM_CMP_GE, want)) sched_yield();
+        }
+        switch (round % 4) {
+        case 0: shmem_int_atomic_set(next_word, round, pe_me); break;
+        case 1: shmem_int_atomic_inc(next_word, pe_me); break;
+        case 2: shmem_int_atomic_fetch_add(next_word, 1, pe_me); break;
+        default: shmem_int_atomic_compare_swap(next_word, round - 1, round, pe_me);
+        }
+    }
+    return NULL;
+}
+
+static void check_ring(void)
+{
+    memset(cells, 0, CELLS * sizeof(*cells));
+    shmem_barrier_all();
+    run_threads(ring_of_threads);
+    for (int i = 0; i < THREADS; i++) PE_CHECK_EQ(*(int *)&cells[i], pe_rounds(400));
+}
+
+/* ---- collectives ---------------------------------------------------------------------------- */
+
+/* Thread 0 on the world, the others each on a team; another collective every time. */
+static void *collectives(void *arg)
+{
+    long i = (long)arg, *mine = cells + i * 16;
+    shmem_team_t team = i == 0 ? SHMEM_TEAM_WORLD : teams[i];
+    char *source = outbox + i * BULK, *dest = inbox + i * BULK;
+    uint64_t rng = (uint64_t)(i * 100 + pe_me + 1);
+
+    for (int round = 0; round < pe_rounds(120); round++) {
+        int root = round % pe_n;
+        size_t n = round % 10 == 9 ? 3000 : 8;
+
+        for (uint64_t k = pe_random(&rng) % 4; k > 0; k--) sched_yield();
+        switch ((round + i) % 6) {
+        case 0:
+            mine[0] = round + pe_me;
+            PE_CHECK_EQ(shmem_long_sum_reduce(team, &mine[1], &mine[0], 1), 0);
+            PE_CHECK_EQ(mine[1], (long)round * pe_n + (long)pe_n * (pe_n - 1) / 2);
+            break;
+        case 1:
+            pe_fill(source, n, (unsigned)(round + i * 16));
+            PE_CHECK_EQ(shmem_broadcastmem(team, dest, source, n, root), 0);
+            PE_CHECK_BYTES(dest, n, (unsigned)(round + i * 16), "broadcast");
+            break;
+        case 2:
+            pe_fill(source, n, (unsigned)(round + pe_me));
+            PE_CHECK_EQ(shmem_fcollectmem(team, dest, source, n), 0);
+            for (int pe = 0; pe < pe_n; pe++)
+                PE_CHECK_BYTES(dest + (size_t)pe * n, n, (unsigned)(round + pe), "fcollect");
+            break;
+        case 3:
+            for (int pe = 0; pe < pe_n; pe++)
+                pe_fill(source + (size_t)pe * 8, 8, (unsigned)(round + pe * 16 + pe_me));
+            PE_CHECK_EQ(shmem_alltoallmem(team, dest, source, 8), 0);
+            for (int pe = 0; pe < pe_n; pe++)
+                PE_CHECK_BYTES(dest + (size_t)pe * 8, 8, (unsigned)(round + pe_me * 16 + pe),
+                               "alltoall");
+            break;
+        case 4:
+            if (i == 0) shmem_barrier_all();
+            else shmem_team_sync(team);
+            break;
+        default:
+            PE_CHECK_EQ(shmem_team_my_pe(teams[(i + 1) % THREADS]), pe_me); /* a query meanwhile */
+        }
+        if (i == 0) shmem_sync_all(); /* dest of the next call is everybody's again */
+        else shmem_team_sync(team);
+    }
+    return NULL;
+}
+
+static void check_collectives(void)
+{
+    run_threads(collectives);
+}
+
+/* Threads ask teams while others make and destroy some. */
+static void *ask_or_split(void *arg)
+{
+    long i = (long)arg;
+
+    for (int round = 0; round < pe_rounds(60); round++) {
+        shmem_team_config_t config = {.num_contexts = -1};
+        shmem_team_t team = SHMEM_TEAM_INVALID;
+
+        if (i < 2) { /* of different parents at the same time */
+            PE_CHECK_EQ(shmem_team_split_strided(teams[i], pe_n - 1, -1, pe_n, NULL, 0, &team), 0);
+            PE_CHECK_EQ(shmem_team_my_pe(team), pe_n - 1 - pe_me);
+            PE_CHECK_EQ(shmem_team_sync(team), 0);
+            shmem_team_destroy(team);
+            continue;
+        }
+        for (int pe = 0; pe < pe_n; pe++)
+            PE_CHECK_EQ(shmem_team_translate_pe(teams[i], pe, teams[0]), pe);
+        PE_CHECK_EQ(shmem_team_n_pes(teams[1]), pe_n);
+        PE_CHECK_EQ(shmem_team_get_config(teams[0], SHMEM_TEAM_NUM_CONTEXTS, &config), 0);
+        PE_CHECK_EQ(config.num_contexts, 0);
+    }
+    return NULL;
+}
+
+static void check_queries(void)
+{
+    run_threads(ask_or_split);
+}
+
+static const struct pe_rule rules[] = {
+    {"R28 R29 a blocked call blocks its thread only", check_blocked},
+    {"R30 every thread is the PE", check_same_pe},
+    {"R31 R85 collectives of different teams at once", check_collectives},
+    {"R32 R86 questions and splits of different parents at once", check_queries},
+    {"R34 atomics and waits of one PE's threads", check_ring},
+    {"R35 stores of another thread, made visible, are ordered", check_stores_of_others},
+    {"R36 one quiet completes what all threads began", check_quiet_of_others},
+};
+
+int main(void)
+{
+    int provided = -1;
+
+    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
+    pe_test_attach();
+    PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE, "level %d provided", provided);
+    PE_REQUIRE((size_t)pe_n * 3000 <= BULK, "too many PEs for the boxes");
+    cells = shmem_calloc(CELLS, sizeof(*cells));
+    inbox = shmem_malloc(THREADS * BULK);
+    outbox = shmem_malloc(THREADS * BULK);
+    words = shmem_calloc(4, sizeof(*words));
+    PE_REQUIRE(cells && inbox && outbox && words, "no symmetric memory");
+    for (int t = 0; t < THREADS; t++)
+        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &teams[t]) == 0,
+                   "split failed");
+    PE_REQUIRE(shmem_ctx_create(0, &shared_ctx) == 0, "no context");
+    pthread_barrier_init(&together, NULL, THREADS);
+    PE_RUN_RULES(rules);
+    shmem_ctx_destroy(shared_ctx);
+    return pe_test_end();
+}
