@@ -72,6 +72,16 @@ void stp_ctx_close_queues(void)
     stp_copy_close(&stp_ctx_agent);
 }
 
+void stp_ctx_close_own(void)
+{
+    struct stp_ctx *own[] = {&stp_ctx_coll, &stp_ctx_stage, &stp_ctx_agent};
+
+    for (size_t i = 0; i < STP_COUNT(own); i++) {
+        if (own[i]->fabric != NULL) stp_rt.fabric.ctx_destroy(own[i]->fabric);
+        *own[i] = (struct stp_ctx){0};
+    }
+}
+
 _Noreturn void stp_fatal_ctx(const char *fn)
 {
     stp_check_live(fn);

@@ -54,6 +54,11 @@ void stp_fabric_start(void)
              stp_rt.fabric.domain, stp_rt.fabric.cpu_atomics ? "CPUs" : "the adapter");
 }
 
+void stp_fabric_set_threads(void)
+{
+    fabric_core.thread_multiple = stp_rt.thread_level == SHMEM_THREAD_MULTIPLE;
+}
+
 void stp_fabric_stop(void)
 {
     if (!stp_rt.has_fabric) return;

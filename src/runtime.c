@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FLUSH_S 3 /* how long the flush before an abort may take */
+
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
@@ -32,6 +34,33 @@ static void runtime_end_job(int status)
     stp_pmi_abort(status, "fatal error");
 }
 
+struct ending {
+    int status;
+    const char *message;
+};
+
+static void *runtime_end_anyway(void *arg)
+{
+    const struct ending *ending = arg;
+
+    sleep(FLUSH_S);
+    stp_pmi_abort(ending->status, ending->message);
+}
+
+/*
+ * Flush stdio and end the job. A thread that reads from a terminal or a pipe holds its stream's
+ * lock, and a flush of all streams waits for that: then the job ends without.
+ */
+static _Noreturn void runtime_flush_and_end(int status, const char *message)
+{
+    struct ending ending = {status, message};
+    pthread_t thread;
+
+    (void)pthread_create(&thread, NULL, runtime_end_anyway, &ending);
+    fflush(NULL);
+    stp_pmi_abort(status, message);
+}
+
 /*
  * A PE that exits without finalize. With status 0 it finalizes now, with the others, who are told
  * in case they still expect it in collectives. With another status it has failed, and the others
@@ -48,9 +77,8 @@ static void runtime_at_exit(int status, void *arg)
         return;
     }
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
-    fflush(NULL);
     if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_agent_halt()) stp_fabric_stop();
-    stp_pmi_abort(status, "exit before shmem_finalize");
+    runtime_flush_and_end(status, "exit before shmem_finalize");
 }
 
 static void runtime_fill_card(struct stp_card *card)
@@ -150,6 +178,7 @@ static void runtime_stop(void)
     stp_active_forget(NULL, SIZE_MAX); /* all */
     stp_team_fini();
     stp_bounce_fini();
+    stp_ctx_close_own();
     stp_fabric_stop(); /* its thread may look into the internal space until then */
     stp_space_fini();
     stp_kinds_stop();
@@ -170,6 +199,7 @@ int pshmem_init_thread(int requested, int *provided)
     /* every part is built for threads: a later init may raise the level */
     if (requested > stp_rt.thread_level || stp_rt.references == 0) stp_rt.thread_level = requested;
     if (stp_rt.references == 0) runtime_start();
+    stp_fabric_set_threads();
     stp_rt.references++;
     *provided = stp_rt.thread_level;
     pthread_mutex_unlock(&runtime_lifecycle);
@@ -213,9 +243,11 @@ STP_PROFILED(shmem_query_thread);
 
 void pshmem_global_exit(int status)
 {
-    fflush(NULL);
-    if (getpid() != runtime_pid) _exit(status);
-    stp_pmi_abort(status, "shmem_global_exit");
+    if (getpid() != runtime_pid) {
+        fflush(NULL);
+        _exit(status);
+    }
+    runtime_flush_and_end(status, "shmem_global_exit");
 }
 STP_PROFILED(shmem_global_exit);
 

@@ -98,6 +98,9 @@ struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const cha
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */
 void stp_fabric_start(void);
 void stp_fabric_stop(void);
+
+/* Tell the module whether threads may call at once: a later init may allow it. */
+void stp_fabric_set_threads(void);
 /* What the module may use of the library, filled. */
 const struct stp_core *stp_fabric_core(void);
 
@@ -129,6 +132,7 @@ extern struct stp_ctx stp_ctx_agent; /* what this PE's agent does */
 void stp_ctx_init(void);
 void stp_ctx_fini(void);
 void stp_ctx_close_queues(void);
+void stp_ctx_close_own(void);
 
 /* Destroy the shareable contexts of a team that is going away. */
 void stp_ctx_destroy_all(struct stp_team *team);

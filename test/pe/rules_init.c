@@ -106,13 +106,12 @@ static void check_references(void)
     expect_up(false, "after the last finalize");
 }
 
-/* Teams, shareable contexts with work under way, memory: the last finalize ends all of it. */
+/* Teams, contexts with work under way, memory: the last finalize ends all of it. */
 static void leave_things(unsigned stamp)
 {
     static unsigned char source[BULK];
     shmem_team_t team[3] = {SHMEM_TEAM_INVALID, SHMEM_TEAM_INVALID, SHMEM_TEAM_INVALID};
-    shmem_ctx_t ctx[4] = {SHMEM_CTX_DEFAULT, SHMEM_CTX_DEFAULT, SHMEM_CTX_DEFAULT,
-                          SHMEM_CTX_DEFAULT};
+    shmem_ctx_t ctx[4] = {SHMEM_CTX_DEFAULT}, private;
     void *block = shmem_malloc(5000);
     int to = pe_right(), n = pe_n, quarter = BULK / 4;
 
@@ -122,6 +121,7 @@ static void leave_things(unsigned stamp)
     PE_CHECK_EQ(shmem_ctx_create(0, &ctx[1]), 0);
     PE_CHECK_EQ(shmem_team_create_ctx(team[0], 0, &ctx[2]), 0);
     PE_CHECK_EQ(shmem_team_create_ctx(team[0], SHMEM_CTX_NOSTORE, &ctx[3]), 0);
+    PE_CHECK_EQ(shmem_ctx_create(SHMEM_CTX_PRIVATE, &private), 0); /* undefined: ended as well */
     pe_fill(source, BULK, stamp + (unsigned)pe_me);
     shmem_barrier_all();
     for (int i = 0; i < 4; i++)
@@ -201,10 +201,15 @@ static void one_cycle(int cycle)
 
 static void check_cycles(void)
 {
-    static const struct pe_slack slack = {
-        .maps = 8, .heap_kib = 64, .virtual_kib = 2 * PE_ARENAS, .rss_kib = 8192};
+    struct pe_slack slack = {
+        .maps = 8, .heap_kib = 8, .virtual_kib = 2 * PE_ARENAS, .rss_kib = 8192};
+    const char *provider = getenv("SHMEM_OFI_PROVIDER");
     struct pe_holdings before, after;
 
+    if (provider != NULL) slack.heap_kib = 16;
+    /* what closing these two leaves in libfabric, each time */
+    if (provider != NULL && strcmp(provider, "net") == 0) slack.heap_kib += 5 * n_cycles;
+    if (provider != NULL && strcmp(provider, "shm") == 0) slack.heap_kib += n_cycles;
     for (int cycle = 0; cycle < WARM; cycle++) one_cycle(cycle * 5); /* caches fill */
     before = pe_holdings();
     for (int cycle = 0; cycle < n_cycles; cycle++) one_cycle(cycle);

@@ -222,6 +222,34 @@ static void check_stores_of_others(void)
     run_threads(store_for_another);
 }
 
+/*
+ * One thread's atomic, fence and put stay in order while another one quiets the same context all
+ * the time: a quiet is not the end of what others have sent since.
+ */
+static void *fence_beside_quiet(void *arg)
+{
+    long i = (long)arg;
+
+    for (long round = 1; i == 1 && round <= pe_rounds(800); round++) {
+        shmem_ctx_long_atomic_set(shared_ctx, &cells[5], round, pe_right());
+        shmem_ctx_fence(shared_ctx);
+        shmem_ctx_long_p(shared_ctx, &cells[6], round, pe_right());
+        shmem_long_wait_until(&cells[6], SHMEM_CMP_GE, round);
+        PE_CHECK(cells[5] >= round, "round %ld: the put came before the atomic: %ld", round,
+                 cells[5]);
+        if (round == pe_rounds(800)) __atomic_store_n(&cells[7], 1, __ATOMIC_RELEASE);
+    }
+    while (i != 1 && __atomic_load_n(&cells[7], __ATOMIC_ACQUIRE) == 0) shmem_ctx_quiet(shared_ctx);
+    return NULL;
+}
+
+static void check_fence_beside_quiet(void)
+{
+    memset(cells, 0, CELLS * sizeof(*cells));
+    shmem_barrier_all();
+    run_threads(fence_beside_quiet);
+}
+
 /* A ring of threads of this PE: each waits for its word, and sets the next one's by an atomic. */
 static void *ring_of_threads(void *arg)
 {
@@ -349,13 +377,17 @@ static const struct pe_rule rules[] = {
     {"R32 R86 questions and splits of different parents at once", check_queries},
     {"R34 atomics and waits of one PE's threads", check_ring},
     {"R35 stores of another thread, made visible, are ordered", check_stores_of_others},
+    {"R29 R98 fences of one thread beside quiets of others", check_fence_beside_quiet},
     {"R36 one quiet completes what all threads began", check_quiet_of_others},
 };
 
-int main(void)
+/* "late": the library is up for one thread when the level is raised. */
+int main(int argc, char **argv)
 {
+    bool late = argc > 1 && strcmp(argv[1], "late") == 0;
     int provided = -1;
 
+    if (late) shmem_init();
     PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
     pe_test_attach();
     PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE, "level %d provided", provided);
@@ -372,5 +404,6 @@ int main(void)
     pthread_barrier_init(&together, NULL, THREADS);
     PE_RUN_RULES(rules);
     shmem_ctx_destroy(shared_ctx);
+    if (late) shmem_finalize();
     return pe_test_end();
 }

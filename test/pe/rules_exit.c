@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ends of jobs, one an argument, in addition to exit.c: global_exit with every status, from any
+ * thread, with streams that cannot be flushed, while the others are in every kind of call; the
+ * end of a program that began with start_pes; and misuses of teams and of others' addresses.
+ * run_rules_exit.sh checks what comes of it.
+ *
+ * usage: rules_exit way [shift]
+ */
+#include "pe_data.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+enum { N_BLOCKS = 12 };
+
+static long never; /* symmetric, nobody sets it */
+static long words[8];
+static uint64_t signal_word;
+static long landed;
+
+static void compute(void)
+{
+    for (volatile unsigned long spin = 0;; spin++) continue;
+}
+
+/* Where a PE can be when another one ends the job. Those that return compute. */
+static void block_in(int kind)
+{
+    static const int status[1] = {0};
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    size_t index;
+
+    switch (kind) {
+    case 0: shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1); break;
+    case 1: shmem_barrier_all(); break;
+    case 2: shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &words[0], &words[1], 1); break;
+    case 3: pause(); break;
+    case 4: shmem_malloc(100); break;
+    case 5: shmem_finalize(); break;
+    case 6: shmem_signal_wait_until(&signal_word, SHMEM_CMP_NE, 0); break;
+    case 7: shmem_long_wait_until_some(&never, 1, &index, status, SHMEM_CMP_EQ, 1); break;
+    case 8: shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team); break;
+    case 9: shmem_long_broadcast(SHMEM_TEAM_WORLD, &words[2], &words[3], 1, pe_n - 1); break;
+    case 10:
+        while (!shmem_long_test(&never, SHMEM_CMP_EQ, 1)) continue;
+        break;
+    default: break;
+    }
+    compute();
+}
+
+/* ---- threads of the PE that leaves --------------------------------------------------------- */
+
+static void *leave(void *arg)
+{
+    shmem_global_exit((int)(long)arg);
+}
+
+static void *read_for_ever(void *arg)
+{
+    (void)fgetc(arg);
+    return NULL;
+}
+
+static void *hold_stdout(void *arg)
+{
+    flockfile(stdout);
+    *(volatile int *)arg = 1;
+    pause();
+    return NULL;
+}
+
+static void start(void *(*body)(void *), void *arg)
+{
+    pthread_t thread;
+
+    PE_REQUIRE(pthread_create(&thread, NULL, body, arg) == 0, "no thread");
+}
+
+/* A stream that a thread reads from, while nothing comes: its lock is taken for ever. */
+static void read_from_nothing(void)
+{
+    int ends[2];
+    FILE *file;
+
+    PE_REQUIRE(pipe(ends) == 0, "no pipe");
+    file = fdopen(ends[0], "r");
+    PE_REQUIRE(file != NULL, "no stream");
+    start(read_for_ever, file);
+    do {
+        sched_yield();
+    } while (ftrylockfile(file) == 0 && (funlockfile(file), true));
+}
+
+/* ---- ways to leave -------------------------------------------------------------------------- */
+
+static void leave_0(void)
+{
+    shmem_global_exit(0);
+}
+
+static void leave_big(void)
+{
+    shmem_global_exit(0x107); /* a shell sees the low byte */
+}
+
+static void leave_in_thread(void)
+{
+    start(leave, (void *)21L);
+    shmem_barrier_all(); /* where this PE's other thread is */
+    compute();
+}
+
+static void leave_in_two(void)
+{
+    start(leave, (void *)31L);
+    start(leave, (void *)32L);
+    compute();
+}
+
+static void leave_reading(void)
+{
+    printf("said before the read");
+    read_from_nothing();
+    shmem_global_exit(22);
+}
+
+static void exit_reading(void)
+{
+    read_from_nothing();
+    exit(23);
+}
+
+static void leave_locked(void)
+{
+    volatile int held = 0;
+
+    start(hold_stdout, (void *)&held);
+    while (!held) sched_yield();
+    shmem_global_exit(24);
+}
+
+static void leave_by_atexit(void)
+{
+    shmem_global_exit(25);
+}
+
+static void leave_at_exit(void)
+{
+    atexit(leave_by_atexit);
+    exit(0);
+}
+
+static void leave_with_files(void)
+{
+    FILE *file = fopen(getenv("RULES_FILE"), "w");
+
+    PE_REQUIRE(file != NULL, "no file");
+    setvbuf(file, NULL, _IOFBF, 1 << 16);
+    fprintf(file, "kept until the end\n");
+    fprintf(stderr, "an error line\n");
+    printf("an unfinished line");
+    shmem_global_exit(26);
+}
+
+/* ---- misuse: the library says what is wrong -------------------------------------------------- */
+
+static void use_pointer_of_other(void)
+{
+    long *there = shmem_ptr(words, (pe_me + 1) % pe_n);
+
+    if (there == NULL || there == words) there = (long *)16; /* not symmetric either */
+    shmem_long_p(there, 1, pe_me);
+}
+
+static void use_team_number(void)
+{
+    shmem_team_t alone = SHMEM_TEAM_INVALID;
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, 1, 1, NULL, 0, &alone);
+    if (alone == SHMEM_TEAM_INVALID) return;
+    shmem_team_create_ctx(alone, 0, &ctx);
+    shmem_ctx_long_p(ctx, words, 1, 1); /* number 1 of a team of one */
+}
+
+static void use_dead_team(void)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team);
+    shmem_team_destroy(team);
+    shmem_team_my_pe(team);
+}
+
+static void split_dead_team(void)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID, child;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team);
+    shmem_team_destroy(team);
+    shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &child);
+}
+
+static void align_too_small(void)
+{
+    shmem_align(sizeof(void *) / 2, 100);
+}
+
+static const struct {
+    const char *name;
+    void (*leave)(void);
+    bool all; /* every PE does it */
+} ways[] = {
+    {"status_0", leave_0, false},
+    {"status_big", leave_big, false},
+    {"in_thread", leave_in_thread, false},
+    {"in_two_threads", leave_in_two, false},
+    {"reading", leave_reading, false},
+    {"exit_reading", exit_reading, false},
+    {"stdout_held", leave_locked, false},
+    {"at_exit", leave_at_exit, false},
+    {"with_files", leave_with_files, false},
+    {"others", leave_0, false},
+    {"all_at_once", leave_in_two, true},
+    {"pointer_of_other", use_pointer_of_other, false},
+    {"team_number", use_team_number, true},
+    {"dead_team", use_dead_team, true},
+    {"split_dead_team", split_dead_team, true},
+    {"align_too_small", align_too_small, true},
+};
+
+/* ---- start_pes -------------------------------------------------------------------------------- */
+
+/* Behind the library's own end: what the left neighbour put last has come. */
+static void check_landed(void)
+{
+    if (landed == 500 + pe_left()) return;
+    fprintf(stderr, "pe %d: %ld is here, not %d, behind the implicit finalize\n", pe_me, landed,
+            500 + pe_left());
+    _exit(PE_FAIL);
+}
+
+/* No finalize, no barrier: the end of the program is collective and completes what is under way. */
+static int end_implicitly(bool with_init)
+{
+    atexit(check_landed); /* before start_pes: runs after the library's end */
+    start_pes(0);
+    if (with_init) shmem_init(); /* a second reference that nobody gives back */
+    start_pes(pe_n);
+    pe_me = _my_pe();
+    pe_n = _num_pes();
+    if (pe_me == 0)
+        for (int i = 0; i < 200; i++) sched_yield(); /* the others are at their end by now */
+    shmem_long_p(&landed, 500 + pe_me, pe_right());
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "";
+    int shift = argc > 2 ? atoi(argv[2]) : 0, leaver;
+
+    if (strcmp(way, "start_pes") == 0) return end_implicitly(false);
+    if (strcmp(way, "start_pes_and_init") == 0) return end_implicitly(true);
+    pe_test_begin();
+    if (strcmp(way, "at_start") == 0) shmem_global_exit(27); /* others may still be in init */
+    leaver = pe_n - 1;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (strcmp(ways[i].name, way) != 0) continue;
+        if (!ways[i].all && pe_me != leaver) block_in((pe_me + shift) % N_BLOCKS);
+        ways[i].leave();
+        compute();
+    }
+    PE_REQUIRE(false, "no way to leave is called %s", way);
+}
