@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The standard rule by rule: atomics, signals, collectives, waits, the environment, the bindings.
+# Tables of checks; docs/conformance.md says which is whose.
+steppe_pe_test(rules_amo NP 1 3 FABRIC 3)
+steppe_pe_test(rules_signal NP 1 3 FABRIC 3)
+steppe_pe_test(rules_coll NP 1 3 FABRIC 3)
+steppe_pe_test(rules_coll NAME rules_coll_checked NP 3 ENV SHMEM_CHECK=1)
