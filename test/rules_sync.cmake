@@ -5,3 +5,6 @@ steppe_pe_test(rules_amo NP 1 3 FABRIC 3)
 steppe_pe_test(rules_signal NP 1 3 FABRIC 3)
 steppe_pe_test(rules_coll NP 1 3 FABRIC 3)
 steppe_pe_test(rules_coll NAME rules_coll_checked NP 3 ENV SHMEM_CHECK=1)
+steppe_pe_test(rules_wait NP 1 3 FABRIC 3)
+# Nobody but the waits themselves serves other PEs.
+steppe_pe_test(rules_wait NAME rules_wait_alone NP 2 FABRIC 3 ENV SHMEM_OFI_PROGRESS_THREAD=off)
