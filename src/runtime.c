@@ -156,6 +156,8 @@ static void runtime_start(void)
     stp_coll_sync(stp_team_world);
     stp_watch_start();
     stp_space_create_env();
+    stp_debug("start: PE %d of %d, heap of %zu bytes, fabric: %s", stp_rt.pe, stp_rt.n_pes,
+              stp_env.symmetric_size, stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
 }
 
 static void runtime_stop(void)

@@ -8,3 +8,5 @@ steppe_pe_test(rules_coll NAME rules_coll_checked NP 3 ENV SHMEM_CHECK=1)
 steppe_pe_test(rules_wait NP 1 3 FABRIC 3)
 # Nobody but the waits themselves serves other PEs.
 steppe_pe_test(rules_wait NAME rules_wait_alone NP 2 FABRIC 3 ENV SHMEM_OFI_PROGRESS_THREAD=off)
+steppe_job_test(rules_env NP 2 FULL 1 3)
+steppe_pe_test(rules_env NAME rules_env_zero NP 1 FABRIC 3 ARGS has 0 ENV SHMEM_SYMMETRIC_SIZE=0)
