@@ -10,3 +10,10 @@ steppe_pe_test(rules_wait NP 1 3 FABRIC 3)
 steppe_pe_test(rules_wait NAME rules_wait_alone NP 2 FABRIC 3 ENV SHMEM_OFI_PROGRESS_THREAD=off)
 steppe_job_test(rules_env NP 2 FULL 1 3)
 steppe_pe_test(rules_env NAME rules_env_zero NP 1 FABRIC 3 ARGS has 0 ENV SHMEM_SYMMETRIC_SIZE=0)
+
+# The bindings: what compiles, what must not, names.
+steppe_pe_test(rules_bind NP 1 3)
+steppe_tree_test(names ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_names.py
+    ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR})
+steppe_tree_test(bindings ${CMAKE_CURRENT_SOURCE_DIR}/check_bindings.sh ${PROJECT_SOURCE_DIR}
+    $<TARGET_FILE:steppe> ${CMAKE_C_COMPILER} clang)
