@@ -37,7 +37,7 @@ static void late_members(const struct pe_team *t)
     for (enum coll_kind kind = 0; kind < COLL_N_KINDS; kind++)
         for (int late = 0; late < t->n; late++) {
             late_member(t, kind, SMALL, late);
-            late_member(t, kind, COLL_LARGE, late);
+            if (pe_team_large(t)) late_member(t, kind, COLL_LARGE, late);
         }
 }
 
@@ -76,6 +76,7 @@ static void late_in_places(const struct pe_team *t)
             late_in_place(t, COLL_SUM, n, late);
             late_in_place(t, COLL_MAX, n, late);
             late_in_place(t, COLL_BROADCAST, n, late);
+            if (!pe_team_large(t)) break;
         }
 }
 
@@ -154,7 +155,7 @@ static void any_place(const struct pe_team *t)
 
     for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++)
         for (enum coll_kind kind = 0; kind < COLL_N_KINDS; kind++)
-            for (int large = 0; large < 2; large++) {
+            for (int large = 0; large <= pe_team_large(t); large++) {
                 size_t n = !large ? SMALL : most < COLL_LARGE ? most : COLL_LARGE;
                 struct coll c = {kind, n, t->n / 2, (unsigned)p, places[p][0], places[p][1]};
 
@@ -252,7 +253,7 @@ static void check_two_teams(void)
 /* What is under way on the default context is done behind the barrier: puts, gets, atomics. */
 static void check_barrier_completes(void)
 {
-    enum { N = 30000 };
+    enum { N = 300000 };
     char *box = shmem_malloc(N), *got = malloc(N), *sent = malloc(N);
     static long counter, swapped;
 
