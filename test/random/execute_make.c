@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations as calls of the library: contexts, teams, the heap, spaces. Returns are checked. */
+#include "random.h"
+
+static void must(struct rnd *r, const struct rnd_op *op, int rc)
+{
+    if (rc != 0) rnd_fail(r, op, "returned %d", rc);
+}
+
+/* ---- contexts and teams --------------------------------------------------------------- */
+
+static void do_ctx_create(struct rnd *r, const struct rnd_op *op)
+{
+    shmem_team_t team = r->teams[op->arg2].handle, got;
+    int rc;
+
+    if (op->arg2 == 0 && r->strand == 0 && op->phase & 1) rc = shmem_ctx_create(op->arg, &r->ctx[op->slot]);
+    else rc = shmem_team_create_ctx(team, op->arg, &r->ctx[op->slot]);
+    must(r, op, rc);
+    must(r, op, shmem_ctx_get_team(r->ctx[op->slot], &got));
+    if (got != team) rnd_fail(r, op, "shmem_ctx_get_team gave another team");
+}
+
+/* The handle is that of the model's team: numbers and size. */
+static void check_team(struct rnd *r, const struct rnd_op *op, int number)
+{
+    const struct rnd_team *team = &r->teams[number];
+    int rank = rnd_rank(team, r->me), n = shmem_team_n_pes(team->handle);
+
+    if (rank < 0) {
+        if (team->handle != SHMEM_TEAM_INVALID) rnd_fail(r, op, "no member, but a handle");
+        return;
+    }
+    if (shmem_team_my_pe(team->handle) != rank || n != team->n)
+        rnd_fail(r, op, "team %d: pe %d of %d, not %d of %d", number,
+                 shmem_team_my_pe(team->handle), n, rank, team->n);
+    for (int i = 0; i < n; i++) {
+        int world = shmem_team_translate_pe(team->handle, i, SHMEM_TEAM_WORLD);
+
+        if (world != team->members[i])
+            rnd_fail(r, op, "team %d: pe %d is %d in the world, not %d", number, i, world,
+                     team->members[i]);
+    }
+}
+
+static void do_split(struct rnd *r, const struct rnd_op *op)
+{
+    shmem_team_config_t config = {.num_contexts = (int)(op->phase % 3)};
+
+    must(r, op,
+         shmem_team_split_strided(r->teams[op->team].handle, (int)op->dst, (int)op->sst, (int)op->n,
+                                  &config, op->phase & 1 ? SHMEM_TEAM_NUM_CONTEXTS : 0,
+                                  &r->teams[op->arg].handle));
+    check_team(r, op, op->arg);
+}
+
+static void do_split_2d(struct rnd *r, const struct rnd_op *op)
+{
+    int rank = rnd_rank(&r->teams[op->team], r->me), rows = (int)op->n, columns = op->arg2;
+    int row = op->arg + rank / columns, column = op->arg + rows + rank % columns;
+
+    for (int i = 0; i < rows + columns; i++) r->teams[op->arg + i].handle = SHMEM_TEAM_INVALID;
+    must(r, op,
+         shmem_team_split_2d(r->teams[op->team].handle, (int)op->dst, NULL, 0,
+                             &r->teams[row].handle, NULL, 0, &r->teams[column].handle));
+    check_team(r, op, row);
+    check_team(r, op, column);
+}
+
+static void do_team(struct rnd *r, const struct rnd_op *op)
+{
+    switch (op->kind) {
+    case RND_TEAM_SYNC:
+        must(r, op, shmem_team_sync(r->teams[op->team].handle));
+        break;
+    case RND_TEAM_SPLIT:
+        do_split(r, op);
+        break;
+    case RND_TEAM_2D:
+        do_split_2d(r, op);
+        break;
+    default:
+        shmem_team_destroy(r->teams[op->team].handle);
+    }
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static void check_block(struct rnd *r, const struct rnd_op *op, size_t align)
+{
+    unsigned char *base = r->areas[op->arg].base;
+
+    if (base == NULL) rnd_fail(r, op, "returned NULL");
+    if ((uintptr_t)base % align != 0) rnd_fail(r, op, "gave %p, not aligned to %zu", base, align);
+}
+
+static void do_malloc(struct rnd *r, const struct rnd_op *op)
+{
+    struct rnd_area *area = &r->areas[op->arg];
+
+    switch (op->cond) {
+    case 0:
+        if (shmem_malloc(0) != NULL) rnd_fail(r, op, "shmem_malloc(0) is not NULL");
+        area->base = shmem_malloc(op->n);
+        break;
+    case 1:
+        area->base = shmem_calloc(op->n, 1);
+        break;
+    case 2:
+        area->base = shmem_align(op->bsize, op->n);
+        check_block(r, op, op->bsize);
+        break;
+    case 3:
+        area->base = shmem_malloc_with_hints(op->n, (long)(op->phase & 3));
+        break;
+    default:
+        area->base = shmem_realloc(NULL, op->n);
+    }
+    check_block(r, op, op->cond == 2 && op->bsize < 16 ? op->bsize : 16);
+}
+
+static void do_space_malloc(struct rnd *r, const struct rnd_op *op)
+{
+    struct rnd_area *area = &r->areas[op->arg];
+    shmem_space_t space = r->spaces[op->arg2].handle, got = SHMEM_SPACE_INVALID;
+
+    switch (op->cond) {
+    case 1:
+        area->base = shmem_space_calloc(space, 1, op->n);
+        break;
+    case 2:
+        area->base = shmemx_space_align(space, op->bsize, op->n);
+        check_block(r, op, op->bsize);
+        break;
+    default:
+        area->base = shmem_space_malloc(space, op->n);
+    }
+    check_block(r, op, op->cond == 2 && op->bsize < 16 ? op->bsize : 16);
+    must(r, op, shmem_get_space(area->base, &got));
+    if (got != space) rnd_fail(r, op, "shmem_get_space gave another space");
+}
+
+static void do_space_create(struct rnd *r, const struct rnd_op *op)
+{
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, op->n, SHMEM_SPACE_FLAG_DEFAULT};
+
+    must(r, op,
+         shmem_space_create(&config, &r->spaces[op->arg].handle, &r->teams[op->arg2].handle));
+    check_team(r, op, op->arg2);
+}
+
+void rnd_execute_make(struct rnd *r, const struct rnd_op *op)
+{
+    switch (op->kind) {
+    case RND_CTX_CREATE:
+        do_ctx_create(r, op);
+        break;
+    case RND_CTX_DESTROY:
+        shmem_ctx_destroy(r->ctx[op->slot]);
+        break;
+    case RND_BARRIER:
+        shmem_barrier_all();
+        break;
+    case RND_MALLOC:
+        do_malloc(r, op);
+        break;
+    case RND_REALLOC:
+        r->areas[op->arg].base = shmem_realloc(r->areas[op->arg].base, op->n);
+        check_block(r, op, 16);
+        break;
+    case RND_FREE:
+        shmem_free(r->areas[op->arg].base);
+        break;
+    case RND_SPACE_CREATE:
+        do_space_create(r, op);
+        break;
+    case RND_SPACE_MALLOC:
+        do_space_malloc(r, op);
+        break;
+    case RND_SPACE_FREE:
+        shmem_space_free(r->spaces[op->arg2].handle, r->areas[op->arg].base);
+        break;
+    case RND_SPACE_DESTROY:
+        must(r, op, shmem_space_destroy(r->spaces[op->arg].handle));
+        break;
+    default:
+        do_team(r, op);
+    }
+}
