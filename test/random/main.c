@@ -152,7 +152,7 @@ static void *strand_main(void *arg)
         struct rnd_area *area = &r->areas[i];
 
         if (!area->live || area->where != RND_STACK) continue;
-        memcpy(stack, area->base, area->nbytes);
+        memcpy(stack, area->model[r->me], area->nbytes);
         area->base = stack;
     }
     run_phases(r);
