@@ -5,9 +5,8 @@ static void T(a_cswap)(struct rnd_call *c)
 {
     TYPE value = VALUE(c->value), cond = VALUE(c->cond);
 
-    *(TYPE *)c->result = c->plain
-                             ? F(atomic_compare_swap)(c->dest, cond, value, c->pe)
-                             : X(atomic_compare_swap)(c->ctx, c->dest, cond, value, c->pe);
+    *(TYPE *)c->result = c->plain ? F(atomic_compare_swap)(c->dest, cond, value, c->pe)
+                                  : X(atomic_compare_swap)(c->ctx, c->dest, cond, value, c->pe);
 }
 
 static void T(a_finc)(struct rnd_call *c)
@@ -18,8 +17,10 @@ static void T(a_finc)(struct rnd_call *c)
 
 static void T(a_inc)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_inc)(c->dest, c->pe);
-    else X(atomic_inc)(c->ctx, c->dest, c->pe);
+    if (c->plain)
+        F(atomic_inc)(c->dest, c->pe);
+    else
+        X(atomic_inc)(c->ctx, c->dest, c->pe);
 }
 
 static void T(a_fadd)(struct rnd_call *c)
@@ -30,28 +31,36 @@ static void T(a_fadd)(struct rnd_call *c)
 
 static void T(a_add)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_add)(c->dest, VALUE(c->value), c->pe);
-    else X(atomic_add)(c->ctx, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_add)(c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_add)(c->ctx, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(a_cswap_nbi)(struct rnd_call *c)
 {
     TYPE value = VALUE(c->value), cond = VALUE(c->cond);
 
-    if (c->plain) F(atomic_compare_swap_nbi)(c->result, c->dest, cond, value, c->pe);
-    else X(atomic_compare_swap_nbi)(c->ctx, c->result, c->dest, cond, value, c->pe);
+    if (c->plain)
+        F(atomic_compare_swap_nbi)(c->result, c->dest, cond, value, c->pe);
+    else
+        X(atomic_compare_swap_nbi)(c->ctx, c->result, c->dest, cond, value, c->pe);
 }
 
 static void T(a_finc_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_fetch_inc_nbi)(c->result, c->dest, c->pe);
-    else X(atomic_fetch_inc_nbi)(c->ctx, c->result, c->dest, c->pe);
+    if (c->plain)
+        F(atomic_fetch_inc_nbi)(c->result, c->dest, c->pe);
+    else
+        X(atomic_fetch_inc_nbi)(c->ctx, c->result, c->dest, c->pe);
 }
 
 static void T(a_fadd_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_fetch_add_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
-    else X(atomic_fetch_add_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_fetch_add_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_fetch_add_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
 }
 
 /* ---- waits: dest is the first of n words; value, or one for each at source, is compared ------ */
@@ -68,24 +77,25 @@ static void T(test)(struct rnd_call *c)
 
 static void T(wait_all)(struct rnd_call *c)
 {
-    if (c->vector) F(wait_until_all_vector)(c->dest, c->n, c->status, c->cmp, c->source);
-    else F(wait_until_all)(c->dest, c->n, c->status, c->cmp, VALUE(c->value));
+    if (c->vector)
+        F(wait_until_all_vector)(c->dest, c->n, c->status, c->cmp, c->source);
+    else
+        F(wait_until_all)(c->dest, c->n, c->status, c->cmp, VALUE(c->value));
 }
 
 static void T(wait_any)(struct rnd_call *c)
 {
-    c->rc = (long long)(c->vector ? F(wait_until_any_vector)(c->dest, c->n, c->status, c->cmp,
-                                                             c->source)
-                                  : F(wait_until_any)(c->dest, c->n, c->status, c->cmp,
-                                                      VALUE(c->value)));
+    c->rc = (long long)(c->vector
+                            ? F(wait_until_any_vector)(c->dest, c->n, c->status, c->cmp, c->source)
+                            : F(wait_until_any)(c->dest, c->n, c->status, c->cmp, VALUE(c->value)));
 }
 
 static void T(wait_some)(struct rnd_call *c)
 {
     c->rc = (long long)(c->vector ? F(wait_until_some_vector)(c->dest, c->n, c->indices, c->status,
                                                               c->cmp, c->source)
-                                  : F(wait_until_some)(c->dest, c->n, c->indices, c->status,
-                                                       c->cmp, VALUE(c->value)));
+                                  : F(wait_until_some)(c->dest, c->n, c->indices, c->status, c->cmp,
+                                                       VALUE(c->value)));
 }
 
 static void T(test_all)(struct rnd_call *c)
@@ -96,9 +106,8 @@ static void T(test_all)(struct rnd_call *c)
 
 static void T(test_any)(struct rnd_call *c)
 {
-    c->rc = (long long)(c->vector
-                            ? F(test_any_vector)(c->dest, c->n, c->status, c->cmp, c->source)
-                            : F(test_any)(c->dest, c->n, c->status, c->cmp, VALUE(c->value)));
+    c->rc = (long long)(c->vector ? F(test_any_vector)(c->dest, c->n, c->status, c->cmp, c->source)
+                                  : F(test_any)(c->dest, c->n, c->status, c->cmp, VALUE(c->value)));
 }
 
 static void T(test_some)(struct rnd_call *c)

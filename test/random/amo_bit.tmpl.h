@@ -9,8 +9,10 @@ static void T(a_fand)(struct rnd_call *c)
 
 static void T(a_and)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_and)(c->dest, VALUE(c->value), c->pe);
-    else X(atomic_and)(c->ctx, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_and)(c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_and)(c->ctx, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(a_for)(struct rnd_call *c)
@@ -21,8 +23,10 @@ static void T(a_for)(struct rnd_call *c)
 
 static void T(a_or)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_or)(c->dest, VALUE(c->value), c->pe);
-    else X(atomic_or)(c->ctx, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_or)(c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_or)(c->ctx, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(a_fxor)(struct rnd_call *c)
@@ -33,26 +37,34 @@ static void T(a_fxor)(struct rnd_call *c)
 
 static void T(a_xor)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_xor)(c->dest, VALUE(c->value), c->pe);
-    else X(atomic_xor)(c->ctx, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_xor)(c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_xor)(c->ctx, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(a_fand_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_fetch_and_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
-    else X(atomic_fetch_and_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_fetch_and_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_fetch_and_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(a_for_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_fetch_or_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
-    else X(atomic_fetch_or_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_fetch_or_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_fetch_or_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(a_fxor_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_fetch_xor_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
-    else X(atomic_fetch_xor_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_fetch_xor_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_fetch_xor_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(add_amo_bit)(void)

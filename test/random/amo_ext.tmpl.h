@@ -3,14 +3,16 @@
 
 static void T(a_fetch)(struct rnd_call *c)
 {
-    *(TYPE *)c->result = c->plain ? F(atomic_fetch)(c->dest, c->pe)
-                                  : X(atomic_fetch)(c->ctx, c->dest, c->pe);
+    *(TYPE *)c->result =
+        c->plain ? F(atomic_fetch)(c->dest, c->pe) : X(atomic_fetch)(c->ctx, c->dest, c->pe);
 }
 
 static void T(a_set)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_set)(c->dest, VALUE(c->value), c->pe);
-    else X(atomic_set)(c->ctx, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_set)(c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_set)(c->ctx, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(a_swap)(struct rnd_call *c)
@@ -21,14 +23,18 @@ static void T(a_swap)(struct rnd_call *c)
 
 static void T(a_fetch_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_fetch_nbi)(c->result, c->dest, c->pe);
-    else X(atomic_fetch_nbi)(c->ctx, c->result, c->dest, c->pe);
+    if (c->plain)
+        F(atomic_fetch_nbi)(c->result, c->dest, c->pe);
+    else
+        X(atomic_fetch_nbi)(c->ctx, c->result, c->dest, c->pe);
 }
 
 static void T(a_swap_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(atomic_swap_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
-    else X(atomic_swap_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
+    if (c->plain)
+        F(atomic_swap_nbi)(c->result, c->dest, VALUE(c->value), c->pe);
+    else
+        X(atomic_swap_nbi)(c->ctx, c->result, c->dest, VALUE(c->value), c->pe);
 }
 
 static void T(add_amo_ext)(void)

@@ -65,11 +65,15 @@ static void do_signal(struct rnd *r, const struct rnd_op *op)
     struct rnd_call c = call_of(r, op);
 
     if (op->arg == SHMEM_SIGNAL_SET) {
-        if (op->plain) shmem_signal_set(c.sig, c.value, c.pe);
-        else shmem_ctx_signal_set(c.ctx, c.sig, c.value, c.pe);
+        if (op->plain)
+            shmem_signal_set(c.sig, c.value, c.pe);
+        else
+            shmem_ctx_signal_set(c.ctx, c.sig, c.value, c.pe);
     } else {
-        if (op->plain) shmem_signal_add(c.sig, c.value, c.pe);
-        else shmem_ctx_signal_add(c.ctx, c.sig, c.value, c.pe);
+        if (op->plain)
+            shmem_signal_add(c.sig, c.value, c.pe);
+        else
+            shmem_ctx_signal_add(c.ctx, c.sig, c.value, c.pe);
     }
 }
 
@@ -113,7 +117,8 @@ static void do_wait(struct rnd *r, const struct rnd_op *op)
     c.source = &op->value;
     c.status = op->phase & 1 ? status : NULL;
     c.indices = indices;
-    do rnd_types[op->type].call[op->kind](&c);
+    do
+        rnd_types[op->type].call[op->kind](&c);
     while (!succeeded(op, &c));
     if ((op->kind == RND_WAIT_ANY && c.rc != 0) || (op->kind == RND_WAIT_SOME && c.rc != 1))
         rnd_fail(r, op, "returned %lld", c.rc);
@@ -130,15 +135,22 @@ static void do_order(struct rnd *r, const struct rnd_op *op)
     int pes[RND_MAX_PES + 1];
 
     if (op->kind == RND_FENCE) {
-        if (op->plain) shmem_fence();
-        else shmem_ctx_fence(ctx);
+        if (op->plain)
+            shmem_fence();
+        else
+            shmem_ctx_fence(ctx);
     } else if (op->kind == RND_QUIET) {
-        if (op->plain) shmem_quiet();
-        else shmem_ctx_quiet(ctx);
+        if (op->plain)
+            shmem_quiet();
+        else
+            shmem_ctx_quiet(ctx);
     } else {
-        for (int i = 0; i <= team->n; i++) pes[i] = (team->n - i) % team->n; /* one of them twice */
-        if (op->plain) shmem_pe_quiet(pes, (size_t)team->n + 1);
-        else shmem_ctx_pe_quiet(ctx, pes, (size_t)team->n + 1);
+        for (int i = 0; i <= team->n; i++)
+            pes[i] = (team->n - i) % team->n; /* one of them twice */
+        if (op->plain)
+            shmem_pe_quiet(pes, (size_t)team->n + 1);
+        else
+            shmem_ctx_pe_quiet(ctx, pes, (size_t)team->n + 1);
     }
 }
 
@@ -182,9 +194,11 @@ static void do_locked_add(struct rnd *r, const struct rnd_op *op)
     uint64_t value, *word = rnd_mine(r, op->dest);
     long *lock = &r->locks[op->arg];
 
-    if (op->arg2 == 0) shmem_set_lock(lock);
+    if (op->arg2 == 0)
+        shmem_set_lock(lock);
     else
-        while (shmem_test_lock(lock) != 0) sched_yield();
+        while (shmem_test_lock(lock) != 0)
+            sched_yield();
     shmem_getmem(&value, word, 8, op->to);
     value += op->value;
     shmem_putmem(word, &value, 8, op->to);
@@ -238,12 +252,17 @@ void rnd_execute(struct rnd *r, const struct rnd_op *op)
     if (op->pe >= 0 ? op->pe != r->me : !rnd_is_member(&r->teams[op->team], r->me)) return;
     r->now = op;
     r->n_done++;
-    if (kind == RND_SYNC) rnd_sync_run(r, op);
-    else if (kind >= RND_BROADCAST && kind <= RND_EXSCAN) do_coll(r, op);
-    else if (kind >= RND_A_FETCH && kind <= RND_A_FXOR_NBI) do_amo(r, op);
-    else if (kind >= RND_WAIT && kind <= RND_TEST_SOME) do_wait(r, op);
+    if (kind == RND_SYNC)
+        rnd_sync_run(r, op);
+    else if (kind >= RND_BROADCAST && kind <= RND_EXSCAN)
+        do_coll(r, op);
+    else if (kind >= RND_A_FETCH && kind <= RND_A_FXOR_NBI)
+        do_amo(r, op);
+    else if (kind >= RND_WAIT && kind <= RND_TEST_SOME)
+        do_wait(r, op);
     else if (kind == RND_CTX_CREATE || kind == RND_CTX_DESTROY ||
              (kind >= RND_TEAM_SYNC && kind <= RND_SPACE_DESTROY))
         rnd_execute_make(r, op);
-    else do_one_sided(r, op);
+    else
+        do_one_sided(r, op);
 }

@@ -14,8 +14,10 @@ static void do_ctx_create(struct rnd *r, const struct rnd_op *op)
     shmem_team_t team = r->teams[op->arg2].handle, got;
     int rc;
 
-    if (op->arg2 == 0 && r->strand == 0 && op->phase & 1) rc = shmem_ctx_create(op->arg, &r->ctx[op->slot]);
-    else rc = shmem_team_create_ctx(team, op->arg, &r->ctx[op->slot]);
+    if (op->arg2 == 0 && r->strand == 0 && op->phase & 1)
+        rc = shmem_ctx_create(op->arg, &r->ctx[op->slot]);
+    else
+        rc = shmem_team_create_ctx(team, op->arg, &r->ctx[op->slot]);
     must(r, op, rc);
     must(r, op, shmem_ctx_get_team(r->ctx[op->slot], &got));
     if (got != team) rnd_fail(r, op, "shmem_ctx_get_team gave another team");
@@ -59,7 +61,8 @@ static void do_split_2d(struct rnd *r, const struct rnd_op *op)
     int rank = rnd_rank(&r->teams[op->team], r->me), rows = (int)op->n, columns = op->arg2;
     int row = op->arg + rank / columns, column = op->arg + rows + rank % columns;
 
-    for (int i = 0; i < rows + columns; i++) r->teams[op->arg + i].handle = SHMEM_TEAM_INVALID;
+    for (int i = 0; i < rows + columns; i++)
+        r->teams[op->arg + i].handle = SHMEM_TEAM_INVALID;
     must(r, op,
          shmem_team_split_2d(r->teams[op->team].handle, (int)op->dst, NULL, 0,
                              &r->teams[row].handle, NULL, 0, &r->teams[column].handle));

@@ -68,29 +68,41 @@ void rnd_emit(struct rnd *r, struct rnd_op *op)
 
 /* ---- draws ------------------------------------------------------------------------- */
 
-static const size_t edges[] = {0,    1,    2,    3,    4,     7,     8,     9,     15,   16,
-                               17,   31,   32,   33,   63,    64,    65,    127,   128,  129,
-                               383,  384,  385,  511,  513,   1023,  1025,  4095,  4096, 4097,
+static const size_t edges[] = {0,    1,    2,    3,     4,     7,     8,     9,     15,   16,
+                               17,   31,   32,   33,    63,    64,    65,    127,   128,  129,
+                               383,  384,  385,  511,   513,   1023,  1025,  4095,  4096, 4097,
                                8191, 8192, 8193, 16383, 16384, 16385, 65535, 65536, 65537};
 
 size_t rnd_draw_bytes(struct rnd *r, size_t max)
 {
     size_t n_edges = sizeof(edges) / sizeof(edges[0]), n, kind = rnd_below(&r->rng, 16);
 
-    if (kind < 6) n = rnd_below(&r->rng, 65);
-    else if (kind < 11) n = edges[rnd_below(&r->rng, n_edges)];
-    else if (kind < 15) n = rnd_below(&r->rng, (size_t)64 << rnd_below(&r->rng, 9));
-    else n = rnd_below(&r->rng, 300 * 1024);
+    if (kind < 6)
+        n = rnd_below(&r->rng, 65);
+    else if (kind < 11)
+        n = edges[rnd_below(&r->rng, n_edges)];
+    else if (kind < 15)
+        n = rnd_below(&r->rng, (size_t)64 << rnd_below(&r->rng, 9));
+    else
+        n = rnd_below(&r->rng, 300 * 1024);
+    if (r->burst.on) n %= 401;
     if (n > max) n = rnd_one_in(&r->rng, 2) ? max : n % (max + 1);
     if (n > 4096 && n > r->bytes_left) n %= 4097;
     r->bytes_left -= n < r->bytes_left ? n : r->bytes_left;
     return n;
 }
 
+int rnd_draw_pe(struct rnd *r)
+{
+    return r->burst.on ? r->burst.pe : (int)rnd_below(&r->rng, (size_t)r->n_pes);
+}
+
 int rnd_draw_slot(struct rnd *r, int pe)
 {
-    int slot = (int)rnd_below(&r->rng, RND_SLOTS);
+    int slot;
 
+    if (r->burst.on) return r->burst.slot;
+    slot = (int)rnd_below(&r->rng, RND_SLOTS);
     return r->slots[pe][slot].live ? slot : 0;
 }
 
@@ -101,6 +113,7 @@ int rnd_draw_member(struct rnd *r, const struct rnd_team *team)
 
 int rnd_draw_team(struct rnd *r)
 {
+    if (r->burst.on) return r->burst.team;
     for (int i = 0; i < 8; i++) {
         int team = (int)rnd_below(&r->rng, RND_TEAMS);
 
@@ -140,10 +153,18 @@ static size_t draw_offset(struct rnd *r, const struct rnd_area *area, int pe, si
         const struct rnd_claim *c = &claims->v[rnd_below(&r->rng, claims->n)];
 
         switch (rnd_below(&r->rng, 4)) {
-        case 0: at = c->hi + align - 1; break;
-        case 1: at = c->lo; break;
-        case 2: at = c->lo >= nbytes ? c->lo - nbytes : 0; break;
-        default: at = c->lo + rnd_below(&r->rng, c->hi - c->lo); break;
+        case 0:
+            at = c->hi + align - 1;
+            break;
+        case 1:
+            at = c->lo;
+            break;
+        case 2:
+            at = c->lo >= nbytes ? c->lo - nbytes : 0;
+            break;
+        default:
+            at = c->lo + rnd_below(&r->rng, c->hi - c->lo);
+            break;
         }
     } else if (rnd_one_in(&r->rng, 8)) {
         at = rnd_one_in(&r->rng, 2) ? area->lo : last;
@@ -162,8 +183,8 @@ static bool make_room(struct rnd *r, enum rnd_verdict verdict, const struct rnd_
 
     if (verdict == RND_TAKEN || rnd_one_in(&r->rng, 4)) return false;
     if (!r->slots[why->by.pe][why->by.slot].live) return false;
-    op = rnd_op_new(r, verdict == RND_NEEDS_FENCE ? RND_FENCE : RND_QUIET, why->by.pe,
-                    why->by.slot);
+    op =
+        rnd_op_new(r, verdict == RND_NEEDS_FENCE ? RND_FENCE : RND_QUIET, why->by.pe, why->by.slot);
     rnd_emit(r, &op);
     return true;
 }
@@ -234,8 +255,8 @@ static void sides(const struct rnd_op *op, struct rnd_access *remote, struct rnd
 /* Who does it, by which context, to whom; sometimes with what it has just waited for. */
 static struct rnd_op draw_actors(struct rnd *r, enum rnd_kind kind)
 {
-    bool hot = r->hot_pe >= 0 && rnd_one_in(&r->rng, 2);
-    int pe = hot ? r->hot_pe : (int)rnd_below(&r->rng, (size_t)r->n_pes);
+    bool hot = r->hot_pe >= 0 && !r->burst.on && rnd_one_in(&r->rng, 2);
+    int pe = hot ? r->hot_pe : rnd_draw_pe(r);
     int slot = kind == RND_POKE || kind == RND_PEEK ? 0 : rnd_draw_slot(r, pe);
     struct rnd_op op = rnd_op_new(r, kind, pe, slot);
 
@@ -271,7 +292,9 @@ bool rnd_generate_rma(struct rnd *r, enum rnd_kind kind)
     struct rnd_op op = draw_actors(r, kind);
     size_t size, nbytes;
 
-    op.type = rnd_type_draw(&r->rng, kind == RND_POKE ? RND_PUT : kind == RND_PEEK ? RND_GET : kind);
+    op.type = rnd_type_draw(&r->rng, kind == RND_POKE   ? RND_PUT
+                                     : kind == RND_PEEK ? RND_GET
+                                                        : kind);
     size = rnd_types[op.type].size;
     op.n = kind == RND_P || kind == RND_G ? 1 : rnd_draw_bytes(r, 300 * 1024) / size;
     nbytes = op.n * size;
@@ -325,22 +348,78 @@ bool rnd_generate_store(struct rnd *r)
 /* ---- a phase ------------------------------------------------------------------------------- */
 
 static const int usual[RND_N_KINDS] = {
-    [RND_PUT] = 12, [RND_PUT_NBI] = 12, [RND_GET] = 8, [RND_GET_NBI] = 8, [RND_P] = 6, [RND_G] = 4,
-    [RND_IPUT] = 4, [RND_IGET] = 4, [RND_IBPUT] = 4, [RND_IBGET] = 4, [RND_PUT_SIGNAL] = 8,
-    [RND_PUT_SIGNAL_NBI] = 8, [RND_BROADCAST] = 2, [RND_COLLECT] = 2, [RND_FCOLLECT] = 2,
-    [RND_ALLTOALL] = 2, [RND_ALLTOALLS] = 2, [RND_MAX] = 1, [RND_MIN] = 1, [RND_SUM] = 1,
-    [RND_PROD] = 1, [RND_AND] = 1, [RND_OR] = 1, [RND_XOR] = 1, [RND_INSCAN] = 1,
-    [RND_EXSCAN] = 1, [RND_A_FETCH] = 2, [RND_A_SET] = 2, [RND_A_SWAP] = 2, [RND_A_CSWAP] = 2,
-    [RND_A_FINC] = 2, [RND_A_INC] = 2, [RND_A_FADD] = 2, [RND_A_ADD] = 3, [RND_A_FAND] = 1,
-    [RND_A_AND] = 1, [RND_A_FOR] = 1, [RND_A_OR] = 1, [RND_A_FXOR] = 1, [RND_A_XOR] = 1,
-    [RND_A_FETCH_NBI] = 1, [RND_A_SWAP_NBI] = 1, [RND_A_CSWAP_NBI] = 1, [RND_A_FINC_NBI] = 1,
-    [RND_A_FADD_NBI] = 1, [RND_A_FAND_NBI] = 1, [RND_A_FOR_NBI] = 1, [RND_A_FXOR_NBI] = 1,
-    [RND_WAIT] = 10, [RND_STORE] = 5, [RND_POKE] = 4, [RND_PEEK] = 3, [RND_SIGNAL] = 4,
-    [RND_FENCE] = 2, [RND_QUIET] = 2, [RND_PE_QUIET] = 1, [RND_CTX_CREATE] = 2,
-    [RND_CTX_DESTROY] = 2, [RND_SESSION] = 1, [RND_TEAM_SYNC] = 1, [RND_TEAM_SPLIT] = 1,
-    [RND_TEAM_2D] = 1, [RND_TEAM_DESTROY] = 1, [RND_BARRIER] = 1, [RND_MALLOC] = 1,
-    [RND_REALLOC] = 1, [RND_FREE] = 1, [RND_SPACE_CREATE] = 1, [RND_SPACE_MALLOC] = 1,
-    [RND_SPACE_FREE] = 1, [RND_SPACE_DESTROY] = 1, [RND_LOCKED_ADD] = 2,
+    [RND_PUT] = 12,
+    [RND_PUT_NBI] = 12,
+    [RND_GET] = 8,
+    [RND_GET_NBI] = 8,
+    [RND_P] = 6,
+    [RND_G] = 4,
+    [RND_IPUT] = 4,
+    [RND_IGET] = 4,
+    [RND_IBPUT] = 4,
+    [RND_IBGET] = 4,
+    [RND_PUT_SIGNAL] = 8,
+    [RND_PUT_SIGNAL_NBI] = 8,
+    [RND_BROADCAST] = 2,
+    [RND_COLLECT] = 2,
+    [RND_FCOLLECT] = 2,
+    [RND_ALLTOALL] = 2,
+    [RND_ALLTOALLS] = 2,
+    [RND_MAX] = 1,
+    [RND_MIN] = 1,
+    [RND_SUM] = 1,
+    [RND_PROD] = 1,
+    [RND_AND] = 1,
+    [RND_OR] = 1,
+    [RND_XOR] = 1,
+    [RND_INSCAN] = 1,
+    [RND_EXSCAN] = 1,
+    [RND_A_FETCH] = 2,
+    [RND_A_SET] = 2,
+    [RND_A_SWAP] = 2,
+    [RND_A_CSWAP] = 2,
+    [RND_A_FINC] = 2,
+    [RND_A_INC] = 2,
+    [RND_A_FADD] = 2,
+    [RND_A_ADD] = 3,
+    [RND_A_FAND] = 1,
+    [RND_A_AND] = 1,
+    [RND_A_FOR] = 1,
+    [RND_A_OR] = 1,
+    [RND_A_FXOR] = 1,
+    [RND_A_XOR] = 1,
+    [RND_A_FETCH_NBI] = 1,
+    [RND_A_SWAP_NBI] = 1,
+    [RND_A_CSWAP_NBI] = 1,
+    [RND_A_FINC_NBI] = 1,
+    [RND_A_FADD_NBI] = 1,
+    [RND_A_FAND_NBI] = 1,
+    [RND_A_FOR_NBI] = 1,
+    [RND_A_FXOR_NBI] = 1,
+    [RND_WAIT] = 10,
+    [RND_STORE] = 5,
+    [RND_POKE] = 4,
+    [RND_PEEK] = 3,
+    [RND_SIGNAL] = 4,
+    [RND_FENCE] = 2,
+    [RND_QUIET] = 2,
+    [RND_PE_QUIET] = 1,
+    [RND_CTX_CREATE] = 2,
+    [RND_CTX_DESTROY] = 2,
+    [RND_SESSION] = 1,
+    [RND_TEAM_SYNC] = 1,
+    [RND_TEAM_SPLIT] = 1,
+    [RND_TEAM_2D] = 1,
+    [RND_TEAM_DESTROY] = 1,
+    [RND_BARRIER] = 1,
+    [RND_MALLOC] = 1,
+    [RND_REALLOC] = 1,
+    [RND_FREE] = 1,
+    [RND_SPACE_CREATE] = 1,
+    [RND_SPACE_MALLOC] = 1,
+    [RND_SPACE_FREE] = 1,
+    [RND_SPACE_DESTROY] = 1,
+    [RND_LOCKED_ADD] = 2,
 };
 
 /* Each phase leaves some kinds out and does more of others. */
@@ -357,7 +436,8 @@ static enum rnd_kind draw_kind(struct rnd *r)
 {
     size_t sum = 0, x;
 
-    for (int i = 0; i < RND_N_KINDS; i++) sum += (size_t)r->weights[i];
+    for (int i = 0; i < RND_N_KINDS; i++)
+        sum += (size_t)r->weights[i];
     if (sum == 0) return RND_PUT;
     x = rnd_below(&r->rng, sum);
     for (int i = 0; i < RND_N_KINDS; i++) {
@@ -382,8 +462,7 @@ static bool generate_one(struct rnd *r, enum rnd_kind kind)
     if (kind == RND_PUT_SIGNAL || kind == RND_PUT_SIGNAL_NBI || kind == RND_SIGNAL)
         return rnd_generate_signal(r, kind);
     if (kind >= RND_IPUT && kind <= RND_IBGET) return rnd_generate_strided(r, kind);
-    if (kind <= RND_IBGET || kind == RND_POKE || kind == RND_PEEK)
-        return rnd_generate_rma(r, kind);
+    if (kind <= RND_IBGET || kind == RND_POKE || kind == RND_PEEK) return rnd_generate_rma(r, kind);
     if (kind >= RND_BROADCAST && kind <= RND_EXSCAN) return rnd_generate_coll(r, kind);
     if (kind >= RND_A_FETCH && kind <= RND_A_FXOR_NBI) return rnd_generate_amo(r, kind);
     if (kind == RND_WAIT) return rnd_generate_flag(r);
@@ -393,6 +472,30 @@ static bool generate_one(struct rnd *r, enum rnd_kind kind)
     if (kind >= RND_TEAM_SYNC && kind <= RND_TEAM_DESTROY) return rnd_generate_team(r, kind);
     if (kind >= RND_BARRIER && kind <= RND_SPACE_DESTROY) return rnd_generate_memory(r, kind);
     return rnd_generate_locked(r);
+}
+
+/*
+ * Many small operations of one kind in a row, as loops of programs have them: more than there are
+ * cells of a team, messages or requests under way.
+ */
+static void generate_burst(struct rnd *r)
+{
+    static const enum rnd_kind kinds[] = {
+        RND_BROADCAST, RND_BROADCAST, RND_SUM,        RND_COLLECT, RND_PUT_NBI,
+        RND_PUT,       RND_P,         RND_A_ADD,      RND_A_INC,   RND_A_FETCH_NBI,
+        RND_GET_NBI,   RND_IPUT,      RND_A_FADD_NBI,
+    };
+    enum rnd_kind kind = kinds[rnd_below(&r->rng, sizeof(kinds) / sizeof(kinds[0]))];
+    size_t n = 17 + rnd_below(&r->rng, kind <= RND_G ? 400 : 60);
+
+    r->burst.pe = rnd_draw_pe(r);
+    r->burst.slot = rnd_draw_slot(r, r->burst.pe);
+    r->burst.team = rnd_one_in(&r->rng, 2) ? 0 : rnd_draw_team(r);
+    r->burst.root = (int)rnd_below(&r->rng, (size_t)r->teams[r->burst.team].n);
+    r->burst.on = true;
+    for (size_t i = 0; i < n; i++)
+        generate_one(r, kind);
+    r->burst.on = false;
 }
 
 void rnd_generate(struct rnd *r)
@@ -406,7 +509,10 @@ void rnd_generate(struct rnd *r)
     rnd_memory_next(r);
     draw_weights(r);
     n = 1 + rnd_below(&r->rng, 1 + rnd_below(&r->rng, 24) * (size_t)(r->n_pes + 1));
-    for (size_t i = 0; i < n; i++) generate_one(r, draw_kind(r));
+    if (rnd_one_in(&r->rng, 8)) generate_burst(r);
+    for (size_t i = 0; i < n; i++)
+        generate_one(r, draw_kind(r));
+    if (rnd_one_in(&r->rng, 16)) generate_burst(r);
 }
 
 /* One context ends what it has sent: by quiet of some form, or by its own end. */
@@ -435,8 +541,10 @@ void rnd_generate_end(struct rnd *r, bool quiets)
     for (int pe = 0; quiets && pe < r->n_pes; pe++) {
         for (int slot = 0; slot < RND_SLOTS; slot++) {
             if (!r->slots[pe][slot].live || !r->slots[pe][slot].dirty) continue;
-            if (slot == 0 && rnd_sync_quiets(op.arg)) r->slots[pe][slot].dirty = false;
-            else end_slot(r, pe, slot);
+            if (slot == 0 && rnd_sync_quiets(op.arg))
+                r->slots[pe][slot].dirty = false;
+            else
+                end_slot(r, pe, slot);
         }
     }
     rnd_emit(r, &op);

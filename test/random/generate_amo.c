@@ -96,7 +96,7 @@ static uint64_t current_word(const struct rnd *r, struct rnd_place place, int pe
 
 bool rnd_generate_amo(struct rnd *r, enum rnd_kind kind)
 {
-    int pe = (int)rnd_below(&r->rng, (size_t)r->n_pes), slot = rnd_draw_slot(r, pe);
+    int pe = rnd_draw_pe(r), slot = rnd_draw_slot(r, pe);
     struct rnd_op op = rnd_op_new(r, kind, pe, slot);
     bool shared = family_of(kind) != 0 && rnd_one_in(&r->rng, 2);
     struct rnd_access access;
@@ -172,8 +172,7 @@ static bool is_fresh(const struct rnd *r, struct rnd_place word, size_t size, in
 }
 
 /* A word of op->to that op's context may signal; it differs from what it was afterwards. */
-static bool place_signal(struct rnd *r, struct rnd_op *op, struct rnd_access *access,
-                         uint64_t *old)
+static bool place_signal(struct rnd *r, struct rnd_op *op, struct rnd_access *access, uint64_t *old)
 {
     *access = (struct rnd_access){.pe = op->pe, .slot = op->slot, .how = RND_WRITE};
     access->sent = access->ordered = true;
@@ -259,8 +258,8 @@ bool rnd_generate_signal(struct rnd *r, enum rnd_kind kind)
 
 /* ---- flags: fence or quiet, then a word that says so ------------------------------------- */
 
-static const enum rnd_kind flag_kinds[] = {RND_A_SET, RND_A_SWAP, RND_A_ADD, RND_A_INC, RND_A_FADD,
-                                           RND_P,     RND_A_XOR,  RND_A_CSWAP};
+static const enum rnd_kind flag_kinds[] = {RND_A_SET,  RND_A_SWAP, RND_A_ADD, RND_A_INC,
+                                           RND_A_FADD, RND_P,      RND_A_XOR, RND_A_CSWAP};
 
 static bool flag_changes(struct rnd *r, struct rnd_op *op)
 {
@@ -305,7 +304,8 @@ bool rnd_generate_flag(struct rnd *r)
     if (rnd_one_in(&r->rng, 2)) order.kind = RND_QUIET;
     op = rnd_op_new(r, flag_kinds[rnd_below(&r->rng, 8)], pe, slot);
     op.to = rnd_draw_member(r, &r->teams[r->slots[pe][slot].team]);
-    do op.type = rnd_type_draw(&r->rng, op.kind);
+    do
+        op.type = rnd_type_draw(&r->rng, op.kind);
     while (rnd_types[op.type].call[RND_WAIT_ALL] == NULL);
     size = rnd_types[op.type].size;
     access.sent = access.ordered = true;

@@ -100,14 +100,14 @@ bool rnd_generate_coll(struct rnd *r, enum rnd_kind kind)
     if (op.type < 0) return false;
     op.team = rnd_draw_team(r);
     team = &r->teams[op.team];
-    op.arg = (int)rnd_below(&r->rng, (size_t)team->n);
+    op.arg = r->burst.on ? r->burst.root : (int)rnd_below(&r->rng, (size_t)team->n);
     op.value = rnd_next(&r->rng);
     if (kind == RND_ALLTOALLS) {
         op.dst = 1 + (ptrdiff_t)rnd_below(&r->rng, 4);
         op.sst = 1 + (ptrdiff_t)rnd_below(&r->rng, 4);
     }
-    op.n = draw_nelems(r, kind, rnd_types[op.type].size * (size_t)(op.dst > op.sst ? op.dst : op.sst),
-                       team->n);
+    op.n = draw_nelems(
+        r, kind, rnd_types[op.type].size * (size_t)(op.dst > op.sst ? op.dst : op.sst), team->n);
     fill = is_reduction(kind) && rnd_types[op.type].is_real;
     if (!place_coll(r, &op, team, fill)) return false;
     rnd_emit(r, &op);

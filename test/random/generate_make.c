@@ -80,7 +80,8 @@ static bool split_strided(struct rnd *r, int parent)
     made = take_team(r, from->space);
     if (made < 0) return false;
     size += (int)rnd_below(&r->rng, (size_t)most + 1);
-    for (int i = 0; i < size; i++) join(&r->teams[made], from->members[start + i * stride]);
+    for (int i = 0; i < size; i++)
+        join(&r->teams[made], from->members[start + i * stride]);
     op.team = parent;
     op.arg = made;
     op.dst = start;
@@ -248,7 +249,8 @@ static bool resize_block(struct rnd *r)
     op.arg = area;
     op.n = 1 + rnd_below(&r->rng, rnd_one_in(&r->rng, 2) ? MOST_BYTES : old + 64);
     rnd_area_resize(r, area, op.n);
-    for (int pe = 0; pe < r->n_pes; pe++) r->areas[area].claims[pe].n = 0; /* it is another block */
+    for (int pe = 0; pe < r->n_pes; pe++)
+        r->areas[area].claims[pe].n = 0; /* it is another block */
     rnd_emit(r, &op);
     if (op.n > old) emit_contents(r, area, old);
     return true;
@@ -259,11 +261,13 @@ static bool create_space(struct rnd *r)
     struct rnd_op op = rnd_op_new(r, RND_SPACE_CREATE, -1, 0);
     int space = 0, team;
 
-    while (space < RND_SPACES && (r->spaces[space].live || r->spaces[space].retired)) space++;
+    while (space < RND_SPACES && (r->spaces[space].live || r->spaces[space].retired))
+        space++;
     if (space == RND_SPACES) return false;
     team = take_team(r, space);
     if (team < 0) return false;
-    for (int pe = 0; pe < r->n_pes; pe++) join(&r->teams[team], pe);
+    for (int pe = 0; pe < r->n_pes; pe++)
+        join(&r->teams[team], pe);
     r->spaces[space].live = true;
     op.team = 0;
     op.arg = space;

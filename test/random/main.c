@@ -38,15 +38,24 @@ static void read_options(int argc, char **argv)
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 
-        if (value == NULL) usage(argv[0]);
-        else if (strcmp(argv[i], "--seed") == 0) options.seed = strtoull(value, NULL, 0);
-        else if (strcmp(argv[i], "--seeds") == 0) options.seeds = atol(value);
-        else if (strcmp(argv[i], "--steps") == 0) options.steps = atol(value);
-        else if (strcmp(argv[i], "--seconds") == 0) options.seconds = atol(value);
-        else if (strcmp(argv[i], "--threads") == 0) options.threads = atol(value);
-        else if (strcmp(argv[i], "--stall") == 0) options.stall = atol(value);
-        else if (strcmp(argv[i], "--trace") == 0) options.trace = atol(value);
-        else usage(argv[0]);
+        if (value == NULL)
+            usage(argv[0]);
+        else if (strcmp(argv[i], "--seed") == 0)
+            options.seed = strtoull(value, NULL, 0);
+        else if (strcmp(argv[i], "--seeds") == 0)
+            options.seeds = atol(value);
+        else if (strcmp(argv[i], "--steps") == 0)
+            options.steps = atol(value);
+        else if (strcmp(argv[i], "--seconds") == 0)
+            options.seconds = atol(value);
+        else if (strcmp(argv[i], "--threads") == 0)
+            options.threads = atol(value);
+        else if (strcmp(argv[i], "--stall") == 0)
+            options.stall = atol(value);
+        else if (strcmp(argv[i], "--trace") == 0)
+            options.trace = atol(value);
+        else
+            usage(argv[0]);
     }
     if (options.threads < 1 || options.threads > RND_STRANDS) usage(argv[0]);
 }
@@ -181,8 +190,8 @@ static struct rnd *strand_new(int number, uint64_t seed)
         if (options.threads > 1) r->slots[pe][1] = r->slots[pe][0];
     }
     r->ctx[1] = shared_ctx;
-    if (number > 0 && shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, r->n_pes, NULL, 0,
-                                               &all->handle) != 0)
+    if (number > 0 &&
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, r->n_pes, NULL, 0, &all->handle) != 0)
         shmem_global_exit(2);
     rnd_memory_init(r, globals[number], stack, STACK_BYTES);
     r->sync = rnd_sync_init(r);
@@ -213,12 +222,14 @@ static uint64_t run_program(uint64_t seed)
     uint64_t done = 0;
 
     if (options.threads > 1 && shmem_ctx_create(0, &shared_ctx) != 0) shmem_global_exit(2);
-    for (int i = 0; i < options.threads; i++) strands[i] = strand_new(i, seed);
+    for (int i = 0; i < options.threads; i++)
+        strands[i] = strand_new(i, seed);
     shmem_barrier_all();
     for (int i = 1; i < options.threads; i++)
         if (pthread_create(&threads[i], NULL, strand_main, strands[i]) != 0) shmem_global_exit(2);
     strand_main(strands[0]);
-    for (int i = 1; i < options.threads; i++) pthread_join(threads[i], NULL);
+    for (int i = 1; i < options.threads; i++)
+        pthread_join(threads[i], NULL);
     shmem_barrier_all();
     if (options.threads > 1) shmem_ctx_destroy(shared_ctx);
     for (int i = 0; i < options.threads; i++) {
@@ -237,8 +248,10 @@ static bool start(void)
 {
     int provided = SHMEM_THREAD_MULTIPLE;
 
-    if (options.threads > 1) shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
-    else shmem_init();
+    if (options.threads > 1)
+        shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    else
+        shmem_init();
     if (shmem_n_pes() > RND_MAX_PES) {
         fprintf(stderr, "random: at most %d PEs\n", RND_MAX_PES);
         shmem_global_exit(2);
@@ -273,7 +286,8 @@ int main(int argc, char **argv)
     note_command(argv[0]);
     rnd_types_init();
     clock_gettime(CLOCK_MONOTONIC, &begun);
-    while (another(n, &begun)) ops += run_program(options.seed + n++);
+    while (another(n, &begun))
+        ops += run_program(options.seed + n++);
     alarm(0);
     if (shmem_my_pe() == 0)
         fprintf(stderr, "random: %d PEs, %lu programs from seed %lu, %lu operations of PE 0: ok\n",

@@ -19,7 +19,8 @@ int rnd_area_take(struct rnd *r, enum rnd_where where, size_t nbytes)
         area->live = true;
         area->where = where;
         area->nbytes = area->hi = nbytes;
-        for (int pe = 0; pe < r->n_pes; pe++) area->model[pe] = calloc(1, nbytes);
+        for (int pe = 0; pe < r->n_pes; pe++)
+            area->model[pe] = calloc(1, nbytes);
         return i;
     }
     return -1;
@@ -40,7 +41,8 @@ void rnd_area_resize(struct rnd *r, int number, size_t nbytes)
 {
     struct rnd_area *area = &r->areas[number];
 
-    for (int pe = 0; pe < r->n_pes; pe++) area->model[pe] = realloc(area->model[pe], nbytes);
+    for (int pe = 0; pe < r->n_pes; pe++)
+        area->model[pe] = realloc(area->model[pe], nbytes);
     area->nbytes = area->hi = nbytes;
 }
 
@@ -119,8 +121,7 @@ static enum rnd_verdict judge(const struct rnd *r, const struct rnd_claim *c,
     const struct rnd_slot *slot;
 
     if (c->by.how == RND_READ && a->how == RND_READ) return RND_OPEN;
-    if (c->by.how == RND_MERGE && a->how == RND_MERGE && c->by.family == a->family)
-        return RND_OPEN;
+    if (c->by.how == RND_MERGE && a->how == RND_MERGE && c->by.family == a->family) return RND_OPEN;
     if (a->pe < 0) return judge_set(r, c, a->who);
     if (c->known & rnd_bit(a->pe)) return RND_OPEN;
     if (c->by.pe != a->pe) return RND_TAKEN;
@@ -209,12 +210,16 @@ void rnd_memory_next(struct rnd *r)
 {
     for (int i = 0; i < RND_AREAS; i++) {
         if (r->areas[i].retired) rnd_area_drop(r, i);
-        for (int pe = 0; pe < r->n_pes; pe++) r->areas[i].claims[pe].n = 0;
+        for (int pe = 0; pe < r->n_pes; pe++)
+            r->areas[i].claims[pe].n = 0;
     }
-    for (int i = 0; i < RND_TEAMS; i++) r->teams[i].retired = false;
-    for (int i = 0; i < RND_SPACES; i++) r->spaces[i].retired = false;
+    for (int i = 0; i < RND_TEAMS; i++)
+        r->teams[i].retired = false;
+    for (int i = 0; i < RND_SPACES; i++)
+        r->spaces[i].retired = false;
     for (int pe = 0; pe < r->n_pes; pe++)
-        for (int i = 0; i < RND_SLOTS; i++) r->slots[pe][i].retired = false;
+        for (int i = 0; i < RND_SLOTS; i++)
+            r->slots[pe][i].retired = false;
 }
 
 bool rnd_area_quiet(const struct rnd *r, int area, bool default_ends)

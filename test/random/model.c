@@ -24,7 +24,8 @@ void rnd_store_bytes(const struct rnd_op *op, int pe, unsigned char *dest)
 
         memcpy(dest + i, &x, 8);
     }
-    for (uint64_t x = rnd_next(&state); i < op->n; i++, x >>= 8) dest[i] = (unsigned char)x;
+    for (uint64_t x = rnd_next(&state); i < op->n; i++, x >>= 8)
+        dest[i] = (unsigned char)x;
 }
 
 /* put and get of any form: n blocks of bsize elements. */
@@ -97,8 +98,7 @@ static void apply_amo(struct rnd *r, const struct rnd_op *op)
 
     memcpy(&old, word, size);
     next = amo_result(op, old, mask);
-    if (op->source.area >= 0 && !op->discard)
-        memcpy(rnd_model(r, op->source, op->pe), &old, size);
+    if (op->source.area >= 0 && !op->discard) memcpy(rnd_model(r, op->source, op->pe), &old, size);
     memcpy(word, &next, size);
 }
 

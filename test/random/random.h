@@ -45,26 +45,88 @@ enum {
 
 /* Operations that go through the table of a type, then the others. */
 enum rnd_kind {
-    RND_PUT, RND_PUT_NBI, RND_GET, RND_GET_NBI, RND_P, RND_G, RND_IPUT, RND_IGET, RND_IBPUT,
-    RND_IBGET, RND_PUT_SIGNAL, RND_PUT_SIGNAL_NBI,
-    RND_BROADCAST, RND_COLLECT, RND_FCOLLECT, RND_ALLTOALL, RND_ALLTOALLS,
-    RND_MAX, RND_MIN, RND_SUM, RND_PROD, RND_AND, RND_OR, RND_XOR, RND_INSCAN, RND_EXSCAN,
-    RND_A_FETCH, RND_A_SET, RND_A_SWAP, RND_A_CSWAP, RND_A_FINC, RND_A_INC, RND_A_FADD, RND_A_ADD,
-    RND_A_FAND, RND_A_AND, RND_A_FOR, RND_A_OR, RND_A_FXOR, RND_A_XOR,
-    RND_A_FETCH_NBI, RND_A_SWAP_NBI, RND_A_CSWAP_NBI, RND_A_FINC_NBI, RND_A_FADD_NBI,
-    RND_A_FAND_NBI, RND_A_FOR_NBI, RND_A_FXOR_NBI,
-    RND_WAIT, RND_TEST, RND_WAIT_ALL, RND_WAIT_ANY, RND_WAIT_SOME, RND_TEST_ALL, RND_TEST_ANY,
+    RND_PUT,
+    RND_PUT_NBI,
+    RND_GET,
+    RND_GET_NBI,
+    RND_P,
+    RND_G,
+    RND_IPUT,
+    RND_IGET,
+    RND_IBPUT,
+    RND_IBGET,
+    RND_PUT_SIGNAL,
+    RND_PUT_SIGNAL_NBI,
+    RND_BROADCAST,
+    RND_COLLECT,
+    RND_FCOLLECT,
+    RND_ALLTOALL,
+    RND_ALLTOALLS,
+    RND_MAX,
+    RND_MIN,
+    RND_SUM,
+    RND_PROD,
+    RND_AND,
+    RND_OR,
+    RND_XOR,
+    RND_INSCAN,
+    RND_EXSCAN,
+    RND_A_FETCH,
+    RND_A_SET,
+    RND_A_SWAP,
+    RND_A_CSWAP,
+    RND_A_FINC,
+    RND_A_INC,
+    RND_A_FADD,
+    RND_A_ADD,
+    RND_A_FAND,
+    RND_A_AND,
+    RND_A_FOR,
+    RND_A_OR,
+    RND_A_FXOR,
+    RND_A_XOR,
+    RND_A_FETCH_NBI,
+    RND_A_SWAP_NBI,
+    RND_A_CSWAP_NBI,
+    RND_A_FINC_NBI,
+    RND_A_FADD_NBI,
+    RND_A_FAND_NBI,
+    RND_A_FOR_NBI,
+    RND_A_FXOR_NBI,
+    RND_WAIT,
+    RND_TEST,
+    RND_WAIT_ALL,
+    RND_WAIT_ANY,
+    RND_WAIT_SOME,
+    RND_TEST_ALL,
+    RND_TEST_ANY,
     RND_TEST_SOME,
     RND_N_CALLS,
     RND_STORE = RND_N_CALLS, /* this PE's CPU fills its own memory */
-    RND_POKE, RND_PEEK,      /* a store or load through shmem_ptr(), else put, get */
-    RND_SIGNAL, RND_SIGNAL_WAIT,
-    RND_FENCE, RND_QUIET, RND_PE_QUIET,
-    RND_CTX_CREATE, RND_CTX_DESTROY, RND_SESSION,
-    RND_TEAM_SYNC, RND_TEAM_SPLIT, RND_TEAM_2D, RND_TEAM_DESTROY,
-    RND_BARRIER, RND_MALLOC, RND_REALLOC, RND_FREE,
-    RND_SPACE_CREATE, RND_SPACE_MALLOC, RND_SPACE_FREE, RND_SPACE_DESTROY,
-    RND_LOCKED_ADD, RND_SYNC,
+    RND_POKE,
+    RND_PEEK, /* a store or load through shmem_ptr(), else put, get */
+    RND_SIGNAL,
+    RND_SIGNAL_WAIT,
+    RND_FENCE,
+    RND_QUIET,
+    RND_PE_QUIET,
+    RND_CTX_CREATE,
+    RND_CTX_DESTROY,
+    RND_SESSION,
+    RND_TEAM_SYNC,
+    RND_TEAM_SPLIT,
+    RND_TEAM_2D,
+    RND_TEAM_DESTROY,
+    RND_BARRIER,
+    RND_MALLOC,
+    RND_REALLOC,
+    RND_FREE,
+    RND_SPACE_CREATE,
+    RND_SPACE_MALLOC,
+    RND_SPACE_FREE,
+    RND_SPACE_DESTROY,
+    RND_LOCKED_ADD,
+    RND_SYNC,
     RND_N_KINDS
 };
 
@@ -117,7 +179,7 @@ struct rnd_call {
 struct rnd_type {
     const char *name; /* as in routines: "int", "mem", "64" */
     size_t size;
-    bool is_signed, is_real; /* real: float, double, long double, complex */
+    bool is_signed, is_real;                       /* real: float, double, long double, complex */
     void (*call[RND_N_CALLS])(struct rnd_call *c); /* NULL: no such routine */
     /* acc[i] = acc[i] op source[i], kind is that of the reduction */
     void (*reduce_order)(int kind, void *acc, const void *source, size_t n);
@@ -149,13 +211,13 @@ struct rnd_op {
     enum rnd_kind kind;
     unsigned phase;
     int type, slot;
-    int pe;   /* who does it; -1: the members of team */
-    int to;   /* world number of the PE that it is done to */
-    int team; /* of a collective */
+    int pe;       /* who does it; -1: the members of team */
+    int to;       /* world number of the PE that it is done to */
+    int team;     /* of a collective */
     uint64_t set; /* its members, for reports */
     int members;
-    bool plain;   /* form without context */
-    bool discard; /* what it fetches depends on others */
+    bool plain;                         /* form without context */
+    bool discard;                       /* what it fetches depends on others */
     struct rnd_place dest, source, sig; /* dest of an atomic is its word, source its result */
     size_t n, bsize;
     ptrdiff_t dst, sst;
@@ -173,7 +235,7 @@ enum rnd_how { RND_READ, RND_WRITE, RND_MERGE };
  * ordered: fence of slot orders it. MERGE: in any order with uses of the same family.
  */
 struct rnd_access {
-    int pe;       /* who; -1: any of who, at any time of a collective */
+    int pe; /* who; -1: any of who, at any time of a collective */
     uint64_t who;
     int slot;
     enum rnd_how how;
@@ -203,10 +265,10 @@ enum rnd_where { RND_HEAP, RND_GLOBAL, RND_SPACE, RND_MALLOCED, RND_STACK };
 struct rnd_area {
     bool live, retired;
     enum rnd_where where;
-    bool fixed;          /* there from the beginning to the end */
-    int space;           /* of RND_SPACE */
+    bool fixed;            /* there from the beginning to the end */
+    int space;             /* of RND_SPACE */
     size_t nbytes, lo, hi; /* operations stay in [lo, hi) */
-    unsigned char *base; /* of this PE */
+    unsigned char *base;   /* of this PE */
     unsigned char *model[RND_MAX_PES];
     struct rnd_claims claims[RND_MAX_PES];
 };
@@ -245,15 +307,19 @@ struct rnd {
     struct rnd_op *log; /* of the phases since the last comparison and some before */
     size_t n_log, log_room, phase_start, compared;
     int weights[RND_N_KINDS];
-    size_t bytes_left;     /* of this phase */
-    struct rnd_place hot;  /* what a PE has just waited for */
-    int hot_pe;            /* -1: nothing */
+    size_t bytes_left;    /* of this phase */
+    struct rnd_place hot; /* what a PE has just waited for */
+    int hot_pe;           /* -1: nothing */
     size_t hot_n;
+    struct { /* many of a kind in a row: by one PE, or by one team with one root */
+        bool on;
+        int pe, slot, team, root;
+    } burst;
     struct rnd_sync *sync;
     uint64_t scratch[512]; /* results nobody looks at */
     size_t n_scratch;
     long *locks;
-    uint64_t n_done;       /* operations of this PE */
+    uint64_t n_done;          /* operations of this PE */
     const struct rnd_op *now; /* what this PE is doing, for the watchdog */
 };
 
@@ -340,6 +406,8 @@ bool rnd_find_all(struct rnd *r, const struct rnd_team *team, size_t nbytes, siz
 bool rnd_overlap(struct rnd_place a, size_t a_bytes, struct rnd_place b, size_t b_bytes);
 /* A size with a bias to the edges, at most max, which the phase can still afford. */
 size_t rnd_draw_bytes(struct rnd *r, size_t max);
+/* A PE and one of its contexts. */
+int rnd_draw_pe(struct rnd *r);
 int rnd_draw_slot(struct rnd *r, int pe);
 int rnd_draw_member(struct rnd *r, const struct rnd_team *team);
 int rnd_draw_team(struct rnd *r);

@@ -7,20 +7,87 @@
 char rnd_command[400];
 
 static const char *const names[RND_N_KINDS] = {
-    "put", "put_nbi", "get", "get_nbi", "p", "g", "iput", "iget", "ibput", "ibget", "put_signal",
-    "put_signal_nbi", "broadcast", "collect", "fcollect", "alltoall", "alltoalls", "max_reduce",
-    "min_reduce", "sum_reduce", "prod_reduce", "and_reduce", "or_reduce", "xor_reduce",
-    "sum_inscan", "sum_exscan", "atomic_fetch", "atomic_set", "atomic_swap", "atomic_compare_swap",
-    "atomic_fetch_inc", "atomic_inc", "atomic_fetch_add", "atomic_add", "atomic_fetch_and",
-    "atomic_and", "atomic_fetch_or", "atomic_or", "atomic_fetch_xor", "atomic_xor",
-    "atomic_fetch_nbi", "atomic_swap_nbi", "atomic_compare_swap_nbi", "atomic_fetch_inc_nbi",
-    "atomic_fetch_add_nbi", "atomic_fetch_and_nbi", "atomic_fetch_or_nbi", "atomic_fetch_xor_nbi",
-    "wait_until", "test", "wait_until_all", "wait_until_any", "wait_until_some", "test_all",
-    "test_any", "test_some", "store", "store through shmem_ptr", "load through shmem_ptr", "signal",
-    "signal_wait_until", "fence", "quiet", "pe_quiet", "ctx_create", "ctx_destroy", "session",
-    "team_sync", "team_split_strided", "team_split_2d", "team_destroy", "barrier_all", "malloc",
-    "realloc", "free", "space_create", "space_malloc", "space_free", "space_destroy",
-    "add under a lock", "sync",
+    "put",
+    "put_nbi",
+    "get",
+    "get_nbi",
+    "p",
+    "g",
+    "iput",
+    "iget",
+    "ibput",
+    "ibget",
+    "put_signal",
+    "put_signal_nbi",
+    "broadcast",
+    "collect",
+    "fcollect",
+    "alltoall",
+    "alltoalls",
+    "max_reduce",
+    "min_reduce",
+    "sum_reduce",
+    "prod_reduce",
+    "and_reduce",
+    "or_reduce",
+    "xor_reduce",
+    "sum_inscan",
+    "sum_exscan",
+    "atomic_fetch",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_compare_swap",
+    "atomic_fetch_inc",
+    "atomic_inc",
+    "atomic_fetch_add",
+    "atomic_add",
+    "atomic_fetch_and",
+    "atomic_and",
+    "atomic_fetch_or",
+    "atomic_or",
+    "atomic_fetch_xor",
+    "atomic_xor",
+    "atomic_fetch_nbi",
+    "atomic_swap_nbi",
+    "atomic_compare_swap_nbi",
+    "atomic_fetch_inc_nbi",
+    "atomic_fetch_add_nbi",
+    "atomic_fetch_and_nbi",
+    "atomic_fetch_or_nbi",
+    "atomic_fetch_xor_nbi",
+    "wait_until",
+    "test",
+    "wait_until_all",
+    "wait_until_any",
+    "wait_until_some",
+    "test_all",
+    "test_any",
+    "test_some",
+    "store",
+    "store through shmem_ptr",
+    "load through shmem_ptr",
+    "signal",
+    "signal_wait_until",
+    "fence",
+    "quiet",
+    "pe_quiet",
+    "ctx_create",
+    "ctx_destroy",
+    "session",
+    "team_sync",
+    "team_split_strided",
+    "team_split_2d",
+    "team_destroy",
+    "barrier_all",
+    "malloc",
+    "realloc",
+    "free",
+    "space_create",
+    "space_malloc",
+    "space_free",
+    "space_destroy",
+    "add under a lock",
+    "sync",
 };
 
 static const char *const where_names[] = {"heap", "globals", "space", "malloc", "stack"};
@@ -90,8 +157,8 @@ static bool touches(const struct rnd_op *op, struct rnd_place place, int pe)
 {
     struct rnd_place result = op->source;
 
-    if (op->sig.area == place.area && op->to == pe && op->kind < RND_WAIT && place.at >= op->sig.at &&
-        place.at < op->sig.at + 8)
+    if (op->sig.area == place.area && op->to == pe && op->kind < RND_WAIT &&
+        place.at >= op->sig.at && place.at < op->sig.at + 8)
         return true;
     if (op->kind == RND_SIGNAL && op->sig.area == place.area && op->to == pe &&
         place.at >= op->sig.at && place.at < op->sig.at + 8)
@@ -108,7 +175,8 @@ static void print_bytes(const struct rnd *r, const char *what, const unsigned ch
 {
     char text[100] = "";
 
-    for (size_t i = 0; i < n && i < 16; i++) append(text, sizeof(text), " %02x", bytes[i]);
+    for (size_t i = 0; i < n && i < 16; i++)
+        append(text, sizeof(text), " %02x", bytes[i]);
     fprintf(stderr, "pe %d: %s%s\n", r->me, what, text);
 }
 
@@ -144,10 +212,12 @@ static void differ(const struct rnd *r, int number)
     struct rnd_place place = {number, 0};
     size_t n;
 
-    while (area->base[place.at] == want[place.at]) place.at++;
+    while (area->base[place.at] == want[place.at])
+        place.at++;
     n = damage(area, want, place.at);
-    fprintf(stderr, "pe %d: FAIL: seed %lu, strand %d, phase %u: %s %d (%zu bytes at %p) differs at "
-                    "%zu, %zu bytes\n",
+    fprintf(stderr,
+            "pe %d: FAIL: seed %lu, strand %d, phase %u: %s %d (%zu bytes at %p) differs at "
+            "%zu, %zu bytes\n",
             r->me, r->seed, r->strand, r->phase, where_names[area->where], number, area->nbytes,
             (void *)area->base, place.at, n);
     print_bytes(r, "is     ", area->base + place.at, n);

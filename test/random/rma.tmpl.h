@@ -3,34 +3,44 @@
 
 static void T(put)(struct rnd_call *c)
 {
-    if (c->plain) F(put)(c->dest, c->source, c->n, c->pe);
-    else X(put)(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        F(put)(c->dest, c->source, c->n, c->pe);
+    else
+        X(put)(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void T(put_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(put_nbi)(c->dest, c->source, c->n, c->pe);
-    else X(put_nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        F(put_nbi)(c->dest, c->source, c->n, c->pe);
+    else
+        X(put_nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void T(get)(struct rnd_call *c)
 {
-    if (c->plain) F(get)(c->dest, c->source, c->n, c->pe);
-    else X(get)(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        F(get)(c->dest, c->source, c->n, c->pe);
+    else
+        X(get)(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void T(get_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(get_nbi)(c->dest, c->source, c->n, c->pe);
-    else X(get_nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        F(get_nbi)(c->dest, c->source, c->n, c->pe);
+    else
+        X(get_nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void T(p)(struct rnd_call *c)
 {
     TYPE value = *(const TYPE *)c->source;
 
-    if (c->plain) F(p)(c->dest, value, c->pe);
-    else X(p)(c->ctx, c->dest, value, c->pe);
+    if (c->plain)
+        F(p)(c->dest, value, c->pe);
+    else
+        X(p)(c->ctx, c->dest, value, c->pe);
 }
 
 static void T(g)(struct rnd_call *c)
@@ -40,38 +50,48 @@ static void T(g)(struct rnd_call *c)
 
 static void T(iput)(struct rnd_call *c)
 {
-    if (c->plain) F(iput)(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
-    else X(iput)(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    if (c->plain)
+        F(iput)(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    else
+        X(iput)(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
 }
 
 static void T(iget)(struct rnd_call *c)
 {
-    if (c->plain) F(iget)(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
-    else X(iget)(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    if (c->plain)
+        F(iget)(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    else
+        X(iget)(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
 }
 
 static void T(ibput)(struct rnd_call *c)
 {
-    if (c->plain) F(ibput)(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
-    else X(ibput)(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    if (c->plain)
+        F(ibput)(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    else
+        X(ibput)(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
 }
 
 static void T(ibget)(struct rnd_call *c)
 {
-    if (c->plain) F(ibget)(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
-    else X(ibget)(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    if (c->plain)
+        F(ibget)(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    else
+        X(ibget)(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
 }
 
 static void T(put_signal)(struct rnd_call *c)
 {
-    if (c->plain) F(put_signal)(c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe);
+    if (c->plain)
+        F(put_signal)(c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe);
     else
         X(put_signal)(c->ctx, c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe);
 }
 
 static void T(put_signal_nbi)(struct rnd_call *c)
 {
-    if (c->plain) F(put_signal_nbi)(c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe);
+    if (c->plain)
+        F(put_signal_nbi)(c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe);
     else
         X(put_signal_nbi)(c->ctx, c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe);
 }

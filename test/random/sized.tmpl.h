@@ -3,50 +3,66 @@
 
 static void S(put)(struct rnd_call *c)
 {
-    if (c->plain) G(put, )(c->dest, c->source, c->n, c->pe);
-    else XG(put, )(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        G(put, )(c->dest, c->source, c->n, c->pe);
+    else
+        XG(put, )(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void S(put_nbi)(struct rnd_call *c)
 {
-    if (c->plain) G(put, _nbi)(c->dest, c->source, c->n, c->pe);
-    else XG(put, _nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        G(put, _nbi)(c->dest, c->source, c->n, c->pe);
+    else
+        XG(put, _nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void S(get)(struct rnd_call *c)
 {
-    if (c->plain) G(get, )(c->dest, c->source, c->n, c->pe);
-    else XG(get, )(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        G(get, )(c->dest, c->source, c->n, c->pe);
+    else
+        XG(get, )(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void S(get_nbi)(struct rnd_call *c)
 {
-    if (c->plain) G(get, _nbi)(c->dest, c->source, c->n, c->pe);
-    else XG(get, _nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        G(get, _nbi)(c->dest, c->source, c->n, c->pe);
+    else
+        XG(get, _nbi)(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void S(iput)(struct rnd_call *c)
 {
-    if (c->plain) G(iput, )(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
-    else XG(iput, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    if (c->plain)
+        G(iput, )(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    else
+        XG(iput, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
 }
 
 static void S(iget)(struct rnd_call *c)
 {
-    if (c->plain) G(iget, )(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
-    else XG(iget, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    if (c->plain)
+        G(iget, )(c->dest, c->source, c->dst, c->sst, c->n, c->pe);
+    else
+        XG(iget, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->n, c->pe);
 }
 
 static void S(ibput)(struct rnd_call *c)
 {
-    if (c->plain) G(ibput, )(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
-    else XG(ibput, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    if (c->plain)
+        G(ibput, )(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    else
+        XG(ibput, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
 }
 
 static void S(ibget)(struct rnd_call *c)
 {
-    if (c->plain) G(ibget, )(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
-    else XG(ibget, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    if (c->plain)
+        G(ibget, )(c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
+    else
+        XG(ibget, )(c->ctx, c->dest, c->source, c->dst, c->sst, c->bsize, c->n, c->pe);
 }
 
 static void S(put_signal)(struct rnd_call *c)

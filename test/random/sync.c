@@ -10,15 +10,25 @@
 #include <sched.h>
 
 enum way {
-    BARRIER_ALL, SYNC_ALL, ACTIVE_BARRIER, /* of the world: one strand alone */
-    TEAM_SYNC, SIGNAL_SET, SIGNAL_ADD, PUT_SIGNAL, COUNTER, DISSEMINATION,
+    BARRIER_ALL,
+    SYNC_ALL,
+    ACTIVE_BARRIER, /* of the world: one strand alone */
+    TEAM_SYNC,
+    SIGNAL_SET,
+    SIGNAL_ADD,
+    PUT_SIGNAL,
+    COUNTER,
+    DISSEMINATION,
     WORDS, /* of a type, set by some routine, waited for by some routine */
     N_WAYS = WORDS + 6
 };
 
 static const char *const way_names[N_WAYS] = {
-    "barrier_all", "sync_all", "barrier of the active set", "team_sync", "signal_set", "signal_add",
-    "put_signal", "counter", "dissemination", "words", "words", "words", "words", "words", "words",
+    "barrier_all", "sync_all",   "barrier of the active set",
+    "team_sync",   "signal_set", "signal_add",
+    "put_signal",  "counter",    "dissemination",
+    "words",       "words",      "words",
+    "words",       "words",      "words",
 };
 
 enum { WORD_TYPES = 16, ROUNDS = 8 };
@@ -28,7 +38,7 @@ struct rnd_sync {
     uint64_t epochs[N_WAYS + WORD_TYPES]; /* how often each way was gone */
     uint64_t *words;                      /* WORD_TYPES arrays of a word a PE */
     uint64_t *set, *add, *data, *counter, *rounds;
-    uint64_t *from;                       /* local source of data */
+    uint64_t *from; /* local source of data */
     long *psync;
 };
 
@@ -102,13 +112,17 @@ static void tell(struct rnd *r, int kind, int slot, uint64_t epoch, uint64_t how
     for (int i = 1; i <= r->n_pes; i++) {
         int pe = (r->me + i) % r->n_pes;
 
-        if (kind == SIGNAL_SET) shmem_signal_set(&s->set[r->me], epoch, pe);
-        else if (kind == SIGNAL_ADD) shmem_signal_add(&s->add[r->me], 1, pe);
+        if (kind == SIGNAL_SET)
+            shmem_signal_set(&s->set[r->me], epoch, pe);
+        else if (kind == SIGNAL_ADD)
+            shmem_signal_add(&s->add[r->me], 1, pe);
         else if (kind == PUT_SIGNAL)
             shmem_uint64_put_signal(&s->data[r->me], s->from, how & 1, &s->set[r->me], epoch,
                                     SHMEM_SIGNAL_SET, pe);
-        else if (kind == COUNTER) shmem_uint64_atomic_inc(s->counter, pe);
-        else set_word(r, slot, epoch, pe, how);
+        else if (kind == COUNTER)
+            shmem_uint64_atomic_inc(s->counter, pe);
+        else
+            set_word(r, slot, epoch, pe, how);
     }
 }
 
@@ -169,11 +183,13 @@ static void wait_words(struct rnd *r, const struct rnd_op *op, int slot, uint64_
     if (kind >= RND_WAIT_ALL && kind != RND_WAIT_ALL && kind != RND_TEST_ALL) {
         wait_found(r, op, type, kind, c);
     } else if (kind == RND_WAIT_ALL || kind == RND_TEST_ALL) {
-        do type->call[kind](&c);
+        do
+            type->call[kind](&c);
         while (kind == RND_TEST_ALL && c.rc == 0);
     } else {
         for (int pe = 0; pe < r->n_pes; pe++, c.dest = (char *)c.dest + type->size) {
-            do type->call[kind](&c);
+            do
+                type->call[kind](&c);
             while (kind == RND_TEST && c.rc == 0);
         }
     }
@@ -207,11 +223,14 @@ static void by_words(struct rnd *r, const struct rnd_op *op)
         return;
     }
     tell(r, op->arg, slot, epoch, op->value);
-    if (number == SIGNAL_SET) wait_signals(r, op, s->set, epoch);
-    else if (number == SIGNAL_ADD) wait_signals(r, op, s->add, epoch);
+    if (number == SIGNAL_SET)
+        wait_signals(r, op, s->set, epoch);
+    else if (number == SIGNAL_ADD)
+        wait_signals(r, op, s->add, epoch);
     else if (number == COUNTER)
         shmem_uint64_wait_until(s->counter, SHMEM_CMP_GE, epoch * (uint64_t)r->n_pes);
-    else wait_words(r, op, slot, epoch);
+    else
+        wait_words(r, op, slot, epoch);
 }
 
 void rnd_sync_run(struct rnd *r, const struct rnd_op *op)

@@ -69,26 +69,34 @@ static struct rnd_type *type_of(const char *name, size_t size)
 
 static void mem_put(struct rnd_call *c)
 {
-    if (c->plain) shmem_putmem(c->dest, c->source, c->n, c->pe);
-    else shmem_ctx_putmem(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        shmem_putmem(c->dest, c->source, c->n, c->pe);
+    else
+        shmem_ctx_putmem(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void mem_put_nbi(struct rnd_call *c)
 {
-    if (c->plain) shmem_putmem_nbi(c->dest, c->source, c->n, c->pe);
-    else shmem_ctx_putmem_nbi(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        shmem_putmem_nbi(c->dest, c->source, c->n, c->pe);
+    else
+        shmem_ctx_putmem_nbi(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void mem_get(struct rnd_call *c)
 {
-    if (c->plain) shmem_getmem(c->dest, c->source, c->n, c->pe);
-    else shmem_ctx_getmem(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        shmem_getmem(c->dest, c->source, c->n, c->pe);
+    else
+        shmem_ctx_getmem(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void mem_get_nbi(struct rnd_call *c)
 {
-    if (c->plain) shmem_getmem_nbi(c->dest, c->source, c->n, c->pe);
-    else shmem_ctx_getmem_nbi(c->ctx, c->dest, c->source, c->n, c->pe);
+    if (c->plain)
+        shmem_getmem_nbi(c->dest, c->source, c->n, c->pe);
+    else
+        shmem_ctx_getmem_nbi(c->ctx, c->dest, c->source, c->n, c->pe);
 }
 
 static void mem_put_signal(struct rnd_call *c)
@@ -208,14 +216,22 @@ bool rnd_type_compare(const struct rnd_type *type, uint64_t a, int cmp, uint64_t
 
     a <<= unused;
     b <<= unused;
-    if (type->is_signed) order = ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
-    else order = (a > b) - (a < b);
+    if (type->is_signed)
+        order = ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
+    else
+        order = (a > b) - (a < b);
     switch (cmp) {
-    case SHMEM_CMP_EQ: return order == 0;
-    case SHMEM_CMP_NE: return order != 0;
-    case SHMEM_CMP_LT: return order < 0;
-    case SHMEM_CMP_LE: return order <= 0;
-    case SHMEM_CMP_GT: return order > 0;
-    default: return order >= 0;
+    case SHMEM_CMP_EQ:
+        return order == 0;
+    case SHMEM_CMP_NE:
+        return order != 0;
+    case SHMEM_CMP_LT:
+        return order < 0;
+    case SHMEM_CMP_LE:
+        return order <= 0;
+    case SHMEM_CMP_GT:
+        return order > 0;
+    default:
+        return order >= 0;
     }
 }
