@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a program counts its calls, for the tool to compare: program_calls, by routine.
+ */
+#ifndef STEPPE_TEST_CALLS_H
+#define STEPPE_TEST_CALLS_H
+
+#include "names.h"
+
+extern unsigned long program_calls[CALLS_N];
+
+static inline void calls_count(int number)
+{
+    __atomic_add_fetch(&program_calls[number], 1, __ATOMIC_RELAXED);
+}
+
+#endif
