@@ -36,6 +36,17 @@ struct stp_window {
 
 extern struct stp_window stp_win;
 
+/* Other threads may make or destroy spaces: the old top does as well as the new one. */
+static inline size_t stp_window_top(void)
+{
+    return __atomic_load_n(&stp_win.top, __ATOMIC_RELAXED);
+}
+
+static inline size_t stp_window_amo_top(void)
+{
+    return __atomic_load_n(&stp_win.amo_top, __ATOMIC_RELAXED);
+}
+
 /*
  * Where the host symmetric object at addr lives for PE pe, when this PE can load and store it
  * by window arithmetic; NULL when the slow path must decide. pe: world number, in range.
@@ -45,7 +56,7 @@ static inline void *stp_reach(const void *addr, int pe)
     size_t offset = (uintptr_t)addr - stp_win.base;
     unsigned local = (unsigned)(pe - stp_win.first_pe);
 
-    if (STP_LIKELY(offset < stp_win.top && local < (unsigned)stp_win.n_local))
+    if (STP_LIKELY(offset < stp_window_top() && local < (unsigned)stp_win.n_local))
         return stp_win.view + ((size_t)local << stp_win.shift) + offset;
     return NULL;
 }
@@ -59,7 +70,7 @@ static inline void *stp_reach_plain(const void *addr, int pe)
     size_t offset = (uintptr_t)addr - stp_win.base;
     unsigned local = (unsigned)(pe - stp_win.first_pe);
 
-    if (STP_LIKELY(offset < stp_win.top && local < (unsigned)stp_win.n_plain))
+    if (STP_LIKELY(offset < stp_window_top() && local < (unsigned)stp_win.n_plain))
         return stp_win.view + ((size_t)local << stp_win.shift) + offset;
     return NULL;
 }
@@ -70,7 +81,7 @@ static inline void *stp_reach_amo(const void *addr, int pe)
     size_t offset = (uintptr_t)addr - stp_win.base;
     unsigned local = (unsigned)(pe - stp_win.first_pe);
 
-    if (STP_LIKELY(offset < stp_win.amo_top && local < (unsigned)stp_win.n_local))
+    if (STP_LIKELY(offset < stp_window_amo_top() && local < (unsigned)stp_win.n_local))
         return stp_win.view + ((size_t)local << stp_win.shift) + offset;
     return NULL;
 }

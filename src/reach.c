@@ -21,7 +21,7 @@ void *stp_reach_slow(const void *addr, int pe)
     int local = stp_local_of(pe);
 
     if (local < 0) return NULL;
-    if (offset < stp_win.top) return stp_win.view + ((size_t)local << stp_win.shift) + offset;
+    if (offset < stp_window_top()) return stp_win.view + ((size_t)local << stp_win.shift) + offset;
     if (stp_segment_offset(addr, &offset)) return reach_segment(offset, pe, local);
     return NULL;
 }

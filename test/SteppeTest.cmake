@@ -7,13 +7,19 @@ target_link_libraries(steppe_internal PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m
 
 # Seconds. timeout(1) ends a launcher with SIGTERM, so that it takes its PEs along, before CTest
 # kills it.
-set(STEPPE_TEST_TIMEOUT 120 CACHE STRING "Seconds a test may take")
+if(STEPPE_SANITIZE)
+    set(timeout 300)
+else()
+    set(timeout 120)
+endif()
+set(STEPPE_TEST_TIMEOUT ${timeout} CACHE STRING "Seconds a test may take")
 math(EXPR STEPPE_LAUNCH_TIMEOUT "${STEPPE_TEST_TIMEOUT} - 10")
 
 # The remaining arguments are labels.
 function(steppe_test_properties test)
     set_tests_properties(${test} PROPERTIES
-        SKIP_RETURN_CODE 77 TIMEOUT ${STEPPE_TEST_TIMEOUT})
+        SKIP_RETURN_CODE 77 TIMEOUT ${STEPPE_TEST_TIMEOUT}
+        ENVIRONMENT_MODIFICATION "${STEPPE_SANITIZE_ENV}")
     set_property(TEST ${test} PROPERTY LABELS ${ARGN})
 endfunction()
 

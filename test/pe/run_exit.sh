@@ -34,20 +34,16 @@ fail()
 
 left_behind()
 {
-    local pid
-    for pid in /proc/[0-9]*; do
-        [ "$(readlink "$pid/exe" 2>/dev/null)" = "$alone" ] && return 0
-    done
-    return 1
+    readlink /proc/[0-9]*/exe 2>/dev/null | grep -qxF "$alone"
 }
 
 # Give the kernel time to reap what the launcher has just killed.
 nobody_left()
 {
     local try
-    for try in 1 2 3 4 5 6 7 8 9 10; do
+    for try in 0.02 0.05 0.1 0.2 0.3 0.4 0.5 0.5 0.5 0.5; do
         left_behind || return 0
-        sleep 0.3
+        sleep $try
     done
     return 1
 }

@@ -62,7 +62,7 @@ struct link {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards links and looked_ns; never held over a verdict */
+    pthread_mutex_t lock; /* guards links, connected, looked_ns; never held over a verdict */
     int listen_fd;
     struct lifeline mine;
     uint64_t gone_ns;       /* since when a PE was found to have gone in the end; 0: none */
@@ -517,12 +517,15 @@ void stp_ofi_health_connect(void)
 {
     int n_pes = stp_ofi.core->n_pes, next = (stp_ofi.core->pe + 1) % n_pes;
 
+    pthread_mutex_lock(&life.lock); /* the progress thread looks already */
     for (int i = 0; i < LINKS; i++)
         life.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
-    if (n_pes == 1) return;
-    life.connected = true;
-    life.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
-    link_start(&life.links[0]);
+    if (n_pes > 1) {
+        life.connected = true;
+        life.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
+        link_start(&life.links[0]);
+    }
+    pthread_mutex_unlock(&life.lock);
 }
 
 int stp_ofi_health_sleep(struct pollfd *fd)

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Four threads of each PE make and destroy at once: contexts of the world and of teams, teams of
+ * different parents, each with all collectives; one allocates while the others ask questions and
+ * communicate. What is made works, what is destroyed has done its work.
+ */
+#include "pe_data.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 24, VALUES = 8, MAX_PES = 16, WORDS = VALUES * MAX_PES * 2 };
+
+static shmem_team_t parents[THREADS];
+static long *source, *dest, *slots; /* WORDS a thread */
+static int asking;                  /* threads that still ask, while one allocates */
+
+static void run_threads(void *(*body)(void *))
+{
+    pthread_t thread[THREADS];
+
+    for (long i = 0; i < THREADS; i++)
+        PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    shmem_barrier_all();
+}
+
+/* ---- contexts --------------------------------------------------------------------- */
+
+/* A context lives for a round; its end is its quiet. */
+static void *contexts(void *arg)
+{
+    static const long options[] = {0, SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED, SHMEM_CTX_NOSTORE};
+    long id = (long)arg, *mine = slots + id * WORDS;
+    int right = (shmem_team_my_pe(parents[id]) + 1) % pe_n;
+
+    for (long round = 0; round < pe_rounds(ROUNDS * 4); round++) {
+        long values[VALUES], got[VALUES], opts = options[(round + id) % 4];
+        shmem_team_t team = SHMEM_TEAM_INVALID;
+        shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+        int rc = round % 2 ? shmem_ctx_create(opts, &ctx)
+                           : shmem_team_create_ctx(parents[id], opts, &ctx);
+
+        PE_REQUIRE(rc == 0 && ctx != SHMEM_CTX_INVALID, "round %ld: no context", round);
+        PE_CHECK_EQ(shmem_ctx_get_team(ctx, &team), 0);
+        PE_CHECK(team == (round % 2 ? SHMEM_TEAM_WORLD : parents[id]), "of another team");
+        for (int i = 0; i < VALUES; i++)
+            values[i] = round * 100 + id * 10 + i;
+        shmem_ctx_long_put_nbi(ctx, mine, values, VALUES, right);
+        shmem_ctx_long_atomic_inc(ctx, &mine[VALUES], right);
+        shmem_ctx_destroy(ctx);
+        shmem_long_get(got, mine, VALUES, right);
+        PE_CHECK(memcmp(got, values, sizeof(got)) == 0,
+                 "round %ld, thread %ld: not done when its "
+                 "context was destroyed",
+                 round, id);
+        PE_CHECK_EQ(shmem_long_atomic_fetch(&mine[VALUES], right), round + 1);
+    }
+    return NULL;
+}
+
+/* ---- teams and their collectives ----------------------------------------------------- */
+
+static void use_reductions(shmem_team_t team, long tag, long *from, long *to)
+{
+    int me = shmem_team_my_pe(team), n = shmem_team_n_pes(team);
+
+    for (int i = 0; i < VALUES; i++)
+        from[i] = tag + me * (i + 1);
+    PE_CHECK_EQ(shmem_long_sum_reduce(team, to, from, VALUES), 0);
+    for (int i = 0; i < VALUES; i++)
+        PE_CHECK_EQ(to[i], tag * n + (long)n * (n - 1) / 2 * (i + 1));
+    shmem_team_sync(team);
+    PE_CHECK_EQ(shmem_long_max_reduce(team, to, from, VALUES), 0);
+    for (int i = 0; i < VALUES; i++)
+        PE_CHECK_EQ(to[i], tag + (n - 1) * (i + 1));
+    shmem_team_sync(team);
+}
+
+static void use_collections(shmem_team_t team, long tag, long *from, long *to)
+{
+    int me = shmem_team_my_pe(team), n = shmem_team_n_pes(team), root = (int)(tag % n);
+    int mine = me % 2 + 1, at = 0;
+
+    for (int i = 0; i < n; i++)
+        from[i] = tag + me * 100 + i;
+    shmem_team_sync(team); /* some were busy in another team with the same memory */
+    PE_CHECK_EQ(shmem_long_alltoall(team, to, from, 1), 0);
+    for (int i = 0; i < n; i++)
+        PE_CHECK_EQ(to[i], tag + i * 100 + me);
+    shmem_team_sync(team);
+    PE_CHECK_EQ(shmem_long_fcollect(team, to, from, 2), 0);
+    for (int i = 0; i < n; i++)
+        PE_CHECK_EQ(to[2 * i], tag + i * 100);
+    shmem_team_sync(team);
+    PE_CHECK_EQ(shmem_long_collect(team, to, from, (size_t)mine), 0);
+    for (int i = 0; i < n; at += i % 2 + 1, i++)
+        PE_CHECK_EQ(to[at], tag + i * 100);
+    shmem_team_sync(team);
+    PE_CHECK_EQ(shmem_long_broadcast(team, to, from, 2, root), 0);
+    PE_CHECK_EQ(to[0], tag + root * 100);
+    shmem_team_sync(team);
+}
+
+/* Split this thread's parent, use what comes, let go of it. */
+static void *teams(void *arg)
+{
+    long id = (long)arg, *from = source + id * WORDS, *to = dest + id * WORDS;
+
+    for (long round = 0; round < pe_rounds(ROUNDS); round++) {
+        shmem_team_t whole = SHMEM_TEAM_INVALID, part = SHMEM_TEAM_INVALID;
+        long tag = (id + 1) * 10000 + round * 17;
+        int even = (pe_n + 1) / 2;
+
+        PE_CHECK_EQ(shmem_team_split_strided(parents[id], pe_n - 1, -1, pe_n, NULL, 0, &whole), 0);
+        PE_CHECK_EQ(shmem_team_my_pe(whole), pe_n - 1 - shmem_team_my_pe(parents[id]));
+        use_reductions(whole, tag, from, to);
+        PE_CHECK_EQ(shmem_team_split_strided(whole, 0, 2, even, NULL, 0, &part), 0);
+        if (part != SHMEM_TEAM_INVALID) {
+            PE_CHECK_EQ(shmem_team_n_pes(part), even);
+            use_collections(part, tag, from, to);
+            shmem_team_destroy(part);
+        }
+        use_collections(whole, tag + 1, from, to);
+        shmem_team_destroy(whole);
+    }
+    return NULL;
+}
+
+/* ---- allocation and questions --------------------------------------------------------- */
+
+/* One thread a PE, as allocation is collective over the world. */
+static void allocate(void)
+{
+    for (long round = 0; round < pe_rounds(ROUNDS); round++) {
+        size_t n = 100u << (round % 8);
+        long *one = shmem_malloc(n * sizeof(*one));
+        long *two = shmem_calloc(n, sizeof(*two));
+
+        PE_REQUIRE(one != NULL && two != NULL, "round %ld: no memory", round);
+        PE_CHECK_SAME(two, n * sizeof(*two), 0, "calloc");
+        for (size_t i = 0; i < n; i++)
+            one[i] = two[i] = round * 7 + (long)i;
+        one = shmem_realloc(one, 2 * n * sizeof(*one));
+        PE_REQUIRE(one != NULL, "round %ld: no memory", round);
+        PE_CHECK(memcmp(one, two, n * sizeof(*two)) == 0, "round %ld: realloc lost bytes", round);
+        shmem_free(two);
+        shmem_free(one);
+    }
+}
+
+static void ask(long id)
+{
+    long *mine = slots + id * WORDS, local = 0;
+    int level = -1, up = 0, major, minor, pe = (int)((pe_me + id) % pe_n);
+    long *there = shmem_ptr(mine, pe);
+
+    shmem_query_thread(&level);
+    PE_CHECK_EQ(level, SHMEM_THREAD_MULTIPLE);
+    shmem_query_initialized(&up);
+    PE_CHECK_EQ(up, 1);
+    shmem_info_get_version(&major, &minor);
+    PE_CHECK_EQ(major, SHMEM_MAJOR_VERSION);
+    PE_CHECK_EQ(shmem_my_pe(), pe_me);
+    PE_CHECK_EQ(shmem_n_pes(), pe_n);
+    PE_CHECK_EQ(shmem_pe_accessible(pe), 1);
+    PE_CHECK_EQ(shmem_addr_accessible(mine, pe), 1);
+    PE_CHECK_EQ(shmem_addr_accessible(&local, pe), 0);
+    PE_CHECK_EQ(shmem_team_translate_pe(parents[id], 0, SHMEM_TEAM_WORLD), 0);
+    PE_CHECK_EQ(shmem_long_g(&mine[VALUES + 1], pe), 4711 + id);
+    if (there != NULL) PE_CHECK_EQ(there[VALUES + 1], 4711 + id);
+}
+
+static void *allocate_and_ask(void *arg)
+{
+    long id = (long)arg;
+
+    if (id == 0) {
+        allocate();
+        __atomic_store_n(&asking, 0, __ATOMIC_RELEASE);
+    } else {
+        do
+            ask(id);
+        while (__atomic_load_n(&asking, __ATOMIC_ACQUIRE));
+    }
+    return NULL;
+}
+
+/* ---- all of it ------------------------------------------------------------------------- */
+
+static void check_threads(void)
+{
+    for (int t = 0; t < THREADS; t++) {
+        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &parents[t]) ==
+                       0,
+                   "split failed");
+        slots[t * WORDS + VALUES + 1] = 4711 + t;
+    }
+    (void)pe_rounds(1); /* it looks up once what threads then read */
+    shmem_barrier_all();
+    run_threads(contexts);
+    run_threads(teams);
+    asking = 1;
+    run_threads(allocate_and_ask);
+    for (int t = 0; t < THREADS; t++)
+        shmem_team_destroy(parents[t]);
+}
+
+int main(void)
+{
+    int provided = -1;
+
+    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
+    pe_test_attach();
+    PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
+    source = shmem_calloc((size_t)THREADS * WORDS, sizeof(*source));
+    dest = shmem_calloc((size_t)THREADS * WORDS, sizeof(*dest));
+    slots = shmem_calloc((size_t)THREADS * WORDS, sizeof(*slots));
+    PE_REQUIRE(source && dest && slots, "calloc failed");
+    if (provided == SHMEM_THREAD_MULTIPLE)
+        check_threads();
+    else
+        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
+    return pe_test_end();
+}

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Threads inside the library at once; the thread sanitizer watches these too.
+steppe_pe_test(threads_mix NP 1 3 4 FABRIC 3 HOSTS)
+steppe_pe_test(threads_life NP 1 3 4 FABRIC 3 HOSTS)
+steppe_pe_test(threads_mix NAME threads_mix_crowd NP 2 7 16 FABRIC 2 4 7 LABELS full)
+steppe_pe_test(threads_life NAME threads_life_crowd NP 2 7 16 FABRIC 2 4 7 LABELS full)
+file(STRINGS ${PROJECT_SOURCE_DIR}/include/shmem.h locks REGEX "shmem_set_lock")
+if(locks)
+    steppe_pe_test(threads_lock NP 1 3 4 FABRIC 3 HOSTS)
+endif()
