@@ -72,6 +72,7 @@ void stp_ctx_close_queues(void)
     stp_copy_close(&stp_ctx_agent);
 }
 
+/* The last sync is over: the fabric's halves of the library's own contexts go before the fabric. */
 void stp_ctx_close_own(void)
 {
     struct stp_ctx *own[] = {&stp_ctx_coll, &stp_ctx_stage, &stp_ctx_agent};

@@ -45,6 +45,7 @@ shm_left()
     local name
     sleep 0.2 # who maps is asked after who is there
     for name in $(shm_names | comm -13 "$dir/shm_before" -); do
+        [ -d "/proc/${name%%:*}" ] && continue # its number is in the name, and it lives
         grep -qsF "/dev/shm/$name" /proc/[0-9]*/maps || [ ! -e "/dev/shm/$name" ] || echo "$name"
     done
 }

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The full matrix of tests, part by part, and a report of it in Markdown.
+
+usage: full_matrix.py [--only PART,...] [--resume] [--report FILE] [--list]
+  --only PART,...  these parts alone; the report has what is known of the others
+  --resume         leave out parts that this commit has a complete result of
+  --report FILE    write the report there (default: to build/full/report.md alone)
+  --list           name the parts and what is in them
+
+What a part found is kept in build/full, so that an interrupted run may be resumed. The exit status
+is 0 when every part of the report was run and nothing failed. Environment: JOBS, parallel jobs.
+scripts/test.sh --full is this; docs/design/testing.md says what is run where and why.
+"""
+import argparse
+import collections
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+STORE = os.path.join(ROOT, "build", "full")
+JOBS = os.environ.get("JOBS") or str(os.cpu_count())
+GCC, CLANG = ("gcc", "g++"), ("clang", "clang++")
+
+# What a sanitized build cannot be asked: how much memory there is, programs of others, limits on
+# addresses; and launchers and hosts, whose tests run the same code as those that are here.
+NOT_ASAN = r"space_leaks|^tree\.install|^tree\.exports|hosts\.differ\.version|^(fault|pmix|mpich)\."
+THREADS = r"thread|^(pe|fabric\.tcp)\.(many_ctx|stress_mix|passive|flow|nbi|signal|amo|order|reduce"
+THREADS += r"|coll_stress|contexts|spaces_life|space_leaks_cpu)\.np3$|^gpu\.(ipc|tcp)\.space_gpu\.np2"
+
+Part = collections.namedtuple("Part", "what build compilers options select")
+PARTS = {
+    "quick": Part("the quick set", "build", GCC, [], ["-LE", "full"]),
+    "full": Part("tests labelled full", "build", GCC, [], ["-L", "full"]),
+    "clang": Part("unit tests, one node and the installation, built by clang", "build-clang-full",
+                  CLANG, [], ["-L", "unit|pe|tree", "-LE", "full|fakecuda"]),
+    "asan": Part("the quick set under AddressSanitizer, UndefinedBehaviorSanitizer and "
+                 "LeakSanitizer", "build-asan", GCC, ["-DSTEPPE_SANITIZE=address,undefined"],
+                 ["-LE", "full", "-E", NOT_ASAN]),
+    "tsan": Part("threads, and the progress thread, under ThreadSanitizer", "build-tsan", GCC,
+                 ["-DSTEPPE_SANITIZE=thread"], ["-R", THREADS, "-LE", "hosts"]),
+}
+
+
+def run(*command, **options):
+    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False, **options)
+
+
+def said(*command):
+    """The first line that a command prints; empty where there is no such command."""
+    try:
+        done = run(*command, capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return (done.stdout.splitlines() or [""])[0].strip()
+
+
+def commit():
+    """What is tested: the commit, and whether files differ from it."""
+    name = said("git", "rev-parse", "--short=12", "HEAD")
+    return name + ("+" if said("git", "status", "--porcelain", "--untracked-files=no") else "")
+
+
+# ---- running a part ------------------------------------------------------------------------------
+
+def build(part):
+    env = dict(os.environ, CC=part.compilers[0], CXX=part.compilers[1])
+    with open(os.path.join(STORE, part.build + ".log"), "w", encoding="utf-8") as log:
+        for command in (["cmake", "-S", ".", "-B", part.build, "-DSTEPPE_WERROR=ON", *part.options],
+                        ["cmake", "--build", part.build, "-j", JOBS]):
+            if run(*command, env=env, stdout=log, stderr=subprocess.STDOUT).returncode != 0:
+                return False
+    return True
+
+
+def results_of(path):
+    """From CTest's own account: name, passed, failed or skipped, seconds."""
+    found = []
+    for case in xml.parse(path).getroot().iter("testcase"):
+        status = {"run": "passed", "fail": "failed"}.get(case.get("status"), "failed")
+        skipped = case.find("skipped")
+        if skipped is not None and "SKIP_RETURN_CODE" in skipped.get("message", ""):
+            status = "skipped"
+        found.append([case.get("name"), status, float(case.get("time") or 0)])
+    return found
+
+
+def run_part(name):
+    part = PARTS[name]
+    kept = os.path.join(STORE, name + ".json")
+    account = os.path.join(STORE, name + ".xml")
+    result = {"commit": commit(), "compiler": said(part.compilers[0], "--version"), "tests": []}
+
+    for old in (kept, account):
+        if os.path.exists(old):
+            os.remove(old)
+    if not result["compiler"]:
+        result["left_out"] = f"there is no {part.compilers[0]} here"
+    else:
+        print(f"== {name}: building in {part.build}", flush=True)
+        start = time.monotonic()
+        built = build(part)
+        result["build_seconds"] = time.monotonic() - start
+        start = time.monotonic()
+        if built:
+            print(f"== {name}: {part.what}", flush=True)
+            env = dict(os.environ, CC=part.compilers[0], CXX=part.compilers[1])
+            run("ctest", "--test-dir", part.build, "-j", JOBS, "--output-on-failure",
+                "--output-junit", account, *part.select, env=env)
+        result["test_seconds"] = time.monotonic() - start
+        if built and os.path.exists(account):
+            result["tests"] = results_of(account)
+        else:
+            result["tests"] = [["build" if not built else "ctest", "failed", 0.0]]
+            print(f"== {name}: see build/full/{part.build}.log", flush=True)
+    with open(kept + ".new", "w", encoding="utf-8") as out:
+        json.dump(result, out)
+    os.replace(kept + ".new", kept)
+
+
+def known(name):
+    """What is kept of a part, None where there is nothing."""
+    try:
+        with open(os.path.join(STORE, name + ".json"), encoding="utf-8") as kept:
+            return json.load(kept)
+    except FileNotFoundError:
+        return None
+
+
+# ---- the report ----------------------------------------------------------------------------------
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows] + [""]
+
+
+def minutes(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def count(tests, status):
+    return sum(1 for test in tests if test[1] == status)
+
+
+def group(name):
+    """Where a test runs, by its name."""
+    words = name.split(".")
+    if words[0] == "fabric":
+        return "fabric, " + words[1]
+    return {"pe": "one node, load and store", "unit": "unit", "tree": "source tree, installation",
+            "hosts": "several hosts", "gpu": "GPU memory, on the stand-in for the driver",
+            "provider": "providers that are not here", "fault": "faults", "pmix": "launchers, MPI",
+            "mpich": "launchers, MPI"}.get(words[0], words[0])
+
+
+def pes(name):
+    found = re.search(r"\.np(\d+)$", name)
+    return int(found[1]) if found else None
+
+
+def report_groups(tests):
+    groups = collections.defaultdict(list)
+    for test in tests:
+        groups[group(test[0])].append(test)
+    return table(["where", "passed", "failed", "skipped", "seconds"],
+                 [[where, count(of, "passed"), count(of, "failed"), count(of, "skipped"),
+                   f"{sum(test[2] for test in of):.0f}"] for where, of in sorted(groups.items())])
+
+
+def report_pes(tests):
+    """Passed of all, by path and number of PEs."""
+    cells = collections.defaultdict(list)
+    for test in tests:
+        if pes(test[0]) is not None and test[0].split(".")[0] in ("pe", "fabric"):
+            cells[group(test[0]), pes(test[0])].append(test)
+    counts = sorted({n for _, n in cells})
+    rows = [[where] + [f"{count(cells[where, n], 'passed')} of {len(cells[where, n])}"
+                       if (where, n) in cells else "" for n in counts]
+            for where in sorted({where for where, _ in cells})]
+    return table(["PEs"] + [str(n) for n in counts], rows) if rows else []
+
+
+def report_part(name, result):
+    tests = result["tests"]
+    lines = [f"## {name}: {PARTS[name].what}", ""]
+
+    if "left_out" in result:
+        return lines + [f"Left out: {result['left_out']}.", ""]
+    lines += [f"{result['compiler']}; built in {minutes(result['build_seconds'])}, run in "
+              f"{minutes(result['test_seconds'])}.", ""]
+    lines += report_groups(tests)
+    if name in ("quick", "full"):
+        lines += report_pes(tests)
+    for status in ("failed", "skipped"):
+        names = sorted(test[0] for test in tests if test[1] == status)
+        if names:
+            lines += [f"{status.capitalize()}: " + ", ".join(f"`{each}`" for each in names) + ".",
+                      ""]
+    return lines
+
+
+def report(results):
+    """The whole report: no paths, no host names."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30)
+    done = {name: result for name, result in results.items() if result is not None}
+    rows = []
+
+    for name, result in done.items():
+        tests = result["tests"]
+        rows.append([name, PARTS[name].what, count(tests, "passed"), count(tests, "failed"),
+                     count(tests, "skipped"), minutes(result.get("build_seconds", 0) +
+                                                      result.get("test_seconds", 0)),
+                     result["commit"]])
+    lines = ["<!-- SPDX-License-Identifier: BSD-3-Clause -->", "# The full matrix of tests", "",
+             "Written by `scripts/test.sh --full`. What each part is for: "
+             "[testing](../design/testing.md).", ""]
+    lines += table(["", ""], [
+        ["cores, memory", f"{os.cpu_count()}, {memory:.0f} GiB"],
+        ["system", f"{platform.system()} {platform.release().split('-')[0]}, {platform.machine()}"],
+        ["libfabric", said("pkg-config", "--modversion", "libfabric")],
+        ["launcher", (re.search(r"[\d.]+", said("sh", "-c", "mpiexec.hydra --version | "
+                                                "grep -i version:")) or [""])[0] + " (Hydra)"],
+        ["CMake", said("cmake", "--version").split()[-1]]])
+    lines += table(["part", "what", "passed", "failed", "skipped", "time", "commit"], rows)
+    missing = [name for name, result in results.items() if result is None]
+    if missing:
+        lines += ["Not run: " + ", ".join(missing) + ".", ""]
+    for name, result in done.items():
+        lines += report_part(name, result)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1))
+    parser.add_argument("--only", default=",".join(PARTS))
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--report")
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    wanted = args.only.split(",")
+
+    if any(name not in PARTS for name in wanted):
+        parser.error(f"parts are {', '.join(PARTS)}")
+    if args.list:
+        for name, part in PARTS.items():
+            print(f"{name:6} {part.what} (in {part.build}; ctest {' '.join(part.select)})")
+        return 0
+    os.makedirs(STORE, exist_ok=True)
+    for name in wanted:
+        kept = known(name)
+        if args.resume and kept is not None and kept["commit"] == commit():
+            print(f"== {name}: has been run")
+            continue
+        run_part(name)
+    results = {name: known(name) for name in PARTS}
+    text = report(results)
+    for path in [os.path.join(STORE, "report.md")] + ([args.report] if args.report else []):
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+    print(text)
+    bad = [name for name in wanted if count(results[name]["tests"], "failed")]
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
