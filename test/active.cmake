@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives over active sets.
+steppe_pe_test(active_set NP 1 2 3 4 7 FABRIC 3 4 HOSTS)
+steppe_pe_test(active_life NP 1 2 3 4 7 FABRIC 3 HOSTS)
+steppe_pe_test(typed_active NP 1 2 3 4 7 FABRIC 3 HOSTS)
 foreach(name active_set active_life typed_active)
-    steppe_pe_test(${name} NP 1 2 3 4 7 FABRIC 3 HOSTS)
     steppe_pe_test(${name} NAME ${name}_wide NP 16 FABRIC 2 7 LABELS full)
 endforeach()
 steppe_pe_test(active_set NAME active_set_checked NP 3 FABRIC 2 ENV SHMEM_CHECK=1)
@@ -15,3 +17,7 @@ steppe_pe_test(active_names NP 1 2 FABRIC 2)
 steppe_pe_test(active_names_c99 SOURCES pe/active_names.c NP 2)
 set_target_properties(pe_active_names_c99 PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
 steppe_pe_test(active_names_cxx SOURCES pe/active_names.cpp NP 2)
+
+# Data on the (fake) GPU and in fabric-attached memory.
+steppe_gpu_test(active_kinds QUICK ENV SHMEM_FAM_PATH=${fam})
+steppe_pe_test(active_kinds NAME active_kinds_host NP 3 FABRIC 2 ENV SHMEM_FAM_PATH=${fam})

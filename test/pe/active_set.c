@@ -5,7 +5,7 @@
  */
 #include "pe_active.h"
 
-enum { BIG = 5000, MAX_PES = 64 };
+enum { BIG = 5000, MUCH = 1 << 19, MAX_PES = 64 };
 
 /* Symmetric: globals, as old programs have them. */
 static long sync_a[SHMEM_SYNC_SIZE], sync_b[SHMEM_SYNC_SIZE], sync_c[SHMEM_BARRIER_SYNC_SIZE];
@@ -261,6 +261,38 @@ static void check_mixed(void)
     shmem_barrier_all();
 }
 
+/*
+ * R169: what takes a while, both ways, is done behind the barrier. Of four PEs these two exchange no
+ * words of the barrier itself, which might keep the order.
+ */
+static void check_completes(void)
+{
+    struct pe_set all = pe_set(0, 0, pe_n);
+    long *theirs = shmem_malloc(MUCH * sizeof *theirs), *mine = shmem_malloc(MUCH * sizeof *mine);
+    long *got = malloc(MUCH * sizeof *got);
+
+    PE_REQUIRE(theirs != NULL && mine != NULL && got != NULL, "no memory");
+    for (int round = 0; round < 4; round++) {
+        size_t wrong_put = 0, wrong_got = 0;
+
+        fill(mine, MUCH, pe_me + round);
+        shmem_barrier(PE_SET(&all), sync_c);
+        shmem_long_put_nbi(theirs, mine, MUCH, pe_left());
+        shmem_long_get_nbi(got, mine, MUCH, pe_right());
+        shmem_barrier(PE_SET(&all), sync_c);
+        for (size_t i = 0; i < MUCH; i++) {
+            wrong_put += theirs[i] != value_of(pe_right() + round, i);
+            wrong_got += got[i] != value_of(pe_right() + round, i);
+        }
+        PE_CHECK(wrong_put == 0, "%zu words of a put came after shmem_barrier", wrong_put);
+        PE_CHECK(wrong_got == 0, "%zu words of a get came after shmem_barrier", wrong_got);
+    }
+    free(got);
+    shmem_barrier(PE_SET(&all), sync_c);
+    shmem_free(mine);
+    shmem_free(theirs);
+}
+
 /* R196: the length that serves all is not below any other. */
 _Static_assert(SHMEM_SYNC_SIZE >= SHMEM_BCAST_SYNC_SIZE &&
                    SHMEM_SYNC_SIZE >= SHMEM_BARRIER_SYNC_SIZE &&
@@ -293,13 +325,6 @@ int main(void)
     check_disjoint();
     check_unequal();
     check_mixed();
-    /* R169 with enough data that it is under way for a while */
-    struct pe_set all = pe_set(0, 0, pe_n);
-    for (int round = 0; round < 20; round++) {
-        fill(source, BIG, pe_me);
-        memset(dest, 0, sizeof dest);
-        shmem_barrier_all();
-        put_and_barrier(&all, BIG, sync_c);
-    }
+    check_completes();
     return pe_test_end();
 }

@@ -84,7 +84,7 @@ static inline bool pe_gpu_space(size_t size, shmem_space_t *space, shmem_team_t 
 /* Memory of this PE, whatever kind: n longs as base + i. */
 static inline void pe_gpu_fill(long *memory, long base, size_t n)
 {
-    long *values = malloc(n * sizeof(*values));
+    long *values = calloc(n, sizeof(*values));
 
     for (size_t i = 0; i < n; i++) values[i] = base + (long)i;
     shmem_long_put(memory, values, n, pe_me);
