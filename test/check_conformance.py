@@ -1,84 +1,132 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check that docs/conformance-spaces.md names tests that exist and run.
+"""Check that the pages on conformance name tests that exist and run.
 
 usage: check_conformance.py <source directory>
 
-Rules are table rows that begin with P<n> or S<n>; both count up from 1 without a gap. Each names
-tests as `file:name` (a function of a test program, or a case that a script tries), or says
-"Not testable:" with a reason. The file's program is declared to CTest in test/CMakeLists.txt.
+Rules are table rows of three columns that begin with their kind and number: R1, R2... in
+docs/conformance.md; P1... and S1... in docs/conformance-spaces.md. Each kind counts up from 1
+without a gap, R up to RULES. The last column names tests as `file:name`: a function of a test
+program (T(name) in a template), a function of a script, or a case that a script tries. A row that
+names none says why, after "Not testable:" or "**Undefined:**". Files are found anywhere under
+test/; the program, or the script itself, is declared to CTest in test/**/CMakeLists.txt or
+test/**/*.cmake.
 """
 import pathlib
 import re
 import sys
 
-ROW = re.compile(r"^\| ([PS])(\d+) \|(.*)\|(.*)\|$")
-TEST = re.compile(r"`([\w.]+):([\w.]+)`")
+# How far the table of the standard's rules goes: raised with every chapter, to 272 at last.
+RULES = 106
+
+PAGES = {"docs/conformance.md": "R", "docs/conformance-spaces.md": "PS"}
+ROW = re.compile(r"^\| ([PRS])(\d+) \|(.*)\|(.*)\|$")
+TEST = re.compile(r"`([\w./]+\.(?:c|cpp|h|sh|py)):([\w.]+)`")
+TRIES = "good|bad|told|ends|differs|job|lost|expect"
+REASONS = ("Not testable:", "**Undefined:**")
 
 
 def find(root, name):
-    for directory in ("test/pe", "test/unit", "test"):
-        path = root / directory / name
-        if path.is_file():
-            return path
-    return None
+    """
+    The file with this name, or this path's end: of test/pe, else of test/unit, else from anywhere
+    under test/. None when there is none, an error text when there are several.
+    """
+    for directory in ("pe", "unit"):
+        if (root / "test" / directory / name).is_file():
+            return root / "test" / directory / name
+    found = [path for path in sorted((root / "test").rglob(pathlib.Path(name).name))
+             if path.is_file() and str(path).endswith("/" + name)]
+    if len(found) > 1:
+        return f"{name} is the name of {len(found)} files under test/"
+    return found[0] if found else None
 
 
 def has(path, name):
-    """A function definition in C, a check's word at the start of a script's line or argument."""
     text = path.read_text()
-    if path.suffix == ".c":
-        return re.search(rf"^(static )?\w[\w \*]*\b{name}\([^;]*\)\s*\{{", text, re.M) or \
-            re.search(rf"^START_TEST\({name}\)", text, re.M)
-    tries = "good|bad|told|ends|differs|job|lost"
-    return re.search(rf"^\s*({tries})\s+(.*\s)?{name}(\s|$)", text, re.M)
+    if path.suffix == ".py":
+        return re.search(rf"^\s*def {name}\(", text, re.M)
+    if path.suffix == ".sh":
+        return re.search(rf"^\s*({TRIES})\s+(.*\s)?{name}(\s|$)", text, re.M) or \
+            re.search(rf"^{name}\(\)", text, re.M)
+    return re.search(rf"^(static )?\w[\w \*]*\b{name}\([^;]*\)\s*\{{", text, re.M) or \
+        re.search(rf"^(static )?\w[\w \*]*\bT\({name}\)\([^;]*\)\s*\{{", text, re.M) or \
+        re.search(rf"^START_TEST\({name}\)", text, re.M)
 
 
 def declared(path, cmake):
-    program = re.sub(r"^(run_|test_)", "", path.stem)
-    return re.search(rf"steppe_\w+\((?:\w+\s+)?{program}\b|NAME {program}\b", cmake) or \
-        re.search(rf"foreach\(name[^)]*\b{program}\b", cmake)
+    """A program by its name, a template or a header by the programs that include it."""
+    program = re.sub(r"^(run_|test_)|\..*$", "", path.name)
+    if path.name.endswith(".h"):
+        users = [user for user in path.parent.glob("*.c") if path.name in user.read_text()]
+        return any(declared(user, cmake) for user in users)
+    if path.suffix in (".sh", ".py") and path.name in cmake:
+        return True
+    return re.search(rf"steppe_\w+\((?:[\w.]+\s+){{0,2}}{program}\b|NAME {program}\b", cmake) or \
+        re.search(rf"foreach\(name[^)]*\b{program}\b", cmake) or \
+        re.search(rf"\w\((?:test_|pe_)?{program}\s[^)]*\b{re.escape(path.name)}", cmake)
+
+
+def read_rows(page, kinds, errors):
+    """Yield kind, number and proof of each row; numbers count up from 1."""
+    count = dict.fromkeys(kinds, 0)
+    for line in page.read_text().splitlines():
+        match = ROW.match(line)
+        if not match:
+            if re.match(r"^\| [PRS]\d", line):
+                errors.append(f"not a row of three columns: {line}")
+            continue
+        kind, number = match.group(1), int(match.group(2))
+        if kind not in count:
+            errors.append(f"{page.name} has a row {kind}{number}")
+            continue
+        if number != count[kind] + 1:
+            errors.append(f"{kind}{number} follows {kind}{count[kind]}")
+        count[kind] = number
+        if not match.group(3).strip():
+            errors.append(f"{kind}{number} does not say what the rule is")
+        yield kind, number, match.group(4)
+
+
+def check_tests(root, tests, cmake, errors):
+    undeclared = set()
+    for name, check in sorted(tests):
+        path = find(root, name)
+        if path is None:
+            errors.append(f"there is no test file {name}")
+        elif isinstance(path, str):
+            errors.append(path)
+        elif not has(path, check):
+            errors.append(f"{name} has no {check}")
+        elif not declared(path, cmake):
+            undeclared.add(name)
+    errors += [f"{name} is not declared to CTest" for name in sorted(undeclared)]
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     root = pathlib.Path(sys.argv[1])
-    cmake = (root / "test/CMakeLists.txt").read_text()
-    page = root / "docs/conformance-spaces.md"
-    count = {"P": 0, "S": 0}
-    tests = set()
-    errors = []
-    undeclared = set()
-    for line in page.read_text().splitlines():
-        match = ROW.match(line)
-        if not match:
-            if re.match(r"^\| [PS]\d", line):
-                errors.append(f"not a row of three columns: {line}")
-            continue
-        kind, number, proof = match.group(1), int(match.group(2)), match.group(4)
-        count[kind] += 1
-        if number != count[kind]:
-            errors.append(f"{kind}{number} follows {kind}{count[kind] - 1}")
+    files = [root / "test/CMakeLists.txt", *(root / "test").rglob("*/CMakeLists.txt"),
+             *(root / "test").rglob("*.cmake")]
+    cmake = "\n".join(path.read_text() for path in files)
+    count = dict.fromkeys("RPS", 0)
+    tests, errors = set(), []
+    for page, kinds in PAGES.items():
+        for kind, number, proof in read_rows(root / page, kinds, errors):
             count[kind] = number
-        named = TEST.findall(proof)
-        if not named and "Not testable:" not in proof:
-            errors.append(f"{kind}{number} has neither a test nor a reason")
-        tests.update(named)
-    for name, check in sorted(tests):
-        path = find(root, name)
-        if path is None:
-            errors.append(f"there is no test file {name}")
-        elif not has(path, check):
-            errors.append(f"{name} has no {check}")
-        elif not declared(path, cmake):
-            undeclared.add(name)
-    errors += [f"{name} is not declared in test/CMakeLists.txt" for name in sorted(undeclared)]
+            named = TEST.findall(proof)
+            tests.update(named)
+            if not named and not any(reason in proof for reason in REASONS):
+                errors.append(f"{kind}{number} has neither a test nor a reason")
+    if count["R"] != RULES:
+        errors.append(f"the standard's rules end with R{count['R']}, not with R{RULES}")
     if min(count.values()) == 0:
-        errors.append("there are no rules")
+        errors.append("there is a page without rules")
+    check_tests(root, tests, cmake, errors)
     for error in errors:
         print(error, file=sys.stderr)
-    print(f"{count['P']} sentences, {count['S']} decisions, {len(tests)} checks")
+    print(f"{count['R']} rules of the standard, {count['P']} sentences, {count['S']} decisions, "
+          f"{len(tests)} checks")
     sys.exit(2 if errors else 0)
 
 

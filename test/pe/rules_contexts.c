@@ -24,8 +24,9 @@ static long *words; /* symmetric, WORDS */
 static long *flags; /* symmetric, one for each PE */
 
 /* Not a pointer to data of any type that a generic could mean. */
-_Static_assert(_Generic((shmem_ctx_t)0, void *: 0, const void *: 0, char *: 0, int *: 0, long *: 0,
-                        unsigned long *: 0, double *: 0, shmem_team_t: 0, default: 1),
+_Static_assert(_Generic((shmem_ctx_t)0, void * : 0, const void * : 0, char * : 0, int * : 0,
+                        long * : 0, unsigned long * : 0, double * : 0, shmem_team_t : 0,
+                        default : 1),
                "shmem_ctx_t is a type of its own");
 static const shmem_ctx_t static_contexts[] = {SHMEM_CTX_DEFAULT, SHMEM_CTX_INVALID};
 
@@ -67,7 +68,8 @@ static void check_create_fails(void)
     shmem_ctx_long_p(failed, &flags[pe_me], 5, pe_right());
     shmem_ctx_destroy(failed);
     PE_CHECK_EQ(shmem_long_g(&flags[pe_me], pe_right()), 5);
-    while (n > 0) shmem_ctx_destroy(made[--n]);
+    while (n > 0)
+        shmem_ctx_destroy(made[--n]);
 }
 
 /* Every kind of call takes the team's numbers: here the reversed world's. */
@@ -171,12 +173,17 @@ static void order_with(long options, bool quiet)
     for (long round = 1; round <= pe_rounds(80); round++) {
         size_t n = round % 3 ? 5 : WORDS;
 
-        for (size_t i = 0; i < n; i++) source[i] = round * 1000 + pe_me;
-        if (round % 2) shmem_ctx_long_put(ctx, words, source, n, pe_right());
-        else shmem_ctx_long_put_nbi(ctx, words, source, n, pe_right());
+        for (size_t i = 0; i < n; i++)
+            source[i] = round * 1000 + pe_me;
+        if (round % 2)
+            shmem_ctx_long_put(ctx, words, source, n, pe_right());
+        else
+            shmem_ctx_long_put_nbi(ctx, words, source, n, pe_right());
         shmem_ctx_long_atomic_set(ctx, &words[1], round, pe_right());
-        if (quiet) shmem_ctx_quiet(ctx);
-        else shmem_ctx_fence(ctx);
+        if (quiet)
+            shmem_ctx_quiet(ctx);
+        else
+            shmem_ctx_fence(ctx);
         shmem_ctx_long_atomic_set(ctx, &flags[0], round, pe_right());
         shmem_long_wait_until(&flags[0], SHMEM_CMP_GE, round);
         PE_CHECK_EQ(words[0], round * 1000 + pe_left());
@@ -243,7 +250,8 @@ static void check_destroy_completes(void)
         shmem_ctx_t ctx = SHMEM_CTX_INVALID;
         long source[WORDS], got = -1, fetched = -1;
 
-        for (int k = 0; k < WORDS; k++) source[k] = 100 * i + pe_me;
+        for (int k = 0; k < WORDS; k++)
+            source[k] = 100 * i + pe_me;
         memset(words, 0, WORDS * sizeof(*words));
         flags[0] = 7000 + pe_me;
         shmem_barrier_all();
@@ -269,8 +277,10 @@ static void check_default_orders_stores(void)
     flags[0] = 0;
     shmem_barrier_all();
     for (long round = 1; round <= pe_rounds(200); round++) {
-        if (there != NULL) there[WORDS - 1] = round;
-        else shmem_long_p(&words[WORDS - 1], round, pe_right());
+        if (there != NULL)
+            there[WORDS - 1] = round;
+        else
+            shmem_long_p(&words[WORDS - 1], round, pe_right());
         shmem_fence();
         shmem_long_atomic_set(&flags[0], round, pe_right());
         shmem_long_wait_until(&flags[0], SHMEM_CMP_GE, round);

@@ -22,7 +22,8 @@ static long landed;
 
 static void compute(void)
 {
-    for (volatile unsigned long spin = 0;; spin++) continue;
+    for (volatile unsigned long spin = 0;; spin++)
+        continue;
 }
 
 /* Where a PE can be when another one ends the job. Those that return compute. */
@@ -33,20 +34,42 @@ static void block_in(int kind)
     size_t index;
 
     switch (kind) {
-    case 0: shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1); break;
-    case 1: shmem_barrier_all(); break;
-    case 2: shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &words[0], &words[1], 1); break;
-    case 3: pause(); break;
-    case 4: shmem_malloc(100); break;
-    case 5: shmem_finalize(); break;
-    case 6: shmem_signal_wait_until(&signal_word, SHMEM_CMP_NE, 0); break;
-    case 7: shmem_long_wait_until_some(&never, 1, &index, status, SHMEM_CMP_EQ, 1); break;
-    case 8: shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team); break;
-    case 9: shmem_long_broadcast(SHMEM_TEAM_WORLD, &words[2], &words[3], 1, pe_n - 1); break;
-    case 10:
-        while (!shmem_long_test(&never, SHMEM_CMP_EQ, 1)) continue;
+    case 0:
+        shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1);
         break;
-    default: break;
+    case 1:
+        shmem_barrier_all();
+        break;
+    case 2:
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &words[0], &words[1], 1);
+        break;
+    case 3:
+        pause();
+        break;
+    case 4:
+        shmem_malloc(100);
+        break;
+    case 5:
+        shmem_finalize();
+        break;
+    case 6:
+        shmem_signal_wait_until(&signal_word, SHMEM_CMP_NE, 0);
+        break;
+    case 7:
+        shmem_long_wait_until_some(&never, 1, &index, status, SHMEM_CMP_EQ, 1);
+        break;
+    case 8:
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team);
+        break;
+    case 9:
+        shmem_long_broadcast(SHMEM_TEAM_WORLD, &words[2], &words[3], 1, pe_n - 1);
+        break;
+    case 10:
+        while (!shmem_long_test(&never, SHMEM_CMP_EQ, 1))
+            continue;
+        break;
+    default:
+        break;
     }
     compute();
 }
@@ -138,7 +161,8 @@ static void leave_locked(void)
     volatile int held = 0;
 
     start(hold_stdout, (void *)&held);
-    while (!held) sched_yield();
+    while (!held)
+        sched_yield();
     shmem_global_exit(24);
 }
 
@@ -232,7 +256,7 @@ static const struct {
     {"align_too_small", align_too_small, true},
 };
 
-/* ---- start_pes -------------------------------------------------------------------------------- */
+/* ---- start_pes --------------------------------------------------------------------------- */
 
 /* Behind the library's own end: what the left neighbour put last has come. */
 static void check_landed(void)
@@ -253,7 +277,8 @@ static int end_implicitly(bool with_init)
     pe_me = _my_pe();
     pe_n = _num_pes();
     if (pe_me == 0)
-        for (int i = 0; i < 200; i++) sched_yield(); /* the others are at their end by now */
+        for (int i = 0; i < 200; i++)
+            sched_yield(); /* the others are at their end by now */
     shmem_long_p(&landed, 500 + pe_me, pe_right());
     return 0;
 }

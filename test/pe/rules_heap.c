@@ -15,9 +15,11 @@ static long *entered; /* one word for each PE: the last call it went into */
 /* Tell all PEs that this one comes to call number `call`; some PEs come late. */
 static void enter(long call)
 {
-    for (int pe = 0; pe < pe_n; pe++) shmem_long_p(&entered[pe_me], call, pe);
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_long_p(&entered[pe_me], call, pe);
     if ((call + pe_me) % 3 == 0)
-        for (int i = 0; i < 20; i++) sched_yield();
+        for (int i = 0; i < 20; i++)
+            sched_yield();
 }
 
 /* Behind the call everybody has entered it, and what they put before has come. */
@@ -32,33 +34,51 @@ static void left(long call, const char *what)
 }
 
 enum way {
-    BY_MALLOC, BY_ALIGN, BY_CALLOC, BY_HINTS, BY_REALLOC, BY_SHMALLOC, BY_SHMEMALIGN,
-    BY_SHREALLOC, N_WAYS
+    BY_MALLOC,
+    BY_ALIGN,
+    BY_CALLOC,
+    BY_HINTS,
+    BY_REALLOC,
+    BY_SHMALLOC,
+    BY_SHMEMALIGN,
+    BY_SHREALLOC,
+    N_WAYS
 };
-static const char *const way_names[N_WAYS] = {"malloc",   "align",     "calloc",
-                                              "hints",    "realloc",   "shmalloc",
-                                              "shmemalign", "shrealloc"};
+static const char *const way_names[N_WAYS] = {"malloc",  "align",    "calloc",     "hints",
+                                              "realloc", "shmalloc", "shmemalign", "shrealloc"};
 
 static void *allocate(enum way way, size_t nbytes)
 {
     switch (way) {
-    case BY_MALLOC: return shmem_malloc(nbytes);
-    case BY_ALIGN: return shmem_align(64, nbytes);
-    case BY_CALLOC: return shmem_calloc(nbytes, 1);
-    case BY_HINTS: return shmem_malloc_with_hints(nbytes, SHMEM_MALLOC_SIGNAL_REMOTE);
-    case BY_REALLOC: return shmem_realloc(NULL, nbytes);
-    case BY_SHMALLOC: return shmalloc(nbytes);
-    case BY_SHMEMALIGN: return shmemalign(64, nbytes);
-    default: return shrealloc(NULL, nbytes);
+    case BY_MALLOC:
+        return shmem_malloc(nbytes);
+    case BY_ALIGN:
+        return shmem_align(64, nbytes);
+    case BY_CALLOC:
+        return shmem_calloc(nbytes, 1);
+    case BY_HINTS:
+        return shmem_malloc_with_hints(nbytes, SHMEM_MALLOC_SIGNAL_REMOTE);
+    case BY_REALLOC:
+        return shmem_realloc(NULL, nbytes);
+    case BY_SHMALLOC:
+        return shmalloc(nbytes);
+    case BY_SHMEMALIGN:
+        return shmemalign(64, nbytes);
+    default:
+        return shrealloc(NULL, nbytes);
     }
 }
 
 static void release(enum way way, void *block)
 {
-    if (way == BY_REALLOC) PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) gave memory");
-    else if (way == BY_SHREALLOC) PE_CHECK(shrealloc(block, 0) == NULL, "shrealloc(p, 0)");
-    else if (way == BY_SHMALLOC || way == BY_SHMEMALIGN) shfree(block);
-    else shmem_free(block);
+    if (way == BY_REALLOC)
+        PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) gave memory");
+    else if (way == BY_SHREALLOC)
+        PE_CHECK(shrealloc(block, 0) == NULL, "shrealloc(p, 0)");
+    else if (way == BY_SHMALLOC || way == BY_SHMEMALIGN)
+        shfree(block);
+    else
+        shmem_free(block);
 }
 
 /* Who returns with memory, without memory, or from a free has met everybody. */
@@ -160,8 +180,7 @@ static void check_symmetric_at_random(void)
             shmem_char_p(&block[i][size[i] - 1], (char)(pe_me + (int)i), pe_right());
     shmem_barrier_all();
     for (size_t i = 0; i < N; i++) {
-        if (block[i] != NULL)
-            PE_CHECK_EQ(block[i][size[i] - 1], (char)(pe_left() + (int)i));
+        if (block[i] != NULL) PE_CHECK_EQ(block[i][size[i] - 1], (char)(pe_left() + (int)i));
         shmem_free(block[i]);
         block[i] = NULL;
     }
@@ -279,7 +298,8 @@ static void check_large_alignments(void)
 static void check_calloc_overflow(void)
 {
     PE_CHECK(shmem_calloc(SIZE_MAX, 2) == NULL, "calloc(SIZE_MAX, 2)");
-    PE_CHECK(shmem_calloc(((size_t)1 << 32) + 1, ((size_t)1 << 32) + 1) == NULL, "calloc(2^32, 2^32)");
+    PE_CHECK(shmem_calloc(((size_t)1 << 32) + 1, ((size_t)1 << 32) + 1) == NULL,
+             "calloc(2^32, 2^32)");
     PE_CHECK(shmem_calloc(SIZE_MAX / 8 + 2, 8) == NULL, "calloc that wraps to 8");
 }
 

@@ -71,8 +71,10 @@ static void check_references(void)
             start_pes(5); /* adds nothing where the library is up */
             continue;
         }
-        if (k % 4 == 2) shmem_init();
-        else PE_CHECK_EQ(shmem_init_thread(levels[(k * 3) % LEVELS], &provided), 0);
+        if (k % 4 == 2)
+            shmem_init();
+        else
+            PE_CHECK_EQ(shmem_init_thread(levels[(k * 3) % LEVELS], &provided), 0);
         depth++;
         if (k == 0) pe_me = shmem_my_pe();
         shmem_query_thread(&level);
@@ -92,7 +94,8 @@ static void check_references(void)
     cell = shmem_calloc((size_t)pe_n, sizeof(*cell));
     PE_REQUIRE(cell != NULL, "calloc failed");
     for (long k = 1; k < depth; k++) {
-        for (int pe = 0; pe < pe_n; pe++) shmem_long_p(&cell[pe_me], k, pe);
+        for (int pe = 0; pe < pe_n; pe++)
+            shmem_long_p(&cell[pe_me], k, pe);
         if ((k + pe_me) % 3 == 0) sched_yield();
         shmem_finalize();
         for (int pe = 0; pe < pe_n; pe++)
@@ -168,7 +171,8 @@ static void check_life_after(void)
     rewind(file);
     PE_CHECK(fgets(line, sizeof(line), file) != NULL && atoi(line + 15) == pe_me, "file: %s", line);
     fclose(file);
-    for (int i = 0; i < 10; i++) sched_yield();
+    for (int i = 0; i < 10; i++)
+        sched_yield();
     PE_CHECK_EQ(global_word, before);
     memset(global_bulk, 9, BULK);
     PE_CHECK_SAME(global_bulk, BULK, 9, "a global after finalize");
@@ -181,8 +185,10 @@ static void one_cycle(int cycle)
     int provided = -1;
     long *cell;
 
-    if (cycle % 3 == 0) shmem_init();
-    else PE_CHECK_EQ(shmem_init_thread(levels[cycle % LEVELS], &provided), 0);
+    if (cycle % 3 == 0)
+        shmem_init();
+    else
+        PE_CHECK_EQ(shmem_init_thread(levels[cycle % LEVELS], &provided), 0);
     PE_CHECK_EQ(shmem_my_pe(), pe_me);
     PE_CHECK_EQ(shmem_n_pes(), pe_n);
     cell = shmem_calloc(2, sizeof(*cell));
@@ -210,9 +216,11 @@ static void check_cycles(void)
     /* what closing these two leaves in libfabric, each time */
     if (provider != NULL && strcmp(provider, "net") == 0) slack.heap_kib += 5 * n_cycles;
     if (provider != NULL && strcmp(provider, "shm") == 0) slack.heap_kib += n_cycles;
-    for (int cycle = 0; cycle < WARM; cycle++) one_cycle(cycle * 5); /* caches fill */
+    for (int cycle = 0; cycle < WARM; cycle++)
+        one_cycle(cycle * 5); /* caches fill */
     before = pe_holdings();
-    for (int cycle = 0; cycle < n_cycles; cycle++) one_cycle(cycle);
+    for (int cycle = 0; cycle < n_cycles; cycle++)
+        one_cycle(cycle);
     after = pe_holdings();
     pe_check_holdings(&before, &after, &slack, "after cycles of init and finalize");
 }

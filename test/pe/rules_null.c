@@ -12,8 +12,8 @@
 
 enum { PLACE = 4096 };
 
-static uint64_t *null_signals; /* symmetric, 4, from the left neighbour */
-static uint64_t null_sent;     /* how many each of them gets */
+static uint64_t *null_signals;        /* symmetric, 4, from the left neighbour */
+static uint64_t null_sent;            /* how many each of them gets */
 static void *null_dest, *null_source; /* symmetric, PLACE bytes of patterns 1 and 2 */
 static shmem_ctx_t null_ctx;
 static shmem_team_t null_team;
@@ -128,7 +128,8 @@ static void check_nothing_moved(void)
 {
     shmem_ctx_quiet(null_ctx);
     shmem_barrier_all();
-    for (int i = 0; i < 4; i++) PE_CHECK_EQ(null_signals[i], null_sent);
+    for (int i = 0; i < 4; i++)
+        PE_CHECK_EQ(null_signals[i], null_sent);
     PE_CHECK_BYTES(null_dest, PLACE, 1, "dest of calls that move nothing");
     PE_CHECK_BYTES(null_source, PLACE, 2, "source of calls that move nothing");
 }
@@ -148,9 +149,9 @@ int main(void)
     null_dest = shmem_malloc(PLACE);
     null_source = shmem_malloc(PLACE);
     PE_REQUIRE(null_signals && null_dest && null_source, "no symmetric memory");
-    PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0,
-                                        &null_team) == 0,
-               "split failed");
+    PE_REQUIRE(
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &null_team) == 0,
+        "split failed");
     PE_REQUIRE(shmem_ctx_create(0, &null_ctx) == 0, "no context");
     pe_fill(null_dest, PLACE, 1);
     pe_fill(null_source, PLACE, 2);

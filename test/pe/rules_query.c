@@ -72,7 +72,8 @@ static void check_pe_numbers(void)
 {
     static const int none[] = {-1, INT_MIN, INT_MAX, INT_MIN + 1};
 
-    for (int pe = 0; pe < pe_n; pe++) PE_CHECK_EQ(shmem_pe_accessible(pe), 1);
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK_EQ(shmem_pe_accessible(pe), 1);
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         PE_CHECK_EQ(shmem_pe_accessible(none[i]), 0);
         PE_CHECK_EQ(shmem_addr_accessible(heap, none[i]), 0);

@@ -108,9 +108,15 @@ static void send_from(const void *from, size_t nbytes, const char *what)
         words[0] = 0;
         shmem_barrier_all();
         switch (way) {
-        case 0: shmem_putmem(dest, from, nbytes, pe_right()); break;
-        case 1: shmem_putmem_nbi(dest, from, nbytes, pe_right()); break;
-        case 2: shmem_iput8(dest, from, 1, 1, nbytes, pe_right()); break;
+        case 0:
+            shmem_putmem(dest, from, nbytes, pe_right());
+            break;
+        case 1:
+            shmem_putmem_nbi(dest, from, nbytes, pe_right());
+            break;
+        case 2:
+            shmem_iput8(dest, from, 1, 1, nbytes, pe_right());
+            break;
         default:
             shmem_putmem_signal_nbi(dest, from, nbytes, (uint64_t *)&words[0], 1, SHMEM_SIGNAL_SET,
                                     pe_right());
@@ -129,8 +135,10 @@ static void receive_in(void *to, size_t nbytes, const char *what)
     shmem_barrier_all();
     for (int nbi = 0; nbi < 2; nbi++) {
         memset(to, 0, nbytes);
-        if (nbi) shmem_getmem_nbi(to, source, nbytes, pe_right());
-        else shmem_getmem(to, source, nbytes, pe_right());
+        if (nbi)
+            shmem_getmem_nbi(to, source, nbytes, pe_right());
+        else
+            shmem_getmem(to, source, nbytes, pe_right());
         shmem_quiet();
         PE_CHECK_BYTES(to, nbytes, (unsigned)pe_right() + 3, what);
     }
@@ -212,8 +220,12 @@ static void check_blocking(void)
             shmem_barrier_all();
             pe_fill(local, n, (unsigned)(way * 16 + pe_me));
             switch (way) {
-            case 0: shmem_putmem(dest, local, n, pe_right()); break;
-            case 1: shmem_iput8(dest, local, 1, 1, n, pe_right()); break;
+            case 0:
+                shmem_putmem(dest, local, n, pe_right());
+                break;
+            case 1:
+                shmem_iput8(dest, local, 1, 1, n, pe_right());
+                break;
             case 2:
                 shmem_ibput8(dest, local, 1, 1, 1, n - half, pe_right());
                 shmem_put8(dest + (n - half), local + (n - half), half, pe_right());
@@ -226,8 +238,10 @@ static void check_blocking(void)
             shmem_barrier_all();
             PE_CHECK_BYTES(dest, n, (unsigned)(way * 16 + pe_left()), "blocking put");
             memset(local, 0, n);
-            if (way % 2) shmem_getmem(local, dest, n, pe_right());
-            else shmem_iget8(local, dest, 1, 1, n, pe_right());
+            if (way % 2)
+                shmem_getmem(local, dest, n, pe_right());
+            else
+                shmem_iget8(local, dest, 1, 1, n, pe_right());
             PE_CHECK_BYTES(local, n, (unsigned)(way * 16 + pe_me), "blocking get");
         }
     }
@@ -241,8 +255,10 @@ static void check_get_after_quiet(void)
         size_t n = round % 2 ? 8 : 30000;
 
         pe_fill(source, n, (unsigned)(round * 16 + pe_me));
-        if (round % 3) shmem_putmem_nbi(dest, source, n, pe_right());
-        else shmem_putmem(dest, source, n, pe_right());
+        if (round % 3)
+            shmem_putmem_nbi(dest, source, n, pe_right());
+        else
+            shmem_putmem(dest, source, n, pe_right());
         shmem_quiet();
         shmem_getmem(in_bss, dest, n, pe_right());
         PE_CHECK_BYTES(in_bss, n, (unsigned)(round * 16 + pe_me), "get after put and quiet");
@@ -255,12 +271,14 @@ static void check_source_shared(void)
     unsigned long sum = 0, want = 0;
 
     pe_fill(source, BIG, (unsigned)pe_me);
-    for (size_t i = 0; i < BIG; i++) want += pe_byte((unsigned)pe_me, i);
+    for (size_t i = 0; i < BIG; i++)
+        want += pe_byte((unsigned)pe_me, i);
     shmem_barrier_all();
     shmem_putmem_nbi(dest, source, BIG, pe_right());
     shmem_putmem_nbi(in_bss, source, BIG, pe_right());
     shmem_putmem_nbi(dest, source, BIG / 2, pe_right());
-    for (size_t i = 0; i < BIG; i++) sum += (unsigned char)source[i];
+    for (size_t i = 0; i < BIG; i++)
+        sum += (unsigned char)source[i];
     PE_CHECK(sum == want, "the source changed while it was sent");
     shmem_barrier_all();
     PE_CHECK_BYTES(dest, BIG, (unsigned)pe_left(), "put of a shared source");
@@ -277,13 +295,27 @@ static const char *issue(int kind, long *value, char *bulk, int pe)
     static long fetched;
 
     switch (kind) {
-    case 0: shmem_long_p(&words[0], *value, pe); return "p";
-    case 1: shmem_long_put(&words[0], value, 1, pe); return "put";
-    case 2: shmem_long_put_nbi(&words[0], value, 1, pe); return "put_nbi";
-    case 3: shmem_long_iput(&words[0], value, 1, 1, 1, pe); return "iput";
-    case 4: shmem_long_atomic_set(&words[0], *value, pe); return "atomic_set";
-    case 5: shmem_long_atomic_swap_nbi(&fetched, &words[0], *value, pe); return "atomic_swap_nbi";
-    case 6: shmem_signal_set((uint64_t *)&words[0], (uint64_t)*value, pe); return "signal_set";
+    case 0:
+        shmem_long_p(&words[0], *value, pe);
+        return "p";
+    case 1:
+        shmem_long_put(&words[0], value, 1, pe);
+        return "put";
+    case 2:
+        shmem_long_put_nbi(&words[0], value, 1, pe);
+        return "put_nbi";
+    case 3:
+        shmem_long_iput(&words[0], value, 1, 1, 1, pe);
+        return "iput";
+    case 4:
+        shmem_long_atomic_set(&words[0], *value, pe);
+        return "atomic_set";
+    case 5:
+        shmem_long_atomic_swap_nbi(&fetched, &words[0], *value, pe);
+        return "atomic_swap_nbi";
+    case 6:
+        shmem_signal_set((uint64_t *)&words[0], (uint64_t)*value, pe);
+        return "signal_set";
     case 7:
         shmem_putmem_signal_nbi(dest, bulk, BIG, (uint64_t *)&words[0], (uint64_t)*value,
                                 SHMEM_SIGNAL_SET, pe);
@@ -317,11 +349,13 @@ static void check_not_parked(void)
         if (pe_me == 0) {
             const char *what = issue(kind, &value, bulk, last);
 
-            while (pe_n > 1 && *(volatile long *)&words[8] != value) sched_yield();
+            while (pe_n > 1 && *(volatile long *)&words[8] != value)
+                sched_yield();
             PE_CHECK(pe_n == 1 || words[8] == value, "%s", what);
         }
         if (pe_me == last) {
-            while (*seen != value) sched_yield();
+            while (*seen != value)
+                sched_yield();
             shmem_long_atomic_set(&words[8], value, 0);
         }
         shmem_barrier_all();

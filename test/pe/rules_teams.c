@@ -63,7 +63,8 @@ static void try_triplets(shmem_team_t parent)
 
     for (int stride = -most; stride <= most; stride++)
         for (int start = -1; start <= most; start++)
-            for (int size = 0; size <= most + 1; size++) try_triplet(parent, start, stride, size);
+            for (int size = 0; size <= most + 1; size++)
+                try_triplet(parent, start, stride, size);
     try_triplet(parent, n - 1, INT_MIN, 1);
     try_triplet(parent, n - 1, INT_MIN, INT_MAX);
     try_triplet(parent, INT_MIN, INT_MAX, INT_MAX);
@@ -81,9 +82,9 @@ static void check_triplets(void)
 
     try_triplets(SHMEM_TEAM_WORLD);
     if (n_odd == 0) return;
-    PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 2 * n_odd - 1, -2, n_odd, NULL, 0, &odd) ==
-                   0,
-               "split failed");
+    PE_REQUIRE(
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, 2 * n_odd - 1, -2, n_odd, NULL, 0, &odd) == 0,
+        "split failed");
     if (odd != SHMEM_TEAM_INVALID) try_triplets(odd);
     shmem_team_destroy(odd);
 }
@@ -256,7 +257,8 @@ static void check_use_at_once(void)
         int rc = shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &parent);
 
         PE_REQUIRE(rc == 0, "split gave %d", rc);
-        rc = shmem_team_split_strided(parent, round % pe_n, 1, pe_n - round % pe_n, NULL, 0, &child);
+        rc =
+            shmem_team_split_strided(parent, round % pe_n, 1, pe_n - round % pe_n, NULL, 0, &child);
         PE_REQUIRE(rc == 0, "split of a split gave %d", rc);
         if (round % 2) shmem_team_destroy(parent);
         if (child != SHMEM_TEAM_INVALID) {
@@ -279,7 +281,8 @@ static void check_alone(void)
 
     PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n / 2, 0, 1, NULL, 0, &alone), 0);
     if (alone == SHMEM_TEAM_INVALID) return;
-    for (int i = 0; i < 4; i++) source[i] = 100 + i;
+    for (int i = 0; i < 4; i++)
+        source[i] = 100 + i;
     PE_CHECK_EQ(shmem_team_sync(alone), 0);
     PE_CHECK_EQ(shmem_long_broadcast(alone, dest, source, 2, 0), 0);
     PE_CHECK_EQ(dest[1], 101);

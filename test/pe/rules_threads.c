@@ -11,10 +11,10 @@
 
 enum { THREADS = 4, BULK = 100 * 1024, CELLS = 64 };
 
-static long *cells;         /* symmetric, CELLS */
-static char *inbox;         /* symmetric, THREADS * BULK */
-static char *outbox;        /* THREADS * BULK */
-static uint64_t *words;     /* symmetric, 4 */
+static long *cells;                 /* symmetric, CELLS */
+static char *inbox;                 /* symmetric, THREADS * BULK */
+static char *outbox;                /* THREADS * BULK */
+static uint64_t *words;             /* symmetric, 4 */
 static shmem_team_t teams[THREADS]; /* the world again, once for each thread */
 static shmem_ctx_t shared_ctx;
 static pthread_barrier_t together;
@@ -22,13 +22,26 @@ static pthread_barrier_t together;
 /* ---- a blocked call blocks its thread only ------------------------------------------------ */
 
 enum blocker {
-    IN_WAIT, IN_SIGNAL, IN_WAIT_ALL, IN_WAIT_ANY, IN_BARRIER, IN_SYNC_ALL, IN_SYNC, IN_REDUCE,
-    IN_BROADCAST, IN_ALLTOALL, IN_MALLOC, IN_SPLIT, IN_FINALIZE, N_BLOCKERS
+    IN_WAIT,
+    IN_SIGNAL,
+    IN_WAIT_ALL,
+    IN_WAIT_ANY,
+    IN_BARRIER,
+    IN_SYNC_ALL,
+    IN_SYNC,
+    IN_REDUCE,
+    IN_BROADCAST,
+    IN_ALLTOALL,
+    IN_MALLOC,
+    IN_SPLIT,
+    IN_FINALIZE,
+    N_BLOCKERS
 };
 static const char *const blocker_names[N_BLOCKERS] = {
-    "wait_until", "signal_wait_until", "wait_until_all", "wait_until_any", "barrier_all",
-    "sync_all",   "team_sync",         "reduce",         "broadcast",      "alltoall",
-    "malloc",     "split",             "finalize"};
+    "wait_until",  "signal_wait_until", "wait_until_all", "wait_until_any",
+    "barrier_all", "sync_all",          "team_sync",      "reduce",
+    "broadcast",   "alltoall",          "malloc",         "split",
+    "finalize"};
 
 /* A call that cannot end before somebody else does something. */
 static void block_in(enum blocker in)
@@ -36,22 +49,45 @@ static void block_in(enum blocker in)
     shmem_team_t team = SHMEM_TEAM_INVALID;
 
     switch (in) {
-    case IN_WAIT: shmem_long_wait_until(&cells[0], SHMEM_CMP_EQ, 1); break;
-    case IN_SIGNAL: shmem_signal_wait_until(&words[0], SHMEM_CMP_EQ, 1); break;
-    case IN_WAIT_ALL: shmem_long_wait_until_all(&cells[0], 1, NULL, SHMEM_CMP_EQ, 1); break;
-    case IN_WAIT_ANY: shmem_long_wait_until_any(&cells[0], 1, NULL, SHMEM_CMP_EQ, 1); break;
-    case IN_BARRIER: shmem_barrier_all(); break;
-    case IN_SYNC_ALL: shmem_sync_all(); break;
-    case IN_SYNC: shmem_team_sync(teams[0]); break;
-    case IN_REDUCE: shmem_long_sum_reduce(teams[0], &cells[8], &cells[9], 1); break;
-    case IN_BROADCAST: shmem_long_broadcast(teams[0], &cells[10], &cells[11], 1, pe_n - 1); break;
-    case IN_ALLTOALL: shmem_alltoallmem(teams[0], inbox, outbox, 1); break;
-    case IN_MALLOC: shmem_free(shmem_malloc(100)); break;
+    case IN_WAIT:
+        shmem_long_wait_until(&cells[0], SHMEM_CMP_EQ, 1);
+        break;
+    case IN_SIGNAL:
+        shmem_signal_wait_until(&words[0], SHMEM_CMP_EQ, 1);
+        break;
+    case IN_WAIT_ALL:
+        shmem_long_wait_until_all(&cells[0], 1, NULL, SHMEM_CMP_EQ, 1);
+        break;
+    case IN_WAIT_ANY:
+        shmem_long_wait_until_any(&cells[0], 1, NULL, SHMEM_CMP_EQ, 1);
+        break;
+    case IN_BARRIER:
+        shmem_barrier_all();
+        break;
+    case IN_SYNC_ALL:
+        shmem_sync_all();
+        break;
+    case IN_SYNC:
+        shmem_team_sync(teams[0]);
+        break;
+    case IN_REDUCE:
+        shmem_long_sum_reduce(teams[0], &cells[8], &cells[9], 1);
+        break;
+    case IN_BROADCAST:
+        shmem_long_broadcast(teams[0], &cells[10], &cells[11], 1, pe_n - 1);
+        break;
+    case IN_ALLTOALL:
+        shmem_alltoallmem(teams[0], inbox, outbox, 1);
+        break;
+    case IN_MALLOC:
+        shmem_free(shmem_malloc(100));
+        break;
     case IN_SPLIT:
         shmem_team_split_strided(teams[0], 0, 1, 1, NULL, 0, &team);
         shmem_team_destroy(team);
         break;
-    default: shmem_finalize(); /* not the last one */
+    default:
+        shmem_finalize(); /* not the last one */
     }
 }
 
@@ -101,7 +137,8 @@ static void check_blocked(void)
     for (enum blocker in = 0; in < N_BLOCKERS; in++) {
         pthread_t thread;
 
-        for (int i = 0; i < CELLS; i++) cells[i] = 0;
+        for (int i = 0; i < CELLS; i++)
+            cells[i] = 0;
         words[0] = 0;
         if (in == IN_FINALIZE) shmem_init(); /* the reference that is given up */
         shmem_barrier_all();
@@ -111,11 +148,15 @@ static void check_blocked(void)
             shmem_init(); /* as many references as PE 0 has got */
         } else {
             PE_REQUIRE(pthread_create(&thread, NULL, blocked, &in) == 0, "no thread");
-            for (int i = 0; i < 50; i++) sched_yield(); /* likely in it by now */
+            for (int i = 0; i < 50; i++)
+                sched_yield(); /* likely in it by now */
             work_beside();
-            for (int pe = 1; pe < pe_n; pe++) shmem_long_atomic_set(&cells[1], 1, pe);
-            if (in == IN_SIGNAL) shmem_signal_set(&words[0], 1, 0);
-            else if (in < IN_BARRIER) shmem_long_atomic_set(&cells[0], 1, 0);
+            for (int pe = 1; pe < pe_n; pe++)
+                shmem_long_atomic_set(&cells[1], 1, pe);
+            if (in == IN_SIGNAL)
+                shmem_signal_set(&words[0], 1, 0);
+            else if (in < IN_BARRIER)
+                shmem_long_atomic_set(&cells[0], 1, 0);
             pthread_join(thread, NULL);
         }
         shmem_finalize();
@@ -131,7 +172,8 @@ static void run_threads(void *(*body)(void *))
 
     for (long i = 0; i < THREADS; i++)
         PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
-    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
 }
 
 /* Whoever the thread is, it is this PE, and its heap is the PE's. */
@@ -152,7 +194,8 @@ static void check_same_pe(void)
     shmem_barrier_all();
     run_threads(same_pe);
     shmem_barrier_all();
-    for (int i = 0; i < THREADS; i++) PE_CHECK_EQ(cells[i], pe_left() + 1);
+    for (int i = 0; i < THREADS; i++)
+        PE_CHECK_EQ(cells[i], pe_left() + 1);
 }
 
 /* Threads 1.. start puts on the shared context; thread 0, afterwards, quiets and tells. */
@@ -174,8 +217,8 @@ static void *put_and_quiet(void *arg)
             shmem_signal_set(&words[1], (uint64_t)round, pe_right()); /* on another context */
             shmem_signal_wait_until(&words[1], SHMEM_CMP_GE, (uint64_t)round);
             for (int t = 1; t < THREADS; t++) {
-                PE_CHECK_BYTES(inbox + t * BULK, BULK,
-                               (unsigned)(round * 64 + t * 16 + pe_left()), "another thread's put");
+                PE_CHECK_BYTES(inbox + t * BULK, BULK, (unsigned)(round * 64 + t * 16 + pe_left()),
+                               "another thread's put");
                 PE_CHECK_EQ(cells[t], round);
             }
             shmem_barrier_all();
@@ -204,8 +247,10 @@ static void *store_for_another(void *arg)
         if (i == 1 && there == NULL) shmem_long_p(&cells[2], round, pe_right());
         pthread_barrier_wait(&together);
         if (i == 0) {
-            if (round % 2) shmem_quiet();
-            else shmem_fence();
+            if (round % 2)
+                shmem_quiet();
+            else
+                shmem_fence();
             shmem_long_atomic_set(&cells[3], round, pe_right());
             shmem_long_wait_until(&cells[3], SHMEM_CMP_GE, round);
             PE_CHECK(cells[2] >= round, "round %ld: the store of another thread: %ld", round,
@@ -230,16 +275,19 @@ static void *fence_beside_quiet(void *arg)
 {
     long i = (long)arg;
 
-    for (long round = 1; i == 1 && round <= pe_rounds(800); round++) {
+    for (long round = 1; i == 1 && round <= pe_rounds(400); round++) {
         shmem_ctx_long_atomic_set(shared_ctx, &cells[5], round, pe_right());
         shmem_ctx_fence(shared_ctx);
         shmem_ctx_long_p(shared_ctx, &cells[6], round, pe_right());
         shmem_long_wait_until(&cells[6], SHMEM_CMP_GE, round);
         PE_CHECK(cells[5] >= round, "round %ld: the put came before the atomic: %ld", round,
                  cells[5]);
-        if (round == pe_rounds(800)) __atomic_store_n(&cells[7], 1, __ATOMIC_RELEASE);
     }
-    while (i != 1 && __atomic_load_n(&cells[7], __ATOMIC_ACQUIRE) == 0) shmem_ctx_quiet(shared_ctx);
+    if (i == 1) __atomic_store_n(&cells[7], 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&cells[7], __ATOMIC_ACQUIRE) == 0) {
+        shmem_ctx_quiet(shared_ctx);
+        sched_yield();
+    }
     return NULL;
 }
 
@@ -260,15 +308,24 @@ static void *ring_of_threads(void *arg)
         if (i > 0 || round > 1) {
             int want = i > 0 ? round : round - 1;
 
-            if (round % 2) shmem_int_wait_until(word, SHMEM_CMP_GE, want);
+            if (round % 2)
+                shmem_int_wait_until(word, SHMEM_CMP_GE, want);
             else
-                while (!shmem_int_test(word, SHMEM_CMP_GE, want)) sched_yield();
+                while (!shmem_int_test(word, SHMEM_CMP_GE, want))
+                    sched_yield();
         }
         switch (round % 4) {
-        case 0: shmem_int_atomic_set(next_word, round, pe_me); break;
-        case 1: shmem_int_atomic_inc(next_word, pe_me); break;
-        case 2: shmem_int_atomic_fetch_add(next_word, 1, pe_me); break;
-        default: shmem_int_atomic_compare_swap(next_word, round - 1, round, pe_me);
+        case 0:
+            shmem_int_atomic_set(next_word, round, pe_me);
+            break;
+        case 1:
+            shmem_int_atomic_inc(next_word, pe_me);
+            break;
+        case 2:
+            shmem_int_atomic_fetch_add(next_word, 1, pe_me);
+            break;
+        default:
+            shmem_int_atomic_compare_swap(next_word, round - 1, round, pe_me);
         }
     }
     return NULL;
@@ -279,58 +336,90 @@ static void check_ring(void)
     memset(cells, 0, CELLS * sizeof(*cells));
     shmem_barrier_all();
     run_threads(ring_of_threads);
-    for (int i = 0; i < THREADS; i++) PE_CHECK_EQ(*(int *)&cells[i], pe_rounds(400));
+    for (int i = 0; i < THREADS; i++)
+        PE_CHECK_EQ(*(int *)&cells[i], pe_rounds(400));
 }
 
 /* ---- collectives ---------------------------------------------------------------------------- */
 
+/* What one thread brings to a collective. */
+struct voice {
+    long i; /* the thread's number */
+    shmem_team_t team;
+    long *words;
+    char *source, *dest;
+    int round;
+};
+
+static void sing_reduce(const struct voice *v)
+{
+    v->words[0] = v->round + pe_me;
+    PE_CHECK_EQ(shmem_long_sum_reduce(v->team, &v->words[1], &v->words[0], 1), 0);
+    PE_CHECK_EQ(v->words[1], (long)v->round * pe_n + (long)pe_n * (pe_n - 1) / 2);
+}
+
+static void sing_broadcast(const struct voice *v)
+{
+    size_t n = v->round % 10 == 9 ? 3000 : 8;
+
+    pe_fill(v->source, n, (unsigned)(v->round + v->i * 16));
+    PE_CHECK_EQ(shmem_broadcastmem(v->team, v->dest, v->source, n, v->round % pe_n), 0);
+    PE_CHECK_BYTES(v->dest, n, (unsigned)(v->round + v->i * 16), "broadcast");
+}
+
+static void sing_fcollect(const struct voice *v)
+{
+    size_t n = v->round % 10 == 9 ? 3000 : 8;
+
+    pe_fill(v->source, n, (unsigned)(v->round + pe_me));
+    PE_CHECK_EQ(shmem_fcollectmem(v->team, v->dest, v->source, n), 0);
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK_BYTES(v->dest + (size_t)pe * n, n, (unsigned)(v->round + pe), "fcollect");
+}
+
+static void sing_alltoall(const struct voice *v)
+{
+    for (int pe = 0; pe < pe_n; pe++)
+        pe_fill(v->source + (size_t)pe * 8, 8, (unsigned)(v->round + pe * 16 + pe_me));
+    PE_CHECK_EQ(shmem_alltoallmem(v->team, v->dest, v->source, 8), 0);
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK_BYTES(v->dest + (size_t)pe * 8, 8, (unsigned)(v->round + pe_me * 16 + pe),
+                       "alltoall");
+}
+
+static void sing_sync(const struct voice *v)
+{
+    if (v->i == 0)
+        shmem_barrier_all();
+    else
+        shmem_team_sync(v->team);
+}
+
+static void sing_question(const struct voice *v)
+{
+    PE_CHECK_EQ(shmem_team_my_pe(teams[(v->i + 1) % THREADS]), pe_me);
+}
+
 /* Thread 0 on the world, the others each on a team; another collective every time. */
 static void *collectives(void *arg)
 {
-    long i = (long)arg, *mine = cells + i * 16;
-    shmem_team_t team = i == 0 ? SHMEM_TEAM_WORLD : teams[i];
-    char *source = outbox + i * BULK, *dest = inbox + i * BULK;
-    uint64_t rng = (uint64_t)(i * 100 + pe_me + 1);
+    static void (*const songs[])(const struct voice *) = {
+        sing_reduce, sing_broadcast, sing_fcollect, sing_alltoall, sing_sync, sing_question};
+    struct voice v = {.i = (long)arg};
+    uint64_t rng = (uint64_t)(v.i * 100 + pe_me + 1);
 
-    for (int round = 0; round < pe_rounds(120); round++) {
-        int root = round % pe_n;
-        size_t n = round % 10 == 9 ? 3000 : 8;
-
-        for (uint64_t k = pe_random(&rng) % 4; k > 0; k--) sched_yield();
-        switch ((round + i) % 6) {
-        case 0:
-            mine[0] = round + pe_me;
-            PE_CHECK_EQ(shmem_long_sum_reduce(team, &mine[1], &mine[0], 1), 0);
-            PE_CHECK_EQ(mine[1], (long)round * pe_n + (long)pe_n * (pe_n - 1) / 2);
-            break;
-        case 1:
-            pe_fill(source, n, (unsigned)(round + i * 16));
-            PE_CHECK_EQ(shmem_broadcastmem(team, dest, source, n, root), 0);
-            PE_CHECK_BYTES(dest, n, (unsigned)(round + i * 16), "broadcast");
-            break;
-        case 2:
-            pe_fill(source, n, (unsigned)(round + pe_me));
-            PE_CHECK_EQ(shmem_fcollectmem(team, dest, source, n), 0);
-            for (int pe = 0; pe < pe_n; pe++)
-                PE_CHECK_BYTES(dest + (size_t)pe * n, n, (unsigned)(round + pe), "fcollect");
-            break;
-        case 3:
-            for (int pe = 0; pe < pe_n; pe++)
-                pe_fill(source + (size_t)pe * 8, 8, (unsigned)(round + pe * 16 + pe_me));
-            PE_CHECK_EQ(shmem_alltoallmem(team, dest, source, 8), 0);
-            for (int pe = 0; pe < pe_n; pe++)
-                PE_CHECK_BYTES(dest + (size_t)pe * 8, 8, (unsigned)(round + pe_me * 16 + pe),
-                               "alltoall");
-            break;
-        case 4:
-            if (i == 0) shmem_barrier_all();
-            else shmem_team_sync(team);
-            break;
-        default:
-            PE_CHECK_EQ(shmem_team_my_pe(teams[(i + 1) % THREADS]), pe_me); /* a query meanwhile */
-        }
-        if (i == 0) shmem_sync_all(); /* dest of the next call is everybody's again */
-        else shmem_team_sync(team);
+    v.team = v.i == 0 ? SHMEM_TEAM_WORLD : teams[v.i];
+    v.words = cells + v.i * 16;
+    v.source = outbox + v.i * BULK;
+    v.dest = inbox + v.i * BULK;
+    for (v.round = 0; v.round < pe_rounds(120); v.round++) {
+        for (uint64_t k = pe_random(&rng) % 4; k > 0; k--)
+            sched_yield();
+        songs[(v.round + v.i) % 6](&v);
+        if (v.i == 0)
+            shmem_sync_all(); /* dest of the next call is everybody's again */
+        else
+            shmem_team_sync(v.team);
     }
     return NULL;
 }
