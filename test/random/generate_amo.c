@@ -222,6 +222,26 @@ static bool place_data(struct rnd *r, struct rnd_op *op, const struct rnd_access
     return true;
 }
 
+/* The owner copies what has come at once: too early a signal shows before the data is complete. */
+static void emit_look(struct rnd *r, const struct rnd_op *sent)
+{
+    struct rnd_op op = rnd_op_new(r, RND_PEEK, sent->to, 0);
+    struct rnd_access reads = {.pe = sent->to, .how = RND_READ};
+    struct rnd_access writes = {.pe = sent->to, .how = RND_WRITE};
+    size_t size = rnd_types[sent->type].size, nbytes = sent->n * size;
+
+    if (!rnd_find(r, op.pe, nbytes, size, true, &writes, &op.dest)) return;
+    if (rnd_overlap(op.dest, nbytes, sent->dest, nbytes)) return;
+    op.to = sent->to;
+    op.type = sent->type;
+    op.n = sent->n;
+    op.plain = false;
+    op.source = sent->dest;
+    rnd_claim(r, op.source, nbytes, op.pe, &reads);
+    rnd_claim(r, op.dest, nbytes, op.pe, &writes);
+    rnd_emit(r, &op);
+}
+
 /* put with signal, or a signal alone; mostly the target waits for it. */
 bool rnd_generate_signal(struct rnd *r, enum rnd_kind kind)
 {
@@ -253,6 +273,7 @@ bool rnd_generate_signal(struct rnd *r, enum rnd_kind kind)
     }
     claim_flag(r, op.sig, 8, op.to, &there);
     rnd_spread_fenced(r, op.pe, op.slot, op.to);
+    if (data && op.n > 0 && !rnd_one_in(&r->rng, 3)) emit_look(r, &op);
     return true;
 }
 

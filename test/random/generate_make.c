@@ -249,6 +249,7 @@ static bool resize_block(struct rnd *r)
     op.arg = area;
     op.n = 1 + rnd_below(&r->rng, rnd_one_in(&r->rng, 2) ? MOST_BYTES : old + 64);
     rnd_area_resize(r, area, op.n);
+    if (r->hot_pe >= 0 && r->hot.area == area) r->hot_pe = -1;
     for (int pe = 0; pe < r->n_pes; pe++)
         r->areas[area].claims[pe].n = 0; /* it is another block */
     rnd_emit(r, &op);
