@@ -23,6 +23,7 @@ target_include_directories(steppe INTERFACE
 # Only libc: libfabric and hwloc are opened at run time, by the jobs that need them.
 target_link_libraries(steppe PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
 # What the library calls of its own stays inside: a profiling tool sees the program's calls only.
+# It has exit handlers and mappings: dlclose() must not take it away from under them.
 target_link_options(steppe PRIVATE
-    -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions
+    -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions -Wl,-z,nodelete
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsteppe.map)
