@@ -6,7 +6,8 @@ set -eu
 
 packages="gcc g++ clang make cmake pkg-config python3 libc6-dev
     libfabric-dev libhwloc-dev mpich check
-    libmpich-dev openmpi-bin libpmix-dev"
+    libmpich-dev openmpi-bin libpmix-dev
+    python3-cffi python3-pycparser groff-base mandoc"
 
 missing_packages()
 {
@@ -23,8 +24,8 @@ setup.sh: $1
 Please install, by whatever means your system has: a C11 and a C++ compiler (gcc 12 and clang 14
 are tested), make, cmake 3.25, pkg-config, python3, libfabric 1.17 or later with headers, hwloc 2
 with headers, Hydra's mpiexec.hydra (part of MPICH), and the Check unit test framework. MPICH with
-headers, Open MPI's mpirun and libpmix with headers are only tested with: without them, their tests
-are skipped.
+headers, Open MPI's mpirun, libpmix with headers, Python's cffi, groff and mandoc are only tested
+with: without them, their tests are skipped.
 END
     exit 1
 }

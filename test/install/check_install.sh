@@ -35,6 +35,10 @@ for file in bin/oshcc bin/oshc++ bin/oshrun bin/oshinfo include/shmem.h include/
     include/pshmem.h include/mpp/shmem.h share/man/man1/oshcc.1; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
+for page in man7/shmem.7 man3/shmem_put.3 man3/shmem_ctx_uint64_put.3 man3/shmem_barrier_all.3 \
+    man3/shmem_space_calloc.3 man3/_my_pe.3; do
+    grep -q . "$prefix/share/man/$page" || fail "there is no manual page $page"
+done
 cd "$top"
 cp "$source/test/install/program.c" program.c
 
