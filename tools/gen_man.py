@@ -104,8 +104,7 @@ class Page:
             head, _, body = f.read().partition("\n\n")
         title, *fields = head.split("\n")
         self.title = title.split(" - ", 1)[1]
-        fields = dict(line.split(": ", 1) for line in re.sub(r"\n +", " ", "\n".join(fields)).split("\n")
-                      if line)
+        fields = argument_texts("\n".join(fields))
         self.see = fields.get("see", "").split()
         self.routines = [r for word in fields.get("routines", "").split() for r in known[word]]
         parts = re.split(r"^(" + "|".join(HEADS) + r"|[A-Z][A-Z ]+)$", body, flags=re.M)
@@ -349,7 +348,7 @@ def wrapped_set(name, words):
     return text.split("\n")
 
 
-# ---- examples ---------------------------------------------------------------------------------------
+# ---- examples ---------------------------------------------------------------------------
 
 
 EXAMPLES_HEAD = """\
@@ -377,7 +376,7 @@ def examples_text(pages):
     return "".join(parts)
 
 
-# ---- the command ------------------------------------------------------------------------------------
+# ---- the command ------------------------------------------------------------------------
 
 
 def read_pages(routines):

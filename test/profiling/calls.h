@@ -5,7 +5,7 @@
 #ifndef STEPPE_TEST_CALLS_H
 #define STEPPE_TEST_CALLS_H
 
-#include "names.h"
+#include <names.h> /* generated */
 
 extern unsigned long program_calls[CALLS_N];
 

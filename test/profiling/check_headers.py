@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 HEADERS = ("shmem.h", "pshmem.h", "shmemx.h", "mpp/shmem.h", "mpp/shmemx.h")
-WARN = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wcast-qual", "-pedantic-errors",
-        "-Werror"]
+WARN = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wcast-qual",
+        "-pedantic-errors", "-Werror"]
 C_STANDARDS = ("c99", "c11", "c17", "gnu99", "gnu11", "gnu2x")
 CXX_STANDARDS = ("c++11", "c++14", "c++17", "c++20")
 

@@ -4,9 +4,9 @@
 
 usage: check_names.py SOURCE
 
-shmem.h: routines of the standard and of the spaces proposal, constants from the list below, generics
-with the name of a routine, and what begins with shmem_impl_ or SHMEM_IMPL_. pshmem.h adds twins,
-shmemx.h names that begin with shmemx_ or SHMEMX_ and their twins. Nothing else. Needs cc.
+shmem.h: routines that begin with shmem_ and old ones, constants from the list below, generics, and
+what begins with shmem_impl_ or SHMEM_IMPL_. pshmem.h adds twins, shmemx.h names that begin with
+shmemx_ or SHMEMX_ and their twins. Nothing else. Needs cc.
 """
 import os
 import re
