@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Build everything with gcc and with clang, warnings being errors, and run the tests.
 #
-# usage: scripts/test.sh [--full]
-#   --full   also the tests labelled "full" (slow)
+# usage: scripts/test.sh [--full [--only PART,...] [--resume] [--report FILE] [--list]]
+#   --full   the full matrix in its place: about an hour. Parts, and a report: full_matrix.py
 #
 # Ends with CTest's summary and its exit status. Environment: JOBS, parallel jobs (default: all
 # processors).
@@ -11,19 +11,25 @@ set -eu
 
 cd "$(dirname "$0")/.."
 case ${1-} in
-    "") tests="-LE full" ;;
-    --full) tests= ;;
+    "") ;;
+    --full)
+        shift
+        scripts/setup.sh
+        exec python3 scripts/full_matrix.py "$@"
+        ;;
     *) sed -n 's/^# \{0,1\}//; 3,9p' "$0" >&2; exit 2 ;;
 esac
 jobs=${JOBS:-$(nproc)}
 
-# build FOLDER CC CXX: configure and build, quietly unless something fails.
+# build FOLDER CC CXX [OPTION...]: configure and build, quietly unless something fails.
 build()
 {
-    echo "== building with $2 in $1"
+    folder=$1 cc=$2 cxx=$3
+    shift 3
+    echo "== building with $cc in $folder"
     log=$(mktemp)
-    if ! { CC=$2 CXX=$3 cmake -S . -B "$1" -DSTEPPE_WERROR=ON &&
-        cmake --build "$1" -j"$jobs"; } >"$log" 2>&1 </dev/null; then
+    if ! { CC=$cc CXX=$cxx cmake -S . -B "$folder" -DSTEPPE_WERROR=ON "$@" &&
+        cmake --build "$folder" -j"$jobs"; } >"$log" 2>&1 </dev/null; then
         cat "$log"
         rm -f "$log"
         exit 1
@@ -33,8 +39,9 @@ build()
 
 scripts/setup.sh
 build build gcc g++
+# For its warnings alone, which do not need the optimizer.
 if command -v clang >/dev/null 2>&1; then
-    build build-clang clang clang++
+    build build-clang clang clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
+        -DCMAKE_CXX_FLAGS_DEBUG=-O0
 fi
-# shellcheck disable=SC2086 # two words or none
-exec ctest --test-dir build -j"$jobs" $tests --output-on-failure </dev/null
+exec ctest --test-dir build -j"$jobs" -LE full --output-on-failure </dev/null

@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Install to a fresh prefix, move it, and build and run a program against it: by oshcc, oshc++,
-# pkg-config and CMake. No LD_LIBRARY_PATH: programs must find the library by themselves.
+# pkg-config and CMake. No LD_LIBRARY_PATH: programs must find the library by themselves. CC and CXX:
+# the compilers to do it with.
 #
 # usage: check_install.sh <cmake> <build folder> <source folder>
 set -eu
 
 cmake=$1 build=$2 source=$3
 unset LD_LIBRARY_PATH SHMEM_CC SHMEM_CXX
+[ -z "${CC-}" ] || export SHMEM_CC="$CC"
+[ -z "${CXX-}" ] || export SHMEM_CXX="$CXX"
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 prefix="$top/moved here"
@@ -55,7 +58,7 @@ run ./by_show
 ! "$prefix/bin/oshcc" no_such_file.c 2>/dev/null || fail "oshcc hides the compiler's status"
 
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
-eval "cc program.c -o by_pkg_config $(pkg-config --cflags --libs steppe)"
+eval "${CC:-cc} program.c -o by_pkg_config $(pkg-config --cflags --libs steppe)"
 run ./by_pkg_config
 
 "$cmake" -S "$source/test/install" -B user -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
