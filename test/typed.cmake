@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Scans.
-steppe_pe_test(scan FABRIC 2 3 4 HOSTS)
-steppe_pe_test(scan NAME scan_checked NP 3 FABRIC 2 ENV SHMEM_CHECK=1)
+steppe_pe_test(scan FABRIC 3 HOSTS)
+steppe_pe_test(scan NAME scan_checked NP 3 FABRIC 2 PROVIDERS tcp ENV SHMEM_CHECK=1)
 
 # Typed calls, declared in CMakeLists.txt, with more PEs than any array of theirs was made for.
 foreach(name amo coll generic rma signal wait)
