@@ -36,6 +36,18 @@ static void misuse_signal_pe(void)
     shmem_signal_set((uint64_t *)block, 1, -7);
 }
 
+static void misuse_pe_quiet(void)
+{
+    int pes[] = {peer, pe_n};
+
+    shmem_pe_quiet(pes, 2);
+}
+
+static void misuse_session(void)
+{
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, 0, NULL, SHMEM_CTX_SESSION_TOTAL_OPS);
+}
+
 static void misuse_put_stack(void)
 {
     long on_stack = 0;
@@ -356,6 +368,8 @@ static const struct {
     {"get_pe", misuse_get_pe, false},
     {"amo_pe", misuse_amo_pe, false},
     {"signal_pe", misuse_signal_pe, false},
+    {"pe_quiet", misuse_pe_quiet, false},
+    {"session", misuse_session, false},
     {"put_stack", misuse_put_stack, false},
     {"get_malloc", misuse_get_malloc, false},
     {"put_null", misuse_put_null, false},

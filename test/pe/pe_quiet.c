@@ -11,13 +11,13 @@
 #include <stdint.h>
 #include <unistd.h>
 
-enum { WORDS = 64, BIG = 40000, LIMIT_S = 40, PUT_SIGNAL = 5 };
+enum { WORDS = 64, BIG = 40000, LIMIT_S = 25, PUT_SIGNAL = 5 };
 
 /* Written by one PE at a time. */
 static struct {
     long words[WORDS], big[BIG], cell, counter, old;
     uint64_t signal, word;
-} *area;
+} * area;
 static long *go;
 
 /* ---- what is complete ------------------------------------------------------------- */
@@ -229,7 +229,7 @@ static void beside_stopped(shmem_ctx_t ctx, pid_t pid, const char *what)
         PE_CHECK_EQ(shmem_long_g(&area->words[WORDS - 1], other[0]), source[WORDS - 1]);
     }
     alarm(0);
-    PE_CHECK(!late, "%s: pe_quiet of pe %d waited for pe %d", what, other[0], last);
+    PE_REQUIRE(!late, "%s: pe_quiet of pe %d waited for pe %d", what, other[0], last);
     kill(pid, SIGCONT);
     shmem_ctx_pe_quiet(ctx, &last, 1);
     PE_CHECK_EQ(shmem_long_g(&area->cell, last), 78);

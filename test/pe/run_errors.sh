@@ -61,6 +61,8 @@ expect pe_negative  $last shmem_putmem               "pe.* -1.*$last"
 expect get_pe       $last shmem_long_g               "pe.* $((np + 1000)).*$last"
 expect amo_pe       $last shmem_long_atomic_fetch_add "pe.* $np.*$last"
 expect signal_pe    $last shmem_signal_set           "pe.* -7.*$last"
+expect pe_quiet     $last shmem_pe_quiet              "pe.* $np.*$last"
+expect session      $last shmem_ctx_session_start     "config is NULL"
 
 # Addresses: the argument is named and why it is none.
 expect put_stack    $last shmem_long_put             "dest 0x[0-9a-f]+ .*not symmetric"

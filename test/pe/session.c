@@ -18,7 +18,7 @@ static struct {
     char bytes[SIZES * SIZES], signalled[64];
     uint64_t signal;
     unsigned bits[3];
-} *area;
+} * area;
 
 static const long batch = SHMEM_CTX_SESSION_BATCH;
 static const long with_ops = SHMEM_CTX_SESSION_TOTAL_OPS;
@@ -46,10 +46,14 @@ static void put_words(shmem_ctx_t ctx, int pe, long salt)
     for (int i = 0; i < WORDS; i++) {
         long value = salt * 1000 + i;
 
-        if (i % 4 == 0) shmem_ctx_long_p(ctx, &area->words[i], value, pe);
-        else if (i % 4 == 1) shmem_ctx_long_put(ctx, &area->words[i], &value, 1, pe);
-        else if (i % 4 == 2) shmem_ctx_long_atomic_set(ctx, &area->words[i], value, pe);
-        else shmem_ctx_long_iput(ctx, &area->words[i], &value, 1, 1, 1, pe);
+        if (i % 4 == 0)
+            shmem_ctx_long_p(ctx, &area->words[i], value, pe);
+        else if (i % 4 == 1)
+            shmem_ctx_long_put(ctx, &area->words[i], &value, 1, pe);
+        else if (i % 4 == 2)
+            shmem_ctx_long_atomic_set(ctx, &area->words[i], value, pe);
+        else
+            shmem_ctx_long_iput(ctx, &area->words[i], &value, 1, 1, 1, pe);
         shmem_ctx_int_p(ctx, &area->ints[i], (int)value + 1, pe);
     }
     for (int i = 0; i < 3; i++) /* the source is free on return */
@@ -258,8 +262,8 @@ static void check_order(shmem_ctx_t ctx)
         shmem_ctx_long_p(ctx, &area->flag, round, right);
         shmem_long_wait_until(&area->flag, SHMEM_CMP_EQ, round);
         for (int i = 0; i < 20; i++)
-            if (!PE_CHECK(area->words[i] == round, "word %d is %ld in round %ld", i,
-                          area->words[i], round))
+            if (!PE_CHECK(area->words[i] == round, "word %d is %ld in round %ld", i, area->words[i],
+                          round))
                 break;
         memset(source, (int)round, sizeof(source));
         shmem_ctx_putmem_signal_nbi(ctx, area->signalled, source, n, &area->signal,

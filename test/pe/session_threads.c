@@ -76,8 +76,10 @@ static void *flood_or_quiet(void *arg)
     }
     for (long i = 1; i <= 50; i++) {
         shmem_ctx_long_p(shared, &sums[0], i, right);
-        if (i % 2) shmem_ctx_quiet(shared);
-        else shmem_ctx_pe_quiet(shared, &right, 1);
+        if (i % 2)
+            shmem_ctx_quiet(shared);
+        else
+            shmem_ctx_pe_quiet(shared, &right, 1);
         PE_CHECK_EQ(shmem_long_g(&sums[0], right), i);
     }
     __atomic_store_n(&done, 1, __ATOMIC_RELAXED);

@@ -98,6 +98,7 @@ END_TEST
 /* ---- what peers wrote is noticed -------------------------------------------- */
 
 static atomic_bool noticed;
+static bool in_session;
 
 static void look(void)
 {
@@ -109,6 +110,7 @@ static void notice(void)
 {
     uint64_t word = 77;
 
+    if (me == 1 && in_session) fabric.session(ctx, true, SIZE_MAX);
     if (me == 1) fabric.store(ctx, 0, REGION, 0, &word, sizeof(word));
     if (me == 1) fabric.quiet(ctx);
     while (me == 0 && !atomic_load(&noticed))
@@ -120,7 +122,8 @@ START_TEST(served_is_called)
 {
     setup();
     core.served = look;
-    env.ofi_progress_thread = _i / N_PROVIDERS == 0;
+    env.ofi_progress_thread = _i / N_PROVIDERS % 2 == 0;
+    in_session = _i / N_PROVIDERS / 2;
     ck_assert_msg(run(providers[_i % N_PROVIDERS], notice) == 0, "%s", world->text);
 }
 END_TEST
@@ -190,7 +193,56 @@ static void quiet_beside_a_flood(void)
     go_down();
 }
 
-static void (*const floods[])(void) = {flood_updates, flood_puts, quiet_beside_a_flood};
+static void in_a_session(void (*body)(void))
+{
+    fabric.session(ctx, true, SIZE_MAX);
+    body();
+}
+
+static void flood_updates_in_session(void)
+{
+    in_a_session(flood_updates);
+}
+
+static void flood_puts_in_session(void)
+{
+    in_a_session(flood_puts);
+}
+
+static void quiet_beside_a_flood_in_session(void)
+{
+    in_a_session(quiet_beside_a_flood);
+}
+
+/* One that is never stopped lies in a batch of each of many contexts: all share some requests. */
+static void many_batches(void)
+{
+    enum { CTXS = 200, N = 50 };
+    static struct stp_fabric_ctx *ctxs[CTXS];
+    uint64_t one = 1;
+
+    for (int i = 0; i < CTXS; i++) {
+        expect(fabric.ctx_create(false, &ctxs[i]) == 0, "contexts");
+        fabric.session(ctxs[i], true, SIZE_MAX);
+    }
+    for (int i = 0; i < N * CTXS; i++)
+        fabric.amo(ctxs[i % CTXS], i / CTXS % PES, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL,
+                   NULL, false);
+    for (int i = 0; i < CTXS; i++) {
+        fabric.quiet(ctxs[i]);
+        fabric.ctx_destroy(ctxs[i]);
+    }
+    meet();
+    expect(__atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) ==
+               (uint64_t)PES * CTXS * (uint64_t)(N / PES + (me < N % PES)),
+           "all updates");
+    go_down();
+}
+
+static void (*const floods[])(void) = {flood_updates,         flood_puts,
+                                       quiet_beside_a_flood,  flood_updates_in_session,
+                                       flood_puts_in_session, quiet_beside_a_flood_in_session,
+                                       many_batches};
 
 START_TEST(flood)
 {
@@ -300,6 +352,23 @@ static void get_from_dead(void)
     act_on_dead(get_until_fatal);
 }
 
+static void batch_until_fatal(void)
+{
+    uint64_t value = 1;
+
+    fabric.session(ctx, true, SIZE_MAX);
+    for (;;) {
+        fabric.put(ctx, 1, REGION, 0, &value, sizeof(value));
+        fabric.amo(ctx, 1, REGION, 0, STP_AMO_ADD, STP_U64, &value, NULL, NULL, false);
+        fabric.quiet_pes(ctx, (int[]){1}, 1);
+    }
+}
+
+static void batch_to_dead(void)
+{
+    act_on_dead(batch_until_fatal);
+}
+
 static void update_once(void)
 {
     uint64_t one = 1;
@@ -314,13 +383,19 @@ static void finish_with_dead(void)
     act_on_dead(update_once);
 }
 
+static void batch_with_dead(void)
+{
+    fabric.session(ctx, true, SIZE_MAX);
+    act_on_dead(update_once);
+}
+
 START_TEST(dead_peer_is_named)
 {
     int status;
 
     setup();
     deaths = true;
-    status = run(_i == 0 ? "tcp" : "net", get_from_dead);
+    status = run(_i % 2 == 0 ? "tcp" : "net", _i < 2 ? get_from_dead : batch_to_dead);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
     ck_assert_msg(strstr(world->text, "pe 1") != NULL, "%s", world->text);
 }
@@ -330,7 +405,9 @@ START_TEST(dead_peer_is_done_with_after_finish)
 {
     setup();
     deaths = true;
-    ck_assert_msg(run(_i == 0 ? "tcp" : "net", finish_with_dead) == 0, "%s", world->text);
+    ck_assert_msg(run(_i % 2 == 0 ? "tcp" : "net", _i < 2 ? finish_with_dead : batch_with_dead) ==
+                      0,
+                  "%s", world->text);
 }
 END_TEST
 
@@ -347,12 +424,12 @@ int main(void)
     tcase_add_test(tests, report_names_the_one_that_is_used);
     tcase_add_test(tests, signal_handlers_survive);
     tcase_add_loop_test(tests, device_memory_is_not_reached, 0, 2 * N_PROVIDERS);
-    tcase_add_loop_test(tests, served_is_called, 0, 2 * N_PROVIDERS);
-    tcase_add_loop_test(tests, flood, 0, 3 * N_PROVIDERS);
+    tcase_add_loop_test(tests, served_is_called, 0, 4 * N_PROVIDERS);
+    tcase_add_loop_test(tests, flood, 0, STP_COUNT(floods) * N_PROVIDERS);
     tcase_add_loop_test(tests, lanes, 0, 3 * N_PROVIDERS);
     tcase_add_test(tests, messages_of_strangers_are_dropped);
-    tcase_add_loop_test(tests, dead_peer_is_named, 0, 2);
-    tcase_add_loop_test(tests, dead_peer_is_done_with_after_finish, 0, 2);
+    tcase_add_loop_test(tests, dead_peer_is_named, 0, 4);
+    tcase_add_loop_test(tests, dead_peer_is_done_with_after_finish, 0, 4);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);

@@ -305,13 +305,63 @@ static void large(void)
     meet();
 }
 
+/* ---- sessions, and the quiet of some PEs ---------------------------------------- */
+
+/* Small pieces travel together where the provider has messages and CPUs do its atomics. */
+static void batched(void)
+{
+    bool parcels = fabric.dialect >> 16 > 0;
+    long posts;
+
+    fabric.session(ctx, true, SIZE_MAX);
+    posts = shim_count("posts");
+    pieces();
+    posts = shim_count("posts") - posts;
+    expect(!parcels || posts < 150, "200 pieces in fewer messages");
+    expect(parcels || strstr(getenv("PROVSHIM"), "name=cxi") != NULL, "messages");
+    add_all();
+    each_operation();
+    fences();
+    signals();
+    stores();
+    transfers();
+    fabric.session(ctx, false, SIZE_MAX);
+}
+
+/* To all, complete for some: in a session and not. */
+static void some_pes(void)
+{
+    int last_two[] = {PES - 1, PES - 2, PES - 1}, one = 0;
+    uint64_t value, seen;
+
+    for (uint64_t round = 1; round <= 20; round++) {
+        fabric.session(ctx, round % 2, SIZE_MAX);
+        for (int pe = 0; pe < PES; pe++) {
+            value = round * 10 + (uint64_t)pe;
+            fabric.put(ctx, pe, REGION, (size_t)me * 16, &value, 8);
+            fabric.amo(ctx, pe, REGION, (size_t)me * 16 + 8, STP_AMO_SET, STP_U64, &value, NULL,
+                       NULL, false);
+        }
+        fabric.quiet_pes(ctx, last_two, 3);
+        fabric.quiet_pes(ctx, &one, 1);
+        for (int pe = 0; pe < PES; pe += PES - 1)
+            for (size_t k = 0; k < 2; k++) {
+                fabric.get(ctx, pe, REGION, (size_t)me * 16 + k * 8, &seen, 8);
+                expect(seen == round * 10 + (uint64_t)pe, "what quiet_pes waited for");
+            }
+    }
+    fabric.session(ctx, false, SIZE_MAX);
+    fabric.quiet(ctx);
+    meet();
+}
+
 /* Something of the mode must have happened, or this tests nothing. */
 static void expect_bite(const char *what)
 {
     static const struct {
         const char *mode, *count;
-    } bites[] = {{"mr_local", "buffers"}, {"verbs", "buffers"}, {"efa", "buffers"},
-                 {"no_order", "held"},    {"verbs", "held"},    {"cxi", "held"},
+    } bites[] = {{"mr_local", "buffers"}, {"verbs", "buffers"},    {"efa", "buffers"},
+                 {"no_order", "held"},    {"verbs", "held"},       {"cxi", "held"},
                  {"eagain", "refused"},   {"context", "contexts"}, {"manual", "held"}};
 
     expect(shim_count("posts") > 100 && shim_count("opened") > 0, "the shim before libfabric");
@@ -334,6 +384,8 @@ static void everything(void)
     signals();
     stores();
     large();
+    some_pes();
+    batched();
     expect_bite(getenv("PROVSHIM"));
     go_down();
     expect(shim_count("regions") == 0, "no registration to be left");
@@ -346,9 +398,9 @@ START_TEST(all_operations)
 
     setup();
     setenv("PROVSHIM", modes[_i], 1);
-    status = run(name != NULL                           ? "cxi"
-                 : strstr(modes[_i], "net") != NULL     ? "net"
-                                                        : "tcp",
+    status = run(name != NULL                       ? "cxi"
+                 : strstr(modes[_i], "net") != NULL ? "net"
+                                                    : "tcp",
                  everything);
     ck_assert_msg(status == 0, "PROVSHIM=%s: status %#x: %s", modes[_i], (unsigned)status,
                   world->text);

@@ -29,8 +29,8 @@ struct inbox {
 };
 
 static struct {
-    char *boxes;         /* N_INBOXES, box_stride() bytes apart */
-    struct inbox *idle;  /* guarded by the main lane's drain, as the next */
+    char *boxes;        /* N_INBOXES, box_stride() bytes apart */
+    struct inbox *idle; /* guarded by the main lane's drain, as the next */
     unsigned n_dropped;
     unsigned n_posted; /* boxes that the provider has */
     bool closing;
@@ -138,7 +138,8 @@ static bool is_sound(const struct stp_ofi_letter *ask)
 {
     const struct stp_ofi_region *region;
 
-    if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) || ask->op > STP_AMO_CSWAP)
+    if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) ||
+        ask->op > STP_AMO_CSWAP)
         return false;
     region = &stp_ofi.regions[ask->number];
     return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device &&
@@ -191,8 +192,8 @@ static void note_missed(struct stp_ofi_req *req, void *arg)
 {
     uint64_t turn = __atomic_load_n(&req->turn, __ATOMIC_RELAXED);
 
-    if (turn != 0 && turn < *(const uint64_t *)arg && stp_ofi_counts_on(req) != &stp_ofi.abandoned &&
-        ++req->missed == MISSES)
+    if (turn != 0 && turn < *(const uint64_t *)arg &&
+        stp_ofi_counts_on(req) != &stp_ofi.abandoned && ++req->missed == MISSES)
         am.lost = true;
 }
 

@@ -25,8 +25,8 @@ struct slot {
 struct stp_ofi_batch {
     pthread_mutex_t lock; /* guards the rest; never held over a wait or a post */
     struct stp_fabric_ctx *ctx;
-    size_t total, left;      /* operations expected, and until they have all been collected */
-    unsigned mask;           /* slots in use less one */
+    size_t total, left;       /* operations expected, and until they have all been collected */
+    unsigned mask;            /* slots in use less one */
     struct slot slots[SLOTS]; /* by PE, modulo */
     struct stp_ofi_batch *next, *prev; /* guarded by batches.lock */
 };

@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 
 /* All that can be under way, and as much again for messages that arrive and their answers. */
-#define QUEUE_SIZE (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PARCELS))
+#define QUEUE_SIZE                                                                                 \
+    (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PARCELS))
 
 #define CLOSE(holder, object)                                                                      \
     do {                                                                                           \
@@ -127,12 +128,12 @@ static bool atomics_by_cpu(const char *provider)
 }
 
 /*
- * Bytes of a parcel. Only where the target's CPU does what comes anyway. What ofi_rxm sends in one
- * piece is 1 KiB, as open.c sets it.
+ * Bytes of a parcel, 0: there are none. Only where the target's CPU does what comes anyway. What
+ * ofi_rxm sends in one piece is 1 KiB, as open.c sets it.
  */
 static size_t parcel_size(const struct fi_info *info)
 {
-    size_t size = getenv("STP_PARCEL") ? (size_t)atoi(getenv("STP_PARCEL")) : 1024;
+    size_t size = strchr(info->fabric_attr->prov_name, ';') != NULL ? 1024 : 2048;
 
     if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
     return size < stp_ofi.max_msg ? size : stp_ofi.max_msg & ~(size_t)7;
@@ -223,8 +224,8 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
 static int open_with_atomics(const struct stp_core *core, const struct fi_info *info,
                              const char **why)
 {
-    struct fi_info *both = atomics_by_cpu(info->fabric_attr->prov_name) ? stp_ofi_with_both(info)
-                                                                        : NULL;
+    struct fi_info *both =
+        atomics_by_cpu(info->fabric_attr->prov_name) ? stp_ofi_with_both(info) : NULL;
     int rc = both != NULL ? open_best(core, both, why) : -FI_ENODATA;
 
     fi_freeinfo(both);

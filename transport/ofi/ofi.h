@@ -35,8 +35,8 @@ struct stp_fabric_ctx {
     struct stp_ofi_lane *lane;
     atomic_uint phase;
     atomic_uint pending[2];
-    atomic_bool messages; /* sent since the last quiet: what follows may pass them at the target */
-    atomic_bool batching; /* a session: small operations are collected, see batch.c */
+    atomic_bool messages;  /* sent since the last quiet: what follows may pass them at the target */
+    atomic_bool batching;  /* a session: small operations are collected, see batch.c */
     pthread_mutex_t quiet; /* one quiet at a time turns the phase */
     struct stp_ofi_batch *_Atomic batch; /* NULL before the first session */
 } STP_ALIGNED_LINE;

@@ -37,7 +37,8 @@ static bool batch_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, si
 {
     struct stp_ofi_item items[] = {
         {.number = number, .op = STP_OFI_ITEM_PUT, .offset = offset, .data = source, nbytes},
-        {sig_number, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op, sig_offset, signal, sizeof(*signal)}};
+        {sig_number, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op, sig_offset, signal,
+         sizeof(*signal)}};
 
     if (nbytes == 0) return stp_ofi_batch_add(ctx, pe, &items[1], 1);
     return nbytes <= STP_OFI_ITEM_MAX && !stp_ofi_on_device(source) &&
@@ -58,8 +59,8 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
         stp_ofi_amo(ctx, pe, sig_number, sig_offset, op, STP_U64, &signal, NULL, NULL, nbi);
         return;
     }
-    if (stp_ofi_batching(ctx) && batch_signal(ctx, pe, number, offset, source, nbytes, sig_number,
-                                              sig_offset, &signal, op))
+    if (stp_ofi_batching(ctx) &&
+        batch_signal(ctx, pe, number, offset, source, nbytes, sig_number, sig_offset, &signal, op))
         return;
     if (nbytes > 0 && !chain) {
         if (nbi)
