@@ -161,13 +161,13 @@ good zero_lacks $size=0 -- lacks 1048576
 
 # ---- R248: the user's locale has no say --------------------------------------------------------
 mkdir "$dir/locales"
-cat >"$dir/comma" <<'END'
+cat >"$dir/comma" <<'LOCALE'
 LC_NUMERIC
 decimal_point ","
 thousands_sep "."
 grouping 3;3
 END LC_NUMERIC
-END
+LOCALE
 localedef -c -i "$dir/comma" "$dir/locales/comma" >"$dir/localedef" 2>&1
 comma=(LOCPATH="$dir/locales" LC_NUMERIC=comma)
 good locale_comma $size=3.1M "${comma[@]}" -- comma 3250586
