@@ -159,7 +159,8 @@ def own(name):
 
 def not_built(root):
     text = (root / "tools/gen_api.py").read_text()
-    return set(re.findall(r'"(\w+)"', re.search(r"^NOT_BUILT = (.*)$", text, re.M).group(1)))
+    found = re.search(r"^NOT_BUILT = (.*)$", text, re.M)
+    return set(re.findall(r'"(\w+)"', found.group(1))) if found else set()
 
 
 def only_names_of_the_standard(header, want):

@@ -8,6 +8,8 @@
 #include <pshmem.h>
 #include <shmem.h>
 
+#include <stdbool.h>
+
 enum wait_form {
     WAIT_ALL,
     WAIT_ANY,
