@@ -9,7 +9,7 @@ endforeach()
 steppe_pe_test(active_set NAME active_set_checked NP 3 FABRIC 2 ENV SHMEM_CHECK=1)
 
 # More arrays in sum than there is room for.
-steppe_pe_test(active_life NAME active_life_small NP 2 FABRIC 2 ARGS 3000
+steppe_pe_test(active_life NAME active_life_small NP 2 FABRIC 2 ARGS 600
     ENV SHMEM_SYMMETRIC_SIZE=8m SHMEM_WINDOW_SIZE=64m)
 
 # The two forms of shmem_sync in each language.
