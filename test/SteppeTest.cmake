@@ -57,11 +57,11 @@ endfunction()
 set(STEPPE_TEST_MATRIX 1 2 3 4 7)
 
 # test/pe/<name>.c (or SOURCES), run on the node path with NP PEs, through the fabric with FABRIC
-# PEs on each provider (PROVIDERS: on these), and, with HOSTS, by five PEs on three nodes. ARGS go to
-# the program; LABELS are added, and so are the variables of ENV. What STEPPE_TEST_MATRIX asks for
-# beyond that is labelled full; without NP there are larger runs, labelled so too. NAME renames the
-# tests of a second call for the same program. Such a variant, and one whose LABELS have full, runs
-# as it says and no further, unless MATRIX says otherwise.
+# PEs on each provider (PROVIDERS: on these), and, with HOSTS, by five PEs on three nodes. ARGS go
+# to the program; LABELS are added, and so are the variables of ENV. What STEPPE_TEST_MATRIX asks
+# for beyond that is labelled full; without NP there are larger runs, labelled so too. NAME renames
+# the tests of a second call for the same program. Such a variant, and one whose LABELS have full,
+# runs as it says and no further, unless MATRIX says otherwise.
 function(steppe_pe_test name)
     cmake_parse_arguments(arg "HOSTS;MATRIX" "NAME"
         "NP;FABRIC;PROVIDERS;LABELS;ARGS;ENV;SOURCES" ${ARGN})

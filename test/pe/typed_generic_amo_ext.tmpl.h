@@ -16,7 +16,8 @@ static void T(amo_ext)(const shmem_ctx_t ctx)
     T(same)(&(TYPE){shmem_atomic_fetch(look, pe)}, &v[0], 1, "generic fetch", 0);
     shmem_atomic_set(ctx, *box, v[1], pe);
     shmem_ctx_quiet(ctx);
-    T(same)(&(TYPE){shmem_atomic_fetch(ctx, *(const TYPE (*)[1])box, pe)}, &v[1], 1, "generic ctx fetch", 0);
+    T(same)(&(TYPE){shmem_atomic_fetch(ctx, *(const TYPE (*)[1])box, pe)}, &v[1], 1,
+            "generic ctx fetch", 0);
     T(same)(&(TYPE){shmem_atomic_swap(cell, v[2], pe)}, &v[1], 1, "generic swap", 0);
     T(same)(&(TYPE){shmem_atomic_swap(ctx, *box, v[3], pe)}, &v[2], 1, "generic ctx swap", 0);
     shmem_atomic_fetch_nbi(&got[0], look, pe);

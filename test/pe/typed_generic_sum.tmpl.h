@@ -3,7 +3,8 @@
 
 static void T(sum)(const shmem_ctx_t ctx)
 {
-    TYPE *dest = typed_dest, (*box)[2] = typed_dest, *source = typed_source, sum = (TYPE)(2 * pe_n), prod = 1;
+    TYPE *dest = typed_dest, (*box)[2] = typed_dest, *source = typed_source;
+    TYPE sum = (TYPE)(2 * pe_n), prod = 1;
 
     (void)ctx;
     *source = 2;

@@ -20,7 +20,8 @@ static void T(prod_fill)(TYPE *a, int pe)
 
 static void T(sum_fill)(TYPE *a, int pe)
 {
-    const long double big = _Generic((TYPE)0, long double: 1 / LDBL_EPSILON, double: 1 / DBL_EPSILON,
+    const long double big = _Generic((TYPE)0, long double: 1 / LDBL_EPSILON,
+                                     double: 1 / DBL_EPSILON,
                                      double _Complex: 1 / DBL_EPSILON, default: 1 / FLT_EPSILON);
 
     T(prod_fill)(a, pe);

@@ -109,7 +109,10 @@ static void T(corners)(shmem_ctx_t ctx, TYPE (*dest)[TYPED_LEN])
     shmem_barrier_all();
     for (int row = 0; row < 2; row++) T(same)(dest[row], want[row], TYPED_LEN, "corners by p", row);
     for (int k = 0; k < T(n_corners); k++) {
-        TYPE got[2] = {FN(g)(&dest[1][k + 1], pe_right()), CTX_FN(g)(ctx, &dest[0][k + 1], pe_right())};
+        TYPE got[2];
+
+        got[0] = FN(g)(&dest[1][k + 1], pe_right());
+        got[1] = CTX_FN(g)(ctx, &dest[0][k + 1], pe_right());
         T(same)(got, (TYPE[]){T(corner)(k), T(corner)(k)}, 2, "corner by g", k);
     }
     shmem_barrier_all();
