@@ -2,6 +2,7 @@
 # The standard rule by rule: atomics, signals, collectives, waits, the environment, the bindings.
 # Tables of checks; docs/conformance.md says which is whose.
 steppe_pe_test(rules_amo NP 1 3 FABRIC 3)
+steppe_pe_test(rules_huge NP 1 2 ENV SHMEM_SYMMETRIC_SIZE=4500m)
 steppe_pe_test(rules_signal NP 1 3 FABRIC 3)
 # With four PEs, words of a sync do not come from who answers a get.
 steppe_pe_test(rules_coll NP 1 3 FABRIC 4 HOSTS)

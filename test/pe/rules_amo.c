@@ -2,7 +2,7 @@
 /*
  * Atomics, rule by rule: completion and order, what nonblocking fetches promise, arguments in
  * their order, wrap-around, bits of floating values, and what Steppe makes of mixtures that the
- * standard leaves open. Contention: amo.c; every type: typed_amo.c. Rules R107, R115-R126.
+ * standard leaves open. Contention: amo.c; every type: typed_amo.c. Rules R107, R115-R126, R269.
  */
 #include "pe_table.h"
 
@@ -273,6 +273,30 @@ static void check_nbi_fence(void)
                  old[i][1], i);
 }
 
+/* Quiet of a context and quiet towards a PE complete them as quiet does. */
+static void check_pe_quiet(void)
+{
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    int right = pe_right();
+
+    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
+    clear_cells();
+    for (long i = 1; i <= 10; i++) {
+        long old = -1, swapped = -1;
+
+        shmem_long_atomic_fetch_inc_nbi(&old, &heap[0], right);
+        shmem_long_atomic_add(&heap[1], 2, right);
+        shmem_pe_quiet(&right, 1);
+        shmem_ctx_long_atomic_swap_nbi(ctx, &swapped, &heap[2], i, right);
+        shmem_ctx_long_atomic_inc(ctx, &heap[3], right);
+        shmem_ctx_pe_quiet(ctx, &right, 1);
+        PE_CHECK(old == i - 1 && swapped == i - 1, "fetched %ld %ld in turn %ld", old, swapped, i);
+        PE_CHECK(shmem_long_g(&heap[1], right) == 2 * i && shmem_long_g(&heap[3], right) == i,
+                 "updates of turn %ld", i);
+    }
+    shmem_ctx_destroy(ctx);
+}
+
 /* (dest, cond, value, pe): swaps where cond is there, returns what was there in any case. */
 static void check_compare_swap(void)
 {
@@ -381,6 +405,7 @@ static const struct pe_rule rules[] = {
     {"R120 to oneself, quiet, load", check_self_quiet},
     {"R121 nbi fetches stand after quiet", check_nbi},
     {"R121 nbi updates are ordered by fence", check_nbi_fence},
+    {"R269 ctx_quiet and pe_quiet complete atomics", check_pe_quiet},
     {"R122 compare_swap: dest, cond, value", check_compare_swap},
     {"R123 fetch, set, swap of floating values", check_float_bits},
     {"R125 add and inc wrap", check_wrap},

@@ -175,14 +175,18 @@ bad locale_comma_written 3,1M "${comma[@]}"
 
 # ---- R249: one size for all ----------------------------------------------------------------------
 [ "$np" -lt 2 ] && exit $((failed * 2))
-ONE=$last ONE_ENV="$size=5m" && export ONE ONE_ENV
-start $size=4m -- has 0
-if [ $status -eq 0 ] || grep -q survived "$out"; then
-    fail differs "PEs of two sizes went on"
-elif ! grep -Eq "PE ($last has another $size than PE 0|0 has another $size than PE $last)" "$out"
-then
-    fail differs "no line says who differs"
-else
-    echo "ok   differs (status $status)"
-fi
+differs()
+{
+    export ONE=$last ONE_ENV="$size=5m"
+    start $size=4m -- has 0
+    if [ $status -eq 0 ] || grep -q survived "$out"; then
+        fail differs "PEs of two sizes went on"
+    elif ! grep -Eq "PE ($last has another $size than PE 0|0 has another $size than PE $last)" "$out"
+    then
+        fail differs "no line says who differs"
+    else
+        echo "ok   differs (status $status)"
+    fi
+}
+differs
 exit $((failed * 2))
