@@ -158,6 +158,11 @@ void rnd_claim(struct rnd *r, struct rnd_place place, size_t nbytes, int pe,
     struct rnd_claim *c;
 
     if (nbytes == 0) return;
+    if (place.at + nbytes > r->areas[place.area].nbytes) {
+        fprintf(stderr, "pe %d: FAIL: seed %lu: the generator left area %d\n", r->me, r->seed,
+                place.area);
+        shmem_global_exit(2);
+    }
     claims = &r->areas[place.area].claims[pe];
     if (claims->n == claims->room) {
         claims->room = claims->room * 2 + 16;
