@@ -267,6 +267,11 @@ static void check_landed(void)
     _exit(PE_FAIL);
 }
 
+static void tell_0(void)
+{
+    shmem_long_atomic_inc(&words[7], 0);
+}
+
 /* No finalize, no barrier: the end of the program is collective and completes what is under way. */
 static int end_implicitly(bool with_init)
 {
@@ -276,9 +281,12 @@ static int end_implicitly(bool with_init)
     start_pes(pe_n);
     pe_me = _my_pe();
     pe_n = _num_pes();
-    if (pe_me == 0)
-        for (int i = 0; i < 200; i++)
-            sched_yield(); /* the others are at their end by now */
+    atexit(tell_0);   /* runs before the library's end */
+    if (pe_me == 0) { /* the last one by far */
+        shmem_long_wait_until(&words[7], SHMEM_CMP_EQ, pe_n - 1);
+        for (int i = 0; i < 5000; i++)
+            sched_yield();
+    }
     shmem_long_p(&landed, 500 + pe_me, pe_right());
     return 0;
 }

@@ -63,6 +63,7 @@ static void expect_up(bool up, const char *when)
 static void check_references(void)
 {
     long *cell, depth = 0;
+    int highest = SHMEM_THREAD_SINGLE;
 
     for (int k = 0; k < 12; k++) {
         int provided = -77, level = -77, other = -77;
@@ -85,6 +86,8 @@ static void check_references(void)
             PE_CHECK(provided >= levels[(k * 3) % LEVELS], "level %d for %d", provided,
                      levels[(k * 3) % LEVELS]);
         }
+        PE_CHECK(level >= highest, "level %d was %d before", level, highest);
+        highest = level;
         expect_up(true, "between inits");
         PE_CHECK(thread_asks(&other) != 0 && other == level, "another thread hears level %d of %d",
                  other, level);
