@@ -23,3 +23,6 @@ foreach(name contexts heap null query rma teams threads)
 endforeach()
 
 steppe_job_test(rules_exit NP 3 FABRIC 2 FULL 1 2 4)
+if(STEPPE_FABRIC)
+    set_property(TEST fabric.tcp.rules_exit.np2 APPEND PROPERTY LABELS full)
+endif()
