@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FLUSH_S 3 /* how long the flush before an abort may take */
+#define FLUSH_S 2 /* how long the flush before an abort may take */
 
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -11,7 +11,7 @@ steppe_pe_test(rules_threads NP 1 3 FABRIC 3)
 
 # Fifty lives on a node, fewer where each takes a quarter of a second.
 steppe_pe_test(rules_init NP 1 3)
-steppe_pe_test(rules_init NAME rules_init_few NP 2 FABRIC 3 ARGS 8)
+steppe_pe_test(rules_init NAME rules_init_few NP 2 FABRIC 3 ARGS 5)
 steppe_pe_test(rules_init NAME rules_init_many NP 7 FABRIC 3 LABELS full)
 
 # A level that a later init raises.
