@@ -18,4 +18,4 @@ steppe_pe_test(rules_bind NP 1 3)
 steppe_tree_test(names ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_names.py
     ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR})
 steppe_tree_test(bindings ${CMAKE_CURRENT_SOURCE_DIR}/check_bindings.sh ${PROJECT_SOURCE_DIR}
-    $<TARGET_FILE:steppe> ${CMAKE_C_COMPILER} clang)
+    ${CMAKE_C_COMPILER} clang)

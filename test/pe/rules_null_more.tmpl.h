@@ -6,6 +6,8 @@ static void T(null_sum)(shmem_team_t team, TYPE *d, TYPE *s)
 {
     PE_CHECK_EQ(FN(sum_reduce)(team, d, s, 0), 0);
     PE_CHECK_EQ(FN(prod_reduce)(team, d, s, 0), 0);
+    PE_CHECK_EQ(FN(sum_inscan)(team, d, s, 0), 0);
+    PE_CHECK_EQ(FN(sum_exscan)(team, d, s, 0), 0);
 }
 #elif NULL_ONLY == NULL_BIT
 static void T(null_bit)(shmem_team_t team, TYPE *d, TYPE *s)
