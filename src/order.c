@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fence and quiet. On the node, order is memory order; the fabric's half costs nothing when
- * a context has nothing outstanding there. pe_quiet waits for operations to the PEs it names; copies
- * of devices are done by this PE, so that it waits for all of those.
+ * a context has nothing outstanding there. pe_quiet waits for operations to the PEs it names;
+ * copies of devices are done by this PE, so that it waits for all of those.
  */
 #include "steppe.h"
 

@@ -219,7 +219,7 @@ static void check_destroy(void)
     }
 }
 
-/* A session of a team's context: its numbers count. Here backwards is not to be had, so every other. */
+/* A session of a team's context, every other PE: its numbers count. */
 static void check_team(void)
 {
     int n_even = (pe_n + 1) / 2;

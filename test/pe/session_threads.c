@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sessions and several threads: on a context that all share, batches of many, one thread that
- * starts and stops, quiets beside threads that never stop issuing; on contexts of their own. Nothing
- * is lost, done twice or waited for without end. Rules R142, R146, R148, R224.
+ * starts and stops, quiets beside threads that never stop issuing; on contexts of their own.
+ * Nothing is lost, done twice or waited for without end. Rules R142, R146, R148, R224.
  */
 #include "pe_data.h"
 

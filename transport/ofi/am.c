@@ -3,8 +3,8 @@
  * Messages: atomics that the library of the target does with its CPU, for providers without their
  * own, and parcels of small operations. A message names what to do; the answer, sent for each,
  * brings the old value and completes the request. Whoever reads the target's queue serves, which is
- * its progress thread while it computes. Messages carry a token that only the job knows, and name memory by region and offset:
- * anything else that arrives is dropped.
+ * its progress thread while it computes. Messages carry a token that only the job knows, and name
+ * memory by region and offset: anything else that arrives is dropped.
  * Design: docs/design/fabric.md.
  */
 #include "am.h"

@@ -147,7 +147,7 @@ int stp_ofi_targets(int *pes, int max);
 void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
                       struct stp_ofi_req *last);
 
-/* Let the completion of the request subtract from *pending. Others may look at it: see context.c. */
+/* The completion of the request will subtract from *pending. context.c looks at it meanwhile. */
 static inline void stp_ofi_count_on(struct stp_ofi_req *req, atomic_uint *pending)
 {
     __atomic_store_n(&req->pending, pending, __ATOMIC_RELAXED);

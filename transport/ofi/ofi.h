@@ -495,7 +495,7 @@ static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
  */
 bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n);
 
-/* Send what is collected on the context, for all PEs or for one. Waits while the provider is busy. */
+/* Send what the context has collected, for all PEs or for one. Waits while the provider is busy. */
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);
 void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
 
