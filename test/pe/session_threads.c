@@ -74,7 +74,7 @@ static void *flood_or_quiet(void *arg)
             shmem_ctx_long_atomic_inc(shared, &sums[me], right);
         return NULL;
     }
-    for (long i = 1; i <= 50; i++) {
+    for (long i = 1; i <= 20; i++) {
         shmem_ctx_long_p(shared, &sums[0], i, right);
         if (i % 2)
             shmem_ctx_quiet(shared);
@@ -130,7 +130,7 @@ int main(void)
         pe_test_skip("the library does not offer SHMEM_THREAD_MULTIPLE");
         return pe_test_end();
     }
-    each = pe_rounds(4000);
+    each = pe_rounds(2400);
     words = shmem_calloc(THREADS * WORDS, sizeof(*words));
     sums = shmem_calloc(THREADS, sizeof(*sums));
     PE_REQUIRE(words != NULL && sums != NULL, "calloc failed");
