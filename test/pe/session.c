@@ -119,7 +119,7 @@ static void check_updates(int n_writers)
         all ^= 1u << i % 32;
     PE_CHECK_EQ(area->sum[0], 4950L * n_writers);
     PE_CHECK_EQ(area->sum[1], 100L * n_writers);
-    PE_CHECK_EQ(area->bits[2], all);
+    PE_CHECK_EQ(area->bits[2], ~all);
     for (int i = 0; i < n_writers; i++) {
         PE_CHECK(area->bits[0] >> i % 32 & 1, "or of pe %d", i);
         PE_CHECK(!(area->bits[1] >> i % 32 & 1), "and of pe %d", i);
@@ -135,7 +135,7 @@ static void check_batch(shmem_ctx_t ctx, size_t total_ops, enum ending ending)
     int right = pe_right();
 
     memset(area, 0, sizeof(*area));
-    area->bits[1] = ~0u;
+    area->bits[1] = area->bits[2] = ~0u;
     pe_fill(source, sizeof(source), (unsigned)pe_me);
     shmem_barrier_all();
     start_with(ctx, total_ops);
