@@ -27,9 +27,16 @@ void stp_check_live(const char *fn)
         stp_fatal(fn, "called before shmem_init or after shmem_finalize");
 }
 
+/*
+ * Before the first start the launcher is told too: when a process just ends, mpiexec may be gone
+ * before it has printed the last words of it.
+ */
 static void runtime_end_job(int status)
 {
-    if (getpid() != runtime_pid) _exit(status);
+    struct stp_pmi_info info;
+
+    if (runtime_pid != 0 && getpid() != runtime_pid) _exit(status);
+    if (stp_pmi_open(&info) != 0) _exit(status); /* the same again when it is open */
     stp_boot_set_ended();
     stp_pmi_abort(status, "fatal error");
 }
@@ -59,6 +66,12 @@ static _Noreturn void runtime_flush_and_end(int status, const char *message)
     (void)pthread_create(&thread, NULL, runtime_end_anyway, &ending);
     fflush(NULL);
     stp_pmi_abort(status, message);
+}
+
+/* The library is loaded: a program may call it wrongly from now on. */
+static __attribute__((constructor)) void runtime_load(void)
+{
+    stp_fatal_hook(runtime_end_job);
 }
 
 /*
@@ -131,7 +144,6 @@ static void runtime_start(void)
     bool first = runtime_pid == 0;
 
     runtime_pid = getpid();
-    stp_fatal_hook(runtime_end_job);
     if (stp_env_load() != 0) stp_fatal("shmem_init", "the environment is not as it should be");
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
