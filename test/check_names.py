@@ -59,19 +59,15 @@ PLAIN = """
     ctx_get_team signal_add ctx_signal_add signal_set ctx_signal_set signal_fetch
     signal_wait_until barrier_all team_sync sync_all fence ctx_fence quiet ctx_quiet pe_quiet
     ctx_pe_quiet pcontrol wait wait_until alltoallmem alltoallsmem broadcastmem collectmem
-    fcollectmem""".split()
+    fcollectmem set_lock clear_lock test_lock ctx_session_start ctx_session_stop""".split()
 NOT_SHMEM = "start_pes _my_pe _num_pes shmalloc shfree shrealloc shmemalign".split()
-FAMILIES = {  # as the generator's NOT_BUILT calls them
-    "lock": "set_lock clear_lock test_lock".split(),
-    "sessions": "ctx_session_start ctx_session_stop".split(),
-    "scan": [f"{name}_sum_{op}scan" for name in SUM for op in ("in", "ex")],
-    "active_set": ["barrier", "sync"]
+ACTIVE_SETS = (
+    ["barrier", "sync"]
     + [f"{op}{bits}" for op in "alltoall alltoalls broadcast collect fcollect".split()
        for bits in (32, 64)]
     + [f"{name}_{op}_to_all" for name in OLD_REDUCE for op in ("and", "or", "xor")]
     + [f"{name}_{op}_to_all" for name in OLD_ORDER for op in ("max", "min")]
-    + [f"{name}_{op}_to_all" for name in OLD_SUM for op in ("sum", "prod")],
-}
+    + [f"{name}_{op}_to_all" for name in OLD_SUM for op in ("sum", "prod")])
 TYPED = [  # with a form for contexts: types, operations
     (RMA, "put p iput ibput get g iget ibget put_nbi get_nbi put_signal put_signal_nbi"),
     (EXT, "atomic_fetch atomic_set atomic_swap atomic_fetch_nbi atomic_swap_nbi"),
@@ -83,7 +79,7 @@ TYPED = [  # with a form for contexts: types, operations
 TYPED_ALONE = [  # without
     (RMA, "alltoall alltoalls broadcast collect fcollect max_reduce min_reduce"),
     (REDUCE_BIT, "and_reduce or_reduce xor_reduce"),
-    (SUM, "sum_reduce prod_reduce"),
+    (SUM, "sum_reduce prod_reduce sum_inscan sum_exscan"),
     (AMO + ["short", "ushort"], "wait_until test"),
     (AMO, "wait_until_all wait_until_any wait_until_some wait_until_all_vector "
           "wait_until_any_vector wait_until_some_vector test_all test_any test_some "
@@ -105,7 +101,7 @@ def routines():
     names += [f"{ctx}{op}{bits}{tail}" for op, tail in [(op, "") for op in SIZED] + SIZED_TAILS
               for bits in SIZES for ctx in ("", "ctx_")]
     names += [f"{ctx}{op}" for op in MEM for ctx in ("", "ctx_")]
-    return {"shmem_" + name for name in names + PLAIN} | set(NOT_SHMEM)
+    return {"shmem_" + name for name in names + PLAIN + ACTIVE_SETS} | set(NOT_SHMEM)
 
 
 def generics():
@@ -157,22 +153,16 @@ def own(name):
     return name.startswith(("SHMEM_IMPL_", "shmem_impl_")) or name in SPACES or name == "SHMEM_H"
 
 
-def not_built(root):
-    text = (root / "tools/gen_api.py").read_text()
-    found = re.search(r"^NOT_BUILT = (.*)$", text, re.M)
-    return set(re.findall(r'"(\w+)"', found.group(1))) if found else set()
-
-
 def only_names_of_the_standard(header, want):
     """R250: no routine, type, constant beyond; R113, R128, R168, R179, R271 follow."""
     have = header.routines | header.others | header.macros | header.function_macros
     return [f"not of the standard: {name}" for name in sorted(have - want) if not own(name)]
 
 
-def all_names_of_the_standard(header, want, optional):
+def all_names_of_the_standard(header, want):
     """R108, R123, R124, R127, R180, R181, R188, R215, R254: each type that has it, has it."""
     have = header.routines | header.others | header.macros
-    return [f"missing: {name}" for name in sorted(want - have - optional)]
+    return [f"missing: {name}" for name in sorted(want - have)]
 
 
 def constants_have_their_aliases(header):
@@ -181,9 +171,9 @@ def constants_have_their_aliases(header):
     return [f"alias: {name}" for name in sorted(have ^ {"_SHMEM_" + name for name in ALIASED})]
 
 
-def generics_are_those_of_the_standard(header, scan):
+def generics_are_those_of_the_standard(header):
     """R227; in C++ and before C11 there are none."""
-    want = generics() | ({"shmem_sum_inscan", "shmem_sum_exscan"} if scan else set())
+    want = generics()
     have = {name for name in header.function_macros if not own(name)}
     return [f"generic or not: {name}" for name in sorted(want ^ have)]
 
@@ -192,21 +182,17 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
-    missing = not_built(root)
-    families = {family: {"shmem_" + name for name in names} for family, names in FAMILIES.items()}
-    want = routines().union(*families.values())
+    want = routines()
     names = want | set(TYPES) | {"SHMEM_" + name for name in CONSTANTS} | \
         {"_SHMEM_" + name for name in ALIASED}
-    optional = set().union(*(families[family] for family in missing if family in families))
     faults = []
     for language in (["-x", "c", "-std=c99"], ["-x", "c", "-std=c11"], ["-x", "c++"]):
         header = Header(compiler, root, language)
-        of_generics = generics() | {"shmem_sum_inscan", "shmem_sum_exscan"}
-        found = only_names_of_the_standard(header, names | of_generics)
-        found += all_names_of_the_standard(header, names, optional)
+        found = only_names_of_the_standard(header, names | generics())
+        found += all_names_of_the_standard(header, names)
         found += constants_have_their_aliases(header)
         if language[-1] == "-std=c11":
-            found += generics_are_those_of_the_standard(header, "scan" not in missing)
+            found += generics_are_those_of_the_standard(header)
         else:
             found += [f"a macro: {name}" for name in sorted(header.function_macros)
                       if not own(name)]

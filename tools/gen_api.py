@@ -5,7 +5,7 @@
 usage: gen_api.py [--check | --names | --uncalled FILE... | --unselected FILE...]
 
 Without an option: read include/shmem.h.in and write
-    include/shmem.h           every routine that is built, and the C11 generics
+    include/shmem.h           every routine, and the C11 generics
     include/pshmem.h          its profiling twins
     src/api/gen/types_*.h     one list per class of types, for the bodies of src/api
     test/pe/gen/types_*.h     the same lists for the typed tests
@@ -15,7 +15,7 @@ Without an option: read include/shmem.h.in and write
 --unselected  the same for those that C11 generics choose, with and without a context
 
 Outputs are committed. This script owns the tables of types; shmem.h.in holds the prototypes as
-patterns, in blocks "@family F ... @end", with these lines, each up to its semicolon:
+patterns, lines of these kinds, each up to its semicolon:
     @generic CLASS PROTOTYPE   one function for each type of CLASS (NAME, TYPE), and a generic
     @typed CLASS PROTOTYPE     the same without a generic
     @sized CLASS PROTOTYPE     one function for each SIZE of CLASS
@@ -31,9 +31,6 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-# Families of shmem.h.in that the library does not have yet. What is not built is not declared.
-NOT_BUILT = set()
 
 # NAME -> C type.
 TYPES = {
@@ -169,25 +166,16 @@ def wrap(proto):
 
 
 def read_template():
-    """Lines of shmem.h.in, patterns parsed, blocks of what is not built left out."""
+    """Lines of shmem.h.in, with patterns parsed."""
     with open(os.path.join(ROOT, "include", "shmem.h.in"), encoding="utf-8") as f:
         lines = iter(f.read().splitlines())
-    items, families, skipping = [], set(), False
+    items = []
     for line in lines:
-        if line.startswith("@family "):
-            name = line.split()[1]
-            families.add(name.lstrip("!"))
-            skipping = (name.lstrip("!") in NOT_BUILT) != name.startswith("!")
-        elif line == "@end":
-            skipping = False
-        elif re.match(r"@(generic|typed|sized|one) ", line):
+        if re.match(r"@(generic|typed|sized|one) ", line):
             while not line.endswith(";"):
                 line += " " + next(lines).strip()
-            items += [] if skipping else [Pattern(line)]
-        elif not skipping and not (line == "" and items[-1:] == [""]):
-            items.append(line)
-    if NOT_BUILT - families:
-        sys.exit(f"gen_api.py: NOT_BUILT names unknown families: {sorted(NOT_BUILT - families)}")
+            line = Pattern(line)
+        items.append(line)
     return items
 
 

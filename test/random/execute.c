@@ -156,7 +156,6 @@ static void do_order(struct rnd *r, const struct rnd_op *op)
 
 static void do_session(struct rnd *r, const struct rnd_op *op)
 {
-#if RND_SESSION_CALLS
     shmem_ctx_session_config_t config = {.total_ops = 10};
     shmem_ctx_t ctx = rnd_ctx(r, op->slot);
 
@@ -166,9 +165,6 @@ static void do_session(struct rnd *r, const struct rnd_op *op)
         shmem_ctx_session_start(ctx, 0, &config, SHMEM_CTX_SESSION_TOTAL_OPS);
     else
         shmem_ctx_session_stop(ctx);
-#else
-    (void)r, (void)op;
-#endif
 }
 
 /* ---- collectives ------------------------------------------------------------------------- */
@@ -190,7 +186,6 @@ static void do_coll(struct rnd *r, const struct rnd_op *op)
 /* A read and a write of a word that only the lock keeps together. */
 static void do_locked_add(struct rnd *r, const struct rnd_op *op)
 {
-#if RND_LOCK
     uint64_t value, *word = rnd_mine(r, op->dest);
     long *lock = &r->locks[op->arg];
 
@@ -203,9 +198,6 @@ static void do_locked_add(struct rnd *r, const struct rnd_op *op)
     value += op->value;
     shmem_putmem(word, &value, 8, op->to);
     shmem_clear_lock(lock);
-#else
-    (void)r, (void)op;
-#endif
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -337,7 +337,6 @@ bool rnd_generate_locked(struct rnd *r)
     int owner = (int)rnd_below(&r->rng, (size_t)r->n_pes), lock;
     struct rnd_place word = {-1, 0};
 
-    if (!RND_LOCK) return false;
     lock = (int)rnd_below(&r->rng, RND_LOCKS);
     for (int pe = 0; pe < r->n_pes; pe++) {
         struct rnd_access access = {.pe = pe, .how = RND_MERGE, .family = -1 - lock};

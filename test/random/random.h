@@ -17,20 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Families that the library may not declare yet: CMakeLists.txt looks into shmem.h. */
-#ifndef RND_SCAN
-#define RND_SCAN 0
-#endif
-#ifndef RND_LOCK
-#define RND_LOCK 0
-#endif
-#ifndef RND_SESSION_CALLS
-#define RND_SESSION_CALLS 0
-#endif
-#ifndef RND_ACTIVE
-#define RND_ACTIVE 0
-#endif
-
 enum {
     RND_MAX_PES = 64, /* sets of PEs are bits of a word */
     RND_STRANDS = 8,

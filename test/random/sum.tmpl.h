@@ -11,7 +11,6 @@ static void T(prod)(struct rnd_call *c)
     c->rc = F(prod_reduce)(c->team, c->dest, c->source, c->n);
 }
 
-#if RND_SCAN
 static void T(inscan)(struct rnd_call *c)
 {
     c->rc = F(sum_inscan)(c->team, c->dest, c->source, c->n);
@@ -21,7 +20,6 @@ static void T(exscan)(struct rnd_call *c)
 {
     c->rc = F(sum_exscan)(c->team, c->dest, c->source, c->n);
 }
-#endif
 
 static void T(reduce_sum)(int kind, void *acc, const void *source, size_t n)
 {
@@ -53,8 +51,6 @@ static void T(add_sum)(void)
     t->fill = T(fill);
     t->call[RND_SUM] = T(sum);
     t->call[RND_PROD] = T(prod);
-#if RND_SCAN
     t->call[RND_INSCAN] = T(inscan);
     t->call[RND_EXSCAN] = T(exscan);
-#endif
 }

@@ -72,7 +72,6 @@ int rnd_sync_draw(struct rnd *r)
 {
     int kind = (int)rnd_below(&r->rng, N_WAYS);
 
-    if (kind == ACTIVE_BARRIER && !RND_ACTIVE) kind = BARRIER_ALL;
     return kind < TEAM_SYNC && r->strand != 0 ? TEAM_SYNC : kind;
 }
 
@@ -243,9 +242,7 @@ void rnd_sync_run(struct rnd *r, const struct rnd_op *op)
         shmem_sync_all();
         break;
     case ACTIVE_BARRIER:
-#if RND_ACTIVE
         shmem_barrier(0, 0, r->n_pes, r->sync->psync);
-#endif
         break;
     case TEAM_SYNC:
         if (shmem_team_sync(r->teams[0].handle) != 0) rnd_fail(r, op, "team_sync failed");

@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Scans, active sets, locks, sessions.
+
+# Scans.
+steppe_pe_test(scan FABRIC 3 HOSTS)
+steppe_pe_test(scan NAME scan_checked NP 3 FABRIC 2 PROVIDERS tcp ENV SHMEM_CHECK=1)
+
 # Collectives over active sets.
 steppe_pe_test(active_set NP 1 2 3 4 7 FABRIC 3 4 HOSTS)
 steppe_pe_test(active_life NP 1 2 3 4 7 FABRIC 3 HOSTS)
@@ -21,3 +27,19 @@ steppe_pe_test(active_names_cxx SOURCES pe/active_names.cpp NP 2)
 # Data on the (fake) GPU and in fabric-attached memory.
 steppe_gpu_test(active_kinds QUICK ENV SHMEM_FAM_PATH=${fam})
 steppe_pe_test(active_kinds NAME active_kinds_host NP 3 FABRIC 2 ENV SHMEM_FAM_PATH=${fam})
+
+# Locks.
+steppe_pe_test(lock NP 1 2 3 4 FABRIC 3 HOSTS)
+
+# Sessions and the quiet of some PEs.
+steppe_pe_test(pe_quiet NP 1 2 3 4 FABRIC 3)
+steppe_pe_test(session NP 1 2 3 4 FABRIC 3 HOSTS)
+steppe_pe_test(session_threads NP 1 3 FABRIC 3)
+foreach(name pe_quiet session session_threads)
+    steppe_pe_test(${name} NAME ${name}_more NP 7 16 FABRIC 1 2 7 LABELS full)
+endforeach()
+steppe_pe_test(session NAME session_checked NP 2 FABRIC 2 LABELS full ENV SHMEM_CHECK=1)
+foreach(name pe_quiet session session_threads)
+    steppe_pe_test(${name} NAME ${name}_no_thread NP 2 FABRIC 3 LABELS full
+        ENV SHMEM_OFI_PROGRESS_THREAD=off)
+endforeach()
