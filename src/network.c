@@ -79,7 +79,7 @@ static uint32_t network_speed(int fd, const char *name)
 
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     if (fd < 0 || ioctl(fd, SIOCETHTOOL, &request) != 0) return 0;
-    speed = ethtool_cmd_speed(&command);
+    speed = (uint32_t)command.speed_hi << 16 | command.speed;
     return speed == (uint32_t)SPEED_UNKNOWN || speed == UINT16_MAX ? 0 : speed;
 }
 
