@@ -10,7 +10,7 @@
 
 #include <shmem.h>
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility push(default)
 #endif
 #ifdef __cplusplus
@@ -2907,7 +2907,7 @@ int pshmem_test_lock(long *lock);
 #ifdef __cplusplus
 }
 #endif
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility pop
 #endif
 

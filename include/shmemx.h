@@ -7,7 +7,7 @@
 
 #include <shmem.h>
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility push(default)
 #endif
 #ifdef __cplusplus
@@ -129,7 +129,7 @@ int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
 #ifdef __cplusplus
 }
 #endif
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility pop
 #endif
 

@@ -229,12 +229,23 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask)
 
 /* ---- the queue ----------------------------------------------------------------- */
 
+/* The tail as it was found: a PE's number or 0, or else the word was never cleared. */
+static void lock_check_tail(const struct lock_word *word, uint32_t tail, const char *fn)
+{
+    if (STP_UNLIKELY(tail > (uint32_t)stp_rt.n_pes))
+        stp_fatal(fn,
+                  "lock %p holds what no lock routine wrote there: it is 0 on all PEs before its "
+                  "first use",
+                  (void *)word);
+}
+
 static void lock_queue(struct lock_word *word, int home, const char *fn)
 {
     uint32_t me = (uint32_t)stp_rt.pe + 1, before;
 
     lock_amo(STP_AMO_SWAP, &word->tail, me, 0, &before, home, fn);
     if (before == 0) return;
+    lock_check_tail(word, before, fn);
     lock_amo(STP_AMO_ADD, &word->mine, me, 0, NULL, (int)before - 1, fn);
     (void)lock_wait(word, LOCK_GRANTED);
 }
@@ -274,6 +285,7 @@ int pshmem_test_lock(long *lock)
 
     if (hold != NULL)
         lock_amo(STP_AMO_CSWAP, &word->tail, (uint32_t)stp_rt.pe + 1, 0, &was, home, __func__);
+    lock_check_tail(word, was, __func__);
     if (hold != NULL && was == 0) {
         hold_own(hold);
         stp_remote_flush();

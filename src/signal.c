@@ -102,6 +102,13 @@ void (pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
 }
 STP_PROFILED(shmem_signal_add);
 
+/* SHMEM_CHECK=1: sig_addr is a symmetric word. */
+static void signal_check(const uint64_t *sig_addr, const char *fn)
+{
+    if (STP_UNLIKELY(stp_rt.check))
+        stp_check_range(sig_addr, sizeof *sig_addr, stp_rt.pe, fn, "sig_addr");
+}
+
 /* A signal word of this PE: pairs with the release of signal_store(). */
 static uint64_t signal_load(const uint64_t *sig_addr)
 {
@@ -114,8 +121,10 @@ static uint64_t signal_load(const uint64_t *sig_addr)
 
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {
-    uint64_t value = signal_load(sig_addr);
+    uint64_t value;
 
+    signal_check(sig_addr, __func__);
+    value = signal_load(sig_addr);
     stp_wait_missed(); /* a program may poll with it */
     return value;
 }
@@ -137,8 +146,10 @@ static bool signal_compare(uint64_t value, int cmp, uint64_t cmp_value, const ch
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
     struct stp_wait wait = {0};
-    uint64_t value = signal_load(sig_addr);
+    uint64_t value;
 
+    signal_check(sig_addr, __func__);
+    value = signal_load(sig_addr);
     while (!signal_compare(value, cmp, cmp_value, __func__)) {
         stp_wait_idle(&wait);
         value = signal_load(sig_addr);

@@ -257,7 +257,7 @@ PSHMEM_HEAD = """\
 
 #include <shmem.h>
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility push(default)
 #endif
 #ifdef __cplusplus
@@ -270,7 +270,7 @@ PSHMEM_TAIL = """
 #ifdef __cplusplus
 }
 #endif
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility pop
 #endif
 

@@ -245,7 +245,7 @@ def notation(page):
 
 def unbroken(line):
     """A line of type names, none of which may be hyphenated: ulong-long is no type."""
-    return re.sub(r"(?<!\w)([a-z]\w{4,})(?=[ ,.)]|$)", r"\\%\1", line)
+    return re.sub(r"(?<!\w)(\(?[a-z]\w{4,})(?=[ ,.)]|$)", r"\\%\1", line)
 
 
 def arguments(page, common):

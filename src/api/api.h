@@ -130,6 +130,14 @@ static inline unsigned stp_api_outcomes(int cmp, const char *fn)
     return outcomes[cmp];
 }
 
+/* SHMEM_CHECK=1: what is waited for or tested is nelems symmetric elements of size bytes. */
+static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t size, const char *fn,
+                                      const char *argument)
+{
+    if (STP_UNLIKELY(stp_rt.check) && nelems > 0)
+        stp_check_range(vars, stp_bytes(nelems, size, fn), stp_rt.pe, fn, argument);
+}
+
 /* ---- searches ------------------------------------------------------------------- */
 
 /*

@@ -12,22 +12,30 @@ static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, 
     return STP_LOCAL(holds)(&ivars[i], wanted, values[i * step]);
 }
 
+/* As stp_api_outcomes(), with a check of the array. */
+static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int cmp, const char *fn)
+{
+    stp_api_check_vars(ivars, nelems, sizeof *ivars, fn, "ivars");
+    return stp_api_outcomes(cmp, fn);
+}
+
 static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                 const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = stp_api_outcomes(cmp, fn);
+    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_wait wait = {0};
 
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
-        while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) stp_wait_idle(&wait);
+        while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step))
+            stp_wait_idle(&wait);
     }
 }
 
 static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = stp_api_outcomes(cmp, fn);
+    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
 
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
@@ -65,7 +73,7 @@ static size_t STP_LOCAL(find)(struct stp_api_lap *lap, unsigned wanted, const TY
 static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                   const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = stp_api_outcomes(cmp, fn);
+    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_api_lap *lap = stp_api_lap(ivars, nelems, status, fn);
     struct stp_wait wait = {0};
     bool open;
@@ -80,7 +88,7 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
 static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                   const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = stp_api_outcomes(cmp, fn);
+    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_api_lap *lap = stp_api_lap(ivars, nelems, status, fn);
     bool open;
     size_t found = STP_LOCAL(find)(lap, wanted, values, step, &open);
@@ -109,13 +117,13 @@ static size_t STP_LOCAL(wait_some)(const TYPE *ivars, size_t nelems, size_t *ind
                                    const int *status, int cmp, const TYPE *values, size_t step,
                                    const char *fn)
 {
-    unsigned wanted = stp_api_outcomes(cmp, fn);
+    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_wait wait = {0};
     bool open;
 
     for (;;) {
-        size_t n_found = STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step,
-                                            &open);
+        size_t n_found =
+            STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step, &open);
         if (n_found > 0 || !open) return n_found;
         stp_wait_idle(&wait);
     }
@@ -125,9 +133,10 @@ static size_t STP_LOCAL(test_some)(const TYPE *ivars, size_t nelems, size_t *ind
                                    const int *status, int cmp, const TYPE *values, size_t step,
                                    const char *fn)
 {
+    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     bool open;
-    size_t n_found = STP_LOCAL(collect)(ivars, nelems, indices, status, stp_api_outcomes(cmp, fn),
-                                        values, step, &open);
+    size_t n_found =
+        STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step, &open);
 
     if (n_found == 0) stp_wait_missed();
     return n_found;

@@ -220,6 +220,51 @@ static void misuse_bad_cmp(void)
     shmem_long_wait_until(block, 99, 0);
 }
 
+static void misuse_wait_stack(void)
+{
+    long on_stack = 0;
+
+    shmem_long_wait_until(&on_stack, SHMEM_CMP_EQ, 0);
+}
+
+static void misuse_wait_null(void)
+{
+    shmem_int_wait_until(NULL, SHMEM_CMP_EQ, 0);
+}
+
+static void misuse_test_stack(void)
+{
+    short on_stack = 0;
+
+    (void)shmem_short_test(&on_stack, SHMEM_CMP_EQ, 0);
+}
+
+static void misuse_wait_beyond(void)
+{
+    shmem_long_wait_until_all(block, 100, NULL, SHMEM_CMP_NE, 99);
+}
+
+static void misuse_some_stack(void)
+{
+    size_t on_stack[2] = {0}, indices[2];
+
+    (void)shmem_size_test_some(on_stack, 2, indices, NULL, SHMEM_CMP_EQ, 0);
+}
+
+static void misuse_any_vector_stack(void)
+{
+    long on_stack[2] = {0};
+
+    (void)shmem_long_wait_until_any_vector(on_stack, 2, NULL, SHMEM_CMP_EQ, on_stack);
+}
+
+static void misuse_signal_wait_stack(void)
+{
+    uint64_t on_stack = 0;
+
+    (void)shmem_signal_wait_until(&on_stack, SHMEM_CMP_EQ, 0);
+}
+
 static void misuse_bad_sig_op(void)
 {
     shmem_putmem_signal(block, &global_word, 8, (uint64_t *)(block + 2), 1, 77, peer);
@@ -251,6 +296,18 @@ static void misuse_lock_twice(void)
 {
     shmem_set_lock(block);
     shmem_set_lock(block);
+}
+
+static long dirty_lock = -1, dirty_test_lock = 0x12345;
+
+static void misuse_lock_dirty(void)
+{
+    shmem_set_lock(&dirty_lock);
+}
+
+static void misuse_lock_dirty_test(void)
+{
+    (void)shmem_test_lock(&dirty_test_lock);
 }
 
 static void misuse_clear_free(void)
@@ -397,12 +454,21 @@ static const struct {
     {"destroy_ctx", misuse_destroy_ctx, false},
     {"invalid_ctx", misuse_invalid_ctx, false},
     {"bad_cmp", misuse_bad_cmp, false},
+    {"wait_stack", misuse_wait_stack, false},
+    {"wait_null", misuse_wait_null, false},
+    {"test_stack", misuse_test_stack, false},
+    {"wait_beyond", misuse_wait_beyond, false},
+    {"some_stack", misuse_some_stack, false},
+    {"any_vector_stack", misuse_any_vector_stack, false},
+    {"signal_wait_stack", misuse_signal_wait_stack, false},
     {"bad_sig_op", misuse_bad_sig_op, false},
     {"bad_stride", misuse_bad_stride, false},
     {"unaligned_amo", misuse_unaligned_amo, false},
     {"lock_stack", misuse_lock_stack, false},
     {"lock_unaligned", misuse_lock_unaligned, false},
     {"lock_twice", misuse_lock_twice, false},
+    {"lock_dirty", misuse_lock_dirty, false},
+    {"lock_dirty_test", misuse_lock_dirty_test, false},
     {"clear_free", misuse_clear_free, false},
 
     {"active_start", misuse_active_start, false},

@@ -298,6 +298,10 @@ static void check_alone(void)
     PE_CHECK_EQ(dest[1], 101);
     PE_CHECK_EQ(shmem_long_prod_reduce(alone, dest, source, 1), 0);
     PE_CHECK_EQ(dest[0], 100);
+    PE_CHECK_EQ(shmem_long_sum_inscan(alone, dest, source + 1, 2), 0);
+    PE_CHECK_EQ(dest[1], 102);
+    PE_CHECK_EQ(shmem_long_sum_exscan(alone, dest, source, 2), 0);
+    PE_CHECK_EQ(dest[0] | dest[1], 0);
     shmem_team_destroy(alone);
 }
 

@@ -99,6 +99,13 @@ expect destroy_ctx_twice $last shmem_ctx_destroy     "not live"
 expect signal_beyond $last shmem_putmem_signal       "dest .*past its allocation" SHMEM_CHECK=1
 expect invalid_ctx  $last shmem_ctx_long_p           "SHMEM_CTX_INVALID"
 expect bad_cmp      $last shmem_long_wait_until      "99"
+expect wait_stack   $last shmem_long_wait_until      "ivar 0x[0-9a-f]+ .*not symmetric" SHMEM_CHECK=1
+expect wait_null    $last shmem_int_wait_until       "ivar .*not symmetric"    SHMEM_CHECK=1
+expect test_stack   $last shmem_short_test           "ivar 0x[0-9a-f]+ .*not symmetric" SHMEM_CHECK=1
+expect wait_beyond  $last shmem_long_wait_until_all  "ivars .*past its allocation" SHMEM_CHECK=1
+expect some_stack   $last shmem_size_test_some       "ivars 0x[0-9a-f]+ .*not symmetric" SHMEM_CHECK=1
+expect any_vector_stack $last shmem_long_wait_until_any_vector "ivars .*not symmetric" SHMEM_CHECK=1
+expect signal_wait_stack $last shmem_signal_wait_until "sig_addr .*not symmetric" SHMEM_CHECK=1
 expect bad_sig_op   $last shmem_putmem_signal        "sig_op is 77"
 expect bad_stride   $last shmem_long_iput            "dst is 0"
 
@@ -106,6 +113,8 @@ expect bad_stride   $last shmem_long_iput            "dst is 0"
 expect lock_stack     $last shmem_set_lock           "lock 0x[0-9a-f]+ .*not symmetric"
 expect lock_unaligned $last shmem_test_lock          "lock 0x[0-9a-f]+ is not aligned to 8"
 expect lock_twice     $last shmem_set_lock           "held by this thread already"
+expect lock_dirty     $last shmem_set_lock           "lock 0x[0-9a-f]+ .*0 on all PEs"
+expect lock_dirty_test $last shmem_test_lock         "lock 0x[0-9a-f]+ .*0 on all PEs"
 expect clear_free     $last shmem_clear_lock         "not held by this PE"
 
 # Active sets.
