@@ -88,6 +88,7 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
         return;
     }
     if (!stp_rt.has_fabric) stp_fatal_unshared(dest, pe, fn);
+    stp_ctx_by_fabric(ctx, pe);
     stp_rt.fabric.amo(ctx->fabric, pe, place.number, place.offset, op, dtype, operand, compare,
                       result, nbi);
 }

@@ -28,6 +28,7 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     ctx->fabric = NULL;
     ctx->space = NULL;
     ctx->copies = false;
+    ctx->near = false;
     ctx->in_session = false;
     memset(ctx->queues, 0, sizeof ctx->queues);
     ctx->live = true;

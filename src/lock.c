@@ -198,6 +198,8 @@ static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, u
 {
     void *there = stp_reach_amo(word, pe);
 
+    /* Who finds this PE in the queue writes to its word: after what this PE wrote there before. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     if (STP_LIKELY(there != NULL))
         stp_amo_apply(there, sizeof *word, op, &operand, &compare, result);
     else

@@ -23,8 +23,9 @@ void stp_fence(struct stp_ctx *ctx)
     /* queues know no order between kinds */
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_LIKELY(ctx->fabric == NULL)) return;
-    /* what goes to a device may be overtaken by what goes to its host */
-    if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))
+    /* what goes to a device may be overtaken by what goes to its host, and the fabric by the CPU */
+    if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED) ||
+                     __atomic_load_n(&ctx->near, __ATOMIC_RELAXED)))
         stp_rt.fabric.quiet(ctx->fabric);
     else
         stp_rt.fabric.fence(ctx->fabric);

@@ -144,6 +144,7 @@ static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
                            const struct stp_rows *rows, int pe, enum stp_copy_end end,
                            const char *fn)
 {
+    stp_ctx_by_fabric(ctx, pe);
     if (!rma_fabric_reaches(from, source)) {
         fabric_put_bounced(ctx, from, target, source, rows, pe, fn);
         return;
@@ -301,6 +302,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
     bool device = target.space != NULL && target.space->kind != NULL &&
                   !target.space->kind->in_window;
 
+    if (target.way == STP_WAY_FABRIC) stp_ctx_by_fabric(ctx, pe);
     if (target.way == STP_WAY_HOST)
         rma_store_host(target.there, value, nbytes);
     else if (target.way == STP_WAY_DEVICE)

@@ -174,6 +174,7 @@ static void runtime_start(void)
 
 static void runtime_stop(void)
 {
+    stp_watch_finalize();
     stp_rt.stopping = true;
     pshmem_barrier_all();
     stp_watch_stop();

@@ -117,6 +117,7 @@ struct stp_ctx {
     struct stp_team *team;
     struct stp_fabric_ctx *fabric; /* NULL when the job has no fabric */
     bool copies;                   /* some queue below was used: quiet must look at them */
+    bool near;                     /* the fabric went to a PE of this node, where CPUs go too */
     struct stp_queue *queues[STP_N_KINDS]; /* made on first use */
     struct stp_space *space; /* the only one it is used on, or NULL */
     struct stp_ctx *next;    /* in the team's list, guarded by stp_rt.lock */
@@ -141,6 +142,15 @@ void stp_ctx_destroy_all(struct stp_team *team);
 static inline struct stp_ctx *stp_ctx_of(shmem_ctx_t ctx)
 {
     return ctx == SHMEM_CTX_DEFAULT ? &stp_ctx_default : (struct stp_ctx *)ctx;
+}
+
+/*
+ * Before the fabric carries something to pe. It keeps order only with itself: what the CPU does to
+ * a PE of this node behind a fence must wait for it.
+ */
+static inline void stp_ctx_by_fabric(struct stp_ctx *ctx, int pe)
+{
+    if (STP_UNLIKELY(stp_local_of(pe) >= 0)) __atomic_store_n(&ctx->near, true, __ATOMIC_RELAXED);
 }
 
 _Noreturn void stp_fatal_ctx(const char *fn) STP_COLD;
@@ -288,6 +298,8 @@ void stp_locks_forget(void);
 
 /* From now on waits notice the end of the launcher, and of PEs of this node. */
 void stp_watch_start(void);
+/* This PE begins to finalize: fatal when one that has left will not take part in all of it. */
+void stp_watch_finalize(void);
 /* PEs may leave now. Every PE has to be here before one goes. */
 void stp_watch_stop(void);
 

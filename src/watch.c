@@ -70,10 +70,18 @@ static int find_leaver(void)
 {
     const struct stp_leaver *leaver = stp_boot_leaver();
 
-    if (leaver == NULL || stp_rt.stopping) return -1;
+    if (leaver == NULL || stp_rt.stopping) return -1; /* finalize has syncs of its own */
     if (stp_team_world->sync_epoch <= leaver->syncs && stp_team_world->sequence <= leaver->cells)
         return -1;
     return leaver->number - 1;
+}
+
+_Noreturn static void watch_fatal_leaver(int leaver)
+{
+    stp_fatal(NULL,
+              "pe %d has left the program without shmem_finalize, while this PE waits in or "
+              "behind a collective that needs all PEs",
+              leaver);
 }
 
 static void watch_look(void)
@@ -96,11 +104,7 @@ static void watch_look(void)
     if (!due) return;
     if (stp_boot_ended()) _exit(1); /* whoever ended the job has said why */
     if (lost) stp_fatal(NULL, "the launcher is gone: its process %d has ended", (int)watch.parent);
-    if (leaver >= 0)
-        stp_fatal(NULL,
-                  "pe %d has left the program without shmem_finalize, while this PE waits in or "
-                  "behind a collective that needs all PEs",
-                  leaver);
+    if (leaver >= 0) watch_fatal_leaver(leaver);
     if (pe >= 0)
         stp_fatal(NULL, "pe %d is gone: its process %d on this host has ended", pe,
                   (int)stp_boot_card(pe)->pid);
@@ -113,6 +117,17 @@ void stp_watch_start(void)
     watch.looked_ns = stp_now_ns();
     stp_wait_hook = watch_look;
     atomic_store(&watch.on, true);
+}
+
+/*
+ * Its finalize has met the last collectives of this PE, which so did not wait. What is left of it
+ * would not match the whole of ours.
+ */
+void stp_watch_finalize(void)
+{
+    int leaver = find_leaver();
+
+    if (leaver >= 0) watch_fatal_leaver(leaver);
 }
 
 void stp_watch_stop(void)

@@ -32,14 +32,18 @@ static void block(void)
     }
 }
 
-/* One PE leaves with status 0; the others go on with point-to-point work, or with collectives. */
-static int leave(bool collectives)
+/*
+ * One PE leaves with status 0; the others go on with point-to-point work, and with so many
+ * barriers: the first ones meet those of its finalize. Some finalize themselves.
+ */
+static int leave(int n_barriers)
 {
     if (pe_me == pe_n - 1) exit(0);
     for (int i = 0; i < 50; i++)
         shmem_long_atomic_inc(&words[0], pe_n - 1);
-    for (int i = 0; collectives && i < 5; i++)
+    for (int i = 0; i < n_barriers; i++)
         shmem_barrier_all();
+    if (pe_me % 2 == 0) shmem_finalize();
     return 0;
 }
 
@@ -50,8 +54,9 @@ int main(int argc, char **argv)
     pe_test_begin();
     shmem_barrier_all();
     if (strcmp(way, "all_global_exit") == 0) shmem_global_exit(10 + pe_me);
-    if (strcmp(way, "leave") == 0) return leave(false);
-    if (strcmp(way, "leave_collectives") == 0) return leave(true);
+    if (strcmp(way, "leave") == 0) return leave(0);
+    if (strcmp(way, "leave_collectives") == 0) return leave(5);
+    if (strcmp(way, "leave_collective") == 0) return leave(1);
     if (pe_me != pe_n - 1) block();
     printf("last words of pe %d", pe_me); /* R14: flushed without a newline */
     if (strcmp(way, "global_exit") == 0) shmem_global_exit(3);

@@ -85,9 +85,11 @@ else
     fail leave "the job ended with status $?"
 fi
 if [ "${SHMEM_NODE:-on}" != off ]; then
-    expect leave_collectives '[0-9]+'
-    grep -q "pe $((np - 1)) has left the program without shmem_finalize" "$out" ||
-        fail leave_collectives "the PE that left is not named"
+    for way in leave_collective leave_collectives; do
+        expect $way '[0-9]+'
+        grep -q "pe $((np - 1)) has left the program without shmem_finalize" "$out" ||
+            fail $way "the PE that left is not named"
+    done
 fi
 
 exit $((failed * 2))

@@ -310,8 +310,11 @@ void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
     struct stp_ofi_batch *made = NULL;
     bool wanted = batch && total_ops >= LEAST_OPS && stp_ofi.parcel_size > 0 &&
                   stp_ofi.core->env->ofi_progress_thread;
+    bool was_in_order = stp_ofi_in_order(ctx);
 
     if (wanted) made = batch_of(ctx);
+    /* Fences before did not wait: what they parted from batches has to be over. */
+    if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
     if (made != NULL) {
         pthread_mutex_lock(&made->lock);
         made->total = made->left = total_ops;

@@ -124,10 +124,15 @@ static inline bool stp_ofi_has_inbox(void)
     return stp_ofi.by_message || stp_ofi.parcel_size > 0;
 }
 
-/* Do writes and atomics of the context stay in order without waiting? */
+/*
+ * Do writes, atomics and messages of the context stay in order without waiting? Where atomics are
+ * no messages nothing orders batches behind them.
+ */
 static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 {
-    return stp_ofi.ordered && (!stp_ofi.by_message || ctx->lane == &stp_ofi.main);
+    return stp_ofi.ordered &&
+           (stp_ofi.by_message ? ctx->lane == &stp_ofi.main
+                               : atomic_load_explicit(&ctx->batch, memory_order_relaxed) == NULL);
 }
 
 /* Provider choice (choose.c). */

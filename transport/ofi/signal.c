@@ -67,6 +67,8 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
             stp_ofi_put_nbi(ctx, pe, number, offset, source, nbytes);
         else
             stp_ofi_put(ctx, pe, number, offset, source, nbytes);
+        /* The data may have been collected though the signal could not be. */
+        if (stp_ofi_batching(ctx) && nbytes <= STP_OFI_ITEM_MAX) stp_ofi_quiet(ctx);
     }
     sig = signal_request(ctx, pe, sig_number, sig_offset, signal, op);
     if (chain)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fence between two ways to one PE of this node: data that the fabric carries, into globals that
+ * are not shared since the process had a thread before the library was loaded; then a flag in the
+ * heap, which the CPU stores. Whoever sees the flag sees the data.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "pe_test.h"
+
+enum { WORDS = 1 << 19, ROUNDS = 20 };
+
+static long data[WORDS];
+
+static void *stay(void *arg)
+{
+    for (;;)
+        pause();
+    return arg;
+}
+
+static void start_thread(void)
+{
+    pthread_t thread;
+
+    (void)pthread_create(&thread, NULL, stay, NULL);
+}
+
+/* Runs before the constructors of shared libraries. */
+static void (*before_all)(void) __attribute__((used, section(".preinit_array"))) = start_thread;
+
+static void send_round(long *source, long *flag, long round)
+{
+    for (size_t i = 0; i < WORDS; i++)
+        source[i] = round;
+    shmem_long_put_nbi(data, source, WORDS, 1);
+    shmem_fence();
+    shmem_long_p(flag, round, 1);
+    shmem_quiet();
+}
+
+/* From the end: what comes last is looked at first. */
+static void check_round(long *flag, long round)
+{
+    size_t i = WORDS;
+
+    shmem_long_wait_until(flag, SHMEM_CMP_GE, round);
+    while (i > 0 && data[i - 1] == round)
+        i--;
+    PE_CHECK(i == 0, "round %ld: the flag is here, word %zu is still %ld", round, i - 1,
+             data[i - 1]);
+}
+
+int main(void)
+{
+    long *flag, *source = malloc(WORDS * sizeof(*source));
+
+    pe_test_begin();
+    PE_REQUIRE(source != NULL, "no memory");
+    flag = shmem_calloc(1, sizeof(*flag));
+    if (pe_me < 2 && shmem_ptr(flag, pe_me ^ 1) == NULL) pe_test_skip("PEs 0 and 1 are apart");
+    if (pe_me < 2 && shmem_ptr(data, pe_me ^ 1) != NULL) pe_test_skip("globals are shared");
+    for (long round = 1; round <= ROUNDS && pe_me < 2 && !pe_skipped; round++) {
+        if (pe_me == 0) send_round(source, flag, round);
+        if (pe_me == 1) check_round(flag, round);
+        if (pe_me == 1) shmem_long_p(flag, round, 0);
+        if (pe_me == 0) shmem_long_wait_until(flag, SHMEM_CMP_GE, round);
+    }
+    free(source);
+    return pe_test_end();
+}
