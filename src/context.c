@@ -210,7 +210,10 @@ struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn)
 {
     struct stp_ctx *c = stp_ctx_of(ctx);
 
-    if (!c->live) stp_fatal(fn, "ctx %p is not live: was it destroyed?", (void *)ctx);
+    if (!c->live) {
+        stp_check_live(fn);
+        stp_fatal(fn, "ctx %p is not live: was it destroyed?", (void *)ctx);
+    }
     return c;
 }
 

@@ -31,7 +31,6 @@ void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
     bool batch;
 
     if (ctx == SHMEM_CTX_INVALID) return;
-    stp_check_live(__func__);
     c = stp_ctx_check_live(ctx, __func__);
     if (config == NULL && (config_mask & SHMEM_CTX_SESSION_TOTAL_OPS))
         stp_fatal(__func__,
@@ -53,7 +52,6 @@ void pshmem_ctx_session_stop(shmem_ctx_t ctx)
     bool stopped;
 
     if (ctx == SHMEM_CTX_INVALID) return;
-    stp_check_live(__func__);
     c = stp_ctx_check_live(ctx, __func__);
     pthread_mutex_lock(&stp_rt.lock);
     stopped = c->in_session;
