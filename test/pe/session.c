@@ -354,7 +354,7 @@ static void check_waiting(shmem_ctx_t ctx)
     shmem_barrier_all();
     shmem_ctx_session_start(ctx, batch, NULL, 0);
     for (long round = 1; round <= 100; round++) {
-        shmem_ctx_long_p(ctx, &area->flag, round, right);
+        shmem_ctx_long_atomic_inc(ctx, &area->flag, right); /* values stored may change places */
         shmem_long_wait_until(&area->flag, SHMEM_CMP_GE, round);
     }
     shmem_ctx_session_stop(ctx);

@@ -136,7 +136,8 @@ static size_t parcel_size(const struct fi_info *info)
     size_t size = strchr(info->fabric_attr->prov_name, ';') != NULL ? 1024 : 2048;
 
     if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
-    return size < stp_ofi.max_msg ? size : stp_ofi.max_msg & ~(size_t)7;
+    /* An item of every size, and its signal, has to fit. */
+    return size <= stp_ofi.max_msg ? size : 0;
 }
 
 /* The choices that the granted attributes leave to operations. */
