@@ -250,17 +250,14 @@ static void check_stopped(shmem_ctx_t ctx, const char *what)
         shmem_long_wait_until(&n_ready, SHMEM_CMP_EQ, pe_n - 1);
         shmem_ctx_long_put(ctx, &area->cell, &nothing, 1, pe_n - 1);
         shmem_ctx_long_p(ctx, go, 1, pe_n - 1);
-        shmem_ctx_quiet(ctx);
+        shmem_ctx_quiet(ctx); /* the last PE owes no answer now */
+        PE_REQUIRE(kill((pid_t)pid, SIGSTOP) == 0, "pe %d cannot be stopped", pe_n - 1);
         beside_stopped(ctx, (pid_t)pid, what);
         for (int pe = 1; pe < pe_n; pe++)
             shmem_long_p(go, 2, pe);
     } else {
         shmem_long_atomic_inc(&n_ready, 0);
         shmem_quiet();
-        if (pe_me == pe_n - 1) {
-            shmem_long_wait_until(go, SHMEM_CMP_GE, 1);
-            raise(SIGSTOP);
-        }
         shmem_long_wait_until(go, SHMEM_CMP_EQ, 2);
     }
     shmem_barrier_all();
