@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Explains faults in symmetric memory: which PE's part, which space, which offset. Faults
- * elsewhere go on to the handler that was installed before, so debuggers and language
- * run-times see what they always saw.
+ * Explains faults in symmetric memory: which PE's part, which space, which offset; and those that a
+ * wrong pointer argument causes in a routine of the library. All of them go on to the handler that
+ * was installed before, so debuggers and language run-times see what they always saw.
  */
 #include "spaces/spaces.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static const int guard_signals[] = {SIGSEGV, SIGBUS};
@@ -21,7 +23,8 @@ static const struct stp_space *guard_space_below(size_t offset)
 
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
         const struct stp_space *space = stp_space_at(n);
-        if (space == NULL || n == STP_SPACE_DATA || space->offset > offset) continue; /* also SIZE_MAX */
+        if (space == NULL || n == STP_SPACE_DATA || space->offset > offset)
+            continue; /* also SIZE_MAX */
         if (best == NULL || space->offset > best->offset) best = space;
     }
     return best;
@@ -44,8 +47,8 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo)
                   addr, whose, space->number, space->kind->name, space->nbytes,
                   offset - space->offset - space->nbytes);
     else
-        stp_error("access to %p: offset %zu of the window of %s belongs to no space", addr,
-                  offset, whose);
+        stp_error("access to %p: offset %zu of the window of %s belongs to no space", addr, offset,
+                  whose);
 }
 
 static bool guard_is_ours(const void *addr, size_t *offset, int *local)
@@ -66,6 +69,58 @@ static bool guard_is_ours(const void *addr, size_t *offset, int *local)
     return true;
 }
 
+/* Where the fault happened, and the stack then; NULL where we cannot tell. */
+static const void *guard_code(const ucontext_t *at, const void *const **stack)
+{
+#if defined(__x86_64__)
+    *stack = (const void *const *)at->uc_mcontext.gregs[REG_RSP];
+    return (const void *)at->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    *stack = (const void *const *)at->uc_mcontext.sp;
+    return (const void *)at->uc_mcontext.pc;
+#else
+    (void)at;
+    *stack = NULL;
+    return NULL;
+#endif
+}
+
+/* Is the code this library's? Sets *routine to its public name, NULL: it has none. */
+static bool guard_in_library(const void *code, const char **routine)
+{
+    Dl_info there, here;
+
+    if (dladdr(code, &there) == 0 || dladdr(&guard_installed, &here) == 0) return false;
+    *routine = there.dli_sname;
+    return there.dli_fbase == here.dli_fbase;
+}
+
+#define GUARD_WORDS 64 /* of the stack, in which a return to the public routine is looked for */
+
+/* The public routine in which it happened; NULL when that was not in the library. */
+static const char *guard_routine(const ucontext_t *at)
+{
+    const void *const *stack;
+    const void *code = guard_code(at, &stack);
+    const char *routine;
+
+    if (code == NULL || !guard_in_library(code, &routine)) return NULL;
+    for (int i = 0; routine == NULL && i < GUARD_WORDS; i++)
+        if (!guard_in_library(stack[i], &routine)) routine = NULL;
+    if (routine == NULL) return "a routine of the library";
+    return routine + (strncmp(routine, "pshmem", 6) == 0 ? 1 : 0);
+}
+
+static void guard_explain_argument(const void *addr, const ucontext_t *at)
+{
+    const char *routine = guard_routine(at);
+
+    if (routine != NULL)
+        stp_error("%s: access to %p, which is no memory of this process: a pointer that was passed "
+                  "is wrong",
+                  routine, addr);
+}
+
 static void guard_handler(int signo, siginfo_t *info, void *context)
 {
     size_t i = signo == guard_signals[0] ? 0 : 1;
@@ -73,8 +128,12 @@ static void guard_handler(int signo, siginfo_t *info, void *context)
     size_t offset;
     int local;
 
-    if (info->si_code > 0 && guard_is_ours(info->si_addr, &offset, &local))
-        guard_explain(info->si_addr, offset, local, signo);
+    if (info->si_code > 0) {
+        if (guard_is_ours(info->si_addr, &offset, &local))
+            guard_explain(info->si_addr, offset, local, signo);
+        else
+            guard_explain_argument(info->si_addr, context);
+    }
     if (before->sa_flags & SA_SIGINFO) {
         before->sa_sigaction(signo, info, context);
     } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {

@@ -246,7 +246,7 @@ STP_PROFILED(shmem_finalize);
 
 void pshmem_query_initialized(int *initialized)
 {
-    *initialized = __atomic_load_n(&stp_rt.references, __ATOMIC_RELAXED) > 0;
+    *initialized = stp_rt.references > 0;
 }
 STP_PROFILED(shmem_query_initialized);
 

@@ -32,8 +32,8 @@ struct stp_runtime {
     bool has_fabric;         /* fabric below is open */
     bool check;              /* SHMEM_CHECK=1 */
     bool ident_addr;         /* all windows of the job have the same base */
-    int references;          /* inits not yet finalized, guarded by lock */
-    int thread_level;        /* SHMEM_THREAD_... */
+    atomic_int references;   /* inits not yet finalized; changed by init and finalize alone */
+    atomic_int thread_level; /* SHMEM_THREAD_... */
     bool stopping;           /* in the last finalize */
     int epoch;               /* how often the library was started in this process */
     int host_pes;            /* PEs on this host, whatever SHMEM_NODE says of how they talk */

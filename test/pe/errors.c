@@ -411,8 +411,33 @@ static void misuse_active_freed(void)
 /* The last PE means itself and every second one; the others, all. For three PEs or more. */
 static void misuse_active_differ(void)
 {
-    if (pe_me < pe_n - 1) shmem_sync(0, 0, pe_n, sync_words);
-    else shmem_sync((pe_n - 1) % 2, 1, (pe_n + 1) / 2, sync_words);
+    if (pe_me < pe_n - 1)
+        shmem_sync(0, 0, pe_n, sync_words);
+    else
+        shmem_sync((pe_n - 1) % 2, 1, (pe_n + 1) / 2, sync_words);
+}
+
+/* Where an answer should go. */
+static void *volatile nowhere;
+
+static void misuse_null_version(void)
+{
+    shmem_info_get_version(nowhere, nowhere);
+}
+
+static void misuse_null_ctx(void)
+{
+    (void)shmem_ctx_create(0, nowhere);
+}
+
+static void misuse_null_config(void)
+{
+    (void)shmem_team_get_config(SHMEM_TEAM_WORLD, SHMEM_TEAM_NUM_CONTEXTS, nowhere);
+}
+
+static void misuse_null_targets(void)
+{
+    shmem_pe_quiet(nowhere, 2);
 }
 
 static const struct {
@@ -464,6 +489,10 @@ static const struct {
     {"bad_sig_op", misuse_bad_sig_op, false},
     {"bad_stride", misuse_bad_stride, false},
     {"unaligned_amo", misuse_unaligned_amo, false},
+    {"null_version", misuse_null_version, false},
+    {"null_ctx", misuse_null_ctx, false},
+    {"null_config", misuse_null_config, false},
+    {"null_targets", misuse_null_targets, false},
     {"lock_stack", misuse_lock_stack, false},
     {"lock_unaligned", misuse_lock_unaligned, false},
     {"lock_twice", misuse_lock_twice, false},

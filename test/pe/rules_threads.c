@@ -11,11 +11,12 @@
 
 enum { THREADS = 4, BULK = 100 * 1024, CELLS = 64 };
 
-static long *cells;                 /* symmetric, CELLS */
-static char *inbox;                 /* symmetric, THREADS * BULK */
-static char *outbox;                /* THREADS * BULK */
-static uint64_t *words;             /* symmetric, 4 */
-static shmem_team_t teams[THREADS]; /* the world again, once for each thread */
+static long *cells;                          /* symmetric, CELLS */
+static char *inbox;                          /* symmetric, THREADS * BULK */
+static char *outbox;                         /* THREADS * BULK */
+static uint64_t *words;                      /* symmetric, 4 */
+static char letters_in[64], letters_out[64]; /* one for each PE */
+static shmem_team_t teams[THREADS];          /* the world again, once for each thread */
 static shmem_ctx_t shared_ctx;
 static pthread_barrier_t together;
 
@@ -77,7 +78,7 @@ static void block_in(enum blocker in)
         shmem_long_broadcast(teams[0], &cells[10], &cells[11], 1, pe_n - 1);
         break;
     case IN_ALLTOALL:
-        shmem_alltoallmem(teams[0], inbox, outbox, 1);
+        shmem_alltoallmem(teams[0], letters_in, letters_out, 1);
         break;
     case IN_MALLOC:
         shmem_free(shmem_malloc(100));
