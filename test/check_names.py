@@ -6,8 +6,7 @@ usage: check_names.py <compiler> <source directory>
 
 The names are worked out here, apart from the generator that writes the header: routines from their
 types, constants, aliases, generics. Beside them the header may have the names of the spaces
-proposal and those with the prefix SHMEM_IMPL_ or shmem_impl_. Families that the generator says are
-not built yet may be missing. The functions below are named after the rules that they check.
+proposal and those with the prefix SHMEM_IMPL_ or shmem_impl_. The functions below are named after the rules that they check.
 """
 import pathlib
 import re
