@@ -221,7 +221,7 @@ static void beside_stopped(shmem_ctx_t ctx, pid_t pid, const char *what)
         shmem_ctx_long_put_nbi(ctx, area->words, source, 8, last);
         shmem_ctx_long_put_nbi(ctx, area->words, source, WORDS, other[0]);
         shmem_ctx_long_p(ctx, &area->cell, 77 + round, other[0]);
-        shmem_ctx_long_p(ctx, &area->cell, 77 + round, last);
+        shmem_ctx_long_p(ctx, &area->words[8 + round], 77 + round, last);
         shmem_ctx_long_atomic_fetch_add_nbi(ctx, &old, &area->old, 1, other[0]);
         shmem_ctx_pe_quiet(ctx, other, 2);
         PE_CHECK_EQ(old, round);
@@ -232,7 +232,8 @@ static void beside_stopped(shmem_ctx_t ctx, pid_t pid, const char *what)
     PE_REQUIRE(!late, "%s: pe_quiet of pe %d waited for pe %d", what, other[0], last);
     kill(pid, SIGCONT);
     shmem_ctx_pe_quiet(ctx, &last, 1);
-    PE_CHECK_EQ(shmem_long_g(&area->cell, last), 78);
+    PE_CHECK_EQ(shmem_long_g(&area->words[8], last), 77);
+    PE_CHECK_EQ(shmem_long_g(&area->words[9], last), 78);
     PE_CHECK_EQ(shmem_long_g(&area->words[7], last), source[7]);
 }
 
