@@ -44,4 +44,4 @@ if command -v clang >/dev/null 2>&1; then
     build build-clang clang clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
         -DCMAKE_CXX_FLAGS_DEBUG=-O0
 fi
-exec ctest --test-dir build -j"$jobs" -LE full --output-on-failure </dev/null
+exec ctest --test-dir build -j"$jobs" -LE full --output-on-failure <>build/test/endless
