@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The full matrix of tests, part by part, and a report of it in Markdown.
 
-usage: full_matrix.py [--only PART,...] [--resume] [--report FILE] [--list]
+usage: full_matrix.py [--only PART,...] [--resume | --again] [--report FILE] [--list]
   --only PART,...  these parts alone; the report has what is known of the others
   --resume         leave out parts that this commit has a complete result of
+  --again          only what failed in the parts, on the present commit; the report says so
   --report FILE    write the report there (default: to build/full/report.md alone)
   --list           name the parts and what is in them
 
@@ -95,38 +96,67 @@ def results_of(path):
     return found
 
 
-def run_part(name):
+def build_and_test(name, select, result):
+    """Fill in the times and the tests of a result, those selected."""
     part = PARTS[name]
-    kept = os.path.join(STORE, name + ".json")
     account = os.path.join(STORE, name + ".xml")
-    result = {"commit": commit(), "compiler": said(part.compilers[0], "--version"), "tests": []}
 
-    for old in (kept, account):
-        if os.path.exists(old):
-            os.remove(old)
-    if not result["compiler"]:
-        result["left_out"] = f"there is no {part.compilers[0]} here"
+    if os.path.exists(account):
+        os.remove(account)
+    print(f"== {name}: building in {part.build}", flush=True)
+    start = time.monotonic()
+    built = build(part)
+    result["build_seconds"] = time.monotonic() - start
+    start = time.monotonic()
+    if built:
+        print(f"== {name}: {part.what}", flush=True)
+        env = dict(os.environ, CC=part.compilers[0], CXX=part.compilers[1])
+        with open(os.path.join(ROOT, part.build, "test", "endless"), "r+b", 0) as stdin:
+            run("ctest", "--test-dir", part.build, "-j", JOBS, "--output-on-failure",
+                "--output-junit", account, *select, env=env, stdin=stdin)
+    result["test_seconds"] = time.monotonic() - start
+    if built and os.path.exists(account):
+        result["tests"] = results_of(account)
     else:
-        print(f"== {name}: building in {part.build}", flush=True)
-        start = time.monotonic()
-        built = build(part)
-        result["build_seconds"] = time.monotonic() - start
-        start = time.monotonic()
-        if built:
-            print(f"== {name}: {part.what}", flush=True)
-            env = dict(os.environ, CC=part.compilers[0], CXX=part.compilers[1])
-            with open(os.path.join(ROOT, part.build, "test", "endless"), "r+b", 0) as stdin:
-                run("ctest", "--test-dir", part.build, "-j", JOBS, "--output-on-failure",
-                    "--output-junit", account, *part.select, env=env, stdin=stdin)
-        result["test_seconds"] = time.monotonic() - start
-        if built and os.path.exists(account):
-            result["tests"] = results_of(account)
-        else:
-            result["tests"] = [["build" if not built else "ctest", "failed", 0.0]]
-            print(f"== {name}: see build/full/{part.build}.log", flush=True)
-    with open(kept + ".new", "w", encoding="utf-8") as out:
+        result["tests"] = [["build" if not built else "ctest", "failed", 0.0]]
+        print(f"== {name}: see build/full/{part.build}.log", flush=True)
+
+
+def keep(name, result):
+    path = os.path.join(STORE, name + ".json")
+    with open(path + ".new", "w", encoding="utf-8") as out:
         json.dump(result, out)
-    os.replace(kept + ".new", kept)
+    os.replace(path + ".new", path)
+
+
+def run_part(name):
+    kept = os.path.join(STORE, name + ".json")
+    compiler = PARTS[name].compilers[0]
+    result = {"commit": commit(), "compiler": said(compiler, "--version"), "tests": []}
+
+    if os.path.exists(kept):
+        os.remove(kept)
+    if not result["compiler"]:
+        result["left_out"] = f"there is no {compiler} here"
+    else:
+        build_and_test(name, PARTS[name].select, result)
+    keep(name, result)
+
+
+def run_failed(name):
+    """What failed in a part, on the present commit; the report tells both."""
+    result = known(name)
+    failed = [test[0] for test in result["tests"] if test[1] == "failed"] if result else []
+    again = {"commit": commit()}
+
+    if not failed:
+        return
+    build_and_test(name, ["-R", "^(" + "|".join(re.escape(test) for test in failed) + ")$"], again)
+    now = {test[0]: test for test in again["tests"]}
+    result["tests"] = [now.get(test[0], test) for test in result["tests"]]
+    for test in failed:
+        result.setdefault("again", []).append([test, again["commit"]])
+    keep(name, result)
 
 
 def known(name):
@@ -202,6 +232,9 @@ def report_part(name, result):
     lines += report_groups(tests)
     if name in ("quick", "full"):
         lines += report_pes(tests)
+    if "again" in result:
+        lines += ["Failed at first, and run again: " + ", ".join(
+            f"`{test}` on {at}" for test, at in sorted(result["again"])) + ".", ""]
     for status in ("failed", "skipped"):
         names = sorted(test[0] for test in tests if test[1] == status)
         if names:
@@ -245,6 +278,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1))
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--report")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
@@ -259,6 +293,9 @@ def main():
     os.makedirs(STORE, exist_ok=True)
     for name in wanted:
         kept = known(name)
+        if args.again:
+            run_failed(name)
+            continue
         if args.resume and kept is not None and kept["commit"] == commit():
             print(f"== {name}: has been run")
             continue
@@ -269,7 +306,7 @@ def main():
         with open(path, "w", encoding="utf-8") as out:
             out.write(text)
     print(text)
-    bad = [name for name in wanted if count(results[name]["tests"], "failed")]
+    bad = [name for name in wanted if results[name] and count(results[name]["tests"], "failed")]
     return 1 if bad else 0
 
 
