@@ -417,8 +417,8 @@ static void misuse_active_differ(void)
         shmem_sync((pe_n - 1) % 2, 1, (pe_n + 1) / 2, sync_words);
 }
 
-/* Where an answer should go. */
-static void *volatile nowhere;
+/* Where an answer should go. Not null: UBSan would end the program for that by itself. */
+static void *volatile nowhere = (void *)64;
 
 static void misuse_null_version(void)
 {
