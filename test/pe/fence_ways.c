@@ -43,13 +43,13 @@ static void send_round(long *source, long *flag, long round)
 /* From the end: what comes last is looked at first. */
 static void check_round(long *flag, long round)
 {
-    size_t i = WORDS;
+    size_t i = WORDS - 1;
 
     shmem_long_wait_until(flag, SHMEM_CMP_GE, round);
-    while (i > 0 && data[i - 1] == round)
+    while (i > 0 && data[i] == round)
         i--;
-    PE_CHECK(i == 0, "round %ld: the flag is here, word %zu is still %ld", round, i - 1,
-             data[i - 1]);
+    PE_CHECK(data[i] == round, "round %ld: the flag is here, word %zu is still %ld", round, i,
+             data[i]);
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 
 #include "pe_test.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 static inline unsigned char pe_byte(unsigned seed, size_t i)
@@ -79,9 +80,10 @@ static inline size_t pe_random_in(uint64_t *state, size_t low, size_t high)
  */
 static inline int pe_rounds(int full)
 {
-    static int shared; /* PEs that share this PE's memory, 0: not asked yet */
+    static atomic_int known; /* PEs that share this PE's memory, 0: not asked yet */
+    int shared = atomic_load(&known);
 
-    if (shared == 0) shared = shmem_team_n_pes(SHMEM_TEAM_SHARED);
+    if (shared == 0) atomic_store(&known, shared = shmem_team_n_pes(SHMEM_TEAM_SHARED));
     return shared == pe_n ? full : (full + 7) / 8;
 }
 

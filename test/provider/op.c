@@ -14,6 +14,11 @@
 #define HOLD_LATE_READS 24 /* or so many, when the program believes that it is complete */
 #define BURST 8
 
+static struct slab {
+    struct slab *older;
+    struct shim_op ops[SLAB];
+} *slabs; /* for ever: the real queue may name an operation whose endpoint was closed */
+
 static struct shim_op *free_ops;
 static struct shim_op *held, **held_end = &held; /* oldest first */
 
@@ -21,12 +26,14 @@ static struct shim_op *held, **held_end = &held; /* oldest first */
 
 static void make_ops(void)
 {
-    struct shim_op *ops = calloc(SLAB, sizeof(*ops));
+    struct slab *slab = calloc(1, sizeof(*slab));
 
-    if (ops == NULL) shim_die("no memory");
+    if (slab == NULL) shim_die("no memory");
+    slab->older = slabs;
+    slabs = slab;
     for (int i = 0; i < SLAB; i++) {
-        ops[i].next = free_ops;
-        free_ops = &ops[i];
+        slab->ops[i].next = free_ops;
+        free_ops = &slab->ops[i];
     }
 }
 
