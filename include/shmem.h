@@ -251,7 +251,10 @@ void shmem_finalize(void);
 /** *initialized: nonzero between init and the last finalize. Any time, any thread. [9.1.5] */
 void shmem_query_initialized(int *initialized);
 
-/** End the job from any one PE with exit status status. Does not return. [9.1.6] */
+/**
+ * End the job from any one PE with exit status status: this PE as by exit(), handlers and streams;
+ * the others where they are. Does not return. [9.1.6]
+ */
 SHMEM_IMPL_NORETURN void shmem_global_exit(int status);
 
 /** This PE's number, from 0. [9.1.2] */

@@ -25,6 +25,7 @@ static struct {
     bool tried;
     int rc; /* of the one attempt to open */
     pid_t pid;
+    bool aborts; /* soon: the launcher is not told that all is well */
     const struct stp_pmi_client *client; /* NULL until the greeting succeeded */
     struct stp_pmi_info info;
     struct stp_pmi_map map;
@@ -357,7 +358,7 @@ static int pmi_make_map(void)
 /* Hydra calls a process that leaves without finalize a bad termination. */
 static void pmi_at_exit(void)
 {
-    if (!pmi.client || pmi.pid != getpid()) return;
+    if (!pmi.client || pmi.pid != getpid() || pmi.aborts) return;
     pmi.client->finalize(&pmi.session);
     stp_wire_close(&pmi.session.wire);
     pmi.client = NULL;
@@ -489,6 +490,11 @@ static void pmi_linger(int fd)
     struct pollfd wait = {.fd = fd};
 
     while (poll(&wait, 1, LINGER_MS) < 0 && errno == EINTR) continue;
+}
+
+void stp_pmi_will_abort(void)
+{
+    pmi.aborts = true;
 }
 
 _Noreturn void stp_pmi_abort(int status, const char *message)

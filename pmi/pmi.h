@@ -68,6 +68,9 @@ int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *
  */
 bool stp_pmi_hung_up(void);
 
+/* This process ends with stp_pmi_abort() from an exit handler: finalize is not sent before. */
+void stp_pmi_will_abort(void);
+
 /*
  * Ask the launcher to end the job with status, then _exit(status). A status whose low eight bits
  * are 0 becomes 1, 0 itself stays. message: for a launcher that shows one (Slurm); may be NULL.

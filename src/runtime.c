@@ -9,12 +9,14 @@
 #include "pshmem.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define FLUSH_S 2 /* how long the flush before an abort may take */
+#define FLUSH_S 2 /* how long the flush before an abort may take, */
+#define HANDLERS_S 5 /* and the program's exit handlers before it */
 
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,13 +46,14 @@ static void runtime_end_job(int status)
 struct ending {
     int status;
     const char *message;
+    unsigned seconds;
 };
 
 static void *runtime_end_anyway(void *arg)
 {
     const struct ending *ending = arg;
 
-    sleep(FLUSH_S);
+    sleep(ending->seconds);
     stp_pmi_abort(ending->status, ending->message);
 }
 
@@ -60,7 +63,7 @@ static void *runtime_end_anyway(void *arg)
  */
 static _Noreturn void runtime_flush_and_end(int status, const char *message)
 {
-    struct ending ending = {status, message};
+    struct ending ending = {status, message, FLUSH_S};
     pthread_t thread;
 
     (void)pthread_create(&thread, NULL, runtime_end_anyway, &ending);
@@ -68,11 +71,56 @@ static _Noreturn void runtime_flush_and_end(int status, const char *message)
     stp_pmi_abort(status, message);
 }
 
+/* ---- global_exit ------------------------------------------------------------------- */
+
+/*
+ * The caller ends as by exit: handlers, destructors, streams of C and C++; the handler that was
+ * registered first, when the library was loaded, then ends the job.
+ */
+static struct {
+    atomic_bool begun;
+    pthread_t by;
+    struct ending ending;
+} runtime_leave;
+
+static bool runtime_leaves(void)
+{
+    return atomic_load(&runtime_leave.begun);
+}
+
+static void runtime_end_leave(void)
+{
+    if (runtime_leaves() && getpid() == runtime_pid)
+        runtime_flush_and_end(runtime_leave.ending.status, runtime_leave.ending.message);
+}
+
 /* The library is loaded: a program may call it wrongly from now on. */
 static __attribute__((constructor)) void runtime_load(void)
 {
     stp_fatal_hook(runtime_end_job);
+    atexit(runtime_end_leave);
 }
+
+void pshmem_global_exit(int status)
+{
+    pthread_t thread;
+
+    if (getpid() != runtime_pid) {
+        fflush(NULL);
+        _exit(status);
+    }
+    if (atomic_exchange(&runtime_leave.begun, true)) {
+        if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave(); /* a handler's */
+        for (;;) pause(); /* the thread that was first ends this one */
+    }
+    runtime_leave.by = pthread_self();
+    runtime_leave.ending = (struct ending){status, "shmem_global_exit", HANDLERS_S};
+    stp_pmi_will_abort();
+    (void)pthread_create(&thread, NULL, runtime_end_anyway, &runtime_leave.ending);
+    (void)stp_agent_halt(); /* libraries for devices have handlers too */
+    exit(status);
+}
+STP_PROFILED(shmem_global_exit);
 
 /*
  * A PE that exits without finalize. With status 0 it finalizes now, with the others, who are told
@@ -82,7 +130,7 @@ static __attribute__((constructor)) void runtime_load(void)
 static void runtime_at_exit(int status, void *arg)
 {
     (void)arg;
-    if (stp_rt.references == 0 || getpid() != runtime_pid) return;
+    if (stp_rt.references == 0 || getpid() != runtime_pid || runtime_leaves()) return;
     if (status == 0) {
         stp_boot_leave(stp_team_world->sync_epoch, stp_team_world->sequence);
         stp_rt.references = 1;
@@ -235,6 +283,7 @@ void pshmem_finalize(void)
     bool last;
 
     stp_check_live(__func__);
+    if (runtime_leaves()) return; /* from a handler; the others do not come */
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_rt.references == 1;
     if (last) runtime_stop();
@@ -255,16 +304,6 @@ void pshmem_query_thread(int *provided)
     *provided = stp_rt.thread_level;
 }
 STP_PROFILED(shmem_query_thread);
-
-void pshmem_global_exit(int status)
-{
-    if (getpid() != runtime_pid) {
-        fflush(NULL);
-        _exit(status);
-    }
-    runtime_flush_and_end(status, "shmem_global_exit");
-}
-STP_PROFILED(shmem_global_exit);
 
 void pstart_pes(int npes)
 {

@@ -200,8 +200,8 @@ endfunction()
 # on the node path, with FABRIC PEs through the tcp provider. Runs with the numbers of FULL, on the
 # node path, are labelled so.
 function(steppe_job_test name)
-    cmake_parse_arguments(arg "" "" "NP;FABRIC;FULL" ${ARGN})
-    steppe_pe_program(${name})
+    cmake_parse_arguments(arg "" "" "NP;FABRIC;FULL;SOURCES" ${ARGN})
+    steppe_pe_program(${name} ${arg_SOURCES})
     if(NOT STEPPE_FABRIC)
         set(arg_FABRIC)
     endif()

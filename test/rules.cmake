@@ -24,9 +24,12 @@ foreach(name contexts heap null query rma teams threads)
 endforeach()
 
 steppe_job_test(rules_exit NP 3 FABRIC 2 FULL 1 2 4)
+steppe_job_test(exit_cxx NP 3 FABRIC 2 FULL 1 SOURCES pe/exit_cxx.cpp)
 if(STEPPE_FABRIC)
-    set_property(TEST fabric.tcp.rules_exit.np2 APPEND PROPERTY LABELS full)
+    set_property(TEST fabric.tcp.rules_exit.np2 fabric.tcp.exit_cxx.np2 APPEND
+        PROPERTY LABELS full)
 endif()
+
 
 # Atomics, signals, collectives, waits, the environment.
 steppe_pe_test(rules_amo NP 1 3 FABRIC 3)
