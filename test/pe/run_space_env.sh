@@ -53,13 +53,13 @@ good default_gpu_all SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 SHMEM
 good default_gpu_checked SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 SHMEM_CHECK=1 \
     "${gpu[@]}"
 
-# What no PE has, and what nobody knows.
+# What no PE has, and what nobody knows. Where each PE is a node, each speaks of itself first.
 init='^steppe: (pe [0-9]+ )?\([^)]*\): shmem_init: '
-bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE is GPU, and PE 0 has no such memory" \
+bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE is GPU, and PE [0-9]+ has no such memory" \
     SHMEM_DEFAULT_SPACE=gpu FAKECUDA_DEVICES=0 "${gpu[@]}"
-bad default_without_path "${init}SHMEM_DEFAULT_SPACE is FAM, and PE 0 .*FAM_PATH is not set" \
+bad default_without_path "${init}SHMEM_DEFAULT_SPACE is FAM, and PE [0-9]+ .*FAM_PATH is not set" \
     SHMEM_DEFAULT_SPACE=fam
-bad default_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE 0" SHMEM_DEFAULT_SPACE=hbm
+bad default_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+" SHMEM_DEFAULT_SPACE=hbm
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
 bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
