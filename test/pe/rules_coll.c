@@ -9,8 +9,9 @@
 #include "pe_table.h"
 
 #include <math.h>
+#include <unistd.h>
 
-enum { SMALL = 5, ROUNDS = 24 };
+enum { SMALL = 5, ROUNDS = 24, AHEAD = 200 };
 
 static long *dest, *source; /* heap, with room for ROUNDS collectives and for one */
 static long static_dest[COLL_STATIC], static_source[COLL_STATIC];
@@ -121,6 +122,39 @@ static void one_source(const struct pe_team *t)
 static void check_back_to_back(void)
 {
     pe_for_teams(one_source);
+}
+
+/*
+ * Who needs nothing of the others gets far ahead of one that sleeps: the root of a broadcast, and
+ * the first members of a scan. Each value that they send must keep until it was taken.
+ */
+static void run_ahead(bool scan)
+{
+    long *got = dest, *one = source;
+
+    shmem_sync_all();
+    if (pe_me == pe_n - 1) usleep(50000);
+    for (int i = 0; i < AHEAD; i++) {
+        one[0] = pe_me == 0 || scan ? 1000 + i + pe_me : -1;
+        if (scan)
+            PE_CHECK_EQ(shmem_long_sum_inscan(SHMEM_TEAM_WORLD, &got[i], one, 1), 0);
+        else
+            PE_CHECK_EQ(shmem_long_broadcast(SHMEM_TEAM_WORLD, &got[i], one, 1, 0), 0);
+    }
+    for (int i = 0; i < AHEAD; i++) {
+        long want = scan ? (pe_me + 1) * (1000L + i) + pe_me * (pe_me + 1) / 2 : 1000 + i;
+
+        if (!PE_CHECK(got[i] == want, "%s %d of %d gave %ld, not %ld", scan ? "scan" : "broadcast",
+                      i, AHEAD, got[i], want))
+            break;
+    }
+    shmem_sync_all();
+}
+
+static void check_runs_ahead(void)
+{
+    run_ahead(false);
+    run_ahead(true);
 }
 
 /* Nonblocking puts of the program go on beside collectives, and its own quiet completes them. */
@@ -416,6 +450,7 @@ static const struct pe_rule rules[] = {
     {"R155 R178 who comes late is waited for, not read", check_late},
     {"R156 in place, nothing is stored before it was taken", check_in_place},
     {"R150 R153 the next call at once, with the source rewritten", check_back_to_back},
+    {"R153 the next call while others have not begun", check_runs_ahead},
     {"R154 collectives beside the program's own traffic", check_user_traffic},
     {"R157 heap, statics, addresses inside", check_places},
     {"R159 no elements", check_no_elements},
