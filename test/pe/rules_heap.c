@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stddef.h>
 
-enum { KIB = 1024, BLOCK = 192 * KIB };
+enum { KIB = 1024, BLOCK = 192 * KIB, BULK = 512 * KIB };
 
 static long *entered; /* one word for each PE: the last call it went into */
 
@@ -186,6 +186,37 @@ static void check_symmetric_at_random(void)
     }
 }
 
+/*
+ * What is under way on the default context is complete behind malloc, realloc and free. A large
+ * get is what shows it: the messages of a sync do not push it ahead.
+ */
+static void check_heap_completes(void)
+{
+    static const char *const names[] = {"malloc", "realloc", "free"};
+    static long mine[BULK], got[BULK];
+    void *block = NULL;
+
+    for (long turn = 0; turn < 12; turn++) {
+        long want = turn * 100 + pe_right();
+
+        for (int i = 0; i < BULK; i++)
+            mine[i] = turn * 100 + pe_me;
+        shmem_barrier_all();
+        shmem_long_get_nbi(got, mine, BULK, pe_right());
+        if (turn % 3 == 0)
+            block = shmem_malloc(64);
+        else if (turn % 3 == 1)
+            block = shmem_realloc(block, 128);
+        else
+            shmem_free(block);
+        for (int i = 0; i < BULK; i++)
+            if (!PE_CHECK(got[i] == want, "get_nbi behind %s: word %d is %ld, not %ld",
+                          names[turn % 3], i, got[i], want))
+                break;
+        shmem_barrier_all();
+    }
+}
+
 /* What goes out on another context is not the allocators' concern; nor is it harmed by them. */
 static void check_other_context(void)
 {
@@ -224,6 +255,7 @@ static void check_realloc_moves(void)
         shmem_putmem_nbi(block, before, BLOCK, pe_right());
         moved = shmem_realloc(block, 2 * BLOCK);
         PE_REQUIRE(moved != NULL, "realloc failed");
+        PE_CHECK(moved != block, "round %d: the block did not move", round);
         shmem_putmem(moved + BLOCK - 64, after, 64, pe_right()); /* last to be copied */
         shmem_barrier_all();
         PE_CHECK_BYTES(moved, BLOCK - 64, (unsigned)(round * 16 + pe_left()), "moved block");
@@ -351,6 +383,7 @@ static const struct pe_rule rules[] = {
     {"R53 aligned for any type, whatever the allocator", check_alignment},
     {"R62 aligned as asked, or NULL on all PEs", check_large_alignments},
     {"R50 R38 same sequence, symmetric results", check_symmetric_at_random},
+    {"R52 R54 R61 what is under way is complete behind heap calls", check_heap_completes},
     {"R55 other contexts are left alone", check_other_context},
     {"R58 R65 a failed realloc leaves the block", check_realloc_fails},
     {"R60 realloc keeps what fits", check_realloc_keeps},
