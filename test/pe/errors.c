@@ -185,6 +185,18 @@ static void misuse_stale_ctx(void)
     shmem_ctx_long_p(ctx, block, 1, peer);
 }
 
+/* A shareable context ends with its team. */
+static void misuse_team_ctx(void)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team);
+    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "no context");
+    shmem_team_destroy(team);
+    shmem_ctx_long_p(ctx, block, 1, peer);
+}
+
 static void misuse_destroy_ctx_twice(void)
 {
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
@@ -458,6 +470,7 @@ static const struct {
     {"amo_stack", misuse_amo_stack, false},
     {"signal_malloc", misuse_signal_malloc, false},
     {"stale_ctx", misuse_stale_ctx, false},
+    {"team_ctx", misuse_team_ctx, true},
     {"destroy_ctx_twice", misuse_destroy_ctx_twice, false},
     {"reduce_stack", misuse_reduce_stack, true},
     {"signal_beyond", misuse_signal_beyond, false},

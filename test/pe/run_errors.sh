@@ -94,6 +94,7 @@ expect coll_stack   any   shmem_long_fcollect        "dest 0x[0-9a-f]+ .*not sym
 expect destroy_world any  shmem_team_destroy         "predefined"
 expect destroy_ctx  $last shmem_ctx_destroy          "SHMEM_CTX_DEFAULT"
 expect stale_ctx    $last shmem_ctx_long_p           "context is not live"
+expect team_ctx     any   shmem_ctx_long_p           "context is not live"
 expect destroy_ctx_twice $last shmem_ctx_destroy     "not live"
 [ "$np" -gt 1 ] && expect reduce_stack any shmem_long_sum_reduce "dest 0x[0-9a-f]+ .*not symmetric"
 expect signal_beyond $last shmem_putmem_signal       "dest .*past its allocation" SHMEM_CHECK=1
