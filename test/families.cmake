@@ -29,7 +29,8 @@ steppe_gpu_test(active_kinds QUICK ENV SHMEM_FAM_PATH=${fam})
 steppe_pe_test(active_kinds NAME active_kinds_host NP 3 FABRIC 2 ENV SHMEM_FAM_PATH=${fam})
 
 # Locks.
-steppe_pe_test(lock NP 1 2 3 4 FABRIC 3 HOSTS)
+# With four PEs two can stand in line.
+steppe_pe_test(lock NP 1 2 3 4 FABRIC 4 HOSTS)
 
 # Sessions and the quiet of some PEs.
 steppe_pe_test(pe_quiet NP 1 2 3 4 FABRIC 3)

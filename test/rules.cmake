@@ -40,7 +40,9 @@ steppe_pe_test(rules_coll NP 1 3 FABRIC 4 HOSTS)
 steppe_pe_test(rules_coll NAME rules_coll_checked NP 3 ENV SHMEM_CHECK=1)
 steppe_pe_test(rules_wait NP 1 3 FABRIC 3)
 # Nobody but the waits themselves serves other PEs.
-steppe_pe_test(rules_wait NAME rules_wait_alone NP 2 FABRIC 3 ENV SHMEM_OFI_PROGRESS_THREAD=off)
+foreach(name lock signal rules_signal rules_wait)
+    steppe_pe_test(${name} NAME ${name}_alone NP 2 FABRIC 3 ENV SHMEM_OFI_PROGRESS_THREAD=off)
+endforeach()
 steppe_job_test(rules_env NP 2 FULL 1 3)
 steppe_pe_test(rules_env NAME rules_env_zero NP 1 FABRIC 3 ARGS has 0 ENV SHMEM_SYMMETRIC_SIZE=0)
 

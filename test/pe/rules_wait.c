@@ -2,7 +2,7 @@
 /*
  * Waits and tests, rule by rule: what may update a word, what is visible when they return, that
  * others are served meanwhile, masks, empty sets, positions. Every type: typed_wait.c; each
- * comparison: wait.c. Rules R201-R203, R205-R207, R209-R213, R215-R217.
+ * comparison: wait.c. Rules R201-R203, R205-R207, R209-R213, R215-R217, R235.
  */
 #include "pe_table.h"
 #include "pe_wait.h"
@@ -166,20 +166,69 @@ static void check_whole(void)
     shmem_barrier_all();
 }
 
-/*
- * PE 0 waits by this form and does nothing else; the last PE reads, changes and writes PE 0's
- * memory, needs each answer for the next step, and only then ends the wait.
- */
-static void serve(enum wait_form form, int turn)
+enum serving {
+    SERVE_WAIT_UNTIL = WAIT_N_FORMS,
+    SERVE_TEST,
+    SERVE_SIGNAL_WAIT_UNTIL,
+    SERVE_SIGNAL_FETCH,
+    SERVE_SET_LOCK,
+    SERVE_TEST_LOCK
+};
+
+static uint64_t served_signal;
+static long served_locks[8];             /* kept by different PEs */
+static long *served_lock = served_locks; /* held by the last PE until the end of the wait */
+
+/* Return when the last PE has said `turn`: by a form of pe_wait.h, or by one of those above. */
+static void wait_by(int way, int turn)
 {
-    static long cells[8];
     size_t indices[1];
 
-    cells[0] = turn;
+    switch (way) {
+    case SERVE_WAIT_UNTIL:
+        shmem_int_wait_until(words, SHMEM_CMP_EQ, turn);
+        break;
+    case SERVE_TEST:
+        while (!shmem_int_test(words, SHMEM_CMP_EQ, turn))
+            ;
+        break;
+    case SERVE_SIGNAL_WAIT_UNTIL:
+        shmem_signal_wait_until(&served_signal, SHMEM_CMP_EQ, (uint64_t)turn);
+        break;
+    case SERVE_SIGNAL_FETCH:
+        while (shmem_signal_fetch(&served_signal) != (uint64_t)turn)
+            ;
+        break;
+    case SERVE_SET_LOCK:
+        shmem_set_lock(served_lock);
+        shmem_clear_lock(served_lock);
+        break;
+    case SERVE_TEST_LOCK:
+        while (shmem_test_lock(served_lock))
+            ;
+        shmem_clear_lock(served_lock);
+        break;
+    default:
+        while (wait_call((enum wait_form)way, words, 1, indices, NULL, SHMEM_CMP_EQ, turn, &turn) ==
+               0)
+            ;
+    }
+}
+
+/*
+ * PE 0 waits in this way and does nothing else; the last PE reads, changes and writes PE 0's
+ * memory, needs each answer for the next step, and only then ends the wait.
+ */
+static void serve(int way)
+{
+    static long cells[8];
+    static int turn;
+
+    cells[0] = ++turn;
+    if (pe_me == pe_n - 1 && pe_n > 1) shmem_set_lock(served_lock);
     shmem_barrier_all();
     if (pe_me == 0 && pe_n > 1) {
-        while (wait_call(form, words, 1, indices, NULL, SHMEM_CMP_EQ, turn, &turn) == 0)
-            ;
+        wait_by(way, turn);
         PE_CHECK_EQ(cells[1], 2 * turn + 1);
     } else if (pe_me == pe_n - 1 && pe_n > 1) {
         long got = shmem_long_g(&cells[0], 0);
@@ -190,6 +239,8 @@ static void serve(enum wait_form form, int turn)
         shmem_long_p(&cells[1], got + 1, 0);
         shmem_quiet();
         shmem_int_atomic_set(&words[0], turn, 0);
+        shmem_signal_set(&served_signal, (uint64_t)turn, 0);
+        shmem_clear_lock(served_lock);
     }
     shmem_barrier_all();
 }
@@ -197,8 +248,13 @@ static void serve(enum wait_form form, int turn)
 static void check_serves(void)
 {
     clear_words();
-    for (enum wait_form form = 0; form < WAIT_N_FORMS; form++)
-        serve(form, (int)form + 1);
+    for (int way = 0; way < SERVE_SET_LOCK; way++)
+        serve(way);
+    for (size_t i = 0; i < sizeof(served_locks) / sizeof(served_locks[0]); i++) {
+        served_lock = &served_locks[i];
+        serve(SERVE_SET_LOCK);
+        serve(SERVE_TEST_LOCK);
+    }
 }
 
 /* Nonzero is out, whatever the number; the marks lie where nobody may write. */
@@ -443,7 +499,7 @@ static const struct pe_rule rules[] = {
     {"R201 atomics, puts and stores end a wait", check_updates},
     {"R202 what was sent before is visible", check_acquire},
     {"R202 no torn value", check_whole},
-    {"R203 who waits or tests serves the others", check_serves},
+    {"R203 R235 who waits or tests serves the others", check_serves},
     {"R205 marks: nonzero is out, never written", check_status},
     {"R206 R207 empty sets do not hang", check_empty},
     {"R209 R210 some finds all that hold, once each", check_some},
