@@ -27,6 +27,8 @@ enum blocker {
     IN_SIGNAL,
     IN_WAIT_ALL,
     IN_WAIT_ANY,
+    IN_WAIT_SOME,
+    IN_LOCK,
     IN_BARRIER,
     IN_SYNC_ALL,
     IN_SYNC,
@@ -34,20 +36,25 @@ enum blocker {
     IN_BROADCAST,
     IN_ALLTOALL,
     IN_MALLOC,
+    IN_FREE,
+    IN_REALLOC,
     IN_SPLIT,
     IN_FINALIZE,
     N_BLOCKERS
 };
 static const char *const blocker_names[N_BLOCKERS] = {
-    "wait_until",  "signal_wait_until", "wait_until_all", "wait_until_any",
-    "barrier_all", "sync_all",          "team_sync",      "reduce",
-    "broadcast",   "alltoall",          "malloc",         "split",
-    "finalize"};
+    "wait_until", "signal_wait_until", "wait_until_all", "wait_until_any", "wait_until_some",
+    "set_lock",   "barrier_all",       "sync_all",       "team_sync",      "reduce",
+    "broadcast",  "alltoall",          "malloc",         "free",           "realloc",
+    "split",      "finalize"};
+static long taken_lock; /* the last PE has it while another thread wants it */
+static void *spare;     /* symmetric, for free and realloc */
 
 /* A call that cannot end before somebody else does something. */
 static void block_in(enum blocker in)
 {
     shmem_team_t team = SHMEM_TEAM_INVALID;
+    size_t found;
 
     switch (in) {
     case IN_WAIT:
@@ -61,6 +68,13 @@ static void block_in(enum blocker in)
         break;
     case IN_WAIT_ANY:
         shmem_long_wait_until_any(&cells[0], 1, NULL, SHMEM_CMP_EQ, 1);
+        break;
+    case IN_WAIT_SOME:
+        shmem_long_wait_until_some(&cells[0], 1, &found, NULL, SHMEM_CMP_EQ, 1);
+        break;
+    case IN_LOCK:
+        shmem_set_lock(&taken_lock);
+        shmem_clear_lock(&taken_lock);
         break;
     case IN_BARRIER:
         shmem_barrier_all();
@@ -83,6 +97,12 @@ static void block_in(enum blocker in)
     case IN_MALLOC:
         shmem_free(shmem_malloc(100));
         break;
+    case IN_FREE:
+        shmem_free(spare);
+        break;
+    case IN_REALLOC:
+        shmem_free(shmem_realloc(spare, 200));
+        break;
     case IN_SPLIT:
         shmem_team_split_strided(teams[0], 0, 1, 1, NULL, 0, &team);
         shmem_team_destroy(team);
@@ -96,6 +116,23 @@ static void *blocked(void *arg)
 {
     block_in(*(const enum blocker *)arg);
     return NULL;
+}
+
+/* A lock that nobody wants, a wait that is over, and heap calls that have nothing to do. */
+static void wait_beside(void)
+{
+    static long free_lock; /* symmetric */
+    size_t found = 1;
+
+    shmem_set_lock(&free_lock);
+    shmem_clear_lock(&free_lock);
+    PE_CHECK_EQ(shmem_test_lock(&free_lock), 0);
+    shmem_clear_lock(&free_lock);
+    shmem_long_atomic_set(&cells[21], 1, pe_me);
+    PE_CHECK_EQ(shmem_long_wait_until_some(&cells[21], 1, &found, NULL, SHMEM_CMP_EQ, 1), 1);
+    PE_CHECK_EQ(found, 0);
+    shmem_free(NULL);
+    PE_CHECK(shmem_realloc(NULL, 0) == NULL, "realloc(NULL, 0) gave memory");
 }
 
 /* What a thread does beside the blocked one: something of every kind that needs no partner. */
@@ -121,6 +158,7 @@ static void work_beside(void)
     PE_CHECK_EQ(shmem_team_my_pe(teams[0]), pe_me);
     PE_CHECK_EQ(shmem_team_translate_pe(teams[0], pe_me, SHMEM_TEAM_WORLD), pe_me);
     PE_CHECK_EQ(shmem_my_pe(), pe_me);
+    wait_beside();
     shmem_query_initialized(&up);
     PE_CHECK(up != 0, "not initialised");
     shmem_query_thread(&level);
@@ -142,9 +180,12 @@ static void check_blocked(void)
             cells[i] = 0;
         words[0] = 0;
         if (in == IN_FINALIZE) shmem_init(); /* the reference that is given up */
+        if (in == IN_FREE || in == IN_REALLOC) spare = shmem_malloc(100);
+        if (in == IN_LOCK && pe_me == pe_n - 1) shmem_set_lock(&taken_lock);
         shmem_barrier_all();
         if (pe_me != 0) {
             shmem_long_wait_until(&cells[1], SHMEM_CMP_EQ, 1);
+            if (in == IN_LOCK && pe_me == pe_n - 1) shmem_clear_lock(&taken_lock);
             if (in >= IN_BARRIER) block_in(in);
             shmem_init(); /* as many references as PE 0 has got */
         } else {
@@ -154,7 +195,9 @@ static void check_blocked(void)
             work_beside();
             for (int pe = 1; pe < pe_n; pe++)
                 shmem_long_atomic_set(&cells[1], 1, pe);
-            if (in == IN_SIGNAL)
+            if (in == IN_LOCK && pe_n == 1)
+                shmem_clear_lock(&taken_lock);
+            else if (in == IN_SIGNAL)
                 shmem_signal_set(&words[0], 1, 0);
             else if (in < IN_BARRIER)
                 shmem_long_atomic_set(&cells[0], 1, 0);
