@@ -30,7 +30,7 @@ struct lock_hold {
     unsigned tickets; /* given out */
     atomic_uint turn; /* whose ticket is up: read without the lock */
     atomic_bool held; /* by this PE: likewise */
-    pthread_t owner;  /* whose turn it is */
+    uint64_t owner;   /* whose turn it is */
 };
 
 #define LOCK_BUCKETS 64
@@ -40,6 +40,16 @@ static struct {
     struct lock_hold *buckets[LOCK_BUCKETS];
     struct lock_hold *spare; /* the one that was freed last, or NULL */
 } holds = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* This thread's number, from 1. A pthread_t will not do: that of a thread that ended comes again. */
+static uint64_t thread_number(void)
+{
+    static _Thread_local uint64_t mine;
+    static atomic_uint_least64_t last;
+
+    if (STP_UNLIKELY(mine == 0)) mine = atomic_fetch_add(&last, 1) + 1;
+    return mine;
+}
 
 /* Programs below SHMEM_THREAD_MULTIPLE promise that their threads are never here at once. */
 static void holds_lock(void)
@@ -70,7 +80,7 @@ static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, con
 
     if (hold == NULL) stp_fatal(fn, "no memory to remember that lock %p is in use", (void *)lock);
     holds.spare = NULL;
-    *hold = (struct lock_hold){.lock = lock, .tickets = 1, .owner = pthread_self()};
+    *hold = (struct lock_hold){.lock = lock, .tickets = 1, .owner = thread_number()};
     *link = hold;
     return hold;
 }
@@ -92,7 +102,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket)
     while (atomic_load_explicit(&hold->turn, memory_order_acquire) != ticket)
         stp_wait_idle(&wait);
     holds_lock();
-    hold->owner = pthread_self();
+    hold->owner = thread_number();
     holds_unlock();
 }
 
@@ -109,7 +119,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     if (hold == NULL) {
         hold = hold_add(link, lock, fn);
     } else {
-        again = hold->held && pthread_equal(hold->owner, pthread_self());
+        again = hold->held && hold->owner == thread_number();
         ticket = hold->tickets++;
     }
     holds_unlock();

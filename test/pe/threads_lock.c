@@ -2,15 +2,20 @@
 /*
  * Locks beside threads: thread t of every PE contends for lock t, in the heap and among the
  * globals, while the other threads hold theirs. What a lock guards is read and written without
- * atomics, so that two holders at once would lose an update.
+ * atomics, so that two holders at once would lose an update. And a lock is the PE's: it stays held
+ * when the thread that set it has ended, and another one waits for it then, though the system may
+ * give that one the pthread_t of the first.
  */
 #include "pe_data.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 enum { THREADS = 4, ROUNDS = 48 };
 
-static long locks[THREADS], *heap_locks, *sums;
+static long locks[THREADS], *heap_locks, *sums, *own_locks;
+static atomic_bool waiter_came, waiter_got;
 
 /* Add one to sum t of PE 0 under the lock. */
 static void update(long *lock, long *sum, bool try_first)
@@ -31,6 +36,43 @@ static void *contend(void *arg)
     return NULL;
 }
 
+static void *set_and_end(void *arg)
+{
+    shmem_set_lock(arg);
+    return NULL;
+}
+
+static void *set_and_clear(void *arg)
+{
+    atomic_store(&waiter_came, true);
+    shmem_set_lock(arg);
+    atomic_store(&waiter_got, true);
+    shmem_clear_lock(arg);
+    return NULL;
+}
+
+/* Each PE with a lock of its own: what its threads do is not the others' business. */
+static void outlive(long *lock)
+{
+    pthread_t thread;
+
+    PE_REQUIRE(pthread_create(&thread, NULL, set_and_end, lock) == 0, "no thread");
+    pthread_join(thread, NULL);
+    PE_REQUIRE(pthread_create(&thread, NULL, set_and_clear, lock) == 0, "no thread");
+    while (!atomic_load(&waiter_came))
+        sched_yield();
+    /* Long enough for it to be in the call, mostly. */
+    for (int i = 0; i < 1000; i++) {
+        PE_CHECK(!atomic_load(&waiter_got), "a lock that is held was given away");
+        sched_yield();
+    }
+    shmem_clear_lock(lock);
+    pthread_join(thread, NULL);
+    PE_CHECK(atomic_load(&waiter_got), "the waiter did not get the lock");
+    PE_CHECK_EQ(shmem_test_lock(lock), 0);
+    shmem_clear_lock(lock);
+}
+
 int main(void)
 {
     pthread_t thread[THREADS];
@@ -44,7 +86,8 @@ int main(void)
     }
     heap_locks = shmem_calloc(THREADS, sizeof(*heap_locks));
     sums = shmem_calloc((size_t)2 * THREADS, sizeof(*sums));
-    PE_REQUIRE(heap_locks && sums, "calloc failed");
+    own_locks = shmem_calloc((size_t)pe_n, sizeof(*own_locks));
+    PE_REQUIRE(heap_locks && sums && own_locks, "calloc failed");
     (void)pe_rounds(1); /* it looks up once what threads then read */
     for (long i = 0; i < THREADS; i++)
         PE_REQUIRE(pthread_create(&thread[i], NULL, contend, (void *)i) == 0, "no thread");
@@ -53,5 +96,6 @@ int main(void)
     shmem_barrier_all();
     for (int i = 0; i < 2 * THREADS; i++)
         PE_CHECK_EQ(shmem_long_g(&sums[i], 0), (long)pe_n * pe_rounds(ROUNDS));
+    outlive(&own_locks[pe_me]);
     return pe_test_end();
 }
