@@ -149,24 +149,29 @@ static void hold_own(struct lock_hold *hold)
     atomic_store_explicit(&hold->held, true, memory_order_relaxed);
 }
 
-/* The hold of a lock that this PE holds; NULL when it does not. */
-static struct lock_hold *hold_owned(const long *lock)
+/*
+ * The hold of a lock that this PE holds, which is this thread's to clear from here on: of several
+ * that clear at once one gets it. It stays in the queue until hold_leave(), so nobody's turn comes
+ * before. NULL when the PE does not hold the lock.
+ */
+static struct lock_hold *hold_claim(const long *lock)
 {
     struct lock_hold *hold;
 
     holds_lock();
     hold = *hold_find(lock);
+    if (hold != NULL && !atomic_load_explicit(&hold->held, memory_order_relaxed)) hold = NULL;
+    if (hold != NULL) atomic_store_explicit(&hold->held, false, memory_order_relaxed);
     holds_unlock();
-    return hold != NULL && atomic_load_explicit(&hold->held, memory_order_relaxed) ? hold : NULL;
+    return hold;
 }
 
-/* Let the next thread have its turn; forget the lock when there is none. */
+/* No longer held: let the next thread have its turn; forget the lock when there is none. */
 static void hold_leave(struct lock_hold *hold)
 {
     unsigned next = hold->turn + 1;
 
     holds_lock();
-    atomic_store_explicit(&hold->held, false, memory_order_relaxed);
     if (hold->tickets == next)
         hold_delete(hold_find(hold->lock));
     else
@@ -312,7 +317,7 @@ STP_PROFILED(shmem_test_lock);
 void pshmem_clear_lock(long *lock)
 {
     int home = lock_home(lock, __func__);
-    struct lock_hold *hold = hold_owned(lock);
+    struct lock_hold *hold = hold_claim(lock);
 
     if (hold == NULL)
         stp_fatal(__func__,

@@ -7,6 +7,8 @@
  */
 #include "pe_data.h"
 
+#include <pthread.h>
+
 static long global_word;
 static long *block; /* heap, 8 words */
 static int peer;
@@ -327,6 +329,34 @@ static void misuse_clear_free(void)
     shmem_clear_lock(block);
 }
 
+static char bulk[1 << 20], private_bulk[1 << 20];
+static atomic_int n_clearing;
+
+static void *clear_with_the_other(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&n_clearing, 1);
+    while (atomic_load(&n_clearing) < 2)
+        continue;
+    shmem_clear_lock(block);
+    return NULL;
+}
+
+/* One of them has to be told. On a fabric both are in the call while the bulk is on its way. */
+static void misuse_clear_at_once(void)
+{
+    pthread_t other;
+    int provided;
+
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    shmem_set_lock(block);
+    PE_REQUIRE(pthread_create(&other, NULL, clear_with_the_other, NULL) == 0, "no thread");
+    for (int i = 0; i < 8; i++)
+        shmem_putmem_nbi(bulk, private_bulk, sizeof bulk, peer);
+    clear_with_the_other(NULL);
+    pthread_join(other, NULL);
+}
+
 /* Active sets: arguments that are out of range, then work arrays that are not as they should be. */
 
 static long sync_words[SHMEM_SYNC_SIZE]; /* SHMEM_SYNC_VALUE is 0 */
@@ -512,6 +542,7 @@ static const struct {
     {"lock_dirty", misuse_lock_dirty, false},
     {"lock_dirty_test", misuse_lock_dirty_test, false},
     {"clear_free", misuse_clear_free, false},
+    {"clear_at_once", misuse_clear_at_once, false},
 
     {"active_start", misuse_active_start, false},
     {"active_start_high", misuse_active_start_high, false},

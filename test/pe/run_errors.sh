@@ -125,6 +125,7 @@ expect lock_twice     $last shmem_set_lock           "held by this thread alread
 expect lock_dirty     $last shmem_set_lock           "lock 0x[0-9a-f]+ .*0 on all PEs"
 expect lock_dirty_test $last shmem_test_lock         "lock 0x[0-9a-f]+ .*0 on all PEs"
 expect clear_free     $last shmem_clear_lock         "not held by this PE"
+expect clear_at_once  $last shmem_clear_lock         "not held by this PE"
 
 # Active sets.
 expect active_start       $last shmem_barrier        "PE_start is -1: PEs are 0\.\.$last"
