@@ -525,7 +525,6 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
 /* ---- collectives (src/coll); return 0 ------------------------------------ */
 
 int stp_coll_sync(struct stp_team *team);
-
 /* The last sync of a team: on return nobody reads or writes this PE's area any more. */
 void stp_coll_leave(struct stp_team *team);
 
@@ -537,11 +536,12 @@ int stp_coll_attach(struct stp_team *team, size_t slot);
 void stp_coll_detach(struct stp_team *team);
 size_t stp_coll_find_slot(size_t from); /* lowest free here, SIZE_MAX when none is */
 bool stp_coll_take_slot(size_t slot);   /* false when another thread was quicker */
+void stp_coll_settle_slot(void); /* once for each taken, when it is sure: kept, or given back */
 void stp_coll_release_slot(size_t slot);
+/* May a search since *seen, which is moved on, have missed a slot that is free now or soon? */
+bool stp_coll_slots_moved(unsigned *seen);
 
-/*
- * All-reduce of up to STP_AGREE_MAX numbers by maximum, in place; needs no user memory.
- */
+/* All-reduce of up to STP_AGREE_MAX numbers by maximum, in place; needs no user memory. */
 #define STP_AGREE_MAX 32
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values);
 

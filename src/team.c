@@ -5,10 +5,12 @@
  */
 #include "steppe.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define POOL_CHUNK 64
+#define PLACE_PASSES 10000
 
 /* Structures come from a pool that is never unmapped: a stale handle is told from a live one. */
 struct pool_chunk {
@@ -142,33 +144,69 @@ static size_t team_find_slot(size_t from, void *arg)
     return stp_coll_find_slot(from > floor ? from : floor);
 }
 
+enum placed { PLACED, LOST_SLOT, NO_MEMORY };
+
+/*
+ * Take a slot that was free everywhere a moment ago, with the team's area in it. PEs that will be
+ * no members (team is NULL) hold it too until all are sure.
+ */
+static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team, size_t slot)
+{
+    bool taken = stp_coll_take_slot(slot);
+    bool attached = taken && team != NULL && stp_coll_attach(team, slot) == 0;
+    int64_t lost[2] = {!taken, taken && team != NULL && !attached};
+    bool placed;
+
+    stp_coll_agree(parent, lost, 2);
+    placed = lost[0] == 0 && lost[1] == 0;
+    if (!placed && attached) stp_coll_detach(team);
+    if (taken && (!placed || team == NULL)) stp_coll_release_slot(slot);
+    if (taken) stp_coll_settle_slot();
+    if (placed) return PLACED;
+    return lost[1] != 0 ? NO_MEMORY : LOST_SLOT;
+}
+
+/*
+ * None was found from floor on; is there none? Not when the search began further up, nor when a
+ * thread of any PE gave a slot back meanwhile or may do so: it lost it elsewhere, perhaps to one
+ * that lost it here.
+ */
+static bool team_is_full(struct stp_team *parent, size_t floor, unsigned *seen)
+{
+    int64_t moved = stp_coll_slots_moved(seen) || floor > 0;
+
+    stp_coll_agree(parent, &moved, 1);
+    if (moved) sched_yield();
+    return !moved;
+}
+
 /*
  * A slot that is free on all PEs of the parent, taken, and the new team's area in it. Threads that
  * split different parents at once may agree on the same slot: then who did not get it everywhere
- * gives it back and goes on behind it. team is NULL on PEs that will be no members; they hold the
- * slot too until all are sure. Returns 0 or 1, the same on all.
+ * gives it back and goes on behind it, after the last one from the first again. Returns 0 or 1, the
+ * same on all.
  */
-static int team_place(struct stp_team *parent, struct stp_team *team, size_t *slot)
+static int team_place(struct stp_team *parent, struct stp_team *team)
 {
     size_t floor = 0;
+    unsigned seen = 0;
 
-    for (;;) {
-        int64_t lost[2] = {0, 0}; /* the slot, the memory */
-        bool taken;
+    (void)stp_coll_slots_moved(&seen);
+    for (int passes = 0; passes < PLACE_PASSES;) {
+        size_t slot = stp_coll_agree_index(parent, team_find_slot, &floor);
+        enum placed placed;
 
-        *slot = stp_coll_agree_index(parent, team_find_slot, &floor);
-        if (*slot == SIZE_MAX) return 1;
-        taken = stp_coll_take_slot(*slot);
-        lost[0] = !taken;
-        if (taken && team != NULL) lost[1] = stp_coll_attach(team, *slot) != 0;
-        int64_t mine = lost[1];
-        stp_coll_agree(parent, lost, 2);
-        if (lost[0] == 0 && lost[1] == 0) return 0;
-        if (taken && team != NULL && !mine) stp_coll_detach(team);
-        if (taken) stp_coll_release_slot(*slot);
-        if (lost[1] != 0) return 1;
-        floor = *slot + 1 + parent->slot % 16; /* two such threads part ways */
+        if (slot == SIZE_MAX) {
+            if (team_is_full(parent, floor, &seen)) return 1;
+            floor = 0;
+            passes++;
+            continue;
+        }
+        placed = team_try_slot(parent, team, slot);
+        if (placed != LOST_SLOT) return placed != PLACED;
+        floor = slot + 1 + parent->slot % 16; /* two such threads part ways */
     }
+    return 1;
 }
 
 /*
@@ -180,7 +218,6 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
 {
     struct stp_team *team = rc == 0 && members->rank >= 0 ? team_new() : NULL;
     int64_t bad = rc != 0 || (members->rank >= 0 && team == NULL);
-    size_t slot;
 
     *out = NULL;
     if (team != NULL) {
@@ -188,15 +225,14 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
         team->space = space;
     }
     stp_coll_agree(parent, &bad, 1);
-    if (bad || team_place(parent, team, &slot) != 0) {
+    if (bad || team_place(parent, team) != 0) {
         if (team != NULL) {
             team->table = NULL; /* the caller's again */
             team_delete(team);
         }
         return 1;
     }
-    if (team == NULL) stp_coll_release_slot(slot);
-    else team_link(team);
+    if (team != NULL) team_link(team);
     *out = team;
     return 0;
 }
@@ -226,6 +262,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     team->space = stp_space_at(STP_SPACE_HEAP);
     team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD); /* slots 0 and 1 */
     (void)stp_coll_take_slot(slot);
+    stp_coll_settle_slot();
     if (stp_coll_attach(team, slot) != 0)
         stp_fatal("shmem_init", "no memory for the predefined teams");
     team->magic = STP_TEAM_MAGIC;

@@ -5,3 +5,6 @@ steppe_pe_test(threads_life NP 1 3 4 FABRIC 3 HOSTS)
 steppe_pe_test(threads_mix NAME threads_mix_crowd NP 2 7 16 FABRIC 2 4 7 LABELS full)
 steppe_pe_test(threads_life NAME threads_life_crowd NP 2 7 16 FABRIC 2 4 7 LABELS full)
 steppe_pe_test(threads_lock NP 1 3 4 FABRIC 3 HOSTS)
+# Too few slots for all the teams that they make.
+steppe_pe_test(thread_slots NP 1 2 3 FABRIC 2
+    ENV SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=64M)

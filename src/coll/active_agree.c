@@ -135,6 +135,7 @@ static void agree_give_back(struct agreement *a)
     if (!a->taken) return;
     stp_coll_detach(a->team);
     stp_coll_release_slot(a->slot);
+    stp_coll_settle_slot();
     a->taken = false;
 }
 
@@ -241,5 +242,6 @@ void stp_active_agree(struct stp_team *team, long *psync, uint64_t hash, const c
         agree_lead(&a);
     else
         agree_follow(&a);
+    stp_coll_settle_slot();
     agree_restore(&a);
 }

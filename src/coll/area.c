@@ -19,7 +19,9 @@ static struct {
     uint64_t *used; /* one bit a slot */
     size_t n_slots;
     size_t offset; /* of the first in the internal space */
-    size_t hint; /* no slot below it is free */
+    size_t hint;         /* no slot below it is free */
+    unsigned n_doubtful; /* taken by who may give it back at once */
+    unsigned n_released; /* ever */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_internal_bytes(size_t window_capacity)
@@ -60,8 +62,16 @@ bool stp_coll_take_slot(size_t slot)
     taken = !slot_used(slot);
     slots.used[slot / 64] |= (uint64_t)1 << (slot % 64);
     while (slots.hint < slots.n_slots && slot_used(slots.hint)) slots.hint++;
+    slots.n_doubtful += taken;
     pthread_mutex_unlock(&slots.lock);
     return taken;
+}
+
+void stp_coll_settle_slot(void)
+{
+    pthread_mutex_lock(&slots.lock);
+    slots.n_doubtful--;
+    pthread_mutex_unlock(&slots.lock);
 }
 
 void stp_coll_release_slot(size_t slot)
@@ -69,7 +79,19 @@ void stp_coll_release_slot(size_t slot)
     pthread_mutex_lock(&slots.lock);
     slots.used[slot / 64] &= ~((uint64_t)1 << (slot % 64));
     if (slot < slots.hint) slots.hint = slot;
+    slots.n_released++;
     pthread_mutex_unlock(&slots.lock);
+}
+
+bool stp_coll_slots_moved(unsigned *seen)
+{
+    bool moved;
+
+    pthread_mutex_lock(&slots.lock);
+    moved = slots.n_doubtful > 0 || slots.n_released != *seen;
+    *seen = slots.n_released;
+    pthread_mutex_unlock(&slots.lock);
+    return moved;
 }
 
 int stp_coll_group_of(const struct stp_team *team, int rank)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads split different parents until there is no room for one more team: together they get as
+ * many as one thread alone does. The job is run in a small window, where that is a few hundred.
+ */
+#include <pthread.h>
+
+#include "pe_data.h"
+
+enum { N_THREADS = 3, MOST = 4096, ROUNDS = 10 };
+
+static shmem_team_t parents[N_THREADS];
+static shmem_team_t teams[N_THREADS][MOST];
+static int n_teams[N_THREADS];
+static pthread_barrier_t together;
+
+static int split_all(shmem_team_t parent, shmem_team_t *made)
+{
+    int n = 0;
+
+    while (n < MOST && shmem_team_split_strided(parent, 0, 1, pe_n, NULL, 0, &made[n]) == 0)
+        n++;
+    return n;
+}
+
+static void destroy_all(shmem_team_t *made, int n)
+{
+    for (int i = 0; i < n; i++)
+        shmem_team_destroy(made[i]);
+}
+
+static void *split_with_others(void *arg)
+{
+    long thread = (long)arg;
+
+    pthread_barrier_wait(&together);
+    n_teams[thread] = split_all(parents[thread], teams[thread]);
+    return NULL;
+}
+
+static void race(int room)
+{
+    pthread_t threads[N_THREADS];
+    int sum = 0;
+
+    for (long i = 0; i < N_THREADS; i++)
+        PE_REQUIRE(pthread_create(&threads[i], NULL, split_with_others, (void *)i) == 0,
+                   "no thread");
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < N_THREADS; i++) {
+        destroy_all(teams[i], n_teams[i]);
+        sum += n_teams[i];
+    }
+    PE_CHECK_EQ(sum, room);
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    int provided = -1, room;
+
+    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
+    pe_test_attach();
+    if (provided < SHMEM_THREAD_MULTIPLE) {
+        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
+        return pe_test_end();
+    }
+    for (int i = 0; i < N_THREADS; i++)
+        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &parents[i]) ==
+                       0,
+                   "split failed");
+    pthread_barrier_init(&together, NULL, N_THREADS);
+    room = split_all(SHMEM_TEAM_WORLD, teams[0]);
+    PE_REQUIRE(room > 0 && room < MOST, "%d teams: the window is not small", room);
+    destroy_all(teams[0], room);
+    shmem_barrier_all();
+    for (int round = 0; round < pe_rounds(ROUNDS); round++)
+        race(room);
+    return pe_test_end();
+}
