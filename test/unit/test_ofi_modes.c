@@ -48,6 +48,7 @@ static const char *const modes[] = {
     "base=net",
     "base=net,verbs",
     "base=net,efa",
+    "no_atomics,eagain=3",
 };
 
 static const size_t sizes[] = {1, 2, 7, 8, 63, 64, 65, 1001, 4095, 8192, 8193, 30001};
@@ -219,6 +220,32 @@ static void each_operation(void)
 
 /* ---- order ---------------------------------------------------------------------- */
 
+/* Of atomics that the target's library does: those that are answered are the oldest. */
+static void answers(void)
+{
+    enum { N = 64 };
+    uint64_t one = 1, old[N];
+
+    memory[WORD] = 0;
+    meet();
+    for (int round = 0; round < 20; round++) {
+        int n = 0;
+
+        memset(old, 0xff, sizeof(old));
+        for (int i = 0; i < N; i++)
+            fabric.amo(ctx, to, REGION, WORD * 8, STP_AMO_ADD, STP_U64, &one, NULL, &old[i], true);
+        while (n < N) {
+            while (n < N && old[n] == (uint64_t)(round * N + n))
+                n++;
+            for (int i = n + 1; i < N; i++)
+                expect(old[i] == UINT64_MAX, "an answer overtook an older one");
+            fabric.progress();
+        }
+        fabric.quiet(ctx);
+    }
+    meet();
+}
+
 /* Who sees the flag sees what was put before the fence. */
 static void fences(void)
 {
@@ -384,6 +411,7 @@ static void everything(void)
     fences();
     signals();
     stores();
+    if (strstr(getenv("PROVSHIM"), "no_atomics") != NULL) answers();
     large();
     some_pes();
     batched();

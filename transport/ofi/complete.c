@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define BATCH 16
+#define MARK_BITS 10
 #define POSTS_A_DRAIN 64 /* a power of two, as the next */
 #define POLLS_A_SERVE 8
 #define POLLS_A_FLUSH 64
@@ -140,17 +141,35 @@ static bool is_abandoned(const struct stp_ofi_req *req)
 static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, int error,
                         const char *text);
 
-/* Post what nobody waits for, now or when the provider can take it. */
-void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static void put_aside_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+{
+    req->next = lane->retry;
+    __atomic_store_n(&lane->retry, req, __ATOMIC_RELAXED);
+}
+
+/* False: put aside, since the provider cannot take it now. */
+static bool try_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
 {
     ssize_t rc = stp_ofi_post_once(req);
 
     if (rc == -FI_EAGAIN && !is_abandoned(req)) {
-        req->next = lane->retry;
-        __atomic_store_n(&lane->retry, req, __ATOMIC_RELAXED);
-    } else if (rc != 0) {
-        fail_locked(lane, &req->work, (int)-rc, "refused at once");
+        put_aside_locked(lane, req);
+        return false;
     }
+    if (rc != 0) fail_locked(lane, &req->work, (int)-rc, "refused at once");
+    return true;
+}
+
+/*
+ * Post what nobody waits for, now or when the provider can take it: behind what was put aside
+ * before, so that answers keep their order.
+ */
+void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+{
+    if (STP_UNLIKELY(lane->retry != NULL))
+        put_aside_locked(lane, req);
+    else
+        (void)try_locked(lane, req);
 }
 
 bool stp_ofi_has_retry(void)
@@ -158,12 +177,18 @@ bool stp_ofi_has_retry(void)
     return __atomic_load_n(&stp_ofi.main.retry, __ATOMIC_RELAXED) != NULL;
 }
 
+/*
+ * What is behind one that the provider refuses is not tried if it goes to the same PE, or to one
+ * that shares its mark: another one next time, since drains moves.
+ */
 static void retry_locked(struct stp_ofi_lane *lane)
 {
     struct stp_ofi_req *req = lane->retry, *next, *first = NULL;
+    bool refused[1 << MARK_BITS] = {false}, *mark;
+    uint32_t hash = atomic_load_explicit(&lane->drains, memory_order_relaxed) * 0x9e3779b9u | 1;
 
     __atomic_store_n(&lane->retry, NULL, __ATOMIC_RELAXED);
-    /* Put aside last in first out: turn them round, so that answers keep their order. */
+    /* Put aside last in first out: turn them round. */
     for (; req != NULL; req = next) {
         next = req->next;
         req->next = first;
@@ -171,7 +196,11 @@ static void retry_locked(struct stp_ofi_lane *lane)
     }
     for (req = first; req != NULL; req = next) {
         next = req->next;
-        stp_ofi_launch_locked(lane, req);
+        mark = &refused[((uint32_t)req->pe * hash) >> (32 - MARK_BITS)];
+        if (*mark)
+            put_aside_locked(lane, req);
+        else
+            *mark = !try_locked(lane, req);
     }
 }
 
