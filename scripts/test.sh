@@ -3,7 +3,7 @@
 # Build everything with gcc and with clang, warnings being errors, and run the tests.
 #
 # usage: scripts/test.sh [--full [--only PART,...] [--resume | --again] [--report FILE] [--list]]
-#   --full   the full matrix in its place: takes long. Parts, and a report: full_matrix.py
+#   --full   the full matrix in its place: some two hours. Parts, and a report: full_matrix.py
 #
 # Ends with CTest's summary and its exit status. Environment: JOBS, parallel jobs (default: all
 # processors).
