@@ -33,8 +33,8 @@ GCC, CLANG = ("gcc", "g++"), ("clang", "clang++")
 # addresses; and launchers and hosts, whose tests run the same code as those that are here.
 NOT_ASAN = r"space_leaks|^fabric\..*rules_init|^tree\.install|^tree\.exports"
 NOT_ASAN += r"|hosts\.differ\.version|^(fault|pmix|mpich)\."
-# More than 7 windows do not fit beside that sanitizer's own memory. Through the fabric, what arrives
-# is copied by whatever thread polls: with several, that looks like a race (docs/design/testing.md).
+# More than 7 windows do not fit beside that sanitizer's own memory. Through the fabric whatever
+# thread polls copies what arrives: with several, that looks like a race (docs/design/testing.md).
 THREADS = r"^pe\..*thread.*\.np[1-7]$|^gpu\.ipc\.space_gpu\.np2$|^(pe|fabric\.tcp)\."
 THREADS += r"(many_ctx|stress_mix|passive|flow|nbi|signal|amo|order|reduce|coll_stress|contexts"
 THREADS += r"|spaces_life)\.np3$"

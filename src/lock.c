@@ -41,7 +41,7 @@ static struct {
     struct lock_hold *spare; /* the one that was freed last, or NULL */
 } holds = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* This thread's number, from 1. A pthread_t will not do: that of a thread that ended comes again. */
+/* This thread's number, from 1. A pthread_t will not do: that of a thread that ended recurs. */
 static uint64_t thread_number(void)
 {
     static _Thread_local uint64_t mine;

@@ -116,7 +116,9 @@ void pshmem_global_exit(int status)
     runtime_leave.by = pthread_self();
     runtime_leave.ending = (struct ending){status, "shmem_global_exit", HANDLERS_S};
     stp_pmi_will_abort();
-    (void)pthread_create(&thread, NULL, runtime_end_anyway, &runtime_leave.ending);
+    /* Without anybody to look after the time no handler may run. */
+    if (pthread_create(&thread, NULL, runtime_end_anyway, &runtime_leave.ending) != 0)
+        runtime_end_leave();
     (void)stp_agent_halt(); /* libraries for devices have handlers too */
     exit(status);
 }

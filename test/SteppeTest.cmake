@@ -33,8 +33,9 @@ function(steppe_unit_test name)
     steppe_test_properties(unit.${name} unit)
 endfunction()
 
-# Standard input of jobs: empty and without an end. Hydra's mpiexec tells the first PE of the end, and
-# dies of SIGPIPE (141) when the job was over by then: 22 of 1000 jobs of 20 ms on a busy machine.
+# Standard input of jobs: empty and without an end. Hydra's mpiexec tells the first PE of the end,
+# and dies of SIGPIPE (141) when the job was over by then: 22 of 1000 jobs of 20 ms on a busy
+# machine.
 set(STEPPE_TEST_STDIN ${PROJECT_BINARY_DIR}/test/endless)
 if(NOT EXISTS ${STEPPE_TEST_STDIN})
     execute_process(COMMAND mkfifo ${STEPPE_TEST_STDIN} COMMAND_ERROR_IS_FATAL ANY)

@@ -30,7 +30,6 @@ if(STEPPE_FABRIC)
         PROPERTY LABELS full)
 endif()
 
-
 # Atomics, signals, collectives, waits, the environment.
 steppe_pe_test(rules_amo NP 1 3 FABRIC 3)
 steppe_pe_test(rules_huge NP 1 2 ENV SHMEM_SYMMETRIC_SIZE=4500m)

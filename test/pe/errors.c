@@ -462,22 +462,22 @@ static void misuse_active_differ(void)
 /* Where an answer should go. Not null: UBSan would end the program for that by itself. */
 static void *volatile nowhere = (void *)64;
 
-static void misuse_null_version(void)
+static void misuse_wild_version(void)
 {
     shmem_info_get_version(nowhere, nowhere);
 }
 
-static void misuse_null_ctx(void)
+static void misuse_wild_ctx(void)
 {
     (void)shmem_ctx_create(0, nowhere);
 }
 
-static void misuse_null_config(void)
+static void misuse_wild_config(void)
 {
     (void)shmem_team_get_config(SHMEM_TEAM_WORLD, SHMEM_TEAM_NUM_CONTEXTS, nowhere);
 }
 
-static void misuse_null_targets(void)
+static void misuse_wild_targets(void)
 {
     shmem_pe_quiet(nowhere, 2);
 }
@@ -532,10 +532,10 @@ static const struct {
     {"bad_sig_op", misuse_bad_sig_op, false},
     {"bad_stride", misuse_bad_stride, false},
     {"unaligned_amo", misuse_unaligned_amo, false},
-    {"null_version", misuse_null_version, false},
-    {"null_ctx", misuse_null_ctx, false},
-    {"null_config", misuse_null_config, false},
-    {"null_targets", misuse_null_targets, false},
+    {"wild_version", misuse_wild_version, false},
+    {"wild_ctx", misuse_wild_ctx, false},
+    {"wild_config", misuse_wild_config, false},
+    {"wild_targets", misuse_wild_targets, false},
     {"lock_stack", misuse_lock_stack, false},
     {"lock_unaligned", misuse_lock_unaligned, false},
     {"lock_twice", misuse_lock_twice, false},
