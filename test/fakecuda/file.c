@@ -18,10 +18,13 @@
 #include <unistd.h>
 
 #define FILE_MAGIC UINT64_C(0x66616b6563756461)
-/* Below position-independent programs, where also the sanitizers let programs map memory. */
+/*
+ * Where views lie: below position-independent programs and their heaps (0x555555554000 and up),
+ * where also the sanitizers let programs map memory. A process starts anywhere in it and comes
+ * round.
+ */
 #define RANGE_START UINT64_C(0x550000000000)
-#define RANGE_NUMBERS 2600 /* processes start at one of so many places */
-#define RANGE_SIZE (UINT64_C(128) << 20)
+#define RANGE_END UINT64_C(0x555500000000)
 #define POISON 0xa5                   /* what fresh memory holds: the real one is not zero either */
 #define POISON_SIZE ((size_t)1 << 16) /* at the start and at the end */
 
@@ -45,7 +48,6 @@ struct fake_file {
     struct trailer *trailer;
 };
 
-static uint64_t range_first;
 static uint64_t range_next;
 
 static size_t page_round(size_t nbytes)
@@ -57,25 +59,26 @@ static size_t page_round(size_t nbytes)
 
 bool fake_file_range_has(CUdeviceptr address)
 {
-    return address >= range_first && address < range_next;
+    return address >= RANGE_START && address < RANGE_END;
 }
 
 /*
- * Map the view at an address that this process never used before, seldom at a multiple of 2 MiB.
- * Where the system refuses our range, anywhere.
+ * Map the view at an address that this process did not use lately (it takes 340 GiB to come round),
+ * seldom at a multiple of 2 MiB. Where the system refuses our range, anywhere.
  */
 static char *map_view_locked(int fd, size_t mapped)
 {
     int flags = MAP_SHARED | MAP_NORESERVE;
+    uint64_t page = page_round(1);
 
-    if (range_next == 0) {
-        range_first = RANGE_START + fake_random_locked() % RANGE_NUMBERS * RANGE_SIZE;
-        range_next = range_first;
-    }
-    for (int i = 0; i < 8; i++) {
-        uint64_t at = range_next + page_round(1) * (1 + fake_random_locked() % 64);
-        void *view = mmap((void *)at, mapped, PROT_NONE, flags | MAP_FIXED_NOREPLACE, fd, 0);
+    if (range_next == 0)
+        range_next = RANGE_START + fake_random_locked() % (RANGE_END - RANGE_START) / page * page;
+    for (int i = 0; i < 8 && mapped < RANGE_END - RANGE_START; i++) {
+        uint64_t at = range_next + page * (1 + fake_random_locked() % 64);
+        void *view;
 
+        if (at > RANGE_END - mapped) at = RANGE_START + page * (1 + fake_random_locked() % 64);
+        view = mmap((void *)at, mapped, PROT_NONE, flags | MAP_FIXED_NOREPLACE, fd, 0);
         range_next = at + mapped;
         if (view == (void *)at) return view;
         if (view != MAP_FAILED) munmap(view, mapped);

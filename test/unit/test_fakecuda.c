@@ -222,6 +222,25 @@ START_TEST(memory_is_accounted)
 }
 END_TEST
 
+/* As much passes as there are addresses before the heap of a program, and behind. */
+START_TEST(addresses_are_never_the_heaps)
+{
+    enum { N_PIECES = 6000, N = 100 };
+    char *heap = malloc(N);
+
+    memset(heap, 1, N);
+    setenv("FAKECUDA_DELAY_US", "0", 1);
+    start();
+    for (int i = 0; i < N_PIECES; i++) {
+        CUdeviceptr address = allocate((size_t)255 << 20);
+
+        ck_cuda(cu.memcpy_htod_async(address, heap, N, NULL));
+        ck_cuda(cu.mem_free(address));
+    }
+    free(heap);
+}
+END_TEST
+
 START_TEST(fresh_memory_is_dirty_and_has_an_alias)
 {
     unsigned char bytes[100] = {0};
@@ -430,6 +449,7 @@ int main(void)
     tcase_add_test(tcase, what_dies_with_a_context_is_lost);
     tcase_add_test(tcase, peers_are_enabled_once);
     tcase_add_test(tcase, memory_is_accounted);
+    tcase_add_test(tcase, addresses_are_never_the_heaps);
     tcase_add_test(tcase, fresh_memory_is_dirty_and_has_an_alias);
     tcase_add_loop_test(tcase, misuse_is_loud, 0, COUNT(misuses));
     tcase_add_test(tcase, system_calls_cannot_touch_it);
