@@ -26,6 +26,8 @@ static struct {
     unsigned n_ranges;
     unsigned version;
     pthread_mutex_t lock; /* of whoever changes any of this */
+    unsigned n_attempts;  /* that may still give back what they take */
+    unsigned n_given;     /* numbers given back, ever, and with them places */
     struct pool_chunk *chunks;
     struct stp_space *free;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -65,10 +67,12 @@ static void registry_take_out_locked(const struct stp_space *space)
 {
     unsigned i = 0;
 
-    while (i < registry.n_ranges && registry.of_base[i] != space) i++;
+    while (i < registry.n_ranges && registry.of_base[i] != space)
+        i++;
     if (i == registry.n_ranges) return;
     registry_begin_change_locked();
-    for (; i + 1 < registry.n_ranges; i++) registry_set_locked(i, registry.of_base[i + 1]);
+    for (; i + 1 < registry.n_ranges; i++)
+        registry_set_locked(i, registry.of_base[i + 1]);
     __atomic_store_n(&registry.n_ranges, registry.n_ranges - 1, __ATOMIC_RELAXED);
     registry_end_change_locked();
 }
@@ -78,8 +82,10 @@ int stp_space_claim(struct stp_space *space)
     int rc = 0;
 
     pthread_mutex_lock(&registry.lock);
-    if (registry.by_number[space->number] != NULL) rc = -EEXIST;
-    else __atomic_store_n(&registry.by_number[space->number], space, __ATOMIC_RELEASE);
+    if (registry.by_number[space->number] != NULL)
+        rc = -EEXIST;
+    else
+        __atomic_store_n(&registry.by_number[space->number], space, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&registry.lock);
     return rc;
 }
@@ -88,7 +94,33 @@ void stp_space_disclaim(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
     __atomic_store_n(&registry.by_number[space->number], NULL, __ATOMIC_RELEASE);
+    registry.n_given++;
     pthread_mutex_unlock(&registry.lock);
+}
+
+void stp_space_attempt_begin(void)
+{
+    pthread_mutex_lock(&registry.lock);
+    registry.n_attempts++;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void stp_space_attempt_end(void)
+{
+    pthread_mutex_lock(&registry.lock);
+    registry.n_attempts--;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+bool stp_space_room_moved(unsigned *seen)
+{
+    bool moved;
+
+    pthread_mutex_lock(&registry.lock);
+    moved = registry.n_attempts > 0 || registry.n_given != *seen;
+    *seen = registry.n_given;
+    pthread_mutex_unlock(&registry.lock);
+    return moved;
 }
 
 void stp_space_enter(struct stp_space *space)
@@ -111,7 +143,8 @@ size_t stp_space_find_number(size_t from)
 {
     size_t n = from > STP_SPACE_FIRST_USER ? from : STP_SPACE_FIRST_USER;
 
-    while (n < STP_SPACE_NUMBERS && stp_space_at((unsigned)n) != NULL) n++;
+    while (n < STP_SPACE_NUMBERS && stp_space_at((unsigned)n) != NULL)
+        n++;
     return n < STP_SPACE_NUMBERS ? n : SIZE_MAX;
 }
 

@@ -371,6 +371,19 @@ struct stp_space {
 int stp_space_claim(struct stp_space *space);
 void stp_space_disclaim(struct stp_space *space);
 
+/*
+ * Around an attempt of a thread to make a space, at the end of which it keeps its number and its
+ * place in the window or has given them back.
+ */
+void stp_space_attempt_begin(void);
+void stp_space_attempt_end(void);
+
+/*
+ * Whether room that was not there may be there now, or may come: some was given back since the call
+ * that set *seen, or attempts are under way.
+ */
+bool stp_space_room_moved(unsigned *seen);
+
 /* Between the two: its addresses are found from now on, and no longer. */
 void stp_space_enter(struct stp_space *space);
 void stp_space_leave(struct stp_space *space);

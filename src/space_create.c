@@ -7,10 +7,12 @@
 #include "steppe.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CREATE_WHY 128
+#define PLACE_PASSES 10000
 
 /* One creation on its way. */
 struct create {
@@ -23,8 +25,11 @@ struct create {
     struct stp_space *space;
     struct stp_share share;
     struct stp_fabric_region region;
-    size_t number, offset; /* where the next attempt may be */
-    bool everyone;         /* all of the parent are members */
+    size_t number, offset;             /* of the next attempt */
+    size_t floor_number, floor_offset; /* from which they are looked for */
+    unsigned seen;                     /* of stp_space_room_moved() */
+    int passes;                        /* looks from the bottom in vain */
+    bool everyone;                     /* all of the parent are members */
 };
 
 /* ---- what is asked -------------------------------------------------------------------- */
@@ -150,7 +155,7 @@ static size_t create_find_number(size_t from, void *arg)
 {
     const struct create *c = arg;
 
-    return stp_space_find_number(from > c->number ? from : c->number);
+    return stp_space_find_number(from > c->floor_number ? from : c->floor_number);
 }
 
 static size_t create_find_offset(size_t from, void *arg)
@@ -158,7 +163,8 @@ static size_t create_find_offset(size_t from, void *arg)
     const struct create *c = arg;
 
     if (c->kind == NULL || !c->kind->in_window || c->space == NULL) return 0;
-    return stp_window_find(c->space->nbytes, STP_RANGE_ALIGN, from > c->offset ? from : c->offset);
+    if (from < c->floor_offset) from = c->floor_offset;
+    return stp_window_find(c->space->nbytes, STP_RANGE_ALIGN, from);
 }
 
 static int64_t create_offer(size_t index)
@@ -189,22 +195,41 @@ static int create_no_room(const struct create *c)
     return 1;
 }
 
-/* Number and offset that are free on every PE; offers are what one reduction found. */
+/*
+ * None was found from the floors on; is there none? Not when the search began further up, nor when
+ * a thread of any PE gave room back meanwhile or may do so: it lost a race elsewhere, perhaps to
+ * one that lost it here.
+ */
+static bool create_is_full(struct create *c)
+{
+    int64_t moved = stp_space_room_moved(&c->seen) || c->floor_number > 0 || c->floor_offset > 0;
+
+    stp_coll_agree(c->parent, &moved, 1);
+    if (moved) sched_yield();
+    return !moved;
+}
+
+/* Number and offset that are free on every PE, from the floors on and then from the bottom. */
+static int create_find_place(struct create *c)
+{
+    for (;;) {
+        c->number = stp_coll_agree_index(c->parent, create_find_number, c);
+        c->offset = stp_coll_agree_index(c->parent, create_find_offset, c);
+        if (c->number != SIZE_MAX && c->offset != SIZE_MAX) return 0;
+        if (create_is_full(c) || ++c->passes == PLACE_PASSES) return create_no_room(c);
+        c->floor_number = c->floor_offset = 0;
+    }
+}
+
+/* The same where all PEs offered the same at once, which is how it nearly always is. */
 static int create_agree_place(struct create *c, const int64_t number[2], const int64_t offset[2])
 {
-    size_t found_number, found_offset;
-
-    if (create_same(number))
-        found_number = (size_t)number[0];
-    else
-        found_number = stp_coll_agree_index(c->parent, create_find_number, c);
-    if (create_same(offset))
-        found_offset = (size_t)offset[0];
-    else
-        found_offset = stp_coll_agree_index(c->parent, create_find_offset, c);
-    c->number = found_number >= INT64_MAX ? SIZE_MAX : found_number;
-    c->offset = found_offset >= INT64_MAX ? SIZE_MAX : found_offset;
-    return c->number == SIZE_MAX || c->offset == SIZE_MAX ? create_no_room(c) : 0;
+    if (!create_same(number) || !create_same(offset) || number[0] == INT64_MAX ||
+        offset[0] == INT64_MAX)
+        return create_find_place(c);
+    c->number = (size_t)number[0];
+    c->offset = (size_t)offset[0];
+    return 0;
 }
 
 static int create_no_access(const struct create *c)
@@ -226,6 +251,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     };
     int64_t mine[CONFIG_N], facts[N];
 
+    (void)stp_space_room_moved(&c->seen);
     facts[FAILED] = create_check(c, config) != 0;
     create_numbers(config, c, mine);
     for (int i = 0; i < CONFIG_N; i++)
@@ -371,12 +397,16 @@ static struct create_verdict create_judge(struct create *c, int outcome)
  */
 static int create_build(struct create *c, struct create_verdict *verdict)
 {
-    int outcome = c->access ? create_open(c) : OPEN_DONE;
-    bool opened = c->access && outcome == OPEN_DONE;
+    int outcome = OPEN_DONE;
+    bool opened;
 
+    stp_space_attempt_begin();
+    if (c->access) outcome = create_open(c);
+    opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
     *verdict = create_judge(c, outcome);
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
+    stp_space_attempt_end();
     return verdict->outcome;
 }
 
@@ -420,15 +450,11 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
 /* Two threads that want the same place part ways here. */
 static int create_look_further(struct create *c)
 {
-    size_t step = 1 + c->parent->slot % 16, number, offset;
+    size_t step = 1 + c->parent->slot % 16;
 
-    c->number += step;
-    if (c->kind->in_window) c->offset += step * STP_RANGE_ALIGN;
-    number = stp_coll_agree_index(c->parent, create_find_number, c);
-    offset = stp_coll_agree_index(c->parent, create_find_offset, c);
-    c->number = number;
-    c->offset = offset;
-    return number == SIZE_MAX || offset == SIZE_MAX ? create_no_room(c) : 0;
+    c->floor_number = c->number + step;
+    if (c->kind->in_window) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
+    return create_find_place(c);
 }
 
 static int create_run(struct create *c, const shmem_space_config_t *config)

@@ -8,3 +8,6 @@ steppe_pe_test(threads_lock NP 1 3 4 FABRIC 3 HOSTS)
 # Too few slots for all the teams that they make.
 steppe_pe_test(thread_slots NP 1 2 3 FABRIC 2
     ENV SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=64M)
+# Too little window for all the spaces that they make.
+steppe_pe_test(thread_room NP 1 2 3 FABRIC 2
+    ENV SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=256M)

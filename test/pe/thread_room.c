@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads make spaces with different teams until there is no room for one more: whoever was refused
+ * was refused rightly, so that one thread alone finds no room afterwards either. The job is run in
+ * a small window.
+ */
+#include "pe_spaces.h"
+
+#include <pthread.h>
+#include <shmemx.h>
+
+enum { N_THREADS = 3, MOST = 64, ROUNDS = 30 };
+
+static shmem_team_t parents[N_THREADS];
+static shmem_space_t spaces[N_THREADS + 1][MOST];
+static shmem_team_t teams[N_THREADS + 1][MOST];
+static int n_spaces[N_THREADS + 1];
+static pthread_barrier_t together;
+
+static int make_all(shmem_team_t parent, int owner)
+{
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, 8 * PE_MIB, SHMEM_SPACE_FLAG_DEFAULT};
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    int n = 0;
+
+    attr.parent = parent;
+    while (n < MOST &&
+           shmemx_space_create_attr(&config, &attr, &spaces[owner][n], &teams[owner][n]) == 0)
+        n++;
+    return n;
+}
+
+static void destroy_all(int owner)
+{
+    for (int i = 0; i < n_spaces[owner]; i++) {
+        shmem_team_destroy(teams[owner][i]);
+        PE_CHECK_EQ(shmem_space_destroy(spaces[owner][i]), 0);
+    }
+}
+
+static void *make_with_others(void *arg)
+{
+    int thread = (int)(long)arg;
+
+    pthread_barrier_wait(&together);
+    n_spaces[thread] = make_all(parents[thread], thread);
+    return NULL;
+}
+
+static void race(int round)
+{
+    pthread_t threads[N_THREADS];
+    int sum = 0;
+
+    for (long i = 0; i < N_THREADS; i++)
+        PE_REQUIRE(pthread_create(&threads[i], NULL, make_with_others, (void *)i) == 0,
+                   "no thread");
+    for (int i = 0; i < N_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += n_spaces[i];
+    }
+    shmem_barrier_all();
+    n_spaces[N_THREADS] = make_all(SHMEM_TEAM_WORLD, N_THREADS);
+    PE_CHECK(n_spaces[N_THREADS] == 0, "round %d: %d spaces, and room for %d more", round, sum,
+             n_spaces[N_THREADS]);
+    for (int i = 0; i <= N_THREADS; i++)
+        destroy_all(i);
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    int provided = -1;
+
+    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
+    pe_test_attach();
+    if (provided < SHMEM_THREAD_MULTIPLE) {
+        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
+        return pe_test_end();
+    }
+    for (int i = 0; i < N_THREADS; i++)
+        PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &parents[i]) == 0, "no team");
+    pthread_barrier_init(&together, NULL, N_THREADS);
+    n_spaces[0] = make_all(SHMEM_TEAM_WORLD, 0);
+    PE_REQUIRE(n_spaces[0] > 0 && n_spaces[0] < MOST, "%d spaces: the window is not small",
+               n_spaces[0]);
+    destroy_all(0);
+    shmem_barrier_all();
+    for (int round = 0; round < pe_rounds(ROUNDS); round++)
+        race(round);
+    return pe_test_end();
+}
