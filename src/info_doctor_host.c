@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor on this host: limits of the process (locked memory, descriptors, threads), huge
+ * The doctor on this host: cores, limits of the process (locked memory, descriptors, threads), huge
  * pages, /dev/shm and GPUs. What can be tried is tried.
  */
 #include "info_doctor.h"
@@ -306,8 +306,31 @@ static void host_gpu(struct stp_doctor *doctor)
         "usable: %s: %s; device files /dev/nvidia*: %zu", usable ? "yes" : "no", text, devices);
 }
 
+/*
+ * Launchers start each PE in a session, and the scheduler may share cores between sessions: then
+ * what waits yields to nobody but its own threads.
+ */
+static void host_cores(struct stp_doctor *doctor)
+{
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t grouped = stp_doctor_number("/proc/sys/kernel/sched_autogroup_enabled", "");
+    bool crowded = n_cores > 0 && doctor->n_local > n_cores;
+
+    stp_doctor_say(doctor, crowded && grouped == 1 ? STP_HEALTH_NOTE : STP_HEALTH_OK, "cores",
+                   "where PEs share cores, the one that waits gives its core to the one that works; "
+                   "with kernel.sched_autogroup_enabled=1 it often keeps it for milliseconds, and "
+                   "at times for seconds",
+                   crowded && grouped == 1 ? "sysctl kernel.sched_autogroup_enabled=0, or fewer PEs"
+                                           : NULL,
+                   "cores: %ld; PEs here: %d; kernel.sched_autogroup_enabled: %s", n_cores,
+                   doctor->n_local, grouped == SIZE_MAX ? "none"
+                                    : grouped == 0      ? "0"
+                                                        : "1");
+}
+
 void stp_doctor_host(struct stp_doctor *doctor)
 {
+    host_cores(doctor);
     host_memlock(doctor);
     host_descriptors(doctor);
     host_threads(doctor);

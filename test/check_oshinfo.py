@@ -196,8 +196,8 @@ def doctor_of_this_host():
     """As things are: every topic is looked at, and the providers are those of the other section."""
     _, rows = doctor()
     for name in ("launcher", "node sharing", "fabric", "libfabric", "interfaces",
-                 "interface choice", "locked memory", "descriptors", "threads", "huge pages",
-                 "/dev/shm", "gpu", "memory", "overcommit", "address space"):
+                 "interface choice", "cores", "locked memory", "descriptors", "threads",
+                 "huge pages", "/dev/shm", "gpu", "memory", "overcommit", "address space"):
         check(name in rows, f"doctor: nothing about {name}")
     listed = {row["provider"] for row in report("providers", env=PLAIN)["providers"]["offered"]}
     told = {name.split(" ", 1)[1] for name in rows if name.startswith("provider ")}
@@ -303,9 +303,26 @@ def doctor_of_a_job():
     check(told["pes"] == 3 and told["hosts"] == 1, f"doctor: a job of 3: {told['verdict']}")
     expect(rows, "launcher", "ok", "3 PEs on 1 host", "pieces of at most")
     expect(rows, "node sharing", "ok note", "PE 0 opened the memory of 2 of 2 other PEs")
+    expect(rows, "cores", "ok note", "PEs here: 3", f"cores: {os.cpu_count()}")
     rows = {row["check"]: row for row in json.loads(
         job(2, "--json", "doctor", env={**env, b"SHMEM_PMI": b"1"}))["doctor"]["checks"]}
     expect(rows, "launcher", "ok", "pmi1", "keys of 64 and values of 1024")
+
+
+def doctor_of_a_crowd():
+    """More PEs than cores: whether that is slow is for the scheduler's settings to say."""
+    n = os.cpu_count() + 1
+    try:
+        with open("/proc/sys/kernel/sched_autogroup_enabled", encoding="ascii") as setting:
+            grouped = setting.read().strip()
+    except OSError:
+        grouped = "none"
+    rows = {row["check"]: row for row in json.loads(
+        job(n, "--json", "doctor", env={**PLAIN, b"SHMEM_PMI": b"auto"}))["doctor"]["checks"]}
+    expect(rows, "cores", "note" if grouped == "1" else "ok", f"PEs here: {n}",
+           f"kernel.sched_autogroup_enabled: {grouped}")
+    if grouped == "1":
+        expect(rows, "cores", "note", "sysctl kernel.sched_autogroup_enabled=0", field="do")
 
 
 def doctor_of_two_hosts():
@@ -335,6 +352,8 @@ def check_doctors():
     doctor_without_network()
     doctor_of_hidden_memory()
     doctor_of_a_job()
+    if os.cpu_count() <= 16:
+        doctor_of_a_crowd()
     doctor_of_two_hosts()
 
 
