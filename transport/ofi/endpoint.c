@@ -21,6 +21,13 @@
         (holder)->object = NULL;                                                                   \
     } while (0)
 
+/*
+ * shm names an endpoint's memory by process and counts up. What a killed process of the same number
+ * left behind is in the way of the first few, or of all that one PE tries in one way: then it would
+ * take another way than its peers.
+ */
+#define BUSY_TRIES 64
+
 static size_t table_bytes(void)
 {
     return (size_t)stp_ofi.core->n_pes * sizeof(fi_addr_t);
@@ -65,12 +72,12 @@ static int lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struc
 int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
                       bool wait_fd, const char **why)
 {
-    int rc = lane_open(lane, domain, av, wait_fd, why);
+    int rc;
 
-    if (rc != 0) {
+    for (int tries = 0; (rc = lane_open(lane, domain, av, wait_fd, why)) != 0; tries++) {
         CLOSE(lane, ep);
         CLOSE(lane, cq);
-        return rc;
+        if (rc != -FI_EBUSY || tries == BUSY_TRIES) return rc;
     }
     pthread_mutex_init(&lane->drain, NULL);
     lane->retry = NULL;

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run a job one of whose PEs has the process number of one that was killed: libfabric's provider
+shm names the memory of endpoints by process, and takes what was left there for one in use.
+
+usage: stale.py LAUNCHER -n N PROGRAM [ARGUMENT...]
+  The job must end with status 0.
+"""
+import os
+import struct
+import subprocess
+import sys
+
+FILES = "STEPPE_STALE_FILES"  # in the environment of PEs: where they write what they left
+N_LEFT = 5
+HEADER = struct.Struct("@BBHi")  # of the provider's memory: version, unused, flags, process
+
+
+def become_pe(program):
+    """The last PE of the job: leave files behind first."""
+    if os.environ.get("PMI_RANK", "0") != "0":
+        paths = [f"/dev/shm/{os.getpid()}:{os.getuid()}:{i}" for i in range(N_LEFT)]
+        for path in paths:
+            with open(path, "xb") as file:
+                file.write(HEADER.pack(0, 0, 0, os.getpid()).ljust(1 << 16, b"\0"))
+        with open(os.environ[FILES], "a", encoding="ascii") as file:
+            file.writelines(path + "\n" for path in paths)
+    os.execvp(program[0], program)
+
+
+def main():
+    if FILES in os.environ:
+        become_pe(sys.argv[1:])
+    names = os.path.abspath(f"stale.{os.getpid()}")
+    command = [*sys.argv[1:4], sys.executable, os.path.abspath(__file__), *sys.argv[4:]]
+    status = subprocess.run(command, env={**os.environ, FILES: names}, check=False).returncode
+    with open(names, encoding="ascii") as file:
+        left = file.read().split()
+    os.remove(names)
+    for path in left:  # the provider removes some
+        if os.path.exists(path):
+            os.remove(path)
+    if status != 0 or not left:
+        sys.exit(f"status {status}; {len(left)} files were left")
+
+
+main()
