@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a job one of whose PEs has the process number of one that was killed: libfabric's provider
+"""Run a job whose PEs, but for the first, have process numbers of killed ones: libfabric's provider
 shm names the memory of endpoints by process, and takes what was left there for one in use.
 
 usage: stale.py LAUNCHER -n N PROGRAM [ARGUMENT...]
@@ -13,11 +13,11 @@ import sys
 
 FILES = "STEPPE_STALE_FILES"  # in the environment of PEs: where they write what they left
 N_LEFT = 5
-HEADER = struct.Struct("@BBHi")  # of the provider's memory: version, unused, flags, process
+HEADER = struct.Struct("@BBHi")  # of shm's memory in 1.17: version, unused, flags, process
 
 
 def become_pe(program):
-    """The last PE of the job: leave files behind first."""
+    """Of the job: all but the first leave files behind before they begin."""
     if os.environ.get("PMI_RANK", "0") != "0":
         paths = [f"/dev/shm/{os.getpid()}:{os.getuid()}:{i}" for i in range(N_LEFT)]
         for path in paths:
