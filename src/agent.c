@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -124,14 +123,16 @@ static bool agent_has_work(struct stage_box *box)
 
 static void agent_sleep(struct stage_box *box)
 {
+    const struct timespec limit = {.tv_sec = 1};
     uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
 
     /* Pairs with the fence of stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (!agent_has_work(box) && !atomic_load(&agent.stop))
-        syscall(SYS_futex, &box->rings, FUTEX_WAIT, seen, NULL, NULL, 0);
+        syscall(SYS_futex, &box->rings, FUTEX_WAIT, seen, &limit, NULL, 0);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
+    stp_thread_look();
 }
 
 static void *agent_main(void *arg)
@@ -165,18 +166,6 @@ void stp_agent_served(void)
     if (agent_has_work(box)) stp_stage_ring(box);
 }
 
-/* Signals are for the application's threads, but for faults, which stay where they arise. */
-static void agent_block_signals(sigset_t *old)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-    sigset_t set;
-
-    sigfillset(&set);
-    for (size_t i = 0; i < STP_COUNT(faults); i++)
-        sigdelset(&set, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &set, old);
-}
-
 /* What the agent copies from and to: quick for devices while it serves. */
 static void agent_pin(bool on)
 {
@@ -193,24 +182,20 @@ static void agent_pin(bool on)
 
 void stp_agent_start(void)
 {
-    sigset_t old;
     int rc = 0;
 
     pthread_mutex_lock(&agent.lock);
     if (!atomic_load(&agent.running)) {
         atomic_store(&agent.stop, false);
         atomic_store(&agent.left, false);
-        agent_block_signals(&old);
-        rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        rc = stp_thread_start(&agent.thread, "steppe-agent", agent_main);
         if (rc == 0) {
-            pthread_setname_np(agent.thread, "steppe-agent");
             agent_pin(true);
             atomic_store(&agent.running, true);
         }
     }
     pthread_mutex_unlock(&agent.lock);
-    if (rc != 0) stp_fatal(AGENT_FN, "no thread to serve device memory: %s", strerror(rc));
+    if (rc != 0) stp_fatal(AGENT_FN, "no thread to serve device memory: %s", strerror(-rc));
 }
 
 void stp_agent_stop(void)

@@ -74,32 +74,20 @@ int stp_boot_n_local(void)
     return stp_boot.n_local;
 }
 
-void stp_boot_set_ended(void)
+void stp_boot_set_ended(int status)
 {
-    if (stp_boot.area != NULL) atomic_store(&stp_boot.area->ended, 1);
-}
-
-bool stp_boot_ended(void)
-{
-    return stp_boot.area != NULL && atomic_load(&stp_boot.area->ended) != 0;
-}
-
-void stp_boot_leave(uint64_t syncs, uint64_t cells)
-{
-    struct stp_leaver *leaver = &stp_boot.area->leaver;
     int none = 0;
 
-    /* -1: being filled */
-    if (!atomic_compare_exchange_strong(&leaver->number, &none, -1)) return;
-    leaver->syncs = syncs;
-    leaver->cells = cells;
-    atomic_store(&leaver->number, stp_rt.pe + 1);
+    if (stp_boot.area == NULL) return;
+    atomic_compare_exchange_strong(&stp_boot.area->ended, &none, (status & 0xff) + 1);
 }
 
-const struct stp_leaver *stp_boot_leaver(void)
+bool stp_boot_ended(int *status)
 {
-    if (stp_boot.area == NULL || atomic_load(&stp_boot.area->leaver.number) <= 0) return NULL;
-    return &stp_boot.area->leaver;
+    int ended = stp_boot.area != NULL ? atomic_load(&stp_boot.area->ended) : 0;
+
+    if (ended != 0) *status = ended - 1;
+    return ended != 0;
 }
 
 int stp_local_pe(int local)

@@ -22,8 +22,7 @@ struct stp_boot_area {
     bool ident_addr; /* what the leader has learned of the job */
     bool registered;
     bool peer_table;
-    atomic_int ended; /* a PE of the node is ending the job */
-    struct stp_leaver leaver;
+    atomic_int ended; /* the job ends with this status, plus 1; 0: it goes on */
     atomic_int arrived STP_ALIGNED_LINE;
     atomic_int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;

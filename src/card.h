@@ -29,10 +29,31 @@ struct stp_settings {
     char program[48]; /* for the message only */
 };
 
+/*
+ * A PE that waits for all others to come to the end of the job: it will not take part in
+ * collectives over the world behind these.
+ */
+struct stp_closing {
+    int how; /* enum stp_end; read and written atomically, behind the rest */
+    uint64_t syncs;
+    uint64_t cells;
+};
+
+/*
+ * A descriptor that a PE holds while it runs its program: closed by the kernel when the process
+ * ends or turns to another program, and not shared with children in which it could outlive either.
+ */
+struct stp_witness {
+    int fd;
+    uint64_t device, inode; /* of its file, by which it is told from another of the same number */
+};
+
 /* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
 struct stp_card {
     int pe;
     pid_t pid;
+    struct stp_witness witness;
+    struct stp_closing closing; /* later */
     int segment_fd;
     uint64_t window_base;
     struct stp_settings settings;
@@ -41,16 +62,6 @@ struct stp_card {
     bool heap_registered;        /* and others through the fabric */
     char no_heap[128];           /* why this PE has no memory for it; empty: it has */
     unsigned char addr[STP_FABRIC_ADDR_MAX];
-};
-
-/*
- * The first PE of a node that exits with status 0 and without shmem_finalize: it will not take
- * part in collectives over the world behind these.
- */
-struct stp_leaver {
-    atomic_int number; /* its PE number + 1; 0: none; behind the rest */
-    uint64_t syncs;
-    uint64_t cells;
 };
 
 /* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
@@ -82,13 +93,15 @@ void stp_boot_detach(void);
 
 /* PEs of this node. */
 int stp_boot_n_local(void);
-/* Tell the node that this PE ends the job, and ask whether one has: usable at any time. */
-void stp_boot_set_ended(void);
-bool stp_boot_ended(void);
+/*
+ * Tell the node that the job ends with status, and ask whether somebody has; *status is set then.
+ * Usable at any time.
+ */
+void stp_boot_set_ended(int status);
+bool stp_boot_ended(int *status);
 
-/* Tell the node that this PE is such a one, and ask for the first: NULL when there is none. */
-void stp_boot_leave(uint64_t syncs, uint64_t cells);
-const struct stp_leaver *stp_boot_leaver(void);
+/* Tell the node that this PE is closing, after these collectives; from exchange to detach. */
+void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells);
 
 /* Place of a PE on this node, or -1 when it is elsewhere. */
 int stp_local_of(int pe);

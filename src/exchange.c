@@ -426,6 +426,16 @@ const struct stp_card *stp_boot_card(int pe)
     return &stp_boot.area->cards[stp_local_of(pe)];
 }
 
+void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells)
+{
+    struct stp_closing *closing = &stp_boot.area->cards[stp_boot.local].closing;
+
+    closing->syncs = syncs;
+    closing->cells = cells;
+    /* Pairs with the acquire of whoever looks for it (watch.c). */
+    __atomic_store_n(&closing->how, (int)how, __ATOMIC_RELEASE);
+}
+
 const void *stp_boot_addrs(void)
 {
     return stp_boot_world();

@@ -31,6 +31,9 @@ const struct stp_core *stp_fabric_core(void)
         .fatal = stp_fatal,
         .devices = stp_win.devices,
         .served = stp_agent_served,
+        .told = stp_watch_told,
+        .thread_start = stp_thread_start,
+        .thread_look = stp_thread_look,
     };
     return &fabric_core;
 }

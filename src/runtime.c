@@ -21,12 +21,20 @@
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
+static struct stp_witness runtime_witness = {.fd = -1};
 static pid_t runtime_pid; /* of the process that is the PE; a forked child is none */
 
 void stp_check_live(const char *fn)
 {
     if (STP_UNLIKELY(stp_rt.references == 0))
         stp_fatal(fn, "called before shmem_init or after shmem_finalize");
+}
+
+/* All PEs are told, and the launcher. */
+static _Noreturn void runtime_abort(int status, const char *message)
+{
+    stp_watch_end(status);
+    stp_pmi_abort(status, message);
 }
 
 /*
@@ -39,8 +47,7 @@ static void runtime_end_job(int status)
 
     if (runtime_pid != 0 && getpid() != runtime_pid) _exit(status);
     if (stp_pmi_open(&info) != 0) _exit(status); /* the same again when it is open */
-    stp_boot_set_ended();
-    stp_pmi_abort(status, "fatal error");
+    runtime_abort(status, "fatal error");
 }
 
 struct ending {
@@ -54,7 +61,7 @@ static void *runtime_end_anyway(void *arg)
     const struct ending *ending = arg;
 
     sleep(ending->seconds);
-    stp_pmi_abort(ending->status, ending->message);
+    runtime_abort(ending->status, ending->message);
 }
 
 /*
@@ -68,7 +75,30 @@ static _Noreturn void runtime_flush_and_end(int status, const char *message)
 
     (void)pthread_create(&thread, NULL, runtime_end_anyway, &ending);
     fflush(NULL);
-    stp_pmi_abort(status, message);
+    runtime_abort(status, message);
+}
+
+static void runtime_exit_finalize(void);
+
+static void *runtime_exit_anyway(void *arg)
+{
+    (void)arg;
+    sleep(FLUSH_S);
+    _exit(EXIT_SUCCESS);
+}
+
+/*
+ * The last handler of an exit after which threads may still be in the library, or in libfabric:
+ * destructors would tear these down under them.
+ */
+static _Noreturn void runtime_end_beside_threads(void)
+{
+    pthread_t thread;
+
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_agent_halt()) stp_fabric_stop();
+    (void)pthread_create(&thread, NULL, runtime_exit_anyway, NULL);
+    fflush(NULL);
+    _exit(EXIT_SUCCESS);
 }
 
 /* ---- global_exit ------------------------------------------------------------------- */
@@ -79,6 +109,7 @@ static _Noreturn void runtime_flush_and_end(int status, const char *message)
  */
 static struct {
     atomic_bool begun;
+    atomic_bool beside_threads; /* no global_exit, but finalized while other threads go on */
     pthread_t by;
     struct ending ending;
 } runtime_leave;
@@ -90,6 +121,8 @@ static bool runtime_leaves(void)
 
 static void runtime_end_leave(void)
 {
+    if (atomic_load(&runtime_leave.beside_threads) && getpid() == runtime_pid)
+        runtime_end_beside_threads();
     if (runtime_leaves() && getpid() == runtime_pid)
         runtime_flush_and_end(runtime_leave.ending.status, runtime_leave.ending.message);
 }
@@ -134,14 +167,20 @@ static void runtime_at_exit(int status, void *arg)
     (void)arg;
     if (stp_rt.references == 0 || getpid() != runtime_pid || runtime_leaves()) return;
     if (status == 0) {
-        stp_boot_leave(stp_team_world->sync_epoch, stp_team_world->sequence);
-        stp_rt.references = 1;
-        pshmem_finalize();
+        runtime_exit_finalize();
         return;
     }
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
     if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_agent_halt()) stp_fabric_stop();
     runtime_flush_and_end(status, "exit before shmem_finalize");
+}
+
+/* One for the life of the process; without, its number has to do. */
+static void runtime_open_witness(void)
+{
+    int rc = stp_watch_witness(&runtime_witness);
+
+    if (rc != 0) stp_debug("start: no witness: %s", strerror(-rc));
 }
 
 static void runtime_fill_card(struct stp_card *card)
@@ -150,6 +189,7 @@ static void runtime_fill_card(struct stp_card *card)
 
     card->pe = stp_rt.pe;
     card->pid = getpid();
+    card->witness = runtime_witness;
     card->segment_fd = stp_segment.fd;
     card->window_base = stp_win.base;
     settings->layout = stp_segment.layout;
@@ -206,8 +246,10 @@ static void runtime_start(void)
     stp_win.n_plain = stp_win.devices ? 0 : stp_win.n_local;
     stp_fabric_start();
     stp_space_init(&card);
+    runtime_open_witness();
     runtime_fill_card(&card);
     stp_boot_exchange(&card);
+    stp_watch_start();
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
     stp_boot_done();
@@ -216,29 +258,39 @@ static void runtime_start(void)
     stp_space_teams_init();
     stp_guard_install();
     stp_coll_sync(stp_team_world);
-    stp_watch_start();
     stp_space_create_env();
     stp_debug("start: PE %d of %d, heap of %zu bytes, fabric: %s", stp_rt.pe, stp_rt.n_pes,
               stp_env.symmetric_size, stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
 }
 
-static void runtime_stop(void)
+/* Complete what this PE has to do with the others. */
+static void runtime_part(enum stp_end how)
 {
-    stp_watch_finalize();
+    stp_quiet(&stp_ctx_default);
+    stp_watch_close(how);
     stp_rt.stopping = true;
-    pshmem_barrier_all();
+}
+
+/* After the last sync: nobody has anything under way but its words, and those are waited for. */
+static void runtime_last_words(void)
+{
+    if (stp_rt.has_fabric) stp_rt.fabric.finish();
+    stp_coll_leave(stp_team_world);
+    stp_quiet(&stp_ctx_coll);
+    stp_boot_node_barrier();
     stp_watch_stop();
+}
+
+static void runtime_stop(enum stp_end how)
+{
+    runtime_part(how);
     stp_guard_remove();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
     stp_agent_stop();
     stp_ctx_close_queues();
     stp_space_detach_all();
-    if (stp_rt.has_fabric) stp_rt.fabric.finish();
-    /* Nobody has anything under way now but the words of this sync, and those are waited for. */
-    stp_coll_leave(stp_team_world);
-    stp_quiet(&stp_ctx_coll);
-    stp_boot_node_barrier();
+    runtime_last_words();
     stp_locks_forget();
     stp_active_forget(NULL, SIZE_MAX); /* all */
     stp_team_fini();
@@ -252,6 +304,31 @@ static void runtime_stop(void)
     stp_window_close();
     stp_boot_detach();
     stp_rt.stopping = false;
+}
+
+/*
+ * The same at exit, when other threads of the program go on until the process ends: they may be in
+ * a routine, so nothing is taken away from under them. The kernel does it.
+ */
+static void runtime_stop_beside_threads(void)
+{
+    runtime_part(STP_END_EXIT);
+    stp_coll_sync(stp_team_world);
+    runtime_last_words();
+    stp_boot_node_barrier(); /* that of stp_boot_detach() in the others */
+    atomic_store(&runtime_leave.beside_threads, true);
+}
+
+static void runtime_exit_finalize(void)
+{
+    pthread_mutex_lock(&runtime_lifecycle);
+    if (stp_rt.references > 0 && stp_thread_program() > 1) {
+        runtime_stop_beside_threads();
+    } else if (stp_rt.references > 0) {
+        runtime_stop(STP_END_EXIT);
+        stp_rt.references = 0;
+    }
+    pthread_mutex_unlock(&runtime_lifecycle);
 }
 
 /* ---- init and finalize ------------------------------------------------------------- */
@@ -288,7 +365,7 @@ void pshmem_finalize(void)
     if (runtime_leaves()) return; /* from a handler; the others do not come */
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_rt.references == 1;
-    if (last) runtime_stop();
+    if (last) runtime_stop(STP_END_FINALIZE);
     stp_rt.references--;
     pthread_mutex_unlock(&runtime_lifecycle);
     if (!last) pshmem_barrier_all(); /* other threads may start the library meanwhile */

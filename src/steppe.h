@@ -296,12 +296,26 @@ void stp_locks_forget(void);
 
 /* ---- looking after others (watch.c) ---------------------------------------- */
 
+/*
+ * Open what other PEs of the node know a PE by, unless its descriptor is open. 0 or -errno; without
+ * it they know the process alone.
+ */
+int stp_watch_witness(struct stp_witness *witness);
+
 /* From now on waits notice the end of the launcher, and of PEs of this node. */
 void stp_watch_start(void);
-/* This PE begins to finalize: fatal when one that has left will not take part in all of it. */
-void stp_watch_finalize(void);
 /* PEs may leave now. Every PE has to be here before one goes. */
 void stp_watch_stop(void);
+
+/*
+ * This PE comes to the end, and meets the others there. Fatal, at some PE, when they have not all
+ * made the same collectives over the world: those that wait for one more would wait for ever.
+ */
+void stp_watch_close(enum stp_end how);
+
+/* Tell all PEs that the job ends with status. From anywhere, signal handlers too. */
+void stp_watch_end(int status);
+void stp_watch_told(const struct stp_notice *notice); /* as struct stp_core has it */
 
 /* ---- waiting (wait.c) --------------------------------------------------- */
 
@@ -527,6 +541,12 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
 int stp_coll_sync(struct stp_team *team);
 /* The last sync of a team: on return nobody reads or writes this PE's area any more. */
 void stp_coll_leave(struct stp_team *team);
+/*
+ * Meet all members once in the life of a team, by words that no other collective touches. word: not
+ * 0, told to some other nodes. Returns the PE whose word is the smallest of those that came from
+ * others, with *least, or -1.
+ */
+int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least);
 
 /* Bytes of the internal space, and how many teams' areas fit. */
 size_t stp_coll_internal_bytes(size_t window_capacity);

@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 5u
+#define STP_FABRIC_ABI 6u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -80,6 +80,27 @@ struct stp_fabric_version {
     uint32_t running; /* of the library that it has loaded */
 };
 
+/* How a PE came to the end of its part of the job. */
+enum stp_end {
+    STP_END_NONE,
+    STP_END_EXIT,     /* it left the program without shmem_finalize */
+    STP_END_FINALIZE, /* it has called shmem_finalize */
+};
+
+/*
+ * What a PE tells all others beside the fabric's operations, so that it arrives whatever state
+ * these are in.
+ */
+struct stp_notice {
+    enum { STP_NOTICE_ENDED = 1, STP_NOTICE_CLOSING } kind;
+    int pe;         /* whom it is about */
+    int status;     /* ENDED: what the job ends with */
+    enum stp_end how; /* CLOSING: the PE will take part in no collective over the world behind */
+    uint64_t syncs; /* these: counts of a team (steppe.h) */
+    uint64_t cells;
+    uint64_t round; /* a later one is the same news again */
+};
+
 /* What the module may use of the library. */
 struct stp_core {
     uint32_t abi;
@@ -102,6 +123,14 @@ struct stp_core {
      * Must not block, take locks or call back. Set before open.
      */
     void (*served)(void);
+    /*
+     * A notice of another PE has come; called by the progress thread and by waits. Does not return
+     * when the job has ended.
+     */
+    void (*told)(const struct stp_notice *notice);
+    /* As stp_thread_start() and stp_thread_look() in base/base.h. */
+    int (*thread_start)(pthread_t *thread, const char *name, void *(*main)(void *));
+    void (*thread_look)(void);
     /* NULL, or told of each provider that libfabric offers and why it is used or refused. */
     void (*report)(void *arg, const struct stp_offer *offer);
     void *report_arg;
@@ -222,6 +251,13 @@ struct stp_fabric {
      * have gone after it got the data.
      */
     void (*finish)(void);
+
+    /*
+     * Send a notice to the PEs at distances of powers of two from this one; who is told passes it
+     * on. Datagrams: best effort, nothing is waited for. Between connect and close, from any
+     * thread, from signal handlers, whatever locks are held.
+     */
+    void (*tell)(const struct stp_notice *notice);
 
     void (*close)(void);
 };

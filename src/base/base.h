@@ -224,6 +224,23 @@ static inline void stp_wait_step(struct stp_wait *wait)
     }
 }
 
+/* ---- threads of the library (thread.c) ------------------------------------ */
+
+/*
+ * Start a thread of the library's own, which takes no signals but faults. name: at most 15
+ * characters, of static life. Returns 0 or -errno; -EAGAIN: threads ran out.
+ */
+int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *));
+
+/*
+ * To be called about once a second by each such thread: when all threads of the program have
+ * ended, this process exits with status 0, as it would without the library.
+ */
+void stp_thread_look(void);
+
+/* Threads of this process that are not the library's, the calling one included; -1: unknown. */
+int stp_thread_program(void);
+
 /* ---- element types ------------------------------------------------------ */
 
 /* A datatype is what the bits mean, not how C spells it: long and int64_t are one. */

@@ -46,10 +46,12 @@ struct stp_coll_bell {
 struct stp_coll_area {
     struct stp_coll_meeting all;  /* team sync */
     struct stp_coll_meeting node; /* sync of the local members alone */
+    struct stp_coll_meeting close; /* of the local members, at the end of the job; world only */
     struct stp_coll_word left;    /* release from the last sync, in everyone's own memory */
     struct stp_coll_bell bell;
     struct stp_coll_word flat[COLL_FLAT_ROUNDS];
     uint64_t across[COLL_ROUNDS + 3]; /* dissemination between nodes, by round */
+    uint64_t close_across[COLL_ROUNDS + 3]; /* and that of close */
     struct stp_coll_cell cells[COLL_RING];
 };
 

@@ -99,6 +99,45 @@ void stp_coll_leave(struct stp_team *team)
     sync_team(team, true);
 }
 
+/* As sync_across(), once, with a word of each node; the smallest that came, and whose it is. */
+static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
+{
+    const struct stp_plan *plan = &team->plan;
+    int whose = -1;
+
+    for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
+        int to = plan->heads[(plan->group + step) % plan->n_groups];
+        int from = plan->heads[(plan->group + plan->n_groups - step) % plan->n_groups];
+        uint64_t *came = &team->area->close_across[round];
+
+        stp_coll_post(came, word, to);
+        stp_coll_wait(came, 1);
+        if (__atomic_load_n(came, __ATOMIC_ACQUIRE) >= *least) continue;
+        *least = __atomic_load_n(came, __ATOMIC_ACQUIRE);
+        whose = from;
+    }
+    return whose;
+}
+
+int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least)
+{
+    const struct stp_plan *plan = &team->plan;
+    struct stp_coll_meeting *meeting = stp_peer(&team->area->close, plan->local_pes[0]);
+    int whose;
+
+    *least = UINT64_MAX;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (sync_arrive(meeting, 1, plan->n_local)) stp_coll_ring(team);
+    if (plan->local != 0) {
+        stp_coll_wait_node(team, &meeting->released.value, 1);
+        return -1;
+    }
+    stp_coll_wait_node(team, &meeting->arrived.value, (uint64_t)plan->n_local);
+    whose = close_across(team, word, least);
+    stp_coll_post_node(team, &meeting->released.value, 1);
+    return whose;
+}
+
 void stp_coll_node_sync(struct stp_team *team)
 {
     const struct stp_plan *plan = &team->plan;

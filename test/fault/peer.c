@@ -4,14 +4,19 @@
  * in one certain way. run_peer.sh looks at how the job ends.
  *
  * usage: fault_peer EVENT WORK [SECONDS]
- *   EVENT: kill, exit, segv: the end of the last PE. stop: it is stopped for SECONDS (3) and goes
- *          on. sleep: it computes so long. proxy, launcher: its parent, its grandparent is killed.
- *          none.
+ *   EVENT: kill, exit, segv: the end of the last PE. turn: it runs another program (sleep 30).
+ *          stop: it is stopped for SECONDS (3) and goes on. sleep: it computes so long. proxy,
+ *          launcher: its parent, its grandparent is killed. none.
+ *          leave, threads: it comes to its end without shmem_finalize, by exit(0) and by
+ *          pthread_exit; finalize: with it. WORK is one that needs all PEs then.
+ *          With early- before: right behind the first barrier, not after half a second.
  *   WORK: what the others do meanwhile: see works[] below.
- * With stop, sleep and none each PE prints "fine" at the end.
+ * PE 0 prints "running", the last "now" before the event. With stop, sleep and none each PE prints
+ * "fine" at the end.
  */
 #include <shmem.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -158,6 +163,10 @@ static bool happens(const char *event)
     if (strcmp(event, "kill") == 0) kill(getpid(), SIGKILL);
     else if (strcmp(event, "exit") == 0) _exit(3);
     else if (strcmp(event, "segv") == 0) raise(SIGSEGV);
+    else if (strcmp(event, "turn") == 0) execlp("sleep", "sleep", "30", (char *)NULL);
+    else if (strcmp(event, "leave") == 0) exit(0);
+    else if (strcmp(event, "threads") == 0) pthread_exit(NULL);
+    else if (strcmp(event, "finalize") == 0) shmem_finalize(), exit(0);
     else if (strcmp(event, "stop") == 0) stop_for_a_while();
     else if (strcmp(event, "sleep") == 0) compute(seconds);
     else if (strcmp(event, "proxy") == 0) kill_or_complain(getppid());
@@ -166,14 +175,29 @@ static bool happens(const char *event)
     return true;
 }
 
+static void begin(const char *event, bool early, void (*warm_up)(void))
+{
+    if (!early) warm_up(); /* connections stand */
+    shmem_barrier_all();
+    if (me == 0) printf("running\n");
+    if (me != last) return;
+    if (!early) compute(0.3);
+    printf("now\n");
+    fflush(stdout);
+    if (!happens(event)) exit(2);
+}
+
 int main(int argc, char **argv)
 {
     const char *event = argc > 1 ? argv[1] : "";
-    bool survives = strcmp(event, "stop") == 0 || strcmp(event, "sleep") == 0 ||
-                    strcmp(event, "none") == 0;
+    bool early = strncmp(event, "early-", 6) == 0;
+    bool survives;
     size_t at = 0;
     double end;
 
+    if (early) event += 6;
+    survives = strcmp(event, "stop") == 0 || strcmp(event, "sleep") == 0 ||
+               strcmp(event, "none") == 0;
     while (at < sizeof(works) / sizeof(works[0]) && (argc < 3 || strcmp(works[at].name, argv[2])))
         at++;
     if (argc > 3) seconds = atoi(argv[3]);
@@ -183,14 +207,10 @@ int main(int argc, char **argv)
     me = shmem_my_pe();
     n_pes = shmem_n_pes();
     last = n_pes - 1;
-    works[at].together ? shmem_barrier_all() : works[at].work(); /* connections stand */
-    shmem_barrier_all();
-    if (me == 0) printf("running\n");
-    fflush(stdout);
     end = now() + seconds;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    begin(event, early, works[at].together ? shmem_barrier_all : works[at].work);
     if (me == last) {
-        compute(0.3);
-        if (!happens(event)) return 2;
         while (!survives && works[at].together) pause();
         if (strcmp(works[at].name, "wait") == 0 || strcmp(works[at].name, "test") == 0)
             for (int pe = 0; pe < n_pes; pe++)

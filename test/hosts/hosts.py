@@ -82,6 +82,8 @@ def parse():
         help="do not check that no process and no file in /dev/shm is left on a host")
     add("--timeout", type=float, default=100, metavar="SECONDS",
         help="after which a job has hung (default 100)")
+    add("--never-kill", action="store_true",
+        help="in the place of mpiexec.hydra a launcher that ends nobody (pmi1.py)")
     add("--launcher-option", action="append", default=[], metavar="WORD", help="for mpiexec.hydra")
     add("--quiet", action="store_true", help="print the job's output only when a check fails")
     add("command", nargs=argparse.REMAINDER, metavar="program [argument...]")
@@ -309,6 +311,10 @@ class Job:
             script = "".join(f"h{i}) {' '.join(lines)} ;; " for i, lines in cases.items())
             words = ["sh", "-c", f"case $(hostname) in {script}esac; exec \"$@\"", "sh"] + words
         names = ",".join(f"h{i}:{n}" for i, n in enumerate(pes))
+        if self.args.never_kill:
+            pmi1 = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pmi1.py")
+            return [sys.executable, pmi1, "--hosts", names, "--launch", f"{DIR}/launch",
+                    *self.args.launcher_option, *words]
         return ["mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", f"{DIR}/launch", "-iface",
                 "eth0", "-hosts", names, *self.args.launcher_option, "-n", str(sum(pes)), *words]
 

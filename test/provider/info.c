@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define NESTED (1ULL << 59) /* libfabric's own flag of a layer that asks for the one below it */
 #define RMA_ORDERS                                                                                 \
@@ -117,6 +118,16 @@ static void claim_no_order(struct fi_info *info)
     info->ep_attr->max_order_waw_size = 0;
 }
 
+/* The format of a source address that the program was told to be of another kind. */
+static uint32_t real_format(const struct fi_info *info)
+{
+    const struct sockaddr *addr = info->src_addr;
+
+    if (!shim_modes()->opaque || info->addr_format != FI_ADDR_EFA || addr == NULL)
+        return info->addr_format;
+    return addr->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+}
+
 static void claim(struct fi_info *info)
 {
     const struct shim_modes *modes = shim_modes();
@@ -130,6 +141,7 @@ static void claim(struct fi_info *info)
     if (modes->max_msg > 0) lower(&info->ep_attr->max_msg_size, modes->max_msg);
     if (modes->cqsize > 0) lower(&info->tx_attr->size, modes->cqsize);
     if (modes->no_order) claim_no_order(info);
+    if (modes->opaque && info->addr_format != FI_ADDR_STR) info->addr_format = FI_ADDR_EFA;
     if (modes->name != NULL) set_name(info->fabric_attr, modes->name);
 }
 
@@ -155,6 +167,7 @@ static struct fi_info *dup_real(const struct fi_info *info)
 {
     struct fi_info *copy = dup_info(info);
 
+    copy->addr_format = real_format(info);
     copy->mode &= ~claimed_mode();
     if (copy->tx_attr != NULL) copy->tx_attr->mode &= ~claimed_mode();
     if (copy->rx_attr != NULL) copy->rx_attr->mode &= ~claimed_mode();

@@ -62,6 +62,7 @@ static const struct {
     {"no_order", &modes.no_order},     {"reorder", &modes.reorder},
     {"late", &modes.late},             {"manual", &modes.manual},
     {"no_fd", &modes.no_fd},           {"small_inject", &modes.small_inject},
+    {"opaque", &modes.opaque},
 };
 
 static const struct {

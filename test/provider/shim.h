@@ -31,7 +31,7 @@ struct shim_modes {
     bool mr_local, prov_key, virt_addr, allocated, endpoint, key32;
     bool context, context2;
     bool no_fetch, no_atomics;
-    bool no_order, reorder, late, manual, no_fd;
+    bool no_order, reorder, late, manual, no_fd, opaque;
     bool small_inject;
     size_t inject_size, max_msg, eagain, cqsize;
     const char *base; /* the provider that is really there */

@@ -108,6 +108,7 @@ static const char *const sets[] = {
     "manual",
     "cqsize=4",
     "no_fd",
+    "opaque",
     "name=cxi",
     "verbs",
     "efa",
@@ -248,6 +249,11 @@ static void no_descriptor(void)
     need(fi_cq_open(domain, &attr, &other, NULL) == -FI_ENOSYS, "no queue to sleep on");
 }
 
+static void unreadable_addresses(void)
+{
+    need(info->addr_format == FI_ADDR_EFA, "addresses of another kind");
+}
+
 static void named(void)
 {
     need(strcmp(info->fabric_attr->prov_name, "cxi") == 0, "another name");
@@ -269,6 +275,7 @@ static const struct effect {
     {"late", late_data},
     {"manual", nothing_by_itself},
     {"no_fd", no_descriptor},
+    {"opaque", unreadable_addresses},
     {"name=cxi", named},
 };
 

@@ -69,6 +69,11 @@ static inline __attribute__((noreturn)) void fatal_text(const char *routine, con
     _exit(9);
 }
 
+static inline void ignore_notice(const struct stp_notice *notice)
+{
+    (void)notice;
+}
+
 static struct stp_core core = {
     .abi = STP_FABRIC_ABI,
     .env = &env,
@@ -78,6 +83,9 @@ static struct stp_core core = {
     .job_token = 0xfedcba987654321,
     .log = log_text,
     .fatal = fatal_text,
+    .told = ignore_notice,
+    .thread_start = stp_thread_start,
+    .thread_look = stp_thread_look,
 };
 
 enum { PATH_ROOM = 4096 };

@@ -2,23 +2,18 @@
 /*
  * Finding dead peers. Providers report operations that break with a connection, but not all:
  * some try to connect again for ever, lose the answer to an atomic without a word, or send into
- * the dark for a quarter of an hour. Each PE therefore listens on a lifeline, a socket of its own
- * that nobody ever reads: the kernel answers on it while the process lives, stopped or busy, and
- * resets it when the process ends. A PE keeps a link to its successor's, and to those of the
- * targets of operations that stand still. Own host: a descriptor of the process instead.
+ * the dark for a quarter of an hour. So a PE keeps a link to its successor's lifeline
+ * (lifeline.c), and to those of the targets of operations that stand still. Who finds that a PE has
+ * gone ends the job, and tells the others.
  * Design: docs/design/security.md and fabric.md.
  */
 #include "ofi.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,20 +27,10 @@
 #define RETRY_NS 1000000000ull   /* between two attempts to reach a silent host */
 #define SLEEP_MS 1000            /* of a thread that looks at nothing but the successor's link */
 #define ANSWER_MS 2000           /* for the last question before a verdict */
-#define BACKLOG 4096             /* links of others that the kernel keeps for us */
+#define FIRST_MS 1000            /* for the successor to answer for the first time */
 #define LINKS 16                 /* to other PEs; the first is the successor's */
 #define RESETS 3                 /* of links to one PE, in a row, that mean its end, */
 #define STEADY_NS 10000000000ull /* unless it was up for so long in between */
-
-/* What a PE publishes behind its provider's address. family 0: it has no lifeline. */
-struct lifeline {
-    uint8_t family; /* 4 or 6 */
-    uint8_t pad;
-    uint16_t port;  /* as the network has it */
-    uint8_t ip[16]; /* 4: the first four */
-};
-
-_Static_assert(sizeof(struct lifeline) == STP_OFI_LIFELINE, "ofi.h says how long it is");
 
 enum link_state { LINK_FREE, LINK_WAITING, LINK_CONNECTING, LINK_UP, LINK_PROCESS, LINK_USELESS };
 
@@ -55,6 +40,7 @@ struct link {
     int fd;
     int resets;         /* in a row */
     bool was_up;        /* once at least: what it says can be believed */
+    bool sought;        /* a witness: another PE of the same host */
     uint64_t silent_ns; /* since when nobody answers, 0: somebody does */
     uint64_t next_ns;   /* WAITING: time of the next attempt */
     uint64_t up_ns;     /* UP: since when */
@@ -62,16 +48,11 @@ struct link {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards links, connected, looked_ns; never held over a verdict */
-    int listen_fd;
-    struct lifeline mine;
-    uint64_t gone_ns;       /* since when a PE was found to have gone in the end; 0: none */
-    bool connected; /* the lifelines of all PEs are known */
+    pthread_mutex_t lock; /* guards links, looked_ns; never held over a verdict */
+    uint64_t gone_ns;     /* since when a PE was found to have gone in the end; 0: none */
     struct link links[LINKS];
     uint64_t looked_ns;
-    bool atfork;
-    bool said; /* that there is no lifeline */
-} life = {.lock = PTHREAD_MUTEX_INITIALIZER, .listen_fd = -1};
+} health = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t now_ns(void)
 {
@@ -93,133 +74,6 @@ static uint64_t patience(void)
 
     if (ms <= 0) return 0;
     return (uint64_t)(ms > 2 * ANSWER_MS ? ms - ANSWER_MS : ms / 2) * 1000000u;
-}
-
-/* ---- addresses ------------------------------------------------------------- */
-
-static socklen_t lifeline_sockaddr(const struct lifeline *line, struct sockaddr_storage *out)
-{
-    struct sockaddr_in *in4 = (struct sockaddr_in *)out;
-    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
-
-    memset(out, 0, sizeof(*out));
-    if (line->family == 4) {
-        in4->sin_family = AF_INET;
-        in4->sin_port = line->port;
-        memcpy(&in4->sin_addr, line->ip, sizeof(in4->sin_addr));
-        return sizeof(*in4);
-    }
-    in6->sin6_family = AF_INET6;
-    in6->sin6_port = line->port;
-    memcpy(&in6->sin6_addr, line->ip, sizeof(in6->sin6_addr));
-    return sizeof(*in6);
-}
-
-static bool lifeline_from(struct lifeline *line, const struct sockaddr *addr)
-{
-    memset(line, 0, sizeof(*line));
-    if (addr->sa_family == AF_INET) {
-        line->family = 4;
-        memcpy(line->ip, &((const struct sockaddr_in *)addr)->sin_addr, 4);
-    } else if (addr->sa_family == AF_INET6) {
-        line->family = 6;
-        memcpy(line->ip, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
-    }
-    return line->family != 0;
-}
-
-/* Adapters have addresses of their own kind: take the host's first interface then. */
-static bool lifeline_of_host(struct lifeline *line)
-{
-    struct ifaddrs *all;
-    bool found = false;
-
-    if (getifaddrs(&all) != 0) return false;
-    for (struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next)
-        if (at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
-            (at->ifa_flags & (IFF_UP | IFF_RUNNING | IFF_LOOPBACK)) == (IFF_UP | IFF_RUNNING))
-            found = lifeline_from(line, at->ifa_addr);
-    freeifaddrs(all);
-    return found;
-}
-
-/* How PE pe's lifeline is reached; family 0: it has none, or is not known yet. */
-static struct lifeline lifeline_of(int pe)
-{
-    struct lifeline line = {.family = 0};
-
-    if (life.connected && stp_ofi.info->addr_format != FI_ADDR_STR)
-        memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line),
-               sizeof(line));
-    return line;
-}
-
-/* The address of PE pe as the provider has it, as text without port, for messages. */
-static const char *where_is(int pe, char *text, size_t len)
-{
-    struct lifeline line = lifeline_of(pe);
-
-    if (line.family == 0 ||
-        inet_ntop(line.family == 4 ? AF_INET : AF_INET6, line.ip, text, (socklen_t)len) == NULL)
-        snprintf(text, len, "its host");
-    return text;
-}
-
-/* ---- this PE's lifeline ------------------------------------------------------ */
-
-/* A child must not keep its parent's lifeline alive. */
-static void close_in_child(void)
-{
-    if (life.listen_fd >= 0) close(life.listen_fd);
-    life.listen_fd = -1;
-    for (int i = 0; i < LINKS; i++) {
-        if (life.links[i].fd >= 0 && life.links[i].state != LINK_FREE) close(life.links[i].fd);
-        life.links[i].state = LINK_FREE;
-    }
-}
-
-static int listen_at(struct lifeline *line)
-{
-    struct sockaddr_storage addr;
-    socklen_t len = lifeline_sockaddr(line, &addr);
-    int fd = socket(addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0) return -errno;
-    if (bind(fd, (struct sockaddr *)&addr, len) != 0 || listen(fd, BACKLOG) != 0 ||
-        getsockname(fd, (struct sockaddr *)&addr, &len) != 0) {
-        int rc = -errno;
-
-        close(fd);
-        return rc;
-    }
-    line->port = line->family == 4 ? ((struct sockaddr_in *)&addr)->sin_port
-                                   : ((struct sockaddr_in6 *)&addr)->sin6_port;
-    return fd;
-}
-
-void stp_ofi_lifeline_open(const void *name, void *mine)
-{
-    const struct sockaddr *addr = name;
-    uint32_t format = stp_ofi.info->addr_format;
-    struct lifeline line = life.mine;
-    bool ip = format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
-
-    if (format != FI_ADDR_STR && life.listen_fd < 0 &&
-        ((ip && lifeline_from(&line, addr)) || lifeline_of_host(&line))) {
-        life.listen_fd = listen_at(&line);
-        if (life.listen_fd < 0) {
-            /* Asked for again with each address. */
-            stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
-                              "fabric: no lifeline (%s): the others see later when this pe ends",
-                              stp_strerror(-life.listen_fd));
-            life.said = true;
-            life.listen_fd = -1;
-            line.family = 0;
-        }
-    }
-    if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
-    life.mine = line;
-    memcpy(mine, &line, sizeof(line));
 }
 
 /* ---- links -------------------------------------------------------------------- */
@@ -260,6 +114,7 @@ static void keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
 }
 
+/* PEs of one host that share processes, but not the network in which a lifeline is found. */
 static void link_start_process(struct link *link)
 {
     char addr[STP_FABRIC_ADDR_MAX + 1] = "";
@@ -267,6 +122,7 @@ static void link_start_process(struct link *link)
     size_t len = STP_FABRIC_ADDR_MAX;
     int pid;
 
+    link_wait(link, RETRY_NS);
     link->state = LINK_USELESS;
     if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, link->pe), addr, &len) != 0) return;
     at = strstr(addr, "://"); /* addresses of the shm provider begin with the process number */
@@ -281,6 +137,11 @@ static void link_start_process(struct link *link)
     }
 }
 
+static bool is_local(const struct link *link)
+{
+    return stp_ofi_lifeline_of(link->pe).family == STP_OFI_LINE_LOCAL;
+}
+
 /* What became of an attempt to connect: up, refused, or nobody answers. */
 static void link_outcome(struct link *link, int error)
 {
@@ -293,40 +154,40 @@ static void link_outcome(struct link *link, int error)
         return;
     }
     link_say(link, "not reached", error);
-    if (error == ECONNREFUSED || error == ECONNRESET) {
-        link->resets = RESETS;
-        link_wait(link, RETRY_NS);
+    if ((error == ECONNREFUSED || error == ECONNRESET) && !link->was_up && is_local(link)) {
+        link_start_process(link);
         return;
     }
-    if (link->silent_ns == 0) link->silent_ns = now_ns();
     link_wait(link, RETRY_NS);
+    if (error == ECONNREFUSED || error == ECONNRESET)
+        link->resets = RESETS;
+    else if (error != EAGAIN && link->silent_ns == 0) /* EAGAIN: its queue is full, this host's */
+        link->silent_ns = now_ns();
 }
 
 static void link_start(struct link *link)
 {
     struct sockaddr_storage addr;
-    struct lifeline line = lifeline_of(link->pe);
+    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(link->pe);
     socklen_t len;
 
-    if (stp_ofi.info->addr_format == FI_ADDR_STR) {
-        link_start_process(link);
-        return;
-    }
-    if (line.family == 0) {
+    if (line.family == STP_OFI_LINE_NONE) {
         link->state = LINK_USELESS;
         link_say(link, "none: it has no lifeline", 0);
         return;
     }
-    len = lifeline_sockaddr(&line, &addr);
+    len = stp_ofi_lifeline_sockaddr(&line, &addr);
     link->fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (link->fd < 0) { /* our trouble, not the peer's */
         link_wait(link, RETRY_NS);
         return;
     }
     link_say(link, "connecting", 0);
-    keep_alive(link->fd);
+    if (addr.ss_family != AF_UNIX) keep_alive(link->fd);
     link->state = LINK_CONNECTING;
-    if (connect(link->fd, (struct sockaddr *)&addr, len) != 0 && errno != EINPROGRESS)
+    if (connect(link->fd, (struct sockaddr *)&addr, len) == 0)
+        link_outcome(link, 0);
+    else if (errno != EINPROGRESS)
         link_outcome(link, errno);
 }
 
@@ -388,10 +249,7 @@ static bool answers(int pe)
     socklen_t size = sizeof(int);
     int rc = 0;
 
-    if (stp_ofi.info->addr_format == FI_ADDR_STR ||
-        fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0 ||
-        (addr.ss_family != AF_INET && addr.ss_family != AF_INET6))
-        return false;
+    if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0) return false;
     poll_fd.fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (poll_fd.fd < 0) return true; /* our trouble, not the peer's */
     if (connect(poll_fd.fd, (struct sockaddr *)&addr, (socklen_t)len) != 0 && errno != EINPROGRESS)
@@ -400,6 +258,50 @@ static bool answers(int pe)
     if (rc == 0) getsockopt(poll_fd.fd, SOL_SOCKET, SO_ERROR, &rc, &size);
     close(poll_fd.fd);
     return rc == 0;
+}
+
+static void suspect_locked(int pe, uint64_t now);
+
+static bool same_host(const struct stp_ofi_lifeline *a, const struct stp_ofi_lifeline *b)
+{
+    return a->family == b->family && memcmp(a->at, b->at, sizeof(a->at)) == 0;
+}
+
+/* Another PE of the host of this link's, or -1. */
+static int neighbour_of(const struct link *link)
+{
+    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(link->pe);
+
+    for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
+        struct stp_ofi_lifeline other = stp_ofi_lifeline_of(pe);
+
+        if (pe != link->pe && pe != stp_ofi.core->pe && same_host(&line, &other)) return pe;
+    }
+    return -1;
+}
+
+/*
+ * A lifeline that was never reached may be behind a firewall. That it is not is shown by another of
+ * the same host that is reached; if none is known, one is tried.
+ */
+static bool witnessed_locked(struct link *link, uint64_t now)
+{
+    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(link->pe);
+    int pe;
+
+    for (int i = 0; i < LINKS; i++) {
+        const struct link *other = &health.links[i];
+        struct stp_ofi_lifeline its;
+
+        if (other == link || other->state == LINK_FREE || !other->was_up) continue;
+        its = stp_ofi_lifeline_of(other->pe);
+        if (same_host(&line, &its)) return true;
+    }
+    if (link->sought) return false;
+    link->sought = true;
+    pe = neighbour_of(link);
+    if (pe >= 0) suspect_locked(pe, now);
+    return false;
 }
 
 enum verdict { ALIVE, GONE, SILENT };
@@ -414,14 +316,31 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
     return ALIVE;
 }
 
+/* The same after it; what an adapter's addresses say cannot be asked for. */
+static enum verdict judge_locked(struct link *link, uint64_t now)
+{
+    enum verdict verdict = link_verdict(link, now);
+
+    if (verdict == ALIVE) return ALIVE;
+    if (is_finishing())
+        return link->was_up || now - link->used_ns <= 2 * STALL_NS ? verdict : ALIVE;
+    if (!stp_ofi_speaks_ip())
+        return link->was_up || witnessed_locked(link, now) ? verdict : ALIVE;
+    if (!answers(link->pe)) return verdict;
+    link->silent_ns = 0;
+    link->resets = 0;
+    link_wait(link, STEADY_NS);
+    return ALIVE;
+}
+
 /* In the end PEs go, but not before the others have their last words: no wait for those is long. */
 static void let_go(int pe, const char *where)
 {
     uint64_t now = now_ns();
 
     stp_ofi_abandon(pe);
-    if (life.gone_ns == 0) life.gone_ns = now;
-    if (patience() != 0 && now - life.gone_ns > patience())
+    if (health.gone_ns == 0) health.gone_ns = now;
+    if (patience() != 0 && now - health.gone_ns > patience())
         stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe, where);
 }
 
@@ -429,7 +348,7 @@ static void end(int pe, enum verdict verdict)
 {
     char where[INET6_ADDRSTRLEN];
 
-    where_is(pe, where, sizeof(where));
+    stp_ofi_lifeline_where(pe, where, sizeof(where));
     if (is_finishing()) {
         let_go(pe, where);
         return;
@@ -450,28 +369,21 @@ void stp_ofi_health_look(void)
     int pes[LINKS];
     int n = 0;
 
+    stp_ofi_notice_look();
     stp_ofi_descriptors_look();
-    if (pthread_mutex_trylock(&life.lock) != 0) return;
-    for (int i = 0; i < LINKS && now - life.looked_ns >= (is_finishing() ? FINISH_NS : LOOK_NS);
+    if (pthread_mutex_trylock(&health.lock) != 0) return;
+    for (int i = 0; i < LINKS && now - health.looked_ns >= (is_finishing() ? FINISH_NS : LOOK_NS);
          i++) {
-        struct link *link = &life.links[i];
+        struct link *link = &health.links[i];
 
         if (link->state == LINK_FREE) continue;
         link_look(link, now);
-        verdicts[n] = link_verdict(link, now);
+        verdicts[n] = judge_locked(link, now);
         pes[n] = link->pe;
-        if (verdicts[n] != ALIVE && !is_finishing() && answers(link->pe)) {
-            link->silent_ns = 0;
-            link->resets = 0;
-            link_wait(link, STEADY_NS);
-            verdicts[n] = ALIVE;
-        }
-        /* Nothing is known of a lifeline that was never reached, unless we wait for that PE. */
-        if (!link->was_up && now - link->used_ns > 2 * STALL_NS) verdicts[n] = ALIVE;
         n += verdicts[n] != ALIVE;
     }
-    if (now - life.looked_ns >= LOOK_NS) life.looked_ns = now;
-    pthread_mutex_unlock(&life.lock);
+    if (now - health.looked_ns >= LOOK_NS) health.looked_ns = now;
+    pthread_mutex_unlock(&health.lock);
     for (int i = 0; i < n; i++)
         end(pes[i], verdicts[i]);
 }
@@ -482,7 +394,7 @@ static void suspect_locked(int pe, uint64_t now)
     struct link *victim = NULL;
 
     for (int i = 0; i < LINKS; i++) {
-        struct link *link = &life.links[i];
+        struct link *link = &health.links[i];
 
         if (link->state != LINK_FREE && link->pe == pe) {
             link->used_ns = now;
@@ -504,56 +416,74 @@ static void suspect_targets(void)
     int n = stp_ofi_targets(pes, LINKS - 1);
     uint64_t now = now_ns();
 
-    pthread_mutex_lock(&life.lock);
+    pthread_mutex_lock(&health.lock);
     for (int i = 0; i < n; i++)
         if (pes[i] != stp_ofi.core->pe) suspect_locked(pes[i], now);
-    if (is_finishing()) life.looked_ns = 0;
-    pthread_mutex_unlock(&life.lock);
+    if (is_finishing()) health.looked_ns = 0;
+    pthread_mutex_unlock(&health.lock);
 }
 
 /* ---- the module's side ------------------------------------------------------------ */
+
+/* What a PE that dies in a moment leaves is a link that broke, not one that never was. */
+static void await_first_locked(struct link *link)
+{
+    uint64_t end = now_ns() + (uint64_t)FIRST_MS * 1000000u;
+
+    while (link->state == LINK_CONNECTING && now_ns() < end) {
+        struct pollfd poll_fd = {.fd = link->fd, .events = POLLOUT};
+
+        poll(&poll_fd, 1, FIRST_MS);
+        link_look(link, now_ns());
+    }
+}
 
 void stp_ofi_health_connect(void)
 {
     int n_pes = stp_ofi.core->n_pes, next = (stp_ofi.core->pe + 1) % n_pes;
 
-    pthread_mutex_lock(&life.lock); /* the progress thread looks already */
+    pthread_mutex_lock(&health.lock); /* the progress thread looks already */
     for (int i = 0; i < LINKS; i++)
-        life.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
+        health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
     if (n_pes > 1) {
-        life.connected = true;
-        life.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
-        link_start(&life.links[0]);
+        stp_ofi_lifeline_connect();
+        health.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
+        link_start(&health.links[0]);
+        await_first_locked(&health.links[0]);
     }
-    pthread_mutex_unlock(&life.lock);
+    pthread_mutex_unlock(&health.lock);
 }
 
-int stp_ofi_health_sleep(struct pollfd *fd)
+int stp_ofi_health_sleep(struct pollfd fds[STP_OFI_HEALTH_FDS])
 {
-    const struct link *link = &life.links[0];
+    const struct link *link = &health.links[0];
 
-    fd->fd = -1;
-    if (stp_ofi.core->n_pes == 1 || is_finishing()) return -1;
-    if (pthread_mutex_trylock(&life.lock) != 0) return SLEEP_MS;
+    fds[0].fd = -1;
+    fds[1] = (struct pollfd){.fd = stp_ofi_notice_fd(), .events = POLLIN};
+    if (stp_ofi.core->n_pes == 1 || is_finishing()) return SLEEP_MS;
+    if (pthread_mutex_trylock(&health.lock) != 0) return SLEEP_MS;
     if (link->state == LINK_UP || link->state == LINK_PROCESS || link->state == LINK_CONNECTING) {
-        fd->fd = link->fd;
-        fd->events = link->state == LINK_CONNECTING ? POLLOUT : POLLIN;
+        fds[0].fd = link->fd;
+        fds[0].events = link->state == LINK_CONNECTING ? POLLOUT : POLLIN;
     }
-    pthread_mutex_unlock(&life.lock);
+    pthread_mutex_unlock(&health.lock);
     return SLEEP_MS; /* another thread may start or drop a link meanwhile */
 }
 
 void stp_ofi_health_close(void)
 {
     for (int i = 0; i < LINKS; i++)
-        link_free(&life.links[i]);
-    if (life.listen_fd >= 0) close(life.listen_fd);
-    life.listen_fd = -1;
-    life.connected = false;
-    life.mine.family = 0;
-    life.gone_ns = 0;
+        link_free(&health.links[i]);
+    stp_ofi_lifeline_close();
+    health.gone_ns = 0;
     stp_ofi_descriptors_forget();
     stp_ofi_lost_forget();
+}
+
+void stp_ofi_health_child(void)
+{
+    for (int i = 0; i < LINKS; i++)
+        link_free(&health.links[i]);
 }
 
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)

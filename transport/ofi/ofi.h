@@ -19,6 +19,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define STP_OFI_VERSION FI_VERSION(1, 17) /* of libfabric's interface, not of the library */
@@ -347,25 +348,61 @@ struct stp_ofi_wait {
 /* One step of a wait: progress, spin or yield; when it stands still, look for dead peers. */
 void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
-/* Dead peers (health.c). */
+/* A PE's lifeline and its notices (lifeline.c). */
 
-#define STP_OFI_LIFELINE 20 /* bytes that every PE publishes behind its provider's address */
+enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
+
+/* What a PE publishes behind its provider's address. */
+struct stp_ofi_lifeline {
+    uint8_t family;
+    uint8_t pad;
+    uint16_t port;  /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
+    uint8_t at[16]; /* IP4: the first four; LOCAL: a name */
+};
+
+#define STP_OFI_LIFELINE 20 /* its bytes */
 
 /*
- * Listen on a lifeline of this PE, on the interface of the provider's address name, and fill the
+ * Open the lifeline of this PE, on the interface of the provider's address name, and fill the
  * STP_OFI_LIFELINE bytes at mine with how it is reached. Later calls repeat the first's answer.
  */
 void stp_ofi_lifeline_open(const void *name, void *mine);
 
 /* All lifelines are known: the last bytes of each PE's entry in stp_ofi.world. */
+void stp_ofi_lifeline_connect(void);
+void stp_ofi_lifeline_close(void);
+
+/* How PE pe's lifeline is reached; family NONE: it has none, or is not known yet. */
+struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe);
+socklen_t stp_ofi_lifeline_sockaddr(const struct stp_ofi_lifeline *line,
+                                    struct sockaddr_storage *out);
+
+/* Where PE pe is, without port, for messages. Returns text. */
+const char *stp_ofi_lifeline_where(int pe, char *text, size_t len);
+
+/* Are the provider's addresses those of the internet protocol? */
+bool stp_ofi_speaks_ip(void);
+
+/* Readable when a notice has come, -1: none can come. Take what has come. */
+int stp_ofi_notice_fd(void);
+void stp_ofi_notice_look(void);
+
+void stp_ofi_notice_send(const struct stp_notice *notice); /* as in transport.h */
+
+/* Dead peers (health.c). */
+
+/* All lifelines are known. Returns when the successor's has answered, or does not at once. */
 void stp_ofi_health_connect(void);
 void stp_ofi_health_close(void);
+void stp_ofi_health_child(void); /* this process is a forked child: forget all links */
+
+#define STP_OFI_HEALTH_FDS 2
 
 /*
- * For a thread that goes to sleep: what to look at besides the queue, fd -1 when nothing, and for
- * how many milliseconds, -1 without limit. Then call stp_ofi_health_look().
+ * For a thread that goes to sleep: what to look at besides the queue, fd -1 where nothing, and for
+ * how many milliseconds. Then call stp_ofi_health_look().
  */
-int stp_ofi_health_sleep(struct pollfd *fd);
+int stp_ofi_health_sleep(struct pollfd fds[STP_OFI_HEALTH_FDS]);
 
 /*
  * End the job when connections to this PE wait longer than SHMEM_PEER_TIMEOUT because it has no
@@ -543,10 +580,10 @@ void stp_ofi_sockets_stop(void); /* after it ended */
 void stp_ofi_sockets_learn(const unsigned char *addrs, size_t addr_len, int n_pes);
 
 /*
- * Sleep until something comes for the provider or to the descriptor of also; bounded. limit_ms: -1,
- * or at most so long.
+ * Sleep until something comes for the provider or to the descriptors of also; bounded. limit_ms:
+ * -1, or at most so long.
  */
-void stp_ofi_sockets_sleep(int limit_ms, const struct pollfd *also);
+void stp_ofi_sockets_sleep(int limit_ms, const struct pollfd also[STP_OFI_HEALTH_FDS]);
 
 /* Others have made progress since: there may be new connections. */
 void stp_ofi_sockets_disturb(void);

@@ -248,6 +248,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->session = stp_ofi_session;
     fabric->progress = stp_ofi_progress;
     fabric->finish = stp_ofi_finish;
+    fabric->tell = stp_ofi_notice_send;
     fabric->close = close_all;
 }
 

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -135,8 +134,11 @@ static void sleep_on_queue(void)
     struct fid *queue = &stp_ofi.main.cq->fid;
     struct pollfd fds[] = {{.fd = stp_ofi.wait_fd, .events = POLLIN},
                            {.fd = agent.wake_fd, .events = POLLIN},
+                           {.fd = -1},
                            {.fd = -1}};
     int look = stp_ofi_health_sleep(&fds[2]), limit;
+
+    _Static_assert(STP_COUNT(fds) == 2 + STP_OFI_HEALTH_FDS, "what health looks at comes last");
     eventfd_t count;
 
     if (stp_ofi.wait_fd < 0 && !stp_ofi.by_sockets) {
@@ -163,6 +165,18 @@ void stp_ofi_agent_wake(void)
     if (atomic_load_explicit(&agent.asleep, memory_order_relaxed)) eventfd_write(agent.wake_fd, 1);
 }
 
+/* It must not keep a process alive that the program's threads have left. */
+static void look_at_threads(void)
+{
+    static time_t looked;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    if (now.tv_sec == looked) return;
+    looked = now.tv_sec;
+    stp_ofi.core->thread_look();
+}
+
 static void *agent_main(void *arg)
 {
     unsigned seen = activity();
@@ -178,27 +192,13 @@ static void *agent_main(void *arg)
             sleep_on_queue();
         }
         stp_ofi_health_look();
+        look_at_threads();
     }
     return NULL;
 }
 
-/* Signals are for the application's threads, but for faults, which stay where they arise. */
-static void block_signals(sigset_t *old)
-{
-    sigset_t set;
-
-    sigfillset(&set);
-    sigdelset(&set, SIGSEGV);
-    sigdelset(&set, SIGBUS);
-    sigdelset(&set, SIGFPE);
-    sigdelset(&set, SIGILL);
-    sigdelset(&set, SIGTRAP);
-    pthread_sigmask(SIG_SETMASK, &set, old);
-}
-
 int stp_ofi_agent_start(void)
 {
-    sigset_t old;
     int rc;
 
     atomic_store(&agent.stop, false);
@@ -209,9 +209,7 @@ int stp_ofi_agent_start(void)
         return rc;
     }
     if (stp_ofi.by_sockets) stp_ofi_sockets_start(agent.wake_fd);
-    block_signals(&old);
-    rc = -pthread_create(&agent.thread, NULL, agent_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    rc = stp_ofi.core->thread_start(&agent.thread, "steppe-fabric", agent_main);
     if (rc != 0) {
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s",
                           rc == -EAGAIN ? "threads ran out (ulimit -u, or the host's limit): raise "
@@ -220,7 +218,6 @@ int stp_ofi_agent_start(void)
         close(agent.wake_fd);
         return rc;
     }
-    pthread_setname_np(agent.thread, "steppe-fabric");
     agent.running = true;
     return 0;
 }

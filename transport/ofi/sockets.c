@@ -19,7 +19,7 @@
 
 #define MAX_PES 64
 #define MAX_PES_RXM 12 /* it polls all sockets itself then, 55 ns each: past it epoll is faster */
-#define FIRST 2
+#define FIRST (1 + STP_OFI_HEALTH_FDS)
 #define MAX_FDS 192 /* what does not fit is looked at when a sleep ends */
 #define MAX_SLEEP_MS 128
 #define DOUBLINGS 7 /* up to that */
@@ -164,13 +164,13 @@ static void woken(void)
     sockets.n_calm = 0;
 }
 
-void stp_ofi_sockets_sleep(int limit_ms, const struct pollfd *also)
+void stp_ofi_sockets_sleep(int limit_ms, const struct pollfd also[STP_OFI_HEALTH_FDS])
 {
     int ms = sleep_ms();
     bool ready;
 
     if (sockets.scan) scan();
-    sockets.fds[1] = *also;
+    memcpy(sockets.fds + 1, also, STP_OFI_HEALTH_FDS * sizeof(*also));
     if (limit_ms >= 0 && limit_ms < ms) ms = limit_ms;
     ready = look();
     sockets.n_rushed = ready ? sockets.n_rushed + 1 : 0;
@@ -221,7 +221,8 @@ void stp_ofi_sockets_start(int wake_fd)
     if (stp_ofi_endpoint_name(own, &len) == 0) memcpy(&sockets.own, own, sizeof(sockets.own));
     sockets.dir = opendir("/proc/self/fd");
     sockets.fds[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
-    sockets.fds[1] = (struct pollfd){.fd = -1};
+    for (nfds_t i = 1; i < FIRST; i++)
+        sockets.fds[i] = (struct pollfd){.fd = -1};
     sockets.n_fds = FIRST;
     stp_ofi_sockets_disturb();
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads of the library's own. They take no signals but faults, and none of them keeps a process
+ * alive: when the program's threads have all ended by pthread_exit, main's among them, the
+ * process ends as it would without the library. Design: docs/design/base.md.
+ */
+#include "base/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define THREADS_MAX 8
+#define TID_STARTING (-1)
+
+struct own_thread {
+    atomic_int tid; /* 0: the place is free */
+    void *(*main)(void *);
+    const char *name;
+};
+
+static struct {
+    struct own_thread own[THREADS_MAX];
+    pthread_mutex_t lock; /* guards the mask */
+    bool has_mask;
+    sigset_t mask; /* of the program when the first thread was started */
+    atomic_bool leaving;
+} threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct own_thread *own_take(void)
+{
+    for (size_t i = 0; i < THREADS_MAX; i++) {
+        int none = 0;
+
+        if (atomic_compare_exchange_strong(&threads.own[i].tid, &none, TID_STARTING))
+            return &threads.own[i];
+    }
+    return NULL;
+}
+
+static void *own_main(void *arg)
+{
+    struct own_thread *own = arg;
+
+    atomic_store(&own->tid, (int)syscall(SYS_gettid));
+    pthread_setname_np(pthread_self(), own->name);
+    own->main(NULL);
+    atomic_store(&own->tid, 0);
+    return NULL;
+}
+
+/* Signals are for the program's threads, but for faults, which stay where they arise. */
+static void block_signals(sigset_t *old)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigset_t set;
+
+    sigfillset(&set);
+    for (size_t i = 0; i < STP_COUNT(faults); i++)
+        sigdelset(&set, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &set, old);
+}
+
+int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
+{
+    struct own_thread *own = own_take();
+    sigset_t old;
+    int rc;
+
+    if (own == NULL) return -EAGAIN;
+    own->main = main;
+    own->name = name;
+    block_signals(&old);
+    rc = pthread_create(thread, NULL, own_main, own);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc != 0) atomic_store(&own->tid, 0);
+    pthread_mutex_lock(&threads.lock);
+    if (!threads.has_mask) threads.mask = old;
+    threads.has_mask = true;
+    pthread_mutex_unlock(&threads.lock);
+    return -rc;
+}
+
+/* ---- whether the program still has threads ------------------------------------ */
+
+static bool is_own(int tid)
+{
+    for (size_t i = 0; i < THREADS_MAX; i++)
+        if (atomic_load(&threads.own[i].tid) == tid) return true;
+    return false;
+}
+
+/* Main has called pthread_exit: it stays as a zombie while there are others. */
+static bool main_ended(void)
+{
+    char path[64], text[256], *at;
+    ssize_t n = -1;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    at = strrchr(text, ')'); /* the name may hold anything */
+    return at != NULL && at[1] == ' ' && at[2] == 'Z';
+}
+
+int stp_thread_program(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    struct dirent *entry;
+    int n = 0, pid = (int)getpid();
+
+    if (dir == NULL) return -1;
+    while ((entry = readdir(dir)) != NULL) {
+        int tid = atoi(entry->d_name); /* "." and "..": 0 */
+
+        if (tid > 0 && !is_own(tid) && (tid != pid || !main_ended())) n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+/* What the C library does when the last thread of a program ends, by a thread that may do it. */
+static void *leave_main(void *arg)
+{
+    (void)arg;
+    pthread_sigmask(SIG_SETMASK, &threads.mask, NULL);
+    exit(EXIT_SUCCESS);
+}
+
+void stp_thread_look(void)
+{
+    pthread_t thread;
+
+    if (!main_ended() || stp_thread_program() != 0) return;
+    if (atomic_exchange(&threads.leaving, true)) return;
+    if (pthread_create(&thread, NULL, leave_main, NULL) == 0)
+        pthread_detach(thread);
+    else
+        atomic_store(&threads.leaving, false); /* at the next look */
+}

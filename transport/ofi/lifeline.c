@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the others know a PE by, beside the provider: a lifeline, a listening socket that is never
+ * accepted from, on which the kernel answers while the process lives, stopped or busy; and under
+ * the same address a socket for datagrams, on which the PEs tell each other what ends the job.
+ * Both are closed by the kernel when the process ends or runs another program, and by hand in
+ * a forked child, which must not pass for its parent; so are the provider's listening sockets.
+ * Who looks at lifelines: health.c. Design: docs/design/security.md.
+ */
+#include "ofi.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 4096    /* links of others that the kernel keeps for us */
+#define PORTS_TRIED 16  /* until a port is free for both sockets */
+#define LISTENERS_MAX 4 /* of the provider */
+#define NOTICES_A_LOOK 64
+#define NOTICE_MAGIC 0x7374657070654e31u
+
+_Static_assert(sizeof(struct stp_ofi_lifeline) == STP_OFI_LIFELINE, "ofi.h says how long it is");
+
+static struct {
+    int listen_fd;
+    int notice_fd;
+    struct stp_ofi_lifeline mine;
+    int listeners[LISTENERS_MAX]; /* descriptors of the provider, -1: none */
+    bool connected;               /* the lifelines of all PEs are known */
+    bool atfork;
+    bool said; /* that there is no lifeline */
+} life = {.listen_fd = -1, .notice_fd = -1, .listeners = {-1, -1, -1, -1}};
+
+/* A notice as it travels. PEs of a job have the same build. */
+struct datagram {
+    uint64_t magic;
+    uint64_t token; /* of the job */
+    struct stp_notice notice;
+};
+
+/* ---- addresses ------------------------------------------------------------- */
+
+socklen_t stp_ofi_lifeline_sockaddr(const struct stp_ofi_lifeline *line,
+                                    struct sockaddr_storage *out)
+{
+    struct sockaddr_in *in4 = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
+    struct sockaddr_un *local = (struct sockaddr_un *)out;
+
+    memset(out, 0, sizeof(*out));
+    switch (line->family) {
+    case STP_OFI_LINE_IP4:
+        in4->sin_family = AF_INET;
+        in4->sin_port = line->port;
+        memcpy(&in4->sin_addr, line->at, sizeof(in4->sin_addr));
+        return sizeof(*in4);
+    case STP_OFI_LINE_IP6:
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = line->port;
+        memcpy(&in6->sin6_addr, line->at, sizeof(in6->sin6_addr));
+        return sizeof(*in6);
+    default: /* a name of the abstract kind, which no file system holds: a zero, then bytes */
+        local->sun_family = AF_UNIX;
+        memcpy(local->sun_path + 1, line->at, sizeof(line->at));
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(line->at));
+    }
+}
+
+static bool line_from(struct stp_ofi_lifeline *line, const struct sockaddr *addr)
+{
+    memset(line, 0, sizeof(*line));
+    if (addr->sa_family == AF_INET) {
+        line->family = STP_OFI_LINE_IP4;
+        memcpy(line->at, &((const struct sockaddr_in *)addr)->sin_addr, 4);
+    } else if (addr->sa_family == AF_INET6) {
+        line->family = STP_OFI_LINE_IP6;
+        memcpy(line->at, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
+    }
+    return line->family != STP_OFI_LINE_NONE;
+}
+
+/* Adapters have addresses of their own kind: take the host's first interface then. */
+static bool line_of_host(struct stp_ofi_lifeline *line)
+{
+    struct ifaddrs *all;
+    bool found = false;
+
+    if (getifaddrs(&all) != 0) return false;
+    for (struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next)
+        if (at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
+            (at->ifa_flags & (IFF_UP | IFF_RUNNING | IFF_LOOPBACK)) == (IFF_UP | IFF_RUNNING))
+            found = line_from(line, at->ifa_addr);
+    freeifaddrs(all);
+    return found;
+}
+
+/* PEs of one host: a name that nobody else guesses or takes by accident. */
+static bool line_of_process(struct stp_ofi_lifeline *line)
+{
+    memset(line, 0, sizeof(*line));
+    line->family = STP_OFI_LINE_LOCAL;
+    return getrandom(line->at, sizeof(line->at), 0) == (ssize_t)sizeof(line->at);
+}
+
+/* Where this PE's lifeline is to be, from the provider's address. */
+static bool line_choose(struct stp_ofi_lifeline *line, const struct sockaddr *name)
+{
+    if (stp_ofi.info->addr_format == FI_ADDR_STR) return line_of_process(line);
+    return (stp_ofi_speaks_ip() && line_from(line, name)) || line_of_host(line);
+}
+
+bool stp_ofi_speaks_ip(void)
+{
+    uint32_t format = stp_ofi.info->addr_format;
+
+    return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
+}
+
+struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe)
+{
+    struct stp_ofi_lifeline line = {.family = STP_OFI_LINE_NONE};
+
+    if (life.connected)
+        memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line),
+               sizeof(line));
+    return line;
+}
+
+const char *stp_ofi_lifeline_where(int pe, char *text, size_t len)
+{
+    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(pe);
+    int family = line.family == STP_OFI_LINE_IP4 ? AF_INET : AF_INET6;
+
+    if (line.family == STP_OFI_LINE_LOCAL)
+        snprintf(text, len, "this host");
+    else if (line.family == STP_OFI_LINE_NONE ||
+             inet_ntop(family, line.at, text, (socklen_t)len) == NULL)
+        snprintf(text, len, "its host");
+    return text;
+}
+
+/* ---- the provider's own sockets ------------------------------------------------ */
+
+static bool is_port(int fd, const struct sockaddr *name)
+{
+    struct sockaddr_storage found;
+    socklen_t len = sizeof(found);
+    int on = 0;
+    socklen_t size = sizeof(on);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) != 0 || on == 0) return false;
+    if (getsockname(fd, (struct sockaddr *)&found, &len) != 0 || found.ss_family != name->sa_family)
+        return false;
+    if (found.ss_family == AF_INET)
+        return ((const struct sockaddr_in *)&found)->sin_port ==
+               ((const struct sockaddr_in *)name)->sin_port;
+    return found.ss_family == AF_INET6 && ((const struct sockaddr_in6 *)&found)->sin6_port ==
+                                              ((const struct sockaddr_in6 *)name)->sin6_port;
+}
+
+/*
+ * Who doubts that this process lives asks the provider's port, too: it must not be open in a
+ * program that this one turns into or starts.
+ */
+static void close_listeners_on_exec(const struct sockaddr *name)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int n = 0;
+
+    memset(life.listeners, -1, sizeof(life.listeners));
+    if (dir == NULL) return;
+    while (n < LISTENERS_MAX && (entry = readdir(dir)) != NULL) {
+        int fd = atoi(entry->d_name); /* "." and "..": 0 */
+
+        if (fd <= 0 || !is_port(fd, name)) continue;
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        life.listeners[n++] = fd;
+    }
+    closedir(dir);
+}
+
+/* ---- this PE's lifeline ------------------------------------------------------ */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+/* A child must not keep its parent's lifeline alive, nor anything else that answers for it. */
+static void close_in_child(void)
+{
+    close_fd(&life.listen_fd);
+    close_fd(&life.notice_fd);
+    for (int i = 0; i < LISTENERS_MAX; i++)
+        close_fd(&life.listeners[i]);
+    stp_ofi_health_child();
+}
+
+/* A socket of the type at the address. Its descriptor, or -errno. */
+static int socket_at(const struct stp_ofi_lifeline *line, int type)
+{
+    struct sockaddr_storage addr;
+    socklen_t len = stp_ofi_lifeline_sockaddr(line, &addr);
+    int fd = socket(addr.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) return -errno;
+    if (bind(fd, (struct sockaddr *)&addr, len) != 0 ||
+        (type == SOCK_STREAM && listen(fd, BACKLOG) != 0)) {
+        int rc = -errno;
+
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+/* The port that the kernel chose. */
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage addr;
+    socklen_t len = sizeof(addr);
+
+    if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0) return 0;
+    if (addr.ss_family == AF_INET) return ((struct sockaddr_in *)&addr)->sin_port;
+    return addr.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&addr)->sin6_port : 0;
+}
+
+/* Both sockets at one address; that for datagrams only if it can be had. 0 or -errno. */
+static int open_at(struct stp_ofi_lifeline *line)
+{
+    for (int i = 0; i < PORTS_TRIED; i++) {
+        line->port = 0;
+        life.listen_fd = socket_at(line, SOCK_STREAM);
+        if (life.listen_fd < 0) return life.listen_fd;
+        line->port = port_of(life.listen_fd);
+        life.notice_fd = socket_at(line, SOCK_DGRAM);
+        if (life.notice_fd != -EADDRINUSE || i == PORTS_TRIED - 1) break;
+        close_fd(&life.listen_fd);
+    }
+    if (life.notice_fd < 0) life.notice_fd = -1;
+    return 0;
+}
+
+void stp_ofi_lifeline_open(const void *name, void *mine)
+{
+    struct stp_ofi_lifeline line = life.mine;
+
+    if (life.listen_fd < 0 && line_choose(&line, name)) {
+        int rc = open_at(&line);
+
+        if (rc < 0) {
+            /* Asked for again with each address. */
+            stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
+                              "fabric: no lifeline (%s): the others see later when this pe ends",
+                              stp_strerror(-rc));
+            life.said = true;
+            life.listen_fd = -1;
+            line.family = STP_OFI_LINE_NONE;
+        } else if (stp_ofi_speaks_ip()) {
+            close_listeners_on_exec(name);
+        }
+    }
+    if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
+    life.mine = line;
+    memcpy(mine, &line, sizeof(line));
+}
+
+void stp_ofi_lifeline_connect(void)
+{
+    life.connected = true;
+}
+
+void stp_ofi_lifeline_close(void)
+{
+    close_fd(&life.listen_fd);
+    close_fd(&life.notice_fd);
+    memset(life.listeners, -1, sizeof(life.listeners));
+    life.connected = false;
+    life.mine.family = STP_OFI_LINE_NONE;
+}
+
+/* ---- notices -------------------------------------------------------------------- */
+
+int stp_ofi_notice_fd(void)
+{
+    return life.notice_fd;
+}
+
+static void send_to(const struct datagram *datagram, int pe)
+{
+    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(pe);
+    struct sockaddr_storage addr;
+    socklen_t len;
+
+    if (line.family == STP_OFI_LINE_NONE || line.family != life.mine.family) return;
+    len = stp_ofi_lifeline_sockaddr(&line, &addr);
+    sendto(life.notice_fd, datagram, sizeof(*datagram), MSG_DONTWAIT | MSG_NOSIGNAL,
+           (struct sockaddr *)&addr, len);
+}
+
+void stp_ofi_notice_send(const struct stp_notice *notice)
+{
+    struct datagram datagram;
+    int pe = stp_ofi.core->pe, n_pes = stp_ofi.core->n_pes, saved = errno;
+
+    if (life.notice_fd < 0 || !life.connected) return;
+    memset(&datagram, 0, sizeof(datagram)); /* padding, too */
+    datagram.magic = NOTICE_MAGIC;
+    datagram.token = stp_ofi.core->job_token;
+    datagram.notice = *notice;
+    for (int64_t step = 1; step < n_pes; step *= 2) {
+        send_to(&datagram, (int)((pe + step) % n_pes));
+        send_to(&datagram, (int)((pe + n_pes - step) % n_pes));
+    }
+    errno = saved;
+}
+
+static bool is_sound(const struct datagram *datagram)
+{
+    const struct stp_notice *notice = &datagram->notice;
+
+    return datagram->magic == NOTICE_MAGIC && datagram->token == stp_ofi.core->job_token &&
+           notice->pe >= 0 && notice->pe < stp_ofi.core->n_pes;
+}
+
+void stp_ofi_notice_look(void)
+{
+    struct datagram datagram;
+
+    if (life.notice_fd < 0) return;
+    for (int i = 0; i < NOTICES_A_LOOK; i++) {
+        ssize_t n = recv(life.notice_fd, &datagram, sizeof(datagram), MSG_DONTWAIT | MSG_TRUNC);
+
+        if (n < 0) return;
+        if (n == (ssize_t)sizeof(datagram) && is_sound(&datagram))
+            stp_ofi.core->told(&datagram.notice);
+    }
+}
