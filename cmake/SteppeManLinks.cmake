@@ -20,6 +20,9 @@ set(STEPPE_TYPES_old_sum short int long longlong float double longdouble complex
 set(STEPPE_TYPES_wait int long longlong uint ulong ulonglong int32 int64 uint32 uint64 size ptrdiff
     short ushort)
 set(STEPPE_TYPES_old_wait short int long longlong)
+set(STEPPE_TYPES_wait_many int long longlong uint ulong ulonglong int32 int64 uint32 uint64 size
+    ptrdiff)
+set(STEPPE_TYPES_wait_more short ushort)
 set(STEPPE_MAN_PAGES shmem_init shmem_init_thread shmem_global_exit shmem_my_pe shmem_pe_accessible
     shmem_ptr shmem_info_get_version start_pes shmem_pcontrol shmem_malloc shmem_team_my_pe
     shmem_team_split_strided shmem_ctx_create shmem_ctx_session_start shmem_put shmem_p shmem_iput
@@ -130,15 +133,20 @@ set(STEPPE_MAN_LINKS_shmem_sum_to_all shmem_and_to_all shmem_@old_bit@_and_to_al
     shmem_@old_sum@_sum_to_all shmem_prod_to_all shmem_@old_sum@_prod_to_all)
 set(STEPPE_MAN_LINKS_shmem_wait_until shmem_@wait@_wait_until shmem_test shmem_@wait@_test
     shmem_wait shmem_@old_wait@_wait)
-set(STEPPE_MAN_LINKS_shmem_wait_until_all shmem_@amo@_wait_until_all shmem_wait_until_any
-    shmem_@amo@_wait_until_any shmem_wait_until_some shmem_@amo@_wait_until_some
-    shmem_wait_until_all_vector shmem_@amo@_wait_until_all_vector shmem_wait_until_any_vector
-    shmem_@amo@_wait_until_any_vector shmem_wait_until_some_vector
-    shmem_@amo@_wait_until_some_vector)
-set(STEPPE_MAN_LINKS_shmem_test_all shmem_@amo@_test_all shmem_test_any shmem_@amo@_test_any
-    shmem_test_some shmem_@amo@_test_some shmem_test_all_vector shmem_@amo@_test_all_vector
-    shmem_test_any_vector shmem_@amo@_test_any_vector shmem_test_some_vector
-    shmem_@amo@_test_some_vector)
+set(STEPPE_MAN_LINKS_shmem_wait_until_all shmem_@wait_many@_wait_until_all
+    shmemx_@wait_more@_wait_until_all shmem_wait_until_any shmem_@wait_many@_wait_until_any
+    shmemx_@wait_more@_wait_until_any shmem_wait_until_some shmem_@wait_many@_wait_until_some
+    shmemx_@wait_more@_wait_until_some shmem_wait_until_all_vector
+    shmem_@wait_many@_wait_until_all_vector shmemx_@wait_more@_wait_until_all_vector
+    shmem_wait_until_any_vector shmem_@wait_many@_wait_until_any_vector
+    shmemx_@wait_more@_wait_until_any_vector shmem_wait_until_some_vector
+    shmem_@wait_many@_wait_until_some_vector shmemx_@wait_more@_wait_until_some_vector)
+set(STEPPE_MAN_LINKS_shmem_test_all shmem_@wait_many@_test_all shmemx_@wait_more@_test_all
+    shmem_test_any shmem_@wait_many@_test_any shmemx_@wait_more@_test_any shmem_test_some
+    shmem_@wait_many@_test_some shmemx_@wait_more@_test_some shmem_test_all_vector
+    shmem_@wait_many@_test_all_vector shmemx_@wait_more@_test_all_vector shmem_test_any_vector
+    shmem_@wait_many@_test_any_vector shmemx_@wait_more@_test_any_vector shmem_test_some_vector
+    shmem_@wait_many@_test_some_vector shmemx_@wait_more@_test_some_vector)
 set(STEPPE_MAN_LINKS_shmem_quiet shmem_fence shmem_ctx_fence shmem_ctx_quiet shmem_pe_quiet
     shmem_ctx_pe_quiet)
 set(STEPPE_MAN_LINKS_shmem_set_lock shmem_clear_lock shmem_test_lock)

@@ -2620,6 +2620,10 @@ void pshmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status,
                                 size_t cmp_value);
 void pshmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                    ptrdiff_t cmp_value);
+void pshmemx_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
+                                  short cmp_value);
+void pshmemx_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                                   unsigned short cmp_value);
 void pshmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                       const int *cmp_values);
 void pshmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2645,6 +2649,10 @@ void pshmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *
                                        const size_t *cmp_values);
 void pshmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
                                           int cmp, const ptrdiff_t *cmp_values);
+void pshmemx_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                         const short *cmp_values);
+void pshmemx_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status,
+                                          int cmp, const unsigned short *cmp_values);
 size_t pshmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp,
                                  int cmp_value);
 size_t pshmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2669,6 +2677,10 @@ size_t pshmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *statu
                                   size_t cmp_value);
 size_t pshmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                      ptrdiff_t cmp_value);
+size_t pshmemx_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
+                                    short cmp_value);
+size_t pshmemx_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status,
+                                     int cmp, unsigned short cmp_value);
 size_t pshmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                         const int *cmp_values);
 size_t pshmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2694,6 +2706,10 @@ size_t pshmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int
                                          const size_t *cmp_values);
 size_t pshmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
                                             int cmp, const ptrdiff_t *cmp_values);
+size_t pshmemx_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                           const short *cmp_values);
+size_t pshmemx_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status,
+                                            int cmp, const unsigned short *cmp_values);
 size_t pshmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status,
                                   int cmp, int cmp_value);
 size_t pshmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status,
@@ -2718,6 +2734,10 @@ size_t pshmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices
                                    int cmp, size_t cmp_value);
 size_t pshmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, ptrdiff_t cmp_value);
+size_t pshmemx_short_wait_until_some(short *ivars, size_t nelems, size_t *indices,
+                                     const int *status, int cmp, short cmp_value);
+size_t pshmemx_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
+                                      const int *status, int cmp, unsigned short cmp_value);
 size_t pshmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices,
                                          const int *status, int cmp, const int *cmp_values);
 size_t pshmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices,
@@ -2747,6 +2767,11 @@ size_t pshmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *
 size_t pshmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                              const int *status, int cmp,
                                              const ptrdiff_t *cmp_values);
+size_t pshmemx_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
+                                            const int *status, int cmp, const short *cmp_values);
+size_t pshmemx_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
+                                             const int *status, int cmp,
+                                             const unsigned short *cmp_values);
 int pshmem_int_test_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
 int pshmem_long_test_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
 int pshmem_longlong_test_all(long long *ivars, size_t nelems, const int *status, int cmp,
@@ -2769,6 +2794,10 @@ int pshmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cm
                          size_t cmp_value);
 int pshmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                             ptrdiff_t cmp_value);
+int pshmemx_short_test_all(short *ivars, size_t nelems, const int *status, int cmp,
+                           short cmp_value);
+int pshmemx_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                            unsigned short cmp_value);
 int pshmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                const int *cmp_values);
 int pshmem_long_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2793,6 +2822,10 @@ int pshmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status,
                                 const size_t *cmp_values);
 int pshmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                    const ptrdiff_t *cmp_values);
+int pshmemx_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                  const short *cmp_values);
+int pshmemx_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                                   const unsigned short *cmp_values);
 size_t pshmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
 size_t pshmem_long_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
 size_t pshmem_longlong_test_any(long long *ivars, size_t nelems, const int *status, int cmp,
@@ -2815,6 +2848,10 @@ size_t pshmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int
                             size_t cmp_value);
 size_t pshmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                ptrdiff_t cmp_value);
+size_t pshmemx_short_test_any(short *ivars, size_t nelems, const int *status, int cmp,
+                              short cmp_value);
+size_t pshmemx_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                               unsigned short cmp_value);
 size_t pshmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                   const int *cmp_values);
 size_t pshmem_long_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2839,6 +2876,10 @@ size_t pshmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *stat
                                    const size_t *cmp_values);
 size_t pshmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                       const ptrdiff_t *cmp_values);
+size_t pshmemx_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                     const short *cmp_values);
+size_t pshmemx_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status,
+                                      int cmp, const unsigned short *cmp_values);
 size_t pshmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
                             int cmp_value);
 size_t pshmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status,
@@ -2863,6 +2904,10 @@ size_t pshmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, cons
                              int cmp, size_t cmp_value);
 size_t pshmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
                                 int cmp, ptrdiff_t cmp_value);
+size_t pshmemx_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
+                               int cmp, short cmp_value);
+size_t pshmemx_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices,
+                                const int *status, int cmp, unsigned short cmp_value);
 size_t pshmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status,
                                    int cmp, const int *cmp_values);
 size_t pshmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status,
@@ -2888,6 +2933,11 @@ size_t pshmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indice
                                     const int *status, int cmp, const size_t *cmp_values);
 size_t pshmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                        const int *status, int cmp, const ptrdiff_t *cmp_values);
+size_t pshmemx_short_test_some_vector(short *ivars, size_t nelems, size_t *indices,
+                                      const int *status, int cmp, const short *cmp_values);
+size_t pshmemx_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
+                                       const int *status, int cmp,
+                                       const unsigned short *cmp_values);
 void pshmem_wait_until(long *ivar, int cmp, long cmp_value);
 void pshmem_wait(long *ivar, long cmp_value);
 void pshmem_short_wait(short *ivar, short cmp_value);

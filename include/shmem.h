@@ -3066,7 +3066,8 @@ int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value);
 
 /*
  * Arrays of nelems elements. status: NULL, or nelems marks: a nonzero one leaves its element out.
- * vector: one cmp_value for each element. indices: room for nelems.
+ * vector: one cmp_value for each element. indices: room for nelems. short and ushort are Steppe's,
+ * for programs that other libraries let use them, and deprecated: names begin with shmemx_.
  */
 /** Wait until each element has compared so; at once when none is left in. [9.11.2, 9.11.5] */
 void shmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
@@ -3092,6 +3093,10 @@ void shmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, 
                                size_t cmp_value);
 void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                   ptrdiff_t cmp_value);
+void shmemx_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
+                                 short cmp_value);
+void shmemx_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                                  unsigned short cmp_value);
 void shmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                      const int *cmp_values);
 void shmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -3117,6 +3122,10 @@ void shmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *s
                                       const size_t *cmp_values);
 void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
                                          int cmp, const ptrdiff_t *cmp_values);
+void shmemx_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                        const short *cmp_values);
+void shmemx_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status,
+                                         int cmp, const unsigned short *cmp_values);
 
 /**
  * Wait until an element compares so; its index, SIZE_MAX at once when none is left in. Repeated
@@ -3146,6 +3155,10 @@ size_t shmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status
                                  size_t cmp_value);
 size_t shmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                     ptrdiff_t cmp_value);
+size_t shmemx_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
+                                   short cmp_value);
+size_t shmemx_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status,
+                                    int cmp, unsigned short cmp_value);
 size_t shmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                        const int *cmp_values);
 size_t shmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -3171,6 +3184,10 @@ size_t shmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int 
                                         const size_t *cmp_values);
 size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
                                            int cmp, const ptrdiff_t *cmp_values);
+size_t shmemx_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                          const short *cmp_values);
+size_t shmemx_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status,
+                                           int cmp, const unsigned short *cmp_values);
 
 /**
  * Wait until elements compare so; their number, and in indices which. 0 at once when none is left
@@ -3200,6 +3217,10 @@ size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices,
                                   int cmp, size_t cmp_value);
 size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, ptrdiff_t cmp_value);
+size_t shmemx_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status,
+                                    int cmp, short cmp_value);
+size_t shmemx_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
+                                     const int *status, int cmp, unsigned short cmp_value);
 size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices,
                                         const int *status, int cmp, const int *cmp_values);
 size_t shmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices,
@@ -3229,6 +3250,11 @@ size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *i
 size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                             const int *status, int cmp,
                                             const ptrdiff_t *cmp_values);
+size_t shmemx_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
+                                           const int *status, int cmp, const short *cmp_values);
+size_t shmemx_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
+                                            const int *status, int cmp,
+                                            const unsigned short *cmp_values);
 
 /** 1 when each element compares so now, or none is left in; else 0. [9.11.9, 9.11.12] */
 int shmem_int_test_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
@@ -3252,6 +3278,9 @@ int shmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int
 int shmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
 int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                            ptrdiff_t cmp_value);
+int shmemx_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
+int shmemx_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                           unsigned short cmp_value);
 int shmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
                               const int *cmp_values);
 int shmem_long_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -3276,6 +3305,10 @@ int shmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status, 
                                const size_t *cmp_values);
 int shmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                   const ptrdiff_t *cmp_values);
+int shmemx_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                 const short *cmp_values);
+int shmemx_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                                  const unsigned short *cmp_values);
 
 /** Index of an element that compares so now; SIZE_MAX when none does. [9.11.10, 9.11.13] */
 size_t shmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
@@ -3300,6 +3333,10 @@ size_t shmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int 
                            size_t cmp_value);
 size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                               ptrdiff_t cmp_value);
+size_t shmemx_short_test_any(short *ivars, size_t nelems, const int *status, int cmp,
+                             short cmp_value);
+size_t shmemx_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+                              unsigned short cmp_value);
 size_t shmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
                                  const int *cmp_values);
 size_t shmem_long_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -3324,6 +3361,10 @@ size_t shmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *statu
                                   const size_t *cmp_values);
 size_t shmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                      const ptrdiff_t *cmp_values);
+size_t shmemx_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
+                                    const short *cmp_values);
+size_t shmemx_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status,
+                                     int cmp, const unsigned short *cmp_values);
 
 /** Number of the elements that compare so now, and in indices which. [9.11.11, 9.11.14] */
 size_t shmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
@@ -3350,6 +3391,10 @@ size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const
                             int cmp, size_t cmp_value);
 size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
                                int cmp, ptrdiff_t cmp_value);
+size_t shmemx_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
+                              int cmp, short cmp_value);
+size_t shmemx_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices,
+                               const int *status, int cmp, unsigned short cmp_value);
 size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status,
                                   int cmp, const int *cmp_values);
 size_t shmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status,
@@ -3375,6 +3420,10 @@ size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices
                                    int cmp, const size_t *cmp_values);
 size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, const ptrdiff_t *cmp_values);
+size_t shmemx_short_test_some_vector(short *ivars, size_t nelems, size_t *indices,
+                                     const int *status, int cmp, const short *cmp_values);
+size_t shmemx_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
+                                      const int *status, int cmp, const unsigned short *cmp_values);
 
 /** Old form, for long. Deprecated since 1.4. [9.11.1] */
 void shmem_wait_until(long *ivar, int cmp, long cmp_value);
@@ -3542,6 +3591,16 @@ int shmem_test_lock(long *lock);
         unsigned long long: pre##ulonglong##op,                                                    \
         short: pre##short##op,                                                                     \
         unsigned short: pre##ushort##op)
+#define SHMEM_IMPL_WAIT_MANY(key, pre, op)                                                         \
+    _Generic(*(key),                                                                               \
+        int: pre##int##op,                                                                         \
+        long: pre##long##op,                                                                       \
+        long long: pre##longlong##op,                                                              \
+        unsigned int: pre##uint##op,                                                               \
+        unsigned long: pre##ulong##op,                                                             \
+        unsigned long long: pre##ulonglong##op,                                                    \
+        short: shmemx_short##op,                                                                   \
+        unsigned short: shmemx_ushort##op)
 
 #define shmem_put(...)                                                                             \
     SHMEM_IMPL_CALL_CTX(SHMEM_IMPL_RMA, _put, __VA_ARGS__)
@@ -3660,29 +3719,29 @@ int shmem_test_lock(long *lock);
 #define shmem_test(...)                                                                            \
     SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT, _test, __VA_ARGS__)
 #define shmem_wait_until_all(...)                                                                  \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _wait_until_all, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _wait_until_all, __VA_ARGS__)
 #define shmem_wait_until_all_vector(...)                                                           \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _wait_until_all_vector, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _wait_until_all_vector, __VA_ARGS__)
 #define shmem_wait_until_any(...)                                                                  \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _wait_until_any, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _wait_until_any, __VA_ARGS__)
 #define shmem_wait_until_any_vector(...)                                                           \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _wait_until_any_vector, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _wait_until_any_vector, __VA_ARGS__)
 #define shmem_wait_until_some(...)                                                                 \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _wait_until_some, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _wait_until_some, __VA_ARGS__)
 #define shmem_wait_until_some_vector(...)                                                          \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _wait_until_some_vector, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _wait_until_some_vector, __VA_ARGS__)
 #define shmem_test_all(...)                                                                        \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _test_all, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _test_all, __VA_ARGS__)
 #define shmem_test_all_vector(...)                                                                 \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _test_all_vector, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _test_all_vector, __VA_ARGS__)
 #define shmem_test_any(...)                                                                        \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _test_any, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _test_any, __VA_ARGS__)
 #define shmem_test_any_vector(...)                                                                 \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _test_any_vector, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _test_any_vector, __VA_ARGS__)
 #define shmem_test_some(...)                                                                       \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _test_some, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _test_some, __VA_ARGS__)
 #define shmem_test_some_vector(...)                                                                \
-    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_AMO, _test_some_vector, __VA_ARGS__)
+    SHMEM_IMPL_CALL_1ST(SHMEM_IMPL_WAIT_MANY, _test_some_vector, __VA_ARGS__)
 #define shmem_signal_add(...)                                                                      \
     _Generic(SHMEM_IMPL_1ST(__VA_ARGS__, 0),                                                       \
         shmem_ctx_t: shmem_ctx_signal_add,                                                         \

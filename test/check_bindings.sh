@@ -91,6 +91,22 @@ check()
             shmem_put(a, s, 3, 0); shmem_put(ctx, a + 1, (const long[]){1, 2}, 2, 0);
             shmem_p(a, 7, 0); shmem_p(ctx, &a[1], (char)7, 0); shmem_get(a, s, 3, 0); }'
 
+    # Steppe's: short on arrays, by the generics and by name.
+    good "${c11[@]}" short_arrays 'size_t f(short *s, unsigned short *u, size_t *at);
+        size_t f(short *s, unsigned short *u, size_t *at) {
+            const int marks[2] = {0, 1}; const unsigned short values[2] = {1, 2};
+            shmem_wait_until_all(s, 2, NULL, SHMEM_CMP_EQ, 1);
+            shmem_wait_until_all_vector(u, 2, marks, SHMEM_CMP_NE, values);
+            if (shmem_test_all(s, 2, marks, SHMEM_CMP_LT, -1)) return 0;
+            return shmem_wait_until_any(u, 2, NULL, SHMEM_CMP_LE, 1) +
+                   shmem_test_any_vector(u, 2, marks, SHMEM_CMP_GT, values) +
+                   shmem_wait_until_some(s, 2, at, marks, SHMEM_CMP_GE, 1) +
+                   shmem_test_some(s, 2, at, NULL, SHMEM_CMP_GE, 1); }'
+    good "${all[@]}" short_arrays_by_name 'size_t f(short *s, unsigned short *u, size_t *at);
+        size_t f(short *s, unsigned short *u, size_t *at) {
+            shmemx_short_wait_until_all(s, 2, NULL, SHMEM_CMP_EQ, 1);
+            return shmemx_ushort_test_some(u, 2, at, NULL, SHMEM_CMP_GE, 1); }'
+
     bad bitwise_longlong 'void f(long long *p) { shmem_atomic_and(p, 1, 0); }'
     bad bitwise_double 'void f(double *p) { shmem_atomic_or(p, 1, 0); }'
     bad add_float 'void f(float *p) { shmem_atomic_add(p, 1, 0); }'
@@ -100,8 +116,10 @@ check()
     bad xor_reduce_char 'void f(char *p) { shmem_xor_reduce(SHMEM_TEAM_WORLD, p, p + 8, 1); }'
     bad max_reduce_complex \
         'void f(double _Complex *p) { shmem_max_reduce(SHMEM_TEAM_WORLD, p, p + 8, 1); }'
-    bad wait_any_short \
-        'size_t f(short *p) { return shmem_wait_until_any(p, 1, (int *)0, SHMEM_CMP_EQ, 0); }'
+    bad wait_any_char \
+        'size_t f(char *p) { return shmem_wait_until_any(p, 1, (int *)0, SHMEM_CMP_EQ, 0); }'
+    bad wait_all_short_name \
+        'void f(short *p) { shmem_short_wait_until_all(p, 1, (int *)0, SHMEM_CMP_EQ, 0); }'
     bad wait_double 'void f(double *p) { shmem_wait_until(p, SHMEM_CMP_EQ, 0); }'
     bad old_wait_ushort 'void f(unsigned short *p) { shmem_ushort_wait(p, 0); }'
     bad put_struct 'struct s { int i; }; void f(struct s *p) { shmem_put(p, p, 1, 0); }'

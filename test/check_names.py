@@ -6,7 +6,8 @@ usage: check_names.py <compiler> <source directory>
 
 The names are worked out here, apart from the generator that writes the header: routines from their
 types, constants, aliases, generics. Beside them the header may have the names of the spaces
-proposal and those with the prefix SHMEM_IMPL_ or shmem_impl_. The functions below are named after the rules that they check.
+proposal, those with the prefix SHMEM_IMPL_ or shmem_impl_, and the few of STEPPE. The functions
+below are named after the rules that they check.
 """
 import pathlib
 import re
@@ -59,6 +60,10 @@ PLAIN = """
     signal_wait_until barrier_all team_sync sync_all fence ctx_fence quiet ctx_quiet pe_quiet
     ctx_pe_quiet pcontrol wait wait_until alltoallmem alltoallsmem broadcastmem collectmem
     fcollectmem set_lock clear_lock test_lock ctx_session_start ctx_session_stop""".split()
+# Beyond the standard, for programs that use them with other libraries.
+STEPPE = {f"shmemx_{name}_{wait}_{which}{tail}" for name in ("short", "ushort")
+          for wait in ("wait_until", "test") for which in ("all", "any", "some")
+          for tail in ("", "_vector")}
 NOT_SHMEM = "start_pes _my_pe _num_pes shmalloc shfree shrealloc shmemalign".split()
 ACTIVE_SETS = (
     ["barrier", "sync"]
@@ -149,7 +154,8 @@ class Header:
 
 
 def own(name):
-    return name.startswith(("SHMEM_IMPL_", "shmem_impl_")) or name in SPACES or name == "SHMEM_H"
+    return name.startswith(("SHMEM_IMPL_", "shmem_impl_")) or name in SPACES | STEPPE \
+        or name == "SHMEM_H"
 
 
 def only_names_of_the_standard(header, want):

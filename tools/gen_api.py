@@ -75,6 +75,8 @@ CLASSES = {
     "amo_ext": f"float double {_AMO}",
     "amo_bit": "uint ulong ulonglong int32 int64 uint32 uint64",
     "wait": f"{_AMO} short ushort",
+    "wait_many": _AMO,
+    "wait_more": "short ushort",
     "reduce_bit": "uchar ushort uint ulong ulonglong"
     " int8 int16 int32 int64 uint8 uint16 uint32 uint64 size",
     "reduce_sum": f"{_RMA} complexf complexd",
@@ -86,6 +88,10 @@ CLASSES = {
     "old_sum": f"short int long longlong {_REAL} complexf complexd",
 }
 CLASSES = {name: text.split() for name, text in CLASSES.items()}
+
+# Beyond the standard: the generics of a class take the types of another one as well, by functions
+# whose names begin with shmemx_.
+BEYOND = {"wait_many": "wait_more"}
 
 SIZES = {"rma": (8, 16, 32, 64, 128), "active": (32, 64)}
 
@@ -132,7 +138,16 @@ class Pattern:
             return self.forms()
         if self.kind == "sized":
             return [f.replace("SIZE", str(n)) for f in self.forms() for n in SIZES[self.cls]]
-        return [fill(f, name) for f in self.forms() for name in CLASSES[self.cls]]
+        return [fill(f, name) for cls, forms in self.by_class() for f in forms
+                for name in CLASSES[cls]]
+
+    def by_class(self):
+        """(class of types, forms): its own and, of names with shmemx_, what is beyond it."""
+        pairs = [(self.cls, self.forms())]
+        if self.cls in BEYOND:
+            beyond = [re.sub(r"shmem_(?=NAME_)", "shmemx_", form) for form in self.forms()]
+            pairs.append((BEYOND[self.cls], beyond))
+        return pairs
 
     def operation(self):
         """put of shmem_[ctx_]NAME_put: what follows the type in the function's name."""
@@ -214,6 +229,8 @@ def selections(patterns):
     out = []
     for cls in dict.fromkeys(p.cls for p in patterns if p.kind == "generic"):
         rows = [f"{ctype}: pre##{name}##op" for ctype, name in associations(cls)]
+        if cls in BEYOND:
+            rows += [f"{ctype}: shmemx_{name}##op" for ctype, name in associations(BEYOND[cls])]
         head = [f"#define SHMEM_IMPL_{cls.upper()}(key, pre, op)", "    _Generic(*(key),"]
         body = [f"        {row}," for row in rows[:-1]] + [f"        {rows[-1]})"]
         out += backslashed(head + body)
@@ -313,7 +330,8 @@ def outputs():
     for folder in ("src/api/gen", "test/pe/gen"):
         for p in patterns:
             if p.kind in ("generic", "typed"):
-                files[f"{folder}/types_{p.cls}.h"] = type_list(p.cls)
+                for cls, _ in p.by_class():
+                    files[f"{folder}/types_{cls}.h"] = type_list(cls)
             elif p.kind == "sized":
                 files[f"{folder}/sizes_{p.cls}.h"] = size_list(p.cls)
     return files
@@ -368,8 +386,9 @@ def uncalled(files, selected):
     used = {row[1].split("@")[0] for row in rows if row[:1] == ["U"]}
     patterns = [item for item in read_template() if isinstance(item, Pattern)]
     if selected:
-        protos = [fill(form, name) for p in patterns if p.kind == "generic" for form in p.forms()
-                  for _, name in associations(p.cls)]
+        protos = [fill(form, name) for p in patterns if p.kind == "generic"
+                  for cls, forms in p.by_class() for form in forms
+                  for _, name in associations(cls)]
     else:
         protos = [proto for p in patterns for proto in p.prototypes()]
     names = [function_name(proto) for proto in protos]

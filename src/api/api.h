@@ -17,13 +17,16 @@
 #define STP_API_JOIN(a, b, c) STP_API_JOIN_(a, b, c)
 #define STP_API_PROFILED(name) STP_PROFILED(name)
 
+/* How names of routines begin; shmemx_ around the lists of types that the standard leaves out. */
+#define STP_API_PREFIX shmem_
+
 /* The definition of shmem_NAME_op and of its context form; a helper that only this type has. */
-#define STP_FN(op) STP_API_JOIN(pshmem_, NAME, _##op)
+#define STP_FN(op) STP_API_JOIN(STP_API_JOIN(p, STP_API_PREFIX, ), NAME, _##op)
 #define STP_CTX_FN(op) STP_API_JOIN(pshmem_ctx_, NAME, _##op)
 #define STP_LOCAL(op) STP_API_JOIN(api_, NAME, _##op)
 
 /* Publish both, or the one without context: after the definition. */
-#define STP_PUBLISH_ONE(op) STP_API_PROFILED(STP_API_JOIN(shmem_, NAME, _##op))
+#define STP_PUBLISH_ONE(op) STP_API_PROFILED(STP_API_JOIN(STP_API_PREFIX, NAME, _##op))
 #define STP_PUBLISH(op)                                                                            \
     STP_PUBLISH_ONE(op);                                                                           \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_, NAME, _##op))

@@ -10,7 +10,12 @@
 #undef TEMPLATE
 
 #define TEMPLATE "api/wait_many.tmpl.h"
-#include "api/gen/types_amo.h"
+#include "api/gen/types_wait_many.h"
+#undef STP_API_PREFIX
+#define STP_API_PREFIX shmemx_
+#include "api/gen/types_wait_more.h"
+#undef STP_API_PREFIX
+#define STP_API_PREFIX shmem_
 #undef TEMPLATE
 
 #define TEMPLATE "api/wait_old.tmpl.h"

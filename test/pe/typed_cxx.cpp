@@ -39,6 +39,48 @@ void typed(void *arena, shmem_ctx_t ctx, int right, int n_pes)
 #undef TEMPLATE
 }
 
+bool holds(int cmp, int a, int b)
+{
+    switch (cmp) {
+    case SHMEM_CMP_EQ: return a == b;
+    case SHMEM_CMP_NE: return a != b;
+    case SHMEM_CMP_LT: return a < b;
+    case SHMEM_CMP_LE: return a <= b;
+    case SHMEM_CMP_GT: return a > b;
+    default: return a >= b;
+    }
+}
+
+/* The waits and tests on arrays of short, which are Steppe's: every comparison. */
+void shorts(void *arena)
+{
+    const int marks[2] = {0, 1};
+    const short values[3] = {-32768, -1, 32767};
+    short *s = static_cast<short *>(arena);
+    unsigned short *u = static_cast<unsigned short *>(arena);
+    size_t at[2] = {9, 9};
+
+    for (int k = 0; k < 9; k++)
+        for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_GE; cmp++) {
+            const short a = values[k / 3], b[2] = {values[k % 3], values[k % 3]};
+            const unsigned short ub[2] = {static_cast<unsigned short>(b[0]), 0};
+            const bool want = holds(cmp, a, b[0]);
+
+            s[0] = s[1] = a;
+            check(shmemx_short_test_all(s, 2, NULL, cmp, b[0]) == want, "short_test_all");
+            check(shmemx_short_test_some_vector(s, 2, at, marks, cmp, b) == want, "short_test_some");
+            check((shmemx_ushort_test_any_vector(u, 2, marks, cmp, ub) == 0) ==
+                      holds(cmp, u[0], ub[0]),
+                  "ushort_test_any_vector");
+            if (!want) continue;
+            shmemx_short_wait_until_all_vector(s, 2, NULL, cmp, b);
+            check(shmemx_short_wait_until_any(s, 2, marks, cmp, b[0]) == 0, "short_wait_until_any");
+            check(pshmemx_short_wait_until_some(s, 2, at, NULL, cmp, b[0]) == 2 && at[1] == 1,
+                  "pshmemx_short_wait_until_some");
+        }
+    shmem_barrier_all();
+}
+
 void complex_sum(void *arena, int n_pes)
 {
     typedef std::complex<double> number;
@@ -87,6 +129,7 @@ int main()
     if (arena == NULL || sig == NULL || shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) != 0)
         shmem_global_exit(2);
     typed(arena, ctx, right, n_pes);
+    shorts(arena);
     complex_sum(arena, n_pes);
     untyped(ctx, sig, right, n_pes);
     int status = verdict(static_cast<int *>(arena));

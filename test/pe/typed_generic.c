@@ -37,6 +37,11 @@
 #include "gen/types_wait.h"
 #undef TEMPLATE
 
+#define TEMPLATE "../typed_generic_wait_many.tmpl.h"
+#include "gen/types_wait_many.h"
+#include "gen/types_wait_more.h"
+#undef TEMPLATE
+
 #define TEMPLATE "../typed_generic_coll.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
@@ -65,7 +70,8 @@ static void typed_generic_all(shmem_ctx_t ctx)
 #include "gen/types_amo.h"
 #undef RUN
 #define RUN _wait_many
-#include "gen/types_amo.h"
+#include "gen/types_wait_many.h"
+#include "gen/types_wait_more.h"
 #undef RUN
 #define RUN _old
 #include "gen/types_old.h"

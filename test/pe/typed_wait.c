@@ -12,8 +12,16 @@
 #include "gen/types_wait.h"
 #undef TEMPLATE
 
+/* On arrays the standard has no short, so Steppe's names differ; nor has short atomics. */
 #define TEMPLATE "../typed_wait_many.tmpl.h"
-#include "gen/types_amo.h"
+#define MANY FN
+#define UPDATE FN(atomic_set)
+#include "gen/types_wait_many.h"
+#undef MANY
+#undef UPDATE
+#define MANY(op) TYPED_JOIN(shmemx_, NAME, _##op)
+#define UPDATE FN(p)
+#include "gen/types_wait_more.h"
 #undef TEMPLATE
 
 #define TEMPLATE "../typed_wait_old.tmpl.h"
@@ -27,7 +35,8 @@ static void typed_wait_all(shmem_ctx_t ctx)
 #include "gen/types_wait.h"
 #undef RUN
 #define RUN _wait_many
-#include "gen/types_amo.h"
+#include "gen/types_wait_many.h"
+#include "gen/types_wait_more.h"
 #undef RUN
 #define RUN _wait_old
 #include "gen/types_old_wait.h"

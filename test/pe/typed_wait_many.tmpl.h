@@ -1,8 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits and tests on arrays of one TYPE: what they say of arrays at rest, of empty ones, and of
- * those that the left neighbour changes element by element.
+ * Waits and tests on arrays of one TYPE: the truth of C, what they say of arrays at rest, of empty
+ * ones, and of those that the left neighbour changes element by element.
  */
+
+/* Each comparison of each two values, by every form, with and without marks. */
+static void T(many_truth)(TYPE *ivars, const TYPE v[6])
+{
+    static const int first[2] = {0, 1};
+    size_t at;
+
+    for (int i = 0; i < 36; i++)
+        for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_GE; cmp++) {
+            TYPE a = v[i / 6], b = v[i % 6], bs[2] = {b, b};
+            size_t want = T(compare)(a, cmp, b) != 0, any = want ? 0 : SIZE_MAX;
+
+            ivars[0] = ivars[1] = a;
+            PE_CHECK((size_t)MANY(test_all)(ivars, 2, NULL, cmp, b) == want &&
+                         (size_t)MANY(test_all_vector)(ivars, 2, first, cmp, bs) == want &&
+                         MANY(test_any)(ivars, 2, first, cmp, b) == any &&
+                         MANY(test_any_vector)(ivars, 1, NULL, cmp, bs) == any &&
+                         MANY(test_some)(ivars, 2, &at, first, cmp, b) == want &&
+                         MANY(test_some_vector)(ivars, 1, &at, NULL, cmp, bs) == want,
+                     "%s tests: corner %d, cmp %d, corner %d", TYPED_TEXT(NAME), i / 6, cmp, i % 6);
+            if (!want) continue;
+            MANY(wait_until_all)(ivars, 2, NULL, cmp, b);
+            MANY(wait_until_all_vector)(ivars, 2, first, cmp, bs);
+            PE_CHECK_EQ(MANY(wait_until_any)(ivars, 2, first, cmp, b), 0);
+            PE_CHECK_EQ(MANY(wait_until_any_vector)(ivars, 1, NULL, cmp, bs), 0);
+            PE_CHECK_EQ(MANY(wait_until_some)(ivars, 2, &at, first, cmp, b), 1);
+            PE_CHECK_EQ(MANY(wait_until_some_vector)(ivars, 1, &at, NULL, cmp, bs), 1);
+        }
+}
 
 /* Elements 1, 3, 4, 6 of 7 hold big; 4 is marked. ">= big" then holds for 1, 3, 6. */
 static void T(many_rest)(TYPE *ivars, TYPE big, TYPE small)
@@ -16,33 +45,33 @@ static void T(many_rest)(TYPE *ivars, TYPE big, TYPE small)
         bigs[i] = big;
         mixed[i] = ivars[i] = i == 1 || i == 3 || i == 4 || i == 6 ? big : small;
     }
-    PE_CHECK_EQ(FN(test_all)(ivars, 7, NULL, SHMEM_CMP_GE, big), 0);
-    PE_CHECK_EQ(FN(test_all)(ivars, 7, only, SHMEM_CMP_GE, big), 1);
-    PE_CHECK_EQ(FN(test_all_vector)(ivars, 7, NULL, SHMEM_CMP_EQ, mixed), 1);
-    PE_CHECK_EQ(FN(test_all_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs), 0);
-    FN(wait_until_all)(ivars, 7, only, SHMEM_CMP_GE, big);
-    FN(wait_until_all_vector)(ivars, 7, NULL, SHMEM_CMP_EQ, mixed);
+    PE_CHECK_EQ(MANY(test_all)(ivars, 7, NULL, SHMEM_CMP_GE, big), 0);
+    PE_CHECK_EQ(MANY(test_all)(ivars, 7, only, SHMEM_CMP_GE, big), 1);
+    PE_CHECK_EQ(MANY(test_all_vector)(ivars, 7, NULL, SHMEM_CMP_EQ, mixed), 1);
+    PE_CHECK_EQ(MANY(test_all_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs), 0);
+    MANY(wait_until_all)(ivars, 7, only, SHMEM_CMP_GE, big);
+    MANY(wait_until_all_vector)(ivars, 7, NULL, SHMEM_CMP_EQ, mixed);
 
-    PE_CHECK_EQ(FN(test_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
+    PE_CHECK_EQ(MANY(test_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
     PE_CHECK(memcmp(indices, want, sizeof(want)) == 0, "%s test_some", TYPED_TEXT(NAME));
-    PE_CHECK_EQ(FN(test_some_vector)(ivars, 7, indices, only, SHMEM_CMP_EQ, bigs), 3);
+    PE_CHECK_EQ(MANY(test_some_vector)(ivars, 7, indices, only, SHMEM_CMP_EQ, bigs), 3);
     PE_CHECK(memcmp(indices, want, sizeof(want)) == 0, "%s test_some_vector", TYPED_TEXT(NAME));
-    PE_CHECK_EQ(FN(wait_until_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
-    PE_CHECK_EQ(FN(wait_until_some_vector)(ivars, 7, indices, NULL, SHMEM_CMP_EQ, mixed), 7);
-    PE_CHECK_EQ(FN(test_some)(ivars, 7, indices, NULL, SHMEM_CMP_GT, big), 0);
+    PE_CHECK_EQ(MANY(wait_until_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
+    PE_CHECK_EQ(MANY(wait_until_some_vector)(ivars, 7, indices, NULL, SHMEM_CMP_EQ, mixed), 7);
+    PE_CHECK_EQ(MANY(test_some)(ivars, 7, indices, NULL, SHMEM_CMP_GT, big), 0);
 
     /* none of the satisfied ones starves */
     for (int i = 0; i < 40; i++) {
-        seen[FN(wait_until_any)(ivars, 7, status, SHMEM_CMP_GE, big)]++;
-        seen[FN(test_any)(ivars, 7, status, SHMEM_CMP_GE, big)]++;
-        seen[FN(wait_until_any_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs)]++;
-        seen[FN(test_any_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs)]++;
+        seen[MANY(wait_until_any)(ivars, 7, status, SHMEM_CMP_GE, big)]++;
+        seen[MANY(test_any)(ivars, 7, status, SHMEM_CMP_GE, big)]++;
+        seen[MANY(wait_until_any_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs)]++;
+        seen[MANY(test_any_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs)]++;
     }
     PE_CHECK(seen[1] && seen[3] && seen[6] && !seen[0] && !seen[2] && !seen[4] && !seen[5],
              "%s any: found %zu %zu %zu %zu %zu %zu %zu times", TYPED_TEXT(NAME), seen[0], seen[1],
              seen[2], seen[3], seen[4], seen[5], seen[6]);
-    PE_CHECK(FN(test_any)(ivars, 7, NULL, SHMEM_CMP_LT, small) == SIZE_MAX, "test_any of none");
-    PE_CHECK(FN(test_any_vector)(ivars, 7, only, SHMEM_CMP_NE, bigs) == SIZE_MAX,
+    PE_CHECK(MANY(test_any)(ivars, 7, NULL, SHMEM_CMP_LT, small) == SIZE_MAX, "test_any of none");
+    PE_CHECK(MANY(test_any_vector)(ivars, 7, only, SHMEM_CMP_NE, bigs) == SIZE_MAX,
              "test_any_vector of none");
 }
 
@@ -59,19 +88,19 @@ static void T(many_empty)(TYPE *ivars)
         const int *marks = status[i];
         size_t n = i == 0 ? 0 : 7;
 
-        FN(wait_until_all)(array[i], n, marks, SHMEM_CMP_EQ, 1);
-        FN(wait_until_all_vector)(array[i], n, marks, SHMEM_CMP_EQ, v);
-        PE_CHECK_EQ(FN(test_all)(array[i], n, marks, SHMEM_CMP_EQ, 1), 1);
-        PE_CHECK_EQ(FN(test_all_vector)(array[i], n, marks, SHMEM_CMP_EQ, v), 1);
-        PE_CHECK(FN(wait_until_any)(array[i], n, marks, SHMEM_CMP_EQ, 1) == SIZE_MAX &&
-                     FN(wait_until_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX &&
-                     FN(test_any)(array[i], n, marks, SHMEM_CMP_EQ, 1) == SIZE_MAX &&
-                     FN(test_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX,
+        MANY(wait_until_all)(array[i], n, marks, SHMEM_CMP_EQ, 1);
+        MANY(wait_until_all_vector)(array[i], n, marks, SHMEM_CMP_EQ, v);
+        PE_CHECK_EQ(MANY(test_all)(array[i], n, marks, SHMEM_CMP_EQ, 1), 1);
+        PE_CHECK_EQ(MANY(test_all_vector)(array[i], n, marks, SHMEM_CMP_EQ, v), 1);
+        PE_CHECK(MANY(wait_until_any)(array[i], n, marks, SHMEM_CMP_EQ, 1) == SIZE_MAX &&
+                     MANY(wait_until_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX &&
+                     MANY(test_any)(array[i], n, marks, SHMEM_CMP_EQ, 1) == SIZE_MAX &&
+                     MANY(test_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX,
                  "%s any of an empty set", TYPED_TEXT(NAME));
-        PE_CHECK_EQ(FN(wait_until_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
-        PE_CHECK_EQ(FN(wait_until_some_vector)(array[i], n, indices, marks, SHMEM_CMP_EQ, v), 0);
-        PE_CHECK_EQ(FN(test_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
-        PE_CHECK_EQ(FN(test_some_vector)(array[i], n, indices, marks, SHMEM_CMP_EQ, v), 0);
+        PE_CHECK_EQ(MANY(wait_until_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
+        PE_CHECK_EQ(MANY(wait_until_some_vector)(array[i], n, indices, marks, SHMEM_CMP_EQ, v), 0);
+        PE_CHECK_EQ(MANY(test_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
+        PE_CHECK_EQ(MANY(test_some_vector)(array[i], n, indices, marks, SHMEM_CMP_EQ, v), 0);
     }
 }
 
@@ -85,13 +114,13 @@ static void T(many_collect)(TYPE *ivars, TYPE old, const TYPE *olds, int round)
     while (n_found < 7) {
         n = 1;
         switch (round) {
-        case 0: indices[0] = FN(wait_until_any)(ivars, 7, status, NE, old); break;
-        case 1: indices[0] = FN(wait_until_any_vector)(ivars, 7, status, NE, olds); break;
-        case 2: n = FN(wait_until_some)(ivars, 7, indices, status, NE, old); break;
-        case 3: n = FN(wait_until_some_vector)(ivars, 7, indices, status, NE, olds); break;
-        case 4: n = FN(test_some)(ivars, 7, indices, status, NE, old); break;
+        case 0: indices[0] = MANY(wait_until_any)(ivars, 7, status, NE, old); break;
+        case 1: indices[0] = MANY(wait_until_any_vector)(ivars, 7, status, NE, olds); break;
+        case 2: n = MANY(wait_until_some)(ivars, 7, indices, status, NE, old); break;
+        case 3: n = MANY(wait_until_some_vector)(ivars, 7, indices, status, NE, olds); break;
+        case 4: n = MANY(test_some)(ivars, 7, indices, status, NE, old); break;
         default:
-            indices[0] = FN(test_any)(ivars, 7, status, NE, old);
+            indices[0] = MANY(test_any)(ivars, 7, status, NE, old);
             n = indices[0] != SIZE_MAX;
         }
         for (size_t i = 0; i < n; i++) {
@@ -110,16 +139,17 @@ static void T(wait_many)(shmem_ctx_t ctx)
 
     (void)ctx;
     T(six)(v);
+    T(many_truth)(ivars, v);
     for (int k = 0; k < 36; k++)
         if (v[k / 6] > v[k % 6]) T(many_rest)(ivars, v[k / 6], v[k % 6]);
     T(many_empty)(ivars);
     for (int round = 0; round < 8; round++) {
         for (int i = 0; i < 7; i++) old[i] = ivars[i] = v[5];
         shmem_barrier_all();
-        for (int i = 0; i < 7; i++) FN(atomic_set)(&ivars[order[i]], v[2], pe_right());
+        for (int i = 0; i < 7; i++) UPDATE(&ivars[order[i]], v[2], pe_right());
         if (round < 6) T(many_collect)(ivars, v[5], old, round);
-        else if (round == 6) FN(wait_until_all)(ivars, 7, NULL, SHMEM_CMP_EQ, v[2]);
-        else FN(wait_until_all_vector)(ivars, 7, NULL, SHMEM_CMP_NE, old);
+        else if (round == 6) MANY(wait_until_all)(ivars, 7, NULL, SHMEM_CMP_EQ, v[2]);
+        else MANY(wait_until_all_vector)(ivars, 7, NULL, SHMEM_CMP_NE, old);
         for (int i = 0; i < 7; i++) T(same)(&ivars[i], &v[2], 1, "array", i);
         shmem_barrier_all();
     }
