@@ -53,6 +53,12 @@ typedef unsigned long uint64_t;
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "Steppe 0.1.0"
 
+/* Version of Steppe, and as one number for #if: major * 10000 + minor * 100 + patch. */
+#define STEPPE_MAJOR_VERSION 0
+#define STEPPE_MINOR_VERSION 1
+#define STEPPE_PATCH_VERSION 0
+#define STEPPE_VERSION 100
+
 /* Thread levels [9.2]: one thread; one that calls; one at a time; any at any time. */
 #define SHMEM_THREAD_SINGLE 0
 #define SHMEM_THREAD_FUNNELED 1

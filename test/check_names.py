@@ -60,10 +60,11 @@ PLAIN = """
     signal_wait_until barrier_all team_sync sync_all fence ctx_fence quiet ctx_quiet pe_quiet
     ctx_pe_quiet pcontrol wait wait_until alltoallmem alltoallsmem broadcastmem collectmem
     fcollectmem set_lock clear_lock test_lock ctx_session_start ctx_session_stop""".split()
-# Beyond the standard, for programs that use them with other libraries.
-STEPPE = {f"shmemx_{name}_{wait}_{which}{tail}" for name in ("short", "ushort")
-          for wait in ("wait_until", "test") for which in ("all", "any", "some")
-          for tail in ("", "_vector")}
+# Beyond the standard: what Steppe is, and for programs that use these with other libraries.
+STEPPE = {f"STEPPE_{part}VERSION" for part in ("", "MAJOR_", "MINOR_", "PATCH_")}
+STEPPE |= {f"shmemx_{name}_{wait}_{which}{tail}" for name in ("short", "ushort")
+           for wait in ("wait_until", "test") for which in ("all", "any", "some")
+           for tail in ("", "_vector")}
 NOT_SHMEM = "start_pes _my_pe _num_pes shmalloc shfree shrealloc shmemalign".split()
 ACTIVE_SETS = (
     ["barrier", "sync"]

@@ -200,8 +200,15 @@ static void check_absent(void)
     PE_CHECK(dlsym(RTLD_DEFAULT, "shmem_barrier_all") != NULL, "dlsym finds nothing at all");
 }
 
+/* Steppe's own, good for the preprocessor. */
+#if STEPPE_VERSION / 10000 != STEPPE_MAJOR_VERSION || STEPPE_VERSION / 100 % 100 !=             \
+    STEPPE_MINOR_VERSION || STEPPE_VERSION % 100 != STEPPE_PATCH_VERSION
+#error the version and its parts differ
+#endif
+
 static void check_version(void)
 {
+    char parts[64];
     int major = 0, minor = 0;
 
     _Static_assert(SHMEM_MAJOR_VERSION == 1 && SHMEM_MINOR_VERSION == 6, "not of OpenSHMEM 1.6");
@@ -210,6 +217,10 @@ static void check_version(void)
     PE_CHECK(strncmp(SHMEM_VENDOR_STRING, "Steppe ", 7) == 0 &&
                  strcmp(shmemx_version(), &SHMEM_VENDOR_STRING[7]) == 0,
              "vendor string %s", SHMEM_VENDOR_STRING);
+    snprintf(parts, sizeof parts, "%d.%d.%d", STEPPE_MAJOR_VERSION, STEPPE_MINOR_VERSION,
+             STEPPE_PATCH_VERSION);
+    PE_CHECK(strcmp(shmemx_version(), parts) == 0, "header %s, library %s", parts,
+             shmemx_version());
 }
 
 static const struct pe_rule rules[] = {

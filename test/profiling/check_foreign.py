@@ -22,6 +22,18 @@ def plain(include, compiler="cc"):
                           check=True, capture_output=True, text=True).stdout
 
 
+def versions(include, compiler):
+    """What a binding chooses by, before it reads the plain header."""
+    text = subprocess.run([compiler, "-E", "-P", "-DSHMEM_IMPL_PLAIN", f"-I{include}", "-"],
+                          check=True, capture_output=True, text=True, input="""
+#include <shmem.h>
+#if STEPPE_VERSION >= 100 && STEPPE_VERSION < 99 * 10000 && SHMEM_MAJOR_VERSION == 1
+chosen STEPPE_MAJOR_VERSION STEPPE_MINOR_VERSION STEPPE_PATCH_VERSION
+#endif
+""").stdout
+    return re.search(r"^chosen \d+ \d+ \d+$", text, re.M)
+
+
 def constants(include):
     """The whole numbers that the header defines."""
     with open(os.path.join(include, "shmem.h"), encoding="utf-8") as f:
@@ -59,6 +71,8 @@ def check_text(include):
             sys.exit(f"{compiler}: not plain: {strange[:5]}")
         if len(re.findall(r"\bshmem_\w+\(", text)) < 1500:
             sys.exit(f"{compiler}: routines are missing")
+        if not versions(include, compiler):
+            sys.exit(f"{compiler}: #if cannot choose by STEPPE_VERSION")
     if len({"".join(text.split()) for text in texts.values()}) != 1:
         sys.exit("compilers differ")
     return texts["cc"]
