@@ -144,12 +144,24 @@ typedef struct {
     size_t total_ops; /* operations expected in the session; SIZE_MAX = unknown */
 } shmem_ctx_session_config_t;
 
+/* What makes a constant a handle, without a warning in C++ that old casts cause. */
+#if !defined(__cplusplus)
+#define SHMEM_IMPL_HANDLE(type, number) ((type)number)
+#define SHMEM_IMPL_NO_HANDLE(type) ((type)0)
+#elif __cplusplus >= 201103L
+#define SHMEM_IMPL_HANDLE(type, number) (reinterpret_cast<type>(number##UL))
+#define SHMEM_IMPL_NO_HANDLE(type) (static_cast<type>(nullptr))
+#else
+#define SHMEM_IMPL_HANDLE(type, number) (reinterpret_cast<type>(number##UL))
+#define SHMEM_IMPL_NO_HANDLE(type) (static_cast<type>(0))
+#endif
+
 /* Constant expressions, good for static initialisers. SHARED: the PEs that shmem_ptr() reaches. */
-#define SHMEM_TEAM_INVALID ((shmem_team_t)0)
-#define SHMEM_TEAM_WORLD ((shmem_team_t)1)
-#define SHMEM_TEAM_SHARED ((shmem_team_t)2)
-#define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
-#define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
+#define SHMEM_TEAM_INVALID SHMEM_IMPL_NO_HANDLE(shmem_team_t)
+#define SHMEM_TEAM_WORLD SHMEM_IMPL_HANDLE(shmem_team_t, 1)
+#define SHMEM_TEAM_SHARED SHMEM_IMPL_HANDLE(shmem_team_t, 2)
+#define SHMEM_CTX_INVALID SHMEM_IMPL_NO_HANDLE(shmem_ctx_t)
+#define SHMEM_CTX_DEFAULT SHMEM_IMPL_HANDLE(shmem_ctx_t, 1)
 
 /* ---- types of the spaces proposal --------------------------------------- */
 
@@ -172,22 +184,22 @@ typedef struct {
 typedef void *shmem_space_t;
 typedef uint64_t shmem_space_cap_t;
 
-#define SHMEM_SPACE_INVALID ((shmem_space_t)0)
-#define SHMEM_SPACE_DEFAULT ((shmem_space_t)1)
+#define SHMEM_SPACE_INVALID SHMEM_IMPL_NO_HANDLE(shmem_space_t)
+#define SHMEM_SPACE_DEFAULT SHMEM_IMPL_HANDLE(shmem_space_t, 1)
 
 /*
  * The spaces that SHMEM_ENABLE_CPU, _GPU, _HBM, _FAM make at start, of SHMEM_<KIND>_SYMMETRIC_SIZE
  * bytes a PE, and their teams. They live as long as the program. Without the variable, or on a PE
  * that is no member, they are as good as SHMEM_SPACE_INVALID and SHMEM_TEAM_INVALID.
  */
-#define SHMEM_SPACE_CPU ((shmem_space_t)8)
-#define SHMEM_SPACE_GPU ((shmem_space_t)9)
-#define SHMEM_SPACE_HBM ((shmem_space_t)10)
-#define SHMEM_SPACE_FAM ((shmem_space_t)11)
-#define SHMEM_TEAM_CPU ((shmem_team_t)8)
-#define SHMEM_TEAM_GPU ((shmem_team_t)9)
-#define SHMEM_TEAM_HBM ((shmem_team_t)10)
-#define SHMEM_TEAM_FAM ((shmem_team_t)11)
+#define SHMEM_SPACE_CPU SHMEM_IMPL_HANDLE(shmem_space_t, 8)
+#define SHMEM_SPACE_GPU SHMEM_IMPL_HANDLE(shmem_space_t, 9)
+#define SHMEM_SPACE_HBM SHMEM_IMPL_HANDLE(shmem_space_t, 10)
+#define SHMEM_SPACE_FAM SHMEM_IMPL_HANDLE(shmem_space_t, 11)
+#define SHMEM_TEAM_CPU SHMEM_IMPL_HANDLE(shmem_team_t, 8)
+#define SHMEM_TEAM_GPU SHMEM_IMPL_HANDLE(shmem_team_t, 9)
+#define SHMEM_TEAM_HBM SHMEM_IMPL_HANDLE(shmem_team_t, 10)
+#define SHMEM_TEAM_FAM SHMEM_IMPL_HANDLE(shmem_team_t, 11)
 
 #define SHMEM_SPACE_FLAG_DEFAULT 0x0000
 
