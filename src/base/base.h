@@ -44,13 +44,32 @@ void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
 /*
  * Print "steppe: pe 3 (host): <routine>: <text>" and end the whole job with status 1
  * through the hook of stp_fatal_hook(), or exit(1) when none is set. routine may be NULL;
- * a leading "p" of a profiling name is not printed.
+ * a leading "p" of a profiling name is not printed. What the program has printed is flushed, in
+ * the process that is the PE: stdout and stderr before the line, all streams after it.
  */
 _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3) STP_COLD
     __attribute__((noreturn)); /* twice: clang takes only this one for a part of the type */
 
-/* How to end the job: called once with the exit status; must not return. */
+/*
+ * How to end the job: called once with the exit status; must not return. This process is the PE,
+ * until another one, its child, calls stp_log_identify().
+ */
 void stp_fatal_hook(void (*end_job)(int status));
+
+/*
+ * Call work(arg), which is left in the middle when it takes longer than ms: what it holds stays
+ * held, so this is for processes that end. Returns 0 when work has returned, -ETIMEDOUT when it was
+ * left, or why it was not called: -EBUSY when such work is under way. Not for two threads at a time.
+ * Context: anywhere, a signal handler too; takes a signal that has no handler, for good.
+ */
+int stp_run_for(int ms, void (*work)(void *), void *arg);
+
+/* In the work of stp_run_for(): leave it now. Elsewhere: returns. */
+void stp_run_leave(void);
+
+/* Flush stdout and stderr, or all streams: what can be within a second. For processes that end. */
+void stp_flush_standard(void);
+void stp_flush_all(void);
 
 /*
  * strerror(), but for a limit that users can raise (descriptors) it names the limit and says so.

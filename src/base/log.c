@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +26,16 @@
 /* How long a line waits for a full, non-blocking standard error before it is dropped. */
 #define WRITE_GRACE_MS 1000
 
+/* The same for the line of a fatal error, also where the write blocks. */
+#define FATAL_LINE_MS 5000
+
 #define PE_UNKNOWN INT_MIN /* stp_log_identify() was not called yet */
 
 int stp_log_level = STP_LOG_WARN;
 
 static struct {
     atomic_int pe;
+    atomic_int pid;       /* of the process that is the PE; a forked child is none */
     atomic_int fatal_tid; /* thread that ends the job, 0 while nobody does */
     _Atomic(void (*)(int)) end_job;
     pthread_once_t host_once;
@@ -151,6 +156,7 @@ void stp_log_identify(int pe, int level)
     /* Now, so that a signal handler that logs later finds the name ready. */
     (void)stp_hostname();
     atomic_store_explicit(&log_state.pe, pe < 0 ? -1 : pe, memory_order_relaxed);
+    atomic_store(&log_state.pid, getpid());
     stp_log_level = level;
 }
 
@@ -181,21 +187,54 @@ static const char *public_name(const char *routine)
 }
 
 /*
- * Let one thread end the job. A thread that comes back here from within its own end (the hook
- * failed, or a signal hit it) leaves at once; another one gives the first time to finish.
+ * Is this the thread that ends the job? The first that comes is. Nothing may end it on its way: a
+ * pipe without a reader would, by SIGPIPE, and a thread that cancels it.
  */
-static void fatal_enter(void)
+static bool fatal_enter(int tid)
+{
+    int first = 0;
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    sigaddset(&set, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    return atomic_compare_exchange_strong(&log_state.fatal_tid, &first, tid);
+}
+
+/*
+ * Not the first. A thread that comes back from within its own end goes on with it when it came from
+ * a flush, and else (the hook failed, or a signal hit it) leaves at once; another one gives the
+ * first time to finish.
+ */
+static _Noreturn void fatal_again(int tid)
 {
     struct timespec grace = {.tv_sec = FATAL_GRACE_S};
-    int tid = (int)syscall(SYS_gettid);
-    int first = 0;
 
-    if (atomic_compare_exchange_strong(&log_state.fatal_tid, &first, tid)) return;
-    if (first != tid) {
+    if (atomic_load(&log_state.fatal_tid) == tid) {
+        stp_run_leave();
+    } else {
         while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
             ;
     }
     _exit(EXIT_FAILURE);
+}
+
+static void fatal_write(void *line)
+{
+    line_write(line);
+}
+
+/* The first one's line: behind what the program has printed, and not for ever. */
+static void fatal_say(struct line *line, bool is_pe)
+{
+    int rc;
+
+    if (is_pe) stp_flush_standard();
+    rc = stp_run_for(FATAL_LINE_MS, fatal_write, line);
+    if (rc != 0 && rc != -ETIMEDOUT) line_write(line);
+    if (is_pe) stp_flush_all();
 }
 
 void stp_fatal(const char *routine, const char *fmt, ...)
@@ -203,15 +242,20 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     void (*end_job)(int);
     struct line line;
     va_list args;
+    int tid = (int)syscall(SYS_gettid);
+    bool is_pe = getpid() == atomic_load(&log_state.pid); /* a child's buffers are its parent's */
+    bool first = fatal_enter(tid);
 
     line_begin(&line);
     if (routine) line_add(&line, "%s: ", public_name(routine));
     va_start(args, fmt);
     line_vadd(&line, fmt, args);
     va_end(args);
-    line_write(&line);
-
-    fatal_enter();
+    if (!first) {
+        line_write(&line);
+        fatal_again(tid);
+    }
+    fatal_say(&line, is_pe);
     end_job = atomic_load(&log_state.end_job);
     if (end_job)
         end_job(EXIT_FAILURE);
@@ -223,4 +267,5 @@ void stp_fatal(const char *routine, const char *fmt, ...)
 void stp_fatal_hook(void (*end_job)(int status))
 {
     atomic_store(&log_state.end_job, end_job);
+    atomic_store(&log_state.pid, getpid());
 }

@@ -9,6 +9,8 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -182,6 +184,7 @@ static int status_of(void (*function)(void))
     capture_begin(&capture);
     child = fork();
     if (child == 0) {
+        __fpurge(stdout); /* what this program has printed so far is not the test's */
         function();
         _exit(99);
     }
@@ -304,6 +307,165 @@ START_TEST(fatal_once_for_all_threads)
 }
 END_TEST
 
+/* ---- what had been printed -------------------------------------------------------- */
+
+static void hook_of_end(int status)
+{
+    _exit(40 + status);
+}
+
+static void begin_pe(void)
+{
+    stp_log_identify(-1, STP_LOG_ERROR);
+    stp_fatal_hook(hook_of_end);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    setvbuf(stdout, NULL, _IOFBF, 4096);
+}
+
+static void fatal_behind_words(void)
+{
+    begin_pe();
+    printf("words, ");
+    stp_fatal(NULL, "line");
+}
+
+START_TEST(fatal_flushes_before_the_line)
+{
+    ck_assert_int_eq(status_of(fatal_behind_words), 41);
+    ck_assert_str_eq(capture.text, "words, steppe: line\n");
+}
+END_TEST
+
+/* A child has its parent's words in the buffer; nobody but the parent prints them. */
+static void fatal_in_child(void)
+{
+    pid_t child;
+
+    begin_pe();
+    printf("words\n");
+    child = fork();
+    if (child == 0) stp_fatal(NULL, "line");
+    waitpid(child, NULL, 0);
+    fflush(stdout);
+    _exit(3);
+}
+
+START_TEST(fatal_in_child_prints_nothing_twice)
+{
+    ck_assert_int_eq(status_of(fatal_in_child), 3);
+    ck_assert_str_eq(capture.text, "steppe: line\nwords\n");
+}
+END_TEST
+
+static void *hold_stdout(void *ready)
+{
+    flockfile(stdout);
+    pthread_barrier_wait(ready);
+    while (pause() != 0)
+        continue;
+    return NULL;
+}
+
+static void fatal_with_stdout_held(void)
+{
+    static pthread_barrier_t ready;
+    pthread_t thread;
+
+    begin_pe();
+    printf("words\n");
+    pthread_barrier_init(&ready, NULL, 2);
+    pthread_create(&thread, NULL, hold_stdout, &ready);
+    pthread_barrier_wait(&ready);
+    stp_fatal(NULL, "line");
+}
+
+START_TEST(fatal_does_not_wait_for_a_lock)
+{
+    ck_assert_int_eq(status_of(fatal_with_stdout_held), 41);
+    ck_assert_str_eq(capture.text, "steppe: line\n");
+}
+END_TEST
+
+/* More than a pipe takes, and a reader that never comes. */
+static void fatal_with_full_pipe(void)
+{
+    static char room[1 << 20], text[sizeof(room) - 1];
+    int ends[2];
+
+    begin_pe();
+    if (pipe(ends) != 0) _exit(98);
+    dup2(ends[1], STDOUT_FILENO);
+    memset(text, 'x', sizeof(text));
+    setvbuf(stdout, room, _IOFBF, sizeof(room));
+    fwrite(text, 1, sizeof(text), stdout);
+    stp_fatal(NULL, "line");
+}
+
+START_TEST(fatal_does_not_wait_for_a_reader)
+{
+    ck_assert_int_eq(status_of(fatal_with_full_pipe), 41);
+    ck_assert_str_eq(capture.text, "steppe: line\n");
+}
+END_TEST
+
+static ssize_t write_fatally(void *cookie, const char *data, size_t nbytes)
+{
+    (void)cookie;
+    (void)data;
+    (void)nbytes;
+    stp_fatal(NULL, "within");
+}
+
+/* A stream of the program calls the library, which fails once more: the first error goes on. */
+static void fatal_in_flush(void)
+{
+    FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_fatally});
+
+    begin_pe();
+    fputs("words", stream);
+    stp_fatal(NULL, "line");
+}
+
+START_TEST(fatal_within_a_flush)
+{
+    ck_assert_int_eq(status_of(fatal_in_flush), 41);
+    ck_assert_str_eq(capture.text, "steppe: line\nsteppe: within\n");
+}
+END_TEST
+
+static void wait_for_ever(void *arg)
+{
+    (*(int *)arg)++;
+    if (stp_run_for(1, wait_for_ever, arg) != -EBUSY) return; /* not within itself */
+    for (;;)
+        pause();
+}
+
+static void count(void *arg)
+{
+    (*(int *)arg)++;
+}
+
+static void run_in_time(void)
+{
+    sigset_t all;
+    int calls = 0;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    if (stp_run_for(1000000, count, &calls) != 0 || calls != 1) _exit(1);
+    if (stp_run_for(1, wait_for_ever, &calls) != -ETIMEDOUT || calls != 2) _exit(2);
+    if (stp_run_for(1000000, count, &calls) != 0 || calls != 3) _exit(3);
+    stp_run_leave(); /* nothing to leave */
+    _exit(0);
+}
+
+START_TEST(work_is_left_in_time)
+{
+    ck_assert_int_eq(status_of(run_in_time), 0);
+}
+END_TEST
+
 static const char *routine;
 
 static void fatal_named(void)
@@ -360,6 +522,12 @@ int main(void)
     tcase_add_test(tcase, fatal_within_fatal);
     tcase_add_test(tcase, fatal_never_returns);
     tcase_add_test(tcase, fatal_once_for_all_threads);
+    tcase_add_test(tcase, fatal_flushes_before_the_line);
+    tcase_add_test(tcase, fatal_in_child_prints_nothing_twice);
+    tcase_add_test(tcase, fatal_does_not_wait_for_a_lock);
+    tcase_add_test(tcase, fatal_does_not_wait_for_a_reader);
+    tcase_add_test(tcase, fatal_within_a_flush);
+    tcase_add_test(tcase, work_is_left_in_time);
     tcase_add_test(tcase, fatal_says_the_public_name);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fatal error, and what the program had printed before it: one way an argument. The last PE makes
+ * the mistake, the others wait for it; run_last_words.sh looks at what arrives.
+ */
+#include "pe_test.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long never, word;
+
+static void bad_pe(void)
+{
+    printf("words of a bad PE");
+    shmem_long_p(&word, 1, pe_n);
+}
+
+static void not_symmetric(void)
+{
+    long here = 0;
+
+    printf("words of a bad address");
+    shmem_long_atomic_inc(&here, pe_me);
+}
+
+static void kept_in_file(void)
+{
+    FILE *file = fopen(getenv("WORDS_FILE"), "w");
+
+    PE_REQUIRE(file != NULL, "no file");
+    fprintf(file, "words in a file");
+    setvbuf(stderr, NULL, _IOFBF, 4096);
+    fprintf(stderr, "words of stderr");
+    bad_pe();
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static pthread_barrier_t ready;
+
+static void *fail_in_thread(void *arg)
+{
+    (void)arg;
+    shmem_long_p(&word, 1, pe_n);
+    return NULL;
+}
+
+static void in_thread(void)
+{
+    pthread_t thread;
+
+    printf("words of another thread");
+    pthread_create(&thread, NULL, fail_in_thread, NULL);
+    pthread_join(thread, NULL);
+}
+
+static void *hold(void *stream)
+{
+    flockfile(stream);
+    pthread_barrier_wait(&ready);
+    while (pause() != 0)
+        continue;
+    return NULL;
+}
+
+static void hold_in_thread(FILE *stream)
+{
+    pthread_t thread;
+
+    pthread_barrier_init(&ready, NULL, 2);
+    PE_REQUIRE(pthread_create(&thread, NULL, hold, stream) == 0, "no thread");
+    pthread_barrier_wait(&ready);
+}
+
+/* What stdout has is lost, the file's is not. */
+static void stdout_held(void)
+{
+    FILE *file = fopen(getenv("WORDS_FILE"), "w");
+
+    PE_REQUIRE(file != NULL, "no file");
+    fprintf(file, "words in a file");
+    hold_in_thread(stdout);
+    shmem_long_p(&word, 1, pe_n);
+}
+
+/* The other way round: stdout is not lost with a file that cannot be had. */
+static void file_held(void)
+{
+    FILE *file = tmpfile();
+
+    PE_REQUIRE(file != NULL, "no file");
+    hold_in_thread(file);
+    bad_pe();
+}
+
+static void stdout_mine(void)
+{
+    flockfile(stdout);
+    bad_pe();
+}
+
+/* ---- pipes ---------------------------------------------------------------------------------- */
+
+/* A pipe of which nobody reads, in place of fd; full: it takes no byte more. */
+static void plug(int fd, bool full)
+{
+    static const char filler[4096];
+    int ends[2];
+
+    PE_REQUIRE(pipe(ends) == 0, "no pipe");
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    while (full && write(ends[1], filler, sizeof filler) > 0)
+        continue;
+    fcntl(ends[1], F_SETFL, 0);
+    dup2(ends[1], fd);
+    close(ends[1]);
+    if (!full) close(ends[0]);
+}
+
+static void stdout_full(void)
+{
+    plug(STDOUT_FILENO, true);
+    bad_pe();
+}
+
+static void both_full(void)
+{
+    plug(STDOUT_FILENO, true);
+    plug(STDERR_FILENO, true);
+    bad_pe();
+}
+
+static void stdout_closed(void)
+{
+    plug(STDOUT_FILENO, false);
+    bad_pe();
+}
+
+/* ---- where the program is in the middle of something ---------------------------------------- */
+
+static void fail_in_handler(int signo)
+{
+    (void)signo;
+    shmem_long_p(&word, 1, pe_n);
+}
+
+/* Sooner or later it hits a print, and then it has the lock itself. */
+static void in_handler(void)
+{
+    char *text = NULL;
+
+    printf("words before a signal\n");
+    signal(SIGALRM, fail_in_handler);
+    ualarm(2000, 0);
+    for (unsigned i = 0;; i++) {
+        text = realloc(text, 1 + i % 1000); /* or the allocator */
+        snprintf(text, 1 + i % 1000, "%u", i);
+        if (i % 1000 == 0) printf("%s words\n", text);
+    }
+}
+
+/* A child of a PE has the parent's words in its buffers too: they arrive once. */
+static void in_child(void)
+{
+    int status = 0;
+    pid_t child;
+
+    printf("words of a parent\n");
+    child = fork();
+    if (child == 0) shmem_long_p(&word, 1, pe_n);
+    PE_REQUIRE(child > 0 && waitpid(child, &status, 0) == child, "no child");
+    printf("its child ended with %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_long_atomic_set(&never, 1, pe);
+    exit(0);
+}
+
+static const struct {
+    const char *name;
+    void (*fail)(void);
+} ways[] = {
+    {"bad_pe", bad_pe},
+    {"not_symmetric", not_symmetric},
+    {"kept_in_file", kept_in_file},
+    {"in_thread", in_thread},
+    {"stdout_held", stdout_held},
+    {"file_held", file_held},
+    {"stdout_mine", stdout_mine},
+    {"stdout_full", stdout_full},
+    {"both_full", both_full},
+    {"stdout_closed", stdout_closed},
+    {"in_handler", in_handler},
+    {"in_child", in_child},
+};
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "";
+
+    pe_test_begin();
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (strcmp(ways[i].name, way) != 0) continue;
+        if (pe_me == pe_n - 1) ways[i].fail();
+        shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+        return 0;
+    }
+    PE_REQUIRE(false, "no way to fail is called %s", way);
+}
