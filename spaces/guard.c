@@ -34,17 +34,20 @@ static const struct stp_space *guard_space_below(size_t offset)
 static void guard_explain(const void *addr, size_t offset, int local, int signo)
 {
     const struct stp_space *space = guard_space_below(offset);
+    /* another thread may be reusing the structure of a space that is gone */
+    const struct stp_kind *kind = space != NULL ? space->kind : NULL;
+    const char *name = kind != NULL ? kind->name : "gone";
     const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
     char whose[48] = "this PE";
 
     if (local >= 0) snprintf(whose, sizeof whose, "PE %d of this node", local);
     if (space != NULL && offset < space->offset + space->nbytes)
         stp_error("access to %p: offset %zu of space %u (%s) of %s: %s", addr,
-                  offset - space->offset, space->number, space->kind->name, whose, what);
+                  offset - space->offset, space->number, name, whose, what);
     else if (space != NULL)
         stp_error("access to %p: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
                   "%zu bytes before",
-                  addr, whose, space->number, space->kind->name, space->nbytes,
+                  addr, whose, space->number, name, space->nbytes,
                   offset - space->offset - space->nbytes);
     else
         stp_error("access to %p: offset %zu of the window of %s belongs to no space", addr, offset,

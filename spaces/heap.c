@@ -116,21 +116,42 @@ static struct stp_heap_block *block_at(const struct stp_heap *heap, size_t offse
 
 /* ---- the heap ----------------------------------------------------------- */
 
+static void heap_lock(struct stp_heap *heap)
+{
+    pthread_mutex_lock(&heap->lock);
+}
+
+static void heap_unlock(struct stp_heap *heap)
+{
+    pthread_mutex_unlock(&heap->lock);
+}
+
+/* What threads remember of the books is worth nothing from now on. */
+static void heap_changed_locked(struct stp_heap *heap)
+{
+    static atomic_uint_least64_t last;
+
+    /* release: pairs with the acquire load of stp_heap_find() */
+    atomic_store_explicit(&heap->state, atomic_fetch_add(&last, 1) + 1, memory_order_release);
+}
+
 int stp_heap_create(size_t size, struct stp_heap **heap)
 {
     struct stp_heap *made = calloc(1, sizeof(*made));
 
     if (!made) return -ENOMEM;
+    pthread_mutex_init(&made->lock, NULL);
     made->size = size & ~(size_t)(STP_HEAP_ALIGN - 1);
     if (made->size > 0) {
         if (records_reserve(made) != 0) {
-            free(made);
+            stp_heap_destroy(made);
             return -ENOMEM;
         }
         made->first = record_get(made);
         *made->first = (struct stp_heap_block){.size = made->size};
         stp_heap_bins_add(&made->bins, made->first);
     }
+    heap_changed_locked(made);
     *heap = made;
     return 0;
 }
@@ -144,17 +165,16 @@ void stp_heap_destroy(struct stp_heap *heap)
         heap->chunks = chunk->next;
         free(chunk);
     }
+    pthread_mutex_destroy(&heap->lock);
     free(heap);
 }
 
-int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
+static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
 {
     struct stp_heap_block *block;
     size_t size;
     size_t gap;
 
-    if (align < STP_HEAP_ALIGN) align = STP_HEAP_ALIGN;
-    if (nbytes == 0 || (align & (align - 1)) != 0) return -EINVAL;
     if (nbytes > heap->size || records_reserve(heap) != 0) return -ENOMEM;
     size = round_up(nbytes); /* no overflow: the heap's size is a multiple as well */
     block = stp_heap_bins_search(&heap->bins, size, align);
@@ -173,11 +193,24 @@ int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *o
     stp_heap_index_add(&heap->index, block);
     heap->used += size;
     heap->n_blocks++;
+    heap_changed_locked(heap);
     *offset = block->offset;
     return 0;
 }
 
-int stp_heap_free(struct stp_heap *heap, size_t offset)
+int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
+{
+    int rc;
+
+    if (align < STP_HEAP_ALIGN) align = STP_HEAP_ALIGN;
+    if (nbytes == 0 || (align & (align - 1)) != 0) return -EINVAL;
+    heap_lock(heap);
+    rc = alloc_locked(heap, nbytes, align, offset);
+    heap_unlock(heap);
+    return rc;
+}
+
+static int free_locked(struct stp_heap *heap, size_t offset)
 {
     struct stp_heap_block *block = block_at(heap, offset);
 
@@ -187,10 +220,21 @@ int stp_heap_free(struct stp_heap *heap, size_t offset)
     heap->n_blocks--;
     block->asked = 0;
     block_release(heap, block);
+    heap_changed_locked(heap);
     return 0;
 }
 
-int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes)
+int stp_heap_free(struct stp_heap *heap, size_t offset)
+{
+    int rc;
+
+    heap_lock(heap);
+    rc = free_locked(heap, offset);
+    heap_unlock(heap);
+    return rc;
+}
+
+static int resize_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
 {
     struct stp_heap_block *block = block_at(heap, offset);
     size_t had;
@@ -208,25 +252,63 @@ int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes)
     if (size < block->size) block_release(heap, block_cut(heap, block, size));
     block->asked = nbytes;
     heap->used += size - had; /* wraps as it should when the block shrinks */
+    heap_changed_locked(heap);
     return 0;
 }
 
-int stp_heap_find(const struct stp_heap *heap, size_t offset, size_t *start, size_t *nbytes)
+int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes)
+{
+    int rc;
+
+    heap_lock(heap);
+    rc = resize_locked(heap, offset, nbytes);
+    heap_unlock(heap);
+    return rc;
+}
+
+/* What a thread found last: good while the books are in the state that it names. */
+struct last_find {
+    uint64_t state;
+    size_t start;
+    size_t asked;
+};
+
+static int find_locked(const struct stp_heap *heap, size_t offset, struct last_find *found)
 {
     const struct stp_heap_block *block = stp_heap_index_floor(heap->index, offset);
 
     if (!block || offset - block->offset >= block->asked) return -ENOENT;
-    *start = block->offset;
-    *nbytes = block->asked;
+    found->state = atomic_load_explicit(&heap->state, memory_order_relaxed);
+    found->start = block->offset;
+    found->asked = block->asked;
     return 0;
 }
 
-void stp_heap_stats(const struct stp_heap *heap, struct stp_heap_stats *stats)
+int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *nbytes)
 {
+    static __thread struct last_find last __attribute__((tls_model("initial-exec")));
+    int rc = 0;
+
+    if (atomic_load_explicit(&heap->state, memory_order_acquire) != last.state ||
+        offset - last.start >= last.asked) {
+        heap_lock(heap);
+        rc = find_locked(heap, offset, &last);
+        heap_unlock(heap);
+    }
+    if (rc != 0) return rc;
+    *start = last.start;
+    *nbytes = last.asked;
+    return 0;
+}
+
+void stp_heap_stats(struct stp_heap *heap, struct stp_heap_stats *stats)
+{
+    heap_lock(heap);
     stats->size = heap->size;
     stats->used = heap->used;
     stats->largest_free = stp_heap_bins_largest(&heap->bins);
     stats->n_blocks = heap->n_blocks;
+    heap_unlock(heap);
 }
 
 /* ---- self check --------------------------------------------------------- */
@@ -266,7 +348,7 @@ static bool blocks_verify(const struct stp_heap *heap, struct walk *walk)
     return walk->end == heap->size;
 }
 
-int stp_heap_verify(const struct stp_heap *heap)
+static int verify_locked(const struct stp_heap *heap)
 {
     struct walk walk = {0};
     size_t n_free;
@@ -275,4 +357,14 @@ int stp_heap_verify(const struct stp_heap *heap)
     if (!stp_heap_index_verify(heap->index, walk.n_live)) return -EFAULT;
     if (!stp_heap_bins_verify(&heap->bins, &n_free) || n_free != walk.n_free) return -EFAULT;
     return walk.n_live == heap->n_blocks && walk.used == heap->used ? 0 : -EFAULT;
+}
+
+int stp_heap_verify(struct stp_heap *heap)
+{
+    int rc;
+
+    heap_lock(heap);
+    rc = verify_locked(heap);
+    heap_unlock(heap);
+    return rc;
 }

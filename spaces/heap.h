@@ -3,8 +3,8 @@
  * The allocator of a symmetric heap. It hands out offsets and keeps its books outside the
  * memory it manages (which may be on a GPU). Equal call sequences give equal offsets.
  * Near-constant time (two-level segregated fit), no power-of-two rounding: 7 MiB out of a
- * fresh 8 MiB heap succeed. Not thread safe: the owner of the heap serialises.
- * Design: docs/design/heap.md.
+ * fresh 8 MiB heap succeed. Any thread may call, but to destroy: a lock of the heap's own, taken
+ * last, guards the books. Design: docs/design/heap.md.
  */
 #ifndef STP_HEAP_H
 #define STP_HEAP_H
@@ -44,13 +44,15 @@ int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes);
 
 /*
  * The live block that holds offset, one of the bytes asked for and not of their rounding: 0 with
- * *start and *nbytes (as asked for), or -ENOENT.
+ * *start and *nbytes (as asked for), or -ENOENT. In the block that this thread found last it takes
+ * no lock until the heap changes.
  */
-int stp_heap_find(const struct stp_heap *heap, size_t offset, size_t *start, size_t *nbytes);
+int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *nbytes);
 
-void stp_heap_stats(const struct stp_heap *heap, struct stp_heap_stats *stats);
+/* All of one moment. */
+void stp_heap_stats(struct stp_heap *heap, struct stp_heap_stats *stats);
 
 /* Verify every invariant of the books; for tests. Returns 0 or -EFAULT. */
-int stp_heap_verify(const struct stp_heap *heap);
+int stp_heap_verify(struct stp_heap *heap);
 
 #endif /* STP_HEAP_H */

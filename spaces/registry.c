@@ -154,6 +154,20 @@ struct stp_space *stp_space_at(unsigned number)
     return __atomic_load_n(&registry.by_number[number], __ATOMIC_ACQUIRE);
 }
 
+bool stp_space_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+                    void *arg)
+{
+    const struct stp_space *space;
+    bool entered;
+
+    pthread_mutex_lock(&registry.lock);
+    space = registry.by_number[number];
+    entered = space != NULL && space->magic == STP_SPACE_MAGIC;
+    if (entered) look(space, arg);
+    pthread_mutex_unlock(&registry.lock);
+    return entered;
+}
+
 /* The last find of a thread, good until a space comes or goes. */
 struct last_find {
     uintptr_t base;

@@ -360,7 +360,7 @@ struct stp_space {
     void *handle;          /* what users compare when it is a constant, else NULL */
     void *team;            /* private team (struct stp_team), serves the collective calls */
     void *user_team;       /* the one create returned, NULL once destroyed */
-    int n_users;           /* live teams that descend from it and contexts bound to it */
+    int n_users;           /* live teams that descend from it, contexts bound to it; stp_rt.lock */
     struct stp_space *next_free;
 };
 
@@ -384,7 +384,7 @@ void stp_space_attempt_end(void);
  */
 bool stp_space_room_moved(unsigned *seen);
 
-/* Between the two: its addresses are found from now on, and no longer. */
+/* Between the two: its addresses are found from now on, and no longer. Leaving again is nothing. */
 void stp_space_enter(struct stp_space *space);
 void stp_space_leave(struct stp_space *space);
 
@@ -399,6 +399,14 @@ struct stp_space *stp_space_find(const void *addr, size_t *offset);
 
 /* By number; NULL when there is none. It may be on its way in or out. */
 struct stp_space *stp_space_at(unsigned number);
+
+/*
+ * Look at a space that another thread may be about to destroy: true when one of this number is
+ * entered, and look was called with it. It is not left meanwhile: the registry's lock is held, and
+ * only the lock of a heap may be taken under it.
+ */
+bool stp_space_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+                    void *arg);
 
 /* True when space is a live space of the registry; safe on any pointer value. */
 bool stp_space_is_live(const struct stp_space *space);

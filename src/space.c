@@ -58,6 +58,16 @@ void stp_space_use(struct stp_space *space, int n)
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
+int stp_space_users(const struct stp_space *space)
+{
+    int n_users;
+
+    pthread_mutex_lock(&stp_rt.lock);
+    n_users = space->n_users;
+    pthread_mutex_unlock(&stp_rt.lock);
+    return n_users;
+}
+
 /* ---- local halves ---------------------------------------------------------------- */
 
 /* Hosts always take part in the fabric; devices where the provider reaches them. */

@@ -560,6 +560,7 @@ int pshmem_space_destroy(shmem_space_t handle)
 {
     struct stp_space *space;
     int64_t in_use;
+    int here;
 
     if (stp_space_is_invalid(handle)) return 0;
     stp_check_live(__func__);
@@ -574,19 +575,20 @@ int pshmem_space_destroy(shmem_space_t handle)
                                                 : "a space made by SHMEM_ENABLE_<KIND>");
         return 1;
     }
-    in_use = space->n_users;
+    in_use = here = stp_space_users(space);
     stp_coll_agree(space->team, &in_use, 1);
     if (in_use != 0) {
-        if (space->n_users > 0)
+        if (here > 0)
             stp_error("shmem_space_destroy: %d teams and contexts of space %u are alive: destroy "
                       "them first",
-                      space->n_users, space->number);
+                      here, space->number);
         return 1;
     }
     destroy_warn_live(space);
     stp_active_quiet();
     stp_quiet(&stp_ctx_default);
     stp_coll_sync(space->team); /* nobody uses the space any more, */
+    stp_space_leave(space);     /* nor looks at its team and its books */
     stp_active_forget(space->base, space->nbytes);
     space->kind->detach(space);
     stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */

@@ -87,24 +87,52 @@ static const char *info_name(const struct stp_space *space)
     return space->number < STP_SPACE_FIRST_USER ? fixed[space->number] : "user";
 }
 
-static void info_print_space(int fd, const struct stp_space *space)
+/* What the table says of a space: what does not change while its addresses are found, and used. */
+struct info_row {
+    const char *name, *kind;
+    bool copies, registered;
+    int n_pes;
+    size_t nbytes, used;
+    void *base;
+    uint64_t key;
+};
+
+static void info_look(const struct stp_space *space, void *arg)
 {
     const struct stp_team *team = space->team;
     struct stp_heap_stats stats = {0};
-    char key[24] = "-";
 
     if (space->heap != NULL) stp_heap_stats(space->heap, &stats);
-    if (space->registered) snprintf(key, sizeof key, "0x%llx", (unsigned long long)space->key);
-    dprintf(fd, "%-3u %-9s %-5s %5d %14zu %-18p %-14s %-12s %-18s %zu\n", space->number,
-            info_name(space), space->kind != NULL ? space->kind->name : "cpu",
-            team != NULL ? team->n_pes : stp_rt.n_pes, space->nbytes, (void *)space->base,
-            space->registered ? stp_rt.fabric.provider
-            : space->kind != NULL && !space->kind->in_window ? "copies" : "load/store",
-            space->registered ? stp_rt.fabric.domain : "-", key, stats.used);
+    *(struct info_row *)arg = (struct info_row){
+        .name = info_name(space),
+        .kind = space->kind != NULL ? space->kind->name : "cpu",
+        .copies = space->kind != NULL && !space->kind->in_window,
+        .registered = space->registered,
+        .n_pes = team != NULL ? team->n_pes : stp_rt.n_pes,
+        .nbytes = space->nbytes,
+        .used = stats.used,
+        .base = space->base,
+        .key = space->key,
+    };
+}
+
+static void info_print_row(int fd, unsigned number, const struct info_row *row)
+{
+    char key[24] = "-";
+
+    if (row->registered) snprintf(key, sizeof key, "0x%llx", (unsigned long long)row->key);
+    dprintf(fd, "%-3u %-9s %-5s %5d %14zu %-18p %-14s %-12s %-18s %zu\n", number, row->name,
+            row->kind, row->n_pes, row->nbytes, row->base,
+            row->registered ? stp_rt.fabric.provider
+            : row->copies   ? "copies"
+                            : "load/store",
+            row->registered ? stp_rt.fabric.domain : "-", key, row->used);
 }
 
 int pshmemx_space_print(int fd)
 {
+    struct info_row row;
+
     stp_check_live(__func__);
     dprintf(fd, "spaces of pe %d: node path %s, fabric %s\n", stp_rt.pe,
             stp_win.n_placed > 1 ? "load/store" : "none",
@@ -112,7 +140,7 @@ int pshmemx_space_print(int fd)
     dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
             "bytes", "base", "provider", "iface", "key", "used");
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++)
-        if (stp_space_at(n) != NULL) info_print_space(fd, stp_space_at(n));
+        if (stp_space_look(n, info_look, &row)) info_print_row(fd, n, &row);
     return 0;
 }
 STP_PROFILED(shmemx_space_print);

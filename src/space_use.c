@@ -38,11 +38,12 @@ STP_PROFILED(shmem_space_free);
 
 int pshmem_space_get_team(shmem_space_t handle, shmem_team_t *team)
 {
-    struct stp_space *space;
+    struct stp_team *user_team;
 
     if (stp_space_is_invalid(handle)) return 1;
-    space = stp_space_check(handle, __func__);
-    *team = space->user_team != NULL ? stp_team_handle(space->user_team) : SHMEM_TEAM_INVALID;
+    /* another thread may be destroying the team */
+    user_team = __atomic_load_n(&stp_space_check(handle, __func__)->user_team, __ATOMIC_ACQUIRE);
+    *team = user_team != NULL ? stp_team_handle(user_team) : SHMEM_TEAM_INVALID;
     return 0;
 }
 STP_PROFILED(shmem_space_get_team);

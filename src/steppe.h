@@ -49,7 +49,6 @@ extern struct stp_runtime stp_rt;
 /* Fatal unless the library is initialised. */
 void stp_check_live(const char *fn);
 
-
 /* ---- reaching (reach.c) --------------------------------------------------- */
 
 /* As stp_reach(), for the cases it leaves out: data segment, scattered local PEs. */
@@ -382,9 +381,9 @@ struct stp_team {
     size_t slot;                /* of its area in the internal space */
     struct stp_coll_area *area; /* this PE's part */
     struct stp_coll_bell *bell; /* of this node's members */
-    uint64_t sync_epoch;        /* syncs done */
+    uint64_t sync_epoch;        /* syncs done; the world's is read by other threads too */
     uint64_t node_epoch;        /* node-only syncs done */
-    uint64_t sequence;          /* collectives that took a cell */
+    uint64_t sequence;          /* collectives that took a cell; read likewise */
     struct stp_team *next, *prev; /* live teams, guarded by stp_rt.lock */
 };
 
@@ -489,6 +488,7 @@ static inline bool stp_space_is_invalid(shmem_space_t space)
 
 /* One team or context more, or less, that keeps the space from being destroyed. */
 void stp_space_use(struct stp_space *space, int n);
+int stp_space_users(const struct stp_space *space); /* how many there are */
 
 /* The live space behind a handle; fatal when it is none. */
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn);

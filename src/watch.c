@@ -130,10 +130,21 @@ static bool launcher_ended(void)
 
 /* ---- PEs at the end of the job ---------------------------------------------------- */
 
-/* Has this PE begun collectives over the world in which who closes after these takes no part? */
+/* Collectives over the world that this PE has begun; other threads may be in one. */
+static uint64_t world_syncs(void)
+{
+    return __atomic_load_n(&stp_team_world->sync_epoch, __ATOMIC_RELAXED);
+}
+
+static uint64_t world_cells(void)
+{
+    return __atomic_load_n(&stp_team_world->sequence, __ATOMIC_RELAXED);
+}
+
+/* Has this PE begun some in which who closes after these takes no part? */
 static bool is_behind(uint64_t syncs, uint64_t cells)
 {
-    return stp_team_world->sync_epoch > syncs || stp_team_world->sequence > cells;
+    return world_syncs() > syncs || world_cells() > cells;
 }
 
 /* A PE that this one waits for in vain. In finalize, all others are there. */
@@ -222,15 +233,15 @@ static void begin_closing(enum stp_end how, uint64_t syncs, uint64_t cells)
 
 void stp_watch_close(enum stp_end how)
 {
-    uint64_t syncs = stp_team_world->sync_epoch, word;
+    uint64_t syncs = world_syncs(), word;
     struct closer closer = find_closer();
     int other;
 
     if (closer.pe >= 0) fatal_closer(closer);
-    begin_closing(how, syncs, stp_team_world->sequence);
+    begin_closing(how, syncs, world_cells());
     other = stp_coll_close(stp_team_world, closing_word(syncs, how), &word);
     closer = find_closer(); /* all of this node are here, one for each other node has told */
-    if (other >= 0 && word >> 2 < stp_team_world->sync_epoch)
+    if (other >= 0 && word >> 2 < world_syncs())
         closer = (struct closer){.pe = other, .how = (enum stp_end)(word & 3)};
     if (closer.pe >= 0) fatal_closer(closer);
     pthread_mutex_lock(&watch.lock);

@@ -11,3 +11,20 @@ steppe_pe_test(thread_slots NP 1 2 3 FABRIC 2
 # Too little window for all the spaces that they make.
 steppe_pe_test(thread_room NP 1 2 3 FABRIC 2
     ENV SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=256M)
+
+# SHMEM_CHECK=1 and questions beside a thread that changes what they look at. Alone a PE changes
+# most in the same time.
+steppe_pe_test(threads_check NP 1 2 FABRIC 2 PROVIDERS tcp)
+steppe_pe_test(threads_check NAME threads_check_crowd NP 3 4 7 FABRIC 3 HOSTS LABELS full)
+
+# The others with SHMEM_CHECK=1: a few here, all of them in the full set.
+steppe_pe_test(threads_life NAME threads_life_checked NP 2 ENV SHMEM_CHECK=1)
+steppe_pe_test(threads_mix NAME threads_mix_checked NP 2 ENV SHMEM_CHECK=1)
+foreach(name session_threads space_threads stress_early stress_lost stress_mix stress_torn
+        stress_visible thread_teams threads threads_life threads_lock threads_mix)
+    steppe_pe_test(${name} NAME ${name}_checks NP 1 3 FABRIC 3 LABELS full ENV SHMEM_CHECK=1)
+endforeach()
+steppe_pe_test(thread_slots NAME thread_slots_checks NP 3 FABRIC 2 LABELS full
+    ENV SHMEM_CHECK=1 SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=64M)
+steppe_pe_test(thread_room NAME thread_room_checks NP 3 FABRIC 2 LABELS full
+    ENV SHMEM_CHECK=1 SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=256M)

@@ -176,8 +176,9 @@ void stp_coll_detach(struct stp_team *team)
 
 struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence)
 {
-    uint64_t n = team->sequence++;
+    uint64_t n = team->sequence;
 
+    __atomic_store_n(&team->sequence, n + 1, __ATOMIC_RELAXED);
     if (n != 0 && n % COLL_RING == 0) {
         stp_coll_sync(team);
         stp_fence(&stp_ctx_coll); /* what was sent to these cells must not come after what will be */

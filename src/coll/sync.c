@@ -78,8 +78,9 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 static void sync_team(struct stp_team *team, bool leave)
 {
     const struct stp_plan *plan = &team->plan;
-    uint64_t epoch = ++team->sync_epoch;
+    uint64_t epoch = team->sync_epoch + 1;
 
+    __atomic_store_n(&team->sync_epoch, epoch, __ATOMIC_RELAXED);
     /* Stores of this PE first: what follows publishes them. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (plan->n_groups == 1 && plan->flat) sync_flat(team, epoch);

@@ -37,7 +37,7 @@ static void free_ok(struct stp_heap *heap, size_t offset)
     ck_assert_int_eq(stp_heap_verify(heap), 0);
 }
 
-static struct stp_heap_stats stats_of(const struct stp_heap *heap)
+static struct stp_heap_stats stats_of(struct stp_heap *heap)
 {
     struct stp_heap_stats stats;
 
@@ -45,7 +45,7 @@ static struct stp_heap_stats stats_of(const struct stp_heap *heap)
     return stats;
 }
 
-static void check_empty(const struct stp_heap *heap, size_t size)
+static void check_empty(struct stp_heap *heap, size_t size)
 {
     struct stp_heap_stats stats = stats_of(heap);
 
@@ -292,7 +292,7 @@ static int resize(struct stp_heap *heap, size_t offset, size_t nbytes)
     return rc;
 }
 
-static size_t asked_at(const struct stp_heap *heap, size_t offset)
+static size_t asked_at(struct stp_heap *heap, size_t offset)
 {
     size_t start;
     size_t nbytes;

@@ -91,7 +91,7 @@ static void model_remove(struct model *model, int i)
     memmove(&model->live[i], &model->live[i + 1], (size_t)(model->n - i) * sizeof(struct live));
 }
 
-static void model_compare(const struct model *model, const struct stp_heap *heap, uint64_t seed)
+static void model_compare(const struct model *model, struct stp_heap *heap, uint64_t seed)
 {
     struct stp_heap_stats stats;
     size_t used = 0;
