@@ -327,7 +327,10 @@ void *shmem_malloc(size_t size);
 /** As shmem_malloc(), for count objects of size bytes, zeroed. [9.3.6] */
 void *shmem_calloc(size_t count, size_t size);
 
-/** As shmem_malloc(), at a multiple of alignment: a power of two and of sizeof(void *). [9.3.4] */
+/**
+ * As shmem_malloc(), at a multiple of alignment, which is a power of two and a multiple of
+ * sizeof(void *). Smaller powers of two do as that; NULL on all PEs for anything else. [9.3.4]
+ */
 void *shmem_align(size_t alignment, size_t size);
 
 /** As shmem_malloc(); hints: SHMEM_MALLOC_..., by OR, or 0. They change nothing here. [9.3.5] */

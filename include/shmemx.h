@@ -93,8 +93,8 @@ typedef struct {
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 
 /*
- * As shmem_align() and shmem_realloc(), in a space. Collective over its team. A null ptr is a
- * malloc, size 0 a free.
+ * As shmem_align() and shmem_realloc(), in a space. Collective over its team. NULL on all members
+ * for an alignment that is no power of two. A null ptr is a malloc, size 0 a free.
  */
 void *shmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);

@@ -49,6 +49,39 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     return rc == 0 ? space->base + offset : NULL;
 }
 
+/* SHMEM_CHECK=1: all members pass the same; the first one says what is wrong with it. */
+static void memory_check_alignment(const struct stp_space *space, size_t alignment, bool valid,
+                                   const char *fn)
+{
+    const struct stp_team *team = space->team;
+
+    if (!stp_rt.check || team->rank != 0) return;
+    if (!valid)
+        stp_warn("%s: alignment is %zu, which is no power of two: the result is NULL",
+                 stp_public_name(fn), alignment);
+    else if (alignment < sizeof(void *))
+        stp_warn("%s: alignment is %zu, taken as %zu: the standard asks for a power of two that is "
+                 "a multiple of it",
+                 stp_public_name(fn), alignment, sizeof(void *));
+}
+
+void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn)
+{
+    bool valid = alignment != 0 && (alignment & (alignment - 1)) == 0;
+    void *ptr = NULL;
+
+    if (nbytes == 0) return NULL;
+    if (valid) {
+        ptr = stp_space_alloc(space, nbytes, alignment, false, fn);
+    } else {
+        /* Members that passed something else must not wait for this one. */
+        memory_check_equal(space, (int64_t)nbytes, (int64_t)alignment, fn);
+        memory_barrier(space);
+    }
+    memory_check_alignment(space, alignment, valid, fn);
+    return ptr;
+}
+
 /* The space and offset of a pointer to free or resize; fatal with the reason when it is neither. */
 static size_t memory_block(struct stp_space *space, const void *ptr, const char *fn)
 {
@@ -144,12 +177,7 @@ STP_PROFILED(shmem_malloc_with_hints);
 
 static void *memory_align(size_t alignment, size_t size, const char *fn)
 {
-    struct stp_space *heap = memory_heap(fn);
-
-    if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0)
-        stp_fatal(fn, "alignment is %zu: it is a power of two and a multiple of %zu", alignment,
-                  sizeof(void *));
-    return size == 0 ? NULL : stp_space_alloc(heap, size, alignment, false, fn);
+    return stp_space_align(memory_heap(fn), alignment, size, fn);
 }
 
 void *pshmem_align(size_t alignment, size_t size)

@@ -83,14 +83,8 @@ STP_PROFILED(shmem_get_space);
 
 void *pshmemx_space_align(shmem_space_t handle, size_t alignment, size_t size)
 {
-    struct stp_space *space;
-
-    if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0)
-        stp_fatal(__func__, "alignment is %zu: it is a power of two and a multiple of %zu",
-                  alignment, sizeof(void *));
-    if (stp_space_is_invalid(handle) || size == 0) return NULL;
-    space = stp_space_check(handle, __func__);
-    return stp_space_alloc(space, size, alignment, false, __func__);
+    if (stp_space_is_invalid(handle)) return NULL;
+    return stp_space_align(stp_space_check(handle, __func__), alignment, size, __func__);
 }
 STP_PROFILED(shmemx_space_align);
 

@@ -465,8 +465,7 @@ struct stp_team_members {
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **team);
 
-/* Collective over the team. */
-void stp_team_destroy(struct stp_team *team);
+void stp_team_destroy(struct stp_team *team); /* collective over the team */
 
 /* ---- spaces (space.c, space_create.c) ----------------------------------------- */
 
@@ -533,6 +532,7 @@ uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn);
+void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn);
 void stp_space_free(struct stp_space *space, void *ptr, const char *fn);
 void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn);
 

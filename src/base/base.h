@@ -50,6 +50,9 @@ void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
 _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3) STP_COLD
     __attribute__((noreturn)); /* twice: clang takes only this one for a part of the type */
 
+/* The name users wrote: a weak alias of routine, which has a "p" in front for profiling. */
+const char *stp_public_name(const char *routine);
+
 /*
  * How to end the job: called once with the exit status; must not return. This process is the PE,
  * until another one, its child, calls stp_log_identify().

@@ -175,8 +175,7 @@ void stp_log(int level, const char *fmt, ...)
     errno = saved;
 }
 
-/* The name users wrote: a weak alias whose definition is the profiling name. */
-static const char *public_name(const char *routine)
+const char *stp_public_name(const char *routine)
 {
     static const char *const profiling[] = {"psh", "pstart_", "p_", "pmy_", "pnum_"};
 
@@ -247,7 +246,7 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     bool first = fatal_enter(tid);
 
     line_begin(&line);
-    if (routine) line_add(&line, "%s: ", public_name(routine));
+    if (routine) line_add(&line, "%s: ", stp_public_name(routine));
     va_start(args, fmt);
     line_vadd(&line, fmt, args);
     va_end(args);

@@ -228,11 +228,6 @@ static void split_dead_team(void)
     shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &child);
 }
 
-static void align_too_small(void)
-{
-    shmem_align(sizeof(void *) / 2, 100);
-}
-
 static const struct {
     const char *name;
     void (*leave)(void);
@@ -253,7 +248,6 @@ static const struct {
     {"team_number", use_team_number, true},
     {"dead_team", use_dead_team, true},
     {"split_dead_team", split_dead_team, true},
-    {"align_too_small", align_too_small, true},
 };
 
 /* ---- start_pes --------------------------------------------------------------------------- */

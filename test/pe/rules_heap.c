@@ -326,6 +326,35 @@ static void check_large_alignments(void)
     }
 }
 
+/* Small powers of two do as 8; what is no power of two is a failure like any other. */
+static void check_other_alignments(void)
+{
+    static void *(*const ways[])(size_t, size_t) = {shmem_align, shmemalign};
+    static const size_t bad[] = {0, 3, 24, 1000, SIZE_MAX, SIZE_MAX / 2 + 2};
+    static long call;
+
+    memset(entered, 0, (size_t)pe_n * sizeof(*entered));
+    shmem_barrier_all();
+    for (int w = 0; w < 2; w++) {
+        for (size_t align = 1; align < sizeof(void *); align *= 2) {
+            char *block = ways[w](align, 100);
+
+            PE_REQUIRE(block != NULL, "align(%zu) failed", align);
+            PE_CHECK((uintptr_t)block % sizeof(void *) == 0, "align(%zu): %p", align, (void *)block);
+            shmem_char_p(&block[99], (char)align, pe_right());
+            shmem_barrier_all();
+            PE_CHECK_EQ(block[99], align);
+            shmem_free(block);
+        }
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+            enter(++call);
+            PE_CHECK(ways[w](bad[i], 100) == NULL, "align(%zu) gave memory", bad[i]);
+            left(call, "a wrong alignment");
+        }
+    }
+    PE_CHECK(shmem_align(3, 0) == NULL, "align(3, 0) gave memory");
+}
+
 /* count times size that does not fit is a failure, not a small block. */
 static void check_calloc_overflow(void)
 {
@@ -382,6 +411,7 @@ static const struct pe_rule rules[] = {
     {"R57 realloc of a block meets everybody", check_realloc_separates},
     {"R53 aligned for any type, whatever the allocator", check_alignment},
     {"R62 aligned as asked, or NULL on all PEs", check_large_alignments},
+    {"R62 other alignments: as 8, or NULL on all PEs", check_other_alignments},
     {"R50 R38 same sequence, symmetric results", check_symmetric_at_random},
     {"R52 R54 R61 what is under way is complete behind heap calls", check_heap_completes},
     {"R55 other contexts are left alone", check_other_context},

@@ -31,15 +31,23 @@ fail()
     failed=1
 }
 
+# run MISUSE [VARIABLE=VALUE...]: sets $status and fills $out.
+run()
+{
+    local misuse=$1
+    shift
+    env "$@" timeout -k 5 $limit "${launcher[@]}" -n "$np" "$program" "$misuse" \
+        >"$out" 2>&1 </dev/null
+    status=$?
+}
+
 # expect MISUSE PE ROUTINE TEXT [VARIABLE=VALUE...]: PE is a number, or "any"; TEXT is a regular
 # expression that the rest of the line must match.
 expect()
 {
-    local misuse=$1 pe=$2 routine=$3 text=$4 status who
+    local misuse=$1 pe=$2 routine=$3 text=$4 who
     shift 4
-    env "$@" timeout -k 5 $limit "${launcher[@]}" -n "$np" "$program" "$misuse" \
-        >"$out" 2>&1 </dev/null
-    status=$?
+    run "$misuse" "$@"
     who="pe $pe "
     [ "$pe" = any ] && who='(pe [0-9]+ )?'
     if [ $status -eq 124 ] || [ $status -eq 137 ]; then
@@ -52,6 +60,22 @@ expect()
         fail "$misuse" "no line \"steppe: ${who}(host): $routine: ...$text...\" (status $status)"
     else
         echo "ok   $misuse (status $status)"
+    fi
+}
+
+# told MISUSE LINES ROUTINE TEXT [VARIABLE=VALUE...]: the job goes on, and so many lines match.
+told()
+{
+    local misuse=$1 lines=$2 routine=$3 text=$4 n
+    shift 4
+    run "$misuse" "$@"
+    n=$(grep -Ec "^steppe: pe [0-9]+ \([^)]*\): ${routine}: .*${text}" "$out")
+    if [ $status -ne 0 ]; then
+        fail "$misuse" "status $status, and it is no end"
+    elif [ "$n" -ne "$lines" ]; then
+        fail "$misuse" "$n lines \"$routine: ...$text...\", not $lines"
+    else
+        echo "ok   $misuse ($n lines)"
     fi
 }
 
@@ -81,9 +105,14 @@ expect double_free      any shmem_free               "ptr 0x[0-9a-f]+ .*freed be
 expect free_interior    any shmem_free               "ptr 0x[0-9a-f]+ is 8 bytes inside"
 expect free_foreign     any shmem_free               "ptr 0x[0-9a-f]+ .*not allocated from"
 expect free_other_space any shmem_space_free         "ptr 0x[0-9a-f]+ belongs to space"
-expect bad_alignment    any shmem_align              "alignment is 24"
+told bad_alignment      0 shmem_align                "alignment"
+told bad_alignment      1 shmem_align                "alignment is 24.*NULL"   SHMEM_CHECK=1
+told small_alignment    0 shmem_align                "alignment"
+told small_alignment    1 shmem_align                "alignment is 2, taken as 8" SHMEM_CHECK=1
 if [ "$np" -gt 1 ]; then
     expect malloc_differs any shmem_malloc           "differ between PEs"      SHMEM_CHECK=1
+    expect alignment_differs any shmem_align         "differ between PEs"      SHMEM_CHECK=1
+    told alignment_differs 0 shmem_align             "alignment"
 fi
 
 # Teams, contexts, operators.

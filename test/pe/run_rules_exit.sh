@@ -51,6 +51,5 @@ ends pointer_of_other '[1-9][0-9]*' 'shmem_long_p: dest 0x[0-9a-f]+ .*not symmet
 ends team_number '[1-9][0-9]*' 'shmem_ctx_long_p: pe is 1'
 ends dead_team '[1-9][0-9]*' 'shmem_team_my_pe: team 0x[0-9a-f]+ is not a live team'
 ends split_dead_team '[1-9][0-9]*' 'shmem_team_split_strided: team 0x[0-9a-f]+ is not a live team'
-ends align_too_small '[1-9][0-9]*' 'shmem_align: alignment is 4'
 
 exit $((failed * 2))

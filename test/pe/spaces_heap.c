@@ -5,6 +5,8 @@
  */
 #include "pe_spaces.h"
 
+#include <shmemx.h>
+
 /* Zero sizes and NULL do nothing, hence no barrier: one PE alone may call them. */
 static void check_no_action(shmem_space_t space)
 {
@@ -34,6 +36,22 @@ static void check_most(shmem_space_t space)
     PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) == NULL, "9 MiB out of 8");
     PE_CHECK_BYTES(block, n - 1, (unsigned)pe_me, "7 MiB after a refusal");
     shmem_space_free(space, block);
+}
+
+/* Powers of two, small ones too; anything else is NULL on all PEs. */
+static void check_alignments(shmem_space_t space)
+{
+    static const size_t bad[] = {0, 6, 24, SIZE_MAX};
+
+    for (size_t align = 1; align <= 4096; align *= 2) {
+        char *block = shmemx_space_align(space, align, 100);
+
+        PE_REQUIRE(block != NULL, "align(%zu) failed", align);
+        PE_CHECK((uintptr_t)block % (align < 8 ? 8 : align) == 0, "%zu: %p", align, (void *)block);
+        shmem_space_free(space, block);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        PE_CHECK(shmemx_space_align(space, bad[i], 100) == NULL, "align(%zu) gave memory", bad[i]);
 }
 
 /* Fill with equal blocks: NULL comes at the same call on all PEs; free makes room again. */
@@ -154,6 +172,7 @@ int main(void)
     check_most(space); /* first: the space is fresh */
     other = pe_space_create(PE_MIB, &other_team);
     check_no_action(space);
+    check_alignments(space);
     check_exhaustion(space);
     check_calloc(space);
     check_plain_routines(space);
