@@ -357,6 +357,7 @@ struct stp_space {
     bool registered;       /* this PE's part is a fabric region */
     bool on_fabric;        /* and so are all members': peers reach them directly */
     bool permanent;        /* lives as long as the program */
+    bool told_full;        /* it was said that something did not fit */
     void *handle;          /* what users compare when it is a constant, else NULL */
     void *team;            /* private team (struct stp_team), serves the collective calls */
     void *user_team;       /* the one create returned, NULL once destroyed */

@@ -343,14 +343,16 @@ static void boot_choose_spin(void)
 
 void stp_boot_attach(void)
 {
+    int quiet = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
     struct stp_pmi_info info;
     struct boot_hello hello;
     int fd = -1;
 
+    stp_log_level = quiet; /* of the launcher's interface, too */
     if (stp_pmi_open(&info) != 0) stp_fatal("shmem_init", "no usable launcher");
     stp_rt.pe = info.rank;
     stp_rt.n_pes = info.size;
-    stp_log_identify(info.rank, stp_env.debug ? STP_LOG_DEBUG : STP_LOG_WARN);
+    stp_log_identify(info.rank, stp_env.debug ? STP_LOG_DEBUG : quiet);
     stp_rt.n_nodes = stp_env.node ? info.n_nodes : info.size;
     stp_boot.n_hosts = info.n_nodes;
     boot_find_local();

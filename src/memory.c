@@ -7,6 +7,7 @@
 #include "steppe.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 static void memory_barrier(struct stp_space *space)
 {
@@ -35,6 +36,48 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
                   (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
+/* What to change so that the space is larger. */
+static const char *memory_remedy(const struct stp_space *space, char *text, size_t len)
+{
+    uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
+
+    if (space->number == STP_SPACE_HEAP) return "raise SHMEM_SYMMETRIC_SIZE";
+    if (!space->permanent) return "raise config.size where it is created";
+    snprintf(text, len, "raise SHMEM_%s_SYMMETRIC_SIZE", stp_space_type_name((int)type));
+    return text;
+}
+
+/*
+ * NULL is no error, and many programs do not look at it. So the first time in each space its first
+ * member says what was asked for, what there was, and what to change. Members allocate alike, one
+ * call at a time: told needs no lock.
+ */
+STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, size_t align,
+                                      const char *fn)
+{
+    const struct stp_team *team = space->team;
+    char where[32] = "the symmetric heap", text[64], what[96] = "that many bytes";
+    struct stp_heap_stats stats;
+
+    if (space->told_full || team->rank != 0) return;
+    space->told_full = true;
+    stp_heap_stats(space->heap, &stats);
+    if (space->number != STP_SPACE_HEAP) snprintf(where, sizeof where, "space %u", space->number);
+    if (align > STP_HEAP_ALIGN)
+        snprintf(what, sizeof what, "%zu bytes at a multiple of %zu", nbytes, align);
+    else if (nbytes != SIZE_MAX)
+        snprintf(what, sizeof what, "%zu bytes", nbytes);
+    if (align > space->base_align)
+        stp_warn("%s: NULL: %s: %s itself begins at a multiple of %zu: ask for no more "
+                 "(told once; SHMEM_WARN=off: never)",
+                 stp_public_name(fn), what, where, space->base_align);
+    else
+        stp_warn("%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
+                 "has %zu: %s (told once; SHMEM_WARN=off: never)",
+                 stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
+                 memory_remedy(space, text, sizeof text));
+}
+
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn)
 {
@@ -45,6 +88,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     rc = align > space->base_align ? -ENOMEM
                                    : stp_heap_alloc(space->heap, nbytes, align, &offset);
     if (rc == 0 && zero) space->kind->zero(space, offset, nbytes);
+    if (STP_UNLIKELY(rc != 0)) memory_tell_full(space, nbytes, align, fn);
     memory_barrier(space);
     return rc == 0 ? space->base + offset : NULL;
 }
@@ -132,6 +176,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
             stp_heap_free(space->heap, offset);
         }
     }
+    if (STP_UNLIKELY(rc != 0)) memory_tell_full(space, nbytes, 0, fn);
     memory_barrier(space); /* every copy is done before anyone writes the new block */
     return rc == 0 ? space->base + target : NULL;
 }

@@ -113,6 +113,7 @@ struct stp_env {
     bool info;                /* SHMEM_INFO */
     bool debug;               /* SHMEM_DEBUG */
     size_t symmetric_size;    /* SHMEM_SYMMETRIC_SIZE, bytes */
+    bool warn;                /* SHMEM_WARN: print warnings */
     bool check;               /* SHMEM_CHECK */
     bool node;                /* SHMEM_NODE: use load/store between PEs of a node */
     size_t window_size;       /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */

@@ -38,6 +38,8 @@ const struct stp_env_row stp_env_table[] = {
      "print debugging messages"},
     {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", STP_ENV_SIZE, FIELD(symmetric_size), "512m",
      NULL, "bytes of the symmetric heap of each PE"},
+    {"SHMEM_WARN", NULL, STP_ENV_BOOL, FIELD(warn), "on", NULL,
+     "print warnings, such as the first allocation that does not fit; off: errors alone"},
     {"SHMEM_CHECK", NULL, STP_ENV_BOOL, FIELD(check), "off", NULL,
      "check arguments that cost time to check"},
     {"SHMEM_NODE", NULL, STP_ENV_BOOL, FIELD(node), "on", NULL,

@@ -144,17 +144,13 @@ static void misuse_malloc_differs(void)
 static void misuse_bad_alignment(void)
 {
     shmem_align(24, 100);
+    shmem_align(2, 100);
 }
 
 /* One PE is right, the others are not. */
 static void misuse_alignment_differs(void)
 {
     shmem_align(pe_me == 0 ? 64 : 24, 100);
-}
-
-static void misuse_small_alignment(void)
-{
-    shmem_align(2, 100);
 }
 
 static void misuse_invalid_team(void)
@@ -525,7 +521,6 @@ static const struct {
     {"free_other_space", misuse_free_other_space, true},
     {"malloc_differs", misuse_malloc_differs, true},
     {"bad_alignment", misuse_bad_alignment, true},
-    {"small_alignment", misuse_small_alignment, true},
     {"alignment_differs", misuse_alignment_differs, true},
     {"invalid_team", misuse_invalid_team, false},
     {"invalid_sync", misuse_invalid_sync, false},

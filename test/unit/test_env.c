@@ -244,6 +244,7 @@ START_TEST(defaults)
     ck_assert_uint_eq(stp_env.ofi_bounce_size, 8192);
     ck_assert(stp_env.ofi_progress_thread);
     ck_assert(!stp_env.spaces_table);
+    ck_assert(stp_env.warn);
 }
 END_TEST
 

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The first allocation that does not fit a space is one line of one PE (no_room.c), which says what
+# to change; all others are NULL and nothing more.
+#
+# usage: run_no_room.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+set -u
+. "$(dirname "$0")/job.sh"
+
+export SHMEM_SYMMETRIC_SIZE=8m
+any='^steppe: pe [0-9]+ .*: NULL: '
+
+# lines NUMBER TEXT: so many lines of the last job match, of as many that say anything of the kind.
+lines()
+{
+    local all matching
+    all=$(grep -Ec "$any" "$out")
+    matching=$(grep -Ec "^steppe: $2" "$out")
+    [ "$all" -eq "$1" ] && [ "$matching" -eq "$1" ] && return
+    fail "$way" "$matching lines \"$2\" of $all, not $1 of $1"
+}
+
+# told WAY [VARIABLE=VALUE...]: the job ends well.
+told()
+{
+    way=$1
+    shift
+    job "$way" "$@" -- "$way" || return
+    [ $status -eq 0 ] || fail "$way" "status $status"
+    echo "     $way $* (status $status)"
+}
+
+heap='bytes( at a multiple of 4096)? do not fit the symmetric heap: [0-9]+ of its 8388608 are in use,'
+heap="$heap the largest free block has [0-9]+: raise SHMEM_SYMMETRIC_SIZE "
+told all
+lines 1 "pe 0 \([^)]*\): shmem_malloc: NULL: 1048576 $heap"
+told all SHMEM_WARN=off
+lines 0 .
+told first
+lines 8 "pe 0 \([^)]*\): sh[a-z_]+: NULL: 1073741824 $heap"
+for routine in shmem_{malloc,calloc,align,malloc_with_hints,realloc} sh{malloc,memalign,realloc}; do
+    says "$way" "^steppe: pe 0 \([^)]*\): $routine: NULL"
+done
+
+space='NULL: 1073741824 bytes do not fit space [0-9]+: 0 of its 1048576 are in use, the largest free'
+space="$space block has 1048576: raise"
+told spaces
+lines 4 "pe 0 \([^)]*\): shmemx?_space_[a-z]+: $space config.size"
+for routine in shmem_space_{malloc,calloc} shmemx_space_{align,realloc}; do
+    says "$way" "^steppe: pe 0 \([^)]*\): $routine: NULL"
+done
+told own
+lines 1 "pe $last \([^)]*\): shmem_space_malloc: $space config.size"
+told env SHMEM_ENABLE_CPU=on SHMEM_CPU_SYMMETRIC_SIZE=1m
+lines 1 "pe 0 \([^)]*\): shmem_space_malloc: $space SHMEM_CPU_SYMMETRIC_SIZE"
+
+exit $((failed * 2))
