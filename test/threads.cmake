@@ -14,7 +14,7 @@ steppe_pe_test(thread_room NP 1 2 3 FABRIC 2
 
 # SHMEM_CHECK=1 and questions beside a thread that changes what they look at. Alone a PE changes
 # most in the same time.
-steppe_pe_test(threads_check NP 1 2 FABRIC 2 PROVIDERS tcp)
+steppe_pe_test(threads_check NP 1 2)
 steppe_pe_test(threads_check NAME threads_check_crowd NP 3 4 7 FABRIC 3 HOSTS LABELS full)
 
 # The others with SHMEM_CHECK=1: a few here, all of them in the full set.
