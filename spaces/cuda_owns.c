@@ -149,9 +149,9 @@ static bool owns_in(uintptr_t at, const void *base, size_t nbytes)
 
 static bool owns_is_symmetric_host(uintptr_t at)
 {
-    size_t part = (size_t)1 << stp_win.shift;
+    size_t part = (size_t)1 << stp_win.shift, offset;
 
-    if (owns_in(at, stp_segment.base, stp_segment.nbytes)) return true;
+    if (stp_segment_offset((const void *)at, &offset)) return true;
     if (stp_win.view == NULL) return false;
     return at - stp_win.base < part || owns_in(at, stp_win.view, part * (size_t)stp_win.n_placed);
 }

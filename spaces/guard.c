@@ -30,6 +30,22 @@ static const struct stp_space *guard_space_below(size_t offset)
     return best;
 }
 
+/* Behind what spaces may use is the place of the globals of a peer. */
+static void guard_explain_globals(const void *addr, size_t at, const char *whose, const char *what)
+{
+    const struct stp_segment_part *below = NULL;
+
+    for (unsigned i = 0; i < stp_segment.n_parts && stp_segment.parts[i].at <= at; i++)
+        below = &stp_segment.parts[i];
+    if (below == NULL || at - below->at < below->nbytes)
+        stp_error("access to %p: globals or statics of %s: %s", addr, whose, what);
+    else
+        stp_error("access to %p: %zu bytes past the end of globals and statics of %s, which are at "
+                  "%p..%p on this PE",
+                  addr, at - below->at - below->nbytes, whose, (void *)below->base,
+                  (void *)(below->base + below->nbytes));
+}
+
 /* snprintf is not async-signal-safe by the letter; glibc's is for integers, and we are dying. */
 static void guard_explain(const void *addr, size_t offset, int local, int signo)
 {
@@ -41,6 +57,10 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo)
     char whose[48] = "this PE";
 
     if (local >= 0) snprintf(whose, sizeof whose, "PE %d of this node", local);
+    if (local >= 0 && offset >= stp_window_capacity()) {
+        guard_explain_globals(addr, offset - stp_window_capacity(), whose, what);
+        return;
+    }
     if (space != NULL && offset < space->offset + space->nbytes)
         stp_error("access to %p: offset %zu of space %u (%s) of %s: %s", addr,
                   offset - space->offset, space->number, name, whose, what);

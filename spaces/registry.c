@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define POOL_CHUNK 64
+#define REGISTRY_RANGES (STP_SPACE_NUMBERS + STP_SEGMENT_PARTS) /* one number has several */
 
 struct pool_chunk {
     struct pool_chunk *next;
@@ -20,9 +21,9 @@ struct pool_chunk {
 static struct {
     struct stp_space *by_number[STP_SPACE_NUMBERS];
     /* Ranges by base; they change only while version is odd. */
-    uintptr_t bases[STP_SPACE_NUMBERS];
-    size_t sizes[STP_SPACE_NUMBERS];
-    struct stp_space *of_base[STP_SPACE_NUMBERS];
+    uintptr_t bases[REGISTRY_RANGES];
+    size_t sizes[REGISTRY_RANGES];
+    struct stp_space *of_base[REGISTRY_RANGES];
     unsigned n_ranges;
     unsigned version;
     pthread_mutex_t lock; /* of whoever changes any of this */

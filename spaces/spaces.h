@@ -156,25 +156,45 @@ static inline char *stp_window_at(size_t offset)
 
 /* ---- data segment ------------------------------------------------------- */
 
+#define STP_SEGMENT_PARTS 64 /* an executable has one or two; linker scripts can make more */
+
+/* Writable pages of the executable without a hole. */
+struct stp_segment_part {
+    char *base;    /* first byte, page aligned */
+    size_t nbytes; /* whole pages */
+    size_t at;     /* offset in the segment, which has a page that nothing is in between parts */
+};
+
 /*
  * The globals and statics of the executable, moved to shared memory in place before main.
  * Valid from the library's constructor on; never written afterwards.
  */
 struct stp_segment {
-    char *base;          /* first byte of the segment, page aligned */
-    size_t nbytes;       /* whole pages; 0: no segment found */
+    struct stp_segment_part parts[STP_SEGMENT_PARTS]; /* ascending; the first one is at 0 */
+    unsigned n_parts;    /* 0: no writable memory found */
+    size_t nbytes;       /* from the first part to the end of the last */
     int fd;              /* memfd behind it, -1 when it is not shared */
     const char *why_not; /* why it is not shared, NULL when it is */
     uint64_t layout;     /* hash of the executable's layout: equal executables, equal value */
+    uint64_t shape;      /* hash of the parts, relative to where the executable was loaded */
 };
 
 extern struct stp_segment stp_segment;
 
+/* The part that addr lies in, NULL when it is in none. */
+const struct stp_segment_part *stp_segment_part_slow(const void *addr) STP_COLD;
+
 /* Offset of addr in the segment: true when it lies inside. */
 static inline bool stp_segment_offset(const void *addr, size_t *offset)
 {
-    *offset = (size_t)((const char *)addr - stp_segment.base);
-    return *offset < stp_segment.nbytes;
+    const struct stp_segment_part *part;
+
+    *offset = (size_t)((const char *)addr - stp_segment.parts[0].base);
+    if (STP_LIKELY(*offset < stp_segment.parts[0].nbytes)) return true;
+    if (stp_segment.n_parts <= 1) return false;
+    part = stp_segment_part_slow(addr);
+    if (part != NULL) *offset = part->at + (size_t)((const char *)addr - part->base);
+    return part != NULL;
 }
 
 /*
@@ -183,6 +203,15 @@ static inline bool stp_segment_offset(const void *addr, size_t *offset)
  */
 void *stp_segment_reach(int local, pid_t pid, int fd, size_t offset);
 void stp_segment_forget_peers(void); /* at finalize, before the view goes away */
+
+/*
+ * The whole segment of this PE as one piece of memory, for the fabric; mapped once more when it has
+ * several parts, until the view goes away. NULL on failure, logged.
+ */
+char *stp_segment_in_one(void);
+
+/* The ranges of the parts as text: "0x1000..0x3000, 0x8000..0x9000". */
+const char *stp_segment_format(char *text, size_t len);
 
 /* ---- kinds and spaces --------------------------------------------------- */
 
@@ -347,6 +376,8 @@ struct stp_space {
     const struct stp_kind *kind;
     size_t nbytes;         /* of memory, a PE */
     char *base;            /* this PE's part */
+    size_t at;             /* where that begins in the fabric region; 0 but in the data segment */
+    struct stp_space *next_part; /* of the data segment: one structure each, the same number */
     size_t offset;         /* in the window; SIZE_MAX for kinds outside it */
     size_t base_align;     /* what every member's base is aligned to */
     int device;            /* of the kind, -1 when it knows none */

@@ -100,6 +100,12 @@ static bool window_fits(unsigned shift, int n_local, uintptr_t *base)
     return view != NULL;
 }
 
+/* What the view keeps for the data segment of a peer, at the top of its part. */
+static size_t window_segment_room(void)
+{
+    return (stp_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
+}
+
 static unsigned window_log2_up(size_t nbytes)
 {
     unsigned shift = 0;
@@ -112,7 +118,8 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout)
 {
     unsigned parts = window_log2_up((size_t)n_local);
-    unsigned need = window_log2_up(heap_bytes > SIZE_MAX / 2 ? SIZE_MAX : heap_bytes * 2);
+    size_t most = heap_bytes > SIZE_MAX / 4 ? heap_bytes : heap_bytes + window_segment_room();
+    unsigned need = window_log2_up(most > SIZE_MAX / 2 ? SIZE_MAX : most * 2);
     unsigned shift = WINDOW_SHIFT_DEFAULT;
 
     if (wanted != 0)
@@ -128,9 +135,10 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
         if (wanted == 0 && shift > need + 2 && shift > WINDOW_SHIFT_MODEST)
             shift = (need + 2 > WINDOW_SHIFT_MODEST ? need + 2 : WINDOW_SHIFT_MODEST) + 1;
     }
-    stp_error("no address space for %d parts with a symmetric heap of %zu bytes each: lower "
-              "SHMEM_SYMMETRIC_SIZE or raise the limit on virtual memory (ulimit -v)",
-              n_local, heap_bytes);
+    stp_error("no address space for %d parts with a symmetric heap of %zu bytes and globals and "
+              "statics of %zu each: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
+              n_local, heap_bytes, stp_segment.nbytes,
+              wanted != 0 ? "SHMEM_WINDOW_SIZE" : "the limit on virtual memory (ulimit -v)");
     return -ENOMEM;
 }
 
@@ -168,12 +176,6 @@ void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
     if (area != MAP_FAILED) return area;
     stp_error("cannot map the node's area: %s", strerror(errno));
     return NULL;
-}
-
-/* What the view keeps for the data segment of a peer, at the top of its part. */
-static size_t window_segment_room(void)
-{
-    return (stp_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
 int stp_window_open(const struct stp_window_layout *layout, int fd, int local)

@@ -18,9 +18,11 @@
 /* What must be equal on all PEs of a job, so that a mismatch is named instead of suffered. */
 struct stp_settings {
     uint64_t layout; /* of the executable */
+    uint64_t globals; /* which ranges of its globals are symmetric */
     uint64_t window_bytes;
     uint64_t heap_bytes;
     int64_t spaces[STP_CARD_SPACES]; /* the variables that shape spaces */
+    uint32_t n_globals;
     uint32_t check;                  /* SHMEM_CHECK: collectives agree first, or not */
     uint32_t peer_table;             /* of the fabric, as the next three */
     uint32_t dialect;

@@ -229,7 +229,12 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
     }
     if (a->peer_table != b->peer_table || a->dialect != b->dialect)
         return "way of atomics or registration with the same fabric provider (another libfabric)";
-    if (a->layout == b->layout) return NULL;
+    if (a->layout == b->layout) {
+        if (a->globals == b->globals) return NULL;
+        snprintf(of_a, VALUE_MAX, "%u ranges", a->n_globals);
+        snprintf(of_b, VALUE_MAX, "%u ranges", b->n_globals);
+        return "set of globals and statics that are symmetric";
+    }
     if (strcmp(a->program, b->program) != 0) {
         snprintf(of_a, VALUE_MAX, "%s", a->program);
         snprintf(of_b, VALUE_MAX, "%s", b->program);

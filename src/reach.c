@@ -5,11 +5,11 @@
  */
 #include "steppe.h"
 
-static void *reach_segment(size_t offset, int pe, int local)
+static void *reach_segment(const void *addr, size_t offset, int pe, int local)
 {
     const struct stp_card *card;
 
-    if (pe == stp_rt.pe) return stp_segment.base + offset;
+    if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
     card = stp_boot_card(pe);
     if (stp_segment.fd < 0 || card->segment_fd < 0) return NULL;
     return stp_segment_reach(local, card->pid, card->segment_fd, offset);
@@ -22,7 +22,7 @@ void *stp_reach_slow(const void *addr, int pe)
 
     if (local < 0) return NULL;
     if (offset < stp_window_top()) return stp_win.view + ((size_t)local << stp_win.shift) + offset;
-    if (stp_segment_offset(addr, &offset)) return reach_segment(offset, pe, local);
+    if (stp_segment_offset(addr, &offset)) return reach_segment(addr, offset, pe, local);
     return NULL;
 }
 
@@ -36,14 +36,15 @@ void *stp_reach_amo_slow(const void *addr, int pe)
 _Noreturn static void reach_fatal_address(const void *addr, const char *fn, const char *argument)
 {
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
+    char globals[256];
 
     if (heap == NULL)
         stp_fatal(fn, "called before shmem_init or after shmem_finalize");
     stp_fatal(fn,
               "%s %p is not symmetric: it is neither in the symmetric heap (%p..%p), nor in a space, "
-              "nor a global or static of the executable (%p..%p)",
+              "nor a global or static of the executable (%s)",
               argument, addr, (void *)heap->base, (void *)(heap->base + heap->nbytes),
-              (void *)stp_segment.base, (void *)(stp_segment.base + stp_segment.nbytes));
+              stp_segment_format(globals, sizeof globals));
 }
 
 struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const char *fn,
@@ -59,7 +60,7 @@ struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const cha
                   (void *)(space->base + space->nbytes));
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0)
         stp_fatal(fn, "%s %p is in a space that PE %d has no part of", argument, addr, pe);
-    return (struct stp_place){space->number, offset};
+    return (struct stp_place){space->number, space->at + offset};
 }
 
 enum stp_way stp_space_way(struct stp_space *space, int pe)

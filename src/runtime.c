@@ -193,6 +193,8 @@ static void runtime_fill_card(struct stp_card *card)
     card->segment_fd = stp_segment.fd;
     card->window_base = stp_win.base;
     settings->layout = stp_segment.layout;
+    settings->globals = stp_segment.shape;
+    settings->n_globals = stp_segment.n_parts;
     settings->window_bytes = (size_t)1 << stp_win.shift;
     settings->heap_bytes = stp_env.symmetric_size;
     settings->check = stp_env.check;

@@ -70,15 +70,19 @@ int stp_space_users(const struct stp_space *space)
 
 /* ---- local halves ---------------------------------------------------------------- */
 
-/* Hosts always take part in the fabric; devices where the provider reaches them. */
-static int space_register(struct stp_space *space, struct stp_fabric_region *mine)
+/*
+ * Make [base, base + nbytes) the region of the space. Hosts always take part in the fabric;
+ * devices where the provider reaches them.
+ */
+static int space_register(struct stp_space *space, void *base, size_t nbytes,
+                          struct stp_fabric_region *mine)
 {
     bool device = space->kind != NULL && !space->kind->in_window;
     int rc;
 
     *mine = (struct stp_fabric_region){0};
     if (!stp_rt.has_fabric) return 0;
-    rc = stp_rt.fabric.region_add(space->number, space->base, space->nbytes,
+    rc = stp_rt.fabric.region_add(space->number, base, nbytes,
                                   device ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device, mine);
     if (device && rc == -EOPNOTSUPP) return 0; /* staged then */
     if (rc != 0) return rc;
@@ -107,7 +111,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_wish *wish, b
         rc = stp_heap_create(space->nbytes, &space->heap);
         if (rc != 0) goto err_kind;
     }
-    rc = space_register(space, mine);
+    rc = space_register(space, space->base, space->nbytes, mine);
     if (rc != 0) goto err_heap;
     stp_space_enter(space);
     return 0;
@@ -191,20 +195,52 @@ static void space_init_internal(struct stp_fabric_region *mine)
         stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
 }
 
-/* The data segment is a space without a heap and without a kind: it was there before us. */
-static void space_init_data(struct stp_fabric_region *mine)
+static struct stp_space *space_prepare_part(const struct stp_segment_part *part)
 {
-    struct stp_space *space;
+    struct stp_space *space = stp_space_prepare(NULL, part->nbytes);
 
-    if (stp_segment.nbytes == 0) return;
-    space = stp_space_prepare(NULL, stp_segment.nbytes);
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
     space->number = STP_SPACE_DATA;
-    space->base = stp_segment.base;
-    (void)stp_space_claim(space); /* nobody else is there yet */
-    if (space_register(space, mine) != 0)
+    space->base = part->base;
+    space->at = part->at;
+    return space;
+}
+
+/*
+ * The data segment is a space without a heap and without a kind: it was there before us. It is one
+ * region of the fabric, and an entry of the registry for each part.
+ */
+static void space_init_data(struct stp_fabric_region *mine)
+{
+    struct stp_space *first, *last;
+    char *in_one = NULL;
+
+    if (stp_segment.n_parts == 0) return;
+    first = last = space_prepare_part(&stp_segment.parts[0]);
+    (void)stp_space_claim(first); /* nobody else is there yet */
+    if (stp_rt.has_fabric) in_one = stp_segment_in_one();
+    if ((stp_rt.has_fabric && in_one == NULL) ||
+        space_register(first, in_one, stp_segment.nbytes, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
-    stp_space_enter(space);
+    stp_space_enter(first);
+    for (unsigned i = 1; i < stp_segment.n_parts; i++) {
+        last->next_part = space_prepare_part(&stp_segment.parts[i]);
+        last = last->next_part;
+        last->registered = first->registered;
+        last->key = first->key;
+        stp_space_enter(last);
+    }
+}
+
+static void space_fini_parts(struct stp_space *first)
+{
+    while (first->next_part != NULL) {
+        struct stp_space *part = first->next_part;
+
+        first->next_part = part->next_part;
+        stp_space_leave(part);
+        stp_space_delete(part);
+    }
 }
 
 /* The heap of the standard. A PE without such memory says so on its card, and all end together. */
@@ -302,6 +338,7 @@ void stp_space_fini(void)
     for (unsigned n = STP_SPACE_NUMBERS; n-- > 0;) {
         struct stp_space *space = stp_space_at(n);
         if (space == NULL) continue;
+        space_fini_parts(space);
         stp_space_shut(space);
         stp_space_delete(space);
     }

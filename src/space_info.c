@@ -95,6 +95,7 @@ struct info_row {
     size_t nbytes, used;
     void *base;
     uint64_t key;
+    const struct stp_space *next_part;
 };
 
 static void info_look(const struct stp_space *space, void *arg)
@@ -113,7 +114,17 @@ static void info_look(const struct stp_space *space, void *arg)
         .used = stats.used,
         .base = space->base,
         .key = space->key,
+        .next_part = space->next_part,
     };
+}
+
+/* The next part of the same space: these live as long as the library. False: there is none. */
+static bool info_next(struct info_row *row)
+{
+    const struct stp_space *part = row->next_part;
+
+    if (part != NULL) info_look(part, row);
+    return part != NULL;
 }
 
 static void info_print_row(int fd, unsigned number, const struct info_row *row)
@@ -140,7 +151,8 @@ int pshmemx_space_print(int fd)
     dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
             "bytes", "base", "provider", "iface", "key", "used");
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++)
-        if (stp_space_look(n, info_look, &row)) info_print_row(fd, n, &row);
+        for (bool more = stp_space_look(n, info_look, &row); more; more = info_next(&row))
+            info_print_row(fd, n, &row);
     return 0;
 }
 STP_PROFILED(shmemx_space_print);
