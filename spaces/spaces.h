@@ -213,6 +213,12 @@ char *stp_segment_in_one(void);
 /* The ranges of the parts as text: "0x1000..0x3000, 0x8000..0x9000". */
 const char *stp_segment_format(char *text, size_t len);
 
+/*
+ * What is loaded at an address that is not symmetric: which library or the executable, and what
+ * would be right, as text. False when it belongs to neither.
+ */
+bool stp_whose(const void *addr, char *text, size_t len);
+
 /* ---- kinds and spaces --------------------------------------------------- */
 
 enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_FAM, STP_N_KINDS };

@@ -36,10 +36,12 @@ void *stp_reach_amo_slow(const void *addr, int pe)
 _Noreturn static void reach_fatal_address(const void *addr, const char *fn, const char *argument)
 {
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
-    char globals[256];
+    char globals[256], whose[PATH_MAX + 256];
 
     if (heap == NULL)
         stp_fatal(fn, "called before shmem_init or after shmem_finalize");
+    if (stp_whose(addr, whose, sizeof whose))
+        stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
     stp_fatal(fn,
               "%s %p is not symmetric: it is neither in the symmetric heap (%p..%p), nor in a space, "
               "nor a global or static of the executable (%s)",

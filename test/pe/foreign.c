@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses that look like globals and are not symmetric: data of libraries, linked or opened with
+ * dlopen, constants, pages that cannot be shared. The first argument names the misuse, which the
+ * last PE makes (all PEs, where the routine is collective); run_foreign.sh looks at what is said.
+ */
+#include "pe_data.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { UNIT = 65536, MANY = 140 };
+
+extern long *foreign_word(int zeroed);
+extern const long *foreign_constant(void);
+
+static long word, *block;
+static const long constant[4] = {1, 2, 3, 4};
+static char pages[MANY * UNIT] __attribute__((aligned(UNIT)));
+
+/* Before the library is initialised: some pages, or every second one, cannot be written. */
+static void protect_pages(int argc, char **argv, char **envp)
+{
+    int n = argc > 1 && strcmp(argv[1], "many") == 0 ? MANY : 2;
+
+    (void)envp;
+    for (int i = 1; i < n; i += 2)
+        mprotect(pages + (size_t)i * UNIT, UNIT, PROT_READ);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*hook)(int, char **, char **) =
+    protect_pages;
+
+/* That of the library that was linked, or of the one that is opened. */
+static long *library_word(bool opened, int zeroed)
+{
+    long *(*find)(int) = foreign_word;
+    void *library;
+
+    if (!opened) return find(zeroed);
+    library = dlopen(FOREIGN_PLUGIN, RTLD_NOW);
+    PE_REQUIRE(library != NULL, "dlopen: %s", dlerror());
+    find = (long *(*)(int))dlsym(library, "foreign_word");
+    PE_REQUIRE(find != NULL && find != foreign_word, "the opened library is the linked one");
+    return find(zeroed);
+}
+
+static void put(long *dest)
+{
+    shmem_long_put(dest, block, 1, 0);
+}
+
+static void get(long *source)
+{
+    shmem_long_get(block, source, 1, 0);
+}
+
+static void add(long *dest)
+{
+    shmem_long_atomic_add(dest, 1, 0);
+}
+
+static void signal_set(long *word_of_signal)
+{
+    shmem_putmem_signal(block, block + 1, 8, (uint64_t *)word_of_signal, 1, SHMEM_SIGNAL_SET, 0);
+}
+
+static void lock(long *at)
+{
+    shmem_set_lock(at);
+}
+
+static void wait_until(long *ivar)
+{
+    shmem_long_wait_until(ivar, SHMEM_CMP_NE, -1);
+}
+
+static void reduce(long *dest)
+{
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, dest, block, 1);
+}
+
+static void overrun(long *dest)
+{
+    char *there = shmem_ptr(pages, 0);
+
+    (void)dest;
+    there[UNIT + 8] = 1; /* between two ranges of its globals */
+}
+
+static const struct {
+    const char *name;
+    void (*use)(long *addr);
+    bool collective;
+} uses[] = {{"put", put, false},           {"get", get, false},   {"add", add, false},
+            {"signal", signal_set, false}, {"lock", lock, false}, {"wait", wait_until, false},
+            {"reduce", reduce, true},      {"overrun", overrun, false}};
+
+static long *address(const char *what)
+{
+    if (strcmp(what, "linked") == 0) return library_word(false, 0);
+    if (strcmp(what, "linked_bss") == 0) return library_word(false, 1);
+    if (strcmp(what, "opened") == 0) return library_word(true, 0);
+    if (strcmp(what, "opened_bss") == 0) return library_word(true, 1);
+    if (strcmp(what, "linked_constant") == 0) return (long *)(uintptr_t)foreign_constant();
+    if (strcmp(what, "constant") == 0) return (long *)(uintptr_t)constant;
+    if (strcmp(what, "protected") == 0) return (long *)(uintptr_t)(pages + UNIT);
+    return &word;
+}
+
+int main(int argc, char **argv)
+{
+    long *addr;
+
+    shmem_init();
+    pe_test_attach();
+    PE_REQUIRE(argc > 2, "usage: foreign ADDRESS USE");
+    block = shmem_calloc(8, sizeof *block);
+    addr = address(argv[1]);
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+        if (strcmp(uses[i].name, argv[2]) != 0) continue;
+        PE_CHECK(shmem_addr_accessible(addr, 0) == (strcmp(argv[1], "none") == 0), "accessible");
+        if (pe_me == pe_n - 1 || uses[i].collective) uses[i].use(addr);
+    }
+    shmem_barrier_all();
+    puts("survived");
+    return pe_test_end();
+}

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Run foreign.c with each kind of address in each kind of routine: the job ends, and the line tells
+# PE, routine, argument, whose data that is and what would be right.
+#
+# usage: run_foreign.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+set -u
+. "$(dirname "$0")/job.sh"
+
+# ends ADDRESS USE TEXT [VARIABLE=VALUE]: some line matches TEXT, and no call came back.
+ends()
+{
+    local address=$1 use=$2 text=$3
+    shift 3
+    job "$address $use" "$@" -- "$address" "$use" || return
+    if [ $status -eq 0 ] || grep -q survived "$out"; then
+        fail "$address $use" "the job ended with status $status, or the call came back"
+    elif says "$address $use" "$text"; then
+        echo "ok   $address $use (status $status)"
+    fi
+}
+
+# told PE ROUTINE ARGUMENT REST: the line of a fatal error.
+told()
+{
+    echo "^steppe: pe $1 \([^)]*\): $2: $3 0x[0-9a-f]+ is not symmetric: $4"
+}
+
+linked='it belongs to the data of the library .*/libpe_foreign_linked\.so, .*only those of the executable'
+linked="$linked are symmetric: define it there, or use shmem_malloc"
+opened=${linked/libpe_foreign_linked/libpe_foreign_plugin}
+
+ends opened put "$(told $last shmem_long_put dest "$opened")"
+ends linked_bss add "$(told $last shmem_long_atomic_add dest "$linked")"
+if [ "$np" -gt 1 ]; then # alone, a PE copies
+    ends opened_bss reduce "$(told '[0-9]+' shmem_long_sum_reduce dest "$opened")" SHMEM_CHECK=1
+fi
+ends many put "$(told $last shmem_long_put dest '.*of the executable, .*not shared: .*more than 64')"
+if [ "${SHMEM_NODE:-on}" = on ] && [ "$np" -gt 1 ]; then
+    ends none overrun 'access to 0x[0-9a-f]+: 8 bytes past the end of globals and statics of PE 0'
+fi
+ends linked get "$(told $last shmem_long_get source "$linked")"
+ends linked signal "$(told $last shmem_putmem_signal sig_addr "$linked")"
+ends opened lock "$(told $last shmem_set_lock lock "$opened")"
+ends linked wait "$(told $last shmem_long_wait_until ivar "$linked")" SHMEM_CHECK=1
+ends linked_constant put \
+    "$(told $last shmem_long_put dest 'it belongs to the code or constants of the library .*/libpe')"
+ends constant get \
+    "$(told $last shmem_long_get source 'it belongs to the code or constants of the executable')"
+ends protected put "$(told $last shmem_long_put dest 'it is .* on a page that could not be written')"
+
+# Globals larger than a file may be: that is said, and no signal ends the PE before.
+ulimit -S -f 1000
+ends none put 'cannot make a sparse file of .*raise the limit on file size'
+ulimit -S -f unlimited
+
+exit $((failed * 2))
