@@ -8,9 +8,11 @@
  */
 #include "coll/coll.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define REDUCE_BLOCK 16384 /* bytes reduced at a time: stays in the first-level cache */
+#define REDUCE_BLOCK 16384             /* bytes reduced at a time: stays in the first-level cache */
+#define REDUCE_AHEAD ((size_t)1 << 20) /* bytes fetched from a child at once */
 
 struct reduce {
     struct stp_team *team;
@@ -138,18 +140,30 @@ struct reduce_vector {
     size_t nreduce;
 };
 
-static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
+/* Through room bytes at theirs, each filled by one get that is waited for. */
+static void reduce_fetched(const struct reduce *r, int child_pe, const struct reduce_vector *v,
+                           char *theirs, size_t room)
 {
-    const struct reduce_vector *v = arg;
-    _Alignas(64) unsigned char theirs[REDUCE_BLOCK];
-    size_t room = sizeof theirs / r->size;
-
+    room /= r->size;
     for (size_t at = 0, n; at < v->nreduce; at += n) {
         char *mine = v->dest + at * r->size;
         n = v->nreduce - at < room ? v->nreduce - at : room;
         stp_get(&stp_ctx_coll, theirs, mine, n * r->size, child_pe, r->fn);
         stp_op_reduce(r->op, r->dtype, mine, theirs, n);
     }
+}
+
+/* Few large gets: each may last until other processes let both sides have a core. */
+static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
+{
+    const struct reduce_vector *v = arg;
+    _Alignas(64) char few[REDUCE_BLOCK];
+    size_t nbytes = v->nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
+    char *many = room > sizeof few ? malloc(room) : NULL;
+
+    if (many != NULL) reduce_fetched(r, child_pe, v, many, room);
+    else reduce_fetched(r, child_pe, v, few, sizeof few);
+    free(many);
 }
 
 static void reduce_large(const struct reduce *r, void *dest, const void *source, size_t nreduce)

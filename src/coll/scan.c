@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCAN_BUFFER STP_BOUNCE_BYTES
-#define SCAN_BLOCK ((size_t)16384) /* bytes taken from a member at a time, at least */
+#define SCAN_NEAR ((size_t)256 << 10) /* bytes of all members' blocks: stay in the cache */
+#define SCAN_FAR ((size_t)4 << 20)    /* the same through the fabric */
+#define SCAN_BLOCK ((size_t)16384)    /* bytes taken from a member at a time, at least */
 
 struct scan {
     struct stp_team *team;
@@ -116,6 +117,22 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
     }
 }
 
+/*
+ * Bytes of a block, of at most share bytes; sets how many fit into the buffer. Where a block is
+ * waited for twice over the fabric, each wait may last until other processes let both sides have a
+ * core: few large blocks then.
+ */
+static size_t scan_plan(const struct stp_team *team, size_t share, int *n_slots)
+{
+    size_t buffer = team->plan.n_groups == 1 ? SCAN_NEAR : SCAN_FAR;
+    size_t n = (size_t)team->n_pes + 1;
+    size_t block = buffer / n > SCAN_BLOCK ? buffer / n : SCAN_BLOCK;
+
+    if (buffer / block < n) n = buffer / block;
+    *n_slots = (int)n;
+    return block < share ? block : share;
+}
+
 /* Every member scans its share for all; nobody else reads or writes a share of any member. */
 static void scan_shares(const struct scan *s, char *dest, const char *source, size_t nelems)
 {
@@ -124,16 +141,16 @@ static void scan_shares(const struct scan *s, char *dest, const char *source, si
     size_t share = (nelems / n + line) / line * line;
     size_t at = share * (size_t)s->team->rank;
     size_t end = at + share < nelems ? at + share : nelems;
-    size_t block = SCAN_BUFFER / (n + 1) > SCAN_BLOCK ? SCAN_BUFFER / (n + 1) : SCAN_BLOCK;
-    size_t room = block / s->size;
-    char *slots = malloc(SCAN_BUFFER); /* not one that transfers may need to go on */
+    int n_slots;
+    size_t block = scan_plan(s->team, share * s->size, &n_slots);
+    size_t room = block / s->size, nbytes = block * (size_t)n_slots;
+    char *slots = malloc(nbytes); /* not one that transfers may need to go on */
 
-    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", SCAN_BUFFER);
+    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", nbytes);
     stp_coll_sync(s->team); /* every source is ready */
     for (size_t k; at < end; at += k) {
         k = end - at < room ? end - at : room;
-        scan_block(s, dest + at * s->size, source + at * s->size, k * s->size, slots,
-                   (int)(SCAN_BUFFER / block));
+        scan_block(s, dest + at * s->size, source + at * s->size, k * s->size, slots, n_slots);
     }
     free(slots);
     stp_coll_sync(s->team); /* every share is written */
