@@ -2,10 +2,10 @@
 /*
  * A random valid mix of puts, gets, atomics and ordering calls against a model. Each PE owns one
  * area on every PE, the heap and globals alike, and is its only writer, so that it always knows
- * what every byte there should be. The seed is printed on a failure and may be the argument.
+ * what every byte there should be.
  * Rules R45, R103-R112, R119, R218.
  */
-#include "pe_data.h"
+#include "pe_stress.h"
 
 enum { AREA = 3000, MAX_PES = 16, STEPS = 10000, N_SEGMENTS = 2 };
 
@@ -13,7 +13,7 @@ static unsigned char global_area[MAX_PES * AREA] __attribute__((aligned(16)));
 static unsigned char *area[N_SEGMENTS];                /* my view of the two segments */
 static unsigned char model[N_SEGMENTS][MAX_PES][AREA]; /* my area on each PE */
 static unsigned char scratch[8][AREA];                 /* sources of pending nbi puts */
-static uint64_t seed = 4711, rng;
+static uint64_t rng;
 static int pending[MAX_PES]; /* unfinished writes towards a PE */
 
 struct place {
@@ -98,8 +98,8 @@ static void check_got(const struct place *p, const unsigned char *got, const cha
 {
     for (size_t i = 0; i < p->n; i++)
         if (!PE_CHECK(got[i] == p->model[p->at + i],
-                      "seed %lu: %s from pe %d segment %d at %zu+%zu: 0x%02x, not 0x%02x", seed,
-                      how, p->pe, p->segment, p->at, i, got[i], p->model[p->at + i]))
+                      "seed %lu: %s from pe %d segment %d at %zu+%zu: 0x%02x, not 0x%02x",
+                      stress_seed, how, p->pe, p->segment, p->at, i, got[i], p->model[p->at + i]))
             return;
 }
 
@@ -159,7 +159,7 @@ static void step_amo(void)
         break;
     }
     PE_CHECK(memcmp(&old, p.model + p.at, 8) == 0, "seed %lu: atomic on pe %d at %zu gave %lx",
-             seed, p.pe, p.at, old);
+             stress_seed, p.pe, p.at, old);
     memcpy(p.model + p.at, &want, 8);
     pending[p.pe] = 1;
 }
@@ -178,15 +178,9 @@ static void check_all(void)
         }
 }
 
-int main(int argc, char **argv)
+static void one_round(void)
 {
-    if (argc > 1) seed = strtoull(argv[1], NULL, 0) | 1;
-    pe_test_begin();
-    PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
-    area[0] = shmem_calloc((size_t)pe_n, AREA);
-    area[1] = global_area;
-    PE_REQUIRE(area[0] != NULL, "calloc failed");
-    rng = seed * 1000003 + (uint64_t)pe_me + 1;
+    rng = stress_own;
     for (int i = 0; i < pe_rounds(STEPS); i++) {
         if (i % 8 == 0) { /* all eight sources free again */
             shmem_quiet();
@@ -210,12 +204,25 @@ int main(int argc, char **argv)
             step_amo();
             break;
         }
+        stress_ops++;
         if (i % 250 == 249) {
             shmem_barrier_all();
             memset(pending, 0, sizeof(pending));
+            stress_stage("step %d", i);
         }
     }
     shmem_barrier_all();
     check_all();
-    return pe_test_end();
+}
+
+int main(int argc, char **argv)
+{
+    stress_begin(argc, argv);
+    PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
+    area[0] = shmem_calloc((size_t)pe_n, AREA);
+    area[1] = global_area;
+    PE_REQUIRE(area[0] != NULL, "calloc failed");
+    while (stress_more(1))
+        one_round();
+    return stress_end("stress_mix");
 }
