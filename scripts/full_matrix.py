@@ -68,21 +68,27 @@ def said(*command):
 
 
 def commit():
-    """What is tested: the commit, and whether files differ from it."""
+    """What is tested: the commit, and whether files differ from it, results aside."""
     name = said("git", "rev-parse", "--short=12", "HEAD")
-    return name + ("+" if said("git", "status", "--porcelain", "--untracked-files=no") else "")
+    return name + ("+" if said("git", "status", "--porcelain", "--untracked-files=no", "--", ".",
+                               ":!docs/results") else "")
 
 
 # ---- running a part ------------------------------------------------------------------------------
 
-def build(part):
-    env = dict(os.environ, CC=part.compilers[0], CXX=part.compilers[1])
-    with open(os.path.join(STORE, part.build + ".log"), "w", encoding="utf-8") as log:
-        for command in (["cmake", "-S", ".", "-B", part.build, "-DSTEPPE_WERROR=ON", *part.options],
-                        ["cmake", "--build", part.build, "-j", JOBS]):
+def build_tree(folder, options, env, log_path):
+    """Configure and build, with warnings as errors; what the tools say goes to a file."""
+    with open(log_path, "w", encoding="utf-8") as log:
+        for command in (["cmake", "-S", ".", "-B", folder, "-DSTEPPE_WERROR=ON", *options],
+                        ["cmake", "--build", folder, "-j", JOBS]):
             if run(*command, env=env, stdout=log, stderr=subprocess.STDOUT).returncode != 0:
                 return False
     return True
+
+
+def build(part):
+    env = dict(os.environ, CC=part.compilers[0], CXX=part.compilers[1])
+    return build_tree(part.build, part.options, env, os.path.join(STORE, part.build + ".log"))
 
 
 def results_of(path):

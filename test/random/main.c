@@ -4,7 +4,8 @@
  *
  * --seed N: the first program; --seeds K: so many, one after the other; --steps M: phases of each;
  * --seconds S: programs until so long; --threads T: strands at once; --stall S: how long a phase
- * may take; --trace P: print what PE P does. Exit status: 0, 2 when something is wrong, 77 without the thread level.
+ * may take; --trace P: print what PE P does; --tell 1: name each seed before its program. Exit
+ * status: 0, 2 when something is wrong, 77 without the thread level.
  */
 #include "random.h"
 
@@ -17,7 +18,7 @@ enum { STACK_BYTES = 96 * 1024, LOG_OPS = 20000 };
 
 static struct {
     uint64_t seed;
-    long seeds, steps, seconds, threads, stall, trace;
+    long seeds, steps, seconds, threads, stall, trace, tell;
 } options = {.seed = 1, .seeds = 1, .steps = 40, .threads = 1, .stall = 80, .trace = -1};
 
 static unsigned char globals[RND_STRANDS][RND_GLOBAL_BYTES] __attribute__((aligned(64)));
@@ -28,7 +29,7 @@ static void usage(const char *program)
 {
     fprintf(stderr,
             "usage: %s [--seed N] [--seeds K] [--steps M] [--seconds S] [--threads T] [--stall S]\n"
-            "       [--trace P]\n",
+            "       [--trace P] [--tell 1]\n",
             program);
     exit(2);
 }
@@ -54,6 +55,8 @@ static void read_options(int argc, char **argv)
             options.stall = atol(value);
         else if (strcmp(argv[i], "--trace") == 0)
             options.trace = atol(value);
+        else if (strcmp(argv[i], "--tell") == 0)
+            options.tell = atol(value);
         else
             usage(argv[0]);
     }
@@ -286,8 +289,11 @@ int main(int argc, char **argv)
     note_command(argv[0]);
     rnd_types_init();
     clock_gettime(CLOCK_MONOTONIC, &begun);
-    while (another(n, &begun))
+    while (another(n, &begun)) {
+        if (options.tell && shmem_my_pe() == 0)
+            fprintf(stderr, "random: seed %lu\n", options.seed + n);
         ops += run_program(options.seed + n++);
+    }
     alarm(0);
     if (shmem_my_pe() == 0)
         fprintf(stderr, "random: %d PEs, %lu programs from seed %lu, %lu operations of PE 0: ok\n",
