@@ -74,6 +74,10 @@ static const struct {
     {"max_msg", &modes.max_msg, 0},
     {"eagain", &modes.eagain, 7},
     {"cqsize", &modes.cqsize, 64},
+    {"delay", &modes.delay, 1000},
+    {"lag", &modes.lag, 1000},
+    {"storm", &modes.storm, 10000},
+    {"pause", &modes.pause, 10000},
 };
 
 /* What several words say at once: classes of real providers, as their manuals describe them. */
@@ -173,6 +177,7 @@ static void read_environment(void)
 
     if (list != NULL) read_list(list);
     if (modes.no_order) modes.reorder = true;
+    if (modes.delay > 0) modes.manual = true; /* nothing leaves but by reading */
     if (modes.context && modes.context2) shim_die("PROVSHIM: context and context2 exclude another");
 }
 
@@ -196,7 +201,7 @@ long provshim_count(const char *what)
         {"overtaken", &shim_counts.overtaken}, {"refused", &shim_counts.refused},
         {"early", &shim_counts.early},       {"buffers", &shim_counts.buffers},
         {"contexts", &shim_counts.contexts}, {"regions", &shim_counts.regions},
-        {"opened", &shim_counts.opened},
+        {"opened", &shim_counts.opened},     {"delayed", &shim_counts.delayed},
     };
     long n = -1;
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define SLAB 256
-#define BUCKETS 4096
 #define HOLD_READS 4       /* a held operation waits for so many reads of the queue at most, */
 #define HOLD_LATE_READS 24 /* or so many, when the program believes that it is complete */
 #define BURST 8
@@ -87,71 +86,6 @@ size_t shim_op_size(enum fi_datatype type)
     default:
         shim_die("atomics on type %d are not watched", (int)type);
     }
-}
-
-/* ---- contexts ------------------------------------------------------------------------- */
-
-static struct shim_op *contexts[BUCKETS];
-
-/* Bytes of a context that belong to the provider. */
-static size_t context_size(void)
-{
-    if (shim_modes()->context2) return sizeof(struct fi_context2);
-    return shim_modes()->context ? sizeof(struct fi_context) : 0;
-}
-
-static uintptr_t bucket_of(const void *context)
-{
-    return (uintptr_t)context / sizeof(struct fi_context2);
-}
-
-static void check_alone(const struct shim_op *op)
-{
-    for (int beside = -1; beside <= 1; beside++) {
-        uintptr_t bucket = bucket_of(op->context) + (uintptr_t)beside;
-
-        for (const struct shim_op *other = contexts[bucket % BUCKETS]; other != NULL;
-             other = other->same_bucket) {
-            uintptr_t apart = (uintptr_t)other->context - (uintptr_t)op->context;
-
-            if (apart < context_size() || -apart < context_size())
-                shim_die("%s: its context %p is in use by %s", op->name, op->context, other->name);
-        }
-    }
-}
-
-/* From here on the context is the provider's, which writes there. */
-static void take_context(struct shim_op *op)
-{
-    struct shim_op **bucket;
-
-    if (!op->wanted || context_size() == 0) return;
-    if (op->context == NULL) shim_die("%s: without a context", op->name);
-    check_alone(op);
-    bucket = &contexts[bucket_of(op->context) % BUCKETS];
-    op->same_bucket = *bucket;
-    *bucket = op;
-    op->tracked = true;
-    op->pattern = shim_random();
-    for (size_t i = 0; i < context_size(); i += sizeof(op->pattern))
-        memcpy((char *)op->context + i, &op->pattern, sizeof(op->pattern));
-}
-
-static void give_context(struct shim_op *op, bool check)
-{
-    struct shim_op **at = &contexts[bucket_of(op->context) % BUCKETS];
-
-    if (!op->tracked) return;
-    while (*at != op)
-        at = &(*at)->same_bucket;
-    *at = op->same_bucket;
-    op->tracked = false;
-    if (!check) return;
-    for (size_t i = 0; i < context_size(); i += sizeof(op->pattern))
-        if (memcmp((char *)op->context + i, &op->pattern, sizeof(op->pattern)) != 0)
-            shim_die("%s: its context %p was written to while it was under way", op->name,
-                     op->context);
-    shim_counts.contexts++;
 }
 
 /* ---- what the program may pass ----------------------------------------------------------- */
@@ -250,6 +184,7 @@ static bool is_busy(const struct shim_op *op)
     if (shim_modes()->cqsize > 0 && op->wanted && !is_rx(op) &&
         cq->under_way >= shim_modes()->cqsize)
         return true;
+    if (shim_time_storm()) return true;
     if (shim_modes()->eagain == 0) return false;
     if (burst > 0) {
         burst--;
@@ -382,7 +317,7 @@ static void report_early(struct shim_op *op)
     cq->reports_end = &report->next;
     op->wanted = false;
     op->context = NULL;
-    take_context(report);
+    shim_context_take(report);
 }
 
 static bool in_order(const struct shim_op *op)
@@ -393,9 +328,13 @@ static bool in_order(const struct shim_op *op)
 static void hold(struct shim_op *op, uint64_t reads)
 {
     op->due = op->ep->tx->reads + reads;
+    op->due_ns = shim_time_after(shim_modes()->delay);
     /* Where order counts nothing may be due before what was there first. */
-    for (const struct shim_op *other = held; other != NULL && in_order(op); other = other->next)
-        if (other->ep == op->ep && in_order(other) && other->due > op->due) op->due = other->due;
+    for (const struct shim_op *other = held; other != NULL && in_order(op); other = other->next) {
+        if (other->ep != op->ep || !in_order(other)) continue;
+        if (other->due > op->due) op->due = other->due;
+        if (other->due_ns > op->due_ns) op->due_ns = other->due_ns;
+    }
     *held_end = op;
     held_end = &op->next;
     shim_counts.held++;
@@ -463,6 +402,7 @@ static struct shim_op **pick(const struct shim_cq *cq, bool sends)
         struct shim_op *op = *at;
 
         if (op->ep->tx != cq || (op->kind == SHIM_SEND) != sends || op->due > cq->reads) continue;
+        if (!shim_time_come(op->due_ns)) continue;
         if (sends && is_behind(op)) continue;
         found = at;
         if (in_order(op)) break;
@@ -501,7 +441,7 @@ static bool release_before(const struct shim_op *op)
 static void account(struct shim_op *op)
 {
     shim_counts.posts++;
-    take_context(op);
+    shim_context_take(op);
     if (op->wanted && !is_rx(op)) op->ep->tx->under_way++;
 }
 
@@ -550,7 +490,7 @@ ssize_t shim_op_submit(struct shim_op *op)
 
 void shim_op_finish(struct shim_op *op)
 {
-    give_context(op, true);
+    shim_context_give(op, true);
     unuse_buffers(op);
     if (op->wanted && !is_rx(op)) op->ep->tx->under_way--;
     give(op);
@@ -590,7 +530,7 @@ void shim_op_drop_all(struct shim_ep *ep)
     if (ep->tx != NULL) drop_reports(ep->tx, ep);
     while ((op = ep->live) != NULL) {
         forget(op);
-        give_context(op, false);
+        shim_context_give(op, false);
         unuse_buffers(op);
         if (op->wanted && !is_rx(op)) ep->tx->under_way--;
         unlink_live(op);

@@ -73,14 +73,27 @@ static bool is_last(const struct shim_op *op, uint64_t flags)
     return !(op->kind == SHIM_RECV && op->flags & FI_MULTI_RECV) || (flags & FI_MULTI_RECV);
 }
 
+/* Has its completion to wait? In the order of their coming, behind the reports. */
+static bool put_off(struct shim_cq *cq, struct shim_op *op, uint64_t flags)
+{
+    if (shim_modes()->lag == 0 || op->kind == SHIM_RECV || !op->wanted) return false;
+    op->due_ns = shim_time_after(shim_modes()->lag);
+    if (op->due_ns == 0 && cq->reports == NULL) return false;
+    op->flags = flags;
+    op->next = NULL;
+    *cq->reports_end = op;
+    cq->reports_end = &op->next;
+    return true;
+}
+
 /* Translate one real entry. Returns whether the program gets to see it. */
-static bool translate(struct fi_cq_tagged_entry *entry)
+static bool translate(struct shim_cq *cq, struct fi_cq_tagged_entry *entry)
 {
     struct shim_op *op = entry->op_context;
     bool wanted;
 
     if (op == NULL) shim_die("fi_cq_read: a completion without our context");
-    if (op->dead) return false;
+    if (op->dead || put_off(cq, op, entry->flags)) return false;
     wanted = op->wanted;
     entry->op_context = op->context;
     if (is_last(op, entry->flags)) shim_op_finish(op);
@@ -92,7 +105,7 @@ static size_t emit_reports(struct shim_cq *cq, void *buf, size_t count)
     struct shim_op *op;
     size_t n = 0;
 
-    while (n < count && (op = cq->reports) != NULL) {
+    while (n < count && (op = cq->reports) != NULL && shim_time_come(op->due_ns)) {
         struct fi_cq_tagged_entry entry = {.op_context = op->context, .flags = op->flags};
 
         cq->reports = op->next;
@@ -124,7 +137,7 @@ static ssize_t read_more(struct shim_cq *cq, void *buf, size_t n, size_t count, 
         struct fi_cq_tagged_entry entry = {0};
 
         memcpy(&entry, entries + (size_t)i * size, size);
-        if (!translate(&entry)) continue;
+        if (!translate(cq, &entry)) continue;
         if (from != NULL) from[n] = sources[i];
         emit(cq, buf, n++, &entry);
     }
@@ -137,6 +150,7 @@ static ssize_t read_locked(struct shim_cq *cq, void *buf, size_t count, fi_addr_
     size_t n;
 
     cq->reads++;
+    shim_time_pause();
     shim_op_release(cq);
     if (count == 0) return read_real(cq, buf, 0, NULL);
     n = emit_reports(cq, buf, count);

@@ -34,6 +34,7 @@ struct shim_modes {
     bool no_order, reorder, late, manual, no_fd, opaque;
     bool small_inject;
     size_t inject_size, max_msg, eagain, cqsize;
+    size_t delay, lag, storm, pause; /* microseconds */
     const char *base; /* the provider that is really there */
     const char *name; /* what it is called, NULL: as it is */
 };
@@ -55,6 +56,7 @@ extern struct shim_counts {
     long held;      /* of them not handed to the provider at once */
     long overtaken; /* handed over while an older one to the same peer was still held */
     long refused;   /* posts that got -FI_EAGAIN from us */
+    long delayed;   /* operations and completions held back for a time */
     long early;     /* completions reported before the data has left */
     long buffers;   /* local buffers whose registration was checked */
     long contexts;  /* contexts found unharmed at completion */
@@ -158,6 +160,26 @@ int shim_endpoint_open(struct fid_domain *domain, struct fi_info *info, struct f
 
 void shim_post_wrap(struct shim_ep *ep);
 
+/* ---- time.c: a machine with more to do ------------------------------------------------ */
+
+/* When something is due that is to wait for up to so many microseconds; 0: at once. */
+uint64_t shim_time_after(size_t us);
+bool shim_time_come(uint64_t due_ns);
+
+/* Is everything refused now? */
+bool shim_time_storm(void);
+
+/* Stand still now and then while the queue is read. Caller holds shim_lock, as for all of these. */
+void shim_time_pause(void);
+
+/* ---- context.c ------------------------------------------------------------------------- */
+
+struct shim_op;
+
+/* The context of an operation that was taken is the provider's, until it is given back. */
+void shim_context_take(struct shim_op *op);
+void shim_context_give(struct shim_op *op, bool check);
+
 /* ---- op.c -------------------------------------------------------------------------- */
 
 enum shim_kind {
@@ -198,7 +220,8 @@ struct shim_op {
     void *copy;    /* of the source, NULL: the program's own is used */
     void *context; /* the program's */
     uint64_t pattern;
-    uint64_t due; /* held until so many reads of the queue */
+    uint64_t due;    /* held until so many reads of the queue, */
+    uint64_t due_ns; /* and until then; 0: at once */
     int error;
 };
 

@@ -107,6 +107,8 @@ static const char *const sets[] = {
     "late",
     "manual",
     "cqsize=4",
+    "delay=300,lag=300",
+    "storm=3000,pause=3000",
     "no_fd",
     "opaque",
     "name=cxi",
@@ -241,6 +243,58 @@ static void nothing_by_itself(void)
     need(fi_trywait(fabric, &fid, 1) == 0, "to sleep");
 }
 
+/* Half of the writes leave late, and those behind them first. */
+static void leaves_late(void)
+{
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 16; i++) {
+            local[i] = (uint64_t)(round * 16 + i + 1);
+            write_surely(i, i, FI_DELIVERY_COMPLETE);
+        }
+        for (int i = 0; i < 16; i++)
+            completion();
+        for (int i = 0; i < 16; i++)
+            need(target[i] == local[i], "the data when delivery completes");
+    }
+    need(shim_count("delayed") > 100, "many to be late");
+}
+
+/* The data is there, and the program is not told yet. */
+static void told_late(void)
+{
+    int before = 0;
+
+    for (uint64_t i = 1; i <= 20; i++) {
+        struct fi_cq_data_entry entry;
+
+        local[0] = i;
+        write_surely(0, 0, FI_DELIVERY_COMPLETE);
+        while (__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) != i)
+            need(fi_cq_read(cq, NULL, 0) <= 0, "nothing before the data");
+        if (fi_cq_read(cq, &entry, 1) == 1) continue;
+        before++;
+        completion();
+    }
+    need(before > 0 && shim_count("delayed") > 0, "completions to be late");
+}
+
+/* Refused however often the queue is read, until the storm is over. */
+static void storms(void)
+{
+    long most = 0;
+
+    for (int i = 0; i < 2000; i++) {
+        struct fi_cq_data_entry entry;
+        long refused = 0;
+
+        for (; write_word(0, 0, NULL, 0) == -FI_EAGAIN; refused++)
+            need(fi_cq_read(cq, &entry, 1) == -FI_EAGAIN, "nothing under way");
+        completion();
+        if (refused > most) most = refused;
+    }
+    need(most > 100, "refusals that last");
+}
+
 static void no_descriptor(void)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD};
@@ -274,6 +328,9 @@ static const struct effect {
     {"cqsize=4", full_queue},
     {"late", late_data},
     {"manual", nothing_by_itself},
+    {"delay=500", leaves_late},
+    {"lag=2000", told_late},
+    {"storm=5000", storms},
     {"no_fd", no_descriptor},
     {"opaque", unreadable_addresses},
     {"name=cxi", named},
