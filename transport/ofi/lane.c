@@ -7,12 +7,16 @@
  */
 #include "ofi.h"
 
+#include "advice.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #define LANES_CHEAP 16u /* by default where endpoints are cheap */
+#define LANE_FDS 8u     /* that an endpoint takes before it is connected: net 7, ofi_rxm 8 */
+#define SPARE_FDS 16u   /* left to the program when a lane is made */
 
 /* The provider's own lock is one per domain: a lane has its own then. */
 static bool wants_domain(void)
@@ -34,26 +38,52 @@ static bool is_cheap(void)
     return strcmp(provider, "net") == 0 || strcmp(provider, "tcp") == 0;
 }
 
-/* Each lane connects to each peer that it is used with: a quarter of the descriptors at most. */
-static size_t lanes_affordable(void)
+/* Descriptors that the connections of one more endpoint in each PE take here. */
+static size_t fds_of_peers(void)
 {
-    struct rlimit limit;
-    size_t n_pes = (size_t)stp_ofi.core->n_pes;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-    return (size_t)limit.rlim_cur / 4 / n_pes < LANES_CHEAP ? (size_t)limit.rlim_cur / 4 / n_pes
-                                                            : LANES_CHEAP;
+    /* Its own to each peer, and one from each peer's: peers have as many lanes. */
+    return 2 * (size_t)(stp_ofi.core->n_pes - 1);
 }
 
-static unsigned lanes_max(void)
+/* Descriptors not in use; SIZE_MAX: there is no limit. */
+static size_t fds_left(void)
+{
+    struct rlimit limit;
+    int used = stp_ofi_count_fds();
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || used < 0) return 0;
+    if (limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    return (size_t)limit.rlim_cur > (size_t)used ? (size_t)limit.rlim_cur - (size_t)used : 0;
+}
+
+unsigned stp_ofi_lanes_bearable(void)
+{
+    size_t left = fds_left(), main = fds_of_peers(), n;
+
+    n = left > main ? (left - main) / (LANE_FDS + fds_of_peers()) : 0;
+    return n < STP_OFI_LANES ? (unsigned)n : STP_OFI_LANES;
+}
+
+/* What every PE can bear, as they published it before the program took descriptors of its own. */
+static size_t lanes_agreed_locked(void)
+{
+    if (stp_ofi.lanes_agreed < 0) stp_ofi.lanes_agreed = stp_ofi_lanes_published();
+    return (size_t)stp_ofi.lanes_agreed;
+}
+
+static unsigned lanes_max_locked(void)
 {
     int asked = stp_ofi.core->env->ofi_lanes;
-    size_t n = asked >= 0 ? (size_t)asked : is_cheap() ? lanes_affordable() : 0;
+    size_t n = asked >= 0 ? (size_t)asked : is_cheap() ? LANES_CHEAP : 0;
     size_t room = stp_ofi.info->domain_attr->ep_cnt;
+    size_t agreed = n > 0 ? lanes_agreed_locked() : 0;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
     /* A registration serves one endpoint, and buffers here need one. */
     if (bound && (stp_ofi.mr_local || stp_ofi.hmem)) return 0;
+    /* Half of the descriptors are the program's, unless somebody asked. */
+    if (asked < 0) agreed = (agreed + 1) / 2;
+    if (n > agreed) n = agreed;
     /* The main one is an endpoint too. */
     if (!wants_domain() && n > 0 && n > room - 1) n = room - 1;
     return n < STP_OFI_LANES ? (unsigned)n : STP_OFI_LANES;
@@ -88,27 +118,47 @@ static void lane_delete(struct stp_ofi_lane *lane)
     free(lane);
 }
 
-/* One more, or NULL: sharing is always possible. */
-static struct stp_ofi_lane *lane_make_locked(void)
-{
-    struct stp_ofi_lane *lane = aligned_alloc(STP_CACHE_LINE, sizeof(*lane));
-    const char *why = "no memory";
-    int rc = -ENOMEM;
-
-    if (lane != NULL) {
-        memset(lane, 0, sizeof(*lane));
-        rc = wants_domain() ? open_own_domain(lane, &why) : open_on_main(lane, &why);
-    }
-    if (rc == 0) return lane;
-    if (lane != NULL) lane_delete(lane);
-    stp_ofi.core->log(STP_LOG_INFO, "fabric: no further endpoint, contexts share (%s: %s)", why,
-                      stp_ofi_strerror(-rc));
-    return NULL;
-}
-
 static unsigned n_made(void)
 {
     return atomic_load_explicit(&stp_ofi.n_lanes, memory_order_relaxed);
+}
+
+/* Those that were made may still have all their connections before them. */
+static bool has_fds_for_another(void)
+{
+    return fds_left() >= LANE_FDS + (n_made() + 1) * fds_of_peers() + SPARE_FDS;
+}
+
+static int lane_make(struct stp_ofi_lane **made, const char **why)
+{
+    struct stp_ofi_lane *lane;
+    int rc;
+
+    *why = "what is left would not do for its connections";
+    if (!has_fds_for_another()) return -EMFILE;
+    *why = "no memory";
+    lane = aligned_alloc(STP_CACHE_LINE, sizeof(*lane));
+    if (lane == NULL) return -ENOMEM;
+    memset(lane, 0, sizeof(*lane));
+    rc = wants_domain() ? open_own_domain(lane, why) : open_on_main(lane, why);
+    if (rc != 0)
+        lane_delete(lane);
+    else
+        *made = lane;
+    return rc;
+}
+
+/* One more, or NULL: sharing is always possible. */
+static struct stp_ofi_lane *lane_make_locked(void)
+{
+    struct stp_ofi_lane *lane = NULL;
+    const char *why;
+    int rc = lane_make(&lane, &why);
+
+    if (rc == 0) return lane;
+    stp_ofi.core->log(STP_LOG_INFO, "fabric: no further endpoint, contexts share (%s: %s)", why,
+                      stp_ofi_strerror(-rc));
+    return NULL;
 }
 
 /* The one with the fewest contexts. */
@@ -126,7 +176,7 @@ static struct stp_ofi_lane *take_locked(void)
     struct stp_ofi_lane *least = least_used_locked(), *made = NULL;
 
     if (least != NULL && least->n_ctxs == 0) return least;
-    if (n_made() < lanes_max()) made = lane_make_locked();
+    if (n_made() < lanes_max_locked()) made = lane_make_locked();
     if (made == NULL) return least;
     stp_ofi.lanes[n_made()] = made;
     /* Pairs with the acquire of whoever drains all: a counted lane is complete. */
@@ -138,7 +188,7 @@ struct stp_ofi_lane *stp_ofi_lane_take(bool alone)
 {
     struct stp_ofi_lane *lane = NULL;
 
-    if (!alone || lanes_max() == 0) return &stp_ofi.main;
+    if (!alone) return &stp_ofi.main;
     pthread_mutex_lock(&stp_ofi.lanes_lock);
     lane = take_locked();
     if (lane != NULL) lane->n_ctxs++;

@@ -128,14 +128,19 @@ bool stp_ofi_speaks_ip(void)
     return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
 }
 
+static struct stp_ofi_lifeline published_by(int pe)
+{
+    struct stp_ofi_lifeline line;
+
+    memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line),
+           sizeof(line));
+    return line;
+}
+
 struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe)
 {
-    struct stp_ofi_lifeline line = {.family = STP_OFI_LINE_NONE};
-
-    if (life.connected)
-        memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line),
-               sizeof(line));
-    return line;
+    if (!life.connected) return (struct stp_ofi_lifeline){.family = STP_OFI_LINE_NONE};
+    return published_by(pe);
 }
 
 const char *stp_ofi_lifeline_where(int pe, char *text, size_t len)
@@ -275,8 +280,21 @@ void stp_ofi_lifeline_open(const void *name, void *mine)
         }
     }
     if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
+    line.lanes = life.mine.lanes != 0 ? life.mine.lanes : (uint8_t)stp_ofi_lanes_bearable();
     life.mine = line;
     memcpy(mine, &line, sizeof(line));
+}
+
+int stp_ofi_lanes_published(void)
+{
+    int least = (int)STP_OFI_LANES;
+
+    for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
+        struct stp_ofi_lifeline line = published_by(pe);
+
+        if (line.lanes < least) least = line.lanes;
+    }
+    return least;
 }
 
 void stp_ofi_lifeline_connect(void)
@@ -290,7 +308,7 @@ void stp_ofi_lifeline_close(void)
     close_fd(&life.notice_fd);
     memset(life.listeners, -1, sizeof(life.listeners));
     life.connected = false;
-    life.mine.family = STP_OFI_LINE_NONE;
+    life.mine = (struct stp_ofi_lifeline){.family = STP_OFI_LINE_NONE};
 }
 
 /* ---- notices -------------------------------------------------------------------- */

@@ -102,6 +102,7 @@ struct stp_ofi {
     bool by_sockets;         /* the progress thread sleeps on the provider's sockets instead */
 
     pthread_mutex_t lanes_lock; /* guards making, taking and giving lanes */
+    int lanes_agreed;           /* what every PE can bear, -1: not looked up yet */
     atomic_uint n_lanes;        /* besides the main one; they stay until close */
     struct stp_ofi_lane *lanes[STP_OFI_LANES];
 
@@ -355,7 +356,7 @@ enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE
 /* What a PE publishes behind its provider's address. */
 struct stp_ofi_lifeline {
     uint8_t family;
-    uint8_t pad;
+    uint8_t lanes;  /* that the PE has descriptors for; nothing to do with its life */
     uint16_t port;  /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
     uint8_t at[16]; /* IP4: the first four; LOCAL: a name */
 };
@@ -367,6 +368,9 @@ struct stp_ofi_lifeline {
  * STP_OFI_LIFELINE bytes at mine with how it is reached. Later calls repeat the first's answer.
  */
 void stp_ofi_lifeline_open(const void *name, void *mine);
+
+/* The least number of lanes that a PE can bear, of what all have published there. */
+int stp_ofi_lanes_published(void);
 
 /* All lifelines are known: the last bytes of each PE's entry in stp_ofi.world. */
 void stp_ofi_lifeline_connect(void);
