@@ -55,10 +55,10 @@ static int part_open_temporary(struct fam_part *part, const struct fam_place *pl
         return fd;
     }
     rc = stp_fam_allocate(fd, 0, map_bytes);
-    if (rc == 0 && ftruncate(fd, (off_t)map_bytes) != 0) rc = -errno;
+    if (rc == 0) rc = stp_file_resize(fd, map_bytes);
     if (rc != 0) {
         stp_error("fam: no memory for a space of %s in %s: %s", stp_fam_size(map_bytes, text),
-                  place->path, strerror(-rc));
+                  place->path, stp_strerror(-rc));
         close(fd);
         return rc;
     }
@@ -127,11 +127,11 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *w
 static int part_resize(struct fam_pool *pool, size_t nbytes)
 {
     char text[FAM_SIZE_TEXT];
-    int rc = ftruncate(pool->fd, (off_t)nbytes) == 0 ? 0 : -errno;
+    int rc = stp_file_resize(pool->fd, nbytes);
 
     if (rc != 0)
         stp_error("fam: cannot make %s %s long: %s", pool->path, stp_fam_size(nbytes, text),
-                  strerror(-rc));
+                  stp_strerror(-rc));
     return rc;
 }
 

@@ -61,7 +61,7 @@ static bool place_is_dax(int fd)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *got;
 
-    if (ftruncate(fd, (off_t)page) != 0) return false;
+    if (stp_file_resize(fd, page) != 0) return false;
     got = mmap(NULL, page, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
     if (got == MAP_FAILED) return false;
     munmap(got, page);

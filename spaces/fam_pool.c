@@ -207,7 +207,8 @@ int stp_fam_pool_check_locked(struct fam_pool *pool)
     /* what is not there cannot be stored to; sparse copies of pools have holes */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
-        stp_error("fam: no memory for the superblock of %s: %s", pool->path, strerror(-rc));
+        stp_error("fam: no memory for the superblock of %s: %s", pool->path,
+                  stp_strerror(-rc));
         return rc;
     }
     if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;
@@ -227,11 +228,14 @@ void stp_fam_sync(struct fam_pool *pool)
 
 int stp_fam_allocate(int fd, off_t at, size_t nbytes)
 {
+    struct stp_growth growth;
     int rc;
 
+    stp_growth_begin(&growth);
     do
         rc = fallocate(fd, 0, at, (off_t)nbytes);
     while (rc != 0 && errno == EINTR);
+    stp_growth_end(&growth);
     return rc == 0 || errno == EOPNOTSUPP ? 0 : -errno;
 }
 
@@ -286,6 +290,6 @@ int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
     pool_try_lock(pool->fd, F_UNLCK, lock);
     if (rc != 0)
         stp_error("fam: no memory for a part of %s in %s: %s", stp_fam_size(nbytes, text),
-                  pool->path, strerror(-rc));
+                  pool->path, stp_strerror(-rc));
     return rc;
 }

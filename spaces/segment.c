@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -234,15 +233,14 @@ static size_t segment_count_tasks(void)
 
 static const char *segment_create_file(int *fd)
 {
-    struct rlimit limit;
+    int rc;
 
-    /* to try would bring a signal */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)stp_segment.nbytes)
-        return "they are larger than the limit on file size (ulimit -f)";
     *fd = memfd_create("steppe-data", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     if (*fd < 0) *fd = memfd_create("steppe-data", MFD_CLOEXEC);
     if (*fd < 0) return "memfd_create failed";
-    return ftruncate(*fd, (off_t)stp_segment.nbytes) == 0 ? NULL : "cannot size its memfd";
+    rc = stp_file_resize(*fd, stp_segment.nbytes);
+    if (rc == -EFBIG) return "they are larger than the limit on file size (ulimit -f)";
+    return rc == 0 ? NULL : "cannot size its memfd";
 }
 
 /* Before anything is moved: may shared memory be executed here, where the program's may? */

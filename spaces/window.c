@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -144,9 +143,8 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
 
 int stp_window_create_file(const struct stp_window_layout *layout)
 {
-    off_t nbytes = (off_t)(((size_t)layout->n_local << layout->shift) + layout->area_bytes);
-    int fd = memfd_create("steppe-node", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc = 0;
-    struct rlimit limit;
+    size_t nbytes = ((size_t)layout->n_local << layout->shift) + layout->area_bytes;
+    int fd = memfd_create("steppe-node", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
 
     if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-node", MFD_CLOEXEC);
     if (fd < 0) {
@@ -154,16 +152,13 @@ int stp_window_create_file(const struct stp_window_layout *layout)
         stp_error("memfd_create: %s", stp_strerror(err));
         return -err;
     }
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)nbytes)
-        rc = EFBIG; /* to try would bring a signal */
-    else if (ftruncate(fd, nbytes) != 0)
-        rc = errno;
+    rc = stp_file_resize(fd, nbytes);
     if (rc != 0) {
-        stp_error("cannot make a sparse file of %lld bytes (%s): lower SHMEM_WINDOW_SIZE or raise "
-                  "the limit on file size (ulimit -f)",
-                  (long long)nbytes, strerror(rc));
+        stp_error("cannot make a sparse file of %zu bytes for symmetric memory: %s (or lower "
+                  "SHMEM_WINDOW_SIZE)",
+                  nbytes, stp_strerror(-rc));
         close(fd);
-        return -rc;
+        return rc;
     }
     return fd;
 }

@@ -215,7 +215,7 @@ static size_t try_huge(size_t page)
 
     if (fd < 0) return SIZE_MAX;
     room = mmap(NULL, 4 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room != MAP_FAILED && ftruncate(fd, (off_t)(2 * page)) == 0) {
+    if (room != MAP_FAILED && stp_file_resize(fd, 2 * page) == 0) {
         at = (char *)(((uintptr_t)room + page - 1) & ~(uintptr_t)(page - 1));
         if (mmap(at, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == at) {
             for (size_t i = 0; i < 2 * page; i += 4096)

@@ -146,10 +146,12 @@ void stp_doctor_join(struct stp_doctor *doctor)
 /* Memory as init shares it. Returns 0 or errno. */
 static int show_memory(struct job_card *card)
 {
-    int fd = memfd_create("steppe-doctor", MFD_CLOEXEC);
+    int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
 
     *card = (struct job_card){.pid = getpid(), .fd = fd, .word = (uint64_t)getpid() << 20 ^ 0x53a7};
     if (fd < 0) return errno;
+    rc = stp_file_resize(fd, sizeof(card->word));
+    if (rc != 0) return -rc;
     if (pwrite(fd, &card->word, sizeof(card->word), 0) == sizeof(card->word)) return 0;
     return errno;
 }
@@ -286,7 +288,7 @@ void stp_doctor_node(struct stp_doctor *doctor)
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "node sharing", node_why,
                        "allow memfd_create (seccomp profile of the container), or free descriptors "
                        "(ulimit -n)",
-                       "memory cannot be shared: memfd_create: %s", strerror(error));
+                       "memory cannot be shared: memfd_create: %s", stp_strerror(error));
     else if (!try_rights(&card, &rights))
         stp_doctor_say(doctor, STP_HEALTH_NOTE, "node sharing", node_why, NULL,
                        "could not be tried: no child process: %s", strerror(errno));

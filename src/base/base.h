@@ -11,6 +11,7 @@
 #include <complex.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,10 +76,25 @@ void stp_flush_standard(void);
 void stp_flush_all(void);
 
 /*
- * strerror(), but for a limit that users can raise (descriptors) it names the limit and says so.
- * Valid until the thread's next call.
+ * strerror(), but for a limit that users can raise (descriptors, size of files) it names the limit
+ * and says so. Valid until the thread's next call.
  */
 const char *stp_strerror(int error);
+
+/*
+ * Between the two, what makes a file longer than ulimit -f fails with EFBIG in this thread, without
+ * SIGXFSZ, whose handler and mask are the program's.
+ */
+struct stp_growth {
+    sigset_t before;
+    bool pending; /* the signal was, for the program */
+};
+
+void stp_growth_begin(struct stp_growth *growth);
+void stp_growth_end(const struct stp_growth *growth);
+
+/* ftruncate() so. Returns 0 or -errno. */
+int stp_file_resize(int fd, size_t nbytes);
 
 /* Name of this host, from gethostname(); never NULL. */
 const char *stp_hostname(void);

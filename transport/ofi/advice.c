@@ -143,7 +143,7 @@ int stp_ofi_count_fds(void)
 
 const char *stp_ofi_strerror(int error)
 {
-    return error == EMFILE || error == ENFILE ? stp_strerror(error) : fi_strerror(error);
+    return error == EMFILE || error == ENFILE || error == EFBIG ? stp_strerror(error) : fi_strerror(error);
 }
 
 void stp_ofi_tell(const struct stp_core *core, const struct stp_ofi_choice *choice)

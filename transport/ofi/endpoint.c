@@ -72,13 +72,17 @@ static int lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struc
 int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
                       bool wait_fd, const char **why)
 {
-    int rc;
+    struct stp_growth growth;
+    int rc, tries = 0;
 
-    for (int tries = 0; (rc = lane_open(lane, domain, av, wait_fd, why)) != 0; tries++) {
+    stp_growth_begin(&growth); /* shm makes files */
+    while ((rc = lane_open(lane, domain, av, wait_fd, why)) != 0) {
         CLOSE(lane, ep);
         CLOSE(lane, cq);
-        if (rc != -FI_EBUSY || tries == BUSY_TRIES) return rc;
+        if (rc != -FI_EBUSY || tries++ == BUSY_TRIES) break;
     }
+    stp_growth_end(&growth);
+    if (rc != 0) return rc;
     pthread_mutex_init(&lane->drain, NULL);
     lane->retry = NULL;
     atomic_init(&lane->activity, 0);
