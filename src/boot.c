@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ struct boot_hello {
     char host[STP_BOOT_HOST_MAX];
     uint64_t job_key, job_token; /* of PE 0, random */
     uint64_t nonce;
+    uint64_t pids; /* PID namespace, in which pid means something */
     pid_t pid;
     int fd;
     struct stp_window_layout layout;
@@ -209,6 +211,14 @@ static int boot_most_local(void)
     return most;
 }
 
+/* 0: the system does not tell. */
+static uint64_t boot_pid_namespace(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
 static int boot_lead_node(struct boot_hello *hello)
 {
     int fd;
@@ -228,6 +238,7 @@ static int boot_lead_node(struct boot_hello *hello)
                                  .job_key = boot_random(),
                                  .job_token = boot_random(),
                                  .nonce = boot_random(),
+                                 .pids = boot_pid_namespace(),
                                  .pid = getpid(),
                                  .fd = fd,
                                  .layout = stp_boot.layout};
@@ -245,6 +256,12 @@ static int boot_join_node(const struct boot_hello *hello)
     int fd;
 
     stp_boot.layout = hello->layout;
+    if (stp_boot.foreign_pids)
+        stp_fatal("shmem_init",
+                  "PE %d, which the launcher puts on this node, is in another PID namespace: its "
+                  "memory is opened by process number. Start the PEs of a host in one (containers: "
+                  "--pid=host, or one for all of them), or set SHMEM_NODE=off to use the fabric",
+                  stp_boot.first_pe);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)hello->pid, hello->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
@@ -302,6 +319,7 @@ static void boot_greet(int pe, struct boot_hello *hello)
 
     memcpy(hello, bytes, sizeof *hello);
     boot_compare_hello(pe, hello, nbytes);
+    stp_boot.foreign_pids = hello->pids != boot_pid_namespace();
 }
 
 void stp_boot_node_barrier(void)

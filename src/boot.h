@@ -38,6 +38,7 @@ struct stp_boot {
     int n_hosts;    /* as the launcher sees it, whatever SHMEM_NODE says */
     int *local_pes; /* world numbers by place, ascending */
     bool contiguous;
+    bool foreign_pids; /* PE 0, or the leader of this node, is in another PID namespace */
     struct stp_window_layout layout;
     struct stp_boot_area *area;
 };

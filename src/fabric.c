@@ -5,6 +5,7 @@
  */
 #include "steppe.h"
 
+#include "boot.h"
 #include "module.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ const struct stp_core *stp_fabric_core(void)
         .pe = stp_rt.pe,
         .n_pes = stp_rt.n_pes > 0 ? stp_rt.n_pes : 1,
         .n_local = stp_rt.host_pes > 0 ? stp_rt.host_pes : 1,
+        .foreign_pids = stp_boot.foreign_pids,
         .job_key = stp_rt.job_key,
         .job_token = stp_rt.job_token,
         .thread_multiple = stp_rt.thread_level == SHMEM_THREAD_MULTIPLE,

@@ -52,6 +52,7 @@ enum stp_offer_code {
     STP_OFFER_UNSAFE,    /* works badly: refused unless named */
     STP_OFFER_ONE_HOST,  /* and the job has several */
     STP_OFFER_TOO_MANY,  /* PEs for it */
+    STP_OFFER_NUMBERS,   /* of processes mean others to other PEs */
     STP_OFFER_ONE_LINK,  /* its address is valid on one link */
     STP_OFFER_NETWORK,   /* its address does not reach the other hosts */
     STP_OFFER_NOT_OPENED,
@@ -107,6 +108,7 @@ struct stp_core {
     int pe;                 /* this PE, world number */
     int n_pes;              /* PEs of the job */
     int n_local;            /* PEs on this host, whether or not they use load and store */
+    bool foreign_pids;      /* PE 0 is in another PID namespace than this PE */
     uint64_t job_key;       /* random, equal on all PEs: base of registration keys */
     uint64_t job_token;     /* the same, of messages between libraries: no key tells it */
     bool thread_multiple;   /* application threads may call at once */

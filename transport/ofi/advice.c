@@ -43,6 +43,10 @@ static const struct {
                                 "SHMEM_OFI_PROVIDER=PROVIDER"},
     [STP_OFFER_ONE_HOST] = {"does not leave the node, and the job does", NULL},
     [STP_OFFER_TOO_MANY] = {"reaches 256 PEs at most, the job has more", "start fewer PEs"},
+    [STP_OFFER_NUMBERS] = {"names processes by number, and this PE has another PID namespace "
+                           "than PE 0: start them in one, or set SHMEM_OFI_PROVIDER=tcp",
+                           "start the PEs of a host in one PID namespace (containers: --pid=host), "
+                           "or set SHMEM_OFI_PROVIDER=tcp"},
     [STP_OFFER_ONE_LINK] = {"its address is valid on one link only",
                             "give the interface an address that all hosts can use: ip addr add "
                             "ADDRESS/BITS dev INTERFACE (as root)"},
@@ -143,7 +147,9 @@ int stp_ofi_count_fds(void)
 
 const char *stp_ofi_strerror(int error)
 {
-    return error == EMFILE || error == ENFILE || error == EFBIG ? stp_strerror(error) : fi_strerror(error);
+    bool limit = error == EMFILE || error == ENFILE || error == EFBIG;
+
+    return limit ? stp_strerror(error) : fi_strerror(error);
 }
 
 void stp_ofi_tell(const struct stp_core *core, const struct stp_ofi_choice *choice)

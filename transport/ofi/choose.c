@@ -108,6 +108,7 @@ static enum stp_offer_code judge_reach(const struct fi_info *info, const struct 
     if (strcmp(info->fabric_attr->prov_name, "shm") == 0) {
         if (several_nodes) return STP_OFFER_ONE_HOST;
         if (core->n_pes > SHM_PEERS_MAX) return STP_OFFER_TOO_MANY;
+        if (core->foreign_pids) return STP_OFFER_NUMBERS;
     }
     if (reach_of(info) == REACH_LINK) return STP_OFFER_ONE_LINK;
     return stp_ofi_interface_refused(info, core) != NULL ? STP_OFFER_NETWORK : STP_OFFER_FINE;

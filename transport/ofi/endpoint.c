@@ -350,6 +350,7 @@ int stp_ofi_connect(const void *addrs)
     if (rc != 0) return rc;
     stp_ofi.world = addrs;
     stp_ofi.lanes_agreed = -1;
+    if (stp_ofi_is_shm(stp_ofi.info) && (rc = stp_ofi_shm_check()) != 0) return rc;
     if (stp_ofi.by_sockets) stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_lane_connect(&stp_ofi.main);
     if (rc == 0) stp_ofi_health_connect();

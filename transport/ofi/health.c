@@ -54,14 +54,6 @@ static struct {
     uint64_t looked_ns;
 } health = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool is_finishing(void)
 {
     return atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed);
@@ -89,7 +81,7 @@ static void link_wait(struct link *link, uint64_t delay)
     if (link->fd >= 0) close(link->fd);
     link->fd = -1;
     link->state = LINK_WAITING;
-    link->next_ns = now_ns() + delay;
+    link->next_ns = stp_ofi_now_ns() + delay;
 }
 
 static void link_free(struct link *link)
@@ -149,7 +141,7 @@ static void link_outcome(struct link *link, int error)
         link->state = LINK_UP;
         link->was_up = true;
         link->silent_ns = 0;
-        link->up_ns = now_ns();
+        link->up_ns = stp_ofi_now_ns();
         link_say(link, "up", 0);
         return;
     }
@@ -162,7 +154,7 @@ static void link_outcome(struct link *link, int error)
     if (error == ECONNREFUSED || error == ECONNRESET)
         link->resets = RESETS;
     else if (error != EAGAIN && link->silent_ns == 0) /* EAGAIN: its queue is full, this host's */
-        link->silent_ns = now_ns();
+        link->silent_ns = stp_ofi_now_ns();
 }
 
 static void link_start(struct link *link)
@@ -199,11 +191,11 @@ static void link_broke(struct link *link, int error)
         link->resets = RESETS;
         link_wait(link, RETRY_NS);
     } else if (error == 0 || error == ECONNRESET || error == EPIPE) {
-        link->resets = now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
+        link->resets = stp_ofi_now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
         link_wait(link, 0);
     } else { /* the kernel has asked in vain for as long as it was told to */
         if (link->silent_ns == 0) {
-            uint64_t now = now_ns(), ago = patience() / 5 * 4;
+            uint64_t now = stp_ofi_now_ns(), ago = patience() / 5 * 4;
 
             link->silent_ns = now > ago ? now - ago : 1;
         }
@@ -336,7 +328,7 @@ static enum verdict judge_locked(struct link *link, uint64_t now)
 /* In the end PEs go, but not before the others have their last words: no wait for those is long. */
 static void let_go(int pe, const char *where)
 {
-    uint64_t now = now_ns();
+    uint64_t now = stp_ofi_now_ns();
 
     stp_ofi_abandon(pe);
     if (health.gone_ns == 0) health.gone_ns = now;
@@ -364,7 +356,7 @@ static void end(int pe, enum verdict verdict)
 /* Look at all links, at most every LOOK_NS; one thread at a time. */
 void stp_ofi_health_look(void)
 {
-    uint64_t now = now_ns();
+    uint64_t now = stp_ofi_now_ns();
     enum verdict verdicts[LINKS];
     int pes[LINKS];
     int n = 0;
@@ -414,7 +406,7 @@ static void suspect_targets(void)
 {
     int pes[LINKS];
     int n = stp_ofi_targets(pes, LINKS - 1);
-    uint64_t now = now_ns();
+    uint64_t now = stp_ofi_now_ns();
 
     pthread_mutex_lock(&health.lock);
     for (int i = 0; i < n; i++)
@@ -428,13 +420,13 @@ static void suspect_targets(void)
 /* What a PE that dies in a moment leaves is a link that broke, not one that never was. */
 static void await_first_locked(struct link *link)
 {
-    uint64_t end = now_ns() + (uint64_t)FIRST_MS * 1000000u;
+    uint64_t end = stp_ofi_now_ns() + (uint64_t)FIRST_MS * 1000000u;
 
-    while (link->state == LINK_CONNECTING && now_ns() < end) {
+    while (link->state == LINK_CONNECTING && stp_ofi_now_ns() < end) {
         struct pollfd poll_fd = {.fd = link->fd, .events = POLLOUT};
 
         poll(&poll_fd, 1, FIRST_MS);
-        link_look(link, now_ns());
+        link_look(link, stp_ofi_now_ns());
     }
 }
 
@@ -488,7 +480,7 @@ void stp_ofi_health_child(void)
 
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
 {
-    uint64_t now = now_ns();
+    uint64_t now = stp_ofi_now_ns();
 
     if (wait->since_ns == 0) {
         wait->since_ns = now;

@@ -28,6 +28,7 @@
 #define BACKLOG 4096    /* links of others that the kernel keeps for us */
 #define PORTS_TRIED 16  /* until a port is free for both sockets */
 #define LISTENERS_MAX 4 /* of the provider */
+#define LOCAL_RANDOM 8   /* bytes of a local name */
 #define NOTICES_A_LOOK 64
 #define NOTICE_MAGIC 0x7374657070654e31u
 
@@ -106,12 +107,18 @@ static bool line_of_host(struct stp_ofi_lifeline *line)
     return found;
 }
 
-/* PEs of one host: a name that nobody else guesses or takes by accident. */
+/*
+ * PEs of one host: a name that nobody else guesses or takes by accident, and behind it where the
+ * provider's memory is, which the others compare (shm.c).
+ */
 static bool line_of_process(struct stp_ofi_lifeline *line)
 {
+    uint64_t here = stp_ofi_shm_here();
+
     memset(line, 0, sizeof(*line));
     line->family = STP_OFI_LINE_LOCAL;
-    return getrandom(line->at, sizeof(line->at), 0) == (ssize_t)sizeof(line->at);
+    memcpy(line->at + LOCAL_RANDOM, &here, sizeof(here));
+    return getrandom(line->at, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
 }
 
 /* Where this PE's lifeline is to be, from the provider's address. */
@@ -283,6 +290,15 @@ void stp_ofi_lifeline_open(const void *name, void *mine)
     line.lanes = life.mine.lanes != 0 ? life.mine.lanes : (uint8_t)stp_ofi_lanes_bearable();
     life.mine = line;
     memcpy(mine, &line, sizeof(line));
+}
+
+uint64_t stp_ofi_shm_of(int pe)
+{
+    struct stp_ofi_lifeline line = published_by(pe);
+    uint64_t there;
+
+    memcpy(&there, line.at + LOCAL_RANDOM, sizeof(there));
+    return there;
 }
 
 int stp_ofi_lanes_published(void)

@@ -363,6 +363,17 @@ struct stp_ofi_lifeline {
 
 #define STP_OFI_LIFELINE 20 /* its bytes */
 
+/* shm (shm.c): a PE that has no lifeline publishes there which /dev/shm it sees. */
+uint64_t stp_ofi_shm_here(void);
+uint64_t stp_ofi_shm_of(int pe);
+bool stp_ofi_is_shm(const struct fi_info *info);
+
+/* All addresses are known: can this PE reach the others by shm? 0, or logged; so is little room. */
+int stp_ofi_shm_check(void);
+
+/* Nothing could be opened: log why shm may be missing, if that is so. */
+void stp_ofi_shm_explain(const struct stp_core *core);
+
 /*
  * Open the lifeline of this PE, on the interface of the provider's address name, and fill the
  * STP_OFI_LIFELINE bytes at mine with how it is reached. Later calls repeat the first's answer.

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -125,6 +126,8 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
         if (!repeats(choices, i))
             core->log(STP_LOG_ERROR, "fabric: there is %s on %s", provider_of(&choices[i]),
                       domain_of(&choices[i]));
+    if (core->env->ofi_provider != NULL && strcasecmp(core->env->ofi_provider, "shm") == 0)
+        stp_ofi_shm_explain(core);
     /* What failed first may have been told by libfabric as something else. */
     if (short_of_fds) core->log(STP_LOG_ERROR, "fabric: %s", stp_strerror(EMFILE));
 }

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run a job whose PEs are set apart from each other, or have little room.
+
+usage: apart.py [[--lives] --say REGEX] HOW LAUNCHER -n N PROGRAM ...
+  HOW: pids      a PID namespace for each PE
+       files     a /dev/shm for each PE
+       room=SIZE one /dev/shm of that size for all
+  The job must end within 30 seconds and without a signal: with another status than 0 and a line
+  that matches REGEX, or with 0 and the line (--lives), or, without --say, with 0. Skipped where
+  namespaces cannot be made.
+"""
+import argparse
+import re
+import subprocess
+import sys
+
+SKIP = 77
+
+
+def mounted(size):
+    option = f"-o size={size} " if size else ""
+    return ["unshare", "--mount", "sh", "-c",
+            f'mount -t tmpfs {option}none /dev/shm && exec "$@"', "sh"]
+
+
+def prefixes(how):
+    """What goes before the launcher, and before the program."""
+    if how == "pids":
+        return [], ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if how == "files":
+        return [], mounted("")
+    return mounted(how.split("=")[1]), []
+
+
+def possible(prefix):
+    try:
+        return subprocess.run(prefix + ["true"], stdin=subprocess.DEVNULL, timeout=20,
+                              stderr=subprocess.DEVNULL, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def judge(status, said, args):
+    wrong = []
+    if status == 124:
+        wrong.append("too long")
+    lives = args.lives or not args.say
+    if lives != (status == 0):
+        wrong.append(f"status {status}")
+    if args.say and not said:
+        wrong.append("no line says why")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("how")
+    parser.add_argument("--say")
+    parser.add_argument("--lives", action="store_true")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    args = parser.parse_args()
+    around, before = prefixes(args.how)
+    if not possible(around) or not possible(before):
+        print("no namespaces can be made here (root can)")
+        return SKIP
+    command = around + ["timeout", "-k", "5", "30"] + args.command[:3] + before + args.command[3:]
+    job = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, check=False)
+    said = re.search(args.say, job.stdout) if args.say else None
+    wrong = judge(job.returncode, said, args)
+    if re.search("KILLED BY SIGNAL|EXIT CODE: 1[0-9][0-9]|Segmentation|Bus error", job.stdout):
+        wrong.append("a signal")
+    print(f"{args.how}: status {job.returncode}" + (f", {said.group(0)}" if said else ""))
+    if wrong:
+        print("\n".join(sorted(set(job.stdout.splitlines()))))
+        print("WRONG: " + ", ".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
