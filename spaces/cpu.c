@@ -29,32 +29,6 @@ static size_t cpu_read_number(const char *path, const char *key)
     return got;
 }
 
-/* The memory limit of this process's cgroup (v2, then v1), SIZE_MAX when it has none. */
-static size_t cpu_cgroup_limit(void)
-{
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[512], path[640];
-    size_t limit = SIZE_MAX;
-
-    if (file == NULL) return SIZE_MAX;
-    while (fgets(line, sizeof line, file) != NULL) {
-        char *group = strchr(line, ':') != NULL ? strchr(strchr(line, ':') + 1, ':') : NULL;
-        bool v2 = strncmp(line, "0::", 3) == 0;
-        size_t got;
-
-        if (group == NULL || (!v2 && strstr(line, ":memory:") == NULL)) continue;
-        line[strcspn(line, "\n")] = '\0';
-        snprintf(path, sizeof path,
-                 v2 ? "/sys/fs/cgroup%s/memory.max"
-                    : "/sys/fs/cgroup/memory%s/memory.limit_in_bytes",
-                 group + 1);
-        got = cpu_read_number(path, "");
-        if (got < limit) limit = got;
-    }
-    fclose(file);
-    return limit;
-}
-
 static int cpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
 {
     (void)wish;
@@ -67,7 +41,7 @@ static int cpu_admit(const struct stp_space_wish *wish)
 {
     size_t nbytes = wish->nbytes;
     size_t total = cpu_read_number("/proc/meminfo", "MemTotal:");
-    size_t group = cpu_cgroup_limit();
+    size_t group = stp_cgroup_memory();
 
     if (total < SIZE_MAX / 1024) total *= 1024;
     if (nbytes > total) {
@@ -76,8 +50,8 @@ static int cpu_admit(const struct stp_space_wish *wish)
         return -ENOMEM;
     }
     if (nbytes > group) {
-        stp_error("a cpu space of %zu bytes a PE exceeds the cgroup limit of %zu bytes", nbytes,
-                  group);
+        stp_error("a cpu space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
+                  nbytes, group);
         return -ENOMEM;
     }
     return 0;

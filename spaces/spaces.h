@@ -114,6 +114,9 @@ void stp_window_close(void);
 /* Map the node's area of the file. NULL on failure, logged. */
 void *stp_window_map_area(const struct stp_window_layout *layout, int fd);
 
+/* The least memory limit of the control groups around this process; SIZE_MAX: there is none. */
+size_t stp_cgroup_memory(void);
+
 /* Bytes of a window that spaces may use; the rest is for the data segments of peers. */
 size_t stp_window_capacity(void);
 

@@ -359,6 +359,25 @@ static void boot_choose_spin(void)
     else stp_wait_spin = stp_rt.host_pes > cores ? 20 : 4000;
 }
 
+/*
+ * Heaps take memory when they are touched, and may well be larger than what is used of them. But
+ * past the limit of a control group nobody can say anything any more.
+ */
+static void boot_warn_memory(void)
+{
+    size_t group = stp_cgroup_memory(), all;
+
+    if (group == SIZE_MAX || stp_env.default_space != 0 /* no host memory */) return;
+    if (!boot_first_of_host()) return;
+    if (!__builtin_mul_overflow(stp_env.symmetric_size, (size_t)stp_rt.host_pes, &all) &&
+        all <= group)
+        return;
+    stp_warn("%d symmetric heaps of %zu MiB on this host exceed the memory limit of its control "
+             "group, %zu MiB (memory.max): the kernel kills a PE that touches more; lower "
+             "SHMEM_SYMMETRIC_SIZE or raise the limit",
+             stp_rt.host_pes, stp_env.symmetric_size >> 20, group >> 20);
+}
+
 void stp_boot_attach(void)
 {
     int quiet = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
@@ -376,6 +395,7 @@ void stp_boot_attach(void)
     boot_find_local();
     stp_rt.host_pes = boot_host_pes();
     boot_choose_spin();
+    boot_warn_memory();
 
     if (stp_boot.local == 0) fd = boot_lead_node(&hello);
     if (stp_rt.n_pes > 1) {

@@ -7,55 +7,10 @@
 
 #include "steppe.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-/* ---- cgroup ----------------------------------------------------------------- */
-
-/* The least limit of the group and those around it; path is cut on the way up. */
-static size_t group_limit(char *path, const char *root, const char *file)
-{
-    size_t least = SIZE_MAX;
-
-    for (;;) {
-        char name[PATH_MAX];
-        char *slash;
-        size_t limit;
-
-        snprintf(name, sizeof(name), "%s%s/%s", root, path, file);
-        limit = stp_doctor_number(name, "");
-        if (limit < least) least = limit;
-        slash = strrchr(path, '/');
-        if (slash == NULL) return least;
-        *slash = '\0';
-    }
-}
-
-/* Of this process: version 2 of cgroups, then version 1. SIZE_MAX: none can be read. */
-static size_t memory_limit(void)
-{
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    size_t least = SIZE_MAX;
-    char line[PATH_MAX];
-
-    if (file == NULL) return SIZE_MAX;
-    while (fgets(line, sizeof(line), file) != NULL) {
-        char *group = strchr(line, ':') != NULL ? strchr(strchr(line, ':') + 1, ':') : NULL;
-        bool v2 = strncmp(line, "0::", 3) == 0;
-        size_t limit;
-
-        if (group == NULL || (!v2 && strstr(line, ":memory:") == NULL)) continue;
-        line[strcspn(line, "\n")] = '\0';
-        limit = v2 ? group_limit(group + 1, "/sys/fs/cgroup", "memory.max")
-                   : group_limit(group + 1, "/sys/fs/cgroup/memory", "memory.limit_in_bytes");
-        if (limit < least) least = limit;
-    }
-    fclose(file);
-    return least;
-}
 
 static size_t meminfo(const char *key)
 {
@@ -69,13 +24,12 @@ static size_t meminfo(const char *key)
 static void memory_heaps(struct stp_doctor *doctor)
 {
     size_t one = stp_env.symmetric_size, total = meminfo("MemTotal:"), all;
-    size_t available = meminfo("MemAvailable:"), group = memory_limit();
+    size_t available = meminfo("MemAvailable:"), group = stp_cgroup_memory();
     size_t most = group < total ? group : total;
     char s[5][STP_DOCTOR_SIZE], todo[200];
     enum stp_health health;
 
     if (__builtin_mul_overflow(one, (size_t)doctor->n_local, &all)) all = SIZE_MAX;
-    if (group >= (size_t)LLONG_MAX / 4096 * 4096) group = SIZE_MAX; /* how version 1 says none */
     health = one > most                      ? STP_HEALTH_PROBLEM
              : all > most || all > available ? STP_HEALTH_WARNING
                                              : STP_HEALTH_OK;
