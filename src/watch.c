@@ -251,11 +251,16 @@ void stp_watch_close(enum stp_end how)
 
 /* ---- the end, told by another PE ---------------------------------------------------- */
 
-/* Whoever ended the job has said why. The launcher, if it does its part, comes first. */
+/*
+ * Whoever ended the job has said why. What this PE has printed is not lost, unless the launcher
+ * comes first, which is given a second to do its part.
+ */
 _Noreturn static void end_with(int status)
 {
     struct timespec grace = {.tv_sec = GRACE_S};
 
+    stp_flush_standard();
+    stp_flush_all();
     while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
         continue;
     _exit(status);

@@ -151,11 +151,14 @@ class Launcher:
         process.text += data
         while b"\n" in process.text:
             line, process.text = process.text.split(b"\n", 1)
-            line = line.decode(errors="replace")
-            print(line, flush=True)
-            self.said |= bool(self.args.say and re.search(self.args.say, line))
-            if self.event is None and self.args.mark and re.search(self.args.mark, line):
-                self.event = time.monotonic()
+            self.show(line)
+
+    def show(self, line):
+        line = line.decode(errors="replace")
+        print(line, flush=True)
+        self.said |= bool(self.args.say and re.search(self.args.say, line))
+        if self.event is None and self.args.mark and re.search(self.args.mark, line):
+            self.event = time.monotonic()
 
     def collect(self):
         for process in self.processes:
@@ -184,6 +187,8 @@ class Launcher:
         for process in self.processes:
             if process.out:
                 self.read(process)
+            if process.text:
+                self.show(process.text)
         return hung
 
     def report(self, hung):
