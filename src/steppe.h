@@ -373,6 +373,7 @@ struct stp_team {
     int *table;        /* world numbers by rank, for sets that are no stride */
     bool ascending;    /* the table is: every split of the world with a positive stride */
     bool predefined;
+    bool active_set; /* stands behind one: docs/design/active-sets.md says what differs */
     shmem_team_config_t config;
     struct stp_space *space; /* the space it descends from */
     shmem_team_t handle;     /* what users compare when it is a constant, else NULL */
@@ -578,9 +579,8 @@ void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, si
 size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
                             void *arg);
 
-/* to_root: as of teams, dest is written on the root too; active sets leave it alone. */
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                       int root, bool to_root, const char *fn);
+                       int root, const char *fn);
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                      const char *fn);
 int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,

@@ -26,7 +26,7 @@ void STP_SIZED_FN(broadcast, )(void *dest, const void *source, size_t nelems, in
     struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
     size_t nbytes = stp_bytes(nelems, SIZE / 8, __func__);
 
-    stp_coll_broadcast(set, dest, source, nbytes, PE_root, false, __func__);
+    stp_coll_broadcast(set, dest, source, nbytes, PE_root, __func__);
 }
 STP_SIZED_PUBLISH_ONE(broadcast, );
 

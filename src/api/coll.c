@@ -43,7 +43,7 @@ STP_PROFILED(shmem_alltoallsmem);
 int pshmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t nelems,
                         int PE_root)
 {
-    return stp_coll_broadcast(stp_team_check(team, __func__), dest, source, nelems, PE_root, true,
+    return stp_coll_broadcast(stp_team_check(team, __func__), dest, source, nelems, PE_root,
                               __func__);
 }
 STP_PROFILED(shmem_broadcastmem);

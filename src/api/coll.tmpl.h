@@ -19,7 +19,7 @@ STP_PUBLISH_ONE(alltoalls);
 int STP_FN(broadcast)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root)
 {
     return stp_coll_broadcast(stp_team_check(team, __func__), dest, source,
-                              stp_bytes(nelems, sizeof(TYPE), __func__), PE_root, true, __func__);
+                              stp_bytes(nelems, sizeof(TYPE), __func__), PE_root, __func__);
 }
 STP_PUBLISH_ONE(broadcast);
 

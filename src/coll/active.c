@@ -102,6 +102,7 @@ static struct active *active_new(const struct active_key *key, const char *fn)
     if (set == NULL) stp_fatal(fn, "no memory for an active set of %d PEs", key->size);
     set->key = *key;
     team->magic = STP_TEAM_MAGIC;
+    team->active_set = true;
     team->n_pes = key->size;
     team->start = key->start;
     team->stride = key->size > 1 ? 1 << key->log_stride : 1;

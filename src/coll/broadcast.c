@@ -2,7 +2,8 @@
 /*
  * Broadcast: a binomial tree over the nodes, with the root as head of its own node; on each
  * node the members read from the head. Small data travels in the cells, large data goes
- * straight into dest and is read from there.
+ * straight into dest and is read from there. Into the dest of a member of an active set only when
+ * it has come to this very call: docs/design/active-sets.md.
  */
 #include "coll/coll.h"
 
@@ -16,6 +17,7 @@ struct bcast {
     int root_pe;
     int head;     /* of my node, for this broadcast */
     bool to_root; /* the root's dest is written too */
+    bool ask;     /* a dest is written only after its owner said that it is here */
 };
 
 /* World number of the head of the group that stands at place vg counted from the root's. */
@@ -26,18 +28,40 @@ static int bcast_head(const struct bcast *b, int vg)
     return vg == 0 ? b->root_pe : plan->heads[(vg + b->root_group) % plan->n_groups];
 }
 
+/* My group's place counted from the root's. */
+static int bcast_place(const struct bcast *b)
+{
+    const struct stp_plan *plan = &b->team->plan;
+
+    return (plan->group - b->root_group + plan->n_groups) % plan->n_groups;
+}
+
+/* The word with which the head below, mask places further on, says that it is here. */
+static uint64_t *bcast_here(const struct bcast *b, int mask)
+{
+    return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
+}
+
+/* Heads but the root's, where dest will be written: my dest is free now. */
+static void bcast_say_here(const struct bcast *b)
+{
+    int vg = bcast_place(b), mask = vg & -vg;
+
+    stp_coll_post(bcast_here(b, mask), b->sequence, bcast_head(b, vg - mask));
+}
+
 /* Heads only: send nbytes at source to the heads below, into to there; biggest subtree first. */
 static void bcast_down(const struct bcast *b, void *to, const void *source, size_t nbytes)
 {
-    int n_groups = b->team->plan.n_groups;
-    int vg = (b->team->plan.group - b->root_group + n_groups) % n_groups;
-    int mask = 1;
+    int n_groups = b->team->plan.n_groups, vg = bcast_place(b), mask = 1;
 
     while (mask < n_groups && !(vg & mask)) mask <<= 1;
-    for (mask >>= 1; mask > 0; mask >>= 1)
-        if (vg + mask < n_groups)
-            stp_coll_send(to, source, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
-                          bcast_head(b, vg + mask));
+    for (mask >>= 1; mask > 0; mask >>= 1) {
+        if (vg + mask >= n_groups) continue;
+        if (b->ask) stp_coll_wait(bcast_here(b, mask), b->sequence);
+        stp_coll_send(to, source, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
+                      bcast_head(b, vg + mask));
+    }
 }
 
 static void bcast_small(const struct bcast *b, void *dest, const void *source, size_t nbytes)
@@ -85,7 +109,10 @@ static void bcast_large(const struct bcast *b, void *dest, const void *source, s
         bcast_read_from_head(b, dest, source, nbytes);
         return;
     }
-    if (!root) stp_coll_wait(&b->cell->flags[COLL_RESULT], b->sequence);
+    if (!root) {
+        if (b->ask) bcast_say_here(b);
+        stp_coll_wait(&b->cell->flags[COLL_RESULT], b->sequence);
+    }
     stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
     bcast_down(b, dest, root ? source : dest, nbytes);
     if (root && b->to_root && dest != source) memcpy(dest, source, nbytes);
@@ -93,20 +120,20 @@ static void bcast_large(const struct bcast *b, void *dest, const void *source, s
 }
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                       int root, bool to_root, const char *fn)
+                       int root, const char *fn)
 {
-    struct bcast b = {.team = team, .to_root = to_root};
+    struct bcast b = {.team = team, .to_root = !team->active_set};
 
     if ((unsigned)root >= (unsigned)team->n_pes)
         stp_fatal(fn, "PE_root is %d: members are 0..%d", root, team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {
-        if (to_root) stp_copy_any(dest, source, nbytes, fn);
+        if (b.to_root) stp_copy_any(dest, source, nbytes, fn);
         return 0;
     }
     stp_coll_check(team, dest, source, nbytes, nbytes, fn);
     if (stp_on_device(dest, source))
-        return stp_coll_device_broadcast(team, dest, source, nbytes, root, to_root, fn);
+        return stp_coll_device_broadcast(team, dest, source, nbytes, root, fn);
     b.cell = stp_coll_take_cell(team, &b.sequence);
     b.root_pe = stp_team_pe(team, root);
     b.root_group = stp_coll_group_of(team, root);
@@ -117,6 +144,7 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
     }
     stp_coll_require(team, dest, nbytes, fn, "dest");
     stp_coll_require(team, source, nbytes, fn, "source");
+    b.ask = team->active_set;
     bcast_large(&b, dest, source, nbytes);
     return 0;
 }

@@ -136,7 +136,7 @@ void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_d
 
 /* When stp_on_device(dest, source): arguments checked, more than one member (device.c). */
 int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                              int root, bool to_root, const char *fn);
+                              int root, const char *fn);
 int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                            const void *source, size_t nreduce, const char *fn);
 

@@ -2,7 +2,9 @@
 /*
  * Collect, fcollect and the alltoalls: everyone writes its blocks straight into the dest of
  * every member, starting with its neighbour so that no one is hit by all at once; then
- * quiet and sync. Writing into a dest before its owner arrives is the standard's right.
+ * quiet and sync. Writing into a dest before its owner arrives is the standard's right; of active
+ * sets nobody's memory is touched so early (docs/design/active-sets.md), which costs those a
+ * sync before, or for small data nothing, since it goes through the cells.
  */
 #include "coll/coll.h"
 
@@ -19,6 +21,19 @@ static void collect_spread(struct stp_team *team, char *dest, const void *source
     }
 }
 
+/* Before other members' dests are written. */
+static void collect_begin(struct stp_team *team)
+{
+    if (STP_UNLIKELY(team->active_set)) stp_coll_sync(team);
+}
+
+/* Of what an active set moves: each member shall take its blocks from the cells of all. */
+static bool collect_by_cells(const struct stp_team *team, const void *dest, const void *source,
+                             size_t nbytes)
+{
+    return STP_UNLIKELY(team->active_set) && nbytes <= COLL_SMALL && !stp_on_device(dest, source);
+}
+
 static void collect_finish(struct stp_team *team)
 {
     stp_coll_quiet();
@@ -32,6 +47,11 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, nbytes, fn);
+    if (collect_by_cells(team, dest, source, nbytes)) {
+        stp_coll_gather(team, dest, source, nbytes);
+        return 0;
+    }
+    collect_begin(team);
     collect_spread(team, (char *)dest + nbytes * (size_t)team->rank, source, nbytes, fn);
     collect_finish(team);
     return 0;
@@ -68,6 +88,21 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
     return 0;
 }
 
+/* nbytes is one block. The source is in the cell before a dest that may be the same is written. */
+static void alltoall_by_cells(struct stp_team *team, char *dest, const void *source, size_t nbytes)
+{
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+    const unsigned char *mine = cell->in + nbytes * (size_t)team->rank;
+
+    memcpy(cell->in, source, nbytes * (size_t)team->n_pes);
+    stp_coll_sync(team);
+    for (int rank = 0; rank < team->n_pes; rank++)
+        stp_get_nbi(&stp_ctx_coll, dest + nbytes * (size_t)rank, mine, nbytes,
+                    stp_team_pe(team, rank), "collective");
+    stp_coll_quiet();
+}
+
 int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                       const char *fn)
 {
@@ -76,6 +111,11 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, all, fn);
+    if (collect_by_cells(team, dest, source, all)) {
+        alltoall_by_cells(team, dest, source, nbytes);
+        return 0;
+    }
+    collect_begin(team);
     for (int i = 1; i <= team->n_pes; i++) {
         int rank = (team->rank + i) % team->n_pes;
         const char *block = (const char *)source + nbytes * (size_t)rank;
@@ -104,6 +144,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     if (nelems == 0 || size == 0) return 0;
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);
+    collect_begin(team);
     for (int i = 1; i <= team->n_pes; i++) {
         int rank = (team->rank + i) % team->n_pes;
         const char *block = (const char *)source + (size_t)rank * nelems * (size_t)sst * size;

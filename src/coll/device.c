@@ -14,7 +14,7 @@
  * read what rank - 2^k has.
  */
 int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                              int root, bool to_root, const char *fn)
+                              int root, const char *fn)
 {
     int n = team->n_pes, rank = (team->rank - root + n) % n;
 
@@ -26,7 +26,7 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
                     stp_team_pe(team, (from + root) % n), fn);
         stp_coll_sync(team);
     }
-    if (rank == 0 && to_root) stp_copy_any(dest, source, nbytes, fn);
+    if (rank == 0 && !team->active_set) stp_copy_any(dest, source, nbytes, fn);
     return 0;
 }
 
