@@ -10,6 +10,7 @@ target_compile_definitions(steppe_core PRIVATE STP_VERSION="${PROJECT_VERSION}")
 target_include_directories(steppe_core PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 target_link_libraries(steppe_core PRIVATE steppe_options Threads::Threads)
+steppe_limit_frames(steppe_core)
 
 add_library(steppe SHARED $<TARGET_OBJECTS:steppe_core>)
 add_library(Steppe::steppe ALIAS steppe)

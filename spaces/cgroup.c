@@ -36,12 +36,12 @@ static size_t cgroup_least(char *path, const char *root, const char *file)
     size_t least = SIZE_MAX;
 
     for (;;) {
-        char name[PATH_MAX];
-        char *slash;
+        char *name, *slash;
         size_t limit;
 
-        snprintf(name, sizeof name, "%s%s/%s", root, path, file);
+        if (asprintf(&name, "%s%s/%s", root, path, file) < 0) return least;
         limit = cgroup_read(name);
+        free(name);
         if (limit < least) least = limit;
         slash = strrchr(path, '/');
         if (slash == NULL) return least;
@@ -52,11 +52,11 @@ static size_t cgroup_least(char *path, const char *root, const char *file)
 size_t stp_cgroup_memory(void)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
-    size_t least = SIZE_MAX;
-    char line[PATH_MAX];
+    size_t least = SIZE_MAX, room = 0;
+    char *line = NULL; /* not on the stack: threads that make spaces have small ones */
 
     if (file == NULL) return SIZE_MAX;
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (getline(&line, &room, file) > 0) {
         char *group = strchr(line, ':') != NULL ? strchr(strchr(line, ':') + 1, ':') : NULL;
         bool v2 = strncmp(line, "0::", 3) == 0;
         size_t limit;
@@ -67,6 +67,7 @@ size_t stp_cgroup_memory(void)
                    : cgroup_least(group + 1, "/sys/fs/cgroup/memory", "memory.limit_in_bytes");
         if (limit < least) least = limit;
     }
+    free(line);
     fclose(file);
     return least;
 }

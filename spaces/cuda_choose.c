@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define CHOOSE_MAX_CPUS 8192
+#define CHOOSE_LINE 4096 /* bytes of a line with a number for each of so many */
 #define CHOOSE_FAR 1000 /* farther than any distance that firmware tells */
 
 /* CPUs, or nodes: numbers as the kernel's lists have them. */
@@ -42,14 +43,20 @@ static const char *sysfs_line(char *line, size_t len, const char *path)
     return line;
 }
 
-/* "0-3,8,10-11" */
-static void sysfs_list(struct number_set *set, const char *path)
+/* A long one, on the heap, since threads have small stacks; NULL: no memory. */
+static char *sysfs_long_line(const char *path)
 {
-    char line[4096];
-    char *at = line, *end;
+    char *line = malloc(CHOOSE_LINE);
 
-    memset(set, 0, sizeof *set);
-    sysfs_line(line, sizeof line, path);
+    if (line != NULL) sysfs_line(line, CHOOSE_LINE, path);
+    return line;
+}
+
+/* "0-3,8,10-11" */
+static void list_parse(struct number_set *set, const char *at)
+{
+    char *end;
+
     for (;;) {
         unsigned long low = strtoul(at, &end, 10), high = low;
         if (end == at) return;
@@ -59,6 +66,15 @@ static void sysfs_list(struct number_set *set, const char *path)
         if (*end != ',') return;
         at = end + 1;
     }
+}
+
+static void sysfs_list(struct number_set *set, const char *path)
+{
+    char *line = sysfs_long_line(path);
+
+    memset(set, 0, sizeof *set);
+    if (line != NULL) list_parse(set, line);
+    free(line);
 }
 
 static bool set_has(const struct number_set *set, int i)
@@ -100,12 +116,12 @@ int stp_cuda_numa(const struct cuda_device *device)
 static int choose_node_distance(int node, const struct number_set *own)
 {
     struct number_set online, cpus;
-    char path[96], line[4096];
-    char *at = line, *end;
+    char path[96], *line, *at, *end;
     int best = CHOOSE_FAR;
 
     snprintf(path, sizeof path, "devices/system/node/node%d/distance", node);
-    sysfs_line(line, sizeof line, path);
+    at = line = sysfs_long_line(path);
+    if (line == NULL) return best;
     sysfs_list(&online, "devices/system/node/online");
     for (int i = 0; i < CHOOSE_MAX_CPUS; i++) {
         int distance;
@@ -117,6 +133,7 @@ static int choose_node_distance(int node, const struct number_set *own)
         sysfs_list(&cpus, path);
         if (distance < best && set_meet(&cpus, own)) best = distance;
     }
+    free(line);
     return best;
 }
 

@@ -108,7 +108,7 @@ static size_t place_read_number(const char *sys, unsigned major, unsigned minor,
 /* Other character devices have sizes too, flash for one. */
 static bool place_is_of_dax(const char *sys, unsigned major, unsigned minor)
 {
-    char path[PATH_MAX], target[PATH_MAX];
+    char path[PATH_MAX], target[256]; /* "../../../bus/dax": longer ones are cut, and not it */
     ssize_t len;
 
     snprintf(path, sizeof path, "%s/%u:%u/subsystem", sys, major, minor);

@@ -36,7 +36,7 @@ void *stp_reach_amo_slow(const void *addr, int pe)
 _Noreturn static void reach_fatal_address(const void *addr, const char *fn, const char *argument)
 {
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
-    char globals[256], whose[PATH_MAX + 256];
+    char globals[256], whose[1792]; /* a line has 2048 */
 
     if (heap == NULL)
         stp_fatal(fn, "called before shmem_init or after shmem_finalize");

@@ -73,7 +73,7 @@ static _Noreturn void runtime_flush_and_end(int status, const char *message)
     struct ending ending = {status, message, FLUSH_S};
     pthread_t thread;
 
-    (void)pthread_create(&thread, NULL, runtime_end_anyway, &ending);
+    (void)stp_thread_create(&thread, runtime_end_anyway, &ending);
     fflush(NULL);
     runtime_abort(status, message);
 }
@@ -96,7 +96,7 @@ static _Noreturn void runtime_end_beside_threads(void)
     pthread_t thread;
 
     if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_agent_halt()) stp_fabric_stop();
-    (void)pthread_create(&thread, NULL, runtime_exit_anyway, NULL);
+    (void)stp_thread_create(&thread, runtime_exit_anyway, NULL);
     fflush(NULL);
     _exit(EXIT_SUCCESS);
 }
@@ -150,7 +150,7 @@ void pshmem_global_exit(int status)
     runtime_leave.ending = (struct ending){status, "shmem_global_exit", HANDLERS_S};
     stp_pmi_will_abort();
     /* Without anybody to look after the time no handler may run. */
-    if (pthread_create(&thread, NULL, runtime_end_anyway, &runtime_leave.ending) != 0)
+    if (stp_thread_create(&thread, runtime_end_anyway, &runtime_leave.ending) != 0)
         runtime_end_leave();
     (void)stp_agent_halt(); /* libraries for devices have handlers too */
     exit(status);

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "card.h"
+#include "watch.h"
 #include "device.h"
 #include "pshmem.h"
 #include "shmem.h"
@@ -293,29 +294,6 @@ void stp_quiet(struct stp_ctx *ctx);
 /* Forget what this PE holds: behind the last barrier. */
 void stp_locks_forget(void);
 
-/* ---- looking after others (watch.c) ---------------------------------------- */
-
-/*
- * Open what other PEs of the node know a PE by, unless its descriptor is open. 0 or -errno; without
- * it they know the process alone.
- */
-int stp_watch_witness(struct stp_witness *witness);
-
-/* From now on waits notice the end of the launcher, and of PEs of this node. */
-void stp_watch_start(void);
-/* PEs may leave now. Every PE has to be here before one goes. */
-void stp_watch_stop(void);
-
-/*
- * This PE comes to the end, and meets the others there. Fatal, at some PE, when they have not all
- * made the same collectives over the world: those that wait for one more would wait for ever.
- */
-void stp_watch_close(enum stp_end how);
-
-/* Tell all PEs that the job ends with status. From anywhere, signal handlers too. */
-void stp_watch_end(int status);
-void stp_watch_told(const struct stp_notice *notice); /* as struct stp_core has it */
-
 /* ---- waiting (wait.c) --------------------------------------------------- */
 
 void stp_progress_slow(void);
@@ -385,6 +363,7 @@ struct stp_team {
     uint64_t sync_epoch;        /* syncs done; the world's is read by other threads too */
     uint64_t node_epoch;        /* node-only syncs done */
     uint64_t sequence;          /* collectives that took a cell; read likewise */
+    unsigned char *scratch;     /* of large reductions: threads have small stacks */
     struct stp_team *next, *prev; /* live teams, guarded by stp_rt.lock */
 };
 

@@ -28,3 +28,11 @@ steppe_pe_test(thread_slots NAME thread_slots_checks NP 3 FABRIC 2 LABELS full
     ENV SHMEM_CHECK=1 SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=64M)
 steppe_pe_test(thread_room NAME thread_room_checks NP 3 FABRIC 2 LABELS full
     ENV SHMEM_CHECK=1 SHMEM_SYMMETRIC_SIZE=1M SHMEM_WINDOW_SIZE=256M)
+# The least stack that the library promises to do with; sanitizers need more.
+set(stack)
+if(STEPPE_SANITIZE)
+    set(stack ARGS 1024)
+endif()
+steppe_pe_test(thread_stack NP 2 4 FABRIC 3 HOSTS ENV SHMEM_FAM_PATH=${fam} ${stack})
+steppe_pe_test(thread_stack NAME thread_stack_gpu NP 2 FABRIC 2 PROVIDERS tcp
+    ENV SHMEM_FAM_PATH=${fam} ${fakecuda} ${stack})

@@ -266,7 +266,13 @@ static inline void stp_wait_step(struct stp_wait *wait)
 /* ---- threads of the library (thread.c) ------------------------------------ */
 
 /*
- * Start a thread of the library's own, which takes no signals but faults. name: at most 15
+ * pthread_create() with a stack that does for all that we do, whatever the program has made the
+ * default (pthread_setattr_default_np, ulimit -s). Returns 0 or a positive error number.
+ */
+int stp_thread_create(pthread_t *thread, void *(*main)(void *arg), void *arg);
+
+/*
+ * Start so a thread of the library's own, which takes no signals but faults. name: at most 15
  * characters, of static life. Returns 0 or -errno; -EAGAIN: threads ran out.
  */
 int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *));

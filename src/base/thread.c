@@ -16,6 +16,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/*
+ * What libfabric and drivers take below ours, and our messages, many times over; little enough for
+ * programs that lock all their memory.
+ */
+#define THREAD_STACK ((size_t)1 << 20)
+
 #define THREADS_MAX 8
 #define TID_STARTING (-1)
 
@@ -32,6 +38,18 @@ static struct {
     sigset_t mask; /* of the program when the first thread was started */
     atomic_bool leaving;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int stp_thread_create(pthread_t *thread, void *(*main)(void *arg), void *arg)
+{
+    pthread_attr_t attr;
+    int rc = pthread_attr_init(&attr);
+
+    if (rc != 0) return rc;
+    rc = pthread_attr_setstacksize(&attr, THREAD_STACK);
+    if (rc == 0) rc = pthread_create(thread, &attr, main, arg);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
 
 static struct own_thread *own_take(void)
 {
@@ -77,7 +95,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
     own->main = main;
     own->name = name;
     block_signals(&old);
-    rc = pthread_create(thread, NULL, own_main, own);
+    rc = stp_thread_create(thread, own_main, own);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc != 0) atomic_store(&own->tid, 0);
     pthread_mutex_lock(&threads.lock);

@@ -171,6 +171,8 @@ void stp_coll_detach(struct stp_team *team)
     free(team->plan.heads);
     free(team->plan.local_pes);
     free(team->plan.local_ranks);
+    free(team->scratch);
+    team->scratch = NULL;
     memset(&team->plan, 0, sizeof team->plan);
 }
 

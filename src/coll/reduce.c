@@ -108,6 +108,21 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
 /* ---- large ------------------------------------------------------------------ */
 
 /*
+ * REDUCE_BLOCK bytes of the team's own: its collectives come one after the other. Made by the first
+ * that needs them, since most teams reduce nothing large.
+ */
+static unsigned char *reduce_scratch(const struct reduce *r)
+{
+    struct stp_team *team = r->team;
+
+    if (STP_LIKELY(team->scratch != NULL)) return team->scratch;
+    team->scratch = aligned_alloc(STP_CACHE_LINE, REDUCE_BLOCK);
+    if (team->scratch == NULL)
+        stp_fatal(r->fn, "no memory for a buffer of %d bytes", REDUCE_BLOCK);
+    return team->scratch;
+}
+
+/*
  * My share of the vector, block by block: read every local member's source, then write the
  * result to all of them (everyone = true) or to the first. A block is read by nobody else and
  * written only after it was read from all, so source may be dest.
@@ -120,10 +135,10 @@ static void reduce_share(const struct reduce *r, char *dest, const char *source,
     size_t share = (nreduce / (size_t)plan->n_local + line) / line * line;
     size_t at = share * (size_t)plan->local;
     size_t end = at + share < nreduce ? at + share : nreduce;
-    _Alignas(64) unsigned char acc[REDUCE_BLOCK];
+    unsigned char *acc = reduce_scratch(r);
 
     for (size_t n; at < end; at += n) {
-        size_t room = sizeof acc / r->size, offset = at * r->size;
+        size_t room = REDUCE_BLOCK / r->size, offset = at * r->size;
         n = end - at < room ? end - at : room;
         for (int i = 0; i < plan->n_local; i++) {
             const void *theirs = stp_peer(source + offset, plan->local_pes[i]);
@@ -157,12 +172,11 @@ static void reduce_fetched(const struct reduce *r, int child_pe, const struct re
 static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
 {
     const struct reduce_vector *v = arg;
-    _Alignas(64) char few[REDUCE_BLOCK];
     size_t nbytes = v->nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
-    char *many = room > sizeof few ? malloc(room) : NULL;
+    char *many = room > REDUCE_BLOCK ? malloc(room) : NULL;
 
     if (many != NULL) reduce_fetched(r, child_pe, v, many, room);
-    else reduce_fetched(r, child_pe, v, few, sizeof few);
+    else reduce_fetched(r, child_pe, v, (char *)reduce_scratch(r), REDUCE_BLOCK);
     free(many);
 }
 
