@@ -24,6 +24,7 @@ case $variant in
     tcp) export SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp ;;
     hosts) export SHMEM_OFI_PROVIDER=tcp; options=(-launcher fork -hosts "a:2,b:2") ;;
 esac
+. "$(dirname "$0")/../pe/endless.sh"
 failed=0
 
 # both NP PMI FIRST-IN FIRST-OUT
@@ -31,7 +32,7 @@ both()
 {
     local status
     SHMEM_PMI=$2 timeout -k 5 40 "$hydra" ${options[@]+"${options[@]}"} -n "$1" "$program" \
-        "$3" "$4" </dev/null
+        "$3" "$4"
     status=$?
     [ $status -eq 0 ] && return
     echo "FAIL $variant: $1 PEs, PMI-$2, first in $3, first out $4: status $status" >&2

@@ -7,6 +7,7 @@ if [ $# -lt 3 ] || [ ! -x "$1" ]; then
     echo "usage: $0 PROGRAM NP LAUNCHER [ARGUMENT...]" >&2
     exit 2
 fi
+. "$(dirname "$0")/endless.sh"
 np=$2
 last=$((np - 1))
 limit=20        # seconds; a job that takes longer has hung
@@ -80,7 +81,7 @@ job()
     [ -n "${ONE:-}" ] && command=("$dir/each" "$program")
     shm_names >"$dir/shm_before"
     env ${variables[@]+"${variables[@]}"} timeout -k 5 $limit "${launcher[@]}" -n "$np" \
-        "${command[@]}" "$@" >"$out" 2>&1 </dev/null
+        "${command[@]}" "$@" >"$out" 2>&1
     status=$?
     if [ $status -eq 124 ] || [ $status -eq 137 ]; then
         fail "$name" "the job did not end in $limit seconds"

@@ -21,6 +21,7 @@ if [ ! -x "$program" ]; then
     echo "$program is no program" >&2
     exit 2
 fi
+. "$(dirname "$0")/endless.sh"
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -37,7 +38,7 @@ run()
     local misuse=$1
     shift
     env "$@" timeout -k 5 $limit "${launcher[@]}" -n "$np" "$program" "$misuse" \
-        >"$out" 2>&1 </dev/null
+        >"$out" 2>&1
     status=$?
 }
 

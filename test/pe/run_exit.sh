@@ -19,6 +19,7 @@ if [ ! -x "$program" ]; then
     echo "$program is no program" >&2
     exit 2
 fi
+. "$(dirname "$0")/endless.sh"
 dir=$(mktemp -d)
 out=$dir/out
 alone=$dir/pe_exit      # a name of our own, so that what is left behind can be told
@@ -52,7 +53,7 @@ nobody_left()
 expect()
 {
     local way=$1 pattern=$2 status
-    timeout -k 5 $limit "${launcher[@]}" -n "$np" "$alone" "$way" >"$out" 2>&1 </dev/null
+    timeout -k 5 $limit "${launcher[@]}" -n "$np" "$alone" "$way" >"$out" 2>&1
     status=$?
     if [ $status -eq 124 ] || { [ $status -eq 137 ] && [ "$way" != kill ]; }; then
         fail "$way" "the job did not end in $limit seconds"
@@ -79,7 +80,7 @@ expect segv '[0-9]+'
 
 
 # A PE that leaves with status 0 finalizes with the others; it is missed in other collectives.
-if timeout -k 5 $limit "${launcher[@]}" -n "$np" "$alone" leave >"$out" 2>&1 </dev/null; then
+if timeout -k 5 $limit "${launcher[@]}" -n "$np" "$alone" leave >"$out" 2>&1; then
     echo "ok   leave"
 else
     fail leave "the job ended with status $?"

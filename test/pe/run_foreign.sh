@@ -51,7 +51,7 @@ ends protected put "$(told $last shmem_long_put dest 'it is .* on a page that co
 
 # Globals larger than a file may be: that is said, and no signal ends the PE before.
 ulimit -S -f 1000
-ends none put 'cannot make a sparse file of .*raise the limit on file size'
+ends none put 'cannot make a sparse file of .*ulimit -f is 1000 KiB\): raise it'
 ulimit -S -f unlimited
 
 exit $((failed * 2))

@@ -13,6 +13,7 @@ program=$1 np=$2 last=$(($2 - 1))
 shift 2
 launcher=("$@")
 failed=0
+. "$(dirname "$0")/endless.sh"
 dir=$(mktemp -d)
 out=$dir/out
 trap 'rm -rf "$dir"' EXIT
@@ -45,7 +46,7 @@ start()
     done
     shift
     env ${variables[@]+"${variables[@]}"} timeout -k 5 20 "${launcher[@]}" -n "$np" \
-        ${ONE:+"$dir/each"} "$program" "$@" >"$out" 2>&1 </dev/null
+        ${ONE:+"$dir/each"} "$program" "$@" >"$out" 2>&1
     status=$?
 }
 
