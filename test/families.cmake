@@ -8,7 +8,8 @@ steppe_pe_test(scan NAME scan_checked NP 3 FABRIC 2 PROVIDERS tcp ENV SHMEM_CHEC
 # Collectives over active sets.
 steppe_pe_test(active_set NP 1 2 3 4 7 FABRIC 3 4 HOSTS)
 # Two pSync arrays in turn, nothing between.
-steppe_pe_test(active_alternate NP 4 FABRIC 4 PROVIDERS tcp net HOSTS)
+steppe_pe_test(active_alternate NP 4 FABRIC 4 PROVIDERS tcp)
+steppe_pe_test(active_alternate NAME active_alternate_hosts NP 7 HOSTS LABELS full)
 steppe_pe_test(active_life NP 1 2 3 4 7 FABRIC 3 HOSTS)
 steppe_pe_test(typed_active NP 1 2 3 4 7 FABRIC 3 HOSTS)
 foreach(name active_set active_life typed_active)
