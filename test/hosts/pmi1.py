@@ -8,6 +8,7 @@ the first line that matches --mark, or else the first end. The exit status is th
 with --say 0; it is 1 when one had to be killed after --timeout, or a check fails.
 """
 import argparse
+import glob
 import os
 import re
 import select
@@ -216,9 +217,17 @@ class Launcher:
         return 1 if wrong else status
 
 
+def sweep(processes):
+    """Remove what libfabric's shm provider leaves of a process that was killed."""
+    for process in processes:
+        for path in glob.glob(f"/dev/shm/{process.pid.pid}:*"):
+            os.unlink(path)
+
+
 def main():
     launcher = Launcher(parse())
     status = launcher.report(launcher.run())
+    sweep(launcher.processes)
     sys.stdout.flush()
     sys.exit(status)
 
