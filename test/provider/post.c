@@ -13,6 +13,7 @@ static struct shim_op *begin(struct shim_ep *ep, enum shim_kind kind,
     bool selective = kind == SHIM_RECV ? ep->rx_selective : ep->tx_selective;
     struct shim_op *op;
 
+    if (kind != SHIM_RECV) shim_time_hold();
     pthread_mutex_lock(&shim_lock);
     op = shim_op_new(ep, kind, name);
     op->flags = flags;

@@ -57,6 +57,7 @@ extern struct shim_counts {
     long overtaken; /* handed over while an older one to the same peer was still held */
     long refused;   /* posts that got -FI_EAGAIN from us */
     long delayed;   /* operations and completions held back for a time */
+    long stopped;   /* threads held before they posted; atomic */
     long early;     /* completions reported before the data has left */
     long buffers;   /* local buffers whose registration was checked */
     long contexts;  /* contexts found unharmed at completion */
@@ -169,8 +170,18 @@ bool shim_time_come(uint64_t due_ns);
 /* Is everything refused now? */
 bool shim_time_storm(void);
 
-/* Stand still now and then while the queue is read. Caller holds shim_lock, as for all of these. */
+/* Stand still now and then while the queue is read. Caller holds shim_lock, as for those above. */
 void shim_time_pause(void);
+
+/*
+ * For tests, found with dlsym(): the next thread that posts stands still first, with no lock of
+ * ours, as one does that has lost its core, until it is released.
+ */
+SHIM_EXPORT void provshim_hold(void);
+SHIM_EXPORT void provshim_release(void);
+
+/* Stand still if this thread is to. Without shim_lock. */
+void shim_time_hold(void);
 
 /* ---- context.c ------------------------------------------------------------------------- */
 

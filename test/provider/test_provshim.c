@@ -295,6 +295,25 @@ static void storms(void)
     need(most > 100, "refusals that last");
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* One read in 256, 10 ms on average. */
+static void reads_pause(void)
+{
+    uint64_t begin = now_ns();
+    struct fi_cq_data_entry entry;
+
+    for (int i = 0; i < 4096; i++)
+        need(fi_cq_read(cq, &entry, 1) == -FI_EAGAIN, "nothing under way");
+    need(now_ns() - begin > 20000000, "readers who stand still");
+}
+
 static void no_descriptor(void)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD};
@@ -331,6 +350,7 @@ static const struct effect {
     {"delay=500", leaves_late},
     {"lag=2000", told_late},
     {"storm=5000", storms},
+    {"pause=20000", reads_pause},
     {"no_fd", no_descriptor},
     {"opaque", unreadable_addresses},
     {"name=cxi", named},

@@ -2,7 +2,8 @@
 /*
  * What a busy machine and a busy network do, by the clock: operations that leave late, completions
  * that come late, refusals that go on for a while whatever the program does, a reader of the queue
- * who has lost his core. Random, up to what PROVSHIM says.
+ * who has lost his core. Random, up to what PROVSHIM says. A thread that posts loses its core when
+ * a test says so.
  */
 #include "shim.h"
 
@@ -54,4 +55,28 @@ void shim_time_pause(void)
     t.tv_sec = (time_t)(ns / 1000000000u);
     t.tv_nsec = (long)(ns % 1000000000u);
     nanosleep(&t, NULL);
+}
+
+static enum { NOBODY, NEXT, HELD } hold;
+
+void provshim_hold(void)
+{
+    __atomic_store_n(&hold, NEXT, __ATOMIC_RELEASE);
+}
+
+void provshim_release(void)
+{
+    __atomic_store_n(&hold, NOBODY, __ATOMIC_RELEASE);
+}
+
+void shim_time_hold(void)
+{
+    struct timespec t = {.tv_nsec = 1000000};
+    int next = NEXT;
+
+    if (!__atomic_compare_exchange_n(&hold, &next, HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    __atomic_add_fetch(&shim_counts.stopped, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&hold, __ATOMIC_ACQUIRE) == HELD)
+        nanosleep(&t, NULL);
 }

@@ -9,6 +9,8 @@
  */
 #include "am.h"
 
+#include "turn.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,6 @@
 
 #define LOOKS 16 /* PEs looked at in one round */
 #define PING_NS 500000000ull
-#define MISSES 2 /* later messages that are answered before one counts as lost */
 
 /* A buffer that a message arrives in. */
 struct inbox {
@@ -38,7 +39,6 @@ static struct {
     uint64_t pinged_ns;
     struct fid_mr *mr;
     uint64_t token;
-    atomic_ullong turn; /* messages sent */
 } am;
 
 struct stp_ofi_letter stp_ofi_letter_to(uint8_t what, uint32_t id)
@@ -84,19 +84,19 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
     struct stp_ofi_lane *lane = req->pool->lane;
     fi_addr_t addr = stp_ofi_addr(lane, req->pe);
     bool inject = req->nbytes <= stp_ofi.inject_size;
+    uint64_t begun;
     ssize_t rc;
 
     if (req->work.kind == STP_OFI_ANSWER)
         return fi_send(lane->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     /* Before it leaves: the answer may be here before this returns. */
     atomic_store_explicit(&req->parts, inject ? 1 : 2, memory_order_relaxed);
-    __atomic_store_n(&req->turn, atomic_fetch_add(&am.turn, 1) + 1, __ATOMIC_RELAXED);
+    begun = stp_ofi_turn_begin(req);
     if (inject)
         rc = fi_inject(lane->ep, req->local, req->nbytes, addr);
     else
         rc = fi_send(lane->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
-    /* Only while it is still ours. */
-    if (rc != 0) __atomic_store_n(&req->turn, 0, __ATOMIC_RELAXED);
+    if (rc == 0) stp_ofi_turn_end(req, begun);
     return rc;
 }
 
@@ -187,22 +187,12 @@ static void take_answer_locked(const struct stp_ofi_letter *answer, unsigned ind
 
 /* ---- messages that a connection took along --------------------------------- */
 
-/* Messages to one PE, and their answers, come in order: an older one without its answer is lost. */
-static void note_missed(struct stp_ofi_req *req, void *arg)
-{
-    uint64_t turn = __atomic_load_n(&req->turn, __ATOMIC_RELAXED);
-
-    if (turn != 0 && turn < *(const uint64_t *)arg &&
-        stp_ofi_counts_on(req) != &stp_ofi.abandoned && ++req->missed == MISSES)
-        am.lost = true;
-}
-
 static void take_pong_locked(const struct stp_ofi_letter *pong)
 {
-    uint64_t turn = pong->operand;
+    struct stp_ofi_pool *pools = stp_ofi.main.pools;
 
-    stp_ofi_req_each(&stp_ofi.main.pools[STP_OFI_MESSAGED], pong->pe, note_missed, &turn);
-    stp_ofi_req_each(&stp_ofi.main.pools[STP_OFI_PARCELED], pong->pe, note_missed, &turn);
+    am.lost |= stp_ofi_turn_missed(&pools[STP_OFI_MESSAGED], pong->pe, pong->operand);
+    am.lost |= stp_ofi_turn_missed(&pools[STP_OFI_PARCELED], pong->pe, pong->operand);
     if (am.lost)
         stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
 }
@@ -221,7 +211,7 @@ void stp_ofi_message_check(void)
     /* Threads that wait together must not make one delay look like several. */
     if (now - am.pinged_ns < PING_NS) n = 0;
     if (n > 0) am.pinged_ns = now;
-    ping.operand = atomic_fetch_add(&am.turn, 1) + 1;
+    ping.operand = stp_ofi_turn_next();
     for (int i = 0; i < n; i++)
         answer_locked(&ping, pes[i]);
     pthread_mutex_unlock(&stp_ofi.main.drain);

@@ -7,6 +7,8 @@
  */
 #include "ofi.h"
 
+#include "turn.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -67,13 +69,23 @@ static ssize_t post_atomic(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
     }
 }
 
+/* An atomic that the provider may forget. */
+static ssize_t post_forgotten(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+{
+    uint64_t begun = stp_ofi_turn_begin(req);
+    ssize_t rc = post_atomic(lane, req);
+
+    if (rc == 0) stp_ofi_turn_end(req, begun);
+    return rc;
+}
+
 ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
 {
     struct stp_ofi_lane *lane = req->pool->lane;
 
     if (req->work.kind <= STP_OFI_READ) return post_rma(lane, req);
-    return STP_LIKELY(req->work.kind <= STP_OFI_COMPARE) ? post_atomic(lane, req)
-                                                         : stp_ofi_message_post(req);
+    if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_message_post(req);
+    return STP_UNLIKELY(stp_ofi.forgets) ? post_forgotten(lane, req) : post_atomic(lane, req);
 }
 
 static const char *req_name(const struct stp_ofi_req *req)

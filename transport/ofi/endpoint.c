@@ -164,6 +164,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.mr_local = (mr_mode & FI_MR_LOCAL) != 0;
     stp_ofi.inject_size = info->tx_attr->inject_size;
     stp_ofi.by_message = (info->caps & FI_ATOMIC) == 0;
+    stp_ofi.forgets = stp_ofi_lost_possible(info);
     stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
     /* Random above the region number; the top bit stays clear, some providers reserve it. */
     stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);

@@ -56,8 +56,8 @@ struct stp_ofi_req {
     struct stp_ofi_req *then; /* the signal behind the pieces of a put, or NULL */
     /* In a signal: pieces of its put still under way. In a message: what is due of it, see am.c. */
     atomic_uint parts;
-    uint64_t turn;   /* of a message among those sent, 0: not sent */
-    unsigned missed; /* later messages that were answered first */
+    uint64_t turn;   /* among those that may be lost, see turn.h; 0: not posted */
+    unsigned missed; /* questions behind it that were answered first */
     enum fi_op op;   /* atomics only, as the next three */
     enum fi_datatype type;
     const void *compare;

@@ -6,13 +6,11 @@
  * still, and where two such reads are answered first, it is lost.
  * Design: docs/design/security.md.
  */
-#include "ofi.h"
+#include "turn.h"
 
 #include <string.h>
 
-#define MISSES 2
 #define LOOKS 16 /* PEs among which the one to ask next is chosen */
-#define MARKED 1 /* turn of an atomic that was there when the last question was sent */
 
 static struct {
     pthread_mutex_t lock; /* guards the rest but left */
@@ -20,6 +18,7 @@ static struct {
     atomic_uint left; /* 1 while the question is under way */
     struct stp_ofi_pool *pool;
     int pe;
+    uint64_t turn; /* of the question */
     unsigned next;
     bool lost;
 } lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -30,23 +29,12 @@ static bool is_atomic(const struct stp_ofi_req *req)
            req->work.kind == STP_OFI_COMPARE;
 }
 
-/* The question was answered; was this one, which is older? */
-static void note_missed(struct stp_ofi_req *req, void *arg)
-{
-    (void)arg;
-    if (is_atomic(req) && req->turn == MARKED && stp_ofi_counts_on(req) != &stp_ofi.abandoned &&
-        ++req->missed == MISSES)
-        lost.lost = true;
-}
-
-/* What to ask for, of the first, and who must be answered before. */
-static void mark(struct stp_ofi_req *req, void *arg)
+/* What to ask for: the word of the first. */
+static void look_at(struct stp_ofi_req *req, void *arg)
 {
     struct stp_ofi_req *like = arg;
 
-    if (!is_atomic(req)) return;
-    req->turn = MARKED;
-    if (like->nbytes != 0) return;
+    if (!is_atomic(req) || like->nbytes != 0) return;
     like->addr = req->addr;
     like->key = req->key;
     like->type = req->type;
@@ -58,7 +46,7 @@ static void ask(struct stp_ofi_lane *lane, int pe)
     struct stp_ofi_pool *pool = &lane->pools[STP_OFI_PLAIN];
     struct stp_ofi_req like = {.nbytes = 0}, *req;
 
-    stp_ofi_req_each(pool, pe, mark, &like);
+    stp_ofi_req_each(pool, pe, look_at, &like);
     if (like.nbytes == 0 || lane->retry != NULL) return;
     req = stp_ofi_req_try(pool, STP_OFI_FETCH, pe);
     if (req == NULL) return;
@@ -75,6 +63,7 @@ static void ask(struct stp_ofi_lane *lane, int pe)
     lost.asked = true;
     lost.pool = pool;
     lost.pe = pe;
+    lost.turn = stp_ofi_turn_next();
     stp_ofi_launch_locked(lane, req);
 }
 
@@ -83,7 +72,7 @@ static void look_locked(struct stp_ofi_lane *lane)
     int pes[LOOKS], n;
 
     if (lost.asked && atomic_load(&lost.left) == 0) {
-        stp_ofi_req_each(lost.pool, lost.pe, note_missed, NULL);
+        lost.lost = stp_ofi_turn_missed(lost.pool, lost.pe, lost.turn);
         lost.asked = false;
     }
     if (lost.asked || lost.lost) return;
@@ -91,15 +80,20 @@ static void look_locked(struct stp_ofi_lane *lane)
     if (n > 0) ask(lane, pes[lost.next++ % (unsigned)n]);
 }
 
+/* Only ofi_rxm is known to forget. */
+bool stp_ofi_lost_possible(const struct fi_info *info)
+{
+    const char *layer = strchr(info->fabric_attr->prov_name, ';');
+
+    return layer != NULL && strcmp(layer, ";ofi_rxm") == 0 && (info->caps & FI_ATOMIC) != 0;
+}
+
 void stp_ofi_lost_check(struct stp_ofi_lane *lane)
 {
-    const char *layer = strchr(stp_ofi.info->fabric_attr->prov_name, ';');
     bool is_lost;
     int pe;
 
-    if (layer == NULL || strcmp(layer, ";ofi_rxm") != 0 || stp_ofi.by_message ||
-        atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
-        return;
+    if (!stp_ofi.forgets || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed)) return;
     pthread_mutex_lock(&lane->drain);
     pthread_mutex_lock(&lost.lock);
     look_locked(lane);

@@ -78,6 +78,7 @@ struct stp_ofi {
     int self;           /* this PE when its own memory is reached by the CPU, else -1 */
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
+    bool forgets;         /* atomics that a broken connection took along */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
     bool ordered;          /* the provider keeps writes and atomics to one peer in order */
@@ -426,6 +427,7 @@ int stp_ofi_health_sleep(struct pollfd fds[STP_OFI_HEALTH_FDS]);
 void stp_ofi_descriptors_look(void);
 
 /* For waits that stand still: end the job when an atomic of the lane was lost with a connection. */
+bool stp_ofi_lost_possible(const struct fi_info *info);
 void stp_ofi_lost_check(struct stp_ofi_lane *lane);
 void stp_ofi_lost_forget(void); /* the endpoint is closed */
 

@@ -151,7 +151,7 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
         stp_ofi_count_on(req, NULL);
         req->copy_to = NULL;
         req->result = NULL;
-        req->turn = 0;
+        __atomic_store_n(&req->turn, 0, __ATOMIC_RELAXED);
         req->missed = 0;
         count_locked(pool, 1);
     }
