@@ -54,4 +54,33 @@ static inline bool stp_ofi_is_element(size_t size)
  */
 void stp_ofi_parcel_open(const void *items, size_t nbytes, int pe);
 
+/*
+ * Messages (am.c): atomics that the target's library does, for providers without their own. They
+ * travel on the main lane alone.
+ */
+
+/* Post the buffers that messages arrive in. Returns 0 or -errno. */
+int stp_ofi_inbox_open(void);
+void stp_ofi_inbox_unregister(void); /* once nothing is under way */
+void stp_ofi_inbox_close(void);
+
+/* A message ready to post but for its pending; arguments as for amo, size of the element. */
+struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
+                                    size_t size, const void *operand, const void *compare,
+                                    void *result);
+ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
+
+/*
+ * A wait lasts: end the job when a message was lost with a connection. Providers do not tell of
+ * what they had sent. Called every second or so; takes a second round to be sure.
+ */
+void stp_ofi_message_check(void);
+
+/* A message or an answer has arrived, or failed to. Caller holds the main lane's drain. */
+void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
+
+/* Buffers that could not be posted again at once. Caller holds the main lane's drain. */
+void stp_ofi_inbox_refill_locked(void);
+bool stp_ofi_inbox_lacks(void); /* are there any? */
+
 #endif /* STP_OFI_AM_H */

@@ -7,6 +7,9 @@
  */
 #include "ofi.h"
 
+#include "am.h"
+#include "batch.h"
+
 #include <assert.h>
 #include <string.h>
 

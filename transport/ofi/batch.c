@@ -6,6 +6,8 @@
  * been lying about: looks by the progress thread and by waits of the library see to that.
  * Design: docs/design/fabric.md.
  */
+#include "batch.h"
+
 #include "am.h"
 
 #include <stdlib.h>

@@ -7,6 +7,9 @@
  */
 #include "ofi.h"
 
+#include "am.h"
+#include "batch.h"
+#include "health.h"
 #include "turn.h"
 
 #include <errno.h>

@@ -6,6 +6,8 @@
  */
 #include "ofi.h"
 
+#include "batch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -7,6 +7,8 @@
  */
 #include "ofi.h"
 
+#include "health.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -5,6 +5,10 @@
  */
 #include "ofi.h"
 
+#include "am.h"
+#include "health.h"
+#include "sockets.h"
+
 #include <errno.h>
 #include <rdma/fi_cm.h>
 #include <stdlib.h>

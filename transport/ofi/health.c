@@ -7,7 +7,10 @@
  * gone ends the job, and tells the others.
  * Design: docs/design/security.md and fabric.md.
  */
-#include "ofi.h"
+#include "health.h"
+
+#include "am.h"
+#include "sockets.h"
 
 #include <errno.h>
 #include <netinet/in.h>

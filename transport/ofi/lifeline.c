@@ -9,6 +9,8 @@
  */
 #include "ofi.h"
 
+#include "health.h"
+
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>

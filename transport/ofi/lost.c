@@ -6,6 +6,9 @@
  * still, and where two such reads are answered first, it is lost.
  * Design: docs/design/security.md.
  */
+#include "ofi.h"
+
+#include "health.h"
 #include "turn.h"
 
 #include <string.h>

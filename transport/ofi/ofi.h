@@ -350,97 +350,7 @@ struct stp_ofi_wait {
 /* One step of a wait: progress, spin or yield; when it stands still, look for dead peers. */
 void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
-/* A PE's lifeline and its notices (lifeline.c). */
-
-enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
-
-/* What a PE publishes behind its provider's address. */
-struct stp_ofi_lifeline {
-    uint8_t family;
-    uint8_t lanes;  /* that the PE has descriptors for; nothing to do with its life */
-    uint16_t port;  /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
-    uint8_t at[16]; /* IP4: the first four; LOCAL: a name */
-};
-
-#define STP_OFI_LIFELINE 20 /* its bytes */
-
-/* shm (shm.c): a PE that has no lifeline publishes there which /dev/shm it sees. */
-uint64_t stp_ofi_shm_here(void);
-uint64_t stp_ofi_shm_of(int pe);
-bool stp_ofi_is_shm(const struct fi_info *info);
-
-/* All addresses are known: can this PE reach the others by shm? 0, or logged; so is little room. */
-int stp_ofi_shm_check(void);
-
-/* Nothing could be opened: log why shm may be missing, if that is so. */
-void stp_ofi_shm_explain(const struct stp_core *core);
-
-/*
- * Open the lifeline of this PE, on the interface of the provider's address name, and fill the
- * STP_OFI_LIFELINE bytes at mine with how it is reached. Later calls repeat the first's answer.
- */
-void stp_ofi_lifeline_open(const void *name, void *mine);
-
-/* The least number of lanes that a PE can bear, of what all have published there. */
-int stp_ofi_lanes_published(void);
-
-/* All lifelines are known: the last bytes of each PE's entry in stp_ofi.world. */
-void stp_ofi_lifeline_connect(void);
-void stp_ofi_lifeline_close(void);
-
-/* How PE pe's lifeline is reached; family NONE: it has none, or is not known yet. */
-struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe);
-socklen_t stp_ofi_lifeline_sockaddr(const struct stp_ofi_lifeline *line,
-                                    struct sockaddr_storage *out);
-
-/* Where PE pe is, without port, for messages. Returns text. */
-const char *stp_ofi_lifeline_where(int pe, char *text, size_t len);
-
-/* Are the provider's addresses those of the internet protocol? */
-bool stp_ofi_speaks_ip(void);
-
-/* Readable when a notice has come, -1: none can come. Take what has come. */
-int stp_ofi_notice_fd(void);
-void stp_ofi_notice_look(void);
-
-void stp_ofi_notice_send(const struct stp_notice *notice); /* as in transport.h */
-
-/* Dead peers (health.c). */
-
-/* All lifelines are known. Returns when the successor's has answered, or does not at once. */
-void stp_ofi_health_connect(void);
-void stp_ofi_health_close(void);
-void stp_ofi_health_child(void); /* this process is a forked child: forget all links */
-
-#define STP_OFI_HEALTH_FDS 2
-
-/*
- * For a thread that goes to sleep: what to look at besides the queue, fd -1 where nothing, and for
- * how many milliseconds. Then call stp_ofi_health_look().
- */
-int stp_ofi_health_sleep(struct pollfd fds[STP_OFI_HEALTH_FDS]);
-
-/*
- * End the job when connections to this PE wait longer than SHMEM_PEER_TIMEOUT because it has no
- * descriptor left for them; a warning before. Cheap; does nothing most times.
- */
-void stp_ofi_descriptors_look(void);
-
-/* For waits that stand still: end the job when an atomic of the lane was lost with a connection. */
-bool stp_ofi_lost_possible(const struct fi_info *info);
-void stp_ofi_lost_check(struct stp_ofi_lane *lane);
-void stp_ofi_lost_forget(void); /* the endpoint is closed */
-
-/* Is there no descriptor left? */
-bool stp_ofi_descriptors_out(void);
-
-/* The endpoint is closed: what is known of its socket is void. */
-void stp_ofi_descriptors_forget(void);
-
-/* End the job when a PE that this one looks after has gone. Cheap; does nothing most times. */
-void stp_ofi_health_look(void);
-
-/* Called now and then by waits: the same for the targets of what is under way. */
+/* Called now and then by waits: end the job when a target of what is under way has gone (health.c). */
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
 
 /* fi_strerror(), but limits that users can raise are named: see stp_strerror(). */
@@ -494,82 +404,6 @@ struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned 
 /* Why a domain's atomics do not suffice, or NULL (atomic.c). */
 const char *stp_ofi_atomics_missing(struct fid_domain *domain);
 
-/*
- * Messages (am.c): atomics that the target's library does, for providers without their own. They
- * travel on the main lane alone.
- */
-
-/* Post the buffers that messages arrive in. Returns 0 or -errno. */
-int stp_ofi_inbox_open(void);
-void stp_ofi_inbox_unregister(void); /* once nothing is under way */
-void stp_ofi_inbox_close(void);
-
-/* A message ready to post but for its pending; arguments as for amo, size of the element. */
-struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
-                                    size_t size, const void *operand, const void *compare,
-                                    void *result);
-ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
-
-/*
- * A wait lasts: end the job when a message was lost with a connection. Providers do not tell of
- * what they had sent. Called every second or so; takes a second round to be sure.
- */
-void stp_ofi_message_check(void);
-
-/* A message or an answer has arrived, or failed to. Caller holds the main lane's drain. */
-void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
-
-/* Buffers that could not be posted again at once. Caller holds the main lane's drain. */
-void stp_ofi_inbox_refill_locked(void);
-bool stp_ofi_inbox_lacks(void); /* are there any? */
-
-/*
- * Batches (batch.c): in a session with that hint, small puts, stores, signals and updates to one PE
- * are collected in a parcel, a message whose items the library of that PE does (parcel.c).
- */
-
-#define STP_OFI_ITEM_MAX 256 /* bytes of the largest put that is collected */
-#define STP_OFI_ITEM_PUT 15u /* the operation of an item that is no update */
-
-/* One of them. op: STP_OFI_ITEM_PUT, or an update of enum stp_fabric_amo. nbytes > 0. */
-struct stp_ofi_item {
-    unsigned number, op;
-    size_t offset;
-    const void *data;
-    size_t nbytes;
-};
-
-bool stp_ofi_item_fits(const struct stp_ofi_item *item);
-size_t stp_ofi_item_room(const struct stp_ofi_item *item); /* bytes that it takes in a parcel */
-void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
-
-static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
-{
-    return STP_UNLIKELY(atomic_load_explicit(&ctx->batching, memory_order_relaxed));
-}
-
-/*
- * Collect n items for PE pe, in this order; at most two. False: they are not for a batch, nothing
- * was done. May send, and wait with progress for room.
- */
-bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n);
-
-/* Send what the context has collected, for all PEs or for one. Waits while the provider is busy. */
-void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);
-void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
-
-/* Is anything collected and not sent, on any context? */
-bool stp_ofi_batch_parked(void);
-
-/*
- * Send, without waiting, what is collected on any context: all of it, or what was there at the last
- * look already. patient: wait for the main lane's drain instead of doing nothing.
- */
-void stp_ofi_batch_look(bool all, bool patient);
-
-void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
-void stp_ofi_batch_close(struct stp_fabric_ctx *ctx);
-
 /* This PE's own memory (self.c): by CPU, at addresses of this process; arguments as above. */
 
 void stp_ofi_self_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
@@ -582,27 +416,5 @@ void stp_ofi_agent_stop(void);
 
 /* Something is under way on a lane besides the main one. Cheap while the thread is awake. */
 void stp_ofi_agent_wake(void);
-
-/* Where it sleeps on TCP (sockets.c). */
-
-/* Can the sockets of such a provider be slept on, in a job of n_pes? */
-bool stp_ofi_sockets_usable(const struct fi_info *info, int n_pes);
-
-/* Before the thread starts. wake_fd ends sleeps when readable. */
-void stp_ofi_sockets_start(int wake_fd);
-
-void stp_ofi_sockets_stop(void); /* after it ended */
-
-/* The addresses of all PEs, once they are known; from another thread. */
-void stp_ofi_sockets_learn(const unsigned char *addrs, size_t addr_len, int n_pes);
-
-/*
- * Sleep until something comes for the provider or to the descriptors of also; bounded. limit_ms:
- * -1, or at most so long.
- */
-void stp_ofi_sockets_sleep(int limit_ms, const struct pollfd also[STP_OFI_HEALTH_FDS]);
-
-/* Others have made progress since: there may be new connections. */
-void stp_ofi_sockets_disturb(void);
 
 #endif /* STP_OFI_H */

@@ -8,6 +8,8 @@
 #include "ofi.h"
 
 #include "advice.h"
+#include "batch.h"
+#include "health.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,7 +5,10 @@
  * up to the next multiple of eight.
  * Design: docs/design/fabric.md.
  */
+#include "ofi.h"
+
 #include "am.h"
+#include "batch.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "ofi.h"
 
 #include "advice.h"
+#include "health.h"
 
 #include <errno.h>
 #include <sched.h>

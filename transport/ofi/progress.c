@@ -9,6 +9,11 @@
  */
 #include "ofi.h"
 
+#include "am.h"
+#include "batch.h"
+#include "health.h"
+#include "sockets.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

@@ -8,6 +8,8 @@
  */
 #include "ofi.h"
 
+#include "batch.h"
+
 #include <string.h>
 
 static void raise_by(atomic_uint *pending, unsigned n)

@@ -8,6 +8,8 @@
  */
 #include "ofi.h"
 
+#include "health.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/fi_cm.h>

@@ -7,6 +7,8 @@
  */
 #include "ofi.h"
 
+#include "batch.h"
+
 static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, int pe, unsigned number,
                                           size_t offset, uint64_t signal, enum stp_fabric_amo op)
 {

@@ -7,7 +7,9 @@
  * bounded, by a millisecond after traffic, by more when nothing comes.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "sockets.h"
+
+#include "health.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Small operations that are collected and travel together.
+ * Design: docs/design/fabric.md.
+ */
+#ifndef STP_OFI_BATCH_H
+#define STP_OFI_BATCH_H
+
+#include "ofi.h"
+
+/*
+ * Batches (batch.c): in a session with that hint, small puts, stores, signals and updates to one PE
+ * are collected in a parcel, a message whose items the library of that PE does (parcel.c).
+ */
+
+#define STP_OFI_ITEM_MAX 256 /* bytes of the largest put that is collected */
+#define STP_OFI_ITEM_PUT 15u /* the operation of an item that is no update */
+
+/* One of them. op: STP_OFI_ITEM_PUT, or an update of enum stp_fabric_amo. nbytes > 0. */
+struct stp_ofi_item {
+    unsigned number, op;
+    size_t offset;
+    const void *data;
+    size_t nbytes;
+};
+
+bool stp_ofi_item_fits(const struct stp_ofi_item *item);
+size_t stp_ofi_item_room(const struct stp_ofi_item *item); /* bytes that it takes in a parcel */
+void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
+
+static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
+{
+    return STP_UNLIKELY(atomic_load_explicit(&ctx->batching, memory_order_relaxed));
+}
+
+/*
+ * Collect n items for PE pe, in this order; at most two. False: they are not for a batch, nothing
+ * was done. May send, and wait with progress for room.
+ */
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n);
+
+/* Send what the context has collected, for all PEs or for one. Waits while the provider is busy. */
+void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);
+void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
+
+/* Is anything collected and not sent, on any context? */
+bool stp_ofi_batch_parked(void);
+
+/*
+ * Send, without waiting, what is collected on any context: all of it, or what was there at the last
+ * look already. patient: wait for the main lane's drain instead of doing nothing.
+ */
+void stp_ofi_batch_look(bool all, bool patient);
+
+void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
+void stp_ofi_batch_close(struct stp_fabric_ctx *ctx);
+
+#endif /* STP_OFI_BATCH_H */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who of the other PEs is alive: each has a lifeline, where one that watches it is connected and
+ * notices of the job's end arrive; what the provider does not report is looked for.
+ * Design: docs/design/security.md.
+ */
+#ifndef STP_OFI_HEALTH_H
+#define STP_OFI_HEALTH_H
+
+#include "ofi.h"
+
+/* A PE's lifeline and its notices (lifeline.c). */
+
+enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
+
+/* What a PE publishes behind its provider's address. */
+struct stp_ofi_lifeline {
+    uint8_t family;
+    uint8_t lanes;  /* that the PE has descriptors for; nothing to do with its life */
+    uint16_t port;  /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
+    uint8_t at[16]; /* IP4: the first four; LOCAL: a name */
+};
+
+#define STP_OFI_LIFELINE 20 /* its bytes */
+
+/* shm (shm.c): a PE that has no lifeline publishes there which /dev/shm it sees. */
+uint64_t stp_ofi_shm_here(void);
+uint64_t stp_ofi_shm_of(int pe);
+bool stp_ofi_is_shm(const struct fi_info *info);
+
+/* All addresses are known: can this PE reach the others by shm? 0, or logged; so is little room. */
+int stp_ofi_shm_check(void);
+
+/* Nothing could be opened: log why shm may be missing, if that is so. */
+void stp_ofi_shm_explain(const struct stp_core *core);
+
+/*
+ * Open the lifeline of this PE, on the interface of the provider's address name, and fill the
+ * STP_OFI_LIFELINE bytes at mine with how it is reached. Later calls repeat the first's answer.
+ */
+void stp_ofi_lifeline_open(const void *name, void *mine);
+
+/* The least number of lanes that a PE can bear, of what all have published there. */
+int stp_ofi_lanes_published(void);
+
+/* All lifelines are known: the last bytes of each PE's entry in stp_ofi.world. */
+void stp_ofi_lifeline_connect(void);
+void stp_ofi_lifeline_close(void);
+
+/* How PE pe's lifeline is reached; family NONE: it has none, or is not known yet. */
+struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe);
+socklen_t stp_ofi_lifeline_sockaddr(const struct stp_ofi_lifeline *line,
+                                    struct sockaddr_storage *out);
+
+/* Where PE pe is, without port, for messages. Returns text. */
+const char *stp_ofi_lifeline_where(int pe, char *text, size_t len);
+
+/* Are the provider's addresses those of the internet protocol? */
+bool stp_ofi_speaks_ip(void);
+
+/* Readable when a notice has come, -1: none can come. Take what has come. */
+int stp_ofi_notice_fd(void);
+void stp_ofi_notice_look(void);
+
+void stp_ofi_notice_send(const struct stp_notice *notice); /* as in transport.h */
+
+/* Dead peers (health.c). */
+
+/* All lifelines are known. Returns when the successor's has answered, or does not at once. */
+void stp_ofi_health_connect(void);
+void stp_ofi_health_close(void);
+void stp_ofi_health_child(void); /* this process is a forked child: forget all links */
+
+#define STP_OFI_HEALTH_FDS 2
+
+/*
+ * For a thread that goes to sleep: what to look at besides the queue, fd -1 where nothing, and for
+ * how many milliseconds. Then call stp_ofi_health_look().
+ */
+int stp_ofi_health_sleep(struct pollfd fds[STP_OFI_HEALTH_FDS]);
+
+/*
+ * End the job when connections to this PE wait longer than SHMEM_PEER_TIMEOUT because it has no
+ * descriptor left for them; a warning before. Cheap; does nothing most times.
+ */
+void stp_ofi_descriptors_look(void);
+
+/* For waits that stand still: end the job when an atomic of the lane was lost with a connection. */
+bool stp_ofi_lost_possible(const struct fi_info *info);
+void stp_ofi_lost_check(struct stp_ofi_lane *lane);
+void stp_ofi_lost_forget(void); /* the endpoint is closed */
+
+/* Is there no descriptor left? */
+bool stp_ofi_descriptors_out(void);
+
+/* The endpoint is closed: what is known of its socket is void. */
+void stp_ofi_descriptors_forget(void);
+
+/* End the job when a PE that this one looks after has gone. Cheap; does nothing most times. */
+void stp_ofi_health_look(void);
+
+#endif /* STP_OFI_HEALTH_H */
