@@ -219,7 +219,7 @@ build_plain()
 {
     version=$(sed -n 's/^project(Steppe VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
     mkdir -p "$build/bin" "$build/lib/steppe" && rm -rf "$build/plain" &&
-        printf '%s\n' src/*.c src/api/*.c src/base/*.c src/coll/*.c pmi/*.c spaces/*.c |
+        find src pmi spaces -name '*.c' |
         compile "$build/plain/core" -Iinclude -Isrc -I. -DSTP_VERSION="\"$version\"" \
             -DSTP_BUILD_FLAGS='"-O2 -g (plain build)"' &&
         $cc -shared -pthread -Wl,-soname,libsteppe.so.0 -Wl,--no-undefined \

@@ -10,7 +10,7 @@
 #define STP_SPACES_H
 
 #include "base/base.h"
-#include "heap.h"
+#include "spaces/heap/heap.h"
 
 #include <signal.h>
 

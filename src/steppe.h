@@ -9,9 +9,9 @@
 #define STP_STEPPE_H
 
 #include "base/base.h"
-#include "card.h"
-#include "watch.h"
-#include "device.h"
+#include "boot/card.h"
+#include "rma/watch.h"
+#include "rma/device.h"
 #include "pshmem.h"
 #include "shmem.h"
 #include "shmemx.h"

@@ -18,20 +18,24 @@ ARROWS = {
     "pmi": ["src/base"],
     "spaces": ["src/base"],
     "transport": ["src/base", "spaces"],
-    "transport/node": ["src/base", "spaces", "transport"],
     "transport/ofi": ["src/base", "transport"],
-    "src": ["src/base", "pmi", "spaces", "transport", "include"],
+    "src": ["src/base", "src/boot", "src/info", "src/rma", "pmi", "spaces", "transport", "include"],
+    "src/boot": ["src", "src/base", "pmi", "spaces", "transport", "include"],
+    "src/rma": ["src", "src/base", "src/boot", "pmi", "spaces", "transport", "include"],
+    "src/team": ["src", "src/base", "spaces", "transport", "include"],
+    "src/space": ["src", "src/base", "spaces", "transport", "include"],
+    "src/info": ["src", "src/base", "src/boot", "pmi", "spaces", "transport", "include"],
     "src/coll": ["src", "src/base", "spaces", "transport", "include"],
     "src/api": ["src", "src/base", "spaces", "transport", "include"],
     "tools": ["include"],
     "bench": ["include"],
     "examples": ["include"],
     "test": ["include"],
-    "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda_api.h declares
+    "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda/api.h declares
     "test/hmem": ["include", "spaces"],
     "test/provider": [],  # libfabric alone
-    "test/unit": ["include", "src", "src/base", "src/coll", "src/api", "pmi", "spaces",
-                  "transport"],
+    "test/unit": ["include", "src", "src/base", "src/boot", "src/coll", "src/api", "pmi",
+                  "spaces", "transport"],
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {

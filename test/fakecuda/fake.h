@@ -6,7 +6,7 @@
 #ifndef STP_FAKECUDA_FAKE_H
 #define STP_FAKECUDA_FAKE_H
 
-#include "spaces/cuda_api.h"
+#include "spaces/cuda/api.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

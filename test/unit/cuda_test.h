@@ -6,7 +6,7 @@
 #ifndef STP_TEST_CUDA_H
 #define STP_TEST_CUDA_H
 
-#include "spaces/cuda.h"
+#include "spaces/cuda/cuda.h"
 #include "capture.h"
 
 #include <check.h>

@@ -6,7 +6,7 @@
 #ifndef STP_TEST_FAKECUDA_H
 #define STP_TEST_FAKECUDA_H
 
-#include "spaces/cuda_api.h"
+#include "spaces/cuda/api.h"
 
 #include <check.h>
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
 #ifndef STP_TEST_FAM_H
 #define STP_TEST_FAM_H
 
-#include "spaces/fam.h"
+#include "spaces/fam/fam.h"
 #include "spaces/spaces.h"
 #include "capture.h"
 

@@ -3,7 +3,7 @@
  * The heap's allocator, rule by rule: what fits, what is refused, what joins, what is found.
  * Random runs against a model are in test_heap_random.c.
  */
-#include "spaces/heap.h"
+#include "spaces/heap/heap.h"
 
 #include <check.h>
 #include <errno.h>

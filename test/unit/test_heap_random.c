@@ -3,7 +3,7 @@
  * Random use of the heap's allocator against a model that is too simple to be wrong: a plain
  * list of live blocks. Failures name their seed; STEPPE_TEST_SEED=n repeats one.
  */
-#include "spaces/heap.h"
+#include "spaces/heap/heap.h"
 
 #include <check.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
  */
 #include "ofi_pes.h"
 
-#include "spaces/cuda_api.h"
+#include "spaces/cuda/api.h"
 
 #include <errno.h>
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies to, from and between GPUs, in rows or in one piece, and how far they are when the call
+ * returns. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* One copy: both ends, what they are, and its shape. */
+struct job {
+    char *dest;
+    const char *source;
+    struct cuda_place dest_place, source_place; /* no device: host memory */
+    struct stp_rows rows;
+    enum stp_copy_end end;
+};
+
+static CUdeviceptr copy_address(const void *ptr)
+{
+    return (CUdeviceptr)(uintptr_t)ptr;
+}
+
+/*
+ * The device whose context does it: a peer's memory is open in one context only; else the device
+ * that is written to works.
+ */
+static struct cuda_device *copy_device(const struct job *job)
+{
+    if (job->source_place.peer && !job->dest_place.peer) return job->source_place.device;
+    return job->dest_place.device != NULL ? job->dest_place.device : job->source_place.device;
+}
+
+/* ---- one piece ----------------------------------------------------------------------- */
+
+/* The direction is told where it is known: then host memory need not be known to the driver. */
+static int copy_piece(const struct job *job, struct cuda_lane *lane, size_t dest_at,
+                      size_t source_at, size_t nbytes)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    const char *source = job->source + source_at;
+    char *dest = job->dest + dest_at;
+
+    if (job->source_place.device == NULL)
+        return stp_cuda_check(
+            lane->device, api->memcpy_htod_async(copy_address(dest), source, nbytes, lane->stream),
+            "cuMemcpyHtoDAsync");
+    if (job->dest_place.device == NULL)
+        return stp_cuda_check(
+            lane->device, api->memcpy_dtoh_async(dest, copy_address(source), nbytes, lane->stream),
+            "cuMemcpyDtoHAsync");
+    return stp_cuda_check(
+        lane->device,
+        api->memcpy_any_async(copy_address(dest), copy_address(source), nbytes, lane->stream),
+        "cuMemcpyAsync");
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+static int copy_row_by_row(const struct job *job, struct cuda_lane *lane)
+{
+    const struct stp_rows *rows = &job->rows;
+    int rc = 0;
+
+    for (size_t i = 0; i < rows->n && rc == 0; i++)
+        rc = copy_piece(job, lane, i * rows->dest_pitch, i * rows->source_pitch, rows->width);
+    return rc;
+}
+
+static void copy_describe_rows(const struct job *job, CUDA_MEMCPY2D *call)
+{
+    *call = (CUDA_MEMCPY2D){.srcPitch = job->rows.source_pitch,
+                            .dstPitch = job->rows.dest_pitch,
+                            .WidthInBytes = job->rows.width,
+                            .Height = job->rows.n};
+    call->srcMemoryType =
+        job->source_place.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+    call->dstMemoryType =
+        job->dest_place.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+    if (job->source_place.device != NULL)
+        call->srcDevice = copy_address(job->source);
+    else
+        call->srcHost = job->source;
+    if (job->dest_place.device != NULL)
+        call->dstDevice = copy_address(job->dest);
+    else
+        call->dstHost = job->dest;
+}
+
+static bool copy_pitches_fit(const struct job *job, const struct cuda_device *device)
+{
+    const struct stp_rows *rows = &job->rows;
+
+    return rows->dest_pitch >= rows->width && rows->source_pitch >= rows->width &&
+           rows->dest_pitch <= device->max_pitch && rows->source_pitch <= device->max_pitch;
+}
+
+/* Inside a device the driver may refuse pitches that it did not choose itself. */
+static int copy_shape(const struct job *job, struct cuda_lane *lane)
+{
+    const struct stp_rows *rows = &job->rows;
+    CUDA_MEMCPY2D call;
+    CUresult result;
+
+    if (rows->n == 1 || (rows->dest_pitch == rows->width && rows->source_pitch == rows->width))
+        return copy_piece(job, lane, 0, 0, rows->n * rows->width);
+    if (!copy_pitches_fit(job, lane->device)) return copy_row_by_row(job, lane);
+    copy_describe_rows(job, &call);
+    result = stp_cuda.api.memcpy_2d_async(&call, lane->stream);
+    if (result == CUDA_ERROR_INVALID_VALUE) return copy_row_by_row(job, lane);
+    return stp_cuda_check(lane->device, result, "cuMemcpy2DAsync");
+}
+
+/* ---- how far --------------------------------------------------------------------------- */
+
+/*
+ * A small host source is copied aside: true when it may be reused at once. There is no such
+ * promise for memory that the driver does not know, nor for device memory.
+ */
+static bool copy_aside(struct job *job, struct cuda_lane *lane)
+{
+    struct stp_rows *rows = &job->rows;
+    char *room;
+
+    if (job->end != STP_COPY_SENT || job->source_place.device != NULL ||
+        rows->width > CUDA_SMALL / rows->n)
+        return false;
+    room = stp_cuda_lane_room(lane, rows->width * rows->n);
+    if (room == NULL) return false;
+    for (size_t i = 0; i < rows->n; i++)
+        memcpy(room + i * rows->width, job->source + i * rows->source_pitch, rows->width);
+    job->source = room;
+    rows->source_pitch = rows->width;
+    return true;
+}
+
+/* The lane's context is current. */
+static int copy_run_locked(struct stp_queue *queue, struct cuda_lane *lane, struct job *job)
+{
+    bool aside = copy_aside(job, lane);
+    int rc;
+
+    lane->dirty = true; /* some rows may be under way even after an error */
+    rc = copy_shape(job, lane);
+    if (rc != 0 || job->end == STP_COPY_DONE || (job->end == STP_COPY_SENT && !aside)) {
+        int waited = stp_cuda_lane_wait(lane);
+        return rc != 0 ? rc : waited;
+    }
+    atomic_store_explicit(&queue->dirty, true, memory_order_relaxed);
+    return 0;
+}
+
+static int copy_start(struct stp_queue *queue, struct job *job)
+{
+    struct cuda_device *device = copy_device(job);
+    struct cuda_lane *lane;
+    int rc;
+
+    if (device == NULL) {
+        stp_error("gpu: neither %p nor %p is device memory", (void *)job->dest,
+                  (const void *)job->source);
+        return -EINVAL;
+    }
+    pthread_mutex_lock(&queue->lock);
+    lane = stp_cuda_lane_locked(queue, device);
+    rc = lane != NULL ? stp_cuda_enter(device) : -EIO;
+    if (rc == 0) {
+        rc = copy_run_locked(queue, lane, job);
+        stp_cuda_leave();
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return rc;
+}
+
+int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
+                       const struct stp_rows *rows, enum stp_copy_end end)
+{
+    struct job job = {.dest = dest, .source = source, .rows = *rows, .end = end};
+
+    if (rows->n == 0 || rows->width == 0) return 0;
+    job.dest_place = stp_cuda_place(dest);
+    job.source_place = stp_cuda_place(source);
+    return copy_start(queue, &job);
+}
+
+int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                  enum stp_copy_end end)
+{
+    struct stp_rows one = {nbytes, 1, nbytes, nbytes};
+
+    return dest == source ? 0 : stp_cuda_copy_rows(queue, dest, source, &one, end);
+}

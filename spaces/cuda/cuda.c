@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GPU memory through the CUDA driver: the kind's row, and the life of this PE's part of a space.
+ * Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GPU_ALIGN 64 /* of a buffer that becomes a space: what allocations of every space have */
+
+extern const struct stp_kind stp_kind_gpu;
+
+/* ---- admission ----------------------------------------------------------------------- */
+
+/* A wish that is wrong is for admit to refuse, loudly: without access a PE just stays outside. */
+static int gpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
+{
+    struct cuda_device *device;
+
+    return stp_cuda_choose(wish, &device, why, len) == -ENODEV ? -ENODEV : 0;
+}
+
+static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t free, size_t total)
+{
+    char wanted[32], there[32], all[32];
+
+    stp_error("a gpu space of %zu bytes (%s) a PE does not fit gpu %d (%s): %s of %s are free",
+              nbytes, stp_cuda_size(nbytes, wanted, sizeof wanted), device->ordinal, device->name,
+              stp_cuda_size(free, there, sizeof there), stp_cuda_size(total, all, sizeof all));
+    return -ENOMEM;
+}
+
+/* Whether the buffer lies in one allocation with enough behind it. The context is current. */
+static int gpu_admit_range(struct cuda_device *device, const struct stp_space_wish *wish)
+{
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)wish->buffer, start = 0;
+    size_t nbytes = 0;
+    int rc = stp_cuda_check(device, stp_cuda.api.mem_get_address_range(&start, &nbytes, at),
+                            "cuMemGetAddressRange");
+
+    if (rc != 0) return rc;
+    if (nbytes - (at - start) < wish->nbytes) {
+        stp_error("a gpu space of %zu bytes: its buffer %p has %zu bytes up to the end of its "
+                  "allocation",
+                  wish->nbytes, wish->buffer, (size_t)(nbytes - (at - start)));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_wish *wish)
+{
+    int rc;
+
+    if ((uintptr_t)wish->buffer % GPU_ALIGN != 0) {
+        stp_error("a gpu space: buffer %p is not aligned to %d bytes", wish->buffer, GPU_ALIGN);
+        return -EINVAL;
+    }
+    if (stp_cuda_range_taken(wish->buffer, wish->nbytes)) {
+        stp_error("a gpu space: buffer %p is part of another space already", wish->buffer);
+        return -EBUSY;
+    }
+    rc = stp_cuda_retain(device);
+    if (rc != 0) return rc;
+    rc = stp_cuda_enter(device);
+    if (rc == 0) {
+        rc = gpu_admit_range(device, wish);
+        stp_cuda_leave();
+    }
+    stp_cuda_release(device);
+    return rc;
+}
+
+/* The context is current. */
+static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
+{
+    size_t free = 0, total = 0;
+    int rc = stp_cuda_check(device, stp_cuda.api.mem_get_info(&free, &total), "cuMemGetInfo");
+
+    if (rc != 0) return rc;
+    return nbytes > free ? gpu_too_large(device, nbytes, free, total) : 0;
+}
+
+/*
+ * To make a context costs more than the look it is for, so free memory is looked at when somebody
+ * has one up; else create finds out, which it must be ready for anyway: others allocate too.
+ */
+static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
+{
+    unsigned flags;
+    int active = 0, rc;
+
+    if (nbytes > device->total) return gpu_too_large(device, nbytes, device->total, device->total);
+    (void)stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active);
+    if (!active) return 0;
+    rc = stp_cuda_retain(device);
+    if (rc != 0) return rc;
+    rc = stp_cuda_enter(device);
+    if (rc == 0) {
+        rc = gpu_admit_free(device, nbytes);
+        stp_cuda_leave();
+    }
+    stp_cuda_release(device);
+    return rc;
+}
+
+static int gpu_admit(const struct stp_space_wish *wish)
+{
+    struct cuda_device *device;
+    char text[CUDA_TEXT];
+    int rc = stp_cuda_choose(wish, &device, text, sizeof text);
+
+    if (rc != 0) {
+        stp_error("a gpu space cannot be had here: %s", text);
+        return rc;
+    }
+    return wish->buffer != NULL ? gpu_admit_buffer(device, wish)
+                                : gpu_admit_size(device, wish->nbytes);
+}
+
+/* ---- creation ---------------------------------------------------------------------------- */
+
+static int gpu_allocate(struct stp_space *space, struct cuda_device *device)
+{
+    CUdeviceptr base = 0;
+    size_t free = 0, total = device->total;
+    CUresult result = stp_cuda.api.mem_alloc(&base, space->nbytes);
+
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        (void)stp_cuda.api.mem_get_info(&free, &total);
+        return gpu_too_large(device, space->nbytes, free, total);
+    }
+    space->base = (char *)(uintptr_t)base;
+    return stp_cuda_check(device, result, "cuMemAlloc");
+}
+
+/* The context is current. */
+static int gpu_fill(struct stp_space *space, const struct stp_space_wish *wish,
+                    struct stp_share *share)
+{
+    struct cuda_part *part = space->own;
+    unsigned on = 1;
+    int rc = 0;
+
+    part->adopted = wish->buffer != NULL;
+    if (part->adopted)
+        space->base = wish->buffer;
+    else
+        rc = gpu_allocate(space, part->device);
+    if (rc != 0) return rc;
+    /* what adapters and the program's own calls do to it must be done when they say so */
+    stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                     (CUdeviceptr)(uintptr_t)space->base),
+                  "cuPointerSetAttribute");
+    stp_cuda_peer_export(space, share);
+    return 0;
+}
+
+static struct cuda_part *gpu_part_new(struct cuda_device *device)
+{
+    int n = stp_win.n_placed > 0 ? stp_win.n_placed : 1;
+    struct cuda_part *part = calloc(1, sizeof *part + (size_t)n * sizeof part->peers[0]);
+
+    if (part == NULL) {
+        stp_error("no memory for the books of a gpu space with %d places", n);
+        return NULL;
+    }
+    part->device = device;
+    part->n_peers = n;
+    pthread_mutex_init(&part->lock, NULL);
+    return part;
+}
+
+static void gpu_part_delete(struct cuda_part *part)
+{
+    pthread_mutex_destroy(&part->lock);
+    free(part);
+}
+
+static void gpu_count_space(struct cuda_device *device, int by)
+{
+    bool last;
+
+    pthread_mutex_lock(&stp_cuda.lock);
+    device->n_spaces += by;
+    last = device->n_spaces == 0;
+    pthread_mutex_unlock(&stp_cuda.lock);
+    if (!last) return;
+    stp_cuda_lanes_drain(device, true);
+    stp_cuda_pin_drop(device);
+}
+
+static int gpu_create(struct stp_space *space, const struct stp_space_wish *wish,
+                      struct stp_share *share)
+{
+    struct cuda_device *device;
+    struct cuda_part *part;
+    char text[CUDA_TEXT];
+    int rc = stp_cuda_choose(wish, &device, text, sizeof text);
+
+    if (rc != 0) {
+        stp_error("a gpu space cannot be had here: %s", text);
+        return rc;
+    }
+    part = gpu_part_new(device);
+    if (part == NULL) return -ENOMEM;
+    space->own = part;
+    rc = stp_cuda_retain(device);
+    if (rc != 0) goto err_part;
+    rc = stp_cuda_enter(device);
+    if (rc != 0) goto err_retain;
+    rc = gpu_fill(space, wish, share);
+    stp_cuda_leave();
+    if (rc != 0) goto err_retain;
+    space->device = device->ordinal;
+    stp_cuda_range_add(space->base, space->nbytes, device, false);
+    gpu_count_space(device, 1);
+    stp_cuda_pin_refresh();
+    return 0;
+
+err_retain:
+    stp_cuda_release(device);
+err_part:
+    space->own = NULL;
+    gpu_part_delete(part);
+    return rc;
+}
+
+static void gpu_destroy(struct stp_space *space)
+{
+    struct cuda_part *part = space->own;
+    struct cuda_device *device;
+
+    if (part == NULL) return;
+    device = part->device;
+    stp_cuda_peer_detach(space);
+    stp_cuda_range_remove(space->base, false);
+    if (!part->adopted && stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(stp_cuda.api.mem_free((CUdeviceptr)(uintptr_t)space->base), "cuMemFree");
+        stp_cuda_leave();
+    }
+    space->own = NULL;
+    gpu_part_delete(part);
+    gpu_count_space(device, -1);
+    stp_cuda_release(device);
+    stp_cuda_pin_refresh(); /* another device may be up */
+}
+
+/* ---- the rest of the row ------------------------------------------------------------------ */
+
+/* A stream of its own: the default one would wait for whatever the program runs. */
+static int gpu_fill_zero(struct cuda_device *device, CUdeviceptr at, size_t nbytes)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    CUstream stream;
+    int rc = stp_cuda_check(device, api->stream_create(&stream, CU_STREAM_NON_BLOCKING),
+                            "cuStreamCreate");
+
+    if (rc != 0) return rc;
+    rc = stp_cuda_check(device, api->memset_d8_async(at, 0, nbytes, stream), "cuMemsetD8Async");
+    if (rc == 0)
+        rc = stp_cuda_check(device, api->stream_synchronize(stream), "cuStreamSynchronize");
+    stp_cuda_tell(api->stream_destroy(stream), "cuStreamDestroy");
+    return rc;
+}
+
+static void gpu_zero(struct stp_space *space, size_t offset, size_t nbytes)
+{
+    const struct cuda_part *part = space->own;
+    int rc;
+
+    if (nbytes == 0) return;
+    rc = stp_cuda_enter(part->device);
+    if (rc == 0) {
+        rc = gpu_fill_zero(part->device, (CUdeviceptr)(uintptr_t)space->base + offset, nbytes);
+        stp_cuda_leave();
+    }
+    if (rc != 0)
+        stp_fatal("shmem_calloc", "%zu bytes of gpu space %u cannot be set to zero", nbytes,
+                  space->number);
+}
+
+const struct stp_kind stp_kind_gpu = {
+    .name = "gpu",
+    .device_type = 1, /* SHMEM_DEVICE_GPU */
+    .in_window = false,
+    .direct = false,
+    .start = stp_cuda_start,
+    .stop = stp_cuda_stop,
+    .probe = gpu_probe,
+    .admit = gpu_admit,
+    .create = gpu_create,
+    .attach = stp_cuda_peer_attach,
+    .detach = stp_cuda_peer_detach,
+    .destroy = gpu_destroy,
+    .zero = gpu_zero,
+    .reach = stp_cuda_peer_reach,
+    .owns = stp_cuda_owns,
+    .queue_create = stp_cuda_queue_create,
+    .queue_destroy = stp_cuda_queue_destroy,
+    .copy = stp_cuda_copy,
+    .copy_rows = stp_cuda_copy_rows,
+    .flush = stp_cuda_queue_flush,
+    .pin = stp_cuda_pin,
+    .unpin = stp_cuda_unpin,
+    .flush_remote = stp_cuda_flush_remote,
+    .describe = stp_cuda_describe,
+};

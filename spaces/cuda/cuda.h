@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of the GPU kind share: the driver as it was found, the devices, who holds their
+ * contexts. Nothing outside spaces/cuda*.c includes this. Design: docs/design/cuda.md.
+ */
+#ifndef STP_CUDA_H
+#define STP_CUDA_H
+
+#include "api.h"
+#include "spaces/spaces.h"
+
+#define CUDA_MAX_DEVICES 64
+#define CUDA_TEXT 192 /* room for a reason */
+
+/* One GPU that this PE sees. Its index in stp_cuda.devices is the driver's ordinal. */
+struct cuda_device {
+    CUdevice handle;
+    int ordinal;
+    int numa;     /* node it hangs on, -1: unknown */
+    bool flushes; /* what adapters wrote must and can be flushed from the host */
+    char name[96];
+    char bus[16]; /* as sysfs spells it: 0000:17:00.0 */
+    CUuuid uuid;
+    size_t total;            /* bytes of memory */
+    size_t max_pitch;        /* of rows that one call copies */
+    char why_not[CUDA_TEXT]; /* it cannot be used; "": it can */
+
+    /* Under stp_cuda.lock, but whoever holds a reference may read ctx. */
+    CUcontext ctx; /* the primary one, NULL while nobody here needs it */
+    int refs;      /* spaces, lanes of queues, pinned memory */
+    int n_spaces;
+    atomic_bool lost; /* the driver gave it up; everything fails from then on */
+};
+
+/* Written by start and stop only, but what a device says otherwise. */
+struct stp_cuda {
+    struct stp_cuda_api api;
+    void *library;       /* stays open: libcuda survives no dlclose */
+    bool up;             /* the driver answers and has devices that can be used */
+    char why[CUDA_TEXT]; /* or why not */
+    int n_devices;
+    int near; /* the device that locality chose for this PE */
+    struct cuda_device devices[CUDA_MAX_DEVICES];
+    pthread_mutex_t lock; /* taken last: nothing else is taken while it is held */
+    const char *sysfs;    /* "/sys" */
+};
+
+extern struct stp_cuda stp_cuda;
+
+/* ---- cuda_driver.c: finding the driver and the devices ------------------------------- */
+
+void stp_cuda_start(void);
+void stp_cuda_stop(void);
+
+/* What the driver calls an error: "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable ...". */
+const char *stp_cuda_text(CUresult result, char *text, size_t len);
+
+/*
+ * 0 when result is CUDA_SUCCESS; else logs the driver's words about the call and returns -ENOMEM
+ * or -EIO. An error that ends the context is logged once: the device is lost then.
+ */
+int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call);
+
+/* The same where nothing can be done about it and nobody waits for it: a line for debugging. */
+void stp_cuda_tell(CUresult result, const char *call);
+
+/* ---- cuda_driver.c: contexts ----------------------------------------------------------- */
+
+/* Hold the device's primary context. 0 or -errno, logged. Undo. */
+int stp_cuda_retain(struct cuda_device *device);
+void stp_cuda_release(struct cuda_device *device);
+
+/* Hold it if somebody else here does already. */
+bool stp_cuda_retain_if_up(struct cuda_device *device);
+
+/*
+ * Make it the current context of this thread, on top of whatever the program has there; needs a
+ * reference. 0 or -errno, logged; leave after success alone.
+ */
+int stp_cuda_enter(struct cuda_device *device);
+void stp_cuda_leave(void);
+
+/* ---- cuda_choose.c -------------------------------------------------------------------- */
+
+/* A device's NUMA node and the device nearest to this PE's CPUs, by sysfs. */
+int stp_cuda_numa(const struct cuda_device *device);
+int stp_cuda_nearest(void);
+
+/*
+ * The device for a wish. 0; -ENODEV: this PE has none; -EINVAL: the wish is wrong. The text tells
+ * which one, or why none.
+ */
+int stp_cuda_choose(const struct stp_space_wish *wish, struct cuda_device **device, char *text,
+                    size_t len);
+
+/* "gpu 0: NAME, 80 GiB" */
+void stp_cuda_name(const struct cuda_device *device, char *text, size_t len);
+bool stp_cuda_describe(int i, char *text, size_t len);
+const char *stp_cuda_size(size_t nbytes, char *text, size_t len); /* "80 GiB" */
+
+/* ---- cuda_owns.c ---------------------------------------------------------------------- */
+
+/* What an address is. */
+struct cuda_place {
+    struct cuda_device *device; /* whose context reaches it, NULL: host memory */
+    bool peer;                  /* opened memory of another PE: reached by that context alone */
+};
+
+struct cuda_place stp_cuda_place(const void *ptr);
+bool stp_cuda_owns(const void *ptr);
+
+/* Remember and forget memory of a space, so that the driver need not be asked. */
+void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
+                        bool peer);
+void stp_cuda_range_remove(const void *base, bool peer);
+
+/* True when a space of this PE holds any of these bytes. */
+bool stp_cuda_range_taken(const void *base, size_t nbytes);
+
+void stp_cuda_owns_start(void);
+
+/* ---- cuda_peer.c ---------------------------------------------------------------------- */
+
+/* A member's part as its node may know it. */
+struct cuda_peer {
+    struct stp_share share;
+    int state;     /* enum in cuda_peer.c; released when there is set */
+    char *there;   /* where its part is mapped here */
+    char *mapping; /* what was opened */
+};
+
+/* space->own */
+struct cuda_part {
+    struct cuda_device *device;
+    bool adopted;         /* memory of the program's: not ours to free */
+    pthread_mutex_t lock; /* of who opens a peer's part */
+    int n_peers;
+    struct cuda_peer peers[]; /* by place */
+};
+
+/* Fill in what the node needs to open this PE's part; the context is current. */
+void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share);
+int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_share *share);
+void *stp_cuda_peer_reach(struct stp_space *space, int local);
+void stp_cuda_peer_detach(struct stp_space *space);
+
+/* ---- cuda_copy.c, cuda_queue.c -------------------------------------------------------- */
+
+/* A queue's work on one device. */
+struct cuda_lane {
+    struct cuda_lane *next;
+    struct cuda_device *device;
+    CUstream stream;
+    char *arena; /* pinned: sources that had to be copied aside; NULL until needed */
+    size_t used; /* bytes of it, free again once the stream was waited for */
+    bool dirty;  /* something may be under way */
+};
+
+struct stp_queue {
+    pthread_mutex_t lock;    /* contexts may be shared by threads */
+    struct cuda_lane *lanes; /* one a device, made at first use */
+    atomic_bool dirty;       /* any lane is */
+    struct stp_queue *next;
+};
+
+int stp_cuda_queue_create(struct stp_queue **queue);
+void stp_cuda_queue_destroy(struct stp_queue *queue);
+int stp_cuda_queue_flush(struct stp_queue *queue);
+
+/*
+ * The lane of a device, made if need be; work on other devices is done before, so that the queue
+ * stays in order. NULL when it cannot be had, logged. Caller holds queue->lock.
+ */
+struct cuda_lane *stp_cuda_lane_locked(struct stp_queue *queue, struct cuda_device *device);
+
+/* Room for nbytes of a source, NULL when there is no pinned memory. The context is current. */
+char *stp_cuda_lane_room(struct cuda_lane *lane, size_t nbytes);
+
+/* Wait for all that is under way; the context is current. 0 or -errno, logged. */
+int stp_cuda_lane_wait(struct cuda_lane *lane);
+
+#define CUDA_SMALL 4096 /* up to so many bytes a source is copied aside instead of waited for */
+
+/*
+ * Wait for the lanes of all queues on a device, and end them if asked to: their references keep
+ * its context. Takes the queues' locks.
+ */
+void stp_cuda_lanes_drain(struct cuda_device *device, bool end);
+
+int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                  enum stp_copy_end end);
+int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
+                       const struct stp_rows *rows, enum stp_copy_end end);
+
+/* ---- cuda_pin.c ----------------------------------------------------------------------- */
+
+void stp_cuda_pin(void *host, size_t nbytes);
+void stp_cuda_unpin(void *host, size_t nbytes);
+void stp_cuda_pin_refresh(void); /* a context came up: register what waits for one */
+void stp_cuda_pin_drop(struct cuda_device *device); /* its context shall go */
+void stp_cuda_flush_remote(void);
+
+#endif /* STP_CUDA_H */

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CUDA driver: opened at run time, asked what devices there are, and the primary contexts of
+ * those, which are held only while something of ours lives in them. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct stp_cuda stp_cuda = {.lock = PTHREAD_MUTEX_INITIALIZER, .sysfs = "/sys"};
+
+/* ---- errors ------------------------------------------------------------------------- */
+
+const char *stp_cuda_text(CUresult result, char *text, size_t len)
+{
+    const char *name = NULL, *words = NULL;
+
+    /* both give NULL for what this driver does not know */
+    (void)stp_cuda.api.error_name(result, &name);
+    (void)stp_cuda.api.error_string(result, &words);
+    snprintf(text, len, "%s (%d): %s", name != NULL ? name : "error", (int)result,
+             words != NULL ? words : "the driver has no text for it");
+    return text;
+}
+
+/* Errors after which the driver answers to nothing in the context any more. */
+static bool driver_is_lost(CUresult result)
+{
+    switch ((int)result) {
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case 220: /* NVLink */
+    case 226: /* contained memory error */
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case 702: /* a kernel that ran too long */
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case 710: /* an assertion in a kernel */
+    case 714: /* hardware stack, instruction, alignment, address space, program counter */
+    case 715:
+    case 716:
+    case 717:
+    case 718:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case 810: /* the MPS server ended us */
+    case CUDA_ERROR_UNKNOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call)
+{
+    bool fatal = driver_is_lost(result);
+    char text[CUDA_TEXT];
+
+    if (STP_LIKELY(result == CUDA_SUCCESS)) return 0;
+    if (fatal && atomic_exchange(&device->lost, true)) return -EIO; /* told before */
+    stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof text),
+              fatal ? "; this PE cannot use the device any more" : "");
+    return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
+}
+
+void stp_cuda_tell(CUresult result, const char *call)
+{
+    char text[CUDA_TEXT];
+
+    if (result != CUDA_SUCCESS)
+        stp_debug("gpu: %s: %s", call, stp_cuda_text(result, text, sizeof text));
+}
+
+/* ---- the library ---------------------------------------------------------------------- */
+
+static bool driver_load(void)
+{
+    const char *error;
+
+    if (stp_cuda.library != NULL) return true;
+    stp_cuda.library = dlopen(STP_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (stp_cuda.library != NULL) return true;
+    error = dlerror();
+    if (error == NULL || strstr(error, "No such file") != NULL)
+        snprintf(stp_cuda.why, sizeof stp_cuda.why, STP_CUDA_LIBRARY " was not found");
+    else
+        snprintf(stp_cuda.why, sizeof stp_cuda.why, STP_CUDA_LIBRARY " cannot be loaded: %s",
+                 error);
+    return false;
+}
+
+/* Every function of the list; false, with the reason, when a required one is missing. */
+static bool driver_resolve(void)
+{
+    static const struct {
+        const char *symbol;
+        bool required;
+        size_t offset; /* of the member */
+    } functions[] = {
+#define DRIVER_FUNCTION(member, symbol, required, arguments)                                       \
+    {#symbol, required, offsetof(struct stp_cuda_api, member)},
+        STP_CUDA_FUNCTIONS(DRIVER_FUNCTION)
+#undef DRIVER_FUNCTION
+    };
+
+    for (size_t i = 0; i < STP_COUNT(functions); i++) {
+        void *address = dlsym(stp_cuda.library, functions[i].symbol);
+        if (address == NULL && functions[i].required) {
+            snprintf(stp_cuda.why, sizeof stp_cuda.why,
+                     STP_CUDA_LIBRARY " has no %s: too old a driver?", functions[i].symbol);
+            return false;
+        }
+        memcpy((char *)&stp_cuda.api + functions[i].offset, &address, sizeof address);
+    }
+    return true;
+}
+
+static bool driver_says(CUresult result)
+{
+    const char *words = NULL;
+
+    if (result == CUDA_SUCCESS) return true;
+    (void)stp_cuda.api.error_string(result, &words);
+    snprintf(stp_cuda.why, sizeof stp_cuda.why, "the driver says: %s (%d)",
+             words != NULL ? words : "an error it has no text for", (int)result);
+    return false;
+}
+
+/* ---- devices ---------------------------------------------------------------------------- */
+
+/* The driver and sysfs differ in the number of digits and in case. */
+static void device_spell_bus(struct cuda_device *device, const char *bus)
+{
+    unsigned domain, number, slot, function = 0;
+
+    device->bus[0] = '\0';
+    if (sscanf(bus, "%x:%x:%x.%x", &domain, &number, &slot, &function) < 3) return;
+    snprintf(device->bus, sizeof device->bus, "%04x:%02x:%02x.%x", domain & 0xffff, number & 0xff,
+             slot & 0xff, function & 0xf);
+}
+
+static int device_attribute(const struct cuda_device *device, CUdevice_attribute attribute)
+{
+    int value = 0;
+
+    stp_cuda_tell(stp_cuda.api.device_attribute(&value, attribute, device->handle),
+                  "cuDeviceGetAttribute");
+    return value;
+}
+
+/* Some devices order what adapters write by themselves. */
+static bool device_needs_flush(const struct cuda_device *device)
+{
+    int can = device_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+
+    return (can & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 &&
+           device_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) <
+               CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
+}
+
+static CUresult device_uuid(struct cuda_device *device)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+
+    if (api->device_uuid != NULL) return api->device_uuid(&device->uuid, device->handle);
+    if (api->device_uuid_v1 != NULL) return api->device_uuid_v1(&device->uuid, device->handle);
+    return CUDA_SUCCESS; /* zeros: it is for people to read */
+}
+
+static CUresult device_ask(struct cuda_device *device)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    char bus[32] = "";
+    CUresult result = api->device_get(&device->handle, device->ordinal);
+
+    if (result == CUDA_SUCCESS)
+        result = api->device_name(device->name, (int)sizeof device->name, device->handle);
+    if (result == CUDA_SUCCESS) result = api->device_total_mem(&device->total, device->handle);
+    if (result == CUDA_SUCCESS) result = device_uuid(device);
+    if (result == CUDA_SUCCESS)
+        result = api->device_pci_bus_id(bus, (int)sizeof bus, device->handle);
+    device_spell_bus(device, bus);
+    return result;
+}
+
+static void device_discover(struct cuda_device *device, int ordinal)
+{
+    CUresult result;
+
+    memset(device, 0, sizeof *device);
+    device->ordinal = ordinal;
+    result = device_ask(device);
+    if (result != CUDA_SUCCESS) {
+        stp_cuda_text(result, device->why_not, sizeof device->why_not);
+        return;
+    }
+    device->numa = stp_cuda_numa(device);
+    device->max_pitch = (size_t)device_attribute(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+    device->flushes = device_needs_flush(device);
+    if (device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_PROHIBITED)
+        snprintf(device->why_not, sizeof device->why_not, "its compute mode is \"prohibited\"");
+    else if (device_attribute(device, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 0)
+        snprintf(device->why_not, sizeof device->why_not, "it has no unified addressing");
+}
+
+/* All devices; true when at least one can be used. */
+static bool driver_discover(void)
+{
+    int n = 0, n_usable = 0;
+
+    if (!driver_says(stp_cuda.api.device_count(&n))) return false;
+    if (n > CUDA_MAX_DEVICES) n = CUDA_MAX_DEVICES;
+    for (int i = 0; i < n; i++) {
+        device_discover(&stp_cuda.devices[i], i);
+        n_usable += stp_cuda.devices[i].why_not[0] == '\0';
+    }
+    stp_cuda.n_devices = n;
+    if (n == 0)
+        snprintf(stp_cuda.why, sizeof stp_cuda.why, "the driver says: there is no device");
+    else if (n_usable == 0)
+        snprintf(stp_cuda.why, sizeof stp_cuda.why, "gpu 0 cannot be used: %.128s",
+                 stp_cuda.devices[0].why_not);
+    return n_usable > 0;
+}
+
+/* ---- start and stop -------------------------------------------------------------------- */
+
+void stp_cuda_start(void)
+{
+    stp_cuda.up = false;
+    stp_cuda.n_devices = 0;
+    stp_cuda.why[0] = '\0';
+    if (!stp_env.gpu) {
+        snprintf(stp_cuda.why, sizeof stp_cuda.why, "SHMEM_GPU is off");
+        return;
+    }
+    if (!driver_load() || !driver_resolve()) return;
+    if (!driver_says(stp_cuda.api.init(0)) || !driver_discover()) return;
+    stp_cuda.near = stp_cuda_nearest();
+    stp_cuda_owns_start();
+    stp_cuda.up = true;
+    stp_win.devices = true;
+    if (stp_env.gpu_device >= stp_cuda.n_devices)
+        stp_warn("SHMEM_GPU_DEVICE is %d, devices are 0..%d", stp_env.gpu_device,
+                 stp_cuda.n_devices - 1);
+}
+
+/* Spaces and queues are gone by now; what they forgot must not keep the contexts. */
+void stp_cuda_stop(void)
+{
+    for (int i = 0; i < stp_cuda.n_devices; i++) {
+        stp_cuda_pin_drop(&stp_cuda.devices[i]);
+        stp_cuda_lanes_drain(&stp_cuda.devices[i], true);
+        while (stp_cuda.devices[i].refs > 0) {
+            stp_debug("gpu %d: a reference to its context is left", i);
+            stp_cuda_release(&stp_cuda.devices[i]);
+        }
+    }
+    stp_cuda.up = false;
+    stp_cuda.n_devices = 0;
+    stp_win.devices = false;
+}
+
+/* ---- contexts ---------------------------------------------------------------------------- */
+
+int stp_cuda_retain(struct cuda_device *device)
+{
+    int rc = 0;
+
+    if (atomic_load_explicit(&device->lost, memory_order_relaxed)) return -EIO;
+    pthread_mutex_lock(&stp_cuda.lock);
+    if (device->refs == 0)
+        rc = stp_cuda_check(device, stp_cuda.api.primary_ctx_retain(&device->ctx, device->handle),
+                            "cuDevicePrimaryCtxRetain");
+    if (rc == 0) device->refs++;
+    pthread_mutex_unlock(&stp_cuda.lock);
+    return rc;
+}
+
+void stp_cuda_release(struct cuda_device *device)
+{
+    pthread_mutex_lock(&stp_cuda.lock);
+    if (--device->refs == 0) {
+        device->ctx = NULL;
+        stp_cuda_tell(stp_cuda.api.primary_ctx_release(device->handle),
+                      "cuDevicePrimaryCtxRelease");
+    }
+    pthread_mutex_unlock(&stp_cuda.lock);
+}
+
+bool stp_cuda_retain_if_up(struct cuda_device *device)
+{
+    bool up;
+
+    pthread_mutex_lock(&stp_cuda.lock);
+    up = device->refs > 0;
+    if (up) device->refs++;
+    pthread_mutex_unlock(&stp_cuda.lock);
+    return up;
+}
+
+int stp_cuda_enter(struct cuda_device *device)
+{
+    if (STP_UNLIKELY(atomic_load_explicit(&device->lost, memory_order_relaxed))) return -EIO;
+    return stp_cuda_check(device, stp_cuda.api.ctx_push_current(device->ctx), "cuCtxPushCurrent");
+}
+
+void stp_cuda_leave(void)
+{
+    CUcontext was;
+
+    stp_cuda_tell(stp_cuda.api.ctx_pop_current(&was), "cuCtxPopCurrent");
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an address is: host memory or whose device memory. Asked for both buffers of every copy
+ * while there are devices, so the usual host memory is told without the driver. Design:
+ * docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OWNS_MAX_RANGES 1024 /* what does not fit is asked of the driver */
+
+struct owns_range {
+    uintptr_t base, end;
+    uintptr_t what; /* twice the ordinal, and one when it is a peer's */
+};
+
+static struct {
+    struct owns_range ranges[OWNS_MAX_RANGES]; /* by base; changes only while version is odd */
+    unsigned n;
+    unsigned version;
+    pthread_mutex_t lock; /* of whoever changes any of this */
+    uintptr_t brk_start;  /* of the brk heap; UINTPTR_MAX: unknown */
+    atomic_bool complained;
+} owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
+
+/* ---- ranges of spaces ------------------------------------------------------------------- */
+
+/* Readers take no lock: they see an odd or a changed version and look again. */
+static void owns_begin_change_locked(void)
+{
+    __atomic_store_n(&owns.version, owns.version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with the acquire fence of owns_search */
+}
+
+static void owns_end_change_locked(void)
+{
+    __atomic_store_n(&owns.version, owns.version + 1, __ATOMIC_RELEASE);
+}
+
+/* Readers may look at the same time, and throw away what they saw. */
+static void owns_set_locked(unsigned i, struct owns_range range)
+{
+    __atomic_store_n(&owns.ranges[i].base, range.base, __ATOMIC_RELAXED);
+    __atomic_store_n(&owns.ranges[i].end, range.end, __ATOMIC_RELAXED);
+    __atomic_store_n(&owns.ranges[i].what, range.what, __ATOMIC_RELAXED);
+}
+
+static struct owns_range owns_get(unsigned i)
+{
+    return (struct owns_range){__atomic_load_n(&owns.ranges[i].base, __ATOMIC_RELAXED),
+                               __atomic_load_n(&owns.ranges[i].end, __ATOMIC_RELAXED),
+                               __atomic_load_n(&owns.ranges[i].what, __ATOMIC_RELAXED)};
+}
+
+static void owns_resize_locked(unsigned n)
+{
+    __atomic_store_n(&owns.n, n, __ATOMIC_RELAXED);
+}
+
+void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
+                        bool peer)
+{
+    uintptr_t at = (uintptr_t)base;
+    unsigned i;
+
+    pthread_mutex_lock(&owns.lock);
+    if (owns.n < OWNS_MAX_RANGES) {
+        owns_begin_change_locked();
+        for (i = owns.n; i > 0 && owns.ranges[i - 1].base > at; i--)
+            owns_set_locked(i, owns.ranges[i - 1]);
+        owns_set_locked(
+            i, (struct owns_range){at, at + nbytes, (uintptr_t)device->ordinal * 2 + peer});
+        owns_resize_locked(owns.n + 1);
+        owns_end_change_locked();
+    }
+    pthread_mutex_unlock(&owns.lock);
+}
+
+void stp_cuda_range_remove(const void *base, bool peer)
+{
+    uintptr_t at = (uintptr_t)base;
+    unsigned i = 0;
+
+    pthread_mutex_lock(&owns.lock);
+    while (i < owns.n && (owns.ranges[i].base != at || (owns.ranges[i].what & 1) != peer))
+        i++;
+    if (i < owns.n) {
+        owns_begin_change_locked();
+        for (; i + 1 < owns.n; i++)
+            owns_set_locked(i, owns.ranges[i + 1]);
+        owns_resize_locked(owns.n - 1);
+        owns_end_change_locked();
+    }
+    pthread_mutex_unlock(&owns.lock);
+}
+
+bool stp_cuda_range_taken(const void *base, size_t nbytes)
+{
+    uintptr_t at = (uintptr_t)base;
+    bool taken = false;
+
+    pthread_mutex_lock(&owns.lock);
+    for (unsigned i = 0; i < owns.n; i++)
+        taken = taken || ((owns.ranges[i].what & 1) == 0 && at < owns.ranges[i].end &&
+                          owns.ranges[i].base < at + nbytes);
+    pthread_mutex_unlock(&owns.lock);
+    return taken;
+}
+
+/* The last range that begins at or below at, when at lies in it. */
+static bool owns_search_once(uintptr_t at, struct owns_range *found)
+{
+    unsigned low = 0, high = __atomic_load_n(&owns.n, __ATOMIC_RELAXED);
+
+    while (low < high) {
+        unsigned mid = (low + high) / 2;
+        if (__atomic_load_n(&owns.ranges[mid].base, __ATOMIC_RELAXED) <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == 0) return false;
+    *found = owns_get(low - 1);
+    return at - found->base < found->end - found->base;
+}
+
+static bool owns_search(uintptr_t at, struct owns_range *found)
+{
+    for (;;) {
+        unsigned version = __atomic_load_n(&owns.version, __ATOMIC_ACQUIRE);
+        bool hit = (version & 1) == 0 && owns_search_once(at, found);
+
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read, before the second look */
+        if ((version & 1) == 0 && __atomic_load_n(&owns.version, __ATOMIC_RELAXED) == version)
+            return hit;
+    }
+}
+
+/* ---- the usual host memory ---------------------------------------------------------------- */
+
+static bool owns_in(uintptr_t at, const void *base, size_t nbytes)
+{
+    return at - (uintptr_t)base < nbytes;
+}
+
+static bool owns_is_symmetric_host(uintptr_t at)
+{
+    size_t part = (size_t)1 << stp_win.shift, offset;
+
+    if (stp_segment_offset((const void *)at, &offset)) return true;
+    if (stp_win.view == NULL) return false;
+    return at - stp_win.base < part || owns_in(at, stp_win.view, part * (size_t)stp_win.n_placed);
+}
+
+/*
+ * The frames of our callers on this thread's stack. A fiber runs on a stack that we know nothing
+ * of: what lies between it and the thread's end may be anything.
+ */
+static bool owns_is_stack(uintptr_t at)
+{
+    static __thread struct {
+        uintptr_t low, high;
+        bool known;
+    } stack __attribute__((tls_model("initial-exec")));
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    if (STP_UNLIKELY(!stack.known)) {
+        pthread_attr_t attr;
+        void *low = NULL;
+        size_t nbytes = 0;
+        stack.known = true;
+        if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+            if (pthread_attr_getstack(&attr, &low, &nbytes) != 0) nbytes = 0;
+            pthread_attr_destroy(&attr);
+        }
+        stack.low = (uintptr_t)low;
+        stack.high = stack.low + nbytes;
+    }
+    return stack.low <= here && here <= at && at < stack.high;
+}
+
+static bool owns_is_brk(uintptr_t at)
+{
+    return at >= owns.brk_start && at < (uintptr_t)sbrk(0);
+}
+
+/* Field 47 of /proc/self/stat; the second one is a name that may hold anything but ends last. */
+static uintptr_t owns_find_brk(void)
+{
+    FILE *file = fopen("/proc/self/stat", "re");
+    char line[2048] = "";
+    char *at;
+
+    if (file == NULL) return UINTPTR_MAX;
+    at = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+    fclose(file);
+    for (int field = 2; at != NULL && field < 47; field++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL || strtoull(at, NULL, 10) == 0) return UINTPTR_MAX;
+    return (uintptr_t)strtoull(at, NULL, 10);
+}
+
+void stp_cuda_owns_start(void)
+{
+    owns.brk_start = owns_find_brk();
+    atomic_store(&owns.complained, false);
+}
+
+/* ---- the driver ----------------------------------------------------------------------------- */
+
+/* It knows nothing of the usual host memory, and says so with an error. */
+static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
+{
+    CUresult result =
+        stp_cuda.api.pointer_get_attribute(data, attribute, (CUdeviceptr)(uintptr_t)ptr);
+    char text[CUDA_TEXT];
+
+    if (result == CUDA_SUCCESS) return true;
+    if (result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_CONTEXT &&
+        !atomic_exchange(&owns.complained, true))
+        stp_error("gpu: cuPointerGetAttribute: %s", stp_cuda_text(result, text, sizeof text));
+    return false;
+}
+
+/* Managed memory is the host's to us: CPUs may touch it. */
+static struct cuda_place owns_ask_place(const void *ptr)
+{
+    struct cuda_place place = {NULL, false};
+    unsigned type = 0, managed = 0;
+    int ordinal = -1;
+
+    if (!owns_ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) return place;
+    if (type != CU_MEMORYTYPE_DEVICE) return place;
+    if (owns_ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, ptr) && managed != 0) return place;
+    if (!owns_ask(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) return place;
+    if (ordinal >= 0 && ordinal < stp_cuda.n_devices) place.device = &stp_cuda.devices[ordinal];
+    return place;
+}
+
+struct cuda_place stp_cuda_place(const void *ptr)
+{
+    uintptr_t at = (uintptr_t)ptr;
+    struct owns_range range;
+
+    if (ptr == NULL || !stp_cuda.up || owns_is_symmetric_host(at) || owns_is_stack(at) ||
+        owns_is_brk(at))
+        return (struct cuda_place){NULL, false};
+    if (owns_search(at, &range))
+        return (struct cuda_place){&stp_cuda.devices[range.what / 2], range.what % 2 != 0};
+    return owns_ask_place(ptr);
+}
+
+bool stp_cuda_owns(const void *ptr)
+{
+    return stp_cuda_place(ptr).device != NULL;
+}

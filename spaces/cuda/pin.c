@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host memory that copies use much is registered with the driver while some context is up; and
+ * writes of adapters are flushed to the devices. Best effort, both. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <stdlib.h>
+
+struct pin {
+    struct pin *next;
+    void *host;
+    size_t nbytes;
+    struct cuda_device *device; /* whose context it is registered in, and held by; or NULL */
+};
+
+static struct {
+    pthread_mutex_t lock; /* before stp_cuda.lock */
+    struct pin *first;
+} pins = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- registration ---------------------------------------------------------------------- */
+
+static void pin_register_locked(struct pin *pin)
+{
+    for (int i = 0; i < stp_cuda.n_devices && pin->device == NULL; i++) {
+        struct cuda_device *device = &stp_cuda.devices[i];
+        CUresult result;
+
+        if (!stp_cuda_retain_if_up(device)) continue;
+        if (stp_cuda_enter(device) == 0) {
+            result =
+                stp_cuda.api.mem_host_register(pin->host, pin->nbytes, CU_MEMHOSTREGISTER_PORTABLE);
+            stp_cuda_leave();
+            stp_cuda_tell(result, "cuMemHostRegister");
+            if (result == CUDA_SUCCESS) pin->device = device;
+        }
+        if (pin->device == NULL) stp_cuda_release(device);
+    }
+}
+
+static void pin_unregister_locked(struct pin *pin)
+{
+    struct cuda_device *device = pin->device;
+
+    if (device == NULL) return;
+    if (stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(stp_cuda.api.mem_host_unregister(pin->host), "cuMemHostUnregister");
+        stp_cuda_leave();
+    }
+    pin->device = NULL;
+    stp_cuda_release(device);
+}
+
+void stp_cuda_pin(void *host, size_t nbytes)
+{
+    struct pin *pin = stp_cuda.up ? calloc(1, sizeof *pin) : NULL;
+
+    if (pin == NULL) return;
+    pin->host = host;
+    pin->nbytes = nbytes;
+    pthread_mutex_lock(&pins.lock);
+    pin->next = pins.first;
+    pins.first = pin;
+    pin_register_locked(pin);
+    pthread_mutex_unlock(&pins.lock);
+}
+
+void stp_cuda_unpin(void *host, size_t nbytes)
+{
+    struct pin **at = &pins.first, *pin;
+
+    (void)nbytes;
+    pthread_mutex_lock(&pins.lock);
+    while (*at != NULL && (*at)->host != host)
+        at = &(*at)->next;
+    pin = *at;
+    if (pin != NULL) {
+        *at = pin->next;
+        pin_unregister_locked(pin);
+    }
+    pthread_mutex_unlock(&pins.lock);
+    free(pin);
+}
+
+void stp_cuda_pin_refresh(void)
+{
+    pthread_mutex_lock(&pins.lock);
+    for (struct pin *pin = pins.first; pin != NULL; pin = pin->next)
+        if (pin->device == NULL) pin_register_locked(pin);
+    pthread_mutex_unlock(&pins.lock);
+}
+
+void stp_cuda_pin_drop(struct cuda_device *device)
+{
+    pthread_mutex_lock(&pins.lock);
+    for (struct pin *pin = pins.first; pin != NULL; pin = pin->next)
+        if (pin->device == device) pin_unregister_locked(pin);
+    pthread_mutex_unlock(&pins.lock);
+}
+
+/* ---- writes of adapters ------------------------------------------------------------------ */
+
+static void flush_device(struct cuda_device *device)
+{
+    if (!device->flushes || !stp_cuda_retain_if_up(device)) return;
+    if (stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(
+            stp_cuda.api.flush_rdma_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                           CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
+            "cuFlushGPUDirectRDMAWrites");
+        stp_cuda_leave();
+    }
+    stp_cuda_release(device);
+}
+
+void stp_cuda_flush_remote(void)
+{
+    if (!stp_cuda.up || stp_cuda.api.flush_rdma_writes == NULL) return;
+    for (int i = 0; i < stp_cuda.n_devices; i++)
+        flush_device(&stp_cuda.devices[i]);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fabric-attached and persistent memory: the ops of the kind. A part is a piece of a file or
+ * device, mapped over the space's range of the window. Design: docs/design/fam.md.
+ */
+#include "fam.h"
+#include "spaces/spaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern const struct stp_kind stp_kind_fam;
+
+/* What the space keeps. */
+struct fam_own {
+    struct fam_part part;
+    size_t map_bytes; /* of the space's range: whole pages of the device */
+};
+
+/* How peers of the node find a part. */
+struct fam_share {
+    int32_t pid, fd;
+    uint64_t at;
+    uint64_t dev, ino; /* of the file: proves that what was opened is it */
+};
+
+_Static_assert(sizeof(struct fam_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
+
+static int fam_probe(const struct stp_space_wish *wish, char *why, size_t len)
+{
+    struct fam_place place;
+
+    (void)wish;
+    return stp_fam_look(stp_env.fam_path, &place, why, len);
+}
+
+/* The place, for what comes after a good probe. 0 or -ENODEV, logged. */
+static int fam_look(struct fam_place *place)
+{
+    char why[256];
+    int rc = stp_fam_look(stp_env.fam_path, place, why, sizeof why);
+
+    if (rc != 0) stp_error("fam: %s", why);
+    return rc;
+}
+
+static struct fam_shape fam_shape(const struct stp_space_wish *wish, size_t nbytes)
+{
+    return (struct fam_shape){.name = wish->name,
+                              .nbytes = nbytes,
+                              .n_parts = wish->name != NULL ? (unsigned)wish->n_pes : 1,
+                              .keep = wish->keep};
+}
+
+static int fam_admit(const struct stp_space_wish *wish)
+{
+    struct fam_shape shape = fam_shape(wish, wish->nbytes);
+    struct fam_place place;
+    int rc = fam_look(&place);
+
+    return rc != 0 ? rc : stp_fam_admit(&place, &shape);
+}
+
+/* Stores to DAX files are durable without a call when the kernel agrees to MAP_SYNC. */
+static int fam_overlay(const struct stp_space *space, int local, int fd, off_t at)
+{
+    size_t nbytes = ((const struct fam_own *)space->own)->map_bytes;
+    int rc = stp_window_overlay(space->offset, nbytes, local, fd, at, MAP_SYNC);
+
+    return rc == 0 ? 0 : stp_window_overlay(space->offset, nbytes, local, fd, at, 0);
+}
+
+static int fam_fill_share(const struct fam_part *part, struct stp_share *share)
+{
+    struct fam_share mine = {.pid = getpid(), .fd = part->fd, .at = (uint64_t)part->at};
+    struct stat st;
+
+    if (fstat(part->fd, &st) != 0) return -errno;
+    mine.dev = st.st_dev;
+    mine.ino = st.st_ino;
+    memcpy(share->bytes, &mine, sizeof mine);
+    share->valid = 1;
+    return 0;
+}
+
+/* Map this PE's part, found or made, where the space has its range. */
+static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_share *share)
+{
+    int rc;
+
+    space->own = own;
+    rc = fam_overlay(space, stp_window_local(), own->part.fd, own->part.at);
+    if (rc == 0) rc = fam_fill_share(&own->part, share);
+    if (rc == 0) {
+        space->base = stp_window_at(space->offset);
+        space->device = -1;
+        return 0;
+    }
+    space->own = NULL;
+    stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
+              strerror(-rc));
+    return rc == -EEXIST ? -EINVAL : rc; /* EEXIST is the window's word for a lost race */
+}
+
+static int fam_create(struct stp_space *space, const struct stp_space_wish *wish,
+                      struct stp_share *share)
+{
+    struct fam_shape shape = fam_shape(wish, space->nbytes);
+    struct fam_own *own = calloc(1, sizeof *own);
+    struct fam_place place;
+    int rc = -ENOMEM;
+
+    if (own == NULL) {
+        stp_error("fam: no memory for the books of a space");
+        return rc;
+    }
+    rc = fam_look(&place);
+    if (rc == 0 && wish->name != NULL) rc = stp_fam_check_name(wish->name);
+    if (rc != 0) goto err_own;
+    /* a range of the window and its guard end before the next multiple of STP_RANGE_ALIGN */
+    own->map_bytes = place.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
+                                              : space->nbytes;
+    rc = stp_window_commit(space->offset, own->map_bytes);
+    if (rc != 0) goto err_own;
+    rc = stp_fam_part_open(&own->part, &place, &shape, wish->pe, own->map_bytes);
+    if (rc != 0) goto err_window;
+    rc = fam_use_part(space, own, share);
+    if (rc == 0) return 0;
+    stp_fam_part_close(&own->part, false);
+
+err_window:
+    stp_window_release(space->offset, own->map_bytes);
+err_own:
+    free(own);
+    return rc;
+}
+
+/* The peer's file through its descriptor, or by name; -errno when neither leads to it. */
+static int fam_open_peer(const struct fam_own *own, const struct fam_share *share)
+{
+    char path[64];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)share->pid, (int)share->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && own->part.path != NULL) fd = open(own->part.path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return -errno;
+    if (fstat(fd, &st) == 0 && st.st_dev == share->dev && st.st_ino == share->ino) return fd;
+    close(fd);
+    return -ESTALE;
+}
+
+static int fam_attach(struct stp_space *space, int local, const struct stp_share *share)
+{
+    struct fam_own *own = space->own;
+    struct fam_share theirs;
+    int fd, rc;
+
+    if (local == stp_window_local()) {
+        stp_fam_part_settle(&own->part);
+        return 0;
+    }
+    memcpy(&theirs, share->bytes, sizeof theirs);
+    fd = share->valid ? fam_open_peer(own, &theirs) : -EINVAL;
+    rc = fd < 0 ? fd : fam_overlay(space, local, fd, (off_t)theirs.at);
+    if (fd >= 0) close(fd);
+    if (rc != 0)
+        stp_error("fam: cannot map the part of PE %d, descriptor %d of process %d: %s",
+                  (int)share->pe, (int)theirs.fd, (int)theirs.pid, strerror(-rc));
+    return rc;
+}
+
+static void fam_destroy(struct stp_space *space)
+{
+    struct fam_own *own = space->own;
+    bool used = space->caps != 0; /* they are measured when all members have made their parts */
+
+    if (own == NULL) return;
+    if (used && own->part.keep && msync(space->base, own->map_bytes, MS_SYNC) != 0 &&
+        !own->part.pool.device) /* DAX devices have nothing to write back */
+        stp_warn("fam: what was written to the space may be lost: %s", strerror(errno));
+    stp_window_release(space->offset, own->map_bytes);
+    stp_fam_part_close(&own->part, used);
+    free(own);
+    space->own = NULL;
+}
+
+static bool fam_describe(int i, char *text, size_t len)
+{
+    return i == 0 && fam_probe(NULL, text, len) == 0;
+}
+
+const struct stp_kind stp_kind_fam = {
+    .name = "fam",
+    .device_type = 3, /* SHMEM_DEVICE_FAM */
+    .in_window = true,
+    .direct = true,
+    .start = stp_kind_nothing,
+    .stop = stp_kind_nothing,
+    .probe = fam_probe,
+    .admit = fam_admit,
+    .create = fam_create,
+    .attach = fam_attach,
+    .destroy = fam_destroy,
+    STP_KIND_HOST_OPS, /* nothing to detach: a mapping outlives what the peer does to its file */
+    .describe = fam_describe,
+};

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * This PE's part of a space of fabric-attached memory: in a file without a name, in the file of
+ * a named space, or in the pool that a file or device holds; found or made, and left behind or
+ * removed. Design: docs/design/fam.md.
+ */
+#include "fam.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PART_SUFFIX ".fam"
+#define PART_TRIES 1000 /* how often others may remove the file while we open it */
+#define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+int stp_fam_check_name(const char *name)
+{
+    const char *good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t len = strlen(name);
+
+    if (len > 0 && len < FAM_NAME && name[0] != '.' && strspn(name, good) == len) return 0;
+    stp_error("fam: \"%.80s\" is no name for a space: 1 to %d letters, digits, dots, dashes and "
+              "underscores, the first one no dot",
+              name, FAM_NAME - 1);
+    return -EINVAL;
+}
+
+static char *part_path(const struct fam_place *place, const char *name)
+{
+    char *path;
+
+    if (place->type != FAM_DIRECTORY)
+        path = strdup(place->path);
+    else if (asprintf(&path, "%s/%s" PART_SUFFIX, place->path, name) < 0)
+        path = NULL;
+    if (path == NULL) stp_error("fam: no memory for a path in %s", place->path);
+    return path;
+}
+
+/* ---- without a name, in a directory -------------------------------------------------- */
+
+static int part_open_temporary(struct fam_part *part, const struct fam_place *place,
+                               size_t map_bytes)
+{
+    char text[FAM_SIZE_TEXT];
+    int rc, fd = stp_fam_temporary(place->path);
+
+    if (fd < 0) {
+        stp_error("fam: cannot make a file in %s: %s", place->path, strerror(-fd));
+        return fd;
+    }
+    rc = stp_fam_allocate(fd, 0, map_bytes);
+    if (rc == 0) rc = stp_file_resize(fd, map_bytes);
+    if (rc != 0) {
+        stp_error("fam: no memory for a space of %s in %s: %s", stp_fam_size(map_bytes, text),
+                  place->path, stp_strerror(-rc));
+        close(fd);
+        return rc;
+    }
+    part->fd = fd;
+    return 0;
+}
+
+/* ---- in a pool ----------------------------------------------------------------------- */
+
+static int part_open_path(const char *path, int flags)
+{
+    int fd = open(path, PART_OPEN | flags, 0600);
+
+    if (fd < 0) {
+        fd = -errno;
+        stp_error("fam: cannot open %s: %s", path, strerror(-fd));
+        return fd == -EEXIST ? -EINVAL : fd;
+    }
+    return fd;
+}
+
+/* The pool of a file or device, mapped, checked and locked; closed again after failures. */
+static int part_open_pool(struct fam_pool *pool, const struct fam_place *place)
+{
+    size_t nbytes = place->nbytes;
+    struct stat st;
+    int rc, fd = part_open_path(place->path, 0);
+
+    if (fd < 0) return fd;
+    rc = stp_fam_pool_begin(pool, fd, place->path, place->path, place->type == FAM_DEVICE);
+    if (rc == 0 && place->type == FAM_FILE && fstat(fd, &st) == 0) nbytes = (size_t)st.st_size;
+    if (rc == 0) rc = stp_fam_pool_map_locked(pool, nbytes);
+    if (rc == 0) rc = stp_fam_pool_check_locked(pool);
+    if (rc != 0) stp_fam_pool_close(pool);
+    return rc;
+}
+
+/* ---- the file of a named space ----------------------------------------------------------- */
+
+/*
+ * Open or create the file and lock it. Between the two its last user may have removed it: then
+ * there is a new one to be had. A file of no bytes is one that nobody has written yet.
+ */
+static int part_lock_file(struct fam_pool *pool, const char *path, const char *where, size_t *size)
+{
+    struct stat st = {0};
+
+    for (int i = 0; i < PART_TRIES; i++) {
+        int rc, fd = part_open_path(path, O_CREAT | O_NOFOLLOW);
+        if (fd < 0) return fd;
+        rc = stp_fam_pool_begin(pool, fd, path, where, false);
+        if (rc == 0 && fstat(fd, &st) != 0) rc = -errno;
+        if (rc == 0 && !S_ISREG(st.st_mode)) {
+            stp_error("fam: %s is no regular file", path);
+            rc = -EINVAL;
+        }
+        *size = (size_t)st.st_size;
+        if (rc == 0 && st.st_nlink > 0) return 0;
+        stp_fam_pool_close(pool);
+        if (rc != 0) return rc;
+    }
+    stp_error("fam: %s is removed again and again while it is opened", path);
+    return -EBUSY;
+}
+
+static int part_resize(struct fam_pool *pool, size_t nbytes)
+{
+    char text[FAM_SIZE_TEXT];
+    int rc = stp_file_resize(pool->fd, nbytes);
+
+    if (rc != 0)
+        stp_error("fam: cannot make %s %s long: %s", pool->path, stp_fam_size(nbytes, text),
+                  stp_strerror(-rc));
+    return rc;
+}
+
+/* The same as a pool, for a file that is as long as its one space wants it. */
+static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
+                          const struct fam_shape *shape)
+{
+    size_t total = FAM_ALIGN + stp_fam_total(shape), size;
+    int rc = part_lock_file(pool, path, where, &size);
+    bool fresh = rc == 0 && size == 0;
+
+    if (rc != 0) return rc;
+    if (fresh) rc = part_resize(pool, total);
+    if (rc == 0) rc = stp_fam_pool_map_locked(pool, fresh ? total : size);
+    if (rc == 0) rc = stp_fam_pool_check_locked(pool);
+    if (rc == 0 && pool->nbytes != total && stp_fam_is_vacant_locked(pool)) {
+        rc = part_resize(pool, total); /* what a killed job left had another shape */
+        if (rc == 0) pool->nbytes = pool->super->nbytes = total;
+    }
+    if (rc == 0) return 0;
+    if (fresh) unlink(path);
+    stp_fam_pool_close(pool);
+    return rc;
+}
+
+/* ---- both ------------------------------------------------------------------------------- */
+
+static int part_open_pooled(struct fam_part *part, const struct fam_place *place,
+                            const struct fam_shape *shape)
+{
+    int rc;
+
+    part->own_file = place->type == FAM_DIRECTORY;
+    part->path = part_path(place, shape->name);
+    if (part->path == NULL) return -ENOMEM;
+    rc = part->own_file ? part_open_file(&part->pool, part->path, place->path, shape)
+                        : part_open_pool(&part->pool, place);
+    if (rc != 0) return rc;
+    part->fd = part->pool.fd;
+    rc = stp_fam_claim_locked(&part->pool, shape, &part->index, &part->made);
+    if (rc == 0) {
+        part->pooled = true;
+        stp_fam_pool_unlock(&part->pool);
+        return 0;
+    }
+    stp_fam_pool_close(&part->pool);
+    return rc;
+}
+
+static int part_check_total(const struct fam_shape *shape)
+{
+    char text[FAM_SIZE_TEXT];
+
+    if (stp_fam_total(shape) != 0) return 0;
+    stp_error("fam: a space of %u x %s is more than a pool can hold", shape->n_parts,
+              stp_fam_size(shape->nbytes, text));
+    return -EFBIG;
+}
+
+int stp_fam_part_open(struct fam_part *part, const struct fam_place *place,
+                      const struct fam_shape *shape, int pe, size_t map_bytes)
+{
+    const struct fam_entry *entry;
+    int rc = part_check_total(shape);
+
+    *part = (struct fam_part){.fd = -1, .keep = shape->keep};
+    if (rc != 0) return rc;
+    if (place->type == FAM_DIRECTORY && shape->name == NULL)
+        return part_open_temporary(part, place, map_bytes);
+    rc = part_open_pooled(part, place, shape);
+    if (rc != 0) {
+        free(part->path);
+        return rc;
+    }
+    entry = &part->pool.super->entries[part->index];
+    part->at = (off_t)entry->offset;
+    if (shape->name != NULL) part->at += (off_t)((size_t)pe * entry->part_bytes);
+    rc = stp_fam_prepare(&part->pool, (size_t)part->at, map_bytes, shape->name != NULL);
+    if (rc != 0) stp_fam_part_close(part, false);
+    return rc;
+}
+
+static void part_settle_locked(struct fam_part *part)
+{
+    struct fam_entry *entry = &part->pool.super->entries[part->index];
+    uint32_t flags = entry->flags | FAM_SETTLED | (part->keep ? FAM_KEEP : 0);
+
+    if (flags == entry->flags) return;
+    entry->flags = flags;
+    if (part->keep) stp_fam_sync(&part->pool);
+}
+
+void stp_fam_part_settle(struct fam_part *part)
+{
+    if (!part->pooled || stp_fam_pool_lock(&part->pool) != 0) return;
+    part_settle_locked(part);
+    stp_fam_pool_unlock(&part->pool);
+}
+
+/* Unless something else has the name by now. */
+static void part_unlink(const struct fam_part *part)
+{
+    struct stat mine, theirs;
+
+    if (fstat(part->fd, &mine) != 0 || stat(part->path, &theirs) != 0) return;
+    if (mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino) return;
+    if (unlink(part->path) != 0) stp_warn("fam: %s stays: %s", part->path, strerror(errno));
+}
+
+/* Who leaves a living space last decides; who undoes its creation leaves what others settled. */
+static void part_leave_locked(struct fam_part *part, bool used)
+{
+    struct fam_entry *entry = &part->pool.super->entries[part->index];
+    bool stays = part->keep;
+
+    if (used) {
+        part_settle_locked(part);
+    } else {
+        if (part->made) entry->flags &= ~(uint32_t)FAM_SETTLED;
+        stays = entry->flags == (FAM_KEEP | FAM_SETTLED);
+    }
+    if (stays || stp_fam_used_locked(&part->pool, part->index)) return;
+    if (part->own_file)
+        part_unlink(part);
+    else
+        stp_fam_free_locked(&part->pool, part->index);
+}
+
+void stp_fam_part_close(struct fam_part *part, bool used)
+{
+    if (part->pooled) {
+        if (stp_fam_pool_lock(&part->pool) == 0) part_leave_locked(part, used);
+        stp_fam_pool_close(&part->pool);
+    } else {
+        close(part->fd);
+    }
+    free(part->path);
+}
+
+/* ---- may it be made? ----------------------------------------------------------------------- */
+
+static int admit_directory(const struct fam_place *place, const struct fam_shape *shape)
+{
+    char wants[FAM_SIZE_TEXT], has[FAM_SIZE_TEXT];
+    char *path = shape->name != NULL ? part_path(place, shape->name) : NULL;
+    bool exists = path != NULL && access(path, F_OK) == 0;
+
+    free(path);
+    if (exists || shape->nbytes <= place->nbytes) return 0;
+    stp_error("fam: a space of %s a PE exceeds what %s has free, %s",
+              stp_fam_size(shape->nbytes, wants), place->path, stp_fam_about(place->nbytes, has));
+    return -ENOSPC;
+}
+
+static int admit_pool(const struct fam_place *place, const struct fam_shape *shape)
+{
+    char wants[FAM_SIZE_TEXT], has[FAM_SIZE_TEXT];
+    struct fam_pool pool;
+    size_t largest;
+    int rc = part_open_pool(&pool, place);
+
+    if (rc != 0) return rc;
+    if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
+        stp_fam_room_locked(&pool, stp_fam_total(shape), &largest) == 0) {
+        stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit", place->path,
+                  stp_fam_size(largest, has), shape->n_parts, stp_fam_size(shape->nbytes, wants));
+        rc = -ENOSPC;
+    }
+    stp_fam_pool_close(&pool);
+    return rc;
+}
+
+int stp_fam_admit(const struct fam_place *place, const struct fam_shape *shape)
+{
+    int rc = shape->name != NULL ? stp_fam_check_name(shape->name) : 0;
+
+    if (rc == 0) rc = part_check_total(shape);
+    if (rc != 0) return rc;
+    return place->type == FAM_DIRECTORY ? admit_directory(place, shape) : admit_pool(place, shape);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What SHMEM_FAM_PATH names: a directory, a file, a DAX device, or nothing we can use and why.
+ */
+#include "fam.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define SHOWN "%.72s" /* of a path: reasons are short texts, and their end matters */
+
+static const char *const size_units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+
+const char *stp_fam_size(size_t nbytes, char text[FAM_SIZE_TEXT])
+{
+    size_t unit = 0;
+
+    while (nbytes != 0 && nbytes % 1024 == 0 && unit + 1 < STP_COUNT(size_units)) {
+        nbytes /= 1024;
+        unit++;
+    }
+    snprintf(text, FAM_SIZE_TEXT, "%zu %s", nbytes, size_units[unit]);
+    return text;
+}
+
+const char *stp_fam_about(size_t nbytes, char text[FAM_SIZE_TEXT])
+{
+    size_t unit = 1;
+
+    while (nbytes / unit >= 10240)
+        unit *= 1024;
+    return stp_fam_size(nbytes - nbytes % unit, text);
+}
+
+int stp_fam_temporary(const char *directory)
+{
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char path[PATH_MAX];
+
+    if (fd >= 0) return fd;
+    if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return -errno;
+    if ((size_t)snprintf(path, sizeof path, "%s/.steppe-fam-XXXXXX", directory) >= sizeof path)
+        return -ENAMETOOLONG;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) return errno == EEXIST ? -EBUSY : -errno;
+    unlink(path);
+    return fd;
+}
+
+/* The proof is in the mapping: only DAX files accept MAP_SYNC. */
+static bool place_is_dax(int fd)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *got;
+
+    if (stp_file_resize(fd, page) != 0) return false;
+    got = mmap(NULL, page, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+    if (got == MAP_FAILED) return false;
+    munmap(got, page);
+    return true;
+}
+
+static int place_directory(struct fam_place *place, char *why, size_t len)
+{
+    char text[FAM_SIZE_TEXT];
+    struct statvfs vfs;
+    int fd = stp_fam_temporary(place->path);
+
+    if (fd < 0) {
+        snprintf(why, len, "SHMEM_FAM_PATH: no files can be made in " SHOWN ": %s", place->path,
+                 strerror(-fd));
+        return -ENODEV;
+    }
+    place->type = FAM_DIRECTORY;
+    place->dax = place_is_dax(fd);
+    place->nbytes =
+        fstatvfs(fd, &vfs) == 0 ? (size_t)vfs.f_bavail * (size_t)vfs.f_frsize : SIZE_MAX / 2;
+    close(fd);
+    snprintf(why, len, "directory " SHOWN "%s, %s free", place->path, place->dax ? " (fsdax)" : "",
+             stp_fam_about(place->nbytes, text));
+    return 0;
+}
+
+/* A number in a file of one line; SIZE_MAX when there is none. */
+static size_t place_read_number(const char *sys, unsigned major, unsigned minor, const char *what)
+{
+    unsigned long long value;
+    char path[PATH_MAX];
+    FILE *file;
+    size_t got;
+
+    snprintf(path, sizeof path, "%s/%u:%u/%s", sys, major, minor, what);
+    file = fopen(path, "re");
+    if (file == NULL) return SIZE_MAX;
+    got = fscanf(file, "%llu", &value) == 1 ? (size_t)value : SIZE_MAX;
+    fclose(file);
+    return got;
+}
+
+/* Other character devices have sizes too, flash for one. */
+static bool place_is_of_dax(const char *sys, unsigned major, unsigned minor)
+{
+    char path[PATH_MAX], target[256]; /* "../../../bus/dax": longer ones are cut, and not it */
+    ssize_t len;
+
+    snprintf(path, sizeof path, "%s/%u:%u/subsystem", sys, major, minor);
+    len = readlink(path, target, sizeof target - 1);
+    if (len < 0) return false;
+    target[len] = '\0';
+    return strcmp(strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target, "dax") == 0;
+}
+
+int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes, char *why,
+                        size_t len)
+{
+    size_t found = place_read_number(sys, major, minor, "size");
+    size_t align = place_read_number(sys, major, minor, "align");
+    char text[FAM_SIZE_TEXT];
+
+    if (!place_is_of_dax(sys, major, minor) || found == SIZE_MAX) {
+        snprintf(why, len, "a character device (%u:%u), and none of DAX", major, minor);
+        return -ENODEV;
+    }
+    if (align != SIZE_MAX && align > FAM_ALIGN) {
+        snprintf(why, len,
+                 "a DAX device with pages of %s: 2 MiB is the most (daxctl reconfigure-"
+                 "device --align)",
+                 stp_fam_size(align, text));
+        return -ENODEV;
+    }
+    *nbytes = found;
+    return 0;
+}
+
+static int place_sized(struct fam_place *place, const struct stat *st, char *why, size_t len)
+{
+    char text[FAM_SIZE_TEXT], reason[96];
+    int fd;
+
+    place->type = S_ISCHR(st->st_mode) ? FAM_DEVICE : FAM_FILE;
+    place->nbytes = (size_t)st->st_size;
+    if (place->type == FAM_DEVICE &&
+        stp_fam_device_size(FAM_SYSFS, major(st->st_rdev), minor(st->st_rdev), &place->nbytes,
+                            reason, sizeof reason) != 0) {
+        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is %s", place->path, reason);
+        return -ENODEV;
+    }
+    fd = open(place->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " cannot be read and written: %s", place->path,
+                 strerror(errno));
+        return -ENODEV;
+    }
+    close(fd);
+    snprintf(why, len, "%s " SHOWN ", %s", place->type == FAM_DEVICE ? "dax device" : "file",
+             place->path, stp_fam_about(place->nbytes, text));
+    return 0;
+}
+
+int stp_fam_look(const char *path, struct fam_place *place, char *why, size_t len)
+{
+    struct stat st;
+
+    *place = (struct fam_place){.path = path};
+    if (path == NULL) {
+        snprintf(why, len, "SHMEM_FAM_PATH is not set");
+        return -ENODEV;
+    }
+    if (stat(path, &st) != 0) {
+        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN ": %s", path, strerror(errno));
+        return -ENODEV;
+    }
+    if (S_ISDIR(st.st_mode)) return place_directory(place, why, len);
+    if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)) return place_sized(place, &st, why, len);
+    snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is no directory, file or DAX device", path);
+    return -ENODEV;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A pool of fabric-attached memory: its superblock, its locks, its memory. Which spaces it holds
+ * is the business of fam_table.c. Design: docs/design/fam.md.
+ */
+#include "fam.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * What bytes of the pool stand for as locks; nothing is read or written there. Locks belong to
+ * the open file, so that two spaces of one process are two users, and die with the process.
+ */
+#define LOCK_POOL 0                   /* held while the superblock changes */
+#define LOCK_ENTRIES 1                /* shared, by every user of the entry */
+#define LOCK_PARTS ((off_t)FAM_ALIGN) /* by who clears the part of that unit */
+#define PATIENCE_POOL_MS 60000        /* nobody holds the pool for long */
+#define PATIENCE_PART_FACTOR 30       /* but clearing a part takes its time */
+
+/* ---- locks ------------------------------------------------------------------- */
+
+static int pool_try_lock(int fd, short type, off_t at)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
+}
+
+/* Polls: a blocking lock could wait for ever on a stopped process. */
+static int pool_lock_at(const struct fam_pool *pool, off_t at, int patience_ms)
+{
+    uint64_t end = stp_now_ns() + (uint64_t)patience_ms * 1000000u;
+    struct timespec nap = {0, 50000};
+    int rc;
+
+    while ((rc = pool_try_lock(pool->fd, F_WRLCK, at)) != 0) {
+        if (rc == -EINTR) continue;
+        if (rc != -EAGAIN && rc != -EACCES) {
+            stp_error("fam: %s cannot be locked (%s), and jobs that share it need that", pool->path,
+                      strerror(-rc));
+            return rc;
+        }
+        if (stp_now_ns() > end) {
+            stp_error("fam: another process keeps %s locked for %d s: is it stopped?", pool->path,
+                      patience_ms / 1000);
+            return -ETIMEDOUT;
+        }
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 2000000) nap.tv_nsec *= 2;
+    }
+    return 0;
+}
+
+int stp_fam_pool_lock(struct fam_pool *pool)
+{
+    return pool_lock_at(pool, LOCK_POOL, pool->patience_ms);
+}
+
+void stp_fam_pool_unlock(struct fam_pool *pool)
+{
+    pool_try_lock(pool->fd, F_UNLCK, LOCK_POOL);
+}
+
+bool stp_fam_used_locked(const struct fam_pool *pool, int index)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_ENTRIES + index, .l_len = 1};
+
+    return fcntl(pool->fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+int stp_fam_use_locked(struct fam_pool *pool, int index)
+{
+    int rc = pool_try_lock(pool->fd, F_RDLCK, LOCK_ENTRIES + index);
+
+    if (rc != 0) stp_error("fam: cannot mark a space of %s as used: %s", pool->path, strerror(-rc));
+    return rc;
+}
+
+/* ---- opening ------------------------------------------------------------------- */
+
+static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t needs)
+{
+    char has_text[FAM_SIZE_TEXT], needs_text[FAM_SIZE_TEXT];
+
+    stp_error("fam: %s %s is too small: has %s, needs %s", pool->device ? "dax device" : "file",
+              pool->path, stp_fam_size(nbytes, has_text), stp_fam_size(needs, needs_text));
+    return -ENOSPC;
+}
+
+int stp_fam_pool_begin(struct fam_pool *pool, int fd, const char *path, const char *where,
+                       bool device)
+{
+    *pool = (struct fam_pool){
+        .fd = fd, .path = path, .where = where, .device = device, .patience_ms = PATIENCE_POOL_MS};
+    return stp_fam_pool_lock(pool);
+}
+
+int stp_fam_pool_map_locked(struct fam_pool *pool, size_t nbytes)
+{
+    size_t units = nbytes / FAM_ALIGN;
+    void *map;
+
+    if (units < 2) return pool_too_small(pool, nbytes, 2 * FAM_ALIGN);
+    map = mmap(NULL, FAM_ALIGN, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, 0);
+    if (map == MAP_FAILED) {
+        int rc = -errno;
+        stp_error("fam: cannot map %s: %s", pool->path, strerror(-rc));
+        return rc;
+    }
+    pool->super = map;
+    pool->nbytes = (units < FAM_UNITS ? units : FAM_UNITS) * FAM_ALIGN;
+    return 0;
+}
+
+void stp_fam_pool_close(struct fam_pool *pool)
+{
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+    if (pool->super != NULL) munmap(pool->super, FAM_ALIGN);
+    fcntl(pool->fd, F_OFD_SETLK, &all); /* a forked child has the file open too */
+    close(pool->fd);
+}
+
+/* ---- the superblock -------------------------------------------------------------- */
+
+/*
+ * Bytes of a superblock that may be a hole yet. On a full tmpfs it takes memory to look at a hole
+ * through a mapping, and the fault ends the process; reading does not.
+ */
+static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t nbytes)
+{
+    if (pool->device) {
+        memcpy(bytes, (const char *)pool->super + at, nbytes);
+        return 0;
+    }
+    return pread(pool->fd, bytes, nbytes, (off_t)at) == (ssize_t)nbytes ? 0 : -EIO;
+}
+
+/*
+ * Is there a pool, or nothing? What precedes the entries may be from a start that was killed: the
+ * magic number is written last. 0 or -errno, logged.
+ */
+static int pool_look(const struct fam_pool *pool, bool *empty)
+{
+    const size_t from = offsetof(struct fam_super, entries);
+    uint64_t magic = 0, words[512];
+    int rc = pool_peek(pool, offsetof(struct fam_super, magic), &magic, sizeof magic);
+
+    *empty = rc == 0 && magic == 0;
+    for (size_t at = from; at < FAM_ALIGN && *empty && rc == 0; at += sizeof words) {
+        size_t len = FAM_ALIGN - at < sizeof words ? FAM_ALIGN - at : sizeof words;
+        rc = pool_peek(pool, at, words, len);
+        for (size_t i = 0; i < len / sizeof *words && rc == 0; i++)
+            if (words[i] != 0) *empty = false;
+    }
+    if (rc != 0) {
+        stp_error("fam: cannot read %s: %s", pool->path, strerror(-rc));
+    } else if (!*empty && magic != FAM_MAGIC) {
+        stp_error("fam: %s is not empty and holds no FAM pool: clear it first", pool->path);
+        rc = -EINVAL;
+    }
+    return rc;
+}
+
+static void pool_format_locked(struct fam_pool *pool)
+{
+    struct fam_super *super = pool->super;
+
+    super->version = FAM_VERSION;
+    super->n_entries = 0;
+    super->nbytes = pool->nbytes;
+    stp_fam_sync(pool);
+    __atomic_store_n(&super->magic, FAM_MAGIC, __ATOMIC_RELEASE); /* for a reader after a crash */
+}
+
+static int pool_check_head_locked(const struct fam_pool *pool)
+{
+    const struct fam_super *super = pool->super;
+
+    if (super->version != FAM_VERSION) {
+        stp_error("fam: the pool in %s has format %u, this library knows %u", pool->path,
+                  super->version, FAM_VERSION);
+        return -EINVAL;
+    }
+    if (super->nbytes > pool->nbytes) return pool_too_small(pool, pool->nbytes, super->nbytes);
+    if (super->n_entries > FAM_ENTRIES || super->nbytes < FAM_ALIGN) {
+        stp_error("fam: the pool in %s is damaged (%u spaces in %llu bytes): clear it", pool->path,
+                  super->n_entries, (unsigned long long)super->nbytes);
+        return -EUCLEAN;
+    }
+    return stp_fam_table_check_locked(pool);
+}
+
+int stp_fam_pool_check_locked(struct fam_pool *pool)
+{
+    bool empty;
+    int rc = pool_look(pool, &empty);
+
+    if (rc != 0) return rc;
+    /* what is not there cannot be stored to; sparse copies of pools have holes */
+    rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
+    if (rc != 0) {
+        stp_error("fam: no memory for the superblock of %s: %s", pool->path,
+                  stp_strerror(-rc));
+        return rc;
+    }
+    if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;
+    if (empty) pool_format_locked(pool);
+    pool->super->nbytes = pool->nbytes; /* a file may have grown */
+    stp_fam_reclaim_locked(pool);
+    return 0;
+}
+
+void stp_fam_sync(struct fam_pool *pool)
+{
+    if (msync(pool->super, FAM_ALIGN, MS_SYNC) != 0 && !pool->device)
+        stp_warn("fam: the superblock of %s may be lost: %s", pool->path, strerror(errno));
+}
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+int stp_fam_allocate(int fd, off_t at, size_t nbytes)
+{
+    struct stp_growth growth;
+    int rc;
+
+    stp_growth_begin(&growth);
+    do
+        rc = fallocate(fd, 0, at, (off_t)nbytes);
+    while (rc != 0 && errno == EINTR);
+    stp_growth_end(&growth);
+    return rc == 0 || errno == EOPNOTSUPP ? 0 : -errno;
+}
+
+int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes)
+{
+    int rc;
+
+    if (pool->device) return -EOPNOTSUPP;
+    rc = fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)nbytes);
+    return rc == 0 ? 0 : -errno;
+}
+
+/* A piece at a time: large parts need not fit the address space beside the window. */
+static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
+{
+    const size_t piece = (size_t)256 << 20;
+
+    for (size_t done = 0; done < nbytes; done += piece) {
+        size_t len = nbytes - done < piece ? nbytes - done : piece;
+        char *map =
+            mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, (off_t)(at + done));
+        if (map == MAP_FAILED) return -errno;
+        memset(map, 0, len);
+        munmap(map, len);
+    }
+    return 0;
+}
+
+static int pool_prepare_locked(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
+{
+    uint8_t *ready = &pool->super->ready[at / FAM_ALIGN / 8];
+    uint8_t bit = (uint8_t)(1u << (at / FAM_ALIGN % 8));
+    /* pairs with the release below: who sees the bit sees cleared memory */
+    bool dirty = !(__atomic_load_n(ready, __ATOMIC_ACQUIRE) & bit);
+    bool punched = dirty && stp_fam_punch(pool, at, nbytes) == 0;
+    int rc = pool->device ? 0 : stp_fam_allocate(pool->fd, (off_t)at, nbytes);
+
+    if (rc != 0) return rc;
+    if (dirty && !punched && (clear || !pool->device)) rc = pool_clear(pool, at, nbytes);
+    if (rc == 0) __atomic_fetch_or(ready, bit, __ATOMIC_RELEASE);
+    return rc;
+}
+
+int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
+{
+    off_t lock = LOCK_PARTS + (off_t)(at / FAM_ALIGN);
+    char text[FAM_SIZE_TEXT];
+    int rc = pool_lock_at(pool, lock, pool->patience_ms * PATIENCE_PART_FACTOR);
+
+    if (rc != 0) return rc;
+    rc = pool_prepare_locked(pool, at, nbytes, clear);
+    pool_try_lock(pool->fd, F_UNLCK, lock);
+    if (rc != 0)
+        stp_error("fam: no memory for a part of %s in %s: %s", stp_fam_size(nbytes, text),
+                  pool->path, stp_strerror(-rc));
+    return rc;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The spaces that a pool of fabric-attached memory holds: found by name, placed first fit, freed
+ * when their last user has left or died. All of it under the pool's lock.
+ */
+#include "fam.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where spaces lie, by offset. */
+struct span {
+    uint64_t from, to;
+    int index;
+};
+
+static int span_compare(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The spans of all valid entries, sorted; to be freed by the caller. NULL without memory. */
+static struct span *table_spans(const struct fam_pool *pool, size_t *n)
+{
+    const struct fam_super *super = pool->super;
+    struct span *spans = malloc(((size_t)super->n_entries + 1) * sizeof *spans);
+
+    *n = 0;
+    if (spans == NULL) {
+        stp_error("fam: no memory to read the pool in %s", pool->path);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < super->n_entries; i++) {
+        const struct fam_entry *entry = &super->entries[i];
+        if (!entry->valid) continue;
+        spans[(*n)++] = (struct span){entry->offset,
+                                      entry->offset + entry->n_parts * entry->part_bytes, (int)i};
+    }
+    qsort(spans, *n, sizeof *spans, span_compare);
+    return spans;
+}
+
+/* ---- sound or damaged -------------------------------------------------------------- */
+
+static bool table_is_sound(const struct fam_entry *entry, uint64_t pool_bytes)
+{
+    uint64_t room = pool_bytes - entry->offset;
+
+    if (entry->offset % FAM_ALIGN != 0 || entry->part_bytes % FAM_ALIGN != 0) return false;
+    if (entry->offset < FAM_ALIGN || entry->offset >= pool_bytes) return false;
+    if (entry->n_parts == 0 || entry->part_bytes == 0) return false;
+    if (entry->part_bytes > room / entry->n_parts) return false;
+    if (entry->nbytes > entry->part_bytes) return false;
+    return memchr(entry->name, '\0', sizeof entry->name) != NULL;
+}
+
+static int table_damaged(const struct fam_pool *pool, int index, const char *what)
+{
+    stp_error("fam: the pool in %s is damaged: space %d %s; clear it", pool->path, index, what);
+    return -EUCLEAN;
+}
+
+int stp_fam_table_check_locked(const struct fam_pool *pool)
+{
+    const struct fam_super *super = pool->super;
+    struct span *spans;
+    size_t n;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < super->n_entries; i++)
+        if (super->entries[i].valid && !table_is_sound(&super->entries[i], super->nbytes))
+            return table_damaged(pool, (int)i, "does not lie in it");
+    spans = table_spans(pool, &n);
+    if (spans == NULL) return -ENOMEM;
+    for (size_t i = 1; i < n && rc == 0; i++)
+        if (spans[i].from < spans[i - 1].to)
+            rc = table_damaged(pool, spans[i].index, "lies over another one");
+    free(spans);
+    return rc;
+}
+
+/* ---- finding and placing ------------------------------------------------------------- */
+
+int stp_fam_find_locked(const struct fam_pool *pool, const char *name)
+{
+    const struct fam_super *super = pool->super;
+
+    for (uint32_t i = 0; i < super->n_entries; i++)
+        if (super->entries[i].valid && name[0] != '\0' && strcmp(super->entries[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+bool stp_fam_is_vacant_locked(const struct fam_pool *pool)
+{
+    const struct fam_super *super = pool->super;
+
+    for (uint32_t i = 0; i < super->n_entries; i++)
+        if (super->entries[i].valid) return false;
+    return true;
+}
+
+size_t stp_fam_room_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest)
+{
+    size_t n, at = FAM_ALIGN, found = 0;
+    struct span *spans = table_spans(pool, &n);
+
+    *largest = 0;
+    if (spans == NULL) return 0;
+    for (size_t i = 0; i <= n && found == 0; i++) {
+        size_t end = i < n ? spans[i].from : pool->nbytes;
+        if (end - at > *largest) *largest = end - at;
+        if (end - at >= nbytes) found = at;
+        if (i < n) at = spans[i].to;
+    }
+    free(spans);
+    return found;
+}
+
+size_t stp_fam_total(const struct fam_shape *shape)
+{
+    const size_t most = FAM_UNITS * FAM_ALIGN;
+    size_t part = (shape->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1);
+
+    if (shape->nbytes > most || part > (most - FAM_ALIGN) / shape->n_parts) return 0;
+    return part * shape->n_parts;
+}
+
+static int table_free_index(const struct fam_super *super)
+{
+    uint32_t i = 0;
+
+    while (i < super->n_entries && super->entries[i].valid)
+        i++;
+    return i < FAM_ENTRIES ? (int)i : -1;
+}
+
+/* Every part is yet to be cleared. */
+static void table_forget_ready(struct fam_super *super, const struct fam_entry *entry)
+{
+    for (uint32_t i = 0; i < entry->n_parts; i++) {
+        size_t unit = (entry->offset + i * entry->part_bytes) / FAM_ALIGN;
+        __atomic_fetch_and(&super->ready[unit / 8], (uint8_t) ~(1u << unit % 8), __ATOMIC_RELAXED);
+    }
+}
+
+/* A killed process leaves a whole entry or none: valid comes last. */
+static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape, size_t at)
+{
+    struct fam_super *super = pool->super;
+    struct fam_entry *entry = &super->entries[index];
+
+    memset(entry, 0, sizeof *entry);
+    if (shape->name != NULL) strncpy(entry->name, shape->name, sizeof entry->name - 1);
+    entry->flags = shape->keep ? FAM_KEEP : 0;
+    entry->offset = at;
+    entry->part_bytes = stp_fam_total(shape) / shape->n_parts;
+    entry->nbytes = shape->nbytes;
+    entry->n_parts = shape->n_parts;
+    if ((uint32_t)index >= super->n_entries) super->n_entries = (uint32_t)index + 1;
+    table_forget_ready(super, entry);
+    if (shape->keep) stp_fam_sync(pool);
+    __atomic_store_n(&entry->valid, 1, __ATOMIC_RELEASE); /* for a reader after a crash */
+    if (shape->keep) stp_fam_sync(pool);
+}
+
+static int table_make(struct fam_pool *pool, const struct fam_shape *shape, int *index)
+{
+    size_t need = stp_fam_total(shape), largest;
+    size_t at = stp_fam_room_locked(pool, need, &largest);
+    char need_text[FAM_SIZE_TEXT], largest_text[FAM_SIZE_TEXT];
+    int free_index = table_free_index(pool->super);
+
+    if (free_index < 0) {
+        stp_error("fam: %s holds %d spaces: that is all there can be", pool->path, FAM_ENTRIES);
+        return -ENOSPC;
+    }
+    if (at == 0) {
+        stp_error("fam: %s has %s free in one piece, the space takes %s", pool->path,
+                  stp_fam_size(largest, largest_text), stp_fam_size(need, need_text));
+        return -ENOSPC;
+    }
+    table_fill(pool, free_index, shape, at);
+    *index = free_index;
+    return 0;
+}
+
+static int table_check_shape(const struct fam_pool *pool, const struct fam_entry *entry,
+                             const struct fam_shape *shape)
+{
+    char theirs[FAM_SIZE_TEXT], ours[FAM_SIZE_TEXT];
+
+    if (entry->n_parts == shape->n_parts && entry->nbytes == shape->nbytes) return 0;
+    stp_error("fam space '%s' in %s has %u PEs of %s, this job wants %u of %s", entry->name,
+              pool->where, entry->n_parts, stp_fam_size(entry->nbytes, theirs), shape->n_parts,
+              stp_fam_size(shape->nbytes, ours));
+    return -EINVAL;
+}
+
+int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
+                         bool *made)
+{
+    int found = stp_fam_find_locked(pool, shape->name != NULL ? shape->name : "");
+    bool make = found < 0;
+    int rc = make ? table_make(pool, shape, &found)
+                  : table_check_shape(pool, &pool->super->entries[found], shape);
+
+    if (rc != 0) return rc;
+    rc = stp_fam_use_locked(pool, found);
+    if (rc != 0) {
+        if (make) stp_fam_free_locked(pool, found);
+        return rc;
+    }
+    *index = found;
+    *made = make;
+    return 0;
+}
+
+/* ---- going away ------------------------------------------------------------------------ */
+
+void stp_fam_free_locked(struct fam_pool *pool, int index)
+{
+    struct fam_entry *entry = &pool->super->entries[index];
+
+    __atomic_store_n(&entry->valid, 0, __ATOMIC_RELEASE);
+    stp_fam_punch(pool, entry->offset, entry->n_parts * entry->part_bytes); /* best effort */
+}
+
+void stp_fam_reclaim_locked(struct fam_pool *pool)
+{
+    struct fam_super *super = pool->super;
+
+    for (uint32_t i = 0; i < super->n_entries; i++) {
+        const struct fam_entry *entry = &super->entries[i];
+        if (!entry->valid || entry->flags == (FAM_KEEP | FAM_SETTLED)) continue;
+        if (stp_fam_used_locked(pool, (int)i)) continue;
+        stp_debug("fam: the memory of space %u ('%s') in %s, whose job died, is free again", i,
+                  entry->name, pool->path);
+        stp_fam_free_locked(pool, (int)i);
+    }
+}

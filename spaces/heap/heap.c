@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The allocator of a symmetric heap: cuts blocks, joins neighbours, keeps the totals. Where
+ * free and live blocks are looked up is the business of heap_bins.c and heap_index.c.
+ * Nothing here touches the managed memory. Design: docs/design/heap.md.
+ */
+#include "books.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define CHUNK_RECORDS 64
+
+/* Records are malloc'ed by the chunk and live until the heap is destroyed. */
+struct stp_heap_chunk {
+    struct stp_heap_chunk *next;
+    struct stp_heap_block blocks[CHUNK_RECORDS];
+};
+
+static size_t round_up(size_t nbytes)
+{
+    return (nbytes + STP_HEAP_ALIGN - 1) & ~(size_t)(STP_HEAP_ALIGN - 1);
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+static void record_put(struct stp_heap *heap, struct stp_heap_block *block)
+{
+    block->spare = heap->spare;
+    heap->spare = block;
+}
+
+/* See to it that two records are at hand: what one call can need. Returns 0 or -ENOMEM. */
+static int records_reserve(struct stp_heap *heap)
+{
+    struct stp_heap_chunk *chunk;
+
+    if (heap->spare && heap->spare->spare) return 0;
+    chunk = malloc(sizeof(*chunk));
+    if (!chunk) return -ENOMEM;
+    chunk->next = heap->chunks;
+    heap->chunks = chunk;
+    for (size_t i = CHUNK_RECORDS; i-- > 0;)
+        record_put(heap, &chunk->blocks[i]);
+    return 0;
+}
+
+static struct stp_heap_block *record_get(struct stp_heap *heap)
+{
+    struct stp_heap_block *block = heap->spare;
+
+    heap->spare = block->spare;
+    return block;
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+/*
+ * Cut a block that is in no bin after its first nbytes. What follows becomes a free block of
+ * its own, in no bin yet, and is returned. Requires a reserved record.
+ */
+static struct stp_heap_block *block_cut(struct stp_heap *heap, struct stp_heap_block *block,
+                                        size_t nbytes)
+{
+    struct stp_heap_block *rest = record_get(heap);
+
+    rest->offset = block->offset + nbytes;
+    rest->size = block->size - nbytes;
+    rest->asked = 0;
+    rest->before = block;
+    rest->after = block->after;
+    if (block->after) block->after->before = rest;
+    block->after = rest;
+    block->size = nbytes;
+    return rest;
+}
+
+/* Join the block with the one behind it, which is in no bin; its record becomes spare. */
+static void block_join(struct stp_heap *heap, struct stp_heap_block *block)
+{
+    struct stp_heap_block *gone = block->after;
+
+    block->size += gone->size;
+    block->after = gone->after;
+    if (gone->after) gone->after->before = block;
+    record_put(heap, gone);
+}
+
+static bool is_free(const struct stp_heap_block *block)
+{
+    return block && block->asked == 0;
+}
+
+/* Join a free block that is in no bin with its free neighbours and put the whole in its bin. */
+static void block_release(struct stp_heap *heap, struct stp_heap_block *block)
+{
+    if (is_free(block->after)) {
+        stp_heap_bins_remove(&heap->bins, block->after);
+        block_join(heap, block);
+    }
+    if (is_free(block->before)) {
+        block = block->before;
+        stp_heap_bins_remove(&heap->bins, block);
+        block_join(heap, block);
+    }
+    stp_heap_bins_add(&heap->bins, block);
+}
+
+/* The live block that starts at offset, or NULL. */
+static struct stp_heap_block *block_at(const struct stp_heap *heap, size_t offset)
+{
+    struct stp_heap_block *block = stp_heap_index_floor(heap->index, offset);
+
+    return block && block->offset == offset ? block : NULL;
+}
+
+/* ---- the heap ----------------------------------------------------------- */
+
+static void heap_lock(struct stp_heap *heap)
+{
+    pthread_mutex_lock(&heap->lock);
+}
+
+static void heap_unlock(struct stp_heap *heap)
+{
+    pthread_mutex_unlock(&heap->lock);
+}
+
+/* What threads remember of the books is worth nothing from now on. */
+static void heap_changed_locked(struct stp_heap *heap)
+{
+    static atomic_uint_least64_t last;
+
+    /* release: pairs with the acquire load of stp_heap_find() */
+    atomic_store_explicit(&heap->state, atomic_fetch_add(&last, 1) + 1, memory_order_release);
+}
+
+int stp_heap_create(size_t size, struct stp_heap **heap)
+{
+    struct stp_heap *made = calloc(1, sizeof(*made));
+
+    if (!made) return -ENOMEM;
+    pthread_mutex_init(&made->lock, NULL);
+    made->size = size & ~(size_t)(STP_HEAP_ALIGN - 1);
+    if (made->size > 0) {
+        if (records_reserve(made) != 0) {
+            stp_heap_destroy(made);
+            return -ENOMEM;
+        }
+        made->first = record_get(made);
+        *made->first = (struct stp_heap_block){.size = made->size};
+        stp_heap_bins_add(&made->bins, made->first);
+    }
+    heap_changed_locked(made);
+    *heap = made;
+    return 0;
+}
+
+void stp_heap_destroy(struct stp_heap *heap)
+{
+    if (!heap) return;
+    while (heap->chunks) {
+        struct stp_heap_chunk *chunk = heap->chunks;
+
+        heap->chunks = chunk->next;
+        free(chunk);
+    }
+    pthread_mutex_destroy(&heap->lock);
+    free(heap);
+}
+
+static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
+{
+    struct stp_heap_block *block;
+    size_t size;
+    size_t gap;
+
+    if (nbytes > heap->size || records_reserve(heap) != 0) return -ENOMEM;
+    size = round_up(nbytes); /* no overflow: the heap's size is a multiple as well */
+    block = stp_heap_bins_search(&heap->bins, size, align);
+    if (!block) return -ENOMEM;
+
+    stp_heap_bins_remove(&heap->bins, block);
+    gap = stp_heap_gap(block, align);
+    if (gap > 0) {
+        struct stp_heap_block *front = block;
+
+        block = block_cut(heap, front, gap);
+        stp_heap_bins_add(&heap->bins, front);
+    }
+    if (block->size > size) stp_heap_bins_add(&heap->bins, block_cut(heap, block, size));
+    block->asked = nbytes;
+    stp_heap_index_add(&heap->index, block);
+    heap->used += size;
+    heap->n_blocks++;
+    heap_changed_locked(heap);
+    *offset = block->offset;
+    return 0;
+}
+
+int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
+{
+    int rc;
+
+    if (align < STP_HEAP_ALIGN) align = STP_HEAP_ALIGN;
+    if (nbytes == 0 || (align & (align - 1)) != 0) return -EINVAL;
+    heap_lock(heap);
+    rc = alloc_locked(heap, nbytes, align, offset);
+    heap_unlock(heap);
+    return rc;
+}
+
+static int free_locked(struct stp_heap *heap, size_t offset)
+{
+    struct stp_heap_block *block = block_at(heap, offset);
+
+    if (!block) return -EINVAL;
+    stp_heap_index_remove(&heap->index, block);
+    heap->used -= block->size;
+    heap->n_blocks--;
+    block->asked = 0;
+    block_release(heap, block);
+    heap_changed_locked(heap);
+    return 0;
+}
+
+int stp_heap_free(struct stp_heap *heap, size_t offset)
+{
+    int rc;
+
+    heap_lock(heap);
+    rc = free_locked(heap, offset);
+    heap_unlock(heap);
+    return rc;
+}
+
+static int resize_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
+{
+    struct stp_heap_block *block = block_at(heap, offset);
+    size_t had;
+    size_t size;
+
+    if (!block || nbytes == 0) return -EINVAL;
+    if (nbytes > heap->size || records_reserve(heap) != 0) return -ENOMEM;
+    size = round_up(nbytes);
+    had = block->size;
+    if (size > had) {
+        if (!is_free(block->after) || block->after->size < size - had) return -ENOMEM;
+        stp_heap_bins_remove(&heap->bins, block->after);
+        block_join(heap, block);
+    }
+    if (size < block->size) block_release(heap, block_cut(heap, block, size));
+    block->asked = nbytes;
+    heap->used += size - had; /* wraps as it should when the block shrinks */
+    heap_changed_locked(heap);
+    return 0;
+}
+
+int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes)
+{
+    int rc;
+
+    heap_lock(heap);
+    rc = resize_locked(heap, offset, nbytes);
+    heap_unlock(heap);
+    return rc;
+}
+
+/* What a thread found last: good while the books are in the state that it names. */
+struct last_find {
+    uint64_t state;
+    size_t start;
+    size_t asked;
+};
+
+static int find_locked(const struct stp_heap *heap, size_t offset, struct last_find *found)
+{
+    const struct stp_heap_block *block = stp_heap_index_floor(heap->index, offset);
+
+    if (!block || offset - block->offset >= block->asked) return -ENOENT;
+    found->state = atomic_load_explicit(&heap->state, memory_order_relaxed);
+    found->start = block->offset;
+    found->asked = block->asked;
+    return 0;
+}
+
+int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *nbytes)
+{
+    static __thread struct last_find last __attribute__((tls_model("initial-exec")));
+    int rc = 0;
+
+    if (atomic_load_explicit(&heap->state, memory_order_acquire) != last.state ||
+        offset - last.start >= last.asked) {
+        heap_lock(heap);
+        rc = find_locked(heap, offset, &last);
+        heap_unlock(heap);
+    }
+    if (rc != 0) return rc;
+    *start = last.start;
+    *nbytes = last.asked;
+    return 0;
+}
+
+void stp_heap_stats(struct stp_heap *heap, struct stp_heap_stats *stats)
+{
+    heap_lock(heap);
+    stats->size = heap->size;
+    stats->used = heap->used;
+    stats->largest_free = stp_heap_bins_largest(&heap->bins);
+    stats->n_blocks = heap->n_blocks;
+    heap_unlock(heap);
+}
+
+/* ---- self check --------------------------------------------------------- */
+
+/* What a walk over all blocks in order of offset adds up to. */
+struct walk {
+    size_t end;
+    size_t used;
+    size_t n_live;
+    size_t n_free;
+};
+
+static bool block_verify(const struct stp_heap *heap, const struct stp_heap_block *block)
+{
+    if (block->size == 0 || block->size % STP_HEAP_ALIGN != 0) return false;
+    if (block->after && block->after->before != block) return false;
+    if (is_free(block)) return !is_free(block->after);
+    return block->asked <= block->size && round_up(block->asked) == block->size &&
+           block_at(heap, block->offset) == block;
+}
+
+static bool blocks_verify(const struct stp_heap *heap, struct walk *walk)
+{
+    const struct stp_heap_block *block = heap->first;
+
+    if (block && block->before) return false;
+    for (; block; block = block->after) {
+        if (block->offset != walk->end || !block_verify(heap, block)) return false;
+        walk->end += block->size;
+        if (is_free(block)) {
+            walk->n_free++;
+        } else {
+            walk->n_live++;
+            walk->used += block->size;
+        }
+    }
+    return walk->end == heap->size;
+}
+
+static int verify_locked(const struct stp_heap *heap)
+{
+    struct walk walk = {0};
+    size_t n_free;
+
+    if (!blocks_verify(heap, &walk)) return -EFAULT;
+    if (!stp_heap_index_verify(heap->index, walk.n_live)) return -EFAULT;
+    if (!stp_heap_bins_verify(&heap->bins, &n_free) || n_free != walk.n_free) return -EFAULT;
+    return walk.n_live == heap->n_blocks && walk.used == heap->used ? 0 : -EFAULT;
+}
+
+int stp_heap_verify(struct stp_heap *heap)
+{
+    int rc;
+
+    heap_lock(heap);
+    rc = verify_locked(heap);
+    heap_unlock(heap);
+    return rc;
+}

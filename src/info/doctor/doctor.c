@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor: the list of checks, the order in which they are made, the report and its verdict.
+ * It needs neither init nor a job that works, since that is what its users lack.
+ */
+#include "doctor.h"
+
+#include "info/info.h"
+#include "steppe.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const health_names[] = {
+    [STP_HEALTH_OK] = "ok",
+    [STP_HEALTH_NOTE] = "note",
+    [STP_HEALTH_WARNING] = "warning",
+    [STP_HEALTH_PROBLEM] = "problem",
+};
+
+/* ---- checks -------------------------------------------------------------- */
+
+void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const char *name,
+                    const char *why, const char *todo, const char *fmt, ...)
+{
+    struct stp_check *checks = realloc(doctor->checks, (doctor->n_checks + 1) * sizeof(*checks));
+    struct stp_check check = {.health = health, .name = strdup(name), .why = strdup(why)};
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&check.found, fmt, args) < 0) check.found = NULL;
+    va_end(args);
+    if (todo != NULL) check.todo = strdup(todo);
+    if (checks != NULL) doctor->checks = checks;
+    if (checks == NULL || check.name == NULL || check.why == NULL || check.found == NULL) {
+        doctor->incomplete = true;
+        free(check.name);
+        free(check.why);
+        free(check.found);
+        free(check.todo);
+        return;
+    }
+    checks[doctor->n_checks++] = check;
+}
+
+bool stp_doctor_needs_fabric(const struct stp_doctor *doctor)
+{
+    return doctor->n_hosts > 1 || (doctor->n_pes > 1 && !stp_env.node);
+}
+
+/* ---- small files --------------------------------------------------------- */
+
+size_t stp_doctor_number(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "re");
+    unsigned long long value = 0;
+    size_t got = SIZE_MAX, skip = strlen(key);
+    char line[256];
+
+    if (file == NULL) return SIZE_MAX;
+    while (got == SIZE_MAX && fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, key, skip) == 0 && sscanf(line + skip, "%llu", &value) == 1) got = value;
+    fclose(file);
+    return got;
+}
+
+bool stp_doctor_line(const char *path, char *text, size_t len)
+{
+    FILE *file = fopen(path, "re");
+    bool got = false;
+
+    if (file != NULL) {
+        got = fgets(text, (int)len, file) != NULL;
+        fclose(file);
+        if (!got) snprintf(text, len, "empty");
+    } else {
+        snprintf(text, len, "%s", strerror(errno));
+    }
+    text[strcspn(text, "\n")] = '\0';
+    return got;
+}
+
+const char *stp_doctor_size(size_t nbytes, char *text, size_t len)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)nbytes;
+    size_t unit = 0;
+
+    for (; value >= 1024 && unit + 1 < STP_COUNT(units); unit++)
+        value /= 1024;
+    if (nbytes == SIZE_MAX)
+        snprintf(text, len, "unlimited");
+    else
+        snprintf(text, len, unit == 0 ? "%.0f %s" : "%.4g %s", value, units[unit]);
+    return text;
+}
+
+/* ---- the report ---------------------------------------------------------- */
+
+static size_t doctor_count(const struct stp_doctor *doctor, enum stp_health health)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < doctor->n_checks; i++)
+        n += doctor->checks[i].health == health;
+    return n;
+}
+
+static void doctor_check(struct stp_report *report, const struct stp_check *check)
+{
+    char title[128];
+
+    snprintf(title, sizeof(title), "%s%s%s", report->json ? "" : health_names[check->health],
+             report->json ? "" : ": ", check->name);
+    stp_report_item(report, "check", title);
+    if (report->json) stp_report_text(report, "status", health_names[check->health]);
+    if (check->host != NULL) stp_report_text(report, "host", check->host);
+    stp_report_prose(report, "found", check->found);
+    stp_report_prose(report, "why", check->why);
+    if (check->todo != NULL || report->json) stp_report_prose(report, "do", check->todo);
+    stp_report_end(report);
+}
+
+static void doctor_verdict(struct stp_report *report, const struct stp_doctor *doctor)
+{
+    size_t problems = doctor_count(doctor, STP_HEALTH_PROBLEM);
+    size_t warnings = doctor_count(doctor, STP_HEALTH_WARNING);
+    char text[128];
+
+    if (problems > 0)
+        snprintf(text, sizeof(text), "%zu problem%s will make jobs fail; warnings: %zu", problems,
+                 problems > 1 ? "s" : "", warnings);
+    else
+        snprintf(text, sizeof(text), "nothing stands in the way of %s; warnings: %zu",
+                 doctor->has_job ? "this job" : "jobs", warnings);
+    stp_report_text(report, "verdict", text);
+}
+
+void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor)
+{
+    stp_report_text(report, "host", stp_hostname());
+    stp_report_number(report, "pes", doctor->n_pes);
+    stp_report_number(report, "hosts", doctor->n_hosts);
+    stp_report_list(report, "checks");
+    for (size_t i = 0; i < doctor->n_checks; i++)
+        doctor_check(report, &doctor->checks[i]);
+    stp_report_end(report);
+    if (doctor->incomplete) stp_report_text(report, "missing", "some, for lack of memory");
+    stp_report_number(report, "warnings", (long long)doctor_count(doctor, STP_HEALTH_WARNING));
+    stp_report_number(report, "problems", (long long)doctor_count(doctor, STP_HEALTH_PROBLEM));
+    doctor_verdict(report, doctor);
+}
+
+/* ---- the examination ----------------------------------------------------- */
+
+bool stp_doctor_examine(struct stp_doctor **result)
+{
+    struct stp_doctor *doctor = calloc(1, sizeof(*doctor));
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+
+    *result = doctor;
+    if (doctor == NULL) return true;
+    /* a limit on the size of files must be an error here, not the end */
+    sigaction(SIGXFSZ, &ignore, &before);
+    doctor->fds_open = doctor->fds_peer = -1;
+    doctor->live = stp_rt.references > 0;
+    stp_doctor_join(doctor);
+    stp_doctor_node(doctor);
+    if (doctor->leads) {
+        stp_doctor_fabric(doctor);
+        stp_doctor_interfaces(doctor);
+        stp_doctor_host(doctor);
+        stp_doctor_memory(doctor);
+    }
+    stp_doctor_gather(doctor);
+    sigaction(SIGXFSZ, &before, NULL);
+    return doctor->pe == 0 || doctor->live;
+}
+
+bool stp_doctor_close(struct stp_doctor *doctor)
+{
+    bool bad = doctor == NULL || doctor_count(doctor, STP_HEALTH_PROBLEM) > 0;
+
+    if (doctor == NULL) return bad;
+    for (size_t i = 0; i < doctor->n_checks; i++) {
+        struct stp_check *check = &doctor->checks[i];
+
+        free(check->name);
+        free(check->host);
+        free(check->found);
+        free(check->why);
+        free(check->todo);
+    }
+    free(doctor->checks);
+    free(doctor);
+    return bad;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor on this host: cores, limits of the process (locked memory, descriptors, threads), huge
+ * pages, /dev/shm and GPUs. What can be tried is tried.
+ */
+#include "doctor.h"
+
+#include "steppe.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static size_t limit_of(int resource, size_t *hard)
+{
+    struct rlimit limit;
+
+    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0) return *hard = SIZE_MAX;
+    *hard = limit.rlim_max == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_max;
+    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
+}
+
+static bool has_capability(unsigned number)
+{
+    unsigned long long mask = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "re");
+
+    if (file == NULL) return false;
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "CapEff: %llx", &mask) == 1) break;
+    fclose(file);
+    return mask >> number & 1;
+}
+
+static size_t count_files(const char *pattern)
+{
+    glob_t found = {0};
+    size_t n = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+
+    globfree(&found);
+    return n;
+}
+
+/* ---- locked memory -------------------------------------------------------- */
+
+static void host_memlock(struct stp_doctor *doctor)
+{
+    size_t hard, soft = limit_of(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric_size;
+    size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
+    bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
+    char have[STP_DOCTOR_SIZE], want[STP_DOCTOR_SIZE];
+    enum stp_health health = enough                         ? STP_HEALTH_OK
+                             : doctor->pins_used            ? STP_HEALTH_PROBLEM
+                             : doctor->pins || adapters > 0 ? STP_HEALTH_WARNING
+                                                            : STP_HEALTH_NOTE;
+
+    stp_doctor_say(
+        doctor, health, "locked memory",
+        "adapters with RDMA (verbs, efa, cxi, opx) pin the memory they are shown, the symmetric "
+        "heap with it; tcp, net and shm pin nothing",
+        enough
+            ? NULL
+            : "ulimit -l unlimited, in the shell that starts the job; for logins: \"* - memlock "
+              "unlimited\" in /etc/security/limits.conf; for what systemd starts (sshd, slurmd): "
+              "LimitMEMLOCK=infinity in its unit",
+        "ulimit -l: %s%s; a symmetric heap is %s; adapters with RDMA here: %zu; the provider used "
+        "%s memory",
+        stp_doctor_size(soft, have, sizeof(have)),
+        exempt && soft != SIZE_MAX ? ", from which this process is exempt (CAP_IPC_LOCK)" : "",
+        stp_doctor_size(need, want, sizeof(want)), adapters,
+        doctor->provider[0] == '\0' ? "is none, and pins no"
+        : doctor->pins_used         ? "pins"
+                                    : "pins no");
+}
+
+#define FEW_PEERS 64 /* a job that outgrows the limit so soon is worth a warning */
+
+/* ---- descriptors ----------------------------------------------------------- */
+
+static size_t count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    if (dir == NULL) return SIZE_MAX;
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n > 3 ? n - 3 : 0; /* "." and "..", and the directory's own */
+}
+
+/* Peers this PE talks to through the fabric. */
+static size_t fabric_peers(const struct stp_doctor *doctor)
+{
+    return (size_t)(stp_env.node ? doctor->n_pes - doctor->n_local : doctor->n_pes - 1);
+}
+
+static void host_descriptors(struct stp_doctor *doctor)
+{
+    static const char why[] = "an endpoint takes descriptors, and with tcp every peer that a PE "
+                              "talks to takes more";
+    size_t hard, soft = limit_of(RLIMIT_NOFILE, &hard), now = count_fds(), peers, need, most;
+    char todo[160], has[STP_DOCTOR_SIZE];
+    enum stp_health health = STP_HEALTH_OK;
+    bool few;
+
+    snprintf(has, sizeof(has), "%zu", soft);
+    if (now == SIZE_MAX || doctor->fds_open < 0) {
+        snprintf(todo, sizeof(todo), "ulimit -n %zu (the hard limit is %zu)",
+                 hard < 65536 ? hard : (size_t)65536, hard);
+        stp_doctor_say(doctor, doctor->no_fds ? STP_HEALTH_PROBLEM : STP_HEALTH_NOTE, "descriptors",
+                       why, doctor->no_fds ? todo : NULL,
+                       "ulimit -n: %s; what a job needs could not be measured: %s", has,
+                       now == SIZE_MAX ? "/proc/self/fd cannot be read"
+                                       : "no provider was opened for it");
+        return;
+    }
+    peers = fabric_peers(doctor);
+    need = now + (size_t)doctor->fds_open + peers * (size_t)doctor->fds_peer;
+    few = need > soft || doctor->no_fds;
+    if (!few && doctor->fds_peer > 0 && soft - need < FEW_PEERS * (size_t)doctor->fds_peer)
+        health = STP_HEALTH_WARNING;
+    if (few) health = STP_HEALTH_PROBLEM;
+    snprintf(todo, sizeof(todo),
+             "ulimit -n %zu (the hard limit is %zu; beyond it: nofile in "
+             "/etc/security/limits.conf)",
+             need > 4096 ? 2 * need : (size_t)4096, hard);
+    most = doctor->fds_peer > 0 && soft > need ? peers + (soft - need) / (size_t)doctor->fds_peer
+                                               : peers;
+    snprintf(has, sizeof(has), doctor->fds_peer > 0 ? "%zu" : "no limit", most);
+    stp_doctor_say(doctor, health, "descriptors", why, health == STP_HEALTH_OK ? NULL : todo,
+                   "ulimit -n: %zu; open now %zu, an endpoint of %s %d, a peer %d; this job needs "
+                   "%zu, which leaves room for peers: %s%s",
+                   soft, now, doctor->provider, doctor->fds_open, doctor->fds_peer, need, has,
+                   doctor->no_fds ? "; another provider failed for want of descriptors" : "");
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+static void *no_work(void *arg)
+{
+    return arg;
+}
+
+/* As many as the library starts: progress, agent, watch. */
+static int try_threads(void)
+{
+    pthread_t threads[3];
+    int n = 0, rc = 0;
+
+    while (n < 3 && (rc = pthread_create(&threads[n], NULL, no_work, NULL)) == 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    return rc;
+}
+
+static void host_threads(struct stp_doctor *doctor)
+{
+    size_t hard, soft = limit_of(RLIMIT_NPROC, &hard);
+    size_t group = stp_doctor_number("/sys/fs/cgroup/pids.max", "");
+    char user[STP_DOCTOR_SIZE], pids[STP_DOCTOR_SIZE];
+    int rc = try_threads();
+
+    snprintf(user, sizeof(user), soft == SIZE_MAX ? "unlimited" : "%zu", soft);
+    snprintf(pids, sizeof(pids), group == SIZE_MAX ? "none that can be read" : "%zu", group);
+    stp_doctor_say(doctor, rc == 0 ? STP_HEALTH_OK : STP_HEALTH_PROBLEM, "threads",
+                   "a PE has up to three threads of the library besides the program's: fabric "
+                   "progress, the agent for device memory, the watch on the launcher",
+                   rc == 0 ? NULL
+                           : "raise the limit on processes and threads: ulimit -u unlimited; in a "
+                             "container: its pids limit (docker run --pids-limit=-1)",
+                   "three threads started: %s; ulimit -u: %s; limit of the cgroup: %s",
+                   rc == 0 ? "yes" : strerror(rc), user, pids);
+}
+
+/* ---- huge pages -------------------------------------------------------------- */
+
+/* Bytes of [at, at + nbytes) that the kernel maps by huge pages, SIZE_MAX when it does not say. */
+static size_t huge_bytes(const char *at)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    unsigned long start, end;
+    size_t kib = SIZE_MAX;
+    bool inside = false;
+    char line[512];
+
+    if (file == NULL) return SIZE_MAX;
+    while (fgets(line, sizeof(line), file) != NULL && kib == SIZE_MAX) {
+        if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+            inside = (uintptr_t)at >= start && (uintptr_t)at < end;
+        else if (inside)
+            sscanf(line, "ShmemPmdMapped: %zu kB", &kib);
+    }
+    fclose(file);
+    return kib == SIZE_MAX ? kib : kib * 1024;
+}
+
+/* Touch memory such as the PEs of a node share, and see what the kernel gives. */
+static size_t try_huge(size_t page)
+{
+    int fd = memfd_create("steppe-probe", MFD_CLOEXEC);
+    char *room, *at;
+    size_t got = SIZE_MAX;
+
+    if (fd < 0) return SIZE_MAX;
+    room = mmap(NULL, 4 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room != MAP_FAILED && stp_file_resize(fd, 2 * page) == 0) {
+        at = (char *)(((uintptr_t)room + page - 1) & ~(uintptr_t)(page - 1));
+        if (mmap(at, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == at) {
+            for (size_t i = 0; i < 2 * page; i += 4096)
+                at[i] = 1;
+            got = huge_bytes(at);
+        }
+    }
+    if (room != MAP_FAILED) munmap(room, 4 * page);
+    close(fd);
+    return got;
+}
+
+static void host_huge_pages(struct stp_doctor *doctor)
+{
+    static const char knob[] = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+    size_t free_pages = stp_doctor_number("/proc/meminfo", "HugePages_Free:");
+    size_t page = stp_doctor_number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "");
+    size_t got = page == SIZE_MAX ? SIZE_MAX : try_huge(page);
+    char shared[128], own[128], pages[STP_DOCTOR_SIZE];
+    bool settable = stp_doctor_line(knob, shared, sizeof(shared)),
+         huge = got > 0 && got != SIZE_MAX;
+
+    stp_doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", own, sizeof(own));
+    snprintf(pages, sizeof(pages), free_pages == SIZE_MAX ? "unknown" : "%zu", free_pages);
+    stp_doctor_say(
+        doctor, huge ? STP_HEALTH_OK : STP_HEALTH_NOTE, "huge pages",
+        "large copies between PEs of a node are faster when the kernel maps the symmetric "
+        "heap by huge pages; reserved ones are used by some providers, not by Steppe",
+        huge || !settable ? NULL
+                          : "echo within_size > /sys/kernel/mm/transparent_hugepage/"
+                            "shmem_enabled (as root)",
+        "shared memory that was touched is mapped by huge pages: %s; transparent_hugepage"
+        "/shmem_enabled: %s; enabled: %s; reserved pages free: %s of %zu",
+        got == SIZE_MAX ? "the kernel does not say"
+        : huge          ? "yes"
+                        : "no",
+        shared, own, pages,
+        free_pages == SIZE_MAX ? 0 : stp_doctor_number("/proc/meminfo", "HugePages_Total:"));
+}
+
+/* ---- the rest ---------------------------------------------------------------- */
+
+static void host_dev_shm(struct stp_doctor *doctor)
+{
+    static const char why[] = "the provider shm keeps its queues and copies there; Steppe's own "
+                              "shared memory does not lie there";
+    bool used = strcmp(doctor->provider, "shm") == 0;
+    struct statvfs fs;
+    char left[STP_DOCTOR_SIZE], all[STP_DOCTOR_SIZE];
+    bool writable = access("/dev/shm", W_OK | X_OK) == 0;
+    int error = errno;
+
+    if (statvfs("/dev/shm", &fs) != 0 || !writable) {
+        stp_doctor_say(doctor, used ? STP_HEALTH_WARNING : STP_HEALTH_NOTE, "/dev/shm", why,
+                       "mount -t tmpfs -o mode=1777 tmpfs /dev/shm (as root)", "cannot be used: %s",
+                       strerror(writable ? errno : error));
+        return;
+    }
+    stp_doctor_size((size_t)fs.f_bavail * fs.f_frsize, left, sizeof(left));
+    stp_doctor_size((size_t)fs.f_blocks * fs.f_frsize, all, sizeof(all));
+    stp_doctor_say(doctor, fs.f_bavail > 0 ? STP_HEALTH_OK : STP_HEALTH_WARNING, "/dev/shm", why,
+                   fs.f_bavail > 0 ? NULL
+                                   : "remove what is left over there, or docker run "
+                                     "--shm-size, or mount -o remount,size=4g /dev/shm",
+                   "%s free of %s; provider shm is %s", left, all, used ? "used" : "not used");
+}
+
+static void host_gpu(struct stp_doctor *doctor)
+{
+    const struct stp_kind *kind = stp_kinds[STP_KIND_GPU];
+    const struct stp_space_wish wish = {.nbytes = 65536, .device = -1, .n_pes = 1};
+    size_t devices = count_files("/dev/nvidia[0-9]*");
+    char text[256] = "";
+    bool usable;
+    bool lost;
+
+    if (!doctor->live) stp_kinds_start(); /* else somebody has looked for devices */
+    usable = kind->probe(&wish, text, sizeof(text)) == 0;
+    if (!doctor->live) stp_kinds_stop();
+    lost = !usable && devices > 0 && stp_env.gpu;
+    stp_doctor_say(
+        doctor, lost ? STP_HEALTH_WARNING : STP_HEALTH_OK, "gpu",
+        "spaces of device memory need the driver's library (libcuda.so.1) and its device "
+        "files; host memory needs neither",
+        lost ? "nvidia-smi tells whether the driver works; in a container, start it with "
+               "the devices and the driver's libraries (docker run --gpus all)"
+             : NULL,
+        "usable: %s: %s; device files /dev/nvidia*: %zu", usable ? "yes" : "no", text, devices);
+}
+
+/*
+ * Launchers start each PE in a session, and the scheduler may share cores between sessions: then
+ * what waits yields to nobody but its own threads.
+ */
+static void host_cores(struct stp_doctor *doctor)
+{
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t grouped = stp_doctor_number("/proc/sys/kernel/sched_autogroup_enabled", "");
+    bool crowded = n_cores > 0 && doctor->n_local > n_cores;
+
+    stp_doctor_say(doctor, crowded && grouped == 1 ? STP_HEALTH_NOTE : STP_HEALTH_OK, "cores",
+                   "where PEs share cores, the one that waits gives its core to the one that works; "
+                   "with kernel.sched_autogroup_enabled=1 it often keeps it for milliseconds, and "
+                   "at times for seconds",
+                   crowded && grouped == 1 ? "sysctl kernel.sched_autogroup_enabled=0, or fewer PEs"
+                                           : NULL,
+                   "cores: %ld; PEs here: %d; kernel.sched_autogroup_enabled: %s", n_cores,
+                   doctor->n_local, grouped == SIZE_MAX ? "none"
+                                    : grouped == 0      ? "0"
+                                                        : "1");
+}
+
+void stp_doctor_host(struct stp_doctor *doctor)
+{
+    host_cores(doctor);
+    host_memlock(doctor);
+    host_descriptors(doctor);
+    host_threads(doctor);
+    host_huge_pages(doctor);
+    host_dev_shm(doctor);
+    host_gpu(doctor);
+}

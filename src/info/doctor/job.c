@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor among PEs: joins the launcher without starting the library, tries whether the PEs
+ * of a host can open each other's memory, and brings what the hosts found to PE 0.
+ */
+#include "doctor.h"
+
+#include "boot/boot.h"
+#include "pmi/pmi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define JOB_PEERS_MAX 64       /* of this host that are tried; the first ones */
+#define JOB_RECORDS (64 << 10) /* bytes of what a PE tells PE 0 */
+
+/* How the other PEs of the host find this one's memory. */
+struct job_card {
+    pid_t pid;
+    int fd;
+    uint64_t word; /* what is to be read there */
+};
+
+static struct stp_boot_area *job_area; /* where network.c leaves its verdicts */
+
+static const char launcher_why[] =
+    "PEs learn their numbers, their hosts and each other's addresses "
+    "from the launcher";
+
+/* ---- launcher ---------------------------------------------------------------- */
+
+static void say_launcher(struct stp_doctor *doctor)
+{
+    struct stp_pmi_outlook outlook;
+    char carries[128] = "it tells no limits";
+
+    stp_pmi_look(&outlook);
+    if (outlook.key_max > 0)
+        snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
+                 outlook.key_max, outlook.value_max);
+    stp_doctor_say(doctor, STP_HEALTH_OK, "launcher", launcher_why, NULL,
+                   "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is cut into pieces of at "
+                   "most %zu characters",
+                   outlook.client, outlook.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
+                   doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", carries, outlook.piece);
+}
+
+static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_outlook *outlook)
+{
+    if (strcmp(outlook->client, "none") == 0)
+        stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "launcher", launcher_why,
+                       "start with oshrun, or srun --mpi=pmi2; SHMEM_PMI=single starts jobs of one "
+                       "PE each",
+                       "there is one that cannot be spoken with: %s", outlook->why);
+    else
+        stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "launcher", launcher_why,
+                       "start with oshrun; unset PMI_FD when it is left over from another job",
+                       "%s (%s): no session with it; the message on standard error says more",
+                       outlook->client, outlook->why);
+}
+
+static void count_local(struct stp_doctor *doctor)
+{
+    int *counts = calloc((size_t)doctor->n_hosts, sizeof(*counts));
+    int mine = stp_pmi_node_of(doctor->pe);
+
+    doctor->leads = true;
+    for (int pe = 0; counts != NULL && pe < doctor->n_pes; pe++) {
+        int host = stp_pmi_node_of(pe), n = ++counts[host];
+
+        if (host == mine && pe < doctor->pe) doctor->leads = false;
+        if (n > doctor->most_local) doctor->most_local = n;
+    }
+    doctor->n_local = counts != NULL ? counts[mine] : 1;
+    if (counts == NULL) doctor->most_local = 1;
+    free(counts);
+}
+
+/*
+ * Which interfaces reach the other hosts, by the same code as at the start of a job. That reads
+ * and writes the state of a start that has not begun, which is left as it was.
+ */
+static void judge_networks(struct stp_doctor *doctor)
+{
+    stp_rt.pe = doctor->pe;
+    stp_rt.n_pes = doctor->n_pes;
+    stp_boot.n_hosts = doctor->n_hosts;
+    if (doctor->leads) stp_network_publish();
+    if (stp_pmi_fence() == 0 && doctor->leads &&
+        (job_area = calloc(1, sizeof(*job_area))) != NULL) {
+        stp_boot.area = job_area;
+        stp_network_learn();
+        doctor->networks = job_area->n_networks > 0 ? job_area->networks : NULL;
+        doctor->n_networks = job_area->n_networks;
+    }
+    memset(&stp_boot, 0, sizeof(stp_boot));
+    stp_rt.pe = stp_rt.n_pes = 0;
+}
+
+static void join_live(struct stp_doctor *doctor)
+{
+    doctor->pe = stp_rt.pe;
+    doctor->n_pes = stp_rt.n_pes;
+    doctor->n_hosts = stp_boot.n_hosts;
+    doctor->n_local = doctor->most_local = stp_rt.host_pes;
+    doctor->leads = doctor->has_job = true;
+    say_launcher(doctor);
+}
+
+void stp_doctor_join(struct stp_doctor *doctor)
+{
+    struct stp_pmi_outlook outlook;
+    struct stp_pmi_info info;
+
+    doctor->node_fd = -1;
+    doctor->n_pes = doctor->n_hosts = doctor->n_local = doctor->most_local = 1;
+    doctor->leads = true;
+    if (doctor->live) {
+        join_live(doctor);
+        return;
+    }
+    stp_pmi_look(&outlook);
+    if (strcmp(outlook.client, "none") == 0 || stp_pmi_open(&info) != 0) {
+        say_no_launcher(doctor, &outlook);
+        return;
+    }
+    doctor->has_job = strcmp(info.client, "single") != 0;
+    doctor->pe = info.rank;
+    doctor->n_pes = info.size;
+    doctor->n_hosts = info.n_nodes;
+    count_local(doctor);
+    if (doctor->n_hosts > 1) judge_networks(doctor);
+    if (doctor->leads) say_launcher(doctor);
+}
+
+/* ---- the PEs of a host -------------------------------------------------------- */
+
+/* Memory as init shares it. Returns 0 or errno. */
+static int show_memory(struct job_card *card)
+{
+    int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
+
+    *card = (struct job_card){.pid = getpid(), .fd = fd, .word = (uint64_t)getpid() << 20 ^ 0x53a7};
+    if (fd < 0) return errno;
+    rc = stp_file_resize(fd, sizeof(card->word));
+    if (rc != 0) return -rc;
+    if (pwrite(fd, &card->word, sizeof(card->word), 0) == sizeof(card->word)) return 0;
+    return errno;
+}
+
+/* Open the memory of the card as a PE of the node would. Returns 0 or errno. */
+static int open_memory(const struct job_card *card)
+{
+    uint64_t word = 0;
+    char path[64];
+    int fd, error = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)card->pid, card->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return errno;
+    if (pread(fd, &word, sizeof(word), 0) != sizeof(word) || word != card->word) error = ESTALE;
+    close(fd);
+    return error;
+}
+
+/* What a process that is no parent of this one may do with it; errno of each. */
+struct job_rights {
+    int open;
+    int copy; /* process_vm_readv */
+};
+
+static void try_from_child(struct job_card *card, struct job_rights *rights)
+{
+    uint64_t word = 0;
+    struct iovec local = {&word, sizeof(word)}, remote = {&card->word, sizeof(card->word)};
+
+    rights->open = open_memory(card);
+    errno = 0;
+    rights->copy =
+        process_vm_readv(card->pid, &local, 1, &remote, 1, 0) == sizeof(word) ? 0 : errno;
+}
+
+/* A child stands for another PE. False when there can be none. */
+static bool try_rights(struct job_card *card, struct job_rights *rights)
+{
+    int ends[2];
+    bool told = false;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    child = fork();
+    if (child == 0) {
+        try_from_child(card, rights);
+        _exit(write(ends[1], rights, sizeof(*rights)) != sizeof(*rights));
+    }
+    close(ends[1]);
+    if (child > 0) {
+        told = read(ends[0], rights, sizeof(*rights)) == sizeof(*rights);
+        waitpid(child, NULL, 0);
+    }
+    close(ends[0]);
+    return told;
+}
+
+/* Open the memory of the first PEs of this host. Returns how many failed; *error: the first. */
+static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
+{
+    int mine = stp_pmi_node_of(doctor->pe), n_bad = 0;
+
+    *n_tried = *error = 0;
+    for (int pe = 0; pe < doctor->n_pes && *n_tried < JOB_PEERS_MAX; pe++) {
+        struct job_card card;
+        size_t nbytes = 0;
+        char key[48];
+        int rc;
+
+        if (pe == doctor->pe || stp_pmi_node_of(pe) != mine) continue;
+        snprintf(key, sizeof(key), "doc.card.%d", pe);
+        rc = -stp_pmi_get(pe, key, &card, sizeof(card), &nbytes);
+        if (rc == 0) rc = nbytes == sizeof(card) ? open_memory(&card) : EPROTO;
+        ++*n_tried;
+        if (rc != 0 && n_bad++ == 0) *error = rc;
+    }
+    return n_bad;
+}
+
+static const char node_why[] =
+    "PEs of a host share memory by opening /proc/PID/fd of each other; the "
+    "provider shm copies with process_vm_readv where it is allowed";
+static const char node_todo[] =
+    "run the PEs as one user, in one process namespace (containers: --pid=host, or one container a "
+    "host), from an executable that the user may read (chmod a+r), without file capabilities or "
+    "prctl(PR_SET_DUMPABLE, 0); or go on without: SHMEM_NODE=off";
+
+static void say_node(struct stp_doctor *doctor, const struct job_rights *rights, int n_tried,
+                     int n_bad, int error)
+{
+    char yama[128], peers[160] = "";
+    bool bad = rights->open != 0 || n_bad > 0;
+    bool set = stp_doctor_line("/proc/sys/kernel/yama/ptrace_scope", yama, sizeof(yama));
+
+    if (doctor->n_pes > 1 && !doctor->live)
+        snprintf(peers, sizeof(peers),
+                 "PE %d opened the memory of %d of %d other PEs of its host%s%s"
+                 "; ",
+                 doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
+                 n_bad > 0 ? strerror(error) : "");
+    stp_doctor_say(doctor,
+                   bad && stp_env.node        ? STP_HEALTH_PROBLEM
+                   : bad || rights->copy != 0 ? STP_HEALTH_NOTE
+                                              : STP_HEALTH_OK,
+                   "node sharing", node_why,
+                   bad ? node_todo
+                   : rights->copy != 0
+                       ? "only for jobs on the provider shm: sysctl kernel.yama.ptrace_scope=0 (as "
+                         "root); in a container: --cap-add=SYS_PTRACE"
+                       : NULL,
+                   "%sanother process opens this one's memory: %s; process_vm_readv: %s; "
+                   "kernel.yama.ptrace_scope: %s%s; dumpable: %d; SHMEM_NODE: %s",
+                   peers, rights->open == 0 ? "yes" : strerror(rights->open),
+                   rights->copy == 0 ? "yes" : strerror(rights->copy), set ? "" : "none, ", yama,
+                   prctl(PR_GET_DUMPABLE), stp_env.node ? "on" : "off");
+}
+
+void stp_doctor_node(struct stp_doctor *doctor)
+{
+    struct job_card card;
+    struct job_rights rights = {0};
+    int error = show_memory(&card), n_tried = 0, n_bad = 0;
+    bool meet = doctor->n_pes > 1 && !doctor->live;
+    char key[48];
+
+    doctor->node_fd = card.fd;
+    if (meet) {
+        snprintf(key, sizeof(key), "doc.card.%d", doctor->pe);
+        if (stp_pmi_put(key, &card, sizeof(card)) == 0 && stp_pmi_fence() == 0)
+            n_bad = try_peers(doctor, &n_tried, &error);
+    }
+    if (card.fd < 0)
+        stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "node sharing", node_why,
+                       "allow memfd_create (seccomp profile of the container), or free descriptors "
+                       "(ulimit -n)",
+                       "memory cannot be shared: memfd_create: %s", stp_strerror(error));
+    else if (!try_rights(&card, &rights))
+        stp_doctor_say(doctor, STP_HEALTH_NOTE, "node sharing", node_why, NULL,
+                       "could not be tried: no child process: %s", strerror(errno));
+    else if (doctor->leads || n_bad > 0)
+        say_node(doctor, &rights, n_tried, n_bad, error);
+    if (!meet && card.fd >= 0) close(card.fd);
+}
+
+/* ---- to PE 0 ------------------------------------------------------------------- */
+
+/* Texts one after another, each with its end. False when there is no room. */
+static bool pack(char *buffer, size_t *used, const char *text)
+{
+    size_t n = strlen(text) + 1;
+
+    if (*used + n > JOB_RECORDS) return false;
+    memcpy(buffer + *used, text, n);
+    *used += n;
+    return true;
+}
+
+/* Of what a PE found, what PE 0 must know. */
+static size_t pack_checks(const struct stp_doctor *doctor, char *buffer)
+{
+    size_t used = 0;
+
+    pack(buffer, &used, stp_hostname());
+    for (size_t i = 0; i < doctor->n_checks; i++) {
+        const struct stp_check *check = &doctor->checks[i];
+        char health[2] = {(char)('0' + check->health), '\0'};
+        size_t before = used;
+
+        if (check->health < STP_HEALTH_WARNING) continue;
+        if (pack(buffer, &used, health) && pack(buffer, &used, check->name) &&
+            pack(buffer, &used, check->found) && pack(buffer, &used, check->why) &&
+            pack(buffer, &used, check->todo != NULL ? check->todo : ""))
+            continue;
+        used = before;
+        break;
+    }
+    return used;
+}
+
+/* Already said here, or by another PE, in the same words? */
+static bool known(const struct stp_doctor *doctor, const char *name, const char *found)
+{
+    for (size_t i = 0; i < doctor->n_checks; i++)
+        if (strcmp(doctor->checks[i].name, name) == 0 &&
+            strcmp(doctor->checks[i].found, found) == 0)
+            return true;
+    return false;
+}
+
+static const char *next_text(const char *at, const char *end)
+{
+    const char *zero = memchr(at, '\0', (size_t)(end - at));
+
+    return zero != NULL ? zero + 1 : end;
+}
+
+static void unpack_checks(struct stp_doctor *doctor, const char *buffer, size_t nbytes)
+{
+    const char *end = buffer + nbytes, *at = next_text(buffer, end);
+
+    while (at < end) {
+        const char *part[5];
+
+        for (int i = 0; i < 5; i++) {
+            part[i] = at < end ? at : "";
+            at = next_text(at, end);
+        }
+        if (part[0][0] < '0' || part[0][0] > '0' + STP_HEALTH_PROBLEM) return;
+        if (known(doctor, part[1], part[2])) continue;
+        stp_doctor_say(doctor, (enum stp_health)(part[0][0] - '0'), part[1], part[3],
+                       part[4][0] != '\0' ? part[4] : NULL, "%s", part[2]);
+        if (doctor->n_checks > 0) doctor->checks[doctor->n_checks - 1].host = strdup(buffer);
+    }
+}
+
+static void collect(struct stp_doctor *doctor, char *buffer)
+{
+    char key[48];
+
+    for (int pe = 1; pe < doctor->n_pes; pe++) {
+        size_t nbytes = 0;
+
+        snprintf(key, sizeof(key), "doc.found.%d", pe);
+        if (stp_pmi_get(pe, key, buffer, JOB_RECORDS, &nbytes) == 0 && nbytes > 0 &&
+            buffer[nbytes - 1] == '\0')
+            unpack_checks(doctor, buffer, nbytes);
+        else
+            doctor->incomplete = true;
+    }
+}
+
+void stp_doctor_gather(struct stp_doctor *doctor)
+{
+    char *buffer;
+    char key[48];
+
+    free(job_area);
+    job_area = NULL;
+    doctor->networks = NULL;
+    if (doctor->n_pes == 1 || doctor->live) return;
+    buffer = malloc(JOB_RECORDS);
+    snprintf(key, sizeof(key), "doc.found.%d", doctor->pe);
+    if (buffer == NULL)
+        doctor->incomplete = true;
+    else if (doctor->pe != 0)
+        stp_pmi_put(key, buffer, pack_checks(doctor, buffer));
+    /* until here the others may look at this one's memory */
+    if (stp_pmi_fence() == 0 && doctor->pe == 0 && buffer != NULL) collect(doctor, buffer);
+    if (doctor->node_fd >= 0) close(doctor->node_fd);
+    free(buffer);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor on memory: what the symmetric heaps of this host's PEs need against what the host,
+ * its cgroup and the limits give, and the address space that a PE reserves.
+ */
+#include "doctor.h"
+
+#include "steppe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static size_t meminfo(const char *key)
+{
+    size_t kib = stp_doctor_number("/proc/meminfo", key);
+
+    return kib > SIZE_MAX / 1024 ? SIZE_MAX : kib * 1024;
+}
+
+/* ---- the heaps ---------------------------------------------------------------- */
+
+static void memory_heaps(struct stp_doctor *doctor)
+{
+    size_t one = stp_env.symmetric_size, total = meminfo("MemTotal:"), all;
+    size_t available = meminfo("MemAvailable:"), group = stp_cgroup_memory();
+    size_t most = group < total ? group : total;
+    char s[5][STP_DOCTOR_SIZE], todo[200];
+    enum stp_health health;
+
+    if (__builtin_mul_overflow(one, (size_t)doctor->n_local, &all)) all = SIZE_MAX;
+    health = one > most                      ? STP_HEALTH_PROBLEM
+             : all > most || all > available ? STP_HEALTH_WARNING
+                                             : STP_HEALTH_OK;
+    snprintf(todo, sizeof(todo),
+             "SHMEM_SYMMETRIC_SIZE=%zum, or fewer PEs a host, or more memory "
+             "for the container or batch job",
+             (most < available ? most : available) / (size_t)doctor->n_local / 2 >> 20);
+    stp_doctor_say(
+        doctor, health, "memory",
+        "heaps take memory when they are touched: past the host's or the cgroup's limit "
+        "the kernel kills a PE; a heap that can never fit is refused at start",
+        health == STP_HEALTH_OK ? NULL : todo,
+        "%d heap%s of %s on this host: %s; memory %s, available %s, limit of the cgroup: "
+        "%s",
+        doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_doctor_size(one, s[0], sizeof(s[0])),
+        stp_doctor_size(all, s[1], sizeof(s[1])), stp_doctor_size(total, s[2], sizeof(s[2])),
+        stp_doctor_size(available, s[3], sizeof(s[3])),
+        group == SIZE_MAX ? "none that can be read" : stp_doctor_size(group, s[4], sizeof(s[4])));
+}
+
+static void memory_overcommit(struct stp_doctor *doctor)
+{
+    static const char why[] =
+        "a PE reserves much more address space than it uses; the strict mode, 2, "
+        "counts it against CommitLimit";
+    char mode[64], limit[STP_DOCTOR_SIZE], used[STP_DOCTOR_SIZE];
+    bool known = stp_doctor_line("/proc/sys/vm/overcommit_memory", mode, sizeof(mode));
+    bool strict = known && strcmp(mode, "2") == 0;
+
+    stp_doctor_say(doctor, strict || !known ? STP_HEALTH_NOTE : STP_HEALTH_OK, "overcommit", why,
+                   strict ? "if memory cannot be reserved: sysctl vm.overcommit_memory=0 (as root)"
+                          : NULL,
+                   "vm.overcommit_memory: %s; CommitLimit %s, Committed_AS %s", mode,
+                   stp_doctor_size(meminfo("CommitLimit:"), limit, sizeof(limit)),
+                   stp_doctor_size(meminfo("Committed_AS:"), used, sizeof(used)));
+}
+
+/* ---- address space ------------------------------------------------------------- */
+
+static size_t limit_of(int resource)
+{
+    struct rlimit limit;
+
+    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0) return SIZE_MAX;
+    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
+}
+
+/* Does a reservation such as init makes succeed here? The doctor says so, not the log. */
+static int try_window(const struct stp_doctor *doctor, struct stp_window_layout *layout)
+{
+    int level = stp_log_level, rc;
+
+    stp_log_level = -1;
+    rc = stp_window_choose(doctor->most_local, stp_env.symmetric_size, stp_env.window_size, layout);
+    stp_log_level = level;
+    return rc;
+}
+
+static void memory_window(struct stp_doctor *doctor)
+{
+    static const char why[] = "every PE reserves a window for symmetric memory and a view of all "
+                              "windows of its host; addresses only, memory comes with use";
+    size_t space = limit_of(RLIMIT_AS), file = limit_of(RLIMIT_FSIZE), view;
+    struct stp_window_layout layout = {0};
+    char s[4][STP_DOCTOR_SIZE], todo[160];
+
+    stp_doctor_size(space, s[0], sizeof(s[0]));
+    stp_doctor_size(file, s[1], sizeof(s[1]));
+    if (try_window(doctor, &layout) != 0) {
+        snprintf(todo, sizeof(todo),
+                 "ulimit -v unlimited, or a smaller heap: "
+                 "SHMEM_SYMMETRIC_SIZE=%zum",
+                 stp_env.symmetric_size / 4 >> 20);
+        stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "address space", why, todo,
+                       "%d x a heap of %s cannot be reserved; ulimit -v: %s", doctor->most_local,
+                       stp_doctor_size(stp_env.symmetric_size, s[2], sizeof(s[2])), s[0]);
+        return;
+    }
+    view = (size_t)doctor->most_local << layout.shift;
+    stp_doctor_say(doctor, view > file ? STP_HEALTH_PROBLEM : STP_HEALTH_OK, "address space", why,
+                   view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
+                   "a window of %s can be reserved, and a view of %s; the view's sparse file has "
+                   "that length; ulimit -v: %s, ulimit -f: %s",
+                   stp_doctor_size((size_t)1 << layout.shift, s[2], sizeof(s[2])),
+                   stp_doctor_size(view, s[3], sizeof(s[3])), s[0], s[1]);
+}
+
+void stp_doctor_memory(struct stp_doctor *doctor)
+{
+    memory_heaps(doctor);
+    memory_overcommit(doctor);
+    if (!doctor->live) memory_window(doctor);
+}

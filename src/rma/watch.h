@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Looking after the other PEs: who has gone, who has come to the end, and telling them. Part of
+ * steppe.h. Design: docs/design/security.md.
+ */
+#ifndef STP_WATCH_H
+#define STP_WATCH_H
+
+#include "boot/card.h"
+
+/*
+ * Open what other PEs of the node know a PE by, unless its descriptor is open. 0 or -errno; without
+ * it they know the process alone.
+ */
+int stp_watch_witness(struct stp_witness *witness);
+
+/* From now on waits notice the end of the launcher, and of PEs of this node. */
+void stp_watch_start(void);
+/* PEs may leave now. Every PE has to be here before one goes. */
+void stp_watch_stop(void);
+
+/*
+ * This PE comes to the end, and meets the others there. Fatal, at some PE, when they have not all
+ * made the same collectives over the world: those that wait for one more would wait for ever.
+ */
+void stp_watch_close(enum stp_end how);
+
+/* Tell all PEs that the job ends with status. From anywhere, signal handlers too. */
+void stp_watch_end(int status);
+void stp_watch_told(const struct stp_notice *notice); /* as struct stp_core has it */
+
+#endif /* STP_WATCH_H */
