@@ -3,7 +3,7 @@
  * Symmetric memory of this PE: the window in which every host space has its range, the
  * view through which the parts of node-local peers are reached by arithmetic, the data
  * segment of the executable, the registry (address -> space) and the kinds of memory.
- * Local mechanism only: agreement between PEs is the business of src/space.c.
+ * Local mechanism only: agreement between PEs is the business of src/space.
  * Design: docs/design/memory.md.
  */
 #ifndef STP_SPACES_H

@@ -447,7 +447,7 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
 
 void stp_team_destroy(struct stp_team *team); /* collective over the team */
 
-/* ---- spaces (space.c, space_create.c) ----------------------------------------- */
+/* ---- spaces (space.c, create.c) ----------------------------------------- */
 
 /* Of SHMEM_SPACE_<KIND>; NULL when it was not made on this PE. */
 struct stp_space *stp_space_of_constant(shmem_space_t space);

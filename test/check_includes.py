@@ -41,7 +41,7 @@ ARROWS = {
 FOREIGN = {
     "rdma/": ["transport/ofi", "bench", "test", "test/hmem", "test/provider"],
     "cuda": ["spaces"],
-    "hwloc": ["spaces", "src"],
+    "hwloc": ["spaces", "src/info"],
     "mpi": ["test"],
     "check.h": ["test/unit", "test/provider"],
 }

@@ -47,7 +47,7 @@ struct stp_cuda {
 
 extern struct stp_cuda stp_cuda;
 
-/* ---- cuda_driver.c: finding the driver and the devices ------------------------------- */
+/* ---- driver.c: finding the driver and the devices ------------------------------- */
 
 void stp_cuda_start(void);
 void stp_cuda_stop(void);
@@ -64,7 +64,7 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
 /* The same where nothing can be done about it and nobody waits for it: a line for debugging. */
 void stp_cuda_tell(CUresult result, const char *call);
 
-/* ---- cuda_driver.c: contexts ----------------------------------------------------------- */
+/* ---- driver.c: contexts ----------------------------------------------------------- */
 
 /* Hold the device's primary context. 0 or -errno, logged. Undo. */
 int stp_cuda_retain(struct cuda_device *device);
@@ -80,7 +80,7 @@ bool stp_cuda_retain_if_up(struct cuda_device *device);
 int stp_cuda_enter(struct cuda_device *device);
 void stp_cuda_leave(void);
 
-/* ---- cuda_choose.c -------------------------------------------------------------------- */
+/* ---- choose.c -------------------------------------------------------------------- */
 
 /* A device's NUMA node and the device nearest to this PE's CPUs, by sysfs. */
 int stp_cuda_numa(const struct cuda_device *device);
@@ -98,7 +98,7 @@ void stp_cuda_name(const struct cuda_device *device, char *text, size_t len);
 bool stp_cuda_describe(int i, char *text, size_t len);
 const char *stp_cuda_size(size_t nbytes, char *text, size_t len); /* "80 GiB" */
 
-/* ---- cuda_owns.c ---------------------------------------------------------------------- */
+/* ---- owns.c ---------------------------------------------------------------------- */
 
 /* What an address is. */
 struct cuda_place {
@@ -119,12 +119,12 @@ bool stp_cuda_range_taken(const void *base, size_t nbytes);
 
 void stp_cuda_owns_start(void);
 
-/* ---- cuda_peer.c ---------------------------------------------------------------------- */
+/* ---- peer.c ---------------------------------------------------------------------- */
 
 /* A member's part as its node may know it. */
 struct cuda_peer {
     struct stp_share share;
-    int state;     /* enum in cuda_peer.c; released when there is set */
+    int state;     /* enum in peer.c; released when there is set */
     char *there;   /* where its part is mapped here */
     char *mapping; /* what was opened */
 };
@@ -144,7 +144,7 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_sh
 void *stp_cuda_peer_reach(struct stp_space *space, int local);
 void stp_cuda_peer_detach(struct stp_space *space);
 
-/* ---- cuda_copy.c, cuda_queue.c -------------------------------------------------------- */
+/* ---- copy.c, queue.c -------------------------------------------------------- */
 
 /* A queue's work on one device. */
 struct cuda_lane {
@@ -192,7 +192,7 @@ int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_
 int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
                        const struct stp_rows *rows, enum stp_copy_end end);
 
-/* ---- cuda_pin.c ----------------------------------------------------------------------- */
+/* ---- pin.c ----------------------------------------------------------------------- */
 
 void stp_cuda_pin(void *host, size_t nbytes);
 void stp_cuda_unpin(void *host, size_t nbytes);

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* ---- what SHMEM_FAM_PATH names (fam_place.c) ------------------------------- */
+/* ---- what SHMEM_FAM_PATH names (place.c) ------------------------------- */
 
 enum fam_type { FAM_DIRECTORY, FAM_FILE, FAM_DEVICE };
 
@@ -44,7 +44,7 @@ const char *stp_fam_size(size_t nbytes, char text[FAM_SIZE_TEXT]);
 /* The same for figures that nobody counts: fractions of a large unit are cut. */
 const char *stp_fam_about(size_t nbytes, char text[FAM_SIZE_TEXT]);
 
-/* ---- pools (fam_pool.c) ------------------------------------------------------ */
+/* ---- pools (pool.c) ------------------------------------------------------ */
 
 #define FAM_ALIGN ((size_t)2 << 20)   /* of parts in a pool, and the bytes of its superblock */
 #define FAM_MAGIC 0x31304d4146505453u /* "STPFAM01" */
@@ -173,7 +173,7 @@ int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes);
 /* Reserve file memory; file systems that cannot are believed. 0 or -errno, not logged. */
 int stp_fam_allocate(int fd, off_t at, size_t nbytes);
 
-/* ---- this PE's part of a space (fam_part.c) ------------------------------------ */
+/* ---- this PE's part of a space (part.c) ------------------------------------ */
 
 struct fam_part {
     int fd;        /* the one descriptor of the space; pool.fd when there is a pool */

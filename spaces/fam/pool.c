@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A pool of fabric-attached memory: its superblock, its locks, its memory. Which spaces it holds
- * is the business of fam_table.c. Design: docs/design/fam.md.
+ * is the business of table.c. Design: docs/design/fam.md.
  */
 #include "fam.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The books behind heap.h, shared by the files of the heap and by nobody else: a record per
- * block in malloc'ed memory, bins of free blocks by size (heap_bins.c), live blocks by
- * offset (heap_index.c). Design: docs/design/heap.md.
+ * block in malloc'ed memory, bins of free blocks by size (bins.c), live blocks by
+ * offset (index.c). Design: docs/design/heap.md.
  */
 #ifndef STP_HEAP_BOOKS_H
 #define STP_HEAP_BOOKS_H
@@ -60,7 +60,7 @@ struct stp_heap {
     struct stp_heap_bins bins;
 };
 
-/* ---- heap_bins.c -------------------------------------------------------- */
+/* ---- bins.c -------------------------------------------------------- */
 
 void stp_heap_bins_add(struct stp_heap_bins *bins, struct stp_heap_block *block);
 void stp_heap_bins_remove(struct stp_heap_bins *bins, struct stp_heap_block *block);
@@ -78,7 +78,7 @@ size_t stp_heap_bins_largest(const struct stp_heap_bins *bins);
 /* True when bitmaps, lists and sizes agree; sets *n_free to the number of blocks in the bins. */
 bool stp_heap_bins_verify(const struct stp_heap_bins *bins, size_t *n_free);
 
-/* ---- heap_index.c ------------------------------------------------------- */
+/* ---- index.c ------------------------------------------------------- */
 
 void stp_heap_index_add(struct stp_heap_block **root, struct stp_heap_block *block);
 void stp_heap_index_remove(struct stp_heap_block **root, struct stp_heap_block *block);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The allocator of a symmetric heap: cuts blocks, joins neighbours, keeps the totals. Where
- * free and live blocks are looked up is the business of heap_bins.c and heap_index.c.
+ * free and live blocks are looked up is the business of bins.c and index.c.
  * Nothing here touches the managed memory. Design: docs/design/heap.md.
  */
 #include "books.h"

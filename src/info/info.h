@@ -11,7 +11,7 @@
 void stp_info_conduits(struct stp_report *report);  /* info_fabric.c */
 void stp_info_providers(struct stp_report *report); /* info_fabric.c; loads libfabric */
 void stp_info_launcher(struct stp_report *report);  /* info_launcher.c; loads libpmix */
-void stp_info_topology(struct stp_report *report);  /* info_topology.c; loads hwloc */
+void stp_info_topology(struct stp_report *report);  /* topology.c; loads hwloc */
 
 /* The list of the kinds of memory, each with its state and devices (info_spaces.c). */
 void stp_info_kinds(struct stp_report *report);
@@ -23,7 +23,7 @@ void stp_info_kinds(struct stp_report *report);
 void stp_info_spaces(struct stp_report *report);
 
 /*
- * Everything that may stand in the way of a job, and what to do about it (info_doctor.c; design:
+ * Everything that may stand in the way of a job, and what to do about it (doctor/doctor.c; design:
  * docs/man/oshinfo.1). Before init, under a launcher, it is collective over the PEs of the job.
  *
  * examine: looks; true when this process is the one to print. print: what was found. close: true

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Spaces on this PE: handles, memory and registration, the first spaces at start, and what the
- * environment says about spaces. How PEs agree on a new one is in space_create.c.
+ * environment says about spaces. How PEs agree on a new one is in create.c.
  * Design: docs/design/spaces.md.
  */
 #include "steppe.h"

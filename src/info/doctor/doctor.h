@@ -68,16 +68,16 @@ bool stp_doctor_line(const char *path, char *text, size_t len);
 const char *stp_doctor_size(size_t nbytes, char *text, size_t len);
 #define STP_DOCTOR_SIZE 32
 
-/* Launcher and fellow PEs (info_doctor_job.c). */
+/* Launcher and fellow PEs (job.c). */
 void stp_doctor_join(struct stp_doctor *doctor);   /* who are we; collective */
 void stp_doctor_node(struct stp_doctor *doctor);   /* do the PEs of a host share memory? */
 void stp_doctor_gather(struct stp_doctor *doctor); /* what others found, to PE 0; collective */
 
-/* Providers and interfaces (info_doctor_fabric.c). */
+/* Providers and interfaces (fabric.c). */
 void stp_doctor_fabric(struct stp_doctor *doctor);
 void stp_doctor_interfaces(struct stp_doctor *doctor);
 
-/* This host (info_doctor_host.c, info_doctor_memory.c). */
+/* This host (host.c, memory.c). */
 void stp_doctor_host(struct stp_doctor *doctor);
 void stp_doctor_memory(struct stp_doctor *doctor);
 
