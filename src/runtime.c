@@ -18,17 +18,9 @@
 #define FLUSH_S 2 /* how long the flush before an abort may take, */
 #define HANDLERS_S 5 /* and the program's exit handlers before it */
 
-struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
 static struct stp_witness runtime_witness = {.fd = -1};
 static pid_t runtime_pid; /* of the process that is the PE; a forked child is none */
-
-void stp_check_live(const char *fn)
-{
-    if (STP_UNLIKELY(stp_rt.references == 0))
-        stp_fatal(fn, "called before shmem_init or after shmem_finalize");
-}
 
 /* All PEs are told, and the launcher. */
 static _Noreturn void runtime_abort(int status, const char *message)
@@ -231,8 +223,8 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
+    static const struct stp_fabric_calls calls = {stp_agent_served, stp_watch_told};
     struct stp_card card = {0};
-
     bool first = runtime_pid == 0;
 
     runtime_pid = getpid();
@@ -246,7 +238,7 @@ static void runtime_start(void)
     stp_kinds_start();
     /* buffers of the program may be device memory from now on: copies look at them */
     stp_win.n_plain = stp_win.devices ? 0 : stp_win.n_local;
-    stp_fabric_start();
+    stp_fabric_start(&calls);
     stp_space_init(&card);
     runtime_open_witness();
     runtime_fill_card(&card);
@@ -269,7 +261,7 @@ static void runtime_start(void)
 static void runtime_part(enum stp_end how)
 {
     stp_quiet(&stp_ctx_default);
-    stp_watch_close(how);
+    stp_watch_close(how, stp_coll_close);
     stp_rt.stopping = true;
 }
 
@@ -287,6 +279,7 @@ static void runtime_stop(enum stp_end how)
 {
     runtime_part(how);
     stp_guard_remove();
+    stp_team_destroy_ctxs();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
     stp_agent_stop();

@@ -95,8 +95,14 @@ struct stp_place {
 struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const char *fn,
                               const char *argument);
 
+/* What the module calls back, as struct stp_core says. */
+struct stp_fabric_calls {
+    void (*served)(void);
+    void (*told)(const struct stp_notice *notice);
+};
+
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */
-void stp_fabric_start(void);
+void stp_fabric_start(const struct stp_fabric_calls *calls);
 void stp_fabric_stop(void);
 
 /* Tell the module whether threads may call at once: a later init may allow it. */
@@ -420,6 +426,15 @@ static inline int stp_team_pe(const struct stp_team *team, int rank)
 /* Rank of a world number, -1 when it is no member. */
 int stp_team_rank_of(const struct stp_team *team, int pe);
 
+/* A structure for a team, cleared; NULL: no memory. Freed with its table. */
+struct stp_team *stp_team_new(void);
+void stp_team_delete(struct stp_team *team);
+
+/* Teams that users made: into their list, out of it, and its first, for when it does not change. */
+void stp_team_link(struct stp_team *team);
+void stp_team_unlink(struct stp_team *team);
+struct stp_team *stp_team_first(void);
+
 /* True when team is a live team of this PE; safe on any pointer value. */
 bool stp_team_is_live(const struct stp_team *team);
 
@@ -479,8 +494,14 @@ void stp_space_teams_init(void); /* once the world team stands */
 void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */
 void stp_space_fini(void);
 
+#define STP_N_DEVICE_TYPES 4 /* SHMEM_DEVICE_CPU .. SHMEM_DEVICE_FAM */
+
 /* How messages call a device type: "CPU". */
 const char *stp_space_type_name(int type);
+
+/* The space is what SHMEM_SPACE_<KIND> of that device type means from now on; forget all. */
+void stp_space_set_constant(int type, struct stp_space *space);
+void stp_space_forget_constants(void);
 
 /* The variables that shape spaces, as the card carries them. */
 void stp_space_card(int64_t spaces[STP_CARD_SPACES]);

@@ -20,6 +20,7 @@ ARROWS = {
     "transport": ["src/base", "spaces"],
     "transport/ofi": ["src/base", "transport"],
     "src": ["src/base", "src/boot", "src/info", "src/rma", "pmi", "spaces", "transport", "include"],
+    "src/core": ["src", "src/base", "spaces", "transport", "include"],
     "src/boot": ["src", "src/base", "pmi", "spaces", "transport", "include"],
     "src/rma": ["src", "src/base", "src/boot", "pmi", "spaces", "transport", "include"],
     "src/team": ["src", "src/base", "spaces", "transport", "include"],

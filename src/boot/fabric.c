@@ -11,6 +11,7 @@
 #include <string.h>
 
 static struct stp_core fabric_core;
+static struct stp_fabric_calls fabric_calls;
 
 const struct stp_core *stp_fabric_core(void)
 {
@@ -32,20 +33,21 @@ const struct stp_core *stp_fabric_core(void)
         .log = stp_log,
         .fatal = stp_fatal,
         .devices = stp_win.devices,
-        .served = stp_agent_served,
-        .told = stp_watch_told,
+        .served = fabric_calls.served,
+        .told = fabric_calls.told,
         .thread_start = stp_thread_start,
         .thread_look = stp_thread_look,
     };
     return &fabric_core;
 }
 
-void stp_fabric_start(void)
+void stp_fabric_start(const struct stp_fabric_calls *calls)
 {
     stp_ofi_open_fn open_fn;
     char why[512];
 
     if (stp_rt.n_nodes == 1) return;
+    fabric_calls = *calls;
     if (stp_module_open(&open_fn, why, sizeof why) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
     if (open_fn(stp_fabric_core(), &stp_rt.fabric) != 0)

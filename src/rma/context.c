@@ -55,10 +55,12 @@ void stp_ctx_init(void)
         stp_fatal("shmem_init", "cannot create the default context");
 }
 
-/* The library's own contexts go with the fabric: the last sync still uses one. */
+/*
+ * Those of teams are closed. The library's own contexts go with the fabric: the last sync still
+ * uses one.
+ */
 void stp_ctx_fini(void)
 {
-    stp_team_destroy_ctxs();
     ctx_close(&stp_ctx_default);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_stage);
@@ -82,12 +84,6 @@ void stp_ctx_close_own(void)
         if (own[i]->fabric != NULL) stp_rt.fabric.ctx_destroy(own[i]->fabric);
         *own[i] = (struct stp_ctx){0};
     }
-}
-
-_Noreturn void stp_fatal_ctx(const char *fn)
-{
-    stp_check_live(fn);
-    stp_fatal(fn, "ctx is SHMEM_CTX_INVALID: it is SHMEM_CTX_DEFAULT or a context of its own");
 }
 
 int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe)

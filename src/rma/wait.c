@@ -34,19 +34,3 @@ void stp_wait_missed(void)
     stp_wait_yield();
 }
 
-_Noreturn void stp_fatal_cmp(const char *fn, int cmp)
-{
-    stp_fatal(fn, "cmp is %d: it is one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE", cmp);
-}
-
-_Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes)
-{
-    stp_check_live(fn);
-    if (n_pes <= 0) stp_fatal(fn, "the context is not live");
-    stp_fatal(fn, "pe is %d: PEs here are 0..%d", pe, n_pes - 1);
-}
-
-_Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size)
-{
-    stp_fatal(fn, "%zu elements of %zu bytes are more than an address space holds", nelems, size);
-}

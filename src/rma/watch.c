@@ -231,7 +231,7 @@ static void begin_closing(enum stp_end how, uint64_t syncs, uint64_t cells)
     pthread_mutex_unlock(&watch.lock);
 }
 
-void stp_watch_close(enum stp_end how)
+void stp_watch_close(enum stp_end how, stp_watch_meet_fn *meet)
 {
     uint64_t syncs = world_syncs(), word;
     struct closer closer = find_closer();
@@ -239,7 +239,7 @@ void stp_watch_close(enum stp_end how)
 
     if (closer.pe >= 0) fatal_closer(closer);
     begin_closing(how, syncs, world_cells());
-    other = stp_coll_close(stp_team_world, closing_word(syncs, how), &word);
+    other = meet(stp_team_world, closing_word(syncs, how), &word);
     closer = find_closer(); /* all of this node are here, one for each other node has told */
     if (other >= 0 && word >> 2 < world_syncs())
         closer = (struct closer){.pe = other, .how = (enum stp_end)(word & 3)};

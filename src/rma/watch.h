@@ -8,6 +8,8 @@
 
 #include "boot/card.h"
 
+struct stp_team;
+
 /*
  * Open what other PEs of the node know a PE by, unless its descriptor is open. 0 or -errno; without
  * it they know the process alone.
@@ -19,11 +21,14 @@ void stp_watch_start(void);
 /* PEs may leave now. Every PE has to be here before one goes. */
 void stp_watch_stop(void);
 
+/* How all members of a team meet at the end: as stp_coll_close(). */
+typedef int stp_watch_meet_fn(struct stp_team *team, uint64_t word, uint64_t *least);
+
 /*
  * This PE comes to the end, and meets the others there. Fatal, at some PE, when they have not all
  * made the same collectives over the world: those that wait for one more would wait for ever.
  */
-void stp_watch_close(enum stp_end how);
+void stp_watch_close(enum stp_end how, stp_watch_meet_fn *meet);
 
 /* Tell all PEs that the job ends with status. From anywhere, signal handlers too. */
 void stp_watch_end(int status);

@@ -12,61 +12,6 @@
 #include <string.h>
 
 #define SPACE_PAGE 4096
-#define SPACE_N_TYPES 4 /* SHMEM_DEVICE_CPU .. SHMEM_DEVICE_FAM */
-
-static const char *const space_type_names[SPACE_N_TYPES] = {"CPU", "GPU", "HBM", "FAM"};
-
-/* The spaces of SHMEM_ENABLE_<KIND> by device type; NULL where there is none here. */
-static struct stp_space *space_of_env[SPACE_N_TYPES];
-
-/* ---- handles ---------------------------------------------------------------------- */
-
-struct stp_space *stp_space_of_constant(shmem_space_t space)
-{
-    uintptr_t type = (uintptr_t)space - (uintptr_t)SHMEM_SPACE_CPU;
-
-    return type < SPACE_N_TYPES ? space_of_env[type] : NULL;
-}
-
-struct stp_space *stp_space_of(shmem_space_t space)
-{
-    if (space == SHMEM_SPACE_DEFAULT) return stp_space_at(STP_SPACE_HEAP);
-    if ((uintptr_t)space < STP_HANDLE_CONSTANTS) return stp_space_of_constant(space);
-    return space;
-}
-
-shmem_space_t stp_space_handle(struct stp_space *space)
-{
-    return space->handle != NULL ? space->handle : space;
-}
-
-struct stp_space *stp_space_check(shmem_space_t handle, const char *fn)
-{
-    struct stp_space *space;
-
-    stp_check_live(fn);
-    space = stp_space_of(handle);
-    if (space == NULL || !stp_space_is_live(space))
-        stp_fatal(fn, "space %p is not a live space: was it destroyed?", handle);
-    return space;
-}
-
-void stp_space_use(struct stp_space *space, int n)
-{
-    pthread_mutex_lock(&stp_rt.lock);
-    space->n_users += n;
-    pthread_mutex_unlock(&stp_rt.lock);
-}
-
-int stp_space_users(const struct stp_space *space)
-{
-    int n_users;
-
-    pthread_mutex_lock(&stp_rt.lock);
-    n_users = space->n_users;
-    pthread_mutex_unlock(&stp_rt.lock);
-    return n_users;
-}
 
 /* ---- local halves ---------------------------------------------------------------- */
 
@@ -342,7 +287,7 @@ void stp_space_fini(void)
         stp_space_shut(space);
         stp_space_delete(space);
     }
-    memset(space_of_env, 0, sizeof space_of_env);
+    stp_space_forget_constants();
 }
 
 /* ---- the environment ------------------------------------------------------------------ */
@@ -364,15 +309,10 @@ static size_t space_env_bytes(int type)
     return nbytes[type];
 }
 
-const char *stp_space_type_name(int type)
-{
-    return space_type_names[type];
-}
-
 void stp_space_card(int64_t spaces[STP_CARD_SPACES])
 {
     spaces[0] = stp_env.default_space;
-    for (int type = 0; type < SPACE_N_TYPES; type++) {
+    for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
         spaces[1 + 2 * type] = space_env_enabled(type);
         spaces[2 + 2 * type] = (int64_t)space_env_bytes(type);
     }
@@ -380,7 +320,7 @@ void stp_space_card(int64_t spaces[STP_CARD_SPACES])
 
 void stp_space_create_env(void)
 {
-    for (int type = 0; type < SPACE_N_TYPES; type++) {
+    for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
         shmem_space_config_t config = {(shmem_device_type_t)type, space_env_bytes(type),
                                        SHMEM_SPACE_FLAG_DEFAULT};
         struct stp_space *space;
@@ -390,23 +330,11 @@ void stp_space_create_env(void)
         if (stp_space_make(&config, NULL, &space, &team, "shmem_init") != 0)
             stp_fatal("shmem_init", "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
                                     "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
-                      space_type_names[type], config.size, space_type_names[type]);
+                      stp_space_type_name(type), config.size, stp_space_type_name(type));
         if (space == NULL) continue;
         space->permanent = true;
-        space->handle = (void *)((uintptr_t)SHMEM_SPACE_CPU + (uintptr_t)type);
         team->predefined = true;
         team->handle = (shmem_team_t)((uintptr_t)SHMEM_TEAM_CPU + (uintptr_t)type);
-        space_of_env[type] = space;
+        stp_space_set_constant(type, space);
     }
-}
-
-struct stp_team *stp_team_of_constant(shmem_team_t team)
-{
-    struct stp_space *space;
-
-    if (team == SHMEM_TEAM_WORLD) return stp_team_world;
-    if (team == SHMEM_TEAM_SHARED) return stp_team_shared;
-    space = stp_space_of_constant((shmem_space_t)((uintptr_t)SHMEM_SPACE_CPU + (uintptr_t)team -
-                                                  (uintptr_t)SHMEM_TEAM_CPU));
-    return space != NULL ? space->user_team : NULL;
 }

@@ -9,120 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POOL_CHUNK 64
 #define PLACE_PASSES 10000
-
-/* Structures come from a pool that is never unmapped: a stale handle is told from a live one. */
-struct pool_chunk {
-    struct pool_chunk *next;
-    struct stp_team teams[POOL_CHUNK];
-};
-
-static struct {
-    struct pool_chunk *chunks;
-    struct stp_team *free; /* by next */
-    struct stp_team *live; /* all but the predefined */
-} pool; /* guarded by stp_rt.lock */
-
-struct stp_team *stp_team_world, *stp_team_shared;
-
-static struct stp_team *team_new(void)
-{
-    struct stp_team *team;
-
-    pthread_mutex_lock(&stp_rt.lock);
-    if (pool.free == NULL) {
-        struct pool_chunk *chunk = calloc(1, sizeof *chunk);
-        if (chunk != NULL) {
-            chunk->next = pool.chunks;
-            pool.chunks = chunk;
-            for (int i = POOL_CHUNK - 1; i >= 0; i--) {
-                chunk->teams[i].next = pool.free;
-                pool.free = &chunk->teams[i];
-            }
-        }
-    }
-    team = pool.free;
-    if (team != NULL) {
-        pool.free = team->next;
-        memset(team, 0, sizeof *team);
-    }
-    pthread_mutex_unlock(&stp_rt.lock);
-    return team;
-}
-
-static void team_delete(struct stp_team *team)
-{
-    free(team->table);
-    pthread_mutex_lock(&stp_rt.lock);
-    team->magic = 0;
-    team->next = pool.free;
-    pool.free = team;
-    pthread_mutex_unlock(&stp_rt.lock);
-}
-
-static void team_link(struct stp_team *team)
-{
-    pthread_mutex_lock(&stp_rt.lock);
-    team->magic = STP_TEAM_MAGIC;
-    team->next = pool.live;
-    if (team->next != NULL) team->next->prev = team;
-    pool.live = team;
-    if (team->space != NULL) team->space->n_users++;
-    pthread_mutex_unlock(&stp_rt.lock);
-}
-
-static void team_unlink(struct stp_team *team)
-{
-    pthread_mutex_lock(&stp_rt.lock);
-    if (team->prev != NULL) team->prev->next = team->next;
-    else pool.live = team->next;
-    if (team->next != NULL) team->next->prev = team->prev;
-    if (team->space != NULL) team->space->n_users--;
-    pthread_mutex_unlock(&stp_rt.lock);
-}
-
-bool stp_team_is_live(const struct stp_team *team)
-{
-    bool live = false;
-
-    if (team == NULL) return false;
-    if (team == stp_team_world || team == stp_team_shared) return true;
-    pthread_mutex_lock(&stp_rt.lock);
-    for (struct pool_chunk *chunk = pool.chunks; chunk != NULL && !live; chunk = chunk->next) {
-        size_t at = (size_t)((const char *)team - (const char *)chunk->teams);
-        live = at < sizeof chunk->teams && at % sizeof *team == 0 &&
-               team->magic == STP_TEAM_MAGIC;
-    }
-    pthread_mutex_unlock(&stp_rt.lock);
-    return live;
-}
-
-static int team_table_rank(const struct stp_team *team, int pe)
-{
-    int low = 0, high = team->n_pes - 1;
-
-    while (team->ascending && low <= high) {
-        int mid = low + (high - low) / 2;
-        if (team->table[mid] == pe) return mid;
-        if (team->table[mid] < pe) low = mid + 1;
-        else high = mid - 1;
-    }
-    for (int rank = 0; !team->ascending && rank < team->n_pes; rank++)
-        if (team->table[rank] == pe) return rank;
-    return -1;
-}
-
-int stp_team_rank_of(const struct stp_team *team, int pe)
-{
-    int distance = pe - team->start;
-    int rank;
-
-    if (team->table != NULL) return team_table_rank(team, pe);
-    if (team->stride == 0) return distance == 0 ? 0 : -1;
-    rank = distance / team->stride;
-    return distance % team->stride == 0 && rank >= 0 && rank < team->n_pes ? rank : -1;
-}
 
 static void team_set_members(struct stp_team *team, const struct stp_team_members *members)
 {
@@ -216,7 +103,7 @@ static int team_place(struct stp_team *parent, struct stp_team *team)
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **out)
 {
-    struct stp_team *team = rc == 0 && members->rank >= 0 ? team_new() : NULL;
+    struct stp_team *team = rc == 0 && members->rank >= 0 ? stp_team_new() : NULL;
     int64_t bad = rc != 0 || (members->rank >= 0 && team == NULL);
 
     *out = NULL;
@@ -228,11 +115,11 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
     if (bad || team_place(parent, team) != 0) {
         if (team != NULL) {
             team->table = NULL; /* the caller's again */
-            team_delete(team);
+            stp_team_delete(team);
         }
         return 1;
     }
-    if (team != NULL) team_link(team);
+    if (team != NULL) stp_team_link(team);
     *out = team;
     return 0;
 }
@@ -245,16 +132,16 @@ void stp_team_destroy(struct stp_team *team)
     /* No message of this PE is under way; then everybody is through with the last collective. */
     stp_quiet(&stp_ctx_coll);
     stp_coll_leave(team);
-    team_unlink(team);
+    stp_team_unlink(team);
     stp_coll_detach(team);
     stp_coll_release_slot(slot);
-    team_delete(team);
+    stp_team_delete(team);
 }
 
 /* The predefined teams need no agreement: slots 0 and 1. */
 static struct stp_team *team_predefine(const struct stp_team_members *members, size_t slot)
 {
-    struct stp_team *team = team_new();
+    struct stp_team *team = stp_team_new();
 
     if (team == NULL) stp_fatal("shmem_init", "no memory for the predefined teams");
     team_set_members(team, members);
@@ -287,7 +174,7 @@ void stp_team_init(void)
 
 void stp_team_destroy_ctxs(void)
 {
-    for (struct stp_team *team = pool.live; team != NULL; team = team->next)
+    for (struct stp_team *team = stp_team_first(); team != NULL; team = team->next)
         stp_ctx_destroy_all(team);
     stp_ctx_destroy_all(stp_team_world);
     stp_ctx_destroy_all(stp_team_shared);
@@ -297,30 +184,23 @@ static void team_undefine(struct stp_team *team, size_t slot)
 {
     stp_coll_detach(team);
     stp_coll_release_slot(slot);
-    team_delete(team);
+    stp_team_delete(team);
 }
 
 /* User teams are destroyed too; every PE does so alone, behind the last barrier. */
 void stp_team_fini(void)
 {
-    while (pool.live != NULL) {
-        struct stp_team *team = pool.live;
+    struct stp_team *team;
+
+    while ((team = stp_team_first()) != NULL) {
         size_t slot = team->slot;
-        team_unlink(team);
+
+        stp_team_unlink(team);
         team_undefine(team, slot);
     }
     team_undefine(stp_team_shared, 1);
     team_undefine(stp_team_world, 0);
     stp_team_shared = stp_team_world = NULL;
-}
-
-_Noreturn void stp_fatal_team(const char *fn, shmem_team_t team)
-{
-    stp_check_live(fn);
-    if (stp_team_is_invalid(team))
-        stp_fatal(fn, "team is SHMEM_TEAM_INVALID: a collective needs a team of which this PE is "
-                      "a member");
-    stp_fatal(fn, "team %p is not a live team: was it destroyed?", (void *)team);
 }
 
 /* ---- questions -------------------------------------------------------------- */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the whole library reads of the job, and errors that any routine may make.
+ */
+#include "steppe.h"
+
+struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void stp_check_live(const char *fn)
+{
+    if (STP_UNLIKELY(stp_rt.references == 0))
+        stp_fatal(fn, "called before shmem_init or after shmem_finalize");
+}
+
+_Noreturn void stp_fatal_ctx(const char *fn)
+{
+    stp_check_live(fn);
+    stp_fatal(fn, "ctx is SHMEM_CTX_INVALID: it is SHMEM_CTX_DEFAULT or a context of its own");
+}
+
+_Noreturn void stp_fatal_cmp(const char *fn, int cmp)
+{
+    stp_fatal(fn, "cmp is %d: it is one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE", cmp);
+}
+
+_Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes)
+{
+    stp_check_live(fn);
+    if (n_pes <= 0) stp_fatal(fn, "the context is not live");
+    stp_fatal(fn, "pe is %d: PEs here are 0..%d", pe, n_pes - 1);
+}
+
+_Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size)
+{
+    stp_fatal(fn, "%zu elements of %zu bytes are more than an address space holds", nelems, size);
+}
