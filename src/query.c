@@ -2,7 +2,7 @@
 /*
  * What a program may ask: who it is, what it can reach, which library this is.
  */
-#include "steppe.h"
+#include "rma/rma.h"
 
 #include "pshmem.h"
 

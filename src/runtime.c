@@ -3,10 +3,12 @@
  * The library's life: init and finalize with their count of references, exits, and the order
  * in which the parts are started and stopped.
  */
-#include "steppe.h"
-
+#include "coll/coll.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
+#include "rma/rma.h"
+#include "space/space.h"
+#include "team/team.h"
 
 #include <errno.h>
 #include <stdatomic.h>

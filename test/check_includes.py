@@ -11,6 +11,7 @@ import pathlib
 import re
 import sys
 
+BASE = ["include", "src/base", "spaces", "transport"]
 # directory -> directories it may include, besides itself; longest match decides.
 ARROWS = {
     "include": [],
@@ -19,15 +20,15 @@ ARROWS = {
     "spaces": ["src/base"],
     "transport": ["src/base", "spaces"],
     "transport/ofi": ["src/base", "transport"],
-    "src": ["src/base", "src/boot", "src/info", "src/rma", "pmi", "spaces", "transport", "include"],
-    "src/core": ["src", "src/base", "spaces", "transport", "include"],
-    "src/boot": ["src", "src/base", "pmi", "spaces", "transport", "include"],
-    "src/rma": ["src", "src/base", "src/boot", "pmi", "spaces", "transport", "include"],
-    "src/team": ["src", "src/base", "spaces", "transport", "include"],
-    "src/space": ["src", "src/base", "spaces", "transport", "include"],
-    "src/info": ["src", "src/base", "src/boot", "pmi", "spaces", "transport", "include"],
-    "src/coll": ["src", "src/base", "spaces", "transport", "include"],
-    "src/api": ["src", "src/base", "spaces", "transport", "include"],
+    "src/core": BASE,
+    "src/boot": BASE + ["src/core", "pmi"],
+    "src/rma": BASE + ["src/core", "src/boot", "pmi"],
+    "src/coll": BASE + ["src/core", "src/boot", "src/rma"],
+    "src/team": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
+    "src/space": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team"],
+    "src/api": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
+    "src/info": BASE + ["src/core", "src/boot", "src/coll", "pmi"],
+    "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space", "pmi"],
     "tools": ["include"],
     "bench": ["include"],
     "examples": ["include"],
@@ -35,8 +36,8 @@ ARROWS = {
     "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda/api.h declares
     "test/hmem": ["include", "spaces"],
     "test/provider": [],  # libfabric alone
-    "test/unit": ["include", "src", "src/base", "src/boot", "src/coll", "src/api", "pmi",
-                  "spaces", "transport"],
+    "test/unit": ["include", "src", "src/base", "src/boot", "src/api", "src/info", "pmi", "spaces",
+                  "transport"],
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {

@@ -97,7 +97,7 @@ struct stp_notice {
     int pe;         /* whom it is about */
     int status;     /* ENDED: what the job ends with */
     enum stp_end how; /* CLOSING: the PE will take part in no collective over the world behind */
-    uint64_t syncs; /* these: counts of a team (steppe.h) */
+    uint64_t syncs; /* these: counts of a team (core/core.h) */
     uint64_t cells;
     uint64_t round; /* a later one is the same news again */
 };

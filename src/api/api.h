@@ -9,7 +9,8 @@
 #define STP_API_H
 
 #include "pshmem.h"
-#include "steppe.h"
+#include "coll/coll.h"
+#include "rma/rma.h"
 
 /* ---- names ---------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * job exchanges one key through the launcher; a job of several nodes three short ones a node,
  * of which one carries the cards (exchange.c). Design: docs/design/launch.md.
  */
-#include "boot.h"
+#include "area.h"
 
 #include "pmi/pmi.h"
 

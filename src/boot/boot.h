@@ -1,90 +1,133 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the start share: boot.c (launcher, node file), exchange.c (cards) and
- * network.c (which interface reaches the other hosts). Design: docs/design/launch.md.
+ * What PEs tell each other at start, and what a PE knows of the launch: its node, the others'
+ * places, the fabric's addresses. Design: docs/design/launch.md.
  */
 #ifndef STP_BOOT_H
 #define STP_BOOT_H
 
-#include "steppe.h"
+#include "base/base.h"
+#include "spaces/spaces.h"
+#include "transport/transport.h"
 
-#define STP_BOOT_VERSION_MAX 32
-#define STP_BOOT_HOST_MAX 64
+#define STP_CARD_SPACES 9 /* default kind; enabled or not and bytes, for each kind */
+#define STP_CARD_REGIONS 3 /* internal, data, heap: those that exist from the start */
 
-/* At the start of the node's area; cards of the node's PEs follow, then the world's addresses. */
-struct stp_boot_area {
-    uint64_t magic;
-    uint64_t nonce;
-    uint64_t job_key, job_token;
-    int n_local;
-    int n_networks;  /* of this host, judged; 0 when the job has one host */
-    uint32_t addr_len; /* of the world's addresses */
-    bool ident_addr; /* what the leader has learned of the job */
-    bool registered;
-    bool peer_table;
-    atomic_int ended; /* the job ends with this status, plus 1; 0: it goes on */
-    atomic_int arrived STP_ALIGNED_LINE;
-    atomic_int generation STP_ALIGNED_LINE;
-    struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
-    struct stp_card cards[] STP_ALIGNED_LINE; /* n_local, by place */
+/* ---- boot (boot.c, exchange.c) -------------------------------------------- */
+
+/* What must be equal on all PEs of a job, so that a mismatch is named instead of suffered. */
+struct stp_settings {
+    uint64_t layout; /* of the executable */
+    uint64_t globals; /* which ranges of its globals are symmetric */
+    uint64_t window_bytes;
+    uint64_t heap_bytes;
+    int64_t spaces[STP_CARD_SPACES]; /* the variables that shape spaces */
+    uint32_t n_globals;
+    uint32_t check;                  /* SHMEM_CHECK: collectives agree first, or not */
+    uint32_t peer_table;             /* of the fabric, as the next three */
+    uint32_t dialect;
+    uint32_t addr_len;
+    char provider[32];
+    char program[48]; /* for the message only */
 };
-
-/* Filled by stp_boot_attach(). */
-struct stp_boot {
-    int n_local;
-    int local;      /* my place; 0 leads the node */
-    int node;       /* mine */
-    int first_pe;   /* the leader */
-    int n_hosts;    /* as the launcher sees it, whatever SHMEM_NODE says */
-    int *local_pes; /* world numbers by place, ascending */
-    bool contiguous;
-    bool foreign_pids; /* PE 0, or the leader of this node, is in another PID namespace */
-    struct stp_window_layout layout;
-    struct stp_boot_area *area;
-};
-
-extern struct stp_boot stp_boot;
-
-/* Behind the cards, only when there are several nodes: n_pes addresses, at most so long each. */
-static inline unsigned char *stp_boot_world(void)
-{
-    return (unsigned char *)(stp_boot.area->cards + stp_boot.n_local);
-}
-
-/* Then the regions of all PEs, one table a number, only where the fabric wants them. */
-static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
-{
-    unsigned char *at = stp_boot_world() + (size_t)stp_rt.n_pes * STP_FABRIC_ADDR_MAX;
-
-    return (struct stp_fabric_region *)at + (size_t)stp_rt.n_pes * number;
-}
-
-/* Bytes of both. */
-static inline size_t stp_boot_world_bytes(void)
-{
-    return (size_t)stp_rt.n_pes *
-           (STP_FABRIC_ADDR_MAX + STP_CARD_REGIONS * sizeof(struct stp_fabric_region));
-}
-
-/* Publish under what and this PE's number. Fatal on error. */
-void stp_boot_publish(const char *what, const void *data, size_t nbytes);
-
-/* What PE pe has published, after a fence. Returns its bytes. Fatal on error. */
-size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity);
-
-/* The launcher's fence; fatal on error. */
-void stp_boot_fence(void);
 
 /*
- * The PEs of a job differ, and it ends. One of them should say so: the others pass mine false and
- * stay silent for some seconds, in which the job ends, unless nobody ends it.
+ * A PE that waits for all others to come to the end of the job: it will not take part in
+ * collectives over the world behind these.
  */
-_Noreturn void stp_boot_differ(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
+struct stp_closing {
+    int how; /* enum stp_end; read and written atomically, behind the rest */
+    uint64_t syncs;
+    uint64_t cells;
+};
 
-/* This PE's host out; called before the first fence by the first PE of each host. */
-void stp_network_publish(void);
+/*
+ * A descriptor that a PE holds while it runs its program: closed by the kernel when the process
+ * ends or turns to another program, and not shared with children in which it could outlive either.
+ */
+struct stp_witness {
+    int fd;
+    uint64_t device, inode; /* of its file, by which it is told from another of the same number */
+};
 
-/* The others' in, and the verdict on each network of this host into the area; leaders only. */
-void stp_network_learn(void);
+/* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
+struct stp_card {
+    int pe;
+    pid_t pid;
+    struct stp_witness witness;
+    struct stp_closing closing; /* later */
+    int segment_fd;
+    uint64_t window_base;
+    struct stp_settings settings;
+    struct stp_fabric_region regions[STP_CARD_REGIONS];
+    struct stp_share heap_share; /* how node peers reach the default space */
+    bool heap_registered;        /* and others through the fabric */
+    char no_heap[128];           /* why this PE has no memory for it; empty: it has */
+    unsigned char addr[STP_FABRIC_ADDR_MAX];
+};
+
+/* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
+void stp_boot_attach(void);
+
+/* Publish this PE's card and learn all others'. Fatal on error. Once per start. */
+void stp_boot_exchange(const struct stp_card *mine);
+
+/* The card of a PE of this node, from exchange to detach. */
+const struct stp_card *stp_boot_card(int pe);
+
+/* The fabric's addresses of all PEs, addr_len bytes each; until detach. */
+const void *stp_boot_addrs(void);
+
+/*
+ * Until boot_done: all PEs' descriptors of one of the first regions, NULL where every PE uses its
+ * own; and is the default space registered with the fabric on all of them?
+ */
+const struct stp_fabric_region *stp_boot_regions(unsigned number);
+bool stp_boot_heap_registered(void);
+void stp_boot_done(void); /* descriptors may go */
+
+/* Networks of this host and what the other hosts reach, for the fabric; NULL when there is one. */
+const struct stp_network *stp_boot_networks(int *n);
+
+/* Wait for all PEs of the node; usable from attach to detach. */
+void stp_boot_node_barrier(void);
+void stp_boot_detach(void);
+
+/* PEs of this node. */
+int stp_boot_n_local(void);
+/*
+ * Tell the node that the job ends with status, and ask whether somebody has; *status is set then.
+ * Usable at any time.
+ */
+void stp_boot_set_ended(int status);
+bool stp_boot_ended(int *status);
+
+/* Tell the node that this PE is closing, after these collectives; from exchange to detach. */
+void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells);
+
+/* Place of a PE on this node, or -1 when it is elsewhere. */
+int stp_local_of(int pe);
+/* World number of the PE at a place of this node. */
+int stp_local_pe(int local);
+/* Node of any PE, 0 .. stp_rt.n_nodes - 1. */
+int stp_node_of(int pe);
+
+/* ---- the fabric module (fabric.c) ------------------------------------------ */
+
+/* What the module calls back, as struct stp_core says. */
+struct stp_fabric_calls {
+    void (*served)(void);
+    void (*told)(const struct stp_notice *notice);
+};
+
+/* Open the fabric module when the job spans nodes; fatal when it cannot be. */
+void stp_fabric_start(const struct stp_fabric_calls *calls);
+void stp_fabric_stop(void);
+
+/* Tell the module whether threads may call at once: a later init may allow it. */
+void stp_fabric_set_threads(void);
+
+/* What the module may use of the library, filled. */
+const struct stp_core *stp_fabric_core(void);
 
 #endif /* STP_BOOT_H */

@@ -4,7 +4,7 @@
  * launcher. What must be equal is compared by the leaders, and what is not is named, once.
  * Design: docs/design/launch.md.
  */
-#include "boot.h"
+#include "area.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,8 @@
  * The library's side of the fabric: load the module, open it, close it.
  * Design: docs/design/fabric.md.
  */
-#include "steppe.h"
+#include "area.h"
 
-#include "boot.h"
 #include "module.h"
 
 #include <string.h>

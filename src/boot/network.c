@@ -5,7 +5,7 @@
  * first. Where none is common, hosts are joined by routers, and the kernel's routes decide.
  * Design: docs/design/launch.md.
  */
-#include "boot.h"
+#include "area.h"
 
 #include "pmi/pmi.h"
 

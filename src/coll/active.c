@@ -3,7 +3,7 @@
  * Active sets: the first call with a set and its pSync makes a team of our own, on which the
  * members agree through pSync alone; later calls find it. Design: docs/design/active-sets.md.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <stdlib.h>
 

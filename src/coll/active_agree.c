@@ -3,7 +3,7 @@
  * The first call with an active set: its members agree on a slot of the internal space through
  * pSync alone, since no team has exactly these members. Design: docs/design/active-sets.md.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 /*
  * What members tell each other through pSync, in a binary tree over the set: element 0 comes from

@@ -3,7 +3,7 @@
  * Agreement between the members of a team about numbers that only the library sees: verdicts,
  * equal arguments, free slots. And the checks of collective arguments.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * Plans and areas: what a team looks like from here, and its share of the internal space.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -5,7 +5,7 @@
  * straight into dest and is read from there. Into the dest of a member of an active set only when
  * it has come to this very call: docs/design/active-sets.md.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <string.h>
 

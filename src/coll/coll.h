@@ -1,169 +1,91 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The shared vocabulary of the collectives: a team's area in the internal space, its cells,
- * and how to post and wait. Design: docs/design/collectives.md.
- *
- * A collective takes the next cell of the team's ring. Cells are reused after COLL_RING
- * collectives, and a sync stands before each reuse, so no message of an old round can meet
- * a new one. Flags carry the collective's sequence number and only grow.
+ * The collectives, and what else meets all members of a team.
+ * Design: docs/design/collectives.md.
  */
 #ifndef STP_COLL_H
 #define STP_COLL_H
 
-#include "steppe.h"
+#include "core/core.h"
 
-#define COLL_RING 16
-#define COLL_SMALL 384      /* bytes that travel inside a cell */
-#define COLL_FLAT_ROUNDS 8  /* flat sync: up to 2^8 local members */
-#define COLL_ROUNDS 29      /* trees and dissemination: up to 2^29 nodes */
+/* ---- collectives; they return 0 ------------------------------------ */
 
-/* Flags of a cell. COLL_CHILD + k: the subtree of round k is ready. */
-enum { COLL_RESULT, COLL_READY, COLL_ACK, COLL_CHILD, COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS };
+int stp_coll_sync(struct stp_team *team);
+/* The last sync of a team: on return nobody reads or writes this PE's area any more. */
+void stp_coll_leave(struct stp_team *team);
+/*
+ * Meet all members once in the life of a team, by words that no other collective touches. word: not
+ * 0, told to some other nodes. Returns the PE whose word is the smallest of those that came from
+ * others, with *least, or -1.
+ */
+int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least);
 
-struct stp_coll_cell {
-    uint64_t flags[COLL_N_FLAGS];
-    unsigned char in[COLL_SMALL];  /* what this PE contributes */
-    unsigned char out[COLL_SMALL]; /* what the collective makes of it */
-};
+/* Bytes of the internal space, and how many teams' areas fit. */
+size_t stp_coll_internal_bytes(size_t window_capacity);
 
-/* A word alone on its line: written by one side, polled by the other. */
-struct stp_coll_word {
-    uint64_t value;
-} STP_ALIGNED_LINE;
+/* Give a team its plan and its area (slot of the internal space, zeroed). 0 or -ENOMEM. */
+int stp_coll_attach(struct stp_team *team, size_t slot);
+void stp_coll_detach(struct stp_team *team);
+size_t stp_coll_find_slot(size_t from); /* lowest free here, SIZE_MAX when none is */
+bool stp_coll_take_slot(size_t slot);   /* false when another thread was quicker */
+void stp_coll_settle_slot(void); /* once for each taken, when it is sure: kept, or given back */
+void stp_coll_release_slot(size_t slot);
+/* May a search since *seen, which is moved on, have missed a slot that is free now or soon? */
+bool stp_coll_slots_moved(unsigned *seen);
 
-/* One meeting of the local members: arrivals are counted at the first member's area. */
-struct stp_coll_meeting {
-    struct stp_coll_word arrived;
-    struct stp_coll_word released;
-};
+/* All-reduce of up to STP_AGREE_MAX numbers by maximum, in place; needs no user memory. */
+#define STP_AGREE_MAX 32
+void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values);
 
-/* Where members with more PEs than cores sleep; that of the first local member serves all. */
-struct stp_coll_bell {
-    uint32_t rings;
-    uint32_t sleepers;
-} STP_ALIGNED_LINE;
+/* Every member's nbytes (up to 384) to every member, in rank order; needs no user memory. */
+void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t nbytes);
 
-struct stp_coll_area {
-    struct stp_coll_meeting all;  /* team sync */
-    struct stp_coll_meeting node; /* sync of the local members alone */
-    struct stp_coll_meeting close; /* of the local members, at the end of the job; world only */
-    struct stp_coll_word left;    /* release from the last sync, in everyone's own memory */
-    struct stp_coll_bell bell;
-    struct stp_coll_word flat[COLL_FLAT_ROUNDS];
-    uint64_t across[COLL_ROUNDS + 3]; /* dissemination between nodes, by round */
-    uint64_t close_across[COLL_ROUNDS + 3]; /* and that of close */
-    struct stp_coll_cell cells[COLL_RING];
-};
-
-/* Take the cell for the next collective of the team; sets *sequence. May sync. */
-struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence);
-
-/* Sync of the members on this node alone. */
-void stp_coll_node_sync(struct stp_team *team);
-
-/* Group of a rank of the team. */
-int stp_coll_group_of(const struct stp_team *team, int rank);
-
-/* Set a word of the internal space on pe; everything stored before is visible to who reads it. */
-void stp_coll_post(uint64_t *word, uint64_t value, int pe);
-
-/* Copy to the symmetric address dest on pe, then set the word there. */
-void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
-                   int pe);
+/* The same among the members on this node alone, in order of their places in the plan. */
+void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes);
 
 /*
- * Wait until a word that another node writes reaches the value: spins, yields, serves the
- * fabric. All words here only grow.
+ * The lowest index that find(from, arg) offers on every member; SIZE_MAX when some member runs out.
+ * find: lowest index >= from that is free here, SIZE_MAX when there is none.
  */
-static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
-{
-    struct stp_wait wait = {0};
+size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
+                            void *arg);
 
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_wait_idle(&wait);
-}
+int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                       int root, const char *fn);
+int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                     const char *fn);
+int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                      const char *fn);
+int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                      const char *fn);
+int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, ptrdiff_t dst,
+                       ptrdiff_t sst, size_t size, size_t nelems, const char *fn);
+int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                    const void *source, size_t nreduce, const char *fn);
+
+/* Sums over the ranks up to mine; exclusive: before mine, zeros on rank 0. */
+int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const void *source,
+                  size_t nelems, bool exclusive, const char *fn);
+
+/* ---- active sets (active.c) ------------------------------------------- */
 
 /*
- * The same for words that members of this node write: with more members than cores the waiter
- * goes to sleep in the end, and whoever writes such a word rings.
+ * The team of PEs PE_start + i * 2^logPE_stride, i < PE_size, that goes with this pSync. The first
+ * call with them is collective over the set and uses pSync, which is restored on return; later
+ * ones look it up. Fatal when an argument is wrong, or this PE is no member. Any thread; two may
+ * not use the same pSync at once. Spec 1.6, 9.10.
  */
-void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value);
+struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, long *pSync,
+                                const char *fn);
 
-static inline void stp_coll_wait_node(struct stp_team *team, const uint64_t *word, uint64_t value)
-{
-    if (team->plan.flat) stp_coll_wait(word, value);
-    else stp_coll_wait_node_slow(team, word, value);
-}
-
-/* Wake the members of this node that sleep; after the word they wait for was written. */
-void stp_coll_ring_slow(struct stp_team *team);
-
-static inline void stp_coll_ring(struct stp_team *team)
-{
-    if (!team->plan.flat) stp_coll_ring_slow(team);
-}
-
-/* Set a word of this node's memory that members of the team wait for. */
-static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, uint64_t value)
-{
-    __atomic_store_n(there, value, __ATOMIC_RELEASE);
-    stp_coll_ring(team);
-}
+/* Before a barrier that precedes forgetting: what was sent for active sets has arrived. */
+void stp_active_quiet(void);
 
 /*
- * SHMEM_CHECK=1: dest and source are symmetric on every member, each in the same space on all,
- * and large enough; fatal otherwise.
+ * Let go of the sets whose pSync begins in nbytes at base, memory that goes away. Behind a barrier
+ * of all PEs that have that memory, and on all of them: the next call with a pSync there is a
+ * first one everywhere.
  */
-void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
-                         size_t dest_bytes, size_t source_bytes, const char *fn);
-
-static inline void stp_coll_check(struct stp_team *team, const void *dest, const void *source,
-                                  size_t dest_bytes, size_t source_bytes, const char *fn)
-{
-    if (STP_UNLIKELY(stp_rt.check))
-        stp_coll_check_slow(team, dest, source, dest_bytes, source_bytes, fn);
-}
-
-/*
- * nbytes at addr are symmetric, and members of this node can load them; fatal otherwise. For
- * data that is read where it lies.
- */
-void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
-                      const char *argument);
-
-/* stp_coll_reduce() without checks: dest and source may be private when they fit a cell. */
-void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
-                               void *dest, const void *source, size_t nreduce, const char *fn);
-
-/* When stp_on_device(dest, source): arguments checked, more than one member (device.c). */
-int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                              int root, const char *fn);
-int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
-                           const void *source, size_t nreduce, const char *fn);
-
-/* ---- active sets: active.c asks active_agree.c ---------------------------------- */
-
-#define ACTIVE_N_WORDS 3 /* elements of pSync in use */
-
-/*
- * Give the team of an active set its slot and area, the same slot on all members; collective over
- * them. Uses pSync and leaves it as it was: SHMEM_SYNC_VALUE. On return this PE may post to the
- * areas of all members. hash: of what all members pass alike, for finding out who did not. Fatal
- * when pSync holds anything else before, or no slot is left.
- */
-void stp_active_agree(struct stp_team *team, long *psync, uint64_t hash, const char *fn);
-
-/* Every bit of the result depends on every bit of x. */
-static inline uint64_t stp_active_mix(uint64_t x)
-{
-    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-    return x ^ (x >> 32);
-}
-
-/* Complete what this PE sent for collectives. */
-static inline void stp_coll_quiet(void)
-{
-    stp_quiet(&stp_ctx_coll);
-}
+void stp_active_forget(const void *base, size_t nbytes);
 
 #endif /* STP_COLL_H */

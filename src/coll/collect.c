@@ -6,7 +6,7 @@
  * sets nobody's memory is touched so early (docs/design/active-sets.md), which costs those a
  * sync before, or for small data nothing, since it goes through the cells.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <string.h>
 

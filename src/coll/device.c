@@ -4,7 +4,7 @@
  * library's own puts and gets, which know every kind and path, and is reduced on the host.
  * Design: docs/design/collectives.md.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * have; the result comes down the same tree. One order of operations, so every member gets
  * the same bits.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * over the nodes. Large ones are split: each member scans its share of the vector for all.
  * Design: docs/design/collectives.md.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Sync: arrive on the node, meet the other nodes, release on the node. All words hold epochs
  * that only grow and have one writer, so calls may follow back to back.
  */
-#include "coll/coll.h"
+#include "area.h"
 
 /* Few members, a core each: everyone tells log2(n) others (dissemination). */
 static void sync_flat(struct stp_team *team, uint64_t epoch)

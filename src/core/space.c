@@ -3,7 +3,7 @@
  * What the handle of a space means, and what names it has. Nothing here communicates.
  * Design: docs/design/spaces.md.
  */
-#include "steppe.h"
+#include "core.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "boot/module.h"
-#include "steppe.h"
+#include "core/core.h"
 
 static void info_node(struct stp_report *report)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "shmemx.h"
-#include "steppe.h"
+#include "core/core.h"
 
 const char *pshmemx_version(void)
 {

@@ -6,7 +6,7 @@
 #include "info.h"
 
 #include "pmi/pmi.h"
-#include "steppe.h"
+#include "core/core.h"
 
 void stp_info_launcher(struct stp_report *report)
 {

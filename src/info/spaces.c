@@ -6,12 +6,15 @@
  */
 #include "info.h"
 
+#include "coll/coll.h"
+#include "shmemx.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "shmemx.h"
-#include "steppe.h"
+#include "core/core.h"
 
 #define SPACES_BYTES ((size_t)1 << 20) /* of a space that is made to be asked */
 #define SPACES_TEXT 256

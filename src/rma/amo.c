@@ -5,7 +5,7 @@
  * only matters for what the bits mean to the fabric, since add wraps and swap moves bits. What
  * fetches acquires, as in the typed bodies.
  */
-#include "steppe.h"
+#include "rma.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Contexts: a team, options, and the fabric's half that counts outstanding work. Creation is
  * local; shareable contexts go with their team.
  */
-#include "steppe.h"
+#include "rma.h"
 
 #include <stdlib.h>
 #include <string.h>

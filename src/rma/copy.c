@@ -4,7 +4,7 @@
  * memory. The kind's ops touch the memory; here is only who calls them. Design:
  * docs/design/kinds.md.
  */
-#include "steppe.h"
+#include "rma.h"
 
 #include <stdlib.h>
 #include <string.h>

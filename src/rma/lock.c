@@ -4,7 +4,7 @@
  * waiter polls its own memory and is served in the order of arrival. Threads of one PE take turns
  * here first. Design: docs/design/locks.md.
  */
-#include "steppe.h"
+#include "rma.h"
 
 #include <stdlib.h>
 

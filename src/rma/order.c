@@ -4,7 +4,7 @@
  * a context has nothing outstanding there. pe_quiet waits for operations to the PEs it names;
  * copies of devices are done by this PE, so that it waits for all of those.
  */
-#include "steppe.h"
+#include "rma.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * The slow half of "where is this object on that PE": the data segment, scattered local
  * PEs, and the checks that name what is wrong with an address.
  */
-#include "steppe.h"
+#include "rma.h"
 
 static void *reach_segment(const void *addr, size_t offset, int pe, int local)
 {

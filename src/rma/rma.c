@@ -6,7 +6,7 @@
  *
  * A transfer is rows: one for put and get, one an element for the strided routines.
  */
-#include "steppe.h"
+#include "rma.h"
 
 #include <string.h>
 

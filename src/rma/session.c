@@ -5,7 +5,7 @@
  * it issued completes as ever.
  * Design: docs/design/sessions.md.
  */
-#include "steppe.h"
+#include "rma.h"
 
 /* The options known; others are ignored. */
 #define SESSION_OPTIONS SHMEM_CTX_SESSION_BATCH

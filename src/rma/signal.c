@@ -2,7 +2,7 @@
 /*
  * Signals: put with a notice that is never early, and the signal words by themselves.
  */
-#include "steppe.h"
+#include "rma.h"
 
 static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
 {

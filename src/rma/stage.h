@@ -7,7 +7,7 @@
 #ifndef STP_STAGE_H
 #define STP_STAGE_H
 
-#include "steppe.h"
+#include "rma.h"
 
 #define STAGE_SLOTS 16 /* requests that an owner takes at once */
 #define STAGE_LANES 16 /* requests that an origin has under way at once */

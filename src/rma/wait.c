@@ -2,7 +2,7 @@
 /*
  * What every wait of the library does between two looks, and the messages of inline checks.
  */
-#include "steppe.h"
+#include "rma.h"
 
 void stp_progress_slow(void)
 {

@@ -6,7 +6,7 @@
  * the core away for a while, so it costs a program at work nothing.
  * PEs on other hosts: transport/ofi/health.c. Design: docs/design/security.md.
  */
-#include "steppe.h"
+#include "rma.h"
 
 #include "pmi/pmi.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looking after the other PEs: who has gone, who has come to the end, and telling them. Part of
- * steppe.h. Design: docs/design/security.md.
+ * Looking after the other PEs: who has gone, who has come to the end, and telling them. Design: docs/design/security.md.
  */
 #ifndef STP_WATCH_H
 #define STP_WATCH_H
 
-#include "boot/card.h"
+#include "boot/boot.h"
 
 struct stp_team;
 

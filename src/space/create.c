@@ -4,7 +4,11 @@
  * same. Nothing is assumed equal that was not compared, and whoever has no such memory is told
  * from whoever made a mistake. Design: docs/design/spaces.md.
  */
-#include "steppe.h"
+#include "space.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
+#include "team/team.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -2,9 +2,10 @@
 /*
  * What can be asked of spaces beyond the proposal: facts, paths, and the table of all of them.
  */
-#include "steppe.h"
+#include "space.h"
 
 #include "pshmem.h"
+#include "rma/rma.h"
 
 #include <stdio.h>
 #include <string.h>

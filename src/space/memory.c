@@ -4,7 +4,10 @@
  * with them. Allocation ends, and freeing begins, with a quiet of the default context and a
  * sync of the space's private team. Design: docs/design/spaces.md.
  */
-#include "steppe.h"
+#include "space.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,10 @@
  * environment says about spaces. How PEs agree on a new one is in create.c.
  * Design: docs/design/spaces.md.
  */
-#include "steppe.h"
+#include "space.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * Using spaces: allocation in them, and what can be asked of them.
  */
-#include "steppe.h"
+#include "space.h"
 
 #include "pshmem.h"
 

@@ -3,7 +3,10 @@
  * Teams: sets of PEs held as a stride or a table, their life, and the questions one may ask
  * them. Splits are in split.c. Design: docs/design/teams.md.
  */
-#include "steppe.h"
+#include "team.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "doctor.h"
 
 #include "info/info.h"
-#include "steppe.h"
+#include "core/core.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
 #include "doctor.h"
 
 #include "boot/module.h"
-#include "steppe.h"
+#include "core/core.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

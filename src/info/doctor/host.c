@@ -5,7 +5,7 @@
  */
 #include "doctor.h"
 
-#include "steppe.h"
+#include "spaces/spaces.h"
 
 #include <dirent.h>
 #include <errno.h>

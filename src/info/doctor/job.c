@@ -5,7 +5,7 @@
  */
 #include "doctor.h"
 
-#include "boot/boot.h"
+#include "boot/area.h"
 #include "pmi/pmi.h"
 
 #include <errno.h>

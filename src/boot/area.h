@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of the start share: boot.c (launcher, node file), exchange.c (cards) and
+ * network.c (which interface reaches the other hosts). Design: docs/design/launch.md.
+ */
+#ifndef STP_BOOT_AREA_H
+#define STP_BOOT_AREA_H
+
+#include "boot.h"
+#include "core/core.h"
+
+#define STP_BOOT_VERSION_MAX 32
+#define STP_BOOT_HOST_MAX 64
+
+/* At the start of the node's area; cards of the node's PEs follow, then the world's addresses. */
+struct stp_boot_area {
+    uint64_t magic;
+    uint64_t nonce;
+    uint64_t job_key, job_token;
+    int n_local;
+    int n_networks;  /* of this host, judged; 0 when the job has one host */
+    uint32_t addr_len; /* of the world's addresses */
+    bool ident_addr; /* what the leader has learned of the job */
+    bool registered;
+    bool peer_table;
+    atomic_int ended; /* the job ends with this status, plus 1; 0: it goes on */
+    atomic_int arrived STP_ALIGNED_LINE;
+    atomic_int generation STP_ALIGNED_LINE;
+    struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
+    struct stp_card cards[] STP_ALIGNED_LINE; /* n_local, by place */
+};
+
+/* Filled by stp_boot_attach(). */
+struct stp_boot {
+    int n_local;
+    int local;      /* my place; 0 leads the node */
+    int node;       /* mine */
+    int first_pe;   /* the leader */
+    int n_hosts;    /* as the launcher sees it, whatever SHMEM_NODE says */
+    int *local_pes; /* world numbers by place, ascending */
+    bool contiguous;
+    bool foreign_pids; /* PE 0, or the leader of this node, is in another PID namespace */
+    struct stp_window_layout layout;
+    struct stp_boot_area *area;
+};
+
+extern struct stp_boot stp_boot;
+
+/* Behind the cards, only when there are several nodes: n_pes addresses, at most so long each. */
+static inline unsigned char *stp_boot_world(void)
+{
+    return (unsigned char *)(stp_boot.area->cards + stp_boot.n_local);
+}
+
+/* Then the regions of all PEs, one table a number, only where the fabric wants them. */
+static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
+{
+    unsigned char *at = stp_boot_world() + (size_t)stp_rt.n_pes * STP_FABRIC_ADDR_MAX;
+
+    return (struct stp_fabric_region *)at + (size_t)stp_rt.n_pes * number;
+}
+
+/* Bytes of both. */
+static inline size_t stp_boot_world_bytes(void)
+{
+    return (size_t)stp_rt.n_pes *
+           (STP_FABRIC_ADDR_MAX + STP_CARD_REGIONS * sizeof(struct stp_fabric_region));
+}
+
+/* Publish under what and this PE's number. Fatal on error. */
+void stp_boot_publish(const char *what, const void *data, size_t nbytes);
+
+/* What PE pe has published, after a fence. Returns its bytes. Fatal on error. */
+size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity);
+
+/* The launcher's fence; fatal on error. */
+void stp_boot_fence(void);
+
+/*
+ * The PEs of a job differ, and it ends. One of them should say so: the others pass mine false and
+ * stay silent for some seconds, in which the job ends, unless nobody ends it.
+ */
+_Noreturn void stp_boot_differ(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
+
+/* This PE's host out; called before the first fence by the first PE of each host. */
+void stp_network_publish(void);
+
+/* The others' in, and the verdict on each network of this host into the area; leaders only. */
+void stp_network_learn(void);
+
+#endif /* STP_BOOT_AREA_H */

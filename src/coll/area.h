@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The shared vocabulary of the collectives: a team's area in the internal space, its cells,
+ * and how to post and wait. Design: docs/design/collectives.md.
+ *
+ * A collective takes the next cell of the team's ring. Cells are reused after COLL_RING
+ * collectives, and a sync stands before each reuse, so no message of an old round can meet
+ * a new one. Flags carry the collective's sequence number and only grow.
+ */
+#ifndef STP_COLL_AREA_H
+#define STP_COLL_AREA_H
+
+#include "coll.h"
+#include "rma/rma.h"
+
+#define COLL_RING 16
+#define COLL_SMALL 384      /* bytes that travel inside a cell */
+#define COLL_FLAT_ROUNDS 8  /* flat sync: up to 2^8 local members */
+#define COLL_ROUNDS 29      /* trees and dissemination: up to 2^29 nodes */
+
+/* Flags of a cell. COLL_CHILD + k: the subtree of round k is ready. */
+enum { COLL_RESULT, COLL_READY, COLL_ACK, COLL_CHILD, COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS };
+
+struct stp_coll_cell {
+    uint64_t flags[COLL_N_FLAGS];
+    unsigned char in[COLL_SMALL];  /* what this PE contributes */
+    unsigned char out[COLL_SMALL]; /* what the collective makes of it */
+};
+
+/* A word alone on its line: written by one side, polled by the other. */
+struct stp_coll_word {
+    uint64_t value;
+} STP_ALIGNED_LINE;
+
+/* One meeting of the local members: arrivals are counted at the first member's area. */
+struct stp_coll_meeting {
+    struct stp_coll_word arrived;
+    struct stp_coll_word released;
+};
+
+/* Where members with more PEs than cores sleep; that of the first local member serves all. */
+struct stp_coll_bell {
+    uint32_t rings;
+    uint32_t sleepers;
+} STP_ALIGNED_LINE;
+
+struct stp_coll_area {
+    struct stp_coll_meeting all;  /* team sync */
+    struct stp_coll_meeting node; /* sync of the local members alone */
+    struct stp_coll_meeting close; /* of the local members, at the end of the job; world only */
+    struct stp_coll_word left;    /* release from the last sync, in everyone's own memory */
+    struct stp_coll_bell bell;
+    struct stp_coll_word flat[COLL_FLAT_ROUNDS];
+    uint64_t across[COLL_ROUNDS + 3]; /* dissemination between nodes, by round */
+    uint64_t close_across[COLL_ROUNDS + 3]; /* and that of close */
+    struct stp_coll_cell cells[COLL_RING];
+};
+
+/* Take the cell for the next collective of the team; sets *sequence. May sync. */
+struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence);
+
+/* Sync of the members on this node alone. */
+void stp_coll_node_sync(struct stp_team *team);
+
+/* Group of a rank of the team. */
+int stp_coll_group_of(const struct stp_team *team, int rank);
+
+/* Set a word of the internal space on pe; everything stored before is visible to who reads it. */
+void stp_coll_post(uint64_t *word, uint64_t value, int pe);
+
+/* Copy to the symmetric address dest on pe, then set the word there. */
+void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
+                   int pe);
+
+/*
+ * Wait until a word that another node writes reaches the value: spins, yields, serves the
+ * fabric. All words here only grow.
+ */
+static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
+{
+    struct stp_wait wait = {0};
+
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_wait_idle(&wait);
+}
+
+/*
+ * The same for words that members of this node write: with more members than cores the waiter
+ * goes to sleep in the end, and whoever writes such a word rings.
+ */
+void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value);
+
+static inline void stp_coll_wait_node(struct stp_team *team, const uint64_t *word, uint64_t value)
+{
+    if (team->plan.flat) stp_coll_wait(word, value);
+    else stp_coll_wait_node_slow(team, word, value);
+}
+
+/* Wake the members of this node that sleep; after the word they wait for was written. */
+void stp_coll_ring_slow(struct stp_team *team);
+
+static inline void stp_coll_ring(struct stp_team *team)
+{
+    if (!team->plan.flat) stp_coll_ring_slow(team);
+}
+
+/* Set a word of this node's memory that members of the team wait for. */
+static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, uint64_t value)
+{
+    __atomic_store_n(there, value, __ATOMIC_RELEASE);
+    stp_coll_ring(team);
+}
+
+/*
+ * SHMEM_CHECK=1: dest and source are symmetric on every member, each in the same space on all,
+ * and large enough; fatal otherwise.
+ */
+void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
+                         size_t dest_bytes, size_t source_bytes, const char *fn);
+
+static inline void stp_coll_check(struct stp_team *team, const void *dest, const void *source,
+                                  size_t dest_bytes, size_t source_bytes, const char *fn)
+{
+    if (STP_UNLIKELY(stp_rt.check))
+        stp_coll_check_slow(team, dest, source, dest_bytes, source_bytes, fn);
+}
+
+/*
+ * nbytes at addr are symmetric, and members of this node can load them; fatal otherwise. For
+ * data that is read where it lies.
+ */
+void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
+                      const char *argument);
+
+/* stp_coll_reduce() without checks: dest and source may be private when they fit a cell. */
+void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
+                               void *dest, const void *source, size_t nreduce, const char *fn);
+
+/* When stp_on_device(dest, source): arguments checked, more than one member (device.c). */
+int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                              int root, const char *fn);
+int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                           const void *source, size_t nreduce, const char *fn);
+
+/* ---- active sets: active.c asks active_agree.c ---------------------------------- */
+
+#define ACTIVE_N_WORDS 3 /* elements of pSync in use */
+
+/*
+ * Give the team of an active set its slot and area, the same slot on all members; collective over
+ * them. Uses pSync and leaves it as it was: SHMEM_SYNC_VALUE. On return this PE may post to the
+ * areas of all members. hash: of what all members pass alike, for finding out who did not. Fatal
+ * when pSync holds anything else before, or no slot is left.
+ */
+void stp_active_agree(struct stp_team *team, long *psync, uint64_t hash, const char *fn);
+
+/* Every bit of the result depends on every bit of x. */
+static inline uint64_t stp_active_mix(uint64_t x)
+{
+    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+    return x ^ (x >> 32);
+}
+
+/* Complete what this PE sent for collectives. */
+static inline void stp_coll_quiet(void)
+{
+    stp_quiet(&stp_ctx_coll);
+}
+
+#endif /* STP_COLL_AREA_H */

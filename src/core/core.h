@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every part of the library reads and that communicates nothing: the state of the job, the
+ * structures of teams, what the handles of teams and spaces mean, and errors of all routines.
+ * Argument names are those of the standard; fn is the public routine's name for messages;
+ * pe is a world number that the caller has checked.
+ */
+#ifndef STP_CORE_H
+#define STP_CORE_H
+
+#include "base/base.h"
+#include "pshmem.h"
+#include "shmem.h"
+#include "shmemx.h"
+#include "spaces/spaces.h"
+#include "transport/transport.h"
+
+/* Every public name X is defined as pX; X is its weak alias, for profilers to replace. */
+#define STP_PROFILED(name)                                                                         \
+    extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
+
+/* ---- runtime (state.c) -------------------------------------------------- */
+
+/* Written in init and finalize only. */
+struct stp_runtime {
+    int pe;
+    int n_pes;
+    bool has_fabric;         /* fabric below is open */
+    bool check;              /* SHMEM_CHECK=1 */
+    bool ident_addr;         /* all windows of the job have the same base */
+    atomic_int references;   /* inits not yet finalized; changed by init and finalize alone */
+    atomic_int thread_level; /* SHMEM_THREAD_... */
+    bool stopping;           /* in the last finalize */
+    int epoch;               /* how often the library was started in this process */
+    int host_pes;            /* PEs on this host, whatever SHMEM_NODE says of how they talk */
+    int n_nodes;             /* groups of PEs that reach each other by load and store */
+    uint64_t job_key, job_token;
+    bool remote_flush;       /* adapters of peers write to device memory of this PE */
+    struct stp_fabric fabric;
+    pthread_mutex_t lock;    /* lists of teams, contexts and spaces */
+};
+
+extern struct stp_runtime stp_rt;
+
+/* Fatal unless the library is initialised. */
+void stp_check_live(const char *fn);
+
+/* ---- errors and checks (state.c) ------------------------------------------ */
+
+_Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes) STP_COLD;
+_Noreturn void stp_fatal_ctx(const char *fn) STP_COLD;
+_Noreturn void stp_fatal_cmp(const char *fn, int cmp) STP_COLD;
+_Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size) STP_COLD;
+
+/* nelems * size, fatal when it does not fit. */
+static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)
+{
+    size_t nbytes;
+
+    if (STP_UNLIKELY(__builtin_mul_overflow(nelems, size, &nbytes)))
+        stp_fatal_overflow(fn, nelems, size);
+    return nbytes;
+}
+
+/* ---- teams (team.c) ----------------------------------------------------- */
+
+#define STP_TEAM_MAGIC 0x5354454du
+
+/* What a team looks like from here: its members grouped by node. */
+struct stp_plan {
+    int n_groups;     /* nodes with members */
+    int group;        /* mine; group 0 holds rank 0 */
+    int n_local;      /* members on my node */
+    int local;        /* my place among them, in rank order */
+    bool flat;        /* few enough local members to spin on each other's flags */
+    int *local_pes;   /* world numbers of the local members, in rank order */
+    int *local_ranks; /* and their ranks */
+    int *heads;       /* world number of the first member of each group */
+};
+
+struct stp_coll_area;
+struct stp_coll_bell;
+struct stp_ctx;
+
+struct stp_team {
+    uint32_t magic;
+    int n_pes;
+    int rank;          /* of this PE */
+    int start, stride; /* members, when table is NULL */
+    int *table;        /* world numbers by rank, for sets that are no stride */
+    bool ascending;    /* the table is: every split of the world with a positive stride */
+    bool predefined;
+    bool active_set; /* stands behind one: docs/design/active-sets.md says what differs */
+    shmem_team_config_t config;
+    struct stp_space *space; /* the space it descends from */
+    shmem_team_t handle;     /* what users compare when it is a constant, else NULL */
+    struct stp_ctx *ctxs;    /* guarded by stp_rt.lock */
+    struct stp_plan plan;
+    size_t slot;                /* of its area in the internal space */
+    struct stp_coll_area *area; /* this PE's part */
+    struct stp_coll_bell *bell; /* of this node's members */
+    uint64_t sync_epoch;        /* syncs done; the world's is read by other threads too */
+    uint64_t node_epoch;        /* node-only syncs done */
+    uint64_t sequence;          /* collectives that took a cell; read likewise */
+    unsigned char *scratch;     /* of large reductions: threads have small stacks */
+    struct stp_team *next, *prev; /* live teams, guarded by stp_rt.lock */
+};
+
+extern struct stp_team *stp_team_world, *stp_team_shared;
+
+/* Handles below this are constants. */
+#define STP_HANDLE_CONSTANTS ((uintptr_t)64)
+
+struct stp_team *stp_team_of_constant(shmem_team_t team);
+
+/* Constants of the environment's spaces begin here, those of their teams too. */
+#define STP_HANDLE_ENV ((uintptr_t)SHMEM_SPACE_CPU)
+
+/* SHMEM_TEAM_INVALID, or the constant of a team that was not made here. */
+static inline bool stp_team_is_invalid(shmem_team_t team)
+{
+    uintptr_t number = (uintptr_t)team;
+
+    if (STP_LIKELY(number >= STP_HANDLE_CONSTANTS)) return false;
+    return number == 0 || (number >= STP_HANDLE_ENV && stp_team_of_constant(team) == NULL);
+}
+
+/* The team behind a handle, NULL for SHMEM_TEAM_INVALID and for teams that were not made. */
+static inline struct stp_team *stp_team_of(shmem_team_t team)
+{
+    if (STP_LIKELY(team == SHMEM_TEAM_WORLD)) return stp_team_world;
+    if (STP_UNLIKELY((uintptr_t)team < STP_HANDLE_CONSTANTS)) return stp_team_of_constant(team);
+    return (struct stp_team *)team;
+}
+
+_Noreturn void stp_fatal_team(const char *fn, shmem_team_t team) STP_COLD;
+
+/* As above for collectives: fatal on INVALID or on a handle that is not live. */
+static inline struct stp_team *stp_team_check(shmem_team_t team, const char *fn)
+{
+    struct stp_team *t = stp_team_of(team);
+
+    if (STP_UNLIKELY(t == NULL || t->magic != STP_TEAM_MAGIC)) stp_fatal_team(fn, team);
+    return t;
+}
+
+/* The handle users compare. */
+static inline shmem_team_t stp_team_handle(struct stp_team *team)
+{
+    return team->handle != NULL ? team->handle : (shmem_team_t)team;
+}
+
+/* World number of a rank. */
+static inline int stp_team_pe(const struct stp_team *team, int rank)
+{
+    return team->table != NULL ? team->table[rank] : team->start + rank * team->stride;
+}
+
+/* Rank of a world number, -1 when it is no member. */
+int stp_team_rank_of(const struct stp_team *team, int pe);
+
+/* A structure for a team, cleared; NULL: no memory. Freed with its table. */
+struct stp_team *stp_team_new(void);
+void stp_team_delete(struct stp_team *team);
+
+/* Teams that users made: into their list, out of it, and its first, for when it does not change. */
+void stp_team_link(struct stp_team *team);
+void stp_team_unlink(struct stp_team *team);
+struct stp_team *stp_team_first(void);
+
+/* True when team is a live team of this PE; safe on any pointer value. */
+bool stp_team_is_live(const struct stp_team *team);
+
+/* ---- spaces (space.c) ------------------------------------------------------ */
+
+/* Of SHMEM_SPACE_<KIND>; NULL when it was not made on this PE. */
+struct stp_space *stp_space_of_constant(shmem_space_t space);
+
+/* The space behind a handle, NULL for SHMEM_SPACE_INVALID and for spaces that were not made. */
+struct stp_space *stp_space_of(shmem_space_t space);
+shmem_space_t stp_space_handle(struct stp_space *space);
+
+/* SHMEM_SPACE_INVALID, or the constant of a space that was not made here. */
+static inline bool stp_space_is_invalid(shmem_space_t space)
+{
+    uintptr_t number = (uintptr_t)space;
+
+    if (number >= STP_HANDLE_CONSTANTS) return false;
+    return number == 0 || (number >= STP_HANDLE_ENV && stp_space_of_constant(space) == NULL);
+}
+
+/* One team or context more, or less, that keeps the space from being destroyed. */
+void stp_space_use(struct stp_space *space, int n);
+int stp_space_users(const struct stp_space *space); /* how many there are */
+
+/* The live space behind a handle; fatal when it is none. */
+struct stp_space *stp_space_check(shmem_space_t handle, const char *fn);
+
+#define STP_N_DEVICE_TYPES 4 /* SHMEM_DEVICE_CPU .. SHMEM_DEVICE_FAM */
+
+/* How messages call a device type: "CPU". */
+const char *stp_space_type_name(int type);
+
+/* The space is what SHMEM_SPACE_<KIND> of that device type means from now on; forget all. */
+void stp_space_set_constant(int type, struct stp_space *space);
+void stp_space_forget_constants(void);
+
+#endif /* STP_CORE_H */

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a PE gets at the memory of others: where an object is, contexts, and what the chapters of the
+ * standard on remote memory, atomics, signals, order, locks and waiting offer to the typed bodies of
+ * src/api and to the collectives.
+ */
+#ifndef STP_RMA_H
+#define STP_RMA_H
+
+#include "boot/boot.h"
+#include "core/core.h"
+#include "device.h"
+#include "watch.h"
+
+/* ---- reaching (reach.c) --------------------------------------------------- */
+
+/* As stp_reach(), for the cases it leaves out: data segment, scattered local PEs. */
+void *stp_reach_slow(const void *addr, int pe);
+
+static inline void *stp_peer(const void *addr, int pe)
+{
+    void *there = stp_reach(addr, pe);
+
+    return STP_LIKELY(there != NULL) ? there : stp_reach_slow(addr, pe);
+}
+
+/* As stp_reach_amo(), likewise. */
+void *stp_reach_amo_slow(const void *addr, int pe);
+
+struct stp_ctx;
+
+/*
+ * SHMEM_CHECK=1: nbytes at addr lie in one live allocation, or in the data segment, and pe has
+ * them. Fatal otherwise.
+ */
+void stp_check_range(const void *addr, size_t nbytes, int pe, const char *fn,
+                     const char *argument);
+
+/* SHMEM_CHECK=1: a context bound to a space is used with addresses of that one alone. */
+void stp_check_bound(const struct stp_ctx *ctx, const void *addr, const char *fn,
+                     const char *argument);
+
+/* The data segment of pe cannot be reached, for the reason known here. */
+_Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn) STP_COLD;
+
+/* A symmetric object as the fabric names it. */
+struct stp_place {
+    unsigned number;
+    size_t offset;
+};
+
+/*
+ * The region and offset of nbytes at the symmetric address addr, for an operation on PE pe.
+ * Fatal, naming fn and the argument, when it is not symmetric, reaches beyond its space, or pe
+ * has no part of it.
+ */
+struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const char *fn,
+                              const char *argument);
+
+/* ---- contexts ----------------------------------------------------------- */
+
+struct stp_ctx {
+    int n_pes;               /* of its team: PE numbers on this context are below it */
+    bool world;              /* PE numbers are world numbers */
+    bool live;
+    long options;            /* SHMEM_CTX_... */
+    bool in_session;         /* guarded by stp_rt.lock, as the next two */
+    long session;            /* SHMEM_CTX_SESSION_... */
+    size_t session_ops;      /* operations expected, SIZE_MAX: nobody knows */
+    struct stp_team *team;
+    struct stp_fabric_ctx *fabric; /* NULL when the job has no fabric */
+    bool copies;                   /* some queue below was used: quiet must look at them */
+    bool near;                     /* the fabric went to a PE of this node, where CPUs go too */
+    struct stp_queue *queues[STP_N_KINDS]; /* made on first use */
+    struct stp_space *space; /* the only one it is used on, or NULL */
+    struct stp_ctx *next;    /* in the team's list, guarded by stp_rt.lock */
+    struct stp_ctx *prev;
+};
+
+extern struct stp_ctx stp_ctx_default;
+extern struct stp_ctx stp_ctx_coll; /* the library's own: collectives never wait for user work */
+extern struct stp_ctx stp_ctx_stage; /* requests to agents, and own words of device memory */
+extern struct stp_ctx stp_ctx_agent; /* what this PE's agent does */
+
+/* Open and close the contexts above; needs the world team and the fabric. */
+void stp_ctx_init(void);
+void stp_ctx_fini(void);
+void stp_ctx_close_queues(void);
+void stp_ctx_close_own(void);
+
+/* Destroy the shareable contexts of a team that is going away. */
+void stp_ctx_destroy_all(struct stp_team *team);
+
+/* The context behind a handle. Handles of predefined contexts are small constants. */
+static inline struct stp_ctx *stp_ctx_of(shmem_ctx_t ctx)
+{
+    return ctx == SHMEM_CTX_DEFAULT ? &stp_ctx_default : (struct stp_ctx *)ctx;
+}
+
+/*
+ * Before the fabric carries something to pe. It keeps order only with itself: what the CPU does to
+ * a PE of this node behind a fence must wait for it.
+ */
+static inline void stp_ctx_by_fabric(struct stp_ctx *ctx, int pe)
+{
+    if (STP_UNLIKELY(stp_local_of(pe) >= 0)) __atomic_store_n(&ctx->near, true, __ATOMIC_RELAXED);
+}
+
+/* The live context behind a handle that is not INVALID; fatal when it was destroyed. */
+struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn);
+
+/* As stp_ctx_of(); fatal for SHMEM_CTX_INVALID. Two small handles share one branch. */
+static inline __attribute__((always_inline)) struct stp_ctx *stp_ctx_check(shmem_ctx_t ctx,
+                                                                           const char *fn)
+{
+    if (STP_LIKELY((uintptr_t)ctx > (uintptr_t)SHMEM_CTX_DEFAULT)) return (struct stp_ctx *)ctx;
+    if (STP_UNLIKELY(ctx == SHMEM_CTX_INVALID)) stp_fatal_ctx(fn);
+    return &stp_ctx_default;
+}
+
+int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe);
+
+/* The world number of PE pe of the context's team; fatal when out of range. */
+static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
+{
+    if (STP_UNLIKELY((unsigned)pe >= (unsigned)ctx->n_pes)) stp_fatal_pe(fn, pe, ctx->n_pes);
+    return STP_LIKELY(ctx->world) ? pe : stp_ctx_pe_slow(ctx, pe);
+}
+
+/* ---- remote memory access (rma.c) --------------------------------------- */
+
+void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
+                  const char *fn);
+void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
+                      const char *fn);
+void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
+                  const char *fn);
+void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
+                      const char *fn);
+
+static inline void stp_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                           int pe, const char *fn)
+{
+    void *there = stp_reach_plain(dest, pe);
+
+    if (STP_LIKELY(there != NULL))
+        __builtin_memcpy(there, source, nbytes);
+    else
+        stp_put_slow(ctx, dest, source, nbytes, pe, fn);
+}
+
+static inline void stp_put_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                               int pe, const char *fn)
+{
+    void *there = stp_reach_plain(dest, pe);
+
+    if (STP_LIKELY(there != NULL))
+        __builtin_memcpy(there, source, nbytes);
+    else
+        stp_put_nbi_slow(ctx, dest, source, nbytes, pe, fn);
+}
+
+static inline void stp_get(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                           int pe, const char *fn)
+{
+    const void *there = stp_reach_plain(source, pe);
+
+    if (STP_LIKELY(there != NULL))
+        __builtin_memcpy(dest, there, nbytes);
+    else
+        stp_get_slow(ctx, dest, source, nbytes, pe, fn);
+}
+
+static inline void stp_get_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                               int pe, const char *fn)
+{
+    const void *there = stp_reach_plain(source, pe);
+
+    if (STP_LIKELY(there != NULL))
+        __builtin_memcpy(dest, there, nbytes);
+    else
+        stp_get_nbi_slow(ctx, dest, source, nbytes, pe, fn);
+}
+
+/*
+ * One element of 1, 2, 4, 8 or 16 bytes (p): does not tear up to 8. The typed body stores it
+ * itself when stp_reach() hits; this is the other half.
+ */
+void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
+                    const char *fn);
+
+/*
+ * nelems blocks of nbytes each; block i from source + i*sst to dest + i*dst. Strides are in units
+ * of nbytes when stp_iput() is called for iput, so dst and sst count elements. Blocking.
+ */
+void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+              size_t nbytes, size_t nelems, int pe, const char *fn);
+void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+              size_t nbytes, size_t nelems, int pe, const char *fn);
+
+/* ---- atomics (amo.c) ---------------------------------------------------- */
+
+/*
+ * The half behind a miss of stp_reach_amo(): globals of node-local PEs, and the fabric.
+ * operand, compare: NULL where op takes none. result: NULL for what fetches nothing;
+ * with nbi it is valid after quiet only.
+ */
+void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dtype, void *dest,
+                  const void *operand, const void *compare, void *result, bool nbi, int pe,
+                  const char *fn);
+
+/* The same on memory that the CPU reaches: nbytes 4 or 8, NULL as above. */
+void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
+                   const void *compare, void *result);
+
+/* ---- signals (signal.c) ------------------------------------------------- */
+
+/* sig_op: SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD; anything else is fatal. */
+void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                    uint64_t *sig_addr, uint64_t signal, int sig_op, bool nbi, int pe,
+                    const char *fn);
+void stp_signal(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                const char *fn);
+
+/* ---- order (order.c) ---------------------------------------------------- */
+
+void stp_fence(struct stp_ctx *ctx);
+void stp_quiet(struct stp_ctx *ctx);
+
+/* ---- locks (lock.c) ------------------------------------------------------- */
+
+/* Forget what this PE holds: behind the last barrier. */
+void stp_locks_forget(void);
+
+/* ---- waiting (wait.c) --------------------------------------------------- */
+
+void stp_progress_slow(void);
+
+/* Serve the fabric once, when there is one. */
+static inline void stp_progress(void)
+{
+    if (STP_UNLIKELY(stp_rt.has_fabric)) stp_progress_slow();
+}
+
+/* One step of a wait for something another PE or thread does: spin or yield, serve the fabric. */
+void stp_wait_idle(struct stp_wait *wait);
+
+/*
+ * After a test that failed: serve the fabric, and now and then let another PE run, since a
+ * program may test in a loop.
+ */
+void stp_wait_missed(void);
+
+/* What adapters of peers wrote to device memory is visible: after a signal or a sync. */
+void stp_remote_flush_slow(void);
+
+static inline void stp_remote_flush(void)
+{
+    if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))
+        stp_remote_flush_slow();
+}
+
+#endif /* STP_RMA_H */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making spaces, memory in them, and their end. Design: docs/design/spaces.md.
+ */
+#ifndef STP_SPACE_H
+#define STP_SPACE_H
+
+#include "boot/boot.h"
+#include "core/core.h"
+
+/* The internal, data and default spaces; the last two are registered with the fabric too. */
+void stp_space_init(struct stp_card *card);
+void stp_space_attach(void);     /* peers' parts of the default space, once the cards are known */
+void stp_space_teams_init(void); /* once the world team stands */
+void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */
+void stp_space_fini(void);
+
+/* The variables that shape spaces, as the card carries them. */
+void stp_space_card(int64_t spaces[STP_CARD_SPACES]);
+
+/* The spaces of SHMEM_ENABLE_<KIND>; collective over the world. Fatal when one cannot be made. */
+void stp_space_create_env(void);
+
+/*
+ * Create a space: collective over attr->parent (NULL attr: over the world). Sets both NULL on
+ * members of the parent that have no such memory. 0, or 1 on all of them, logged.
+ */
+int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                   struct stp_space **space, struct stp_team **team, const char *fn);
+
+/*
+ * Memory and registration of this PE's part: 0, -EEXIST when another thread took the number or
+ * the place, or another -errno, logged; nothing is kept then. And their end.
+ */
+int stp_space_open(struct stp_space *space, const struct stp_space_wish *wish, bool with_heap,
+                   struct stp_share *share, struct stp_fabric_region *mine);
+void stp_space_shut(struct stp_space *space);
+
+/* A space that has no memory yet; stp_space_delete() when it is not wanted. NULL: no memory. */
+struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
+
+/* The capabilities that hold for what was found. */
+uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world);
+
+/* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */
+void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
+                      const char *fn);
+void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn);
+void stp_space_free(struct stp_space *space, void *ptr, const char *fn);
+void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn);
+
+#endif /* STP_SPACE_H */
