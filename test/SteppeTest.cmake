@@ -233,6 +233,6 @@ endfunction()
 
 # Any other command; ARGN is the command line.
 function(steppe_tree_test name)
-    add_test(NAME tree.${name} COMMAND ${ARGN})
+    add_test(NAME tree.${name} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
     steppe_test_properties(tree.${name} tree)
 endfunction()
