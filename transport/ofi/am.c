@@ -200,14 +200,15 @@ static void take_pong_locked(const struct stp_ofi_letter *pong)
 void stp_ofi_message_check(void)
 {
     struct stp_ofi_letter ping = stp_ofi_letter_to(STP_OFI_LETTER_PING, 0);
-    uint64_t now = stp_ofi_now_ns();
     int pes[LOOKS], n;
+    uint64_t now;
 
     if (!stp_ofi_has_inbox() || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
         return;
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, LOOKS);
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PARCELED], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);
+    now = stp_ofi_now_ns();
     /* Threads that wait together must not make one delay look like several. */
     if (now - am.pinged_ns < PING_NS) n = 0;
     if (n > 0) am.pinged_ns = now;

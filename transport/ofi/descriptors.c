@@ -93,12 +93,13 @@ static uint64_t waited_ns(uint64_t now)
 
 void stp_ofi_descriptors_look(void)
 {
-    uint64_t now = stp_ofi_now_ns(), waited = 0;
     uint64_t limit = (uint64_t)stp_ofi.core->env->peer_timeout * 1000000000u;
+    uint64_t now, waited = 0;
     bool warn = false;
 
     if (stp_ofi.info->addr_format == FI_ADDR_STR) return;
     if (pthread_mutex_trylock(&descriptors.lock) != 0) return;
+    now = stp_ofi_now_ns();
     if (now - descriptors.looked_ns >= LOOK_NS) {
         descriptors.looked_ns = now;
         waited = waited_ns(now);

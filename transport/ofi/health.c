@@ -51,7 +51,7 @@ struct link {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards links, looked_ns; never held over a verdict */
+    pthread_mutex_t lock; /* guards the rest; never held over a verdict */
     uint64_t gone_ns;     /* since when a PE was found to have gone in the end; 0: none */
     struct link links[LINKS];
     uint64_t looked_ns;
@@ -301,7 +301,7 @@ static bool witnessed_locked(struct link *link, uint64_t now)
 
 enum verdict { ALIVE, GONE, SILENT };
 
-/* What the link says, before the last question. */
+/* What the link says, before the last question; now: not before anything that it remembers. */
 static enum verdict link_verdict(const struct link *link, uint64_t now)
 {
     if (link->state != LINK_WAITING && link->state != LINK_CONNECTING) return ALIVE;
@@ -312,8 +312,9 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
 }
 
 /* The same after it; what an adapter's addresses say cannot be asked for. */
-static enum verdict judge_locked(struct link *link, uint64_t now)
+static enum verdict judge_locked(struct link *link)
 {
+    uint64_t now = stp_ofi_now_ns();
     enum verdict verdict = link_verdict(link, now);
 
     if (verdict == ALIVE) return ALIVE;
@@ -328,14 +329,24 @@ static enum verdict judge_locked(struct link *link, uint64_t now)
     return ALIVE;
 }
 
+/* Nanoseconds since the first PE was found to have gone. */
+static uint64_t gone_for(void)
+{
+    uint64_t now, since;
+
+    pthread_mutex_lock(&health.lock);
+    now = stp_ofi_now_ns();
+    if (health.gone_ns == 0) health.gone_ns = now;
+    since = now - health.gone_ns;
+    pthread_mutex_unlock(&health.lock);
+    return since;
+}
+
 /* In the end PEs go, but not before the others have their last words: no wait for those is long. */
 static void let_go(int pe, const char *where)
 {
-    uint64_t now = stp_ofi_now_ns();
-
     stp_ofi_abandon(pe);
-    if (health.gone_ns == 0) health.gone_ns = now;
-    if (patience() != 0 && now - health.gone_ns > patience())
+    if (gone_for() > patience() && patience() != 0)
         stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe, where);
 }
 
@@ -359,21 +370,22 @@ static void end(int pe, enum verdict verdict)
 /* Look at all links, at most every LOOK_NS; one thread at a time. */
 void stp_ofi_health_look(void)
 {
-    uint64_t now = stp_ofi_now_ns();
     enum verdict verdicts[LINKS];
     int pes[LINKS];
+    uint64_t now;
     int n = 0;
 
     stp_ofi_notice_look();
     stp_ofi_descriptors_look();
     if (pthread_mutex_trylock(&health.lock) != 0) return;
+    now = stp_ofi_now_ns();
     for (int i = 0; i < LINKS && now - health.looked_ns >= (is_finishing() ? FINISH_NS : LOOK_NS);
          i++) {
         struct link *link = &health.links[i];
 
         if (link->state == LINK_FREE) continue;
         link_look(link, now);
-        verdicts[n] = judge_locked(link, now);
+        verdicts[n] = judge_locked(link);
         pes[n] = link->pe;
         n += verdicts[n] != ALIVE;
     }
@@ -409,9 +421,10 @@ static void suspect_targets(void)
 {
     int pes[LINKS];
     int n = stp_ofi_targets(pes, LINKS - 1);
-    uint64_t now = stp_ofi_now_ns();
+    uint64_t now;
 
     pthread_mutex_lock(&health.lock);
+    now = stp_ofi_now_ns();
     for (int i = 0; i < n; i++)
         if (pes[i] != stp_ofi.core->pe) suspect_locked(pes[i], now);
     if (is_finishing()) health.looked_ns = 0;
