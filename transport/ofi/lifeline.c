@@ -41,7 +41,7 @@ static struct {
     int notice_fd;
     struct stp_ofi_lifeline mine;
     int listeners[LISTENERS_MAX]; /* descriptors of the provider, -1: none */
-    bool connected;               /* the lifelines of all PEs are known */
+    atomic_bool connected;        /* the lifelines of all PEs are known */
     bool atfork;
     bool said; /* that there is no lifeline */
 } life = {.listen_fd = -1, .notice_fd = -1, .listeners = {-1, -1, -1, -1}};
@@ -137,6 +137,12 @@ bool stp_ofi_speaks_ip(void)
     return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
 }
 
+/* The progress thread asks, and who ends the job: as soon as the sockets are open. */
+static bool is_connected(void)
+{
+    return atomic_load_explicit(&life.connected, memory_order_acquire);
+}
+
 static struct stp_ofi_lifeline published_by(int pe)
 {
     struct stp_ofi_lifeline line;
@@ -148,7 +154,7 @@ static struct stp_ofi_lifeline published_by(int pe)
 
 struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe)
 {
-    if (!life.connected) return (struct stp_ofi_lifeline){.family = STP_OFI_LINE_NONE};
+    if (!is_connected()) return (struct stp_ofi_lifeline){.family = STP_OFI_LINE_NONE};
     return published_by(pe);
 }
 
@@ -317,7 +323,8 @@ int stp_ofi_lanes_published(void)
 
 void stp_ofi_lifeline_connect(void)
 {
-    life.connected = true;
+    /* Pairs with the acquire in is_connected(): who sees it sees the addresses. */
+    atomic_store_explicit(&life.connected, true, memory_order_release);
 }
 
 void stp_ofi_lifeline_close(void)
@@ -325,7 +332,7 @@ void stp_ofi_lifeline_close(void)
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);
     memset(life.listeners, -1, sizeof(life.listeners));
-    life.connected = false;
+    atomic_store_explicit(&life.connected, false, memory_order_relaxed);
     life.mine = (struct stp_ofi_lifeline){.family = STP_OFI_LINE_NONE};
 }
 
@@ -353,7 +360,7 @@ void stp_ofi_notice_send(const struct stp_notice *notice)
     struct datagram datagram;
     int pe = stp_ofi.core->pe, n_pes = stp_ofi.core->n_pes, saved = errno;
 
-    if (life.notice_fd < 0 || !life.connected) return;
+    if (life.notice_fd < 0 || !is_connected()) return;
     memset(&datagram, 0, sizeof(datagram)); /* padding, too */
     datagram.magic = NOTICE_MAGIC;
     datagram.token = stp_ofi.core->job_token;
