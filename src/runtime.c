@@ -264,7 +264,7 @@ static void runtime_part(enum stp_end how)
 {
     stp_quiet(&stp_ctx_default);
     stp_watch_close(how, stp_coll_close);
-    stp_rt.stopping = true;
+    __atomic_store_n(&stp_rt.stopping, true, __ATOMIC_RELAXED);
 }
 
 /* After the last sync: nobody has anything under way but its words, and those are waited for. */
@@ -300,7 +300,7 @@ static void runtime_stop(enum stp_end how)
     stp_segment_forget_peers();
     stp_window_close();
     stp_boot_detach();
-    stp_rt.stopping = false;
+    __atomic_store_n(&stp_rt.stopping, false, __ATOMIC_RELAXED);
 }
 
 /*

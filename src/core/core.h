@@ -30,7 +30,7 @@ struct stp_runtime {
     bool ident_addr;         /* all windows of the job have the same base */
     atomic_int references;   /* inits not yet finalized; changed by init and finalize alone */
     atomic_int thread_level; /* SHMEM_THREAD_... */
-    bool stopping;           /* in the last finalize */
+    bool stopping;           /* in the last finalize; other threads may look */
     int epoch;               /* how often the library was started in this process */
     int host_pes;            /* PEs on this host, whatever SHMEM_NODE says of how they talk */
     int n_nodes;             /* groups of PEs that reach each other by load and store */

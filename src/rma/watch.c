@@ -152,7 +152,7 @@ static struct closer find_closer_locked(void)
 {
     struct closer none = {.pe = -1};
 
-    if (stp_rt.stopping) return none;
+    if (__atomic_load_n(&stp_rt.stopping, __ATOMIC_RELAXED)) return none;
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
         const struct stp_closing *closing = &stp_boot_card(pe)->closing;
