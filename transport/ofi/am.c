@@ -31,7 +31,7 @@ struct inbox {
 
 static struct {
     char *boxes;        /* N_INBOXES, box_stride() bytes apart */
-    struct inbox *idle; /* guarded by the main lane's drain, as the next */
+    struct inbox *idle; /* guarded by the main lane's drain, as the next; asked about without */
     unsigned n_dropped;
     unsigned n_posted; /* boxes that the provider has */
     bool closing;
@@ -275,7 +275,7 @@ static void post_locked(struct inbox *box)
         stp_ofi.core->fatal("fabric", "%s takes no buffer for messages: %s",
                             stp_ofi.info->fabric_attr->prov_name, fi_strerror((int)-rc));
     box->next = am.idle;
-    am.idle = box;
+    __atomic_store_n(&am.idle, box, __ATOMIC_RELAXED);
 }
 
 void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed)
@@ -297,7 +297,7 @@ void stp_ofi_inbox_refill_locked(void)
 {
     struct inbox *box = am.idle, *next;
 
-    am.idle = NULL;
+    __atomic_store_n(&am.idle, NULL, __ATOMIC_RELAXED);
     for (; box != NULL; box = next) {
         next = box->next;
         post_locked(box);
