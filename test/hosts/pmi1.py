@@ -29,7 +29,9 @@ def parse():
     add("--hosts", metavar="HOST:N,...", help="PEs of each node, in the place of -n")
     add("--launch", metavar="PROGRAM", help="starts a command on a host: PROGRAM HOST COMMAND")
     add("--mark", metavar="REGEX", help="the line that tells of the event")
-    add("--say", metavar="REGEX", help="some line must match")
+    add("--say", metavar="REGEX", action="append", default=[],
+        help="some line must match; may be given again")
+    add("--not-say", metavar="REGEX", help="no line may match")
     add("--within", type=float, metavar="SECONDS", help="all must have ended by then")
     add("--allow", type=int, default=0, metavar="N",
         help="processes that may go on, as one that runs another program does (default 0)")
@@ -86,7 +88,8 @@ class Launcher:
         self.args = args
         self.values = {"PMI_process_mapping": mapping(args.places)}
         self.event = None
-        self.said = args.say is None
+        self.unsaid = set(args.say)
+        self.missaid = False
         self.processes = [Process(args, rank) for rank in range(len(args.places))]
 
     def answer(self, process, line):
@@ -157,7 +160,8 @@ class Launcher:
     def show(self, line):
         line = line.decode(errors="replace")
         print(line, flush=True)
-        self.said |= bool(self.args.say and re.search(self.args.say, line))
+        self.unsaid -= {text for text in self.unsaid if re.search(text, line)}
+        self.missaid |= bool(self.args.not_say and re.search(self.args.not_say, line))
         if self.event is None and self.args.mark and re.search(self.args.mark, line):
             self.event = time.monotonic()
 
@@ -209,7 +213,8 @@ class Launcher:
         wrong = [f"{len(hung)} hung"] if len(hung) > self.args.allow else []
         wrong += [f"{n_late} ended late"] if n_late else []
         wrong += [] if self.event else ["there was no event"]
-        wrong += [] if self.said else [f"no line matches {self.args.say}"]
+        wrong += [f"no line matches {text}" for text in sorted(self.unsaid)]
+        wrong += [f"a line matches {self.args.not_say}"] if self.missaid else []
         for text in wrong:
             print("pmi1.py: FAIL: " + text)
         if self.args.say:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fatal error, and what the program had printed before it: one way an argument. The last PE makes
- * the mistake, the others wait for it; run_last_words.sh looks at what arrives.
+ * A fatal error, or another end, and what the program had printed before it: one way an argument.
+ * The last PE makes the mistake, the others, who have printed too, wait for it; run_last_words.sh
+ * looks at what arrives, and with a launcher that ends nobody ../fault/CMakeLists.txt.
  */
 #include "pe_test.h"
 
@@ -17,6 +18,16 @@ static void bad_pe(void)
 {
     printf("words of a bad PE");
     shmem_long_p(&word, 1, pe_n);
+}
+
+static void killed(void)
+{
+    raise(SIGKILL);
+}
+
+static void leaves_all(void)
+{
+    shmem_global_exit(3);
 }
 
 static void not_symmetric(void)
@@ -195,7 +206,19 @@ static const struct {
     {"stdout_closed", stdout_closed},
     {"in_handler", in_handler},
     {"in_child", in_child},
+    {"killed", killed},
+    {"global_exit", leaves_all},
 };
+
+/* By stdout, and by a stream of the program's own. */
+static void print_before_waiting(void)
+{
+    FILE *own = fdopen(dup(STDOUT_FILENO), "w");
+
+    PE_REQUIRE(own != NULL, "no stream");
+    printf("pe %d said this;", pe_me);
+    fprintf(own, "pe %d wrote this;", pe_me);
+}
 
 int main(int argc, char **argv)
 {
@@ -204,6 +227,8 @@ int main(int argc, char **argv)
     pe_test_begin();
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (strcmp(ways[i].name, way) != 0) continue;
+        if (pe_me < pe_n - 1) print_before_waiting();
+        shmem_barrier_all();
         if (pe_me == pe_n - 1) ways[i].fail();
         shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
         return 0;
