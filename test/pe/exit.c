@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ways for a job to end before finalize, one an argument: the last PE leaves, the others block in
- * a wait, a barrier, a collective, or compute. run_exit.sh checks status and time. Rule R14.
+ * a wait, a barrier, a collective, or compute; or all PEs return from main, with threads that are
+ * still in routines. run_exit.sh checks status and time. Rule R14.
  */
 #include "pe_data.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 static long never; /* nobody sets it */
@@ -47,13 +51,78 @@ static int leave(int n_barriers)
     return 0;
 }
 
+/* ---- threads that stay in the library while their PE ends -------------------------------- */
+
+enum { BUSY = 2, MORE = 200 };
+
+static atomic_long calls[BUSY];
+static long *heap_words; /* nobody sets the first */
+
+static void *put_and_get(void *arg)
+{
+    for (;; atomic_fetch_add(&calls[0], 1)) {
+        shmem_long_p(&heap_words[1], 1, pe_me);
+        (void)shmem_long_g(&heap_words[1], pe_me);
+        shmem_long_atomic_inc(&heap_words[2], pe_me);
+        shmem_quiet();
+    }
+    return arg;
+}
+
+static void *make_contexts(void *arg)
+{
+    for (;; atomic_fetch_add(&calls[1], 1)) {
+        shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+        if (shmem_ctx_create(0, &ctx) == 0) shmem_ctx_destroy(ctx);
+    }
+    return arg;
+}
+
+static void *wait_for_ever(void *arg)
+{
+    shmem_long_wait_until(&heap_words[0], SHMEM_CMP_NE, 0);
+    return arg;
+}
+
+/* Registered before the library's handlers, so it runs when they have run: all goes on. */
+static void after_finalize(void)
+{
+    for (int i = 0; i < BUSY; i++) {
+        long seen = atomic_load(&calls[i]);
+
+        while (seen > 0 && atomic_load(&calls[i]) < seen + MORE)
+            sched_yield();
+    }
+}
+
+static int leave_beside_threads(void)
+{
+    void *(*const bodies[])(void *) = {put_and_get, make_contexts, wait_for_ever};
+    pthread_t thread;
+
+    heap_words = shmem_calloc(3, sizeof(*heap_words));
+    PE_REQUIRE(heap_words != NULL, "no memory");
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
+        PE_REQUIRE(pthread_create(&thread, NULL, bodies[i], NULL) == 0, "no thread");
+    for (int i = 0; i < BUSY; i++)
+        while (atomic_load(&calls[i]) == 0)
+            sched_yield();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
+    bool beside = strcmp(way, "leave_beside_threads") == 0;
+    int provided;
 
-    pe_test_begin();
+    atexit(after_finalize);
+    shmem_init_thread(beside ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, &provided);
+    pe_test_attach();
     shmem_barrier_all();
     if (strcmp(way, "all_global_exit") == 0) shmem_global_exit(10 + pe_me);
+    if (beside) return leave_beside_threads();
     if (strcmp(way, "leave") == 0) return leave(0);
     if (strcmp(way, "leave_collectives") == 0) return leave(5);
     if (strcmp(way, "leave_collective") == 0) return leave(1);
