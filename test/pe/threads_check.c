@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SHMEM_CHECK=1, which this program sets, and questions, beside a thread that changes what they
- * look at: the books of the heap and of a space, the table of spaces, teams. What is alive stays
+ * look at: the books of the heap and of a space, its users and its team, the table of spaces. What is alive stays
  * alive for every check, and every answer is of one moment.
  */
 #include "pe_spaces.h"
@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { BLOCKS = 400, CHURN = 200, ALONE = 200, COMINGS = 12, USERS = 2, VALUES = 8 };
+enum { BLOCKS = 400, CHURN = 200, ALONE = 200, COMINGS = 12, VISITS = 4, USERS = 2, VALUES = 8 };
+enum { THREADS = USERS + 3 };
 
 /* Objects of the using threads, in the middle of blocks that come and go. */
 struct user {
@@ -105,6 +106,52 @@ static void *ask_tables(void *arg)
     return NULL;
 }
 
+/* What the guest does with the space below, and what it was seen to do last. */
+enum visit { AWAY, BINDS, ASKS };
+
+static struct {
+    _Atomic enum visit wanted, seen;
+    atomic_long bound; /* contexts */
+    shmem_space_t space;
+    shmem_team_t team;
+} guest;
+
+static void want(enum visit visit)
+{
+    atomic_store(&guest.wanted, visit);
+    while (atomic_load(&guest.seen) != visit)
+        sched_yield();
+}
+
+static void bind_context(void)
+{
+    const shmemx_ctx_config_t config = {.team = guest.team, .space = guest.space};
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    if (shmemx_ctx_create(0, &config, &ctx) == 0) shmem_ctx_destroy(ctx);
+    atomic_fetch_add(&guest.bound, 1);
+}
+
+static void ask_team(void)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+
+    PE_CHECK_EQ(shmem_space_get_team(guest.space, &team), 0);
+    PE_CHECK(team == guest.team || team == SHMEM_TEAM_INVALID, "a space has a team of others");
+}
+
+static void *visit(void *arg)
+{
+    while (goes_on()) {
+        enum visit now = atomic_load(&guest.wanted);
+
+        if (now == BINDS) bind_context();
+        if (now == ASKS) ask_team();
+        atomic_store(&guest.seen, now);
+    }
+    return arg;
+}
+
 /* ---- what changes ----------------------------------------------------------------------------- */
 
 static void churn(shmem_space_t alone, void **heap, void **space)
@@ -120,8 +167,8 @@ static void churn(shmem_space_t alone, void **heap, void **space)
         void *single = round % 8 == 0 ? shmem_space_malloc(alone, nbytes) : NULL;
 
         if (round % 5 == 0) {
-            *kept = round % 2 ? shmem_realloc(*kept, nbytes)
-                              : shmemx_space_realloc(own, *kept, nbytes);
+            *kept =
+                round % 2 ? shmem_realloc(*kept, nbytes) : shmemx_space_realloc(own, *kept, nbytes);
         } else if (round % 2) {
             shmem_free(*kept);
             *kept = shmem_malloc(nbytes);
@@ -149,6 +196,30 @@ static void come_and_go(void)
     }
 }
 
+/* What it found out about users stays unordered with what the guest does next. */
+static void refuse_to_destroy(void)
+{
+    long bound = atomic_load(&guest.bound);
+
+    PE_CHECK(shmem_space_destroy(guest.space) != 0, "a space in use was destroyed");
+    while (atomic_load(&guest.bound) < bound + 2)
+        sched_yield();
+}
+
+/* The last team of a space goes while a thread asks for it; before, it is in use. */
+static void have_guest(void)
+{
+    for (int round = 0; round < pe_rounds(VISITS); round++) {
+        guest.space = pe_space_create(PE_MIB, &guest.team);
+        want(BINDS);
+        refuse_to_destroy();
+        want(ASKS);
+        shmem_team_destroy(guest.team);
+        want(AWAY);
+        PE_CHECK_EQ(shmem_space_destroy(guest.space), 0);
+    }
+}
+
 /* ---- all of it -------------------------------------------------------------------------------- */
 
 static void fill(void **heap, void **space, int from, int to)
@@ -164,7 +235,7 @@ static void check_threads(void)
     static void *heap[BLOCKS], *space[BLOCKS];
     shmem_team_t own_team, alone_team;
     shmem_space_t alone = pe_space_create(PE_MIB, &alone_team);
-    pthread_t thread[USERS + 2];
+    pthread_t thread[THREADS];
 
     own = pe_space_create(16 * PE_MIB, &own_team);
     fill(heap, space, 0, BLOCKS / 2);
@@ -181,10 +252,12 @@ static void check_threads(void)
     PE_REQUIRE(pthread_create(&thread[USERS], NULL, ask_books, &alone) == 0, "no thread");
     PE_REQUIRE(pthread_create(&thread[USERS + 1], NULL, ask_tables, users[0].in_heap) == 0,
                "no thread");
+    PE_REQUIRE(pthread_create(&thread[USERS + 2], NULL, visit, NULL) == 0, "no thread");
     churn(alone, heap, space);
     come_and_go();
+    have_guest();
     atomic_store(&over, true);
-    for (int i = 0; i < USERS + 2; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     for (int i = 0; i < BLOCKS; i++) {
         shmem_free(heap[i]);
