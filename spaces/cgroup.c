@@ -14,19 +14,6 @@
 /* How version 1 says that there is no limit; pages may be larger than 4 KiB. */
 #define NO_LIMIT ((size_t)LLONG_MAX / 65536 * 65536)
 
-/* "max", and files that cannot be read, are no limit. */
-static size_t cgroup_read(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    unsigned long long value;
-    size_t got = SIZE_MAX;
-
-    if (file == NULL) return SIZE_MAX;
-    if (fscanf(file, "%llu", &value) == 1 && value < NO_LIMIT) got = (size_t)value;
-    fclose(file);
-    return got;
-}
-
 /*
  * The least limit of the group and those around it; path is cut on the way up. In a container the
  * path may be the host's: then only the root is found, which is the container's.
@@ -40,9 +27,9 @@ static size_t cgroup_least(char *path, const char *root, const char *file)
         size_t limit;
 
         if (asprintf(&name, "%s%s/%s", root, path, file) < 0) return least;
-        limit = cgroup_read(name);
+        limit = stp_file_number(name, ""); /* "max" is no number */
         free(name);
-        if (limit < least) least = limit;
+        if (limit < NO_LIMIT && limit < least) least = limit;
         slash = strrchr(path, '/');
         if (slash == NULL) return least;
         *slash = '\0';

@@ -12,23 +12,6 @@
 
 extern const struct stp_kind stp_kind_cpu;
 
-/* A number at the start of a file, or after key in it; SIZE_MAX when there is none. */
-static size_t cpu_read_number(const char *path, const char *key)
-{
-    FILE *file = fopen(path, "re");
-    unsigned long long value = 0;
-    char line[256];
-    size_t got = SIZE_MAX;
-
-    if (file == NULL) return SIZE_MAX;
-    while (got == SIZE_MAX && fgets(line, sizeof line, file) != NULL) {
-        size_t skip = strlen(key);
-        if (strncmp(line, key, skip) == 0 && sscanf(line + skip, "%llu", &value) == 1) got = value;
-    }
-    fclose(file);
-    return got;
-}
-
 static int cpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
 {
     (void)wish;
@@ -40,7 +23,7 @@ static int cpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
 static int cpu_admit(const struct stp_space_wish *wish)
 {
     size_t nbytes = wish->nbytes;
-    size_t total = cpu_read_number("/proc/meminfo", "MemTotal:");
+    size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
     size_t group = stp_cgroup_memory();
 
     if (total < SIZE_MAX / 1024) total *= 1024;
@@ -83,7 +66,7 @@ static void cpu_destroy(struct stp_space *space)
 
 static bool cpu_describe(int i, char *text, size_t len)
 {
-    size_t total = cpu_read_number("/proc/meminfo", "MemTotal:");
+    size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
 
     if (i != 0) return false;
     if (total == SIZE_MAX) snprintf(text, len, "host memory, size unknown");

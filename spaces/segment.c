@@ -57,15 +57,6 @@ struct segment_plan {
     bool too_many;
 };
 
-static uint64_t segment_hash(uint64_t hash, const void *data, size_t nbytes)
-{
-    const unsigned char *bytes = data;
-
-    for (size_t i = 0; i < nbytes; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash;
-}
-
 static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr_t end)
 {
     uintptr_t mask = ~(uintptr_t)(segment.page - 1);
@@ -87,7 +78,7 @@ static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr
 static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct segment_plan *plan = arg;
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = STP_HASH_EMPTY;
 
     (void)size;
     plan->bias = info->dlpi_addr;
@@ -95,8 +86,8 @@ static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         uintptr_t at = info->dlpi_addr + ph->p_vaddr;
 
-        hash = segment_hash(hash, ph, sizeof *ph);
-        if (ph->p_type == PT_NOTE) hash = segment_hash(hash, (void *)at, ph->p_memsz);
+        hash = stp_hash(hash, ph, sizeof *ph);
+        if (ph->p_type == PT_NOTE) hash = stp_hash(hash, (void *)at, ph->p_memsz);
         if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W))
             segment_add_load(plan, at, at + ph->p_memsz);
     }
@@ -140,7 +131,7 @@ static void segment_lay_out(struct segment_plan *plan)
 {
     struct stp_segment_part *part = NULL;
 
-    stp_segment.shape = segment_hash(0xcbf29ce484222325u, &segment.page, sizeof segment.page);
+    stp_segment.shape = stp_hash(STP_HASH_EMPTY, &segment.page, sizeof segment.page);
     for (unsigned i = 0; i < plan->n_pieces; i++) {
         struct segment_piece *piece = &plan->pieces[i];
         uintptr_t shape[2] = {(uintptr_t)piece->base - plan->bias, piece->nbytes};
@@ -155,7 +146,7 @@ static void segment_lay_out(struct segment_plan *plan)
         piece->at = part->at + part->nbytes;
         part->nbytes += piece->nbytes;
         stp_segment.nbytes = part->at + part->nbytes;
-        stp_segment.shape = segment_hash(stp_segment.shape, shape, sizeof shape);
+        stp_segment.shape = stp_hash(stp_segment.shape, shape, sizeof shape);
     }
 }
 

@@ -373,7 +373,6 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
     .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing
 
 #define STP_SPACE_MAGIC 0x53505445u
-#define STP_MAX_SPACES STP_SPACE_NUMBERS
 #define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */
 
 /* Fixed numbers. */

@@ -37,12 +37,8 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
 /* A file without a name in a directory. Descriptor or -errno, not logged. */
 int stp_fam_temporary(const char *directory);
 
-/* Bytes for people, exactly: "64 MiB", "4100 KiB". Returns text. */
-#define FAM_SIZE_TEXT 32
-const char *stp_fam_size(size_t nbytes, char text[FAM_SIZE_TEXT]);
-
-/* The same for figures that nobody counts: fractions of a large unit are cut. */
-const char *stp_fam_about(size_t nbytes, char text[FAM_SIZE_TEXT]);
+/* As stp_size_exact(), for figures that nobody counts: fractions of a large unit are cut. */
+const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT]);
 
 /* ---- pools (pool.c) ------------------------------------------------------ */
 

@@ -47,7 +47,7 @@ static char *part_path(const struct fam_place *place, const char *name)
 static int part_open_temporary(struct fam_part *part, const struct fam_place *place,
                                size_t map_bytes)
 {
-    char text[FAM_SIZE_TEXT];
+    char text[STP_SIZE_TEXT];
     int rc, fd = stp_fam_temporary(place->path);
 
     if (fd < 0) {
@@ -57,7 +57,7 @@ static int part_open_temporary(struct fam_part *part, const struct fam_place *pl
     rc = stp_fam_allocate(fd, 0, map_bytes);
     if (rc == 0) rc = stp_file_resize(fd, map_bytes);
     if (rc != 0) {
-        stp_error("fam: no memory for a space of %s in %s: %s", stp_fam_size(map_bytes, text),
+        stp_error("fam: no memory for a space of %s in %s: %s", stp_size_exact(map_bytes, text),
                   place->path, stp_strerror(-rc));
         close(fd);
         return rc;
@@ -126,11 +126,11 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *w
 
 static int part_resize(struct fam_pool *pool, size_t nbytes)
 {
-    char text[FAM_SIZE_TEXT];
+    char text[STP_SIZE_TEXT];
     int rc = stp_file_resize(pool->fd, nbytes);
 
     if (rc != 0)
-        stp_error("fam: cannot make %s %s long: %s", pool->path, stp_fam_size(nbytes, text),
+        stp_error("fam: cannot make %s %s long: %s", pool->path, stp_size_exact(nbytes, text),
                   stp_strerror(-rc));
     return rc;
 }
@@ -183,11 +183,11 @@ static int part_open_pooled(struct fam_part *part, const struct fam_place *place
 
 static int part_check_total(const struct fam_shape *shape)
 {
-    char text[FAM_SIZE_TEXT];
+    char text[STP_SIZE_TEXT];
 
     if (stp_fam_total(shape) != 0) return 0;
     stp_error("fam: a space of %u x %s is more than a pool can hold", shape->n_parts,
-              stp_fam_size(shape->nbytes, text));
+              stp_size_exact(shape->nbytes, text));
     return -EFBIG;
 }
 
@@ -275,20 +275,20 @@ void stp_fam_part_close(struct fam_part *part, bool used)
 
 static int admit_directory(const struct fam_place *place, const struct fam_shape *shape)
 {
-    char wants[FAM_SIZE_TEXT], has[FAM_SIZE_TEXT];
+    char wants[STP_SIZE_TEXT], has[STP_SIZE_TEXT];
     char *path = shape->name != NULL ? part_path(place, shape->name) : NULL;
     bool exists = path != NULL && access(path, F_OK) == 0;
 
     free(path);
     if (exists || shape->nbytes <= place->nbytes) return 0;
     stp_error("fam: a space of %s a PE exceeds what %s has free, %s",
-              stp_fam_size(shape->nbytes, wants), place->path, stp_fam_about(place->nbytes, has));
+              stp_size_exact(shape->nbytes, wants), place->path, stp_fam_about(place->nbytes, has));
     return -ENOSPC;
 }
 
 static int admit_pool(const struct fam_place *place, const struct fam_shape *shape)
 {
-    char wants[FAM_SIZE_TEXT], has[FAM_SIZE_TEXT];
+    char wants[STP_SIZE_TEXT], has[STP_SIZE_TEXT];
     struct fam_pool pool;
     size_t largest;
     int rc = part_open_pool(&pool, place);
@@ -297,7 +297,7 @@ static int admit_pool(const struct fam_place *place, const struct fam_shape *sha
     if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
         stp_fam_room_locked(&pool, stp_fam_total(shape), &largest) == 0) {
         stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit", place->path,
-                  stp_fam_size(largest, has), shape->n_parts, stp_fam_size(shape->nbytes, wants));
+                  stp_size_exact(largest, has), shape->n_parts, stp_size_exact(shape->nbytes, wants));
         rc = -ENOSPC;
     }
     stp_fam_pool_close(&pool);

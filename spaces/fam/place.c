@@ -17,27 +17,13 @@
 
 #define SHOWN "%.72s" /* of a path: reasons are short texts, and their end matters */
 
-static const char *const size_units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-
-const char *stp_fam_size(size_t nbytes, char text[FAM_SIZE_TEXT])
-{
-    size_t unit = 0;
-
-    while (nbytes != 0 && nbytes % 1024 == 0 && unit + 1 < STP_COUNT(size_units)) {
-        nbytes /= 1024;
-        unit++;
-    }
-    snprintf(text, FAM_SIZE_TEXT, "%zu %s", nbytes, size_units[unit]);
-    return text;
-}
-
-const char *stp_fam_about(size_t nbytes, char text[FAM_SIZE_TEXT])
+const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT])
 {
     size_t unit = 1;
 
     while (nbytes / unit >= 10240)
         unit *= 1024;
-    return stp_fam_size(nbytes - nbytes % unit, text);
+    return stp_size_exact(nbytes - nbytes % unit, text);
 }
 
 int stp_fam_temporary(const char *directory)
@@ -70,7 +56,7 @@ static bool place_is_dax(int fd)
 
 static int place_directory(struct fam_place *place, char *why, size_t len)
 {
-    char text[FAM_SIZE_TEXT];
+    char text[STP_SIZE_TEXT];
     struct statvfs vfs;
     int fd = stp_fam_temporary(place->path);
 
@@ -92,17 +78,10 @@ static int place_directory(struct fam_place *place, char *why, size_t len)
 /* A number in a file of one line; SIZE_MAX when there is none. */
 static size_t place_read_number(const char *sys, unsigned major, unsigned minor, const char *what)
 {
-    unsigned long long value;
     char path[PATH_MAX];
-    FILE *file;
-    size_t got;
 
     snprintf(path, sizeof path, "%s/%u:%u/%s", sys, major, minor, what);
-    file = fopen(path, "re");
-    if (file == NULL) return SIZE_MAX;
-    got = fscanf(file, "%llu", &value) == 1 ? (size_t)value : SIZE_MAX;
-    fclose(file);
-    return got;
+    return stp_file_number(path, "");
 }
 
 /* Other character devices have sizes too, flash for one. */
@@ -123,7 +102,7 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
 {
     size_t found = place_read_number(sys, major, minor, "size");
     size_t align = place_read_number(sys, major, minor, "align");
-    char text[FAM_SIZE_TEXT];
+    char text[STP_SIZE_TEXT];
 
     if (!place_is_of_dax(sys, major, minor) || found == SIZE_MAX) {
         snprintf(why, len, "a character device (%u:%u), and none of DAX", major, minor);
@@ -133,7 +112,7 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
         snprintf(why, len,
                  "a DAX device with pages of %s: 2 MiB is the most (daxctl reconfigure-"
                  "device --align)",
-                 stp_fam_size(align, text));
+                 stp_size_exact(align, text));
         return -ENODEV;
     }
     *nbytes = found;
@@ -142,7 +121,7 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
 
 static int place_sized(struct fam_place *place, const struct stat *st, char *why, size_t len)
 {
-    char text[FAM_SIZE_TEXT], reason[96];
+    char text[STP_SIZE_TEXT], reason[96];
     int fd;
 
     place->type = S_ISCHR(st->st_mode) ? FAM_DEVICE : FAM_FILE;

@@ -87,10 +87,10 @@ int stp_fam_use_locked(struct fam_pool *pool, int index)
 
 static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t needs)
 {
-    char has_text[FAM_SIZE_TEXT], needs_text[FAM_SIZE_TEXT];
+    char has_text[STP_SIZE_TEXT], needs_text[STP_SIZE_TEXT];
 
     stp_error("fam: %s %s is too small: has %s, needs %s", pool->device ? "dax device" : "file",
-              pool->path, stp_fam_size(nbytes, has_text), stp_fam_size(needs, needs_text));
+              pool->path, stp_size_exact(nbytes, has_text), stp_size_exact(needs, needs_text));
     return -ENOSPC;
 }
 
@@ -282,14 +282,14 @@ static int pool_prepare_locked(struct fam_pool *pool, size_t at, size_t nbytes, 
 int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
 {
     off_t lock = LOCK_PARTS + (off_t)(at / FAM_ALIGN);
-    char text[FAM_SIZE_TEXT];
+    char text[STP_SIZE_TEXT];
     int rc = pool_lock_at(pool, lock, pool->patience_ms * PATIENCE_PART_FACTOR);
 
     if (rc != 0) return rc;
     rc = pool_prepare_locked(pool, at, nbytes, clear);
     pool_try_lock(pool->fd, F_UNLCK, lock);
     if (rc != 0)
-        stp_error("fam: no memory for a part of %s in %s: %s", stp_fam_size(nbytes, text),
+        stp_error("fam: no memory for a part of %s in %s: %s", stp_size_exact(nbytes, text),
                   pool->path, stp_strerror(-rc));
     return rc;
 }

@@ -171,7 +171,7 @@ static int table_make(struct fam_pool *pool, const struct fam_shape *shape, int 
 {
     size_t need = stp_fam_total(shape), largest;
     size_t at = stp_fam_room_locked(pool, need, &largest);
-    char need_text[FAM_SIZE_TEXT], largest_text[FAM_SIZE_TEXT];
+    char need_text[STP_SIZE_TEXT], largest_text[STP_SIZE_TEXT];
     int free_index = table_free_index(pool->super);
 
     if (free_index < 0) {
@@ -180,7 +180,7 @@ static int table_make(struct fam_pool *pool, const struct fam_shape *shape, int 
     }
     if (at == 0) {
         stp_error("fam: %s has %s free in one piece, the space takes %s", pool->path,
-                  stp_fam_size(largest, largest_text), stp_fam_size(need, need_text));
+                  stp_size_exact(largest, largest_text), stp_size_exact(need, need_text));
         return -ENOSPC;
     }
     table_fill(pool, free_index, shape, at);
@@ -191,12 +191,12 @@ static int table_make(struct fam_pool *pool, const struct fam_shape *shape, int 
 static int table_check_shape(const struct fam_pool *pool, const struct fam_entry *entry,
                              const struct fam_shape *shape)
 {
-    char theirs[FAM_SIZE_TEXT], ours[FAM_SIZE_TEXT];
+    char theirs[STP_SIZE_TEXT], ours[STP_SIZE_TEXT];
 
     if (entry->n_parts == shape->n_parts && entry->nbytes == shape->nbytes) return 0;
     stp_error("fam space '%s' in %s has %u PEs of %s, this job wants %u of %s", entry->name,
-              pool->where, entry->n_parts, stp_fam_size(entry->nbytes, theirs), shape->n_parts,
-              stp_fam_size(shape->nbytes, ours));
+              pool->where, entry->n_parts, stp_size_exact(entry->nbytes, theirs), shape->n_parts,
+              stp_size_exact(shape->nbytes, ours));
     return -EINVAL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What every part of Steppe stands on: log and fatal errors, the environment
- * table, locks, element types, the clock and the art of waiting.
+ * table, text, element types, the clock and waiting.
  * Knows nothing of PEs beyond the number printed in messages; includes libc only.
  * Design: docs/design/base.md.
  */
@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define STP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define STP_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -189,36 +190,34 @@ const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
 /* True when the row's variable or its alias is set in the environment. */
 bool stp_env_is_set(const struct stp_env_row *row);
 
-/* ---- locks -------------------------------------------------------------- */
+/* ---- text and hashes ------------------------------------------------------ */
 
-enum stp_lock_kind { STP_LOCK_NONE, STP_LOCK_SPIN, STP_LOCK_MUTEX };
+#define STP_SIZE_TEXT 32 /* bytes of a size as text */
 
-/* A lock whose cost is chosen at creation from the thread level. */
-struct stp_lock {
-    enum stp_lock_kind kind;
-    atomic_int word;
-    pthread_mutex_t mutex;
-};
+/* "1.5 GiB": four digits; "unlimited" for SIZE_MAX. Returns text. */
+const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-void stp_lock_init(struct stp_lock *lock, enum stp_lock_kind kind);
-void stp_lock_fini(struct stp_lock *lock);
-void stp_lock_acquire_slow(struct stp_lock *lock);
-void stp_lock_release_slow(struct stp_lock *lock);
+/* "1536 MiB": every byte of it. Returns text. */
+const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-static inline void stp_lock_acquire(struct stp_lock *lock)
-{
-    if (STP_UNLIKELY(lock->kind != STP_LOCK_NONE)) stp_lock_acquire_slow(lock);
-}
+/* The number behind key at the start of a line of the file, of its first with one; "" fits any. */
+size_t stp_file_number(const char *path, const char *key); /* SIZE_MAX: there is none */
 
-static inline void stp_lock_release(struct stp_lock *lock)
-{
-    if (STP_UNLIKELY(lock->kind != STP_LOCK_NONE)) stp_lock_release_slow(lock);
-}
+#define STP_HASH_EMPTY 0xcbf29ce484222325u /* of no bytes (FNV-1a) */
+
+/* The hash of what has been hashed before and of nbytes more. */
+uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes);
 
 /* ---- clock and waiting -------------------------------------------------- */
 
 /* Monotonic nanoseconds. */
-uint64_t stp_now_ns(void);
+static inline uint64_t stp_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static inline void stp_cpu_relax(void)
 {
@@ -241,8 +240,11 @@ extern void (*stp_wait_hook)(void);
 
 /*
  * Sleep while *word, shared by processes or not, is seen; at most for a second, and also for no
- * reason: look again and come back.
+ * reason: look again and come back. False: nobody has woken it. stp_wait_sleep() looks after what
+ * long waits do then. And wake up to n that sleep.
  */
+bool stp_sleep_on(const uint32_t *word, uint32_t seen);
+void stp_wake(const uint32_t *word, int n);
 void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
 /* Let another thread run. Out of line: a system call anyway. */

@@ -21,14 +21,6 @@ int stp_wait_spin = 1000;
 
 void (*stp_wait_hook)(void);
 
-uint64_t stp_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void call_hook(void)
 {
     void (*hook)(void) = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
@@ -36,11 +28,21 @@ static void call_hook(void)
     if (hook != NULL) hook();
 }
 
-void stp_wait_sleep(const uint32_t *word, uint32_t seen)
+bool stp_sleep_on(const uint32_t *word, uint32_t seen)
 {
     const struct timespec limit = {.tv_sec = 1};
 
-    if (syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0) != 0) call_hook();
+    return syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0) == 0;
+}
+
+void stp_wake(const uint32_t *word, int n)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, n, NULL, NULL, 0);
+}
+
+void stp_wait_sleep(const uint32_t *word, uint32_t seen)
+{
+    if (!stp_sleep_on(word, seen)) call_hook();
 }
 
 void stp_wait_yield(void)

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -332,7 +330,7 @@ void stp_boot_node_barrier(void)
         atomic_store_explicit(&stp_boot.area->arrived, 0, memory_order_relaxed);
         /* pairs with the acquire below: whatever was written before is visible after */
         atomic_store_explicit(&stp_boot.area->generation, generation + 1, memory_order_release);
-        syscall(SYS_futex, &stp_boot.area->generation, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        stp_wake((uint32_t *)&stp_boot.area->generation, INT_MAX);
         return;
     }
     while (atomic_load_explicit(&stp_boot.area->generation, memory_order_acquire) == generation) {

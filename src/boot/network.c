@@ -44,20 +44,12 @@ static char network_names[STP_NETWORKS_MAX][IF_NAMESIZE];
 
 /* ---- this host ------------------------------------------------------------- */
 
-static uint64_t network_hash(uint64_t hash, const void *data, size_t nbytes)
-{
-    const unsigned char *bytes = data;
-
-    for (size_t i = 0; i < nbytes; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* This boot of the kernel, and the network namespace in it. */
 static uint64_t network_identity(void)
 {
     char boot_id[64] = "";
     struct stat ns = {0};
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = STP_HASH_EMPTY;
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0) {
@@ -66,8 +58,8 @@ static uint64_t network_identity(void)
     }
     if (boot_id[0] == '\0') snprintf(boot_id, sizeof boot_id, "%s", stp_hostname());
     if (stat("/proc/self/ns/net", &ns) != 0) ns.st_ino = 0;
-    hash = network_hash(hash, boot_id, sizeof boot_id);
-    return network_hash(hash, &ns.st_ino, sizeof ns.st_ino);
+    hash = stp_hash(hash, boot_id, sizeof boot_id);
+    return stp_hash(hash, &ns.st_ino, sizeof ns.st_ino);
 }
 
 /* Asked of the driver, not read in /sys: that may show the devices of another namespace. */

@@ -5,10 +5,8 @@
 #include "area.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define COLL_YIELDS 4 /* looks with a yield between before going to sleep */
@@ -233,7 +231,7 @@ void stp_coll_ring_slow(struct stp_team *team)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) == 0) return;
     __atomic_fetch_add(&bell->rings, 1, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    stp_wake(&bell->rings, INT_MAX);
 }
 
 void stp_coll_post(uint64_t *word, uint64_t value, int pe)

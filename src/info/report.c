@@ -232,18 +232,14 @@ void stp_report_flag(struct stp_report *report, const char *name, bool value)
 
 void stp_report_bytes(struct stp_report *report, const char *name, size_t nbytes)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)nbytes;
-    size_t unit = 0;
+    char text[STP_SIZE_TEXT];
 
-    for (; value >= 1024 && unit + 1 < STP_COUNT(units); unit++)
-        value /= 1024;
     report_name(report, name);
-    if (nbytes == SIZE_MAX)
-        fputs(report->json ? "null" : "unlimited", report->out);
-    else if (report->json)
-        fprintf(report->out, "%zu", nbytes);
+    if (!report->json)
+        fputs(stp_size_text(nbytes, text), report->out);
+    else if (nbytes == SIZE_MAX)
+        fputs("null", report->out);
     else
-        fprintf(report->out, unit == 0 ? "%.0f %s" : "%.4g %s", value, units[unit]);
+        fprintf(report->out, "%zu", nbytes);
     report_newline(report);
 }

@@ -7,9 +7,7 @@
 #include "stage.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define AGENT_FN "agent"
@@ -123,14 +121,13 @@ static bool agent_has_work(struct stage_box *box)
 
 static void agent_sleep(struct stage_box *box)
 {
-    const struct timespec limit = {.tv_sec = 1};
     uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
 
     /* Pairs with the fence of stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (!agent_has_work(box) && !atomic_load(&agent.stop))
-        syscall(SYS_futex, &box->rings, FUTEX_WAIT, seen, &limit, NULL, 0);
+        (void)stp_sleep_on(&box->rings, seen);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
     stp_thread_look();
 }

@@ -6,9 +6,7 @@
  */
 #include "stage.h"
 
-#include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STAGE_WINDOW 6 /* pieces of one transfer under way */
@@ -63,7 +61,7 @@ void stp_stage_ring(struct stage_box *there)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
     __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &there->rings, FUTEX_WAKE, 1, NULL, NULL, 0);
+    stp_wake(&there->rings, 1);
 }
 
 /* ---- lanes ---------------------------------------------------------------------------- */

@@ -43,11 +43,8 @@ enum { CONFIG_TYPE, CONFIG_SIZE, CONFIG_FLAGS, CONFIG_NAME, CONFIG_KEEP, CONFIG_
 
 static int64_t create_hash(const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-
-    for (; name != NULL && *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return name == NULL ? 0 : (int64_t)(hash & INT64_MAX);
+    if (name == NULL) return 0;
+    return (int64_t)(stp_hash(STP_HASH_EMPTY, name, strlen(name)) & INT64_MAX);
 }
 
 static void create_numbers(const shmem_space_config_t *config, const struct create *c,

@@ -27,12 +27,12 @@ static bool said(const char *words)
 
 START_TEST(sizes_for_people)
 {
-    char text[FAM_SIZE_TEXT];
+    char text[STP_SIZE_TEXT];
 
-    ck_assert_str_eq(stp_fam_size(0, text), "0 bytes");
-    ck_assert_str_eq(stp_fam_size(1000, text), "1000 bytes");
-    ck_assert_str_eq(stp_fam_size(64 * MIB, text), "64 MiB");
-    ck_assert_str_eq(stp_fam_size(64 * MIB + 4096, text), "65540 KiB");
+    ck_assert_str_eq(stp_size_exact(0, text), "0 bytes");
+    ck_assert_str_eq(stp_size_exact(1000, text), "1000 bytes");
+    ck_assert_str_eq(stp_size_exact(64 * MIB, text), "64 MiB");
+    ck_assert_str_eq(stp_size_exact(64 * MIB + 4096, text), "65540 KiB");
     ck_assert_str_eq(stp_fam_about(64 * MIB + 1, text), "64 MiB");
     ck_assert_str_eq(stp_fam_about((size_t)126 << 30, text), "126 GiB");
     ck_assert_str_eq(stp_fam_about(((size_t)12 << 30) + 12345, text), "12 GiB");

@@ -208,7 +208,7 @@ void stp_ofi_message_check(void)
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, LOOKS);
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PARCELED], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);
-    now = stp_ofi_now_ns();
+    now = stp_now_ns();
     /* Threads that wait together must not make one delay look like several. */
     if (now - am.pinged_ns < PING_NS) n = 0;
     if (n > 0) am.pinged_ns = now;

@@ -99,7 +99,7 @@ void stp_ofi_descriptors_look(void)
 
     if (stp_ofi.info->addr_format == FI_ADDR_STR) return;
     if (pthread_mutex_trylock(&descriptors.lock) != 0) return;
-    now = stp_ofi_now_ns();
+    now = stp_now_ns();
     if (now - descriptors.looked_ns >= LOOK_NS) {
         descriptors.looked_ns = now;
         waited = waited_ns(now);

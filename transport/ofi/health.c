@@ -84,7 +84,7 @@ static void link_wait(struct link *link, uint64_t delay)
     if (link->fd >= 0) close(link->fd);
     link->fd = -1;
     link->state = LINK_WAITING;
-    link->next_ns = stp_ofi_now_ns() + delay;
+    link->next_ns = stp_now_ns() + delay;
 }
 
 static void link_free(struct link *link)
@@ -144,7 +144,7 @@ static void link_outcome(struct link *link, int error)
         link->state = LINK_UP;
         link->was_up = true;
         link->silent_ns = 0;
-        link->up_ns = stp_ofi_now_ns();
+        link->up_ns = stp_now_ns();
         link_say(link, "up", 0);
         return;
     }
@@ -157,7 +157,7 @@ static void link_outcome(struct link *link, int error)
     if (error == ECONNREFUSED || error == ECONNRESET)
         link->resets = RESETS;
     else if (error != EAGAIN && link->silent_ns == 0) /* EAGAIN: its queue is full, this host's */
-        link->silent_ns = stp_ofi_now_ns();
+        link->silent_ns = stp_now_ns();
 }
 
 static void link_start(struct link *link)
@@ -194,11 +194,11 @@ static void link_broke(struct link *link, int error)
         link->resets = RESETS;
         link_wait(link, RETRY_NS);
     } else if (error == 0 || error == ECONNRESET || error == EPIPE) {
-        link->resets = stp_ofi_now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
+        link->resets = stp_now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
         link_wait(link, 0);
     } else { /* the kernel has asked in vain for as long as it was told to */
         if (link->silent_ns == 0) {
-            uint64_t now = stp_ofi_now_ns(), ago = patience() / 5 * 4;
+            uint64_t now = stp_now_ns(), ago = patience() / 5 * 4;
 
             link->silent_ns = now > ago ? now - ago : 1;
         }
@@ -314,7 +314,7 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
 /* The same after it; what an adapter's addresses say cannot be asked for. */
 static enum verdict judge_locked(struct link *link)
 {
-    uint64_t now = stp_ofi_now_ns();
+    uint64_t now = stp_now_ns();
     enum verdict verdict = link_verdict(link, now);
 
     if (verdict == ALIVE) return ALIVE;
@@ -335,7 +335,7 @@ static uint64_t gone_for(void)
     uint64_t now, since;
 
     pthread_mutex_lock(&health.lock);
-    now = stp_ofi_now_ns();
+    now = stp_now_ns();
     if (health.gone_ns == 0) health.gone_ns = now;
     since = now - health.gone_ns;
     pthread_mutex_unlock(&health.lock);
@@ -378,7 +378,7 @@ void stp_ofi_health_look(void)
     stp_ofi_notice_look();
     stp_ofi_descriptors_look();
     if (pthread_mutex_trylock(&health.lock) != 0) return;
-    now = stp_ofi_now_ns();
+    now = stp_now_ns();
     for (int i = 0; i < LINKS && now - health.looked_ns >= (is_finishing() ? FINISH_NS : LOOK_NS);
          i++) {
         struct link *link = &health.links[i];
@@ -424,7 +424,7 @@ static void suspect_targets(void)
     uint64_t now;
 
     pthread_mutex_lock(&health.lock);
-    now = stp_ofi_now_ns();
+    now = stp_now_ns();
     for (int i = 0; i < n; i++)
         if (pes[i] != stp_ofi.core->pe) suspect_locked(pes[i], now);
     if (is_finishing()) health.looked_ns = 0;
@@ -436,13 +436,13 @@ static void suspect_targets(void)
 /* What a PE that dies in a moment leaves is a link that broke, not one that never was. */
 static void await_first_locked(struct link *link)
 {
-    uint64_t end = stp_ofi_now_ns() + (uint64_t)FIRST_MS * 1000000u;
+    uint64_t end = stp_now_ns() + (uint64_t)FIRST_MS * 1000000u;
 
-    while (link->state == LINK_CONNECTING && stp_ofi_now_ns() < end) {
+    while (link->state == LINK_CONNECTING && stp_now_ns() < end) {
         struct pollfd poll_fd = {.fd = link->fd, .events = POLLOUT};
 
         poll(&poll_fd, 1, FIRST_MS);
-        link_look(link, stp_ofi_now_ns());
+        link_look(link, stp_now_ns());
     }
 }
 
@@ -496,7 +496,7 @@ void stp_ofi_health_child(void)
 
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
 {
-    uint64_t now = stp_ofi_now_ns();
+    uint64_t now = stp_now_ns();
 
     if (wait->since_ns == 0) {
         wait->since_ns = now;

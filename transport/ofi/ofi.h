@@ -112,15 +112,6 @@ struct stp_ofi {
 
 extern struct stp_ofi stp_ofi;
 
-/* Monotonic. */
-static inline uint64_t stp_ofi_now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Are there messages from peers to receive: atomics, parcels? */
 static inline bool stp_ofi_has_inbox(void)
 {

@@ -25,22 +25,22 @@ int stp_ofi_probe_fds = -1;
 /* The provider tries for ever to accept its own connection when it has no descriptor for it. */
 static bool is_short(uint64_t begin)
 {
-    return stp_ofi_now_ns() - begin > SHORT_NS && stp_ofi_descriptors_out();
+    return stp_now_ns() - begin > SHORT_NS && stp_ofi_descriptors_out();
 }
 
 /* Post and wait until *pending is zero. 0, -FI_ETIMEDOUT, or what the provider says. */
 static int run(struct stp_ofi_req *req, atomic_uint *pending)
 {
-    uint64_t begin = stp_ofi_now_ns(), end = begin + LIMIT_NS;
+    uint64_t begin = stp_now_ns(), end = begin + LIMIT_NS;
     ssize_t rc;
 
-    while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_ofi_now_ns() < end) {
+    while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_now_ns() < end) {
         if (is_short(begin)) return -EMFILE;
         stp_ofi_drain(ONE_LANE);
     }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
     while (atomic_load_explicit(pending, memory_order_acquire) != 0) {
-        if (stp_ofi_now_ns() > end) return -FI_ETIMEDOUT;
+        if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_short(begin)) return -EMFILE;
         if (stp_ofi_drain(ONE_LANE) == 0) sched_yield();
     }

@@ -54,20 +54,6 @@ bool stp_doctor_needs_fabric(const struct stp_doctor *doctor)
 
 /* ---- small files --------------------------------------------------------- */
 
-size_t stp_doctor_number(const char *path, const char *key)
-{
-    FILE *file = fopen(path, "re");
-    unsigned long long value = 0;
-    size_t got = SIZE_MAX, skip = strlen(key);
-    char line[256];
-
-    if (file == NULL) return SIZE_MAX;
-    while (got == SIZE_MAX && fgets(line, sizeof(line), file) != NULL)
-        if (strncmp(line, key, skip) == 0 && sscanf(line + skip, "%llu", &value) == 1) got = value;
-    fclose(file);
-    return got;
-}
-
 bool stp_doctor_line(const char *path, char *text, size_t len)
 {
     FILE *file = fopen(path, "re");
@@ -82,21 +68,6 @@ bool stp_doctor_line(const char *path, char *text, size_t len)
     }
     text[strcspn(text, "\n")] = '\0';
     return got;
-}
-
-const char *stp_doctor_size(size_t nbytes, char *text, size_t len)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)nbytes;
-    size_t unit = 0;
-
-    for (; value >= 1024 && unit + 1 < STP_COUNT(units); unit++)
-        value /= 1024;
-    if (nbytes == SIZE_MAX)
-        snprintf(text, len, "unlimited");
-    else
-        snprintf(text, len, unit == 0 ? "%.0f %s" : "%.4g %s", value, units[unit]);
-    return text;
 }
 
 /* ---- the report ---------------------------------------------------------- */

@@ -58,15 +58,8 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const cha
 /* Must PEs of the job that is looked at go through the fabric? */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
 
-/* Numbers of /proc and /sys: the first after key in a file, SIZE_MAX when it cannot be read. */
-size_t stp_doctor_number(const char *path, const char *key);
-
 /* The first line of a file without its end; false, and text says why, when it cannot be read. */
 bool stp_doctor_line(const char *path, char *text, size_t len);
-
-/* "512 MiB" */
-const char *stp_doctor_size(size_t nbytes, char *text, size_t len);
-#define STP_DOCTOR_SIZE 32
 
 /* Launcher and fellow PEs (job.c). */
 void stp_doctor_join(struct stp_doctor *doctor);   /* who are we; collective */

@@ -58,7 +58,7 @@ static void host_memlock(struct stp_doctor *doctor)
     size_t hard, soft = limit_of(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric_size;
     size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
     bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
-    char have[STP_DOCTOR_SIZE], want[STP_DOCTOR_SIZE];
+    char have[STP_SIZE_TEXT], want[STP_SIZE_TEXT];
     enum stp_health health = enough                         ? STP_HEALTH_OK
                              : doctor->pins_used            ? STP_HEALTH_PROBLEM
                              : doctor->pins || adapters > 0 ? STP_HEALTH_WARNING
@@ -75,9 +75,9 @@ static void host_memlock(struct stp_doctor *doctor)
               "LimitMEMLOCK=infinity in its unit",
         "ulimit -l: %s%s; a symmetric heap is %s; adapters with RDMA here: %zu; the provider used "
         "%s memory",
-        stp_doctor_size(soft, have, sizeof(have)),
+        stp_size_text(soft, have),
         exempt && soft != SIZE_MAX ? ", from which this process is exempt (CAP_IPC_LOCK)" : "",
-        stp_doctor_size(need, want, sizeof(want)), adapters,
+        stp_size_text(need, want), adapters,
         doctor->provider[0] == '\0' ? "is none, and pins no"
         : doctor->pins_used         ? "pins"
                                     : "pins no");
@@ -110,7 +110,7 @@ static void host_descriptors(struct stp_doctor *doctor)
     static const char why[] = "an endpoint takes descriptors, and with tcp every peer that a PE "
                               "talks to takes more";
     size_t hard, soft = limit_of(RLIMIT_NOFILE, &hard), now = count_fds(), peers, need, most;
-    char todo[160], has[STP_DOCTOR_SIZE];
+    char todo[160], has[STP_SIZE_TEXT];
     enum stp_health health = STP_HEALTH_OK;
     bool few;
 
@@ -168,8 +168,8 @@ static int try_threads(void)
 static void host_threads(struct stp_doctor *doctor)
 {
     size_t hard, soft = limit_of(RLIMIT_NPROC, &hard);
-    size_t group = stp_doctor_number("/sys/fs/cgroup/pids.max", "");
-    char user[STP_DOCTOR_SIZE], pids[STP_DOCTOR_SIZE];
+    size_t group = stp_file_number("/sys/fs/cgroup/pids.max", "");
+    char user[STP_SIZE_TEXT], pids[STP_SIZE_TEXT];
     int rc = try_threads();
 
     snprintf(user, sizeof(user), soft == SIZE_MAX ? "unlimited" : "%zu", soft);
@@ -231,10 +231,10 @@ static size_t try_huge(size_t page)
 static void host_huge_pages(struct stp_doctor *doctor)
 {
     static const char knob[] = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-    size_t free_pages = stp_doctor_number("/proc/meminfo", "HugePages_Free:");
-    size_t page = stp_doctor_number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "");
+    size_t free_pages = stp_file_number("/proc/meminfo", "HugePages_Free:");
+    size_t page = stp_file_number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "");
     size_t got = page == SIZE_MAX ? SIZE_MAX : try_huge(page);
-    char shared[128], own[128], pages[STP_DOCTOR_SIZE];
+    char shared[128], own[128], pages[STP_SIZE_TEXT];
     bool settable = stp_doctor_line(knob, shared, sizeof(shared)),
          huge = got > 0 && got != SIZE_MAX;
 
@@ -253,7 +253,7 @@ static void host_huge_pages(struct stp_doctor *doctor)
         : huge          ? "yes"
                         : "no",
         shared, own, pages,
-        free_pages == SIZE_MAX ? 0 : stp_doctor_number("/proc/meminfo", "HugePages_Total:"));
+        free_pages == SIZE_MAX ? 0 : stp_file_number("/proc/meminfo", "HugePages_Total:"));
 }
 
 /* ---- the rest ---------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void host_dev_shm(struct stp_doctor *doctor)
                               "shared memory does not lie there";
     bool used = strcmp(doctor->provider, "shm") == 0;
     struct statvfs fs;
-    char left[STP_DOCTOR_SIZE], all[STP_DOCTOR_SIZE];
+    char left[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
     bool writable = access("/dev/shm", W_OK | X_OK) == 0;
     int error = errno;
 
@@ -274,8 +274,8 @@ static void host_dev_shm(struct stp_doctor *doctor)
                        strerror(writable ? errno : error));
         return;
     }
-    stp_doctor_size((size_t)fs.f_bavail * fs.f_frsize, left, sizeof(left));
-    stp_doctor_size((size_t)fs.f_blocks * fs.f_frsize, all, sizeof(all));
+    stp_size_text((size_t)fs.f_bavail * fs.f_frsize, left);
+    stp_size_text((size_t)fs.f_blocks * fs.f_frsize, all);
     stp_doctor_say(doctor, fs.f_bavail > 0 ? STP_HEALTH_OK : STP_HEALTH_WARNING, "/dev/shm", why,
                    fs.f_bavail > 0 ? NULL
                                    : "remove what is left over there, or docker run "
@@ -313,7 +313,7 @@ static void host_gpu(struct stp_doctor *doctor)
 static void host_cores(struct stp_doctor *doctor)
 {
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t grouped = stp_doctor_number("/proc/sys/kernel/sched_autogroup_enabled", "");
+    size_t grouped = stp_file_number("/proc/sys/kernel/sched_autogroup_enabled", "");
     bool crowded = n_cores > 0 && doctor->n_local > n_cores;
 
     stp_doctor_say(doctor, crowded && grouped == 1 ? STP_HEALTH_NOTE : STP_HEALTH_OK, "cores",

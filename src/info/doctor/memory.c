@@ -14,7 +14,7 @@
 
 static size_t meminfo(const char *key)
 {
-    size_t kib = stp_doctor_number("/proc/meminfo", key);
+    size_t kib = stp_file_number("/proc/meminfo", key);
 
     return kib > SIZE_MAX / 1024 ? SIZE_MAX : kib * 1024;
 }
@@ -26,7 +26,7 @@ static void memory_heaps(struct stp_doctor *doctor)
     size_t one = stp_env.symmetric_size, total = meminfo("MemTotal:"), all;
     size_t available = meminfo("MemAvailable:"), group = stp_cgroup_memory();
     size_t most = group < total ? group : total;
-    char s[5][STP_DOCTOR_SIZE], todo[200];
+    char s[5][STP_SIZE_TEXT], todo[200];
     enum stp_health health;
 
     if (__builtin_mul_overflow(one, (size_t)doctor->n_local, &all)) all = SIZE_MAX;
@@ -44,10 +44,10 @@ static void memory_heaps(struct stp_doctor *doctor)
         health == STP_HEALTH_OK ? NULL : todo,
         "%d heap%s of %s on this host: %s; memory %s, available %s, limit of the cgroup: "
         "%s",
-        doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_doctor_size(one, s[0], sizeof(s[0])),
-        stp_doctor_size(all, s[1], sizeof(s[1])), stp_doctor_size(total, s[2], sizeof(s[2])),
-        stp_doctor_size(available, s[3], sizeof(s[3])),
-        group == SIZE_MAX ? "none that can be read" : stp_doctor_size(group, s[4], sizeof(s[4])));
+        doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_size_text(one, s[0]),
+        stp_size_text(all, s[1]), stp_size_text(total, s[2]),
+        stp_size_text(available, s[3]),
+        group == SIZE_MAX ? "none that can be read" : stp_size_text(group, s[4]));
 }
 
 static void memory_overcommit(struct stp_doctor *doctor)
@@ -55,7 +55,7 @@ static void memory_overcommit(struct stp_doctor *doctor)
     static const char why[] =
         "a PE reserves much more address space than it uses; the strict mode, 2, "
         "counts it against CommitLimit";
-    char mode[64], limit[STP_DOCTOR_SIZE], used[STP_DOCTOR_SIZE];
+    char mode[64], limit[STP_SIZE_TEXT], used[STP_SIZE_TEXT];
     bool known = stp_doctor_line("/proc/sys/vm/overcommit_memory", mode, sizeof(mode));
     bool strict = known && strcmp(mode, "2") == 0;
 
@@ -63,8 +63,8 @@ static void memory_overcommit(struct stp_doctor *doctor)
                    strict ? "if memory cannot be reserved: sysctl vm.overcommit_memory=0 (as root)"
                           : NULL,
                    "vm.overcommit_memory: %s; CommitLimit %s, Committed_AS %s", mode,
-                   stp_doctor_size(meminfo("CommitLimit:"), limit, sizeof(limit)),
-                   stp_doctor_size(meminfo("Committed_AS:"), used, sizeof(used)));
+                   stp_size_text(meminfo("CommitLimit:"), limit),
+                   stp_size_text(meminfo("Committed_AS:"), used));
 }
 
 /* ---- address space ------------------------------------------------------------- */
@@ -94,10 +94,10 @@ static void memory_window(struct stp_doctor *doctor)
                               "windows of its host; addresses only, memory comes with use";
     size_t space = limit_of(RLIMIT_AS), file = limit_of(RLIMIT_FSIZE), view;
     struct stp_window_layout layout = {0};
-    char s[4][STP_DOCTOR_SIZE], todo[160];
+    char s[4][STP_SIZE_TEXT], todo[160];
 
-    stp_doctor_size(space, s[0], sizeof(s[0]));
-    stp_doctor_size(file, s[1], sizeof(s[1]));
+    stp_size_text(space, s[0]);
+    stp_size_text(file, s[1]);
     if (try_window(doctor, &layout) != 0) {
         snprintf(todo, sizeof(todo),
                  "ulimit -v unlimited, or a smaller heap: "
@@ -105,7 +105,7 @@ static void memory_window(struct stp_doctor *doctor)
                  stp_env.symmetric_size / 4 >> 20);
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "address space", why, todo,
                        "%d x a heap of %s cannot be reserved; ulimit -v: %s", doctor->most_local,
-                       stp_doctor_size(stp_env.symmetric_size, s[2], sizeof(s[2])), s[0]);
+                       stp_size_text(stp_env.symmetric_size, s[2]), s[0]);
         return;
     }
     view = (size_t)doctor->most_local << layout.shift;
@@ -113,8 +113,8 @@ static void memory_window(struct stp_doctor *doctor)
                    view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
                    "a window of %s can be reserved, and a view of %s; the view's sparse file has "
                    "that length; ulimit -v: %s, ulimit -f: %s",
-                   stp_doctor_size((size_t)1 << layout.shift, s[2], sizeof(s[2])),
-                   stp_doctor_size(view, s[3], sizeof(s[3])), s[0], s[1]);
+                   stp_size_text((size_t)1 << layout.shift, s[2]),
+                   stp_size_text(view, s[3]), s[0], s[1]);
 }
 
 void stp_doctor_memory(struct stp_doctor *doctor)

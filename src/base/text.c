@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sizes as text, numbers of small files, and hashes.
+ */
+#include "base/base.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HASH_PRIME 0x100000001b3u
+
+const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT])
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)nbytes;
+    size_t unit = 0;
+
+    for (; value >= 1024 && unit + 1 < STP_COUNT(units); unit++)
+        value /= 1024;
+    if (nbytes == SIZE_MAX)
+        snprintf(text, STP_SIZE_TEXT, "unlimited");
+    else
+        snprintf(text, STP_SIZE_TEXT, unit == 0 ? "%.0f %s" : "%.4g %s", value, units[unit]);
+    return text;
+}
+
+const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT])
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+
+    for (; nbytes != 0 && nbytes % 1024 == 0 && unit + 1 < STP_COUNT(units); unit++)
+        nbytes /= 1024;
+    snprintf(text, STP_SIZE_TEXT, "%zu %s", nbytes, units[unit]);
+    return text;
+}
+
+size_t stp_file_number(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "re");
+    unsigned long long value = 0;
+    size_t got = SIZE_MAX, skip = strlen(key);
+    char line[256];
+
+    if (file == NULL) return SIZE_MAX;
+    while (got == SIZE_MAX && fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, key, skip) == 0 && sscanf(line + skip, "%llu", &value) == 1) got = value;
+    fclose(file);
+    return got;
+}
+
+uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < nbytes; i++)
+        hash = (hash ^ bytes[i]) * HASH_PRIME;
+    return hash;
+}
