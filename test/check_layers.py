@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check by the symbols of the objects that no floor of the library uses one above it.
+"""Check by the symbols of the objects that no floor of a library uses one above it.
 
-usage: check_layers.py <nm> <object>...
+usage: check_layers.py library|module <nm> <object>...
 
-An object stands on the floor of its folder; FLOORS has them from the lowest to the highest. What
-an object leaves undefined must be defined on its own floor or below. Prints each offence with the
-symbols; status 1 if there is any, if an object is on no floor, or if there is no object.
+In the library an object stands on the floor of its folder, in the fabric module on that of its
+name; the tables below have them from the lowest to the highest. What an object leaves undefined
+must be defined on its own floor or below. Prints each offence with the symbols; status 1 if there
+is any, if an object is on no floor, or if there is no object.
 """
 import collections
 import pathlib
@@ -16,6 +17,13 @@ import sys
 # Longest match decides.
 FLOORS = ["src/base", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
           "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/api", "src/info", "src"]
+# Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
+# come to each other.
+MODULE = [
+    ["limit", "state", "self", "interface", "advice", "choose"], ["descriptors"], ["lifeline"],
+    ["address"], ["sockets", "parcel", "local", "shm"],
+    ["request", "turn", "complete", "am", "batch", "lost", "health", "progress"], ["atomic"],
+    ["endpoint"], ["lane"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
 # (folder and name of a source, floor above it that it may use): why.
 ALLOWED = {
     ("spaces/kinds", "spaces/cuda"): "the table of kinds names each kind",
@@ -32,7 +40,13 @@ def source_of(path):
     return None
 
 
-def floor_of(source):
+def floor_in_module(source):
+    """Number of its floor, or None."""
+    name = source.rpartition("/")[2]
+    return next((i for i, names in enumerate(MODULE) if name in names), None)
+
+
+def floor_in_library(source):
     """Number of its floor, or None."""
     folder = source.rpartition("/")[0] if source else ""
     while folder and folder not in FLOORS:
@@ -54,22 +68,24 @@ def symbols(nm, path):
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4 or sys.argv[1] not in ("library", "module"):
         sys.exit(__doc__)
-    nm, objects = sys.argv[1], sys.argv[2:]
+    nm, objects = sys.argv[2], sys.argv[3:]
+    floor_of = floor_in_module if sys.argv[1] == "module" else floor_in_library
     table = {source_of(path): symbols(nm, path) for path in objects}
-    lost = [str(source) for source in table if floor_of(source) is None]
+    floors = {source: floor_of(source or "") for source in table}
     home = {name: source for source, (defined, _) in table.items() for name in defined}
     upward, n_arrows = collections.defaultdict(list), 0
     for source, (_, undefined) in table.items():
         for name in sorted(undefined & home.keys()):
             target, n_arrows = home[name], n_arrows + 1
-            if source in lost or target in lost or floor_of(target) <= floor_of(source):
+            if None in (floors[source], floors[target]) or floors[target] <= floors[source]:
                 continue
-            if (source, FLOORS[floor_of(target)]) not in ALLOWED:
+            if (source, target.rpartition("/")[0]) not in ALLOWED:
                 upward[source, target].append(name)
+    lost = [str(source) for source, floor in floors.items() if floor is None]
     for source in lost:
-        print(f"{source}: its folder is no floor")
+        print(f"{source}.c is on no floor")
     for (source, target), names in sorted(upward.items()):
         print(f"{source}.c must not use {target}.c: {', '.join(names)}")
     print(f"{len(table)} objects, {n_arrows} symbols used, {len(upward)} arrows upward")

@@ -6,12 +6,9 @@
  */
 #include "advice.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /*
  * By code; reason NULL: it depends on the case, and whoever sets the code knows it. In an advice
@@ -119,30 +116,6 @@ static const char *trouble_of(const char *provider)
             (troubles[i].before == 0 || version < troubles[i].before))
             return troubles[i].text;
     return NULL;
-}
-
-/* Where none is left to read the directory with, the limit is near, and asking each is quick. */
-static int count_one_by_one(void)
-{
-    struct rlimit limit;
-    int n = 0;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 1 << 20) return -1;
-    for (int fd = 0; fd < (int)limit.rlim_cur; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
-}
-
-int stp_ofi_count_fds(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int n = 0;
-
-    if (dir == NULL) return count_one_by_one();
-    while (readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return n - 3; /* "." and "..", and the directory's own */
 }
 
 const char *stp_ofi_strerror(int error)

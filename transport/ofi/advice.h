@@ -16,9 +16,6 @@ void stp_ofi_tell(const struct stp_core *core, const struct stp_ofi_choice *choi
 /* And the providers of which nothing is offered at all. */
 void stp_ofi_tell_absent(const struct stp_core *core, const struct stp_ofi_choice *choices, int n);
 
-/* Open descriptors of this process, -1 when that cannot be read. */
-int stp_ofi_count_fds(void);
-
 /* Those at the end of the last probe; -1: not counted, for want of a report (probe.c). */
 extern int stp_ofi_probe_fds;
 

@@ -307,24 +307,24 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
  * operation there is nothing to collect; where adapters do atomics, and puts, a message to the
  * target's library is no gain.
  */
-void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
+struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops)
 {
-    struct stp_ofi_batch *made = NULL;
-    bool wanted = batch && total_ops >= LEAST_OPS && stp_ofi.parcel_size > 0 &&
-                  stp_ofi.core->env->ofi_progress_thread;
-    bool was_in_order = stp_ofi_in_order(ctx);
+    bool wanted =
+        total_ops >= LEAST_OPS && stp_ofi.parcel_size > 0 && stp_ofi.core->env->ofi_progress_thread;
 
-    if (wanted) made = batch_of(ctx);
-    /* Fences before did not wait: what they parted from batches has to be over. */
-    if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
-    if (made != NULL) {
-        pthread_mutex_lock(&made->lock);
-        made->total = made->left = total_ops;
-        pthread_mutex_unlock(&made->lock);
+    return wanted ? batch_of(ctx) : NULL;
+}
+
+void stp_ofi_batch_start(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, size_t total_ops)
+{
+    if (batch != NULL) {
+        pthread_mutex_lock(&batch->lock);
+        batch->total = batch->left = total_ops;
+        pthread_mutex_unlock(&batch->lock);
     }
     /* Whoever sees it sees the batch too: see batch_of(). */
-    atomic_store_explicit(&ctx->batching, made != NULL, memory_order_release);
-    if (made == NULL) stp_ofi_batch_flush(ctx);
+    atomic_store_explicit(&ctx->batching, batch != NULL, memory_order_release);
+    if (batch == NULL) stp_ofi_batch_flush(ctx);
 }
 
 void stp_ofi_batch_close(struct stp_fabric_ctx *ctx)

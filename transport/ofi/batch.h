@@ -52,7 +52,12 @@ bool stp_ofi_batch_parked(void);
  */
 void stp_ofi_batch_look(bool all, bool patient);
 
-void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
+/*
+ * A batch for a session of so many operations, NULL where it is no gain; and from now on collect in
+ * it, or, with NULL, nothing.
+ */
+struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops);
+void stp_ofi_batch_start(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, size_t total_ops);
 void stp_ofi_batch_close(struct stp_fabric_ctx *ctx);
 
 #endif /* STP_OFI_BATCH_H */

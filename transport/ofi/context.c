@@ -168,3 +168,13 @@ void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx)
     pthread_mutex_destroy(&ctx->quiet);
     free(ctx);
 }
+
+void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
+{
+    struct stp_ofi_batch *made = batch ? stp_ofi_batch_prepare(ctx, total_ops) : NULL;
+    bool was_in_order = stp_ofi_in_order(ctx);
+
+    /* Fences before did not wait: what they parted from batches has to be over. */
+    if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
+    stp_ofi_batch_start(ctx, made, total_ops);
+}

@@ -9,6 +9,7 @@
 
 #include "health.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -123,4 +124,54 @@ void stp_ofi_descriptors_forget(void)
     descriptors.listener = -1;
     descriptors.since_ns = 0;
     pthread_mutex_unlock(&descriptors.lock);
+}
+
+/* ---- how many there are ------------------------------------------------------------ */
+
+/* Where none is left to read the directory with, the limit is near, and asking each is quick. */
+static int count_one_by_one(void)
+{
+    struct rlimit limit;
+    int n = 0;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 1 << 20) return -1;
+    for (int fd = 0; fd < (int)limit.rlim_cur; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+int stp_ofi_count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    if (dir == NULL) return count_one_by_one();
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n - 3; /* "." and "..", and the directory's own */
+}
+
+size_t stp_ofi_fds_of_peers(void)
+{
+    /* Its own to each peer, and one from each peer's: peers have as many lanes. */
+    return 2 * (size_t)(stp_ofi.core->n_pes - 1);
+}
+
+size_t stp_ofi_fds_left(void)
+{
+    struct rlimit limit;
+    int used = stp_ofi_count_fds();
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || used < 0) return 0;
+    if (limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    return (size_t)limit.rlim_cur > (size_t)used ? (size_t)limit.rlim_cur - (size_t)used : 0;
+}
+
+unsigned stp_ofi_lanes_bearable(void)
+{
+    size_t left = stp_ofi_fds_left(), main = stp_ofi_fds_of_peers(), n;
+
+    n = left > main ? (left - main) / (STP_OFI_LANE_FDS + stp_ofi_fds_of_peers()) : 0;
+    return n < STP_OFI_LANES ? (unsigned)n : STP_OFI_LANES;
 }

@@ -32,11 +32,6 @@
  */
 #define BUSY_TRIES 64
 
-static size_t table_bytes(void)
-{
-    return (size_t)stp_ofi.core->n_pes * sizeof(fi_addr_t);
-}
-
 /* ---- a lane --------------------------------------------------------------- */
 
 static int queue_open(struct stp_ofi_lane *lane, struct fid_domain *domain, bool wait_fd)
@@ -108,28 +103,7 @@ void stp_ofi_lane_close(struct stp_ofi_lane *lane)
     stp_ofi_pools_fini(lane);
     CLOSE(lane, cq);
     pthread_mutex_destroy(&lane->drain);
-    if (lane->addrs != NULL) munmap(lane->addrs, table_bytes());
-    lane->addrs = NULL;
-}
-
-/*
- * Tables of addresses take hundreds of bytes an entry and 12 us to fill it, and most PEs of a large
- * job never meet. So they are filled on first use, but for providers that must know who calls them.
- */
-static bool learns_late(void)
-{
-    const char *provider = stp_ofi.info->fabric_attr->prov_name;
-
-    return strncmp(provider, "tcp", 3) == 0 || strcmp(provider, "net") == 0;
-}
-
-int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
-{
-    size_t n = (size_t)stp_ofi.core->n_pes;
-    /* The count makes room at once. */
-    struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = learns_late() && n > 64 ? 64 : n};
-
-    return fi_av_open(domain, &attr, av, NULL);
+    stp_ofi_lane_disconnect(lane);
 }
 
 /* ---- the main one and what it stands on ------------------------------------ */
@@ -279,73 +253,6 @@ void stp_ofi_endpoint_close(void)
 }
 
 /* ---- addresses ------------------------------------------------------------- */
-
-int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
-{
-    size_t len = STP_FABRIC_ADDR_MAX - STP_OFI_LIFELINE;
-    int rc;
-
-    memset(addr, 0, STP_FABRIC_ADDR_MAX);
-    rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
-    if (rc != 0) return rc;
-    /* Textual addresses differ in length between PEs. */
-    if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIFELINE;
-    stp_ofi_lifeline_open(addr, addr + len);
-    *addr_len = len + STP_OFI_LIFELINE;
-    return 0;
-}
-
-static fi_addr_t insert_locked(struct stp_ofi_lane *lane, int pe)
-{
-    struct fid_av *av = lane->av != NULL ? lane->av : stp_ofi.av;
-    fi_addr_t where = ~lane->addrs[pe];
-
-    if (where != FI_ADDR_NOTAVAIL) return where;
-    if (fi_av_insert(av, stp_ofi.world + (size_t)pe * stp_ofi.addr_len, 1, &where, 0, NULL) != 1)
-        return FI_ADDR_NOTAVAIL;
-    /* Pairs with the acquire in stp_ofi_addr: who finds it finds the table's entry. */
-    __atomic_store_n(&lane->addrs[pe], ~where, __ATOMIC_RELEASE);
-    return where;
-}
-
-/* Lanes of one domain share its table. */
-static fi_addr_t addr_find(struct stp_ofi_lane *lane, int pe)
-{
-    struct stp_ofi_lane *holder = lane->av != NULL ? lane : &stp_ofi.main;
-    fi_addr_t where;
-
-    pthread_mutex_lock(&stp_ofi.av_lock);
-    where = insert_locked(holder, pe);
-    __atomic_store_n(&lane->addrs[pe], ~where, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&stp_ofi.av_lock);
-    return where;
-}
-
-fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe)
-{
-    fi_addr_t where = addr_find(lane, pe);
-
-    if (where == FI_ADDR_NOTAVAIL)
-        stp_ofi.core->fatal("fabric", "%s does not accept the address of pe %d",
-                            stp_ofi.info->fabric_attr->prov_name, pe);
-    return where;
-}
-
-int stp_ofi_lane_connect(struct stp_ofi_lane *lane)
-{
-    void *table = mmap(NULL, table_bytes(), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (table == MAP_FAILED) return -errno;
-    lane->addrs = table;
-    for (int pe = 0; pe < stp_ofi.core->n_pes && !learns_late(); pe++) {
-        if (addr_find(lane, pe) != FI_ADDR_NOTAVAIL) continue;
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s does not accept the address of pe %d",
-                          stp_ofi.info->fabric_attr->prov_name, pe);
-        return -FI_EADDRNOTAVAIL;
-    }
-    return 0;
-}
 
 int stp_ofi_connect(const void *addrs)
 {

@@ -320,8 +320,7 @@ static enum verdict judge_locked(struct link *link)
     if (verdict == ALIVE) return ALIVE;
     if (is_finishing())
         return link->was_up || now - link->used_ns <= 2 * STALL_NS ? verdict : ALIVE;
-    if (!stp_ofi_speaks_ip())
-        return link->was_up || witnessed_locked(link, now) ? verdict : ALIVE;
+    if (!stp_ofi_speaks_ip()) return link->was_up || witnessed_locked(link, now) ? verdict : ALIVE;
     if (!answers(link->pe)) return verdict;
     link->silent_ns = 0;
     link->resets = 0;
@@ -446,13 +445,22 @@ static void await_first_locked(struct link *link)
     }
 }
 
+/* A forked child has links to nobody. */
+static void forget_in_child(void)
+{
+    for (int i = 0; i < LINKS; i++)
+        link_free(&health.links[i]);
+}
+
 void stp_ofi_health_connect(void)
 {
+    static bool atfork;
     int n_pes = stp_ofi.core->n_pes, next = (stp_ofi.core->pe + 1) % n_pes;
 
     pthread_mutex_lock(&health.lock); /* the progress thread looks already */
     for (int i = 0; i < LINKS; i++)
         health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
+    if (!atfork) atfork = pthread_atfork(NULL, NULL, forget_in_child) == 0;
     if (n_pes > 1) {
         stp_ofi_lifeline_connect();
         health.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
@@ -486,12 +494,6 @@ void stp_ofi_health_close(void)
     health.gone_ns = 0;
     stp_ofi_descriptors_forget();
     stp_ofi_lost_forget();
-}
-
-void stp_ofi_health_child(void)
-{
-    for (int i = 0; i < LINKS; i++)
-        link_free(&health.links[i]);
 }
 
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)

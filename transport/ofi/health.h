@@ -23,7 +23,8 @@ struct stp_ofi_lifeline {
 
 #define STP_OFI_LIFELINE 20 /* its bytes */
 
-/* shm (shm.c): a PE that has no lifeline publishes there which /dev/shm it sees. */
+/* PEs of one host publish there which directory of shm they see. */
+#define STP_OFI_SHM_DIRECTORY "/dev/shm"
 uint64_t stp_ofi_shm_here(void);
 uint64_t stp_ofi_shm_of(int pe);
 bool stp_ofi_is_shm(const struct fi_info *info);
@@ -69,7 +70,6 @@ void stp_ofi_notice_send(const struct stp_notice *notice); /* as in transport.h 
 /* All lifelines are known. Returns when the successor's has answered, or does not at once. */
 void stp_ofi_health_connect(void);
 void stp_ofi_health_close(void);
-void stp_ofi_health_child(void); /* this process is a forked child: forget all links */
 
 #define STP_OFI_HEALTH_FDS 2
 
@@ -95,6 +95,20 @@ bool stp_ofi_descriptors_out(void);
 
 /* The endpoint is closed: what is known of its socket is void. */
 void stp_ofi_descriptors_forget(void);
+
+/* Open descriptors of this process, -1 when that cannot be read. */
+int stp_ofi_count_fds(void);
+
+/* Descriptors not in use; SIZE_MAX: there is no limit. */
+size_t stp_ofi_fds_left(void);
+
+/* Those that the connections of one more endpoint in each PE take here. */
+size_t stp_ofi_fds_of_peers(void);
+
+#define STP_OFI_LANE_FDS 8u /* that an endpoint takes before it is connected: net 7, ofi_rxm 8 */
+
+/* How many this PE has descriptors for besides the main one, those of peers included. */
+unsigned stp_ofi_lanes_bearable(void);
 
 /* End the job when a PE that this one looks after has gone. Cheap; does nothing most times. */
 void stp_ofi_health_look(void);

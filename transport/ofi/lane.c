@@ -13,10 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define LANES_CHEAP 16u /* by default where endpoints are cheap */
-#define LANE_FDS 8u     /* that an endpoint takes before it is connected: net 7, ofi_rxm 8 */
 #define SPARE_FDS 16u   /* left to the program when a lane is made */
 
 /* The provider's own lock is one per domain: a lane has its own then. */
@@ -37,32 +35,6 @@ static bool is_cheap(void)
     const char *provider = stp_ofi.info->fabric_attr->prov_name;
 
     return strcmp(provider, "net") == 0 || strcmp(provider, "tcp") == 0;
-}
-
-/* Descriptors that the connections of one more endpoint in each PE take here. */
-static size_t fds_of_peers(void)
-{
-    /* Its own to each peer, and one from each peer's: peers have as many lanes. */
-    return 2 * (size_t)(stp_ofi.core->n_pes - 1);
-}
-
-/* Descriptors not in use; SIZE_MAX: there is no limit. */
-static size_t fds_left(void)
-{
-    struct rlimit limit;
-    int used = stp_ofi_count_fds();
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || used < 0) return 0;
-    if (limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
-    return (size_t)limit.rlim_cur > (size_t)used ? (size_t)limit.rlim_cur - (size_t)used : 0;
-}
-
-unsigned stp_ofi_lanes_bearable(void)
-{
-    size_t left = fds_left(), main = fds_of_peers(), n;
-
-    n = left > main ? (left - main) / (LANE_FDS + fds_of_peers()) : 0;
-    return n < STP_OFI_LANES ? (unsigned)n : STP_OFI_LANES;
 }
 
 /* What every PE can bear, as they published it before the program took descriptors of its own. */
@@ -127,7 +99,8 @@ static unsigned n_made(void)
 /* Those that were made may still have all their connections before them. */
 static bool has_fds_for_another(void)
 {
-    return fds_left() >= LANE_FDS + (n_made() + 1) * fds_of_peers() + SPARE_FDS;
+    return stp_ofi_fds_left() >=
+           STP_OFI_LANE_FDS + (n_made() + 1) * stp_ofi_fds_of_peers() + SPARE_FDS;
 }
 
 static int lane_make(struct stp_ofi_lane **made, const char **why)

@@ -208,9 +208,6 @@ static inline bool stp_ofi_lane_busy(const struct stp_ofi_lane *lane)
 struct stp_ofi_lane *stp_ofi_lane_take(bool alone);
 void stp_ofi_lane_give(struct stp_ofi_lane *lane);
 
-/* How many this PE has descriptors for besides the main one, those of peers included. */
-unsigned stp_ofi_lanes_bearable(void);
-
 void stp_ofi_lanes_close(void); /* all but the main one */
 
 #endif /* STP_OFI_LANE_H */

@@ -24,13 +24,14 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define BACKLOG 4096    /* links of others that the kernel keeps for us */
 #define PORTS_TRIED 16  /* until a port is free for both sockets */
 #define LISTENERS_MAX 4 /* of the provider */
-#define LOCAL_RANDOM 8   /* bytes of a local name */
+#define LOCAL_RANDOM 8  /* bytes of a local name */
 #define NOTICES_A_LOOK 64
 #define NOTICE_MAGIC 0x7374657070654e31u
 
@@ -109,6 +110,13 @@ static bool line_of_host(struct stp_ofi_lifeline *line)
     return found;
 }
 
+uint64_t stp_ofi_shm_here(void)
+{
+    struct stat st;
+
+    return stat(STP_OFI_SHM_DIRECTORY, &st) == 0 ? (uint64_t)st.st_dev : 0;
+}
+
 /*
  * PEs of one host: a name that nobody else guesses or takes by accident, and behind it where the
  * provider's memory is, which the others compare (shm.c).
@@ -147,8 +155,7 @@ static struct stp_ofi_lifeline published_by(int pe)
 {
     struct stp_ofi_lifeline line;
 
-    memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line),
-           sizeof(line));
+    memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line), sizeof(line));
     return line;
 }
 
@@ -227,7 +234,6 @@ static void close_in_child(void)
     close_fd(&life.notice_fd);
     for (int i = 0; i < LISTENERS_MAX; i++)
         close_fd(&life.listeners[i]);
-    stp_ofi_health_child();
 }
 
 /* A socket of the type at the address. Its descriptor, or -errno. */

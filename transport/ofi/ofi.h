@@ -206,10 +206,13 @@ int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, stru
                       bool wait_fd, const char **why);
 void stp_ofi_lane_close(struct stp_ofi_lane *lane);
 
+/* Addresses (address.c). */
+
 int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av);
 
-/* The lane's part of connect: an address table that knows nobody yet. */
+/* The lane's part of connect: an address table that knows nobody yet. And its end. */
 int stp_ofi_lane_connect(struct stp_ofi_lane *lane);
+void stp_ofi_lane_disconnect(struct stp_ofi_lane *lane);
 
 /*
  * Does the open provider do what it promises, to this PE itself? 0, or -errno with *why set. It is
@@ -350,8 +353,9 @@ const char *stp_ofi_strerror(int error);
 /* End the job: a post or a completion of req failed with error (positive), as text says. */
 _Noreturn void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text) STP_COLD;
 
-/* Operations (rma.c, atomic.c, signal.c): as in transport.h. */
+/* Operations (rma.c, atomic.c, signal.c, context.c): as in transport.h. */
 
+void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                  const void *source, size_t nbytes);
 void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,

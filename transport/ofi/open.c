@@ -22,8 +22,6 @@
 
 #define FEW_FDS 16
 
-struct stp_ofi stp_ofi = {.av_lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* ---- signal handlers ---------------------------------------------------- */
 
 #define N_SIGNALS 32

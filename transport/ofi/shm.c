@@ -19,19 +19,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define DIRECTORY "/dev/shm"
+#define DIRECTORY STP_OFI_SHM_DIRECTORY
 #define WANTS_MIB 32u /* below that it may be left out of libfabric's list, without a word */
 
 bool stp_ofi_is_shm(const struct fi_info *info)
 {
     return strcmp(info->fabric_attr->prov_name, "shm") == 0;
-}
-
-uint64_t stp_ofi_shm_here(void)
-{
-    struct stat st;
-
-    return stat(DIRECTORY, &st) == 0 ? (uint64_t)st.st_dev : 0;
 }
 
 static int check_directory(void)
