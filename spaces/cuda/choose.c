@@ -207,6 +207,15 @@ static int choose_by_buffer(const struct stp_space_wish *wish, struct cuda_devic
     return 0;
 }
 
+/* "gpu 0: NAME, 80 GiB" */
+static void choose_name(const struct cuda_device *device, char *text, size_t len)
+{
+    char size[STP_SIZE_TEXT];
+
+    snprintf(text, len, "gpu %d: %s, %s", device->ordinal, device->name,
+             stp_size_text(device->total, size));
+}
+
 int stp_cuda_choose(const struct stp_space_wish *wish, struct cuda_device **device, char *text,
                     size_t len)
 {
@@ -225,31 +234,11 @@ int stp_cuda_choose(const struct stp_space_wish *wish, struct cuda_device **devi
         rc = choose_number(stp_env.gpu_device, "SHMEM_GPU_DEVICE is", device, text, len);
         if (rc != 0) return -ENODEV;
     }
-    if (rc == 0) stp_cuda_name(*device, text, len);
+    if (rc == 0) choose_name(*device, text, len);
     return rc;
 }
 
 /* ---- texts --------------------------------------------------------------------------------- */
-
-const char *stp_cuda_size(size_t nbytes, char *text, size_t len)
-{
-    static const char units[] = "KMGT";
-    int unit = 0;
-    double value = (double)nbytes / 1024;
-
-    for (; value >= 1024 && units[unit + 1] != '\0'; unit++)
-        value /= 1024;
-    snprintf(text, len, value < 10 ? "%.1f %ciB" : "%.0f %ciB", value, units[unit]);
-    return text;
-}
-
-void stp_cuda_name(const struct cuda_device *device, char *text, size_t len)
-{
-    char size[32];
-
-    snprintf(text, len, "gpu %d: %s, %s", device->ordinal, device->name,
-             stp_cuda_size(device->total, size, sizeof size));
-}
 
 bool stp_cuda_describe(int i, char *text, size_t len)
 {
@@ -262,7 +251,7 @@ bool stp_cuda_describe(int i, char *text, size_t len)
         snprintf(text, len, "gpu %d cannot be used: %s", i, device->why_not);
         return true;
     }
-    stp_cuda_name(device, name, sizeof name);
+    choose_name(device, name, sizeof name);
     snprintf(text, len,
              "%s, pci %s, numa %d, uuid %02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
              "%02x%02x%02x%02x%02x%02x%s",

@@ -25,11 +25,11 @@ static int gpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
 
 static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t free, size_t total)
 {
-    char wanted[32], there[32], all[32];
+    char wanted[STP_SIZE_TEXT], there[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
 
     stp_error("a gpu space of %zu bytes (%s) a PE does not fit gpu %d (%s): %s of %s are free",
-              nbytes, stp_cuda_size(nbytes, wanted, sizeof wanted), device->ordinal, device->name,
-              stp_cuda_size(free, there, sizeof there), stp_cuda_size(total, all, sizeof all));
+              nbytes, stp_size_text(nbytes, wanted), device->ordinal, device->name,
+              stp_size_text(free, there), stp_size_text(total, all));
     return -ENOMEM;
 }
 

@@ -93,10 +93,7 @@ int stp_cuda_nearest(void);
 int stp_cuda_choose(const struct stp_space_wish *wish, struct cuda_device **device, char *text,
                     size_t len);
 
-/* "gpu 0: NAME, 80 GiB" */
-void stp_cuda_name(const struct cuda_device *device, char *text, size_t len);
 bool stp_cuda_describe(int i, char *text, size_t len);
-const char *stp_cuda_size(size_t nbytes, char *text, size_t len); /* "80 GiB" */
 
 /* ---- owns.c ---------------------------------------------------------------------- */
 

@@ -127,7 +127,5 @@ void stp_fabric_stop(void);
 /* Tell the module whether threads may call at once: a later init may allow it. */
 void stp_fabric_set_threads(void);
 
-/* What the module may use of the library, filled. */
-const struct stp_core *stp_fabric_core(void);
 
 #endif /* STP_BOOT_H */

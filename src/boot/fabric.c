@@ -12,7 +12,8 @@
 static struct stp_core fabric_core;
 static struct stp_fabric_calls fabric_calls;
 
-const struct stp_core *stp_fabric_core(void)
+/* What the module may use of the library. */
+static const struct stp_core *fabric_fill_core(void)
 {
     int n_networks = 0;
     const struct stp_network *networks = stp_boot_networks(&n_networks);
@@ -49,7 +50,7 @@ void stp_fabric_start(const struct stp_fabric_calls *calls)
     fabric_calls = *calls;
     if (stp_module_open(&open_fn, why, sizeof why) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
-    if (open_fn(stp_fabric_core(), &stp_rt.fabric) != 0)
+    if (open_fn(fabric_fill_core(), &stp_rt.fabric) != 0)
         stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
         stp_fatal("shmem_init", "the fabric module is of another version of Steppe");

@@ -219,8 +219,6 @@ void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const voi
 void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                     uint64_t *sig_addr, uint64_t signal, int sig_op, bool nbi, int pe,
                     const char *fn);
-void stp_signal(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
-                const char *fn);
 
 /* ---- order (order.c) ---------------------------------------------------- */
 
@@ -233,14 +231,6 @@ void stp_quiet(struct stp_ctx *ctx);
 void stp_locks_forget(void);
 
 /* ---- waiting (wait.c) --------------------------------------------------- */
-
-void stp_progress_slow(void);
-
-/* Serve the fabric once, when there is one. */
-static inline void stp_progress(void)
-{
-    if (STP_UNLIKELY(stp_rt.has_fabric)) stp_progress_slow();
-}
 
 /* One step of a wait for something another PE or thread does: spin or yield, serve the fabric. */
 void stp_wait_idle(struct stp_wait *wait);

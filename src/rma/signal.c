@@ -19,8 +19,8 @@ static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo o
     else __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
 }
 
-void stp_signal(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
-                const char *fn)
+static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                        const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
     uint64_t *there = stp_reach_amo(sig_addr, pe);
@@ -74,7 +74,7 @@ void pshmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal,
 {
     struct stp_ctx *c = stp_ctx_check(ctx, __func__);
 
-    stp_signal(c, sig_addr, signal, SHMEM_SIGNAL_SET, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_SET, stp_ctx_pe(c, pe, __func__), __func__);
 }
 STP_PROFILED(shmem_ctx_signal_set);
 
@@ -82,7 +82,7 @@ void pshmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal,
 {
     struct stp_ctx *c = stp_ctx_check(ctx, __func__);
 
-    stp_signal(c, sig_addr, signal, SHMEM_SIGNAL_ADD, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_ADD, stp_ctx_pe(c, pe, __func__), __func__);
 }
 STP_PROFILED(shmem_ctx_signal_add);
 
@@ -90,7 +90,7 @@ void (pshmem_signal_set)(uint64_t *sig_addr, uint64_t signal, int pe)
 {
     struct stp_ctx *c = &stp_ctx_default;
 
-    stp_signal(c, sig_addr, signal, SHMEM_SIGNAL_SET, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_SET, stp_ctx_pe(c, pe, __func__), __func__);
 }
 STP_PROFILED(shmem_signal_set);
 
@@ -98,7 +98,7 @@ void (pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
 {
     struct stp_ctx *c = &stp_ctx_default;
 
-    stp_signal(c, sig_addr, signal, SHMEM_SIGNAL_ADD, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_ADD, stp_ctx_pe(c, pe, __func__), __func__);
 }
 STP_PROFILED(shmem_signal_add);
 

@@ -4,11 +4,6 @@
  */
 #include "rma.h"
 
-void stp_progress_slow(void)
-{
-    stp_rt.fabric.progress();
-}
-
 #define WAIT_PROGRESS_POLLS 64 /* what serving the fabric once costs, in plain looks */
 
 void stp_wait_idle(struct stp_wait *wait)
@@ -17,7 +12,7 @@ void stp_wait_idle(struct stp_wait *wait)
         stp_wait_step(wait);
         return;
     }
-    stp_progress_slow();
+    stp_rt.fabric.progress();
     wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
     /* Where cores suffice, a PE that serves others need not enter the kernel at each look. */
@@ -28,7 +23,7 @@ void stp_wait_missed(void)
 {
     static __thread int misses;
 
-    stp_progress();
+    if (STP_UNLIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
     if (++misses < stp_wait_spin) return;
     misses = 0;
     stp_wait_yield();

@@ -113,7 +113,8 @@ static bool is_broken_connection(int error)
            error == FI_ECONNABORTED || error == FI_ESHUTDOWN || error == EPIPE;
 }
 
-void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text)
+/* End the job: a post or a completion of req failed with error (positive), as text says. */
+_Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, const char *text)
 {
     const char *prov = stp_ofi.info->fabric_attr->prov_name;
 
@@ -299,8 +300,7 @@ static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, in
         stp_ofi_inbox_locked(work, true);
         return;
     }
-    if (!atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
-        stp_ofi_die(req, error, text);
+    if (!atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed)) die(req, error, text);
     stp_ofi.failure = error;
     if (req == NULL) return;
     stp_ofi.core->log(STP_LOG_DEBUG, "%s to pe %d failed while the job ends: %s (%s)",
@@ -316,7 +316,7 @@ static void read_error_locked(struct stp_ofi_lane *lane, ssize_t rc)
     char text[256] = "";
 
     if (rc == -FI_EAVAIL) rc = fi_cq_readerr(lane->cq, &err, 0);
-    if (rc < 0) stp_ofi_die(NULL, (int)-rc, "reading the completion queue");
+    if (rc < 0) die(NULL, (int)-rc, "reading the completion queue");
     fi_cq_strerror(lane->cq, err.prov_errno, err.err_data, text, sizeof(text));
     fail_locked(lane, err.op_context, err.err, text);
 }

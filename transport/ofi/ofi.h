@@ -350,9 +350,6 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
 /* fi_strerror(), but limits that users can raise are named: see stp_strerror(). */
 const char *stp_ofi_strerror(int error);
 
-/* End the job: a post or a completion of req failed with error (positive), as text says. */
-_Noreturn void stp_ofi_die(const struct stp_ofi_req *req, int error, const char *text) STP_COLD;
-
 /* Operations (rma.c, atomic.c, signal.c, context.c): as in transport.h. */
 
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
@@ -382,14 +379,6 @@ struct stp_ofi_req *stp_ofi_piece(struct stp_ofi_lane *lane, enum stp_ofi_kind k
 void stp_ofi_put_pieces(struct stp_ofi_lane *lane, const struct stp_ofi_pieces *pieces, int pe,
                         unsigned number, size_t offset, const void *source, size_t nbytes,
                         atomic_uint *pending, struct stp_ofi_req *then);
-
-/*
- * A put of at most bounce_size bytes of host memory from a copy: source is free on return.
- * Raises nothing.
- */
-void stp_ofi_put_copied(struct stp_ofi_lane *lane, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, atomic_uint *pending,
-                        struct stp_ofi_req *then);
 
 /* An atomic, a request ready to post but for its pending; arguments as for amo (atomic.c). */
 struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,

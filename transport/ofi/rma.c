@@ -79,9 +79,10 @@ void stp_ofi_put_pieces(struct stp_ofi_lane *lane, const struct stp_ofi_pieces *
     post_pieces(lane, STP_OFI_WRITE, pieces, pe, number, offset, source, nbytes, pending, then);
 }
 
-void stp_ofi_put_copied(struct stp_ofi_lane *lane, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, atomic_uint *pending,
-                        struct stp_ofi_req *then)
+/* A put of at most bounce_size bytes of host memory from a copy: source is free on return. */
+static void put_copied(struct stp_ofi_lane *lane, int pe, unsigned number, size_t offset,
+                       const void *source, size_t nbytes, atomic_uint *pending,
+                       struct stp_ofi_req *then)
 {
     struct stp_ofi_pieces one = {.size = nbytes, .n = 1, .copied = true};
 
@@ -132,7 +133,7 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
         atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
         raise_by(pending, 1);
-        stp_ofi_put_copied(ctx->lane, pe, number, offset, source, nbytes, pending, NULL);
+        put_copied(ctx->lane, pe, number, offset, source, nbytes, pending, NULL);
     } else {
         transfer(ctx->lane, STP_OFI_WRITE, pe, number, offset, source, nbytes);
     }
