@@ -180,7 +180,9 @@ static void take_answer_locked(const struct stp_ofi_letter *answer, unsigned ind
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[index];
     struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
 
-    if (req == NULL || answer->size > sizeof(answer->operand)) return; /* given up meanwhile */
+    if (req == NULL) return; /* given up meanwhile */
+    /* The result has room for what was asked. */
+    if (answer->size != req->data[offsetof(struct stp_ofi_letter, size)]) return;
     if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
     stp_ofi_message_done_locked(req);
 }
