@@ -29,6 +29,17 @@ STORE = os.path.join(ROOT, "build", "full")
 JOBS = os.environ.get("JOBS") or str(os.cpu_count())
 GCC, CLANG = ("gcc", "g++"), ("clang", "clang++")
 
+
+
+def lacks_fuzzer():
+    """What clang needs for the fuzz targets and does not find, empty where all is there."""
+    done = subprocess.run(["clang", "-fsanitize=fuzzer,address", "-x", "c", "-o", os.devnull, "-"],
+                          input=b"int LLVMFuzzerTestOneInput(void) { return 0; }", check=False,
+                          capture_output=True)
+    return "" if done.returncode == 0 else ("clang has no libFuzzer here, on Debian package "
+                                            "libclang-rt-dev: scripts/setup.sh --full")
+
+
 # What a sanitized build cannot be asked: how much memory there is, programs of others, limits on
 # addresses; and launchers and hosts, whose tests run the same code as those that are here.
 NOT_ASAN = r"space_leaks|^fabric\..*rules_init|^tree\.install|^tree\.exports"
@@ -39,7 +50,9 @@ THREADS = r"^pe\..*thread.*\.np[1-7]$|^gpu\.ipc\.space_gpu\.np2$|^(pe|fabric\.tc
 THREADS += r"(many_ctx|stress_mix|passive|flow|nbi|signal|amo|order|reduce|coll_stress|contexts"
 THREADS += r"|spaces_life)\.np3$"
 
-Part = collections.namedtuple("Part", "what build compilers options select")
+# targets: what is built, nothing: everything. lacks: names what the part needs and is not there.
+Part = collections.namedtuple("Part", "what build compilers options select targets lacks",
+                              defaults=[[], lambda: ""])
 PARTS = {
     "quick": Part("the quick set", "build", GCC, [], ["-LE", "full"]),
     "full": Part("tests labelled full", "build", GCC, [], ["-L", "full"]),
@@ -50,6 +63,8 @@ PARTS = {
                  ["-LE", "full", "-E", NOT_ASAN]),
     "tsan": Part("threads, and the progress thread, under ThreadSanitizer", "build-tsan", GCC,
                  ["-DSTEPPE_SANITIZE=thread"], ["-R", THREADS, "-LE", "hosts"]),
+    "fuzz": Part("fuzz targets, a minute each from where the last run stopped", "build-fuzz",
+                 CLANG, ["-DSTEPPE_FUZZ=ON"], ["-L", "fuzz"], ["fuzz_targets"], lacks_fuzzer),
 }
 
 
@@ -76,11 +91,12 @@ def commit():
 
 # ---- running a part ------------------------------------------------------------------------------
 
-def build_tree(folder, options, env, log_path):
+def build_tree(folder, options, targets, env, log_path):
     """Configure and build, with warnings as errors; what the tools say goes to a file."""
+    only = ["--target", *targets] if targets else []
     with open(log_path, "w", encoding="utf-8") as log:
         for command in (["cmake", "-S", ".", "-B", folder, "-DSTEPPE_WERROR=ON", *options],
-                        ["cmake", "--build", folder, "-j", JOBS]):
+                        ["cmake", "--build", folder, "-j", JOBS, *only]):
             if run(*command, env=env, stdout=log, stderr=subprocess.STDOUT).returncode != 0:
                 return False
     return True
@@ -88,7 +104,8 @@ def build_tree(folder, options, env, log_path):
 
 def build(part):
     env = dict(os.environ, CC=part.compilers[0], CXX=part.compilers[1])
-    return build_tree(part.build, part.options, env, os.path.join(STORE, part.build + ".log"))
+    return build_tree(part.build, part.options, part.targets, env,
+                      os.path.join(STORE, part.build + ".log"))
 
 
 def results_of(path):
@@ -145,6 +162,8 @@ def run_part(name):
         os.remove(kept)
     if not result["compiler"]:
         result["left_out"] = f"there is no {compiler} here"
+    elif PARTS[name].lacks():
+        result["left_out"] = PARTS[name].lacks()
     else:
         build_and_test(name, PARTS[name].select, result)
     keep(name, result)
@@ -198,7 +217,7 @@ def group(name):
     return {"pe": "one node, load and store", "unit": "unit", "tree": "source tree, installation",
             "hosts": "several hosts", "gpu": "GPU memory, on the stand-in for the driver",
             "provider": "providers that are not here", "fault": "faults", "pmix": "launchers, MPI",
-            "mpich": "launchers, MPI"}.get(words[0], words[0])
+            "mpich": "launchers, MPI", "fuzz": "bytes of others, drawn or kept"}.get(words[0], words[0])
 
 
 def pes(name):

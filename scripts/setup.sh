@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Install what Steppe needs to be built and tested, by Debian package names. Does nothing, at
 # once, when all of it is there. Needs root or sudo only when something is missing.
+#
+# usage: scripts/setup.sh [--full]
+#   --full   also what some checks of the full matrix and some tools of contributors use; what
+#            cannot be installed of it is named, and those checks are skipped
 set -eu
 
 packages="gcc g++ clang make cmake pkg-config python3 libc6-dev
@@ -9,9 +13,19 @@ packages="gcc g++ clang make cmake pkg-config python3 libc6-dev
     libmpich-dev openmpi-bin libpmix-dev
     python3-cffi python3-pycparser groff-base mandoc"
 
+extras="libclang-rt-dev"
+
+full=
+case ${1-} in
+    "") ;;
+    --full) full=1 ;;
+    *) sed -n 's/^# \{0,1\}//; 3,8p' "$0" >&2; exit 2 ;;
+esac
+
+# missing_packages PACKAGE...: those that are not installed
 missing_packages()
 {
-    for package in $packages; do
+    for package in "$@"; do
         state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=
         [ "$state" = installed ] || printf '%s ' "$package"
     done
@@ -40,18 +54,40 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     exit 0
 fi
 
-missing=$(missing_packages)
-[ -n "$missing" ] || exit 0
-command -v apt-get >/dev/null 2>&1 || explain "no apt-get here; missing: $missing"
-if [ "$(id -u)" -eq 0 ]; then
-    as_root="env"
-elif command -v sudo >/dev/null 2>&1; then
-    as_root="sudo env"
-else
-    explain "neither root nor sudo here; missing: $missing"
+become_root()
+{
+    if [ "$(id -u)" -eq 0 ]; then
+        as_root="env"
+    elif command -v sudo >/dev/null 2>&1; then
+        as_root="sudo env"
+    else
+        return 1
+    fi
+}
+
+# install PACKAGE...
+install()
+{
+    echo "setup.sh: installing $*"
+    $as_root DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null &&
+        $as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+            "$@" </dev/null
+}
+
+# shellcheck disable=SC2086 # lists of words
+missing=$(missing_packages $packages)
+if [ -n "$missing" ]; then
+    command -v apt-get >/dev/null 2>&1 || explain "no apt-get here; missing: $missing"
+    become_root || explain "neither root nor sudo here; missing: $missing"
+    # shellcheck disable=SC2086
+    install $missing
 fi
-echo "setup.sh: installing $missing"
-$as_root DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null
-# shellcheck disable=SC2086 # a list of words
-$as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-    $missing </dev/null
+
+[ -n "$full" ] || exit 0
+# shellcheck disable=SC2086
+missing=$(missing_packages $extras)
+[ -n "$missing" ] || exit 0
+# shellcheck disable=SC2086
+if ! { command -v apt-get >/dev/null 2>&1 && become_root && install $missing; }; then
+    echo "setup.sh: not here, and what needs it is skipped: $missing" >&2
+fi

@@ -14,7 +14,7 @@ case ${1-} in
     "") ;;
     --full)
         shift
-        scripts/setup.sh
+        scripts/setup.sh --full
         exec python3 scripts/full_matrix.py "$@"
         ;;
     *) sed -n 's/^# \{0,1\}//; 3,9p' "$0" >&2; exit 2 ;;

@@ -36,6 +36,7 @@ ARROWS = {
     "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda/api.h declares
     "test/hmem": ["include", "spaces"],
     "test/provider": [],  # libfabric alone
+    "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],
     "test/unit": ["include", "src", "src/base", "src/boot", "src/api", "src/info", "pmi", "spaces",
                   "transport"],
 }
