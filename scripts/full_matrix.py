@@ -42,7 +42,7 @@ def lacks_fuzzer():
 
 # What a sanitized build cannot be asked: how much memory there is, programs of others, limits on
 # addresses; and launchers and hosts, whose tests run the same code as those that are here.
-NOT_ASAN = r"space_leaks|^fabric\..*rules_init|^tree\.install|^tree\.exports"
+NOT_ASAN = r"space_leaks|^fabric\..*rules_init|^tree\.(install|exports|abi)"
 NOT_ASAN += r"|hosts\.differ\.version|^(fault|pmix|mpich)\."
 # More than 7 windows do not fit beside that sanitizer's own memory. Through the fabric whatever
 # thread polls copies what arrives: with several, that looks like a race (docs/design/testing.md).
