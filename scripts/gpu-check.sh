@@ -28,6 +28,7 @@ absolute()
 start=$PWD
 cd "$(dirname "$0")/.."
 root=$PWD
+suite=test/pe/spaces
 build=$(absolute "${GPU_CHECK_BUILD:-$root/build-gpu}")
 carried=$(absolute "${GPU_CHECK_DEPS:-}")
 out=$(absolute "${OUT:-}")
@@ -264,16 +265,16 @@ build_all()
         }
     fi
     for name in $tests; do
-        program "pe_$name" "test/pe/$name.c" || die 1 "test/pe/$name.c does not build"
+        program "pe_$name" "$suite/$name.c" || die 1 "$suite/$name.c does not build"
     done
 }
 
-# Programs of GPU memory in test/pe; those with a script of their own are about jobs that fail.
+# Programs of GPU memory; those with a script of their own are about jobs that fail.
 list_tests()
 {
-    for file in test/pe/space_*.c; do
+    for file in "$suite"/space_*.c; do
         name=$(basename "$file" .c)
-        [ -f "test/pe/run_$name.sh" ] || printf '%s ' "$name"
+        [ -f "$suite/run_$name.sh" ] || printf '%s ' "$name"
     done
 }
 

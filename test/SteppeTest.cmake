@@ -51,12 +51,14 @@ function(steppe_launch_test test)
     set_property(TEST ${test} PROPERTY ENVIRONMENT ${arg_ENV})
 endfunction()
 
-# test/pe/<name>.c as the program pe_<name>, for scripts that run it.
+# <name>.c of this folder as the program pe_<name>, for scripts that run it. What the programs share
+# is in test/pe.
 function(steppe_pe_program name)
     if(NOT ARGN)
-        set(ARGN pe/${name}.c)
+        set(ARGN ${name}.c)
     endif()
     add_executable(pe_${name} ${ARGN})
+    target_include_directories(pe_${name} PRIVATE ${PROJECT_SOURCE_DIR}/test/pe)
     target_link_libraries(pe_${name} PRIVATE steppe_options Steppe::steppe Threads::Threads m)
 endfunction()
 
@@ -64,7 +66,7 @@ endfunction()
 # provider.
 set(STEPPE_TEST_MATRIX 1 2 3 4 7)
 
-# test/pe/<name>.c (or SOURCES), run on the node path with NP PEs, through the fabric with FABRIC
+# <name>.c of this folder (or SOURCES), run on the node path with NP PEs, through the fabric with FABRIC
 # PEs on each provider (PROVIDERS: on these), and, with HOSTS, by five PEs on three nodes. ARGS go
 # to the program; LABELS are added, and so are the variables of ENV. What STEPPE_TEST_MATRIX asks
 # for beyond that is labelled full; without NP there are larger runs, labelled so too. NAME renames
@@ -136,7 +138,7 @@ function(steppe_pe_test name)
     endif()
 endfunction()
 
-# test/pe/<name>.c with the fake driver for GPUs, in every way that bytes can travel: by IPC, IPC
+# <name>.c of this folder with the fake driver for GPUs, in every way that bytes can travel: by IPC, IPC
 # refused at either end, in jobs where only some PEs have a device, on three hosts, through the
 # fabric, and with a fabric that seems to reach device memory. ARGS go to the program; ENV is
 # added. QUICK: only a few of these. SLOW: those that take longest are labelled full.
@@ -197,7 +199,7 @@ function(steppe_gpu_test name)
         COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
 endfunction()
 
-# test/pe/run_<name>.sh runs pe_<name> again and again and looks at how each job ends: with NP PEs
+# run_<name>.sh of this folder runs pe_<name> again and again and looks at how each job ends: with NP PEs
 # on the node path, with FABRIC PEs through the tcp provider. Runs with the numbers of FULL, on the
 # node path, are labelled so.
 function(steppe_job_test name)
@@ -218,7 +220,7 @@ function(steppe_job_test name)
         endif()
         foreach(np IN LISTS counts)
             set(test ${prefix}.${name}.np${np})
-            add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pe/run_${name}.sh
+            add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run_${name}.sh
                 $<TARGET_FILE:pe_${name}> ${np} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun)
             set(labels ${label})
             if(np IN_LIST arg_FULL AND label STREQUAL pe)

@@ -27,14 +27,14 @@ REASONS = ("Not testable:", "**Undefined:**")
 
 def find(root, name):
     """
-    The file with this name, or this path's end: of test/pe, else of test/unit, else from anywhere
+    The file with this name, or this path's end: under test/pe, else under test/unit, else anywhere
     under test/. None when there is none, an error text when there are several.
     """
-    for directory in ("pe", "unit"):
-        if (root / "test" / directory / name).is_file():
-            return root / "test" / directory / name
-    found = [path for path in sorted((root / "test").rglob(pathlib.Path(name).name))
-             if path.is_file() and str(path).endswith("/" + name)]
+    for directory in ("pe", "unit", "."):
+        found = [path for path in sorted((root / "test" / directory).rglob(pathlib.Path(name).name))
+                 if path.is_file() and str(path).endswith("/" + name)]
+        if found:
+            break
     if len(found) > 1:
         return f"{name} is the name of {len(found)} files under test/"
     return found[0] if found else None
@@ -56,7 +56,7 @@ def declared(path, cmake):
     """A program by its name, a template or a header by the programs that include it."""
     program = re.sub(r"^(run_|test_)|\..*$", "", path.name)
     if path.name.endswith(".h"):
-        users = [user for user in path.parent.glob("*.c") if path.name in user.read_text()]
+        users = [user for user in path.parent.rglob("*.c") if path.name in user.read_text()]
         return any(declared(user, cmake) for user in users)
     if path.name in cmake:
         return True

@@ -48,7 +48,7 @@ FOREIGN = {
     "mpi": ["test"],
     "check.h": ["test/unit", "test/provider"],
 }
-SEARCH = ["include", "src", "."]
+SEARCH = ["include", "src", "test/pe", "."]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = {".c", ".h", ".inc", ".cpp", ".cc", ".hpp", ".in"}
 

@@ -8,7 +8,7 @@ Without an option: read include/shmem.h.in and write
     include/shmem.h           every routine, and the C11 generics
     include/pshmem.h          its profiling twins
     src/api/gen/types_*.h     one list per class of types, for the bodies of src/api
-    test/pe/gen/types_*.h     the same lists for the typed tests
+    test/pe/typed/gen/types_*.h   the same lists for the typed tests
 --check     write nothing; exit 1 and show the differences when a file on disk is out of date
 --names     print the name of every routine that shmem.h declares
 --uncalled  print those from an @-line that no program or object file refers to; exit 1 if any
@@ -335,7 +335,7 @@ def outputs():
     files = {"include/shmem.h": header, "include/pshmem.h": pshmem_h(header)}
     patterns = [item for item in items if isinstance(item, Pattern)]
     files["src/api/gen/types_amo_real.h"] = type_list("amo_real")
-    for folder in ("src/api/gen", "test/pe/gen"):
+    for folder in ("src/api/gen", "test/pe/typed/gen"):
         for p in patterns:
             if p.kind in ("generic", "typed"):
                 for cls, _ in p.by_class():

@@ -7,7 +7,7 @@ if [ $# -lt 3 ] || [ ! -x "$1" ]; then
     echo "usage: $0 PROGRAM NP LAUNCHER [ARGUMENT...]" >&2
     exit 2
 fi
-. "$(dirname "$0")/endless.sh"
+. "$(dirname "$0")/../endless.sh"
 np=$2
 last=$((np - 1))
 limit=20        # seconds; a job that takes longer has hung

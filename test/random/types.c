@@ -37,32 +37,32 @@ static struct rnd_type *type_of(const char *name, size_t size)
     return &rnd_types[rnd_n_types++];
 }
 
-#define TEMPLATE "../../random/rma.tmpl.h"
-#include "../pe/gen/types_rma.h"
+#define TEMPLATE "../../../random/rma.tmpl.h"
+#include "../pe/typed/gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../random/sized.tmpl.h"
-#include "../pe/gen/sizes_rma.h"
+#define TEMPLATE "../../../random/sized.tmpl.h"
+#include "../pe/typed/gen/sizes_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../random/sum.tmpl.h"
-#include "../pe/gen/types_reduce_sum.h"
+#define TEMPLATE "../../../random/sum.tmpl.h"
+#include "../pe/typed/gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../random/bit.tmpl.h"
-#include "../pe/gen/types_reduce_bit.h"
+#define TEMPLATE "../../../random/bit.tmpl.h"
+#include "../pe/typed/gen/types_reduce_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../random/amo_ext.tmpl.h"
-#include "../pe/gen/types_amo_ext.h"
+#define TEMPLATE "../../../random/amo_ext.tmpl.h"
+#include "../pe/typed/gen/types_amo_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../random/amo.tmpl.h"
-#include "../pe/gen/types_amo.h"
+#define TEMPLATE "../../../random/amo.tmpl.h"
+#include "../pe/typed/gen/types_amo.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../random/amo_bit.tmpl.h"
-#include "../pe/gen/types_amo_bit.h"
+#define TEMPLATE "../../../random/amo_bit.tmpl.h"
+#include "../pe/typed/gen/types_amo_bit.h"
 #undef TEMPLATE
 
 /* ---- bytes: routines that end in mem ------------------------------------------ */
@@ -161,30 +161,30 @@ static void add_mem(void)
 
 /* ---- the table ------------------------------------------------------------------ */
 
-#define TEMPLATE "../../random/run.tmpl.h"
+#define TEMPLATE "../../../random/run.tmpl.h"
 void rnd_types_init(void)
 {
     add_mem();
 #define ADD T(add_rma)
-#include "../pe/gen/types_rma.h"
+#include "../pe/typed/gen/types_rma.h"
 #undef ADD
 #define ADD S(add_sized)
-#include "../pe/gen/sizes_rma.h"
+#include "../pe/typed/gen/sizes_rma.h"
 #undef ADD
 #define ADD T(add_sum)
-#include "../pe/gen/types_reduce_sum.h"
+#include "../pe/typed/gen/types_reduce_sum.h"
 #undef ADD
 #define ADD T(add_bit)
-#include "../pe/gen/types_reduce_bit.h"
+#include "../pe/typed/gen/types_reduce_bit.h"
 #undef ADD
 #define ADD T(add_amo_ext)
-#include "../pe/gen/types_amo_ext.h"
+#include "../pe/typed/gen/types_amo_ext.h"
 #undef ADD
 #define ADD T(add_amo)
-#include "../pe/gen/types_amo.h"
+#include "../pe/typed/gen/types_amo.h"
 #undef ADD
 #define ADD T(add_amo_bit)
-#include "../pe/gen/types_amo_bit.h"
+#include "../pe/typed/gen/types_amo_bit.h"
 #undef ADD
 }
 

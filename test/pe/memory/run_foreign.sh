@@ -5,7 +5,7 @@
 #
 # usage: run_foreign.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 
 # ends ADDRESS USE TEXT [VARIABLE=VALUE]: some line matches TEXT, and no call came back.
 ends()

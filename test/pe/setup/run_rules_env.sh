@@ -13,7 +13,7 @@ program=$1 np=$2 last=$(($2 - 1))
 shift 2
 launcher=("$@")
 failed=0
-. "$(dirname "$0")/endless.sh"
+. "$(dirname "$0")/../endless.sh"
 dir=$(mktemp -d)
 out=$dir/out
 trap 'rm -rf "$dir"' EXIT

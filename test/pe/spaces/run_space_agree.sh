@@ -5,7 +5,7 @@
 #
 # usage: run_space_agree.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 
 [ "$np" -lt 2 ] && exit 77 # nobody to differ from
 mkdir "$dir/fam"

@@ -21,7 +21,7 @@ if [ ! -x "$program" ]; then
     echo "$program is no program" >&2
     exit 2
 fi
-. "$(dirname "$0")/endless.sh"
+. "$(dirname "$0")/../endless.sh"
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 

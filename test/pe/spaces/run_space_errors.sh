@@ -5,7 +5,7 @@
 #
 # usage: run_space_errors.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 
 mkdir "$dir/fam"
 export SHMEM_FAM_PATH="$dir/fam" SHMEM_SYMMETRIC_SIZE=16m

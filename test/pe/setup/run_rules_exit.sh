@@ -5,7 +5,7 @@
 #
 # usage: run_rules_exit.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 
 # ends WAY STATUS TEXT [ARGUMENT]: STATUS is a pattern; TEXT, unless empty, matches a line.
 ends()

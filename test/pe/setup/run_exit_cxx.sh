@@ -5,7 +5,7 @@
 #
 # usage: run_exit_cxx.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 
 # ends WAY STATUS LINE...: the lines of the file, in any order.
 ends()

@@ -19,7 +19,7 @@ if [ ! -x "$program" ]; then
     echo "$program is no program" >&2
     exit 2
 fi
-. "$(dirname "$0")/endless.sh"
+. "$(dirname "$0")/../endless.sh"
 dir=$(mktemp -d)
 out=$dir/out
 alone=$dir/pe_exit      # a name of our own, so that what is left behind can be told

@@ -5,7 +5,7 @@
 #
 # usage: run_no_room.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 
 export SHMEM_SYMMETRIC_SIZE=8m
 any='^steppe: pe [0-9]+ .*: NULL: '

@@ -4,7 +4,7 @@
 #
 # usage: run_last_words.sh PROGRAM NP LAUNCHER [ARGUMENT...]     (SLOW=1: all ways)
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 line="^(.*[^ ])?steppe: pe $last \([^)]*\): shmem_"
 
 # fails WAY TEXT...: the job fails with the line, and each TEXT, which may be empty, has arrived.

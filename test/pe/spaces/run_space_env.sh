@@ -5,7 +5,7 @@
 #
 # usage: run_space_env.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-. "$(dirname "$0")/job.sh"
+. "$(dirname "$0")/../job.sh"
 
 mkdir "$dir/fam"
 gpu=(LD_LIBRARY_PATH="$fake")
