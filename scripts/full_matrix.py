@@ -48,7 +48,7 @@ NOT_ASAN += r"|hosts\.differ\.version|^(fault|pmix|mpich)\."
 # thread polls copies what arrives: with several, that looks like a race (docs/design/testing.md).
 THREADS = r"^pe\..*thread.*\.np[1-7]$|^gpu\.ipc\.space_gpu\.np2$|^(pe|fabric\.tcp)\."
 THREADS += r"(many_ctx|stress_mix|passive|flow|nbi|signal|amo|order|reduce|coll_stress|contexts"
-THREADS += r"|spaces_life)\.np3$"
+THREADS += r"|space_life_host)\.np3$"
 
 # targets: what is built, nothing: everything. lacks: names what the part needs and is not there.
 Part = collections.namedtuple("Part", "what build compilers options select targets lacks",

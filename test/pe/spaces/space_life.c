@@ -69,8 +69,13 @@ static void check_holders(int kind)
     pe_kind_ring(&s, block, 100, 1);
     PE_CHECK_EQ(shmem_team_split_strided(s.team, 0, 2, (s.n + 1) / 2, NULL, 0, &child), 0);
     PE_CHECK_EQ(shmemx_team_duplicate(s.team, &twin), 0);
-    if (child != SHMEM_TEAM_INVALID)
+    if (child != SHMEM_TEAM_INVALID) {
+        shmem_space_t found = SHMEM_SPACE_INVALID;
+
+        PE_CHECK_EQ(shmem_team_get_space(child, &found), 0);
+        PE_CHECK(found == s.space, "a split's space is %p", found);
         PE_CHECK_EQ(shmem_team_split_strided(child, 0, 1, 1, NULL, 0, &grandchild), 0);
+    }
     shmem_team_destroy(s.team);
     check_refused(&s, block, "a split and a duplicate");
     shmem_team_destroy(child);
@@ -137,7 +142,7 @@ static void check_ends(int kind)
     PE_CHECK_EQ(shmem_space_destroy(SHMEM_SPACE_INVALID), 0);
 }
 
-/* run_space_life.sh reads the warning: 3 allocations. S5. */
+/* What is still allocated goes with the space; run_space_errors.sh reads the warning. S5. */
 static void check_live_blocks(int kind)
 {
     struct pe_space s;
@@ -150,15 +155,16 @@ static void check_live_blocks(int kind)
     pe_kind_destroy(&s);
 }
 
-/* The word of a space of many: told from all others, and right. */
-static void check_one_of_many(const struct pe_space *s, const long *block, long id)
+/* The word of a space of many: told from all others, and right; its members reach each other. */
+static void check_one_of_many(const struct pe_space *s, long *block, long id)
 {
     shmem_space_t found = SHMEM_SPACE_INVALID;
 
     if (s->rank < 0) return;
     PE_GPU_EXPECT(block, 1000 * id, 16, "one of many");
-    PE_CHECK_EQ(shmem_get_space((void *)block, &found), 0);
+    PE_CHECK_EQ(shmem_get_space(block, &found), 0);
     PE_CHECK(found == s->space, "get_space of one of many");
+    pe_kind_ring(s, block, 16, 7 * id);
 }
 
 /* Slots are filled and emptied as a sequence says that all PEs draw alike. */
@@ -200,6 +206,25 @@ static void check_many(void)
     }
 }
 
+/* Created, used, destroyed, again and again: nothing runs out, no old content comes back. */
+static void check_cycles(void)
+{
+    for (int cycle = 0; cycle < (pe_rounds(8) == 8 ? 200 : 10); cycle++) {
+        shmem_team_t team = SHMEM_TEAM_INVALID;
+        shmem_space_t space = pe_space_create(PE_MIB, &team);
+        long *block = shmem_space_calloc(space, 1000, sizeof(*block));
+
+        PE_REQUIRE(block != NULL, "calloc failed in cycle %d", cycle);
+        shmem_long_p(&block[cycle], cycle + pe_me, pe_right());
+        shmem_long_atomic_add(&block[999], 1 + cycle, pe_right());
+        shmem_barrier_all();
+        PE_CHECK_EQ(block[cycle], cycle + pe_left());
+        PE_CHECK_EQ(block[999], 1 + cycle);
+        shmem_space_free(space, block);
+        pe_space_end(space, team);
+    }
+}
+
 /* Everything stays behind: spaces, teams, contexts, memory, puts that nobody waited for. S14. */
 static void leave_behind(void)
 {
@@ -237,5 +262,6 @@ int main(void)
         check_live_blocks(kind);
     }
     check_many();
+    check_cycles();
     return pe_test_end();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allocation from spaces: sizes, alignment, zeroing, exhaustion, the barriers, and the plain
- * heap routines on pointers of a space. Rules P, S6, S7, S14, S17 (see pe_spaces.h).
+ * heap routines on pointers of a space. Rules P, S6, S7, S12, S14, S17 (see pe_spaces.h).
  */
 #include "pe_spaces.h"
 
@@ -132,6 +132,27 @@ static void check_plain_routines(shmem_space_t space)
     PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc to 0");
 }
 
+/* S12: room is reserved, memory is touched on use; odd sizes are fine, too. */
+static void check_sizes(void)
+{
+    static const size_t sizes[] = {1, 100, 4095, 4097, 256 * (size_t)PE_MIB};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        shmem_team_t team = SHMEM_TEAM_INVALID;
+        shmem_space_t space = pe_space_create(sizes[i], &team);
+        size_t n = sizes[i] > 100000 ? sizes[i] / 2 : 1;
+        char *block = shmem_space_malloc(space, n);
+
+        if (PE_CHECK(block != NULL, "%zu bytes out of %zu", n, sizes[i])) {
+            shmem_char_p(&block[n - 1], (char)(1 + pe_me), pe_right());
+            shmem_barrier_all();
+            PE_CHECK_EQ(block[n - 1], 1 + pe_left());
+            shmem_space_free(space, block);
+        }
+        pe_space_end(space, team);
+    }
+}
+
 /* Blocks of two spaces and the heap do not overlap, whoever writes. */
 static void check_apart(shmem_space_t space, shmem_space_t other)
 {
@@ -183,5 +204,6 @@ int main(void)
     PE_CHECK(block != NULL, "malloc after the team's end");
     shmem_space_free(space, block);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    check_sizes();
     return pe_test_end();
 }
