@@ -66,33 +66,29 @@ endfunction()
 # provider.
 set(STEPPE_TEST_MATRIX 1 2 3 4 7)
 
-# <name>.c of this folder (or SOURCES), run on the node path with NP PEs, through the fabric with FABRIC
-# PEs on each provider (PROVIDERS: on these), and, with HOSTS, by five PEs on three nodes. ARGS go
-# to the program; LABELS are added, and so are the variables of ENV. What STEPPE_TEST_MATRIX asks
-# for beyond that is labelled full; without NP there are larger runs, labelled so too. NAME renames
-# the tests of a second call for the same program. Such a variant, and one whose LABELS have full,
-# runs as it says and no further, unless MATRIX says otherwise.
+# <name>.c of this folder (or SOURCES), run on the node path with NP PEs, through the fabric with
+# FABRIC PEs, and, with HOSTS, by five PEs on three nodes. The first number of FABRIC is run on each
+# provider (PROVIDERS: on these), the others on tcp. That is the quick set. Labelled full are what
+# STEPPE_TEST_MATRIX asks for beyond that, the numbers of FULL on the node path and of FULL_FABRIC on
+# each provider, those of FABRIC on the other ones of PROVIDERS, and with FULL_HOSTS the nodes. ARGS
+# go to the program; LABELS are added, and so are the variables of ENV. NAME renames the tests of a
+# second call for the same program. Such a variant, and one whose LABELS have full, has nothing of the
+# matrix, unless MATRIX says otherwise.
 function(steppe_pe_test name)
-    cmake_parse_arguments(arg "HOSTS;MATRIX" "NAME"
-        "NP;FABRIC;PROVIDERS;LABELS;ARGS;ENV;SOURCES" ${ARGN})
-    set(full_np)
-    set(full_fabric)
+    cmake_parse_arguments(arg "HOSTS;FULL_HOSTS;MATRIX" "NAME"
+        "NP;FABRIC;PROVIDERS;FULL;FULL_FABRIC;LABELS;ARGS;ENV;SOURCES" ${ARGN})
+    set(full_np ${arg_FULL})
+    set(full_fabric ${arg_FULL_FABRIC})
     if(NOT DEFINED arg_PROVIDERS)
         set(arg_PROVIDERS tcp shm net)
     endif()
     if(arg_MATRIX OR NOT (DEFINED arg_NAME OR full IN_LIST arg_LABELS))
-        set(full_np ${STEPPE_TEST_MATRIX})
-        set(full_fabric ${STEPPE_TEST_MATRIX})
-    endif()
-    if(NOT DEFINED arg_NP)
-        set(arg_NP 1 2 3 4 8)
-        list(APPEND full_np 16)
-        if(arg_FABRIC)
-            list(APPEND full_fabric 8)
-        endif()
+        list(APPEND full_np ${STEPPE_TEST_MATRIX})
+        list(APPEND full_fabric ${STEPPE_TEST_MATRIX})
     endif()
     if(full_np)
         list(REMOVE_ITEM full_np ${arg_NP})
+        list(REMOVE_DUPLICATES full_np)
     endif()
     if(NOT DEFINED arg_NAME)
         set(arg_NAME ${name})
@@ -116,32 +112,41 @@ function(steppe_pe_test name)
     endif()
     set(n_fabric ${arg_FABRIC} ${full_fabric})
     list(REMOVE_DUPLICATES n_fabric)
+    set(first)
+    if(arg_FABRIC)
+        list(GET arg_FABRIC 0 first)
+    endif()
     foreach(np IN LISTS n_fabric)
         foreach(provider tcp shm net)
             set(labels fabric ${arg_LABELS})
             if(NOT np IN_LIST arg_FABRIC OR NOT provider IN_LIST arg_PROVIDERS)
-                if(NOT full_fabric)
+                if(NOT np IN_LIST full_fabric)
                     continue()
                 endif()
                 list(APPEND labels full)
-            elseif(provider STREQUAL net AND NOT np EQUAL 3 AND NOT np STREQUAL "${arg_FABRIC}")
+            elseif(NOT np STREQUAL first AND NOT provider STREQUAL tcp)
                 list(APPEND labels full)
             endif()
             steppe_launch_test(fabric.${provider}.${arg_NAME}.np${np} NP ${np} LABELS ${labels}
                 ENV ${arg_ENV} SHMEM_NODE=off SHMEM_OFI_PROVIDER=${provider} ${oshrun} ${command})
         endforeach()
     endforeach()
-    if(arg_HOSTS)
-        steppe_launch_test(hosts.${arg_NAME} NP 5 LABELS hosts ${arg_LABELS}
+    if(arg_HOSTS OR arg_FULL_HOSTS)
+        set(labels hosts ${arg_LABELS})
+        if(arg_FULL_HOSTS)
+            list(APPEND labels full)
+        endif()
+        steppe_launch_test(hosts.${arg_NAME} NP 5 LABELS ${labels}
             ENV ${arg_ENV} SHMEM_OFI_PROVIDER=tcp
             LAUNCHER ${STEPPE_MPIEXEC} -launcher fork -hosts a:2,b:1,c:2 ${command})
     endif()
 endfunction()
 
-# <name>.c of this folder with the fake driver for GPUs, in every way that bytes can travel: by IPC, IPC
-# refused at either end, in jobs where only some PEs have a device, on three hosts, through the
-# fabric, and with a fabric that seems to reach device memory. ARGS go to the program; ENV is
-# added. QUICK: only a few of these. SLOW: those that take longest are labelled full.
+# <name>.c of this folder with the fake driver for GPUs, in every way that bytes can travel: by IPC,
+# IPC refused at either end, in jobs where only some PEs have a device, on three hosts, through the
+# fabric, and with a fabric that seems to reach device memory. Numbers of PEs that take no other way
+# are labelled full. ARGS go to the program; ENV is added. QUICK: only a few of these. SLOW: those
+# that take longest are labelled full.
 function(steppe_gpu_test name)
     cmake_parse_arguments(arg "QUICK;SLOW" "" "ARGS;ENV;LABELS" ${ARGN})
     set(slow)
@@ -152,9 +157,12 @@ function(steppe_gpu_test name)
         steppe_pe_program(${name})
     endif()
     set(fake ${arg_ENV} LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib/fakecuda)
-    set(common LABELS pe fakecuda ${arg_LABELS} LAUNCHER ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun
+    set(run LAUNCHER ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun
         COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
-    foreach(np 1 2 4)
+    set(common LABELS pe fakecuda ${arg_LABELS} ${run})
+    set(rare LABELS pe fakecuda full ${arg_LABELS} ${run})
+    steppe_launch_test(gpu.ipc.${name}.np1 NP 1 ENV ${fake} PE_PATH=device ${rare})
+    foreach(np 2 4)
         steppe_launch_test(gpu.ipc.${name}.np${np} NP ${np} ENV ${fake} PE_PATH=device ${common})
     endforeach()
     steppe_launch_test(gpu.mixed.${name}.np4 NP 4 ENV ${fake} FAKECUDA_RANKS=0,3 ${common})
@@ -163,10 +171,9 @@ function(steppe_gpu_test name)
     if(arg_QUICK)
         return()
     endif()
-    foreach(np 2 4)
-        steppe_launch_test(gpu.ipc_refused.${name}.np${np} NP ${np}
-            ENV ${fake} PE_PATH=staged FAKECUDA_FAIL=cuIpcOpenMemHandle_v2:801 ${common})
-    endforeach()
+    set(refused ${fake} PE_PATH=staged FAKECUDA_FAIL=cuIpcOpenMemHandle_v2:801)
+    steppe_launch_test(gpu.ipc_refused.${name}.np2 NP 2 ENV ${refused} ${rare})
+    steppe_launch_test(gpu.ipc_refused.${name}.np4 NP 4 ENV ${refused} ${common})
     steppe_launch_test(gpu.no_handle.${name}.np2 NP 2
         ENV ${fake} PE_PATH=staged FAKECUDA_FAIL=cuIpcGetMemHandle:801 ${common})
     steppe_launch_test(gpu.two_devices.${name}.np4 NP 4 ENV ${fake} FAKECUDA_DEVICES=2 ${common})
@@ -179,15 +186,20 @@ function(steppe_gpu_test name)
     foreach(provider tcp shm)
         set(fabric SHMEM_NODE=off SHMEM_OFI_PROVIDER=${provider})
         foreach(np 1 2 4)
+            set(how ${rare})
+            if("${provider}${np}" MATCHES "tcp4|shm2")
+                set(how ${common})
+            endif()
             steppe_launch_test(gpu.${provider}.${name}.np${np} NP ${np}
-                ENV ${fake} PE_PATH=staged ${fabric} ${common})
+                ENV ${fake} PE_PATH=staged ${fabric} ${how})
         endforeach()
-        steppe_launch_test(gpu.${provider}.mixed.${name}.np4 NP 4
-            ENV ${fake} ${fabric} FAKECUDA_RANKS=0,3 ${common})
     endforeach()
-    set(common LABELS pe fakecuda ${slow} ${arg_LABELS}
-        LAUNCHER ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun
-        COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
+    set(mixed SHMEM_NODE=off FAKECUDA_RANKS=0,3)
+    steppe_launch_test(gpu.tcp.mixed.${name}.np4 NP 4
+        ENV ${fake} ${mixed} SHMEM_OFI_PROVIDER=tcp ${common})
+    steppe_launch_test(gpu.shm.mixed.${name}.np4 NP 4
+        ENV ${fake} ${mixed} SHMEM_OFI_PROVIDER=shm ${rare})
+    set(common LABELS pe fakecuda ${slow} ${arg_LABELS} ${run})
     foreach(np 2 4)
         steppe_launch_test(gpu.direct.${name}.np${np} NP ${np} ENV ${fake} PE_PATH=fabric
             LD_PRELOAD=${PROJECT_BINARY_DIR}/lib/hmem/libhmemshim.so
@@ -199,22 +211,25 @@ function(steppe_gpu_test name)
         COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
 endfunction()
 
-# run_<name>.sh of this folder runs pe_<name> again and again and looks at how each job ends: with NP PEs
-# on the node path, with FABRIC PEs through the tcp provider. Runs with the numbers of FULL, on the
-# node path, are labelled so.
+# run_<name>.sh of this folder runs pe_<name> again and again and looks at how each job ends: with
+# NP PEs on the node path, with FABRIC PEs through the tcp provider. Runs with the numbers of FULL
+# and of FULL_FABRIC are labelled full.
 function(steppe_job_test name)
-    cmake_parse_arguments(arg "" "" "NP;FABRIC;FULL;SOURCES" ${ARGN})
+    cmake_parse_arguments(arg "" "" "NP;FABRIC;FULL;FULL_FABRIC;SOURCES" ${ARGN})
     steppe_pe_program(${name} ${arg_SOURCES})
     if(NOT STEPPE_FABRIC)
         set(arg_FABRIC)
+        set(arg_FULL_FABRIC)
     endif()
     foreach(label pe fabric)
         if(label STREQUAL pe)
             set(counts ${arg_NP} ${arg_FULL})
+            set(rare ${arg_FULL})
             set(prefix pe)
             set(env SHMEM_NODE=on)
         else()
-            set(counts ${arg_FABRIC})
+            set(counts ${arg_FABRIC} ${arg_FULL_FABRIC})
+            set(rare ${arg_FULL_FABRIC})
             set(prefix fabric.tcp)
             set(env SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp)
         endif()
@@ -223,13 +238,24 @@ function(steppe_job_test name)
             add_test(NAME ${test} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run_${name}.sh
                 $<TARGET_FILE:pe_${name}> ${np} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/oshrun)
             set(labels ${label})
-            if(np IN_LIST arg_FULL AND label STREQUAL pe)
+            if(np IN_LIST rare)
                 list(APPEND labels full)
             endif()
             steppe_test_properties(${test} ${labels})
             set_tests_properties(${test} PROPERTIES PROCESSORS ${np} FIXTURES_REQUIRED dev_shm)
             set_property(TEST ${test} PROPERTY ENVIRONMENT ${env})
         endforeach()
+    endforeach()
+endfunction()
+
+# The few tests of a chapter that are run before a push: labelled smoke besides.
+function(steppe_smoke)
+    foreach(test IN LISTS ARGN)
+        if(TEST ${test})
+            set_property(TEST ${test} APPEND PROPERTY LABELS smoke)
+        elseif(STEPPE_FABRIC)
+            message(FATAL_ERROR "there is no test ${test} to be labelled smoke")
+        endif()
     endforeach()
 endfunction()
 
