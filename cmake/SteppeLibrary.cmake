@@ -11,9 +11,11 @@ target_include_directories(steppe_core PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 target_link_libraries(steppe_core PRIVATE steppe_options Threads::Threads)
 steppe_limit_frames(steppe_core)
+steppe_count_lines(steppe_core)
 
 add_library(steppe SHARED $<TARGET_OBJECTS:steppe_core>)
 add_library(Steppe::steppe ALIAS steppe)
+steppe_link_counted(steppe PRIVATE)
 set_target_properties(steppe PROPERTIES
     VERSION ${PROJECT_VERSION}
     SOVERSION 0

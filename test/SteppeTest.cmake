@@ -4,6 +4,7 @@
 # The library's objects as an archive: unit tests reach hidden symbols and link only what they use.
 add_library(steppe_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:steppe_core>)
 target_link_libraries(steppe_internal PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
+steppe_link_counted(steppe_internal INTERFACE)
 
 # Seconds. timeout(1) ends a launcher with SIGTERM, so that it takes its PEs along, before CTest
 # kills it.
