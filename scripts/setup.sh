@@ -13,7 +13,7 @@ packages="gcc g++ clang make cmake pkg-config python3 libc6-dev
     libmpich-dev openmpi-bin libpmix-dev
     python3-cffi python3-pycparser groff-base mandoc"
 
-extras="clang-format gcovr libclang-rt-dev"
+extras="clang-format clang-tidy gcovr libclang-rt-dev"
 
 full=
 case ${1-} in
