@@ -230,7 +230,8 @@ static void runtime_start(void)
     bool first = runtime_pid == 0;
 
     runtime_pid = getpid();
-    if (stp_env_load() != 0) stp_fatal("shmem_init", "the environment is not as it should be");
+    if (stp_env_load() != 0)
+        stp_fatal("shmem_init", "variables of the environment have wrong values: see above");
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
     stp_boot_attach();

@@ -114,7 +114,7 @@ static int gpu_admit(const struct stp_space_wish *wish)
     int rc = stp_cuda_choose(wish, &device, text, sizeof text);
 
     if (rc != 0) {
-        stp_error("a gpu space cannot be had here: %s", text);
+        stp_error("a gpu space cannot be created here: %s", text);
         return rc;
     }
     return wish->buffer != NULL ? gpu_admit_buffer(device, wish)
@@ -165,7 +165,7 @@ static struct cuda_part *gpu_part_new(struct cuda_device *device)
     struct cuda_part *part = calloc(1, sizeof *part + (size_t)n * sizeof part->peers[0]);
 
     if (part == NULL) {
-        stp_error("no memory for the books of a gpu space with %d places", n);
+        stp_error("no memory for the records of a gpu space that %d PEs share", n);
         return NULL;
     }
     part->device = device;
@@ -202,7 +202,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_wish *wish
     int rc = stp_cuda_choose(wish, &device, text, sizeof text);
 
     if (rc != 0) {
-        stp_error("a gpu space cannot be had here: %s", text);
+        stp_error("a gpu space cannot be created here: %s", text);
         return rc;
     }
     part = gpu_part_new(device);

@@ -39,7 +39,7 @@ static struct cuda_lane *lane_new(struct cuda_device *device)
     struct cuda_lane *lane = calloc(1, sizeof *lane);
 
     if (lane == NULL) {
-        stp_error("gpu %d: no memory for the books of a stream", device->ordinal);
+        stp_error("gpu %d: no memory for the records of a stream", device->ordinal);
         return NULL;
     }
     lane->device = device;
@@ -148,7 +148,7 @@ int stp_cuda_queue_create(struct stp_queue **queue)
     struct stp_queue *made = calloc(1, sizeof *made);
 
     if (made == NULL) {
-        stp_error("gpu: no memory for the books of a queue");
+        stp_error("gpu: no memory for the records of a queue");
         return -ENOMEM;
     }
     pthread_mutex_init(&made->lock, NULL);

@@ -117,7 +117,7 @@ static int fam_create(struct stp_space *space, const struct stp_space_wish *wish
     int rc = -ENOMEM;
 
     if (own == NULL) {
-        stp_error("fam: no memory for the books of a space");
+        stp_error("fam: no memory for the records of a space");
         return rc;
     }
     rc = fam_look(&place);

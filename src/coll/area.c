@@ -30,7 +30,7 @@ size_t stp_coll_internal_bytes(size_t window_capacity)
     slots.n_slots = nbytes / AREA_STRIDE;
     free(slots.used);
     slots.used = calloc(slots.n_slots / 64 + 1, sizeof *slots.used);
-    if (slots.used == NULL) stp_fatal("shmem_init", "no memory for the books of team slots");
+    if (slots.used == NULL) stp_fatal("shmem_init", "no memory for the table of team slots");
     slots.hint = 0;
     slots.offset = stp_stage_internal_bytes(window_capacity);
     return slots.offset + slots.n_slots * AREA_STRIDE;

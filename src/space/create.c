@@ -122,7 +122,7 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
     c->access = c->kind->probe(&c->wish, c->why, sizeof c->why) == 0;
     c->space = stp_space_prepare(c->kind, config->size);
     if (c->space == NULL) {
-        stp_error("%s: no memory for the books of a space", c->fn);
+        stp_error("%s: no memory for the records of a space", c->fn);
         return -ENOMEM;
     }
     if (c->wish.buffer != NULL) c->space->nbytes = config->size; /* not a byte more is ours */

@@ -214,7 +214,7 @@ static void space_init_heap(struct stp_card *card)
     if (kind->admit(&wish) != 0 || stp_space_open(space, &wish, true, &card->heap_share,
                                                   &card->regions[STP_SPACE_HEAP]) != 0) {
         snprintf(card->no_heap, sizeof card->no_heap,
-                 "SHMEM_SYMMETRIC_SIZE of %zu bytes cannot be had", space->nbytes);
+                 "SHMEM_SYMMETRIC_SIZE of %zu bytes could not be allocated", space->nbytes);
         stp_space_delete(space);
         return;
     }

@@ -57,7 +57,8 @@ void shim_time_pause(void)
     nanosleep(&t, NULL);
 }
 
-static enum { NOBODY, NEXT, HELD } hold;
+enum { NOBODY, NEXT, HELD };
+static int hold; /* which of them */
 
 void provshim_hold(void)
 {

@@ -47,7 +47,7 @@ static void say_launcher(struct stp_doctor *doctor)
         snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
                  outlook.key_max, outlook.value_max);
     stp_doctor_say(doctor, STP_HEALTH_OK, "launcher", launcher_why, NULL,
-                   "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is cut into pieces of at "
+                   "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into pieces of at "
                    "most %zu characters",
                    outlook.client, outlook.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
                    doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", carries, outlook.piece);
