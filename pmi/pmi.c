@@ -229,7 +229,8 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
     }
     if (rc) return rc;
     if (agreed != 1 && agreed != 2)
-        return stp_pmi_malformed(session, "init", "no version in common: this library knows PMI-1 and PMI-2");
+        return stp_pmi_malformed(session, "init",
+                                 "no version in common: this library knows PMI-1 and PMI-2");
     *client = agreed == 1 ? &stp_pmi1_client : &stp_pmi2_client;
     return 0;
 }

@@ -297,7 +297,8 @@ static int admit_pool(const struct fam_place *place, const struct fam_shape *sha
     if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
         stp_fam_room_locked(&pool, stp_fam_total(shape), &largest) == 0) {
         stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit", place->path,
-                  stp_size_exact(largest, has), shape->n_parts, stp_size_exact(shape->nbytes, wants));
+                  stp_size_exact(largest, has), shape->n_parts,
+                  stp_size_exact(shape->nbytes, wants));
         rc = -ENOSPC;
     }
     stp_fam_pool_close(&pool);

@@ -339,7 +339,8 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     if (!blob->bad) exchange_judge(node, leader, &that, first);
     if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
     if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
-    if (blob->bad) stp_fatal("shmem_init", "what PE %d published about its node is incomplete", leader);
+    if (blob->bad)
+        stp_fatal("shmem_init", "what PE %d published about its node is incomplete", leader);
     area->registered = area->registered && that.registered;
     area->ident_addr = area->ident_addr && that.window_base == area->cards[0].window_base;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory that the CPU may not touch, as the chapters of the standard see it: the way to it, copies
- * by the ops of its kind, bounce buffers, and staging through the agent of its owner. Design: docs/design/kinds.md, docs/design/stage.md.
+ * by the ops of its kind, bounce buffers, and staging through the agent of its owner.
+ * Design: docs/design/kinds.md, docs/design/stage.md.
  */
 #ifndef STP_DEVICE_H
 #define STP_DEVICE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a PE gets at the memory of others: where an object is, contexts, and what the chapters of the
- * standard on remote memory, atomics, signals, order, locks and waiting offer to the typed bodies of
- * src/api and to the collectives.
+ * How a PE gets at the memory of others: where an object is, contexts, and what the chapters of
+ * the standard on remote memory, atomics, signals, order, locks and waiting offer to the typed
+ * bodies of src/api and to the collectives.
  */
 #ifndef STP_RMA_H
 #define STP_RMA_H

@@ -19,8 +19,8 @@ static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo o
     else __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
 }
 
-static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
-                        const char *fn)
+static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
+                        int pe, const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
     uint64_t *there = stp_reach_amo(sig_addr, pe);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looking after the other PEs: who has gone, who has come to the end, and telling them. Design: docs/design/security.md.
+ * Looking after the other PEs: who has gone, who has come to the end, and telling them.
+ * Design: docs/design/security.md.
  */
 #ifndef STP_WATCH_H
 #define STP_WATCH_H

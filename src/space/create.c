@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creating and destroying spaces: every PE checks, then all agree, so that all return the
+ * Creating spaces: every PE checks, then all agree, so that all return the
  * same. Nothing is assumed equal that was not compared, and whoever has no such memory is told
  * from whoever made a mistake. Design: docs/design/spaces.md.
  */
@@ -543,59 +543,3 @@ int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_s
     return create_public(config, &full, space, team, __func__);
 }
 STP_PROFILED(shmemx_space_create_attr);
-
-/* ---- destroy ------------------------------------------------------------------------ */
-
-static void destroy_warn_live(const struct stp_space *space)
-{
-    const struct stp_team *team = space->team;
-    struct stp_heap_stats stats;
-
-    stp_heap_stats(space->heap, &stats);
-    if (stats.n_blocks > 0 && team->rank == 0)
-        stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
-                 space->number, stats.n_blocks, stats.used);
-}
-
-int pshmem_space_destroy(shmem_space_t handle)
-{
-    struct stp_space *space;
-    int64_t in_use;
-    int here;
-
-    if (stp_space_is_invalid(handle)) return 0;
-    stp_check_live(__func__);
-    space = stp_space_of(handle);
-    if (space == NULL || !stp_space_is_live(space)) {
-        stp_error("shmem_space_destroy: %p is not a live space: was it destroyed before?", handle);
-        return 1;
-    }
-    if (space->permanent) {
-        stp_error("shmem_space_destroy: %s lives as long as the program",
-                  handle == SHMEM_SPACE_DEFAULT ? "the default space"
-                                                : "a space made by SHMEM_ENABLE_<KIND>");
-        return 1;
-    }
-    in_use = here = stp_space_users(space);
-    stp_coll_agree(space->team, &in_use, 1);
-    if (in_use != 0) {
-        if (here > 0)
-            stp_error("shmem_space_destroy: %d teams and contexts of space %u are alive: destroy "
-                      "them first",
-                      here, space->number);
-        return 1;
-    }
-    destroy_warn_live(space);
-    stp_active_quiet();
-    stp_quiet(&stp_ctx_default);
-    stp_coll_sync(space->team); /* nobody uses the space any more, */
-    stp_space_leave(space);     /* nor looks at its team and its books */
-    stp_active_forget(space->base, space->nbytes);
-    space->kind->detach(space);
-    stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */
-    space->team = NULL;
-    stp_space_shut(space);
-    stp_space_delete(space);
-    return 0;
-}
-STP_PROFILED(shmem_space_destroy);

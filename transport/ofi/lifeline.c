@@ -291,7 +291,8 @@ void stp_ofi_lifeline_open(const void *name, void *mine)
         if (rc < 0) {
             /* Asked for again with each address. */
             stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
-                              "fabric: no socket by which others notice the end of this pe at once (%s)",
+                              "fabric: no socket by which others notice the end of this pe "
+                              "at once (%s)",
                               stp_strerror(-rc));
             life.said = true;
             life.listen_fd = -1;

@@ -344,7 +344,7 @@ struct stp_ofi_wait {
 /* One step of a wait: progress, spin or yield; when it stands still, look for dead peers. */
 void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
-/* Called now and then by waits: end the job when a target of what is under way has gone (health.c). */
+/* For waits, now and then: end the job when a target of what is under way has gone (health.c). */
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
 
 /* fi_strerror(), but limits that users can raise are named: see stp_strerror(). */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The end of a space: refused on all members while teams or contexts of it live, else nobody uses
+ * it any more when its memory goes. Design: docs/design/spaces.md.
+ */
+#include "space.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
+#include "team/team.h"
+
+static void destroy_warn_live(const struct stp_space *space)
+{
+    const struct stp_team *team = space->team;
+    struct stp_heap_stats stats;
+
+    stp_heap_stats(space->heap, &stats);
+    if (stats.n_blocks > 0 && team->rank == 0)
+        stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
+                 space->number, stats.n_blocks, stats.used);
+}
+
+int pshmem_space_destroy(shmem_space_t handle)
+{
+    struct stp_space *space;
+    int64_t in_use;
+    int here;
+
+    if (stp_space_is_invalid(handle)) return 0;
+    stp_check_live(__func__);
+    space = stp_space_of(handle);
+    if (space == NULL || !stp_space_is_live(space)) {
+        stp_error("shmem_space_destroy: %p is not a live space: was it destroyed before?", handle);
+        return 1;
+    }
+    if (space->permanent) {
+        stp_error("shmem_space_destroy: %s lives as long as the program",
+                  handle == SHMEM_SPACE_DEFAULT ? "the default space"
+                                                : "a space made by SHMEM_ENABLE_<KIND>");
+        return 1;
+    }
+    in_use = here = stp_space_users(space);
+    stp_coll_agree(space->team, &in_use, 1);
+    if (in_use != 0) {
+        if (here > 0)
+            stp_error("shmem_space_destroy: %d teams and contexts of space %u are alive: destroy "
+                      "them first",
+                      here, space->number);
+        return 1;
+    }
+    destroy_warn_live(space);
+    stp_active_quiet();
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(space->team); /* nobody uses the space any more, */
+    stp_space_leave(space);     /* nor looks at its team and its books */
+    stp_active_forget(space->base, space->nbytes);
+    space->kind->detach(space);
+    stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */
+    space->team = NULL;
+    stp_space_shut(space);
+    stp_space_delete(space);
+    return 0;
+}
+STP_PROFILED(shmem_space_destroy);
