@@ -27,7 +27,8 @@ def mounted(size):
 def prefixes(how):
     """What goes before the launcher, and before the program."""
     if how == "pids":
-        return [], ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        # A /dev/shm for the job: PEs that the launcher kills leave files there, all named 1.
+        return mounted(""), ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     if how == "files":
         return [], mounted("")
     return mounted(how.split("=")[1]), []
