@@ -13,7 +13,7 @@
 
 struct stp_ctx;
 
-/* ---- ways (reach.c) ---------------------------------------------------------- */
+/* ---- ways (locate.c) ---------------------------------------------------------- */
 
 /* How the bytes of a symmetric object on a PE are reached from here. */
 enum stp_way {

@@ -12,7 +12,7 @@
 #include "device.h"
 #include "watch.h"
 
-/* ---- reaching (reach.c) --------------------------------------------------- */
+/* ---- reaching (locate.c) --------------------------------------------------- */
 
 /* As stp_reach(), for the cases it leaves out: data segment, scattered local PEs. */
 void *stp_reach_slow(const void *addr, int pe);
