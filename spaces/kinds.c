@@ -54,7 +54,7 @@ const struct stp_kind *stp_kind_of(const void *ptr)
 
 void *stp_kind_host_reach(struct stp_space *space, int local)
 {
-    return stp_win.view + ((size_t)local << stp_win.shift) + space->offset;
+    return stp_window_part(local) + space->offset;
 }
 
 bool stp_kind_owns_nothing(const void *ptr)

@@ -321,7 +321,7 @@ static char *segment_place(int local)
 {
     size_t room = ((size_t)1 << stp_win.shift) - stp_window_capacity();
 
-    return stp_win.view + ((size_t)(local + 1) << stp_win.shift) - room;
+    return stp_window_part(local + 1) - room;
 }
 
 /* Between the parts the view stays untouchable: an overrun is a fault. */

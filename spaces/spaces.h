@@ -17,8 +17,8 @@
 /* ---- window and view ---------------------------------------------------- */
 
 /*
- * Everything stp_reach() reads, in one cache line. Written in init and finalize, and (top,
- * amo_top) when spaces come and go.
+ * Everything stp_ptr_inline() reads, in one cache line. window.c alone writes it: in init and
+ * finalize, and (top, amo_top) when spaces come and go.
  */
 struct stp_window {
     uintptr_t base;  /* of this PE's window */
@@ -47,42 +47,32 @@ static inline size_t stp_window_amo_top(void)
     return __atomic_load_n(&stp_win.amo_top, __ATOMIC_RELAXED);
 }
 
-/*
- * Where the host symmetric object at addr lives for PE pe, when this PE can load and store it
- * by window arithmetic; NULL when the slow path must decide. pe: world number, in range.
- */
-static inline void *stp_reach(const void *addr, int pe)
+/* Where this PE maps the part of the PE at place local. */
+static inline char *stp_window_part(int local)
 {
-    size_t offset = (uintptr_t)addr - stp_win.base;
-    unsigned local = (unsigned)(pe - stp_win.first_pe);
-
-    if (STP_LIKELY(offset < stp_window_top() && local < (unsigned)stp_win.n_local))
-        return stp_win.view + ((size_t)local << stp_win.shift) + offset;
-    return NULL;
+    return stp_win.view + ((size_t)(unsigned)local << stp_win.shift);
 }
 
+/* What the address of a peer's object is asked for. */
+enum stp_use {
+    STP_USE_ACCESS, /* loads and stores by this CPU */
+    STP_USE_COPY,   /* copies to or from a buffer of the program, which may be device memory */
+    STP_USE_ATOMIC, /* atomics by this CPU, which a job may have to send through the fabric */
+};
+
 /*
- * The same for copies between the object and a buffer of the program: that one may be device
- * memory, and then the slow path must look at it.
+ * Where this PE maps PE pe's copy of the host symmetric object at addr, found by window arithmetic;
+ * NULL when the slow half must decide. use: a constant. pe: world number, in range.
  */
-static inline void *stp_reach_plain(const void *addr, int pe)
+static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *addr, int pe,
+                                                                  enum stp_use use)
 {
     size_t offset = (uintptr_t)addr - stp_win.base;
+    size_t top = use == STP_USE_ATOMIC ? stp_window_amo_top() : stp_window_top();
+    unsigned n = (unsigned)(use == STP_USE_COPY ? stp_win.n_plain : stp_win.n_local);
     unsigned local = (unsigned)(pe - stp_win.first_pe);
 
-    if (STP_LIKELY(offset < stp_window_top() && local < (unsigned)stp_win.n_plain))
-        return stp_win.view + ((size_t)local << stp_win.shift) + offset;
-    return NULL;
-}
-
-/* The same for CPU atomics, which a job may have to send through the fabric. */
-static inline void *stp_reach_amo(const void *addr, int pe)
-{
-    size_t offset = (uintptr_t)addr - stp_win.base;
-    unsigned local = (unsigned)(pe - stp_win.first_pe);
-
-    if (STP_LIKELY(offset < stp_window_amo_top() && local < (unsigned)stp_win.n_local))
-        return stp_win.view + ((size_t)local << stp_win.shift) + offset;
+    if (STP_LIKELY(offset < top && local < n)) return stp_window_part((int)local) + offset;
     return NULL;
 }
 
@@ -110,6 +100,15 @@ int stp_window_create_file(const struct stp_window_layout *layout);
  */
 int stp_window_open(const struct stp_window_layout *layout, int fd, int local);
 void stp_window_close(void);
+
+/*
+ * What stp_ptr_inline() may take for granted, until the window is closed: n_local PEs of this node
+ * have world numbers from first_pe on; whether CPU atomics are right (at first they are); whether
+ * memory that the CPU may not touch can be met (this one may be called without a window).
+ */
+void stp_window_set_peers(int first_pe, int n_local);
+void stp_window_set_cpu_atomics(bool right);
+void stp_window_set_devices(bool met);
 
 /* Map the node's area of the file. NULL on failure, logged. */
 void *stp_window_map_area(const struct stp_window_layout *layout, int fd);
@@ -227,6 +226,7 @@ bool stp_whose(const void *addr, char *text, size_t len);
 enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_FAM, STP_N_KINDS };
 
 struct stp_space;
+struct stp_team; /* only kept for those above */
 
 /* What is asked of a kind when a space is made: the config and what the attributes add. */
 struct stp_space_wish {
@@ -381,7 +381,8 @@ enum { STP_SPACE_INTERNAL, STP_SPACE_DATA, STP_SPACE_HEAP, STP_SPACE_FIRST_USER 
 struct stp_space {
     uint32_t magic;  /* STP_SPACE_MAGIC while live */
     unsigned number; /* job-wide among those who share the space */
-    const struct stp_kind *kind;
+    const struct stp_kind *kind; /* NULL: the data segment */
+    bool host;             /* CPUs load and store it: the data segment, kinds in the window */
     size_t nbytes;         /* of memory, a PE */
     char *base;            /* this PE's part */
     size_t at;             /* where that begins in the fabric region; 0 but in the data segment */
@@ -398,8 +399,8 @@ struct stp_space {
     bool permanent;        /* lives as long as the program */
     bool told_full;        /* it was said that something did not fit */
     void *handle;          /* what users compare when it is a constant, else NULL */
-    void *team;            /* private team (struct stp_team), serves the collective calls */
-    void *user_team;       /* the one create returned, NULL once destroyed */
+    struct stp_team *team;      /* private: serves the collective calls */
+    struct stp_team *user_team; /* the one create returned, NULL once destroyed */
     int n_users;           /* live teams that descend from it, contexts bound to it; stp_rt.lock */
     struct stp_space *next_free;
 };

@@ -231,6 +231,24 @@ void stp_window_close(void)
     stp_win = (struct stp_window){0};
 }
 
+static void window_update_plain(void)
+{
+    stp_win.n_plain = stp_win.devices ? 0 : stp_win.n_local;
+}
+
+void stp_window_set_peers(int first_pe, int n_local)
+{
+    stp_win.first_pe = first_pe;
+    stp_win.n_local = n_local;
+    window_update_plain();
+}
+
+void stp_window_set_devices(bool met)
+{
+    stp_win.devices = met;
+    window_update_plain();
+}
+
 size_t stp_window_capacity(void)
 {
     return window.capacity;
@@ -296,7 +314,7 @@ static void window_forget_locked(size_t offset)
     window.n_ranges--;
 }
 
-/* stp_reach() may be running in other threads: it sees the old top or the new one. */
+/* stp_ptr_inline() may be running in other threads: it sees the old top or the new one. */
 static void window_update_top_locked(void)
 {
     size_t top = 0;
@@ -307,6 +325,14 @@ static void window_update_top_locked(void)
     }
     __atomic_store_n(&stp_win.top, top, __ATOMIC_RELAXED);
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELAXED);
+}
+
+void stp_window_set_cpu_atomics(bool right)
+{
+    pthread_mutex_lock(&window.lock);
+    stp_win.cpu_atomics = right;
+    window_update_top_locked();
+    pthread_mutex_unlock(&window.lock);
 }
 
 static void window_mark_overlaid(size_t offset)
@@ -345,7 +371,7 @@ static void window_guard(size_t offset, size_t nbytes)
 {
     mprotect(stp_window_at(offset), nbytes, PROT_NONE);
     for (int i = 0; i < stp_win.n_placed; i++)
-        mprotect(stp_win.view + ((size_t)i << stp_win.shift) + offset, nbytes, PROT_NONE);
+        mprotect(stp_window_part(i) + offset, nbytes, PROT_NONE);
 }
 
 int stp_window_local(void)
@@ -357,8 +383,7 @@ int stp_window_show(size_t offset, size_t nbytes, int local)
 {
     int rc = 0;
 
-    if (mprotect(stp_win.view + ((size_t)local << stp_win.shift) + offset, nbytes,
-                 PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect(stp_window_part(local) + offset, nbytes, PROT_READ | PROT_WRITE) != 0) {
         rc = -errno;
         stp_error("cannot open %zu bytes of the view: %s (see vm.max_map_count)", nbytes,
                   strerror(-rc));
@@ -400,7 +425,7 @@ int stp_window_commit(size_t offset, size_t nbytes)
 int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at, int extra)
 {
     int flags = (extra & MAP_SYNC ? MAP_SHARED_VALIDATE : MAP_SHARED) | MAP_FIXED | extra;
-    char *part = stp_win.view + ((size_t)local << stp_win.shift) + offset;
+    char *part = stp_window_part(local) + offset;
 
     window_mark_overlaid(offset); /* before: half an overlay is undone as a whole one */
     if (local == window.local &&

@@ -47,8 +47,8 @@ int pshmem_addr_accessible(const void *addr, int pe)
     space = stp_space_find(addr, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return 0;
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
-    if (space->kind != NULL && !space->kind->in_window) return 1; /* if need be, staged */
-    return stp_rt.has_fabric || stp_peer(addr, pe) != NULL;
+    if (!space->host) return 1; /* if need be, staged */
+    return stp_rt.has_fabric || stp_ptr(addr, pe) != NULL;
 }
 STP_PROFILED(shmem_addr_accessible);
 
@@ -64,7 +64,7 @@ static void *query_ptr(const void *dest, int pe)
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return NULL;
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return NULL;
     if (pe == stp_rt.pe) return (void *)(uintptr_t)dest;
-    if (space->kind == NULL || space->kind->in_window) return stp_peer(dest, pe);
+    if (space->host) return stp_ptr(dest, pe);
     local = stp_local_of(pe);
     base = local >= 0 ? space->kind->reach(space, local) : NULL;
     return base != NULL ? base + offset : NULL; /* for this PE's device code */

@@ -238,9 +238,7 @@ static void runtime_start(void)
     /* After the launcher's own handler was registered, so that ours runs before it. */
     if (first) on_exit(runtime_at_exit, NULL);
     runtime_print_banner();
-    stp_kinds_start();
-    /* buffers of the program may be device memory from now on: copies look at them */
-    stp_win.n_plain = stp_win.devices ? 0 : stp_win.n_local;
+    stp_kinds_start(); /* buffers of the program may be device memory from now on */
     stp_fabric_start(&calls);
     stp_space_init(&card);
     runtime_open_witness();

@@ -240,7 +240,7 @@ void stp_cuda_start(void)
     stp_cuda.near = stp_cuda_nearest();
     stp_cuda_owns_start();
     stp_cuda.up = true;
-    stp_win.devices = true;
+    stp_window_set_devices(true);
     if (stp_env.gpu_device >= stp_cuda.n_devices)
         stp_warn("SHMEM_GPU_DEVICE is %d, devices are 0..%d", stp_env.gpu_device,
                  stp_cuda.n_devices - 1);
@@ -259,7 +259,7 @@ void stp_cuda_stop(void)
     }
     stp_cuda.up = false;
     stp_cuda.n_devices = 0;
-    stp_win.devices = false;
+    stp_window_set_devices(false);
 }
 
 /* ---- contexts ---------------------------------------------------------------------------- */

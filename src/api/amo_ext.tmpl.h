@@ -29,7 +29,7 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
                                          TYPE operand, TYPE compare, int pe, const char *fn)
 {
     int world_pe = stp_api_pe(ctx, pe, fn);
-    TYPE *there = stp_reach_amo(dest, world_pe);
+    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL)) return STP_LOCAL(amo_apply)(there, op, operand, compare, true);
     return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare, world_pe, fn);
@@ -39,7 +39,7 @@ STP_API_INLINE void STP_LOCAL(amo_post)(struct stp_ctx *ctx, enum stp_fabric_amo
                                         TYPE operand, int pe, const char *fn)
 {
     int world_pe = stp_api_pe(ctx, pe, fn);
-    TYPE *there = stp_reach_amo(dest, world_pe);
+    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
         STP_LOCAL(amo_apply)(there, op, operand, 0, false);
@@ -52,7 +52,7 @@ STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo 
                                        const char *fn)
 {
     int world_pe = stp_api_pe(ctx, pe, fn);
-    TYPE *there = stp_reach_amo(dest, world_pe);
+    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
         *fetch = STP_LOCAL(amo_apply)(there, op, operand, compare, true);

@@ -139,7 +139,7 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
                                       const char *argument)
 {
     if (STP_UNLIKELY(stp_rt.check) && nelems > 0)
-        stp_check_range(vars, stp_bytes(nelems, size, fn), stp_rt.pe, fn, argument);
+        (void)stp_symmetric(vars, stp_bytes(nelems, size, fn), stp_rt.pe, NULL, fn, argument);
 }
 
 /* ---- searches ------------------------------------------------------------------- */

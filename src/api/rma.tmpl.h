@@ -17,7 +17,7 @@ STP_API_INLINE void STP_LOCAL(p)(struct stp_ctx *ctx, TYPE *dest, TYPE value, in
                                  const char *fn)
 {
     int world_pe = stp_api_pe(ctx, pe, fn);
-    TYPE *there = stp_reach(dest, world_pe);
+    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ACCESS);
 
     if (STP_LIKELY(there != NULL)) {
         *(volatile TYPE *)there = value;
@@ -81,7 +81,7 @@ STP_PUBLISH(get);
 STP_API_INLINE TYPE STP_LOCAL(g)(struct stp_ctx *ctx, const TYPE *source, int pe, const char *fn)
 {
     int world_pe = stp_api_pe(ctx, pe, fn);
-    const TYPE *there = stp_reach(source, world_pe);
+    const TYPE *there = stp_ptr_inline(source, world_pe, STP_USE_ACCESS);
     TYPE value;
 
     if (STP_LIKELY(there != NULL)) return *(const volatile TYPE *)there;

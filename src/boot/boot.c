@@ -417,10 +417,8 @@ void stp_boot_attach(void)
         stp_fatal("shmem_init", "cannot map symmetric memory");
     /* the others have it open by now: the barrier above */
     close(fd);
-    if (!stp_rt.check && stp_boot.contiguous) {
-        stp_win.first_pe = stp_boot.first_pe;
-        stp_win.n_local = stp_boot.n_local;
-    }
+    if (!stp_rt.check && stp_boot.contiguous)
+        stp_window_set_peers(stp_boot.first_pe, stp_boot.n_local);
 }
 
 const struct stp_network *stp_boot_networks(int *n)

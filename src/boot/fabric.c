@@ -56,7 +56,7 @@ void stp_fabric_start(const struct stp_fabric_calls *calls)
         stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
     stp_rt.has_fabric = true;
     /* atomics of a NIC and of CPUs do not mix: then all go through the fabric */
-    stp_win.cpu_atomics = stp_rt.fabric.cpu_atomics;
+    stp_window_set_cpu_atomics(stp_rt.fabric.cpu_atomics);
     stp_info("fabric: provider %s on %s, atomics by %s", stp_rt.fabric.provider,
              stp_rt.fabric.domain, stp_rt.fabric.cpu_atomics ? "CPUs" : "the adapter");
 }

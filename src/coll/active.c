@@ -80,16 +80,15 @@ static void active_check_set(const struct active_key *key, const char *fn)
 static void active_check_psync(const struct active_key *key, const char *fn)
 {
     size_t nbytes = ACTIVE_N_WORDS * sizeof *key->psync;
-    struct stp_place place = stp_place_of(key->psync, nbytes, stp_rt.pe, fn, "pSync");
-    const struct stp_space *space = stp_space_at(place.number);
+    const struct stp_space *space =
+        stp_symmetric(key->psync, nbytes, stp_rt.pe, NULL, fn, "pSync");
 
     if ((uintptr_t)key->psync % sizeof *key->psync != 0)
         stp_fatal(fn, "pSync %p is not aligned to %zu bytes", (void *)key->psync,
                   sizeof *key->psync);
-    if (space->kind != NULL && !space->kind->in_window)
+    if (!space->host)
         stp_fatal(fn, "pSync %p is memory of kind %s: work arrays are host memory",
                   (void *)key->psync, space->kind->name);
-    if (stp_rt.check) stp_check_range(key->psync, nbytes, stp_rt.pe, fn, "pSync");
 }
 
 /* ---- what is remembered -------------------------------------------------------------------- */

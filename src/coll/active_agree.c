@@ -97,7 +97,7 @@ static void word_post(const struct agreement *a, int i, uint64_t word, int rank)
 {
     uint64_t *element = (uint64_t *)&a->psync[i];
     int pe = stp_team_pe(a->team, rank);
-    uint64_t *there = stp_peer(element, pe);
+    uint64_t *there = stp_ptr(element, pe);
 
     if (there != NULL)
         __atomic_store_n(there, word, __ATOMIC_RELEASE);

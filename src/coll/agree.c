@@ -36,7 +36,7 @@ void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, si
     memcpy(cell->in, mine, nbytes);
     stp_coll_node_sync(team);
     for (int i = 0; i < plan->n_local; i++) {
-        const struct stp_coll_cell *there = stp_peer(cell, plan->local_pes[i]);
+        const struct stp_coll_cell *there = stp_ptr(cell, plan->local_pes[i]);
         memcpy((char *)all + (size_t)i * nbytes, there->in, nbytes);
     }
 }
@@ -64,9 +64,9 @@ void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, co
 {
     const struct stp_plan *plan = &team->plan;
 
-    (void)stp_place_of(addr, nbytes, stp_rt.pe, fn, argument);
+    (void)stp_symmetric(addr, nbytes, stp_rt.pe, NULL, fn, argument);
     for (int i = 0; i < plan->n_local; i++)
-        if (STP_UNLIKELY(stp_peer(addr, plan->local_pes[i]) == NULL))
+        if (STP_UNLIKELY(stp_ptr(addr, plan->local_pes[i]) == NULL))
             stp_fatal_unshared(addr, plan->local_pes[i], fn);
 }
 
@@ -89,7 +89,7 @@ static void check_same_space(struct stp_team *team, const void *addr, size_t nby
     int64_t mine = -1, space;
     int first, other;
 
-    if (nbytes > 0) mine = stp_place_of(addr, 0, stp_rt.pe, fn, argument).number;
+    if (nbytes > 0) mine = stp_symmetric(addr, 0, stp_rt.pe, NULL, fn, argument)->number;
     first = check_first(team, mine >= 0);
     if (first == team->n_pes) return;
     space = team->rank == first ? mine : INT64_MIN;
@@ -109,7 +109,7 @@ void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *so
     check_same_space(team, source, source_bytes, fn, "source");
     for (int rank = 0; rank < team->n_pes; rank++) {
         int pe = stp_team_pe(team, rank);
-        if (dest_bytes > 0) stp_check_range(dest, dest_bytes, pe, fn, "dest");
-        if (source_bytes > 0) stp_check_range(source, source_bytes, pe, fn, "source");
+        if (dest_bytes > 0) (void)stp_symmetric(dest, dest_bytes, pe, NULL, fn, "dest");
+        if (source_bytes > 0) (void)stp_symmetric(source, source_bytes, pe, NULL, fn, "source");
     }
 }

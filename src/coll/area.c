@@ -159,7 +159,7 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     team->area = (struct stp_coll_area *)(internal->base + slots.offset + slot * AREA_STRIDE);
     /* Peers may already post to the predefined teams; their memory is fresh. */
     if (!team->predefined) memset(team->area, 0, sizeof *team->area);
-    team->bell = stp_peer(&team->area->bell, team->plan.local_pes[0]);
+    team->bell = stp_ptr(&team->area->bell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = 0;
     return 0;
 }
@@ -236,7 +236,7 @@ void stp_coll_ring_slow(struct stp_team *team)
 
 void stp_coll_post(uint64_t *word, uint64_t value, int pe)
 {
-    uint64_t *there = stp_peer(word, pe);
+    uint64_t *there = stp_ptr(word, pe);
 
     if (STP_LIKELY(there != NULL)) __atomic_store_n(there, value, __ATOMIC_RELEASE);
     else stp_store_slow(&stp_ctx_coll, word, &value, sizeof value, pe, "collective");

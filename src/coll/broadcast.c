@@ -70,7 +70,7 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
     struct stp_coll_cell *from = cell;
 
     if (stp_rt.pe != b->head) {
-        from = stp_peer(cell, b->head);
+        from = stp_ptr(cell, b->head);
         stp_coll_wait_node(b->team, &from->flags[COLL_READY], b->sequence);
     } else {
         if (stp_rt.pe == b->root_pe) memcpy(cell->out, source, nbytes);
@@ -92,11 +92,11 @@ static void bcast_wait_readers(const struct bcast *b)
 static void bcast_read_from_head(const struct bcast *b, void *dest, const void *source,
                                  size_t nbytes)
 {
-    struct stp_coll_cell *there = stp_peer(b->cell, b->head);
+    struct stp_coll_cell *there = stp_ptr(b->cell, b->head);
     const void *data = b->head == b->root_pe ? source : dest;
 
     stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
-    memcpy(dest, stp_peer(data, b->head), nbytes);
+    memcpy(dest, stp_ptr(data, b->head), nbytes);
     __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
     stp_coll_ring(b->team);
 }

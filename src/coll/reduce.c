@@ -63,7 +63,7 @@ static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce
     const struct stp_plan *plan = &r->team->plan;
 
     for (int i = 0; i < plan->n_local; i++) {
-        struct stp_coll_cell *cell = stp_peer(r->cell, plan->local_pes[i]);
+        struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
         stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
         if (i == 0) memcpy(acc, cell->in, nreduce * r->size);
         else stp_op_reduce(r->op, r->dtype, acc, cell->in, nreduce);
@@ -100,7 +100,7 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
         reduce_down(r, r->cell->out, nbytes);
         stp_coll_post_node(r->team, &r->cell->flags[COLL_RESULT], r->sequence);
     }
-    head = stp_peer(r->cell, plan->local_pes[0]);
+    head = stp_ptr(r->cell, plan->local_pes[0]);
     stp_coll_wait_node(r->team, &head->flags[COLL_RESULT], r->sequence);
     memcpy(dest, head->out, nbytes);
 }
@@ -141,12 +141,12 @@ static void reduce_share(const struct reduce *r, char *dest, const char *source,
         size_t room = REDUCE_BLOCK / r->size, offset = at * r->size;
         n = end - at < room ? end - at : room;
         for (int i = 0; i < plan->n_local; i++) {
-            const void *theirs = stp_peer(source + offset, plan->local_pes[i]);
+            const void *theirs = stp_ptr(source + offset, plan->local_pes[i]);
             if (i == 0) memcpy(acc, theirs, n * r->size);
             else stp_op_reduce(r->op, r->dtype, acc, theirs, n);
         }
         for (int i = 0; i < (everyone ? plan->n_local : 1); i++)
-            memcpy(stp_peer(dest + offset, plan->local_pes[i]), acc, n * r->size);
+            memcpy(stp_ptr(dest + offset, plan->local_pes[i]), acc, n * r->size);
     }
 }
 
@@ -201,7 +201,7 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
         reduce_down(r, dest, nbytes);
     }
     stp_coll_node_sync(r->team); /* the head has the result */
-    if (plan->local != 0) memcpy(dest, stp_peer(dest, plan->local_pes[0]), nbytes);
+    if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
     stp_coll_node_sync(r->team); /* and everybody has read it */
 }
 

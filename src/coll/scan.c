@@ -41,7 +41,7 @@ static void scan_cells(const struct scan *s, void *dest, const void *source, siz
     memcpy(cell->in, source, nbytes);
     stp_coll_post_node(s->team, &cell->flags[COLL_READY], sequence);
     for (int i = 0; i < n_terms; i++) {
-        struct stp_coll_cell *theirs = stp_peer(cell, s->team->plan.local_pes[i]);
+        struct stp_coll_cell *theirs = stp_ptr(cell, s->team->plan.local_pes[i]);
         stp_coll_wait_node(s->team, &theirs->flags[COLL_READY], sequence);
         if (i == 0)
             memcpy(sum, theirs->in, nbytes);

@@ -57,7 +57,7 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
 static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 {
     const struct stp_plan *plan = &team->plan;
-    struct stp_coll_meeting *meeting = stp_peer(&team->area->all, plan->local_pes[0]);
+    struct stp_coll_meeting *meeting = stp_ptr(&team->area->all, plan->local_pes[0]);
     bool last = sync_arrive(meeting, epoch, plan->n_local);
 
     if (last && plan->n_groups > 1) stp_coll_ring(team); /* the first member waits for it */
@@ -123,7 +123,7 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least)
 {
     const struct stp_plan *plan = &team->plan;
-    struct stp_coll_meeting *meeting = stp_peer(&team->area->close, plan->local_pes[0]);
+    struct stp_coll_meeting *meeting = stp_ptr(&team->area->close, plan->local_pes[0]);
     int whose;
 
     *least = UINT64_MAX;
@@ -146,7 +146,7 @@ void stp_coll_node_sync(struct stp_team *team)
     struct stp_coll_meeting *meeting;
 
     if (plan->n_local == 1) return;
-    meeting = stp_peer(&team->area->node, plan->local_pes[0]);
+    meeting = stp_ptr(&team->area->node, plan->local_pes[0]);
     if (sync_arrive(meeting, epoch, plan->n_local))
         stp_coll_post_node(team, &meeting->released.value, epoch);
     else

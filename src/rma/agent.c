@@ -27,7 +27,7 @@ static struct stp_space *agent_space(const struct stage_request *request)
 {
     struct stp_space *space = stp_space_at(request->number);
 
-    if (space == NULL || space->kind == NULL || space->kind->in_window)
+    if (space == NULL || space->host)
         stp_fatal(AGENT_FN, "PE %d asks for memory of space %u, which is no device space here",
                   request->pe, request->number);
     return space;
@@ -37,7 +37,7 @@ static struct stp_space *agent_space(const struct stage_request *request)
 static void agent_answer(const struct stage_request *request, const char *data, size_t nbytes)
 {
     struct stage_lane *lane = &stp_stage_box()->lanes[request->lane];
-    struct stage_lane *there = stp_peer(lane, request->pe);
+    struct stage_lane *there = stp_ptr(lane, request->pe);
 
     if (there != NULL)
         __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
@@ -61,7 +61,7 @@ static void agent_get(const struct stage_request *request, char *data)
 {
     struct stp_space *space = agent_space(request);
     struct stp_rows rows = {request->width, request->n, request->width, request->pitch};
-    char *landing = stp_peer(stp_stage_lane_memory(request->lane), request->pe);
+    char *landing = stp_ptr(stp_stage_lane_memory(request->lane), request->pe);
 
     stp_copy_rows(&stp_ctx_agent, space->kind, landing != NULL ? landing : data,
                   space->base + request->offset, &rows, STP_COPY_DONE, AGENT_FN);
@@ -71,7 +71,7 @@ static void agent_get(const struct stage_request *request, char *data)
 static void agent_amo(const struct stage_request *request)
 {
     struct stage_lane *lane = &stp_stage_box()->lanes[request->lane];
-    struct stage_lane *there = stp_peer(lane, request->pe);
+    struct stage_lane *there = stp_ptr(lane, request->pe);
     enum stp_fabric_amo op = (enum stp_fabric_amo)request->amo;
     uint64_t value = 0;
 

@@ -66,29 +66,23 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
 {
     const char *argument = op == STP_AMO_FETCH ? "source" : "dest";
     size_t nbytes = stp_dtype_size(dtype);
-    struct stp_space *space;
-    struct stp_place place;
-    void *there;
+    struct stp_target target;
 
     if ((uintptr_t)dest % nbytes != 0)
         stp_fatal(fn, "%s %p is not aligned to %zu bytes", argument, dest, nbytes);
-    if (STP_UNLIKELY(stp_rt.check)) {
-        stp_check_bound(ctx, dest, fn, argument);
-        stp_check_range(dest, nbytes, pe, fn, argument);
+    target = stp_locate(ctx, dest, nbytes, pe, STP_USE_ATOMIC, fn, argument);
+    switch (target.way) {
+    case STP_WAY_HOST:
+        stp_amo_apply(target.there, nbytes, op, operand, compare, result);
+        break;
+    case STP_WAY_FABRIC:
+        stp_ctx_by_fabric(ctx, pe);
+        stp_rt.fabric.amo(ctx->fabric, pe, target.space->number, target.offset, op, dtype, operand,
+                          compare, result, nbi);
+        break;
+    case STP_WAY_DEVICE: /* no atomics by copies */
+    case STP_WAY_STAGED:
+        stp_stage_amo(target.space, target.offset, op, dtype, operand, compare, result, pe, fn);
+        break;
     }
-    there = stp_reach_amo_slow(dest, pe);
-    if (there != NULL) {
-        stp_amo_apply(there, nbytes, op, operand, compare, result);
-        return;
-    }
-    place = stp_place_of(dest, nbytes, pe, fn, argument);
-    space = stp_space_at(place.number);
-    if (space->kind != NULL && !space->kind->in_window) {
-        stp_stage_amo(space, place.offset, op, dtype, operand, compare, result, pe, fn);
-        return;
-    }
-    if (!stp_rt.has_fabric) stp_fatal_unshared(dest, pe, fn);
-    stp_ctx_by_fabric(ctx, pe);
-    stp_rt.fabric.amo(ctx->fabric, pe, place.number, place.offset, op, dtype, operand, compare,
-                      result, nbi);
 }

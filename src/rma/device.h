@@ -30,15 +30,8 @@ struct stp_target {
     size_t offset;
 };
 
-/*
- * Where nbytes of the symmetric object at addr are for an operation on PE pe. Fatal as
- * stp_place_of(); checks everything under SHMEM_CHECK=1.
- */
-struct stp_target stp_aim(const void *addr, size_t nbytes, int pe, const char *fn,
-                          const char *argument);
-
-/* How copies between this PE and PE pe's part of a space travel. */
-enum stp_way stp_space_way(struct stp_space *space, int pe);
+/* How data between this PE and PE pe's part of a space travels. */
+enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use);
 
 /* ---- device memory (copy.c) ----------------------------------------------- */
 

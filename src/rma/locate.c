@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The slow half of "where is this object on that PE": the data segment, scattered local
- * PEs, and the checks that name what is wrong with an address.
+ * Where an object is on a PE and which way leads there, behind the inline hit: the data segment,
+ * scattered local PEs, device memory, the fabric, and the checks that name what is wrong with an
+ * address. Design: docs/design/memory.md.
  */
 #include "rma.h"
 
-static void *reach_segment(const void *addr, size_t offset, int pe, int local)
+static void *locate_segment(const void *addr, size_t offset, int pe, int local)
 {
     const struct stp_card *card;
 
@@ -15,25 +16,18 @@ static void *reach_segment(const void *addr, size_t offset, int pe, int local)
     return stp_segment_reach(local, card->pid, card->segment_fd, offset);
 }
 
-void *stp_reach_slow(const void *addr, int pe)
+void *stp_ptr_slow(const void *addr, int pe)
 {
     size_t offset = (uintptr_t)addr - stp_win.base;
     int local = stp_local_of(pe);
 
     if (local < 0) return NULL;
-    if (offset < stp_window_top()) return stp_win.view + ((size_t)local << stp_win.shift) + offset;
-    if (stp_segment_offset(addr, &offset)) return reach_segment(addr, offset, pe, local);
+    if (offset < stp_window_top()) return stp_window_part(local) + offset;
+    if (stp_segment_offset(addr, &offset)) return locate_segment(addr, offset, pe, local);
     return NULL;
 }
 
-/* Atomics on the data segment by CPU are ruled by the same switch as those on the heap. */
-void *stp_reach_amo_slow(const void *addr, int pe)
-{
-    if (!stp_win.cpu_atomics) return NULL;
-    return stp_reach_slow(addr, pe);
-}
-
-_Noreturn static void reach_fatal_address(const void *addr, const char *fn, const char *argument)
+_Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)
 {
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
     char globals[256], whose[1792]; /* a line has 2048 */
@@ -49,77 +43,77 @@ _Noreturn static void reach_fatal_address(const void *addr, const char *fn, cons
               stp_segment_format(globals, sizeof globals));
 }
 
-struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const char *fn,
-                              const char *argument)
+/* SHMEM_CHECK=1: nbytes at offset of space, which are at addr here, are in a live allocation. */
+static void locate_check(const struct stp_space *space, size_t offset, const void *addr,
+                         size_t nbytes, const char *fn, const char *argument)
 {
-    size_t offset;
-    const struct stp_space *space = stp_space_find(addr, &offset);
-
-    if (space == NULL) reach_fatal_address(addr, fn, argument);
-    if (nbytes > space->nbytes - offset)
-        stp_fatal(fn, "%s %p with %zu bytes reaches %zu bytes past the end of its space (%p..%p)",
-                  argument, addr, nbytes, nbytes - (space->nbytes - offset), (void *)space->base,
-                  (void *)(space->base + space->nbytes));
-    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0)
-        stp_fatal(fn, "%s %p is in a space that PE %d has no part of", argument, addr, pe);
-    return (struct stp_place){space->number, space->at + offset};
-}
-
-enum stp_way stp_space_way(struct stp_space *space, int pe)
-{
-    bool host = space->kind == NULL || space->kind->in_window;
-    int local = stp_local_of(pe);
-
-    if (local >= 0 && host) return STP_WAY_HOST;
-    if (local >= 0 && space->kind->reach(space, local) != NULL) return STP_WAY_DEVICE;
-    return host || (local < 0 && space->on_fabric) ? STP_WAY_FABRIC : STP_WAY_STAGED;
-}
-
-struct stp_target stp_aim(const void *addr, size_t nbytes, int pe, const char *fn,
-                          const char *argument)
-{
-    struct stp_target target = {.way = STP_WAY_HOST};
-    struct stp_place place;
-
-    if (STP_UNLIKELY(stp_rt.check)) stp_check_range(addr, nbytes, pe, fn, argument);
-    target.there = stp_reach_slow(addr, pe);
-    if (target.there != NULL) return target;
-    place = stp_place_of(addr, nbytes, pe, fn, argument);
-    target.space = stp_space_at(place.number);
-    target.offset = place.offset;
-    target.way = stp_space_way(target.space, pe);
-    if (target.way == STP_WAY_HOST) { /* a data segment that is not shared */
-        if (!stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
-        target.way = STP_WAY_FABRIC;
-    }
-    if (target.way == STP_WAY_DEVICE)
-        target.there = (char *)target.space->kind->reach(target.space, stp_local_of(pe)) +
-                       target.offset;
-    return target;
-}
-
-void stp_check_range(const void *addr, size_t nbytes, int pe, const char *fn, const char *argument)
-{
-    struct stp_place place = stp_place_of(addr, nbytes, pe, fn, argument);
-    const struct stp_space *space = stp_space_at(place.number);
     size_t start, block;
 
     if (space->heap == NULL || nbytes == 0) return;
-    if (stp_heap_find(space->heap, place.offset, &start, &block) != 0)
+    if (stp_heap_find(space->heap, offset, &start, &block) != 0)
         stp_fatal(fn, "%s %p is in no live allocation of its space", argument, addr);
-    if (place.offset + nbytes > start + block)
+    if (offset + nbytes > start + block)
         stp_fatal(fn, "%s %p with %zu bytes reaches %zu bytes past its allocation of %zu bytes",
-                  argument, addr, nbytes, place.offset + nbytes - start - block, block);
+                  argument, addr, nbytes, offset + nbytes - start - block, block);
 }
 
-void stp_check_bound(const struct stp_ctx *ctx, const void *addr, const char *fn,
-                     const char *argument)
+struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t *offset,
+                                const char *fn, const char *argument)
+{
+    size_t at;
+    struct stp_space *space = stp_space_find(addr, &at);
+
+    if (space == NULL) locate_fatal_address(addr, fn, argument);
+    if (nbytes > space->nbytes - at)
+        stp_fatal(fn, "%s %p with %zu bytes reaches %zu bytes past the end of its space (%p..%p)",
+                  argument, addr, nbytes, nbytes - (space->nbytes - at), (void *)space->base,
+                  (void *)(space->base + space->nbytes));
+    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0)
+        stp_fatal(fn, "%s %p is in a space that PE %d has no part of", argument, addr, pe);
+    if (STP_UNLIKELY(stp_rt.check)) locate_check(space, at, addr, nbytes, fn, argument);
+    if (offset != NULL) *offset = space->at + at;
+    return space;
+}
+
+enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use)
+{
+    int local = stp_local_of(pe);
+    bool cpu = use != STP_USE_ATOMIC || stp_win.cpu_atomics;
+
+    if (space->host) return local >= 0 && cpu ? STP_WAY_HOST : STP_WAY_FABRIC;
+    if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
+    if (local >= 0 && space->kind->reach(space, local) != NULL) return STP_WAY_DEVICE;
+    return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;
+}
+
+/* SHMEM_CHECK=1: all that can be wrong with an address, before a way is looked for. */
+static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
+                             const char *fn, const char *argument)
 {
     size_t offset;
 
     if (ctx->space != NULL && stp_space_find(addr, &offset) != ctx->space)
         stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
                   ctx->space->number);
+    (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
+}
+
+struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
+                             enum stp_use use, const char *fn, const char *argument)
+{
+    struct stp_target target = {.way = STP_WAY_HOST};
+
+    if (STP_UNLIKELY(stp_rt.check)) locate_check_all(ctx, addr, nbytes, pe, fn, argument);
+    if (use != STP_USE_ATOMIC || stp_win.cpu_atomics) target.there = stp_ptr_slow(addr, pe);
+    if (target.there != NULL) return target;
+    target.space = stp_symmetric(addr, nbytes, pe, &target.offset, fn, argument);
+    target.way = stp_way_to(target.space, pe, use);
+    if (target.way == STP_WAY_HOST) target.way = STP_WAY_FABRIC; /* globals that are not shared */
+    if (target.way == STP_WAY_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
+    if (target.way == STP_WAY_DEVICE)
+        target.there = (char *)target.space->kind->reach(target.space, stp_local_of(pe)) +
+                       target.offset;
+    return target;
 }
 
 _Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn)

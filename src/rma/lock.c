@@ -196,14 +196,14 @@ void stp_locks_forget(void)
  */
 static int lock_home(const long *lock, const char *fn)
 {
-    struct stp_place place = stp_place_of(lock, sizeof *lock, stp_rt.pe, fn, "lock");
-    const struct stp_team *team = stp_space_at(place.number)->team;
-    uint64_t hash = (place.offset / sizeof *lock + place.number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t offset;
+    const struct stp_space *space =
+        stp_symmetric(lock, sizeof *lock, stp_rt.pe, &offset, fn, "lock");
+    const struct stp_team *team = space->team != NULL ? space->team : stp_team_world;
+    uint64_t hash = (offset / sizeof *lock + space->number + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
     if ((uintptr_t)lock % sizeof *lock != 0)
         stp_fatal(fn, "lock %p is not aligned to %zu bytes", (void *)lock, sizeof *lock);
-    if (STP_UNLIKELY(stp_rt.check)) stp_check_range(lock, sizeof *lock, stp_rt.pe, fn, "lock");
-    if (team == NULL) team = stp_team_world;
     return stp_team_pe(team, (int)(((unsigned __int128)hash * (unsigned)team->n_pes) >> 64));
 }
 
@@ -211,7 +211,7 @@ static int lock_home(const long *lock, const char *fn)
 static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, uint32_t compare,
                      uint32_t *result, int pe, const char *fn)
 {
-    void *there = stp_reach_amo(word, pe);
+    void *there = stp_ptr_inline(word, pe, STP_USE_ATOMIC);
 
     /* Who finds this PE in the queue writes to its word: after what this PE wrote there before. */
     __atomic_thread_fence(__ATOMIC_RELEASE);

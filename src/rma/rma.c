@@ -10,14 +10,6 @@
 
 #include <string.h>
 
-/* Where the symmetric side is. */
-static struct stp_target rma_aim(const struct stp_ctx *ctx, const void *addr, size_t nbytes,
-                                 int pe, const char *fn, const char *argument)
-{
-    if (STP_UNLIKELY(stp_rt.check)) stp_check_bound(ctx, addr, fn, argument);
-    return stp_aim(addr, nbytes, pe, fn, argument);
-}
-
 static size_t rma_extent(const struct stp_rows *rows, size_t pitch)
 {
     return (rows->n - 1) * pitch + rows->width;
@@ -182,7 +174,7 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
  */
 static inline void *rma_plain(const void *addr, const void *buffer, size_t nbytes, int pe)
 {
-    void *there = nbytes > 0 ? stp_reach(addr, pe) : NULL;
+    void *there = nbytes > 0 ? stp_ptr_inline(addr, pe, STP_USE_ACCESS) : NULL;
 
     return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
 }
@@ -192,8 +184,8 @@ static inline void *rma_plain(const void *addr, const void *buffer, size_t nbyte
 static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
                     const struct stp_rows *rows, int pe, enum stp_copy_end end, const char *fn)
 {
-    struct stp_target target =
-        rma_aim(ctx, dest, rma_extent(rows, rows->dest_pitch), pe, fn, "dest");
+    struct stp_target target = stp_locate(ctx, dest, rma_extent(rows, rows->dest_pitch), pe,
+                                          STP_USE_COPY, fn, "dest");
     const struct stp_kind *from = stp_device_of(source);
 
     switch (target.way) {
@@ -216,8 +208,8 @@ static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
 static void rma_get(struct stp_ctx *ctx, void *dest, const void *source,
                     const struct stp_rows *rows, int pe, enum stp_copy_end end, const char *fn)
 {
-    struct stp_target target =
-        rma_aim(ctx, source, rma_extent(rows, rows->source_pitch), pe, fn, "source");
+    struct stp_target target = stp_locate(ctx, source, rma_extent(rows, rows->source_pitch), pe,
+                                          STP_USE_COPY, fn, "source");
     const struct stp_kind *to = stp_device_of(dest);
 
     switch (target.way) {
@@ -297,22 +289,28 @@ static void rma_store_host(void *there, const void *value, size_t nbytes)
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                     const char *fn)
 {
-    struct stp_target target = rma_aim(ctx, dest, nbytes, pe, fn, "dest");
+    struct stp_target target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
     struct stp_rows one = rma_one_row(nbytes);
-    bool device = target.space != NULL && target.space->kind != NULL &&
-                  !target.space->kind->in_window;
 
-    if (target.way == STP_WAY_FABRIC) stp_ctx_by_fabric(ctx, pe);
-    if (target.way == STP_WAY_HOST)
+    switch (target.way) {
+    case STP_WAY_HOST:
         rma_store_host(target.there, value, nbytes);
-    else if (target.way == STP_WAY_DEVICE)
+        break;
+    case STP_WAY_DEVICE:
         stp_copy(ctx, target.space->kind, target.there, value, nbytes, STP_COPY_SENT, fn);
-    else if (target.way == STP_WAY_STAGED)
+        break;
+    case STP_WAY_FABRIC:
+        stp_ctx_by_fabric(ctx, pe);
+        if (target.space->host && nbytes <= 8 && (uintptr_t)dest % nbytes == 0)
+            stp_rt.fabric.store(ctx->fabric, pe, target.space->number, target.offset, value,
+                                nbytes);
+        else
+            fabric_put(ctx, &target, 0, value, nbytes, pe, STP_COPY_SENT);
+        break;
+    case STP_WAY_STAGED:
         stp_stage_put(ctx, &target, value, &one, pe, fn);
-    else if (!device && nbytes <= 8 && (uintptr_t)dest % nbytes == 0)
-        stp_rt.fabric.store(ctx->fabric, pe, target.space->number, target.offset, value, nbytes);
-    else
-        fabric_put(ctx, &target, 0, value, nbytes, pe, STP_COPY_SENT);
+        break;
+    }
 }
 
 /* ---- strided ---------------------------------------------------------------- */

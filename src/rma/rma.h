@@ -12,50 +12,40 @@
 #include "device.h"
 #include "watch.h"
 
-/* ---- reaching (locate.c) --------------------------------------------------- */
-
-/* As stp_reach(), for the cases it leaves out: data segment, scattered local PEs. */
-void *stp_reach_slow(const void *addr, int pe);
-
-static inline void *stp_peer(const void *addr, int pe)
-{
-    void *there = stp_reach(addr, pe);
-
-    return STP_LIKELY(there != NULL) ? there : stp_reach_slow(addr, pe);
-}
-
-/* As stp_reach_amo(), likewise. */
-void *stp_reach_amo_slow(const void *addr, int pe);
+/* ---- where an object is (locate.c) ----------------------------------------- */
 
 struct stp_ctx;
 
-/*
- * SHMEM_CHECK=1: nbytes at addr lie in one live allocation, or in the data segment, and pe has
- * them. Fatal otherwise.
- */
-void stp_check_range(const void *addr, size_t nbytes, int pe, const char *fn,
-                     const char *argument);
+/* As stp_ptr_inline(), for the cases it leaves out: data segment, scattered local PEs. */
+void *stp_ptr_slow(const void *addr, int pe);
 
-/* SHMEM_CHECK=1: a context bound to a space is used with addresses of that one alone. */
-void stp_check_bound(const struct stp_ctx *ctx, const void *addr, const char *fn,
-                     const char *argument);
+/* Where this PE maps PE pe's copy of the host symmetric object at addr, NULL when it does not. */
+static inline void *stp_ptr(const void *addr, int pe)
+{
+    void *there = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
+
+    return STP_LIKELY(there != NULL) ? there : stp_ptr_slow(addr, pe);
+}
+
+/*
+ * Where nbytes of the symmetric object at addr are, and which way leads there, for an operation of
+ * context ctx on PE pe. Fatal as stp_symmetric(), and when no way leads there. With SHMEM_CHECK=1
+ * a context bound to a space is used with addresses of that one alone.
+ */
+struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
+                             enum stp_use use, const char *fn, const char *argument);
+
+/*
+ * The space that has nbytes at the symmetric address addr on PE pe; its region and *offset name
+ * them to the fabric (offset may be NULL). Fatal, naming fn and the argument, when addr is not
+ * symmetric, they reach beyond the space, or pe has no part of it; with SHMEM_CHECK=1 also when
+ * they are not in one live allocation.
+ */
+struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t *offset,
+                                const char *fn, const char *argument);
 
 /* The data segment of pe cannot be reached, for the reason known here. */
 _Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn) STP_COLD;
-
-/* A symmetric object as the fabric names it. */
-struct stp_place {
-    unsigned number;
-    size_t offset;
-};
-
-/*
- * The region and offset of nbytes at the symmetric address addr, for an operation on PE pe.
- * Fatal, naming fn and the argument, when it is not symmetric, reaches beyond its space, or pe
- * has no part of it.
- */
-struct stp_place stp_place_of(const void *addr, size_t nbytes, int pe, const char *fn,
-                              const char *argument);
 
 /* ---- contexts ----------------------------------------------------------- */
 
@@ -141,7 +131,7 @@ void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
 static inline void stp_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                            int pe, const char *fn)
 {
-    void *there = stp_reach_plain(dest, pe);
+    void *there = stp_ptr_inline(dest, pe, STP_USE_COPY);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(there, source, nbytes);
@@ -152,7 +142,7 @@ static inline void stp_put(struct stp_ctx *ctx, void *dest, const void *source, 
 static inline void stp_put_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                                int pe, const char *fn)
 {
-    void *there = stp_reach_plain(dest, pe);
+    void *there = stp_ptr_inline(dest, pe, STP_USE_COPY);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(there, source, nbytes);
@@ -163,7 +153,7 @@ static inline void stp_put_nbi(struct stp_ctx *ctx, void *dest, const void *sour
 static inline void stp_get(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                            int pe, const char *fn)
 {
-    const void *there = stp_reach_plain(source, pe);
+    const void *there = stp_ptr_inline(source, pe, STP_USE_COPY);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(dest, there, nbytes);
@@ -174,7 +164,7 @@ static inline void stp_get(struct stp_ctx *ctx, void *dest, const void *source, 
 static inline void stp_get_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                                int pe, const char *fn)
 {
-    const void *there = stp_reach_plain(source, pe);
+    const void *there = stp_ptr_inline(source, pe, STP_USE_COPY);
 
     if (STP_LIKELY(there != NULL))
         __builtin_memcpy(dest, there, nbytes);
@@ -184,7 +174,7 @@ static inline void stp_get_nbi(struct stp_ctx *ctx, void *dest, const void *sour
 
 /*
  * One element of 1, 2, 4, 8 or 16 bytes (p): does not tear up to 8. The typed body stores it
- * itself when stp_reach() hits; this is the other half.
+ * itself when stp_ptr_inline() hits; this is the other half.
  */
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                     const char *fn);
@@ -201,7 +191,7 @@ void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
 /* ---- atomics (amo.c) ---------------------------------------------------- */
 
 /*
- * The half behind a miss of stp_reach_amo(): globals of node-local PEs, and the fabric.
+ * The half behind a miss of stp_ptr_inline(): globals of node-local PEs, and the fabric.
  * operand, compare: NULL where op takes none. result: NULL for what fetches nothing;
  * with nbi it is valid after quiet only.
  */

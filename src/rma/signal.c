@@ -4,6 +4,8 @@
  */
 #include "rma.h"
 
+#include <string.h>
+
 static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
 {
     if (sig_op == SHMEM_SIGNAL_SET) return STP_AMO_SET;
@@ -23,10 +25,40 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
                         int pe, const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
-    uint64_t *there = stp_reach_amo(sig_addr, pe);
+    uint64_t *there = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL)) signal_store(there, signal, op);
     else stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
+}
+
+/* Behind the hit of stp_put_signal(). The two halves may have to go different ways. */
+static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                            uint64_t *sig_addr, uint64_t signal, enum stp_fabric_amo op, bool nbi,
+                            int pe, const char *fn)
+{
+    bool device = nbytes > 0 && stp_device_of(source) != NULL;
+    struct stp_target data = {.way = STP_WAY_HOST}, word;
+
+    if ((uintptr_t)sig_addr % sizeof signal != 0)
+        stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
+    if (nbytes > 0) data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
+    word = stp_locate(ctx, sig_addr, sizeof signal, pe, STP_USE_ATOMIC, fn, "sig_addr");
+    if (data.way == STP_WAY_HOST && word.way == STP_WAY_HOST && !device) {
+        if (nbytes > 0) memcpy(data.there, source, nbytes);
+        signal_store((uint64_t *)word.there, signal, op);
+        return;
+    }
+    /* Only what all goes from host memory to host memory of another node is one operation of the
+     * fabric; else a quiet keeps the order. */
+    if (stp_local_of(pe) < 0 && word.way == STP_WAY_FABRIC && !device &&
+        (nbytes == 0 || data.space->host)) {
+        stp_rt.fabric.put_signal(ctx->fabric, pe, nbytes > 0 ? data.space->number : 0, data.offset,
+                                 source, nbytes, word.space->number, word.offset, signal, op, nbi);
+        return;
+    }
+    stp_put(ctx, dest, source, nbytes, pe, fn);
+    stp_quiet(ctx);
+    stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
 }
 
 void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
@@ -34,40 +66,15 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
-    bool device = nbytes > 0 && stp_on_device(dest, source);
-    void *there = nbytes > 0 && !stp_rt.check && !device ? stp_peer(dest, pe) : NULL;
-    uint64_t *sig_there = stp_reach_amo(sig_addr, pe);
-    struct stp_place place = {0}, sig_place;
+    void *there = nbytes > 0 ? stp_ptr_inline(dest, pe, STP_USE_COPY) : dest;
+    uint64_t *sig_there = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
 
-    if (STP_UNLIKELY(stp_rt.check)) {
-        if (nbytes > 0) {
-            stp_check_bound(ctx, dest, fn, "dest");
-            stp_check_range(dest, nbytes, pe, fn, "dest");
-        }
-        stp_check_bound(ctx, sig_addr, fn, "sig_addr");
-        stp_check_range(sig_addr, sizeof signal, pe, fn, "sig_addr");
-    }
-
-    if (sig_there == NULL && !stp_rt.check) sig_there = stp_reach_amo_slow(sig_addr, pe);
-    if ((there != NULL || nbytes == 0) && sig_there != NULL) {
+    if (STP_LIKELY(sig_there != NULL && (there != NULL || nbytes == 0))) {
         if (nbytes > 0) __builtin_memcpy(there, source, nbytes);
         signal_store(sig_there, signal, op);
         return;
     }
-    if (device || stp_device_of(sig_addr) != NULL || stp_local_of(pe) >= 0 || !stp_rt.has_fabric) {
-        /* halves that travel apart, or everything checked: the quiet keeps the order */
-        (void)stp_place_of(sig_addr, sizeof signal, pe, fn, "sig_addr");
-        stp_put(ctx, dest, source, nbytes, pe, fn);
-        stp_quiet(ctx);
-        stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
-        return;
-    }
-    if (nbytes > 0) place = stp_place_of(dest, nbytes, pe, fn, "dest");
-    sig_place = stp_place_of(sig_addr, sizeof signal, pe, fn, "sig_addr");
-    if ((uintptr_t)sig_addr % sizeof signal != 0)
-        stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
-    stp_rt.fabric.put_signal(ctx->fabric, pe, place.number, place.offset, source, nbytes,
-                             sig_place.number, sig_place.offset, signal, op, nbi);
+    signal_put_slow(ctx, dest, source, nbytes, sig_addr, signal, op, nbi, pe, fn);
 }
 
 void pshmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
@@ -106,7 +113,7 @@ STP_PROFILED(shmem_signal_add);
 static void signal_check(const uint64_t *sig_addr, const char *fn)
 {
     if (STP_UNLIKELY(stp_rt.check))
-        stp_check_range(sig_addr, sizeof *sig_addr, stp_rt.pe, fn, "sig_addr");
+        (void)stp_symmetric(sig_addr, sizeof *sig_addr, stp_rt.pe, NULL, fn, "sig_addr");
 }
 
 /* A signal word of this PE: pairs with the release of signal_store(). */

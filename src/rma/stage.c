@@ -117,7 +117,7 @@ static uint64_t stage_take_ticket(int pe)
 {
     struct stage_box *box = stp_stage_box();
     uint64_t one = 1, ticket, served = 0;
-    uint64_t *there = stp_reach_amo(&box->tickets, pe);
+    uint64_t *there = stp_ptr_inline(&box->tickets, pe, STP_USE_ATOMIC);
     struct stp_wait wait = {0};
 
     if (there != NULL)
@@ -126,7 +126,7 @@ static uint64_t stage_take_ticket(int pe)
         stp_amo_slow(&stp_ctx_stage, STP_AMO_ADD, STP_U64, &box->tickets, &one, NULL, &ticket,
                      false, pe, STAGE_FN);
     for (;;) {
-        there = stp_peer(&box->served, pe);
+        there = stp_ptr(&box->served, pe);
         if (there != NULL)
             served = __atomic_load_n(there, __ATOMIC_ACQUIRE);
         else
@@ -141,7 +141,7 @@ static char *stage_room(const struct flight *flight, uint64_t ticket, int pe)
 {
     return flight->buffer != NULL
                ? flight->buffer
-               : stp_peer(stp_stage_slot_memory((unsigned)(ticket % STAGE_SLOTS)), pe);
+               : stp_ptr(stp_stage_slot_memory((unsigned)(ticket % STAGE_SLOTS)), pe);
 }
 
 static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbytes, int pe)
@@ -150,7 +150,7 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
     unsigned slot = (unsigned)(ticket % STAGE_SLOTS);
 
     if (flight->buffer == NULL) {
-        struct stage_box *there = stp_peer(box, pe);
+        struct stage_box *there = stp_ptr(box, pe);
         __atomic_store_n(&there->slots[slot].ready, ticket + 1, __ATOMIC_RELEASE);
         stp_stage_ring(there);
         return;
@@ -220,7 +220,7 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
 
 static void transfer_run(const struct transfer *t)
 {
-    bool mapped = stp_peer(stp_stage_box(), t->pe) != NULL;
+    bool mapped = stp_ptr(stp_stage_box(), t->pe) != NULL;
     struct stp_pieces pieces = {.rows = *t->rows, .room = stage.chunk - STAGE_HEAD};
     struct flight flights[STAGE_WINDOW];
     unsigned first = 0, flying = 0;
@@ -301,7 +301,7 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
     }
     if (operand != NULL) memcpy(&request.operand, operand, nbytes);
     if (compare != NULL) memcpy(&request.compare, compare, nbytes);
-    while (!flight_try(&flight, stp_peer(stp_stage_box(), pe) != NULL))
+    while (!flight_try(&flight, stp_ptr(stp_stage_box(), pe) != NULL))
         stp_wait_idle(&wait);
     request.lane = flight.lane;
     request.turn = flight.turn;

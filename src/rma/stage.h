@@ -49,7 +49,7 @@ struct stage_box {
     struct stage_lane lanes[STAGE_LANES];
 };
 
-/* This PE's box; stp_peer() of any of its addresses is that of a peer's. */
+/* This PE's box; stp_ptr() of any of its addresses is that of a peer's. */
 struct stage_box *stp_stage_box(void);
 
 /* Bytes of one slot's memory, head and data; lanes have as many. */

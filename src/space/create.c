@@ -443,7 +443,7 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     space->on_fabric = stp_rt.has_fabric && verdict->registered;
     space->caps = stp_space_measure(space, verdict->ident, team->n_pes == stp_rt.n_pes);
     create_exchange_regions(c);
-    if (space->kind->in_window) return;
+    if (space->host) return;
     if (space->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_agent_start();
 }

@@ -23,7 +23,7 @@ static shmemx_space_path_t info_path(struct stp_space *space, int pe)
     };
 
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return SHMEMX_PATH_NONE;
-    return paths[stp_space_way(space, pe)];
+    return paths[stp_way_to(space, pe, STP_USE_COPY)];
 }
 
 shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
@@ -108,7 +108,7 @@ static void info_look(const struct stp_space *space, void *arg)
     *(struct info_row *)arg = (struct info_row){
         .name = info_name(space),
         .kind = space->kind != NULL ? space->kind->name : "cpu",
-        .copies = space->kind != NULL && !space->kind->in_window,
+        .copies = !space->host,
         .registered = space->registered,
         .n_pes = team != NULL ? team->n_pes : stp_rt.n_pes,
         .nbytes = space->nbytes,

@@ -25,7 +25,7 @@
 static int space_register(struct stp_space *space, void *base, size_t nbytes,
                           struct stp_fabric_region *mine)
 {
-    bool device = space->kind != NULL && !space->kind->in_window;
+    bool device = !space->host;
     int rc;
 
     *mine = (struct stp_fabric_region){0};
@@ -90,6 +90,7 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
 
     if (space == NULL) return NULL;
     space->kind = kind;
+    space->host = kind == NULL || kind->in_window;
     space->device = -1;
     space->offset = SIZE_MAX;
     space->nbytes = (nbytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
@@ -111,7 +112,7 @@ uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world
 /* Where a space of the window may lie at start, when every PE's books are still the same. */
 static void space_place_first(struct stp_space *space, bool with_heap)
 {
-    if (!space->kind->in_window) return;
+    if (!space->host) return;
     /* shmem_align can promise what the heap's base has */
     space->offset =
         stp_window_find(space->nbytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
@@ -251,7 +252,7 @@ static void space_measure_heap(struct stp_space *heap)
     int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
     int64_t facts[3] = {-of_base, (int64_t)(uintptr_t)heap->base, -(int64_t)(uintptr_t)heap->base};
 
-    if (heap->kind->in_window) {
+    if (heap->host) {
         size_t of_offset = heap->offset & -heap->offset;
         heap->base_align = of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
         heap->caps = stp_space_measure(heap, stp_rt.ident_addr, true);
@@ -268,7 +269,7 @@ void stp_space_teams_init(void)
 
     heap->team = heap->user_team = stp_team_world;
     space_measure_heap(heap);
-    if (heap->kind->in_window) return;
+    if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_agent_start();
 }
