@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libsteppe.so. The directories add their sources to steppe_core, compiled once; the library and
+# libsteppe.so and its modules. The directories add their sources to steppe_core, compiled once; the library and
 # the archive that unit tests link (hidden symbols and all) are made of the same objects.
 
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type_upper)
@@ -30,3 +30,21 @@ target_link_libraries(steppe PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_options(steppe PRIVATE
     -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions -Wl,-z,nodelete
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsteppe.map)
+
+# The target becomes steppe/<name>.so beside the library, which opens it at run time. It exports
+# what its map names, and leaves nothing undefined: what it has of the library comes in a table.
+function(steppe_make_module target name)
+    set(map ${PROJECT_SOURCE_DIR}/cmake/libsteppe_${name}.map)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} PRIVATE steppe_options Threads::Threads)
+    steppe_count_lines(${target})
+    steppe_link_counted(${target} PRIVATE)
+    target_link_options(${target} PRIVATE
+        -Wl,--no-undefined -Wl,--as-needed -Wl,--version-script=${map})
+    set_target_properties(${target} PROPERTIES
+        PREFIX ""
+        OUTPUT_NAME ${name}
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/steppe
+        LINK_DEPENDS ${map})
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/steppe)
+endfunction()

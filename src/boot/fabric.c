@@ -43,14 +43,14 @@ static const struct stp_core *fabric_fill_core(void)
 
 void stp_fabric_start(const struct stp_fabric_calls *calls)
 {
-    stp_ofi_open_fn open_fn;
+    stp_module_entry_fn open_fn;
     char why[512];
 
     if (stp_rt.n_nodes == 1) return;
     fabric_calls = *calls;
-    if (stp_module_open(&open_fn, why, sizeof why) != 0)
+    if (stp_module_open(STP_MODULE_FABRIC, &open_fn, why, sizeof why) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
-    if (open_fn(fabric_fill_core(), &stp_rt.fabric) != 0)
+    if (((stp_ofi_open_fn)open_fn)(fabric_fill_core(), &stp_rt.fabric) != 0)
         stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
         stp_fatal("shmem_init", "the fabric module is of another version of Steppe");

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the fabric module beside the library and loads it. Shared by init, which uses the
- * module, and by the report of oshinfo, which asks it what it would use.
+ * Finds a module of the library beside it and loads it. The fabric module is loaded by init, which
+ * uses it, and by the report of oshinfo, which asks it what it would use.
  */
 #include "module.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MODULE_NAME "steppe/ofi.so"
+static const struct {
+    const char *what, *file, *entry;
+} modules[] = {
+    [STP_MODULE_FABRIC] = {"fabric module", "steppe/ofi.so", "stp_ofi_open"},
+};
 
-int stp_module_path(char *path, size_t path_len, char *why, size_t why_len)
+int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len)
 {
     Dl_info self;
     const char *slash;
@@ -25,35 +30,35 @@ int stp_module_path(char *path, size_t path_len, char *why, size_t why_len)
         return -ENOENT;
     }
     slash = strrchr(self.dli_fname, '/');
-    n = snprintf(path, path_len, "%.*s" MODULE_NAME,
-                 slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0, self.dli_fname);
+    n = snprintf(path, path_len, "%.*s%s", slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0,
+                 self.dli_fname, modules[module].file);
     if (n < 0 || (size_t)n >= path_len) {
         snprintf(why, why_len, "the path of the library is too long");
         return -ENOENT;
     }
     if (access(path, F_OK) != 0) {
-        snprintf(why, why_len, "no fabric module at %s", path);
+        snprintf(why, why_len, "no %s at %s", modules[module].what, path);
         return -ENOENT;
     }
     return 0;
 }
 
-int stp_module_open(stp_ofi_open_fn *open_fn, char *why, size_t len)
+int stp_module_open(enum stp_module module, stp_module_entry_fn *entry, char *why, size_t len)
 {
     char path[PATH_MAX];
-    void *handle, *entry;
-    int rc = stp_module_path(path, sizeof(path), why, len);
+    void *handle, *found;
+    int rc = stp_module_path(module, path, sizeof(path), why, len);
 
     if (rc != 0) return rc;
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    entry = handle != NULL ? dlsym(handle, "stp_ofi_open") : NULL;
-    if (entry == NULL) {
+    found = handle != NULL ? dlsym(handle, modules[module].entry) : NULL;
+    if (found == NULL) {
         const char *text = dlerror();
 
         snprintf(why, len, "%s", text != NULL ? text : path);
         if (handle != NULL) dlclose(handle);
         return -ENOEXEC;
     }
-    *open_fn = (stp_ofi_open_fn)(uintptr_t)entry;
+    *entry = (stp_module_entry_fn)(uintptr_t)found;
     return 0;
 }

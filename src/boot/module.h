@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loading the fabric module, which lies in steppe/ beside the library.
+ * Loading the modules of the library, which lie in steppe/ beside it.
  * Design: docs/design/fabric.md.
  */
 #ifndef STP_MODULE_H
@@ -8,22 +8,27 @@
 
 #include <stddef.h>
 
-#include "transport/transport.h"
+enum stp_module {
+    STP_MODULE_FABRIC, /* entry: stp_ofi_open_fn */
+};
+
+/* The one function that a module exports, to be cast to its type. */
+typedef void (*stp_module_entry_fn)(void);
 
 /*
  * Where the module lies: in steppe/ beside the file this library was loaded from. Returns 0, or
  * -ENOENT with the reason as text when nothing is there.
  */
-int stp_module_path(char *path, size_t path_len, char *why, size_t why_len);
+int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len);
 
 /*
- * Load the fabric module and find its entry. It stays loaded until the process ends: libfabric
- * cannot be unloaded. No path comes from the environment.
+ * Load the module and find its entry. It stays loaded until the process ends: libfabric cannot be
+ * unloaded. No path comes from the environment.
  *
- * open_fn: set to the module's entry on success. why: on failure, what went wrong, as text.
- * Returns 0, -ENOENT when this installation has no module, -ENOEXEC when it cannot be loaded (as
- * where libfabric is missing) or is not one of ours.
+ * entry: set on success. why: on failure, what went wrong, as text.
+ * Returns 0, -ENOENT when this installation has no such module, -ENOEXEC when it cannot be loaded
+ * (as where libfabric is missing) or is not one of ours.
  */
-int stp_module_open(stp_ofi_open_fn *open_fn, char *why, size_t len);
+int stp_module_open(enum stp_module module, stp_module_entry_fn *entry, char *why, size_t len);
 
 #endif /* STP_MODULE_H */

@@ -36,7 +36,7 @@ static void info_node(struct stp_report *report)
 static void info_fabric(struct stp_report *report)
 {
     char path[PATH_MAX], why[PATH_MAX + 64];
-    int rc = stp_module_path(path, sizeof(path), why, sizeof(why));
+    int rc = stp_module_path(STP_MODULE_FABRIC, path, sizeof(path), why, sizeof(why));
 
     stp_report_item(report, "path", "fabric");
     stp_report_text(report, "how", "libfabric, loaded by the jobs that need it");
@@ -190,15 +190,15 @@ static void info_all_providers(struct stp_report *report)
         .report = info_offer,
         .report_arg = &offers,
     };
-    stp_ofi_open_fn open_fabric;
+    stp_module_entry_fn open_fabric;
     char why[PATH_MAX + 64];
-    int rc = stp_module_open(&open_fabric, why, sizeof(why));
+    int rc = stp_module_open(STP_MODULE_FABRIC, &open_fabric, why, sizeof(why));
 
     if (rc != 0) {
         stp_report_text(report, "why_not", why);
         return;
     }
-    rc = open_fabric(&core, NULL);
+    rc = ((stp_ofi_open_fn)open_fabric)(&core, NULL);
     info_offers(report, &offers);
     stp_report_flag(report, "usable", rc == 0);
     if (rc != 0) stp_report_textf(report, "why_not", "no provider serves: %s", strerror(-rc));

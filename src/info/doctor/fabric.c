@@ -260,10 +260,10 @@ static int ask_module(struct stp_doctor *doctor, struct stp_fabric_version *vers
         .report = hear_offer,
         .version = version,
     };
-    stp_ofi_open_fn open_fabric;
-    int rc = stp_module_open(&open_fabric, why, len);
+    stp_module_entry_fn open_fabric;
+    int rc = stp_module_open(STP_MODULE_FABRIC, &open_fabric, why, len);
 
-    return rc != 0 ? rc : open_fabric(&core, NULL);
+    return rc != 0 ? rc : ((stp_ofi_open_fn)open_fabric)(&core, NULL);
 }
 
 static void forget(void)
