@@ -93,6 +93,12 @@ void pshmem_info_get_version(int *major, int *minor)
 }
 STP_PROFILED(shmem_info_get_version);
 
+const char *pshmemx_version(void)
+{
+    return STP_VERSION;
+}
+STP_PROFILED(shmemx_version);
+
 void pshmem_info_get_name(char *name)
 {
     _Static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the name fits");

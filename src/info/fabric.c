@@ -12,8 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "boot/module.h"
-#include "core/core.h"
+#include "library.h"
 
 static void info_node(struct stp_report *report)
 {
@@ -26,8 +25,10 @@ static void info_node(struct stp_report *report)
     stp_report_flag(report, "usable", fd >= 0);
     if (fd < 0) stp_report_textf(report, "why_not", "memfd_create: %s", strerror(error));
     stp_report_text(report, "used",
-                    stp_env.node ? "between PEs of one node" : "not at all: SHMEM_NODE is off");
-    if (stp_window_choose(1, stp_env.symmetric_size, stp_env.window_size, &layout) == 0)
+                    stp_lib->env->node ? "between PEs of one node"
+                                       : "not at all: SHMEM_NODE is off");
+    if (stp_lib->window_choose(1, stp_lib->env->symmetric_size, stp_lib->env->window_size,
+                               &layout) == 0)
         stp_report_bytes(report, "window", (size_t)1 << layout.shift);
     stp_report_end(report);
     if (fd >= 0) close(fd);
@@ -36,14 +37,14 @@ static void info_node(struct stp_report *report)
 static void info_fabric(struct stp_report *report)
 {
     char path[PATH_MAX], why[PATH_MAX + 64];
-    int rc = stp_module_path(STP_MODULE_FABRIC, path, sizeof(path), why, sizeof(why));
+    int rc = stp_lib->module_path(STP_MODULE_FABRIC, path, sizeof(path), why, sizeof(why));
 
     stp_report_item(report, "path", "fabric");
     stp_report_text(report, "how", "libfabric, loaded by the jobs that need it");
     stp_report_text(report, "module", rc == 0 ? path : NULL);
     if (rc != 0) stp_report_text(report, "why_not", why);
     stp_report_text(report, "used",
-                    stp_env.node ? "between nodes" : "for everything: SHMEM_NODE is off");
+                    stp_lib->env->node ? "between nodes" : "for everything: SHMEM_NODE is off");
     stp_report_end(report);
 }
 
@@ -168,8 +169,8 @@ static void info_live_provider(struct stp_report *report)
 {
     struct offers offers = {0};
 
-    info_offer(&offers, &(struct stp_offer){.provider = stp_rt.fabric.provider,
-                                            .domain = stp_rt.fabric.domain,
+    info_offer(&offers, &(struct stp_offer){.provider = stp_lib->rt->fabric.provider,
+                                            .domain = stp_lib->rt->fabric.domain,
                                             .reason = "used by this job",
                                             .code = STP_OFFER_USED});
     info_offers(report, &offers);
@@ -184,15 +185,15 @@ static void info_all_providers(struct stp_report *report)
         .abi = STP_FABRIC_ABI,
         .n_pes = 1,
         .n_local = 1,
-        .env = &stp_env,
+        .env = stp_lib->env,
         .log = info_no_log,
-        .fatal = stp_fatal,
+        .fatal = stp_lib->fatal,
         .report = info_offer,
         .report_arg = &offers,
     };
     stp_module_entry_fn open_fabric;
     char why[PATH_MAX + 64];
-    int rc = stp_module_open(STP_MODULE_FABRIC, &open_fabric, why, sizeof(why));
+    int rc = stp_lib->module_open(STP_MODULE_FABRIC, &open_fabric, why, sizeof(why));
 
     if (rc != 0) {
         stp_report_text(report, "why_not", why);
@@ -206,6 +207,7 @@ static void info_all_providers(struct stp_report *report)
 
 void stp_info_providers(struct stp_report *report)
 {
-    if (stp_rt.has_fabric) info_live_provider(report);
+    if (stp_lib->rt->has_fabric)
+        info_live_provider(report);
     else info_all_providers(report);
 }

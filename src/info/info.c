@@ -9,29 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shmemx.h"
-#include "core/core.h"
-
-const char *pshmemx_version(void)
-{
-    return STP_VERSION;
-}
-STP_PROFILED(shmemx_version);
+#include "library.h"
 
 static void info_version(struct stp_report *report)
 {
     stp_report_text(report, "name", "Steppe");
-    stp_report_text(report, "version", STP_VERSION);
+    stp_report_text(report, "version", stp_lib->version);
     stp_report_textf(report, "specification", "OpenSHMEM %d.%d", SHMEM_MAJOR_VERSION,
                      SHMEM_MINOR_VERSION);
     stp_report_text(report, "vendor", SHMEM_VENDOR_STRING);
-    stp_report_text(report, "compiler",
-#ifdef __clang__
-                    "clang " __clang_version__);
-#else
-                    "gcc " __VERSION__);
-#endif
-    stp_report_text(report, "flags", STP_BUILD_FLAGS);
+    stp_report_text(report, "compiler", stp_lib->compiler);
+    stp_report_text(report, "flags", stp_lib->flags);
 }
 
 /* ---- memory -------------------------------------------------------------- */
@@ -40,14 +28,14 @@ static void info_memory(struct stp_report *report)
 {
     size_t nbytes = 0;
 
-    for (unsigned i = 0; i < stp_segment.n_parts; i++)
-        nbytes += stp_segment.parts[i].nbytes;
+    for (unsigned i = 0; i < stp_lib->segment->n_parts; i++)
+        nbytes += stp_lib->segment->parts[i].nbytes;
     stp_info_kinds(report);
     stp_report_group(report, "globals");
     stp_report_bytes(report, "size", nbytes);
-    stp_report_number(report, "ranges", stp_segment.n_parts);
-    stp_report_flag(report, "shared", stp_segment.fd >= 0);
-    if (stp_segment.fd < 0) stp_report_text(report, "why_not", stp_segment.why_not);
+    stp_report_number(report, "ranges", stp_lib->segment->n_parts);
+    stp_report_flag(report, "shared", stp_lib->segment->fd >= 0);
+    if (stp_lib->segment->fd < 0) stp_report_text(report, "why_not", stp_lib->segment->why_not);
     stp_report_end(report);
 }
 
@@ -58,12 +46,12 @@ static void info_environment(struct stp_report *report)
     char value[512];
 
     stp_report_list(report, "variables");
-    for (size_t i = 0; i < stp_env_n_rows; i++) {
-        const struct stp_env_row *row = &stp_env_table[i];
+    for (size_t i = 0; i < *stp_lib->n_env_rows; i++) {
+        const struct stp_env_row *row = &stp_lib->env_rows[i];
 
         stp_report_item(report, "name", row->name);
-        stp_report_text(report, "value", stp_env_format(row, value, sizeof(value)));
-        stp_report_flag(report, "set", stp_env_is_set(row));
+        stp_report_text(report, "value", stp_lib->env_format(row, value, sizeof(value)));
+        stp_report_flag(report, "set", stp_lib->env_is_set(row));
         stp_report_text(report, "default", row->fallback);
         if (row->alias != NULL) stp_report_text(report, "alias", row->alias);
         stp_report_text(report, "help", row->help);
@@ -136,7 +124,8 @@ static int info_print(int fd, const char *section, bool json)
     if (rc != 0) return rc;
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
         if (!info_wants(section, info_sections[i].name)) continue;
-        if (info_sections[i].print == stp_info_spaces && stp_rt.references > 0 && stp_rt.pe != 0) {
+        if (info_sections[i].print == stp_info_spaces && stp_lib->rt->references > 0 &&
+            stp_lib->rt->pe != 0) {
             stp_info_spaces(&report); /* takes part, prints nothing */
             continue;
         }
@@ -158,13 +147,12 @@ static int info_print_doctor(int fd, const char *section, bool json)
     return rc == 0 && sick && prints ? -ENODEV : rc;
 }
 
-int pshmemx_info_print(int fd, const char *section, int json)
+int stp_info_print(const struct stp_info_library *library, int fd, const char *sections, bool json)
 {
     size_t n_names;
 
-    if (section != NULL && info_count(section, &n_names) != n_names) return EINVAL;
-    if (stp_rt.references == 0) stp_env_load();
-    if (info_wants(section, "doctor")) return -info_print_doctor(fd, section, json != 0);
-    return -info_print(fd, section, json != 0);
+    if (sections != NULL && info_count(sections, &n_names) != n_names) return -EINVAL;
+    stp_lib = library;
+    if (info_wants(sections, "doctor")) return info_print_doctor(fd, sections, json);
+    return info_print(fd, sections, json);
 }
-STP_PROFILED(shmemx_info_print);

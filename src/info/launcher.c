@@ -5,20 +5,19 @@
  */
 #include "info.h"
 
-#include "pmi/pmi.h"
-#include "core/core.h"
+#include "library.h"
 
 void stp_info_launcher(struct stp_report *report)
 {
     struct stp_pmi_outlook outlook;
 
-    stp_pmi_look(&outlook);
+    stp_lib->pmi_look(&outlook);
     stp_report_text(report, "client", outlook.client);
     stp_report_text(report, "why", outlook.why);
     stp_report_flag(report, "libpmix", outlook.libpmix[0] == '\0');
     if (outlook.libpmix[0] != '\0') stp_report_text(report, "libpmix_why_not", outlook.libpmix);
-    if (stp_rt.references == 0) return;
-    stp_report_number(report, "pe", stp_rt.pe);
-    stp_report_number(report, "pes", stp_rt.n_pes);
-    stp_report_number(report, "nodes", stp_rt.n_nodes);
+    if (stp_lib->rt->references == 0) return;
+    stp_report_number(report, "pe", stp_lib->rt->pe);
+    stp_report_number(report, "pes", stp_lib->rt->n_pes);
+    stp_report_number(report, "nodes", stp_lib->rt->n_nodes);
 }

@@ -6,15 +6,12 @@
  */
 #include "info.h"
 
-#include "coll/coll.h"
-#include "shmemx.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "shmemx.h"
-#include "core/core.h"
+#include "library.h"
 
 #define SPACES_BYTES ((size_t)1 << 20) /* of a space that is made to be asked */
 #define SPACES_TEXT 256
@@ -46,7 +43,7 @@ static void info_cpu_memory(struct stp_report *report)
     stp_report_bytes(report, "installed", (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)page);
     stp_report_bytes(report, "available", (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)page);
     stp_report_bytes(report, "page", (size_t)page);
-    stp_report_bytes(report, "default_heap", stp_env.symmetric_size);
+    stp_report_bytes(report, "default_heap", stp_lib->env->symmetric_size);
 }
 
 static void info_devices(struct stp_report *report, const struct stp_kind *kind)
@@ -79,20 +76,20 @@ static void info_kind(struct stp_report *report, const char *name, const struct 
     stp_report_flag(report, "usable", usable);
     stp_report_text(report, "state", why);
     if (usable) info_devices(report, kind);
-    if (usable && kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
+    if (usable && kind == stp_lib->kinds[STP_KIND_CPU]) info_cpu_memory(report);
     stp_report_end(report);
 }
 
 void stp_info_kinds(struct stp_report *report)
 {
-    bool alone = stp_rt.references == 0; /* nobody has looked for devices yet */
+    bool alone = stp_lib->rt->references == 0; /* nobody has looked for devices yet */
 
-    if (alone) stp_kinds_start();
+    if (alone) stp_lib->kinds_start();
     stp_report_list(report, "kinds");
     for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++)
-        info_kind(report, spaces_kinds[i].name, stp_kind_find((int)spaces_kinds[i].type));
+        info_kind(report, spaces_kinds[i].name, stp_lib->kind_find((int)spaces_kinds[i].type));
     stp_report_end(report);
-    if (alone) stp_kinds_stop();
+    if (alone) stp_lib->kinds_stop();
 }
 
 /* ---- asking all PEs -------------------------------------------------------------------- */
@@ -118,13 +115,13 @@ struct spaces_kind {
 
 static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *mine)
 {
-    size_t n = (size_t)stp_rt.n_pes;
+    size_t n = (size_t)stp_lib->rt->n_pes;
     unsigned char *piece = malloc(n * SPACES_GATHER);
 
-    if (piece == NULL) stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+    if (piece == NULL) stp_lib->fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
     for (size_t from = 0; from < n; from += SPACES_GATHER) {
         size_t width = n - from < SPACES_GATHER ? n - from : SPACES_GATHER;
-        stp_coll_gather(stp_team_world, piece, mine + from, width);
+        stp_lib->coll_gather(*stp_lib->team_world, piece, mine + from, width);
         for (size_t pe = 0; pe < n; pe++)
             memcpy(kind->paths + pe * n + from, piece + pe * width, width);
     }
@@ -134,16 +131,16 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
 /* The path to every PE; the space is INVALID on PEs that are no members. */
 static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
 {
-    size_t n = (size_t)stp_rt.n_pes;
+    size_t n = (size_t)stp_lib->rt->n_pes;
     unsigned char *mine;
 
     if (n > SPACES_PATHS_PES) return;
     mine = malloc(n);
     kind->paths = malloc(n * n);
     if (mine == NULL || kind->paths == NULL)
-        stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+        stp_lib->fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
     for (size_t pe = 0; pe < n; pe++)
-        mine[pe] = (unsigned char)pshmemx_space_path(space, (int)pe);
+        mine[pe] = (unsigned char)stp_lib->space_path(space, (int)pe);
     spaces_gather_paths(kind, mine);
     free(mine);
 }
@@ -157,13 +154,13 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     shmem_space_t space;
     shmem_team_t team;
 
-    if (pshmem_space_create(&config, &space, &team) != 0) {
+    if (stp_lib->space_create(&config, &space, &team) != 0) {
         if (mine->usable)
             snprintf(mine->text, sizeof mine->text,
                      "has such memory, and a space of 1 MiB could not be made: see standard error");
         return;
     }
-    if (pshmemx_space_query(space, &info) == 0) {
+    if (stp_lib->space_query(space, &info) == 0) {
         mine->member = true;
         mine->caps = info.caps;
         if (!kind->kind->describe(info.device > 0 ? info.device : 0, mine->text,
@@ -172,17 +169,17 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     }
     spaces_ask_paths(kind, space);
     if (!mine->member) return;
-    pshmem_team_destroy(team);
-    pshmem_space_destroy(space);
+    stp_lib->team_destroy(team);
+    stp_lib->space_destroy(space);
 }
 
 static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
 {
     int n_usable = 0;
 
-    stp_coll_gather(stp_team_world, kind->answers, mine, sizeof *mine);
+    stp_lib->coll_gather(*stp_lib->team_world, kind->answers, mine, sizeof *mine);
     kind->n_members = 0;
-    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
+    for (int pe = 0; pe < stp_lib->rt->n_pes; pe++) {
         const struct spaces_answer *answer = &kind->answers[pe];
         n_usable += answer->usable;
         kind->n_members += answer->member;
@@ -195,9 +192,10 @@ static void spaces_ask(struct spaces_kind *kind)
 {
     struct spaces_answer mine = {0};
 
-    kind->answers = calloc((size_t)stp_rt.n_pes, sizeof *kind->answers);
+    kind->answers = calloc((size_t)stp_lib->rt->n_pes, sizeof *kind->answers);
     if (kind->answers == NULL)
-        stp_fatal("shmemx_info_print", "no memory for the answers of %d PEs", stp_rt.n_pes);
+        stp_lib->fatal("shmemx_info_print", "no memory for the answers of %d PEs",
+                       stp_lib->rt->n_pes);
     mine.usable = info_probe(kind->kind, mine.text, sizeof mine.text);
     kind->n_usable = spaces_gather(kind, &mine);
     if (kind->n_usable == 0) return;
@@ -215,11 +213,13 @@ static char *spaces_ranges(const bool *want)
     FILE *out = open_memstream(&text, &len);
 
     if (out == NULL) return NULL;
-    for (int pe = 0, first = 1; pe < stp_rt.n_pes; pe++, first = 0) {
+    for (int pe = 0, first = 1; pe < stp_lib->rt->n_pes; pe++, first = 0) {
         int from = pe;
-        while (pe < stp_rt.n_pes && !want[pe]) pe++, from = pe;
-        if (pe >= stp_rt.n_pes) break;
-        while (pe + 1 < stp_rt.n_pes && want[pe + 1]) pe++;
+        while (pe < stp_lib->rt->n_pes && !want[pe])
+            pe++, from = pe;
+        if (pe >= stp_lib->rt->n_pes) break;
+        while (pe + 1 < stp_lib->rt->n_pes && want[pe + 1])
+            pe++;
         fprintf(out, "%s%d", first ? "" : ", ", from);
         if (pe > from) fprintf(out, "-%d", pe);
     }
@@ -283,7 +283,7 @@ static void spaces_print_devices(struct stp_report *report, const struct stp_kin
 static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
                                bool member, const char *list, const char *key)
 {
-    size_t n = (size_t)stp_rt.n_pes;
+    size_t n = (size_t)stp_lib->rt->n_pes;
     bool *done = calloc(2 * n, sizeof *done), *same = done + n;
 
     if (done == NULL) return;
@@ -338,10 +338,10 @@ static void spaces_json_paths(struct stp_report *report, const struct spaces_kin
     const unsigned char *path = kind->paths;
 
     stp_report_list(report, "paths");
-    for (int from = 0; from < stp_rt.n_pes; from++) {
+    for (int from = 0; from < stp_lib->rt->n_pes; from++) {
         stp_report_list(report, "");
-        for (int to = 0; to < stp_rt.n_pes; to++, path++)
-            stp_report_text(report, "", pshmemx_space_path_name((shmemx_space_path_t)*path));
+        for (int to = 0; to < stp_lib->rt->n_pes; to++, path++)
+            stp_report_text(report, "", stp_lib->space_path_name((shmemx_space_path_t)*path));
         stp_report_end(report);
     }
     stp_report_end(report);
@@ -357,10 +357,11 @@ static void spaces_text_matrix(FILE *out, const unsigned char *path, int indent)
     fprintf(out, "%*spaths, row to column: L load/store, D device, F fabric, S staged, - none\n",
             indent, "");
     fprintf(out, "%*s  ", indent + 2, "");
-    for (int to = 0; to < stp_rt.n_pes; to++) fprintf(out, " %2d", to);
-    for (int from = 0; from < stp_rt.n_pes; from++) {
+    for (int to = 0; to < stp_lib->rt->n_pes; to++)
+        fprintf(out, " %2d", to);
+    for (int from = 0; from < stp_lib->rt->n_pes; from++) {
         fprintf(out, "\n%*s%2d", indent + 2, "", from);
-        for (int to = 0; to < stp_rt.n_pes; to++, path++)
+        for (int to = 0; to < stp_lib->rt->n_pes; to++, path++)
             fprintf(out, "  %c", *path < sizeof letters ? letters[*path] : '?');
     }
     fputc('\n', out);
@@ -369,7 +370,7 @@ static void spaces_text_matrix(FILE *out, const unsigned char *path, int indent)
 /* PEs of one row each path; rows that are alike once, before the PEs that have them. */
 static void spaces_text_rows(struct stp_report *report, const struct spaces_kind *kind)
 {
-    size_t n = (size_t)stp_rt.n_pes;
+    size_t n = (size_t)stp_lib->rt->n_pes;
     bool *done = calloc(2 * n, sizeof *done), *want = done + n;
 
     if (done == NULL) return;
@@ -390,7 +391,7 @@ static void spaces_text_rows(struct stp_report *report, const struct spaces_kind
             for (size_t i = 0; i < n; i++) want[i] = row[i] == path;
             pes = spaces_ranges(want);
             snprintf(head, sizeof head, "  by %s to",
-                     pshmemx_space_path_name((shmemx_space_path_t)path));
+                     stp_lib->space_path_name((shmemx_space_path_t)path));
             spaces_wrap(report, head, pes != NULL ? pes : "?");
             free(pes);
         }
@@ -402,7 +403,7 @@ static void spaces_print_paths(struct stp_report *report, const struct spaces_ki
 {
     if (kind->paths == NULL) stp_report_text(report, "paths", NULL);
     else if (report->json) spaces_json_paths(report, kind);
-    else if (stp_rt.n_pes <= SPACES_MATRIX_PES)
+    else if (stp_lib->rt->n_pes <= SPACES_MATRIX_PES)
         spaces_text_matrix(report->out, kind->paths, 2 * report->depth);
     else spaces_text_rows(report, kind);
 }
@@ -414,11 +415,12 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
     stp_report_item(report, "kind", kind->name);
     stp_report_flag(report, "usable", kind->n_members > 0);
     stp_report_number(report, "members", kind->n_members);
-    if (kind->n_members < stp_rt.n_pes)
+    if (kind->n_members < stp_lib->rt->n_pes)
         spaces_print_texts(report, kind, false, "without", "why");
     if (kind->n_members > 0) {
         spaces_print_texts(report, kind, true, "parts", "where");
-        if (kind->kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
+        if (kind->kind == stp_lib->kinds[STP_KIND_CPU])
+            info_cpu_memory(report);
         else if (kind->answers[0].member && !kind->kind->in_window)
             spaces_print_devices(report, kind->kind);
         spaces_print_caps(report, kind->caps);
@@ -429,23 +431,23 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
 
 void stp_info_spaces(struct stp_report *report)
 {
-    if (stp_rt.references == 0) {
+    if (stp_lib->rt->references == 0) {
         stp_report_text(report, "state", "no job: what this process alone has");
         stp_info_kinds(report);
         return;
     }
-    if (stp_rt.pe == 0) {
-        stp_report_number(report, "pes", stp_rt.n_pes);
-        stp_report_number(report, "nodes", stp_rt.n_nodes);
+    if (stp_lib->rt->pe == 0) {
+        stp_report_number(report, "pes", stp_lib->rt->n_pes);
+        stp_report_number(report, "nodes", stp_lib->rt->n_nodes);
         stp_report_list(report, "kinds");
     }
     for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++) {
         struct spaces_kind kind = {.name = spaces_kinds[i].name,
-                                   .kind = stp_kind_find((int)spaces_kinds[i].type)};
+                                   .kind = stp_lib->kind_find((int)spaces_kinds[i].type)};
         spaces_ask(&kind);
-        if (stp_rt.pe == 0) spaces_print_kind(report, &kind);
+        if (stp_lib->rt->pe == 0) spaces_print_kind(report, &kind);
         free(kind.paths);
         free(kind.answers);
     }
-    if (stp_rt.pe == 0) stp_report_end(report);
+    if (stp_lib->rt->pe == 0) stp_report_end(report);
 }

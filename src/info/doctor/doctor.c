@@ -6,7 +6,7 @@
 #include "doctor.h"
 
 #include "info/info.h"
-#include "core/core.h"
+#include "info/library.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const cha
 
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor)
 {
-    return doctor->n_hosts > 1 || (doctor->n_pes > 1 && !stp_env.node);
+    return doctor->n_hosts > 1 || (doctor->n_pes > 1 && !stp_lib->env->node);
 }
 
 /* ---- small files --------------------------------------------------------- */
@@ -113,7 +113,7 @@ static void doctor_verdict(struct stp_report *report, const struct stp_doctor *d
 
 void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor)
 {
-    stp_report_text(report, "host", stp_hostname());
+    stp_report_text(report, "host", stp_lib->hostname());
     stp_report_number(report, "pes", doctor->n_pes);
     stp_report_number(report, "hosts", doctor->n_hosts);
     stp_report_list(report, "checks");
@@ -138,7 +138,7 @@ bool stp_doctor_examine(struct stp_doctor **result)
     /* a limit on the size of files must be an error here, not the end */
     sigaction(SIGXFSZ, &ignore, &before);
     doctor->fds_open = doctor->fds_peer = -1;
-    doctor->live = stp_rt.references > 0;
+    doctor->live = stp_lib->rt->references > 0;
     stp_doctor_join(doctor);
     stp_doctor_node(doctor);
     if (doctor->leads) {

@@ -5,8 +5,7 @@
  */
 #include "doctor.h"
 
-#include "boot/module.h"
-#include "core/core.h"
+#include "info/library.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -220,7 +219,7 @@ static void say_choice(int rc)
 {
     struct stp_doctor *doctor = fabric.doctor;
     bool needed = stp_doctor_needs_fabric(doctor), alone = !doctor->has_job;
-    const char *named = stp_env.ofi_provider != NULL ? stp_env.ofi_provider : "any";
+    const char *named = stp_lib->env->ofi_provider != NULL ? stp_lib->env->ofi_provider : "any";
     static const char why[] = "jobs on several hosts, and all jobs with SHMEM_NODE=off, need one; "
                               "PEs of one host share memory without it";
 
@@ -252,16 +251,16 @@ static int ask_module(struct stp_doctor *doctor, struct stp_fabric_version *vers
         .abi = STP_FABRIC_ABI,
         .n_pes = doctor->n_pes,
         .n_local = doctor->n_local,
-        .env = &stp_env,
+        .env = stp_lib->env,
         .networks = doctor->networks,
         .n_networks = doctor->n_networks,
         .log = hear_log,
-        .fatal = stp_fatal,
+        .fatal = stp_lib->fatal,
         .report = hear_offer,
         .version = version,
     };
     stp_module_entry_fn open_fabric;
-    int rc = stp_module_open(STP_MODULE_FABRIC, &open_fabric, why, len);
+    int rc = stp_lib->module_open(STP_MODULE_FABRIC, &open_fabric, why, len);
 
     return rc != 0 ? rc : ((stp_ofi_open_fn)open_fabric)(&core, NULL);
 }
@@ -286,12 +285,12 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
 
     memset(&fabric, 0, sizeof(fabric));
     fabric.doctor = doctor;
-    if (stp_rt.has_fabric) {
-        snprintf(doctor->provider, sizeof(doctor->provider), "%s", stp_rt.fabric.provider);
-        snprintf(fabric.used_on, sizeof(fabric.used_on), "%s", stp_rt.fabric.domain);
+    if (stp_lib->rt->has_fabric) {
+        snprintf(doctor->provider, sizeof(doctor->provider), "%s", stp_lib->rt->fabric.provider);
+        snprintf(fabric.used_on, sizeof(fabric.used_on), "%s", stp_lib->rt->fabric.domain);
         stp_doctor_say(doctor, STP_HEALTH_OK, "fabric", "the others are not tried inside a job",
-                       NULL, "this job uses %s on %s", stp_rt.fabric.provider,
-                       stp_rt.fabric.domain);
+                       NULL, "this job uses %s on %s", stp_lib->rt->fabric.provider,
+                       stp_lib->rt->fabric.domain);
         return;
     }
     rc = ask_module(doctor, &version, why, sizeof(why));
@@ -380,7 +379,7 @@ static void list_networks(const struct stp_doctor *doctor, char *text, size_t si
 
 void stp_doctor_interfaces(struct stp_doctor *doctor)
 {
-    const char *wish = stp_env.ofi_interface;
+    const char *wish = stp_lib->env->ofi_interface;
     bool outward, several = doctor->n_hosts > 1, lost;
     char interfaces[1024], networks[1024];
 
@@ -397,7 +396,7 @@ void stp_doctor_interfaces(struct stp_doctor *doctor)
                            : "ip link set eth0 up; ip addr add ADDRESS/BITS dev eth0 (as "
                              "root), with your interface's name",
                    "%s%s", interfaces, outward ? "" : "; none but loopback is up with an address");
-    lost = wish != NULL && doctor->provider[0] == '\0' && !stp_rt.has_fabric;
+    lost = wish != NULL && doctor->provider[0] == '\0' && !stp_lib->rt->has_fabric;
     stp_doctor_say(
         doctor, lost ? STP_HEALTH_PROBLEM : STP_HEALTH_OK, "interface choice",
         "jobs of one host need none; in jobs of several, the one whose network all hosts "

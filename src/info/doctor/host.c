@@ -5,7 +5,7 @@
  */
 #include "doctor.h"
 
-#include "spaces/spaces.h"
+#include "info/library.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ static size_t count_files(const char *pattern)
 
 static void host_memlock(struct stp_doctor *doctor)
 {
-    size_t hard, soft = limit_of(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric_size;
+    size_t hard, soft = limit_of(RLIMIT_MEMLOCK, &hard), need = stp_lib->env->symmetric_size;
     size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
     bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
     char have[STP_SIZE_TEXT], want[STP_SIZE_TEXT];
@@ -102,7 +102,7 @@ static size_t count_fds(void)
 /* Peers this PE talks to through the fabric. */
 static size_t fabric_peers(const struct stp_doctor *doctor)
 {
-    return (size_t)(stp_env.node ? doctor->n_pes - doctor->n_local : doctor->n_pes - 1);
+    return (size_t)(stp_lib->env->node ? doctor->n_pes - doctor->n_local : doctor->n_pes - 1);
 }
 
 static void host_descriptors(struct stp_doctor *doctor)
@@ -285,17 +285,17 @@ static void host_dev_shm(struct stp_doctor *doctor)
 
 static void host_gpu(struct stp_doctor *doctor)
 {
-    const struct stp_kind *kind = stp_kinds[STP_KIND_GPU];
+    const struct stp_kind *kind = stp_lib->kinds[STP_KIND_GPU];
     const struct stp_space_wish wish = {.nbytes = 65536, .device = -1, .n_pes = 1};
     size_t devices = count_files("/dev/nvidia[0-9]*");
     char text[256] = "";
     bool usable;
     bool lost;
 
-    if (!doctor->live) stp_kinds_start(); /* else somebody has looked for devices */
+    if (!doctor->live) stp_lib->kinds_start(); /* else somebody has looked for devices */
     usable = kind->probe(&wish, text, sizeof(text)) == 0;
-    if (!doctor->live) stp_kinds_stop();
-    lost = !usable && devices > 0 && stp_env.gpu;
+    if (!doctor->live) stp_lib->kinds_stop();
+    lost = !usable && devices > 0 && stp_lib->env->gpu;
     stp_doctor_say(
         doctor, lost ? STP_HEALTH_WARNING : STP_HEALTH_OK, "gpu",
         "spaces of device memory need the driver's library (libcuda.so.1) and its device "

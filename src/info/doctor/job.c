@@ -5,8 +5,7 @@
  */
 #include "doctor.h"
 
-#include "boot/area.h"
-#include "pmi/pmi.h"
+#include "info/library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +41,7 @@ static void say_launcher(struct stp_doctor *doctor)
     struct stp_pmi_outlook outlook;
     char carries[128] = "it tells no limits";
 
-    stp_pmi_look(&outlook);
+    stp_lib->pmi_look(&outlook);
     if (outlook.key_max > 0)
         snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
                  outlook.key_max, outlook.value_max);
@@ -70,11 +69,11 @@ static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_outl
 static void count_local(struct stp_doctor *doctor)
 {
     int *counts = calloc((size_t)doctor->n_hosts, sizeof(*counts));
-    int mine = stp_pmi_node_of(doctor->pe);
+    int mine = stp_lib->pmi_node_of(doctor->pe);
 
     doctor->leads = true;
     for (int pe = 0; counts != NULL && pe < doctor->n_pes; pe++) {
-        int host = stp_pmi_node_of(pe), n = ++counts[host];
+        int host = stp_lib->pmi_node_of(pe), n = ++counts[host];
 
         if (host == mine && pe < doctor->pe) doctor->leads = false;
         if (n > doctor->most_local) doctor->most_local = n;
@@ -90,27 +89,27 @@ static void count_local(struct stp_doctor *doctor)
  */
 static void judge_networks(struct stp_doctor *doctor)
 {
-    stp_rt.pe = doctor->pe;
-    stp_rt.n_pes = doctor->n_pes;
-    stp_boot.n_hosts = doctor->n_hosts;
-    if (doctor->leads) stp_network_publish();
-    if (stp_pmi_fence() == 0 && doctor->leads &&
+    stp_lib->rt->pe = doctor->pe;
+    stp_lib->rt->n_pes = doctor->n_pes;
+    stp_lib->boot->n_hosts = doctor->n_hosts;
+    if (doctor->leads) stp_lib->network_publish();
+    if (stp_lib->pmi_fence() == 0 && doctor->leads &&
         (job_area = calloc(1, sizeof(*job_area))) != NULL) {
-        stp_boot.area = job_area;
-        stp_network_learn();
+        stp_lib->boot->area = job_area;
+        stp_lib->network_learn();
         doctor->networks = job_area->n_networks > 0 ? job_area->networks : NULL;
         doctor->n_networks = job_area->n_networks;
     }
-    memset(&stp_boot, 0, sizeof(stp_boot));
-    stp_rt.pe = stp_rt.n_pes = 0;
+    memset(stp_lib->boot, 0, sizeof(*stp_lib->boot));
+    stp_lib->rt->pe = stp_lib->rt->n_pes = 0;
 }
 
 static void join_live(struct stp_doctor *doctor)
 {
-    doctor->pe = stp_rt.pe;
-    doctor->n_pes = stp_rt.n_pes;
-    doctor->n_hosts = stp_boot.n_hosts;
-    doctor->n_local = doctor->most_local = stp_rt.host_pes;
+    doctor->pe = stp_lib->rt->pe;
+    doctor->n_pes = stp_lib->rt->n_pes;
+    doctor->n_hosts = stp_lib->boot->n_hosts;
+    doctor->n_local = doctor->most_local = stp_lib->rt->host_pes;
     doctor->leads = doctor->has_job = true;
     say_launcher(doctor);
 }
@@ -127,8 +126,8 @@ void stp_doctor_join(struct stp_doctor *doctor)
         join_live(doctor);
         return;
     }
-    stp_pmi_look(&outlook);
-    if (strcmp(outlook.client, "none") == 0 || stp_pmi_open(&info) != 0) {
+    stp_lib->pmi_look(&outlook);
+    if (strcmp(outlook.client, "none") == 0 || stp_lib->pmi_open(&info) != 0) {
         say_no_launcher(doctor, &outlook);
         return;
     }
@@ -213,7 +212,7 @@ static bool try_rights(struct job_card *card, struct job_rights *rights)
 /* Open the memory of the first PEs of this host. Returns how many failed; *error: the first. */
 static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 {
-    int mine = stp_pmi_node_of(doctor->pe), n_bad = 0;
+    int mine = stp_lib->pmi_node_of(doctor->pe), n_bad = 0;
 
     *n_tried = *error = 0;
     for (int pe = 0; pe < doctor->n_pes && *n_tried < JOB_PEERS_MAX; pe++) {
@@ -222,9 +221,9 @@ static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
         char key[48];
         int rc;
 
-        if (pe == doctor->pe || stp_pmi_node_of(pe) != mine) continue;
+        if (pe == doctor->pe || stp_lib->pmi_node_of(pe) != mine) continue;
         snprintf(key, sizeof(key), "doc.card.%d", pe);
-        rc = -stp_pmi_get(pe, key, &card, sizeof(card), &nbytes);
+        rc = -stp_lib->pmi_get(pe, key, &card, sizeof(card), &nbytes);
         if (rc == 0) rc = nbytes == sizeof(card) ? open_memory(&card) : EPROTO;
         ++*n_tried;
         if (rc != 0 && n_bad++ == 0) *error = rc;
@@ -254,7 +253,7 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
                  doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
                  n_bad > 0 ? strerror(error) : "");
     stp_doctor_say(doctor,
-                   bad && stp_env.node        ? STP_HEALTH_PROBLEM
+                   bad && stp_lib->env->node  ? STP_HEALTH_PROBLEM
                    : bad || rights->copy != 0 ? STP_HEALTH_NOTE
                                               : STP_HEALTH_OK,
                    "node sharing", node_why,
@@ -267,7 +266,7 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
                    "kernel.yama.ptrace_scope: %s%s; dumpable: %d; SHMEM_NODE: %s",
                    peers, rights->open == 0 ? "yes" : strerror(rights->open),
                    rights->copy == 0 ? "yes" : strerror(rights->copy), set ? "" : "none, ", yama,
-                   prctl(PR_GET_DUMPABLE), stp_env.node ? "on" : "off");
+                   prctl(PR_GET_DUMPABLE), stp_lib->env->node ? "on" : "off");
 }
 
 void stp_doctor_node(struct stp_doctor *doctor)
@@ -281,7 +280,7 @@ void stp_doctor_node(struct stp_doctor *doctor)
     doctor->node_fd = card.fd;
     if (meet) {
         snprintf(key, sizeof(key), "doc.card.%d", doctor->pe);
-        if (stp_pmi_put(key, &card, sizeof(card)) == 0 && stp_pmi_fence() == 0)
+        if (stp_lib->pmi_put(key, &card, sizeof(card)) == 0 && stp_lib->pmi_fence() == 0)
             n_bad = try_peers(doctor, &n_tried, &error);
     }
     if (card.fd < 0)
@@ -315,7 +314,7 @@ static size_t pack_checks(const struct stp_doctor *doctor, char *buffer)
 {
     size_t used = 0;
 
-    pack(buffer, &used, stp_hostname());
+    pack(buffer, &used, stp_lib->hostname());
     for (size_t i = 0; i < doctor->n_checks; i++) {
         const struct stp_check *check = &doctor->checks[i];
         char health[2] = {(char)('0' + check->health), '\0'};
@@ -376,7 +375,7 @@ static void collect(struct stp_doctor *doctor, char *buffer)
         size_t nbytes = 0;
 
         snprintf(key, sizeof(key), "doc.found.%d", pe);
-        if (stp_pmi_get(pe, key, buffer, JOB_RECORDS, &nbytes) == 0 && nbytes > 0 &&
+        if (stp_lib->pmi_get(pe, key, buffer, JOB_RECORDS, &nbytes) == 0 && nbytes > 0 &&
             buffer[nbytes - 1] == '\0')
             unpack_checks(doctor, buffer, nbytes);
         else
@@ -398,9 +397,9 @@ void stp_doctor_gather(struct stp_doctor *doctor)
     if (buffer == NULL)
         doctor->incomplete = true;
     else if (doctor->pe != 0)
-        stp_pmi_put(key, buffer, pack_checks(doctor, buffer));
+        stp_lib->pmi_put(key, buffer, pack_checks(doctor, buffer));
     /* until here the others may look at this one's memory */
-    if (stp_pmi_fence() == 0 && doctor->pe == 0 && buffer != NULL) collect(doctor, buffer);
+    if (stp_lib->pmi_fence() == 0 && doctor->pe == 0 && buffer != NULL) collect(doctor, buffer);
     if (doctor->node_fd >= 0) close(doctor->node_fd);
     free(buffer);
 }
