@@ -10,7 +10,7 @@ target_compile_definitions(steppe_core PRIVATE STP_VERSION="${PROJECT_VERSION}")
 target_include_directories(steppe_core PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 target_link_libraries(steppe_core PRIVATE steppe_options Threads::Threads)
-steppe_limit_frames(steppe_core)
+steppe_limit_frames(steppe_core ${STEPPE_FRAME})
 steppe_count_lines(steppe_core)
 
 add_library(steppe SHARED $<TARGET_OBJECTS:steppe_core>)
@@ -23,7 +23,7 @@ set_target_properties(steppe PROPERTIES
 target_include_directories(steppe INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-# Only libc: libfabric and hwloc are opened at run time, by the jobs that need them.
+# Only libc: the modules are opened at run time, by the jobs that need them.
 target_link_libraries(steppe PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
 # What the library calls of its own stays inside: a profiling tool sees the program's calls only.
 # It has exit handlers and mappings: dlclose() must not take it away from under them.

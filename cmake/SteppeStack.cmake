@@ -6,12 +6,12 @@
 set(STEPPE_FRAME 2560)
 # Those with a path of the system, 4 KiB, or sets of CPUs: starting, making spaces, the launcher.
 set(STEPPE_FRAME_PATH 5120)
-# Reports that only oshinfo makes.
+# Reports (info.so), and the constructor of the data segment, on the stack of main.
 set(STEPPE_FRAME_REPORT 9216)
 
-function(steppe_limit_frames target)
+function(steppe_limit_frames target nbytes)
     if(NOT STEPPE_SANITIZE)
-        target_compile_options(${target} PRIVATE -Wframe-larger-than=${STEPPE_FRAME})
+        target_compile_options(${target} PRIVATE -Wframe-larger-than=${nbytes})
     endif()
 endfunction()
 

@@ -24,7 +24,8 @@ const char *shmemx_version(void);
  * json: nonzero for one JSON object, zero for text. Any time, also before shmem_init(); between
  * init and finalize the section spaces is collective over all PEs, before init the section doctor
  * is, and PE 0 alone prints it. Returns 0, nonzero when section is unknown or fd cannot be written,
- * ENODEV when the doctor found what will make jobs fail.
+ * ENODEV when the doctor found what will make jobs fail, ELIBACC or ELIBBAD when the module of
+ * reports, steppe/info.so beside the library, cannot be used; standard error has its path.
  */
 int shmemx_info_print(int fd, const char *section, int json);
 

@@ -2,28 +2,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Check by the symbols of the objects that no floor of a library uses one above it.
 
-usage: check_layers.py library|module <nm> <object>...
+usage: check_layers.py library|fabric|info <nm> <object>...
 
-In the library an object stands on the floor of its folder, in the fabric module on that of its
-name; the tables below have them from the lowest to the highest. What an object leaves undefined
+In the library an object stands on the floor of its folder, in the modules (fabric, and info, that of
+reports) on that of its name; the tables below have them from the lowest to the highest. What an object leaves undefined
 must be defined on its own floor or below. Prints each offence with the symbols; status 1 if there
 is any, if an object is on no floor, or if there is no object.
 """
 import collections
+import functools
 import pathlib
 import subprocess
 import sys
 
 # Longest match decides.
 FLOORS = ["src/base", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
-          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/api", "src/info", "src"]
+          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/api", "src"]
+# Folders that must not be in the library: modules.
+APART = ["src/info", "transport"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
-MODULE = [
+FABRIC = [
     ["limit", "state", "self", "interface", "advice", "choose"], ["descriptors"], ["lifeline"],
     ["address"], ["sockets", "parcel", "local", "shm"],
     ["request", "turn", "complete", "am", "batch", "lost", "health", "progress"], ["atomic"],
     ["endpoint"], ["lane"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
+# Files of src/info.
+INFO = [
+    ["limit", "text"], ["library"], ["report"], ["fabric", "launcher", "spaces", "topology"],
+    ["doctor/doctor", "doctor/fabric", "doctor/host", "doctor/job", "doctor/memory"], ["info"]]
 # (folder and name of a source, floor above it that it may use): why.
 ALLOWED = {
     ("spaces/kinds", "spaces/cuda"): "the table of kinds names each kind",
@@ -40,18 +47,24 @@ def source_of(path):
     return None
 
 
-def floor_in_module(source):
-    """Number of its floor, or None."""
-    name = source.rpartition("/")[2]
-    return next((i for i, names in enumerate(MODULE) if name in names), None)
+def floor_in_module(floors, source):
+    """Number of its floor, or None; sources of other folders have their names without them."""
+    name = source.rpartition("/")[2] if source.startswith("__/") else source
+    return next((i for i, names in enumerate(floors) if name in names), None)
 
 
 def floor_in_library(source):
     """Number of its floor, or None."""
     folder = source.rpartition("/")[0] if source else ""
+    if any(folder == top or folder.startswith(top + "/") for top in APART):
+        return None
     while folder and folder not in FLOORS:
         folder = folder.rpartition("/")[0]
     return FLOORS.index(folder) if folder else None
+
+
+FLOOR_OF = {"library": floor_in_library, "fabric": functools.partial(floor_in_module, FABRIC),
+            "info": functools.partial(floor_in_module, INFO)}
 
 
 def symbols(nm, path):
@@ -68,10 +81,10 @@ def symbols(nm, path):
 
 
 def main():
-    if len(sys.argv) < 4 or sys.argv[1] not in ("library", "module"):
+    if len(sys.argv) < 4 or sys.argv[1] not in FLOOR_OF:
         sys.exit(__doc__)
     nm, objects = sys.argv[2], sys.argv[3:]
-    floor_of = floor_in_module if sys.argv[1] == "module" else floor_in_library
+    floor_of = FLOOR_OF[sys.argv[1]]
     table = {source_of(path): symbols(nm, path) for path in objects}
     floors = {source: floor_of(source or "") for source in table}
     home = {name: source for source, (defined, _) in table.items() for name in defined}

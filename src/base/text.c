@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sizes as text, numbers of small files, and hashes.
+ * Sizes as text, numbers of small files, and hashes. Also part of the module of reports, which has
+ * a copy of its own.
  */
 #include "base/base.h"
 

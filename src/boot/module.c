@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds a module of the library beside it and loads it. The fabric module is loaded by init, which
- * uses it, and by the report of oshinfo, which asks it what it would use.
+ * Finds a module of the library beside it and loads it: the fabric module for init, which uses it,
+ * and for the reports, which ask it what it would use; and the module of reports.
  */
 #include "module.h"
 
@@ -17,6 +17,7 @@ static const struct {
     const char *what, *file, *entry;
 } modules[] = {
     [STP_MODULE_FABRIC] = {"fabric module", "steppe/ofi.so", "stp_ofi_open"},
+    [STP_MODULE_INFO] = {"module of reports", "steppe/info.so", "stp_info_print"},
 };
 
 int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loading the modules of the library, which lie in steppe/ beside it.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/fabric.md, docs/design/info.md.
  */
 #ifndef STP_MODULE_H
 #define STP_MODULE_H
@@ -10,6 +10,7 @@
 
 enum stp_module {
     STP_MODULE_FABRIC, /* entry: stp_ofi_open_fn */
+    STP_MODULE_INFO,   /* stp_info_print_fn */
 };
 
 /* The one function that a module exports, to be cast to its type. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The report behind oshinfo: its sections by name, and the short ones, version, memory and
- * environment. Works before init, and in one process without a launcher.
+ * environment. Works before init, and in one process without a launcher. The entry of info.so.
  */
 #include "info.h"
 
@@ -147,10 +147,13 @@ static int info_print_doctor(int fd, const char *section, bool json)
     return rc == 0 && sick && prints ? -ENODEV : rc;
 }
 
-int stp_info_print(const struct stp_info_library *library, int fd, const char *sections, bool json)
+__attribute__((visibility("default"))) int stp_info_print(const struct stp_info_library *library,
+                                                          int fd, const char *sections, bool json)
 {
     size_t n_names;
 
+    if (library->layout != STP_INFO_LAYOUT || strcmp(library->version, STP_VERSION) != 0)
+        return -ELIBBAD;
     if (sections != NULL && info_count(sections, &n_names) != n_names) return -EINVAL;
     stp_lib = library;
     if (info_wants(sections, "doctor")) return info_print_doctor(fd, sections, json);

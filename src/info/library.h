@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the reports read and call of the library: a table, filled by src/info_print.c. By name they
- * call only what of src/base keeps no state.
+ * The contract between the library and the module of reports (lib/steppe/info.so), which is loaded
+ * when a report is asked for: a table of what it reads and calls of the library, filled by
+ * src/info_print.c. What of src/base keeps no state the module has as copies of its own.
+ * Design: docs/design/info.md.
  */
 #ifndef STP_INFO_LIBRARY_H
 #define STP_INFO_LIBRARY_H
@@ -40,7 +42,17 @@
     X(team_destroy, pshmem_team_destroy)                                                           \
     X(window_choose, stp_window_choose)
 
+/*
+ * Equal where both were compiled with the same structures; together with the version that stands
+ * for one build.
+ */
+#define STP_INFO_LAYOUT                                                                            \
+    (sizeof(struct stp_info_library) | (uint64_t)sizeof(struct stp_runtime) << 12 |                \
+     (uint64_t)sizeof(struct stp_boot) << 26 | (uint64_t)sizeof(struct stp_env) << 38 |            \
+     (uint64_t)sizeof(struct stp_kind) << 50)
+
 struct stp_info_library {
+    uint64_t layout;     /* STP_INFO_LAYOUT; it and version stand first in every release */
     const char *version; /* of the library, as the next two */
     const char *compiler;
     const char *flags;
@@ -65,10 +77,13 @@ struct stp_info_library {
 extern const struct stp_info_library *_Atomic stp_lib;
 
 /*
- * Print the sections that the list names, NULL: all that cost little. fd stays the caller's.
- * Returns 0, -EINVAL for a section that there is not, -ENODEV when the doctor found what will make
- * jobs fail, another -errno when nothing could be printed.
+ * The module's entry: print the sections that the list names, NULL: all that cost little. fd stays
+ * the caller's. Returns 0, -EINVAL for a section that there is not, -ENODEV when the doctor found
+ * what will make jobs fail, -ELIBBAD when the library is of another build, another -errno when
+ * nothing could be printed.
  */
+typedef int (*stp_info_print_fn)(const struct stp_info_library *library, int fd,
+                                 const char *sections, bool json);
 int stp_info_print(const struct stp_info_library *library, int fd, const char *sections, bool json);
 
 #endif /* STP_INFO_LIBRARY_H */

@@ -34,6 +34,7 @@ run()
 mv "$top/first" "$prefix"
 # Where the build's install folders put them, below the prefix.
 libdir=$(dirname "$(find "$prefix" -name libsteppe.so)")
+[ -e "$libdir/steppe/info.so" ] || fail "steppe/info.so is not installed"
 for file in bin/oshcc bin/oshc++ bin/oshrun bin/oshinfo include/shmem.h include/shmemx.h \
     include/pshmem.h include/mpp/shmem.h share/man/man1/oshcc.1; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
