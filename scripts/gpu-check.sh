@@ -238,9 +238,10 @@ build_plain()
         program steppe-bench "$build"/plain/bench/*.o || return 1
     [ $fabric = ON ] || return 0
     # shellcheck disable=SC2046 # options
-    printf '%s\n' transport/ofi/*.c |
+    printf '%s\n' transport/ofi/*.c src/base/limit.c |
         compile "$build/plain/ofi" -Isrc -I. $(pkg-config --cflags libfabric) &&
-        $cc -shared -pthread -Wl,-z,initfirst -Wl,--version-script=cmake/libsteppe_ofi.map \
+        $cc -shared -pthread -Wl,-z,initfirst -Wl,--no-undefined \
+            -Wl,--version-script=cmake/libsteppe_ofi.map \
             -o "$build/lib/steppe/ofi.so" "$build"/plain/ofi/*.o $(pkg-config --libs libfabric) &&
         $cc -shared -fPIC -D_GNU_SOURCE -O2 -o "$build/lib/steppe/steppe-bench-raw-ofi.so" \
             bench/raw_ofi.c $(pkg-config --cflags --libs libfabric)
