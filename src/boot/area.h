@@ -67,8 +67,8 @@ static inline size_t stp_boot_world_bytes(void)
            (STP_FABRIC_ADDR_MAX + STP_CARD_REGIONS * sizeof(struct stp_fabric_region));
 }
 
-/* Publish under what and this PE's number. Fatal on error. */
-void stp_boot_publish(const char *what, const void *data, size_t nbytes);
+/* Publish under what and the number of this PE. Fatal on error. */
+void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);
 
 /* What PE pe has published, after a fence. Returns its bytes. Fatal on error. */
 size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity);
@@ -82,10 +82,13 @@ void stp_boot_fence(void);
  */
 _Noreturn void stp_boot_differ(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
 
-/* This PE's host out; called before the first fence by the first PE of each host. */
-void stp_network_publish(void);
+/* The networks of this PE's host out; called before the first fence by the first PE of each host. */
+void stp_network_publish(int pe);
 
-/* The others' in, and the verdict on each network of this host into the area; leaders only. */
-void stp_network_learn(void);
+/*
+ * Those of n_hosts hosts in, behind the fence, and the verdict on each network of this host into
+ * networks; the leaders of nodes call it. Returns their number, 0 when all hosts are this one.
+ */
+int stp_network_learn(int pe, int n_pes, int n_hosts, struct stp_network networks[STP_NETWORKS_MAX]);
 
 #endif /* STP_BOOT_AREA_H */

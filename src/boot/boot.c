@@ -125,11 +125,11 @@ static void boot_key_name(char *name, size_t len, const char *what, int pe)
     snprintf(name, len, "stp%d.%s.%d", stp_rt.epoch, what, pe);
 }
 
-void stp_boot_publish(const char *what, const void *data, size_t nbytes)
+void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes)
 {
     char key[48];
 
-    boot_key_name(key, sizeof key, what, stp_rt.pe);
+    boot_key_name(key, sizeof key, what, pe);
     if (stp_pmi_put(key, data, nbytes) != 0)
         stp_fatal("shmem_init", "cannot publish %s through the launcher", key);
     stp_debug("start: published %s, %zu bytes", key, nbytes);
@@ -397,8 +397,8 @@ void stp_boot_attach(void)
 
     if (stp_boot.local == 0) fd = boot_lead_node(&hello);
     if (stp_rt.n_pes > 1) {
-        if (stp_boot.local == 0) stp_boot_publish("hello", &hello, sizeof hello);
-        if (stp_boot.n_hosts > 1 && boot_first_of_host()) stp_network_publish();
+        if (stp_boot.local == 0) stp_boot_publish("hello", stp_rt.pe, &hello, sizeof hello);
+        if (stp_boot.n_hosts > 1 && boot_first_of_host()) stp_network_publish(stp_rt.pe);
         stp_boot_fence();
         if (stp_boot.local != 0) {
             boot_greet(stp_boot.first_pe, &hello);
@@ -407,7 +407,9 @@ void stp_boot_attach(void)
             if (stp_rt.pe != 0) boot_greet(0, &hello);
             stp_boot.area->job_key = hello.job_key;
             stp_boot.area->job_token = hello.job_token;
-            if (stp_boot.n_hosts > 1) stp_network_learn();
+            if (stp_boot.n_hosts > 1)
+                stp_boot.area->n_networks = stp_network_learn(
+                    stp_rt.pe, stp_rt.n_pes, stp_boot.n_hosts, stp_boot.area->networks);
         }
     }
     stp_boot_node_barrier();

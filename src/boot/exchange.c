@@ -319,7 +319,7 @@ static void exchange_publish(const struct exchange_node *node, struct exchange_b
     blob_put_node(blob, node);
     blob_put_addrs(blob, node->settings.addr_len);
     if (node->settings.peer_table) blob_put_regions(blob);
-    stp_boot_publish("cards", blob->data, blob->at);
+    stp_boot_publish("cards", stp_rt.pe, blob->data, blob->at);
 }
 
 /*

@@ -125,11 +125,11 @@ static void network_list(struct network_host *host)
     if (fd >= 0) close(fd);
 }
 
-void stp_network_publish(void)
+void stp_network_publish(int pe)
 {
     network_list(&network_mine);
-    stp_boot_publish("net", &network_mine, offsetof(struct network_host, addrs) +
-                                               network_mine.n * sizeof(struct network_addr));
+    stp_boot_publish("net", pe, &network_mine, offsetof(struct network_host, addrs) +
+                                                   network_mine.n * sizeof(struct network_addr));
 }
 
 /* ---- the others ------------------------------------------------------------ */
@@ -257,14 +257,12 @@ static void network_text(const struct network_addr *addr, char *text, size_t len
     snprintf(text, len, "%s/%d", bits, addr->prefix);
 }
 
-/* Into the node's area, for the fabric. */
-static void network_tell(const struct network_verdict *verdicts, bool common)
+static void network_tell(const struct network_verdict *verdicts, bool common,
+                         struct stp_network *networks)
 {
-    struct stp_boot_area *area = stp_boot.area;
-
     for (int i = 0; i < (int)network_mine.n; i++) {
         const struct network_addr *addr = &network_mine.addrs[i];
-        struct stp_network *network = &area->networks[i];
+        struct stp_network *network = &networks[i];
         uint64_t wrong = common ? verdicts[i].missing : verdicts[i].astray;
         char text[INET6_ADDRSTRLEN + 8];
 
@@ -284,43 +282,44 @@ static void network_tell(const struct network_verdict *verdicts, bool common)
         stp_debug("start: interface %s %s: %s", network->name, text,
                   wrong == NOBODY ? "reaches all hosts" : network->refused);
     }
-    area->n_networks = (int)network_mine.n;
 }
 
-static void network_decide(const struct network_host *hosts, const int *pes, int n)
+static int network_decide(const struct network_host *hosts, const int *pes, int n,
+                          struct stp_network *networks)
 {
     struct network_verdict verdicts[STP_NETWORKS_MAX];
     bool common = false, alone = true;
 
     for (int i = 0; i < n; i++) alone = alone && hosts[i].identity == network_mine.identity;
-    if (alone) return; /* one host, with several names: everything reaches everybody */
+    if (alone) return 0; /* one host, with several names: everything reaches everybody */
     for (uint32_t i = 0; i < network_mine.n; i++) {
         verdicts[i] = network_judge(&network_mine.addrs[i], hosts, pes, n);
         common = common || verdicts[i].missing == NOBODY;
     }
     for (uint32_t i = 0; i < network_mine.n && !common; i++)
         verdicts[i].astray = network_astray(&network_mine.addrs[i], hosts, pes, n);
-    network_tell(verdicts, common);
+    network_tell(verdicts, common, networks);
+    return (int)network_mine.n;
 }
 
-/* The first PE of each host. */
-static int *network_first_pes(void)
+/* The first PE of each of n hosts. */
+static int *network_first_pes(int n, int n_pes)
 {
-    int *pes = malloc((size_t)stp_boot.n_hosts * sizeof *pes);
+    int *pes = malloc((size_t)n * sizeof *pes);
 
     if (pes == NULL) return NULL;
-    for (int pe = stp_rt.n_pes - 1; pe >= 0; pe--) pes[stp_pmi_node_of(pe)] = pe;
+    for (int pe = n_pes - 1; pe >= 0; pe--) pes[stp_pmi_node_of(pe)] = pe;
     return pes;
 }
 
-void stp_network_learn(void)
+int stp_network_learn(int pe, int n_pes, int n_hosts, struct stp_network networks[STP_NETWORKS_MAX])
 {
-    struct network_host *hosts = calloc((size_t)stp_boot.n_hosts, sizeof *hosts);
-    int *pes = network_first_pes(), mine = stp_pmi_node_of(stp_rt.pe), n = stp_boot.n_hosts;
+    struct network_host *hosts = calloc((size_t)n_hosts, sizeof *hosts);
+    int *pes = network_first_pes(n_hosts, n_pes), mine = stp_pmi_node_of(pe), n_networks;
 
-    if (hosts == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for %d hosts", n);
-    if (pes[mine] != stp_rt.pe) network_list(&network_mine); /* with SHMEM_NODE=off */
-    for (int i = 0; i < n; i++) {
+    if (hosts == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for %d hosts", n_hosts);
+    if (pes[mine] != pe) network_list(&network_mine); /* with SHMEM_NODE=off */
+    for (int i = 0; i < n_hosts; i++) {
         size_t nbytes = sizeof *hosts, head = offsetof(struct network_host, addrs);
 
         if (i == mine) hosts[i] = network_mine;
@@ -328,7 +327,8 @@ void stp_network_learn(void)
         if (nbytes < head || hosts[i].n > (nbytes - head) / sizeof(struct network_addr))
             stp_fatal("shmem_init", "the networks of the host of PE %d are cut", pes[i]);
     }
-    network_decide(hosts, pes, n);
+    n_networks = network_decide(hosts, pes, n_hosts, networks);
     free(hosts);
     free(pes);
+    return n_networks;
 }

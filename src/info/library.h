@@ -56,8 +56,8 @@ struct stp_info_library {
     const char *version; /* of the library, as the next two */
     const char *compiler;
     const char *flags;
-    struct stp_runtime *rt; /* the doctor writes here and in boot, as a start would */
-    struct stp_boot *boot;
+    const struct stp_runtime *rt;
+    const struct stp_boot *boot;
     int *log_level;
     const struct stp_env *env;
     const struct stp_env_row *env_rows;

@@ -28,7 +28,7 @@ struct job_card {
     uint64_t word; /* what is to be read there */
 };
 
-static struct stp_boot_area *job_area; /* where network.c leaves its verdicts */
+static struct stp_network job_networks[STP_NETWORKS_MAX]; /* of this host, judged */
 
 static const char launcher_why[] =
     "PEs learn their numbers, their hosts and each other's addresses "
@@ -83,25 +83,14 @@ static void count_local(struct stp_doctor *doctor)
     free(counts);
 }
 
-/*
- * Which interfaces reach the other hosts, by the same code as at the start of a job. That reads
- * and writes the state of a start that has not begun, which is left as it was.
- */
+/* Which interfaces reach the other hosts, by the same code as at the start of a job. */
 static void judge_networks(struct stp_doctor *doctor)
 {
-    stp_lib->rt->pe = doctor->pe;
-    stp_lib->rt->n_pes = doctor->n_pes;
-    stp_lib->boot->n_hosts = doctor->n_hosts;
-    if (doctor->leads) stp_lib->network_publish();
-    if (stp_lib->pmi_fence() == 0 && doctor->leads &&
-        (job_area = calloc(1, sizeof(*job_area))) != NULL) {
-        stp_lib->boot->area = job_area;
-        stp_lib->network_learn();
-        doctor->networks = job_area->n_networks > 0 ? job_area->networks : NULL;
-        doctor->n_networks = job_area->n_networks;
-    }
-    memset(stp_lib->boot, 0, sizeof(*stp_lib->boot));
-    stp_lib->rt->pe = stp_lib->rt->n_pes = 0;
+    if (doctor->leads) stp_lib->network_publish(doctor->pe);
+    if (stp_lib->pmi_fence() != 0 || !doctor->leads) return;
+    doctor->n_networks =
+        stp_lib->network_learn(doctor->pe, doctor->n_pes, doctor->n_hosts, job_networks);
+    doctor->networks = doctor->n_networks > 0 ? job_networks : NULL;
 }
 
 static void join_live(struct stp_doctor *doctor)
@@ -388,8 +377,6 @@ void stp_doctor_gather(struct stp_doctor *doctor)
     char *buffer;
     char key[48];
 
-    free(job_area);
-    job_area = NULL;
     doctor->networks = NULL;
     if (doctor->n_pes == 1 || doctor->live) return;
     buffer = malloc(JOB_RECORDS);
