@@ -382,7 +382,7 @@ def prepare(args):
         return
     log = os.path.join(args.store, "build.log")
     print(f"== building in {args.build}", flush=True)
-    if not build_tree(args.build, [], dict(os.environ), log):
+    if not build_tree(args.build, [], [], dict(os.environ), log):
         sys.exit(f"endurance.sh: the build failed: see {log}")
 
 

@@ -83,6 +83,23 @@ def check_real(where):
           [["node", "random", "random", "2", "off", "1", "passed"]], f"real: {found}")
 
 
+def check_build(where):
+    """Where nothing is built it builds, here with a cmake that only notes how it is called."""
+    tools, folder = os.path.join(where, "tools"), os.path.join(where, "unbuilt")
+    os.mkdir(tools)
+    cmake, calls = os.path.join(tools, "cmake"), os.path.join(tools, "calls")
+    with open(cmake, "w", encoding="utf-8") as out:
+        out.write(f'#!/bin/sh\necho "$*" >> {calls}\ntest "$1" != --build\n')
+    os.chmod(cmake, 0o755)
+    status, text = call("--seconds", "1", "--build", folder,
+                        env={"PATH": tools + ":" + os.environ["PATH"]})
+    with open(calls, encoding="utf-8") as noted:
+        said = noted.read().splitlines()
+    check(status == 1 and "the build failed" in text, f"build: {status}: {text}")
+    check(len(said) == 2 and said[0].startswith("-S . -B " + folder) and
+          said[1].startswith("--build " + folder), f"build: {said}")
+
+
 def check_turns(where, folder):
     """All ways of PEs and checks, over two calls; a shell's own variables do not matter."""
     results = os.path.join(where, "turns.md")
@@ -183,6 +200,7 @@ def main():
     with tempfile.TemporaryDirectory() as where:
         folder = played(where)
         check_real(where)
+        check_build(where)
         check_turns(where, folder)
         check_failure(where, folder)
         check_hang(where, folder)
