@@ -5,6 +5,7 @@
  */
 #include "area.h"
 
+#include <sched.h>
 #include <string.h>
 
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
@@ -57,6 +58,30 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
         if (range[0] == -range[1]) return (size_t)range[0];
         from = (size_t)range[0];
     }
+}
+
+#define SEARCH_PASSES 10000
+
+void stp_coll_search_begin(struct stp_coll_search *search, struct stp_team *team,
+                           bool (*moved)(unsigned *seen))
+{
+    *search = (struct stp_coll_search){.team = team, .moved = moved};
+    (void)moved(&search->seen);
+}
+
+bool stp_coll_search_again(struct stp_coll_search *search, bool began_further_up)
+{
+    int64_t again = search->moved(&search->seen) || began_further_up;
+
+    stp_coll_agree(search->team, &again, 1);
+    if (!again || ++search->passes == SEARCH_PASSES) return false;
+    sched_yield();
+    return true;
+}
+
+size_t stp_coll_search_step(const struct stp_coll_search *search)
+{
+    return 1 + search->team->slot % 16;
 }
 
 void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,

@@ -50,6 +50,31 @@ void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, si
 size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
                             void *arg);
 
+/*
+ * A search by stp_coll_agree_index() for what other threads may be searching for in other teams.
+ * Two may agree on the same index; who does not get it on every member gives it back and goes on
+ * behind it, and where none is left, from the lowest again.
+ */
+struct stp_coll_search {
+    struct stp_team *team;
+    bool (*moved)(unsigned *seen); /* may one be free now or soon that was not since *seen? */
+    unsigned seen;
+    int passes;
+};
+
+void stp_coll_search_begin(struct stp_coll_search *search, struct stp_team *team,
+                           bool (*moved)(unsigned *seen));
+
+/*
+ * None was found. Search again from the lowest? Yes when this search began further up, or what a
+ * thread of any member gave back, or may give back, was missed: it lost a race, perhaps to one that
+ * lost it here. The same on all members.
+ */
+bool stp_coll_search_again(struct stp_coll_search *search, bool began_further_up);
+
+/* How far behind an index that was lost to go on: two such threads part ways. */
+size_t stp_coll_search_step(const struct stp_coll_search *search);
+
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                        int root, const char *fn);
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,

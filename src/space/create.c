@@ -11,12 +11,10 @@
 #include "team/team.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CREATE_WHY 128
-#define PLACE_PASSES 10000
 
 /* One creation on its way. */
 struct create {
@@ -31,8 +29,7 @@ struct create {
     struct stp_fabric_region region;
     size_t number, offset;             /* of the next attempt */
     size_t floor_number, floor_offset; /* from which they are looked for */
-    unsigned seen;                     /* of stp_space_room_moved() */
-    int passes;                        /* looks from the bottom in vain */
+    struct stp_coll_search search;     /* for both */
     bool everyone;                     /* all of the parent are members */
 };
 
@@ -196,20 +193,6 @@ static int create_no_room(const struct create *c)
     return 1;
 }
 
-/*
- * None was found from the floors on; is there none? Not when the search began further up, nor when
- * a thread of any PE gave room back meanwhile or may do so: it lost a race elsewhere, perhaps to
- * one that lost it here.
- */
-static bool create_is_full(struct create *c)
-{
-    int64_t moved = stp_space_room_moved(&c->seen) || c->floor_number > 0 || c->floor_offset > 0;
-
-    stp_coll_agree(c->parent, &moved, 1);
-    if (moved) sched_yield();
-    return !moved;
-}
-
 /* Number and offset that are free on every PE, from the floors on and then from the bottom. */
 static int create_find_place(struct create *c)
 {
@@ -217,7 +200,8 @@ static int create_find_place(struct create *c)
         c->number = stp_coll_agree_index(c->parent, create_find_number, c);
         c->offset = stp_coll_agree_index(c->parent, create_find_offset, c);
         if (c->number != SIZE_MAX && c->offset != SIZE_MAX) return 0;
-        if (create_is_full(c) || ++c->passes == PLACE_PASSES) return create_no_room(c);
+        if (!stp_coll_search_again(&c->search, c->floor_number > 0 || c->floor_offset > 0))
+            return create_no_room(c);
         c->floor_number = c->floor_offset = 0;
     }
 }
@@ -252,7 +236,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     };
     int64_t mine[CONFIG_N], facts[N];
 
-    (void)stp_space_room_moved(&c->seen);
+    stp_coll_search_begin(&c->search, c->parent, stp_space_room_moved);
     facts[FAILED] = create_check(c, config) != 0;
     create_numbers(config, c, mine);
     for (int i = 0; i < CONFIG_N; i++)
@@ -451,7 +435,7 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
 /* Two threads that want the same place part ways here. */
 static int create_look_further(struct create *c)
 {
-    size_t step = 1 + c->parent->slot % 16;
+    size_t step = stp_coll_search_step(&c->search);
 
     c->floor_number = c->number + step;
     if (c->kind->in_window) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;

@@ -8,11 +8,9 @@
 #include "coll/coll.h"
 #include "rma/rma.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE_PASSES 10000
 
 static void team_set_members(struct stp_team *team, const struct stp_team_members *members)
 {
@@ -57,46 +55,28 @@ static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team,
 }
 
 /*
- * None was found from floor on; is there none? Not when the search began further up, nor when a
- * thread of any PE gave a slot back meanwhile or may do so: it lost it elsewhere, perhaps to one
- * that lost it here.
- */
-static bool team_is_full(struct stp_team *parent, size_t floor, unsigned *seen)
-{
-    int64_t moved = stp_coll_slots_moved(seen) || floor > 0;
-
-    stp_coll_agree(parent, &moved, 1);
-    if (moved) sched_yield();
-    return !moved;
-}
-
-/*
- * A slot that is free on all PEs of the parent, taken, and the new team's area in it. Threads that
- * split different parents at once may agree on the same slot: then who did not get it everywhere
- * gives it back and goes on behind it, after the last one from the first again. Returns 0 or 1, the
- * same on all.
+ * A slot that is free on all PEs of the parent, taken, and the new team's area in it. Threads may
+ * split different parents at once. Returns 0 or 1, the same on all.
  */
 static int team_place(struct stp_team *parent, struct stp_team *team)
 {
+    struct stp_coll_search search;
     size_t floor = 0;
-    unsigned seen = 0;
 
-    (void)stp_coll_slots_moved(&seen);
-    for (int passes = 0; passes < PLACE_PASSES;) {
+    stp_coll_search_begin(&search, parent, stp_coll_slots_moved);
+    for (;;) {
         size_t slot = stp_coll_agree_index(parent, team_find_slot, &floor);
         enum placed placed;
 
         if (slot == SIZE_MAX) {
-            if (team_is_full(parent, floor, &seen)) return 1;
+            if (!stp_coll_search_again(&search, floor > 0)) return 1;
             floor = 0;
-            passes++;
             continue;
         }
         placed = team_try_slot(parent, team, slot);
         if (placed != LOST_SLOT) return placed != PLACED;
-        floor = slot + 1 + parent->slot % 16; /* two such threads part ways */
+        floor = slot + stp_coll_search_step(&search);
     }
-    return 1;
 }
 
 /*
