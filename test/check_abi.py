@@ -5,10 +5,10 @@
 usage: check_abi.py [--write] <cc> <libsteppe.so> <include directory> <dump>
   --write   write the dump in place of comparing
 
-The dump has a line for each exported symbol with its prototype, each field of a public structure with
+The dump has a line for each exported symbol with its version node and its prototype, each field of a public structure with
 offset and size, each constant with its value, and the name that programs ask the loader for. What is
 gone or has changed is a fault; what is new is one too, until it is in the dump. A profiling twin pf is
-checked by its symbol alone, its prototype is that of f. Status 1 if there is any fault.
+checked by its symbol alone, its node and prototype are those of f. Status 1 if there is any fault.
 """
 import os
 import pathlib
@@ -114,8 +114,10 @@ def probe(cc, include, structs, constants):
 
 
 def exported(library):
-    text = run("nm", "-D", "--defined-only", "--without-symbol-versions", library)
-    return {line.split()[-1]: line.split()[-2] for line in text.splitlines()}
+    """name -> (version node, type letter of nm); the nodes themselves are left out."""
+    rows = [line.split()[-2:] for line in run("nm", "-D", "--defined-only", library).splitlines()]
+    parts = [(name.partition("@@"), kind) for kind, name in rows if kind != "A"]
+    return {name: (node or "unversioned", kind) for (name, _, node), kind in parts}
 
 
 def soname(library):
@@ -127,16 +129,16 @@ def dump(cc, library, include):
     prototypes, structs, constants = read_header(cc, include)
     symbols = exported(library)
     lines = [f"library {soname(library)}"]
-    for name, kind in sorted(symbols.items()):
+    for name, (node, kind) in sorted(symbols.items()):
         base = name[1:] if name.startswith("p") and name[1:] in symbols else None
         kind = {"W": "weak", "T": "strong"}.get(kind, kind)
         says = f"twin of {base}" if base else prototypes.get(name, "undeclared")
         if base and prototypes.get(name) != prototypes.get(base):
             says = prototypes.get(name, "undeclared")
-        if base and says.startswith("twin") and kind == "strong":
+        if base and says.startswith("twin") and (node, kind) == (symbols[base][0], "strong"):
             continue  # what is said of f says it
         twin = ", twin" if "p" + name in symbols else ""
-        lines.append(f"symbol {name} {kind}{twin}: {says}")
+        lines.append(f"symbol {name} {node} {kind}{twin}: {says}")
     return lines + probe(cc, include, structs, constants)
 
 

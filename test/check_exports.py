@@ -4,8 +4,8 @@
 
 usage: check_exports.py <libsteppe.so> <include directory>
 
-Every routine that a header declares is exported, nothing else is, and of each pair f and pf
-the first is weak, so that a tool may replace it. Needs nm.
+Every routine that a header declares is exported, nothing else is, each belongs to one version node,
+and of each pair f and pf the first is weak, so that a tool may replace it. Needs nm.
 """
 import pathlib
 import re
@@ -29,17 +29,20 @@ def declared(include):
 
 
 def exported(library):
-    """name -> type letter of nm, for everything that the library defines."""
-    text = subprocess.run(["nm", "-D", "--defined-only", "--without-symbol-versions", library],
+    """name@@node -> type letter of nm, for everything that the library defines but the nodes."""
+    text = subprocess.run(["nm", "-D", "--defined-only", library],
                           check=True, capture_output=True, text=True).stdout
-    return {line.split()[-1]: line.split()[-2] for line in text.splitlines()}
+    rows = [line.split()[-2:] for line in text.splitlines()]
+    return {name: kind for kind, name in rows if kind != "A"}
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    want, have = declared(pathlib.Path(sys.argv[2])), exported(sys.argv[1])
-    faults = [f"declared, not exported: {name}" for name in sorted(want - set(have))]
+    want, table = declared(pathlib.Path(sys.argv[2])), exported(sys.argv[1])
+    faults = [f"in no version node: {name}" for name in sorted(table) if "@@STEPPE_" not in name]
+    have = {name.split("@")[0]: kind for name, kind in table.items()}
+    faults += [f"declared, not exported: {name}" for name in sorted(want - set(have))]
     faults += [f"exported, not declared: {name}" for name in sorted(set(have) - want)]
     for name in sorted(set(have) & want):
         twin = "p" + name
