@@ -81,7 +81,7 @@ static int check_gpu(struct bench_run *run, char *why, size_t len)
 static int check_space(struct bench_run *run, char *why, size_t len)
 {
     struct bench_space probe;
-    shmemx_space_info_t info = {.device = -1};
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     int status = bench_space_make(run, SMALL, sizeof(uint64_t), &probe, why, len);
 
     if (status != 0) return status;

@@ -215,7 +215,7 @@ static uint64_t checksum(const struct heat *heat)
 static void run(struct heat *heat)
 {
     struct timespec from, to;
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     double seconds;
 
     make_grid(heat);

@@ -196,7 +196,7 @@ static void print_places(void)
     printf("spaces_tour: %d PEs, blocks of %zu bytes\n", shmem_n_pes(), nbytes);
     for (int i = 2; i < N_PLACES; i++) {
         const struct place *place = &places[i];
-        shmemx_space_info_t info;
+        shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
         if (!place->exists)
             printf("  %-8s none\n           %s\n", place->name, place->why_not);

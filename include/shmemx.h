@@ -43,7 +43,7 @@ int shmemx_space_print(int fd);
  * that fields of later versions keep their defaults.
  */
 typedef struct {
-    size_t nbytes;       /* of this structure */
+    size_t struct_size;  /* of this structure */
     shmem_team_t parent; /* the space is made by, and on, members of this team */
     int device;          /* ordinal of the device; -1: the library chooses, may differ per PE */
     const char *name;    /* FAM: a space that other jobs find under this name; NULL: unnamed */
@@ -76,7 +76,13 @@ typedef enum {
 shmemx_space_path_t shmemx_space_path(shmem_space_t space, int pe);
 const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" and so on */
 
+/*
+ * What shmemx_space_query() fills in: as far as struct_size goes, which the caller sets. Begin with
+ * SHMEMX_SPACE_INFO_INITIALIZER. Later versions add fields at the end; bytes of a caller's structure
+ * that this library knows nothing of become zero.
+ */
 typedef struct {
+    size_t struct_size; /* of this structure, or of its beginning, up to kind at least */
     shmem_device_type_t device_type;
     int device;        /* ordinal, -1: the kind has none */
     int n_pes;         /* members */
@@ -89,6 +95,11 @@ typedef struct {
     char kind[16];     /* "gpu" */
     char where[192];   /* "gpu 0: NVIDIA H200, 141 GiB" */
 } shmemx_space_info_t;
+
+#define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
+    {                                                                                              \
+        sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", ""          \
+    }
 
 /* Facts about a space of which this PE is a member. Local. 0; nonzero for SHMEM_SPACE_INVALID. */
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);

@@ -150,7 +150,7 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
 {
     shmem_space_config_t config = {(shmem_device_type_t)kind->kind->device_type, SPACES_BYTES,
                                    SHMEM_SPACE_FLAG_DEFAULT};
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     shmem_space_t space;
     shmem_team_t team;
 

@@ -520,10 +520,11 @@ int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_s
     shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     if (attr == NULL) return create_public(config, NULL, space, team, __func__);
-    if (attr->nbytes == 0 || attr->nbytes > sizeof full)
-        stp_fatal(__func__, "attr->nbytes is %zu: begin with SHMEMX_SPACE_ATTR_INITIALIZER (%zu)",
-                  attr->nbytes, sizeof full);
-    memcpy(&full, attr, attr->nbytes); /* a program of an older header has fewer fields */
+    if (attr->struct_size < sizeof attr->struct_size || attr->struct_size > sizeof full)
+        stp_fatal(__func__,
+                  "attr->struct_size is %zu: begin with SHMEMX_SPACE_ATTR_INITIALIZER (%zu)",
+                  attr->struct_size, sizeof full);
+    memcpy(&full, attr, attr->struct_size); /* a program of an older header has fewer fields */
     return create_public(config, &full, space, team, __func__);
 }
 STP_PROFILED(shmemx_space_create_attr);

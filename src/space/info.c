@@ -50,17 +50,24 @@ STP_PROFILED(shmemx_space_path_name);
 
 /* ---- facts --------------------------------------------------------------------------- */
 
-int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
-{
-    struct stp_heap_stats stats;
-    struct stp_space *space;
-    const struct stp_team *team;
+/* The least that a caller's structure holds: the numbers. The most: what is surely not meant. */
+enum { INFO_BYTES_MIN = offsetof(shmemx_space_info_t, kind), INFO_BYTES_MAX = 4096 };
 
-    if (stp_space_is_invalid(handle)) return 1;
-    space = stp_space_check(handle, __func__);
-    team = space->team;
+static void info_check_size(const shmemx_space_info_t *info, const char *fn)
+{
+    if (info->struct_size < INFO_BYTES_MIN || info->struct_size > INFO_BYTES_MAX)
+        stp_fatal(fn, "info->struct_size is %zu: begin with SHMEMX_SPACE_INFO_INITIALIZER (%zu)",
+                  info->struct_size, sizeof *info);
+}
+
+static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
+{
+    const struct stp_team *team = space->team;
+    struct stp_heap_stats stats;
+
     stp_heap_stats(space->heap, &stats);
     *info = (shmemx_space_info_t){
+        .struct_size = info->struct_size,
         .device_type = (shmem_device_type_t)space->kind->device_type,
         .device = space->device,
         .n_pes = team->n_pes,
@@ -75,6 +82,20 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
     if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,
                                sizeof info->where))
         info->where[0] = '\0';
+}
+
+int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
+{
+    size_t nbytes;
+    shmemx_space_info_t full;
+
+    info_check_size(info, __func__);
+    if (stp_space_is_invalid(handle)) return 1;
+    full.struct_size = nbytes = info->struct_size;
+    info_fill(stp_space_check(handle, __func__), &full);
+    /* a program of an older header has fewer fields, one of a newer header more */
+    memcpy(info, &full, nbytes < sizeof full ? nbytes : sizeof full);
+    if (nbytes > sizeof full) memset((char *)info + sizeof full, 0, nbytes - sizeof full);
     return 0;
 }
 STP_PROFILED(shmemx_space_query);

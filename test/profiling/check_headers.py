@@ -31,6 +31,7 @@ CONSTANTS = """
 #error the preprocessor cannot choose
 #endif
 static shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+static shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 static shmem_team_t teams[] = {SHMEM_TEAM_INVALID, SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED,
     SHMEM_TEAM_CPU, SHMEM_TEAM_GPU, SHMEM_TEAM_HBM, SHMEM_TEAM_FAM};
 static shmem_ctx_t ctxs[] = {SHMEM_CTX_INVALID, SHMEM_CTX_DEFAULT};
@@ -55,7 +56,7 @@ int use(int n)
     case 10 + SHMEM_SIGNAL_SET: case 10 + SHMEM_SIGNAL_ADD: return CAST(int, session.total_ops);
     case 20 + SHMEM_THREAD_SINGLE: case 20 + SHMEM_THREAD_MULTIPLE: return CAST(int, sync_value[0]);
     }
-    return attr.device == -1 && space.size != caps && attr.parent == SHMEM_TEAM_WORLD
+    return attr.device == -1 && info.struct_size == sizeof info && space.size != caps && attr.parent == SHMEM_TEAM_WORLD
         && teams[0] == SHMEM_TEAM_INVALID && ctxs[0] == SHMEM_CTX_INVALID && vendor[0] != 0
         && spaces[0] == SHMEM_SPACE_INVALID;
 }

@@ -71,7 +71,8 @@ STATEMENTS = {
     "shmem_space_get_caps": "@(SHMEM_SPACE_DEFAULT, (shmem_space_cap_t *)local)",
     "shmem_get_space": "@(dest, &space)",
     "shmem_team_get_space": "@(SHMEM_TEAM_WORLD, &space)",
-    "shmemx_space_query": "@(SHMEM_SPACE_DEFAULT, (shmemx_space_info_t *)local)",
+    "shmemx_space_query": "shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;"
+                          " @(SHMEM_SPACE_DEFAULT, &info)",
     "shmem_team_split_strided":
         "@(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team); pshmem_team_destroy(team)",
     "shmem_team_split_2d": "@(SHMEM_TEAM_WORLD, 1, NULL, 0, &team, NULL, 0, &column);"

@@ -133,6 +133,10 @@ for kind in "${life[@]}"; do
     ends stale_caps    $kind any shmem_space_get_caps "$stale"
     ends stale_team    $kind any shmem_space_get_team "$stale"
     ends no_handle     $kind any shmem_space_malloc   "$stale"
+    initializer="begin with SHMEMX_SPACE_INFO_INITIALIZER"
+    ends query_zero    $kind any shmemx_space_query   "info->struct_size is 0: $initializer"
+    ends query_short   $kind any shmemx_space_query   "info->struct_size is [0-9]+: $initializer"
+    ends query_huge    $kind any shmemx_space_query   "info->struct_size is 4097: $initializer"
     ends double_free   $kind any shmem_space_free "ptr 0x[0-9a-f]+ .*freed before"
     ends interior      $kind any shmem_space_free "ptr 0x[0-9a-f]+ is 8 bytes inside"
     ends free_other    $kind any shmem_space_free \

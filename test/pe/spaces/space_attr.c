@@ -82,7 +82,7 @@ static void check_devices(int n_devices)
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmem_team_t teams[2];
     shmem_space_t spaces[2];
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     long *there[2];
 
     attr.device = 99;
@@ -117,7 +117,7 @@ static void check_adopted(void)
     unsigned long long device = 0;
     shmem_team_t team;
     shmem_space_t space;
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     char host[64];
 
     PE_CHECK_EQ(pe_cuda.alloc(&device, 5 * PE_MIB), 0);

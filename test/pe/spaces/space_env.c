@@ -42,7 +42,7 @@ static void check_member(int k, int n_members)
     const char *size = variable("SHMEM_%s_SYMMETRIC_SIZE", env_kinds[k].name);
     shmem_team_t asked = SHMEM_TEAM_INVALID, part = SHMEM_TEAM_INVALID;
     shmem_space_t found = SHMEM_SPACE_INVALID;
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     void *block;
 
     PE_CHECK_EQ(shmem_team_is_valid(s.team), 1);
@@ -75,7 +75,7 @@ static void check_other(int k)
     shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
     shmem_device_type_t type;
     shmem_space_cap_t caps;
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
     PE_CHECK(shmem_space_malloc(space, 10) == NULL, "malloc, %s", env_kinds[k].name);
     PE_CHECK(shmem_space_calloc(space, 10, 10) == NULL, "calloc, %s", env_kinds[k].name);
@@ -132,7 +132,7 @@ static void check_default_facts(const char *kind)
     shmem_space_t found = SHMEM_SPACE_INVALID;
     shmem_team_t team = SHMEM_TEAM_INVALID;
     shmem_space_cap_t caps = 0;
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     long *block = shmem_malloc(N * sizeof(*block));
 
     PE_REQUIRE(block != NULL, "shmem_malloc from the default space");

@@ -235,6 +235,29 @@ static void fatal_stale_team(void)
     shmem_space_get_team(s.space, &team);
 }
 
+static void query_sized(size_t bytes)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    info.struct_size = bytes;
+    if (the_one()) (void)shmemx_space_query(s.space, &info);
+}
+
+static void fatal_query_zero(void)
+{
+    query_sized(0);
+}
+
+static void fatal_query_short(void)
+{
+    query_sized(offsetof(shmemx_space_info_t, kind) - 1);
+}
+
+static void fatal_query_huge(void)
+{
+    query_sized(4097); /* as from a structure that was not initialized */
+}
+
 static void fatal_no_handle(void)
 {
     shmem_space_malloc((shmem_space_t)&block, 10);
@@ -456,6 +479,9 @@ static const struct mistake fatal[] = {
     {"stale_caps", fatal_stale_caps},
     {"stale_team", fatal_stale_team},
     {"no_handle", fatal_no_handle},
+    {"query_zero", fatal_query_zero},
+    {"query_short", fatal_query_short},
+    {"query_huge", fatal_query_huge},
     {"put_stale", fatal_put_stale},
     {"put_beyond", fatal_put_beyond},
     {"get_beyond", fatal_get_beyond},

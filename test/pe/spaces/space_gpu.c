@@ -16,7 +16,7 @@ static void check_facts(void)
 {
     const char *expected = getenv("PE_PATH"); /* to the other members */
     shmem_device_type_t type = SHMEM_DEVICE_CPU;
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     shmem_space_cap_t caps = 0;
 
     PE_CHECK_EQ(shmem_space_get_device_type(space, &type), 0);

@@ -45,7 +45,7 @@ static void use(const struct pe_space *s, long cycle)
 
 static bool cycle(int kind, long i, struct identity *id)
 {
-    shmemx_space_info_t info = {0};
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     struct pe_space s;
 
     if (!pe_kind_create(kind, SIZE, &s)) return PE_CHECK(false, "cycle %ld: no space", i);

@@ -209,7 +209,7 @@ static void run_as_other(const struct pe_space *s)
     shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
     shmem_device_type_t type;
     shmem_space_cap_t caps;
-    shmemx_space_info_t info;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     shmem_space_t space;
     int word = 0;
 

@@ -71,7 +71,7 @@ static void *use_all(void *arg)
 /* One block at most is live in a space, at its beginning: the rest is one free block. */
 static void check_books(shmem_space_t space)
 {
-    shmemx_space_info_t info = {0};
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK(info.used + info.largest == info.nbytes, "%zu in use, %zu free, of %zu", info.used,
@@ -82,7 +82,7 @@ static void check_books(shmem_space_t space)
 
 static void *ask_books(void *arg)
 {
-    shmemx_space_info_t info = {0};
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
     while (goes_on()) {
         check_books(*(shmem_space_t *)arg);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shmemx_space_query() with structures of older and newer headers: it fills in what both know, leaves
+ * what lies behind a shorter one, and makes zero what it does not know of a longer one. Sizes that
+ * were never set end the job: space_errors.c.
+ */
+#include "pe_kinds.h"
+
+enum { LATER = 72, CANARY = 0xa5 };
+
+/* A structure of a later version, or what lies behind an earlier one. */
+union answer {
+    shmemx_space_info_t info;
+    unsigned char bytes[sizeof(shmemx_space_info_t) + LATER];
+};
+
+static const shmemx_space_info_t whole = SHMEMX_SPACE_INFO_INITIALIZER;
+
+static void ask(const struct pe_space *s, size_t struct_size, union answer *answer)
+{
+    memset(answer, CANARY, sizeof(*answer));
+    answer->info.struct_size = struct_size;
+    PE_CHECK_EQ(shmemx_space_query(s->space, &answer->info), 0);
+    PE_CHECK_EQ(answer->info.struct_size, struct_size);
+    PE_CHECK_EQ(answer->info.device_type, SHMEM_DEVICE_CPU);
+    PE_CHECK_EQ(answer->info.n_pes, s->n);
+    PE_CHECK_EQ(answer->info.nbytes, PE_MIB);
+    PE_CHECK(answer->info.caps & SHMEM_SPACE_CAP_RMA, "caps: %#llx",
+             (unsigned long long)answer->info.caps);
+}
+
+static void expect_bytes(const union answer *answer, size_t from, size_t to, int value)
+{
+    for (size_t i = from; i < to; i++)
+        if (!PE_CHECK(answer->bytes[i] == value, "size %zu: byte %zu is %#x, not %#x",
+                      answer->info.struct_size, i, answer->bytes[i], (unsigned)value))
+            return;
+}
+
+static void check_shorter(const struct pe_space *s)
+{
+    size_t numbers = offsetof(shmemx_space_info_t, kind);
+    size_t with_kind = offsetof(shmemx_space_info_t, where);
+    union answer answer;
+
+    ask(s, numbers, &answer);
+    expect_bytes(&answer, numbers, sizeof(answer), CANARY);
+    ask(s, with_kind, &answer);
+    PE_CHECK(strcmp(answer.info.kind, "cpu") == 0, "kind is %s", answer.info.kind);
+    expect_bytes(&answer, with_kind, sizeof(answer), CANARY);
+}
+
+static void check_same_and_longer(const struct pe_space *s)
+{
+    union answer same, longer;
+
+    ask(s, whole.struct_size, &same);
+    PE_CHECK(strcmp(same.info.kind, "cpu") == 0, "kind is %s", same.info.kind);
+    expect_bytes(&same, sizeof(same.info), sizeof(same), CANARY);
+    ask(s, sizeof(longer) - 8, &longer);
+    PE_CHECK(strcmp(longer.info.where, same.info.where) == 0, "%s, with a longer structure %s",
+             same.info.where, longer.info.where);
+    expect_bytes(&longer, sizeof(longer.info), sizeof(longer) - 8, 0);
+    expect_bytes(&longer, sizeof(longer) - 8, sizeof(longer), CANARY);
+}
+
+/* Of no space, nothing is set. */
+static void check_none(void)
+{
+    union answer answer;
+
+    memset(&answer, CANARY, sizeof(answer));
+    answer.info.struct_size = sizeof(answer.info);
+    PE_CHECK(shmemx_space_query(SHMEM_SPACE_INVALID, &answer.info) != 0, "facts about no space");
+    expect_bytes(&answer, sizeof(size_t), sizeof(answer), CANARY);
+}
+
+int main(void)
+{
+    struct pe_space s;
+
+    pe_test_begin();
+    PE_CHECK_EQ(whole.struct_size, sizeof(whole));
+    PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &s), "a space of host memory");
+    check_shorter(&s);
+    check_same_and_longer(&s);
+    check_none();
+    pe_kind_destroy(&s);
+    return pe_test_end();
+}
