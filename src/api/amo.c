@@ -4,7 +4,8 @@
  */
 #include "api/api.h"
 
-#define TEMPLATE "api/amo_apply_int.tmpl.h"
+#define AMO_CPU STP_LOCAL(amo_apply)
+#define TEMPLATE "transport/amo_cpu.tmpl.h"
 #include "api/gen/types_amo.h"
 #undef TEMPLATE
 

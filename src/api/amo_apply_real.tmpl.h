@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As amo_apply_int.tmpl.h for float and double, which have fetch, set and swap only. */
+/* As transport/amo_cpu.tmpl.h for float and double, which have fetch, set and swap only. */
 
 STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TYPE operand,
-                                         TYPE compare, bool fetching)
+                                         TYPE compare, int order)
 {
     TYPE old = 0;
 
     (void)compare;
-    (void)fetching;
+    (void)order;
     if (op == STP_AMO_FETCH) __atomic_load(there, &old, __ATOMIC_ACQUIRE);
     if (op == STP_AMO_SET) __atomic_store(there, &operand, __ATOMIC_RELAXED);
     if (op == STP_AMO_SWAP) __atomic_exchange(there, &operand, &old, __ATOMIC_ACQUIRE);

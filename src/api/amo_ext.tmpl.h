@@ -31,7 +31,8 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
     int world_pe = stp_api_pe(ctx, pe, fn);
     TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(there != NULL)) return STP_LOCAL(amo_apply)(there, op, operand, compare, true);
+    if (STP_LIKELY(there != NULL))
+        return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare, world_pe, fn);
 }
 
@@ -42,7 +43,7 @@ STP_API_INLINE void STP_LOCAL(amo_post)(struct stp_ctx *ctx, enum stp_fabric_amo
     TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
-        STP_LOCAL(amo_apply)(there, op, operand, 0, false);
+        STP_LOCAL(amo_apply)(there, op, operand, 0, __ATOMIC_RELAXED);
     else
         STP_LOCAL(amo_post_slow)(ctx, op, NULL, dest, operand, 0, world_pe, fn);
 }
@@ -55,7 +56,7 @@ STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo 
     TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
-        *fetch = STP_LOCAL(amo_apply)(there, op, operand, compare, true);
+        *fetch = STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     else
         STP_LOCAL(amo_post_slow)(ctx, op, fetch, dest, operand, compare, world_pe, fn);
 }
