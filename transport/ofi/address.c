@@ -45,7 +45,7 @@ int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
     memset(addr, 0, STP_FABRIC_ADDR_MAX);
     rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
     if (rc != 0) return rc;
-    /* Textual addresses differ in length between PEs. */
+    /* Those of shm are texts, which differ in length between PEs (libfabric 1.17). */
     if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIFELINE;
     stp_ofi_lifeline_open(addr, addr + len);
     *addr_len = len + STP_OFI_LIFELINE;

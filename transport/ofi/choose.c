@@ -18,13 +18,13 @@
 /* Bits of mr_mode that region.c and local.c handle. */
 #define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
-#define SHM_PEERS_MAX 256 /* what the shm provider can address */
+#define SHM_PEERS_MAX 256 /* what the shm provider can address (libfabric 1.17) */
 
 /* Known providers, best first. Unknown ones come before the first of the slow ones. */
 static const char *const fast[] = {"cxi", "opx", "psm3", "efa", "verbs;ofi_rxm"};
 static const char *const slow[] = {"tcp", "tcp;ofi_rxm", "shm", "net"};
 
-/* Refused unless named. */
+/* Refused unless named: what libfabric 1.17 has of them; net;ofi_rxm is mended in 1.19. */
 static const struct {
     const char *provider;
     const char *reason;
@@ -312,7 +312,7 @@ static uint64_t sends_of(const struct fi_info *info)
 
 struct fi_info *stp_ofi_ordered(const struct fi_info *info)
 {
-    /* shm gives up its single-copy path, and with it most of the bandwidth of get, for order. */
+    /* libfabric 1.17: shm gives up its single-copy path for order, most of the bandwidth of get. */
     if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
     return refine(info, means_of(info), stp_ofi_order_of(info) | sends_of(info));
 }

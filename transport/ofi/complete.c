@@ -25,7 +25,10 @@
 #define WAITS_A_LOOK 1024 /* a wait looks at the clock that often, */
 #define POLLS_A_LOOK 4096 /* and waits for what others do that often */
 
-/* Delivery, not transmission: only then is the data visible at the target. */
+/*
+ * Delivery, not transmission: only then is the data visible at the target. With each operation:
+ * libfabric 1.17's net does not heed it as a default of the endpoint.
+ */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
 static ssize_t post_rma(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
@@ -335,7 +338,7 @@ int stp_ofi_drain(struct stp_ofi_lane *lane)
     if (pthread_mutex_trylock(&lane->drain) != 0) return 0;
     bump(&lane->drains, 1);
     atomic_store_explicit(&lane->draining, true, memory_order_relaxed);
-    /* TCP providers take an old EAGAIN for the reason of an end of file, and never close. */
+    /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
     n = fi_cq_read(lane->cq, entries, BATCH);
     if (n > 0)

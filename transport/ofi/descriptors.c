@@ -2,7 +2,7 @@
 /*
  * When descriptors run out while a job runs. A provider that cannot accept a connection says
  * nothing and tries again for ever, and so does the PE at its other end: both would hang. So
- * whoever has no descriptor left looks whether connections wait for one.
+ * whoever has no descriptor left looks whether connections wait for one. Seen with libfabric 1.17.
  * Design: docs/design/security.md.
  */
 #include "ofi.h"

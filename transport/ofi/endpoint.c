@@ -26,9 +26,9 @@
     } while (0)
 
 /*
- * shm names an endpoint's memory by process and counts up. What a killed process of the same number
- * left behind is in the way of the first few, or of all that one PE tries in one way: then it would
- * take another way than its peers.
+ * libfabric 1.17: shm names an endpoint's memory by process and counts up. What a killed process of
+ * the same number left behind is in the way of the first few, or of all that one PE tries in one
+ * way: then it would take another way than its peers.
  */
 #define BUSY_TRIES 64
 
@@ -108,7 +108,10 @@ void stp_ofi_lane_close(struct stp_ofi_lane *lane)
 
 /* ---- the main one and what it stands on ------------------------------------ */
 
-/* Where the provider runs atomics on the target's CPU with its atomic instructions. */
+/*
+ * Where the provider runs atomics on the target's CPU with its atomic instructions. Own memory is
+ * reached by the CPU then: libfabric 1.17's shm does not survive a flood to itself.
+ */
 static bool atomics_by_cpu(const char *provider)
 {
     const char *layer = strchr(provider, ';');
@@ -150,7 +153,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
     stp_ofi.cpu_atomics = stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
-    /* shm up to 1.17 at least frees a buffer twice when an update asks for delivery. */
+    /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
     stp_ofi.parcel_size = parcel_size(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;

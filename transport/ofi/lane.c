@@ -17,7 +17,7 @@
 #define LANES_CHEAP 16u /* by default where endpoints are cheap */
 #define SPARE_FDS 16u   /* left to the program when a lane is made */
 
-/* The provider's own lock is one per domain: a lane has its own then. */
+/* libfabric 1.17: net locks a domain as a whole, so a lane has its own. */
 static bool wants_domain(void)
 {
     const char *provider = stp_ofi.info->fabric_attr->prov_name;
@@ -27,8 +27,8 @@ static bool wants_domain(void)
 }
 
 /*
- * What is known of it: native TCP takes 0.1 ms and 50 KB for an endpoint, ofi_rxm up to a second
- * and 70 MB, shm 20 ms and files. Adapters have few, and others may want them.
+ * libfabric 1.17: native TCP takes 0.1 ms and 50 KB for an endpoint, ofi_rxm up to a second and
+ * 70 MB, shm 20 ms and files. Adapters have few, and others may want them.
  */
 static bool is_cheap(void)
 {

@@ -83,7 +83,7 @@ static void look_locked(struct stp_ofi_lane *lane)
     if (n > 0) ask(lane, pes[lost.next++ % (unsigned)n]);
 }
 
-/* Only ofi_rxm is known to forget. */
+/* Only ofi_rxm is known to forget (libfabric 1.17). */
 bool stp_ofi_lost_possible(const struct fi_info *info)
 {
     const char *layer = strchr(info->fabric_attr->prov_name, ';');

@@ -29,7 +29,10 @@
 static struct sigaction handlers[N_SIGNALS];
 static bool handlers_saved;
 
-/* Runs before the constructors of libfabric's libraries: the module is linked -z initfirst. */
+/*
+ * Runs before the constructors of libfabric's libraries: the module is linked -z initfirst. With
+ * Debian's libfabric 1.17 libpsm_infinipath takes SIGSEGV, SIGINT and more for itself.
+ */
 __attribute__((constructor)) static void handlers_save(void)
 {
     for (int sig = 1; sig < N_SIGNALS; sig++)
@@ -278,7 +281,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     return rc;
 }
 
-/* Settings of layers below that cost much and help us nothing; the user's own win. */
+/* libfabric 1.17: defaults that cost much and help us nothing; the user's own win. */
 static void set_defaults(void)
 {
     /* Messages are atomics of at most 200 bytes: 16 KiB buffers would take 70 MB. */

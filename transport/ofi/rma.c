@@ -167,7 +167,7 @@ void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t
         transfer_nbi(ctx, STP_OFI_READ, pe, number, offset, dest, nbytes);
 }
 
-/* An atomic write: plain writes of 8 bytes tear on TCP. */
+/* An atomic write: plain writes of 8 bytes tear on TCP (libfabric 1.17). */
 void stp_ofi_store(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                    const void *value, size_t nbytes)
 {

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define DIRECTORY STP_OFI_SHM_DIRECTORY
-#define WANTS_MIB 32u /* below that it may be left out of libfabric's list, without a word */
+#define WANTS_MIB 32u /* libfabric 1.17 may leave it out of its list below that, without a word */
 
 bool stp_ofi_is_shm(const struct fi_info *info)
 {
