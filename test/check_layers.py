@@ -26,7 +26,7 @@ FABRIC = [
     ["limit", "state", "self", "interface", "advice", "choose"], ["descriptors"], ["lifeline"],
     ["address"], ["sockets", "parcel", "local", "shm"],
     ["request", "turn", "complete", "am", "batch", "lost", "health", "progress"], ["atomic"],
-    ["endpoint"], ["lane"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
+    ["domain"], ["lane"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
 # Files of src/info.
 INFO = [
     ["limit", "text"], ["library"], ["report"], ["fabric", "launcher", "spaces", "topology"],

@@ -189,7 +189,7 @@ int stp_ofi_interface_rank(const struct fi_info *info, const struct stp_core *co
 /* -EINVAL, logged with what there is, when SHMEM_OFI_INTERFACE names none of the infos. */
 int stp_ofi_interface_check(const struct fi_info *infos, const struct stp_core *core);
 
-/* Endpoints (endpoint.c). */
+/* Endpoints (domain.c). */
 
 /*
  * Open domain, queue and endpoint for info. Returns 0, or -errno with *why set to what failed;
