@@ -67,7 +67,7 @@ int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request
 /* An environment variable that is a number from lowest to INT_MAX. -ENOENT unset, else -EPROTO. */
 int stp_pmi_env_int(const char *name, int lowest, int *number);
 
-/* ---- blackboard: any bytes under a name, in pieces (board.c) ------------- */
+/* ---- blackboard: any bytes under a name, in pieces (kvs.c) ------------- */
 
 int stp_board_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                   const char *name, const void *data, size_t nbytes);

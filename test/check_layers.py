@@ -23,10 +23,10 @@ APART = ["src/info", "transport"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
-    ["limit", "state", "self", "interface", "advice", "choose"], ["descriptors"], ["lifeline"],
-    ["address"], ["sockets", "parcel", "local", "shm"],
+    ["limit", "state", "self", "interface", "advice", "choose"], ["descriptors"], ["liveness"],
+    ["address"], ["sockets", "packed", "local", "shm"],
     ["request", "turn", "complete", "am", "batch", "lost", "health", "progress"], ["atomic"],
-    ["domain"], ["lane"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
+    ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
 # Files of src/info.
 INFO = [
     ["limit", "text"], ["library"], ["report"], ["fabric", "launcher", "spaces", "topology"],

@@ -26,7 +26,7 @@ ALLOWED = {
     ("map.c", "analyzer-core.NullDereference"): "there are names as soon as there is a node",
     ("pmi.c", "analyzer-core.uninitialized.Branch"): "what complains returns an error",
     ("wire.c", "analyzer-core.UndefinedBinaryOperatorResult"): "the kernel writes the family",
-    ("lifeline.c", "analyzer-core.UndefinedBinaryOperatorResult"): "the kernel writes the family",
+    ("liveness.c", "analyzer-core.UndefinedBinaryOperatorResult"): "the kernel writes the family",
     ("boot.c", "analyzer-core.uninitialized.Assign"): FILLED,
     ("boot.c", "analyzer-optin.portability.UnixAPI"): "there is at least one PE",
     ("network.c", "analyzer-core.CallAndMessage"): "each host has a first PE",

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* ---- what SHMEM_FAM_PATH names (place.c) ------------------------------- */
+/* ---- what SHMEM_FAM_PATH names (backing.c) ------------------------------- */
 
 enum fam_type { FAM_DIRECTORY, FAM_FILE, FAM_DEVICE };
 

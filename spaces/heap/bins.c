@@ -4,7 +4,7 @@
  * Two bitmaps find the first bin whose every block is large enough; only when there is none
  * are blocks looked at one by one, so nothing that fits is ever refused.
  */
-#include "books.h"
+#include "records.h"
 
 struct place {
     unsigned row;

@@ -4,7 +4,7 @@
  * free and live blocks are looked up is the business of bins.c and index.c.
  * Nothing here touches the managed memory. Design: docs/design/heap.md.
  */
-#include "books.h"
+#include "records.h"
 
 #include <errno.h>
 #include <stdlib.h>

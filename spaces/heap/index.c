@@ -4,7 +4,7 @@
  * tree that stays shallow because each block's place in the height is as good as random. It
  * is a function of the offset here, so equal heaps have equal trees on all PEs.
  */
-#include "books.h"
+#include "records.h"
 
 /* Height of an offset: nothing but a hash, one to one, so that no two blocks are equal. */
 static uint64_t height(size_t offset)

@@ -95,7 +95,7 @@ struct stp_pieces {
 };
 bool stp_piece_next(struct stp_pieces *pieces, struct stp_piece *piece);
 
-/* ---- staging (stage.c, agent.c) ------------------------------------------- */
+/* ---- staging (stage.c, proxy.c) ------------------------------------------- */
 
 /*
  * Transfers between a buffer of the program and memory that only its owner can touch, by way of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an origin (stage.c) and the agent of an owner (agent.c) write into each other's boxes. A
+ * What an origin (stage.c) and the agent of an owner (proxy.c) write into each other's boxes. A
  * box is host memory in the internal space, the same for every provider and on the node: requests
  * come in by plain puts with a signal, so no message layer is needed. Design: docs/design/stage.md.
  */

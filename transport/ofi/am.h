@@ -46,7 +46,7 @@ static inline bool stp_ofi_is_element(size_t size)
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* Parcels (parcel.c). */
+/* Parcels (packed.c). */
 
 /*
  * Do what a parcel of PE pe asks for: nbytes of items, whose bounds are checked. Fatal for the job

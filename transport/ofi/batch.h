@@ -10,7 +10,7 @@
 
 /*
  * Batches (batch.c): in a session with that hint, small puts, stores, signals and updates to one PE
- * are collected in a parcel, a message whose items the library of that PE does (parcel.c).
+ * are collected in a parcel, a message whose items the library of that PE does (packed.c).
  */
 
 #define STP_OFI_ITEM_MAX 256 /* bytes of the largest put that is collected */

@@ -3,7 +3,7 @@
  * Finding dead peers. Providers report operations that break with a connection, but not all:
  * some try to connect again for ever, lose the answer to an atomic without a word, or send into
  * the dark for a quarter of an hour. So a PE keeps a link to its successor's lifeline
- * (lifeline.c), and to those of the targets of operations that stand still. Who finds that a PE has
+ * (liveness.c), and to those of the targets of operations that stand still. Who finds that a PE has
  * gone ends the job, and tells the others. All three seen with libfabric 1.17.
  * Design: docs/design/security.md and fabric.md.
  */

@@ -9,7 +9,7 @@
 
 #include "ofi.h"
 
-/* A PE's lifeline and its notices (lifeline.c). */
+/* A PE's lifeline and its notices (liveness.c). */
 
 enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
 

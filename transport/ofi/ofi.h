@@ -9,7 +9,7 @@
 #define STP_OFI_H
 
 #include "base/base.h"
-#include "lane.h"
+#include "endpoint.h"
 #include "transport/transport.h"
 
 #include <poll.h>
