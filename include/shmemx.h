@@ -69,7 +69,7 @@ typedef enum {
     SHMEMX_PATH_LOAD_STORE,    /* mapped host memory */
     SHMEMX_PATH_DEVICE,        /* device memory that this PE's copies reach: own, or by IPC */
     SHMEMX_PATH_FABRIC,        /* the fabric reads and writes it */
-    SHMEMX_PATH_STAGED         /* through host buffers, by the agent of its owner */
+    SHMEMX_PATH_STAGED         /* through host buffers, by the proxy thread of its owner */
 } shmemx_space_path_t;
 
 /* The path to PE pe (number in the world). Local; may open an IPC handle. */
@@ -78,8 +78,8 @@ const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" an
 
 /*
  * What shmemx_space_query() fills in: as far as struct_size goes, which the caller sets. Begin with
- * SHMEMX_SPACE_INFO_INITIALIZER. Later versions add fields at the end; bytes of a caller's structure
- * that this library knows nothing of become zero.
+ * SHMEMX_SPACE_INFO_INITIALIZER. Later versions add fields at the end; bytes of a caller's
+ * structure that this library knows nothing of become zero.
  */
 typedef struct {
     size_t struct_size; /* of this structure, or of its beginning, up to kind at least */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Private to pmi/: the table each client fills in, the session they share, and what is
- * built on them: the blackboard of pieces and the map from ranks to nodes.
+ * built on them: the key-value space of fragments and the map from ranks to nodes.
  */
 #ifndef STP_PMI_CLIENT_H
 #define STP_PMI_CLIENT_H
@@ -13,7 +13,7 @@
 #define STP_PMI_FINALIZE_MS 5000 /* the process is leaving anyway */
 #define STP_PMI_VALUE_MAX 1000   /* characters of one value; launchers cut silently at 1023 */
 #define STP_PMI_VALUE_MIN 64     /* a launcher that carries less is of no use */
-#define STP_PMI_KEY_MAX 64       /* key with its end: prefix, at most 40 characters, piece */
+#define STP_PMI_KEY_MAX 64       /* key with its end: prefix, at most 40 characters, fragment */
 #define STP_PMI_JOB_MAX 256
 #define STP_PMI_NAME_MAX 40 /* characters of a key given by the library */
 
@@ -67,11 +67,11 @@ int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request
 /* An environment variable that is a number from lowest to INT_MAX. -ENOENT unset, else -EPROTO. */
 int stp_pmi_env_int(const char *name, int lowest, int *number);
 
-/* ---- blackboard: any bytes under a name, in pieces (kvs.c) ------------- */
+/* ---- key-value space: any bytes under a name, in fragments (kvs.c) ------------- */
 
-int stp_board_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                   const char *name, const void *data, size_t nbytes);
-int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
+int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
                   const char *name, void *data, size_t capacity, size_t *nbytes);
 
 /* ---- map from ranks to nodes (map.c) ------------------------------------ */
@@ -104,7 +104,7 @@ int stp_map_one(struct stp_pmi_map *map, int size);
 int stp_map_told(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                  struct stp_pmi_session *session);
 
-/* Collective: exchange host names over the blackboard. Returns 0 or -errno, logged. */
+/* Collective: exchange host names over the key-value space. Returns 0 or -errno, logged. */
 int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                      struct stp_pmi_session *session);
 

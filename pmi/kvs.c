@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The blackboard: bytes of any value and number under a name, carried as hexadecimal text
- * in pieces of what the launcher takes. The first piece begins with the total length, so
- * readers need not agree with the writer on the size of a piece.
+ * The key-value space: bytes of any value and number under a name, carried as hexadecimal text
+ * in fragments of what the launcher takes. The first fragment begins with the total length, so
+ * readers need not agree with the writer on the size of a fragment.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -14,12 +14,12 @@
 
 #define HEADER_CHARS 16 /* the length, a 64-bit number in hexadecimal */
 
-static void board_key(char *key, const char *name, size_t piece)
+static void kvs_key(char *key, const char *name, size_t fragment)
 {
-    snprintf(key, STP_PMI_KEY_MAX, "stp:%s:%zu", name, piece);
+    snprintf(key, STP_PMI_KEY_MAX, "stp:%s:%zu", name, fragment);
 }
 
-static void board_encode(const unsigned char *bytes, size_t nbytes, char *text)
+static void kvs_encode(const unsigned char *bytes, size_t nbytes, char *text)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -30,7 +30,7 @@ static void board_encode(const unsigned char *bytes, size_t nbytes, char *text)
     *text = '\0';
 }
 
-static int board_nibble(char c)
+static int kvs_nibble(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -38,11 +38,11 @@ static int board_nibble(char c)
 }
 
 /* Two characters a byte, nbytes of them. Returns 0 or -EPROTO. */
-static int board_decode(const char *text, unsigned char *bytes, size_t nbytes)
+static int kvs_decode(const char *text, unsigned char *bytes, size_t nbytes)
 {
     for (size_t i = 0; i < nbytes; i++) {
-        int high = board_nibble(text[2 * i]);
-        int low = high < 0 ? -1 : board_nibble(text[2 * i + 1]);
+        int high = kvs_nibble(text[2 * i]);
+        int low = high < 0 ? -1 : kvs_nibble(text[2 * i + 1]);
 
         if (low < 0) return -EPROTO;
         bytes[i] = (unsigned char)(high << 4 | low);
@@ -50,7 +50,7 @@ static int board_decode(const char *text, unsigned char *bytes, size_t nbytes)
     return 0;
 }
 
-int stp_board_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                   const char *name, const void *data, size_t nbytes)
 {
     const unsigned char *bytes = data;
@@ -60,13 +60,13 @@ int stp_board_put(const struct stp_pmi_client *client, struct stp_pmi_session *s
     size_t done = 0;
 
     snprintf(value, sizeof(value), "%016" PRIx64, (uint64_t)nbytes);
-    for (size_t piece = 0; piece == 0 || done < nbytes; piece++) {
+    for (size_t fragment = 0; fragment == 0 || done < nbytes; fragment++) {
         size_t n = (session->value_max - header) / 2;
         int rc;
 
         if (n > nbytes - done) n = nbytes - done;
-        board_encode(bytes + done, n, value + header);
-        board_key(key, name, piece);
+        kvs_encode(bytes + done, n, value + header);
+        kvs_key(key, name, fragment);
         rc = client->put(session, key, value);
         if (rc) return rc;
         done += n;
@@ -75,41 +75,41 @@ int stp_board_put(const struct stp_pmi_client *client, struct stp_pmi_session *s
     return 0;
 }
 
-static int board_bad(const char *name, size_t piece, const char *what)
+static int kvs_bad(const char *name, size_t fragment, const char *what)
 {
-    stp_error("pmi: piece %zu of key %s from the launcher is unusable: %s", piece, name, what);
+    stp_error("pmi: fragment %zu of key %s from the launcher is unusable: %s", fragment, name, what);
     return -EPROTO;
 }
 
-/* The length in front of the first piece. */
-static int board_length(const char *name, const char *value, uint64_t *length)
+/* The length in front of the first fragment. */
+static int kvs_length(const char *name, const char *value, uint64_t *length)
 {
     unsigned char bytes[HEADER_CHARS / 2];
 
-    if (strlen(value) < HEADER_CHARS || board_decode(value, bytes, sizeof(bytes)))
-        return board_bad(name, 0, "it does not begin with a length");
+    if (strlen(value) < HEADER_CHARS || kvs_decode(value, bytes, sizeof(bytes)))
+        return kvs_bad(name, 0, "it does not begin with a length");
     *length = 0;
     for (size_t i = 0; i < sizeof(bytes); i++)
         *length = *length << 8 | bytes[i];
     return 0;
 }
 
-/* Read the hexadecimal text of one piece behind at; *done grows by its bytes. */
-static int board_add(const char *name, size_t piece, const char *text, unsigned char *bytes,
+/* Read the hexadecimal text of one fragment behind at; *done grows by its bytes. */
+static int kvs_add(const char *name, size_t fragment, const char *text, unsigned char *bytes,
                      size_t length, size_t *done)
 {
     size_t chars = strlen(text);
 
     if (chars % 2 != 0 || chars / 2 > length - *done)
-        return board_bad(name, piece, "it is longer than the length says");
-    if (chars == 0 && *done < length) return board_bad(name, piece, "it is empty");
-    if (board_decode(text, bytes + *done, chars / 2))
-        return board_bad(name, piece, "it is not hexadecimal");
+        return kvs_bad(name, fragment, "it is longer than the length says");
+    if (chars == 0 && *done < length) return kvs_bad(name, fragment, "it is empty");
+    if (kvs_decode(text, bytes + *done, chars / 2))
+        return kvs_bad(name, fragment, "it is not hexadecimal");
     *done += chars / 2;
     return 0;
 }
 
-int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
+int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
                   const char *name, void *data, size_t capacity, size_t *nbytes)
 {
     char key[STP_PMI_KEY_MAX];
@@ -118,17 +118,17 @@ int stp_board_get(const struct stp_pmi_client *client, struct stp_pmi_session *s
     size_t done = 0;
     int rc;
 
-    board_key(key, name, 0);
+    kvs_key(key, name, 0);
     rc = client->get(session, rank, key, value, sizeof(value));
-    if (!rc) rc = board_length(name, value, &length);
+    if (!rc) rc = kvs_length(name, value, &length);
     if (rc) return rc;
     if (length > capacity) return -EMSGSIZE;
-    rc = board_add(name, 0, value + HEADER_CHARS, data, (size_t)length, &done);
-    for (size_t piece = 1; !rc && done < length; piece++) {
-        board_key(key, name, piece);
+    rc = kvs_add(name, 0, value + HEADER_CHARS, data, (size_t)length, &done);
+    for (size_t fragment = 1; !rc && done < length; fragment++) {
+        kvs_key(key, name, fragment);
         rc = client->get(session, rank, key, value, sizeof(value));
-        if (rc == -ENOENT) return board_bad(name, piece, "it is missing");
-        if (!rc) rc = board_add(name, piece, value, data, (size_t)length, &done);
+        if (rc == -ENOENT) return kvs_bad(name, fragment, "it is missing");
+        if (!rc) rc = kvs_add(name, fragment, value, data, (size_t)length, &done);
     }
     if (!rc) *nbytes = (size_t)length;
     return rc;

@@ -197,7 +197,7 @@ static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
     int rc;
 
     snprintf(key, sizeof(key), ":host:%d", rank);
-    rc = stp_board_get(client, session, rank, key, name, capacity - 1, &nbytes);
+    rc = stp_kvs_get(client, session, rank, key, name, capacity - 1, &nbytes);
     if (rc == 0) {
         name[nbytes] = '\0';
         return 0;
@@ -214,7 +214,7 @@ int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *clien
     int rc;
 
     snprintf(key, sizeof(key), ":host:%d", session->rank);
-    rc = stp_board_put(client, session, key, stp_hostname(), strlen(stp_hostname()));
+    rc = stp_kvs_put(client, session, key, stp_hostname(), strlen(stp_hostname()));
     if (!rc) rc = client->fence(session);
     return rc ? rc : map_from_hosts(map, client, session, map_host_of);
 }

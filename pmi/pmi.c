@@ -308,15 +308,15 @@ static const char *pmi_look_around(char *why, size_t capacity)
     return "none";
 }
 
-void stp_pmi_look(struct stp_pmi_outlook *outlook)
+void stp_pmi_look(struct stp_pmi_details *details)
 {
-    const char *client = pmi_look_around(outlook->why, sizeof(outlook->why));
+    const char *client = pmi_look_around(details->why, sizeof(details->why));
 
-    outlook->client = pmi.client ? pmi.client->name : client;
-    outlook->key_max = pmi.session.told_key_max;
-    outlook->value_max = pmi.session.told_value_max;
-    outlook->piece = pmi.session.value_max;
-    snprintf(outlook->libpmix, sizeof(outlook->libpmix), "%s",
+    details->client = pmi.client ? pmi.client->name : client;
+    details->key_max = pmi.session.told_key_max;
+    details->value_max = pmi.session.told_value_max;
+    details->fragment = pmi.session.value_max;
+    snprintf(details->libpmix, sizeof(details->libpmix), "%s",
              stp_pmix_load() == 0 ? "" : stp_pmix_missing());
 }
 
@@ -413,7 +413,7 @@ int stp_pmi_node_of(int rank)
     return stp_map_node(&pmi.map, rank);
 }
 
-/* ---- blackboard ---------------------------------------------------------- */
+/* ---- key-value space ---------------------------------------------------------- */
 
 static int pmi_check_key(const char *key)
 {
@@ -440,7 +440,7 @@ int stp_pmi_put(const char *key, const void *data, size_t nbytes)
     int rc = pmi_check_open("put");
 
     if (!rc) rc = pmi_check_key(key);
-    return rc ? rc : stp_board_put(pmi.client, &pmi.session, key, data, nbytes);
+    return rc ? rc : stp_kvs_put(pmi.client, &pmi.session, key, data, nbytes);
 }
 
 int stp_pmi_fence(void)
@@ -455,7 +455,7 @@ int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *
     int rc = pmi_check_open("get");
 
     if (!rc) rc = pmi_check_key(key);
-    return rc ? rc : stp_board_get(pmi.client, &pmi.session, rank, key, data, capacity, nbytes);
+    return rc ? rc : stp_kvs_get(pmi.client, &pmi.session, rank, key, data, capacity, nbytes);
 }
 
 bool stp_pmi_hung_up(void)

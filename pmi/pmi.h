@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Launch and key-value exchange: who am I, how many are we, who shares my node, and
- * a small blackboard. One client is chosen at run time by what the environment offers:
+ * a small key-value space. One client is chosen at run time by what the environment offers:
  * PMI-2, PMI-1, PMIx, or a single process without a launcher. Design: docs/design/launch.md.
  *
  * Not thread safe: called inside init, by global_exit and from atexit only.
@@ -20,17 +20,17 @@ struct stp_pmi_info {
 };
 
 /* What a process would do, or does, about a launcher. */
-struct stp_pmi_outlook {
+struct stp_pmi_details {
     const char *client; /* as above, or "none": there is a launcher, but no way to speak with it */
     char why[200];      /* what decides: a variable and its value, or their absence */
     char libpmix[256];  /* empty: can be loaded; else why not */
     int key_max;        /* characters that the launcher says it carries, 0: it has not said */
     int value_max;
-    size_t piece;       /* characters of the pieces that values are cut to; 0: not open */
+    size_t fragment;       /* characters of the fragments that values are cut to; 0: not open */
 };
 
 /* Tell, without speaking to the launcher. Before open, from the environment; after, what is. */
-void stp_pmi_look(struct stp_pmi_outlook *outlook);
+void stp_pmi_look(struct stp_pmi_details *details);
 
 /*
  * Connect to the launcher, once per process; later calls return the same answer. The
@@ -46,7 +46,7 @@ int stp_pmi_node_of(int rank);
 
 /*
  * Publish nbytes of data under key (at most 40 characters of [A-Za-z0-9_.-]); any bytes, any
- * length: cut into pieces the launcher can carry. A key may be put once in a job.
+ * length: cut into fragments the launcher can carry. A key may be put once in a job.
  * Returns 0 or -errno, logged.
  */
 int stp_pmi_put(const char *key, const void *data, size_t nbytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The client of a process without a launcher: one rank, one node, and a blackboard that is
+ * The client of a process without a launcher: one rank, one node, and a key-value space that is
  * a list in memory. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"

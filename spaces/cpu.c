@@ -12,17 +12,17 @@
 
 extern const struct stp_kind stp_kind_cpu;
 
-static int cpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
+static int cpu_probe(const struct stp_space_params *params, char *why, size_t len)
 {
-    (void)wish;
+    (void)params;
     snprintf(why, len, "host memory");
     return 0;
 }
 
 /* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
-static int cpu_admit(const struct stp_space_wish *wish)
+static int cpu_admit(const struct stp_space_params *params)
 {
-    size_t nbytes = wish->nbytes;
+    size_t nbytes = params->nbytes;
     size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
     size_t group = stp_cgroup_memory();
 
@@ -40,12 +40,12 @@ static int cpu_admit(const struct stp_space_wish *wish)
     return 0;
 }
 
-static int cpu_create(struct stp_space *space, const struct stp_space_wish *wish,
+static int cpu_create(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_share *share)
 {
     int rc = stp_window_commit(space->offset, space->nbytes);
 
-    (void)wish;
+    (void)params;
     if (rc != 0) return rc;
     space->base = stp_window_at(space->offset);
     space->device = -1;

@@ -86,7 +86,7 @@ static bool guard_is_ours(const void *addr, size_t *offset, int *local)
         return true;
     }
     at = (size_t)((const char *)addr - stp_win.view);
-    if (at >= nbytes * (size_t)stp_win.n_placed) return false;
+    if (at >= nbytes * (size_t)stp_win.n_view) return false;
     *local = (int)(at >> stp_win.shift);
     *offset = at & (nbytes - 1);
     return true;

@@ -38,7 +38,7 @@ static bool kinds_is_symmetric_host(const void *ptr)
     size_t part = (size_t)1 << stp_win.shift, offset;
 
     if ((uintptr_t)ptr - stp_win.base < part) return true;
-    if ((size_t)((const char *)ptr - stp_win.view) < part * (size_t)stp_win.n_placed) return true;
+    if ((size_t)((const char *)ptr - stp_win.view) < part * (size_t)stp_win.n_view) return true;
     return stp_segment_offset(ptr, &offset);
 }
 

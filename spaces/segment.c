@@ -317,7 +317,7 @@ __attribute__((constructor)) static void segment_init(void)
 /* ---- peers ----------------------------------------------------------------- */
 
 /* Where the segment of a local PE has its place in the view. */
-static char *segment_place(int local)
+static char *segment_in_view(int local)
 {
     size_t room = ((size_t)1 << stp_win.shift) - stp_window_capacity();
 
@@ -339,7 +339,7 @@ static bool segment_map_parts(char *place, int fd)
 
 static char *segment_map_peer(int local, pid_t pid, int fd)
 {
-    char *place = segment_place(local);
+    char *place = segment_in_view(local);
     char path[64];
     int peer_fd;
     bool mapped;
@@ -363,7 +363,7 @@ char *stp_segment_in_one(void)
     char *place;
 
     if (stp_segment.n_parts == 1) return stp_segment.parts[0].base;
-    place = segment_place(stp_window_local());
+    place = segment_in_view(stp_window_local());
     if (mmap(place, stp_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
              stp_segment.fd, 0) == MAP_FAILED) {
         stp_error("cannot map %zu bytes of globals and statics once more: %s", stp_segment.nbytes,

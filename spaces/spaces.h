@@ -29,7 +29,7 @@ struct stp_window {
     int first_pe;    /* world number of local 0 when local PEs are contiguous */
     int n_local;     /* PEs reachable by load and store; 0 when they are not contiguous */
     int n_plain;     /* n_local, or 0 while buffers of the program may be device memory */
-    int n_placed;    /* PEs on this node, contiguous or not */
+    int n_view;    /* PEs on this node, contiguous or not */
     bool cpu_atomics; /* atomics of CPUs are right; else all go through the fabric, amo_top is 0 */
     bool devices;     /* memory that the CPU may not touch can be met: check before touching */
 } STP_ALIGNED_LINE;
@@ -47,7 +47,7 @@ static inline size_t stp_window_amo_top(void)
     return __atomic_load_n(&stp_win.amo_top, __ATOMIC_RELAXED);
 }
 
-/* Where this PE maps the part of the PE at place local. */
+/* Where this PE maps the part of the PE with local index local. */
 static inline char *stp_window_part(int local)
 {
     return stp_win.view + ((size_t)(unsigned)local << stp_win.shift);
@@ -134,7 +134,7 @@ size_t stp_window_find(size_t nbytes, size_t align, size_t from);
  */
 int stp_window_commit(size_t offset, size_t nbytes);
 
-/* Make the part of the PE at place local usable in the view. 0 or -errno, logged. */
+/* Make the part of the PE with local index local usable in the view. 0 or -errno, logged. */
 int stp_window_show(size_t offset, size_t nbytes, int local);
 
 /*
@@ -229,7 +229,7 @@ struct stp_space;
 struct stp_team; /* only kept for those above */
 
 /* What is asked of a kind when a space is made: the config and what the attributes add. */
-struct stp_space_wish {
+struct stp_space_params {
     size_t nbytes;    /* a PE */
     int device;       /* ordinal, -1: the kind chooses */
     const char *name; /* of a space that other jobs can open; NULL: nobody else's */
@@ -281,18 +281,19 @@ struct stp_kind {
     void (*start)(void);
     void (*stop)(void);
     /* Does this PE have access? 0, or -errno with the reason as text; also told on success. */
-    int (*probe)(const struct stp_space_wish *wish, char *why, size_t len);
+    int (*probe)(const struct stp_space_params *params, char *why, size_t len);
     /* Can this PE provide what is wished? 0 or -errno, logged. */
-    int (*admit)(const struct stp_space_wish *wish);
+    int (*admit)(const struct stp_space_params *params);
     /*
      * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
      * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
      */
-    int (*create)(struct stp_space *space, const struct stp_space_wish *wish,
+    int (*create)(struct stp_space *space, const struct stp_space_params *params,
                   struct stp_share *share);
     /*
-     * A member of this node, at place local, shared its part. Kinds in the window map it into the
-     * view, the others remember it. Called for this PE's own place too. 0 or -errno, logged.
+     * A member of this node, with local index local, shared its part. Kinds in the window map it
+     * into the view, the others remember it. Called for this PE's own place too. 0 or -errno,
+     * logged.
      */
     int (*attach)(struct stp_space *space, int local, const struct stp_share *share);
     /* Let go of the parts of peers; before any of them destroys its own. */
@@ -305,8 +306,8 @@ struct stp_kind {
     /* ---- kinds outside the window; in the window the CPU does all this ---- */
 
     /*
-     * Where the part of the member at place local can be copied to and from by this PE; opened on
-     * first use. NULL when the system refuses: then its owner's agent must do it.
+     * Where the part of the member with local index local can be copied to and from by this PE;
+     * opened on first use. NULL when the system refuses: then its owner's proxy thread must do it.
      */
     void *(*reach)(struct stp_space *space, int local);
     /* Is ptr memory of this kind, symmetric or private? Quick no for the usual host memory. */

@@ -202,7 +202,7 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
     stp_win = (struct stp_window){.base = (uintptr_t)mine,
                                   .view = view,
                                   .shift = layout->shift,
-                                  .n_placed = layout->n_local,
+                                  .n_view = layout->n_local,
                                   .cpu_atomics = true};
     return 0;
 
@@ -221,7 +221,7 @@ void stp_window_close(void)
 {
     if (window.fd < 0) return;
     munmap((void *)stp_win.base, window.nbytes);
-    munmap(stp_win.view, window.nbytes * (size_t)stp_win.n_placed);
+    munmap(stp_win.view, window.nbytes * (size_t)stp_win.n_view);
     close(window.fd);
     free(window.ranges);
     window.ranges = NULL;
@@ -358,7 +358,7 @@ static void window_restore(size_t offset, size_t nbytes)
 
     if (mmap(stp_window_at(offset), nbytes, PROT_NONE, flags, window.fd, mine) == MAP_FAILED)
         stp_warn("a destroyed space stays mapped: %s", strerror(errno));
-    for (int i = 0; i < stp_win.n_placed; i++) {
+    for (int i = 0; i < stp_win.n_view; i++) {
         size_t at = ((size_t)i << stp_win.shift) + offset;
         if (mmap(stp_win.view + at, nbytes, PROT_NONE, flags, window.fd, (off_t)at) == MAP_FAILED)
             stp_warn("a destroyed space stays mapped: %s", strerror(errno));
@@ -370,7 +370,7 @@ static void window_restore(size_t offset, size_t nbytes)
 static void window_guard(size_t offset, size_t nbytes)
 {
     mprotect(stp_window_at(offset), nbytes, PROT_NONE);
-    for (int i = 0; i < stp_win.n_placed; i++)
+    for (int i = 0; i < stp_win.n_view; i++)
         mprotect(stp_window_part(i) + offset, nbytes, PROT_NONE);
 }
 

@@ -89,7 +89,7 @@ static _Noreturn void runtime_end_beside_threads(void)
 {
     pthread_t thread;
 
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_agent_halt()) stp_fabric_stop();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_proxy_halt()) stp_fabric_stop();
     (void)stp_thread_create(&thread, runtime_exit_anyway, NULL);
     fflush(NULL);
     _exit(EXIT_SUCCESS);
@@ -146,7 +146,7 @@ void pshmem_global_exit(int status)
     /* Without anybody to look after the time no handler may run. */
     if (stp_thread_create(&thread, runtime_end_anyway, &runtime_leave.ending) != 0)
         runtime_end_leave();
-    (void)stp_agent_halt(); /* libraries for devices have handlers too */
+    (void)stp_proxy_halt(); /* libraries for devices have handlers too */
     exit(status);
 }
 STP_PROFILED(shmem_global_exit);
@@ -165,7 +165,7 @@ static void runtime_at_exit(int status, void *arg)
         return;
     }
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_agent_halt()) stp_fabric_stop();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_proxy_halt()) stp_fabric_stop();
     runtime_flush_and_end(status, "exit before shmem_finalize");
 }
 
@@ -177,29 +177,29 @@ static void runtime_open_witness(void)
     if (rc != 0) stp_debug("start: no witness: %s", strerror(-rc));
 }
 
-static void runtime_fill_card(struct stp_card *card)
+static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
 {
-    struct stp_settings *settings = &card->settings;
+    struct stp_settings *settings = &pe_info->settings;
 
-    card->pe = stp_rt.pe;
-    card->pid = getpid();
-    card->witness = runtime_witness;
-    card->segment_fd = stp_segment.fd;
-    card->window_base = stp_win.base;
+    pe_info->pe = stp_rt.pe;
+    pe_info->pid = getpid();
+    pe_info->witness = runtime_witness;
+    pe_info->segment_fd = stp_segment.fd;
+    pe_info->window_base = stp_win.base;
     settings->layout = stp_segment.layout;
     settings->globals = stp_segment.shape;
     settings->n_globals = stp_segment.n_parts;
     settings->window_bytes = (size_t)1 << stp_win.shift;
     settings->heap_bytes = stp_env.symmetric_size;
     settings->check = stp_env.check;
-    stp_space_card(settings->spaces);
+    stp_space_settings(settings->spaces);
     snprintf(settings->program, sizeof settings->program, "%s", program_invocation_short_name);
     if (!stp_rt.has_fabric) return;
     snprintf(settings->provider, sizeof settings->provider, "%s", stp_rt.fabric.provider);
     settings->addr_len = (uint32_t)stp_rt.fabric.addr_len;
     settings->peer_table = stp_rt.fabric.peer_table;
     settings->dialect = stp_rt.fabric.dialect;
-    memcpy(card->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
+    memcpy(pe_info->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
 }
 
 /* Give the fabric everybody's addresses and the descriptors of the first regions. */
@@ -217,6 +217,7 @@ static void runtime_connect(void)
 static void runtime_print_banner(void)
 {
     if (stp_rt.pe != 0) return;
+    stp_env_warn_renamed();
     if (stp_env.version)
         fprintf(stderr, "%s (OpenSHMEM %d.%d)\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION,
                 SHMEM_MINOR_VERSION);
@@ -225,8 +226,8 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
-    static const struct stp_fabric_calls calls = {stp_agent_served, stp_watch_told};
-    struct stp_card card = {0};
+    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told};
+    struct stp_pe_info pe_info = {0};
     bool first = runtime_pid == 0;
 
     runtime_pid = getpid();
@@ -240,10 +241,10 @@ static void runtime_start(void)
     runtime_print_banner();
     stp_kinds_start(); /* buffers of the program may be device memory from now on */
     stp_fabric_start(&calls);
-    stp_space_init(&card);
+    stp_space_init(&pe_info);
     runtime_open_witness();
-    runtime_fill_card(&card);
-    stp_boot_exchange(&card);
+    runtime_fill_pe_info(&pe_info);
+    stp_boot_exchange(&pe_info);
     stp_watch_start();
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
@@ -283,7 +284,7 @@ static void runtime_stop(enum stp_end how)
     stp_team_destroy_ctxs();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
-    stp_agent_stop();
+    stp_proxy_stop();
     stp_ctx_close_queues();
     stp_space_detach_all();
     runtime_last_words();

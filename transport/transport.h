@@ -121,8 +121,8 @@ struct stp_core {
         __attribute__((noreturn));
     /*
      * NULL, or called by whatever thread, the progress thread or the application's, may just have
-     * served peers: what they wrote for the library's own agent must not wait for the application.
-     * Must not block, take locks or call back. Set before open.
+     * served peers: what they wrote for the library's own proxy thread must not wait for the
+     * application. Must not block, take locks or call back. Set before open.
      */
     void (*served)(void);
     /*

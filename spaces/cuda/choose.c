@@ -184,24 +184,24 @@ static int choose_number(int ordinal, const char *who, struct cuda_device **devi
 }
 
 /* An adopted buffer decides by itself. */
-static int choose_by_buffer(const struct stp_space_wish *wish, struct cuda_device **device,
+static int choose_by_buffer(const struct stp_space_params *params, struct cuda_device **device,
                             char *text, size_t len)
 {
-    struct cuda_place place = stp_cuda_place(wish->buffer);
+    struct cuda_location location = stp_cuda_location(params->buffer);
 
-    *device = place.device;
-    if (place.peer) {
-        snprintf(text, len, "buffer %p is memory of another PE", wish->buffer);
+    *device = location.device;
+    if (location.peer) {
+        snprintf(text, len, "buffer %p is memory of another PE", params->buffer);
         return -EINVAL;
     }
     if (*device == NULL) {
         snprintf(text, len, "buffer %p is no device memory: cuMemAlloc and cudaMalloc make such",
-                 wish->buffer);
+                 params->buffer);
         return -EINVAL;
     }
-    if (wish->device >= 0 && wish->device != (*device)->ordinal) {
-        snprintf(text, len, "device is %d, and buffer %p is memory of device %d", wish->device,
-                 wish->buffer, (*device)->ordinal);
+    if (params->device >= 0 && params->device != (*device)->ordinal) {
+        snprintf(text, len, "device is %d, and buffer %p is memory of device %d", params->device,
+                 params->buffer, (*device)->ordinal);
         return -EINVAL;
     }
     return 0;
@@ -216,7 +216,7 @@ static void choose_name(const struct cuda_device *device, char *text, size_t len
              stp_size_text(device->total, size));
 }
 
-int stp_cuda_choose(const struct stp_space_wish *wish, struct cuda_device **device, char *text,
+int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **device, char *text,
                     size_t len)
 {
     int rc = 0;
@@ -226,10 +226,10 @@ int stp_cuda_choose(const struct stp_space_wish *wish, struct cuda_device **devi
         return -ENODEV;
     }
     *device = &stp_cuda.devices[stp_cuda.near];
-    if (wish->buffer != NULL) {
-        rc = choose_by_buffer(wish, device, text, len);
-    } else if (wish->device >= 0) {
-        rc = choose_number(wish->device, "device is", device, text, len);
+    if (params->buffer != NULL) {
+        rc = choose_by_buffer(params, device, text, len);
+    } else if (params->device >= 0) {
+        rc = choose_number(params->device, "device is", device, text, len);
     } else if (stp_env.gpu_device >= 0) {
         rc = choose_number(stp_env.gpu_device, "SHMEM_GPU_DEVICE is", device, text, len);
         if (rc != 0) return -ENODEV;

@@ -12,7 +12,7 @@
 struct job {
     char *dest;
     const char *source;
-    struct cuda_place dest_place, source_place; /* no device: host memory */
+    struct cuda_location dest_location, source_location; /* no device: host memory */
     struct stp_rows rows;
     enum stp_copy_end end;
 };
@@ -28,43 +28,43 @@ static CUdeviceptr copy_address(const void *ptr)
  */
 static struct cuda_device *copy_device(const struct job *job)
 {
-    if (job->source_place.peer && !job->dest_place.peer) return job->source_place.device;
-    return job->dest_place.device != NULL ? job->dest_place.device : job->source_place.device;
+    if (job->source_location.peer && !job->dest_location.peer) return job->source_location.device;
+    return job->dest_location.device != NULL ? job->dest_location.device : job->source_location.device;
 }
 
 /* ---- one piece ----------------------------------------------------------------------- */
 
 /* The direction is told where it is known: then host memory need not be known to the driver. */
-static int copy_piece(const struct job *job, struct cuda_lane *lane, size_t dest_at,
+static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
                       size_t source_at, size_t nbytes)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
     const char *source = job->source + source_at;
     char *dest = job->dest + dest_at;
 
-    if (job->source_place.device == NULL)
+    if (job->source_location.device == NULL)
         return stp_cuda_check(
-            lane->device, api->memcpy_htod_async(copy_address(dest), source, nbytes, lane->stream),
+            stream->device, api->memcpy_htod_async(copy_address(dest), source, nbytes, stream->handle),
             "cuMemcpyHtoDAsync");
-    if (job->dest_place.device == NULL)
+    if (job->dest_location.device == NULL)
         return stp_cuda_check(
-            lane->device, api->memcpy_dtoh_async(dest, copy_address(source), nbytes, lane->stream),
+            stream->device, api->memcpy_dtoh_async(dest, copy_address(source), nbytes, stream->handle),
             "cuMemcpyDtoHAsync");
     return stp_cuda_check(
-        lane->device,
-        api->memcpy_any_async(copy_address(dest), copy_address(source), nbytes, lane->stream),
+        stream->device,
+        api->memcpy_any_async(copy_address(dest), copy_address(source), nbytes, stream->handle),
         "cuMemcpyAsync");
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
-static int copy_row_by_row(const struct job *job, struct cuda_lane *lane)
+static int copy_row_by_row(const struct job *job, struct cuda_stream *stream)
 {
     const struct stp_rows *rows = &job->rows;
     int rc = 0;
 
     for (size_t i = 0; i < rows->n && rc == 0; i++)
-        rc = copy_piece(job, lane, i * rows->dest_pitch, i * rows->source_pitch, rows->width);
+        rc = copy_piece(job, stream, i * rows->dest_pitch, i * rows->source_pitch, rows->width);
     return rc;
 }
 
@@ -75,14 +75,14 @@ static void copy_describe_rows(const struct job *job, CUDA_MEMCPY2D *call)
                             .WidthInBytes = job->rows.width,
                             .Height = job->rows.n};
     call->srcMemoryType =
-        job->source_place.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+        job->source_location.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
     call->dstMemoryType =
-        job->dest_place.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
-    if (job->source_place.device != NULL)
+        job->dest_location.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+    if (job->source_location.device != NULL)
         call->srcDevice = copy_address(job->source);
     else
         call->srcHost = job->source;
-    if (job->dest_place.device != NULL)
+    if (job->dest_location.device != NULL)
         call->dstDevice = copy_address(job->dest);
     else
         call->dstHost = job->dest;
@@ -97,19 +97,19 @@ static bool copy_pitches_fit(const struct job *job, const struct cuda_device *de
 }
 
 /* Inside a device the driver may refuse pitches that it did not choose itself. */
-static int copy_shape(const struct job *job, struct cuda_lane *lane)
+static int copy_shape(const struct job *job, struct cuda_stream *stream)
 {
     const struct stp_rows *rows = &job->rows;
     CUDA_MEMCPY2D call;
     CUresult result;
 
     if (rows->n == 1 || (rows->dest_pitch == rows->width && rows->source_pitch == rows->width))
-        return copy_piece(job, lane, 0, 0, rows->n * rows->width);
-    if (!copy_pitches_fit(job, lane->device)) return copy_row_by_row(job, lane);
+        return copy_piece(job, stream, 0, 0, rows->n * rows->width);
+    if (!copy_pitches_fit(job, stream->device)) return copy_row_by_row(job, stream);
     copy_describe_rows(job, &call);
-    result = stp_cuda.api.memcpy_2d_async(&call, lane->stream);
-    if (result == CUDA_ERROR_INVALID_VALUE) return copy_row_by_row(job, lane);
-    return stp_cuda_check(lane->device, result, "cuMemcpy2DAsync");
+    result = stp_cuda.api.memcpy_2d_async(&call, stream->handle);
+    if (result == CUDA_ERROR_INVALID_VALUE) return copy_row_by_row(job, stream);
+    return stp_cuda_check(stream->device, result, "cuMemcpy2DAsync");
 }
 
 /* ---- how far --------------------------------------------------------------------------- */
@@ -118,15 +118,15 @@ static int copy_shape(const struct job *job, struct cuda_lane *lane)
  * A small host source is copied aside: true when it may be reused at once. There is no such
  * promise for memory that the driver does not know, nor for device memory.
  */
-static bool copy_aside(struct job *job, struct cuda_lane *lane)
+static bool copy_aside(struct job *job, struct cuda_stream *stream)
 {
     struct stp_rows *rows = &job->rows;
     char *room;
 
-    if (job->end != STP_COPY_SENT || job->source_place.device != NULL ||
+    if (job->end != STP_COPY_SENT || job->source_location.device != NULL ||
         rows->width > CUDA_SMALL / rows->n)
         return false;
-    room = stp_cuda_lane_room(lane, rows->width * rows->n);
+    room = stp_cuda_stream_room(stream, rows->width * rows->n);
     if (room == NULL) return false;
     for (size_t i = 0; i < rows->n; i++)
         memcpy(room + i * rows->width, job->source + i * rows->source_pitch, rows->width);
@@ -135,16 +135,16 @@ static bool copy_aside(struct job *job, struct cuda_lane *lane)
     return true;
 }
 
-/* The lane's context is current. */
-static int copy_run_locked(struct stp_queue *queue, struct cuda_lane *lane, struct job *job)
+/* The stream's context is current. */
+static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, struct job *job)
 {
-    bool aside = copy_aside(job, lane);
+    bool aside = copy_aside(job, stream);
     int rc;
 
-    lane->dirty = true; /* some rows may be under way even after an error */
-    rc = copy_shape(job, lane);
+    stream->dirty = true; /* some rows may be under way even after an error */
+    rc = copy_shape(job, stream);
     if (rc != 0 || job->end == STP_COPY_DONE || (job->end == STP_COPY_SENT && !aside)) {
-        int waited = stp_cuda_lane_wait(lane);
+        int waited = stp_cuda_stream_wait(stream);
         return rc != 0 ? rc : waited;
     }
     atomic_store_explicit(&queue->dirty, true, memory_order_relaxed);
@@ -154,7 +154,7 @@ static int copy_run_locked(struct stp_queue *queue, struct cuda_lane *lane, stru
 static int copy_start(struct stp_queue *queue, struct job *job)
 {
     struct cuda_device *device = copy_device(job);
-    struct cuda_lane *lane;
+    struct cuda_stream *stream;
     int rc;
 
     if (device == NULL) {
@@ -163,10 +163,10 @@ static int copy_start(struct stp_queue *queue, struct job *job)
         return -EINVAL;
     }
     pthread_mutex_lock(&queue->lock);
-    lane = stp_cuda_lane_locked(queue, device);
-    rc = lane != NULL ? stp_cuda_enter(device) : -EIO;
+    stream = stp_cuda_stream_locked(queue, device);
+    rc = stream != NULL ? stp_cuda_enter(device) : -EIO;
     if (rc == 0) {
-        rc = copy_run_locked(queue, lane, job);
+        rc = copy_run_locked(queue, stream, job);
         stp_cuda_leave();
     }
     pthread_mutex_unlock(&queue->lock);
@@ -179,8 +179,8 @@ int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
     struct job job = {.dest = dest, .source = source, .rows = *rows, .end = end};
 
     if (rows->n == 0 || rows->width == 0) return 0;
-    job.dest_place = stp_cuda_place(dest);
-    job.source_place = stp_cuda_place(source);
+    job.dest_location = stp_cuda_location(dest);
+    job.source_location = stp_cuda_location(source);
     return copy_start(queue, &job);
 }
 

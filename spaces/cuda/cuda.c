@@ -15,12 +15,12 @@ extern const struct stp_kind stp_kind_gpu;
 
 /* ---- admission ----------------------------------------------------------------------- */
 
-/* A wish that is wrong is for admit to refuse, loudly: without access a PE just stays outside. */
-static int gpu_probe(const struct stp_space_wish *wish, char *why, size_t len)
+/* Wrong parameters are for admit to refuse, loudly: without access a PE just stays outside. */
+static int gpu_probe(const struct stp_space_params *params, char *why, size_t len)
 {
     struct cuda_device *device;
 
-    return stp_cuda_choose(wish, &device, why, len) == -ENODEV ? -ENODEV : 0;
+    return stp_cuda_choose(params, &device, why, len) == -ENODEV ? -ENODEV : 0;
 }
 
 static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t free, size_t total)
@@ -34,40 +34,40 @@ static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t
 }
 
 /* Whether the buffer lies in one allocation with enough behind it. The context is current. */
-static int gpu_admit_range(struct cuda_device *device, const struct stp_space_wish *wish)
+static int gpu_admit_range(struct cuda_device *device, const struct stp_space_params *params)
 {
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)wish->buffer, start = 0;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)params->buffer, start = 0;
     size_t nbytes = 0;
     int rc = stp_cuda_check(device, stp_cuda.api.mem_get_address_range(&start, &nbytes, at),
                             "cuMemGetAddressRange");
 
     if (rc != 0) return rc;
-    if (nbytes - (at - start) < wish->nbytes) {
+    if (nbytes - (at - start) < params->nbytes) {
         stp_error("a gpu space of %zu bytes: its buffer %p has %zu bytes up to the end of its "
                   "allocation",
-                  wish->nbytes, wish->buffer, (size_t)(nbytes - (at - start)));
+                  params->nbytes, params->buffer, (size_t)(nbytes - (at - start)));
         return -EINVAL;
     }
     return 0;
 }
 
-static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_wish *wish)
+static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_params *params)
 {
     int rc;
 
-    if ((uintptr_t)wish->buffer % GPU_ALIGN != 0) {
-        stp_error("a gpu space: buffer %p is not aligned to %d bytes", wish->buffer, GPU_ALIGN);
+    if ((uintptr_t)params->buffer % GPU_ALIGN != 0) {
+        stp_error("a gpu space: buffer %p is not aligned to %d bytes", params->buffer, GPU_ALIGN);
         return -EINVAL;
     }
-    if (stp_cuda_range_taken(wish->buffer, wish->nbytes)) {
-        stp_error("a gpu space: buffer %p is part of another space already", wish->buffer);
+    if (stp_cuda_range_taken(params->buffer, params->nbytes)) {
+        stp_error("a gpu space: buffer %p is part of another space already", params->buffer);
         return -EBUSY;
     }
     rc = stp_cuda_retain(device);
     if (rc != 0) return rc;
     rc = stp_cuda_enter(device);
     if (rc == 0) {
-        rc = gpu_admit_range(device, wish);
+        rc = gpu_admit_range(device, params);
         stp_cuda_leave();
     }
     stp_cuda_release(device);
@@ -107,18 +107,18 @@ static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
     return rc;
 }
 
-static int gpu_admit(const struct stp_space_wish *wish)
+static int gpu_admit(const struct stp_space_params *params)
 {
     struct cuda_device *device;
     char text[CUDA_TEXT];
-    int rc = stp_cuda_choose(wish, &device, text, sizeof text);
+    int rc = stp_cuda_choose(params, &device, text, sizeof text);
 
     if (rc != 0) {
         stp_error("a gpu space cannot be created here: %s", text);
         return rc;
     }
-    return wish->buffer != NULL ? gpu_admit_buffer(device, wish)
-                                : gpu_admit_size(device, wish->nbytes);
+    return params->buffer != NULL ? gpu_admit_buffer(device, params)
+                                : gpu_admit_size(device, params->nbytes);
 }
 
 /* ---- creation ---------------------------------------------------------------------------- */
@@ -138,16 +138,16 @@ static int gpu_allocate(struct stp_space *space, struct cuda_device *device)
 }
 
 /* The context is current. */
-static int gpu_fill(struct stp_space *space, const struct stp_space_wish *wish,
+static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_share *share)
 {
     struct cuda_part *part = space->own;
     unsigned on = 1;
     int rc = 0;
 
-    part->adopted = wish->buffer != NULL;
+    part->adopted = params->buffer != NULL;
     if (part->adopted)
-        space->base = wish->buffer;
+        space->base = params->buffer;
     else
         rc = gpu_allocate(space, part->device);
     if (rc != 0) return rc;
@@ -161,7 +161,7 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_wish *wish,
 
 static struct cuda_part *gpu_part_new(struct cuda_device *device)
 {
-    int n = stp_win.n_placed > 0 ? stp_win.n_placed : 1;
+    int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
     struct cuda_part *part = calloc(1, sizeof *part + (size_t)n * sizeof part->peers[0]);
 
     if (part == NULL) {
@@ -189,17 +189,17 @@ static void gpu_count_space(struct cuda_device *device, int by)
     last = device->n_spaces == 0;
     pthread_mutex_unlock(&stp_cuda.lock);
     if (!last) return;
-    stp_cuda_lanes_drain(device, true);
+    stp_cuda_streams_drain(device, true);
     stp_cuda_pin_drop(device);
 }
 
-static int gpu_create(struct stp_space *space, const struct stp_space_wish *wish,
+static int gpu_create(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_share *share)
 {
     struct cuda_device *device;
     struct cuda_part *part;
     char text[CUDA_TEXT];
-    int rc = stp_cuda_choose(wish, &device, text, sizeof text);
+    int rc = stp_cuda_choose(params, &device, text, sizeof text);
 
     if (rc != 0) {
         stp_error("a gpu space cannot be created here: %s", text);
@@ -212,7 +212,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_wish *wish
     if (rc != 0) goto err_part;
     rc = stp_cuda_enter(device);
     if (rc != 0) goto err_retain;
-    rc = gpu_fill(space, wish, share);
+    rc = gpu_fill(space, params, share);
     stp_cuda_leave();
     if (rc != 0) goto err_retain;
     space->device = device->ordinal;

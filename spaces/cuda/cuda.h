@@ -27,7 +27,7 @@ struct cuda_device {
 
     /* Under stp_cuda.lock, but whoever holds a reference may read ctx. */
     CUcontext ctx; /* the primary one, NULL while nobody here needs it */
-    int refs;      /* spaces, lanes of queues, pinned memory */
+    int refs;      /* spaces, streams of queues, pinned memory */
     int n_spaces;
     atomic_bool lost; /* the driver gave it up; everything fails from then on */
 };
@@ -87,10 +87,10 @@ int stp_cuda_numa(const struct cuda_device *device);
 int stp_cuda_nearest(void);
 
 /*
- * The device for a wish. 0; -ENODEV: this PE has none; -EINVAL: the wish is wrong. The text tells
- * which one, or why none.
+ * The device for the parameters. 0; -ENODEV: this PE has none; -EINVAL: the parameters are wrong.
+ * The text tells which one, or why none.
  */
-int stp_cuda_choose(const struct stp_space_wish *wish, struct cuda_device **device, char *text,
+int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **device, char *text,
                     size_t len);
 
 bool stp_cuda_describe(int i, char *text, size_t len);
@@ -98,12 +98,12 @@ bool stp_cuda_describe(int i, char *text, size_t len);
 /* ---- owns.c ---------------------------------------------------------------------- */
 
 /* What an address is. */
-struct cuda_place {
+struct cuda_location {
     struct cuda_device *device; /* whose context reaches it, NULL: host memory */
     bool peer;                  /* opened memory of another PE: reached by that context alone */
 };
 
-struct cuda_place stp_cuda_place(const void *ptr);
+struct cuda_location stp_cuda_location(const void *ptr);
 bool stp_cuda_owns(const void *ptr);
 
 /* Remember and forget memory of a space, so that the driver need not be asked. */
@@ -132,7 +132,7 @@ struct cuda_part {
     bool adopted;         /* memory of the program's: not ours to free */
     pthread_mutex_t lock; /* of who opens a peer's part */
     int n_peers;
-    struct cuda_peer peers[]; /* by place */
+    struct cuda_peer peers[]; /* by local index */
 };
 
 /* Fill in what the node needs to open this PE's part; the context is current. */
@@ -144,10 +144,10 @@ void stp_cuda_peer_detach(struct stp_space *space);
 /* ---- copy.c, queue.c -------------------------------------------------------- */
 
 /* A queue's work on one device. */
-struct cuda_lane {
-    struct cuda_lane *next;
+struct cuda_stream {
+    struct cuda_stream *next;
     struct cuda_device *device;
-    CUstream stream;
+    CUstream handle;
     char *arena; /* pinned: sources that had to be copied aside; NULL until needed */
     size_t used; /* bytes of it, free again once the stream was waited for */
     bool dirty;  /* something may be under way */
@@ -155,8 +155,8 @@ struct cuda_lane {
 
 struct stp_queue {
     pthread_mutex_t lock;    /* contexts may be shared by threads */
-    struct cuda_lane *lanes; /* one a device, made at first use */
-    atomic_bool dirty;       /* any lane is */
+    struct cuda_stream *streams; /* one a device, made at first use */
+    atomic_bool dirty;       /* any stream is */
     struct stp_queue *next;
 };
 
@@ -165,24 +165,24 @@ void stp_cuda_queue_destroy(struct stp_queue *queue);
 int stp_cuda_queue_flush(struct stp_queue *queue);
 
 /*
- * The lane of a device, made if need be; work on other devices is done before, so that the queue
+ * The stream of a device, made if need be; work on other devices is done before, so that the queue
  * stays in order. NULL when it cannot be had, logged. Caller holds queue->lock.
  */
-struct cuda_lane *stp_cuda_lane_locked(struct stp_queue *queue, struct cuda_device *device);
+struct cuda_stream *stp_cuda_stream_locked(struct stp_queue *queue, struct cuda_device *device);
 
 /* Room for nbytes of a source, NULL when there is no pinned memory. The context is current. */
-char *stp_cuda_lane_room(struct cuda_lane *lane, size_t nbytes);
+char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes);
 
 /* Wait for all that is under way; the context is current. 0 or -errno, logged. */
-int stp_cuda_lane_wait(struct cuda_lane *lane);
+int stp_cuda_stream_wait(struct cuda_stream *stream);
 
 #define CUDA_SMALL 4096 /* up to so many bytes a source is copied aside instead of waited for */
 
 /*
- * Wait for the lanes of all queues on a device, and end them if asked to: their references keep
+ * Wait for the streams of all queues on a device, and end them if asked to: their references keep
  * its context. Takes the queues' locks.
  */
-void stp_cuda_lanes_drain(struct cuda_device *device, bool end);
+void stp_cuda_streams_drain(struct cuda_device *device, bool end);
 
 int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
                   enum stp_copy_end end);

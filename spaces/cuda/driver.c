@@ -251,7 +251,7 @@ void stp_cuda_stop(void)
 {
     for (int i = 0; i < stp_cuda.n_devices; i++) {
         stp_cuda_pin_drop(&stp_cuda.devices[i]);
-        stp_cuda_lanes_drain(&stp_cuda.devices[i], true);
+        stp_cuda_streams_drain(&stp_cuda.devices[i], true);
         while (stp_cuda.devices[i].refs > 0) {
             stp_debug("gpu %d: a reference to its context is left", i);
             stp_cuda_release(&stp_cuda.devices[i]);

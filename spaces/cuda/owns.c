@@ -153,7 +153,7 @@ static bool owns_is_symmetric_host(uintptr_t at)
 
     if (stp_segment_offset((const void *)at, &offset)) return true;
     if (stp_win.view == NULL) return false;
-    return at - stp_win.base < part || owns_in(at, stp_win.view, part * (size_t)stp_win.n_placed);
+    return at - stp_win.base < part || owns_in(at, stp_win.view, part * (size_t)stp_win.n_view);
 }
 
 /*
@@ -227,34 +227,34 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
 }
 
 /* Managed memory is the host's to us: CPUs may touch it. */
-static struct cuda_place owns_ask_place(const void *ptr)
+static struct cuda_location owns_ask_location(const void *ptr)
 {
-    struct cuda_place place = {NULL, false};
+    struct cuda_location location = {NULL, false};
     unsigned type = 0, managed = 0;
     int ordinal = -1;
 
-    if (!owns_ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) return place;
-    if (type != CU_MEMORYTYPE_DEVICE) return place;
-    if (owns_ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, ptr) && managed != 0) return place;
-    if (!owns_ask(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) return place;
-    if (ordinal >= 0 && ordinal < stp_cuda.n_devices) place.device = &stp_cuda.devices[ordinal];
-    return place;
+    if (!owns_ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) return location;
+    if (type != CU_MEMORYTYPE_DEVICE) return location;
+    if (owns_ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, ptr) && managed != 0) return location;
+    if (!owns_ask(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) return location;
+    if (ordinal >= 0 && ordinal < stp_cuda.n_devices) location.device = &stp_cuda.devices[ordinal];
+    return location;
 }
 
-struct cuda_place stp_cuda_place(const void *ptr)
+struct cuda_location stp_cuda_location(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
     struct owns_range range;
 
     if (ptr == NULL || !stp_cuda.up || owns_is_symmetric_host(at) || owns_is_stack(at) ||
         owns_is_brk(at))
-        return (struct cuda_place){NULL, false};
+        return (struct cuda_location){NULL, false};
     if (owns_search(at, &range))
-        return (struct cuda_place){&stp_cuda.devices[range.what / 2], range.what % 2 != 0};
-    return owns_ask_place(ptr);
+        return (struct cuda_location){&stp_cuda.devices[range.what / 2], range.what % 2 != 0};
+    return owns_ask_location(ptr);
 }
 
 bool stp_cuda_owns(const void *ptr)
 {
-    return stp_cuda_place(ptr).device != NULL;
+    return stp_cuda_location(ptr).device != NULL;
 }

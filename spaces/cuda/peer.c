@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GPU memory of the other PEs of the node: exported as an IPC handle, opened when somebody first
- * wants to reach it. A refusal is no error: the owner's agent copies then. Design:
+ * wants to reach it. A refusal is no error: the owner's proxy thread copies then. Design:
  * docs/design/cuda.md.
  */
 #include "cuda.h"
@@ -10,19 +10,19 @@
 #include <string.h>
 
 /* What stp_share.bytes holds. */
-struct peer_card {
+struct peer_export {
     CUipcMemHandle handle; /* of the allocation that the part lies in */
     CUuuid uuid;           /* of the device */
     uint64_t offset;       /* of the part in the allocation */
     uint64_t nbytes;       /* of the part */
 };
-_Static_assert(sizeof(struct peer_card) <= STP_SHARE_BYTES, "a share carries it");
+_Static_assert(sizeof(struct peer_export) <= STP_SHARE_BYTES, "a share carries it");
 
 enum { PEER_NONE, PEER_CLOSED, PEER_REFUSED, PEER_THERE };
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
-static CUresult peer_make_card(const struct stp_space *space, struct peer_card *card,
+static CUresult peer_make_export(const struct stp_space *space, struct peer_export *export,
                                const char **call)
 {
     CUdeviceptr base = (CUdeviceptr)(uintptr_t)space->base, start;
@@ -32,15 +32,15 @@ static CUresult peer_make_card(const struct stp_space *space, struct peer_card *
     *call = "cuMemGetAddressRange";
     result = stp_cuda.api.mem_get_address_range(&start, &nbytes, base);
     if (result != CUDA_SUCCESS) return result;
-    card->offset = base - start;
+    export->offset = base - start;
     *call = "cuIpcGetMemHandle";
-    return stp_cuda.api.ipc_get_mem_handle(&card->handle, base);
+    return stp_cuda.api.ipc_get_mem_handle(&export->handle, base);
 }
 
 void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share)
 {
     const struct cuda_part *part = space->own;
-    struct peer_card card = {.uuid = part->device->uuid, .nbytes = space->nbytes};
+    struct peer_export export = {.uuid = part->device->uuid, .nbytes = space->nbytes};
     char text[CUDA_TEXT];
     const char *call;
     CUresult result;
@@ -56,13 +56,13 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
         stp_info("gpu space %u: this driver shares no memory between processes", space->number);
         return;
     }
-    result = peer_make_card(space, &card, &call);
+    result = peer_make_export(space, &export, &call);
     if (result != CUDA_SUCCESS) {
         stp_info("gpu space %u: the others of the node cannot map it: %s: %s", space->number, call,
                  stp_cuda_text(result, text, sizeof text));
         return;
     }
-    memcpy(share->bytes, &card, sizeof card);
+    memcpy(share->bytes, &export, sizeof export);
     share->valid = 1;
 }
 
@@ -73,7 +73,7 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_sh
     struct cuda_part *part = space->own;
 
     if (local < 0 || local >= part->n_peers) {
-        stp_error("gpu space %u: PE %d is at place %d of a node with %d places", space->number,
+        stp_error("gpu space %u: PE %d has local index %d on a node of %d PEs", space->number,
                   share->pe, local, part->n_peers);
         return -EINVAL;
     }
@@ -101,19 +101,19 @@ static void peer_open_locked(const struct stp_space *space, struct cuda_peer *pe
 {
     struct cuda_part *part = space->own;
     int state = PEER_REFUSED;
-    struct peer_card card;
+    struct peer_export export;
     CUdeviceptr mapping;
     CUresult result;
 
-    memcpy(&card, peer->share.bytes, sizeof card);
+    memcpy(&export, peer->share.bytes, sizeof export);
     if (stp_cuda_enter(part->device) == 0) {
-        result = stp_cuda.api.ipc_open_mem_handle(&mapping, card.handle,
+        result = stp_cuda.api.ipc_open_mem_handle(&mapping, export.handle,
                                                   CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
         stp_cuda_leave();
         if (result == CUDA_SUCCESS) {
             peer->mapping = (char *)(uintptr_t)mapping;
-            peer->there = peer->mapping + card.offset;
-            stp_cuda_range_add(peer->there, card.nbytes, part->device, true);
+            peer->there = peer->mapping + export.offset;
+            stp_cuda_range_add(peer->there, export.nbytes, part->device, true);
             state = PEER_THERE;
         } else {
             peer_told(space, peer, result);
@@ -148,7 +148,7 @@ void stp_cuda_peer_detach(struct stp_space *space)
     bool entered;
 
     if (part == NULL) return;
-    stp_cuda_lanes_drain(part->device, false);
+    stp_cuda_streams_drain(part->device, false);
     entered = stp_cuda_enter(part->device) == 0;
     pthread_mutex_lock(&part->lock);
     for (int local = 0; local < part->n_peers; local++) {

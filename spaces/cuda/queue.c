@@ -19,122 +19,122 @@ static struct {
     struct stp_queue *first;
 } queues = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- lanes ----------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------- */
 
 /* Entered; the caller gives the reference back on failure. */
-static int lane_make_stream(struct cuda_lane *lane)
+static int stream_create(struct cuda_stream *stream)
 {
-    int rc = stp_cuda_enter(lane->device);
+    int rc = stp_cuda_enter(stream->device);
 
     if (rc != 0) return rc;
-    rc = stp_cuda_check(lane->device,
-                        stp_cuda.api.stream_create(&lane->stream, CU_STREAM_NON_BLOCKING),
+    rc = stp_cuda_check(stream->device,
+                        stp_cuda.api.stream_create(&stream->handle, CU_STREAM_NON_BLOCKING),
                         "cuStreamCreate");
     stp_cuda_leave();
     return rc;
 }
 
-static struct cuda_lane *lane_new(struct cuda_device *device)
+static struct cuda_stream *stream_new(struct cuda_device *device)
 {
-    struct cuda_lane *lane = calloc(1, sizeof *lane);
+    struct cuda_stream *stream = calloc(1, sizeof *stream);
 
-    if (lane == NULL) {
+    if (stream == NULL) {
         stp_error("gpu %d: no memory for the records of a stream", device->ordinal);
         return NULL;
     }
-    lane->device = device;
+    stream->device = device;
     if (stp_cuda_retain(device) == 0) {
-        if (lane_make_stream(lane) == 0) return lane;
+        if (stream_create(stream) == 0) return stream;
         stp_cuda_release(device);
     }
-    free(lane);
+    free(stream);
     return NULL;
 }
 
-int stp_cuda_lane_wait(struct cuda_lane *lane)
+int stp_cuda_stream_wait(struct cuda_stream *stream)
 {
-    lane->used = 0;
-    lane->dirty = false;
-    return stp_cuda_check(lane->device, stp_cuda.api.stream_synchronize(lane->stream),
+    stream->used = 0;
+    stream->dirty = false;
+    return stp_cuda_check(stream->device, stp_cuda.api.stream_synchronize(stream->handle),
                           "cuStreamSynchronize");
 }
 
-/* Wait for a lane of which it is not known that its context is current. */
-static int lane_drain(struct cuda_lane *lane)
+/* Wait for a stream of which it is not known that its context is current. */
+static int stream_drain(struct cuda_stream *stream)
 {
     int rc;
 
-    if (!lane->dirty) return atomic_load(&lane->device->lost) ? -EIO : 0;
-    rc = stp_cuda_enter(lane->device);
+    if (!stream->dirty) return atomic_load(&stream->device->lost) ? -EIO : 0;
+    rc = stp_cuda_enter(stream->device);
     if (rc != 0) return rc;
-    rc = stp_cuda_lane_wait(lane);
+    rc = stp_cuda_stream_wait(stream);
     stp_cuda_leave();
     return rc;
 }
 
 /* On a lost device nothing can be given back but the context, which takes the rest along. */
-static void lane_end(struct cuda_lane *lane)
+static void stream_end(struct cuda_stream *stream)
 {
-    (void)lane_drain(lane);
-    if (stp_cuda_enter(lane->device) == 0) {
-        if (lane->arena != NULL)
-            stp_cuda_tell(stp_cuda.api.mem_free_host(lane->arena), "cuMemFreeHost");
-        stp_cuda_tell(stp_cuda.api.stream_destroy(lane->stream), "cuStreamDestroy");
+    (void)stream_drain(stream);
+    if (stp_cuda_enter(stream->device) == 0) {
+        if (stream->arena != NULL)
+            stp_cuda_tell(stp_cuda.api.mem_free_host(stream->arena), "cuMemFreeHost");
+        stp_cuda_tell(stp_cuda.api.stream_destroy(stream->handle), "cuStreamDestroy");
         stp_cuda_leave();
     }
-    stp_cuda_release(lane->device);
-    free(lane);
+    stp_cuda_release(stream->device);
+    free(stream);
 }
 
-struct cuda_lane *stp_cuda_lane_locked(struct stp_queue *queue, struct cuda_device *device)
+struct cuda_stream *stp_cuda_stream_locked(struct stp_queue *queue, struct cuda_device *device)
 {
-    struct cuda_lane *found = NULL;
+    struct cuda_stream *found = NULL;
 
-    for (struct cuda_lane *lane = queue->lanes; lane != NULL; lane = lane->next) {
-        if (lane->device == device)
-            found = lane;
-        else if (lane->dirty && lane_drain(lane) != 0)
+    for (struct cuda_stream *stream = queue->streams; stream != NULL; stream = stream->next) {
+        if (stream->device == device)
+            found = stream;
+        else if (stream->dirty && stream_drain(stream) != 0)
             return NULL;
     }
     if (STP_LIKELY(found != NULL)) return found;
-    found = lane_new(device);
+    found = stream_new(device);
     if (found == NULL) return NULL;
-    found->next = queue->lanes;
-    queue->lanes = found;
+    found->next = queue->streams;
+    queue->streams = found;
     return found;
 }
 
-char *stp_cuda_lane_room(struct cuda_lane *lane, size_t nbytes)
+char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes)
 {
     size_t take = (nbytes + QUEUE_ALIGN - 1) & ~(size_t)(QUEUE_ALIGN - 1);
     void *arena = NULL;
 
-    if (STP_UNLIKELY(lane->arena == NULL)) {
+    if (STP_UNLIKELY(stream->arena == NULL)) {
         CUresult result =
             stp_cuda.api.mem_host_alloc(&arena, QUEUE_ARENA, CU_MEMHOSTALLOC_PORTABLE);
         stp_cuda_tell(result, "cuMemHostAlloc");
         if (result != CUDA_SUCCESS) return NULL;
-        lane->arena = arena;
+        stream->arena = arena;
     }
-    if (lane->used + take > QUEUE_ARENA && stp_cuda_lane_wait(lane) != 0) return NULL;
-    lane->used += take;
-    return lane->arena + lane->used - take;
+    if (stream->used + take > QUEUE_ARENA && stp_cuda_stream_wait(stream) != 0) return NULL;
+    stream->used += take;
+    return stream->arena + stream->used - take;
 }
 
-void stp_cuda_lanes_drain(struct cuda_device *device, bool end)
+void stp_cuda_streams_drain(struct cuda_device *device, bool end)
 {
     pthread_mutex_lock(&queues.lock);
     for (struct stp_queue *queue = queues.first; queue != NULL; queue = queue->next) {
-        struct cuda_lane **at = &queue->lanes, *lane;
+        struct cuda_stream **at = &queue->streams, *stream;
         pthread_mutex_lock(&queue->lock);
         while (*at != NULL && (*at)->device != device)
             at = &(*at)->next;
-        lane = *at;
-        if (lane != NULL && end) {
-            *at = lane->next;
-            lane_end(lane);
-        } else if (lane != NULL) {
-            (void)lane_drain(lane);
+        stream = *at;
+        if (stream != NULL && end) {
+            *at = stream->next;
+            stream_end(stream);
+        } else if (stream != NULL) {
+            (void)stream_drain(stream);
         }
         pthread_mutex_unlock(&queue->lock);
     }
@@ -170,10 +170,10 @@ void stp_cuda_queue_destroy(struct stp_queue *queue)
         at = &(*at)->next;
     *at = queue->next;
     pthread_mutex_unlock(&queues.lock);
-    while (queue->lanes != NULL) {
-        struct cuda_lane *lane = queue->lanes;
-        queue->lanes = lane->next;
-        lane_end(lane);
+    while (queue->streams != NULL) {
+        struct cuda_stream *stream = queue->streams;
+        queue->streams = stream->next;
+        stream_end(stream);
     }
     pthread_mutex_destroy(&queue->lock);
     free(queue);
@@ -185,8 +185,8 @@ int stp_cuda_queue_flush(struct stp_queue *queue)
 
     if (queue == NULL || !atomic_load_explicit(&queue->dirty, memory_order_relaxed)) return 0;
     pthread_mutex_lock(&queue->lock);
-    for (struct cuda_lane *lane = queue->lanes; lane != NULL; lane = lane->next) {
-        int one = lane_drain(lane);
+    for (struct cuda_stream *stream = queue->streams; stream != NULL; stream = stream->next) {
+        int one = stream_drain(stream);
         if (rc == 0) rc = one;
     }
     /* not before: another thread that flushes its own copies may be looking at it */

@@ -42,7 +42,7 @@ int stp_fam_temporary(const char *directory)
 }
 
 /* The proof is in the mapping: only DAX files accept MAP_SYNC. */
-static bool place_is_dax(int fd)
+static bool backing_is_dax(int fd)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *got;
@@ -54,29 +54,29 @@ static bool place_is_dax(int fd)
     return true;
 }
 
-static int place_directory(struct fam_place *place, char *why, size_t len)
+static int backing_directory(struct fam_backing *backing, char *why, size_t len)
 {
     char text[STP_SIZE_TEXT];
     struct statvfs vfs;
-    int fd = stp_fam_temporary(place->path);
+    int fd = stp_fam_temporary(backing->path);
 
     if (fd < 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH: no files can be made in " SHOWN ": %s", place->path,
+        snprintf(why, len, "SHMEM_FAM_PATH: no files can be made in " SHOWN ": %s", backing->path,
                  strerror(-fd));
         return -ENODEV;
     }
-    place->type = FAM_DIRECTORY;
-    place->dax = place_is_dax(fd);
-    place->nbytes =
+    backing->type = FAM_DIRECTORY;
+    backing->dax = backing_is_dax(fd);
+    backing->nbytes =
         fstatvfs(fd, &vfs) == 0 ? (size_t)vfs.f_bavail * (size_t)vfs.f_frsize : SIZE_MAX / 2;
     close(fd);
-    snprintf(why, len, "directory " SHOWN "%s, %s free", place->path, place->dax ? " (fsdax)" : "",
-             stp_fam_about(place->nbytes, text));
+    snprintf(why, len, "directory " SHOWN "%s, %s free", backing->path, backing->dax ? " (fsdax)" : "",
+             stp_fam_about(backing->nbytes, text));
     return 0;
 }
 
 /* A number in a file of one line; SIZE_MAX when there is none. */
-static size_t place_read_number(const char *sys, unsigned major, unsigned minor, const char *what)
+static size_t backing_number(const char *sys, unsigned major, unsigned minor, const char *what)
 {
     char path[PATH_MAX];
 
@@ -85,7 +85,7 @@ static size_t place_read_number(const char *sys, unsigned major, unsigned minor,
 }
 
 /* Other character devices have sizes too, flash for one. */
-static bool place_is_of_dax(const char *sys, unsigned major, unsigned minor)
+static bool backing_is_of_dax(const char *sys, unsigned major, unsigned minor)
 {
     char path[PATH_MAX], target[256]; /* "../../../bus/dax": longer ones are cut, and not it */
     ssize_t len;
@@ -100,11 +100,11 @@ static bool place_is_of_dax(const char *sys, unsigned major, unsigned minor)
 int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes, char *why,
                         size_t len)
 {
-    size_t found = place_read_number(sys, major, minor, "size");
-    size_t align = place_read_number(sys, major, minor, "align");
+    size_t found = backing_number(sys, major, minor, "size");
+    size_t align = backing_number(sys, major, minor, "align");
     char text[STP_SIZE_TEXT];
 
-    if (!place_is_of_dax(sys, major, minor) || found == SIZE_MAX) {
+    if (!backing_is_of_dax(sys, major, minor) || found == SIZE_MAX) {
         snprintf(why, len, "a character device (%u:%u), and none of DAX", major, minor);
         return -ENODEV;
     }
@@ -119,36 +119,36 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
     return 0;
 }
 
-static int place_sized(struct fam_place *place, const struct stat *st, char *why, size_t len)
+static int backing_sized(struct fam_backing *backing, const struct stat *st, char *why, size_t len)
 {
     char text[STP_SIZE_TEXT], reason[96];
     int fd;
 
-    place->type = S_ISCHR(st->st_mode) ? FAM_DEVICE : FAM_FILE;
-    place->nbytes = (size_t)st->st_size;
-    if (place->type == FAM_DEVICE &&
-        stp_fam_device_size(FAM_SYSFS, major(st->st_rdev), minor(st->st_rdev), &place->nbytes,
+    backing->type = S_ISCHR(st->st_mode) ? FAM_DEVICE : FAM_FILE;
+    backing->nbytes = (size_t)st->st_size;
+    if (backing->type == FAM_DEVICE &&
+        stp_fam_device_size(FAM_SYSFS, major(st->st_rdev), minor(st->st_rdev), &backing->nbytes,
                             reason, sizeof reason) != 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is %s", place->path, reason);
+        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is %s", backing->path, reason);
         return -ENODEV;
     }
-    fd = open(place->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    fd = open(backing->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " cannot be read and written: %s", place->path,
+        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " cannot be read and written: %s", backing->path,
                  strerror(errno));
         return -ENODEV;
     }
     close(fd);
-    snprintf(why, len, "%s " SHOWN ", %s", place->type == FAM_DEVICE ? "dax device" : "file",
-             place->path, stp_fam_about(place->nbytes, text));
+    snprintf(why, len, "%s " SHOWN ", %s", backing->type == FAM_DEVICE ? "dax device" : "file",
+             backing->path, stp_fam_about(backing->nbytes, text));
     return 0;
 }
 
-int stp_fam_look(const char *path, struct fam_place *place, char *why, size_t len)
+int stp_fam_look(const char *path, struct fam_backing *backing, char *why, size_t len)
 {
     struct stat st;
 
-    *place = (struct fam_place){.path = path};
+    *backing = (struct fam_backing){.path = path};
     if (path == NULL) {
         snprintf(why, len, "SHMEM_FAM_PATH is not set");
         return -ENODEV;
@@ -157,8 +157,8 @@ int stp_fam_look(const char *path, struct fam_place *place, char *why, size_t le
         snprintf(why, len, "SHMEM_FAM_PATH " SHOWN ": %s", path, strerror(errno));
         return -ENODEV;
     }
-    if (S_ISDIR(st.st_mode)) return place_directory(place, why, len);
-    if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)) return place_sized(place, &st, why, len);
+    if (S_ISDIR(st.st_mode)) return backing_directory(backing, why, len);
+    if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)) return backing_sized(backing, &st, why, len);
     snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is no directory, file or DAX device", path);
     return -ENODEV;
 }

@@ -32,39 +32,39 @@ struct fam_share {
 
 _Static_assert(sizeof(struct fam_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
 
-static int fam_probe(const struct stp_space_wish *wish, char *why, size_t len)
+static int fam_probe(const struct stp_space_params *params, char *why, size_t len)
 {
-    struct fam_place place;
+    struct fam_backing backing;
 
-    (void)wish;
-    return stp_fam_look(stp_env.fam_path, &place, why, len);
+    (void)params;
+    return stp_fam_look(stp_env.fam_path, &backing, why, len);
 }
 
-/* The place, for what comes after a good probe. 0 or -ENODEV, logged. */
-static int fam_look(struct fam_place *place)
+/* The backing, for what comes after a good probe. 0 or -ENODEV, logged. */
+static int fam_look(struct fam_backing *backing)
 {
     char why[256];
-    int rc = stp_fam_look(stp_env.fam_path, place, why, sizeof why);
+    int rc = stp_fam_look(stp_env.fam_path, backing, why, sizeof why);
 
     if (rc != 0) stp_error("fam: %s", why);
     return rc;
 }
 
-static struct fam_shape fam_shape(const struct stp_space_wish *wish, size_t nbytes)
+static struct fam_shape fam_shape(const struct stp_space_params *params, size_t nbytes)
 {
-    return (struct fam_shape){.name = wish->name,
+    return (struct fam_shape){.name = params->name,
                               .nbytes = nbytes,
-                              .n_parts = wish->name != NULL ? (unsigned)wish->n_pes : 1,
-                              .keep = wish->keep};
+                              .n_parts = params->name != NULL ? (unsigned)params->n_pes : 1,
+                              .keep = params->keep};
 }
 
-static int fam_admit(const struct stp_space_wish *wish)
+static int fam_admit(const struct stp_space_params *params)
 {
-    struct fam_shape shape = fam_shape(wish, wish->nbytes);
-    struct fam_place place;
-    int rc = fam_look(&place);
+    struct fam_shape shape = fam_shape(params, params->nbytes);
+    struct fam_backing backing;
+    int rc = fam_look(&backing);
 
-    return rc != 0 ? rc : stp_fam_admit(&place, &shape);
+    return rc != 0 ? rc : stp_fam_admit(&backing, &shape);
 }
 
 /* Stores to DAX files are durable without a call when the kernel agrees to MAP_SYNC. */
@@ -108,27 +108,27 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     return rc == -EEXIST ? -EINVAL : rc; /* EEXIST is the window's word for a lost race */
 }
 
-static int fam_create(struct stp_space *space, const struct stp_space_wish *wish,
+static int fam_create(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_share *share)
 {
-    struct fam_shape shape = fam_shape(wish, space->nbytes);
+    struct fam_shape shape = fam_shape(params, space->nbytes);
     struct fam_own *own = calloc(1, sizeof *own);
-    struct fam_place place;
+    struct fam_backing backing;
     int rc = -ENOMEM;
 
     if (own == NULL) {
         stp_error("fam: no memory for the records of a space");
         return rc;
     }
-    rc = fam_look(&place);
-    if (rc == 0 && wish->name != NULL) rc = stp_fam_check_name(wish->name);
+    rc = fam_look(&backing);
+    if (rc == 0 && params->name != NULL) rc = stp_fam_check_name(params->name);
     if (rc != 0) goto err_own;
     /* a range of the window and its guard end before the next multiple of STP_RANGE_ALIGN */
-    own->map_bytes = place.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
+    own->map_bytes = backing.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
                                               : space->nbytes;
     rc = stp_window_commit(space->offset, own->map_bytes);
     if (rc != 0) goto err_own;
-    rc = stp_fam_part_open(&own->part, &place, &shape, wish->pe, own->map_bytes);
+    rc = stp_fam_part_open(&own->part, &backing, &shape, params->pe, own->map_bytes);
     if (rc != 0) goto err_window;
     rc = fam_use_part(space, own, share);
     if (rc == 0) return 0;

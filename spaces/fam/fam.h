@@ -12,7 +12,7 @@
 
 enum fam_type { FAM_DIRECTORY, FAM_FILE, FAM_DEVICE };
 
-struct fam_place {
+struct fam_backing {
     enum fam_type type;
     const char *path;
     size_t nbytes; /* of the file or device; free bytes of the directory's file system */
@@ -25,7 +25,7 @@ struct fam_place {
  * Look at path. path: NULL when the variable is unset. Sets *place, which keeps path; why gets
  * what was found, or the reason. 0 or -ENODEV.
  */
-int stp_fam_look(const char *path, struct fam_place *place, char *why, size_t len);
+int stp_fam_look(const char *path, struct fam_backing *place, char *why, size_t len);
 
 /*
  * Size of the DAX device major:minor, from sysfs mounted at sys. 0, or -ENODEV with the reason:
@@ -187,13 +187,13 @@ struct fam_part {
 int stp_fam_check_name(const char *name);
 
 /* Would a new space of this shape fit, or is it there already? 0 or -errno, logged. */
-int stp_fam_admit(const struct fam_place *place, const struct fam_shape *shape);
+int stp_fam_admit(const struct fam_backing *place, const struct fam_shape *shape);
 
 /*
  * Find or make the part of PE pe, map_bytes of it backed by memory. 0 or -errno, logged; nothing
  * kept then.
  */
-int stp_fam_part_open(struct fam_part *part, const struct fam_place *place,
+int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
                       const struct fam_shape *shape, int pe, size_t map_bytes);
 
 /* The space is there on this node: it stays from now on, if this job wants that. */

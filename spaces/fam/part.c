@@ -30,35 +30,35 @@ int stp_fam_check_name(const char *name)
     return -EINVAL;
 }
 
-static char *part_path(const struct fam_place *place, const char *name)
+static char *part_path(const struct fam_backing *backing, const char *name)
 {
     char *path;
 
-    if (place->type != FAM_DIRECTORY)
-        path = strdup(place->path);
-    else if (asprintf(&path, "%s/%s" PART_SUFFIX, place->path, name) < 0)
+    if (backing->type != FAM_DIRECTORY)
+        path = strdup(backing->path);
+    else if (asprintf(&path, "%s/%s" PART_SUFFIX, backing->path, name) < 0)
         path = NULL;
-    if (path == NULL) stp_error("fam: no memory for a path in %s", place->path);
+    if (path == NULL) stp_error("fam: no memory for a path in %s", backing->path);
     return path;
 }
 
 /* ---- without a name, in a directory -------------------------------------------------- */
 
-static int part_open_temporary(struct fam_part *part, const struct fam_place *place,
+static int part_open_temporary(struct fam_part *part, const struct fam_backing *backing,
                                size_t map_bytes)
 {
     char text[STP_SIZE_TEXT];
-    int rc, fd = stp_fam_temporary(place->path);
+    int rc, fd = stp_fam_temporary(backing->path);
 
     if (fd < 0) {
-        stp_error("fam: cannot make a file in %s: %s", place->path, strerror(-fd));
+        stp_error("fam: cannot make a file in %s: %s", backing->path, strerror(-fd));
         return fd;
     }
     rc = stp_fam_allocate(fd, 0, map_bytes);
     if (rc == 0) rc = stp_file_resize(fd, map_bytes);
     if (rc != 0) {
         stp_error("fam: no memory for a space of %s in %s: %s", stp_size_exact(map_bytes, text),
-                  place->path, stp_strerror(-rc));
+                  backing->path, stp_strerror(-rc));
         close(fd);
         return rc;
     }
@@ -81,15 +81,15 @@ static int part_open_path(const char *path, int flags)
 }
 
 /* The pool of a file or device, mapped, checked and locked; closed again after failures. */
-static int part_open_pool(struct fam_pool *pool, const struct fam_place *place)
+static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backing)
 {
-    size_t nbytes = place->nbytes;
+    size_t nbytes = backing->nbytes;
     struct stat st;
-    int rc, fd = part_open_path(place->path, 0);
+    int rc, fd = part_open_path(backing->path, 0);
 
     if (fd < 0) return fd;
-    rc = stp_fam_pool_begin(pool, fd, place->path, place->path, place->type == FAM_DEVICE);
-    if (rc == 0 && place->type == FAM_FILE && fstat(fd, &st) == 0) nbytes = (size_t)st.st_size;
+    rc = stp_fam_pool_begin(pool, fd, backing->path, backing->path, backing->type == FAM_DEVICE);
+    if (rc == 0 && backing->type == FAM_FILE && fstat(fd, &st) == 0) nbytes = (size_t)st.st_size;
     if (rc == 0) rc = stp_fam_pool_map_locked(pool, nbytes);
     if (rc == 0) rc = stp_fam_pool_check_locked(pool);
     if (rc != 0) stp_fam_pool_close(pool);
@@ -159,16 +159,16 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
 
 /* ---- both ------------------------------------------------------------------------------- */
 
-static int part_open_pooled(struct fam_part *part, const struct fam_place *place,
+static int part_open_pooled(struct fam_part *part, const struct fam_backing *backing,
                             const struct fam_shape *shape)
 {
     int rc;
 
-    part->own_file = place->type == FAM_DIRECTORY;
-    part->path = part_path(place, shape->name);
+    part->own_file = backing->type == FAM_DIRECTORY;
+    part->path = part_path(backing, shape->name);
     if (part->path == NULL) return -ENOMEM;
-    rc = part->own_file ? part_open_file(&part->pool, part->path, place->path, shape)
-                        : part_open_pool(&part->pool, place);
+    rc = part->own_file ? part_open_file(&part->pool, part->path, backing->path, shape)
+                        : part_open_pool(&part->pool, backing);
     if (rc != 0) return rc;
     part->fd = part->pool.fd;
     rc = stp_fam_claim_locked(&part->pool, shape, &part->index, &part->made);
@@ -191,7 +191,7 @@ static int part_check_total(const struct fam_shape *shape)
     return -EFBIG;
 }
 
-int stp_fam_part_open(struct fam_part *part, const struct fam_place *place,
+int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
                       const struct fam_shape *shape, int pe, size_t map_bytes)
 {
     const struct fam_entry *entry;
@@ -199,9 +199,9 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_place *place,
 
     *part = (struct fam_part){.fd = -1, .keep = shape->keep};
     if (rc != 0) return rc;
-    if (place->type == FAM_DIRECTORY && shape->name == NULL)
-        return part_open_temporary(part, place, map_bytes);
-    rc = part_open_pooled(part, place, shape);
+    if (backing->type == FAM_DIRECTORY && shape->name == NULL)
+        return part_open_temporary(part, backing, map_bytes);
+    rc = part_open_pooled(part, backing, shape);
     if (rc != 0) {
         free(part->path);
         return rc;
@@ -273,30 +273,30 @@ void stp_fam_part_close(struct fam_part *part, bool used)
 
 /* ---- may it be made? ----------------------------------------------------------------------- */
 
-static int admit_directory(const struct fam_place *place, const struct fam_shape *shape)
+static int admit_directory(const struct fam_backing *backing, const struct fam_shape *shape)
 {
     char wants[STP_SIZE_TEXT], has[STP_SIZE_TEXT];
-    char *path = shape->name != NULL ? part_path(place, shape->name) : NULL;
+    char *path = shape->name != NULL ? part_path(backing, shape->name) : NULL;
     bool exists = path != NULL && access(path, F_OK) == 0;
 
     free(path);
-    if (exists || shape->nbytes <= place->nbytes) return 0;
+    if (exists || shape->nbytes <= backing->nbytes) return 0;
     stp_error("fam: a space of %s a PE exceeds what %s has free, %s",
-              stp_size_exact(shape->nbytes, wants), place->path, stp_fam_about(place->nbytes, has));
+              stp_size_exact(shape->nbytes, wants), backing->path, stp_fam_about(backing->nbytes, has));
     return -ENOSPC;
 }
 
-static int admit_pool(const struct fam_place *place, const struct fam_shape *shape)
+static int admit_pool(const struct fam_backing *backing, const struct fam_shape *shape)
 {
     char wants[STP_SIZE_TEXT], has[STP_SIZE_TEXT];
     struct fam_pool pool;
     size_t largest;
-    int rc = part_open_pool(&pool, place);
+    int rc = part_open_pool(&pool, backing);
 
     if (rc != 0) return rc;
     if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
         stp_fam_room_locked(&pool, stp_fam_total(shape), &largest) == 0) {
-        stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit", place->path,
+        stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit", backing->path,
                   stp_size_exact(largest, has), shape->n_parts,
                   stp_size_exact(shape->nbytes, wants));
         rc = -ENOSPC;
@@ -305,11 +305,11 @@ static int admit_pool(const struct fam_place *place, const struct fam_shape *sha
     return rc;
 }
 
-int stp_fam_admit(const struct fam_place *place, const struct fam_shape *shape)
+int stp_fam_admit(const struct fam_backing *backing, const struct fam_shape *shape)
 {
     int rc = shape->name != NULL ? stp_fam_check_name(shape->name) : 0;
 
     if (rc == 0) rc = part_check_total(shape);
     if (rc != 0) return rc;
-    return place->type == FAM_DIRECTORY ? admit_directory(place, shape) : admit_pool(place, shape);
+    return backing->type == FAM_DIRECTORY ? admit_directory(backing, shape) : admit_pool(backing, shape);
 }

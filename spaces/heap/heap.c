@@ -126,7 +126,7 @@ static void heap_unlock(struct stp_heap *heap)
     pthread_mutex_unlock(&heap->lock);
 }
 
-/* What threads remember of the books is worth nothing from now on. */
+/* What threads remember of the records is worth nothing from now on. */
 static void heap_changed_locked(struct stp_heap *heap)
 {
     static atomic_uint_least64_t last;
@@ -266,7 +266,7 @@ int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes)
     return rc;
 }
 
-/* What a thread found last: good while the books are in the state that it names. */
+/* What a thread found last: good while the records are in the state that it names. */
 struct last_find {
     uint64_t state;
     size_t start;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap. It hands out offsets and keeps its books outside the
+ * The allocator of a symmetric heap. It hands out offsets and keeps its records outside the
  * memory it manages (which may be on a GPU). Equal call sequences give equal offsets.
  * Near-constant time (two-level segregated fit), no power-of-two rounding: 7 MiB out of a
  * fresh 8 MiB heap succeed. Any thread may call, but to destroy: a lock of the heap's own, taken
- * last, guards the books. Design: docs/design/heap.md.
+ * last, guards the records. Design: docs/design/heap.md.
  */
 #ifndef STP_HEAP_H
 #define STP_HEAP_H
@@ -52,7 +52,7 @@ int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *n
 /* All of one moment. */
 void stp_heap_stats(struct stp_heap *heap, struct stp_heap_stats *stats);
 
-/* Verify every invariant of the books; for tests. Returns 0 or -EFAULT. */
+/* Verify every invariant of the records; for tests. Returns 0 or -EFAULT. */
 int stp_heap_verify(struct stp_heap *heap);
 
 #endif /* STP_HEAP_H */

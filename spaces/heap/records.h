@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The books behind heap.h, shared by the files of the heap and by nobody else: a record per
+ * The records behind heap.h, shared by the files of the heap and by nobody else: a record per
  * block in malloc'ed memory, bins of free blocks by size (bins.c), live blocks by
  * offset (index.c). Design: docs/design/heap.md.
  */
-#ifndef STP_HEAP_BOOKS_H
-#define STP_HEAP_BOOKS_H
+#ifndef STP_HEAP_RECORDS_H
+#define STP_HEAP_RECORDS_H
 
 #include "heap.h"
 
@@ -97,4 +97,4 @@ static inline size_t stp_heap_gap(const struct stp_heap_block *block, size_t ali
     return -block->offset & (align - 1);
 }
 
-#endif /* STP_HEAP_BOOKS_H */
+#endif /* STP_HEAP_RECORDS_H */

@@ -59,10 +59,10 @@ void stp_api_ibget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_
 
 /* ---- where searches start ---------------------------------------------------- */
 
-#define API_LAPS 16
+#define API_ROUNDS 16
 
 static _Thread_local struct {
-    struct stp_api_lap laps[API_LAPS];
+    struct stp_api_round rounds[API_ROUNDS];
     uint64_t random;
 } api_search;
 
@@ -74,21 +74,21 @@ static uint64_t api_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-void stp_api_lap_begin(struct stp_api_lap *lap)
+void stp_api_round_begin(struct stp_api_round *round)
 {
     api_search.random += UINT64_C(0x9e3779b97f4a7c15);
-    lap->next = (size_t)(((unsigned __int128)api_mix(api_search.random) * lap->nelems) >> 64);
-    lap->left = lap->nelems;
+    round->next = (size_t)(((unsigned __int128)api_mix(api_search.random) * round->nelems) >> 64);
+    round->left = round->nelems;
 }
 
-struct stp_api_lap *stp_api_lap(const void *ivars, size_t nelems, const int *status, const char *fn)
+struct stp_api_round *stp_api_round(const void *ivars, size_t nelems, const int *status, const char *fn)
 {
     uint64_t key = api_mix((uintptr_t)ivars ^ (uintptr_t)fn << 20 ^ (uintptr_t)status << 40);
-    struct stp_api_lap *lap = &api_search.laps[key % API_LAPS];
+    struct stp_api_round *round = &api_search.rounds[key % API_ROUNDS];
 
-    if (lap->ivars != ivars || lap->nelems != nelems || lap->status != status || lap->fn != fn) {
-        *lap = (struct stp_api_lap){.ivars = ivars, .nelems = nelems, .status = status, .fn = fn};
-        stp_api_lap_begin(lap);
+    if (round->ivars != ivars || round->nelems != nelems || round->status != status || round->fn != fn) {
+        *round = (struct stp_api_round){.ivars = ivars, .nelems = nelems, .status = status, .fn = fn};
+        stp_api_round_begin(round);
     }
-    return lap;
+    return round;
 }

@@ -146,25 +146,27 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
 
 /*
  * A walk round an array, by the calls of one routine that search it for any element. Such calls
- * must in the end find each element that holds. One after the other they share a lap, in which no
- * element is found twice; and a lap starts anywhere, so that also of calls that get only some turns
- * of a lap (of a lap that others share, or that was forgotten for those of other arrays) each may
- * find every element. Per thread.
+ * must in the end find each element that holds. One after the other they share a round, in which no
+ * element is found twice; and a round starts anywhere, so that also of calls that get only some
+ * turns of a round (of a round that others share, or that was forgotten for those of other arrays)
+ * each may find every element. Per thread.
  */
-struct stp_api_lap {
+struct stp_api_round {
     const void *ivars;
     const int *status;
     const char *fn;
     size_t nelems;
     size_t next; /* element to look at */
-    size_t left; /* elements before the lap is over */
+    size_t left; /* elements before the round is over */
 };
 
-/* The lap of these arguments in this thread, perhaps a new one. Valid until the next such call. */
-struct stp_api_lap *stp_api_lap(const void *ivars, size_t nelems, const int *status,
+/*
+ * The round of these arguments in this thread, perhaps a new one. Valid until the next such call.
+ */
+struct stp_api_round *stp_api_round(const void *ivars, size_t nelems, const int *status,
                                 const char *fn);
 
-/* Start another lap. */
-void stp_api_lap_begin(struct stp_api_lap *lap);
+/* Start another round. */
+void stp_api_round_begin(struct stp_api_round *round);
 
 #endif /* STP_API_H */

@@ -47,22 +47,22 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
 }
 
 /*
- * Index of an element that holds, SIZE_MAX when none does: from what is left of the lap, else from
- * a new one. *open: some element is not marked.
+ * Index of an element that holds, SIZE_MAX when none does: from what is left of the round, else
+ * from a new one. *open: some element is not marked.
  */
-static size_t STP_LOCAL(find)(struct stp_api_lap *lap, unsigned wanted, const TYPE *values,
+static size_t STP_LOCAL(find)(struct stp_api_round *round, unsigned wanted, const TYPE *values,
                               size_t step, bool *open)
 {
-    const TYPE *ivars = lap->ivars;
+    const TYPE *ivars = round->ivars;
 
     *open = false;
-    for (int n_laps = 0; n_laps < 2; n_laps++) {
-        if (n_laps == 1) stp_api_lap_begin(lap);
-        while (lap->left > 0) {
-            size_t i = lap->next;
-            lap->next = i + 1 < lap->nelems ? i + 1 : 0;
-            lap->left--;
-            if (lap->status != NULL && lap->status[i] != 0) continue;
+    for (int n_rounds = 0; n_rounds < 2; n_rounds++) {
+        if (n_rounds == 1) stp_api_round_begin(round);
+        while (round->left > 0) {
+            size_t i = round->next;
+            round->next = i + 1 < round->nelems ? i + 1 : 0;
+            round->left--;
+            if (round->status != NULL && round->status[i] != 0) continue;
             *open = true;
             if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) return i;
         }
@@ -74,12 +74,12 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
                                   const TYPE *values, size_t step, const char *fn)
 {
     unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
-    struct stp_api_lap *lap = stp_api_lap(ivars, nelems, status, fn);
+    struct stp_api_round *round = stp_api_round(ivars, nelems, status, fn);
     struct stp_wait wait = {0};
     bool open;
 
     for (;;) {
-        size_t found = STP_LOCAL(find)(lap, wanted, values, step, &open);
+        size_t found = STP_LOCAL(find)(round, wanted, values, step, &open);
         if (found != SIZE_MAX || !open) return found;
         stp_wait_idle(&wait);
     }
@@ -89,9 +89,9 @@ static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *s
                                   const TYPE *values, size_t step, const char *fn)
 {
     unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
-    struct stp_api_lap *lap = stp_api_lap(ivars, nelems, status, fn);
+    struct stp_api_round *round = stp_api_round(ivars, nelems, status, fn);
     bool open;
-    size_t found = STP_LOCAL(find)(lap, wanted, values, step, &open);
+    size_t found = STP_LOCAL(find)(round, wanted, values, step, &open);
 
     if (found == SIZE_MAX) stp_wait_missed();
     return found;

@@ -64,8 +64,8 @@ void stp_fatal_hook(void (*end_job)(int status));
 /*
  * Call work(arg), which is left in the middle when it takes longer than ms: what it holds stays
  * held, so this is for processes that end. Returns 0 when work has returned, -ETIMEDOUT when it was
- * left, or why it was not called: -EBUSY when such work is under way. Not for two threads at a time.
- * Context: anywhere, a signal handler too; takes a signal that has no handler, for good.
+ * left, or why it was not called: -EBUSY when such work is under way. Not for two threads at a
+ * time. Context: anywhere, a signal handler too; takes a signal that has no handler, for good.
  */
 int stp_run_for(int ms, void (*work)(void *), void *arg);
 
@@ -142,7 +142,7 @@ struct stp_env {
     const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
     const char *ofi_interface; /* SHMEM_OFI_INTERFACE: names or subnets, by commas */
     size_t ofi_bounce_size;   /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
-    int ofi_lanes;
+    int ofi_endpoints;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     int peer_timeout;         /* SHMEM_PEER_TIMEOUT, seconds, 0 = never */
     bool spaces_table;        /* SHMEM_SPACES_TABLE: print the table of spaces at creation */
@@ -157,7 +157,7 @@ struct stp_env {
 
 struct stp_env_row {
     const char *name;  /* SHMEM_... */
-    const char *alias; /* deprecated twin SMA_..., or NULL; the name wins when both are set */
+    const char *alias; /* older name, or NULL; the name wins when both are set */
     enum stp_env_kind kind;
     size_t offset;            /* of the value in struct stp_env */
     const char *fallback;     /* default, as text; NULL: unset */
@@ -183,6 +183,12 @@ int stp_env_load(void);
  * SIZE_MAX). Spec 1.6, chapter 8.
  */
 int stp_env_parse_size(const char *text, size_t *bytes);
+
+/*
+ * Warn of each variable that is set by a name which only older releases of Steppe had. The SMA_
+ * names are the standard's, and nobody is warned of them.
+ */
+void stp_env_warn_renamed(void);
 
 /* Value of a row as text for people: into buf, at most len bytes; returns buf. */
 const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len);

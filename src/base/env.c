@@ -66,7 +66,7 @@ const struct stp_env_row stp_env_table[] = {
      "serve other PEs by a thread while the program computes"},
     {"SHMEM_PEER_TIMEOUT", NULL, STP_ENV_INT, FIELD(peer_timeout), "30", NULL,
      "seconds of silence after which a host is given up and the job ends; 0: never"},
-    {"SHMEM_OFI_LANES", NULL, STP_ENV_INT, FIELD(ofi_lanes), "-1", NULL,
+    {"SHMEM_OFI_ENDPOINTS", "SHMEM_OFI_LANES", STP_ENV_INT, FIELD(ofi_endpoints), "-1", NULL,
      "endpoints for private and serialized contexts, at most 64; -1: where the provider makes them "
      "cheap"},
     {"SHMEM_SPACES_TABLE", NULL, STP_ENV_BOOL, FIELD(spaces_table), "off", NULL,
@@ -94,7 +94,7 @@ const struct stp_env_row stp_env_table[] = {
     {"SHMEM_GPU_DEVICE", NULL, STP_ENV_INT, FIELD(gpu_device), "-1", NULL,
      "ordinal of the GPU that this PE uses; -1: by locality"},
     {"SHMEM_GPU_IPC", NULL, STP_ENV_BOOL, FIELD(gpu_ipc), "on", NULL,
-     "map GPU memory of other PEs of the node; off: their agents copy"},
+     "map GPU memory of other PEs of the node; off: their proxy threads copy"},
     {"SHMEM_FAM_PATH", NULL, STP_ENV_STRING, FIELD(fam_path), NULL, NULL,
      "directory, file or DAX device of fabric-attached memory"},
 };
@@ -259,6 +259,18 @@ int stp_env_load(void)
         if (row_load(&stp_env_table[i]) != 0) rc = -EINVAL;
     }
     return rc;
+}
+
+void stp_env_warn_renamed(void)
+{
+    for (size_t i = 0; i < stp_env_n_rows; i++) {
+        const struct stp_env_row *row = &stp_env_table[i];
+        const char *name;
+
+        if (row->alias == NULL || strncmp(row->alias, "SMA_", 4) == 0) continue;
+        if (row_getenv(row, &name) == NULL || name != row->alias) continue;
+        stp_warn("%s is an old name of %s: use that one", row->alias, row->name);
+    }
 }
 
 bool stp_env_is_set(const struct stp_env_row *row)

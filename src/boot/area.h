@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the start share: boot.c (launcher, node file), exchange.c (cards) and
+ * What the files of the start share: boot.c (launcher, node file), exchange.c (PE infos) and
  * network.c (which interface reaches the other hosts). Design: docs/design/launch.md.
  */
 #ifndef STP_BOOT_AREA_H
@@ -12,7 +12,9 @@
 #define STP_BOOT_VERSION_MAX 32
 #define STP_BOOT_HOST_MAX 64
 
-/* At the start of the node's area; cards of the node's PEs follow, then the world's addresses. */
+/*
+ * At the start of the node's area; PE infos of the node's PEs follow, then the world's addresses.
+ */
 struct stp_boot_area {
     uint64_t magic;
     uint64_t nonce;
@@ -27,7 +29,7 @@ struct stp_boot_area {
     atomic_int arrived STP_ALIGNED_LINE;
     atomic_int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
-    struct stp_card cards[] STP_ALIGNED_LINE; /* n_local, by place */
+    struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by place */
 };
 
 /* Filled by stp_boot_attach(). */
@@ -46,10 +48,10 @@ struct stp_boot {
 
 extern struct stp_boot stp_boot;
 
-/* Behind the cards, only when there are several nodes: n_pes addresses, at most so long each. */
+/* Behind the PE infos, only when there are several nodes: n_pes addresses, at most so long each. */
 static inline unsigned char *stp_boot_world(void)
 {
-    return (unsigned char *)(stp_boot.area->cards + stp_boot.n_local);
+    return (unsigned char *)(stp_boot.area->pes + stp_boot.n_local);
 }
 
 /* Then the regions of all PEs, one table a number, only where the fabric wants them. */
@@ -64,7 +66,7 @@ static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
 static inline size_t stp_boot_world_bytes(void)
 {
     return (size_t)stp_rt.n_pes *
-           (STP_FABRIC_ADDR_MAX + STP_CARD_REGIONS * sizeof(struct stp_fabric_region));
+           (STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region));
 }
 
 /* Publish under what and the number of this PE. Fatal on error. */
@@ -82,7 +84,9 @@ void stp_boot_fence(void);
  */
 _Noreturn void stp_boot_differ(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
 
-/* The networks of this PE's host out; called before the first fence by the first PE of each host. */
+/*
+ * The networks of this PE's host out; called before the first fence by the first PE of each host.
+ */
 void stp_network_publish(int pe);
 
 /*

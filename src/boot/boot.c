@@ -2,7 +2,7 @@
 /*
  * From a bare process to a PE that knows its node: launcher, node file and window. A one-node
  * job exchanges one key through the launcher; a job of several nodes three short ones a node,
- * of which one carries the cards (exchange.c). Design: docs/design/launch.md.
+ * of which one carries the PE infos (exchange.c). Design: docs/design/launch.md.
  */
 #include "area.h"
 
@@ -27,10 +27,10 @@
  * What the leader of a node publishes first: how its PEs find its file, and what must agree before
  * PEs can exchange anything else. Whatever the version, it begins with magic and version.
  */
-struct boot_hello {
+struct boot_node_info {
     uint64_t magic;
     char version[STP_BOOT_VERSION_MAX];
-    uint32_t card_bytes; /* versions under development differ in it */
+    uint32_t pe_info_bytes; /* versions under development differ in it */
     uint32_t node;       /* SHMEM_NODE: it decides who publishes what */
     char host[STP_BOOT_HOST_MAX];
     uint64_t job_key, job_token; /* of PE 0, random */
@@ -181,8 +181,8 @@ _Noreturn void stp_boot_differ(bool mine, const char *fmt, ...)
 
 static size_t boot_area_bytes(void)
 {
-    size_t cards = (size_t)stp_boot.n_local * sizeof(struct stp_card);
-    size_t nbytes = sizeof(struct stp_boot_area) + cards;
+    size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
+    size_t nbytes = sizeof(struct stp_boot_area) + pe_infos;
 
     if (stp_rt.n_nodes > 1) nbytes += stp_boot_world_bytes();
     return (nbytes + 0xffff) & ~(size_t)0xffff;
@@ -217,7 +217,7 @@ static uint64_t boot_pid_namespace(void)
     return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-static int boot_lead_node(struct boot_hello *hello)
+static int boot_lead_node(struct boot_node_info *node_info)
 {
     int fd;
 
@@ -229,9 +229,9 @@ static int boot_lead_node(struct boot_hello *hello)
     fd = stp_window_create_file(&stp_boot.layout);
     if (fd < 0) stp_fatal("shmem_init", "cannot create this node's memory file");
     boot_use_area(fd);
-    *hello = (struct boot_hello){.magic = AREA_MAGIC,
+    *node_info = (struct boot_node_info){.magic = AREA_MAGIC,
                                  .version = STP_BOOT_VERSION,
-                                 .card_bytes = sizeof(struct stp_card),
+                                 .pe_info_bytes = sizeof(struct stp_pe_info),
                                  .node = stp_env.node,
                                  .job_key = boot_random(),
                                  .job_token = boot_random(),
@@ -240,27 +240,27 @@ static int boot_lead_node(struct boot_hello *hello)
                                  .pid = getpid(),
                                  .fd = fd,
                                  .layout = stp_boot.layout};
-    snprintf(hello->host, sizeof hello->host, "%s", stp_hostname());
+    snprintf(node_info->host, sizeof node_info->host, "%s", stp_hostname());
     stp_boot.area->magic = AREA_MAGIC;
-    stp_boot.area->nonce = hello->nonce;
+    stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     return fd;
 }
 
 /* Attaching proves that the leader really is on this node: another host has another nonce. */
-static int boot_join_node(const struct boot_hello *hello)
+static int boot_join_node(const struct boot_node_info *node_info)
 {
     char path[64];
     int fd;
 
-    stp_boot.layout = hello->layout;
+    stp_boot.layout = node_info->layout;
     if (stp_boot.foreign_pids)
         stp_fatal("shmem_init",
                   "PE %d, which the launcher puts on this node, is in another PID namespace: its "
                   "memory is opened by process number. Start the PEs of a host in one (containers: "
                   "--pid=host, or one for all of them), or set SHMEM_NODE=off to use the fabric",
                   stp_boot.first_pe);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)hello->pid, hello->fd);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)node_info->pid, node_info->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         stp_fatal("shmem_init", "cannot open the memory of PE %d: %s", stp_boot.first_pe,
@@ -271,7 +271,7 @@ static int boot_join_node(const struct boot_hello *hello)
                   "(SHMEM_NODE=off uses the fabric instead)",
                   stp_boot.first_pe, path, strerror(errno));
     boot_use_area(fd);
-    if (stp_boot.area->magic != AREA_MAGIC || stp_boot.area->nonce != hello->nonce)
+    if (stp_boot.area->magic != AREA_MAGIC || stp_boot.area->nonce != node_info->nonce)
         stp_fatal("shmem_init", "%s is not the memory of PE %d: is it on another host?", path,
                   stp_boot.first_pe);
     return fd;
@@ -287,37 +287,37 @@ static bool boot_first_of_host(void)
     return true;
 }
 
-/* Fatal unless this PE and the one that said hello can go on together. */
-static void boot_compare_hello(int pe, const struct boot_hello *hello, size_t nbytes)
+/* Fatal unless this PE and the one whose node info it is can go on together. */
+static void boot_compare_node_info(int pe, const struct boot_node_info *node_info, size_t nbytes)
 {
     bool mine = boot_first_of_host();
     const char *here = stp_hostname();
 
-    if (nbytes < offsetof(struct boot_hello, card_bytes) || hello->magic != AREA_MAGIC)
+    if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
         stp_boot_differ(mine, "PE %d has another version of Steppe than PE %d: %s on %s", stp_rt.pe,
                         pe, STP_BOOT_VERSION, here);
-    if (strncmp(hello->version, STP_BOOT_VERSION, sizeof hello->version) != 0)
+    if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof node_info->version) != 0)
         stp_boot_differ(mine, "PE %d has another version of Steppe than PE %d: %s on %s, %.*s on "
-                        "%.*s", stp_rt.pe, pe, STP_BOOT_VERSION, here, (int)sizeof hello->version,
-                        hello->version, (int)sizeof hello->host, hello->host);
-    if (nbytes != sizeof *hello || hello->card_bytes != sizeof(struct stp_card))
+                        "%.*s", stp_rt.pe, pe, STP_BOOT_VERSION, here, (int)sizeof node_info->version,
+                        node_info->version, (int)sizeof node_info->host, node_info->host);
+    if (nbytes != sizeof *node_info || node_info->pe_info_bytes != sizeof(struct stp_pe_info))
         stp_boot_differ(mine, "PE %d has another build of Steppe %s than PE %d", stp_rt.pe,
                         STP_BOOT_VERSION, pe);
-    if (hello->node != stp_env.node)
+    if (node_info->node != stp_env.node)
         stp_boot_differ(mine, "PE %d has another SHMEM_NODE than PE %d: %s on %s, %s on %.*s",
                         stp_rt.pe, pe, stp_env.node ? "on" : "off", here,
-                        hello->node ? "on" : "off", (int)sizeof hello->host, hello->host);
+                        node_info->node ? "on" : "off", (int)sizeof node_info->host, node_info->host);
 }
 
-/* The hello of PE pe, compared. */
-static void boot_greet(int pe, struct boot_hello *hello)
+/* The node info of PE pe, compared. */
+static void boot_greet(int pe, struct boot_node_info *node_info)
 {
     unsigned char bytes[1024] __attribute__((aligned(8))) = {0};
-    size_t nbytes = stp_boot_learn("hello", pe, bytes, sizeof bytes);
+    size_t nbytes = stp_boot_learn("node_info", pe, bytes, sizeof bytes);
 
-    memcpy(hello, bytes, sizeof *hello);
-    boot_compare_hello(pe, hello, nbytes);
-    stp_boot.foreign_pids = hello->pids != boot_pid_namespace();
+    memcpy(node_info, bytes, sizeof *node_info);
+    boot_compare_node_info(pe, node_info, nbytes);
+    stp_boot.foreign_pids = node_info->pids != boot_pid_namespace();
 }
 
 void stp_boot_node_barrier(void)
@@ -380,7 +380,7 @@ void stp_boot_attach(void)
 {
     int quiet = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
     struct stp_pmi_info info;
-    struct boot_hello hello;
+    struct boot_node_info node_info;
     int fd = -1;
 
     stp_log_level = quiet; /* of the launcher's interface, too */
@@ -395,18 +395,18 @@ void stp_boot_attach(void)
     boot_choose_spin();
     boot_warn_memory();
 
-    if (stp_boot.local == 0) fd = boot_lead_node(&hello);
+    if (stp_boot.local == 0) fd = boot_lead_node(&node_info);
     if (stp_rt.n_pes > 1) {
-        if (stp_boot.local == 0) stp_boot_publish("hello", stp_rt.pe, &hello, sizeof hello);
+        if (stp_boot.local == 0) stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof node_info);
         if (stp_boot.n_hosts > 1 && boot_first_of_host()) stp_network_publish(stp_rt.pe);
         stp_boot_fence();
         if (stp_boot.local != 0) {
-            boot_greet(stp_boot.first_pe, &hello);
-            fd = boot_join_node(&hello);
+            boot_greet(stp_boot.first_pe, &node_info);
+            fd = boot_join_node(&node_info);
         } else {
-            if (stp_rt.pe != 0) boot_greet(0, &hello);
-            stp_boot.area->job_key = hello.job_key;
-            stp_boot.area->job_token = hello.job_token;
+            if (stp_rt.pe != 0) boot_greet(0, &node_info);
+            stp_boot.area->job_key = node_info.job_key;
+            stp_boot.area->job_token = node_info.job_token;
             if (stp_boot.n_hosts > 1)
                 stp_boot.area->n_networks = stp_network_learn(
                     stp_rt.pe, stp_rt.n_pes, stp_boot.n_hosts, stp_boot.area->networks);

@@ -10,8 +10,8 @@
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 
-#define STP_CARD_SPACES 9 /* default kind; enabled or not and bytes, for each kind */
-#define STP_CARD_REGIONS 3 /* internal, data, heap: those that exist from the start */
+#define STP_PE_INFO_SPACES 9 /* default kind; enabled or not and bytes, for each kind */
+#define STP_PE_INFO_REGIONS 3 /* internal, data, heap: those that exist from the start */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */
 
@@ -21,7 +21,7 @@ struct stp_settings {
     uint64_t globals; /* which ranges of its globals are symmetric */
     uint64_t window_bytes;
     uint64_t heap_bytes;
-    int64_t spaces[STP_CARD_SPACES]; /* the variables that shape spaces */
+    int64_t spaces[STP_PE_INFO_SPACES]; /* the variables that shape spaces */
     uint32_t n_globals;
     uint32_t check;                  /* SHMEM_CHECK: collectives agree first, or not */
     uint32_t peer_table;             /* of the fabric, as the next three */
@@ -51,7 +51,7 @@ struct stp_witness {
 };
 
 /* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
-struct stp_card {
+struct stp_pe_info {
     int pe;
     pid_t pid;
     struct stp_witness witness;
@@ -59,7 +59,7 @@ struct stp_card {
     int segment_fd;
     uint64_t window_base;
     struct stp_settings settings;
-    struct stp_fabric_region regions[STP_CARD_REGIONS];
+    struct stp_fabric_region regions[STP_PE_INFO_REGIONS];
     struct stp_share heap_share; /* how node peers reach the default space */
     bool heap_registered;        /* and others through the fabric */
     char no_heap[128];           /* why this PE has no memory for it; empty: it has */
@@ -69,11 +69,11 @@ struct stp_card {
 /* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
 void stp_boot_attach(void);
 
-/* Publish this PE's card and learn all others'. Fatal on error. Once per start. */
-void stp_boot_exchange(const struct stp_card *mine);
+/* Publish the PE info of this PE and learn all others'. Fatal on error. Once per start. */
+void stp_boot_exchange(const struct stp_pe_info *mine);
 
-/* The card of a PE of this node, from exchange to detach. */
-const struct stp_card *stp_boot_card(int pe);
+/* The PE info of a PE of this node, from exchange to detach. */
+const struct stp_pe_info *stp_boot_pe_info(int pe);
 
 /* The fabric's addresses of all PEs, addr_len bytes each; until detach. */
 const void *stp_boot_addrs(void);

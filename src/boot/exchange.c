@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exchange of cards: on the node through its area, between nodes one blob a node through the
+ * The exchange of PE infos: on the node through its area, between nodes one blob a node through the
  * launcher. What must be equal is compared by the leaders, and what is not is named, once.
  * Design: docs/design/launch.md.
  */
@@ -14,7 +14,7 @@
 #define ADDR_MASK (STP_FABRIC_ADDR_MAX / 8)
 
 /* The names behind stp_settings.spaces. */
-static const char *const exchange_spaces[STP_CARD_SPACES] = {
+static const char *const exchange_spaces[STP_PE_INFO_SPACES] = {
     "SHMEM_DEFAULT_SPACE",
     "SHMEM_ENABLE_CPU", "SHMEM_CPU_SYMMETRIC_SIZE",
     "SHMEM_ENABLE_GPU", "SHMEM_GPU_SYMMETRIC_SIZE",
@@ -113,17 +113,17 @@ static void blob_get_node(struct exchange_blob *blob, struct exchange_node *node
 /* Addresses of a node differ in a few bytes, its ports: the first one, which bytes, and those. */
 static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
 {
-    const struct stp_card *cards = stp_boot.area->cards;
+    const struct stp_pe_info *pe_infos = stp_boot.area->pes;
     unsigned char mask[ADDR_MASK] = {0};
 
     for (int i = 1; i < stp_boot.n_local; i++)
         for (size_t k = 0; k < addr_len; k++)
-            if (cards[i].addr[k] != cards[0].addr[k]) mask[k / 8] |= (unsigned char)(1u << k % 8);
+            if (pe_infos[i].addr[k] != pe_infos[0].addr[k]) mask[k / 8] |= (unsigned char)(1u << k % 8);
     blob_put(blob, mask, (addr_len + 7) / 8);
-    blob_put(blob, cards[0].addr, addr_len);
+    blob_put(blob, pe_infos[0].addr, addr_len);
     for (int i = 1; i < stp_boot.n_local; i++)
         for (size_t k = 0; k < addr_len; k++)
-            if (mask[k / 8] >> k % 8 & 1) blob_put(blob, &cards[i].addr[k], 1);
+            if (mask[k / 8] >> k % 8 & 1) blob_put(blob, &pe_infos[i].addr[k], 1);
 }
 
 /* Into the world, for the PEs of a node. */
@@ -146,17 +146,17 @@ static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node
 static void blob_put_regions(struct exchange_blob *blob)
 {
     for (int i = 0; i < stp_boot.n_local; i++)
-        blob_put(blob, stp_boot.area->cards[i].regions, sizeof stp_boot.area->cards[i].regions);
+        blob_put(blob, stp_boot.area->pes[i].regions, sizeof stp_boot.area->pes[i].regions);
 }
 
 static void blob_get_regions(struct exchange_blob *blob, int node)
 {
     for (int i = exchange_world.start[node]; i < exchange_world.start[node + 1]; i++) {
-        struct stp_fabric_region regions[STP_CARD_REGIONS] = {{0}};
+        struct stp_fabric_region regions[STP_PE_INFO_REGIONS] = {{0}};
         int pe = exchange_world.pes[i];
 
         blob_get(blob, regions, sizeof regions);
-        for (unsigned k = 0; k < STP_CARD_REGIONS; k++) stp_boot_world_regions(k)[pe] = regions[k];
+        for (unsigned k = 0; k < STP_PE_INFO_REGIONS; k++) stp_boot_world_regions(k)[pe] = regions[k];
     }
 }
 
@@ -201,7 +201,7 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
                      {"SHMEM_CHECK", a->check, b->check}};
 
     of_a[0] = of_b[0] = '\0';
-    for (size_t i = 0; i < STP_COUNT(variables) + STP_CARD_SPACES; i++) {
+    for (size_t i = 0; i < STP_COUNT(variables) + STP_PE_INFO_SPACES; i++) {
         bool space = i >= STP_COUNT(variables);
         size_t k = space ? i - STP_COUNT(variables) : i;
         const char *name = space ? exchange_spaces[k] : variables[k].name;
@@ -266,45 +266,45 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
 
     exchange_complain(mine, leader, that->host, &that->settings, 0, first->host, &first->settings);
     if (that->odd_pe >= 0 && mine)
-        exchange_complain(true, that->odd_pe, that->host, &stp_boot_card(that->odd_pe)->settings,
+        exchange_complain(true, that->odd_pe, that->host, &stp_boot_pe_info(that->odd_pe)->settings,
                           leader, that->host, &that->settings);
     if (that->odd_pe >= 0)
         stp_boot_differ(false, "PE %d is not like PE %d of its node", that->odd_pe, leader);
     if (that->poor_pe >= 0)
         stp_boot_differ(mine, "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s",
                         stp_space_type_name(stp_env.default_space), that->poor_pe,
-                        mine ? stp_boot_card(that->poor_pe)->no_heap : that->host);
+                        mine ? stp_boot_pe_info(that->poor_pe)->no_heap : that->host);
 }
 
 /* ---- the exchange ---------------------------------------------------------- */
 
-/* What this node looks like, from the cards of its PEs. */
+/* What this node looks like, from the PE infos of its PEs. */
 static void exchange_look(struct exchange_node *node)
 {
-    const struct stp_card *cards = stp_boot.area->cards;
+    const struct stp_pe_info *pe_infos = stp_boot.area->pes;
     char of_a[VALUE_MAX], of_b[VALUE_MAX];
 
-    *node = (struct exchange_node){.settings = cards[0].settings,
-                                   .window_base = cards[0].window_base,
+    *node = (struct exchange_node){.settings = pe_infos[0].settings,
+                                   .window_base = pe_infos[0].window_base,
                                    .odd_pe = -1,
                                    .poor_pe = -1,
                                    .registered = 1};
     snprintf(node->host, sizeof node->host, "%s", stp_hostname());
     for (int i = stp_boot.n_local - 1; i >= 0; i--) {
-        const struct stp_card *card = &cards[i];
+        const struct stp_pe_info *pe_info = &pe_infos[i];
 
-        if (settings_differ(&card->settings, &cards[0].settings, of_a, of_b) != NULL)
-            node->odd_pe = card->pe;
-        if (card->no_heap[0] != '\0') node->poor_pe = card->pe;
-        if (card->window_base != cards[0].window_base) node->window_base = 0;
-        if (!card->heap_registered) node->registered = 0;
+        if (settings_differ(&pe_info->settings, &pe_infos[0].settings, of_a, of_b) != NULL)
+            node->odd_pe = pe_info->pe;
+        if (pe_info->no_heap[0] != '\0') node->poor_pe = pe_info->pe;
+        if (pe_info->window_base != pe_infos[0].window_base) node->window_base = 0;
+        if (!pe_info->heap_registered) node->registered = 0;
     }
 }
 
 /* Bytes that the blob of the fullest node may have. */
 static size_t exchange_capacity(void)
 {
-    size_t each = STP_FABRIC_ADDR_MAX + STP_CARD_REGIONS * sizeof(struct stp_fabric_region);
+    size_t each = STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region);
     int most = 0;
 
     for (int node = 0; node < stp_rt.n_nodes; node++) {
@@ -319,7 +319,7 @@ static void exchange_publish(const struct exchange_node *node, struct exchange_b
     blob_put_node(blob, node);
     blob_put_addrs(blob, node->settings.addr_len);
     if (node->settings.peer_table) blob_put_regions(blob);
-    stp_boot_publish("cards", stp_rt.pe, blob->data, blob->at);
+    stp_boot_publish("pe_info", stp_rt.pe, blob->data, blob->at);
 }
 
 /*
@@ -342,7 +342,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     if (blob->bad)
         stp_fatal("shmem_init", "what PE %d published about its node is incomplete", leader);
     area->registered = area->registered && that.registered;
-    area->ident_addr = area->ident_addr && that.window_base == area->cards[0].window_base;
+    area->ident_addr = area->ident_addr && that.window_base == area->pes[0].window_base;
 }
 
 /* Sort the job's PEs by node, counting. */
@@ -391,7 +391,7 @@ static void exchange_nodes(const struct exchange_node *mine)
 
         if (node != stp_boot.node) {
             blob.data = data + capacity;
-            blob.end = stp_boot_learn("cards", leader, blob.data, capacity);
+            blob.end = stp_boot_learn("pe_info", leader, blob.data, capacity);
         }
         exchange_learn(node, leader, &blob, mine, &first);
     }
@@ -417,9 +417,9 @@ static void exchange_lead(void)
     }
 }
 
-void stp_boot_exchange(const struct stp_card *mine)
+void stp_boot_exchange(const struct stp_pe_info *mine)
 {
-    stp_boot.area->cards[stp_boot.local] = *mine;
+    stp_boot.area->pes[stp_boot.local] = *mine;
     stp_boot_node_barrier();
     if (stp_boot.local == 0) exchange_lead();
     else if (stp_rt.n_nodes > 1) stp_boot_fence();
@@ -427,14 +427,14 @@ void stp_boot_exchange(const struct stp_card *mine)
     stp_rt.ident_addr = stp_boot.area->ident_addr;
 }
 
-const struct stp_card *stp_boot_card(int pe)
+const struct stp_pe_info *stp_boot_pe_info(int pe)
 {
-    return &stp_boot.area->cards[stp_local_of(pe)];
+    return &stp_boot.area->pes[stp_local_of(pe)];
 }
 
 void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells)
 {
-    struct stp_closing *closing = &stp_boot.area->cards[stp_boot.local].closing;
+    struct stp_closing *closing = &stp_boot.area->pes[stp_boot.local].closing;
 
     closing->syncs = syncs;
     closing->cells = cells;

@@ -98,7 +98,7 @@ int stp_coll_group_of(const struct stp_team *team, int rank)
     int group = 0;
 
     if (team->plan.n_groups == 1) return 0;
-    while (stp_node_of(team->plan.heads[group]) != node) group++;
+    while (stp_node_of(team->plan.leaders[group]) != node) group++;
     return group;
 }
 
@@ -113,7 +113,7 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
         int node = stp_node_of(pe);
         if (group_of_node[node] < 0) {
             group_of_node[node] = plan->n_groups;
-            plan->heads[plan->n_groups++] = pe;
+            plan->leaders[plan->n_groups++] = pe;
         }
         if (node != mine) continue;
         if (pe == stp_rt.pe) plan->local = plan->n_local;
@@ -127,13 +127,13 @@ static int plan_make(struct stp_team *team)
 {
     struct stp_plan *plan = &team->plan;
     size_t n_nodes = (size_t)stp_rt.n_nodes, n_pes = (size_t)team->n_pes;
-    size_t n_heads = n_nodes < n_pes ? n_nodes : n_pes;
+    size_t n_leaders = n_nodes < n_pes ? n_nodes : n_pes;
     int *group_of_node = malloc(n_nodes * sizeof *group_of_node);
 
-    plan->heads = malloc(n_heads * sizeof *plan->heads);
+    plan->leaders = malloc(n_leaders * sizeof *plan->leaders);
     plan->local_pes = malloc(n_pes * sizeof *plan->local_pes);
     plan->local_ranks = malloc(n_pes * sizeof *plan->local_ranks);
-    if (group_of_node == NULL || plan->heads == NULL || plan->local_pes == NULL ||
+    if (group_of_node == NULL || plan->leaders == NULL || plan->local_pes == NULL ||
         plan->local_ranks == NULL) {
         free(group_of_node);
         return -ENOMEM;
@@ -159,14 +159,14 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     team->area = (struct stp_coll_area *)(internal->base + slots.offset + slot * AREA_STRIDE);
     /* Peers may already post to the predefined teams; their memory is fresh. */
     if (!team->predefined) memset(team->area, 0, sizeof *team->area);
-    team->bell = stp_ptr(&team->area->bell, team->plan.local_pes[0]);
+    team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = 0;
     return 0;
 }
 
 void stp_coll_detach(struct stp_team *team)
 {
-    free(team->plan.heads);
+    free(team->plan.leaders);
     free(team->plan.local_pes);
     free(team->plan.local_ranks);
     free(team->scratch);
@@ -194,7 +194,7 @@ static bool coll_reached(const uint64_t *word, uint64_t value)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
 }
 
-/* Without its agent a PE must serve the fabric itself and may not sleep. */
+/* Without its proxy thread a PE must serve the fabric itself and may not sleep. */
 static bool coll_may_sleep(void)
 {
     return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
@@ -202,7 +202,7 @@ static bool coll_may_sleep(void)
 
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
 {
-    struct stp_coll_bell *bell = team->bell;
+    struct stp_coll_doorbell *doorbell = team->doorbell;
     int patience = stp_wait_spin + COLL_YIELDS;
     struct stp_wait wait = {0};
 
@@ -217,21 +217,21 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
             continue;
         }
         /* Pairs with the fence in ring: either we see the word or the ringer sees us. */
-        __atomic_fetch_add(&bell->sleepers, 1, __ATOMIC_SEQ_CST);
-        seen = __atomic_load_n(&bell->rings, __ATOMIC_SEQ_CST);
-        if (!coll_reached(word, value)) stp_wait_sleep(&bell->rings, seen);
-        __atomic_fetch_sub(&bell->sleepers, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
+        seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
+        if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
+        __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
     }
 }
 
 void stp_coll_ring_slow(struct stp_team *team)
 {
-    struct stp_coll_bell *bell = team->bell;
+    struct stp_coll_doorbell *doorbell = team->doorbell;
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) == 0) return;
-    __atomic_fetch_add(&bell->rings, 1, __ATOMIC_SEQ_CST);
-    stp_wake(&bell->rings, INT_MAX);
+    if (__atomic_load_n(&doorbell->sleepers, __ATOMIC_RELAXED) == 0) return;
+    __atomic_fetch_add(&doorbell->rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&doorbell->rings, INT_MAX);
 }
 
 void stp_coll_post(uint64_t *word, uint64_t value, int pe)

@@ -32,24 +32,24 @@ struct stp_coll_word {
     uint64_t value;
 } STP_ALIGNED_LINE;
 
-/* One meeting of the local members: arrivals are counted at the first member's area. */
-struct stp_coll_meeting {
+/* One barrier of the local members: arrivals are counted at the first member's area. */
+struct stp_coll_barrier {
     struct stp_coll_word arrived;
     struct stp_coll_word released;
 };
 
 /* Where members with more PEs than cores sleep; that of the first local member serves all. */
-struct stp_coll_bell {
+struct stp_coll_doorbell {
     uint32_t rings;
     uint32_t sleepers;
 } STP_ALIGNED_LINE;
 
 struct stp_coll_area {
-    struct stp_coll_meeting all;  /* team sync */
-    struct stp_coll_meeting node; /* sync of the local members alone */
-    struct stp_coll_meeting close; /* of the local members, at the end of the job; world only */
+    struct stp_coll_barrier all;  /* team sync */
+    struct stp_coll_barrier node; /* sync of the local members alone */
+    struct stp_coll_barrier close; /* of the local members, at the end of the job; world only */
     struct stp_coll_word left;    /* release from the last sync, in everyone's own memory */
-    struct stp_coll_bell bell;
+    struct stp_coll_doorbell doorbell;
     struct stp_coll_word flat[COLL_FLAT_ROUNDS];
     uint64_t across[COLL_ROUNDS + 3]; /* dissemination between nodes, by round */
     uint64_t close_across[COLL_ROUNDS + 3]; /* and that of close */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast: a binomial tree over the nodes, with the root as head of its own node; on each
- * node the members read from the head. Small data travels in the cells, large data goes
+ * Broadcast: a binomial tree over the nodes, with the root as leader of its own node; on each
+ * node the members read from the leader. Small data travels in the cells, large data goes
  * straight into dest and is read from there. Into the dest of a member of an active set only when
  * it has come to this very call: docs/design/active-sets.md.
  */
@@ -15,52 +15,54 @@ struct bcast {
     uint64_t sequence;
     int root_group;
     int root_pe;
-    int head;     /* of my node, for this broadcast */
+    int leader;     /* of my node, for this broadcast */
     bool to_root; /* the root's dest is written too */
     bool ask;     /* a dest is written only after its owner said that it is here */
 };
 
-/* World number of the head of the group that stands at place vg counted from the root's. */
-static int bcast_head(const struct bcast *b, int vg)
+/* World number of the leader of the group that stands at place vg counted from the root's. */
+static int bcast_leader(const struct bcast *b, int vg)
 {
     const struct stp_plan *plan = &b->team->plan;
 
-    return vg == 0 ? b->root_pe : plan->heads[(vg + b->root_group) % plan->n_groups];
+    return vg == 0 ? b->root_pe : plan->leaders[(vg + b->root_group) % plan->n_groups];
 }
 
 /* My group's place counted from the root's. */
-static int bcast_place(const struct bcast *b)
+static int bcast_vgroup(const struct bcast *b)
 {
     const struct stp_plan *plan = &b->team->plan;
 
     return (plan->group - b->root_group + plan->n_groups) % plan->n_groups;
 }
 
-/* The word with which the head below, mask places further on, says that it is here. */
+/* The word with which the leader below, mask places further on, says that it is here. */
 static uint64_t *bcast_here(const struct bcast *b, int mask)
 {
     return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
 }
 
-/* Heads but the root's, where dest will be written: my dest is free now. */
+/* Leaders but the root's, where dest will be written: my dest is free now. */
 static void bcast_say_here(const struct bcast *b)
 {
-    int vg = bcast_place(b), mask = vg & -vg;
+    int vg = bcast_vgroup(b), mask = vg & -vg;
 
-    stp_coll_post(bcast_here(b, mask), b->sequence, bcast_head(b, vg - mask));
+    stp_coll_post(bcast_here(b, mask), b->sequence, bcast_leader(b, vg - mask));
 }
 
-/* Heads only: send nbytes at source to the heads below, into to there; biggest subtree first. */
+/*
+ * Leaders only: send nbytes at source to the leaders below, into to there; biggest subtree first.
+ */
 static void bcast_down(const struct bcast *b, void *to, const void *source, size_t nbytes)
 {
-    int n_groups = b->team->plan.n_groups, vg = bcast_place(b), mask = 1;
+    int n_groups = b->team->plan.n_groups, vg = bcast_vgroup(b), mask = 1;
 
     while (mask < n_groups && !(vg & mask)) mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1) {
         if (vg + mask >= n_groups) continue;
         if (b->ask) stp_coll_wait(bcast_here(b, mask), b->sequence);
         stp_coll_send(to, source, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
-                      bcast_head(b, vg + mask));
+                      bcast_leader(b, vg + mask));
     }
 }
 
@@ -69,8 +71,8 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
     struct stp_coll_cell *cell = b->cell;
     struct stp_coll_cell *from = cell;
 
-    if (stp_rt.pe != b->head) {
-        from = stp_ptr(cell, b->head);
+    if (stp_rt.pe != b->leader) {
+        from = stp_ptr(cell, b->leader);
         stp_coll_wait_node(b->team, &from->flags[COLL_READY], b->sequence);
     } else {
         if (stp_rt.pe == b->root_pe) memcpy(cell->out, source, nbytes);
@@ -81,7 +83,7 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
     if (stp_rt.pe != b->root_pe || b->to_root) memcpy(dest, from->out, nbytes);
 }
 
-/* The head's readers are done: its buffer is free again. */
+/* The leader's readers are done: its buffer is free again. */
 static void bcast_wait_readers(const struct bcast *b)
 {
     stp_coll_wait_node(b->team, &b->cell->flags[COLL_ACK], (uint64_t)b->team->plan.n_local - 1);
@@ -89,14 +91,14 @@ static void bcast_wait_readers(const struct bcast *b)
     __atomic_store_n(&b->cell->flags[COLL_ACK], 0, __ATOMIC_RELAXED);
 }
 
-static void bcast_read_from_head(const struct bcast *b, void *dest, const void *source,
+static void bcast_read_from_leader(const struct bcast *b, void *dest, const void *source,
                                  size_t nbytes)
 {
-    struct stp_coll_cell *there = stp_ptr(b->cell, b->head);
-    const void *data = b->head == b->root_pe ? source : dest;
+    struct stp_coll_cell *there = stp_ptr(b->cell, b->leader);
+    const void *data = b->leader == b->root_pe ? source : dest;
 
     stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
-    memcpy(dest, stp_ptr(data, b->head), nbytes);
+    memcpy(dest, stp_ptr(data, b->leader), nbytes);
     __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
     stp_coll_ring(b->team);
 }
@@ -105,8 +107,8 @@ static void bcast_large(const struct bcast *b, void *dest, const void *source, s
 {
     bool root = stp_rt.pe == b->root_pe;
 
-    if (stp_rt.pe != b->head) {
-        bcast_read_from_head(b, dest, source, nbytes);
+    if (stp_rt.pe != b->leader) {
+        bcast_read_from_leader(b, dest, source, nbytes);
         return;
     }
     if (!root) {
@@ -137,7 +139,7 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
     b.cell = stp_coll_take_cell(team, &b.sequence);
     b.root_pe = stp_team_pe(team, root);
     b.root_group = stp_coll_group_of(team, root);
-    b.head = team->plan.group == b.root_group ? b.root_pe : team->plan.heads[team->plan.group];
+    b.leader = team->plan.group == b.root_group ? b.root_pe : team->plan.leaders[team->plan.group];
     if (nbytes <= COLL_SMALL) {
         bcast_small(&b, dest, source, nbytes);
         return 0;

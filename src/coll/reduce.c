@@ -2,7 +2,7 @@
 /*
  * Reductions. On a node, small vectors are read from the members' cells and reduced by
  * everyone in rank order; large ones are split so that each member reduces its share from
- * all sources. Between nodes: a binomial tree of heads, each reading what its children
+ * all sources. Between nodes: a binomial tree of leaders, each reading what its children
  * have; the result comes down the same tree. One order of operations, so every member gets
  * the same bits.
  */
@@ -24,7 +24,7 @@ struct reduce {
     const char *fn;
 };
 
-/* Heads, going up: wait for the subtree of each round and take it in; then tell the parent. */
+/* Leaders, going up: wait for the subtree of each round and take it in; then tell the parent. */
 static void reduce_up(const struct reduce *r,
                       void (*take)(const struct reduce *r, int child_pe, void *arg), void *arg)
 {
@@ -33,16 +33,16 @@ static void reduce_up(const struct reduce *r,
     for (int mask = 1, round = 0; mask < plan->n_groups; mask <<= 1, round++) {
         uint64_t *flag = &r->cell->flags[COLL_CHILD + round];
         if (plan->group & mask) {
-            stp_coll_post(flag, r->sequence, plan->heads[plan->group & ~mask]);
+            stp_coll_post(flag, r->sequence, plan->leaders[plan->group & ~mask]);
             return;
         }
         if (plan->group + mask >= plan->n_groups) continue;
         stp_coll_wait(flag, r->sequence);
-        take(r, plan->heads[plan->group + mask], arg);
+        take(r, plan->leaders[plan->group + mask], arg);
     }
 }
 
-/* Heads, coming down: wait for the result in mine, unless I am the root; pass it on. */
+/* Leaders, coming down: wait for the result in mine, unless I am the root; pass it on. */
 static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
 {
     const struct stp_plan *plan = &r->team->plan;
@@ -53,7 +53,7 @@ static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
     while (mask < plan->n_groups && !(plan->group & mask)) mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1)
         if (plan->group + mask < plan->n_groups)
-            stp_coll_send(mine, mine, nbytes, flag, r->sequence, plan->heads[plan->group + mask]);
+            stp_coll_send(mine, mine, nbytes, flag, r->sequence, plan->leaders[plan->group + mask]);
 }
 
 /* ---- small ------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
     const struct stp_plan *plan = &r->team->plan;
     size_t nbytes = nreduce * r->size;
     _Alignas(16) unsigned char acc[COLL_SMALL];
-    struct stp_coll_cell *head;
+    struct stp_coll_cell *leader;
 
     memcpy(r->cell->in, source, nbytes);
     stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
@@ -100,9 +100,9 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
         reduce_down(r, r->cell->out, nbytes);
         stp_coll_post_node(r->team, &r->cell->flags[COLL_RESULT], r->sequence);
     }
-    head = stp_ptr(r->cell, plan->local_pes[0]);
-    stp_coll_wait_node(r->team, &head->flags[COLL_RESULT], r->sequence);
-    memcpy(dest, head->out, nbytes);
+    leader = stp_ptr(r->cell, plan->local_pes[0]);
+    stp_coll_wait_node(r->team, &leader->flags[COLL_RESULT], r->sequence);
+    memcpy(dest, leader->out, nbytes);
 }
 
 /* ---- large ------------------------------------------------------------------ */
@@ -200,7 +200,7 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
         reduce_up(r, reduce_take_large, &vector);
         reduce_down(r, dest, nbytes);
     }
-    stp_coll_node_sync(r->team); /* the head has the result */
+    stp_coll_node_sync(r->team); /* the leader has the result */
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
     stp_coll_node_sync(r->team); /* and everybody has read it */
 }

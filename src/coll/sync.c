@@ -21,11 +21,11 @@ static void sync_flat(struct stp_team *team, uint64_t epoch)
  * Count in at the first local member's area. True for the last to arrive. Acquire: it goes on
  * to speak for the others.
  */
-static bool sync_arrive(struct stp_coll_meeting *meeting, uint64_t epoch, int n_local)
+static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_local)
 {
     uint64_t all = epoch * (uint64_t)n_local;
 
-    return __atomic_add_fetch(&meeting->arrived.value, 1, __ATOMIC_ACQ_REL) == all;
+    return __atomic_add_fetch(&barrier->arrived.value, 1, __ATOMIC_ACQ_REL) == all;
 }
 
 static void sync_across(struct stp_team *team, uint64_t epoch)
@@ -35,7 +35,7 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
     /* A word of the last sync that is still under way must not come after one of this. */
     stp_fence(&stp_ctx_coll);
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
-        int to = plan->heads[(plan->group + step) % plan->n_groups];
+        int to = plan->leaders[(plan->group + step) % plan->n_groups];
         stp_coll_post(&team->area->across[round], epoch, to);
         stp_coll_wait(&team->area->across[round], epoch);
     }
@@ -57,21 +57,21 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
 static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 {
     const struct stp_plan *plan = &team->plan;
-    struct stp_coll_meeting *meeting = stp_ptr(&team->area->all, plan->local_pes[0]);
-    bool last = sync_arrive(meeting, epoch, plan->n_local);
+    struct stp_coll_barrier *barrier = stp_ptr(&team->area->all, plan->local_pes[0]);
+    bool last = sync_arrive(barrier, epoch, plan->n_local);
 
     if (last && plan->n_groups > 1) stp_coll_ring(team); /* the first member waits for it */
     if (plan->n_groups > 1 && plan->local == 0) {
-        stp_coll_wait_node(team, &meeting->arrived.value, epoch * (uint64_t)plan->n_local);
+        stp_coll_wait_node(team, &barrier->arrived.value, epoch * (uint64_t)plan->n_local);
         sync_across(team, epoch);
     }
     if (plan->n_groups > 1 ? plan->local == 0 : last) {
         if (leave) sync_release_each(team, epoch);
-        else stp_coll_post_node(team, &meeting->released.value, epoch);
+        else stp_coll_post_node(team, &barrier->released.value, epoch);
     } else if (leave) {
-        stp_coll_wait(&team->area->left.value, epoch); /* not asleep on a bell that goes away */
+        stp_coll_wait(&team->area->left.value, epoch); /* not asleep on a doorbell that goes away */
     } else {
-        stp_coll_wait_node(team, &meeting->released.value, epoch);
+        stp_coll_wait_node(team, &barrier->released.value, epoch);
     }
 }
 
@@ -107,8 +107,8 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
     int whose = -1;
 
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
-        int to = plan->heads[(plan->group + step) % plan->n_groups];
-        int from = plan->heads[(plan->group + plan->n_groups - step) % plan->n_groups];
+        int to = plan->leaders[(plan->group + step) % plan->n_groups];
+        int from = plan->leaders[(plan->group + plan->n_groups - step) % plan->n_groups];
         uint64_t *came = &team->area->close_across[round];
 
         stp_coll_post(came, word, to);
@@ -123,19 +123,19 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least)
 {
     const struct stp_plan *plan = &team->plan;
-    struct stp_coll_meeting *meeting = stp_ptr(&team->area->close, plan->local_pes[0]);
+    struct stp_coll_barrier *barrier = stp_ptr(&team->area->close, plan->local_pes[0]);
     int whose;
 
     *least = UINT64_MAX;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (sync_arrive(meeting, 1, plan->n_local)) stp_coll_ring(team);
+    if (sync_arrive(barrier, 1, plan->n_local)) stp_coll_ring(team);
     if (plan->local != 0) {
-        stp_coll_wait_node(team, &meeting->released.value, 1);
+        stp_coll_wait_node(team, &barrier->released.value, 1);
         return -1;
     }
-    stp_coll_wait_node(team, &meeting->arrived.value, (uint64_t)plan->n_local);
+    stp_coll_wait_node(team, &barrier->arrived.value, (uint64_t)plan->n_local);
     whose = close_across(team, word, least);
-    stp_coll_post_node(team, &meeting->released.value, 1);
+    stp_coll_post_node(team, &barrier->released.value, 1);
     return whose;
 }
 
@@ -143,14 +143,14 @@ void stp_coll_node_sync(struct stp_team *team)
 {
     const struct stp_plan *plan = &team->plan;
     uint64_t epoch = ++team->node_epoch;
-    struct stp_coll_meeting *meeting;
+    struct stp_coll_barrier *barrier;
 
     if (plan->n_local == 1) return;
-    meeting = stp_ptr(&team->area->node, plan->local_pes[0]);
-    if (sync_arrive(meeting, epoch, plan->n_local))
-        stp_coll_post_node(team, &meeting->released.value, epoch);
+    barrier = stp_ptr(&team->area->node, plan->local_pes[0]);
+    if (sync_arrive(barrier, epoch, plan->n_local))
+        stp_coll_post_node(team, &barrier->released.value, epoch);
     else
-        stp_coll_wait_node(team, &meeting->released.value, epoch);
+        stp_coll_wait_node(team, &barrier->released.value, epoch);
 }
 
 int pshmem_team_sync(shmem_team_t team)

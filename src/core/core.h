@@ -75,11 +75,11 @@ struct stp_plan {
     bool flat;        /* few enough local members to spin on each other's flags */
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* and their ranks */
-    int *heads;       /* world number of the first member of each group */
+    int *leaders;       /* world number of the first member of each group */
 };
 
 struct stp_coll_area;
-struct stp_coll_bell;
+struct stp_coll_doorbell;
 struct stp_ctx;
 
 struct stp_team {
@@ -98,7 +98,7 @@ struct stp_team {
     struct stp_plan plan;
     size_t slot;                /* of its area in the internal space */
     struct stp_coll_area *area; /* this PE's part */
-    struct stp_coll_bell *bell; /* of this node's members */
+    struct stp_coll_doorbell *doorbell; /* of this node's members */
     uint64_t sync_epoch;        /* syncs done; the world's is read by other threads too */
     uint64_t node_epoch;        /* node-only syncs done */
     uint64_t sequence;          /* collectives that took a cell; read likewise */

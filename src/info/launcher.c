@@ -9,13 +9,13 @@
 
 void stp_info_launcher(struct stp_report *report)
 {
-    struct stp_pmi_outlook outlook;
+    struct stp_pmi_details details;
 
-    stp_lib->pmi_look(&outlook);
-    stp_report_text(report, "client", outlook.client);
-    stp_report_text(report, "why", outlook.why);
-    stp_report_flag(report, "libpmix", outlook.libpmix[0] == '\0');
-    if (outlook.libpmix[0] != '\0') stp_report_text(report, "libpmix_why_not", outlook.libpmix);
+    stp_lib->pmi_look(&details);
+    stp_report_text(report, "client", details.client);
+    stp_report_text(report, "why", details.why);
+    stp_report_flag(report, "libpmix", details.libpmix[0] == '\0');
+    if (details.libpmix[0] != '\0') stp_report_text(report, "libpmix_why_not", details.libpmix);
     if (stp_lib->rt->references == 0) return;
     stp_report_number(report, "pe", stp_lib->rt->pe);
     stp_report_number(report, "pes", stp_lib->rt->n_pes);

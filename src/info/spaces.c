@@ -61,10 +61,10 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
 /* Does this PE have memory of the kind? why: the reason, or what it found. */
 static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
 {
-    const struct stp_space_wish wish = {.nbytes = SPACES_BYTES, .device = -1, .n_pes = 1};
+    const struct stp_space_params wanted = {.nbytes = SPACES_BYTES, .device = -1, .n_pes = 1};
 
     snprintf(why, len, "%s", spaces_not_built);
-    return kind != NULL && kind->probe(&wish, why, len) == 0;
+    return kind != NULL && kind->probe(&wanted, why, len) == 0;
 }
 
 static void info_kind(struct stp_report *report, const char *name, const struct stp_kind *kind)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics behind the inline hit: CPU atomics on globals and scattered peers, the owner's agent for
- * device memory, the fabric's for everyone else. The datatype only matters for what the bits mean to
- * the fabric, since add wraps and swap moves bits.
+ * Atomics behind the inline hit: CPU atomics on globals and scattered peers, the owner's proxy
+ * thread for device memory, the fabric's for everyone else. The datatype only matters for what the
+ * bits mean to the fabric, since add wraps and swap moves bits.
  */
 #include "rma.h"
 

@@ -93,30 +93,30 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
     else stp_copy(&stp_ctx_stage, kind, dest, source, nbytes, STP_COPY_DONE, fn);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------- */
+/* ---- fragments ---------------------------------------------------------------------------- */
 
 /* A row that is larger than the room goes in parts, smaller ones several at a time. */
-bool stp_piece_next(struct stp_pieces *p, struct stp_piece *piece)
+bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 {
     const struct stp_rows *rows = &p->rows;
     size_t left = rows->width - p->column;
 
     if (p->row >= rows->n) return false;
-    piece->dest_at = p->row * rows->dest_pitch + p->column;
-    piece->source_at = p->row * rows->source_pitch + p->column;
+    fragment->dest_at = p->row * rows->dest_pitch + p->column;
+    fragment->source_at = p->row * rows->source_pitch + p->column;
     if (rows->width > p->room) {
-        piece->n = 1;
-        piece->width = left < p->room ? left : p->room;
-        p->column += piece->width;
+        fragment->n = 1;
+        fragment->width = left < p->room ? left : p->room;
+        p->column += fragment->width;
         if (p->column < rows->width) return true;
         p->column = 0;
         p->row++;
         return true;
     }
-    piece->width = rows->width;
-    piece->n = p->room / rows->width;
-    if (piece->n > rows->n - p->row) piece->n = rows->n - p->row;
-    p->row += piece->n;
+    fragment->width = rows->width;
+    fragment->n = p->room / rows->width;
+    if (fragment->n > rows->n - p->row) fragment->n = rows->n - p->row;
+    p->row += fragment->n;
     return true;
 }
 

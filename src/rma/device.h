@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory that the CPU may not touch, as the chapters of the standard see it: the way to it, copies
- * by the ops of its kind, bounce buffers, and staging through the agent of its owner.
+ * by the ops of its kind, bounce buffers, and staging through the proxy thread of its owner.
  * Design: docs/design/kinds.md, docs/design/stage.md.
  */
 #ifndef STP_DEVICE_H
@@ -20,7 +20,7 @@ enum stp_way {
     STP_WAY_HOST,   /* host memory mapped here */
     STP_WAY_DEVICE, /* device memory that copies of its kind can name here */
     STP_WAY_FABRIC, /* by region and offset */
-    STP_WAY_STAGED, /* by the agent of the PE that owns it */
+    STP_WAY_STAGED, /* by the proxy thread of the PE that owns it */
 };
 
 struct stp_target {
@@ -83,23 +83,24 @@ void stp_bounce_give(char *buffer);
 void stp_bounce_fini(void);
 
 /*
- * A transfer of rows cut into pieces of at most room bytes when packed: a piece is n rows of
+ * A transfer of rows cut into fragments of at most room bytes when packed: a fragment is n rows of
  * width bytes, from so many bytes behind the start of source and of dest on.
  */
-struct stp_piece {
+struct stp_fragment {
     size_t dest_at, source_at, width, n;
 };
-struct stp_pieces {
+struct stp_fragments {
     struct stp_rows rows;
     size_t room, row, column;
 };
-bool stp_piece_next(struct stp_pieces *pieces, struct stp_piece *piece);
+bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fragment);
 
 /* ---- staging (stage.c, proxy.c) ------------------------------------------- */
 
 /*
  * Transfers between a buffer of the program and memory that only its owner can touch, by way of
- * the owner's agent: complete and visible on return. rows.source_pitch and dest_pitch as ever.
+ * the owner's proxy thread: complete and visible on return. rows.source_pitch and dest_pitch as
+ * ever.
  */
 void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
                    const struct stp_rows *rows, int pe, const char *fn);
@@ -115,13 +116,18 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
 size_t stp_stage_internal_bytes(size_t window_capacity);
 
 /* Serve peers from now on: when this PE gets its first device space. Stop: at finalize. */
-void stp_agent_start(void);
-void stp_agent_stop(void);
+void stp_proxy_start(void);
+void stp_proxy_stop(void);
 
-/* In a job that is being aborted: has the agent left, after a short wait? Then nobody serves. */
-bool stp_agent_halt(void);
+/*
+ * In a job that is being aborted: has the proxy thread left, after a short wait? Then nobody
+ * serves.
+ */
+bool stp_proxy_halt(void);
 
-/* Look whether requests came through the fabric; wakes the agent. Never blocks. Any thread. */
-void stp_agent_served(void);
+/*
+ * Look whether requests came through the fabric; wakes the proxy thread. Never blocks. Any thread.
+ */
+void stp_proxy_served(void);
 
 #endif /* STP_DEVICE_H */

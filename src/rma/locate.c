@@ -8,12 +8,12 @@
 
 static void *locate_segment(const void *addr, size_t offset, int pe, int local)
 {
-    const struct stp_card *card;
+    const struct stp_pe_info *pe_info;
 
     if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
-    card = stp_boot_card(pe);
-    if (stp_segment.fd < 0 || card->segment_fd < 0) return NULL;
-    return stp_segment_reach(local, card->pid, card->segment_fd, offset);
+    pe_info = stp_boot_pe_info(pe);
+    if (stp_segment.fd < 0 || pe_info->segment_fd < 0) return NULL;
+    return stp_segment_reach(local, pe_info->pid, pe_info->segment_fd, offset);
 }
 
 void *stp_ptr_slow(const void *addr, int pe)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Remote memory access behind the inline hit: globals and scattered peers by load and
- * store, device memory by copies of its kind, everything else through the fabric or the agent of
- * the owner. With SHMEM_CHECK=1 every operation comes through here and is checked in full.
+ * store, device memory by copies of its kind, everything else through the fabric or the proxy
+ * thread of the owner. With SHMEM_CHECK=1 every operation comes through here and is checked in
+ * full.
  *
  * A transfer is rows: one for put and get, one an element for the strided routines.
  */
@@ -62,69 +63,69 @@ static void fabric_put(struct stp_ctx *ctx, const struct stp_target *target, siz
                           nbytes);
 }
 
-/* Rows of a piece that lie packed in a host buffer. */
-static void fabric_put_piece(struct stp_ctx *ctx, const struct stp_target *target,
-                             const struct stp_piece *piece, size_t dest_pitch, const char *buffer,
+/* Rows of a fragment that lie packed in a host buffer. */
+static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *target,
+                             const struct stp_fragment *fragment, size_t dest_pitch, const char *buffer,
                              int pe)
 {
-    size_t rows = dest_pitch == piece->width ? 1 : piece->n;
-    size_t width = piece->width * piece->n / rows;
+    size_t rows = dest_pitch == fragment->width ? 1 : fragment->n;
+    size_t width = fragment->width * fragment->n / rows;
 
     for (size_t i = 0; i < rows; i++)
-        fabric_put(ctx, target, piece->dest_at + i * dest_pitch, buffer + i * width, width, pe,
+        fabric_put(ctx, target, fragment->dest_at + i * dest_pitch, buffer + i * width, width, pe,
                    STP_COPY_SENT);
 }
 
-/* From device memory that the fabric does not reach: copy the next piece while one is sent. */
+/* From device memory that the fabric does not reach: copy the next fragment while one is sent. */
 static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, const char *source,
                                const struct stp_rows *rows, int pe, const char *fn)
 {
-    struct stp_pieces pieces = {.rows = *rows, .room = STP_BOUNCE_BYTES};
+    struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
-    struct stp_piece piece, sent = {.n = 0};
+    struct stp_fragment fragment, sent = {.n = 0};
     unsigned k = 0;
 
-    while (stp_piece_next(&pieces, &piece)) {
-        struct stp_rows pack = {piece.width, piece.n, piece.width, rows->source_pitch};
+    while (stp_fragment_next(&fragments, &fragment)) {
+        struct stp_rows pack = {fragment.width, fragment.n, fragment.width, rows->source_pitch};
         char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
 
         if (buffers[1] == NULL && sent.n > 0)
-            fabric_put_piece(ctx, target, &sent, rows->dest_pitch, buffer, pe);
-        stp_copy_rows(ctx, kind, buffer, source + piece.source_at, &pack, STP_COPY_ISSUED, fn);
+            fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffer, pe);
+        stp_copy_rows(ctx, kind, buffer, source + fragment.source_at, &pack, STP_COPY_ISSUED, fn);
         if (buffers[1] != NULL && sent.n > 0)
-            fabric_put_piece(ctx, target, &sent, rows->dest_pitch, buffers[~k & 1], pe);
+            fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffers[~k & 1], pe);
         stp_copy_flush(ctx);
-        sent = piece;
+        sent = fragment;
         k++;
     }
-    fabric_put_piece(ctx, target, &sent, rows->dest_pitch,
+    fabric_put_fragment(ctx, target, &sent, rows->dest_pitch,
                      buffers[1] != NULL ? buffers[~k & 1] : buffers[0], pe);
     stp_bounce_give(buffers[0]);
     if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
 }
 
-/* The other way: fetch the next piece while one is copied to the device. */
+/* The other way: fetch the next fragment while one is copied to the device. */
 static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, char *dest,
                                const struct stp_rows *rows, int pe, const char *fn)
 {
-    struct stp_pieces pieces = {.rows = *rows, .room = STP_BOUNCE_BYTES};
+    struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
-    struct stp_piece piece;
+    struct stp_fragment fragment;
 
-    for (unsigned k = 0; stp_piece_next(&pieces, &piece); k++) {
-        struct stp_rows unpack = {piece.width, piece.n, rows->dest_pitch, piece.width};
+    for (unsigned k = 0; stp_fragment_next(&fragments, &fragment); k++) {
+        struct stp_rows unpack = {fragment.width, fragment.n, rows->dest_pitch, fragment.width};
         char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
 
         if (buffers[1] == NULL) stp_copy_flush(ctx);
-        for (size_t i = 0; i < piece.n; i++)
+        for (size_t i = 0; i < fragment.n; i++)
             stp_rt.fabric.get_nbi(ctx->fabric, pe, target->space->number,
-                                  target->offset + piece.source_at + i * rows->source_pitch,
-                                  buffer + i * piece.width, piece.width);
+                                  target->offset + fragment.source_at + i * rows->source_pitch,
+                                  buffer + i * fragment.width, fragment.width);
         stp_rt.fabric.quiet(ctx->fabric);
         stp_copy_flush(ctx);
-        stp_copy_rows(ctx, kind, dest + piece.dest_at, buffer, &unpack, STP_COPY_ISSUED, fn);
+        stp_copy_rows(ctx, kind, dest + fragment.dest_at, buffer, &unpack, STP_COPY_ISSUED, fn);
     }
     stp_copy_flush(ctx);
     stp_bounce_give(buffers[0]);

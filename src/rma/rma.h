@@ -69,8 +69,8 @@ struct stp_ctx {
 
 extern struct stp_ctx stp_ctx_default;
 extern struct stp_ctx stp_ctx_coll; /* the library's own: collectives never wait for user work */
-extern struct stp_ctx stp_ctx_stage; /* requests to agents, and own words of device memory */
-extern struct stp_ctx stp_ctx_agent; /* what this PE's agent does */
+extern struct stp_ctx stp_ctx_stage; /* requests to proxy threads, and own words of device memory */
+extern struct stp_ctx stp_ctx_proxy; /* what this PE's proxy thread does */
 
 /* Open and close the contexts above; needs the world team and the fabric. */
 void stp_ctx_init(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Staging, the origin's side: transfers to and from memory that only its owner can touch, cut
- * into pieces of which several are under way at once, and atomics on it. Design:
+ * into fragments of which several are under way at once, and atomics on it. Design:
  * docs/design/stage.md.
  */
 #include "stage.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAGE_WINDOW 6 /* pieces of one transfer under way */
+#define STAGE_WINDOW 6 /* fragments of one transfer under way */
 #define STAGE_FN "staged transfer"
 
 static struct {
     size_t chunk;
     pthread_mutex_t lock;
-    unsigned used;               /* lanes, one bit each */
-    uint64_t turns[STAGE_LANES]; /* the last turn of each lane */
+    unsigned used;               /* replies, one bit each */
+    uint64_t turns[STAGE_REPLIES]; /* the last turn of each reply */
     pthread_mutex_t words;       /* one atomic at a time on this PE's device memory */
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER, .words = PTHREAD_MUTEX_INITIALIZER};
 
@@ -26,11 +26,11 @@ size_t stp_stage_internal_bytes(size_t window_capacity)
 {
     size_t chunk = STP_BOUNCE_BYTES;
 
-    while (chunk > 4096 && chunk * (STAGE_SLOTS + STAGE_LANES) > window_capacity / 16)
+    while (chunk > 4096 && chunk * (STAGE_SLOTS + STAGE_REPLIES) > window_capacity / 16)
         chunk /= 2;
     stage.chunk = chunk;
     memset(stage.turns, 0, sizeof stage.turns);
-    return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) + chunk * (STAGE_SLOTS + STAGE_LANES);
+    return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) + chunk * (STAGE_SLOTS + STAGE_REPLIES);
 }
 
 struct stage_box *stp_stage_box(void)
@@ -50,31 +50,34 @@ char *stp_stage_slot_memory(unsigned slot)
     return (char *)stp_stage_box() + head + slot * stage.chunk;
 }
 
-char *stp_stage_lane_memory(unsigned lane)
+char *stp_stage_reply_memory(unsigned reply)
 {
-    return stp_stage_slot_memory(STAGE_SLOTS + lane);
+    return stp_stage_slot_memory(STAGE_SLOTS + reply);
 }
 
 void stp_stage_ring(struct stage_box *there)
 {
-    /* Pairs with the fence of the agent before it sleeps: it sees the word or we see it sleep. */
+    /*
+     * Pairs with the fence of the proxy thread before it sleeps: it sees the word or we see it
+     * sleep.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
     __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&there->rings, 1);
 }
 
-/* ---- lanes ---------------------------------------------------------------------------- */
+/* ---- replies ---------------------------------------------------------------------------- */
 
-/* One request under way: its lane, what it is waiting for, and the buffer it left from. */
+/* One request under way: its reply, what it is waiting for, and the buffer it left from. */
 struct flight {
-    unsigned lane;
+    unsigned reply;
     uint64_t turn;
     char *buffer; /* of a request that travels through the fabric, else NULL */
-    struct stp_piece piece;
+    struct stp_fragment fragment;
 };
 
-/* A lane and, off the node, a buffer; false when all are in use. */
+/* A reply and, off the node, a buffer; false when all are in use. */
 static bool flight_try(struct flight *flight, bool mapped)
 {
     bool got = false;
@@ -82,10 +85,10 @@ static bool flight_try(struct flight *flight, bool mapped)
     flight->buffer = NULL;
     if (!mapped && (flight->buffer = stp_bounce_try()) == NULL) return false;
     pthread_mutex_lock(&stage.lock);
-    if (stage.used != (1u << STAGE_LANES) - 1) {
-        flight->lane = (unsigned)__builtin_ctz(~stage.used);
-        stage.used |= 1u << flight->lane;
-        flight->turn = ++stage.turns[flight->lane];
+    if (stage.used != (1u << STAGE_REPLIES) - 1) {
+        flight->reply = (unsigned)__builtin_ctz(~stage.used);
+        stage.used |= 1u << flight->reply;
+        flight->turn = ++stage.turns[flight->reply];
         got = true;
     }
     pthread_mutex_unlock(&stage.lock);
@@ -95,7 +98,7 @@ static bool flight_try(struct flight *flight, bool mapped)
 
 static void flight_wait(const struct flight *flight)
 {
-    const uint64_t *done = &stp_stage_box()->lanes[flight->lane].done;
+    const uint64_t *done = &stp_stage_box()->replies[flight->reply].done;
     struct stp_wait wait = {0};
 
     while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn)
@@ -106,7 +109,7 @@ static void flight_end(const struct flight *flight)
 {
     if (flight->buffer != NULL) stp_bounce_give(flight->buffer);
     pthread_mutex_lock(&stage.lock);
-    stage.used &= ~(1u << flight->lane);
+    stage.used &= ~(1u << flight->reply);
     pthread_mutex_unlock(&stage.lock);
 }
 
@@ -185,62 +188,62 @@ static void transfer_copy(const struct transfer *t, char *dest, const char *sour
 
 static void transfer_post(const struct transfer *t, const struct flight *flight)
 {
-    const struct stp_piece *piece = &flight->piece;
+    const struct stp_fragment *fragment = &flight->fragment;
     bool put = t->op == STAGE_PUT;
     uint64_t ticket = stage_take_ticket(t->pe);
     char *room = stage_room(flight, ticket, t->pe);
-    struct stp_rows pack = {piece->width, piece->n, piece->width, t->rows->source_pitch};
+    struct stp_rows pack = {fragment->width, fragment->n, fragment->width, t->rows->source_pitch};
     struct stage_request request = {
         .op = t->op,
         .number = t->target->space->number,
         .pe = stp_rt.pe,
-        .lane = flight->lane,
+        .reply = flight->reply,
         .turn = flight->turn,
-        .offset = t->target->offset + (put ? piece->dest_at : piece->source_at),
-        .width = piece->width,
-        .n = piece->n,
+        .offset = t->target->offset + (put ? fragment->dest_at : fragment->source_at),
+        .width = fragment->width,
+        .n = fragment->n,
         .pitch = put ? t->rows->dest_pitch : t->rows->source_pitch,
     };
 
     memcpy(room, &request, sizeof request);
-    if (put) transfer_copy(t, room + STAGE_HEAD, t->local + piece->source_at, &pack);
-    stage_send(flight, ticket, STAGE_HEAD + (put ? piece->width * piece->n : 0), t->pe);
+    if (put) transfer_copy(t, room + STAGE_HEAD, t->local + fragment->source_at, &pack);
+    stage_send(flight, ticket, STAGE_HEAD + (put ? fragment->width * fragment->n : 0), t->pe);
 }
 
 static void transfer_finish(const struct transfer *t, const struct flight *flight)
 {
-    const struct stp_piece *piece = &flight->piece;
-    struct stp_rows unpack = {piece->width, piece->n, t->rows->dest_pitch, piece->width};
+    const struct stp_fragment *fragment = &flight->fragment;
+    struct stp_rows unpack = {fragment->width, fragment->n, t->rows->dest_pitch, fragment->width};
 
     flight_wait(flight);
     if (t->op == STAGE_GET)
-        transfer_copy(t, t->local + piece->dest_at, stp_stage_lane_memory(flight->lane), &unpack);
+        transfer_copy(t, t->local + fragment->dest_at, stp_stage_reply_memory(flight->reply), &unpack);
     flight_end(flight);
 }
 
 static void transfer_run(const struct transfer *t)
 {
     bool mapped = stp_ptr(stp_stage_box(), t->pe) != NULL;
-    struct stp_pieces pieces = {.rows = *t->rows, .room = stage.chunk - STAGE_HEAD};
+    struct stp_fragments fragments = {.rows = *t->rows, .room = stage.chunk - STAGE_HEAD};
     struct flight flights[STAGE_WINDOW];
     unsigned first = 0, flying = 0;
     struct stp_wait wait = {0};
-    struct stp_piece piece;
-    bool more = stp_piece_next(&pieces, &piece);
+    struct stp_fragment fragment;
+    bool more = stp_fragment_next(&fragments, &fragment);
 
     while (more || flying > 0) {
         struct flight *next = &flights[(first + flying) % STAGE_WINDOW];
         if (more && flying < STAGE_WINDOW && flight_try(next, mapped)) {
-            next->piece = piece;
+            next->fragment = fragment;
             transfer_post(t, next);
             flying++;
-            more = stp_piece_next(&pieces, &piece);
+            more = stp_fragment_next(&fragments, &fragment);
         } else if (flying > 0) {
             transfer_finish(t, &flights[first]);
             first = (first + 1) % STAGE_WINDOW;
             flying--;
         } else {
-            stp_wait_idle(&wait); /* other threads have all lanes */
+            stp_wait_idle(&wait); /* other threads have all replies */
         }
     }
 }
@@ -303,12 +306,12 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
     if (compare != NULL) memcpy(&request.compare, compare, nbytes);
     while (!flight_try(&flight, stp_ptr(stp_stage_box(), pe) != NULL))
         stp_wait_idle(&wait);
-    request.lane = flight.lane;
+    request.reply = flight.reply;
     request.turn = flight.turn;
     ticket = stage_take_ticket(pe);
     memcpy(stage_room(&flight, ticket, pe), &request, sizeof request);
     stage_send(&flight, ticket, STAGE_HEAD, pe);
     flight_wait(&flight);
-    if (result != NULL) memcpy(result, &stp_stage_box()->lanes[flight.lane].value, nbytes);
+    if (result != NULL) memcpy(result, &stp_stage_box()->replies[flight.reply].value, nbytes);
     flight_end(&flight);
 }

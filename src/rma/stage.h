@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an origin (stage.c) and the agent of an owner (proxy.c) write into each other's boxes. A
- * box is host memory in the internal space, the same for every provider and on the node: requests
- * come in by plain puts with a signal, so no message layer is needed. Design: docs/design/stage.md.
+ * What an origin (stage.c) and the proxy thread of an owner (proxy.c) write into each other's
+ * boxes. A box is host memory in the internal space, the same for every provider and on the node:
+ * requests come in by plain puts with a signal, so no message layer is needed. Design:
+ * docs/design/stage.md.
  */
 #ifndef STP_STAGE_H
 #define STP_STAGE_H
@@ -10,7 +11,7 @@
 #include "rma.h"
 
 #define STAGE_SLOTS 16 /* requests that an owner takes at once */
-#define STAGE_LANES 16 /* requests that an origin has under way at once */
+#define STAGE_REPLIES 16 /* requests that an origin has under way at once */
 #define STAGE_HEAD 128 /* bytes of a request in front of its data */
 
 enum stage_op { STAGE_PUT, STAGE_GET, STAGE_AMO };
@@ -19,7 +20,7 @@ struct stage_request {
     uint32_t op;
     uint32_t number; /* of the space */
     int32_t pe;      /* the origin, */
-    uint32_t lane;   /* where it waits, */
+    uint32_t reply;   /* where it waits, */
     uint64_t turn;   /* and for what */
     uint64_t offset; /* of the first row in the owner's part */
     uint64_t width, n, pitch;
@@ -34,7 +35,7 @@ struct stage_slot {
 } STP_ALIGNED_LINE;
 
 /* Written by the owner that serves the request. */
-struct stage_lane {
+struct stage_reply {
     uint64_t value; /* what an atomic fetched */
     uint64_t done;  /* turn of the last request served */
 } STP_ALIGNED_LINE;
@@ -43,21 +44,21 @@ struct stage_box {
     uint64_t tickets STP_ALIGNED_LINE; /* given out: origins add to it */
     uint64_t served STP_ALIGNED_LINE;  /* requests done; ticket t may use its slot once t - served
                                           is below STAGE_SLOTS */
-    uint32_t rings STP_ALIGNED_LINE;   /* the agent sleeps on it */
+    uint32_t rings STP_ALIGNED_LINE;   /* the proxy thread sleeps on it */
     uint32_t sleeping;
     struct stage_slot slots[STAGE_SLOTS];
-    struct stage_lane lanes[STAGE_LANES];
+    struct stage_reply replies[STAGE_REPLIES];
 };
 
 /* This PE's box; stp_ptr() of any of its addresses is that of a peer's. */
 struct stage_box *stp_stage_box(void);
 
-/* Bytes of one slot's memory, head and data; lanes have as many. */
+/* Bytes of one slot's memory, head and data; replies have as many. */
 size_t stp_stage_chunk(void);
 char *stp_stage_slot_memory(unsigned slot);
-char *stp_stage_lane_memory(unsigned lane);
+char *stp_stage_reply_memory(unsigned reply);
 
-/* Wake the agent that sleeps at a box mapped here, after slots[].ready was written. */
+/* Wake the proxy thread that sleeps at a box mapped here, after slots[].ready was written. */
 void stp_stage_ring(struct stage_box *there);
 
 /* An atomic on a word of this PE's own part; one at a time in this process. */

@@ -77,17 +77,17 @@ static bool process_ended(pid_t pid)
  * Does the PE no longer run its program? The process number alone does not tell: it may live on
  * in another program, or in another process.
  */
-static bool program_ended(const struct stp_card *card)
+static bool program_ended(const struct stp_pe_info *pe_info)
 {
-    const struct stp_witness *witness = &card->witness;
+    const struct stp_witness *witness = &pe_info->witness;
     char path[64];
     struct stat info;
 
-    if (witness->fd < 0) return process_ended(card->pid);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)card->pid, witness->fd);
+    if (witness->fd < 0) return process_ended(pe_info->pid);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pe_info->pid, witness->fd);
     if (stat(path, &info) == 0)
         return info.st_dev != witness->device || info.st_ino != witness->inode;
-    return errno == ENOENT || errno == ESRCH || process_ended(card->pid);
+    return errno == ENOENT || errno == ESRCH || process_ended(pe_info->pid);
 }
 
 static int peers_a_look(int n_local)
@@ -104,19 +104,19 @@ static int find_ended_locked(void)
         int pe = stp_local_pe(watch.next % n_local);
 
         watch.next = (watch.next + 1) % n_local;
-        if (pe != stp_rt.pe && program_ended(stp_boot_card(pe))) return pe;
+        if (pe != stp_rt.pe && program_ended(stp_boot_pe_info(pe))) return pe;
     }
     return -1;
 }
 
 _Noreturn static void fatal_ended(int pe)
 {
-    const struct stp_card *card = stp_boot_card(pe);
+    const struct stp_pe_info *pe_info = stp_boot_pe_info(pe);
 
-    if (process_ended(card->pid))
-        stp_fatal(NULL, "pe %d is gone: its process %d on this host has ended", pe, (int)card->pid);
+    if (process_ended(pe_info->pid))
+        stp_fatal(NULL, "pe %d is gone: its process %d on this host has ended", pe, (int)pe_info->pid);
     stp_fatal(NULL, "pe %d is gone: its process %d on this host runs another program now", pe,
-              (int)card->pid);
+              (int)pe_info->pid);
 }
 
 /*
@@ -155,7 +155,7 @@ static struct closer find_closer_locked(void)
     if (__atomic_load_n(&stp_rt.stopping, __ATOMIC_RELAXED)) return none;
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
-        const struct stp_closing *closing = &stp_boot_card(pe)->closing;
+        const struct stp_closing *closing = &stp_boot_pe_info(pe)->closing;
         int how = __atomic_load_n(&closing->how, __ATOMIC_ACQUIRE);
 
         if (how != STP_END_NONE && pe != stp_rt.pe && is_behind(closing->syncs, closing->cells))

@@ -20,7 +20,7 @@
 struct create {
     const char *fn;
     const struct stp_kind *kind; /* NULL: unknown */
-    struct stp_space_wish wish;
+    struct stp_space_params params;
     struct stp_team *parent;
     bool access;          /* this PE has such memory */
     char why[CREATE_WHY]; /* or not, and why */
@@ -52,8 +52,8 @@ static void create_numbers(const shmem_space_config_t *config, const struct crea
     numbers[CONFIG_TYPE] = (int64_t)config->device_type;
     numbers[CONFIG_SIZE] = (int64_t)(config->size & INT64_MAX);
     numbers[CONFIG_FLAGS] = config->flags;
-    numbers[CONFIG_NAME] = create_hash(c->wish.name);
-    numbers[CONFIG_KEEP] = c->wish.keep;
+    numbers[CONFIG_NAME] = create_hash(c->params.name);
+    numbers[CONFIG_KEEP] = c->params.keep;
 }
 
 static int create_check_config(const shmem_space_config_t *config, const char *fn)
@@ -81,23 +81,23 @@ static int create_check_config(const shmem_space_config_t *config, const char *f
     return 0;
 }
 
-/* Attributes that the kind cannot honour are mistakes, not wishes. */
-static int create_check_wish(const struct create *c)
+/* Attributes that the kind cannot honour are errors, not hints. */
+static int create_check_params(const struct create *c)
 {
     int type = c->kind->device_type;
 
-    if (c->wish.name != NULL && type != SHMEM_DEVICE_FAM) {
+    if (c->params.name != NULL && type != SHMEM_DEVICE_FAM) {
         stp_error("%s: attr->name is \"%s\", and spaces of kind %s have no names: only those of "
                   "SHMEM_DEVICE_FAM do",
-                  c->fn, c->wish.name, c->kind->name);
+                  c->fn, c->params.name, c->kind->name);
         return -EINVAL;
     }
-    if (c->wish.keep && c->wish.name == NULL) {
+    if (c->params.keep && c->params.name == NULL) {
         stp_error("%s: attr->keep is set without attr->name: nobody could find the space again",
                   c->fn);
         return -EINVAL;
     }
-    if (c->wish.buffer != NULL && type != SHMEM_DEVICE_GPU) {
+    if (c->params.buffer != NULL && type != SHMEM_DEVICE_GPU) {
         stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
                   "those of SHMEM_DEVICE_GPU take a buffer",
                   c->fn, c->kind->name);
@@ -113,18 +113,18 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
 
     if (rc != 0) return rc;
     c->kind = stp_kind_find((int)config->device_type);
-    c->wish.nbytes = config->size;
-    rc = create_check_wish(c);
+    c->params.nbytes = config->size;
+    rc = create_check_params(c);
     if (rc != 0) return rc;
-    c->access = c->kind->probe(&c->wish, c->why, sizeof c->why) == 0;
+    c->access = c->kind->probe(&c->params, c->why, sizeof c->why) == 0;
     c->space = stp_space_prepare(c->kind, config->size);
     if (c->space == NULL) {
         stp_error("%s: no memory for the records of a space", c->fn);
         return -ENOMEM;
     }
-    if (c->wish.buffer != NULL) c->space->nbytes = config->size; /* not a byte more is ours */
-    c->wish.nbytes = c->space->nbytes;
-    return c->access ? c->kind->admit(&c->wish) : 0;
+    if (c->params.buffer != NULL) c->space->nbytes = config->size; /* not a byte more is ours */
+    c->params.nbytes = c->space->nbytes;
+    return c->access ? c->kind->admit(&c->params) : 0;
 }
 
 /* ---- agreement -------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
                   "flags %lld, name \"%s\", keep %lld",
                   c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
                   (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
-                  (long long)mine[CONFIG_FLAGS], c->wish.name != NULL ? c->wish.name : "",
+                  (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
                   (long long)mine[CONFIG_KEEP]);
 }
 
@@ -194,7 +194,7 @@ static int create_no_room(const struct create *c)
 }
 
 /* Number and offset that are free on every PE, from the floors on and then from the bottom. */
-static int create_find_place(struct create *c)
+static int create_find_free(struct create *c)
 {
     for (;;) {
         c->number = stp_coll_agree_index(c->parent, create_find_number, c);
@@ -207,11 +207,11 @@ static int create_find_place(struct create *c)
 }
 
 /* The same where all PEs offered the same at once, which is how it nearly always is. */
-static int create_agree_place(struct create *c, const int64_t number[2], const int64_t offset[2])
+static int create_agree_free(struct create *c, const int64_t number[2], const int64_t offset[2])
 {
     if (!create_same(number) || !create_same(offset) || number[0] == INT64_MAX ||
         offset[0] == INT64_MAX)
-        return create_find_place(c);
+        return create_find_free(c);
     c->number = (size_t)number[0];
     c->offset = (size_t)offset[0];
     return 0;
@@ -253,7 +253,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     if (facts[FAILED] != 0) return 1;
     if (facts[ACCESS] == 0) return create_no_access(c);
     c->everyone = create_same(&facts[ACCESS]);
-    return create_agree_place(c, &facts[NUMBER], &facts[OFFSET]);
+    return create_agree_free(c, &facts[NUMBER], &facts[OFFSET]);
 }
 
 /* ---- members ------------------------------------------------------------------------------ */
@@ -330,7 +330,7 @@ static int create_open(struct create *c)
 
     c->space->number = (unsigned)c->number;
     if (c->kind->in_window) c->space->offset = c->offset;
-    rc = stp_space_open(c->space, &c->wish, true, &c->share, &c->region);
+    rc = stp_space_open(c->space, &c->params, true, &c->share, &c->region);
     return rc == 0 ? OPEN_DONE : rc == -EEXIST ? OPEN_LOST_RACE : OPEN_FAILED;
 }
 
@@ -429,7 +429,7 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     create_exchange_regions(c);
     if (space->host) return;
     if (space->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
-    if (team->n_pes > 1) stp_agent_start();
+    if (team->n_pes > 1) stp_proxy_start();
 }
 
 /* Two threads that want the same place part ways here. */
@@ -439,7 +439,7 @@ static int create_look_further(struct create *c)
 
     c->floor_number = c->number + step;
     if (c->kind->in_window) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
-    return create_find_place(c);
+    return create_find_free(c);
 }
 
 static int create_run(struct create *c, const shmem_space_config_t *config)
@@ -456,7 +456,7 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
         return 1;
     }
     if (c->access) create_finish(c, &verdict);
-    /* no member uses the space before all have finished: their agents serve from now on */
+    /* no member uses the space before all have finished: their proxy threads serve from now on */
     stp_coll_sync(c->parent);
     return 0;
 }
@@ -466,17 +466,17 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
 {
     struct create c = {.fn = fn[0] == 'p' ? fn + 1 : fn, /* as users know it */
                        .parent = stp_team_world,
-                       .wish = {.device = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes}};
+                       .params = {.device = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes}};
     int rc;
 
     *space = NULL;
     *team = NULL;
     if (attr != NULL) {
         c.parent = stp_team_check(attr->parent, fn);
-        c.wish.device = attr->device;
-        c.wish.name = attr->name;
-        c.wish.keep = attr->keep != 0;
-        c.wish.buffer = attr->buffer;
+        c.params.device = attr->device;
+        c.params.name = attr->name;
+        c.params.keep = attr->keep != 0;
+        c.params.buffer = attr->buffer;
     }
     rc = create_run(&c, config);
     if (rc == 0 && c.access) {

@@ -52,7 +52,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     stp_active_quiet();
     stp_quiet(&stp_ctx_default);
     stp_coll_sync(space->team); /* nobody uses the space any more, */
-    stp_space_leave(space);     /* nor looks at its team and its books */
+    stp_space_leave(space);     /* nor looks at its team and its records */
     stp_active_forget(space->base, space->nbytes);
     space->kind->detach(space);
     stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */

@@ -168,7 +168,7 @@ int pshmemx_space_print(int fd)
 
     stp_check_live(__func__);
     dprintf(fd, "spaces of pe %d: node path %s, fabric %s\n", stp_rt.pe,
-            stp_win.n_placed > 1 ? "load/store" : "none",
+            stp_win.n_view > 1 ? "load/store" : "none",
             stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
     dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
             "bytes", "base", "provider", "iface", "key", "used");

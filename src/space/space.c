@@ -46,14 +46,14 @@ static void space_unregister(struct stp_space *space)
     space->registered = false;
 }
 
-int stp_space_open(struct stp_space *space, const struct stp_space_wish *wish, bool with_heap,
+int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_share *share, struct stp_fabric_region *mine)
 {
     int rc = stp_space_claim(space); /* names the fabric region: before there is one */
 
     *share = (struct stp_share){.pe = stp_rt.pe};
     if (rc != 0) return rc;
-    rc = space->kind->create(space, wish, share);
+    rc = space->kind->create(space, params, share);
     if (rc != 0) goto err_claim;
     if (with_heap) {
         rc = stp_heap_create(space->nbytes, &space->heap);
@@ -109,8 +109,8 @@ uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world
 
 /* ---- the first spaces --------------------------------------------------------------- */
 
-/* Where a space of the window may lie at start, when every PE's books are still the same. */
-static void space_place_first(struct stp_space *space, bool with_heap)
+/* Where a space of the window may lie at start, when every PE's records are still the same. */
+static void space_find_first(struct stp_space *space, bool with_heap)
 {
     if (!space->host) return;
     /* shmem_align can promise what the heap's base has */
@@ -124,23 +124,23 @@ static void space_place_first(struct stp_space *space, bool with_heap)
                   space->nbytes);
 }
 
-static struct stp_space_wish space_wish(size_t nbytes)
+static struct stp_space_params space_params(size_t nbytes)
 {
-    return (struct stp_space_wish){
+    return (struct stp_space_params){
         .nbytes = nbytes, .device = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes};
 }
 
 static void space_init_internal(struct stp_fabric_region *mine)
 {
     size_t nbytes = stp_coll_internal_bytes(stp_window_capacity());
-    struct stp_space_wish wish = space_wish(nbytes);
+    struct stp_space_params params = space_params(nbytes);
     struct stp_space *space = stp_space_prepare(stp_kinds[STP_KIND_CPU], nbytes);
     struct stp_share share;
 
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
     space->number = STP_SPACE_INTERNAL;
-    space_place_first(space, false);
-    if (stp_space_open(space, &wish, false, &share, mine) != 0)
+    space_find_first(space, false);
+    if (stp_space_open(space, &params, false, &share, mine) != 0)
         stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
 }
 
@@ -192,44 +192,46 @@ static void space_fini_parts(struct stp_space *first)
     }
 }
 
-/* The heap of the standard. A PE without such memory says so on its card, and all end together. */
-static void space_init_heap(struct stp_card *card)
+/*
+ * The heap of the standard. A PE without such memory says so in its PE info, and all end together.
+ */
+static void space_init_heap(struct stp_pe_info *pe_info)
 {
     const struct stp_kind *kind = stp_kind_find(stp_env.default_space);
-    struct stp_space_wish wish = space_wish(stp_env.symmetric_size);
+    struct stp_space_params params = space_params(stp_env.symmetric_size);
     struct stp_space *space;
 
     if (kind == NULL) {
-        snprintf(card->no_heap, sizeof card->no_heap, "this build does not know that kind");
+        snprintf(pe_info->no_heap, sizeof pe_info->no_heap, "this build does not know that kind");
         return;
     }
-    if (kind->probe(&wish, card->no_heap, sizeof card->no_heap) != 0) return;
-    card->no_heap[0] = '\0';
+    if (kind->probe(&params, pe_info->no_heap, sizeof pe_info->no_heap) != 0) return;
+    pe_info->no_heap[0] = '\0';
     space = stp_space_prepare(kind, stp_env.symmetric_size);
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
     space->number = STP_SPACE_HEAP;
     space->handle = SHMEM_SPACE_DEFAULT;
     space->permanent = true;
-    wish.nbytes = space->nbytes;
-    space_place_first(space, true);
-    if (kind->admit(&wish) != 0 || stp_space_open(space, &wish, true, &card->heap_share,
-                                                  &card->regions[STP_SPACE_HEAP]) != 0) {
-        snprintf(card->no_heap, sizeof card->no_heap,
+    params.nbytes = space->nbytes;
+    space_find_first(space, true);
+    if (kind->admit(&params) != 0 || stp_space_open(space, &params, true, &pe_info->heap_share,
+                                                  &pe_info->regions[STP_SPACE_HEAP]) != 0) {
+        snprintf(pe_info->no_heap, sizeof pe_info->no_heap,
                  "SHMEM_SYMMETRIC_SIZE of %zu bytes could not be allocated", space->nbytes);
         stp_space_delete(space);
         return;
     }
-    card->heap_registered = space->registered;
+    pe_info->heap_registered = space->registered;
 }
 
-void stp_space_init(struct stp_card *card)
+void stp_space_init(struct stp_pe_info *pe_info)
 {
-    space_init_internal(&card->regions[STP_SPACE_INTERNAL]);
-    space_init_data(&card->regions[STP_SPACE_DATA]);
-    space_init_heap(card);
+    space_init_internal(&pe_info->regions[STP_SPACE_INTERNAL]);
+    space_init_data(&pe_info->regions[STP_SPACE_DATA]);
+    space_init_heap(pe_info);
 }
 
-/* Everybody has a heap, or the exchange of cards would have ended: how do we reach it? */
+/* Everybody has a heap, or the exchange of PE infos would have ended: how do we reach it? */
 void stp_space_attach(void)
 {
     struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
@@ -237,12 +239,12 @@ void stp_space_attach(void)
 
     heap->on_fabric = stp_rt.has_fabric && stp_boot_heap_registered();
     internal->on_fabric = stp_rt.has_fabric;
-    for (int local = 0; local < stp_win.n_placed; local++) {
-        const struct stp_card *card = stp_boot_card(stp_local_pe(local));
-        struct stp_share nothing = {.pe = card->pe};
+    for (int local = 0; local < stp_win.n_view; local++) {
+        const struct stp_pe_info *pe_info = stp_boot_pe_info(stp_local_pe(local));
+        struct stp_share nothing = {.pe = pe_info->pe};
         if (internal->kind->attach(internal, local, &nothing) != 0 ||
-            heap->kind->attach(heap, local, &card->heap_share) != 0)
-            stp_fatal("shmem_init", "cannot reach the symmetric memory of PE %d", card->pe);
+            heap->kind->attach(heap, local, &pe_info->heap_share) != 0)
+            stp_fatal("shmem_init", "cannot reach the symmetric memory of PE %d", pe_info->pe);
     }
 }
 
@@ -271,7 +273,7 @@ void stp_space_teams_init(void)
     space_measure_heap(heap);
     if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
-    if (stp_rt.n_pes > 1) stp_agent_start();
+    if (stp_rt.n_pes > 1) stp_proxy_start();
 }
 
 void stp_space_detach_all(void)
@@ -313,7 +315,7 @@ static size_t space_env_bytes(int type)
     return nbytes[type];
 }
 
-void stp_space_card(int64_t spaces[STP_CARD_SPACES])
+void stp_space_settings(int64_t spaces[STP_PE_INFO_SPACES])
 {
     spaces[0] = stp_env.default_space;
     for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {

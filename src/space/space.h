@@ -9,14 +9,14 @@
 #include "core/core.h"
 
 /* The internal, data and default spaces; the last two are registered with the fabric too. */
-void stp_space_init(struct stp_card *card);
-void stp_space_attach(void);     /* peers' parts of the default space, once the cards are known */
+void stp_space_init(struct stp_pe_info *pe_info);
+void stp_space_attach(void);     /* peers' parts of the default space; after the exchange */
 void stp_space_teams_init(void); /* once the world team stands */
 void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */
 void stp_space_fini(void);
 
-/* The variables that shape spaces, as the card carries them. */
-void stp_space_card(int64_t spaces[STP_CARD_SPACES]);
+/* The variables that shape spaces, as the PE info carries them. */
+void stp_space_settings(int64_t spaces[STP_PE_INFO_SPACES]);
 
 /* The spaces of SHMEM_ENABLE_<KIND>; collective over the world. Fatal when one cannot be made. */
 void stp_space_create_env(void);
@@ -32,7 +32,7 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
  * Memory and registration of this PE's part: 0, -EEXIST when another thread took the number or
  * the place, or another -errno, logged; nothing is kept then. And their end.
  */
-int stp_space_open(struct stp_space *space, const struct stp_space_wish *wish, bool with_heap,
+int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_share *share, struct stp_fabric_region *mine);
 void stp_space_shut(struct stp_space *space);
 

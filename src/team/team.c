@@ -58,7 +58,7 @@ static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team,
  * A slot that is free on all PEs of the parent, taken, and the new team's area in it. Threads may
  * split different parents at once. Returns 0 or 1, the same on all.
  */
-static int team_place(struct stp_team *parent, struct stp_team *team)
+static int team_find_area(struct stp_team *parent, struct stp_team *team)
 {
     struct stp_coll_search search;
     size_t floor = 0;
@@ -80,7 +80,7 @@ static int team_place(struct stp_team *parent, struct stp_team *team)
 }
 
 /*
- * Meetings over the parent: is all well everywhere; which slot is free, and is every area ready.
+ * Agreements over the parent: is all well everywhere; which slot is free, and is every area ready.
  * After the last one the team may be used by all at once.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
@@ -95,7 +95,7 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
         team->space = space;
     }
     stp_coll_agree(parent, &bad, 1);
-    if (bad || team_place(parent, team) != 0) {
+    if (bad || team_find_area(parent, team) != 0) {
         if (team != NULL) {
             team->table = NULL; /* the caller's again */
             stp_team_delete(team);
@@ -145,7 +145,7 @@ void stp_team_init(void)
     struct stp_team_members shared = {.rank = stp_local_of(stp_rt.pe), .stride = 1};
 
     stp_team_world = team_predefine(&world, 0);
-    shared.n_pes = stp_win.n_placed;
+    shared.n_pes = stp_win.n_view;
     shared.start = stp_local_pe(0);
     if (stp_local_pe(shared.n_pes - 1) - shared.start != shared.n_pes - 1) {
         shared.table = malloc((size_t)shared.n_pes * sizeof *shared.table);

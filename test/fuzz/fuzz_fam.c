@@ -14,7 +14,7 @@
 
 enum { DEVICE = 1, KEEP = 2, NAMELESS = 4, PREPARE = 8 };
 
-struct wish {
+struct params {
     uint8_t choices;
     uint8_t n_parts;  /* less one */
     uint16_t n_units; /* of the file */
@@ -37,12 +37,12 @@ static void check_inside(const struct fam_pool *pool)
     }
 }
 
-static void claim(struct fam_pool *pool, const struct wish *wish)
+static void claim(struct fam_pool *pool, const struct params *params)
 {
-    const struct fam_shape shape = {.name = wish->choices & NAMELESS ? NULL : "fuzz",
-                                    .nbytes = (size_t)wish->kbytes << 10,
-                                    .n_parts = wish->n_parts + 1u,
-                                    .keep = wish->choices & KEEP};
+    const struct fam_shape shape = {.name = params->choices & NAMELESS ? NULL : "fuzz",
+                                    .nbytes = (size_t)params->kbytes << 10,
+                                    .n_parts = params->n_parts + 1u,
+                                    .keep = params->choices & KEEP};
     const struct fam_entry *entry;
     bool made;
     int index, rc;
@@ -55,13 +55,13 @@ static void claim(struct fam_pool *pool, const struct wish *wish)
     FUZZ_CHECK(index >= 0 && index < FAM_ENTRIES && entry->valid);
     FUZZ_CHECK(entry->nbytes == shape.nbytes && entry->n_parts == shape.n_parts);
     FUZZ_CHECK(stp_fam_table_check_locked(pool) == 0); /* it lies over no other one */
-    if (wish->choices & PREPARE && shape.nbytes <= FAM_ALIGN)
+    if (params->choices & PREPARE && shape.nbytes <= FAM_ALIGN)
         FUZZ_CHECK(stp_fam_prepare(pool, entry->offset, shape.nbytes, true) == 0);
     if (made) stp_fam_free_locked(pool, index);
     FUZZ_CHECK(stp_fam_table_check_locked(pool) == 0);
 }
 
-static void use(struct fam_pool *pool, const struct wish *wish)
+static void use(struct fam_pool *pool, const struct params *params)
 {
     size_t largest;
     size_t at = stp_fam_room_locked(pool, FAM_ALIGN, &largest);
@@ -71,25 +71,25 @@ static void use(struct fam_pool *pool, const struct wish *wish)
     FUZZ_CHECK(at % FAM_ALIGN == 0 && at < pool->nbytes && largest < pool->nbytes);
     (void)stp_fam_is_vacant_locked(pool);
     (void)stp_fam_find_locked(pool, "fuzz");
-    claim(pool, wish);
+    claim(pool, params);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 {
-    struct wish wish;
+    struct params params;
     struct fam_pool pool;
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     int rc;
 
-    fuzz_take(&data, &nbytes, &wish, sizeof(wish));
+    fuzz_take(&data, &nbytes, &params, sizeof(params));
     if (nbytes > FAM_ALIGN) nbytes = FAM_ALIGN;
-    FUZZ_CHECK(fd >= 0 && ftruncate(fd, (off_t)(wish.n_units * FAM_ALIGN)) == 0);
-    if (wish.n_units > 0 && nbytes > 0) FUZZ_CHECK(pwrite(fd, data, nbytes, 0) == (ssize_t)nbytes);
-    FUZZ_CHECK(stp_fam_pool_begin(&pool, fd, "pool", "pool", wish.choices & DEVICE) == 0);
-    rc = stp_fam_pool_map_locked(&pool, wish.n_units * FAM_ALIGN);
+    FUZZ_CHECK(fd >= 0 && ftruncate(fd, (off_t)(params.n_units * FAM_ALIGN)) == 0);
+    if (params.n_units > 0 && nbytes > 0) FUZZ_CHECK(pwrite(fd, data, nbytes, 0) == (ssize_t)nbytes);
+    FUZZ_CHECK(stp_fam_pool_begin(&pool, fd, "pool", "pool", params.choices & DEVICE) == 0);
+    rc = stp_fam_pool_map_locked(&pool, params.n_units * FAM_ALIGN);
     if (rc == 0) rc = stp_fam_pool_check_locked(&pool);
     FUZZ_CHECK(rc == 0 || rc == -EINVAL || rc == -EUCLEAN || rc == -ENOSPC);
-    if (rc == 0) use(&pool, &wish);
+    if (rc == 0) use(&pool, &params);
     stp_fam_pool_unlock(&pool);
     stp_fam_pool_close(&pool);
     return 0;

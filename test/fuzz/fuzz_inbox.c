@@ -77,7 +77,7 @@ static ssize_t take_buffer(struct fid_ep *ep, void *buf, size_t len, void *desc,
 static ssize_t inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
 {
     (void)ep, (void)buf;
-    FUZZ_CHECK(len == sizeof(struct stp_ofi_letter) && to < N_PES);
+    FUZZ_CHECK(len == sizeof(struct stp_ofi_am_header) && to < N_PES);
     return 0;
 }
 
@@ -99,9 +99,9 @@ int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr)
     return 0;
 }
 
-fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe)
+fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    (void)lane;
+    (void)endpoint;
     FUZZ_CHECK(pe >= 0 && pe < N_PES);
     return (fi_addr_t)pe;
 }
@@ -111,15 +111,15 @@ void stp_ofi_message_done_locked(struct stp_ofi_req *req)
     stp_ofi_req_give(req->pool, req, req);
 }
 
-void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+void stp_ofi_launch_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    (void)lane;
+    (void)endpoint;
     stp_ofi_req_give(req->pool, req, req);
 }
 
-int stp_ofi_drain(struct stp_ofi_lane *lane)
+int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 {
-    (void)lane;
+    (void)endpoint;
     return 0;
 }
 
@@ -146,8 +146,8 @@ static void open_module(void)
 
     stp_ofi.core = &core;
     stp_ofi.by_message = true;
-    stp_ofi.parcel_size = 1024;
-    stp_ofi.inject_size = sizeof(struct stp_ofi_letter);
+    stp_ofi.packed_size = 1024;
+    stp_ofi.inject_size = sizeof(struct stp_ofi_am_header);
     stp_ofi.main.ep = &endpoint;
     stp_ofi.main.addrs = addrs;
     pthread_mutex_init(&stp_ofi.main.drain, NULL);
@@ -187,8 +187,8 @@ static void check_all(void)
 static void deliver(const struct inbox_buffer *box, bool failed)
 {
     static unsigned char large_was[sizeof(large)], small_was[sizeof(small)];
-    const struct stp_ofi_letter *letter = box->bytes;
-    bool strange = failed || letter->token != TOKEN || letter->pe < 0 || letter->pe >= N_PES;
+    const struct stp_ofi_am_header *header = box->bytes;
+    bool strange = failed || header->token != TOKEN || header->pe < 0 || header->pe >= N_PES;
 
     memcpy(large_was, large, sizeof(large));
     memcpy(small_was, small, sizeof(small));
@@ -203,26 +203,26 @@ static void arrive(const uint8_t **data, size_t *nbytes)
     struct inbox_buffer box = boxes[0];
     uint8_t choices;
     uint16_t len;
-    struct stp_ofi_letter *letter = box.bytes;
+    struct stp_ofi_am_header *header = box.bytes;
 
     fuzz_take(data, nbytes, &choices, sizeof(choices));
     fuzz_take(data, nbytes, &len, sizeof(len));
     if (len > box.nbytes) len = (uint16_t)box.nbytes;
     if (len > *nbytes) len = (uint16_t)*nbytes;
     fuzz_take(data, nbytes, box.bytes, len);
-    if (choices & OURS && len >= sizeof(letter->token)) letter->token = TOKEN;
-    if (choices & A_PE && len >= sizeof(*letter)) letter->pe &= N_PES - 1;
+    if (choices & OURS && len >= sizeof(header->token)) header->token = TOKEN;
+    if (choices & A_PE && len >= sizeof(*header)) header->pe &= N_PES - 1;
     memmove(boxes, boxes + 1, --n_boxes * sizeof(*boxes));
     deliver(&box, choices & FAILED);
 }
 
 static void run(const uint8_t *data, size_t nbytes)
 {
-    uint8_t wishes[N_ASKED];
+    uint8_t params[N_ASKED];
 
-    fuzz_take(&data, &nbytes, wishes, sizeof(wishes));
+    fuzz_take(&data, &nbytes, params, sizeof(params));
     for (unsigned i = 0; i < N_ASKED; i++)
-        ask(i, wishes[i] >> 2 & (N_PES - 1), (size_t)1 << (wishes[i] & 3));
+        ask(i, params[i] >> 2 & (N_PES - 1), (size_t)1 << (params[i] & 3));
     while (nbytes > 0) {
         arrive(&data, &nbytes);
         check_all();

@@ -113,27 +113,27 @@ static inline void ck_nothing_left(void)
 
 /* ---- spaces ------------------------------------------------------------------------- */
 
-static inline struct stp_space_wish wish_of(size_t nbytes, int device)
+static inline struct stp_space_params params_of(size_t nbytes, int device)
 {
-    return (struct stp_space_wish){.nbytes = nbytes, .device = device, .n_pes = 1};
+    return (struct stp_space_params){.nbytes = nbytes, .device = device, .n_pes = 1};
 }
 
-static inline int space_try(struct stp_space *space, const struct stp_space_wish *wish)
+static inline int space_try(struct stp_space *space, const struct stp_space_params *params)
 {
     struct stp_share share = {.pe = 0};
-    int rc = gpu->admit(wish);
+    int rc = gpu->admit(params);
 
-    *space = (struct stp_space){.kind = gpu, .nbytes = wish->nbytes, .number = 3};
-    if (rc == 0) rc = gpu->create(space, wish, &share);
+    *space = (struct stp_space){.kind = gpu, .nbytes = params->nbytes, .number = 3};
+    if (rc == 0) rc = gpu->create(space, params, &share);
     if (rc == 0) rc = gpu->attach(space, stp_window_local(), &share);
     return rc;
 }
 
 static inline void space_up(struct stp_space *space, size_t nbytes, int device)
 {
-    struct stp_space_wish wish = wish_of(nbytes, device);
+    struct stp_space_params params = params_of(nbytes, device);
 
-    ck_assert_int_eq(space_try(space, &wish), 0);
+    ck_assert_int_eq(space_try(space, &params), 0);
 }
 
 static inline void space_down(struct stp_space *space)

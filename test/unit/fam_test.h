@@ -140,7 +140,7 @@ static inline int fam_count_entries(const char *path)
 
 /* ---- windows and spaces ------------------------------------------------------------ */
 
-/* Be the PE at place local of a node of FAM_PES. */
+/* Be the PE with local index local of a node of FAM_PES. */
 static inline void fam_window_up(int local)
 {
     if (stp_win.view != NULL) stp_window_close();
@@ -165,29 +165,29 @@ static inline void fam_teardown(void)
     munmap(meeting, sizeof *meeting);
 }
 
-/* A wish of a PE; the defaults are a job of one. */
-static inline struct stp_space_wish fam_wish(const char *name, size_t nbytes, bool keep)
+/* Parameters of a PE; the defaults are a job of one. */
+static inline struct stp_space_params fam_params(const char *name, size_t nbytes, bool keep)
 {
-    return (struct stp_space_wish){
+    return (struct stp_space_params){
         .nbytes = nbytes, .device = -1, .name = name, .keep = keep, .pe = 0, .n_pes = 1};
 }
 
-static inline int fam_create_only(struct stp_space *space, const struct stp_space_wish *wish,
+static inline int fam_create_only(struct stp_space *space, const struct stp_space_params *params,
                                   struct stp_share *share)
 {
-    *space = (struct stp_space){.kind = &stp_kind_fam, .nbytes = wish->nbytes};
-    space->offset = stp_window_find(wish->nbytes, STP_RANGE_ALIGN, 0);
-    *share = (struct stp_share){.pe = wish->pe};
-    return stp_kind_fam.create(space, wish, share);
+    *space = (struct stp_space){.kind = &stp_kind_fam, .nbytes = params->nbytes};
+    space->offset = stp_window_find(params->nbytes, STP_RANGE_ALIGN, 0);
+    *share = (struct stp_share){.pe = params->pe};
+    return stp_kind_fam.create(space, params, share);
 }
 
 /* As a job of one does: admitted, made, attached, measured. */
-static inline int fam_create_live(struct stp_space *space, const struct stp_space_wish *wish)
+static inline int fam_create_live(struct stp_space *space, const struct stp_space_params *params)
 {
     struct stp_share share;
-    int rc = stp_kind_fam.admit(wish);
+    int rc = stp_kind_fam.admit(params);
 
-    if (rc == 0) rc = fam_create_only(space, wish, &share);
+    if (rc == 0) rc = fam_create_only(space, params, &share);
     if (rc != 0) return rc;
     rc = stp_kind_fam.attach(space, stp_window_local(), &share);
     space->caps = 1;

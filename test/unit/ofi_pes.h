@@ -34,7 +34,7 @@ struct world {
 static struct world *world;
 static struct stp_fabric fabric;
 static struct stp_fabric_ctx *ctx;
-static struct stp_env env = {.spin = -1, .ofi_lanes = -1, .ofi_bounce_size = 8192, .ofi_progress_thread = true};
+static struct stp_env env = {.spin = -1, .ofi_endpoints = -1, .ofi_bounce_size = 8192, .ofi_progress_thread = true};
 static int device_step = 1; /* with core.devices, only every so many PEs have some */
 static bool deaths;       /* PEs other than PE 0 may die */
 static int stranger = -1; /* the PE with another job's key */
@@ -171,7 +171,9 @@ static inline void expect(bool ok, const char *what)
     fatal_text("test", "pe %d expected %s\n", me, what);
 }
 
-/* Run body as each PE with a provider. Returns the wait status of PE 0, or another's that failed. */
+/*
+ * Run body as each PE with a provider. Returns the wait status of PE 0, or another's that failed.
+ */
 static inline int run(const char *provider, void (*body)(void))
 {
     pid_t pids[PES];

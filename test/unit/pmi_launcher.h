@@ -60,7 +60,7 @@ struct launcher {
     struct capture said; /* what the client printed */
 };
 
-/* The blackboard of the launcher of the moment. */
+/* The key-value space of the launcher of the moment. */
 static struct {
     char key[64];
     char value[1100];

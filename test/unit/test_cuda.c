@@ -12,9 +12,9 @@ static char why[512];
 
 static int probe(int device)
 {
-    struct stp_space_wish wish = wish_of(MIB, device);
+    struct stp_space_params params = params_of(MIB, device);
 
-    return gpu->probe(&wish, why, sizeof why);
+    return gpu->probe(&params, why, sizeof why);
 }
 
 #define ck_probe(device, rc, words)                                                                \
@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(who_asks_gets)
 {
-    struct stp_space_wish wish = wish_of(MIB, 4);
+    struct stp_space_params params = params_of(MIB, 4);
     struct capture capture;
 
     stp_env.gpu_device = 1;
@@ -127,10 +127,10 @@ START_TEST(who_asks_gets)
     ck_probe(-1, 0, "gpu 1: ");
     ck_probe(3, 0, "gpu 3: ");
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->admit(&wish), -EINVAL);
+    ck_assert_int_eq(gpu->admit(&params), -EINVAL);
     capture_end(&capture);
     ck_said(capture, "device is 4, devices are 0..3");
-    ck_probe(4, 0, "devices are 0..3"); /* it has GPUs: the wish is wrong */
+    ck_probe(4, 0, "devices are 0..3"); /* it has GPUs: the parameters are wrong */
 
     stp_env.gpu_device = 7;
     capture_begin(&capture);
@@ -260,26 +260,26 @@ END_TEST
 
 START_TEST(sizes_are_compared_with_the_device)
 {
-    struct stp_space_wish wish = wish_of(300 * MIB, -1);
+    struct stp_space_params params = params_of(300 * MIB, -1);
     struct stp_share share;
     struct stp_space space, second = {.kind = gpu, .nbytes = 100 * MIB};
     struct capture capture;
 
     start_with("1");
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->admit(&wish), -ENOMEM);
+    ck_assert_int_eq(gpu->admit(&params), -ENOMEM);
     ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
     capture_end(&capture);
     ck_said(capture, "314572800 bytes (300 MiB) a PE does not fit gpu 0 (fakecuda test double 0): "
                      "256 MiB of 256 MiB are free");
     space_up(&space, 200 * MIB, -1);
-    wish.nbytes = 100 * MIB;
+    params.nbytes = 100 * MIB;
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->admit(&wish), -ENOMEM);
+    ck_assert_int_eq(gpu->admit(&params), -ENOMEM);
     capture_end(&capture);
     ck_said(capture, "56 MiB of 256 MiB are free");
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->create(&second, &wish, &share), -ENOMEM);
+    ck_assert_int_eq(gpu->create(&second, &params, &share), -ENOMEM);
     capture_end(&capture);
     ck_said(capture, "56 MiB of 256 MiB are free");
     ck_assert_int_eq(fake.live("alloc"), 1);
@@ -288,40 +288,40 @@ START_TEST(sizes_are_compared_with_the_device)
 }
 END_TEST
 
-static void ck_refused_buffer(struct stp_space_wish wish, void *buffer, int rc, const char *words)
+static void ck_refused_buffer(struct stp_space_params params, void *buffer, int rc, const char *words)
 {
     struct capture capture;
 
-    wish.buffer = buffer;
+    params.buffer = buffer;
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->admit(&wish), rc);
+    ck_assert_int_eq(gpu->admit(&params), rc);
     capture_end(&capture);
     ck_said(capture, words);
 }
 
 START_TEST(buffers_of_the_program)
 {
-    struct stp_space_wish wish = wish_of(64 * KIB, -1);
+    struct stp_space_params params = params_of(64 * KIB, -1);
     struct stp_space space;
     char *buffer, host[64];
 
     start_with("2");
     buffer = private_memory(1, 100 * KIB);
-    ck_refused_buffer(wish, host, -EINVAL, "is no device memory");
-    ck_refused_buffer(wish, buffer + 40 * KIB, -EINVAL, "has 61440 bytes up to the end");
-    ck_refused_buffer(wish, buffer + 4, -EINVAL, "is not aligned to 64 bytes");
-    wish.device = 0;
-    ck_refused_buffer(wish, buffer, -EINVAL, "is memory of device 1");
-    wish.device = -1;
-    wish.buffer = buffer + 4 * KIB;
-    ck_assert_int_eq(space_try(&space, &wish), 0);
+    ck_refused_buffer(params, host, -EINVAL, "is no device memory");
+    ck_refused_buffer(params, buffer + 40 * KIB, -EINVAL, "has 61440 bytes up to the end");
+    ck_refused_buffer(params, buffer + 4, -EINVAL, "is not aligned to 64 bytes");
+    params.device = 0;
+    ck_refused_buffer(params, buffer, -EINVAL, "is memory of device 1");
+    params.device = -1;
+    params.buffer = buffer + 4 * KIB;
+    ck_assert_int_eq(space_try(&space, &params), 0);
     ck_assert_ptr_eq(space.base, buffer + 4 * KIB);
     ck_assert_int_eq(space.device, 1);
-    ck_refused_buffer(wish, buffer + 32 * KIB, -EBUSY, "is part of another space");
+    ck_refused_buffer(params, buffer + 32 * KIB, -EBUSY, "is part of another space");
     gpu->zero(&space, 64, 64);
     space_down(&space);
-    wish.buffer = buffer;
-    ck_assert_int_eq(space_try(&space, &wish), 0);
+    params.buffer = buffer;
+    ck_assert_int_eq(space_try(&space, &params), 0);
     space_down(&space);
     ck_assert_int_eq(fake.live("alloc"), 1); /* not ours to free */
     ck_cuda(api.primary_ctx_release(1));

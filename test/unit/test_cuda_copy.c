@@ -468,7 +468,7 @@ END_TEST
 START_TEST(a_lost_device)
 {
     struct stp_rows rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
-    struct stp_space_wish wish = wish_of(4096, 0);
+    struct stp_space_params params = params_of(4096, 0);
     struct stp_space third = {.kind = gpu, .nbytes = 4096};
     struct stp_share share;
     struct capture capture;
@@ -483,7 +483,7 @@ START_TEST(a_lost_device)
     ck_assert_int_eq(gpu->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), -EIO);
     ck_assert_int_eq(gpu->copy(queue, dest_bytes, first.base, MIB, STP_COPY_DONE), -EIO);
     ck_assert_int_eq(gpu->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_DONE), -EIO);
-    ck_assert_int_eq(gpu->create(&third, &wish, &share), -EIO);
+    ck_assert_int_eq(gpu->create(&third, &params, &share), -EIO);
     gpu->flush_remote();
     capture_end(&capture);
     ck_said(capture, "gpu 0: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719): work on the "

@@ -62,14 +62,14 @@ static const char *const create_calls[] = {
 
 START_TEST(failed_creation_leaves_nothing)
 {
-    struct stp_space_wish wish = wish_of(MIB, -1);
+    struct stp_space_params params = params_of(MIB, -1);
     struct stp_space space;
     struct capture capture;
 
     setenv("FAKECUDA_FAIL", create_calls[_i], 1);
     start_with("1");
     capture_begin(&capture);
-    ck_assert_int_ne(space_try(&space, &wish), 0);
+    ck_assert_int_ne(space_try(&space, &params), 0);
     capture_end(&capture);
     ck_said(capture, "gpu 0");
     ck_nothing_left();
@@ -81,7 +81,7 @@ END_TEST
 /* What others cannot map is no reason to fail. */
 START_TEST(memory_that_cannot_be_shared)
 {
-    struct stp_space_wish wish = wish_of(MIB, -1);
+    struct stp_space_params params = params_of(MIB, -1);
     struct stp_space space = {.kind = gpu, .nbytes = MIB, .number = 9};
     struct stp_share share = {.valid = 1};
     struct capture capture;
@@ -89,7 +89,7 @@ START_TEST(memory_that_cannot_be_shared)
     setenv("FAKECUDA_FAIL", "cuIpcGetMemHandle:801", 1);
     start_with("1");
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->create(&space, &wish, &share), 0);
+    ck_assert_int_eq(gpu->create(&space, &params, &share), 0);
     capture_end(&capture);
     ck_said(capture, "gpu space 9");
     ck_said(capture, "cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED (801)");
@@ -108,7 +108,7 @@ END_TEST
 static void use_everything(void)
 {
     struct stp_rows rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
-    struct stp_space_wish huge = wish_of(200 * MIB, 0);
+    struct stp_space_params huge = params_of(200 * MIB, 0);
     struct stp_space space, refused;
     struct stp_queue *queue;
     unsigned char host[64] = {0};
@@ -208,7 +208,7 @@ START_TEST(other_memory_is_asked_for)
     ck_cuda(api.mem_alloc_managed(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
     ck_cuda(api.mem_host_alloc(&pinned, 4096, 0));
     ck_assert(gpu->owns(memory) && gpu->owns(memory + 999));
-    ck_assert_int_eq(stp_cuda_place(memory).device->ordinal, 1);
+    ck_assert_int_eq(stp_cuda_location(memory).device->ordinal, 1);
     ck_assert(!gpu->owns(memory + 1000) && !gpu->owns(mapped) && !gpu->owns(ask_on_thread));
     ck_assert(!gpu->owns((void *)(uintptr_t)managed) && !gpu->owns(pinned));
     munmap(mapped, MIB);
@@ -233,7 +233,7 @@ START_TEST(a_full_table_of_ranges)
         stp_cuda_range_add((char *)0x100000 + ((i * 7) % 1024) * 16, 16, &stp_cuda.devices[0],
                            false);
     }
-    ck_assert_int_eq(stp_cuda_place(memory).device->ordinal, 1);
+    ck_assert_int_eq(stp_cuda_location(memory).device->ordinal, 1);
     stp_cuda_range_remove(memory, false); /* it is in none: nothing happens */
     ck_assert(gpu->owns((char *)0x100000 + 1023 * 16));
 }
@@ -244,12 +244,12 @@ END_TEST
 /* The space of PE pe, known to all n. */
 static void space_shared(struct stp_space *space, int pe, int n, void *buffer)
 {
-    struct stp_space_wish wish = {
+    struct stp_space_params params = {
         .nbytes = 64 * KIB, .device = -1, .buffer = buffer, .pe = pe, .n_pes = n};
 
-    *space = (struct stp_space){.kind = gpu, .nbytes = wish.nbytes, .number = 5};
+    *space = (struct stp_space){.kind = gpu, .nbytes = params.nbytes, .number = 5};
     meeting->shares[pe] = (struct stp_share){.pe = pe};
-    MUST(gpu->admit(&wish) == 0 && gpu->create(space, &wish, &meeting->shares[pe]) == 0);
+    MUST(gpu->admit(&params) == 0 && gpu->create(space, &params, &meeting->shares[pe]) == 0);
     meet(n);
     for (int i = 0; i < n; i++)
         MUST(gpu->attach(space, i, &meeting->shares[i]) == 0);
@@ -289,7 +289,7 @@ static void pe_ring(int pe, int n)
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == 2);
     /* a peer's memory is open in our device's context, whoever else takes part */
     MUST(gpu->copy(queue, private_memory(1 - space.device, 1000), there, 1000, STP_COPY_DONE) == 0);
-    MUST(queue->lanes->device->ordinal == space.device && queue->lanes->next == NULL);
+    MUST(queue->streams->device->ordinal == space.device && queue->streams->next == NULL);
     meet(n);
     MUST(gpu->copy(queue, there, host, sizeof host, STP_COPY_SENT) == 0);
     space_unshared(&space, n); /* with something under way */

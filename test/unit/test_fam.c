@@ -13,7 +13,7 @@ static char why[256];
 
 static int look(const char *path)
 {
-    struct fam_place place;
+    struct fam_backing place;
 
     return stp_fam_look(path, &place, why, sizeof why);
 }
@@ -140,11 +140,11 @@ END_TEST
 START_TEST(nameless_in_directory)
 {
     const char *dir = fam_use_directory();
-    struct stp_space_wish wish = fam_wish(NULL, 3 * MIB + 4096, false);
+    struct stp_space_params params = fam_params(NULL, 3 * MIB + 4096, false);
     struct stp_space space, other;
 
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
-    ck_assert_int_eq(fam_create_live(&other, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
+    ck_assert_int_eq(fam_create_live(&other, &params), 0);
     ck_assert_ptr_eq(space.base, stp_window_at(space.offset));
     ck_assert(fam_is_zero(space.base, space.nbytes));
     memset(space.base, 7, space.nbytes);
@@ -163,8 +163,8 @@ END_TEST
 
 START_TEST(descriptors_stay_with_the_process)
 {
-    struct stp_space_wish nameless = fam_wish(NULL, 2 * MIB, false);
-    struct stp_space_wish named = fam_wish("a", 2 * MIB, false);
+    struct stp_space_params nameless = fam_params(NULL, 2 * MIB, false);
+    struct stp_space_params named = fam_params("a", 2 * MIB, false);
     struct stp_space one, two;
     int flags[2], before, after;
 
@@ -196,13 +196,13 @@ static int count_mappings(void)
 
 START_TEST(nothing_leaks)
 {
-    struct stp_space_wish wishes[] = {fam_wish(NULL, MIB, false), fam_wish("cycle", MIB, false)};
+    struct stp_space_params params[] = {fam_params(NULL, MIB, false), fam_params("cycle", MIB, false)};
     int fds = 0, mappings = 0;
 
     fam_use_directory();
     for (int i = 0; i < N_CYCLES; i++) {
         struct stp_space space;
-        ck_assert_int_eq(fam_create_live(&space, &wishes[i % 2]), 0);
+        ck_assert_int_eq(fam_create_live(&space, &params[i % 2]), 0);
         space.base[i] = 1;
         stp_kind_fam.destroy(&space);
         if (i != 10) continue;
@@ -217,10 +217,10 @@ END_TEST
 
 static void make_nameless(void)
 {
-    struct stp_space_wish wish = fam_wish(NULL, 2 * MIB, false);
+    struct stp_space_params params = fam_params(NULL, 2 * MIB, false);
     static struct stp_space space;
 
-    MUST(fam_create_live(&space, &wish) == 0);
+    MUST(fam_create_live(&space, &params) == 0);
     space.base[0] = 1;
 }
 
@@ -235,14 +235,14 @@ END_TEST
 
 START_TEST(too_large_is_refused)
 {
-    struct stp_space_wish wish = fam_wish(NULL, (size_t)15 << 40, false);
+    struct stp_space_params params = fam_params(NULL, (size_t)15 << 40, false);
     struct capture capture;
 
     fam_use_directory();
     capture_begin(&capture);
-    int huge = stp_kind_fam.admit(&wish);
-    wish.nbytes = (size_t)17 << 40;
-    int beyond = stp_kind_fam.admit(&wish);
+    int huge = stp_kind_fam.admit(&params);
+    params.nbytes = (size_t)17 << 40;
+    int beyond = stp_kind_fam.admit(&params);
     capture_end(&capture);
     ck_assert_int_eq(huge, -ENOSPC);
     ck_assert_int_eq(beyond, -EFBIG);
@@ -254,18 +254,18 @@ END_TEST
 /* The file system says no in the middle of create: everything is undone. */
 START_TEST(no_memory_is_an_error_at_create)
 {
-    struct stp_space_wish wishes[] = {fam_wish(NULL, 16 * MIB, false),
-                                      fam_wish("full", 16 * MIB, true)};
+    struct stp_space_params params[] = {fam_params(NULL, 16 * MIB, false),
+                                      fam_params("full", 16 * MIB, true)};
     struct rlimit limit = {8 * MIB, 8 * MIB};
     struct capture capture;
     const char *dir = fam_use_directory();
     int fds = fam_count_entries("/proc/self/fd");
 
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    for (size_t i = 0; i < STP_COUNT(wishes); i++) {
+    for (size_t i = 0; i < STP_COUNT(params); i++) {
         struct stp_space space;
         capture_begin(&capture);
-        int rc = fam_create_live(&space, &wishes[i]);
+        int rc = fam_create_live(&space, &params[i]);
         capture_end(&capture);
         ck_assert_int_eq(rc, -EFBIG);
         ck_assert_said(capture, "ulimit -f is");

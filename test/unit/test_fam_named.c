@@ -11,7 +11,7 @@ START_TEST(names)
 {
     char longest[FAM_NAME + 1] = "";
     const char *bad[] = {"", ".", "..", ".log", "a/b", "/etc/x", "a b", "\xc3\xa4", longest};
-    struct stp_space_wish wish = fam_wish(NULL, MIB, false);
+    struct stp_space_params params = fam_params(NULL, MIB, false);
     const char *dir = fam_use_directory();
     struct stp_space space;
 
@@ -19,10 +19,10 @@ START_TEST(names)
     for (size_t i = 0; i < STP_COUNT(bad); i++) {
         struct stp_share share;
         struct capture capture;
-        wish.name = bad[i];
+        params.name = bad[i];
         capture_begin(&capture);
-        int admitted = stp_kind_fam.admit(&wish);
-        int created = fam_create_only(&space, &wish, &share);
+        int admitted = stp_kind_fam.admit(&params);
+        int created = fam_create_only(&space, &params, &share);
         capture_end(&capture);
         ck_assert_int_eq(admitted, -EINVAL);
         ck_assert_int_eq(created, -EINVAL);
@@ -30,11 +30,11 @@ START_TEST(names)
     }
     ck_assert_int_eq(fam_count_entries(dir), 0);
     longest[FAM_NAME - 1] = '\0';
-    wish.name = longest;
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    params.name = longest;
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
-    wish.name = "A-z_0.9";
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    params.name = "A-z_0.9";
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert_int_eq(fam_count_entries(dir), 1);
     stp_kind_fam.destroy(&space);
     ck_assert_int_eq(fam_count_entries(dir), 0);
@@ -43,23 +43,23 @@ END_TEST
 
 START_TEST(kept_and_found_again)
 {
-    struct stp_space_wish wish = fam_wish("log", 3 * MIB, true);
+    struct stp_space_params params = fam_params("log", 3 * MIB, true);
     const char *dir = fam_use_directory();
     struct stp_space space;
 
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert(fam_is_zero(space.base, space.nbytes));
     strcpy(space.base + 2 * MIB, "still here");
     stp_kind_fam.destroy(&space);
     ck_assert_int_eq(fam_count_entries(dir), 1);
 
-    wish.keep = false;
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    params.keep = false;
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert_str_eq(space.base + 2 * MIB, "still here");
     stp_kind_fam.destroy(&space);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert(fam_is_zero(space.base, space.nbytes));
     stp_kind_fam.destroy(&space);
 }
@@ -67,21 +67,21 @@ END_TEST
 
 START_TEST(another_shape_is_refused)
 {
-    struct stp_space_wish wish = fam_wish("log", 64 * MIB, true);
+    struct stp_space_params params = fam_params("log", 64 * MIB, true);
     const char *dir = fam_use_directory();
     struct stp_space space, other;
     struct capture capture;
     char line[300];
     int pes, bytes;
 
-    wish.n_pes = 4;
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
-    wish.n_pes = 2;
+    params.n_pes = 4;
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
+    params.n_pes = 2;
     capture_begin(&capture);
-    pes = fam_create_live(&other, &wish);
-    wish.n_pes = 4;
-    wish.nbytes = 32 * MIB;
-    bytes = fam_create_live(&other, &wish);
+    pes = fam_create_live(&other, &params);
+    params.n_pes = 4;
+    params.nbytes = 32 * MIB;
+    bytes = fam_create_live(&other, &params);
     capture_end(&capture);
     ck_assert_int_eq(pes, -EINVAL);
     ck_assert_int_eq(bytes, -EINVAL);
@@ -95,13 +95,13 @@ END_TEST
 
 START_TEST(two_users_share_and_the_last_removes)
 {
-    struct stp_space_wish wish = fam_wish("both", MIB, false);
+    struct stp_space_params params = fam_params("both", MIB, false);
     const char *dir = fam_use_directory();
     struct stp_space one, two;
 
-    ck_assert_int_eq(fam_create_live(&one, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&one, &params), 0);
     one.base[5] = 5;
-    ck_assert_int_eq(fam_create_live(&two, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&two, &params), 0);
     ck_assert_int_eq(two.base[5], 5);
     two.base[6] = 6;
     ck_assert_int_eq(one.base[6], 6);
@@ -116,30 +116,30 @@ END_TEST
 /* destroy before the space came to life: what was made goes, what was found stays. */
 START_TEST(undone_creation)
 {
-    struct stp_space_wish wish = fam_wish("undo", MIB, true);
+    struct stp_space_params params = fam_params("undo", MIB, true);
     const char *dir = fam_use_directory();
     struct stp_share share;
     struct stp_space space;
 
-    ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+    ck_assert_int_eq(fam_create_only(&space, &params, &share), 0);
     stp_kind_fam.destroy(&space);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 
-    ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+    ck_assert_int_eq(fam_create_only(&space, &params, &share), 0);
     ck_assert_int_eq(stp_kind_fam.attach(&space, 0, &share), 0); /* another PE fails after that */
     stp_kind_fam.destroy(&space);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     space.base[9] = 9;
     stp_kind_fam.destroy(&space);
     for (int keep = 0; keep < 2; keep++) {
-        wish.keep = keep != 0;
-        ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+        params.keep = keep != 0;
+        ck_assert_int_eq(fam_create_only(&space, &params, &share), 0);
         ck_assert_int_eq(stp_kind_fam.attach(&space, 0, &share), 0);
         stp_kind_fam.destroy(&space);
     }
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert_int_eq(space.base[9], 9);
     stp_kind_fam.destroy(&space);
 }
@@ -147,40 +147,40 @@ END_TEST
 
 static void make_kept(void)
 {
-    struct stp_space_wish wish = fam_wish("kill", MIB, true);
+    struct stp_space_params params = fam_params("kill", MIB, true);
     static struct stp_space space;
 
-    MUST(fam_create_live(&space, &wish) == 0);
+    MUST(fam_create_live(&space, &params) == 0);
     strcpy(space.base, "written before the end");
 }
 
 static void make_passing(void)
 {
-    struct stp_space_wish wish = fam_wish("kill", MIB, false);
+    struct stp_space_params params = fam_params("kill", MIB, false);
     static struct stp_space space;
 
-    MUST(fam_create_live(&space, &wish) == 0);
+    MUST(fam_create_live(&space, &params) == 0);
     space.base[0] = 1;
 }
 
 static void make_unsettled(void)
 {
-    struct stp_space_wish wish = fam_wish("kill", MIB, true);
+    struct stp_space_params params = fam_params("kill", MIB, true);
     static struct stp_space space;
     struct stp_share share;
 
-    MUST(fam_create_only(&space, &wish, &share) == 0);
+    MUST(fam_create_only(&space, &params, &share) == 0);
     space.base[0] = 1;
 }
 
 START_TEST(killed_job_keeps_what_is_to_stay)
 {
-    struct stp_space_wish wish = fam_wish("kill", MIB, true);
+    struct stp_space_params params = fam_params("kill", MIB, true);
     struct stp_space space;
 
     fam_use_directory();
     fam_run_killed(make_kept);
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert_str_eq(space.base, "written before the end");
     stp_kind_fam.destroy(&space);
 }
@@ -195,11 +195,11 @@ START_TEST(killed_job_gives_back_the_rest)
 
     for (size_t body = 0; body < STP_COUNT(bodies); body++) {
         for (size_t i = 0; i < STP_COUNT(sizes); i++) {
-            struct stp_space_wish wish = fam_wish("kill", sizes[i], false);
+            struct stp_space_params params = fam_params("kill", sizes[i], false);
             struct stp_space space;
             fam_run_killed(bodies[body]);
             ck_assert_int_eq(fam_count_entries(dir), 1);
-            ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+            ck_assert_int_eq(fam_create_live(&space, &params), 0);
             ck_assert(fam_is_zero(space.base, space.nbytes));
             stp_kind_fam.destroy(&space);
             ck_assert_int_eq(fam_count_entries(dir), 0);
@@ -211,21 +211,21 @@ END_TEST
 /* A child has the file open as we had it, with our locks: they must not stay ours by it. */
 START_TEST(forked_child_is_no_user)
 {
-    struct stp_space_wish wish = fam_wish("forked", MIB, true);
+    struct stp_space_params params = fam_params("forked", MIB, true);
     const char *dir = fam_use_directory();
     struct stp_space space;
     int status;
     pid_t pid;
 
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     pid = fork();
     if (pid == 0) {
         meet(2);
         _exit(0);
     }
     stp_kind_fam.destroy(&space);
-    wish.keep = false;
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    params.keep = false;
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
     ck_assert_int_eq(fam_count_entries(dir), 0);
     meet(2);
@@ -255,7 +255,7 @@ static bool has_open(pid_t pid, const char *path)
 START_TEST(removed_while_it_is_opened)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    struct stp_space_wish wish = fam_wish("gone", MIB, false);
+    struct stp_space_params params = fam_params("gone", MIB, false);
     const char *dir = fam_use_directory();
     struct stp_space space;
     char path[256];
@@ -268,7 +268,7 @@ START_TEST(removed_while_it_is_opened)
     if (pid == 0) {
         meet(2);
         fam_window_up(0);
-        MUST(fam_create_live(&space, &wish) == 0);
+        MUST(fam_create_live(&space, &params) == 0);
         meet(2);
         meet(2);
         stp_kind_fam.destroy(&space);
@@ -292,7 +292,7 @@ END_TEST
 
 START_TEST(file_that_is_none_of_ours)
 {
-    struct stp_space_wish wish = fam_wish("bad", MIB, false);
+    struct stp_space_params params = fam_params("bad", MIB, false);
     const char *dir = fam_use_directory();
     char path[256], target[256];
     struct stp_space space;
@@ -303,19 +303,19 @@ START_TEST(file_that_is_none_of_ours)
     fam_make_file(target, 0);
     capture_begin(&capture);
     ck_assert_int_eq(mkdir(path, 0755), 0);
-    ck_assert_int_eq(fam_create_live(&space, &wish), -EISDIR);
+    ck_assert_int_eq(fam_create_live(&space, &params), -EISDIR);
     ck_assert_int_eq(rmdir(path), 0);
     ck_assert_int_eq(symlink(target, path), 0);
-    ck_assert_int_eq(fam_create_live(&space, &wish), -ELOOP);
+    ck_assert_int_eq(fam_create_live(&space, &params), -ELOOP);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    ck_assert_int_eq(fam_create_live(&space, &wish), -EINVAL);
+    ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL);
     ck_assert_int_eq(unlink(path), 0);
     fam_make_file(path, 1000);
-    ck_assert_int_eq(fam_create_live(&space, &wish), -ENOSPC);
+    ck_assert_int_eq(fam_create_live(&space, &params), -ENOSPC);
     fam_make_file(path, 8 * MIB);
     fam_poke(path, 3000, "mine", 4);
-    ck_assert_int_eq(fam_create_live(&space, &wish), -EINVAL);
+    ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL);
     capture_end(&capture);
     ck_assert_said(capture, "is no regular file");
     ck_assert_said(capture, "bad.fam is too small: has 1000 bytes, needs 4 MiB");
@@ -326,18 +326,18 @@ END_TEST
 
 START_TEST(shortened_file)
 {
-    struct stp_space_wish wish = fam_wish("short", 4 * MIB, true);
+    struct stp_space_params params = fam_params("short", 4 * MIB, true);
     const char *dir = fam_use_directory();
     struct stp_space space;
     struct capture capture;
     char path[256];
 
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
     snprintf(path, sizeof path, "%s/short.fam", dir);
     ck_assert_int_eq(truncate(path, 4 * MIB), 0);
     capture_begin(&capture);
-    int rc = fam_create_live(&space, &wish);
+    int rc = fam_create_live(&space, &params);
     capture_end(&capture);
     ck_assert_int_eq(rc, -ENOSPC);
     ck_assert_said(capture, "short.fam is too small: has 4 MiB, needs 6 MiB");
@@ -352,14 +352,14 @@ static bool pes_keep;
 /* Everybody writes into its right neighbour's part and reads its own. */
 static void pes_exchange(int pe, int n)
 {
-    struct stp_space_wish wish = fam_wish(pes_name, 3 * MIB, pes_keep);
+    struct stp_space_params params = fam_params(pes_name, 3 * MIB, pes_keep);
     struct stp_space space;
     int right = (pe + 1) % n;
 
-    wish.pe = pe;
-    wish.n_pes = n;
-    MUST(stp_kind_fam.admit(&wish) == 0);
-    MUST(fam_create_only(&space, &wish, &meeting->shares[pe]) == 0);
+    params.pe = pe;
+    params.n_pes = n;
+    MUST(stp_kind_fam.admit(&params) == 0);
+    MUST(fam_create_only(&space, &params, &meeting->shares[pe]) == 0);
     meet(n);
     for (int i = 0; i < n; i++)
         MUST(stp_kind_fam.attach(&space, i, &meeting->shares[i]) == 0);
@@ -377,12 +377,12 @@ static void pes_exchange(int pe, int n)
 /* The next job of the same shape: everybody finds its own part again. */
 static void pes_remember(int pe, int n)
 {
-    struct stp_space_wish wish = fam_wish(pes_name, 3 * MIB, false);
+    struct stp_space_params params = fam_params(pes_name, 3 * MIB, false);
     struct stp_space space;
 
-    wish.pe = pe;
-    wish.n_pes = n;
-    MUST(fam_create_live(&space, &wish) == 0);
+    params.pe = pe;
+    params.n_pes = n;
+    MUST(fam_create_live(&space, &params) == 0);
     MUST(space.base[17] == 'a' + (pe + n - 1) % n);
     meet(n);
     stp_kind_fam.destroy(&space);
@@ -421,15 +421,15 @@ END_TEST
 /* All make the same space at once, and undo it at once; exactly one made it each time. */
 static void pes_race(int pe, int n)
 {
-    struct stp_space_wish wish = fam_wish("race", MIB, true);
+    struct stp_space_params params = fam_params("race", MIB, true);
 
-    wish.pe = pe;
-    wish.n_pes = n;
+    params.pe = pe;
+    params.n_pes = n;
     for (int i = 0; i < 50; i++) {
         struct stp_space space;
         struct stp_share share;
         meet(n);
-        MUST(fam_create_only(&space, &wish, &share) == 0);
+        MUST(fam_create_only(&space, &params, &share) == 0);
         MUST(fam_is_zero(space.base, space.nbytes));
         space.base[0] = 1;
         if (((struct fam_part *)space.own)->made) atomic_fetch_add(&meeting->count, 1);
@@ -443,13 +443,13 @@ static void pes_race(int pe, int n)
 /* As above, without waiting for each other: files and entries vanish while others open them. */
 static void pes_race_freely(int pe, int n)
 {
-    struct stp_space_wish wish = fam_wish("race", MIB, false);
+    struct stp_space_params params = fam_params("race", MIB, false);
 
-    wish.pe = pe;
-    wish.n_pes = n;
+    params.pe = pe;
+    params.n_pes = n;
     for (int i = 0; i < 100; i++) {
         struct stp_space space;
-        MUST(fam_create_live(&space, &wish) == 0);
+        MUST(fam_create_live(&space, &params) == 0);
         space.base[i]++;
         stp_kind_fam.destroy(&space);
     }
@@ -472,7 +472,7 @@ END_TEST
 
 START_TEST(peer_that_is_gone)
 {
-    struct stp_space_wish wish = fam_wish(NULL, MIB, false);
+    struct stp_space_params params = fam_params(NULL, MIB, false);
     struct stp_space space;
     struct stp_share share;
     struct fam_share_head {
@@ -482,8 +482,8 @@ START_TEST(peer_that_is_gone)
     int other;
 
     other = stp_fam_temporary(fam_use_directory());
-    ck_assert_int_eq(ftruncate(other, (off_t)wish.nbytes), 0);
-    ck_assert_int_eq(fam_create_only(&space, &wish, &share), 0);
+    ck_assert_int_eq(ftruncate(other, (off_t)params.nbytes), 0);
+    ck_assert_int_eq(fam_create_only(&space, &params, &share), 0);
     memcpy(share.bytes, &head, sizeof head);
     share.pe = 3;
     capture_begin(&capture);

@@ -20,7 +20,7 @@ static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes,
                          bool keep)
 {
     struct fam_shape shape = {name, nbytes, n_parts, keep};
-    struct fam_place place;
+    struct fam_backing place;
     char why[200];
     int rc;
 
@@ -248,13 +248,13 @@ END_TEST
 /* Through the ops: what a space leaves behind is not in the next one. */
 START_TEST(memory_is_cleared)
 {
-    struct stp_space_wish wish = fam_wish(NULL, 4 * MIB, false);
+    struct stp_space_params params = fam_params(NULL, 4 * MIB, false);
     struct stp_space space;
 
     fam_use_file(8 * MIB);
     for (int i = 0; i < 4; i++) {
-        wish.name = i % 2 == 0 ? NULL : "clear";
-        ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+        params.name = i % 2 == 0 ? NULL : "clear";
+        ck_assert_int_eq(fam_create_live(&space, &params), 0);
         ck_assert(fam_is_zero(space.base, space.nbytes));
         memset(space.base, 0xee, space.nbytes);
         stp_kind_fam.destroy(&space);
@@ -266,17 +266,17 @@ END_TEST
 START_TEST(half_made_part)
 {
     const char *path = fam_use_file(8 * MIB);
-    struct stp_space_wish wish = fam_wish("half", 4 * MIB, true);
+    struct stp_space_params params = fam_params("half", 4 * MIB, true);
     struct stp_space space;
 
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
     fam_poke(path, 3 * MIB, "rubbish", 8);
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert_str_eq(space.base + MIB, "rubbish");
     stp_kind_fam.destroy(&space);
     POKE(path, offsetof(struct fam_super, ready), uint8_t, 0);
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert(fam_is_zero(space.base, space.nbytes));
     stp_kind_fam.destroy(&space);
 }
@@ -285,7 +285,7 @@ END_TEST
 /* A device has no holes: its named spaces are cleared by hand, the others not at all. */
 START_TEST(as_on_a_device)
 {
-    struct fam_place place = {.type = FAM_DEVICE, .path = fam_use_file(8 * MIB), .nbytes = 8 * MIB};
+    struct fam_backing place = {.type = FAM_DEVICE, .path = fam_use_file(8 * MIB), .nbytes = 8 * MIB};
     struct fam_shape named = {"dev", 2 * MIB, 3, false}, nameless = {NULL, 6 * MIB, 1, false};
     struct fam_part part;
     char *map;
@@ -310,29 +310,29 @@ END_TEST
 
 static void fill_pool(void)
 {
-    struct stp_space_wish wish = fam_wish(NULL, 2 * MIB, false);
+    struct stp_space_params params = fam_params(NULL, 2 * MIB, false);
     static struct stp_space spaces[3];
     static const char *const names[] = {NULL, "passing", "kept"};
 
     for (size_t i = 0; i < STP_COUNT(names); i++) {
-        wish.name = names[i];
-        wish.keep = i == 2;
-        MUST(fam_create_live(&spaces[i], &wish) == 0);
+        params.name = names[i];
+        params.keep = i == 2;
+        MUST(fam_create_live(&spaces[i], &params) == 0);
         memset(spaces[i].base, 'k', spaces[i].nbytes);
     }
 }
 
 START_TEST(killed_job_is_reclaimed)
 {
-    struct stp_space_wish wish = fam_wish(NULL, 4 * MIB, false);
+    struct stp_space_params params = fam_params(NULL, 4 * MIB, false);
     struct stp_space space, kept;
 
     fam_use_file(8 * MIB);
     fam_run_killed(fill_pool);
-    ck_assert_int_eq(fam_create_live(&space, &wish), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert(fam_is_zero(space.base, space.nbytes));
-    wish = fam_wish("kept", 2 * MIB, true);
-    ck_assert_int_eq(fam_create_live(&kept, &wish), 0);
+    params = fam_params("kept", 2 * MIB, true);
+    ck_assert_int_eq(fam_create_live(&kept, &params), 0);
     ck_assert_int_eq(kept.base[MIB], 'k');
     stp_kind_fam.destroy(&space);
     stp_kind_fam.destroy(&kept);

@@ -106,7 +106,7 @@ static void model_compare(const struct model *model, struct stp_heap *heap, uint
     }
     if (stp_heap_verify(heap) != 0 || stats.used != used || stats.largest_free != largest ||
         stats.n_blocks != (size_t)model->n)
-        ck_abort_msg("seed %llu: the heap's books differ from the model's",
+        ck_abort_msg("seed %llu: the heap's records differ from the model's",
                      (unsigned long long)seed);
 }
 
@@ -237,7 +237,7 @@ START_TEST(equal_calls_equal_offsets)
     struct stp_heap *heaps[2] = {heap_new(MIB), NULL};
     uint64_t state = 4711;
     size_t live[64] = {0};
-    void *noise = malloc(12345); /* other addresses for the second heap's books */
+    void *noise = malloc(12345); /* other addresses for the second heap's records */
 
     heaps[1] = heap_new(MIB);
     for (int step = 0; step < 5000; step++) {

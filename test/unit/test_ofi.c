@@ -275,12 +275,12 @@ static void signal_on_each(void)
 }
 
 /* With as many endpoints as the provider likes, none, and fewer than contexts. */
-START_TEST(lanes)
+START_TEST(endpoints)
 {
     static const int counts[] = {-1, 0, 2};
 
     setup();
-    env.ofi_lanes = counts[_i / N_PROVIDERS];
+    env.ofi_endpoints = counts[_i / N_PROVIDERS];
     ck_assert_msg(run(providers[_i % N_PROVIDERS], signal_on_each) == 0, "%s", world->text);
 }
 END_TEST
@@ -409,7 +409,7 @@ int main(void)
     tcase_add_loop_test(tests, device_memory_is_not_reached, 0, 2 * N_PROVIDERS);
     tcase_add_loop_test(tests, served_is_called, 0, 3 * N_PROVIDERS);
     tcase_add_loop_test(tests, flood, 0, STP_COUNT(floods) * N_PROVIDERS);
-    tcase_add_loop_test(tests, lanes, 0, 3 * N_PROVIDERS);
+    tcase_add_loop_test(tests, endpoints, 0, 3 * N_PROVIDERS);
     tcase_add_test(tests, messages_of_strangers_are_dropped);
     tcase_add_loop_test(tests, dead_peer_is_named, 0, 4);
     tcase_add_loop_test(tests, dead_peer_is_done_with_after_finish, 0, 4);

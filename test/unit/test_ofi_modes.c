@@ -148,23 +148,23 @@ static void transfers(void)
         }
 }
 
-/* Odd pieces at odd places, all under way at once. */
-static void pieces(void)
+/* Odd fragments at odd places, all under way at once. */
+static void fragments(void)
 {
-    enum { N = 200, STEP = 101, PIECE = 37 };
-    unsigned char source[N * PIECE];
+    enum { N = 200, STEP = 101, FRAGMENT = 37 };
+    unsigned char source[N * FRAGMENT];
 
     fill(source, sizeof(source), me, 9);
     memset(memory, 0, HALF);
     meet();
     for (size_t i = 0; i < N; i++)
-        fabric.put_nbi(ctx, to, REGION, i * STEP + 1, source + i * PIECE, PIECE);
+        fabric.put_nbi(ctx, to, REGION, i * STEP + 1, source + i * FRAGMENT, FRAGMENT);
     fabric.quiet(ctx);
     meet();
     for (size_t i = 0; i < N; i++)
-        for (size_t k = 0; k < PIECE; k++)
-            expect(((unsigned char *)memory)[i * STEP + 1 + k] == byte_of(i * PIECE + k, from, 9),
-                   "every piece in its place");
+        for (size_t k = 0; k < FRAGMENT; k++)
+            expect(((unsigned char *)memory)[i * STEP + 1 + k] == byte_of(i * FRAGMENT + k, from, 9),
+                   "every fragment in its place");
     meet();
 }
 
@@ -343,19 +343,19 @@ static void large(void)
 
 /* ---- sessions, and the quiet of some PEs ---------------------------------------- */
 
-/* Small pieces travel together where messages hold a parcel and CPUs do the atomics. */
+/* Small fragments travel together where messages hold a packed message and CPUs do the atomics. */
 static void batched(void)
 {
-    bool parcels = fabric.dialect >> 16 > 0;
+    bool packed = fabric.dialect >> 16 > 0;
     bool too_small = strstr(getenv("PROVSHIM"), "max_msg=1000,") != NULL;
     long posts;
 
     fabric.session(ctx, true, SIZE_MAX);
     posts = shim_count("posts");
-    pieces();
+    fragments();
     posts = shim_count("posts") - posts;
-    expect(!parcels || posts < 150, "200 pieces in fewer messages");
-    expect(parcels != (too_small || strstr(getenv("PROVSHIM"), "name=cxi")), "messages");
+    expect(!packed || posts < 150, "200 fragments in fewer messages");
+    expect(packed != (too_small || strstr(getenv("PROVSHIM"), "name=cxi")), "messages");
     add_all();
     each_operation();
     fences();
@@ -414,7 +414,7 @@ static void everything(void)
     to = (me + 1) % PES;
     from = (me + PES - 1) % PES;
     transfers();
-    pieces();
+    fragments();
     add_all();
     each_operation();
     fences();

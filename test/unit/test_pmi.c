@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PMI sessions with launchers that behave: greeting, blackboard, finalize, abort; and what
+ * PMI sessions with launchers that behave: greeting, key-value space, finalize, abort; and what
  * is done without a launcher, by the environment.
  */
 #include "pmi_launcher.h"

@@ -148,8 +148,8 @@ START_TEST(bad_endless_line)
 }
 END_TEST
 
-/* Values that nobody of ours has put. The second row goes under the next piece. */
-static const char *const bad_pieces[][2] = {
+/* Values that nobody of ours has put. The second row goes under the next fragment. */
+static const char *const bad_fragments[][2] = {
     {"00", NULL},
     {"000000000000000g00", NULL},
     {"00000000000000010", NULL},
@@ -163,15 +163,15 @@ static const char *const bad_pieces[][2] = {
     {"0000000000000002AB", "00"},
 };
 
-START_TEST(bad_piece)
+START_TEST(bad_fragment)
 {
     for (int version = 0; version < 2; version++) {
         struct launcher launcher = launcher_of(version);
 
-        launcher_store(&launcher, "stp:k:0", bad_pieces[_i][0]);
-        if (bad_pieces[_i][1]) launcher_store(&launcher, "stp:k:1", bad_pieces[_i][1]);
+        launcher_store(&launcher, "stp:k:0", bad_fragments[_i][0]);
+        if (bad_fragments[_i][1]) launcher_store(&launcher, "stp:k:1", bad_fragments[_i][1]);
         ck_assert_int_eq(launch(&launcher, client_get_fails), CLIENT_OK);
-        ck_assert_ptr_nonnull(strstr(launcher.said.text, "piece"));
+        ck_assert_ptr_nonnull(strstr(launcher.said.text, "fragment"));
     }
 }
 END_TEST
@@ -269,7 +269,7 @@ static void add_bad(Suite *suite)
     tcase_add_loop_test(tcase, bad_pmi1, 0, STP_COUNT(bad1));
     tcase_add_loop_test(tcase, bad_pmi2, 0, STP_COUNT(bad2));
     tcase_add_test(tcase, bad_endless_line);
-    tcase_add_loop_test(tcase, bad_piece, 0, STP_COUNT(bad_pieces));
+    tcase_add_loop_test(tcase, bad_fragment, 0, STP_COUNT(bad_fragments));
     tcase_add_loop_test(tcase, bad_length, 0, 2);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);

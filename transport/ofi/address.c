@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses: what this PE publishes, and where a lane's address table has the others.
+ * Addresses: what this PE publishes, and where an endpoint's address table has the others.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -39,48 +39,48 @@ int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
 
 int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
 {
-    size_t len = STP_FABRIC_ADDR_MAX - STP_OFI_LIFELINE;
+    size_t len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
     int rc;
 
     memset(addr, 0, STP_FABRIC_ADDR_MAX);
     rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
     if (rc != 0) return rc;
     /* Those of shm are texts, which differ in length between PEs (libfabric 1.17). */
-    if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIFELINE;
-    stp_ofi_lifeline_open(addr, addr + len);
-    *addr_len = len + STP_OFI_LIFELINE;
+    if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
+    stp_ofi_liveness_open(addr, addr + len);
+    *addr_len = len + STP_OFI_LIVENESS;
     return 0;
 }
 
-static fi_addr_t insert_locked(struct stp_ofi_lane *lane, int pe)
+static fi_addr_t insert_locked(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    struct fid_av *av = lane->av != NULL ? lane->av : stp_ofi.av;
-    fi_addr_t where = ~lane->addrs[pe];
+    struct fid_av *av = endpoint->av != NULL ? endpoint->av : stp_ofi.av;
+    fi_addr_t where = ~endpoint->addrs[pe];
 
     if (where != FI_ADDR_NOTAVAIL) return where;
     if (fi_av_insert(av, stp_ofi.world + (size_t)pe * stp_ofi.addr_len, 1, &where, 0, NULL) != 1)
         return FI_ADDR_NOTAVAIL;
     /* Pairs with the acquire in stp_ofi_addr: who finds it finds the table's entry. */
-    __atomic_store_n(&lane->addrs[pe], ~where, __ATOMIC_RELEASE);
+    __atomic_store_n(&endpoint->addrs[pe], ~where, __ATOMIC_RELEASE);
     return where;
 }
 
-/* Lanes of one domain share its table. */
-static fi_addr_t addr_find(struct stp_ofi_lane *lane, int pe)
+/* Endpoints of one domain share its table. */
+static fi_addr_t addr_find(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    struct stp_ofi_lane *holder = lane->av != NULL ? lane : &stp_ofi.main;
+    struct stp_ofi_endpoint *holder = endpoint->av != NULL ? endpoint : &stp_ofi.main;
     fi_addr_t where;
 
     pthread_mutex_lock(&stp_ofi.av_lock);
     where = insert_locked(holder, pe);
-    __atomic_store_n(&lane->addrs[pe], ~where, __ATOMIC_RELEASE);
+    __atomic_store_n(&endpoint->addrs[pe], ~where, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&stp_ofi.av_lock);
     return where;
 }
 
-fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe)
+fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    fi_addr_t where = addr_find(lane, pe);
+    fi_addr_t where = addr_find(endpoint, pe);
 
     if (where == FI_ADDR_NOTAVAIL)
         stp_ofi.core->fatal("fabric", "%s does not accept the address of pe %d",
@@ -88,15 +88,15 @@ fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe)
     return where;
 }
 
-int stp_ofi_lane_connect(struct stp_ofi_lane *lane)
+int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint)
 {
     void *table = mmap(NULL, table_bytes(), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (table == MAP_FAILED) return -errno;
-    lane->addrs = table;
+    endpoint->addrs = table;
     for (int pe = 0; pe < stp_ofi.core->n_pes && !learns_late(); pe++) {
-        if (addr_find(lane, pe) != FI_ADDR_NOTAVAIL) continue;
+        if (addr_find(endpoint, pe) != FI_ADDR_NOTAVAIL) continue;
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s does not accept the address of pe %d",
                           stp_ofi.info->fabric_attr->prov_name, pe);
         return -FI_EADDRNOTAVAIL;
@@ -104,8 +104,8 @@ int stp_ofi_lane_connect(struct stp_ofi_lane *lane)
     return 0;
 }
 
-void stp_ofi_lane_disconnect(struct stp_ofi_lane *lane)
+void stp_ofi_endpoint_disconnect(struct stp_ofi_endpoint *endpoint)
 {
-    if (lane->addrs != NULL) munmap(lane->addrs, table_bytes());
-    lane->addrs = NULL;
+    if (endpoint->addrs != NULL) munmap(endpoint->addrs, table_bytes());
+    endpoint->addrs = NULL;
 }

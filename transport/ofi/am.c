@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages: atomics that the library of the target does with its CPU, for providers without their
- * own, and parcels of small operations. A message names what to do; the answer, sent for each,
- * brings the old value and completes the request. Whoever reads the target's queue serves, which is
- * its progress thread while it computes. Messages carry a token that only the job knows, and name
- * memory by region and offset: anything else that arrives is dropped.
- * Design: docs/design/fabric.md.
+ * own, and packed messages of small operations. A message names what to do; the answer, sent for
+ * each, brings the old value and completes the request. Whoever reads the target's queue serves,
+ * which is its progress thread while it computes. Messages carry a token that only the job knows,
+ * and name memory by region and offset: anything else that arrives is dropped. Design:
+ * docs/design/fabric.md.
  */
 #include "am.h"
 
@@ -25,13 +25,13 @@
 struct inbox {
     struct stp_ofi_work work; /* first */
     struct inbox *next;       /* among those not posted */
-    struct stp_ofi_letter letter;
-    uint64_t items[]; /* of a parcel */
+    struct stp_ofi_am_header header;
+    uint64_t items[]; /* of a packed message */
 };
 
 static struct {
     char *boxes;        /* N_INBOXES, box_stride() bytes apart */
-    struct inbox *idle; /* guarded by the main lane's drain, as the next; asked about without */
+    struct inbox *idle; /* guarded by the main endpoint's drain, as the next; asked about without */
     unsigned n_dropped;
     unsigned n_posted; /* boxes that the provider has */
     bool closing;
@@ -41,9 +41,9 @@ static struct {
     uint64_t token;
 } am;
 
-struct stp_ofi_letter stp_ofi_letter_to(uint8_t what, uint32_t id)
+struct stp_ofi_am_header stp_ofi_am_header(uint8_t what, uint32_t id)
 {
-    return (struct stp_ofi_letter){
+    return (struct stp_ofi_am_header){
         .token = am.token, .id = id, .pe = stp_ofi.core->pe, .what = what};
 }
 
@@ -63,17 +63,17 @@ struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_MESSAGE, pe);
-    struct stp_ofi_letter letter = stp_ofi_letter_to(STP_OFI_LETTER_ASK, req->id);
+    struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_ASK, req->id);
 
-    letter.offset = offset;
-    letter.operand = widen(operand, size);
-    letter.compare = widen(compare, size);
-    letter.number = (uint16_t)number;
-    letter.op = (uint8_t)op;
-    letter.size = (uint8_t)size;
-    memcpy(req->data, &letter, sizeof(letter));
+    header.offset = offset;
+    header.operand = widen(operand, size);
+    header.compare = widen(compare, size);
+    header.number = (uint16_t)number;
+    header.op = (uint8_t)op;
+    header.size = (uint8_t)size;
+    memcpy(req->data, &header, sizeof(header));
     req->local = req->data;
-    req->nbytes = sizeof(letter);
+    req->nbytes = sizeof(header);
     req->desc = req->own_desc;
     req->result = result;
     return req;
@@ -81,38 +81,38 @@ struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum
 
 ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
 {
-    struct stp_ofi_lane *lane = req->pool->lane;
-    fi_addr_t addr = stp_ofi_addr(lane, req->pe);
+    struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
+    fi_addr_t addr = stp_ofi_addr(endpoint, req->pe);
     bool inject = req->nbytes <= stp_ofi.inject_size;
     uint64_t begun;
     ssize_t rc;
 
     if (req->work.kind == STP_OFI_ANSWER)
-        return fi_send(lane->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
+        return fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     /* Before it leaves: the answer may be here before this returns. */
     atomic_store_explicit(&req->parts, inject ? 1 : 2, memory_order_relaxed);
     begun = stp_ofi_turn_begin(req);
     if (inject)
-        rc = fi_inject(lane->ep, req->local, req->nbytes, addr);
+        rc = fi_inject(endpoint->ep, req->local, req->nbytes, addr);
     else
-        rc = fi_send(lane->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
+        rc = fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     if (rc == 0) stp_ofi_turn_end(req, begun);
     return rc;
 }
 
 /*
- * Send a letter that nobody waits for: at once, or from a request when the provider has no room,
- * behind those that found none before.
+ * Send an active message that nobody waits for: at once, or from a request when the provider has no
+ * room, behind those that found none before.
  */
-static void answer_locked(const struct stp_ofi_letter *answer, int pe)
+static void answer_locked(const struct stp_ofi_am_header *answer, int pe)
 {
-    struct stp_ofi_lane *lane = &stp_ofi.main;
+    struct stp_ofi_endpoint *endpoint = &stp_ofi.main;
     struct stp_ofi_req *req;
 
-    if (sizeof(*answer) <= stp_ofi.inject_size && lane->retry == NULL &&
-        fi_inject(lane->ep, answer, sizeof(*answer), stp_ofi_addr(lane, pe)) == 0)
+    if (sizeof(*answer) <= stp_ofi.inject_size && endpoint->retry == NULL &&
+        fi_inject(endpoint->ep, answer, sizeof(*answer), stp_ofi_addr(endpoint, pe)) == 0)
         return;
-    req = stp_ofi_req_try(&lane->pools[STP_OFI_ANSWERED], STP_OFI_ANSWER, pe);
+    req = stp_ofi_req_try(&endpoint->pools[STP_OFI_ANSWERED], STP_OFI_ANSWER, pe);
     if (req == NULL) stp_ofi.core->fatal("fabric", "no memory to answer pe %d", pe);
     memcpy(req->data, answer, sizeof(*answer));
     req->local = req->data;
@@ -120,21 +120,21 @@ static void answer_locked(const struct stp_ofi_letter *answer, int pe)
     req->desc = req->own_desc;
     stp_ofi_count_on(req, &stp_ofi.unwaited);
     atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
-    stp_ofi_launch_locked(lane, req);
+    stp_ofi_launch_locked(endpoint, req);
 }
 
 /* Bytes of items that a box has room for. */
 static size_t items_room(void)
 {
-    size_t size = stp_ofi.parcel_size;
+    size_t size = stp_ofi.packed_size;
 
-    return size > sizeof(struct stp_ofi_letter) ? size - sizeof(struct stp_ofi_letter) : 0;
+    return size > sizeof(struct stp_ofi_am_header) ? size - sizeof(struct stp_ofi_am_header) : 0;
 }
 
 /* ---- receiving ------------------------------------------------------------- */
 
 /* Does it ask for something that this PE has? The sender's library has checked its side. */
-static bool is_sound(const struct stp_ofi_letter *ask)
+static bool is_sound(const struct stp_ofi_am_header *ask)
 {
     const struct stp_ofi_region *region;
 
@@ -147,9 +147,9 @@ static bool is_sound(const struct stp_ofi_letter *ask)
            region->nbytes - ask->offset >= ask->size;
 }
 
-static void serve_locked(const struct stp_ofi_letter *ask)
+static void serve_locked(const struct stp_ofi_am_header *ask)
 {
-    struct stp_ofi_letter answer = stp_ofi_letter_to(STP_OFI_LETTER_ANSWER, ask->id);
+    struct stp_ofi_am_header answer = stp_ofi_am_header(STP_OFI_AM_ANSWER, ask->id);
 
     answer.size = ask->size;
     if (!is_sound(ask))
@@ -162,53 +162,53 @@ static void serve_locked(const struct stp_ofi_letter *ask)
     answer_locked(&answer, ask->pe);
 }
 
-/* The sender's items lie behind the letter. */
-static void serve_parcel_locked(const struct inbox *box)
+/* The sender's items lie behind the active message. */
+static void serve_packed_locked(const struct inbox *box)
 {
-    const struct stp_ofi_letter *parcel = &box->letter;
-    struct stp_ofi_letter receipt = stp_ofi_letter_to(STP_OFI_LETTER_RECEIPT, parcel->id);
+    const struct stp_ofi_am_header *packed = &box->header;
+    struct stp_ofi_am_header receipt = stp_ofi_am_header(STP_OFI_AM_RECEIPT, packed->id);
 
-    if (parcel->operand > items_room())
-        stp_ofi.core->fatal("fabric", "pe %d sends a parcel of %llu bytes, there is room for %zu",
-                            parcel->pe, (unsigned long long)parcel->operand, items_room());
-    stp_ofi_parcel_open(box->items, (size_t)parcel->operand, parcel->pe);
-    answer_locked(&receipt, parcel->pe);
+    if (packed->operand > items_room())
+        stp_ofi.core->fatal("fabric", "pe %d sends a packed message of %llu bytes, there is room for %zu",
+                            packed->pe, (unsigned long long)packed->operand, items_room());
+    stp_ofi_packed_open(box->items, (size_t)packed->operand, packed->pe);
+    answer_locked(&receipt, packed->pe);
 }
 
-static void take_answer_locked(const struct stp_ofi_letter *answer, unsigned index)
+static void take_answer_locked(const struct stp_ofi_am_header *answer, unsigned index)
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[index];
     struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
 
     if (req == NULL) return; /* given up meanwhile */
     /* The result has room for what was asked. */
-    if (answer->size != req->data[offsetof(struct stp_ofi_letter, size)]) return;
+    if (answer->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
     if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
     stp_ofi_message_done_locked(req);
 }
 
 /* ---- messages that a connection took along --------------------------------- */
 
-static void take_pong_locked(const struct stp_ofi_letter *pong)
+static void take_pong_locked(const struct stp_ofi_am_header *pong)
 {
     struct stp_ofi_pool *pools = stp_ofi.main.pools;
 
     am.lost |= stp_ofi_turn_missed(&pools[STP_OFI_MESSAGED], pong->pe, pong->operand);
-    am.lost |= stp_ofi_turn_missed(&pools[STP_OFI_PARCELED], pong->pe, pong->operand);
+    am.lost |= stp_ofi_turn_missed(&pools[STP_OFI_PACKED_POOL], pong->pe, pong->operand);
     if (am.lost)
         stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
 }
 
 void stp_ofi_message_check(void)
 {
-    struct stp_ofi_letter ping = stp_ofi_letter_to(STP_OFI_LETTER_PING, 0);
+    struct stp_ofi_am_header ping = stp_ofi_am_header(STP_OFI_AM_PING, 0);
     int pes[LOOKS], n;
     uint64_t now;
 
     if (!stp_ofi_has_inbox() || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
         return;
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, LOOKS);
-    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PARCELED], pes, n, LOOKS);
+    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);
     now = stp_now_ns();
     /* Threads that wait together must not make one delay look like several. */
@@ -231,33 +231,33 @@ static void drop_locked(void)
 
 static void open_locked(const struct inbox *box)
 {
-    const struct stp_ofi_letter *letter = &box->letter;
-    struct stp_ofi_letter pong;
+    const struct stp_ofi_am_header *header = &box->header;
+    struct stp_ofi_am_header pong;
 
-    if (letter->token != am.token || letter->pe < 0 || letter->pe >= stp_ofi.core->n_pes) {
+    if (header->token != am.token || header->pe < 0 || header->pe >= stp_ofi.core->n_pes) {
         drop_locked();
         return;
     }
-    switch (letter->what) {
-    case STP_OFI_LETTER_ASK:
-        serve_locked(letter);
+    switch (header->what) {
+    case STP_OFI_AM_ASK:
+        serve_locked(header);
         break;
-    case STP_OFI_LETTER_ANSWER:
-        take_answer_locked(letter, STP_OFI_MESSAGED);
+    case STP_OFI_AM_ANSWER:
+        take_answer_locked(header, STP_OFI_MESSAGED);
         break;
-    case STP_OFI_LETTER_PARCEL:
-        serve_parcel_locked(box);
+    case STP_OFI_AM_PACKED:
+        serve_packed_locked(box);
         break;
-    case STP_OFI_LETTER_RECEIPT:
-        take_answer_locked(letter, STP_OFI_PARCELED);
+    case STP_OFI_AM_RECEIPT:
+        take_answer_locked(header, STP_OFI_PACKED_POOL);
         break;
-    case STP_OFI_LETTER_PING:
-        pong = stp_ofi_letter_to(STP_OFI_LETTER_PONG, 0);
-        pong.operand = letter->operand;
-        answer_locked(&pong, letter->pe);
+    case STP_OFI_AM_PING:
+        pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
+        pong.operand = header->operand;
+        answer_locked(&pong, header->pe);
         break;
-    case STP_OFI_LETTER_PONG:
-        take_pong_locked(letter);
+    case STP_OFI_AM_PONG:
+        take_pong_locked(header);
         break;
     }
 }
@@ -266,10 +266,10 @@ static void post_locked(struct inbox *box)
 {
     ssize_t rc;
 
-    /* What is shorter than a letter must not look like the last one. */
-    memset(&box->letter, 0, sizeof(box->letter));
+    /* What is shorter than an active message must not look like the last one. */
+    memset(&box->header, 0, sizeof(box->header));
     box->work.kind = STP_OFI_INBOX;
-    rc = fi_recv(stp_ofi.main.ep, &box->letter, sizeof(box->letter) + items_room(),
+    rc = fi_recv(stp_ofi.main.ep, &box->header, sizeof(box->header) + items_room(),
                  am.mr != NULL ? fi_mr_desc(am.mr) : NULL, FI_ADDR_UNSPEC, &box->work.fi);
     am.n_posted += rc == 0;
     if (rc == 0) return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What messages between the libraries of two PEs look like: a letter, which asks for one atomic or
- * answers, and a parcel, a letter with many small puts and updates behind it. All PEs of a job have
- * one byte order and one version of the library: boot compares them.
- * Design: docs/design/fabric.md.
+ * What messages between the libraries of two PEs look like: an active message, which asks for one
+ * atomic or answers, and a packed message, an active message with many small puts and updates
+ * behind it. All PEs of a job have one byte order and one version of the library: boot compares
+ * them. Design: docs/design/fabric.md.
  */
 #ifndef STP_OFI_AM_H
 #define STP_OFI_AM_H
@@ -11,18 +11,18 @@
 #include "ofi.h"
 
 enum {
-    STP_OFI_LETTER_ASK = 1,
-    STP_OFI_LETTER_ANSWER,
-    STP_OFI_LETTER_PING,
-    STP_OFI_LETTER_PONG,
-    STP_OFI_LETTER_PARCEL,
-    STP_OFI_LETTER_RECEIPT, /* the answer to a parcel */
+    STP_OFI_AM_ASK = 1,
+    STP_OFI_AM_ANSWER,
+    STP_OFI_AM_PING,
+    STP_OFI_AM_PONG,
+    STP_OFI_AM_PACKED,
+    STP_OFI_AM_RECEIPT, /* the answer to a packed message */
 };
 
-struct stp_ofi_letter {
+struct stp_ofi_am_header {
     uint64_t token;
     uint64_t offset;
-    uint64_t operand; /* in an answer: the old value; ping and pong: the turn; parcel: its bytes */
+    uint64_t operand; /* answer: the old value; ping and pong: the turn; packed message: its bytes */
     uint64_t compare;
     uint32_t id; /* of the request, where it was made */
     int32_t pe;  /* of the sender */
@@ -33,12 +33,12 @@ struct stp_ofi_letter {
     uint8_t unused[3];
 };
 
-_Static_assert(sizeof(struct stp_ofi_letter) == 48, "no padding, whose bytes would be sent");
-_Static_assert(sizeof(struct stp_ofi_letter) <= STP_OFI_INLINE, "a letter fits a request");
+_Static_assert(sizeof(struct stp_ofi_am_header) == 48, "no padding, whose bytes would be sent");
+_Static_assert(sizeof(struct stp_ofi_am_header) <= STP_OFI_INLINE, "an active message fits a request");
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX + 1, "a region number fits");
 
-/* A letter of this PE but for what it is about. */
-struct stp_ofi_letter stp_ofi_letter_to(uint8_t what, uint32_t id);
+/* An active message of this PE but for what it is about. */
+struct stp_ofi_am_header stp_ofi_am_header(uint8_t what, uint32_t id);
 
 /* Does element size size exist? */
 static inline bool stp_ofi_is_element(size_t size)
@@ -46,17 +46,17 @@ static inline bool stp_ofi_is_element(size_t size)
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* Parcels (packed.c). */
+/* Packed messages (packed.c). */
 
 /*
- * Do what a parcel of PE pe asks for: nbytes of items, whose bounds are checked. Fatal for the job
- * when they name memory that is not there.
+ * Do what a packed message of PE pe asks for: nbytes of items, whose bounds are checked. Fatal for
+ * the job when they name memory that is not there.
  */
-void stp_ofi_parcel_open(const void *items, size_t nbytes, int pe);
+void stp_ofi_packed_open(const void *items, size_t nbytes, int pe);
 
 /*
  * Messages (am.c): atomics that the target's library does, for providers without their own. They
- * travel on the main lane alone.
+ * travel on the main endpoint alone.
  */
 
 /* Post the buffers that messages arrive in. Returns 0 or -errno. */
@@ -76,10 +76,10 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
  */
 void stp_ofi_message_check(void);
 
-/* A message or an answer has arrived, or failed to. Caller holds the main lane's drain. */
+/* A message or an answer has arrived, or failed to. Caller holds the main endpoint's drain. */
 void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
 
-/* Buffers that could not be posted again at once. Caller holds the main lane's drain. */
+/* Buffers that could not be posted again at once. Caller holds the main endpoint's drain. */
 void stp_ofi_inbox_refill_locked(void);
 bool stp_ofi_inbox_lacks(void); /* are there any? */
 

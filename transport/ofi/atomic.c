@@ -42,12 +42,12 @@ static enum stp_ofi_kind kind_of(enum stp_fabric_amo op, const void *result)
     return STP_OFI_UPDATE;
 }
 
-static struct stp_ofi_req *native(struct stp_ofi_lane *lane, int pe, unsigned number, size_t offset,
+static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, int pe, unsigned number, size_t offset,
                                   enum stp_fabric_amo op, const struct element *el,
                                   const void *operand, const void *compare, void *result)
 {
     struct stp_ofi_req *req =
-        stp_ofi_req_take(&lane->pools[STP_OFI_PLAIN], kind_of(op, result), pe);
+        stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind_of(op, result), pe);
 
     stp_ofi_aim(req, number, offset);
     req->op = ops[op];
@@ -71,7 +71,7 @@ struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned 
     const struct element *el = &elements[dtype];
 
     if (!stp_ofi.by_message)
-        return native(ctx->lane, pe, number, offset, op, el, operand, compare, result);
+        return native(ctx->endpoint, pe, number, offset, op, el, operand, compare, result);
     atomic_store_explicit(&ctx->messages, true, memory_order_relaxed);
     return stp_ofi_message(pe, number, offset, op, el->size, operand, compare, result);
 }
@@ -97,7 +97,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
                  const void *compare, void *result, bool nbi)
 {
     struct stp_ofi_req *req;
-    struct stp_ofi_lane *lane;
+    struct stp_ofi_endpoint *endpoint;
     atomic_uint left = 1;
 
     assert(!stp_ofi.regions[number].device); /* its owner's CPU does those, through the library */
@@ -108,11 +108,11 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
     }
     if (stp_ofi_batching(ctx) && batch(ctx, pe, number, offset, op, dtype, operand, result)) return;
     req = stp_ofi_atomic(ctx, pe, number, offset, op, dtype, operand, compare, result);
-    lane = req->pool->lane;
+    endpoint = req->pool->endpoint;
     if (result != NULL && !nbi) {
         stp_ofi_count_on(req, &left);
         stp_ofi_post(req);
-        stp_ofi_wait_zero(lane, &left);
+        stp_ofi_wait_zero(endpoint, &left);
     } else {
         stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
         atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);

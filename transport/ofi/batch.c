@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Batches: sessions with that hint collect small operations in parcels, one for each of a few
- * PEs at a time. A parcel is a request from its first item on, counted on its context, so that
- * quiet finds it. It leaves when it is full, when something has to be complete, and when it has
- * been lying about: looks by the progress thread and by waits of the library see to that.
+ * Batches: sessions with that hint collect small operations in packed messages, one for each of a
+ * few PEs at a time. A packed message is a request from its first item on, counted on its context,
+ * so that quiet finds it. It leaves when it is full, when something has to be complete, and when it
+ * has been lying about: looks by the progress thread and by waits of the library see to that.
  * Design: docs/design/fabric.md.
  */
 #include "batch.h"
@@ -17,7 +17,7 @@
 #define LEAST_OPS 2 /* with fewer expected there is nothing to collect */
 #define ITEM_MIN (2 * sizeof(uint64_t))
 
-/* A parcel that is being filled. */
+/* A packed message that is being filled. */
 struct slot {
     struct stp_ofi_req *req; /* NULL: none */
     size_t used;             /* bytes of items */
@@ -36,7 +36,7 @@ struct stp_ofi_batch {
 static struct {
     pthread_mutex_t lock;
     struct stp_ofi_batch *first;
-    atomic_uint parked; /* parcels in slots */
+    atomic_uint parked; /* packed messages in slots */
     atomic_uint looks;
 } batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -47,17 +47,17 @@ bool stp_ofi_batch_parked(void)
 
 static size_t capacity(void)
 {
-    return stp_ofi.parcel_size - sizeof(struct stp_ofi_letter);
+    return stp_ofi.packed_size - sizeof(struct stp_ofi_am_header);
 }
 
 static char *items_of(const struct stp_ofi_req *req)
 {
-    return (char *)(uintptr_t)req->data + sizeof(struct stp_ofi_letter);
+    return (char *)(uintptr_t)req->data + sizeof(struct stp_ofi_am_header);
 }
 
-/* ---- parcels ------------------------------------------------------------------ */
+/* ---- packed messages ------------------------------------------------------------------ */
 
-/* Begin a parcel. From here on the context waits for it. */
+/* Begin a packed message. From here on the context waits for it. */
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
 {
@@ -72,16 +72,16 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     slot->look = atomic_load_explicit(&batches.looks, memory_order_relaxed);
 }
 
-/* Close a parcel, which is ready to post then. */
+/* Close a packed message, which is ready to post then. */
 static struct stp_ofi_req *slot_take_locked(struct slot *slot)
 {
     struct stp_ofi_req *req = slot->req;
-    struct stp_ofi_letter letter = stp_ofi_letter_to(STP_OFI_LETTER_PARCEL, req->id);
+    struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
 
-    letter.operand = slot->used;
-    memcpy(req->data, &letter, sizeof(letter));
+    header.operand = slot->used;
+    memcpy(req->data, &header, sizeof(header));
     req->local = req->data;
-    req->nbytes = sizeof(letter) + slot->used;
+    req->nbytes = sizeof(header) + slot->used;
     req->desc = req->own_desc;
     slot->req = NULL;
     atomic_fetch_sub_explicit(&batches.parked, 1, memory_order_relaxed);
@@ -89,13 +89,13 @@ static struct stp_ofi_req *slot_take_locked(struct slot *slot)
 }
 
 /* Requests in slots come back only when they are sent: nobody may wait for one and keep others. */
-static struct stp_ofi_req *parcel_new(int pe)
+static struct stp_ofi_req *packed_new(int pe)
 {
-    struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_PARCELED];
-    struct stp_ofi_wait wait = {.lane = &stp_ofi.main};
+    struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_PACKED_POOL];
+    struct stp_ofi_wait wait = {.endpoint = &stp_ofi.main};
     struct stp_ofi_req *req;
 
-    while (STP_UNLIKELY((req = stp_ofi_req_try(pool, STP_OFI_PARCEL, pe)) == NULL)) {
+    while (STP_UNLIKELY((req = stp_ofi_req_try(pool, STP_OFI_PACKED, pe)) == NULL)) {
         stp_ofi_batch_look(true, false);
         stp_ofi_wait_step(&wait);
     }
@@ -129,7 +129,7 @@ struct attempt {
     struct stp_ofi_req *full; /* to be posted, or NULL */
 };
 
-/* *spare: a request for a new parcel, which is taken if one is begun. */
+/* *spare: a request for a new packed message, which is taken if one is begun. */
 static struct attempt try_add_locked(struct stp_ofi_batch *batch, int pe,
                                      const struct stp_ofi_item *items, int n, size_t room,
                                      struct stp_ofi_req **spare)
@@ -181,19 +181,21 @@ bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_
         pthread_mutex_unlock(&batch->lock);
         if (attempt.full != NULL) stp_ofi_post(attempt.full);
         if (attempt.done) break;
-        if (spare == NULL) spare = parcel_new(pe);
+        if (spare == NULL) spare = packed_new(pe);
         begun = true;
     }
     if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
     if (attempt.last) stp_ofi_batch_flush(ctx);
     /* It may sleep for good, and this thread may call nothing for as long. */
-    if (begun) stp_ofi_agent_wake();
+    if (begun) stp_ofi_progress_wake();
     return true;
 }
 
 /* ---- sending ---------------------------------------------------------------------- */
 
-/* Take the parcels of some slots out, as a list; old: those begun before that look alone. */
+/*
+ * Take the packed messages of some slots out, as a list; old: those begun before that look alone.
+ */
 static struct stp_ofi_req *take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
                                        const unsigned *look)
 {
@@ -237,14 +239,14 @@ void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
 
 void stp_ofi_batch_look(bool all, bool patient)
 {
-    struct stp_ofi_lane *lane = &stp_ofi.main;
+    struct stp_ofi_endpoint *endpoint = &stp_ofi.main;
     struct stp_ofi_req *list = NULL, *next;
     unsigned look;
 
     if (!stp_ofi_batch_parked()) return;
     if (patient)
-        pthread_mutex_lock(&lane->drain);
-    else if (pthread_mutex_trylock(&lane->drain) != 0)
+        pthread_mutex_lock(&endpoint->drain);
+    else if (pthread_mutex_trylock(&endpoint->drain) != 0)
         return;
     pthread_mutex_lock(&batches.lock);
     look = atomic_load_explicit(&batches.looks, memory_order_relaxed);
@@ -257,17 +259,20 @@ void stp_ofi_batch_look(bool all, bool patient)
     pthread_mutex_unlock(&batches.lock);
     for (; list != NULL; list = next) {
         next = list->next;
-        stp_ofi_launch_locked(lane, list);
+        stp_ofi_launch_locked(endpoint, list);
     }
-    pthread_mutex_unlock(&lane->drain);
+    pthread_mutex_unlock(&endpoint->drain);
 }
 
 /* ---- sessions ---------------------------------------------------------------------- */
 
-/* Slots for as many PEs as there are, and no more than leaves requests for parcels under way. */
+/*
+ * Slots for as many PEs as there are, and no more than leaves requests for packed messages under
+ * way.
+ */
 static unsigned slots_for(void)
 {
-    unsigned n = 1, room = stp_ofi.main.pools[STP_OFI_PARCELED].limit / 4;
+    unsigned n = 1, room = stp_ofi.main.pools[STP_OFI_PACKED_POOL].limit / 4;
 
     while (n < (unsigned)stp_ofi.core->n_pes && 2 * n <= room && n < SLOTS)
         n *= 2;
@@ -310,7 +315,7 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops)
 {
     bool wanted =
-        total_ops >= LEAST_OPS && stp_ofi.parcel_size > 0 && stp_ofi.core->env->ofi_progress_thread;
+        total_ops >= LEAST_OPS && stp_ofi.packed_size > 0 && stp_ofi.core->env->ofi_progress_thread;
 
     return wanted ? batch_of(ctx) : NULL;
 }

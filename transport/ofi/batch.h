@@ -10,7 +10,7 @@
 
 /*
  * Batches (batch.c): in a session with that hint, small puts, stores, signals and updates to one PE
- * are collected in a parcel, a message whose items the library of that PE does (packed.c).
+ * are collected in a packed message, a message whose items the library of that PE does (packed.c).
  */
 
 #define STP_OFI_ITEM_MAX 256 /* bytes of the largest put that is collected */
@@ -25,7 +25,7 @@ struct stp_ofi_item {
 };
 
 bool stp_ofi_item_fits(const struct stp_ofi_item *item);
-size_t stp_ofi_item_room(const struct stp_ofi_item *item); /* bytes that it takes in a parcel */
+size_t stp_ofi_item_room(const struct stp_ofi_item *item); /* bytes in a packed message */
 void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
 
 static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
@@ -48,7 +48,7 @@ bool stp_ofi_batch_parked(void);
 
 /*
  * Send, without waiting, what is collected on any context: all of it, or what was there at the last
- * look already. patient: wait for the main lane's drain instead of doing nothing.
+ * look already. patient: wait for the main endpoint's drain instead of doing nothing.
  */
 void stp_ofi_batch_look(bool all, bool patient);
 

@@ -207,7 +207,7 @@ static bool same(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static bool same_place(const struct fi_info *a, const struct fi_info *b)
+static bool same_interface(const struct fi_info *a, const struct fi_info *b)
 {
     return a->ep_attr->type == b->ep_attr->type && a->addr_format == b->addr_format &&
            same(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
@@ -218,7 +218,7 @@ static bool same_place(const struct fi_info *a, const struct fi_info *b)
 static bool listed(const struct stp_ofi_choice *choices, int n, const struct fi_info *info)
 {
     for (int i = 0; i < n; i++)
-        if (same_place(choices[i].info, info)) return true;
+        if (same_interface(choices[i].info, info)) return true;
     return false;
 }
 
@@ -280,7 +280,7 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
     hints->tx_attr->caps = hints->rx_attr->caps = 0;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = order;
     if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found) != 0) found = NULL;
-    for (match = found; match != NULL && !same_place(match, info);)
+    for (match = found; match != NULL && !same_interface(match, info);)
         match = match->next;
     if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == STP_OFFER_FINE)
         result = fi_dupinfo(match);

@@ -31,23 +31,23 @@
  */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
-static ssize_t post_rma(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
     struct fi_rma_iov rma = {.addr = req->addr, .len = req->nbytes, .key = req->key};
     struct fi_msg_rma msg = {.msg_iov = &iov,
                              .desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc,
                              .iov_count = 1,
-                             .addr = stp_ofi_addr(lane, req->pe),
+                             .addr = stp_ofi_addr(endpoint, req->pe),
                              .rma_iov = &rma,
                              .rma_iov_count = 1,
                              .context = &req->work.fi};
 
-    return req->work.kind == STP_OFI_WRITE ? fi_writemsg(lane->ep, &msg, WRITE_FLAGS)
-                                           : fi_readmsg(lane->ep, &msg, FI_COMPLETION);
+    return req->work.kind == STP_OFI_WRITE ? fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS)
+                                           : fi_readmsg(endpoint->ep, &msg, FI_COMPLETION);
 }
 
-static ssize_t post_atomic(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct fi_ioc operand = {.addr = (void *)(uintptr_t)req->local, .count = 1};
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
@@ -57,7 +57,7 @@ static ssize_t post_atomic(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
     struct fi_msg_atomic msg = {.msg_iov = &operand,
                                 .desc = desc,
                                 .iov_count = 1,
-                                .addr = stp_ofi_addr(lane, req->pe),
+                                .addr = stp_ofi_addr(endpoint, req->pe),
                                 .rma_iov = &rma,
                                 .rma_iov_count = 1,
                                 .datatype = req->type,
@@ -66,20 +66,20 @@ static ssize_t post_atomic(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
 
     switch (req->work.kind) {
     case STP_OFI_UPDATE:
-        return fi_atomicmsg(lane->ep, &msg, WRITE_FLAGS);
+        return fi_atomicmsg(endpoint->ep, &msg, WRITE_FLAGS);
     case STP_OFI_FETCH:
-        return fi_fetch_atomicmsg(lane->ep, &msg, &result, desc, 1, FI_COMPLETION);
+        return fi_fetch_atomicmsg(endpoint->ep, &msg, &result, desc, 1, FI_COMPLETION);
     default:
-        return fi_compare_atomicmsg(lane->ep, &msg, &compare, desc, 1, &result, desc, 1,
+        return fi_compare_atomicmsg(endpoint->ep, &msg, &compare, desc, 1, &result, desc, 1,
                                     FI_COMPLETION);
     }
 }
 
 /* An atomic that the provider may forget. */
-static ssize_t post_forgotten(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     uint64_t begun = stp_ofi_turn_begin(req);
-    ssize_t rc = post_atomic(lane, req);
+    ssize_t rc = post_atomic(endpoint, req);
 
     if (rc == 0) stp_ofi_turn_end(req, begun);
     return rc;
@@ -87,11 +87,11 @@ static ssize_t post_forgotten(struct stp_ofi_lane *lane, struct stp_ofi_req *req
 
 ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
 {
-    struct stp_ofi_lane *lane = req->pool->lane;
+    struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
 
-    if (req->work.kind <= STP_OFI_READ) return post_rma(lane, req);
+    if (req->work.kind <= STP_OFI_READ) return post_rma(endpoint, req);
     if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_message_post(req);
-    return STP_UNLIKELY(stp_ofi.forgets) ? post_forgotten(lane, req) : post_atomic(lane, req);
+    return STP_UNLIKELY(stp_ofi.forgets) ? post_forgotten(endpoint, req) : post_atomic(endpoint, req);
 }
 
 static const char *req_name(const struct stp_ofi_req *req)
@@ -103,7 +103,7 @@ static const char *req_name(const struct stp_ofi_req *req)
         [STP_OFI_FETCH] = "fabric atomic fetch",
         [STP_OFI_COMPARE] = "fabric atomic compare",
         [STP_OFI_MESSAGE] = "fabric atomic by message",
-        [STP_OFI_PARCEL] = "fabric batch",
+        [STP_OFI_PACKED] = "fabric batch",
         [STP_OFI_ANSWER] = "fabric answer to an atomic",
     };
 
@@ -144,9 +144,9 @@ static unsigned bump(atomic_uint *counter, unsigned n)
 }
 
 /* Application threads say that they are here; the progress thread keeps away then. */
-static unsigned mark_activity(struct stp_ofi_lane *lane)
+static unsigned mark_activity(struct stp_ofi_endpoint *endpoint)
 {
-    return bump(&lane->activity, 1);
+    return bump(&endpoint->activity, 1);
 }
 
 /* Its PE has gone while the job ends: whoever counted on it counts no more. */
@@ -155,27 +155,27 @@ static bool is_abandoned(const struct stp_ofi_req *req)
     return req->pending == &stp_ofi.abandoned;
 }
 
-/* ---- completions: all of it under the lane's drain ------------------------- */
+/* ---- completions: all of it under the endpoint's drain ------------------------- */
 
-static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, int error,
+static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
                         const char *text);
 
-static void put_aside_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static void put_aside_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    req->next = lane->retry;
-    __atomic_store_n(&lane->retry, req, __ATOMIC_RELAXED);
+    req->next = endpoint->retry;
+    __atomic_store_n(&endpoint->retry, req, __ATOMIC_RELAXED);
 }
 
 /* False: put aside, since the provider cannot take it now. */
-static bool try_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+static bool try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     ssize_t rc = stp_ofi_post_once(req);
 
     if (rc == -FI_EAGAIN && !is_abandoned(req)) {
-        put_aside_locked(lane, req);
+        put_aside_locked(endpoint, req);
         return false;
     }
-    if (rc != 0) fail_locked(lane, &req->work, (int)-rc, "refused at once");
+    if (rc != 0) fail_locked(endpoint, &req->work, (int)-rc, "refused at once");
     return true;
 }
 
@@ -183,12 +183,12 @@ static bool try_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
  * Post what nobody waits for, now or when the provider can take it: behind what was put aside
  * before, so that answers keep their order.
  */
-void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req)
+void stp_ofi_launch_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    if (STP_UNLIKELY(lane->retry != NULL))
-        put_aside_locked(lane, req);
+    if (STP_UNLIKELY(endpoint->retry != NULL))
+        put_aside_locked(endpoint, req);
     else
-        (void)try_locked(lane, req);
+        (void)try_locked(endpoint, req);
 }
 
 bool stp_ofi_has_retry(void)
@@ -200,13 +200,13 @@ bool stp_ofi_has_retry(void)
  * What is behind one that the provider refuses is not tried if it goes to the same PE, or to one
  * that shares its mark: another one next time, since drains moves.
  */
-static void retry_locked(struct stp_ofi_lane *lane)
+static void retry_locked(struct stp_ofi_endpoint *endpoint)
 {
-    struct stp_ofi_req *req = lane->retry, *next, *first = NULL;
+    struct stp_ofi_req *req = endpoint->retry, *next, *first = NULL;
     bool refused[1 << MARK_BITS] = {false}, *mark;
-    uint32_t hash = atomic_load_explicit(&lane->drains, memory_order_relaxed) * 0x9e3779b9u | 1;
+    uint32_t hash = atomic_load_explicit(&endpoint->drains, memory_order_relaxed) * 0x9e3779b9u | 1;
 
-    __atomic_store_n(&lane->retry, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&endpoint->retry, NULL, __ATOMIC_RELAXED);
     /* Put aside last in first out: turn them round. */
     for (; req != NULL; req = next) {
         next = req->next;
@@ -217,9 +217,9 @@ static void retry_locked(struct stp_ofi_lane *lane)
         next = req->next;
         mark = &refused[((uint32_t)req->pe * hash) >> (32 - MARK_BITS)];
         if (*mark)
-            put_aside_locked(lane, req);
+            put_aside_locked(endpoint, req);
         else
-            *mark = !try_locked(lane, req);
+            *mark = !try_locked(endpoint, req);
     }
 }
 
@@ -252,7 +252,7 @@ static const void *copied_from(const struct stp_ofi_req *req)
 }
 
 /* The operation is done: whoever counts on it may go on. */
-static void finish_locked(struct stp_ofi_lane *lane, struct finished *list, struct stp_ofi_req *req)
+static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list, struct stp_ofi_req *req)
 {
     struct stp_ofi_req *then = req->then;
     atomic_uint *pending = req->pending;
@@ -262,7 +262,7 @@ static void finish_locked(struct stp_ofi_lane *lane, struct finished *list, stru
     finished_add(list, req);
     /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
     if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) == 1 && then != NULL)
-        stp_ofi_launch_locked(lane, then);
+        stp_ofi_launch_locked(endpoint, then);
 }
 
 void stp_ofi_message_done_locked(struct stp_ofi_req *req)
@@ -274,7 +274,7 @@ void stp_ofi_message_done_locked(struct stp_ofi_req *req)
     finished_give(&list);
 }
 
-static void complete_locked(struct stp_ofi_lane *lane, const struct fi_cq_entry *entries, ssize_t n)
+static void complete_locked(struct stp_ofi_endpoint *endpoint, const struct fi_cq_entry *entries, ssize_t n)
 {
     struct finished list = {NULL, NULL, NULL};
 
@@ -282,7 +282,7 @@ static void complete_locked(struct stp_ofi_lane *lane, const struct fi_cq_entry 
         struct stp_ofi_work *work = entries[i].op_context;
 
         if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
-            finish_locked(lane, &list, (struct stp_ofi_req *)work);
+            finish_locked(endpoint, &list, (struct stp_ofi_req *)work);
         else if (work->kind != STP_OFI_INBOX)
             stp_ofi_message_done_locked((struct stp_ofi_req *)work);
         else
@@ -292,7 +292,7 @@ static void complete_locked(struct stp_ofi_lane *lane, const struct fi_cq_entry 
 }
 
 /* An operation failed: fatal for the job, unless it is ending anyway and the target has gone. */
-static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, int error,
+static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
                         const char *text)
 {
     struct stp_ofi_req *req = (struct stp_ofi_req *)work;
@@ -309,19 +309,19 @@ static void fail_locked(struct stp_ofi_lane *lane, struct stp_ofi_work *work, in
     stp_ofi.core->log(STP_LOG_DEBUG, "%s to pe %d failed while the job ends: %s (%s)",
                       req_name(req), req->pe, fi_strerror(error), text != NULL ? text : "");
     req->copy_to = NULL;
-    finish_locked(lane, &list, req);
+    finish_locked(endpoint, &list, req);
     finished_give(&list);
 }
 
-static void read_error_locked(struct stp_ofi_lane *lane, ssize_t rc)
+static void read_error_locked(struct stp_ofi_endpoint *endpoint, ssize_t rc)
 {
     struct fi_cq_err_entry err = {0};
     char text[256] = "";
 
-    if (rc == -FI_EAVAIL) rc = fi_cq_readerr(lane->cq, &err, 0);
+    if (rc == -FI_EAVAIL) rc = fi_cq_readerr(endpoint->cq, &err, 0);
     if (rc < 0) die(NULL, (int)-rc, "reading the completion queue");
-    fi_cq_strerror(lane->cq, err.prov_errno, err.err_data, text, sizeof(text));
-    fail_locked(lane, err.op_context, err.err, text);
+    fi_cq_strerror(endpoint->cq, err.prov_errno, err.err_data, text, sizeof(text));
+    fail_locked(endpoint, err.op_context, err.err, text);
 }
 
 void stp_ofi_finish(void)
@@ -329,29 +329,29 @@ void stp_ofi_finish(void)
     atomic_store_explicit(&stp_ofi.finishing, true, memory_order_relaxed);
 }
 
-int stp_ofi_drain(struct stp_ofi_lane *lane)
+int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 {
     struct fi_cq_entry entries[BATCH];
     bool again;
     ssize_t n;
 
-    if (pthread_mutex_trylock(&lane->drain) != 0) return 0;
-    bump(&lane->drains, 1);
-    atomic_store_explicit(&lane->draining, true, memory_order_relaxed);
+    if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
+    bump(&endpoint->drains, 1);
+    atomic_store_explicit(&endpoint->draining, true, memory_order_relaxed);
     /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
-    n = fi_cq_read(lane->cq, entries, BATCH);
+    n = fi_cq_read(endpoint->cq, entries, BATCH);
     if (n > 0)
-        complete_locked(lane, entries, n);
+        complete_locked(endpoint, entries, n);
     else if (STP_UNLIKELY(n != -FI_EAGAIN && n != 0))
-        read_error_locked(lane, n);
-    if (STP_UNLIKELY(lane->retry != NULL)) retry_locked(lane);
-    if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && lane == &stp_ofi.main) stp_ofi_inbox_refill_locked();
-    atomic_store_explicit(&lane->draining, false, memory_order_relaxed);
-    again = lane->retry != NULL || stp_ofi_inbox_lacks();
-    pthread_mutex_unlock(&lane->drain);
+        read_error_locked(endpoint, n);
+    if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
+    if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main) stp_ofi_inbox_refill_locked();
+    atomic_store_explicit(&endpoint->draining, false, memory_order_relaxed);
+    again = endpoint->retry != NULL || stp_ofi_inbox_lacks();
+    pthread_mutex_unlock(&endpoint->drain);
     /* This thread may not come back for long. */
-    if (STP_UNLIKELY(again)) stp_ofi_agent_wake();
+    if (STP_UNLIKELY(again)) stp_ofi_progress_wake();
     /* By this thread: the progress thread does not wake for what another one has read. */
     if (STP_UNLIKELY(stp_ofi.core->served != NULL)) stp_ofi.core->served();
     return n > 0 ? (int)n : 0;
@@ -359,11 +359,11 @@ int stp_ofi_drain(struct stp_ofi_lane *lane)
 
 int stp_ofi_drain_all(void)
 {
-    unsigned n_lanes = atomic_load_explicit(&stp_ofi.n_lanes, memory_order_acquire);
+    unsigned n_endpoints = atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_acquire);
     int n = stp_ofi_drain(&stp_ofi.main);
 
-    for (unsigned i = 0; STP_UNLIKELY(i < n_lanes); i++)
-        if (stp_ofi_lane_busy(stp_ofi.lanes[i])) n += stp_ofi_drain(stp_ofi.lanes[i]);
+    for (unsigned i = 0; STP_UNLIKELY(i < n_endpoints); i++)
+        if (stp_ofi_endpoint_busy(stp_ofi.endpoints[i])) n += stp_ofi_drain(stp_ofi.endpoints[i]);
     return n;
 }
 
@@ -371,24 +371,24 @@ int stp_ofi_drain_all(void)
 
 void stp_ofi_post(struct stp_ofi_req *req)
 {
-    struct stp_ofi_lane *lane = req->pool->lane;
-    struct stp_ofi_wait wait = {.lane = lane};
+    struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
+    struct stp_ofi_wait wait = {.endpoint = endpoint};
     ssize_t rc;
 
     while (STP_UNLIKELY((rc = stp_ofi_post_once(req)) == -FI_EAGAIN) && !is_abandoned(req))
         stp_ofi_wait_step(&wait);
     if (STP_UNLIKELY(rc != 0)) {
-        pthread_mutex_lock(&lane->drain);
-        fail_locked(lane, &req->work, rc == -FI_EAGAIN ? FI_ECANCELED : (int)-rc,
+        pthread_mutex_lock(&endpoint->drain);
+        fail_locked(endpoint, &req->work, rc == -FI_EAGAIN ? FI_ECANCELED : (int)-rc,
                     "refused at once");
-        pthread_mutex_unlock(&lane->drain);
+        pthread_mutex_unlock(&endpoint->drain);
     }
     /* Its completions wake nobody, and the application may be gone for long. */
-    if (STP_UNLIKELY(lane != &stp_ofi.main)) stp_ofi_agent_wake();
+    if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_progress_wake();
     /* A flood reads its completions as it goes: the same few requests stay in the cache. */
-    if ((mark_activity(lane) & (POSTS_A_DRAIN - 1)) != 0) return;
-    stp_ofi_drain(lane);
-    if (STP_UNLIKELY(lane != &stp_ofi.main)) stp_ofi_drain(&stp_ofi.main);
+    if ((mark_activity(endpoint) & (POSTS_A_DRAIN - 1)) != 0) return;
+    stp_ofi_drain(endpoint);
+    if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_drain(&stp_ofi.main);
 }
 
 /* ---- waiting ------------------------------------------------------------ */
@@ -406,14 +406,14 @@ void stp_ofi_progress(void)
 }
 
 /*
- * Peers are served on the main lane, and what is waited for may hang on any: a message waits for
- * data of another lane, a peer for a signal that does. So all are looked at now and then.
+ * Peers are served on the main endpoint, and what is waited for may hang on any: a message waits
+ * for data of another endpoint, a peer for a signal that does. So all are looked at now and then.
  */
 static int drain_for(const struct stp_ofi_wait *wait)
 {
-    int n = stp_ofi_drain(wait->lane);
+    int n = stp_ofi_drain(wait->endpoint);
 
-    if (STP_UNLIKELY(atomic_load_explicit(&stp_ofi.n_lanes, memory_order_relaxed) > 0) &&
+    if (STP_UNLIKELY(atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_relaxed) > 0) &&
         (wait->polls & (POLLS_A_SERVE - 1)) == 0)
         stp_ofi_drain_all();
     return n;
@@ -421,7 +421,7 @@ static int drain_for(const struct stp_ofi_wait *wait)
 
 void stp_ofi_wait_step(struct stp_ofi_wait *wait)
 {
-    mark_activity(wait->lane);
+    mark_activity(wait->endpoint);
     if (drain_for(wait) > 0) {
         wait->polls = wait->spun = 0;
         return;
@@ -435,9 +435,9 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
     }
 }
 
-void stp_ofi_wait_zero(struct stp_ofi_lane *lane, atomic_uint *pending)
+void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, atomic_uint *pending)
 {
-    struct stp_ofi_wait wait = {.lane = lane};
+    struct stp_ofi_wait wait = {.endpoint = endpoint};
 
     while (atomic_load_explicit(pending, memory_order_acquire) != 0)
         stp_ofi_wait_step(&wait);

@@ -14,9 +14,9 @@
 #define FEW_PES 8 /* looked through in a row */
 #define GROUP 128 /* requests looked for at once */
 
-static void lock_with_progress(struct stp_ofi_lane *lane, pthread_mutex_t *lock)
+static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
 {
-    struct stp_ofi_wait wait = {.lane = lane};
+    struct stp_ofi_wait wait = {.endpoint = endpoint};
 
     while (pthread_mutex_trylock(lock) != 0)
         stp_ofi_wait_step(&wait);
@@ -33,14 +33,14 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     unsigned phase;
 
     if (is_done(ctx)) return;
-    lock_with_progress(ctx->lane, &ctx->quiet);
+    lock_with_progress(ctx->endpoint, &ctx->quiet);
     phase = atomic_load_explicit(&ctx->phase, memory_order_relaxed);
     /* Stragglers that read the phase before the last turn and counted after it. */
-    stp_ofi_wait_zero(ctx->lane, &ctx->pending[(phase + 1) & 1]);
+    stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
     atomic_store_explicit(&ctx->phase, phase + 1, memory_order_relaxed);
     /* Now, not before: whoever collects from here on counts in the new phase. */
     stp_ofi_batch_flush(ctx);
-    stp_ofi_wait_zero(ctx->lane, &ctx->pending[phase & 1]);
+    stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
     /* Other threads may have sent more meanwhile: then fences go on waiting. */
     if (!stp_ofi.core->thread_multiple)
         atomic_store_explicit(&ctx->messages, false, memory_order_relaxed);
@@ -100,7 +100,7 @@ static void wait_pool(struct stp_ofi_pool *pool, const struct wanted *wanted)
     unsigned n;
 
     while ((n = stp_ofi_req_collect(pool, &cursor, is_wanted, wanted, seen, GROUP)) > 0) {
-        struct stp_ofi_wait wait = {.lane = wanted->ctx->lane};
+        struct stp_ofi_wait wait = {.endpoint = wanted->ctx->endpoint};
 
         for (unsigned i = 0; i < n; i++)
             while (is_under_way(&seen[i], wanted))
@@ -135,8 +135,8 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
     for (size_t i = 0; i < n_pes; i++)
         stp_ofi_batch_flush_pe(ctx, pes[i]);
     for (int i = 0; i < STP_OFI_N_POOLS; i++) {
-        wait_pool(&ctx->lane->pools[i], &wanted);
-        if (ctx->lane != &stp_ofi.main) wait_pool(&stp_ofi.main.pools[i], &wanted);
+        wait_pool(&ctx->endpoint->pools[i], &wanted);
+        if (ctx->endpoint != &stp_ofi.main) wait_pool(&stp_ofi.main.pools[i], &wanted);
     }
     free(wanted.bits);
 }
@@ -148,7 +148,7 @@ int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
     struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
 
     if (made == NULL) return -ENOMEM;
-    made->lane = stp_ofi_lane_take(alone);
+    made->endpoint = stp_ofi_endpoint_take(alone);
     atomic_init(&made->phase, 0);
     atomic_init(&made->pending[0], 0);
     atomic_init(&made->pending[1], 0);
@@ -164,7 +164,7 @@ void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx)
 {
     if (ctx == NULL) return;
     stp_ofi_batch_close(ctx);
-    stp_ofi_lane_give(ctx->lane);
+    stp_ofi_endpoint_give(ctx->endpoint);
     pthread_mutex_destroy(&ctx->quiet);
     free(ctx);
 }

@@ -154,7 +154,7 @@ int stp_ofi_count_fds(void)
 
 size_t stp_ofi_fds_of_peers(void)
 {
-    /* Its own to each peer, and one from each peer's: peers have as many lanes. */
+    /* Its own to each peer, and one from each peer's: peers have as many endpoints. */
     return 2 * (size_t)(stp_ofi.core->n_pes - 1);
 }
 
@@ -168,10 +168,10 @@ size_t stp_ofi_fds_left(void)
     return (size_t)limit.rlim_cur > (size_t)used ? (size_t)limit.rlim_cur - (size_t)used : 0;
 }
 
-unsigned stp_ofi_lanes_bearable(void)
+unsigned stp_ofi_endpoints_bearable(void)
 {
     size_t left = stp_ofi_fds_left(), main = stp_ofi_fds_of_peers(), n;
 
-    n = left > main ? (left - main) / (STP_OFI_LANE_FDS + stp_ofi_fds_of_peers()) : 0;
-    return n < STP_OFI_LANES ? (unsigned)n : STP_OFI_LANES;
+    n = left > main ? (left - main) / (STP_OFI_ENDPOINT_FDS + stp_ofi_fds_of_peers()) : 0;
+    return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
 }

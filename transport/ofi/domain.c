@@ -17,7 +17,7 @@
 
 /* All that can be under way, and as much again for messages that arrive and their answers. */
 #define QUEUE_SIZE                                                                                 \
-    (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PARCELS))
+    (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PACKED_REQS))
 
 #define CLOSE(holder, object)                                                                      \
     do {                                                                                           \
@@ -32,78 +32,78 @@
  */
 #define BUSY_TRIES 64
 
-/* ---- a lane --------------------------------------------------------------- */
+/* ---- an endpoint --------------------------------------------------------------- */
 
-static int queue_open(struct stp_ofi_lane *lane, struct fid_domain *domain, bool wait_fd)
+static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, bool wait_fd)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT,
                               .wait_obj = wait_fd ? FI_WAIT_FD : FI_WAIT_NONE,
                               .size = QUEUE_SIZE};
-    int rc = fi_cq_open(domain, &attr, &lane->cq, NULL);
+    int rc = fi_cq_open(domain, &attr, &endpoint->cq, NULL);
 
-    if (rc != 0) lane->cq = NULL;
+    if (rc != 0) endpoint->cq = NULL;
     if (rc != 0 || !wait_fd) return rc;
-    rc = fi_control(&lane->cq->fid, FI_GETWAIT, &stp_ofi.wait_fd);
+    rc = fi_control(&endpoint->cq->fid, FI_GETWAIT, &stp_ofi.wait_fd);
     if (rc != 0) {
         stp_ofi.wait_fd = -1;
-        CLOSE(lane, cq);
+        CLOSE(endpoint, cq);
     }
     return rc;
 }
 
 /* Run the steps in order; *why names the first that failed. */
-static int lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
+static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, struct fid_av *av,
                      bool wait_fd, const char **why)
 {
     int rc = -FI_ENOSYS;
 
     *why = "cannot open a completion queue";
-    if (wait_fd) rc = queue_open(lane, domain, true);
-    if (rc != 0 && (rc = queue_open(lane, domain, false)) != 0) return rc;
+    if (wait_fd) rc = queue_open(endpoint, domain, true);
+    if (rc != 0 && (rc = queue_open(endpoint, domain, false)) != 0) return rc;
     *why = "cannot open an endpoint";
-    if ((rc = fi_endpoint(domain, stp_ofi.info, &lane->ep, NULL)) != 0) return rc;
+    if ((rc = fi_endpoint(domain, stp_ofi.info, &endpoint->ep, NULL)) != 0) return rc;
     *why = "cannot bind and enable the endpoint";
-    if ((rc = fi_ep_bind(lane->ep, &av->fid, 0)) != 0) return rc;
-    rc = fi_ep_bind(lane->ep, &lane->cq->fid, FI_TRANSMIT | FI_RECV);
-    return rc != 0 ? rc : fi_enable(lane->ep);
+    if ((rc = fi_ep_bind(endpoint->ep, &av->fid, 0)) != 0) return rc;
+    rc = fi_ep_bind(endpoint->ep, &endpoint->cq->fid, FI_TRANSMIT | FI_RECV);
+    return rc != 0 ? rc : fi_enable(endpoint->ep);
 }
 
-int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
+int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, struct fid_av *av,
                       bool wait_fd, const char **why)
 {
     struct stp_growth growth;
     int rc, tries = 0;
 
     stp_growth_begin(&growth); /* shm makes files */
-    while ((rc = lane_open(lane, domain, av, wait_fd, why)) != 0) {
-        CLOSE(lane, ep);
-        CLOSE(lane, cq);
+    while ((rc = endpoint_open(endpoint, domain, av, wait_fd, why)) != 0) {
+        CLOSE(endpoint, ep);
+        CLOSE(endpoint, cq);
         if (rc != -FI_EBUSY || tries++ == BUSY_TRIES) break;
     }
     stp_growth_end(&growth);
     if (rc != 0) return rc;
-    pthread_mutex_init(&lane->drain, NULL);
-    lane->retry = NULL;
-    atomic_init(&lane->activity, 0);
-    atomic_init(&lane->drains, 0);
-    atomic_init(&lane->draining, false);
-    stp_ofi_pools_init(lane);
+    pthread_mutex_init(&endpoint->drain, NULL);
+    endpoint->retry = NULL;
+    atomic_init(&endpoint->activity, 0);
+    atomic_init(&endpoint->drains, 0);
+    atomic_init(&endpoint->draining, false);
+    stp_ofi_pools_init(endpoint);
     return 0;
 }
 
-void stp_ofi_lane_close(struct stp_ofi_lane *lane)
+void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 {
-    if (lane->ep == NULL) return;
+    if (endpoint->ep == NULL) return;
     /* Registrations of an endpoint go before it, those of the domain after what uses them. */
     if (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
-        stp_ofi_pools_unregister(lane);
-        if (lane == &stp_ofi.main) stp_ofi_inbox_unregister();
+        stp_ofi_pools_unregister(endpoint);
+        if (endpoint == &stp_ofi.main) stp_ofi_inbox_unregister();
     }
-    CLOSE(lane, ep);
-    stp_ofi_pools_fini(lane);
-    CLOSE(lane, cq);
-    pthread_mutex_destroy(&lane->drain);
-    stp_ofi_lane_disconnect(lane);
+    CLOSE(endpoint, ep);
+    stp_ofi_pools_fini(endpoint);
+    CLOSE(endpoint, cq);
+    pthread_mutex_destroy(&endpoint->drain);
+    stp_ofi_endpoint_disconnect(endpoint);
 }
 
 /* ---- the main one and what it stands on ------------------------------------ */
@@ -120,10 +120,10 @@ static bool atomics_by_cpu(const char *provider)
 }
 
 /*
- * Bytes of a parcel, 0: there are none. Only where the target's CPU does what comes anyway. What
- * ofi_rxm sends in one piece is 1 KiB, as open.c sets it.
+ * Bytes of a packed message, 0: there are none. Only where the target's CPU does what comes anyway.
+ * What ofi_rxm sends in one fragment is 1 KiB, as open.c sets it.
  */
-static size_t parcel_size(const struct fi_info *info)
+static size_t packed_size(const struct fi_info *info)
 {
     size_t size = strchr(info->fabric_attr->prov_name, ';') != NULL ? 1024 : 2048;
 
@@ -155,7 +155,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.cpu_atomics = stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
     /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
-    stp_ofi.parcel_size = parcel_size(info);
+    stp_ofi.packed_size = packed_size(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
     stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
     stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&
@@ -178,7 +178,7 @@ static int open_all(const char **why)
     if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
     stp_ofi.by_sockets =
         stp_ofi.core->env->ofi_progress_thread && stp_ofi_sockets_usable(info, stp_ofi.core->n_pes);
-    return stp_ofi_lane_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
+    return stp_ofi_endpoint_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
                              stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets, why);
 }
 
@@ -192,7 +192,7 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
     stp_ofi.wait_fd = -1;
     settle(core);
     rc = open_all(why);
-    if (rc != 0) stp_ofi_endpoint_close();
+    if (rc != 0) stp_ofi_domain_close();
     return rc;
 }
 
@@ -226,7 +226,7 @@ static int open_with_atomics(const struct stp_core *core, const struct fi_info *
     return rc == 0 || rc == -FI_ENOSYS ? rc : open_best(core, info, why);
 }
 
-int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info, const char **why)
+int stp_ofi_domain_open(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
     const char *why_messages = NULL;
     struct fi_info *messages;
@@ -243,10 +243,10 @@ int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *inf
     return rc;
 }
 
-void stp_ofi_endpoint_close(void)
+void stp_ofi_domain_close(void)
 {
     stp_ofi_health_close();
-    stp_ofi_lane_close(&stp_ofi.main);
+    stp_ofi_endpoint_close(&stp_ofi.main);
     stp_ofi_inbox_close();
     CLOSE(&stp_ofi, av);
     CLOSE(&stp_ofi, domain);
@@ -264,10 +264,10 @@ int stp_ofi_connect(const void *addrs)
 
     if (rc != 0) return rc;
     stp_ofi.world = addrs;
-    stp_ofi.lanes_agreed = -1;
+    stp_ofi.endpoints_agreed = -1;
     if (stp_ofi_is_shm(stp_ofi.info) && (rc = stp_ofi_shm_check()) != 0) return rc;
     if (stp_ofi.by_sockets) stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
-    rc = stp_ofi_lane_connect(&stp_ofi.main);
+    rc = stp_ofi_endpoint_connect(&stp_ofi.main);
     if (rc == 0) stp_ofi_health_connect();
     /* Not before: messages may be there already, and answers need the addresses. */
     return rc != 0 ? rc : stp_ofi_inbox_open();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which lane a context uses. Contexts that one thread at a time uses get an endpoint of their own
- * where the provider makes endpoints cheap, so that threads do not meet; beyond a number of lanes,
- * and everywhere else, contexts share. A lane stays when its contexts go, for the next ones.
- * Design: docs/design/fabric.md.
+ * Which endpoint a context uses. Contexts that one thread at a time uses get an endpoint of their
+ * own where the provider makes endpoints cheap, so that threads do not meet; beyond a number of
+ * endpoints, and everywhere else, contexts share. An endpoint stays when its contexts go, for the
+ * next ones. Design: docs/design/fabric.md.
  */
 #include "ofi.h"
 
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES_CHEAP 16u /* by default where endpoints are cheap */
-#define SPARE_FDS 16u   /* left to the program when a lane is made */
+#define ENDPOINTS_CHEAP 16u /* by default where endpoints are cheap */
+#define SPARE_FDS 16u   /* left to the program when an endpoint is made */
 
-/* libfabric 1.17: net locks a domain as a whole, so a lane has its own. */
+/* libfabric 1.17: net locks a domain as a whole, so an endpoint has its own. */
 static bool wants_domain(void)
 {
     const char *provider = stp_ofi.info->fabric_attr->prov_name;
@@ -38,18 +38,18 @@ static bool is_cheap(void)
 }
 
 /* What every PE can bear, as they published it before the program took descriptors of its own. */
-static size_t lanes_agreed_locked(void)
+static size_t endpoints_agreed_locked(void)
 {
-    if (stp_ofi.lanes_agreed < 0) stp_ofi.lanes_agreed = stp_ofi_lanes_published();
-    return (size_t)stp_ofi.lanes_agreed;
+    if (stp_ofi.endpoints_agreed < 0) stp_ofi.endpoints_agreed = stp_ofi_endpoints_published();
+    return (size_t)stp_ofi.endpoints_agreed;
 }
 
-static unsigned lanes_max_locked(void)
+static unsigned endpoints_max_locked(void)
 {
-    int asked = stp_ofi.core->env->ofi_lanes;
-    size_t n = asked >= 0 ? (size_t)asked : is_cheap() ? LANES_CHEAP : 0;
+    int asked = stp_ofi.core->env->ofi_endpoints;
+    size_t n = asked >= 0 ? (size_t)asked : is_cheap() ? ENDPOINTS_CHEAP : 0;
     size_t room = stp_ofi.info->domain_attr->ep_cnt;
-    size_t agreed = n > 0 ? lanes_agreed_locked() : 0;
+    size_t agreed = n > 0 ? endpoints_agreed_locked() : 0;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
     /* A registration serves one endpoint, and buffers here need one. */
@@ -59,128 +59,128 @@ static unsigned lanes_max_locked(void)
     if (n > agreed) n = agreed;
     /* The main one is an endpoint too. */
     if (!wants_domain() && n > 0 && n > room - 1) n = room - 1;
-    return n < STP_OFI_LANES ? (unsigned)n : STP_OFI_LANES;
+    return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
 }
 
-static int open_own_domain(struct stp_ofi_lane *lane, const char **why)
+static int open_own_domain(struct stp_ofi_endpoint *endpoint, const char **why)
 {
     struct fi_info *info = stp_ofi.info;
     int rc;
 
     *why = "cannot open a fabric, a domain and its addresses";
-    if ((rc = fi_fabric(info->fabric_attr, &lane->fabric, NULL)) != 0) return rc;
-    if ((rc = fi_domain(lane->fabric, info, &lane->domain, NULL)) != 0) return rc;
-    if ((rc = stp_ofi_av_open(lane->domain, &lane->av)) != 0) return rc;
-    if ((rc = stp_ofi_lane_open(lane, lane->domain, lane->av, false, why)) != 0) return rc;
-    return stp_ofi_lane_connect(lane);
+    if ((rc = fi_fabric(info->fabric_attr, &endpoint->fabric, NULL)) != 0) return rc;
+    if ((rc = fi_domain(endpoint->fabric, info, &endpoint->domain, NULL)) != 0) return rc;
+    if ((rc = stp_ofi_av_open(endpoint->domain, &endpoint->av)) != 0) return rc;
+    if ((rc = stp_ofi_endpoint_open(endpoint, endpoint->domain, endpoint->av, false, why)) != 0) return rc;
+    return stp_ofi_endpoint_connect(endpoint);
 }
 
-static int open_on_main(struct stp_ofi_lane *lane, const char **why)
+static int open_on_main(struct stp_ofi_endpoint *endpoint, const char **why)
 {
-    int rc = stp_ofi_lane_open(lane, stp_ofi.domain, stp_ofi.av, false, why);
+    int rc = stp_ofi_endpoint_open(endpoint, stp_ofi.domain, stp_ofi.av, false, why);
 
-    return rc != 0 ? rc : stp_ofi_lane_connect(lane);
+    return rc != 0 ? rc : stp_ofi_endpoint_connect(endpoint);
 }
 
-static void lane_delete(struct stp_ofi_lane *lane)
+static void endpoint_delete(struct stp_ofi_endpoint *endpoint)
 {
-    stp_ofi_lane_close(lane);
-    if (lane->av != NULL) fi_close(&lane->av->fid);
-    if (lane->domain != NULL) fi_close(&lane->domain->fid);
-    if (lane->fabric != NULL) fi_close(&lane->fabric->fid);
-    free(lane);
+    stp_ofi_endpoint_close(endpoint);
+    if (endpoint->av != NULL) fi_close(&endpoint->av->fid);
+    if (endpoint->domain != NULL) fi_close(&endpoint->domain->fid);
+    if (endpoint->fabric != NULL) fi_close(&endpoint->fabric->fid);
+    free(endpoint);
 }
 
 static unsigned n_made(void)
 {
-    return atomic_load_explicit(&stp_ofi.n_lanes, memory_order_relaxed);
+    return atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_relaxed);
 }
 
 /* Those that were made may still have all their connections before them. */
 static bool has_fds_for_another(void)
 {
     return stp_ofi_fds_left() >=
-           STP_OFI_LANE_FDS + (n_made() + 1) * stp_ofi_fds_of_peers() + SPARE_FDS;
+           STP_OFI_ENDPOINT_FDS + (n_made() + 1) * stp_ofi_fds_of_peers() + SPARE_FDS;
 }
 
-static int lane_make(struct stp_ofi_lane **made, const char **why)
+static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
 {
-    struct stp_ofi_lane *lane;
+    struct stp_ofi_endpoint *endpoint;
     int rc;
 
     *why = "what is left would not do for its connections";
     if (!has_fds_for_another()) return -EMFILE;
     *why = "no memory";
-    lane = aligned_alloc(STP_CACHE_LINE, sizeof(*lane));
-    if (lane == NULL) return -ENOMEM;
-    memset(lane, 0, sizeof(*lane));
-    rc = wants_domain() ? open_own_domain(lane, why) : open_on_main(lane, why);
+    endpoint = aligned_alloc(STP_CACHE_LINE, sizeof(*endpoint));
+    if (endpoint == NULL) return -ENOMEM;
+    memset(endpoint, 0, sizeof(*endpoint));
+    rc = wants_domain() ? open_own_domain(endpoint, why) : open_on_main(endpoint, why);
     if (rc != 0)
-        lane_delete(lane);
+        endpoint_delete(endpoint);
     else
-        *made = lane;
+        *made = endpoint;
     return rc;
 }
 
 /* One more, or NULL: sharing is always possible. */
-static struct stp_ofi_lane *lane_make_locked(void)
+static struct stp_ofi_endpoint *endpoint_make_locked(void)
 {
-    struct stp_ofi_lane *lane = NULL;
+    struct stp_ofi_endpoint *endpoint = NULL;
     const char *why;
-    int rc = lane_make(&lane, &why);
+    int rc = endpoint_make(&endpoint, &why);
 
-    if (rc == 0) return lane;
+    if (rc == 0) return endpoint;
     stp_ofi.core->log(STP_LOG_INFO, "fabric: no further endpoint, contexts share (%s: %s)", why,
                       stp_ofi_strerror(-rc));
     return NULL;
 }
 
 /* The one with the fewest contexts. */
-static struct stp_ofi_lane *least_used_locked(void)
+static struct stp_ofi_endpoint *least_used_locked(void)
 {
-    struct stp_ofi_lane *least = NULL;
+    struct stp_ofi_endpoint *least = NULL;
 
     for (unsigned i = 0; i < n_made(); i++)
-        if (least == NULL || stp_ofi.lanes[i]->n_ctxs < least->n_ctxs) least = stp_ofi.lanes[i];
+        if (least == NULL || stp_ofi.endpoints[i]->n_ctxs < least->n_ctxs) least = stp_ofi.endpoints[i];
     return least;
 }
 
-static struct stp_ofi_lane *take_locked(void)
+static struct stp_ofi_endpoint *take_locked(void)
 {
-    struct stp_ofi_lane *least = least_used_locked(), *made = NULL;
+    struct stp_ofi_endpoint *least = least_used_locked(), *made = NULL;
 
     if (least != NULL && least->n_ctxs == 0) return least;
-    if (n_made() < lanes_max_locked()) made = lane_make_locked();
+    if (n_made() < endpoints_max_locked()) made = endpoint_make_locked();
     if (made == NULL) return least;
-    stp_ofi.lanes[n_made()] = made;
-    /* Pairs with the acquire of whoever drains all: a counted lane is complete. */
-    atomic_store_explicit(&stp_ofi.n_lanes, n_made() + 1, memory_order_release);
+    stp_ofi.endpoints[n_made()] = made;
+    /* Pairs with the acquire of whoever drains all: a counted endpoint is complete. */
+    atomic_store_explicit(&stp_ofi.n_endpoints, n_made() + 1, memory_order_release);
     return made;
 }
 
-struct stp_ofi_lane *stp_ofi_lane_take(bool alone)
+struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool alone)
 {
-    struct stp_ofi_lane *lane = NULL;
+    struct stp_ofi_endpoint *endpoint = NULL;
 
     if (!alone) return &stp_ofi.main;
-    pthread_mutex_lock(&stp_ofi.lanes_lock);
-    lane = take_locked();
-    if (lane != NULL) lane->n_ctxs++;
-    pthread_mutex_unlock(&stp_ofi.lanes_lock);
-    return lane != NULL ? lane : &stp_ofi.main;
+    pthread_mutex_lock(&stp_ofi.endpoints_lock);
+    endpoint = take_locked();
+    if (endpoint != NULL) endpoint->n_ctxs++;
+    pthread_mutex_unlock(&stp_ofi.endpoints_lock);
+    return endpoint != NULL ? endpoint : &stp_ofi.main;
 }
 
-void stp_ofi_lane_give(struct stp_ofi_lane *lane)
+void stp_ofi_endpoint_give(struct stp_ofi_endpoint *endpoint)
 {
-    if (lane == &stp_ofi.main) return;
-    pthread_mutex_lock(&stp_ofi.lanes_lock);
-    lane->n_ctxs--;
-    pthread_mutex_unlock(&stp_ofi.lanes_lock);
+    if (endpoint == &stp_ofi.main) return;
+    pthread_mutex_lock(&stp_ofi.endpoints_lock);
+    endpoint->n_ctxs--;
+    pthread_mutex_unlock(&stp_ofi.endpoints_lock);
 }
 
-void stp_ofi_lanes_close(void)
+void stp_ofi_endpoints_close(void)
 {
     for (unsigned i = n_made(); i-- > 0;)
-        lane_delete(stp_ofi.lanes[i]);
-    atomic_store_explicit(&stp_ofi.n_lanes, 0, memory_order_relaxed);
+        endpoint_delete(stp_ofi.endpoints[i]);
+    atomic_store_explicit(&stp_ofi.n_endpoints, 0, memory_order_relaxed);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is under way: requests, which carry an operation from its post to its completion, and the
- * lanes they travel on. Design: docs/design/fabric.md.
+ * endpoints they travel on. Design: docs/design/fabric.md.
  */
-#ifndef STP_OFI_LANE_H
-#define STP_OFI_LANE_H
+#ifndef STP_OFI_ENDPOINT_H
+#define STP_OFI_ENDPOINT_H
 
 #include "base/base.h"
 #include "transport/transport.h"
@@ -15,11 +15,11 @@
 #include <rdma/fi_endpoint.h>
 
 #define STP_OFI_INLINE 64         /* bytes a request holds itself: operands, puts of a cache line */
-#define STP_OFI_PLAIN_REQS 4096u  /* operations under way on a lane at most, */
+#define STP_OFI_PLAIN_REQS 4096u  /* operations under way on an endpoint at most, */
 #define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
 #define STP_OFI_BOUNCE_BYTES (8u << 20) /* and all such copies together */
 #define STP_OFI_MESSAGES 1024u          /* messages not yet answered at most, */
-#define STP_OFI_PARCELS 256u            /* and parcels */
+#define STP_OFI_PACKED_REQS 256u            /* and packed messages */
 
 /* ---- requests ----------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ enum stp_ofi_kind {
     STP_OFI_FETCH,
     STP_OFI_COMPARE,
     STP_OFI_MESSAGE, /* or asked of the target's library, */
-    STP_OFI_PARCEL,  /* with others */
+    STP_OFI_PACKED,  /* with others */
     STP_OFI_ANSWER,
     STP_OFI_INBOX, /* no request: a buffer for messages that arrive */
 };
@@ -41,7 +41,7 @@ struct stp_ofi_work {
     enum stp_ofi_kind kind;
 };
 
-struct stp_ofi_lane;
+struct stp_ofi_endpoint;
 struct stp_ofi_lease;
 
 /*
@@ -53,8 +53,10 @@ struct stp_ofi_req {
     int pe;                   /* -1 while the request is free */
     unsigned uses;            /* times it was given back */
     atomic_uint *pending;
-    struct stp_ofi_req *then; /* the signal behind the pieces of a put, or NULL */
-    /* In a signal: pieces of its put still under way. In a message: what is due of it, see am.c. */
+    struct stp_ofi_req *then; /* the signal behind the fragments of a put, or NULL */
+    /*
+     * In a signal: fragments of its put still under way. In a message: what is due of it, see am.c.
+     */
     atomic_uint parts;
     uint64_t turn;   /* among those that may be lost, see turn.h; 0: not posted */
     unsigned missed; /* questions behind it that were answered first */
@@ -81,27 +83,27 @@ struct stp_ofi_pool {
     pthread_mutex_t lock; /* guards all below */
     struct stp_ofi_req *free;
     struct stp_ofi_slab *slabs;
-    struct stp_ofi_lane *lane; /* constant, as the next three */
-    unsigned index;            /* in the lane */
+    struct stp_ofi_endpoint *endpoint; /* constant, as the next three */
+    unsigned index;            /* in the endpoint */
     size_t data_size;
     unsigned limit;
     unsigned n_made;
     unsigned n_taken; /* also read without the lock, to see whether anything is under way */
 };
 
-/* Pools of a lane. Messages, parcels and answers are on the main lane alone. */
+/* Pools of an endpoint. Messages, packed messages and answers are on the main endpoint alone. */
 enum {
     STP_OFI_PLAIN,
     STP_OFI_BOUNCE,
     STP_OFI_MESSAGED,
-    STP_OFI_PARCELED,
+    STP_OFI_PACKED_POOL,
     STP_OFI_ANSWERED,
     STP_OFI_N_POOLS
 };
 
-void stp_ofi_pools_init(struct stp_ofi_lane *lane);
-void stp_ofi_pools_unregister(struct stp_ofi_lane *lane); /* once nothing is under way */
-void stp_ofi_pools_fini(struct stp_ofi_lane *lane);
+void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint);
+void stp_ofi_pools_unregister(struct stp_ofi_endpoint *endpoint); /* once nothing is under way */
+void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint);
 
 /* A request to PE pe for kind, the rest unset. Waits with progress when all are in use. */
 struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
@@ -140,7 +142,7 @@ struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int
 /* Up to max different PEs that requests of the pool, which may grow, are under way to. */
 int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max);
 
-/* Up to max different PEs that requests of any lane are under way to. Returns how many. */
+/* Up to max different PEs that requests of any endpoint are under way to. Returns how many. */
 int stp_ofi_targets(int *pes, int max);
 
 /* Give back a list of requests linked by next, all of one pool. */
@@ -158,14 +160,14 @@ static inline atomic_uint *stp_ofi_counts_on(const struct stp_ofi_req *req)
     return __atomic_load_n(&req->pending, __ATOMIC_RELAXED);
 }
 
-/* ---- lanes --------------------------------------------------------------- */
+/* ---- endpoints --------------------------------------------------------------- */
 
 /*
- * An endpoint with its completion queue, requests and lock: what threads on different lanes
- * do not share. Peers know the main lane's address only; the others are for contexts that one
+ * An endpoint with its completion queue, requests and lock: what threads on different endpoints
+ * do not share. Peers know the main endpoint's address only; the others are for contexts that one
  * thread at a time uses, where the provider makes endpoints cheap.
  */
-struct stp_ofi_lane {
+struct stp_ofi_endpoint {
     struct fid_ep *ep; /* what every operation reads comes first; written by open and connect */
     struct fid_cq *cq;
     fi_addr_t
@@ -178,36 +180,36 @@ struct stp_ofi_lane {
     atomic_uint drains;                     /* moves when somebody reads the queue, */
     atomic_bool draining;                   /* who is at it now: may take milliseconds */
 
-    struct fid_fabric *fabric STP_ALIGNED_LINE; /* NULL: those of the main lane, as the next two */
+    struct fid_fabric *fabric STP_ALIGNED_LINE; /* NULL: of the main endpoint, as the next two */
     struct fid_domain *domain;
     struct fid_av *av;
-    unsigned n_ctxs; /* contexts on it, guarded by stp_ofi.lanes_lock */
+    unsigned n_ctxs; /* contexts on it, guarded by stp_ofi.endpoints_lock */
 };
 
-fi_addr_t stp_ofi_addr_slow(struct stp_ofi_lane *lane, int pe);
+fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe);
 
-/* Where the PE is in the lane's address table, which learns of it when first asked. */
-static inline fi_addr_t stp_ofi_addr(struct stp_ofi_lane *lane, int pe)
+/* Where the PE is in the endpoint's address table, which learns of it when first asked. */
+static inline fi_addr_t stp_ofi_addr(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    fi_addr_t where = ~__atomic_load_n(&lane->addrs[pe], __ATOMIC_ACQUIRE);
+    fi_addr_t where = ~__atomic_load_n(&endpoint->addrs[pe], __ATOMIC_ACQUIRE);
 
-    return STP_LIKELY(where != FI_ADDR_NOTAVAIL) ? where : stp_ofi_addr_slow(lane, pe);
+    return STP_LIKELY(where != FI_ADDR_NOTAVAIL) ? where : stp_ofi_addr_slow(endpoint, pe);
 }
 
-/* Is anything under way on the lane, or waiting to be posted by it? */
-static inline bool stp_ofi_lane_busy(const struct stp_ofi_lane *lane)
+/* Is anything under way on the endpoint, or waiting to be posted by it? */
+static inline bool stp_ofi_endpoint_busy(const struct stp_ofi_endpoint *endpoint)
 {
-    unsigned n = __atomic_load_n(&lane->retry, __ATOMIC_RELAXED) != NULL;
+    unsigned n = __atomic_load_n(&endpoint->retry, __ATOMIC_RELAXED) != NULL;
 
     for (int i = 0; i < STP_OFI_N_POOLS; i++)
-        n += __atomic_load_n(&lane->pools[i].n_taken, __ATOMIC_RELAXED);
+        n += __atomic_load_n(&endpoint->pools[i].n_taken, __ATOMIC_RELAXED);
     return n > 0;
 }
 
-/* A lane for one more context, which one thread at a time uses or any. Never NULL. */
-struct stp_ofi_lane *stp_ofi_lane_take(bool alone);
-void stp_ofi_lane_give(struct stp_ofi_lane *lane);
+/* An endpoint for one more context, which one thread at a time uses or any. Never NULL. */
+struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool alone);
+void stp_ofi_endpoint_give(struct stp_ofi_endpoint *endpoint);
 
-void stp_ofi_lanes_close(void); /* all but the main one */
+void stp_ofi_endpoints_close(void); /* all but the main one */
 
-#endif /* STP_OFI_LANE_H */
+#endif /* STP_OFI_ENDPOINT_H */

@@ -2,7 +2,7 @@
 /*
  * Finding dead peers. Providers report operations that break with a connection, but not all:
  * some try to connect again for ever, lose the answer to an atomic without a word, or send into
- * the dark for a quarter of an hour. So a PE keeps a link to its successor's lifeline
+ * the dark for a quarter of an hour. So a PE keeps a link to its successor's liveness socket
  * (liveness.c), and to those of the targets of operations that stand still. Who finds that a PE has
  * gone ends the job, and tells the others. All three seen with libfabric 1.17.
  * Design: docs/design/security.md and fabric.md.
@@ -109,7 +109,7 @@ static void keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
 }
 
-/* PEs of one host that share processes, but not the network in which a lifeline is found. */
+/* PEs of one host that share processes, but not the network in which a liveness socket is found. */
 static void link_start_process(struct link *link)
 {
     char addr[STP_FABRIC_ADDR_MAX + 1] = "";
@@ -134,7 +134,7 @@ static void link_start_process(struct link *link)
 
 static bool is_local(const struct link *link)
 {
-    return stp_ofi_lifeline_of(link->pe).family == STP_OFI_LINE_LOCAL;
+    return stp_ofi_liveness_of(link->pe).family == STP_OFI_LINE_LOCAL;
 }
 
 /* What became of an attempt to connect: up, refused, or nobody answers. */
@@ -163,15 +163,15 @@ static void link_outcome(struct link *link, int error)
 static void link_start(struct link *link)
 {
     struct sockaddr_storage addr;
-    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(link->pe);
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
     socklen_t len;
 
     if (line.family == STP_OFI_LINE_NONE) {
         link->state = LINK_USELESS;
-        link_say(link, "none: it has no lifeline", 0);
+        link_say(link, "none: it has no liveness socket", 0);
         return;
     }
-    len = stp_ofi_lifeline_sockaddr(&line, &addr);
+    len = stp_ofi_liveness_sockaddr(&line, &addr);
     link->fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (link->fd < 0) { /* our trouble, not the peer's */
         link_wait(link, RETRY_NS);
@@ -234,7 +234,8 @@ static void link_look(struct link *link, uint64_t now)
 
 /*
  * The last question, when the provider's addresses are IP: somebody listening there would prove
- * the lifeline wrong (a firewall lets only the provider's port through; its backlog is full).
+ * the liveness socket wrong (a firewall lets only the provider's port through; its backlog is
+ * full).
  */
 static bool answers(int pe)
 {
@@ -257,7 +258,7 @@ static bool answers(int pe)
 
 static void suspect_locked(int pe, uint64_t now);
 
-static bool same_host(const struct stp_ofi_lifeline *a, const struct stp_ofi_lifeline *b)
+static bool same_host(const struct stp_ofi_liveness *a, const struct stp_ofi_liveness *b)
 {
     return a->family == b->family && memcmp(a->at, b->at, sizeof(a->at)) == 0;
 }
@@ -265,10 +266,10 @@ static bool same_host(const struct stp_ofi_lifeline *a, const struct stp_ofi_lif
 /* Another PE of the host of this link's, or -1. */
 static int neighbour_of(const struct link *link)
 {
-    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(link->pe);
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
 
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
-        struct stp_ofi_lifeline other = stp_ofi_lifeline_of(pe);
+        struct stp_ofi_liveness other = stp_ofi_liveness_of(pe);
 
         if (pe != link->pe && pe != stp_ofi.core->pe && same_host(&line, &other)) return pe;
     }
@@ -276,20 +277,20 @@ static int neighbour_of(const struct link *link)
 }
 
 /*
- * A lifeline that was never reached may be behind a firewall. That it is not is shown by another of
- * the same host that is reached; if none is known, one is tried.
+ * A liveness socket that was never reached may be behind a firewall. That it is not is shown by
+ * another of the same host that is reached; if none is known, one is tried.
  */
 static bool witnessed_locked(struct link *link, uint64_t now)
 {
-    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(link->pe);
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
     int pe;
 
     for (int i = 0; i < LINKS; i++) {
         const struct link *other = &health.links[i];
-        struct stp_ofi_lifeline its;
+        struct stp_ofi_liveness its;
 
         if (other == link || other->state == LINK_FREE || !other->was_up) continue;
-        its = stp_ofi_lifeline_of(other->pe);
+        its = stp_ofi_liveness_of(other->pe);
         if (same_host(&line, &its)) return true;
     }
     if (link->sought) return false;
@@ -353,7 +354,7 @@ static void end(int pe, enum verdict verdict)
 {
     char where[INET6_ADDRSTRLEN];
 
-    stp_ofi_lifeline_where(pe, where, sizeof(where));
+    stp_ofi_liveness_where(pe, where, sizeof(where));
     if (is_finishing()) {
         let_go(pe, where);
         return;
@@ -462,7 +463,7 @@ void stp_ofi_health_connect(void)
         health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
     if (!atfork) atfork = pthread_atfork(NULL, NULL, forget_in_child) == 0;
     if (n_pes > 1) {
-        stp_ofi_lifeline_connect();
+        stp_ofi_liveness_connect();
         health.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
         link_start(&health.links[0]);
         await_first_locked(&health.links[0]);
@@ -490,7 +491,7 @@ void stp_ofi_health_close(void)
 {
     for (int i = 0; i < LINKS; i++)
         link_free(&health.links[i]);
-    stp_ofi_lifeline_close();
+    stp_ofi_liveness_close();
     health.gone_ns = 0;
     stp_ofi_descriptors_forget();
     stp_ofi_lost_forget();
@@ -506,7 +507,7 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
         wait->since_ns = now;
         suspect_targets();
         stp_ofi_message_check();
-        stp_ofi_lost_check(wait->lane);
+        stp_ofi_lost_check(wait->endpoint);
         stp_ofi_health_look();
     }
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who of the other PEs is alive: each has a lifeline, where one that watches it is connected and
- * notices of the job's end arrive; what the provider does not report is looked for.
- * Design: docs/design/security.md.
+ * Who of the other PEs is alive: each has a liveness socket, where one that watches it is connected
+ * and notices of the job's end arrive; what the provider does not report is looked for. Design:
+ * docs/design/security.md.
  */
 #ifndef STP_OFI_HEALTH_H
 #define STP_OFI_HEALTH_H
 
 #include "ofi.h"
 
-/* A PE's lifeline and its notices (liveness.c). */
+/* A PE's liveness socket and its notices (liveness.c). */
 
 enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
 
 /* What a PE publishes behind its provider's address. */
-struct stp_ofi_lifeline {
+struct stp_ofi_liveness {
     uint8_t family;
-    uint8_t lanes;  /* that the PE has descriptors for; nothing to do with its life */
+    uint8_t endpoints;  /* that the PE has descriptors for; nothing to do with its life */
     uint16_t port;  /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
     uint8_t at[16]; /* IP4: the first four; LOCAL: a name */
 };
 
-#define STP_OFI_LIFELINE 20 /* its bytes */
+#define STP_OFI_LIVENESS 20 /* its bytes */
 
 /* PEs of one host publish there which directory of shm they see. */
 #define STP_OFI_SHM_DIRECTORY "/dev/shm"
@@ -36,25 +36,25 @@ int stp_ofi_shm_check(void);
 void stp_ofi_shm_explain(const struct stp_core *core);
 
 /*
- * Open the lifeline of this PE, on the interface of the provider's address name, and fill the
- * STP_OFI_LIFELINE bytes at mine with how it is reached. Later calls repeat the first's answer.
+ * Open the liveness socket of this PE, on the interface of the provider's address name, and fill
+ * the STP_OFI_LIVENESS bytes at mine with how it is reached. Later calls repeat the first's answer.
  */
-void stp_ofi_lifeline_open(const void *name, void *mine);
+void stp_ofi_liveness_open(const void *name, void *mine);
 
-/* The least number of lanes that a PE can bear, of what all have published there. */
-int stp_ofi_lanes_published(void);
+/* The least number of endpoints that a PE can bear, of what all have published there. */
+int stp_ofi_endpoints_published(void);
 
-/* All lifelines are known: the last bytes of each PE's entry in stp_ofi.world. */
-void stp_ofi_lifeline_connect(void);
-void stp_ofi_lifeline_close(void);
+/* All liveness sockets are known: the last bytes of each PE's entry in stp_ofi.world. */
+void stp_ofi_liveness_connect(void);
+void stp_ofi_liveness_close(void);
 
-/* How PE pe's lifeline is reached; family NONE: it has none, or is not known yet. */
-struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe);
-socklen_t stp_ofi_lifeline_sockaddr(const struct stp_ofi_lifeline *line,
+/* How PE pe's liveness socket is reached; family NONE: it has none, or is not known yet. */
+struct stp_ofi_liveness stp_ofi_liveness_of(int pe);
+socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness *line,
                                     struct sockaddr_storage *out);
 
 /* Where PE pe is, without port, for messages. Returns text. */
-const char *stp_ofi_lifeline_where(int pe, char *text, size_t len);
+const char *stp_ofi_liveness_where(int pe, char *text, size_t len);
 
 /* Are the provider's addresses those of the internet protocol? */
 bool stp_ofi_speaks_ip(void);
@@ -67,7 +67,9 @@ void stp_ofi_notice_send(const struct stp_notice *notice); /* as in transport.h 
 
 /* Dead peers (health.c). */
 
-/* All lifelines are known. Returns when the successor's has answered, or does not at once. */
+/*
+ * All liveness sockets are known. Returns when the successor's has answered, or does not at once.
+ */
 void stp_ofi_health_connect(void);
 void stp_ofi_health_close(void);
 
@@ -85,9 +87,12 @@ int stp_ofi_health_sleep(struct pollfd fds[STP_OFI_HEALTH_FDS]);
  */
 void stp_ofi_descriptors_look(void);
 
-/* For waits that stand still: end the job when an atomic of the lane was lost with a connection. */
+/*
+ * For waits that stand still: end the job when an atomic of the endpoint was lost with a
+ * connection.
+ */
 bool stp_ofi_lost_possible(const struct fi_info *info);
-void stp_ofi_lost_check(struct stp_ofi_lane *lane);
+void stp_ofi_lost_check(struct stp_ofi_endpoint *endpoint);
 void stp_ofi_lost_forget(void); /* the endpoint is closed */
 
 /* Is there no descriptor left? */
@@ -105,10 +110,10 @@ size_t stp_ofi_fds_left(void);
 /* Those that the connections of one more endpoint in each PE take here. */
 size_t stp_ofi_fds_of_peers(void);
 
-#define STP_OFI_LANE_FDS 8u /* that an endpoint takes before it is connected: net 7, ofi_rxm 8 */
+#define STP_OFI_ENDPOINT_FDS 8u /* that an endpoint takes unconnected: net 7, ofi_rxm 8 */
 
 /* How many this PE has descriptors for besides the main one, those of peers included. */
-unsigned stp_ofi_lanes_bearable(void);
+unsigned stp_ofi_endpoints_bearable(void);
 
 /* End the job when a PE that this one looks after has gone. Cheap; does nothing most times. */
 void stp_ofi_health_look(void);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the others know a PE by, beside the provider: a lifeline, a listening socket that is never
- * accepted from, on which the kernel answers while the process lives, stopped or busy; and under
- * the same address a socket for datagrams, on which the PEs tell each other what ends the job.
- * Both are closed by the kernel when the process ends or runs another program, and by hand in
- * a forked child, which must not pass for its parent; so are the provider's listening sockets.
- * Who looks at lifelines: health.c. Design: docs/design/security.md.
+ * What the others know a PE by, beside the provider: a liveness socket, a listening socket that is
+ * never accepted from, on which the kernel answers while the process lives, stopped or busy; and
+ * under the same address a socket for datagrams, on which the PEs tell each other what ends the
+ * job. Both are closed by the kernel when the process ends or runs another program, and by hand in
+ * a forked child, which must not pass for its parent; so are the provider's listening sockets. Who
+ * looks at liveness sockets: health.c. Design: docs/design/security.md.
  */
 #include "ofi.h"
 
@@ -35,16 +35,16 @@
 #define NOTICES_A_LOOK 64
 #define NOTICE_MAGIC 0x7374657070654e31u
 
-_Static_assert(sizeof(struct stp_ofi_lifeline) == STP_OFI_LIFELINE, "ofi.h says how long it is");
+_Static_assert(sizeof(struct stp_ofi_liveness) == STP_OFI_LIVENESS, "ofi.h says how long it is");
 
 static struct {
     int listen_fd;
     int notice_fd;
-    struct stp_ofi_lifeline mine;
+    struct stp_ofi_liveness mine;
     int listeners[LISTENERS_MAX]; /* descriptors of the provider, -1: none */
-    atomic_bool connected;        /* the lifelines of all PEs are known */
+    atomic_bool connected;        /* the liveness sockets of all PEs are known */
     bool atfork;
-    bool said; /* that there is no lifeline */
+    bool said; /* that there is no liveness socket */
 } life = {.listen_fd = -1, .notice_fd = -1, .listeners = {-1, -1, -1, -1}};
 
 /* A notice as it travels. PEs of a job have the same build. */
@@ -56,7 +56,7 @@ struct datagram {
 
 /* ---- addresses ------------------------------------------------------------- */
 
-socklen_t stp_ofi_lifeline_sockaddr(const struct stp_ofi_lifeline *line,
+socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness *line,
                                     struct sockaddr_storage *out)
 {
     struct sockaddr_in *in4 = (struct sockaddr_in *)out;
@@ -82,7 +82,7 @@ socklen_t stp_ofi_lifeline_sockaddr(const struct stp_ofi_lifeline *line,
     }
 }
 
-static bool line_from(struct stp_ofi_lifeline *line, const struct sockaddr *addr)
+static bool line_from(struct stp_ofi_liveness *line, const struct sockaddr *addr)
 {
     memset(line, 0, sizeof(*line));
     if (addr->sa_family == AF_INET) {
@@ -96,7 +96,7 @@ static bool line_from(struct stp_ofi_lifeline *line, const struct sockaddr *addr
 }
 
 /* Adapters have addresses of their own kind: take the host's first interface then. */
-static bool line_of_host(struct stp_ofi_lifeline *line)
+static bool line_of_host(struct stp_ofi_liveness *line)
 {
     struct ifaddrs *all;
     bool found = false;
@@ -121,7 +121,7 @@ uint64_t stp_ofi_shm_here(void)
  * PEs of one host: a name that nobody else guesses or takes by accident, and behind it where the
  * provider's memory is, which the others compare (shm.c).
  */
-static bool line_of_process(struct stp_ofi_lifeline *line)
+static bool line_of_process(struct stp_ofi_liveness *line)
 {
     uint64_t here = stp_ofi_shm_here();
 
@@ -131,8 +131,8 @@ static bool line_of_process(struct stp_ofi_lifeline *line)
     return getrandom(line->at, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
 }
 
-/* Where this PE's lifeline is to be, from the provider's address. */
-static bool line_choose(struct stp_ofi_lifeline *line, const struct sockaddr *name)
+/* Where this PE's liveness socket is to be, from the provider's address. */
+static bool line_choose(struct stp_ofi_liveness *line, const struct sockaddr *name)
 {
     if (stp_ofi.info->addr_format == FI_ADDR_STR) return line_of_process(line);
     return (stp_ofi_speaks_ip() && line_from(line, name)) || line_of_host(line);
@@ -151,23 +151,23 @@ static bool is_connected(void)
     return atomic_load_explicit(&life.connected, memory_order_acquire);
 }
 
-static struct stp_ofi_lifeline published_by(int pe)
+static struct stp_ofi_liveness published_by(int pe)
 {
-    struct stp_ofi_lifeline line;
+    struct stp_ofi_liveness line;
 
     memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line), sizeof(line));
     return line;
 }
 
-struct stp_ofi_lifeline stp_ofi_lifeline_of(int pe)
+struct stp_ofi_liveness stp_ofi_liveness_of(int pe)
 {
-    if (!is_connected()) return (struct stp_ofi_lifeline){.family = STP_OFI_LINE_NONE};
+    if (!is_connected()) return (struct stp_ofi_liveness){.family = STP_OFI_LINE_NONE};
     return published_by(pe);
 }
 
-const char *stp_ofi_lifeline_where(int pe, char *text, size_t len)
+const char *stp_ofi_liveness_where(int pe, char *text, size_t len)
 {
-    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(pe);
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(pe);
     int family = line.family == STP_OFI_LINE_IP4 ? AF_INET : AF_INET6;
 
     if (line.family == STP_OFI_LINE_LOCAL)
@@ -219,7 +219,7 @@ static void close_listeners_on_exec(const struct sockaddr *name)
     closedir(dir);
 }
 
-/* ---- this PE's lifeline ------------------------------------------------------ */
+/* ---- this PE's liveness socket ------------------------------------------------------ */
 
 static void close_fd(int *fd)
 {
@@ -227,7 +227,9 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* A child must not keep its parent's lifeline alive, nor anything else that answers for it. */
+/*
+ * A child must not keep its parent's liveness socket alive, nor anything else that answers for it.
+ */
 static void close_in_child(void)
 {
     close_fd(&life.listen_fd);
@@ -237,10 +239,10 @@ static void close_in_child(void)
 }
 
 /* A socket of the type at the address. Its descriptor, or -errno. */
-static int socket_at(const struct stp_ofi_lifeline *line, int type)
+static int socket_at(const struct stp_ofi_liveness *line, int type)
 {
     struct sockaddr_storage addr;
-    socklen_t len = stp_ofi_lifeline_sockaddr(line, &addr);
+    socklen_t len = stp_ofi_liveness_sockaddr(line, &addr);
     int fd = socket(addr.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) return -errno;
@@ -266,7 +268,7 @@ static uint16_t port_of(int fd)
 }
 
 /* Both sockets at one address; that for datagrams only if it can be had. 0 or -errno. */
-static int open_at(struct stp_ofi_lifeline *line)
+static int open_at(struct stp_ofi_liveness *line)
 {
     for (int i = 0; i < PORTS_TRIED; i++) {
         line->port = 0;
@@ -281,9 +283,9 @@ static int open_at(struct stp_ofi_lifeline *line)
     return 0;
 }
 
-void stp_ofi_lifeline_open(const void *name, void *mine)
+void stp_ofi_liveness_open(const void *name, void *mine)
 {
-    struct stp_ofi_lifeline line = life.mine;
+    struct stp_ofi_liveness line = life.mine;
 
     if (life.listen_fd < 0 && line_choose(&line, name)) {
         int rc = open_at(&line);
@@ -302,45 +304,45 @@ void stp_ofi_lifeline_open(const void *name, void *mine)
         }
     }
     if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
-    line.lanes = life.mine.lanes != 0 ? life.mine.lanes : (uint8_t)stp_ofi_lanes_bearable();
+    line.endpoints = life.mine.endpoints != 0 ? life.mine.endpoints : (uint8_t)stp_ofi_endpoints_bearable();
     life.mine = line;
     memcpy(mine, &line, sizeof(line));
 }
 
 uint64_t stp_ofi_shm_of(int pe)
 {
-    struct stp_ofi_lifeline line = published_by(pe);
+    struct stp_ofi_liveness line = published_by(pe);
     uint64_t there;
 
     memcpy(&there, line.at + LOCAL_RANDOM, sizeof(there));
     return there;
 }
 
-int stp_ofi_lanes_published(void)
+int stp_ofi_endpoints_published(void)
 {
-    int least = (int)STP_OFI_LANES;
+    int least = (int)STP_OFI_ENDPOINTS;
 
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
-        struct stp_ofi_lifeline line = published_by(pe);
+        struct stp_ofi_liveness line = published_by(pe);
 
-        if (line.lanes < least) least = line.lanes;
+        if (line.endpoints < least) least = line.endpoints;
     }
     return least;
 }
 
-void stp_ofi_lifeline_connect(void)
+void stp_ofi_liveness_connect(void)
 {
     /* Pairs with the acquire in is_connected(): who sees it sees the addresses. */
     atomic_store_explicit(&life.connected, true, memory_order_release);
 }
 
-void stp_ofi_lifeline_close(void)
+void stp_ofi_liveness_close(void)
 {
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);
     memset(life.listeners, -1, sizeof(life.listeners));
     atomic_store_explicit(&life.connected, false, memory_order_relaxed);
-    life.mine = (struct stp_ofi_lifeline){.family = STP_OFI_LINE_NONE};
+    life.mine = (struct stp_ofi_liveness){.family = STP_OFI_LINE_NONE};
 }
 
 /* ---- notices -------------------------------------------------------------------- */
@@ -352,12 +354,12 @@ int stp_ofi_notice_fd(void)
 
 static void send_to(const struct datagram *datagram, int pe)
 {
-    struct stp_ofi_lifeline line = stp_ofi_lifeline_of(pe);
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(pe);
     struct sockaddr_storage addr;
     socklen_t len;
 
     if (line.family == STP_OFI_LINE_NONE || line.family != life.mine.family) return;
-    len = stp_ofi_lifeline_sockaddr(&line, &addr);
+    len = stp_ofi_liveness_sockaddr(&line, &addr);
     sendto(life.notice_fd, datagram, sizeof(*datagram), MSG_DONTWAIT | MSG_NOSIGNAL,
            (struct sockaddr *)&addr, len);
 }

@@ -4,7 +4,7 @@
  * touch either, and anywhere with providers that want local buffers registered (FI_MR_LOCAL). There
  * small transfers pass through requests, which are registered for good, and larger ones register
  * their buffer until they are done; providers that make this dear keep a cache of their own, and
- * learn when memory goes. What cannot be registered passes through requests in pieces.
+ * learn when memory goes. What cannot be registered passes through requests in fragments.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -157,35 +157,35 @@ void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
     free(lease);
 }
 
-/* ---- pieces --------------------------------------------------------------- */
+/* ---- fragments --------------------------------------------------------------- */
 
-static unsigned n_pieces(size_t nbytes, size_t size)
+static unsigned n_fragments(size_t nbytes, size_t size)
 {
     return (unsigned)((nbytes + size - 1) / size);
 }
 
-struct stp_ofi_pieces stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes)
+struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes)
 {
     const struct stp_ofi_region *region = stp_ofi_region_of(local);
     size_t size = nbytes < stp_ofi.max_msg ? nbytes : stp_ofi.max_msg;
-    struct stp_ofi_pieces pieces = {.size = size, .n = n_pieces(nbytes, size)};
+    struct stp_ofi_fragments fragments = {.size = size, .n = n_fragments(nbytes, size)};
 
-    /* What begins in a host region and ends beyond it is two pieces of memory. */
+    /* What begins in a host region and ends beyond it is two fragments of memory. */
     if (region != NULL && !region->device &&
         nbytes > region->nbytes - (size_t)((const char *)local - region->base))
         region = NULL;
     if (region != NULL) {
-        pieces.desc = fi_mr_desc(region->mr);
-        return pieces;
+        fragments.desc = fi_mr_desc(region->mr);
+        return fragments;
     }
-    if (!stp_ofi.mr_local) return pieces;
-    if (nbytes > stp_ofi.bounce_size) pieces.lease = lease_open(kind, local, nbytes, pieces.n);
-    if (pieces.lease != NULL) {
-        pieces.desc = fi_mr_desc(pieces.lease->mr);
-        return pieces;
+    if (!stp_ofi.mr_local) return fragments;
+    if (nbytes > stp_ofi.bounce_size) fragments.lease = lease_open(kind, local, nbytes, fragments.n);
+    if (fragments.lease != NULL) {
+        fragments.desc = fi_mr_desc(fragments.lease->mr);
+        return fragments;
     }
-    pieces.copied = true;
-    pieces.size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
-    pieces.n = n_pieces(nbytes, pieces.size);
-    return pieces;
+    fragments.copied = true;
+    fragments.size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
+    fragments.n = n_fragments(nbytes, fragments.size);
+    return fragments;
 }

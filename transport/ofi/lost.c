@@ -44,13 +44,13 @@ static void look_at(struct stp_ofi_req *req, void *arg)
     like->nbytes = req->nbytes;
 }
 
-static void ask(struct stp_ofi_lane *lane, int pe)
+static void ask(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    struct stp_ofi_pool *pool = &lane->pools[STP_OFI_PLAIN];
+    struct stp_ofi_pool *pool = &endpoint->pools[STP_OFI_PLAIN];
     struct stp_ofi_req like = {.nbytes = 0}, *req;
 
     stp_ofi_req_each(pool, pe, look_at, &like);
-    if (like.nbytes == 0 || lane->retry != NULL) return;
+    if (like.nbytes == 0 || endpoint->retry != NULL) return;
     req = stp_ofi_req_try(pool, STP_OFI_FETCH, pe);
     if (req == NULL) return;
     req->op = FI_ATOMIC_READ;
@@ -67,10 +67,10 @@ static void ask(struct stp_ofi_lane *lane, int pe)
     lost.pool = pool;
     lost.pe = pe;
     lost.turn = stp_ofi_turn_next();
-    stp_ofi_launch_locked(lane, req);
+    stp_ofi_launch_locked(endpoint, req);
 }
 
-static void look_locked(struct stp_ofi_lane *lane)
+static void look_locked(struct stp_ofi_endpoint *endpoint)
 {
     int pes[LOOKS], n;
 
@@ -79,8 +79,8 @@ static void look_locked(struct stp_ofi_lane *lane)
         lost.asked = false;
     }
     if (lost.asked || lost.lost) return;
-    n = stp_ofi_pool_targets(&lane->pools[STP_OFI_PLAIN], pes, 0, LOOKS);
-    if (n > 0) ask(lane, pes[lost.next++ % (unsigned)n]);
+    n = stp_ofi_pool_targets(&endpoint->pools[STP_OFI_PLAIN], pes, 0, LOOKS);
+    if (n > 0) ask(endpoint, pes[lost.next++ % (unsigned)n]);
 }
 
 /* Only ofi_rxm is known to forget (libfabric 1.17). */
@@ -91,19 +91,19 @@ bool stp_ofi_lost_possible(const struct fi_info *info)
     return layer != NULL && strcmp(layer, ";ofi_rxm") == 0 && (info->caps & FI_ATOMIC) != 0;
 }
 
-void stp_ofi_lost_check(struct stp_ofi_lane *lane)
+void stp_ofi_lost_check(struct stp_ofi_endpoint *endpoint)
 {
     bool is_lost;
     int pe;
 
     if (!stp_ofi.forgets || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed)) return;
-    pthread_mutex_lock(&lane->drain);
+    pthread_mutex_lock(&endpoint->drain);
     pthread_mutex_lock(&lost.lock);
-    look_locked(lane);
+    look_locked(endpoint);
     is_lost = lost.lost;
     pe = lost.pe;
     pthread_mutex_unlock(&lost.lock);
-    pthread_mutex_unlock(&lane->drain);
+    pthread_mutex_unlock(&endpoint->drain);
     if (is_lost)
         stp_ofi.core->fatal("fabric", "pe %d: an atomic was lost: the connection broke", pe);
 }

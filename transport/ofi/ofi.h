@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inside of the fabric module: lanes (an endpoint with a completion queue), requests that carry
- * an operation from its post to its completion, messages for what a provider lacks, and the thread
- * that serves peers while the application computes. Nothing outside this directory includes it, or
- * libfabric. Design: docs/design/fabric.md.
+ * The inside of the fabric module: endpoints (an endpoint with a completion queue), requests that
+ * carry an operation from its post to its completion, messages for what a provider lacks, and the
+ * thread that serves peers while the application computes. Nothing outside this directory includes
+ * it, or libfabric. Design: docs/design/fabric.md.
  */
 #ifndef STP_OFI_H
 #define STP_OFI_H
@@ -23,7 +23,7 @@
 #include <time.h>
 
 #define STP_OFI_VERSION FI_VERSION(1, 17) /* of libfabric's interface, not of the library */
-#define STP_OFI_LANES 64u
+#define STP_OFI_ENDPOINTS 64u
 
 /* ---- contexts ----------------------------------------------------------- */
 
@@ -33,7 +33,7 @@
  * threads keep issuing.
  */
 struct stp_fabric_ctx {
-    struct stp_ofi_lane *lane;
+    struct stp_ofi_endpoint *endpoint;
     atomic_uint phase;
     atomic_uint pending[2];
     atomic_bool messages;  /* sent since the last quiet: what follows may pass them at the target */
@@ -67,14 +67,14 @@ struct stp_ofi_region {
 };
 
 struct stp_ofi {
-    struct stp_ofi_lane main; /* contexts share it; peers are served on it */
+    struct stp_ofi_endpoint main; /* contexts share it; peers are served on it */
 
     uint64_t key_base;    /* key of region 0 where this side chooses keys */
     atomic_uint n_listed; /* regions that local buffers must be looked up in */
     size_t max_msg;       /* bytes of one operation */
     size_t bounce_size;
     size_t inject_size; /* bytes of a message that need no completion */
-    size_t parcel_size; /* bytes of a message with a batch in it, 0: there are none */
+    size_t packed_size; /* bytes of a message with a batch in it, 0: there are none */
     int self;           /* this PE when its own memory is reached by the CPU, else -1 */
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
@@ -99,23 +99,23 @@ struct stp_ofi {
     const unsigned char *world; /* addresses by PE, addr_len bytes each; the library's */
     size_t addr_len;
     pthread_mutex_t av_lock; /* inserting in any address table */
-    int wait_fd;             /* of the main lane's queue, -1 when it has none */
+    int wait_fd;             /* of the main endpoint's queue, -1 when it has none */
     bool by_sockets;         /* the progress thread sleeps on the provider's sockets instead */
 
-    pthread_mutex_t lanes_lock; /* guards making, taking and giving lanes */
-    int lanes_agreed;           /* what every PE can bear, -1: not looked up yet */
-    atomic_uint n_lanes;        /* besides the main one; they stay until close */
-    struct stp_ofi_lane *lanes[STP_OFI_LANES];
+    pthread_mutex_t endpoints_lock; /* guards making, taking and giving endpoints */
+    int endpoints_agreed;           /* what every PE can bear, -1: not looked up yet */
+    atomic_uint n_endpoints;        /* besides the main one; they stay until close */
+    struct stp_ofi_endpoint *endpoints[STP_OFI_ENDPOINTS];
 
     struct stp_ofi_region regions[STP_FABRIC_REGIONS];
 };
 
 extern struct stp_ofi stp_ofi;
 
-/* Are there messages from peers to receive: atomics, parcels? */
+/* Are there messages from peers to receive: atomics, packed messages? */
 static inline bool stp_ofi_has_inbox(void)
 {
-    return stp_ofi.by_message || stp_ofi.parcel_size > 0;
+    return stp_ofi.by_message || stp_ofi.packed_size > 0;
 }
 
 /*
@@ -125,7 +125,7 @@ static inline bool stp_ofi_has_inbox(void)
 static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 {
     return stp_ofi.ordered &&
-           (stp_ofi.by_message ? ctx->lane == &stp_ofi.main
+           (stp_ofi.by_message ? ctx->endpoint == &stp_ofi.main
                                : atomic_load_explicit(&ctx->batch, memory_order_relaxed) == NULL);
 }
 
@@ -195,24 +195,24 @@ int stp_ofi_interface_check(const struct fi_info *infos, const struct stp_core *
  * Open domain, queue and endpoint for info. Returns 0, or -errno with *why set to what failed;
  * nothing stays open then.
  */
-int stp_ofi_endpoint_open(const struct stp_core *core, const struct fi_info *info,
+int stp_ofi_domain_open(const struct stp_core *core, const struct fi_info *info,
                           const char **why);
-void stp_ofi_endpoint_close(void);
+void stp_ofi_domain_close(void);
 int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
 
-/* Open queue and endpoint of a lane on a domain and its address table. *why as above. */
-int stp_ofi_lane_open(struct stp_ofi_lane *lane, struct fid_domain *domain, struct fid_av *av,
+/* Open queue and endpoint of an endpoint on a domain and its address table. *why as above. */
+int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, struct fid_av *av,
                       bool wait_fd, const char **why);
-void stp_ofi_lane_close(struct stp_ofi_lane *lane);
+void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint);
 
 /* Addresses (address.c). */
 
 int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av);
 
-/* The lane's part of connect: an address table that knows nobody yet. And its end. */
-int stp_ofi_lane_connect(struct stp_ofi_lane *lane);
-void stp_ofi_lane_disconnect(struct stp_ofi_lane *lane);
+/* The endpoint's part of connect: an address table that knows nobody yet. And its end. */
+int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint);
+void stp_ofi_endpoint_disconnect(struct stp_ofi_endpoint *endpoint);
 
 /*
  * Does the open provider do what it promises, to this PE itself? 0, or -errno with *why set. It is
@@ -273,24 +273,24 @@ static inline bool stp_ofi_by_cpu(int pe, unsigned number, const void *local)
     return pe == stp_ofi.self && !stp_ofi.regions[number].device && !stp_ofi_on_device(local);
 }
 
-/* How the provider gets at a local buffer: in which pieces, and by what right. */
-struct stp_ofi_pieces {
+/* How the provider gets at a local buffer: in which fragments, and by what right. */
+struct stp_ofi_fragments {
     size_t size; /* of each but the last */
     unsigned n;
     bool copied; /* through the request's own bytes */
     void *desc;
-    struct stp_ofi_lease *lease; /* one reference a piece */
+    struct stp_ofi_lease *lease; /* one reference a fragment */
 };
 
 /* kind: WRITE, local is read, or READ, local is written. nbytes > 0. */
-struct stp_ofi_pieces stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes);
+struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes);
 
-static inline struct stp_ofi_pieces stp_ofi_cut(enum stp_ofi_kind kind, const void *local,
+static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind, const void *local,
                                                 size_t nbytes)
 {
     if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0 &&
                    nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local))
-        return (struct stp_ofi_pieces){.size = nbytes, .n = 1};
+        return (struct stp_ofi_fragments){.size = nbytes, .n = 1};
     return stp_ofi_cut_slow(kind, local, nbytes);
 }
 
@@ -308,34 +308,37 @@ void stp_ofi_post(struct stp_ofi_req *req);
 /* Once: 0, -FI_EAGAIN, or what the provider says. */
 ssize_t stp_ofi_post_once(struct stp_ofi_req *req);
 
-/* Post what nobody waits for, now or from a later drain of the lane. Caller holds lane->drain. */
-void stp_ofi_launch_locked(struct stp_ofi_lane *lane, struct stp_ofi_req *req);
+/*
+ * Post what nobody waits for, now or from a later drain of the endpoint. Caller holds
+ * endpoint->drain.
+ */
+void stp_ofi_launch_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
-/* One of the parts of a message is done. Caller holds the main lane's drain. */
+/* One of the parts of a message is done. Caller holds the main endpoint's drain. */
 void stp_ofi_message_done_locked(struct stp_ofi_req *req);
 
 /* Read completions, serve peers; returns how many, 0 also when another thread is at it. */
-int stp_ofi_drain(struct stp_ofi_lane *lane);
+int stp_ofi_drain(struct stp_ofi_endpoint *endpoint);
 
-/* Drain every lane with something to do. */
+/* Drain every endpoint with something to do. */
 int stp_ofi_drain_all(void);
 
 /* Wait, with progress, until *pending is 0; what completed is visible then. */
-void stp_ofi_wait_zero(struct stp_ofi_lane *lane, atomic_uint *pending);
+void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, atomic_uint *pending);
 
 /* The job is ending: operations that fail are done, and so are those to PEs that have gone. */
 void stp_ofi_finish(void);
 
-/* Is there anything on the main lane that the provider had no room for? */
+/* Is there anything on the main endpoint that the provider had no room for? */
 bool stp_ofi_has_retry(void);
 
 /* Let requests to PE pe count on stp_ofi.abandoned from now on. */
 void stp_ofi_abandon(int pe);
 void stp_ofi_progress(void);
 
-/* State of one wait for the fabric. Start with {.lane = lane}. */
+/* State of one wait for the fabric. Start with {.endpoint = endpoint}. */
 struct stp_ofi_wait {
-    struct stp_ofi_lane *lane;
+    struct stp_ofi_endpoint *endpoint;
     int polls;
     int spun;          /* polls since something completed or the core was given up */
     uint64_t since_ns; /* when it began, or peers were last looked at; 0: not looked yet */
@@ -370,13 +373,13 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
-/* A request ready to aim for one piece of a local buffer. */
-struct stp_ofi_req *stp_ofi_piece(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
-                                  const struct stp_ofi_pieces *pieces, const void *local,
+/* A request ready to aim for one fragment of a local buffer. */
+struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
+                                  const struct stp_ofi_fragments *fragments, const void *local,
                                   size_t nbytes);
 
-/* Put nbytes in pieces counted on *pending, which the caller has raised by their number. */
-void stp_ofi_put_pieces(struct stp_ofi_lane *lane, const struct stp_ofi_pieces *pieces, int pe,
+/* Put nbytes in fragments counted on *pending, which the caller has raised by their number. */
+void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint, const struct stp_ofi_fragments *fragments, int pe,
                         unsigned number, size_t offset, const void *source, size_t nbytes,
                         atomic_uint *pending, struct stp_ofi_req *then);
 
@@ -395,10 +398,10 @@ void stp_ofi_self_amo(void *at, size_t size, enum stp_fabric_amo op, const void 
 
 /* The progress thread (progress.c). */
 
-int stp_ofi_agent_start(void);
-void stp_ofi_agent_stop(void);
+int stp_ofi_progress_start(void);
+void stp_ofi_progress_stop(void);
 
-/* Something is under way on a lane besides the main one. Cheap while the thread is awake. */
-void stp_ofi_agent_wake(void);
+/* Something is under way on an endpoint besides the main one. Cheap while the thread is awake. */
+void stp_ofi_progress_wake(void);
 
 #endif /* STP_OFI_H */

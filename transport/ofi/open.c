@@ -151,7 +151,7 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     alone.pe = 0;
     alone.n_pes = 1;
     alone.served = NULL;
-    rc = stp_ofi_endpoint_open(&alone, choice->info, why);
+    rc = stp_ofi_domain_open(&alone, choice->info, why);
     choice->code = STP_OFFER_NOT_OPENED;
     if (rc != 0) return rc;
     if (before >= 0) open = stp_ofi_count_fds();
@@ -216,11 +216,11 @@ static int choose_spin(const struct stp_core *core)
 
 static void close_all(void)
 {
-    stp_ofi_agent_stop();
+    stp_ofi_progress_stop();
     stp_ofi_region_remove_all();
-    stp_ofi_lanes_close();
-    stp_ofi_endpoint_close();
-    pthread_mutex_destroy(&stp_ofi.lanes_lock);
+    stp_ofi_endpoints_close();
+    stp_ofi_domain_close();
+    pthread_mutex_destroy(&stp_ofi.endpoints_lock);
 }
 
 static void fill(struct stp_fabric *fabric)
@@ -232,7 +232,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->peer_table = stp_ofi.peer_table;
     fabric->dialect = (uint32_t)stp_ofi.by_message | (uint32_t)stp_ofi.cpu_atomics << 1 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
-                      (uint32_t)stp_ofi.parcel_size << 16;
+                      (uint32_t)stp_ofi.packed_size << 16;
     /* its files in /dev/shm are unlinked by closing alone */
     fabric->close_at_abort = strcmp(fabric->provider, "shm") == 0;
     fabric->connect = stp_ofi_connect;
@@ -263,20 +263,20 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
                  struct stp_fabric *fabric)
 {
     const char *why;
-    int rc = stp_ofi_endpoint_open(core, choice->info, &why);
+    int rc = stp_ofi_domain_open(core, choice->info, &why);
 
     if (rc != 0) {
         core->log(STP_LOG_ERROR, "fabric: %s on %s %s: %s", provider_of(choice), domain_of(choice),
                   why, stp_ofi_strerror(-rc));
         return rc;
     }
-    pthread_mutex_init(&stp_ofi.lanes_lock, NULL);
+    pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
     stp_ofi.spin = choose_spin(core);
     atomic_store(&stp_ofi.finishing, false);
     fill(fabric);
     rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
     if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", stp_ofi_strerror(-rc));
-    if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_agent_start();
+    if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_progress_start();
     if (rc != 0) close_all();
     return rc;
 }

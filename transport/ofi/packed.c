@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parcels: how small puts, stores and updates to one PE lie behind each other in a message, and
- * what the library of that PE does with them. An item is a word that says what it is, and its bytes
- * up to the next multiple of eight.
- * Design: docs/design/fabric.md.
+ * Packed messages: how small puts, stores and updates to one PE lie behind each other in a message,
+ * and what the library of that PE does with them. An item is a word that says what it is, and its
+ * bytes up to the next multiple of eight. Design: docs/design/fabric.md.
  */
 #include "ofi.h"
 
@@ -100,7 +99,7 @@ static bool apply(uint64_t word, const char *data, size_t nbytes)
     return true;
 }
 
-void stp_ofi_parcel_open(const void *items, size_t nbytes, int pe)
+void stp_ofi_packed_open(const void *items, size_t nbytes, int pe)
 {
     const char *at = items, *end = at + nbytes;
 

@@ -18,7 +18,7 @@
 #define LIMIT_NS 20000000000ull /* for one operation: providers connect first, on busy machines */
 #define SHORT_NS 500000000ull   /* and before it is looked for what it may lack */
 #define REGION 0
-#define ONE_LANE (&stp_ofi.main)
+#define ONE_ENDPOINT (&stp_ofi.main)
 
 int stp_ofi_probe_fds = -1;
 
@@ -36,25 +36,25 @@ static int run(struct stp_ofi_req *req, atomic_uint *pending)
 
     while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_now_ns() < end) {
         if (is_short(begin)) return -EMFILE;
-        stp_ofi_drain(ONE_LANE);
+        stp_ofi_drain(ONE_ENDPOINT);
     }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
     while (atomic_load_explicit(pending, memory_order_acquire) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_short(begin)) return -EMFILE;
-        if (stp_ofi_drain(ONE_LANE) == 0) sched_yield();
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) sched_yield();
     }
     return -stp_ofi.failure;
 }
 
 static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes)
 {
-    struct stp_ofi_pieces pieces = stp_ofi_cut(kind, local, nbytes);
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
     int rc = 0;
 
-    for (size_t at = 0; at < nbytes && rc == 0; at += pieces.size) {
-        size_t n = nbytes - at < pieces.size ? nbytes - at : pieces.size;
-        struct stp_ofi_req *req = stp_ofi_piece(ONE_LANE, kind, 0, &pieces, local + at, n);
+    for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {
+        size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
+        struct stp_ofi_req *req = stp_ofi_fragment(ONE_ENDPOINT, kind, 0, &fragments, local + at, n);
         atomic_uint pending = 1;
 
         stp_ofi_aim(req, REGION, offset + at);
@@ -162,7 +162,7 @@ int stp_ofi_probe(const char **why)
     stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_ofi_count_fds() : -1;
     stp_ofi_ctx_destroy(ctx);
     stp_ofi_region_remove(REGION);
-    stp_ofi_endpoint_close();
+    stp_ofi_domain_close();
     free(memory);
     return rc;
 }

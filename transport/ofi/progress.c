@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The progress thread ("agent"). It sleeps on the completion queue's descriptor, or on the sockets
+ * The progress thread. It sleeps on the completion queue's descriptor, or on the sockets
  * below it (sockets.c), and serves peers while the application computes or sleeps. While
  * application threads poll it keeps away: it naps and samples their activity counter, so that
  * nobody pays a wake-up per operation. Providers without a descriptor are polled with a nap in
@@ -23,7 +23,7 @@
 
 #define NAP_MIN_US 50u /* first nap while the application polls, then doubled up to */
 #define NAP_MAX_US 400u
-#define NAP_PARKED_US 100u /* at most this while parcels wait to be full */
+#define NAP_PARKED_US 100u /* at most this while packed messages wait to be full */
 #define NAP_POLL_US 100u /* between polls of a provider without a descriptor, then doubled up to */
 #define NAP_IDLE_US 400u /* this while the application makes no call */
 
@@ -33,7 +33,7 @@ static struct {
     atomic_bool asleep; /* for good: only its descriptors wake it */
     int wake_fd;        /* made readable to wake or end the thread */
     bool running;
-} agent;
+} progress;
 
 static void nap(unsigned us)
 {
@@ -42,18 +42,18 @@ static void nap(unsigned us)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-static unsigned n_lanes(void)
+static unsigned n_endpoints(void)
 {
-    return atomic_load_explicit(&stp_ofi.n_lanes, memory_order_acquire);
+    return atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_acquire);
 }
 
-/* Moves while application threads post and poll, on any lane. */
+/* Moves while application threads post and poll, on any endpoint. */
 static unsigned activity(void)
 {
     unsigned sum = atomic_load_explicit(&stp_ofi.main.activity, memory_order_relaxed);
 
-    for (unsigned i = 0; i < n_lanes(); i++)
-        sum += atomic_load_explicit(&stp_ofi.lanes[i]->activity, memory_order_relaxed);
+    for (unsigned i = 0; i < n_endpoints(); i++)
+        sum += atomic_load_explicit(&stp_ofi.endpoints[i]->activity, memory_order_relaxed);
     return sum;
 }
 
@@ -69,11 +69,11 @@ static unsigned main_drains(void)
     return atomic_load_explicit(&stp_ofi.main.drains, memory_order_relaxed);
 }
 
-/* Lanes besides the main one wake nobody. */
-static bool other_lanes_busy(void)
+/* Endpoints besides the main one wake nobody. */
+static bool other_endpoints_busy(void)
 {
-    for (unsigned i = 0; i < n_lanes(); i++)
-        if (stp_ofi_lane_busy(stp_ofi.lanes[i])) return true;
+    for (unsigned i = 0; i < n_endpoints(); i++)
+        if (stp_ofi_endpoint_busy(stp_ofi.endpoints[i])) return true;
     return false;
 }
 
@@ -99,7 +99,7 @@ static unsigned park(void)
         if (drains == main_drains() && !is_draining()) stp_ofi_drain_all();
         now = activity();
     } while ((now != before || is_draining() || stp_ofi_batch_parked()) &&
-             !atomic_load_explicit(&agent.stop, memory_order_relaxed));
+             !atomic_load_explicit(&progress.stop, memory_order_relaxed));
     return now;
 }
 
@@ -130,7 +130,7 @@ static int sleep_limit(void)
     bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
 
     if (stp_ofi_batch_parked()) return 0; /* nothing would come that wakes anybody for it */
-    return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_lanes_busy() ? 1 : -1;
+    return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1 : -1;
 }
 
 /* Sleep until the provider has something to do, or until woken. */
@@ -138,7 +138,7 @@ static void sleep_on_queue(void)
 {
     struct fid *queue = &stp_ofi.main.cq->fid;
     struct pollfd fds[] = {{.fd = stp_ofi.wait_fd, .events = POLLIN},
-                           {.fd = agent.wake_fd, .events = POLLIN},
+                           {.fd = progress.wake_fd, .events = POLLIN},
                            {.fd = -1},
                            {.fd = -1}};
     int look = stp_ofi_health_sleep(&fds[2]), limit;
@@ -150,8 +150,8 @@ static void sleep_on_queue(void)
         nap_between_polls();
         return;
     }
-    atomic_store_explicit(&agent.asleep, true, memory_order_relaxed);
-    /* Pairs with the fence of stp_ofi_agent_wake(): either sees what the other has written. */
+    atomic_store_explicit(&progress.asleep, true, memory_order_relaxed);
+    /* Pairs with the fence of stp_ofi_progress_wake(): either sees what the other has written. */
     atomic_thread_fence(memory_order_seq_cst);
     limit = sleep_limit();
     if (limit < 0) limit = look;
@@ -159,15 +159,15 @@ static void sleep_on_queue(void)
         stp_ofi_sockets_sleep(limit, &fds[2]);
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
         poll(fds, STP_COUNT(fds), limit);
-    atomic_store_explicit(&agent.asleep, false, memory_order_relaxed);
-    if (stp_ofi.by_sockets || fds[1].revents != 0) eventfd_read(agent.wake_fd, &count);
+    atomic_store_explicit(&progress.asleep, false, memory_order_relaxed);
+    if (stp_ofi.by_sockets || fds[1].revents != 0) eventfd_read(progress.wake_fd, &count);
 }
 
-void stp_ofi_agent_wake(void)
+void stp_ofi_progress_wake(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
     /* Cannot fail: the counter is far from full. */
-    if (atomic_load_explicit(&agent.asleep, memory_order_relaxed)) eventfd_write(agent.wake_fd, 1);
+    if (atomic_load_explicit(&progress.asleep, memory_order_relaxed)) eventfd_write(progress.wake_fd, 1);
 }
 
 /* It must not keep a process alive that the program's threads have left. */
@@ -182,12 +182,12 @@ static void look_at_threads(void)
     stp_ofi.core->thread_look();
 }
 
-static void *agent_main(void *arg)
+static void *progress_main(void *arg)
 {
     unsigned seen = activity();
 
     (void)arg;
-    while (!atomic_load_explicit(&agent.stop, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&progress.stop, memory_order_relaxed)) {
         stp_ofi_drain_all();
         /* It moved since we last looked: the application is in the library, and polls there. */
         if (activity() != seen || is_draining() || stp_ofi_batch_parked()) {
@@ -202,38 +202,38 @@ static void *agent_main(void *arg)
     return NULL;
 }
 
-int stp_ofi_agent_start(void)
+int stp_ofi_progress_start(void)
 {
     int rc;
 
-    atomic_store(&agent.stop, false);
-    agent.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (agent.wake_fd < 0) {
+    atomic_store(&progress.stop, false);
+    progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (progress.wake_fd < 0) {
         rc = -errno;
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", stp_strerror(-rc));
         return rc;
     }
-    if (stp_ofi.by_sockets) stp_ofi_sockets_start(agent.wake_fd);
-    rc = stp_ofi.core->thread_start(&agent.thread, "steppe-fabric", agent_main);
+    if (stp_ofi.by_sockets) stp_ofi_sockets_start(progress.wake_fd);
+    rc = stp_ofi.core->thread_start(&progress.thread, "steppe-fabric", progress_main);
     if (rc != 0) {
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s",
                           rc == -EAGAIN ? "threads ran out (ulimit -u, or the host's limit): raise "
                                           "it, or set SHMEM_OFI_PROGRESS_THREAD=off"
                                         : strerror(-rc));
-        close(agent.wake_fd);
+        close(progress.wake_fd);
         return rc;
     }
-    agent.running = true;
+    progress.running = true;
     return 0;
 }
 
-void stp_ofi_agent_stop(void)
+void stp_ofi_progress_stop(void)
 {
-    if (!agent.running) return;
-    atomic_store(&agent.stop, true);
+    if (!progress.running) return;
+    atomic_store(&progress.stop, true);
     /* Cannot fail: the counter is far from full. */
-    if (eventfd_write(agent.wake_fd, 1) == 0) pthread_join(agent.thread, NULL);
+    if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);
     stp_ofi_sockets_stop();
-    close(agent.wake_fd);
-    agent.running = false;
+    close(progress.wake_fd);
+    progress.running = false;
 }

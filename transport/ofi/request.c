@@ -38,12 +38,12 @@ static struct stp_ofi_req *req_at(const struct stp_ofi_pool *pool, struct stp_of
 
 /* ---- pools --------------------------------------------------------------- */
 
-static void pool_init(struct stp_ofi_lane *lane, unsigned index, size_t data_size, unsigned limit)
+static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t data_size, unsigned limit)
 {
-    struct stp_ofi_pool *pool = &lane->pools[index];
+    struct stp_ofi_pool *pool = &endpoint->pools[index];
 
     *pool =
-        (struct stp_ofi_pool){.lane = lane, .index = index, .data_size = data_size, .limit = limit};
+        (struct stp_ofi_pool){.endpoint = endpoint, .index = index, .data_size = data_size, .limit = limit};
     pthread_mutex_init(&pool->lock, NULL);
 }
 
@@ -56,35 +56,35 @@ static unsigned message_limit(unsigned most)
     return fair < most ? fair : most;
 }
 
-void stp_ofi_pools_init(struct stp_ofi_lane *lane)
+void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint)
 {
     size_t size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
     size_t limit = STP_OFI_BOUNCE_BYTES / size;
 
     if (limit > STP_OFI_BOUNCE_REQS) limit = STP_OFI_BOUNCE_REQS;
     if (limit < 8) limit = 8;
-    pool_init(lane, STP_OFI_PLAIN, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
-    pool_init(lane, STP_OFI_BOUNCE, size, (unsigned)limit);
-    pool_init(lane, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
-    pool_init(lane, STP_OFI_PARCELED, stp_ofi.parcel_size, message_limit(STP_OFI_PARCELS));
-    pool_init(lane, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* the askers' limits hold */
+    pool_init(endpoint, STP_OFI_PLAIN, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
+    pool_init(endpoint, STP_OFI_BOUNCE, size, (unsigned)limit);
+    pool_init(endpoint, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
+    pool_init(endpoint, STP_OFI_PACKED_POOL, stp_ofi.packed_size, message_limit(STP_OFI_PACKED_REQS));
+    pool_init(endpoint, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* the askers' limits hold */
 }
 
-void stp_ofi_pools_unregister(struct stp_ofi_lane *lane)
+void stp_ofi_pools_unregister(struct stp_ofi_endpoint *endpoint)
 {
     for (unsigned i = 0; i < STP_OFI_N_POOLS; i++) {
-        for (struct stp_ofi_slab *slab = lane->pools[i].slabs; slab != NULL; slab = slab->next) {
+        for (struct stp_ofi_slab *slab = endpoint->pools[i].slabs; slab != NULL; slab = slab->next) {
             if (slab->mr != NULL) fi_close(&slab->mr->fid);
             slab->mr = NULL;
         }
     }
 }
 
-void stp_ofi_pools_fini(struct stp_ofi_lane *lane)
+void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint)
 {
-    stp_ofi_pools_unregister(lane);
+    stp_ofi_pools_unregister(endpoint);
     for (unsigned i = 0; i < STP_OFI_N_POOLS; i++) {
-        struct stp_ofi_pool *pool = &lane->pools[i];
+        struct stp_ofi_pool *pool = &endpoint->pools[i];
         struct stp_ofi_slab *slab = pool->slabs, *next;
 
         for (; slab != NULL; slab = next) {
@@ -168,7 +168,7 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
 struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
 {
     struct stp_ofi_req *req;
-    struct stp_ofi_wait wait = {.lane = pool->lane};
+    struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
 
     while (STP_UNLIKELY((req = stp_ofi_req_try(pool, kind, pe)) == NULL))
         stp_ofi_wait_step(&wait);
@@ -284,38 +284,38 @@ static void pool_abandon(struct stp_ofi_pool *pool, int pe)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Lane i, 0 being the main one. */
-static struct stp_ofi_lane *lane_at(unsigned i)
+/* Endpoint i, 0 being the main one. */
+static struct stp_ofi_endpoint *endpoint_at(unsigned i)
 {
-    return i == 0 ? &stp_ofi.main : stp_ofi.lanes[i - 1];
+    return i == 0 ? &stp_ofi.main : stp_ofi.endpoints[i - 1];
 }
 
-static unsigned n_lanes(void)
+static unsigned n_endpoints(void)
 {
-    return 1 + atomic_load_explicit(&stp_ofi.n_lanes, memory_order_acquire);
+    return 1 + atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_acquire);
 }
 
 int stp_ofi_targets(int *pes, int max)
 {
-    unsigned n_all = n_lanes();
+    unsigned n_all = n_endpoints();
     int n = 0;
 
     for (unsigned i = 0; i < n_all; i++)
         for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
-            n = stp_ofi_pool_targets(&lane_at(i)->pools[k], pes, n, max);
+            n = stp_ofi_pool_targets(&endpoint_at(i)->pools[k], pes, n, max);
     return n;
 }
 
 void stp_ofi_abandon(int pe)
 {
-    unsigned n_all = n_lanes();
+    unsigned n_all = n_endpoints();
 
-    /* A signal behind data of one lane may be a message of another: all at once. */
+    /* A signal behind data of one endpoint may be a message of another: all at once. */
     for (unsigned i = 0; i < n_all; i++)
-        pthread_mutex_lock(&lane_at(i)->drain);
+        pthread_mutex_lock(&endpoint_at(i)->drain);
     for (unsigned i = 0; i < n_all; i++)
         for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
-            pool_abandon(&lane_at(i)->pools[k], pe);
+            pool_abandon(&endpoint_at(i)->pools[k], pe);
     for (unsigned i = n_all; i-- > 0;)
-        pthread_mutex_unlock(&lane_at(i)->drain);
+        pthread_mutex_unlock(&endpoint_at(i)->drain);
 }

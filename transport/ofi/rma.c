@@ -18,11 +18,11 @@ static void raise_by(atomic_uint *pending, unsigned n)
 }
 
 /* Through the request's own bytes. */
-static struct stp_ofi_req *piece_copied(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
+static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
                                         const void *local, size_t nbytes)
 {
     unsigned index = nbytes <= STP_OFI_INLINE ? STP_OFI_PLAIN : STP_OFI_BOUNCE;
-    struct stp_ofi_req *req = stp_ofi_req_take(&lane->pools[index], kind, pe);
+    struct stp_ofi_req *req = stp_ofi_req_take(&endpoint->pools[index], kind, pe);
 
     if (kind == STP_OFI_WRITE)
         memcpy(req->data, local, nbytes);
@@ -33,34 +33,34 @@ static struct stp_ofi_req *piece_copied(struct stp_ofi_lane *lane, enum stp_ofi_
     return req;
 }
 
-struct stp_ofi_req *stp_ofi_piece(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe,
-                                  const struct stp_ofi_pieces *pieces, const void *local,
+struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
+                                  const struct stp_ofi_fragments *fragments, const void *local,
                                   size_t nbytes)
 {
     struct stp_ofi_req *req;
 
-    if (STP_UNLIKELY(pieces->copied)) {
-        req = piece_copied(lane, kind, pe, local, nbytes);
+    if (STP_UNLIKELY(fragments->copied)) {
+        req = fragment_copied(endpoint, kind, pe, local, nbytes);
     } else {
-        req = stp_ofi_req_take(&lane->pools[STP_OFI_PLAIN], kind, pe);
+        req = stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind, pe);
         req->local = local;
-        req->desc = pieces->desc;
-        req->lease = pieces->lease;
+        req->desc = fragments->desc;
+        req->lease = fragments->lease;
     }
     req->nbytes = nbytes;
     return req;
 }
 
-static void post_pieces(struct stp_ofi_lane *lane, enum stp_ofi_kind kind,
-                        const struct stp_ofi_pieces *pieces, int pe, unsigned number, size_t offset,
+static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                        const struct stp_ofi_fragments *fragments, int pe, unsigned number, size_t offset,
                         const void *local, size_t nbytes, atomic_uint *pending,
                         struct stp_ofi_req *then)
 {
     const char *at = local;
 
     do {
-        size_t n = nbytes < pieces->size ? nbytes : pieces->size;
-        struct stp_ofi_req *req = stp_ofi_piece(lane, kind, pe, pieces, at, n);
+        size_t n = nbytes < fragments->size ? nbytes : fragments->size;
+        struct stp_ofi_req *req = stp_ofi_fragment(endpoint, kind, pe, fragments, at, n);
 
         stp_ofi_aim(req, number, offset);
         stp_ofi_count_on(req, pending);
@@ -72,43 +72,43 @@ static void post_pieces(struct stp_ofi_lane *lane, enum stp_ofi_kind kind,
     } while (STP_UNLIKELY(nbytes > 0));
 }
 
-void stp_ofi_put_pieces(struct stp_ofi_lane *lane, const struct stp_ofi_pieces *pieces, int pe,
+void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint, const struct stp_ofi_fragments *fragments, int pe,
                         unsigned number, size_t offset, const void *source, size_t nbytes,
                         atomic_uint *pending, struct stp_ofi_req *then)
 {
-    post_pieces(lane, STP_OFI_WRITE, pieces, pe, number, offset, source, nbytes, pending, then);
+    post_fragments(endpoint, STP_OFI_WRITE, fragments, pe, number, offset, source, nbytes, pending, then);
 }
 
 /* A put of at most bounce_size bytes of host memory from a copy: source is free on return. */
-static void put_copied(struct stp_ofi_lane *lane, int pe, unsigned number, size_t offset,
+static void put_copied(struct stp_ofi_endpoint *endpoint, int pe, unsigned number, size_t offset,
                        const void *source, size_t nbytes, atomic_uint *pending,
                        struct stp_ofi_req *then)
 {
-    struct stp_ofi_pieces one = {.size = nbytes, .n = 1, .copied = true};
+    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = true};
 
-    post_pieces(lane, STP_OFI_WRITE, &one, pe, number, offset, source, nbytes, pending, then);
+    post_fragments(endpoint, STP_OFI_WRITE, &one, pe, number, offset, source, nbytes, pending, then);
 }
 
 /* Done on return. */
-static void transfer(struct stp_ofi_lane *lane, enum stp_ofi_kind kind, int pe, unsigned number,
+static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe, unsigned number,
                      size_t offset, const void *local, size_t nbytes)
 {
-    struct stp_ofi_pieces pieces = stp_ofi_cut(kind, local, nbytes);
-    atomic_uint left = pieces.n;
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
+    atomic_uint left = fragments.n;
 
-    post_pieces(lane, kind, &pieces, pe, number, offset, local, nbytes, &left, NULL);
-    stp_ofi_wait_zero(lane, &left);
+    post_fragments(endpoint, kind, &fragments, pe, number, offset, local, nbytes, &left, NULL);
+    stp_ofi_wait_zero(endpoint, &left);
 }
 
 /* Done by quiet. */
 static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int pe,
                          unsigned number, size_t offset, const void *local, size_t nbytes)
 {
-    struct stp_ofi_pieces pieces = stp_ofi_cut(kind, local, nbytes);
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
     atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
-    raise_by(pending, pieces.n);
-    post_pieces(ctx->lane, kind, &pieces, pe, number, offset, local, nbytes, pending, NULL);
+    raise_by(pending, fragments.n);
+    post_fragments(ctx->endpoint, kind, &fragments, pe, number, offset, local, nbytes, pending, NULL);
 }
 
 /* In a session: collect what is small. */
@@ -133,9 +133,9 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
         atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
         raise_by(pending, 1);
-        put_copied(ctx->lane, pe, number, offset, source, nbytes, pending, NULL);
+        put_copied(ctx->endpoint, pe, number, offset, source, nbytes, pending, NULL);
     } else {
-        transfer(ctx->lane, STP_OFI_WRITE, pe, number, offset, source, nbytes);
+        transfer(ctx->endpoint, STP_OFI_WRITE, pe, number, offset, source, nbytes);
     }
 }
 
@@ -155,7 +155,7 @@ void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
     if (stp_ofi_by_cpu(pe, number, dest))
         memmove(dest, stp_ofi_own(number, offset), nbytes);
     else
-        transfer(ctx->lane, STP_OFI_READ, pe, number, offset, dest, nbytes);
+        transfer(ctx->endpoint, STP_OFI_READ, pe, number, offset, dest, nbytes);
 }
 
 void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,

@@ -25,14 +25,14 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
                          unsigned number, size_t offset, const void *source, size_t nbytes,
                          bool nbi)
 {
-    struct stp_ofi_pieces pieces = {.size = nbytes, .n = 1, .copied = true};
+    struct stp_ofi_fragments fragments = {.size = nbytes, .n = 1, .copied = true};
 
-    if (nbi) pieces = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
-    atomic_store_explicit(&sig->parts, pieces.n, memory_order_relaxed);
-    stp_ofi_put_pieces(ctx->lane, &pieces, pe, number, offset, source, nbytes, &sig->parts, sig);
+    if (nbi) fragments = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
+    atomic_store_explicit(&sig->parts, fragments.n, memory_order_relaxed);
+    stp_ofi_put_fragments(ctx->endpoint, &fragments, pe, number, offset, source, nbytes, &sig->parts, sig);
 }
 
-/* In a session: data and signal in one parcel, whose items are done in order. */
+/* In a session: data and signal in one packed message, whose items are done in order. */
 static bool batch_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                          const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                          const uint64_t *signal, enum stp_fabric_amo op)

@@ -23,7 +23,7 @@ void stp_ofi_turn_end(struct stp_ofi_req *req, uint64_t begun);
 
 /*
  * A question of that turn was answered by PE pe: has an older request of the pool to it been missed
- * now more often than an accident explains? Caller holds the drain of the pool's lane.
+ * now more often than an accident explains? Caller holds the drain of the pool's endpoint.
  */
 bool stp_ofi_turn_missed(struct stp_ofi_pool *pool, int pe, uint64_t turn);
 

@@ -379,7 +379,7 @@ static void list_networks(const struct stp_doctor *doctor, char *text, size_t si
 
 void stp_doctor_interfaces(struct stp_doctor *doctor)
 {
-    const char *wish = stp_lib->env->ofi_interface;
+    const char *wanted = stp_lib->env->ofi_interface;
     bool outward, several = doctor->n_hosts > 1, lost;
     char interfaces[1024], networks[1024];
 
@@ -396,7 +396,7 @@ void stp_doctor_interfaces(struct stp_doctor *doctor)
                            : "ip link set eth0 up; ip addr add ADDRESS/BITS dev eth0 (as "
                              "root), with your interface's name",
                    "%s%s", interfaces, outward ? "" : "; none but loopback is up with an address");
-    lost = wish != NULL && doctor->provider[0] == '\0' && !stp_lib->rt->has_fabric;
+    lost = wanted != NULL && doctor->provider[0] == '\0' && !stp_lib->rt->has_fabric;
     stp_doctor_say(
         doctor, lost ? STP_HEALTH_PROBLEM : STP_HEALTH_OK, "interface choice",
         "jobs of one host need none; in jobs of several, the one whose network all hosts "
@@ -405,6 +405,6 @@ void stp_doctor_interfaces(struct stp_doctor *doctor)
                "such as 10.1.0.0/16"
              : NULL,
         "SHMEM_OFI_INTERFACE: %s; the provider used is on: %s%s%s%s",
-        wish != NULL ? wish : "not set", doctor->provider[0] == '\0' ? "none" : fabric.used_on,
+        wanted != NULL ? wanted : "not set", doctor->provider[0] == '\0' ? "none" : fabric.used_on,
         networks, lost && fabric.error[0] != '\0' ? "; " : "", lost ? fabric.error : "");
 }

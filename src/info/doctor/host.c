@@ -152,7 +152,7 @@ static void *no_work(void *arg)
     return arg;
 }
 
-/* As many as the library starts: progress, agent, watch. */
+/* As many as the library starts: progress, proxy thread, watch. */
 static int try_threads(void)
 {
     pthread_t threads[3];
@@ -176,7 +176,7 @@ static void host_threads(struct stp_doctor *doctor)
     snprintf(pids, sizeof(pids), group == SIZE_MAX ? "none that can be read" : "%zu", group);
     stp_doctor_say(doctor, rc == 0 ? STP_HEALTH_OK : STP_HEALTH_PROBLEM, "threads",
                    "a PE has up to three threads of the library besides the program's: fabric "
-                   "progress, the agent for device memory, the watch on the launcher",
+                   "progress, the proxy thread for device memory, the watch on the launcher",
                    rc == 0 ? NULL
                            : "raise the limit on processes and threads: ulimit -u unlimited; in a "
                              "container: its pids limit (docker run --pids-limit=-1)",
@@ -286,14 +286,14 @@ static void host_dev_shm(struct stp_doctor *doctor)
 static void host_gpu(struct stp_doctor *doctor)
 {
     const struct stp_kind *kind = stp_lib->kinds[STP_KIND_GPU];
-    const struct stp_space_wish wish = {.nbytes = 65536, .device = -1, .n_pes = 1};
+    const struct stp_space_params wanted = {.nbytes = 65536, .device = -1, .n_pes = 1};
     size_t devices = count_files("/dev/nvidia[0-9]*");
     char text[256] = "";
     bool usable;
     bool lost;
 
     if (!doctor->live) stp_lib->kinds_start(); /* else somebody has looked for devices */
-    usable = kind->probe(&wish, text, sizeof(text)) == 0;
+    usable = kind->probe(&wanted, text, sizeof(text)) == 0;
     if (!doctor->live) stp_lib->kinds_stop();
     lost = !usable && devices > 0 && stp_lib->env->gpu;
     stp_doctor_say(

@@ -22,7 +22,7 @@
 #define JOB_RECORDS (64 << 10) /* bytes of what a PE tells PE 0 */
 
 /* How the other PEs of the host find this one's memory. */
-struct job_card {
+struct job_peer {
     pid_t pid;
     int fd;
     uint64_t word; /* what is to be read there */
@@ -38,32 +38,32 @@ static const char launcher_why[] =
 
 static void say_launcher(struct stp_doctor *doctor)
 {
-    struct stp_pmi_outlook outlook;
+    struct stp_pmi_details details;
     char carries[128] = "it tells no limits";
 
-    stp_lib->pmi_look(&outlook);
-    if (outlook.key_max > 0)
+    stp_lib->pmi_look(&details);
+    if (details.key_max > 0)
         snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
-                 outlook.key_max, outlook.value_max);
+                 details.key_max, details.value_max);
     stp_doctor_say(doctor, STP_HEALTH_OK, "launcher", launcher_why, NULL,
-                   "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into pieces of at "
+                   "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into fragments of at "
                    "most %zu characters",
-                   outlook.client, outlook.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
-                   doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", carries, outlook.piece);
+                   details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
+                   doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
 }
 
-static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_outlook *outlook)
+static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)
 {
-    if (strcmp(outlook->client, "none") == 0)
+    if (strcmp(details->client, "none") == 0)
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "launcher", launcher_why,
                        "start with oshrun, or srun --mpi=pmi2; SHMEM_PMI=single starts jobs of one "
                        "PE each",
-                       "there is one that cannot be spoken with: %s", outlook->why);
+                       "there is one that cannot be spoken with: %s", details->why);
     else
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "launcher", launcher_why,
                        "start with oshrun; unset PMI_FD when it is left over from another job",
                        "%s (%s): no session with it; the message on standard error says more",
-                       outlook->client, outlook->why);
+                       details->client, details->why);
 }
 
 static void count_local(struct stp_doctor *doctor)
@@ -105,7 +105,7 @@ static void join_live(struct stp_doctor *doctor)
 
 void stp_doctor_join(struct stp_doctor *doctor)
 {
-    struct stp_pmi_outlook outlook;
+    struct stp_pmi_details details;
     struct stp_pmi_info info;
 
     doctor->node_fd = -1;
@@ -115,9 +115,9 @@ void stp_doctor_join(struct stp_doctor *doctor)
         join_live(doctor);
         return;
     }
-    stp_lib->pmi_look(&outlook);
-    if (strcmp(outlook.client, "none") == 0 || stp_lib->pmi_open(&info) != 0) {
-        say_no_launcher(doctor, &outlook);
+    stp_lib->pmi_look(&details);
+    if (strcmp(details.client, "none") == 0 || stp_lib->pmi_open(&info) != 0) {
+        say_no_launcher(doctor, &details);
         return;
     }
     doctor->has_job = strcmp(info.client, "single") != 0;
@@ -132,29 +132,29 @@ void stp_doctor_join(struct stp_doctor *doctor)
 /* ---- the PEs of a host -------------------------------------------------------- */
 
 /* Memory as init shares it. Returns 0 or errno. */
-static int show_memory(struct job_card *card)
+static int show_memory(struct job_peer *peer)
 {
     int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
 
-    *card = (struct job_card){.pid = getpid(), .fd = fd, .word = (uint64_t)getpid() << 20 ^ 0x53a7};
+    *peer = (struct job_peer){.pid = getpid(), .fd = fd, .word = (uint64_t)getpid() << 20 ^ 0x53a7};
     if (fd < 0) return errno;
-    rc = stp_file_resize(fd, sizeof(card->word));
+    rc = stp_file_resize(fd, sizeof(peer->word));
     if (rc != 0) return -rc;
-    if (pwrite(fd, &card->word, sizeof(card->word), 0) == sizeof(card->word)) return 0;
+    if (pwrite(fd, &peer->word, sizeof(peer->word), 0) == sizeof(peer->word)) return 0;
     return errno;
 }
 
-/* Open the memory of the card as a PE of the node would. Returns 0 or errno. */
-static int open_memory(const struct job_card *card)
+/* Open the memory of the peer as a PE of the node would. Returns 0 or errno. */
+static int open_memory(const struct job_peer *peer)
 {
     uint64_t word = 0;
     char path[64];
     int fd, error = 0;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)card->pid, card->fd);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)peer->pid, peer->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return errno;
-    if (pread(fd, &word, sizeof(word), 0) != sizeof(word) || word != card->word) error = ESTALE;
+    if (pread(fd, &word, sizeof(word), 0) != sizeof(word) || word != peer->word) error = ESTALE;
     close(fd);
     return error;
 }
@@ -165,19 +165,19 @@ struct job_rights {
     int copy; /* process_vm_readv */
 };
 
-static void try_from_child(struct job_card *card, struct job_rights *rights)
+static void try_from_child(struct job_peer *peer, struct job_rights *rights)
 {
     uint64_t word = 0;
-    struct iovec local = {&word, sizeof(word)}, remote = {&card->word, sizeof(card->word)};
+    struct iovec local = {&word, sizeof(word)}, remote = {&peer->word, sizeof(peer->word)};
 
-    rights->open = open_memory(card);
+    rights->open = open_memory(peer);
     errno = 0;
     rights->copy =
-        process_vm_readv(card->pid, &local, 1, &remote, 1, 0) == sizeof(word) ? 0 : errno;
+        process_vm_readv(peer->pid, &local, 1, &remote, 1, 0) == sizeof(word) ? 0 : errno;
 }
 
 /* A child stands for another PE. False when there can be none. */
-static bool try_rights(struct job_card *card, struct job_rights *rights)
+static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 {
     int ends[2];
     bool told = false;
@@ -186,7 +186,7 @@ static bool try_rights(struct job_card *card, struct job_rights *rights)
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
     child = fork();
     if (child == 0) {
-        try_from_child(card, rights);
+        try_from_child(peer, rights);
         _exit(write(ends[1], rights, sizeof(*rights)) != sizeof(*rights));
     }
     close(ends[1]);
@@ -205,15 +205,15 @@ static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 
     *n_tried = *error = 0;
     for (int pe = 0; pe < doctor->n_pes && *n_tried < JOB_PEERS_MAX; pe++) {
-        struct job_card card;
+        struct job_peer peer;
         size_t nbytes = 0;
         char key[48];
         int rc;
 
         if (pe == doctor->pe || stp_lib->pmi_node_of(pe) != mine) continue;
-        snprintf(key, sizeof(key), "doc.card.%d", pe);
-        rc = -stp_lib->pmi_get(pe, key, &card, sizeof(card), &nbytes);
-        if (rc == 0) rc = nbytes == sizeof(card) ? open_memory(&card) : EPROTO;
+        snprintf(key, sizeof(key), "doc.peer.%d", pe);
+        rc = -stp_lib->pmi_get(pe, key, &peer, sizeof(peer), &nbytes);
+        if (rc == 0) rc = nbytes == sizeof(peer) ? open_memory(&peer) : EPROTO;
         ++*n_tried;
         if (rc != 0 && n_bad++ == 0) *error = rc;
     }
@@ -260,29 +260,29 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
 
 void stp_doctor_node(struct stp_doctor *doctor)
 {
-    struct job_card card;
+    struct job_peer peer;
     struct job_rights rights = {0};
-    int error = show_memory(&card), n_tried = 0, n_bad = 0;
+    int error = show_memory(&peer), n_tried = 0, n_bad = 0;
     bool meet = doctor->n_pes > 1 && !doctor->live;
     char key[48];
 
-    doctor->node_fd = card.fd;
+    doctor->node_fd = peer.fd;
     if (meet) {
-        snprintf(key, sizeof(key), "doc.card.%d", doctor->pe);
-        if (stp_lib->pmi_put(key, &card, sizeof(card)) == 0 && stp_lib->pmi_fence() == 0)
+        snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
+        if (stp_lib->pmi_put(key, &peer, sizeof(peer)) == 0 && stp_lib->pmi_fence() == 0)
             n_bad = try_peers(doctor, &n_tried, &error);
     }
-    if (card.fd < 0)
+    if (peer.fd < 0)
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "node sharing", node_why,
                        "allow memfd_create (seccomp profile of the container), or free descriptors "
                        "(ulimit -n)",
                        "memory cannot be shared: memfd_create: %s", stp_strerror(error));
-    else if (!try_rights(&card, &rights))
+    else if (!try_rights(&peer, &rights))
         stp_doctor_say(doctor, STP_HEALTH_NOTE, "node sharing", node_why, NULL,
                        "could not be tried: no child process: %s", strerror(errno));
     else if (doctor->leads || n_bad > 0)
         say_node(doctor, &rights, n_tried, n_bad, error);
-    if (!meet && card.fd >= 0) close(card.fd);
+    if (!meet && peer.fd >= 0) close(peer.fd);
 }
 
 /* ---- to PE 0 ------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * Many private contexts, each used with every PE: they ask for endpoints of their own, which take
  * descriptors here and at their peers.
  *
- * usage: fault_lanes CONTEXTS [HELD]
+ * usage: fault_endpoints CONTEXTS [HELD]
  *   HELD: descriptors that the program itself takes first.
  */
 #include <shmem.h>
