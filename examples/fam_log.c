@@ -70,8 +70,8 @@ static int open_log(struct log *log, int keep)
         shmem_global_exit(1);
     }
     /* malloc, which leaves what is there; the same calls in every job give the same places */
-    log->head = shmem_space_malloc(log->space, sizeof *log->head);
-    log->records = shmem_space_malloc(log->space, N_RECORDS * sizeof *log->records);
+    log->head = shmem_space_malloc(log->space, sizeof(*log->head));
+    log->records = shmem_space_malloc(log->space, N_RECORDS * sizeof(*log->records));
     if (log->head != NULL && log->records != NULL) return 0;
     fprintf(stderr, "fam_log: PE %d: no room in the space\n", log->me);
     shmem_global_exit(1);
@@ -90,12 +90,12 @@ static int close_log(struct log *log)
 
 static void fill(struct record *record, const struct log *log, const char *text)
 {
-    memset(record, 0, sizeof *record);
+    memset(record, 0, sizeof(*record));
     record->seconds = (int64_t)time(NULL);
     record->pid = (int32_t)getpid();
     record->pe = log->me;
     record->n_pes = log->n_pes;
-    snprintf(record->text, sizeof record->text, "%s", text);
+    snprintf(record->text, sizeof(record->text), "%s", text);
 }
 
 /* The number is stored last: who sees it sees the rest. */
@@ -109,8 +109,8 @@ static uint64_t append(struct log *log, const char *text)
     fill(&record, log, text);
     shmem_uint64_atomic_set(&slot->number, 0, pe);
     shmem_quiet();
-    shmem_putmem((char *)slot + sizeof slot->number, (char *)&record + sizeof record.number,
-                 sizeof record - sizeof record.number, pe);
+    shmem_putmem((char *)slot + sizeof(slot->number), (char *)&record + sizeof(record.number),
+                 sizeof(record) - sizeof(record.number), pe);
     shmem_quiet();
     shmem_uint64_atomic_set(&slot->number, number + 1, pe);
     shmem_quiet();
@@ -139,7 +139,7 @@ static void print_record(const struct record *record, uint64_t number)
     char when[32] = "?";
 
     if (gmtime_r(&seconds, &parts) != NULL)
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &parts);
+        strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &parts);
     printf("%6" PRIu64 "  %s  PE %d of %d, process %d: %.*s\n", number, when, (int)record->pe,
            (int)record->n_pes, (int)record->pid, TEXT_BYTES, record->text);
 }
@@ -159,7 +159,7 @@ static int run_show(struct log *log)
         struct record record;
         uint64_t before = shmem_uint64_atomic_fetch(&slot->number, pe);
 
-        shmem_getmem(&record, slot, sizeof record, pe);
+        shmem_getmem(&record, slot, sizeof(record), pe);
         if (before == number + 1 && shmem_uint64_atomic_fetch(&slot->number, pe) == before)
             print_record(&record, number);
         else
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
     struct log log = {0};
     char text[TEXT_BYTES] = "";
     long times = 1;
-    enum command command = parse(argc, argv, &times, text, sizeof text);
+    enum command command = parse(argc, argv, &times, text, sizeof(text));
     int rc = 0;
 
     shmem_init();

@@ -204,7 +204,7 @@ static uint64_t checksum(const struct heat *heat)
 
     for (long y = 0; y < heat->h; y++)
         for (long x = 0; x < heat->w; x++) {
-            memcpy(&bits, &heat->block[y * heat->pitch + x], sizeof bits);
+            memcpy(&bits, &heat->block[y * heat->pitch + x], sizeof(bits));
             bits += (uint64_t)((heat->y0 + y) * heat->size + heat->x0 + x) * 0x9e3779b97f4a7c15u;
             bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9u;
             total += bits ^ bits >> 32;

@@ -21,7 +21,7 @@ int main(void)
     me = shmem_my_pe();
     n = shmem_n_pes();
     left = (me + n - 1) % n;
-    gethostname(host, sizeof host - 1);
+    gethostname(host, sizeof(host) - 1);
 
     shmem_int_p(&from_left, me, (me + 1) % n);
     shmem_barrier_all();

@@ -124,7 +124,7 @@ static void checksum(const uint64_t *keys, size_t n, uint64_t sums[3])
         mine[2] += mix(keys[i] ^ UINT64_C(0x5851f42d4c957f2d));
     }
     shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, all, mine, 3);
-    memcpy(sums, all, sizeof all);
+    memcpy(sums, all, sizeof(all));
 }
 
 /* ---- histogram ----------------------------------------------------------- */
@@ -133,7 +133,7 @@ static void checksum(const uint64_t *keys, size_t n, uint64_t sums[3])
 static void assign_bins(struct sort *sort)
 {
     uint64_t total = (uint64_t)sort->n_keys * (uint64_t)sort->n_pes;
-    uint64_t *load = calloc((size_t)sort->n_pes, sizeof *load);
+    uint64_t *load = calloc((size_t)sort->n_pes, sizeof(*load));
     uint64_t before = 0;
 
     if (load == NULL) return; /* n_most stays 0, which the caller reports */
@@ -170,9 +170,9 @@ static int make_room(struct sort *sort)
 {
     shmem_space_config_t config = {.device_type = SHMEM_DEVICE_CPU};
 
-    config.size = sort->n_most * sizeof *sort->sorted + 4096;
+    config.size = sort->n_most * sizeof(*sort->sorted) + 4096;
     if (shmem_space_create(&config, &sort->space, &sort->team) == 0)
-        sort->sorted = shmem_space_malloc(sort->space, sort->n_most * sizeof *sort->sorted);
+        sort->sorted = shmem_space_malloc(sort->space, sort->n_most * sizeof(*sort->sorted));
     if (sort->sorted != NULL) return 0;
     if (sort->me == 0) fprintf(stderr, "intsort: no space of %zu bytes on each PE\n", config.size);
     return -1;
@@ -213,7 +213,7 @@ static int exchange_with(struct sort *sort, uint64_t *counts)
 {
     size_t n = (size_t)sort->n_pes;
     uint64_t *to = counts, *from = counts + n, *mine = counts + 2 * n, *there = counts + 3 * n;
-    uint64_t *ends = allocate(n, sizeof *ends);
+    uint64_t *ends = allocate(n, sizeof(*ends));
     int differ;
 
     if (agree(ends == NULL)) {
@@ -247,7 +247,7 @@ static int exchange_with(struct sort *sort, uint64_t *counts)
 
 static int exchange(struct sort *sort)
 {
-    uint64_t *counts = shmem_calloc(4 * (size_t)sort->n_pes, sizeof *counts);
+    uint64_t *counts = shmem_calloc(4 * (size_t)sort->n_pes, sizeof(*counts));
     int rc;
 
     if (counts == NULL) {
@@ -286,7 +286,7 @@ static int sort_bucket(struct sort *sort)
             from = to;
             to = swap;
         }
-    if (from != sort->sorted) memcpy(sort->sorted, from, sort->n_mine * sizeof *from);
+    if (from != sort->sorted) memcpy(sort->sorted, from, sort->n_mine * sizeof(*from));
     return 0;
 }
 
@@ -302,7 +302,7 @@ static int wrong(struct sort *sort, const char *what)
 static int verify_ends(struct sort *sort)
 {
     static uint64_t mine[3];
-    uint64_t *ends = shmem_calloc(3 * (size_t)sort->n_pes, sizeof *ends);
+    uint64_t *ends = shmem_calloc(3 * (size_t)sort->n_pes, sizeof(*ends));
     uint64_t last = 0;
     int failed = 0;
 
@@ -381,7 +381,7 @@ static int grow(struct sort *sort)
     free(sort->other);
     sort->other = NULL;
     if (sort->n_mine <= sort->n_keys) return 0;
-    keys = allocate(sort->n_mine, sizeof *keys);
+    keys = allocate(sort->n_mine, sizeof(*keys));
     if (keys == NULL) return -1;
     free(sort->keys);
     sort->keys = keys;
@@ -392,8 +392,8 @@ static int run(struct sort *sort)
 {
     uint64_t before[3];
 
-    sort->keys = allocate(sort->n_keys, sizeof *sort->keys);
-    sort->other = allocate(sort->n_keys, sizeof *sort->other);
+    sort->keys = allocate(sort->n_keys, sizeof(*sort->keys));
+    sort->other = allocate(sort->n_keys, sizeof(*sort->other));
     if (agree(sort->keys == NULL || sort->other == NULL)) return 1;
     generate(sort);
     checksum(sort->keys, sort->n_keys, before);

@@ -71,7 +71,7 @@ static int create(struct place *place)
     if (saved >= 0) dup2(saved, 2);
     close(saved);
     if (file == NULL) return failed;
-    len = pread(fileno(file), place->why_not, sizeof place->why_not - 1, 0);
+    len = pread(fileno(file), place->why_not, sizeof(place->why_not) - 1, 0);
     place->why_not[len > 0 ? len : 0] = '\0';
     place->why_not[strcspn(place->why_not, "\n")] = '\0';
     fclose(file);

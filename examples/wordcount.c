@@ -53,7 +53,7 @@ static void wrong(struct options *options, const char *format, ...)
     if (options->help == 2) return;
     options->help = 2;
     va_start(args, format);
-    vsnprintf(options->wrong, sizeof options->wrong, format, args);
+    vsnprintf(options->wrong, sizeof(options->wrong), format, args);
     va_end(args);
 }
 
@@ -189,7 +189,7 @@ static int found_direct(void *arg, const char *word, size_t length)
 static int bound(const struct tally *tally, size_t *n_words, size_t *n_bytes)
 {
     size_t n_pes = (size_t)shmem_n_pes();
-    uint64_t *mine = shmem_calloc(4 * n_pes, sizeof *mine); /* words, then bytes; then the sums */
+    uint64_t *mine = shmem_calloc(4 * n_pes, sizeof(*mine)); /* words, then bytes; then the sums */
     uint64_t *sums = mine + 2 * n_pes;
 
     *n_words = *n_bytes = 0;

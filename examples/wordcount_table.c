@@ -46,11 +46,11 @@ static int allocate(struct table *table)
 {
     shmem_space_t space = table->space;
 
-    table->slots = shmem_space_calloc(space, table->n_slots, sizeof *table->slots);
+    table->slots = shmem_space_calloc(space, table->n_slots, sizeof(*table->slots));
     table->arena = shmem_space_malloc(space, table->n_arena);
-    table->arena_used = shmem_space_calloc(space, 1, sizeof *table->arena_used);
-    table->best = shmem_space_malloc(space, table->n_best * sizeof *table->best);
-    table->best_used = shmem_space_calloc(space, 1, sizeof *table->best_used);
+    table->arena_used = shmem_space_calloc(space, 1, sizeof(*table->arena_used));
+    table->best = shmem_space_malloc(space, table->n_best * sizeof(*table->best));
+    table->best_used = shmem_space_calloc(space, 1, sizeof(*table->best_used));
     return table->slots == NULL || (table->arena == NULL && table->n_arena > 0) ||
            table->arena_used == NULL || table->best == NULL || table->best_used == NULL;
 }
@@ -128,7 +128,7 @@ static int publish(struct table *table, struct table_slot *slot, uint64_t hash, 
         }
         shmem_putmem(table->arena + full.where, word, length, owner);
     }
-    shmem_putmem((char *)slot + head, (char *)&full + head, sizeof full - head, owner);
+    shmem_putmem((char *)slot + head, (char *)&full + head, sizeof(full) - head, owner);
     shmem_fence(); /* the key must not arrive before what it announces */
     shmem_uint64_atomic_set(&slot->key, hash | PUBLISHED, owner);
     return 0;
@@ -143,7 +143,7 @@ static int holds(struct table *table, struct table_slot *slot, const char *word,
     char *text;
     int equal;
 
-    shmem_getmem((char *)&full + head, (char *)slot + head, sizeof full - head, owner);
+    shmem_getmem((char *)&full + head, (char *)slot + head, sizeof(full) - head, owner);
     if (full.length != length) return 0;
     if (length <= TABLE_INLINE) return memcmp(full.text, word, length) == 0;
     text = malloc(length);
@@ -235,7 +235,7 @@ static int order(const void *left, const void *right)
 static int rank_local(struct table *table)
 {
     size_t n_words = table_local_words(table);
-    struct table_entry *entries = malloc((n_words + 1) * sizeof *entries);
+    struct table_entry *entries = malloc((n_words + 1) * sizeof(*entries));
     size_t n = 0;
 
     if (entries == NULL) return -1;
@@ -247,7 +247,7 @@ static int rank_local(struct table *table)
         entries[n].length = slot->length;
         entries[n++].text = slot->length <= TABLE_INLINE ? slot->text : table->arena + slot->where;
     }
-    qsort(entries, n, sizeof *entries, order);
+    qsort(entries, n, sizeof(*entries), order);
     if (n > table->n_best) n = table->n_best;
     for (size_t i = 0; i < n; i++) {
         struct table_slot *to = &table->best[i];
@@ -267,10 +267,10 @@ static int rank_local(struct table *table)
 static int fetch_top(struct table *table, int pe, struct table_entry *entries, size_t *n_entries)
 {
     size_t n = shmem_uint64_g(table->best_used, pe);
-    struct table_slot *slots = malloc((n + 1) * sizeof *slots);
+    struct table_slot *slots = malloc((n + 1) * sizeof(*slots));
 
     if (slots == NULL) return -1;
-    shmem_getmem(slots, table->best, n * sizeof *slots, pe);
+    shmem_getmem(slots, table->best, n * sizeof(*slots), pe);
     for (size_t i = 0; i < n; i++) {
         char *text = malloc(slots[i].length);
 
@@ -293,11 +293,11 @@ static int merge(struct table *table, struct table_entry **entries, size_t *n_en
     size_t n_pes = (size_t)shmem_n_pes();
     int rc = 0;
 
-    *entries = calloc(n_pes, table->n_best * sizeof **entries);
+    *entries = calloc(n_pes, table->n_best * sizeof(**entries));
     if (*entries == NULL) return -1;
     for (int pe = 0; pe < (int)n_pes && rc == 0; pe++)
         rc = fetch_top(table, pe, *entries, n_entries);
-    qsort(*entries, *n_entries, sizeof **entries, order);
+    qsort(*entries, *n_entries, sizeof(**entries), order);
     for (; *n_entries > table->n_top; --*n_entries)
         free((*entries)[*n_entries - 1].text);
     return rc;

@@ -57,7 +57,7 @@ static int file_size(const char *path, uint64_t *size)
 int text_open(struct text *text, char **paths, int n_files)
 {
     *text = (struct text){.paths = paths, .n_files = n_files};
-    text->sizes = shmem_calloc((size_t)n_files, sizeof *text->sizes);
+    text->sizes = shmem_calloc((size_t)n_files, sizeof(*text->sizes));
     if (text->sizes == NULL) {
         if (shmem_my_pe() == 0)
             fprintf(stderr,
@@ -234,7 +234,7 @@ uint64_t word_hash(const char *word, size_t length)
 static int tally_grow(struct tally *tally)
 {
     size_t n_chains = tally->n_chains ? 2 * tally->n_chains : 1024;
-    struct tally_word **chains = calloc(n_chains, sizeof *chains);
+    struct tally_word **chains = calloc(n_chains, sizeof(*chains));
 
     if (chains == NULL) return -1;
     for (size_t i = 0; i < tally->n_chains; i++)
@@ -256,7 +256,7 @@ static struct tally_word *tally_insert(struct tally *tally, const char *text, si
     struct tally_word *word;
 
     if (tally->n_words >= tally->n_chains && tally_grow(tally) != 0) return NULL;
-    word = malloc(sizeof *word + length);
+    word = malloc(sizeof(*word) + length);
     if (word == NULL) return NULL;
     *word = (struct tally_word){.hash = hash, .length = length};
     memcpy(word->text, text, length);

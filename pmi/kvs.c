@@ -68,7 +68,7 @@ int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *ses
         kvs_encode(bytes + done, n, value + header);
         kvs_key(key, name, fragment);
         rc = client->put(session, key, value);
-        if (rc) return rc;
+        if (rc != 0) return rc;
         done += n;
         header = 0;
     }
@@ -120,16 +120,16 @@ int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *ses
 
     kvs_key(key, name, 0);
     rc = client->get(session, rank, key, value, sizeof(value));
-    if (!rc) rc = kvs_length(name, value, &length);
-    if (rc) return rc;
+    if (rc == 0) rc = kvs_length(name, value, &length);
+    if (rc != 0) return rc;
     if (length > capacity) return -EMSGSIZE;
     rc = kvs_add(name, 0, value + HEADER_CHARS, data, (size_t)length, &done);
     for (size_t fragment = 1; !rc && done < length; fragment++) {
         kvs_key(key, name, fragment);
         rc = client->get(session, rank, key, value, sizeof(value));
         if (rc == -ENOENT) return kvs_bad(name, fragment, "it is missing");
-        if (!rc) rc = kvs_add(name, fragment, value, data, (size_t)length, &done);
+        if (rc == 0) rc = kvs_add(name, fragment, value, data, (size_t)length, &done);
     }
-    if (!rc) *nbytes = (size_t)length;
+    if (rc == 0) *nbytes = (size_t)length;
     return rc;
 }

@@ -102,10 +102,10 @@ int stp_map_parse(struct stp_pmi_map *map, const char *text, int size)
 
         text = map_block(text + 1, &block);
         rc = text ? map_add(map, block, size) : -EPROTO;
-        if (rc) goto err_free;
+        if (rc != 0) goto err_free;
     }
     rc = strcmp(text, ")") == 0 && map->n_blocks > 0 ? map_compact(map) : -EPROTO;
-    if (rc) goto err_free;
+    if (rc != 0) goto err_free;
     return 0;
 
 err_free:
@@ -153,14 +153,14 @@ static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *
     if (!map->table) return -ENOMEM;
     for (int rank = 0; !rc && rank < session->size; rank++) {
         rc = host_of(client, session, rank, name, sizeof(name));
-        if (rc) break;
+        if (rc != 0) break;
         map->table[rank] = map_number_of_host(&names, &map->n_nodes, name);
         if (map->table[rank] < 0) rc = map->table[rank];
     }
     for (int i = 0; i < map->n_nodes; i++)
         free(names[i]);
     free(names);
-    if (rc) stp_map_free(map);
+    if (rc != 0) stp_map_free(map);
     return rc;
 }
 
@@ -215,8 +215,8 @@ int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *clien
 
     snprintf(key, sizeof(key), ":host:%d", session->rank);
     rc = stp_kvs_put(client, session, key, stp_hostname(), strlen(stp_hostname()));
-    if (!rc) rc = client->fence(session);
-    return rc ? rc : map_from_hosts(map, client, session, map_host_of);
+    if (rc == 0) rc = client->fence(session);
+    return rc != 0 ? rc : map_from_hosts(map, client, session, map_host_of);
 }
 
 int stp_map_node(const struct stp_pmi_map *map, int rank)

@@ -151,7 +151,7 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
         stp_error("pmi: cannot keep PMI_FD=%d: %s", fd, stp_strerror(-rc));
         return rc;
     }
-    if (rc) {
+    if (rc != 0) {
         stp_error("pmi: PMI_FD=%d is no open socket (%s): MPI_Finalize or a wrapper closed it, or "
                   "the variable is left over from an outer job; start with oshrun, or unset it",
                   fd, strerror(-rc));
@@ -186,17 +186,17 @@ static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed
 
     rc = pmi_send_line(session, "cmd=init pmi_version=%d pmi_subversion=%d", version,
                        version == 1 ? 1 : 0);
-    if (!rc) rc = stp_wire_recv_line(&session->wire, STP_PMI_REPLY_MS);
-    if (rc) return stp_pmi_complain(session, "init", rc);
+    if (rc == 0) rc = stp_wire_recv_line(&session->wire, STP_PMI_REPLY_MS);
+    if (rc != 0) return stp_pmi_complain(session, "init", rc);
     if (stp_wire_field(text, ' ', "cmd", command, sizeof(command)) ||
         strcmp(command, "response_to_init") != 0)
         return stp_pmi_malformed(session, "init", "another answer was expected");
     rc = stp_wire_number(text, ' ', "rc", &result);
-    if (rc && rc != -ENOENT) return stp_pmi_malformed(session, "init", "rc is no number");
+    if (rc != 0 && rc != -ENOENT) return stp_pmi_malformed(session, "init", "rc is no number");
     *refused = result != 0;
     *agreed = version;
     rc = stp_wire_number(text, ' ', "pmi_version", agreed);
-    if (rc && rc != -ENOENT) return stp_pmi_malformed(session, "init", "no version");
+    if (rc != 0 && rc != -ENOENT) return stp_pmi_malformed(session, "init", "no version");
     return 0;
 }
 
@@ -223,11 +223,11 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
     bool refused;
     int rc = pmi_propose(session, version, &agreed, &refused);
 
-    if (!rc && refused && agreed == version) {
+    if (rc == 0 && refused && agreed == version) {
         rc = pmi_propose(session, 3 - version, &agreed, &refused);
         if (refused) agreed = 0;
     }
-    if (rc) return rc;
+    if (rc != 0) return rc;
     if (agreed != 1 && agreed != 2)
         return stp_pmi_malformed(session, "init",
                                  "no version in common: this library knows PMI-1 and PMI-2");
@@ -278,7 +278,7 @@ static int pmi_choose(struct stp_pmi_session *session, const struct stp_pmi_clie
     }
     if (!fd) return pmi_check_foreign();
     rc = pmi_connect(session, fd);
-    if (!rc) rc = pmi_greet(session, client);
+    if (rc == 0) rc = pmi_greet(session, client);
     return rc;
 }
 
@@ -342,7 +342,7 @@ static int pmi_make_map(void)
     static char text[STP_WIRE_TEXT_MAX];
     int rc = pmi.client->mapping(&pmi.session, text, sizeof(text));
 
-    if (rc && rc != -ENOENT) return rc;
+    if (rc != 0 && rc != -ENOENT) return rc;
     if (rc == 0 && text[0] != '\0') {
         rc = stp_map_parse(&pmi.map, text, pmi.session.size);
         if (rc != -EPROTO) return rc;
@@ -373,8 +373,8 @@ static int pmi_open_once(void)
     pmi.pid = getpid();
     pmi.session.wire.fd = -1;
     rc = pmi_choose(&pmi.session, &client);
-    if (!rc) rc = client->open(&pmi.session);
-    if (rc) goto err_close;
+    if (rc == 0) rc = client->open(&pmi.session);
+    if (rc != 0) goto err_close;
     if (pmi.session.size < 1 || pmi.session.rank < 0 || pmi.session.rank >= pmi.session.size) {
         stp_error("pmi: the launcher says this is rank %d of %d", pmi.session.rank,
                   pmi.session.size);
@@ -384,7 +384,7 @@ static int pmi_open_once(void)
     pmi.client = client;
     if (atexit(pmi_at_exit) != 0) stp_warn("pmi: no exit handler: the launcher may complain");
     rc = pmi_make_map();
-    if (rc) return rc;
+    if (rc != 0) return rc;
     pmi.info = (struct stp_pmi_info){
         .client = client->name,
         .rank = pmi.session.rank,
@@ -439,23 +439,23 @@ int stp_pmi_put(const char *key, const void *data, size_t nbytes)
 {
     int rc = pmi_check_open("put");
 
-    if (!rc) rc = pmi_check_key(key);
-    return rc ? rc : stp_kvs_put(pmi.client, &pmi.session, key, data, nbytes);
+    if (rc == 0) rc = pmi_check_key(key);
+    return rc != 0 ? rc : stp_kvs_put(pmi.client, &pmi.session, key, data, nbytes);
 }
 
 int stp_pmi_fence(void)
 {
     int rc = pmi_check_open("fence");
 
-    return rc ? rc : pmi.client->fence(&pmi.session);
+    return rc != 0 ? rc : pmi.client->fence(&pmi.session);
 }
 
 int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *nbytes)
 {
     int rc = pmi_check_open("get");
 
-    if (!rc) rc = pmi_check_key(key);
-    return rc ? rc : stp_kvs_get(pmi.client, &pmi.session, rank, key, data, capacity, nbytes);
+    if (rc == 0) rc = pmi_check_key(key);
+    return rc != 0 ? rc : stp_kvs_get(pmi.client, &pmi.session, rank, key, data, capacity, nbytes);
 }
 
 bool stp_pmi_hung_up(void)

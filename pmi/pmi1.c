@@ -27,8 +27,8 @@ static int pmi1_ask(struct stp_pmi_session *session, const char *answer, int tim
     va_start(args, fmt);
     rc = stp_wire_send_line(&session->wire, fmt, args);
     va_end(args);
-    if (!rc) rc = stp_wire_recv_line(&session->wire, timeout_ms);
-    if (rc) return stp_pmi_complain(session, answer, rc);
+    if (rc == 0) rc = stp_wire_recv_line(&session->wire, timeout_ms);
+    if (rc != 0) return stp_pmi_complain(session, answer, rc);
     rc = stp_wire_field(session->wire.text, BLANK, "cmd", command, sizeof(command));
     if (rc || strcmp(command, answer) != 0)
         return stp_pmi_malformed(session, answer, "another answer was expected");
@@ -57,8 +57,8 @@ static int pmi1_limits(struct stp_pmi_session *session)
     int value_max;
     int rc = pmi1_ask(session, "maxes", STP_PMI_REPLY_MS, "cmd=get_maxes");
 
-    if (!rc) rc = pmi1_check(session, "maxes");
-    if (rc) return rc;
+    if (rc == 0) rc = pmi1_check(session, "maxes");
+    if (rc != 0) return rc;
     if (stp_wire_number(text, BLANK, "keylen_max", &key_max) ||
         stp_wire_number(text, BLANK, "vallen_max", &value_max))
         return stp_pmi_malformed(session, "maxes", "a limit is missing or is no number");
@@ -81,9 +81,9 @@ static int pmi1_open(struct stp_pmi_session *session)
         return -EPROTO;
     }
     rc = pmi1_limits(session);
-    if (!rc) rc = pmi1_ask(session, "my_kvsname", STP_PMI_REPLY_MS, "cmd=get_my_kvsname");
-    if (!rc) rc = pmi1_check(session, "my_kvsname");
-    if (rc) return rc;
+    if (rc == 0) rc = pmi1_ask(session, "my_kvsname", STP_PMI_REPLY_MS, "cmd=get_my_kvsname");
+    if (rc == 0) rc = pmi1_check(session, "my_kvsname");
+    if (rc != 0) return rc;
     if (stp_wire_field(session->wire.text, BLANK, "kvsname", session->job, sizeof(session->job)))
         return stp_pmi_malformed(session, "my_kvsname", "no usable name of a key-value space");
     return 0;
@@ -94,14 +94,14 @@ static int pmi1_put(struct stp_pmi_session *session, const char *key, const char
     int rc = pmi1_ask(session, "put_result", STP_PMI_REPLY_MS, "cmd=put kvsname=%s key=%s value=%s",
                       session->job, key, value);
 
-    return rc ? rc : pmi1_check(session, "put_result");
+    return rc != 0 ? rc : pmi1_check(session, "put_result");
 }
 
 static int pmi1_fence(struct stp_pmi_session *session)
 {
     int rc = pmi1_ask(session, "barrier_out", STP_WIRE_FOREVER, "cmd=barrier_in");
 
-    return rc ? rc : pmi1_check(session, "barrier_out");
+    return rc != 0 ? rc : pmi1_check(session, "barrier_out");
 }
 
 /* One space for all ranks. */
@@ -112,11 +112,11 @@ static int pmi1_get(struct stp_pmi_session *session, int rank, const char *key, 
                       session->job, key);
 
     (void)rank;
-    if (rc) return rc;
+    if (rc != 0) return rc;
     /* Any refusal means absent: launchers differ in the number. */
     if (pmi1_result(session) != 0) return -ENOENT;
     rc = stp_wire_field(session->wire.text, BLANK, "value", value, capacity);
-    return rc ? stp_pmi_malformed(session, "get_result", "no value, or one too long") : 0;
+    return rc != 0 ? stp_pmi_malformed(session, "get_result", "no value, or one too long") : 0;
 }
 
 static int pmi1_mapping(struct stp_pmi_session *session, char *text, size_t capacity)

@@ -32,8 +32,8 @@ static int pmi2_ask(struct stp_pmi_session *session, const char *command, int ti
     va_start(args, fmt);
     rc = stp_wire_send_message(&session->wire, fmt, args);
     va_end(args);
-    if (!rc) rc = stp_wire_recv_message(&session->wire, timeout_ms);
-    if (rc) return stp_pmi_complain(session, command, rc);
+    if (rc == 0) rc = stp_wire_recv_message(&session->wire, timeout_ms);
+    if (rc != 0) return stp_pmi_complain(session, command, rc);
     snprintf(expected, sizeof(expected), "%s-response", command);
     if (stp_wire_field(text, SEMICOLON, "cmd", answer, sizeof(answer)) ||
         strcmp(answer, expected) != 0)
@@ -58,7 +58,7 @@ static int pmi2_open(struct stp_pmi_session *session)
     strcpy(session->job, job);
     rc = pmi2_ask(session, "fullinit", STP_PMI_REPLY_MS,
                   "cmd=fullinit;pmijobid=%s;pmirank=%d;threaded=FALSE;", job, rank);
-    if (rc) return rc;
+    if (rc != 0) return rc;
     if (stp_wire_number(text, SEMICOLON, "rank", &session->rank) ||
         stp_wire_number(text, SEMICOLON, "size", &session->size))
         return stp_pmi_malformed(session, "fullinit", "rank or size is missing or is no number");
@@ -96,7 +96,7 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
                       session->job, key);
 
     (void)rank;
-    return rc ? rc : pmi2_found(session, "kvs-get", value, capacity);
+    return rc != 0 ? rc : pmi2_found(session, "kvs-get", value, capacity);
 }
 
 /*
@@ -112,7 +112,7 @@ static int pmi2_fence(struct stp_pmi_session *session)
     char value[STP_PMI_VALUE_MAX + 1];
     int rc = pmi2_ask(session, "kvs-fence", STP_WIRE_FOREVER, "cmd=kvs-fence;");
 
-    if (!rc) rc = pmi2_get(session, 0, NOBODYS_KEY, value, sizeof(value));
+    if (rc == 0) rc = pmi2_get(session, 0, NOBODYS_KEY, value, sizeof(value));
     if (rc == 0) return stp_pmi_malformed(session, "kvs-get", "nobody has put this key");
     return rc == -ENOENT ? 0 : rc;
 }
@@ -122,7 +122,7 @@ static int pmi2_mapping(struct stp_pmi_session *session, char *text, size_t capa
     int rc = pmi2_ask(session, "info-getjobattr", STP_PMI_REPLY_MS,
                       "cmd=info-getjobattr;key=PMI_process_mapping;");
 
-    return rc ? rc : pmi2_found(session, "info-getjobattr", text, capacity);
+    return rc != 0 ? rc : pmi2_found(session, "info-getjobattr", text, capacity);
 }
 
 static void pmi2_send(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);

@@ -132,7 +132,7 @@ static int pmix_ask_text(uint32_t rank, const char *key, char *text, size_t capa
     size_t len;
     int rc = pmix_ask(rank, key, &value);
 
-    if (rc) return rc;
+    if (rc != 0) return rc;
     if (value->type != STP_PMIX_STRING || !value->data.string) {
         rc = pmix_malformed(key, "it is no text");
     } else if ((len = strnlen(value->data.string, capacity)) == capacity) {
@@ -150,7 +150,7 @@ static int pmix_ask_size(int *size)
     int rc = pmix_ask(STP_PMIX_RANK_WILDCARD, STP_PMIX_JOB_SIZE, &value);
 
     if (rc == -ENOENT) return pmix_malformed(STP_PMIX_JOB_SIZE, "the launcher does not tell it");
-    if (rc) return rc;
+    if (rc != 0) return rc;
     if (value->type != STP_PMIX_UINT32 && value->type != STP_PMIX_INT)
         rc = pmix_malformed(STP_PMIX_JOB_SIZE, "it is no number");
     else if (value->data.uint32 < 1 || value->data.uint32 > INT_MAX)
@@ -196,8 +196,8 @@ static int pmix_open(struct stp_pmi_session *session)
         return -EIO;
     }
     rc = pmix_check_self();
-    if (!rc) rc = pmix_ask_size(&session->size);
-    if (rc) {
+    if (rc == 0) rc = pmix_ask_size(&session->size);
+    if (rc != 0) {
         (void)pmix.api.finalize(NULL, 0);
         return rc;
     }
@@ -254,7 +254,7 @@ static int pmix_mapping(struct stp_pmi_session *session, char *text, size_t capa
 {
     int rc = pmix_ask_text(STP_PMIX_RANK_WILDCARD, STP_PMIX_LOCAL_PEERS, text, capacity);
 
-    if (rc && rc != -ENOENT) return rc;
+    if (rc != 0 && rc != -ENOENT) return rc;
     if (rc || pmix_count_peers(text) != (size_t)session->size)
         return pmix_ask_text(STP_PMIX_RANK_WILDCARD, STP_PMIX_ANL_MAP, text, capacity);
     snprintf(text, capacity, "(vector,(0,1,%d))", session->size);

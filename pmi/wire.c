@@ -86,7 +86,7 @@ static int wire_read(struct stp_wire *wire, char *bytes, size_t capacity, int fl
         int rc = wire_wait(wire->fd, POLLIN, left);
         ssize_t n;
 
-        if (rc) return rc;
+        if (rc != 0) return rc;
         n = recv(wire->fd, bytes, capacity, flags | MSG_DONTWAIT);
         if (n > 0) {
             *n_read = (size_t)n;
@@ -103,7 +103,7 @@ static int wire_read_all(struct stp_wire *wire, char *bytes, size_t nbytes, int6
         size_t n;
         int rc = wire_read(wire, bytes, nbytes, 0, left, &n);
 
-        if (rc) return rc;
+        if (rc != 0) return rc;
         bytes += n;
         nbytes -= n;
     }
@@ -122,7 +122,7 @@ static int wire_write_all(struct stp_wire *wire, const char *bytes, size_t nbyte
             int64_t left = wire_time(STP_WIRE_FOREVER);
             int rc = wire_wait(wire->fd, POLLOUT, &left);
 
-            if (rc) return rc;
+            if (rc != 0) return rc;
         } else if (n == 0 || errno != EINTR) {
             return -EIO;
         }
@@ -168,11 +168,11 @@ int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
         char *end;
         int rc = wire_read(wire, at, STP_WIRE_TEXT_MAX - 1 - used, MSG_PEEK, &left, &n);
 
-        if (rc) return rc;
+        if (rc != 0) return rc;
         end = memchr(at, '\n', n);
         if (end) n = (size_t)(end - at) + 1;
         rc = wire_read_all(wire, at, n, &left);
-        if (rc) return rc;
+        if (rc != 0) return rc;
         used += n;
         wire->text[end ? used - 1 : used] = '\0';
         if (end) return strlen(wire->text) == used - 1 ? 0 : -EPROTO;
@@ -204,11 +204,11 @@ int stp_wire_recv_message(struct stp_wire *wire, int timeout_ms)
     wire->text[0] = '\0';
     rc = wire_read_all(wire, wire->text, LENGTH_CHARS, &left);
     wire->text[rc ? 0 : LENGTH_CHARS] = '\0';
-    if (!rc) rc = wire_parse_length(wire->text, &length);
-    if (rc) return rc;
+    if (rc == 0) rc = wire_parse_length(wire->text, &length);
+    if (rc != 0) return rc;
     rc = wire_read_all(wire, wire->text, length, &left);
     wire->text[rc ? 0 : length] = '\0';
-    if (rc) return rc;
+    if (rc != 0) return rc;
     return strlen(wire->text) == length ? 0 : -EPROTO;
 }
 
@@ -250,6 +250,6 @@ int stp_wire_number(const char *text, char separator, const char *name, int *num
     char value[24];
     int rc = stp_wire_field(text, separator, name, value, sizeof(value));
 
-    if (rc) return rc == -EMSGSIZE ? -EPROTO : rc;
+    if (rc != 0) return rc == -EMSGSIZE ? -EPROTO : rc;
     return stp_wire_parse_int(value, number);
 }

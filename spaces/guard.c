@@ -56,7 +56,7 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo)
     const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
     char whose[48] = "this PE";
 
-    if (local >= 0) snprintf(whose, sizeof whose, "PE %d of this node", local);
+    if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
     if (local >= 0 && offset >= stp_window_capacity()) {
         guard_explain_globals(addr, offset - stp_window_capacity(), whose, what);
         return;

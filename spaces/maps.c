@@ -26,7 +26,7 @@ static bool maps_read_char(struct maps_reader *reader, char *c)
         ssize_t n;
 
         do {
-            n = read(reader->fd, reader->buffer, sizeof reader->buffer);
+            n = read(reader->fd, reader->buffer, sizeof(reader->buffer));
         } while (n < 0 && errno == EINTR);
         if (n <= 0) return false;
         reader->at = 0;

@@ -237,8 +237,8 @@ bool stp_space_is_live(const struct stp_space *space)
     pthread_mutex_lock(&registry.lock);
     for (const struct pool_chunk *chunk = registry.chunks; chunk != NULL; chunk = chunk->next) {
         size_t at = (size_t)((const char *)space - (const char *)chunk->spaces);
-        if (at >= sizeof chunk->spaces) continue;
-        live = at % sizeof *space == 0 && space->magic == STP_SPACE_MAGIC;
+        if (at >= sizeof(chunk->spaces)) continue;
+        live = at % sizeof(*space) == 0 && space->magic == STP_SPACE_MAGIC;
         break;
     }
     pthread_mutex_unlock(&registry.lock);
@@ -247,7 +247,7 @@ bool stp_space_is_live(const struct stp_space *space)
 
 static int pool_grow_locked(void)
 {
-    struct pool_chunk *chunk = calloc(1, sizeof *chunk);
+    struct pool_chunk *chunk = calloc(1, sizeof(*chunk));
 
     if (chunk == NULL) return -ENOMEM;
     chunk->next = registry.chunks;
@@ -267,7 +267,7 @@ struct stp_space *stp_space_new(void)
     if (registry.free != NULL || pool_grow_locked() == 0) {
         space = registry.free;
         registry.free = space->next_free;
-        memset(space, 0, sizeof *space);
+        memset(space, 0, sizeof(*space));
     }
     pthread_mutex_unlock(&registry.lock);
     return space;

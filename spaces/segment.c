@@ -86,7 +86,7 @@ static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         uintptr_t at = info->dlpi_addr + ph->p_vaddr;
 
-        hash = stp_hash(hash, ph, sizeof *ph);
+        hash = stp_hash(hash, ph, sizeof(*ph));
         if (ph->p_type == PT_NOTE) hash = stp_hash(hash, (void *)at, ph->p_memsz);
         if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W))
             segment_add_load(plan, at, at + ph->p_memsz);
@@ -131,7 +131,7 @@ static void segment_lay_out(struct segment_plan *plan)
 {
     struct stp_segment_part *part = NULL;
 
-    stp_segment.shape = stp_hash(STP_HASH_EMPTY, &segment.page, sizeof segment.page);
+    stp_segment.shape = stp_hash(STP_HASH_EMPTY, &segment.page, sizeof(segment.page));
     for (unsigned i = 0; i < plan->n_pieces; i++) {
         struct segment_piece *piece = &plan->pieces[i];
         uintptr_t shape[2] = {(uintptr_t)piece->base - plan->bias, piece->nbytes};
@@ -146,7 +146,7 @@ static void segment_lay_out(struct segment_plan *plan)
         piece->at = part->at + part->nbytes;
         part->nbytes += piece->nbytes;
         stp_segment.nbytes = part->at + part->nbytes;
-        stp_segment.shape = stp_hash(stp_segment.shape, shape, sizeof shape);
+        stp_segment.shape = stp_hash(stp_segment.shape, shape, sizeof(shape));
     }
 }
 
@@ -172,10 +172,10 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void segme
     volatile uint64_t *dest = (volatile uint64_t *)to;
     uint64_t any = 0;
 
-    for (size_t i = 0; i < page / sizeof *source; i++)
+    for (size_t i = 0; i < page / sizeof(*source); i++)
         any |= source[i];
     if (any == 0) return; /* a hole reads as zeros and takes no memory */
-    for (size_t i = 0; i < page / sizeof *source; i++)
+    for (size_t i = 0; i < page / sizeof(*source); i++)
         dest[i] = source[i];
 }
 
@@ -186,10 +186,10 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void segme
 static bool segment_pages_present(int pagemap, const char *first, uint64_t *present, size_t n)
 {
     size_t index = (uintptr_t)first / segment.page;
-    ssize_t want = (ssize_t)(n * sizeof *present);
+    ssize_t want = (ssize_t)(n * sizeof(*present));
 
     if (pagemap < 0) return false;
-    return pread(pagemap, present, (size_t)want, (off_t)(index * sizeof *present)) == want;
+    return pread(pagemap, present, (size_t)want, (off_t)(index * sizeof(*present))) == want;
 }
 
 static void segment_copy_piece(char *to, const struct segment_piece *piece, int pagemap)
@@ -344,7 +344,7 @@ static char *segment_map_peer(int local, pid_t pid, int fd)
     int peer_fd;
     bool mapped;
 
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
     peer_fd = open(path, O_RDWR | O_CLOEXEC);
     if (peer_fd < 0) {
         stp_error("cannot open the globals of process %d: %s: %s", (int)pid, path, strerror(errno));
@@ -392,5 +392,5 @@ void *stp_segment_reach(int local, pid_t pid, int fd, size_t offset)
 
 void stp_segment_forget_peers(void)
 {
-    memset((void *)segment.peers, 0, sizeof segment.peers);
+    memset((void *)segment.peers, 0, sizeof(segment.peers));
 }

@@ -54,7 +54,7 @@ static bool fork_copy_data(char *to)
 
 static void fork_add_piece(const struct fork_piece *piece)
 {
-    if ((forking.n_pieces + 1) * sizeof *piece > forking.table_bytes) {
+    if ((forking.n_pieces + 1) * sizeof(*piece) > forking.table_bytes) {
         void *table =
             mremap(forking.pieces, forking.table_bytes, 2 * forking.table_bytes, MREMAP_MAYMOVE);
 

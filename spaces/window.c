@@ -291,7 +291,7 @@ static int window_remember_locked(size_t offset, size_t nbytes)
     if (window_taken_locked(offset, nbytes)) return -EEXIST;
     if (window.n_ranges == window.max_ranges) {
         size_t max = window.max_ranges ? 2 * window.max_ranges : 16;
-        struct window_range *ranges = realloc(window.ranges, max * sizeof *ranges);
+        struct window_range *ranges = realloc(window.ranges, max * sizeof(*ranges));
         if (ranges == NULL) return -ENOMEM;
         window.ranges = ranges;
         window.max_ranges = max;
@@ -310,7 +310,7 @@ static void window_forget_locked(size_t offset)
     while (i < window.n_ranges && window.ranges[i].offset != offset) i++;
     if (i == window.n_ranges) return;
     memmove(&window.ranges[i], &window.ranges[i + 1],
-            (window.n_ranges - i - 1) * sizeof *window.ranges);
+            (window.n_ranges - i - 1) * sizeof(*window.ranges));
     window.n_ranges--;
 }
 

@@ -193,9 +193,9 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     settings->heap_bytes = stp_env.symmetric_size;
     settings->check = stp_env.check;
     stp_space_settings(settings->spaces);
-    snprintf(settings->program, sizeof settings->program, "%s", program_invocation_short_name);
+    snprintf(settings->program, sizeof(settings->program), "%s", program_invocation_short_name);
     if (!stp_rt.has_fabric) return;
-    snprintf(settings->provider, sizeof settings->provider, "%s", stp_rt.fabric.provider);
+    snprintf(settings->provider, sizeof(settings->provider), "%s", stp_rt.fabric.provider);
     settings->addr_len = (uint32_t)stp_rt.fabric.addr_len;
     settings->peer_table = stp_rt.fabric.peer_table;
     settings->dialect = stp_rt.fabric.dialect;

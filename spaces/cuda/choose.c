@@ -33,7 +33,7 @@ static const char *sysfs_line(char *line, size_t len, const char *path)
     ssize_t n = -1;
     int fd;
 
-    snprintf(whole, sizeof whole, "%s/%s", stp_cuda.sysfs, path);
+    snprintf(whole, sizeof(whole), "%s/%s", stp_cuda.sysfs, path);
     fd = open(whole, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         n = read(fd, line, len - 1);
@@ -72,7 +72,7 @@ static void sysfs_list(struct number_set *set, const char *path)
 {
     char *line = sysfs_long_line(path);
 
-    memset(set, 0, sizeof *set);
+    memset(set, 0, sizeof(*set));
     if (line != NULL) list_parse(set, line);
     free(line);
 }
@@ -84,7 +84,7 @@ static bool set_has(const struct number_set *set, int i)
 
 static bool set_meet(const struct number_set *a, const struct number_set *b)
 {
-    for (size_t i = 0; i < sizeof a->bits; i++)
+    for (size_t i = 0; i < sizeof(a->bits); i++)
         if ((a->bits[i] & b->bits[i]) != 0) return true;
     return false;
 }
@@ -95,10 +95,10 @@ static void choose_own_cpus(struct number_set *set)
 {
     cpu_set_t cpus[CHOOSE_MAX_CPUS / CPU_SETSIZE];
 
-    memset(set, 0, sizeof *set);
-    if (sched_getaffinity(0, sizeof cpus, cpus) != 0) return;
+    memset(set, 0, sizeof(*set));
+    if (sched_getaffinity(0, sizeof(cpus), cpus) != 0) return;
     for (int i = 0; i < CHOOSE_MAX_CPUS; i++)
-        if (CPU_ISSET_S((size_t)i, sizeof cpus, cpus))
+        if (CPU_ISSET_S((size_t)i, sizeof(cpus), cpus))
             set->bits[i / CHAR_BIT] |= (unsigned char)(1u << i % CHAR_BIT);
 }
 
@@ -108,8 +108,8 @@ int stp_cuda_numa(const struct cuda_device *device)
     int node = -1;
 
     if (device->bus[0] == '\0') return -1;
-    snprintf(path, sizeof path, "bus/pci/devices/%s/numa_node", device->bus);
-    return sscanf(sysfs_line(line, sizeof line, path), "%d", &node) == 1 ? node : -1;
+    snprintf(path, sizeof(path), "bus/pci/devices/%s/numa_node", device->bus);
+    return sscanf(sysfs_line(line, sizeof(line), path), "%d", &node) == 1 ? node : -1;
 }
 
 /* From a node to the nearest one with a CPU of ours; distances come one for each node online. */
@@ -119,7 +119,7 @@ static int choose_node_distance(int node, const struct number_set *own)
     char path[96], *line, *at, *end;
     int best = CHOOSE_FAR;
 
-    snprintf(path, sizeof path, "devices/system/node/node%d/distance", node);
+    snprintf(path, sizeof(path), "devices/system/node/node%d/distance", node);
     at = line = sysfs_long_line(path);
     if (line == NULL) return best;
     sysfs_list(&online, "devices/system/node/online");
@@ -129,7 +129,7 @@ static int choose_node_distance(int node, const struct number_set *own)
         distance = (int)strtol(at, &end, 10);
         if (end == at) break;
         at = end;
-        snprintf(path, sizeof path, "devices/system/node/node%d/cpulist", i);
+        snprintf(path, sizeof(path), "devices/system/node/node%d/cpulist", i);
         sysfs_list(&cpus, path);
         if (distance < best && set_meet(&cpus, own)) best = distance;
     }
@@ -144,7 +144,7 @@ static int choose_distance(const struct cuda_device *device, const struct number
     char path[96];
 
     if (device->bus[0] == '\0') return CHOOSE_FAR;
-    snprintf(path, sizeof path, "bus/pci/devices/%s/local_cpulist", device->bus);
+    snprintf(path, sizeof(path), "bus/pci/devices/%s/local_cpulist", device->bus);
     sysfs_list(&cpus, path);
     if (set_meet(&cpus, own)) return 0;
     return device->numa >= 0 ? choose_node_distance(device->numa, own) : CHOOSE_FAR;
@@ -251,7 +251,7 @@ bool stp_cuda_describe(int i, char *text, size_t len)
         snprintf(text, len, "gpu %d cannot be used: %s", i, device->why_not);
         return true;
     }
-    choose_name(device, name, sizeof name);
+    choose_name(device, name, sizeof(name));
     snprintf(text, len,
              "%s, pci %s, numa %d, uuid %02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
              "%02x%02x%02x%02x%02x%02x%s",

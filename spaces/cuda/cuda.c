@@ -111,7 +111,7 @@ static int gpu_admit(const struct stp_space_params *params)
 {
     struct cuda_device *device;
     char text[CUDA_TEXT];
-    int rc = stp_cuda_choose(params, &device, text, sizeof text);
+    int rc = stp_cuda_choose(params, &device, text, sizeof(text));
 
     if (rc != 0) {
         stp_error("a gpu space cannot be created here: %s", text);
@@ -162,7 +162,7 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
 static struct cuda_part *gpu_part_new(struct cuda_device *device)
 {
     int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
-    struct cuda_part *part = calloc(1, sizeof *part + (size_t)n * sizeof part->peers[0]);
+    struct cuda_part *part = calloc(1, sizeof(*part) + (size_t)n * sizeof(part->peers[0]));
 
     if (part == NULL) {
         stp_error("no memory for the records of a gpu space that %d PEs share", n);
@@ -199,7 +199,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     struct cuda_device *device;
     struct cuda_part *part;
     char text[CUDA_TEXT];
-    int rc = stp_cuda_choose(params, &device, text, sizeof text);
+    int rc = stp_cuda_choose(params, &device, text, sizeof(text));
 
     if (rc != 0) {
         stp_error("a gpu space cannot be created here: %s", text);

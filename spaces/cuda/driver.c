@@ -59,7 +59,7 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
 
     if (STP_LIKELY(result == CUDA_SUCCESS)) return 0;
     if (fatal && atomic_exchange(&device->lost, true)) return -EIO; /* told before */
-    stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof text),
+    stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof(text)),
               fatal ? "; this PE cannot use the device any more" : "");
     return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
@@ -69,7 +69,7 @@ void stp_cuda_tell(CUresult result, const char *call)
     char text[CUDA_TEXT];
 
     if (result != CUDA_SUCCESS)
-        stp_debug("gpu: %s: %s", call, stp_cuda_text(result, text, sizeof text));
+        stp_debug("gpu: %s: %s", call, stp_cuda_text(result, text, sizeof(text)));
 }
 
 /* ---- the library ---------------------------------------------------------------------- */
@@ -83,9 +83,9 @@ static bool driver_load(void)
     if (stp_cuda.library != NULL) return true;
     error = dlerror();
     if (error == NULL || strstr(error, "No such file") != NULL)
-        snprintf(stp_cuda.why, sizeof stp_cuda.why, STP_CUDA_LIBRARY " was not found");
+        snprintf(stp_cuda.why, sizeof(stp_cuda.why), STP_CUDA_LIBRARY " was not found");
     else
-        snprintf(stp_cuda.why, sizeof stp_cuda.why, STP_CUDA_LIBRARY " cannot be loaded: %s",
+        snprintf(stp_cuda.why, sizeof(stp_cuda.why), STP_CUDA_LIBRARY " cannot be loaded: %s",
                  error);
     return false;
 }
@@ -107,11 +107,11 @@ static bool driver_resolve(void)
     for (size_t i = 0; i < STP_COUNT(functions); i++) {
         void *address = dlsym(stp_cuda.library, functions[i].symbol);
         if (address == NULL && functions[i].required) {
-            snprintf(stp_cuda.why, sizeof stp_cuda.why,
+            snprintf(stp_cuda.why, sizeof(stp_cuda.why),
                      STP_CUDA_LIBRARY " has no %s: too old a driver?", functions[i].symbol);
             return false;
         }
-        memcpy((char *)&stp_cuda.api + functions[i].offset, &address, sizeof address);
+        memcpy((char *)&stp_cuda.api + functions[i].offset, &address, sizeof(address));
     }
     return true;
 }
@@ -122,7 +122,7 @@ static bool driver_says(CUresult result)
 
     if (result == CUDA_SUCCESS) return true;
     (void)stp_cuda.api.error_string(result, &words);
-    snprintf(stp_cuda.why, sizeof stp_cuda.why, "the driver says: %s (%d)",
+    snprintf(stp_cuda.why, sizeof(stp_cuda.why), "the driver says: %s (%d)",
              words != NULL ? words : "an error it has no text for", (int)result);
     return false;
 }
@@ -136,7 +136,7 @@ static void device_spell_bus(struct cuda_device *device, const char *bus)
 
     device->bus[0] = '\0';
     if (sscanf(bus, "%x:%x:%x.%x", &domain, &number, &slot, &function) < 3) return;
-    snprintf(device->bus, sizeof device->bus, "%04x:%02x:%02x.%x", domain & 0xffff, number & 0xff,
+    snprintf(device->bus, sizeof(device->bus), "%04x:%02x:%02x.%x", domain & 0xffff, number & 0xff,
              slot & 0xff, function & 0xf);
 }
 
@@ -175,11 +175,11 @@ static CUresult device_ask(struct cuda_device *device)
     CUresult result = api->device_get(&device->handle, device->ordinal);
 
     if (result == CUDA_SUCCESS)
-        result = api->device_name(device->name, (int)sizeof device->name, device->handle);
+        result = api->device_name(device->name, (int)sizeof(device->name), device->handle);
     if (result == CUDA_SUCCESS) result = api->device_total_mem(&device->total, device->handle);
     if (result == CUDA_SUCCESS) result = device_uuid(device);
     if (result == CUDA_SUCCESS)
-        result = api->device_pci_bus_id(bus, (int)sizeof bus, device->handle);
+        result = api->device_pci_bus_id(bus, (int)sizeof(bus), device->handle);
     device_spell_bus(device, bus);
     return result;
 }
@@ -188,20 +188,20 @@ static void device_discover(struct cuda_device *device, int ordinal)
 {
     CUresult result;
 
-    memset(device, 0, sizeof *device);
+    memset(device, 0, sizeof(*device));
     device->ordinal = ordinal;
     result = device_ask(device);
     if (result != CUDA_SUCCESS) {
-        stp_cuda_text(result, device->why_not, sizeof device->why_not);
+        stp_cuda_text(result, device->why_not, sizeof(device->why_not));
         return;
     }
     device->numa = stp_cuda_numa(device);
     device->max_pitch = (size_t)device_attribute(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
     device->flushes = device_needs_flush(device);
     if (device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_PROHIBITED)
-        snprintf(device->why_not, sizeof device->why_not, "its compute mode is \"prohibited\"");
+        snprintf(device->why_not, sizeof(device->why_not), "its compute mode is \"prohibited\"");
     else if (device_attribute(device, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 0)
-        snprintf(device->why_not, sizeof device->why_not, "it has no unified addressing");
+        snprintf(device->why_not, sizeof(device->why_not), "it has no unified addressing");
 }
 
 /* All devices; true when at least one can be used. */
@@ -217,9 +217,9 @@ static bool driver_discover(void)
     }
     stp_cuda.n_devices = n;
     if (n == 0)
-        snprintf(stp_cuda.why, sizeof stp_cuda.why, "the driver says: there is no device");
+        snprintf(stp_cuda.why, sizeof(stp_cuda.why), "the driver says: there is no device");
     else if (n_usable == 0)
-        snprintf(stp_cuda.why, sizeof stp_cuda.why, "gpu 0 cannot be used: %.128s",
+        snprintf(stp_cuda.why, sizeof(stp_cuda.why), "gpu 0 cannot be used: %.128s",
                  stp_cuda.devices[0].why_not);
     return n_usable > 0;
 }
@@ -232,7 +232,7 @@ void stp_cuda_start(void)
     stp_cuda.n_devices = 0;
     stp_cuda.why[0] = '\0';
     if (!stp_env.gpu) {
-        snprintf(stp_cuda.why, sizeof stp_cuda.why, "SHMEM_GPU is off");
+        snprintf(stp_cuda.why, sizeof(stp_cuda.why), "SHMEM_GPU is off");
         return;
     }
     if (!driver_load() || !driver_resolve()) return;

@@ -196,7 +196,7 @@ static uintptr_t owns_find_brk(void)
     char *at;
 
     if (file == NULL) return UINTPTR_MAX;
-    at = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+    at = fgets(line, sizeof(line), file) != NULL ? strrchr(line, ')') : NULL;
     fclose(file);
     for (int field = 2; at != NULL && field < 47; field++)
         at = strchr(at + 1, ' ');
@@ -222,7 +222,7 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
     if (result == CUDA_SUCCESS) return true;
     if (result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_CONTEXT &&
         !atomic_exchange(&owns.complained, true))
-        stp_error("gpu: cuPointerGetAttribute: %s", stp_cuda_text(result, text, sizeof text));
+        stp_error("gpu: cuPointerGetAttribute: %s", stp_cuda_text(result, text, sizeof(text)));
     return false;
 }
 

@@ -59,10 +59,10 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
     result = peer_make_export(space, &export, &call);
     if (result != CUDA_SUCCESS) {
         stp_info("gpu space %u: the others of the node cannot map it: %s: %s", space->number, call,
-                 stp_cuda_text(result, text, sizeof text));
+                 stp_cuda_text(result, text, sizeof(text)));
         return;
     }
-    memcpy(share->bytes, &export, sizeof export);
+    memcpy(share->bytes, &export, sizeof(export));
     share->valid = 1;
 }
 
@@ -94,7 +94,7 @@ static void peer_told(const struct stp_space *space, const struct cuda_peer *pee
     stp_info("gpu space %u: gpu %d cannot map the part of PE %d: cuIpcOpenMemHandle: %s; its "
              "owner copies",
              space->number, space->device, peer->share.pe,
-             stp_cuda_text(result, text, sizeof text));
+             stp_cuda_text(result, text, sizeof(text)));
 }
 
 static void peer_open_locked(const struct stp_space *space, struct cuda_peer *peer)
@@ -105,7 +105,7 @@ static void peer_open_locked(const struct stp_space *space, struct cuda_peer *pe
     CUdeviceptr mapping;
     CUresult result;
 
-    memcpy(&export, peer->share.bytes, sizeof export);
+    memcpy(&export, peer->share.bytes, sizeof(export));
     if (stp_cuda_enter(part->device) == 0) {
         result = stp_cuda.api.ipc_open_mem_handle(&mapping, export.handle,
                                                   CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);

@@ -54,7 +54,7 @@ static void pin_unregister_locked(struct pin *pin)
 
 void stp_cuda_pin(void *host, size_t nbytes)
 {
-    struct pin *pin = stp_cuda.up ? calloc(1, sizeof *pin) : NULL;
+    struct pin *pin = stp_cuda.up ? calloc(1, sizeof(*pin)) : NULL;
 
     if (pin == NULL) return;
     pin->host = host;

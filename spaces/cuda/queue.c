@@ -36,7 +36,7 @@ static int stream_create(struct cuda_stream *stream)
 
 static struct cuda_stream *stream_new(struct cuda_device *device)
 {
-    struct cuda_stream *stream = calloc(1, sizeof *stream);
+    struct cuda_stream *stream = calloc(1, sizeof(*stream));
 
     if (stream == NULL) {
         stp_error("gpu %d: no memory for the records of a stream", device->ordinal);
@@ -145,7 +145,7 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool end)
 
 int stp_cuda_queue_create(struct stp_queue **queue)
 {
-    struct stp_queue *made = calloc(1, sizeof *made);
+    struct stp_queue *made = calloc(1, sizeof(*made));
 
     if (made == NULL) {
         stp_error("gpu: no memory for the records of a queue");

@@ -33,7 +33,7 @@ int stp_fam_temporary(const char *directory)
 
     if (fd >= 0) return fd;
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return -errno;
-    if ((size_t)snprintf(path, sizeof path, "%s/.steppe-fam-XXXXXX", directory) >= sizeof path)
+    if ((size_t)snprintf(path, sizeof(path), "%s/.steppe-fam-XXXXXX", directory) >= sizeof(path))
         return -ENAMETOOLONG;
     fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) return errno == EEXIST ? -EBUSY : -errno;
@@ -80,7 +80,7 @@ static size_t backing_number(const char *sys, unsigned major, unsigned minor, co
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/%u:%u/%s", sys, major, minor, what);
+    snprintf(path, sizeof(path), "%s/%u:%u/%s", sys, major, minor, what);
     return stp_file_number(path, "");
 }
 
@@ -90,8 +90,8 @@ static bool backing_is_of_dax(const char *sys, unsigned major, unsigned minor)
     char path[PATH_MAX], target[256]; /* "../../../bus/dax": longer ones are cut, and not it */
     ssize_t len;
 
-    snprintf(path, sizeof path, "%s/%u:%u/subsystem", sys, major, minor);
-    len = readlink(path, target, sizeof target - 1);
+    snprintf(path, sizeof(path), "%s/%u:%u/subsystem", sys, major, minor);
+    len = readlink(path, target, sizeof(target) - 1);
     if (len < 0) return false;
     target[len] = '\0';
     return strcmp(strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target, "dax") == 0;
@@ -128,7 +128,7 @@ static int backing_sized(struct fam_backing *backing, const struct stat *st, cha
     backing->nbytes = (size_t)st->st_size;
     if (backing->type == FAM_DEVICE &&
         stp_fam_device_size(FAM_SYSFS, major(st->st_rdev), minor(st->st_rdev), &backing->nbytes,
-                            reason, sizeof reason) != 0) {
+                            reason, sizeof(reason)) != 0) {
         snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is %s", backing->path, reason);
         return -ENODEV;
     }

@@ -44,7 +44,7 @@ static int fam_probe(const struct stp_space_params *params, char *why, size_t le
 static int fam_look(struct fam_backing *backing)
 {
     char why[256];
-    int rc = stp_fam_look(stp_env.fam_path, backing, why, sizeof why);
+    int rc = stp_fam_look(stp_env.fam_path, backing, why, sizeof(why));
 
     if (rc != 0) stp_error("fam: %s", why);
     return rc;
@@ -84,7 +84,7 @@ static int fam_fill_share(const struct fam_part *part, struct stp_share *share)
     if (fstat(part->fd, &st) != 0) return -errno;
     mine.dev = st.st_dev;
     mine.ino = st.st_ino;
-    memcpy(share->bytes, &mine, sizeof mine);
+    memcpy(share->bytes, &mine, sizeof(mine));
     share->valid = 1;
     return 0;
 }
@@ -112,7 +112,7 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
                       struct stp_share *share)
 {
     struct fam_shape shape = fam_shape(params, space->nbytes);
-    struct fam_own *own = calloc(1, sizeof *own);
+    struct fam_own *own = calloc(1, sizeof(*own));
     struct fam_backing backing;
     int rc = -ENOMEM;
 
@@ -148,7 +148,7 @@ static int fam_open_peer(const struct fam_own *own, const struct fam_share *shar
     struct stat st;
     int fd;
 
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)share->pid, (int)share->fd);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)share->pid, (int)share->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 && own->part.path != NULL) fd = open(own->part.path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return -errno;
@@ -167,7 +167,7 @@ static int fam_attach(struct stp_space *space, int local, const struct stp_share
         stp_fam_part_settle(&own->part);
         return 0;
     }
-    memcpy(&theirs, share->bytes, sizeof theirs);
+    memcpy(&theirs, share->bytes, sizeof(theirs));
     fd = share->valid ? fam_open_peer(own, &theirs) : -EINVAL;
     rc = fd < 0 ? fd : fam_overlay(space, local, fd, (off_t)theirs.at);
     if (fd >= 0) close(fd);

@@ -151,13 +151,13 @@ static int pool_look(const struct fam_pool *pool, bool *empty)
 {
     const size_t from = offsetof(struct fam_super, entries);
     uint64_t magic = 0, words[512];
-    int rc = pool_peek(pool, offsetof(struct fam_super, magic), &magic, sizeof magic);
+    int rc = pool_peek(pool, offsetof(struct fam_super, magic), &magic, sizeof(magic));
 
     *empty = rc == 0 && magic == 0;
-    for (size_t at = from; at < FAM_ALIGN && *empty && rc == 0; at += sizeof words) {
-        size_t len = FAM_ALIGN - at < sizeof words ? FAM_ALIGN - at : sizeof words;
+    for (size_t at = from; at < FAM_ALIGN && *empty && rc == 0; at += sizeof(words)) {
+        size_t len = FAM_ALIGN - at < sizeof(words) ? FAM_ALIGN - at : sizeof(words);
         rc = pool_peek(pool, at, words, len);
-        for (size_t i = 0; i < len / sizeof *words && rc == 0; i++)
+        for (size_t i = 0; i < len / sizeof(*words) && rc == 0; i++)
             if (words[i] != 0) *empty = false;
     }
     if (rc != 0) {

@@ -26,7 +26,7 @@ static int span_compare(const void *a, const void *b)
 static struct span *table_spans(const struct fam_pool *pool, size_t *n)
 {
     const struct fam_super *super = pool->super;
-    struct span *spans = malloc(((size_t)super->n_entries + 1) * sizeof *spans);
+    struct span *spans = malloc(((size_t)super->n_entries + 1) * sizeof(*spans));
 
     *n = 0;
     if (spans == NULL) {
@@ -39,7 +39,7 @@ static struct span *table_spans(const struct fam_pool *pool, size_t *n)
         spans[(*n)++] = (struct span){entry->offset,
                                       entry->offset + entry->n_parts * entry->part_bytes, (int)i};
     }
-    qsort(spans, *n, sizeof *spans, span_compare);
+    qsort(spans, *n, sizeof(*spans), span_compare);
     return spans;
 }
 
@@ -54,7 +54,7 @@ static bool table_is_sound(const struct fam_entry *entry, uint64_t pool_bytes)
     if (entry->n_parts == 0 || entry->part_bytes == 0) return false;
     if (entry->part_bytes > room / entry->n_parts) return false;
     if (entry->nbytes > entry->part_bytes) return false;
-    return memchr(entry->name, '\0', sizeof entry->name) != NULL;
+    return memchr(entry->name, '\0', sizeof(entry->name)) != NULL;
 }
 
 static int table_damaged(const struct fam_pool *pool, int index, const char *what)
@@ -153,8 +153,8 @@ static void table_fill(struct fam_pool *pool, int index, const struct fam_shape 
     struct fam_super *super = pool->super;
     struct fam_entry *entry = &super->entries[index];
 
-    memset(entry, 0, sizeof *entry);
-    if (shape->name != NULL) strncpy(entry->name, shape->name, sizeof entry->name - 1);
+    memset(entry, 0, sizeof(*entry));
+    if (shape->name != NULL) strncpy(entry->name, shape->name, sizeof(entry->name) - 1);
     entry->flags = shape->keep ? FAM_KEEP : 0;
     entry->offset = at;
     entry->part_bytes = stp_fam_total(shape) / shape->n_parts;

@@ -10,7 +10,7 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
     TYPE now;
 
     if (STP_LIKELY(!stp_win.devices)) now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
-    else stp_load_slow(&now, ivar, sizeof now);
+    else stp_load_slow(&now, ivar, sizeof(now));
     return wanted >> (1 - (now < value) + (now > value)) & 1;
 }
 
@@ -19,7 +19,7 @@ static void STP_LOCAL(wait_until)(const TYPE *ivar, int cmp, TYPE cmp_value, con
     unsigned wanted = stp_api_outcomes(cmp, fn);
     struct stp_wait wait = {0};
 
-    stp_api_check_vars(ivar, 1, sizeof *ivar, fn, "ivar");
+    stp_api_check_vars(ivar, 1, sizeof(*ivar), fn, "ivar");
     while (!STP_LOCAL(holds)(ivar, wanted, cmp_value)) stp_wait_idle(&wait);
 }
 
@@ -31,7 +31,7 @@ STP_PUBLISH_ONE(wait_until);
 
 int STP_FN(test)(TYPE *ivar, int cmp, TYPE cmp_value)
 {
-    stp_api_check_vars(ivar, 1, sizeof *ivar, __func__, "ivar");
+    stp_api_check_vars(ivar, 1, sizeof(*ivar), __func__, "ivar");
     if (STP_LOCAL(holds)(ivar, stp_api_outcomes(cmp, __func__), cmp_value)) return 1;
     stp_wait_missed();
     return 0;

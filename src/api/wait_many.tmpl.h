@@ -15,7 +15,7 @@ static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, 
 /* As stp_api_outcomes(), with a check of the array. */
 static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int cmp, const char *fn)
 {
-    stp_api_check_vars(ivars, nelems, sizeof *ivars, fn, "ivars");
+    stp_api_check_vars(ivars, nelems, sizeof(*ivars), fn, "ivars");
     return stp_api_outcomes(cmp, fn);
 }
 

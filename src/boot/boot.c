@@ -107,7 +107,7 @@ static void boot_find_local(void)
     int n = 0;
 
     stp_boot.node = stp_node_of(stp_rt.pe);
-    stp_boot.local_pes = malloc((size_t)stp_rt.n_pes * sizeof *stp_boot.local_pes);
+    stp_boot.local_pes = malloc((size_t)stp_rt.n_pes * sizeof(*stp_boot.local_pes));
     if (stp_boot.local_pes == NULL) stp_fatal("shmem_init", "no memory for the list of local PEs");
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         if (stp_node_of(pe) != stp_boot.node) continue;
@@ -115,7 +115,7 @@ static void boot_find_local(void)
         stp_boot.local_pes[n++] = pe;
     }
     stp_boot.n_local = n;
-    stp_boot.local_pes = boot_shrink(stp_boot.local_pes, (size_t)n * sizeof *stp_boot.local_pes);
+    stp_boot.local_pes = boot_shrink(stp_boot.local_pes, (size_t)n * sizeof(*stp_boot.local_pes));
     stp_boot.first_pe = stp_boot.local_pes[0];
     stp_boot.contiguous = stp_boot.local_pes[n - 1] - stp_boot.first_pe == n - 1;
 }
@@ -129,7 +129,7 @@ void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes)
 {
     char key[48];
 
-    boot_key_name(key, sizeof key, what, pe);
+    boot_key_name(key, sizeof(key), what, pe);
     if (stp_pmi_put(key, data, nbytes) != 0)
         stp_fatal("shmem_init", "cannot publish %s through the launcher", key);
     stp_debug("start: published %s, %zu bytes", key, nbytes);
@@ -141,7 +141,7 @@ size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity)
     size_t nbytes = 0;
     int rc;
 
-    boot_key_name(key, sizeof key, what, pe);
+    boot_key_name(key, sizeof(key), what, pe);
     rc = stp_pmi_get(pe, key, data, capacity, &nbytes);
     if (rc != 0)
         stp_fatal("shmem_init", "the launcher does not know %s: %s", key, strerror(-rc));
@@ -159,7 +159,7 @@ static uint64_t boot_random(void)
 {
     uint64_t value;
 
-    if (getrandom(&value, sizeof value, 0) != sizeof value)
+    if (getrandom(&value, sizeof(value), 0) != sizeof(value))
         stp_fatal("shmem_init", "getrandom: %s", strerror(errno));
     return value;
 }
@@ -171,7 +171,7 @@ _Noreturn void stp_boot_differ(bool mine, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     if (!mine) nanosleep(&silence, NULL);
     stp_fatal("shmem_init", "%s", text);
@@ -197,7 +197,7 @@ static void boot_use_area(int fd)
 /* PEs of the fullest node: windows must be equal, and they share the address space of a node. */
 static int boot_most_local(void)
 {
-    int *n_local = calloc((size_t)stp_rt.n_nodes, sizeof *n_local);
+    int *n_local = calloc((size_t)stp_rt.n_nodes, sizeof(*n_local));
     int most = 0;
 
     if (n_local == NULL) stp_fatal("shmem_init", "no memory to count PEs");
@@ -240,7 +240,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
                                  .pid = getpid(),
                                  .fd = fd,
                                  .layout = stp_boot.layout};
-    snprintf(node_info->host, sizeof node_info->host, "%s", stp_hostname());
+    snprintf(node_info->host, sizeof(node_info->host), "%s", stp_hostname());
     stp_boot.area->magic = AREA_MAGIC;
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
@@ -260,7 +260,7 @@ static int boot_join_node(const struct boot_node_info *node_info)
                   "memory is opened by process number. Start the PEs of a host in one (containers: "
                   "--pid=host, or one for all of them), or set SHMEM_NODE=off to use the fabric",
                   stp_boot.first_pe);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)node_info->pid, node_info->fd);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)node_info->pid, node_info->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         stp_fatal("shmem_init", "cannot open the memory of PE %d: %s", stp_boot.first_pe,
@@ -296,26 +296,26 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
     if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
         stp_boot_differ(mine, "PE %d has another version of Steppe than PE %d: %s on %s", stp_rt.pe,
                         pe, STP_BOOT_VERSION, here);
-    if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof node_info->version) != 0)
+    if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof(node_info->version)) != 0)
         stp_boot_differ(mine, "PE %d has another version of Steppe than PE %d: %s on %s, %.*s on "
-                        "%.*s", stp_rt.pe, pe, STP_BOOT_VERSION, here, (int)sizeof node_info->version,
-                        node_info->version, (int)sizeof node_info->host, node_info->host);
-    if (nbytes != sizeof *node_info || node_info->pe_info_bytes != sizeof(struct stp_pe_info))
+                        "%.*s", stp_rt.pe, pe, STP_BOOT_VERSION, here, (int)sizeof(node_info->version),
+                        node_info->version, (int)sizeof(node_info->host), node_info->host);
+    if (nbytes != sizeof(*node_info) || node_info->pe_info_bytes != sizeof(struct stp_pe_info))
         stp_boot_differ(mine, "PE %d has another build of Steppe %s than PE %d", stp_rt.pe,
                         STP_BOOT_VERSION, pe);
     if (node_info->node != stp_env.node)
         stp_boot_differ(mine, "PE %d has another SHMEM_NODE than PE %d: %s on %s, %s on %.*s",
                         stp_rt.pe, pe, stp_env.node ? "on" : "off", here,
-                        node_info->node ? "on" : "off", (int)sizeof node_info->host, node_info->host);
+                        node_info->node ? "on" : "off", (int)sizeof(node_info->host), node_info->host);
 }
 
 /* The node info of PE pe, compared. */
 static void boot_greet(int pe, struct boot_node_info *node_info)
 {
     unsigned char bytes[1024] __attribute__((aligned(8))) = {0};
-    size_t nbytes = stp_boot_learn("node_info", pe, bytes, sizeof bytes);
+    size_t nbytes = stp_boot_learn("node_info", pe, bytes, sizeof(bytes));
 
-    memcpy(node_info, bytes, sizeof *node_info);
+    memcpy(node_info, bytes, sizeof(*node_info));
     boot_compare_node_info(pe, node_info, nbytes);
     stp_boot.foreign_pids = node_info->pids != boot_pid_namespace();
 }
@@ -397,7 +397,7 @@ void stp_boot_attach(void)
 
     if (stp_boot.local == 0) fd = boot_lead_node(&node_info);
     if (stp_rt.n_pes > 1) {
-        if (stp_boot.local == 0) stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof node_info);
+        if (stp_boot.local == 0) stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof(node_info));
         if (stp_boot.n_hosts > 1 && boot_first_of_host()) stp_network_publish(stp_rt.pe);
         stp_boot_fence();
         if (stp_boot.local != 0) {
@@ -434,5 +434,5 @@ void stp_boot_detach(void)
     stp_boot_node_barrier();
     munmap(stp_boot.area, stp_boot.layout.area_bytes);
     free(stp_boot.local_pes);
-    memset(&stp_boot, 0, sizeof stp_boot);
+    memset(&stp_boot, 0, sizeof(stp_boot));
 }

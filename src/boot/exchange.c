@@ -89,25 +89,25 @@ static void blob_get_text(struct exchange_blob *blob, char *text, size_t size)
 static void blob_put_node(struct exchange_blob *blob, const struct exchange_node *node)
 {
     blob_put(blob, &node->settings, offsetof(struct stp_settings, provider));
-    blob_put(blob, &node->window_base, sizeof node->window_base);
-    blob_put(blob, &node->odd_pe, sizeof node->odd_pe);
-    blob_put(blob, &node->poor_pe, sizeof node->poor_pe);
-    blob_put(blob, &node->registered, sizeof node->registered);
-    blob_put_text(blob, node->settings.provider, sizeof node->settings.provider);
-    blob_put_text(blob, node->settings.program, sizeof node->settings.program);
-    blob_put_text(blob, node->host, sizeof node->host);
+    blob_put(blob, &node->window_base, sizeof(node->window_base));
+    blob_put(blob, &node->odd_pe, sizeof(node->odd_pe));
+    blob_put(blob, &node->poor_pe, sizeof(node->poor_pe));
+    blob_put(blob, &node->registered, sizeof(node->registered));
+    blob_put_text(blob, node->settings.provider, sizeof(node->settings.provider));
+    blob_put_text(blob, node->settings.program, sizeof(node->settings.program));
+    blob_put_text(blob, node->host, sizeof(node->host));
 }
 
 static void blob_get_node(struct exchange_blob *blob, struct exchange_node *node)
 {
     blob_get(blob, &node->settings, offsetof(struct stp_settings, provider));
-    blob_get(blob, &node->window_base, sizeof node->window_base);
-    blob_get(blob, &node->odd_pe, sizeof node->odd_pe);
-    blob_get(blob, &node->poor_pe, sizeof node->poor_pe);
-    blob_get(blob, &node->registered, sizeof node->registered);
-    blob_get_text(blob, node->settings.provider, sizeof node->settings.provider);
-    blob_get_text(blob, node->settings.program, sizeof node->settings.program);
-    blob_get_text(blob, node->host, sizeof node->host);
+    blob_get(blob, &node->window_base, sizeof(node->window_base));
+    blob_get(blob, &node->odd_pe, sizeof(node->odd_pe));
+    blob_get(blob, &node->poor_pe, sizeof(node->poor_pe));
+    blob_get(blob, &node->registered, sizeof(node->registered));
+    blob_get_text(blob, node->settings.provider, sizeof(node->settings.provider));
+    blob_get_text(blob, node->settings.program, sizeof(node->settings.program));
+    blob_get_text(blob, node->host, sizeof(node->host));
 }
 
 /* Addresses of a node differ in a few bytes, its ports: the first one, which bytes, and those. */
@@ -146,7 +146,7 @@ static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node
 static void blob_put_regions(struct exchange_blob *blob)
 {
     for (int i = 0; i < stp_boot.n_local; i++)
-        blob_put(blob, stp_boot.area->pes[i].regions, sizeof stp_boot.area->pes[i].regions);
+        blob_put(blob, stp_boot.area->pes[i].regions, sizeof(stp_boot.area->pes[i].regions));
 }
 
 static void blob_get_regions(struct exchange_blob *blob, int node)
@@ -155,7 +155,7 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
         struct stp_fabric_region regions[STP_PE_INFO_REGIONS] = {{0}};
         int pe = exchange_world.pes[i];
 
-        blob_get(blob, regions, sizeof regions);
+        blob_get(blob, regions, sizeof(regions));
         for (unsigned k = 0; k < STP_PE_INFO_REGIONS; k++) stp_boot_world_regions(k)[pe] = regions[k];
     }
 }
@@ -289,7 +289,7 @@ static void exchange_look(struct exchange_node *node)
                                    .odd_pe = -1,
                                    .poor_pe = -1,
                                    .registered = 1};
-    snprintf(node->host, sizeof node->host, "%s", stp_hostname());
+    snprintf(node->host, sizeof(node->host), "%s", stp_hostname());
     for (int i = stp_boot.n_local - 1; i >= 0; i--) {
         const struct stp_pe_info *pe_info = &pe_infos[i];
 
@@ -332,7 +332,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     struct stp_boot_area *area = stp_boot.area;
     struct exchange_node that;
 
-    memset(&that, 0, sizeof that);
+    memset(&that, 0, sizeof(that));
     blob_get_node(blob, &that);
     if (leader == 0) *first = that;
     if (leader == 0 && !blob->bad) exchange_judge(stp_boot.node, stp_boot.first_pe, mine, first);
@@ -349,8 +349,8 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
 static void exchange_sort(void)
 {
     size_t n_nodes = (size_t)stp_rt.n_nodes;
-    int *start = calloc(n_nodes + 2, sizeof *start);
-    int *pes = malloc((size_t)stp_rt.n_pes * sizeof *pes);
+    int *start = calloc(n_nodes + 2, sizeof(*start));
+    int *pes = malloc((size_t)stp_rt.n_pes * sizeof(*pes));
 
     if (start == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for the list of PEs");
     for (int pe = 0; pe < stp_rt.n_pes; pe++) start[stp_node_of(pe) + 2]++;
@@ -369,7 +369,7 @@ static void exchange_forget(void)
 {
     free(exchange_world.pes);
     free(exchange_world.start);
-    memset(&exchange_world, 0, sizeof exchange_world);
+    memset(&exchange_world, 0, sizeof(exchange_world));
 }
 
 /* Leaders only: this node out, everybody else in; that of PE 0 first, which all must equal. */

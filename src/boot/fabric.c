@@ -48,7 +48,7 @@ void stp_fabric_start(const struct stp_fabric_calls *calls)
 
     if (stp_rt.n_nodes == 1) return;
     fabric_calls = *calls;
-    if (stp_module_open(STP_MODULE_FABRIC, &open_fn, why, sizeof why) != 0)
+    if (stp_module_open(STP_MODULE_FABRIC, &open_fn, why, sizeof(why)) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
     if (((stp_ofi_open_fn)open_fn)(fabric_fill_core(), &stp_rt.fabric) != 0)
         stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");

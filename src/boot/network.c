@@ -53,13 +53,13 @@ static uint64_t network_identity(void)
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0) {
-        if (read(fd, boot_id, sizeof boot_id) < 0) boot_id[0] = '\0';
+        if (read(fd, boot_id, sizeof(boot_id)) < 0) boot_id[0] = '\0';
         close(fd);
     }
-    if (boot_id[0] == '\0') snprintf(boot_id, sizeof boot_id, "%s", stp_hostname());
+    if (boot_id[0] == '\0') snprintf(boot_id, sizeof(boot_id), "%s", stp_hostname());
     if (stat("/proc/self/ns/net", &ns) != 0) ns.st_ino = 0;
-    hash = stp_hash(hash, boot_id, sizeof boot_id);
-    return stp_hash(hash, &ns.st_ino, sizeof ns.st_ino);
+    hash = stp_hash(hash, boot_id, sizeof(boot_id));
+    return stp_hash(hash, &ns.st_ino, sizeof(ns.st_ino));
 }
 
 /* Asked of the driver, not read in /sys: that may show the devices of another namespace. */
@@ -69,7 +69,7 @@ static uint32_t network_speed(int fd, const char *name)
     struct ifreq request = {.ifr_data = (char *)&command};
     uint32_t speed;
 
-    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
+    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
     if (fd < 0 || ioctl(fd, SIOCETHTOOL, &request) != 0) return 0;
     speed = (uint32_t)command.speed_hi << 16 | command.speed;
     return speed == (uint32_t)SPEED_UNKNOWN || speed == UINT16_MAX ? 0 : speed;
@@ -90,7 +90,7 @@ static bool network_read(const struct ifaddrs *from, struct network_addr *to)
     const struct sockaddr_in6 *v6 = (const void *)from->ifa_addr,
                               *mask6 = (void *)from->ifa_netmask;
 
-    memset(to, 0, sizeof *to);
+    memset(to, 0, sizeof(*to));
     if (from->ifa_addr == NULL || from->ifa_netmask == NULL) return false;
     if ((from->ifa_flags & (IFF_UP | IFF_LOOPBACK)) != IFF_UP) return false;
     to->running = (from->ifa_flags & IFF_RUNNING) != 0;
@@ -113,7 +113,7 @@ static void network_list(struct network_host *host)
     struct ifaddrs *all = NULL;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    memset(host, 0, sizeof *host);
+    memset(host, 0, sizeof(*host));
     host->identity = network_identity();
     if (getifaddrs(&all) != 0) all = NULL;
     for (struct ifaddrs *at = all; at != NULL && host->n < STP_NETWORKS_MAX; at = at->ifa_next) {
@@ -149,7 +149,7 @@ static bool network_same_net(const struct network_addr *a, const struct network_
 
 static bool network_same_addr(const struct network_addr *a, const struct network_addr *b)
 {
-    return a->version == b->version && memcmp(a->addr, b->addr, sizeof a->addr) == 0;
+    return a->version == b->version && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
 /* Does this host have that address too? Bridges of virtual machines are alike everywhere. */
@@ -180,7 +180,7 @@ static bool network_routes(const struct network_addr *mine, const struct network
         struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(9)};
         struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(9)};
         bool old = addr->version == 4;
-        socklen_t len = old ? sizeof v4 : sizeof v6;
+        socklen_t len = old ? sizeof(v4) : sizeof(v6);
         void *to = old ? (void *)&v4 : (void *)&v6;
         void *bits = old ? (void *)&v4.sin_addr : (void *)&v6.sin6_addr;
         size_t n_bits = old ? 4 : 16;
@@ -246,14 +246,14 @@ static bool network_before(int a, int b, const struct network_verdict *verdicts)
     if (verdicts[a].quality != verdicts[b].quality)
         return verdicts[a].quality > verdicts[b].quality;
     if (of_a->version != of_b->version) return of_a->version < of_b->version;
-    return memcmp(of_a->addr, of_b->addr, sizeof of_a->addr) < 0;
+    return memcmp(of_a->addr, of_b->addr, sizeof(of_a->addr)) < 0;
 }
 
 static void network_text(const struct network_addr *addr, char *text, size_t len)
 {
     char bits[INET6_ADDRSTRLEN];
 
-    inet_ntop(addr->version == 4 ? AF_INET : AF_INET6, addr->addr, bits, sizeof bits);
+    inet_ntop(addr->version == 4 ? AF_INET : AF_INET6, addr->addr, bits, sizeof(bits));
     snprintf(text, len, "%s/%d", bits, addr->prefix);
 }
 
@@ -267,15 +267,15 @@ static void network_tell(const struct network_verdict *verdicts, bool common,
         char text[INET6_ADDRSTRLEN + 8];
 
         *network = (struct stp_network){.version = addr->version, .prefix = addr->prefix};
-        memcpy(network->name, network_names[i], sizeof network->name);
-        memcpy(network->addr, addr->addr, sizeof network->addr);
+        memcpy(network->name, network_names[i], sizeof(network->name));
+        memcpy(network->addr, addr->addr, sizeof(network->addr));
         for (int k = 0; k < (int)network_mine.n; k++) {
             bool counts = (common ? verdicts[k].missing : verdicts[k].astray) == NOBODY;
             network->rank += counts && network_before(k, i, verdicts);
         }
-        network_text(addr, text, sizeof text);
+        network_text(addr, text, sizeof(text));
         if (wrong != NOBODY)
-            snprintf(network->refused, sizeof network->refused,
+            snprintf(network->refused, sizeof(network->refused),
                      common ? "the host of PE %d has no other address in its network (%s)"
                             : "the route to the host of PE %d does not use it (%s)",
                      (int)wrong, text);
@@ -305,7 +305,7 @@ static int network_decide(const struct network_host *hosts, const int *pes, int 
 /* The first PE of each of n hosts. */
 static int *network_first_pes(int n, int n_pes)
 {
-    int *pes = malloc((size_t)n * sizeof *pes);
+    int *pes = malloc((size_t)n * sizeof(*pes));
 
     if (pes == NULL) return NULL;
     for (int pe = n_pes - 1; pe >= 0; pe--) pes[stp_pmi_node_of(pe)] = pe;
@@ -314,16 +314,16 @@ static int *network_first_pes(int n, int n_pes)
 
 int stp_network_learn(int pe, int n_pes, int n_hosts, struct stp_network networks[STP_NETWORKS_MAX])
 {
-    struct network_host *hosts = calloc((size_t)n_hosts, sizeof *hosts);
+    struct network_host *hosts = calloc((size_t)n_hosts, sizeof(*hosts));
     int *pes = network_first_pes(n_hosts, n_pes), mine = stp_pmi_node_of(pe), n_networks;
 
     if (hosts == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for %d hosts", n_hosts);
     if (pes[mine] != pe) network_list(&network_mine); /* with SHMEM_NODE=off */
     for (int i = 0; i < n_hosts; i++) {
-        size_t nbytes = sizeof *hosts, head = offsetof(struct network_host, addrs);
+        size_t nbytes = sizeof(*hosts), head = offsetof(struct network_host, addrs);
 
         if (i == mine) hosts[i] = network_mine;
-        else nbytes = stp_boot_learn("net", pes[i], &hosts[i], sizeof *hosts);
+        else nbytes = stp_boot_learn("net", pes[i], &hosts[i], sizeof(*hosts));
         if (nbytes < head || hosts[i].n > (nbytes - head) / sizeof(struct network_addr))
             stp_fatal("shmem_init", "the networks of the host of PE %d are cut", pes[i]);
     }

@@ -79,13 +79,13 @@ static void active_check_set(const struct active_key *key, const char *fn)
 
 static void active_check_psync(const struct active_key *key, const char *fn)
 {
-    size_t nbytes = ACTIVE_N_WORDS * sizeof *key->psync;
+    size_t nbytes = ACTIVE_N_WORDS * sizeof(*key->psync);
     const struct stp_space *space =
         stp_symmetric(key->psync, nbytes, stp_rt.pe, NULL, fn, "pSync");
 
-    if ((uintptr_t)key->psync % sizeof *key->psync != 0)
+    if ((uintptr_t)key->psync % sizeof(*key->psync) != 0)
         stp_fatal(fn, "pSync %p is not aligned to %zu bytes", (void *)key->psync,
-                  sizeof *key->psync);
+                  sizeof(*key->psync));
     if (!space->host)
         stp_fatal(fn, "pSync %p is memory of kind %s: work arrays are host memory",
                   (void *)key->psync, space->kind->name);
@@ -95,7 +95,7 @@ static void active_check_psync(const struct active_key *key, const char *fn)
 
 static struct active *active_new(const struct active_key *key, const char *fn)
 {
-    struct active *set = calloc(1, sizeof *set);
+    struct active *set = calloc(1, sizeof(*set));
     struct stp_team *team = &set->team;
 
     if (set == NULL) stp_fatal(fn, "no memory for an active set of %d PEs", key->size);

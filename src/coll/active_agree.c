@@ -102,7 +102,7 @@ static void word_post(const struct agreement *a, int i, uint64_t word, int rank)
     if (there != NULL)
         __atomic_store_n(there, word, __ATOMIC_RELEASE);
     else
-        stp_store_slow(&stp_ctx_coll, element, &word, sizeof word, pe, a->fn);
+        stp_store_slow(&stp_ctx_coll, element, &word, sizeof(word), pe, a->fn);
 }
 
 /* ---- the first call ----------------------------------------------------------------- */

@@ -29,7 +29,7 @@ size_t stp_coll_internal_bytes(size_t window_capacity)
 
     slots.n_slots = nbytes / AREA_STRIDE;
     free(slots.used);
-    slots.used = calloc(slots.n_slots / 64 + 1, sizeof *slots.used);
+    slots.used = calloc(slots.n_slots / 64 + 1, sizeof(*slots.used));
     if (slots.used == NULL) stp_fatal("shmem_init", "no memory for the table of team slots");
     slots.hint = 0;
     slots.offset = stp_stage_internal_bytes(window_capacity);
@@ -128,17 +128,17 @@ static int plan_make(struct stp_team *team)
     struct stp_plan *plan = &team->plan;
     size_t n_nodes = (size_t)stp_rt.n_nodes, n_pes = (size_t)team->n_pes;
     size_t n_leaders = n_nodes < n_pes ? n_nodes : n_pes;
-    int *group_of_node = malloc(n_nodes * sizeof *group_of_node);
+    int *group_of_node = malloc(n_nodes * sizeof(*group_of_node));
 
-    plan->leaders = malloc(n_leaders * sizeof *plan->leaders);
-    plan->local_pes = malloc(n_pes * sizeof *plan->local_pes);
-    plan->local_ranks = malloc(n_pes * sizeof *plan->local_ranks);
+    plan->leaders = malloc(n_leaders * sizeof(*plan->leaders));
+    plan->local_pes = malloc(n_pes * sizeof(*plan->local_pes));
+    plan->local_ranks = malloc(n_pes * sizeof(*plan->local_ranks));
     if (group_of_node == NULL || plan->leaders == NULL || plan->local_pes == NULL ||
         plan->local_ranks == NULL) {
         free(group_of_node);
         return -ENOMEM;
     }
-    memset(group_of_node, -1, n_nodes * sizeof *group_of_node);
+    memset(group_of_node, -1, n_nodes * sizeof(*group_of_node));
     plan_fill(team, group_of_node);
     free(group_of_node);
     plan->flat = plan->n_local <= sysconf(_SC_NPROCESSORS_ONLN) &&
@@ -150,7 +150,7 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
 {
     struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
 
-    memset(&team->plan, 0, sizeof team->plan);
+    memset(&team->plan, 0, sizeof(team->plan));
     if (plan_make(team) != 0) {
         stp_coll_detach(team);
         return -ENOMEM;
@@ -158,7 +158,7 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     team->slot = slot;
     team->area = (struct stp_coll_area *)(internal->base + slots.offset + slot * AREA_STRIDE);
     /* Peers may already post to the predefined teams; their memory is fresh. */
-    if (!team->predefined) memset(team->area, 0, sizeof *team->area);
+    if (!team->predefined) memset(team->area, 0, sizeof(*team->area));
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = 0;
     return 0;
@@ -171,7 +171,7 @@ void stp_coll_detach(struct stp_team *team)
     free(team->plan.local_ranks);
     free(team->scratch);
     team->scratch = NULL;
-    memset(&team->plan, 0, sizeof team->plan);
+    memset(&team->plan, 0, sizeof(team->plan));
 }
 
 struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence)
@@ -239,7 +239,7 @@ void stp_coll_post(uint64_t *word, uint64_t value, int pe)
     uint64_t *there = stp_ptr(word, pe);
 
     if (STP_LIKELY(there != NULL)) __atomic_store_n(there, value, __ATOMIC_RELEASE);
-    else stp_store_slow(&stp_ctx_coll, word, &value, sizeof value, pe, "collective");
+    else stp_store_slow(&stp_ctx_coll, word, &value, sizeof(value), pe, "collective");
 }
 
 void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,

@@ -62,11 +62,11 @@ static size_t collect_offset(struct stp_team *team, struct stp_coll_cell *cell, 
 {
     uint64_t offset = 0;
 
-    memcpy(cell->in, &nbytes, sizeof nbytes);
+    memcpy(cell->in, &nbytes, sizeof(nbytes));
     stp_coll_sync(team);
     for (int rank = 0; rank < team->rank; rank++) {
         uint64_t count;
-        stp_get(&stp_ctx_coll, &count, cell->in, sizeof count, stp_team_pe(team, rank),
+        stp_get(&stp_ctx_coll, &count, cell->in, sizeof(count), stp_team_pe(team, rank),
                 "collective");
         offset += count;
     }

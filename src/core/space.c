@@ -32,7 +32,7 @@ void stp_space_set_constant(int type, struct stp_space *space)
 
 void stp_space_forget_constants(void)
 {
-    memset(space_of_env, 0, sizeof space_of_env);
+    memset(space_of_env, 0, sizeof(space_of_env));
 }
 
 struct stp_space *stp_space_of(shmem_space_t space)

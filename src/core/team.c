@@ -30,7 +30,7 @@ struct stp_team *stp_team_new(void)
 
     pthread_mutex_lock(&stp_rt.lock);
     if (pool.free == NULL) {
-        struct pool_chunk *chunk = calloc(1, sizeof *chunk);
+        struct pool_chunk *chunk = calloc(1, sizeof(*chunk));
         if (chunk != NULL) {
             chunk->next = pool.chunks;
             pool.chunks = chunk;
@@ -43,7 +43,7 @@ struct stp_team *stp_team_new(void)
     team = pool.free;
     if (team != NULL) {
         pool.free = team->next;
-        memset(team, 0, sizeof *team);
+        memset(team, 0, sizeof(*team));
     }
     pthread_mutex_unlock(&stp_rt.lock);
     return team;
@@ -94,7 +94,7 @@ bool stp_team_is_live(const struct stp_team *team)
     pthread_mutex_lock(&stp_rt.lock);
     for (struct pool_chunk *chunk = pool.chunks; chunk != NULL && !live; chunk = chunk->next) {
         size_t at = (size_t)((const char *)team - (const char *)chunk->teams);
-        live = at < sizeof chunk->teams && at % sizeof *team == 0 &&
+        live = at < sizeof(chunk->teams) && at % sizeof(*team) == 0 &&
                team->magic == STP_TEAM_MAGIC;
     }
     pthread_mutex_unlock(&stp_rt.lock);

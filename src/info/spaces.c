@@ -51,7 +51,7 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
     char text[SPACES_TEXT];
 
     stp_report_list(report, "devices");
-    for (int i = 0; kind->describe(i, text, sizeof text); i++) {
+    for (int i = 0; kind->describe(i, text, sizeof(text)); i++) {
         stp_report_item(report, "device", text);
         stp_report_end(report);
     }
@@ -70,7 +70,7 @@ static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
 static void info_kind(struct stp_report *report, const char *name, const struct stp_kind *kind)
 {
     char why[SPACES_TEXT];
-    bool usable = info_probe(kind, why, sizeof why);
+    bool usable = info_probe(kind, why, sizeof(why));
 
     stp_report_item(report, "kind", name);
     stp_report_flag(report, "usable", usable);
@@ -156,7 +156,7 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
 
     if (stp_lib->space_create(&config, &space, &team) != 0) {
         if (mine->usable)
-            snprintf(mine->text, sizeof mine->text,
+            snprintf(mine->text, sizeof(mine->text),
                      "has such memory, and a space of 1 MiB could not be made: see standard error");
         return;
     }
@@ -164,7 +164,7 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
         mine->member = true;
         mine->caps = info.caps;
         if (!kind->kind->describe(info.device > 0 ? info.device : 0, mine->text,
-                                  sizeof mine->text))
+                                  sizeof(mine->text)))
             mine->text[0] = '\0';
     }
     spaces_ask_paths(kind, space);
@@ -177,7 +177,7 @@ static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *m
 {
     int n_usable = 0;
 
-    stp_lib->coll_gather(*stp_lib->team_world, kind->answers, mine, sizeof *mine);
+    stp_lib->coll_gather(*stp_lib->team_world, kind->answers, mine, sizeof(*mine));
     kind->n_members = 0;
     for (int pe = 0; pe < stp_lib->rt->n_pes; pe++) {
         const struct spaces_answer *answer = &kind->answers[pe];
@@ -192,11 +192,11 @@ static void spaces_ask(struct spaces_kind *kind)
 {
     struct spaces_answer mine = {0};
 
-    kind->answers = calloc((size_t)stp_lib->rt->n_pes, sizeof *kind->answers);
+    kind->answers = calloc((size_t)stp_lib->rt->n_pes, sizeof(*kind->answers));
     if (kind->answers == NULL)
         stp_lib->fatal("shmemx_info_print", "no memory for the answers of %d PEs",
                        stp_lib->rt->n_pes);
-    mine.usable = info_probe(kind->kind, mine.text, sizeof mine.text);
+    mine.usable = info_probe(kind->kind, mine.text, sizeof(mine.text));
     kind->n_usable = spaces_gather(kind, &mine);
     if (kind->n_usable == 0) return;
     spaces_try(kind, &mine);
@@ -253,7 +253,7 @@ static void spaces_print_text(struct stp_report *report, const char *pes, const 
     char head[64];
 
     if (!report->json) {
-        snprintf(head, sizeof head, "PE %s", pes);
+        snprintf(head, sizeof(head), "PE %s", pes);
         spaces_wrap(report, head, text);
         return;
     }
@@ -272,8 +272,8 @@ static void spaces_print_devices(struct stp_report *report, const struct stp_kin
         return;
     }
     stp_report_group(report, "devices");
-    for (int i = 0; kind->describe(i, text, sizeof text); i++) {
-        snprintf(head, sizeof head, "device %d", i);
+    for (int i = 0; kind->describe(i, text, sizeof(text)); i++) {
+        snprintf(head, sizeof(head), "device %d", i);
         spaces_wrap(report, head, text);
     }
     stp_report_end(report);
@@ -284,7 +284,7 @@ static void spaces_print_texts(struct stp_report *report, const struct spaces_ki
                                bool member, const char *list, const char *key)
 {
     size_t n = (size_t)stp_lib->rt->n_pes;
-    bool *done = calloc(2 * n, sizeof *done), *same = done + n;
+    bool *done = calloc(2 * n, sizeof(*done)), *same = done + n;
 
     if (done == NULL) return;
     stp_report_list(report, list);
@@ -325,7 +325,7 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
         size_t len = strlen(line);
         if ((caps & rows[i].cap) == 0) continue;
         if (report->json) stp_report_text(report, "", rows[i].name);
-        else snprintf(line + len, sizeof line - len, "%s%s", len > 0 ? " " : "", rows[i].name);
+        else snprintf(line + len, sizeof(line) - len, "%s%s", len > 0 ? " " : "", rows[i].name);
     }
     if (report->json) stp_report_end(report);
     else spaces_wrap(report, "capabilities", line);
@@ -362,7 +362,7 @@ static void spaces_text_matrix(FILE *out, const unsigned char *path, int indent)
     for (int from = 0; from < stp_lib->rt->n_pes; from++) {
         fprintf(out, "\n%*s%2d", indent + 2, "", from);
         for (int to = 0; to < stp_lib->rt->n_pes; to++, path++)
-            fprintf(out, "  %c", *path < sizeof letters ? letters[*path] : '?');
+            fprintf(out, "  %c", *path < sizeof(letters) ? letters[*path] : '?');
     }
     fputc('\n', out);
 }
@@ -371,7 +371,7 @@ static void spaces_text_matrix(FILE *out, const unsigned char *path, int indent)
 static void spaces_text_rows(struct stp_report *report, const struct spaces_kind *kind)
 {
     size_t n = (size_t)stp_lib->rt->n_pes;
-    bool *done = calloc(2 * n, sizeof *done), *want = done + n;
+    bool *done = calloc(2 * n, sizeof(*done)), *want = done + n;
 
     if (done == NULL) return;
     for (size_t from = 0; from < n; from++) {
@@ -382,7 +382,7 @@ static void spaces_text_rows(struct stp_report *report, const struct spaces_kind
             want[i] = memcmp(kind->paths + i * n, row, n) == 0;
             done[i] = done[i] || want[i];
         }
-        memset(want, 0, from * sizeof *want);
+        memset(want, 0, from * sizeof(*want));
         pes = spaces_ranges(want);
         spaces_wrap(report, "paths from PE", pes != NULL ? pes : "?");
         free(pes);
@@ -390,7 +390,7 @@ static void spaces_text_rows(struct stp_report *report, const struct spaces_kind
             if (memchr(row, path, n) == NULL) continue;
             for (size_t i = 0; i < n; i++) want[i] = row[i] == path;
             pes = spaces_ranges(want);
-            snprintf(head, sizeof head, "  by %s to",
+            snprintf(head, sizeof(head), "  by %s to",
                      stp_lib->space_path_name((shmemx_space_path_t)path));
             spaces_wrap(report, head, pes != NULL ? pes : "?");
             free(pes);

@@ -30,7 +30,7 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     ctx->copies = false;
     ctx->near = false;
     ctx->in_session = false;
-    memset(ctx->queues, 0, sizeof ctx->queues);
+    memset(ctx->queues, 0, sizeof(ctx->queues));
     ctx->live = true;
     return stp_rt.has_fabric ? stp_rt.fabric.ctx_create(ctx_alone(options), &ctx->fabric) : 0;
 }
@@ -105,7 +105,7 @@ static struct stp_ctx *ctx_new(void)
     ctx = ctx_free;
     if (ctx != NULL) ctx_free = ctx->next;
     pthread_mutex_unlock(&stp_rt.lock);
-    if (ctx == NULL) return calloc(1, sizeof *ctx);
+    if (ctx == NULL) return calloc(1, sizeof(*ctx));
     ctx->next = NULL;
     return ctx;
 }

@@ -34,13 +34,13 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
 
     if (heap == NULL)
         stp_fatal(fn, "called before shmem_init or after shmem_finalize");
-    if (stp_whose(addr, whose, sizeof whose))
+    if (stp_whose(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
     stp_fatal(fn,
               "%s %p is not symmetric: it is neither in the symmetric heap (%p..%p), nor in a space, "
               "nor a global or static of the executable (%s)",
               argument, addr, (void *)heap->base, (void *)(heap->base + heap->nbytes),
-              stp_segment_format(globals, sizeof globals));
+              stp_segment_format(globals, sizeof(globals)));
 }
 
 /* SHMEM_CHECK=1: nbytes at offset of space, which are at addr here, are in a live allocation. */

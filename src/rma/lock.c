@@ -65,7 +65,7 @@ static void holds_unlock(void)
 /* The link that leads to the hold of lock, or to where it would stand. */
 static struct lock_hold **hold_find(const long *lock)
 {
-    uintptr_t hash = (uintptr_t)lock / sizeof *lock;
+    uintptr_t hash = (uintptr_t)lock / sizeof(*lock);
     struct lock_hold **link = &holds.buckets[(hash ^ hash >> 6) % LOCK_BUCKETS];
 
     while (*link != NULL && (*link)->lock != lock)
@@ -76,7 +76,7 @@ static struct lock_hold **hold_find(const long *lock)
 /* A hold with one ticket given out, this thread's, whose turn it is. */
 static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, const char *fn)
 {
-    struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof *hold);
+    struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof(*hold));
 
     if (hold == NULL) stp_fatal(fn, "no memory to remember that lock %p is in use", (void *)lock);
     holds.spare = NULL;
@@ -198,12 +198,12 @@ static int lock_home(const long *lock, const char *fn)
 {
     size_t offset;
     const struct stp_space *space =
-        stp_symmetric(lock, sizeof *lock, stp_rt.pe, &offset, fn, "lock");
+        stp_symmetric(lock, sizeof(*lock), stp_rt.pe, &offset, fn, "lock");
     const struct stp_team *team = space->team != NULL ? space->team : stp_team_world;
-    uint64_t hash = (offset / sizeof *lock + space->number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (offset / sizeof(*lock) + space->number + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
-    if ((uintptr_t)lock % sizeof *lock != 0)
-        stp_fatal(fn, "lock %p is not aligned to %zu bytes", (void *)lock, sizeof *lock);
+    if ((uintptr_t)lock % sizeof(*lock) != 0)
+        stp_fatal(fn, "lock %p is not aligned to %zu bytes", (void *)lock, sizeof(*lock));
     return stp_team_pe(team, (int)(((unsigned __int128)hash * (unsigned)team->n_pes) >> 64));
 }
 
@@ -216,7 +216,7 @@ static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, u
     /* Who finds this PE in the queue writes to its word: after what this PE wrote there before. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (STP_LIKELY(there != NULL))
-        stp_amo_apply(there, sizeof *word, op, &operand, &compare, result);
+        stp_amo_apply(there, sizeof(*word), op, &operand, &compare, result);
     else
         stp_amo_slow(&stp_ctx_coll, op, STP_U32, word, &operand, &compare, result, false, pe, fn);
 }
@@ -227,7 +227,7 @@ static uint32_t lock_mine(const struct lock_word *word)
     uint32_t mine;
 
     if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(&word->mine, __ATOMIC_ACQUIRE);
-    stp_load_slow(&mine, &word->mine, sizeof mine);
+    stp_load_slow(&mine, &word->mine, sizeof(mine));
     return mine;
 }
 

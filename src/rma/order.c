@@ -68,7 +68,7 @@ static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t 
                              const char *fn)
 {
     int few[ORDER_FEW_PES];
-    int *pes = npes <= ORDER_FEW_PES ? few : malloc(stp_bytes(npes, sizeof *pes, fn));
+    int *pes = npes <= ORDER_FEW_PES ? few : malloc(stp_bytes(npes, sizeof(*pes), fn));
 
     if (pes == NULL) { /* a quiet of everything is one of the named PEs too */
         stp_rt.fabric.quiet(ctx->fabric);

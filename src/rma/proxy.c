@@ -84,7 +84,7 @@ static void proxy_amo(const struct stage_request *request)
         __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
         return;
     }
-    stp_put_signal(&stp_ctx_proxy, &reply->value, &value, sizeof value, &reply->done, request->turn,
+    stp_put_signal(&stp_ctx_proxy, &reply->value, &value, sizeof(value), &reply->done, request->turn,
                    SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
 }
 
@@ -93,7 +93,7 @@ static void proxy_serve(unsigned slot)
     char *memory = stp_stage_slot_memory(slot);
     struct stage_request request;
 
-    memcpy(&request, memory, sizeof request);
+    memcpy(&request, memory, sizeof(request));
     switch (request.op) {
     case STAGE_PUT:
         proxy_put(&request, memory + STAGE_HEAD);

@@ -39,10 +39,10 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
     bool device = nbytes > 0 && stp_device_of(source) != NULL;
     struct stp_target data = {.way = STP_WAY_HOST}, word;
 
-    if ((uintptr_t)sig_addr % sizeof signal != 0)
+    if ((uintptr_t)sig_addr % sizeof(signal) != 0)
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     if (nbytes > 0) data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-    word = stp_locate(ctx, sig_addr, sizeof signal, pe, STP_USE_ATOMIC, fn, "sig_addr");
+    word = stp_locate(ctx, sig_addr, sizeof(signal), pe, STP_USE_ATOMIC, fn, "sig_addr");
     if (data.way == STP_WAY_HOST && word.way == STP_WAY_HOST && !device) {
         if (nbytes > 0) memcpy(data.there, source, nbytes);
         signal_store((uint64_t *)word.there, signal, op);
@@ -113,7 +113,7 @@ STP_PROFILED(shmem_signal_add);
 static void signal_check(const uint64_t *sig_addr, const char *fn)
 {
     if (STP_UNLIKELY(stp_rt.check))
-        (void)stp_symmetric(sig_addr, sizeof *sig_addr, stp_rt.pe, NULL, fn, "sig_addr");
+        (void)stp_symmetric(sig_addr, sizeof(*sig_addr), stp_rt.pe, NULL, fn, "sig_addr");
 }
 
 /* A signal word of this PE: pairs with the release of signal_store(). */
@@ -122,7 +122,7 @@ static uint64_t signal_load(const uint64_t *sig_addr)
     uint64_t value;
 
     if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
-    stp_load_slow(&value, sig_addr, sizeof value);
+    stp_load_slow(&value, sig_addr, sizeof(value));
     return value;
 }
 

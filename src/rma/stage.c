@@ -29,7 +29,7 @@ size_t stp_stage_internal_bytes(size_t window_capacity)
     while (chunk > 4096 && chunk * (STAGE_SLOTS + STAGE_REPLIES) > window_capacity / 16)
         chunk /= 2;
     stage.chunk = chunk;
-    memset(stage.turns, 0, sizeof stage.turns);
+    memset(stage.turns, 0, sizeof(stage.turns));
     return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) + chunk * (STAGE_SLOTS + STAGE_REPLIES);
 }
 
@@ -133,7 +133,7 @@ static uint64_t stage_take_ticket(int pe)
         if (there != NULL)
             served = __atomic_load_n(there, __ATOMIC_ACQUIRE);
         else
-            stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof served, pe, STAGE_FN);
+            stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof(served), pe, STAGE_FN);
         if (ticket - served < STAGE_SLOTS) return ticket;
         stp_wait_idle(&wait);
     }
@@ -205,7 +205,7 @@ static void transfer_post(const struct transfer *t, const struct flight *flight)
         .pitch = put ? t->rows->dest_pitch : t->rows->source_pitch,
     };
 
-    memcpy(room, &request, sizeof request);
+    memcpy(room, &request, sizeof(request));
     if (put) transfer_copy(t, room + STAGE_HEAD, t->local + fragment->source_at, &pack);
     stage_send(flight, ticket, STAGE_HEAD + (put ? fragment->width * fragment->n : 0), t->pe);
 }
@@ -309,7 +309,7 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
     request.reply = flight.reply;
     request.turn = flight.turn;
     ticket = stage_take_ticket(pe);
-    memcpy(stage_room(&flight, ticket, pe), &request, sizeof request);
+    memcpy(stage_room(&flight, ticket, pe), &request, sizeof(request));
     stage_send(&flight, ticket, STAGE_HEAD, pe);
     flight_wait(&flight);
     if (result != NULL) memcpy(result, &stp_stage_box()->replies[flight.reply].value, nbytes);

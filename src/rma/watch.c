@@ -84,7 +84,7 @@ static bool program_ended(const struct stp_pe_info *pe_info)
     struct stat info;
 
     if (witness->fd < 0) return process_ended(pe_info->pid);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pe_info->pid, witness->fd);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pe_info->pid, witness->fd);
     if (stat(path, &info) == 0)
         return info.st_dev != witness->device || info.st_ino != witness->inode;
     return errno == ENOENT || errno == ESRCH || process_ended(pe_info->pid);

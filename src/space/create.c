@@ -47,7 +47,7 @@ static int64_t create_hash(const char *name)
 static void create_numbers(const shmem_space_config_t *config, const struct create *c,
                            int64_t numbers[CONFIG_N])
 {
-    memset(numbers, 0, CONFIG_N * sizeof *numbers);
+    memset(numbers, 0, CONFIG_N * sizeof(*numbers));
     if (config == NULL) return;
     numbers[CONFIG_TYPE] = (int64_t)config->device_type;
     numbers[CONFIG_SIZE] = (int64_t)(config->size & INT64_MAX);
@@ -116,7 +116,7 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
     c->params.nbytes = config->size;
     rc = create_check_params(c);
     if (rc != 0) return rc;
-    c->access = c->kind->probe(&c->params, c->why, sizeof c->why) == 0;
+    c->access = c->kind->probe(&c->params, c->why, sizeof(c->why)) == 0;
     c->space = stp_space_prepare(c->kind, config->size);
     if (c->space == NULL) {
         stp_error("%s: no memory for the records of a space", c->fn);
@@ -138,7 +138,7 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     for (int i = 0; i < CONFIG_N; i++)
         first[i] = parent->rank == 0 ? mine[i] : INT64_MIN;
     stp_coll_agree(parent, first, CONFIG_N);
-    if (memcmp(first, mine, sizeof first) != 0) differs = -(int64_t)parent->rank;
+    if (memcmp(first, mine, sizeof(first)) != 0) differs = -(int64_t)parent->rank;
     stp_coll_agree(parent, &differs, 1);
     if (parent->rank == 0 || parent->rank == (int)-differs)
         stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
@@ -272,10 +272,10 @@ static int create_members(const struct create *c, struct stp_team_members *membe
         return 0;
     }
     all = malloc((size_t)parent->n_pes);
-    members->table = malloc((size_t)parent->n_pes * sizeof *members->table);
+    members->table = malloc((size_t)parent->n_pes * sizeof(*members->table));
     if (all == NULL || members->table == NULL)
         stp_fatal(c->fn, "no memory for a list of %d PEs", parent->n_pes);
-    stp_coll_gather(c->parent, all, &mine, sizeof mine);
+    stp_coll_gather(c->parent, all, &mine, sizeof(mine));
     for (int rank = 0; rank < parent->n_pes; rank++) {
         if (!all[rank]) continue;
         if (rank == parent->rank) members->rank = members->n_pes;
@@ -339,12 +339,12 @@ static int create_attach(struct create *c, bool opened)
 {
     struct stp_team *team = c->space->team;
     const struct stp_plan *plan = &team->plan;
-    struct stp_share *shares = malloc((size_t)plan->n_local * sizeof *shares);
+    struct stp_share *shares = malloc((size_t)plan->n_local * sizeof(*shares));
     int rc = 0;
 
     if (shares == NULL) stp_fatal(c->fn, "no memory for %d descriptors", plan->n_local);
     if (!opened) c->share.pe = -1;
-    stp_coll_gather_node(team, shares, &c->share, sizeof c->share);
+    stp_coll_gather_node(team, shares, &c->share, sizeof(c->share));
     for (int i = 0; i < plan->n_local && opened && rc == 0; i++)
         if (shares[i].pe >= 0)
             rc = c->kind->attach(c->space, stp_local_of(shares[i].pe), &shares[i]);
@@ -403,11 +403,11 @@ static void create_exchange_regions(struct create *c)
 
     if (!c->space->on_fabric) return;
     if (stp_rt.fabric.peer_table) {
-        all = malloc((size_t)team->n_pes * sizeof *all);
-        by_pe = calloc((size_t)stp_rt.n_pes, sizeof *by_pe);
+        all = malloc((size_t)team->n_pes * sizeof(*all));
+        by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
         if (all == NULL || by_pe == NULL)
             stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
-        stp_coll_gather(c->space->team, all, &c->region, sizeof *all);
+        stp_coll_gather(c->space->team, all, &c->region, sizeof(*all));
         for (int rank = 0; rank < team->n_pes; rank++)
             by_pe[stp_team_pe(team, rank)] = all[rank];
         free(all);
@@ -520,10 +520,10 @@ int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_s
     shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     if (attr == NULL) return create_public(config, NULL, space, team, __func__);
-    if (attr->struct_size < sizeof attr->struct_size || attr->struct_size > sizeof full)
+    if (attr->struct_size < sizeof(attr->struct_size) || attr->struct_size > sizeof(full))
         stp_fatal(__func__,
                   "attr->struct_size is %zu: begin with SHMEMX_SPACE_ATTR_INITIALIZER (%zu)",
-                  attr->struct_size, sizeof full);
+                  attr->struct_size, sizeof(full));
     memcpy(&full, attr, attr->struct_size); /* a program of an older header has fewer fields */
     return create_public(config, &full, space, team, __func__);
 }

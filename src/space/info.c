@@ -57,7 +57,7 @@ static void info_check_size(const shmemx_space_info_t *info, const char *fn)
 {
     if (info->struct_size < INFO_BYTES_MIN || info->struct_size > INFO_BYTES_MAX)
         stp_fatal(fn, "info->struct_size is %zu: begin with SHMEMX_SPACE_INFO_INITIALIZER (%zu)",
-                  info->struct_size, sizeof *info);
+                  info->struct_size, sizeof(*info));
 }
 
 static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
@@ -78,9 +78,9 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         .base = space->base,
         .caps = space->caps,
     };
-    snprintf(info->kind, sizeof info->kind, "%s", space->kind->name);
+    snprintf(info->kind, sizeof(info->kind), "%s", space->kind->name);
     if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,
-                               sizeof info->where))
+                               sizeof(info->where)))
         info->where[0] = '\0';
 }
 
@@ -94,8 +94,8 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
     full.struct_size = nbytes = info->struct_size;
     info_fill(stp_space_check(handle, __func__), &full);
     /* a program of an older header has fewer fields, one of a newer header more */
-    memcpy(info, &full, nbytes < sizeof full ? nbytes : sizeof full);
-    if (nbytes > sizeof full) memset((char *)info + sizeof full, 0, nbytes - sizeof full);
+    memcpy(info, &full, nbytes < sizeof(full) ? nbytes : sizeof(full));
+    if (nbytes > sizeof(full)) memset((char *)info + sizeof(full), 0, nbytes - sizeof(full));
     return 0;
 }
 STP_PROFILED(shmemx_space_query);
@@ -153,7 +153,7 @@ static void info_print_row(int fd, unsigned number, const struct info_row *row)
 {
     char key[24] = "-";
 
-    if (row->registered) snprintf(key, sizeof key, "0x%llx", (unsigned long long)row->key);
+    if (row->registered) snprintf(key, sizeof(key), "0x%llx", (unsigned long long)row->key);
     dprintf(fd, "%-3u %-9s %-5s %5d %14zu %-18p %-14s %-12s %-18s %zu\n", number, row->name,
             row->kind, row->n_pes, row->nbytes, row->base,
             row->registered ? stp_rt.fabric.provider

@@ -65,11 +65,11 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
     if (space->told_full || team->rank != 0) return;
     space->told_full = true;
     stp_heap_stats(space->heap, &stats);
-    if (space->number != STP_SPACE_HEAP) snprintf(where, sizeof where, "space %u", space->number);
+    if (space->number != STP_SPACE_HEAP) snprintf(where, sizeof(where), "space %u", space->number);
     if (align > STP_HEAP_ALIGN)
-        snprintf(what, sizeof what, "%zu bytes at a multiple of %zu", nbytes, align);
+        snprintf(what, sizeof(what), "%zu bytes at a multiple of %zu", nbytes, align);
     else if (nbytes != SIZE_MAX)
-        snprintf(what, sizeof what, "%zu bytes", nbytes);
+        snprintf(what, sizeof(what), "%zu bytes", nbytes);
     if (align > space->base_align)
         stp_warn("%s: NULL: %s: %s itself begins at a multiple of %zu: ask for no more "
                  "(told once; SHMEM_WARN=off: never)",
@@ -78,7 +78,7 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
         stp_warn("%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
                  "has %zu: %s (told once; SHMEM_WARN=off: never)",
                  stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
-                 memory_remedy(space, text, sizeof text));
+                 memory_remedy(space, text, sizeof(text)));
 }
 
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,

@@ -202,10 +202,10 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     struct stp_space *space;
 
     if (kind == NULL) {
-        snprintf(pe_info->no_heap, sizeof pe_info->no_heap, "this build does not know that kind");
+        snprintf(pe_info->no_heap, sizeof(pe_info->no_heap), "this build does not know that kind");
         return;
     }
-    if (kind->probe(&params, pe_info->no_heap, sizeof pe_info->no_heap) != 0) return;
+    if (kind->probe(&params, pe_info->no_heap, sizeof(pe_info->no_heap)) != 0) return;
     pe_info->no_heap[0] = '\0';
     space = stp_space_prepare(kind, stp_env.symmetric_size);
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
@@ -216,7 +216,7 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     space_find_first(space, true);
     if (kind->admit(&params) != 0 || stp_space_open(space, &params, true, &pe_info->heap_share,
                                                   &pe_info->regions[STP_SPACE_HEAP]) != 0) {
-        snprintf(pe_info->no_heap, sizeof pe_info->no_heap,
+        snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
                  "SHMEM_SYMMETRIC_SIZE of %zu bytes could not be allocated", space->nbytes);
         stp_space_delete(space);
         return;

@@ -19,7 +19,7 @@ static int split_members(const struct stp_team *parent, int start, int stride, i
         members->stride = stride * parent->stride;
         members->table = NULL;
     } else {
-        members->table = malloc((size_t)size * sizeof *members->table);
+        members->table = malloc((size_t)size * sizeof(*members->table));
         if (members->table == NULL) return 1;
         for (int i = 0; i < size; i++) members->table[i] = parent->table[start + i * stride];
     }

@@ -148,7 +148,7 @@ void stp_team_init(void)
     shared.n_pes = stp_win.n_view;
     shared.start = stp_local_pe(0);
     if (stp_local_pe(shared.n_pes - 1) - shared.start != shared.n_pes - 1) {
-        shared.table = malloc((size_t)shared.n_pes * sizeof *shared.table);
+        shared.table = malloc((size_t)shared.n_pes * sizeof(*shared.table));
         if (shared.table == NULL) stp_fatal("shmem_init", "no memory for SHMEM_TEAM_SHARED");
         for (int i = 0; i < shared.n_pes; i++) shared.table[i] = stp_local_pe(i);
     }

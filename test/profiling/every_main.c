@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     me = pshmem_my_pe();
     n_pes = pshmem_n_pes();
     null_fd = open("/dev/null", O_WRONLY);
-    memset(every_ones, 1, sizeof every_ones);
+    memset(every_ones, 1, sizeof(every_ones));
     if (argc > 1 && strcmp(argv[1], "exit") == 0) {
         pshmem_barrier_all();
         calls_count(every_exit);

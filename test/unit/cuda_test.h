@@ -65,7 +65,7 @@ static inline int fake_find(void)
             fprintf(stderr, "the fake driver is needed: set LD_LIBRARY_PATH to its folder\n");
             return -1;
         }
-        memcpy(wanted[i].at, &address, sizeof address);
+        memcpy(wanted[i].at, &address, sizeof(address));
     }
     return 0;
 }
@@ -222,7 +222,7 @@ static inline int run_pes(int n, void (*body)(int pe, int n))
     int failed = 0;
 
     meeting =
-        mmap(NULL, sizeof *meeting, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int pe = 0; pe < n; pe++) {
         pids[pe] = fork();
         if (pids[pe] != 0) continue;
@@ -235,7 +235,7 @@ static inline int run_pes(int n, void (*body)(int pe, int n))
         int status;
         failed += waitpid(pids[pe], &status, 0) != pids[pe] || status != 0;
     }
-    munmap(meeting, sizeof *meeting);
+    munmap(meeting, sizeof(*meeting));
     return failed;
 }
 

@@ -57,7 +57,7 @@ static struct meeting *meeting;
 
 static inline void fam_root_make(void)
 {
-    snprintf(fam_root, sizeof fam_root, "/tmp/steppe-test-fam-XXXXXX");
+    snprintf(fam_root, sizeof(fam_root), "/tmp/steppe-test-fam-XXXXXX");
     if (mkdtemp(fam_root) == NULL || chmod(fam_root, 0755) != 0) abort();
 }
 
@@ -81,7 +81,7 @@ static inline const char *fam_path(const char *name)
     static int next;
     char *path = paths[next++ % 4];
 
-    snprintf(path, sizeof paths[0], "%s/%d-%s", fam_root, (int)getpid(), name);
+    snprintf(path, sizeof(paths[0]), "%s/%d-%s", fam_root, (int)getpid(), name);
     return path;
 }
 
@@ -90,7 +90,7 @@ static inline const char *fam_use_directory(void)
 {
     static char path[160];
 
-    snprintf(path, sizeof path, "%s", fam_path("dir"));
+    snprintf(path, sizeof(path), "%s", fam_path("dir"));
     ck_assert_int_eq(mkdir(path, 0755), 0);
     stp_env.fam_path = path;
     return path;
@@ -110,7 +110,7 @@ static inline const char *fam_use_file(size_t nbytes)
 {
     static char path[160];
 
-    snprintf(path, sizeof path, "%s", fam_path("pool"));
+    snprintf(path, sizeof(path), "%s", fam_path("pool"));
     fam_make_file(path, nbytes);
     stp_env.fam_path = path;
     return path;
@@ -153,7 +153,7 @@ static inline void fam_setup(void)
     fam_layout.area_bytes = 0;
     fam_window_fd = stp_window_create_file(&fam_layout);
     meeting =
-        mmap(NULL, sizeof *meeting, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     MUST(fam_window_fd >= 0 && meeting != MAP_FAILED);
     fam_window_up(0);
 }
@@ -162,7 +162,7 @@ static inline void fam_teardown(void)
 {
     stp_window_close();
     close(fam_window_fd);
-    munmap(meeting, sizeof *meeting);
+    munmap(meeting, sizeof(*meeting));
 }
 
 /* Parameters of a PE; the defaults are a job of one. */

@@ -77,7 +77,7 @@ EXPORT int PMIx_Put(uint8_t scope, const char *key, struct stp_pmix_value *value
     if (scope != STP_PMIX_GLOBAL) complain("PMIx_Put not for all");
     if (value->type != STP_PMIX_STRING) complain("PMIx_Put of no text");
     if (strncmp(key, "pmix", 4) == 0) complain("PMIx_Put of a reserved key");
-    if (rc) return rc;
+    if (rc != 0) return rc;
     answer->rank = block->self.rank;
     answer->type = STP_PMIX_STRING;
     snprintf(answer->key, sizeof(answer->key), "%s", key);
@@ -127,7 +127,7 @@ EXPORT int PMIx_Get(const struct stp_pmix_proc *proc, const char *key,
     if (strcmp(proc->nspace, block->self.nspace) != 0) complain("PMIx_Get from another job");
     if (!is_true(info, n, strncmp(key, "pmix.", 5) ? STP_PMIX_IMMEDIATE : STP_PMIX_OPTIONAL))
         complain("PMIx_Get that may wait for ever");
-    if (rc) return rc;
+    if (rc != 0) return rc;
     for (size_t i = 0; i < block->n_answers - n_pending; i++) {
         const struct double_answer *answer = &block->answers[i];
 

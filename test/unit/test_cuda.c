@@ -14,7 +14,7 @@ static int probe(int device)
 {
     struct stp_space_params params = params_of(MIB, device);
 
-    return gpu->probe(&params, why, sizeof why);
+    return gpu->probe(&params, why, sizeof(why));
 }
 
 #define ck_probe(device, rc, words)                                                                \
@@ -32,7 +32,7 @@ START_TEST(off_asks_nobody)
     ck_probe(-1, -ENODEV, "SHMEM_GPU is off");
     ck_assert(!stp_win.devices);
     ck_assert_int_eq(fake.calls("cuInit"), 0);
-    ck_assert(!gpu->describe(0, why, sizeof why));
+    ck_assert(!gpu->describe(0, why, sizeof(why)));
     ck_assert(!gpu->owns(private_memory));
     gpu->stop();
 }
@@ -72,7 +72,7 @@ START_TEST(a_library_that_is_none)
     pid_t pid;
 
     ck_assert_ptr_nonnull(mkdtemp(path));
-    snprintf(file, sizeof file, "%s/" STP_CUDA_LIBRARY, path);
+    snprintf(file, sizeof(file), "%s/" STP_CUDA_LIBRARY, path);
     ck_assert_ptr_nonnull(fopen(file, "w"));
     pid = fork();
     if (pid == 0) {
@@ -100,15 +100,15 @@ START_TEST(devices_are_found_without_contexts)
         start_with("3");
         ck_assert(stp_win.devices);
         ck_probe(1, 0, "gpu 1: fakecuda test double 1, 256 MiB");
-        ck_assert(gpu->describe(2, why, sizeof why));
+        ck_assert(gpu->describe(2, why, sizeof(why)));
         ck_assert_msg(strstr(why, "gpu 2: fakecuda test double 2, 256 MiB, pci 0000:19:00.0, "
                                   "numa -1, uuid 66616b65-6375-6461-0000-000000000003"),
                       "%s", why);
-        ck_assert(!gpu->describe(3, why, sizeof why));
-        ck_assert(!gpu->describe(-1, why, sizeof why));
+        ck_assert(!gpu->describe(3, why, sizeof(why)));
+        ck_assert(!gpu->describe(-1, why, sizeof(why)));
         gpu->stop();
         ck_assert(!stp_win.devices);
-        ck_assert(!gpu->describe(0, why, sizeof why));
+        ck_assert(!gpu->describe(0, why, sizeof(why)));
     }
     ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
     ck_assert_int_eq(fake.live("ctx"), 0);
@@ -150,7 +150,7 @@ static void tree_put(const char *path, const char *text)
     char whole[256];
     FILE *file;
 
-    snprintf(whole, sizeof whole, "%s/%s", tree, path);
+    snprintf(whole, sizeof(whole), "%s/%s", tree, path);
     for (char *slash = whole + strlen(tree) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
         mkdir(whole, 0700);
@@ -164,7 +164,7 @@ static void tree_remove(void)
 {
     char command[128];
 
-    snprintf(command, sizeof command, "rm -rf %s", tree);
+    snprintf(command, sizeof(command), "rm -rf %s", tree);
     if (system(command) != 0) abort();
 }
 
@@ -173,10 +173,10 @@ static void tree_device(int i, int node, const char *cpus)
 {
     char path[96], text[16];
 
-    snprintf(path, sizeof path, "bus/pci/devices/0000:%02x:00.0/local_cpulist", 0x17 + i);
+    snprintf(path, sizeof(path), "bus/pci/devices/0000:%02x:00.0/local_cpulist", 0x17 + i);
     tree_put(path, cpus);
-    snprintf(path, sizeof path, "bus/pci/devices/0000:%02x:00.0/numa_node", 0x17 + i);
-    snprintf(text, sizeof text, "%d\n", node);
+    snprintf(path, sizeof(path), "bus/pci/devices/0000:%02x:00.0/numa_node", 0x17 + i);
+    snprintf(text, sizeof(text), "%d\n", node);
     tree_put(path, text);
 }
 
@@ -187,10 +187,10 @@ static const char *with_own_cpu(void)
     cpu_set_t set;
     int cpu = 0;
 
-    ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(set), &set), 0);
     while (!CPU_ISSET(cpu, &set))
         cpu++;
-    snprintf(text, sizeof text, "%d-%d,8191\n", cpu, cpu);
+    snprintf(text, sizeof(text), "%d-%d,8191\n", cpu, cpu);
     return text;
 }
 
@@ -220,7 +220,7 @@ START_TEST(near_devices_take_turns)
     start_with("4");
     for (int local = 0; local < N_PLACES; local++)
         ck_assert_int_eq(chosen_at(local), expected[local]);
-    ck_assert(gpu->describe(1, why, sizeof why));
+    ck_assert(gpu->describe(1, why, sizeof(why)));
     ck_assert_msg(strstr(why, "numa 1, ") != NULL, "%s", why);
     tree_remove();
 }

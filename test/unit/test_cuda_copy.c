@@ -389,7 +389,7 @@ START_TEST(pinned_while_a_context_is_up)
     static char buffer[8192];
 
     start_with("2");
-    gpu->pin(buffer, sizeof buffer);
+    gpu->pin(buffer, sizeof(buffer));
     ck_assert_int_eq(fake.live("registered"), 0);
     space_up(&first, 4096, 0);
     ck_assert_int_eq(fake.live("registered"), 1);
@@ -398,13 +398,13 @@ START_TEST(pinned_while_a_context_is_up)
     ck_assert_int_eq(fake.live("registered"), 1);
     ck_assert_int_eq(fake.contexts(0), 0);
     gpu->unpin(buffer + 1, 1); /* never pinned */
-    gpu->unpin(buffer, sizeof buffer);
+    gpu->unpin(buffer, sizeof(buffer));
     ck_assert_int_eq(fake.live("registered"), 0);
-    gpu->pin(buffer, sizeof buffer);
+    gpu->pin(buffer, sizeof(buffer));
     ck_assert_int_eq(fake.live("registered"), 1);
     space_down(&second);
     ck_nothing_left();
-    gpu->unpin(buffer, sizeof buffer);
+    gpu->unpin(buffer, sizeof(buffer));
     gpu->stop();
 }
 END_TEST

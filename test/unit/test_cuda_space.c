@@ -18,7 +18,7 @@ START_TEST(a_thousand_spaces_leave_nothing)
 
     start_with("2");
     ck_assert_int_eq(gpu->queue_create(&queue), 0);
-    gpu->pin(pinned, sizeof pinned);
+    gpu->pin(pinned, sizeof(pinned));
     for (int i = 0; i < 1000; i++) {
         space_up(&space, 4096 * (1 + (size_t)i % 3), i % 2);
         ck_assert_int_eq(fake.contexts(i % 2), 1);
@@ -28,7 +28,7 @@ START_TEST(a_thousand_spaces_leave_nothing)
         space_down(&space);
         ck_nothing_left();
     }
-    gpu->unpin(pinned, sizeof pinned);
+    gpu->unpin(pinned, sizeof(pinned));
     gpu->queue_destroy(queue);
     gpu->stop();
     ck_nothing_left();
@@ -121,9 +121,9 @@ static void use_everything(void)
     (void)gpu->copy_rows(queue, space.base, host, &rows, STP_COPY_ISSUED);
     (void)gpu->flush(queue);
     gpu->zero(&space, 0, MIB);
-    gpu->pin(host, sizeof host);
+    gpu->pin(host, sizeof(host));
     gpu->flush_remote();
-    gpu->unpin(host, sizeof host);
+    gpu->unpin(host, sizeof(host));
     gpu->queue_destroy(queue);
     space_down(&space);
 }
@@ -180,7 +180,7 @@ START_TEST(usual_memory_is_told_without_the_driver)
     ck_assert(!gpu->owns(NULL) && !gpu->owns(&local) && !gpu->owns(small));
     ck_assert(!gpu->owns((void *)stp_win.base) && !gpu->owns(stp_win.view));
     ck_assert(!gpu->owns(stp_win.view + ((size_t)N_PLACES << stp_win.shift) - 1));
-    stp_segment.parts[0] = (struct stp_segment_part){(char *)&a_global, sizeof a_global, 0};
+    stp_segment.parts[0] = (struct stp_segment_part){(char *)&a_global, sizeof(a_global), 0};
     stp_segment.n_parts = 1;
     ck_assert(!gpu->owns(&a_global));
     ck_assert_int_eq(pthread_create(&thread, NULL, ask_on_thread, NULL), 0);
@@ -278,20 +278,20 @@ static void pe_ring(int pe, int n)
     there = gpu->reach(&space, next);
     MUST(there != NULL && gpu->reach(&space, next) == there && gpu->owns(there));
     MUST(gpu->reach(&space, pe) == space.base && gpu->reach(&space, N_PLACES) == NULL);
-    fill(host, sizeof host, (unsigned)pe);
-    MUST(gpu->copy(queue, there + 100, host, sizeof host, STP_COPY_SENT) == 0);
+    fill(host, sizeof(host), (unsigned)pe);
+    MUST(gpu->copy(queue, there + 100, host, sizeof(host), STP_COPY_SENT) == 0);
     MUST(gpu->flush(queue) == 0);
     meet(n);
-    MUST(is_filled(bytes_of(space.base + 100), sizeof host, (unsigned)((pe + n - 1) % n)));
-    MUST(gpu->copy(queue, back, (char *)gpu->reach(&space, second) + 100, sizeof back,
+    MUST(is_filled(bytes_of(space.base + 100), sizeof(host), (unsigned)((pe + n - 1) % n)));
+    MUST(gpu->copy(queue, back, (char *)gpu->reach(&space, second) + 100, sizeof(back),
                    STP_COPY_DONE) == 0);
-    MUST(is_filled(back, sizeof back, (unsigned)next));
+    MUST(is_filled(back, sizeof(back), (unsigned)next));
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == 2);
     /* a peer's memory is open in our device's context, whoever else takes part */
     MUST(gpu->copy(queue, private_memory(1 - space.device, 1000), there, 1000, STP_COPY_DONE) == 0);
     MUST(queue->streams->device->ordinal == space.device && queue->streams->next == NULL);
     meet(n);
-    MUST(gpu->copy(queue, there, host, sizeof host, STP_COPY_SENT) == 0);
+    MUST(gpu->copy(queue, there, host, sizeof(host), STP_COPY_SENT) == 0);
     space_unshared(&space, n); /* with something under way */
     gpu->queue_destroy(queue);
     gpu->stop();

@@ -15,7 +15,7 @@ static int look(const char *path)
 {
     struct fam_backing place;
 
-    return stp_fam_look(path, &place, why, sizeof why);
+    return stp_fam_look(path, &place, why, sizeof(why));
 }
 
 static bool said(const char *words)
@@ -42,9 +42,9 @@ END_TEST
 START_TEST(path_unset_or_missing)
 {
     stp_env.fam_path = NULL;
-    ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof why), -ENODEV);
+    ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof(why)), -ENODEV);
     ck_assert_str_eq(why, "SHMEM_FAM_PATH is not set");
-    ck_assert(!stp_kind_fam.describe(0, why, sizeof why));
+    ck_assert(!stp_kind_fam.describe(0, why, sizeof(why)));
     ck_assert_int_eq(look(fam_path("nothing")), -ENODEV);
     ck_assert(said("nothing: No such file or directory"));
 }
@@ -67,14 +67,14 @@ START_TEST(path_is_told)
     char line[256];
 
     fam_use_directory();
-    ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof why), 0);
-    snprintf(line, sizeof line, "directory %s", stp_env.fam_path);
+    ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof(why)), 0);
+    snprintf(line, sizeof(line), "directory %s", stp_env.fam_path);
     ck_assert_msg(said(line) && said(" free"), "%s", why);
     fam_use_file(4 * MIB);
-    ck_assert(stp_kind_fam.describe(0, why, sizeof why));
-    snprintf(line, sizeof line, "file %s, 4 MiB", stp_env.fam_path);
+    ck_assert(stp_kind_fam.describe(0, why, sizeof(why)));
+    snprintf(line, sizeof(line), "file %s, 4 MiB", stp_env.fam_path);
     ck_assert_str_eq(why, line);
-    ck_assert(!stp_kind_fam.describe(1, why, sizeof why));
+    ck_assert(!stp_kind_fam.describe(1, why, sizeof(why)));
 }
 END_TEST
 
@@ -101,7 +101,7 @@ static void sysfs_write(const char *dir, const char *name, const char *text)
     char path[256];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     file = fopen(path, "w");
     ck_assert(file != NULL && fputs(text, file) >= 0);
     fclose(file);
@@ -112,26 +112,26 @@ START_TEST(dax_device_in_sysfs)
     char sys[160], dir[200], link[256];
     size_t nbytes = 77;
 
-    snprintf(sys, sizeof sys, "%s", fam_path("sys"));
-    snprintf(dir, sizeof dir, "%s/252:7", sys);
-    snprintf(link, sizeof link, "%s/subsystem", dir);
+    snprintf(sys, sizeof(sys), "%s", fam_path("sys"));
+    snprintf(dir, sizeof(dir), "%s/252:7", sys);
+    snprintf(link, sizeof(link), "%s/subsystem", dir);
     ck_assert(mkdir(sys, 0755) == 0 && mkdir(dir, 0755) == 0);
     sysfs_write(dir, "size", "135291469824\n");
-    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), -ENODEV);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
     ck_assert_int_eq(symlink("../../../../../../bus/mtd", link), 0);
-    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), -ENODEV);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
     ck_assert(said("and none of DAX"));
     ck_assert_int_eq(unlink(link), 0);
     ck_assert_int_eq(symlink("../../../../../../bus/dax", link), 0);
     ck_assert_uint_eq(nbytes, 77);
-    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), 0);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), 0);
     ck_assert_uint_eq(nbytes, 135291469824u);
     sysfs_write(dir, "align", "2097152\n");
-    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), 0);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), 0);
     sysfs_write(dir, "align", "1073741824\n");
-    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof why), -ENODEV);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
     ck_assert(said("pages of 1 GiB: 2 MiB is the most"));
-    ck_assert_int_eq(stp_fam_device_size(sys, 252, 8, &nbytes, why, sizeof why), -ENODEV);
+    ck_assert_int_eq(stp_fam_device_size(sys, 252, 8, &nbytes, why, sizeof(why)), -ENODEV);
 }
 END_TEST
 

@@ -85,7 +85,7 @@ START_TEST(another_shape_is_refused)
     capture_end(&capture);
     ck_assert_int_eq(pes, -EINVAL);
     ck_assert_int_eq(bytes, -EINVAL);
-    snprintf(line, sizeof line,
+    snprintf(line, sizeof(line),
              "fam space 'log' in %s has 4 PEs of 64 MiB, this job wants 2 of 64 MiB\n", dir);
     ck_assert_said(capture, line);
     ck_assert_said(capture, "has 4 PEs of 64 MiB, this job wants 4 of 32 MiB\n");
@@ -239,11 +239,11 @@ static bool has_open(pid_t pid, const char *path)
 {
     char dir[64], link[96], target[300];
 
-    snprintf(dir, sizeof dir, "/proc/%d/fd", (int)pid);
+    snprintf(dir, sizeof(dir), "/proc/%d/fd", (int)pid);
     for (int fd = 0; fd < 64; fd++) {
         ssize_t len;
-        snprintf(link, sizeof link, "%s/%d", dir, fd);
-        len = readlink(link, target, sizeof target - 1);
+        snprintf(link, sizeof(link), "%s/%d", dir, fd);
+        len = readlink(link, target, sizeof(target) - 1);
         if (len < 0) continue;
         target[len] = '\0';
         if (strcmp(target, path) == 0) return true;
@@ -262,7 +262,7 @@ START_TEST(removed_while_it_is_opened)
     int fd, status;
     pid_t pid;
 
-    snprintf(path, sizeof path, "%s/gone.fam", dir);
+    snprintf(path, sizeof(path), "%s/gone.fam", dir);
     fam_make_file(path, 0);
     pid = fork();
     if (pid == 0) {
@@ -298,8 +298,8 @@ START_TEST(file_that_is_none_of_ours)
     struct stp_space space;
     struct capture capture;
 
-    snprintf(path, sizeof path, "%s/bad.fam", dir);
-    snprintf(target, sizeof target, "%s/target", dir);
+    snprintf(path, sizeof(path), "%s/bad.fam", dir);
+    snprintf(target, sizeof(target), "%s/target", dir);
     fam_make_file(target, 0);
     capture_begin(&capture);
     ck_assert_int_eq(mkdir(path, 0755), 0);
@@ -334,7 +334,7 @@ START_TEST(shortened_file)
 
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
-    snprintf(path, sizeof path, "%s/short.fam", dir);
+    snprintf(path, sizeof(path), "%s/short.fam", dir);
     ck_assert_int_eq(truncate(path, 4 * MIB), 0);
     capture_begin(&capture);
     int rc = fam_create_live(&space, &params);
@@ -484,12 +484,12 @@ START_TEST(peer_that_is_gone)
     other = stp_fam_temporary(fam_use_directory());
     ck_assert_int_eq(ftruncate(other, (off_t)params.nbytes), 0);
     ck_assert_int_eq(fam_create_only(&space, &params, &share), 0);
-    memcpy(share.bytes, &head, sizeof head);
+    memcpy(share.bytes, &head, sizeof(head));
     share.pe = 3;
     capture_begin(&capture);
     int gone = stp_kind_fam.attach(&space, 1, &share);
     head = (struct fam_share_head){getpid(), other};
-    memcpy(share.bytes, &head, sizeof head);
+    memcpy(share.bytes, &head, sizeof(head));
     int another = stp_kind_fam.attach(&space, 1, &share);
     capture_end(&capture);
     ck_assert_int_eq(gone, -ENOENT);

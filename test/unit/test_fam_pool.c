@@ -12,7 +12,7 @@
 #define POKE(path, at, type, value)                                                                \
     do {                                                                                           \
         type poked = (value);                                                                      \
-        fam_poke(path, at, &poked, sizeof poked);                                                  \
+        fam_poke(path, at, &poked, sizeof(poked));                                                  \
     } while (0)
 
 /* Make a space of the pool or find it, without a window. Where its part is, or -errno. */
@@ -24,7 +24,7 @@ static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes,
     char why[200];
     int rc;
 
-    ck_assert_int_eq(stp_fam_look(stp_env.fam_path, &place, why, sizeof why), 0);
+    ck_assert_int_eq(stp_fam_look(stp_env.fam_path, &place, why, sizeof(why)), 0);
     rc = stp_fam_admit(&place, &shape);
     if (rc == 0) rc = stp_fam_part_open(part, &place, &shape, 0, nbytes);
     if (rc != 0) return rc;
@@ -173,8 +173,8 @@ START_TEST(damaged_in_other_ways)
     POKE(path, offsetof(struct fam_super, n_entries), uint32_t, FAM_ENTRIES + 1);
     expect_refused("is damaged (8192 spaces in 33554432 bytes)", EUCLEAN);
     POKE(path, offsetof(struct fam_super, n_entries), uint32_t, 1);
-    memset(name, 'x', sizeof name);
-    fam_poke(path, ENTRY(0) + offsetof(struct fam_entry, name), name, sizeof name);
+    memset(name, 'x', sizeof(name));
+    fam_poke(path, ENTRY(0) + offsetof(struct fam_entry, name), name, sizeof(name));
     expect_refused("space 0 does not lie in it", EUCLEAN);
 }
 END_TEST
@@ -237,7 +237,7 @@ START_TEST(pool_is_full_of_names)
     POKE(path, offsetof(struct fam_super, n_entries), uint32_t, FAM_ENTRIES);
     for (size_t i = 1; i < FAM_ENTRIES; i++) {
         entry.offset = (4 + i) * FAM_ALIGN;
-        fam_poke(path, ENTRY(i), &entry, sizeof entry);
+        fam_poke(path, ENTRY(i), &entry, sizeof(entry));
     }
     expect_refused("holds 8191 spaces: that is all there can be", ENOSPC);
 }

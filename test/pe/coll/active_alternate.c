@@ -134,7 +134,7 @@ static void (*const turns[])(const struct turn *t) = {
     turn_broadcast, turn_broadcast32, turn_fcollect,  turn_collect,
     turn_alltoall,  turn_alltoalls,   turn_reduce,
 };
-enum { N_TURNS = sizeof turns / sizeof turns[0] };
+enum { N_TURNS = sizeof(turns) / sizeof(turns[0]) };
 
 /* Now and then a few microseconds, seldom the core, so that nobody is always first. */
 static void be_late(void)
@@ -181,7 +181,7 @@ int main(void)
     late = 88172645463325252ull + (uint64_t)pe_me * 7919;
     pe_psync_init(sync_pair[0], 2 * SHMEM_SYNC_SIZE);
     for (int i = 0; i < 2; i++)
-        buffers[i] = shmem_malloc((CAPACITY + 1024) * sizeof **buffers);
+        buffers[i] = shmem_malloc((CAPACITY + 1024) * sizeof(**buffers));
     PE_REQUIRE(buffers[0] != NULL && buffers[1] != NULL, "no memory");
     shmem_barrier_all();
     all = pe_set(0, 0, pe_n);

@@ -18,7 +18,7 @@ static long source[N_THREADS], dest[N_THREADS];
 
 static long *new_arrays(size_t n)
 {
-    long *arrays = shmem_malloc(n * STRIDE * sizeof *arrays);
+    long *arrays = shmem_malloc(n * STRIDE * sizeof(*arrays));
 
     PE_REQUIRE(arrays != NULL, "no memory for %zu arrays", n);
     pe_psync_init(arrays, n * STRIDE);
@@ -62,7 +62,7 @@ static void check_freed(void)
             use(&set, arrays + i * STRIDE, 0, round * 10 + i);
         if (round % 3 == 1) {
             shmem_barrier_all();
-            arrays = shmem_realloc(arrays, (round % 2 ? 2 : 5000) * STRIDE * sizeof *arrays);
+            arrays = shmem_realloc(arrays, (round % 2 ? 2 : 5000) * STRIDE * sizeof(*arrays));
             PE_REQUIRE(arrays != NULL, "no memory");
             use(&set, arrays, 0, round);
             use(&set, arrays + STRIDE, 0, -round);
@@ -85,7 +85,7 @@ static void check_space(void)
         long *array;
 
         PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space");
-        array = shmem_space_malloc(space, STRIDE * sizeof *array);
+        array = shmem_space_malloc(space, STRIDE * sizeof(*array));
         PE_REQUIRE(array != NULL, "no memory in the space");
         pe_psync_init(array, STRIDE);
         shmem_barrier_all();

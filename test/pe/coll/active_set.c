@@ -67,7 +67,7 @@ static void check_shape(int start, int log, int size)
     struct pe_set set = pe_set(start, log, size);
 
     fill(source, BIG, pe_me);
-    memset(dest, 0, sizeof dest);
+    memset(dest, 0, sizeof(dest));
     shmem_barrier_all();
     if (set.rank >= 0) put_and_barrier(&set, 5, sync_a);
     PE_CHECK_PSYNC(sync_a, SHMEM_SYNC_SIZE, "shmem_barrier");
@@ -115,7 +115,7 @@ static void check_back_to_back(void)
     struct pe_set sets[2] = {pe_set(0, 0, pe_n), pe_set(pe_n > 1, 0, pe_n > 1 ? pe_n - 1 : 1)};
 
     for (int i = 0; i < 4; i++) {
-        memset(seen, 0, sizeof seen);
+        memset(seen, 0, sizeof(seen));
         shmem_barrier_all();
         if (sets[i / 2].rank >= 0) rounds_of(&sets[i / 2], i % 2, pe_rounds(400), sync_c);
         PE_CHECK_PSYNC(sync_c, SHMEM_BARRIER_SYNC_SIZE, "many rounds");
@@ -178,7 +178,7 @@ static void check_reduce(int start, int log, int size, int n, bool in_place)
     long *to = in_place ? source : dest;
 
     fill(source, (size_t)n, pe_me);
-    memset(dest, 0, sizeof dest);
+    memset(dest, 0, sizeof(dest));
     shmem_barrier_all();
     if (set.rank >= 0) {
         long sum = 0;
@@ -268,8 +268,8 @@ static void check_mixed(void)
 static void check_completes(void)
 {
     struct pe_set all = pe_set(0, 0, pe_n);
-    long *theirs = shmem_malloc(MUCH * sizeof *theirs), *mine = shmem_malloc(MUCH * sizeof *mine);
-    long *got = malloc(MUCH * sizeof *got);
+    long *theirs = shmem_malloc(MUCH * sizeof(*theirs)), *mine = shmem_malloc(MUCH * sizeof(*mine));
+    long *got = malloc(MUCH * sizeof(*got));
 
     PE_REQUIRE(theirs != NULL && mine != NULL && got != NULL, "no memory");
     for (int round = 0; round < 4; round++) {

@@ -54,7 +54,7 @@ static void misuse_active_alltoalls(void)
 
 static void misuse_active_dirty(void)
 {
-    memset(sync_words, 0x3c, sizeof sync_words);
+    memset(sync_words, 0x3c, sizeof(sync_words));
     shmem_sync(0, 0, pe_n, sync_words);
 }
 

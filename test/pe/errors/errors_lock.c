@@ -62,7 +62,7 @@ static void misuse_clear_at_once(void)
     shmem_set_lock(block);
     PE_REQUIRE(pthread_create(&other, NULL, clear_with_the_other, NULL) == 0, "no thread");
     for (int i = 0; i < 8; i++)
-        shmem_putmem_nbi(bulk, private_bulk, sizeof bulk, peer);
+        shmem_putmem_nbi(bulk, private_bulk, sizeof(bulk), peer);
     clear_with_the_other(NULL);
     pthread_join(other, NULL);
 }

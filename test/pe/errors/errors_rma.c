@@ -94,7 +94,7 @@ static void misuse_signal_beyond(void)
 {
     static char source[1 << 16];
 
-    shmem_putmem_signal(block, source, sizeof source, (uint64_t *)block + 8, 1, SHMEM_SIGNAL_SET,
+    shmem_putmem_signal(block, source, sizeof(source), (uint64_t *)block + 8, 1, SHMEM_SIGNAL_SET,
                         peer);
 }
 

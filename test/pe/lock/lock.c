@@ -233,7 +233,7 @@ static void check_owner(long *lock)
 
 static void check_all(bool threads)
 {
-    long *locks = shmem_calloc(N_LOCKS, sizeof *locks);
+    long *locks = shmem_calloc(N_LOCKS, sizeof(*locks));
 
     PE_REQUIRE(locks != NULL, "no memory");
     check_exclusion(&global_lock, "a global lock");

@@ -116,9 +116,9 @@ int main(int argc, char **argv)
     shmem_init();
     pe_test_attach();
     PE_REQUIRE(argc > 2, "usage: foreign ADDRESS USE");
-    block = shmem_calloc(8, sizeof *block);
+    block = shmem_calloc(8, sizeof(*block));
     addr = address(argv[1]);
-    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+    for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
         if (strcmp(uses[i].name, argv[2]) != 0) continue;
         PE_CHECK(shmem_addr_accessible(addr, 0) == (strcmp(argv[1], "none") == 0), "accessible");
         if (pe_me == pe_n - 1 || uses[i].collective) uses[i].use(addr);

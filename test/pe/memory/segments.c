@@ -63,7 +63,7 @@ static const struct object {
     {"large data", large_data, LARGE - 1}, {"large bss", large_bss, LARGE - 1},
     {"far data", far_data, 63},
 };
-enum { N_OBJECTS = sizeof objects / sizeof objects[0] };
+enum { N_OBJECTS = sizeof(objects) / sizeof(objects[0]) };
 
 /* ---- what is mapped -------------------------------------------------------- */
 
@@ -137,7 +137,7 @@ static void check_ranges(void)
     PE_REQUIRE(file != NULL, "no temporary file");
     shmemx_space_print(fileno(file));
     rewind(file);
-    while (fgets(line, sizeof line, file) != NULL)
+    while (fgets(line, sizeof(line), file) != NULL)
         n += strstr(line, " globals ") != NULL;
     fclose(file);
     PE_CHECK(n > SEGMENTS_RANGES, "%d ranges, not more than %d", n, SEGMENTS_RANGES);
@@ -151,7 +151,7 @@ static void check_initial(void)
     PE_CHECK(large_data[0] == 5 && large_data[LARGE / 2] == 6 && large_data[LARGE - 1] == 7,
              "large data");
     PE_CHECK(far_data[0] == 8 && far_data[63] == 9, "far data");
-    PE_CHECK_SAME(large_bss, sizeof large_bss, 0, "large bss");
+    PE_CHECK_SAME(large_bss, sizeof(large_bss), 0, "large bss");
 }
 
 static void check_object(const struct object *object, int i)
@@ -203,12 +203,12 @@ static void check_pairs(void)
 
 static void check_rest(uint64_t life)
 {
-    pe_fill(large_data, sizeof large_data, (unsigned)pe_me);
+    pe_fill(large_data, sizeof(large_data), (unsigned)pe_me);
     shmem_barrier_all();
-    shmem_putmem_signal(large_bss, large_data, sizeof large_bss, &signal_word, life,
+    shmem_putmem_signal(large_bss, large_data, sizeof(large_bss), &signal_word, life,
                         SHMEM_SIGNAL_SET, pe_right());
     shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, life);
-    PE_CHECK_BYTES(large_bss, sizeof large_bss, (unsigned)pe_left(), "data of the signal");
+    PE_CHECK_BYTES(large_bss, sizeof(large_bss), (unsigned)pe_left(), "data of the signal");
     shmem_barrier_all();
     for (int i = 0; i < 1000; i++)
         large_data[i] = i + pe_me;

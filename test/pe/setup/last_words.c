@@ -124,7 +124,7 @@ static void plug(int fd, bool full)
 
     PE_REQUIRE(pipe(ends) == 0, "no pipe");
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    while (full && write(ends[1], filler, sizeof filler) > 0)
+    while (full && write(ends[1], filler, sizeof(filler)) > 0)
         continue;
     fcntl(ends[1], F_SETFL, 0);
     dup2(ends[1], fd);

@@ -217,7 +217,7 @@ static void check_version(void)
     PE_CHECK(strncmp(SHMEM_VENDOR_STRING, "Steppe ", 7) == 0 &&
                  strcmp(shmemx_version(), &SHMEM_VENDOR_STRING[7]) == 0,
              "vendor string %s", SHMEM_VENDOR_STRING);
-    snprintf(parts, sizeof parts, "%d.%d.%d", STEPPE_MAJOR_VERSION, STEPPE_MINOR_VERSION,
+    snprintf(parts, sizeof(parts), "%d.%d.%d", STEPPE_MAJOR_VERSION, STEPPE_MINOR_VERSION,
              STEPPE_PATCH_VERSION);
     PE_CHECK(strcmp(shmemx_version(), parts) == 0, "header %s, library %s", parts,
              shmemx_version());

@@ -170,7 +170,7 @@ static void call_context(void)
     static const long options[] = {0, SHMEM_CTX_SERIALIZED, SHMEM_CTX_PRIVATE};
     shmem_ctx_t ctx;
 
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         PE_REQUIRE(shmem_ctx_create(options[i], &ctx) == 0, "no context");
         shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
         for (int k = 0; k < 100; k++)
@@ -313,9 +313,9 @@ static void start(bool default_stacks)
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     pe_test_attach();
     if (provided < SHMEM_THREAD_MULTIPLE) pe_test_skip("no SHMEM_THREAD_MULTIPLE");
-    a = shmem_malloc(MANY * sizeof *a);
-    b = shmem_malloc(2 * MANY * sizeof *b);
-    flags = shmem_calloc(4, sizeof *flags);
+    a = shmem_malloc(MANY * sizeof(*a));
+    b = shmem_malloc(2 * MANY * sizeof(*b));
+    flags = shmem_calloc(4, sizeof(*flags));
     PE_REQUIRE(a != NULL && b != NULL && flags != NULL, "no memory");
     for (long i = 0; i < MANY; i++)
         a[i] = i;
@@ -330,7 +330,7 @@ int main(int argc, char **argv)
 
     start(argc > 1);
     nbytes = argc > 1 ? (size_t)atoi(argv[1]) << 10 : minimum();
-    for (size_t i = 0; i < sizeof families / sizeof families[0] && !pe_skipped; i++) {
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && !pe_skipped; i++) {
         size_t most = run_on(i, nbytes);
         if (argc > 2) printf("pe %d: %s: %zu bytes of stack\n", pe_me, families[i].name, most);
         shmem_barrier_all();

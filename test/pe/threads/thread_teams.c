@@ -45,8 +45,8 @@ int main(void)
         pe_test_skip("no SHMEM_THREAD_MULTIPLE");
         return pe_test_end();
     }
-    source = shmem_calloc(N_THREADS * 8, sizeof *source);
-    dest = shmem_calloc(N_THREADS * 8, sizeof *dest);
+    source = shmem_calloc(N_THREADS * 8, sizeof(*source));
+    dest = shmem_calloc(N_THREADS * 8, sizeof(*dest));
     for (int i = 0; i < N_THREADS; i++)
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &parents[i]);
     pthread_barrier_init(&together, NULL, N_THREADS);
