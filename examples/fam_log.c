@@ -121,7 +121,8 @@ static int run_append(struct log *log, const char *text, long times)
 {
     uint64_t number = 0;
 
-    for (long i = 0; i < times; i++) number = append(log, text);
+    for (long i = 0; i < times; i++)
+        number = append(log, text);
     shmem_barrier_all();
     if (log->me == 0)
         printf("fam_log: %d PEs appended %ld records each; the last of PE 0 is number %" PRIu64
@@ -175,8 +176,8 @@ static int run_show(struct log *log)
 static int run_clear(struct log *log)
 {
     if (log->me == 0) {
-        shmem_uint64_atomic_set(&log->head->first,
-                                shmem_uint64_atomic_fetch(&log->head->next, 0), 0);
+        shmem_uint64_atomic_set(&log->head->first, shmem_uint64_atomic_fetch(&log->head->next, 0),
+                                0);
         shmem_quiet();
         printf("fam_log: cleared\n");
     }
@@ -223,7 +224,8 @@ static int run(struct log *log, enum command command, const char *text, long tim
         fprintf(stderr, "fam_log: PE 0 is reached by the fabric, whose atomics other jobs do not "
                         "share: run one job at a time\n");
     failed = command == APPEND ? run_append(log, text, times)
-             : command == SHOW ? run_show(log) : run_clear(log);
+             : command == SHOW ? run_show(log)
+                               : run_clear(log);
     if (close_log(log) != 0) failed = 1;
     shmem_int_max_reduce(SHMEM_TEAM_WORLD, &failed_anywhere, &failed, 1);
     return failed_anywhere;
@@ -240,8 +242,10 @@ int main(int argc, char **argv)
     shmem_init();
     log.me = shmem_my_pe();
     log.n_pes = shmem_n_pes();
-    if (command < HELP) rc = run(&log, command, text, times);
-    else if (log.me == 0) fputs(usage, command == HELP ? stdout : stderr);
+    if (command < HELP)
+        rc = run(&log, command, text, times);
+    else if (log.me == 0)
+        fputs(usage, command == HELP ? stdout : stderr);
     shmem_finalize();
     return command == WRONG ? 2 : rc;
 }

@@ -28,7 +28,7 @@ struct heat {
     shmem_space_t space;
     shmem_team_t team, row, column; /* ranks in row are x, in column y */
     shmem_ctx_t along_row, along_column;
-    int x, y, nx, ny; /* this PE's place in the grid of PEs */
+    int x, y, nx, ny;  /* this PE's place in the grid of PEs */
     long x0, y0, w, h; /* its block: first cell, width, height */
     long pitch, edge;  /* doubles from row to row, in an edge: equal on all PEs */
     double *cells;     /* in the space: the block */
@@ -68,7 +68,8 @@ static void make_grid(struct heat *heat)
     heat->nx = columns_of(n);
     heat->ny = n / heat->nx;
     need(shmem_team_split_2d(heat->team, heat->nx, NULL, 0, &heat->row, NULL, 0, &heat->column) ==
-             0, "the team cannot be split");
+             0,
+         "the team cannot be split");
     need(shmem_team_get_space(heat->row, &of_row) == 0 && of_row == heat->space &&
              shmem_team_get_space(heat->column, &of_column) == 0 && of_column == heat->space,
          "a team of the grid is not of its space");
@@ -102,8 +103,7 @@ static void make_blocks(struct heat *heat)
     heat->block = calloc((size_t)(heat->pitch * height), sizeof(double));
     heat->strip = calloc((size_t)heat->edge, sizeof(double));
     need(heat->cells != NULL && heat->halo != NULL, "no room in the space");
-    need(heat->now != NULL && heat->block != NULL && heat->strip != NULL,
-         "no memory");
+    need(heat->now != NULL && heat->block != NULL && heat->strip != NULL, "no memory");
     for (long i = 0; i < heat->w + 2 && heat->y == 0; i++)
         heat->now[i] = 100.0; /* the upper rim of the plate is hot, for ever */
 }
@@ -112,7 +112,7 @@ static void make_blocks(struct heat *heat)
 
 static int has_neighbour(const struct heat *heat, enum side side)
 {
-    const int has[] = {heat->y > 0, heat->y < heat->ny - 1, heat->x > 0, heat->x < heat->nx - 1};
+    const int has[] = {heat->y > 0, heat->y<heat->ny - 1, heat->x> 0, heat->x < heat->nx - 1};
 
     return has[side];
 }
@@ -137,7 +137,8 @@ static void send_column(struct heat *heat, uint64_t step, enum side side, enum s
     long at = side == LEFT ? 0 : heat->w - 1;
 
     if (!has_neighbour(heat, side)) return;
-    for (long i = 0; i < heat->h; i++) heat->strip[i] = heat->block[i * heat->pitch + at];
+    for (long i = 0; i < heat->h; i++)
+        heat->strip[i] = heat->block[i * heat->pitch + at];
     shmem_ctx_double_put_signal(heat->along_row, halo_of(heat, step, there), heat->strip,
                                 (size_t)heat->h, &arrived[there], step, SHMEM_SIGNAL_SET,
                                 side == LEFT ? heat->x - 1 : heat->x + 1);
@@ -158,9 +159,12 @@ static void fetch(struct heat *heat, uint64_t step)
         shmem_signal_wait_until(&arrived[side], SHMEM_CMP_GE, step);
         shmem_double_get(heat->strip, halo_of(heat, step, side), (size_t)n, shmem_my_pe());
         for (long i = 0; i < n; i++) {
-            if (side == UP) now[i + 1] = heat->strip[i];
-            else if (side == DOWN) now[(heat->h + 1) * width + i + 1] = heat->strip[i];
-            else now[(i + 1) * width + (side == LEFT ? 0 : heat->w + 1)] = heat->strip[i];
+            if (side == UP)
+                now[i + 1] = heat->strip[i];
+            else if (side == DOWN)
+                now[(heat->h + 1) * width + i + 1] = heat->strip[i];
+            else
+                now[(i + 1) * width + (side == LEFT ? 0 : heat->w + 1)] = heat->strip[i];
         }
     }
 }
@@ -224,7 +228,8 @@ static void run(struct heat *heat)
     shmem_quiet();
     shmem_team_sync(heat->team); /* nobody sends before all have their blocks */
     clock_gettime(CLOCK_MONOTONIC, &from);
-    for (long step = 1; step <= heat->steps; step++) step_once(heat, (uint64_t)step);
+    for (long step = 1; step <= heat->steps; step++)
+        step_once(heat, (uint64_t)step);
     clock_gettime(CLOCK_MONOTONIC, &to);
     seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
 
@@ -236,8 +241,8 @@ static void run(struct heat *heat)
     shmem_uint64_sum_reduce(heat->column, &sum_all, &sum_row, 1);
     if (shmem_team_my_pe(heat->team) != 0) return;
     need(shmemx_space_query(heat->space, &info) == 0, "the space has no answers");
-    printf("heat2d: %ld x %ld cells on %d x %d PEs in %s memory, %ld steps in %.3f s\n",
-           heat->size, heat->size, heat->nx, heat->ny, info.kind, heat->steps, seconds);
+    printf("heat2d: %ld x %ld cells on %d x %d PEs in %s memory, %ld steps in %.3f s\n", heat->size,
+           heat->size, heat->nx, heat->ny, info.kind, heat->steps, seconds);
     printf("heat2d: last change %.6e, checksum %016" PRIx64 "\n", change_all, sum_all);
 }
 
@@ -317,8 +322,10 @@ int main(int argc, char **argv)
 
     shmem_init();
     rc = parse(argc, argv, &heat);
-    if (rc == 0) rc = run_in_space(&heat);
-    else if (shmem_my_pe() == 0) fputs(usage, rc < 0 ? stdout : stderr);
+    if (rc == 0)
+        rc = run_in_space(&heat);
+    else if (shmem_my_pe() == 0)
+        fputs(usage, rc < 0 ? stdout : stderr);
     shmem_finalize();
     return rc < 0 ? 0 : rc;
 }

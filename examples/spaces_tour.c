@@ -143,15 +143,19 @@ static void verify(const char *verb, const struct place *from, const struct plac
 /* Memory of this PE, of any kind; private memory is the host's own. */
 static void write_own(const struct place *place, unsigned char *block)
 {
-    if (place == places) memcpy(block, pattern, nbytes);
-    else shmem_putmem(block, pattern, nbytes, shmem_my_pe());
+    if (place == places)
+        memcpy(block, pattern, nbytes);
+    else
+        shmem_putmem(block, pattern, nbytes, shmem_my_pe());
     shmem_quiet();
 }
 
 static void read_own(const struct place *place, const unsigned char *block)
 {
-    if (place == places) memcpy(check, block, nbytes);
-    else shmem_getmem(check, block, nbytes, shmem_my_pe());
+    if (place == places)
+        memcpy(check, block, nbytes);
+    else
+        shmem_getmem(check, block, nbytes, shmem_my_pe());
 }
 
 /* Own memory of kind `from` to the next PE's memory of kind `to`. */
@@ -165,7 +169,8 @@ static void put_pair(struct place *from, struct place *to, int seed)
     shmem_putmem(to->dest, from->source, nbytes, pe); /* the first one may have to open things */
     shmem_quiet();
     start = now();
-    for (long i = 0; i < repeats; i++) shmem_putmem(to->dest, from->source, nbytes, pe);
+    for (long i = 0; i < repeats; i++)
+        shmem_putmem(to->dest, from->source, nbytes, pe);
     shmem_quiet();
     speed = (double)repeats * (double)nbytes / (now() - start) / 1e6;
     shmem_getmem(check, to->dest, nbytes, pe);
@@ -183,7 +188,8 @@ static void get_pair(struct place *from, struct place *to, int seed)
     shmem_quiet();
     shmem_getmem(to->source, from->dest, nbytes, pe);
     start = now();
-    for (long i = 0; i < repeats; i++) shmem_getmem(to->source, from->dest, nbytes, pe);
+    for (long i = 0; i < repeats; i++)
+        shmem_getmem(to->source, from->dest, nbytes, pe);
     speed = (double)repeats * (double)nbytes / (now() - start) / 1e6;
     read_own(to, to->source);
     verify("get", from, to);
@@ -236,10 +242,9 @@ static void print_table(const char *verb, int is_get)
     }
 }
 
-static const char usage[] =
-    "usage: spaces_tour [--bytes N] [--repeats N] [--help]\n"
-    "  --bytes N     of each block, 1 to 2^30, default 262144\n"
-    "  --repeats N   of each put and get, 1 to 10^6, default 8\n";
+static const char usage[] = "usage: spaces_tour [--bytes N] [--repeats N] [--help]\n"
+                            "  --bytes N     of each block, 1 to 2^30, default 262144\n"
+                            "  --repeats N   of each put and get, 1 to 10^6, default 8\n";
 
 static int set_number(const char *text, long most, long *value)
 {

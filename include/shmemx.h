@@ -52,7 +52,9 @@ typedef struct {
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
-    {sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL}
+    {                                                                                              \
+        sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL                           \
+    }
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
@@ -65,11 +67,11 @@ int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_sp
 
 /* How bytes travel between this PE and another one's part of a space. */
 typedef enum {
-    SHMEMX_PATH_NONE = 0,      /* no member */
-    SHMEMX_PATH_LOAD_STORE,    /* mapped host memory */
-    SHMEMX_PATH_DEVICE,        /* device memory that this PE's copies reach: own, or by IPC */
-    SHMEMX_PATH_FABRIC,        /* the fabric reads and writes it */
-    SHMEMX_PATH_STAGED         /* through host buffers, by the proxy thread of its owner */
+    SHMEMX_PATH_NONE = 0,   /* no member */
+    SHMEMX_PATH_LOAD_STORE, /* mapped host memory */
+    SHMEMX_PATH_DEVICE,     /* device memory that this PE's copies reach: own, or by IPC */
+    SHMEMX_PATH_FABRIC,     /* the fabric reads and writes it */
+    SHMEMX_PATH_STAGED      /* through host buffers, by the proxy thread of its owner */
 } shmemx_space_path_t;
 
 /* The path to PE pe (number in the world). Local; may open an IPC handle. */
@@ -84,16 +86,16 @@ const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" an
 typedef struct {
     size_t struct_size; /* of this structure, or of its beginning, up to kind at least */
     shmem_device_type_t device_type;
-    int device;        /* ordinal, -1: the kind has none */
-    int n_pes;         /* members */
-    size_t nbytes;     /* a PE */
-    size_t used;       /* by live blocks, with what the heap adds to them */
-    size_t n_blocks;   /* live */
-    size_t largest;    /* bytes of the largest block that can be allocated now */
-    void *base;        /* this PE's part */
+    int device;      /* ordinal, -1: the kind has none */
+    int n_pes;       /* members */
+    size_t nbytes;   /* a PE */
+    size_t used;     /* by live blocks, with what the heap adds to them */
+    size_t n_blocks; /* live */
+    size_t largest;  /* bytes of the largest block that can be allocated now */
+    void *base;      /* this PE's part */
     shmem_space_cap_t caps;
-    char kind[16];     /* "gpu" */
-    char where[192];   /* "gpu 0: NVIDIA H200, 141 GiB" */
+    char kind[16];   /* "gpu" */
+    char where[192]; /* "gpu 0: NVIDIA H200, 141 GiB" */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \

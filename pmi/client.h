@@ -20,8 +20,8 @@
 struct stp_pmi_session {
     int rank;
     int size;
-    size_t value_max;          /* characters a value may have with this launcher */
-    int told_key_max;          /* PMI-1: what the launcher says itself, for reports; else 0 */
+    size_t value_max; /* characters a value may have with this launcher */
+    int told_key_max; /* PMI-1: what the launcher says itself, for reports; else 0 */
     int told_value_max;
     char job[STP_PMI_JOB_MAX]; /* PMI-1: name of the key-value space; PMI-2: job id or "" */
     struct stp_wire wire;      /* not used by a single process */
@@ -70,9 +70,9 @@ int stp_pmi_env_int(const char *name, int lowest, int *number);
 /* ---- key-value space: any bytes under a name, in fragments (kvs.c) ------------- */
 
 int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
-                  const char *name, const void *data, size_t nbytes);
+                const char *name, const void *data, size_t nbytes);
 int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
-                  const char *name, void *data, size_t capacity, size_t *nbytes);
+                const char *name, void *data, size_t capacity, size_t *nbytes);
 
 /* ---- map from ranks to nodes (map.c) ------------------------------------ */
 

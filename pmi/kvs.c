@@ -51,7 +51,7 @@ static int kvs_decode(const char *text, unsigned char *bytes, size_t nbytes)
 }
 
 int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
-                  const char *name, const void *data, size_t nbytes)
+                const char *name, const void *data, size_t nbytes)
 {
     const unsigned char *bytes = data;
     char key[STP_PMI_KEY_MAX];
@@ -77,7 +77,8 @@ int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *ses
 
 static int kvs_bad(const char *name, size_t fragment, const char *what)
 {
-    stp_error("pmi: fragment %zu of key %s from the launcher is unusable: %s", fragment, name, what);
+    stp_error("pmi: fragment %zu of key %s from the launcher is unusable: %s", fragment, name,
+              what);
     return -EPROTO;
 }
 
@@ -96,7 +97,7 @@ static int kvs_length(const char *name, const char *value, uint64_t *length)
 
 /* Read the hexadecimal text of one fragment behind at; *done grows by its bytes. */
 static int kvs_add(const char *name, size_t fragment, const char *text, unsigned char *bytes,
-                     size_t length, size_t *done)
+                   size_t length, size_t *done)
 {
     size_t chars = strlen(text);
 
@@ -110,7 +111,7 @@ static int kvs_add(const char *name, size_t fragment, const char *text, unsigned
 }
 
 int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
-                  const char *name, void *data, size_t capacity, size_t *nbytes)
+                const char *name, void *data, size_t capacity, size_t *nbytes)
 {
     char key[STP_PMI_KEY_MAX];
     char value[STP_PMI_VALUE_MAX + 1];

@@ -18,14 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DRAIN_MS 200 /* how long an abort waits for its output to be picked up, */
+#define DRAIN_MS 200   /* how long an abort waits for its output to be picked up, */
 #define LINGER_MS 2000 /* and for the launcher to end this process */
 
 static struct {
     bool tried;
     int rc; /* of the one attempt to open */
     pid_t pid;
-    bool aborts; /* soon: the launcher is not told that all is well */
+    bool aborts;                         /* soon: the launcher is not told that all is well */
     const struct stp_pmi_client *client; /* NULL until the greeting succeeded */
     struct stp_pmi_info info;
     struct stp_pmi_map map;
@@ -490,7 +490,8 @@ static void pmi_linger(int fd)
 {
     struct pollfd wait = {.fd = fd};
 
-    while (poll(&wait, 1, LINGER_MS) < 0 && errno == EINTR) continue;
+    while (poll(&wait, 1, LINGER_MS) < 0 && errno == EINTR)
+        continue;
 }
 
 void stp_pmi_will_abort(void)

@@ -26,7 +26,7 @@ struct stp_pmi_details {
     char libpmix[256];  /* empty: can be loaded; else why not */
     int key_max;        /* characters that the launcher says it carries, 0: it has not said */
     int value_max;
-    size_t fragment;       /* characters of the fragments that values are cut to; 0: not open */
+    size_t fragment; /* characters of the fragments that values are cut to; 0: not open */
 };
 
 /* Tell, without speaking to the launcher. Before open, from the environment; after, what is. */

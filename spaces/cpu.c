@@ -33,8 +33,9 @@ static int cpu_admit(const struct stp_space_params *params)
         return -ENOMEM;
     }
     if (nbytes > group) {
-        stp_error("a cpu space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
-                  nbytes, group);
+        stp_error(
+            "a cpu space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
+            nbytes, group);
         return -ENOMEM;
     }
     return 0;
@@ -69,8 +70,10 @@ static bool cpu_describe(int i, char *text, size_t len)
     size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
 
     if (i != 0) return false;
-    if (total == SIZE_MAX) snprintf(text, len, "host memory, size unknown");
-    else snprintf(text, len, "host memory, %zu MiB", total / 1024);
+    if (total == SIZE_MAX)
+        snprintf(text, len, "host memory, size unknown");
+    else
+        snprintf(text, len, "host memory, %zu MiB", total / 1024);
     return true;
 }
 

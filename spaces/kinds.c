@@ -24,12 +24,14 @@ const struct stp_kind *stp_kind_find(int device_type)
 
 void stp_kinds_start(void)
 {
-    for (int i = 0; i < STP_N_KINDS; i++) stp_kinds[i]->start();
+    for (int i = 0; i < STP_N_KINDS; i++)
+        stp_kinds[i]->start();
 }
 
 void stp_kinds_stop(void)
 {
-    for (int i = STP_N_KINDS; i-- > 0;) stp_kinds[i]->stop();
+    for (int i = STP_N_KINDS; i-- > 0;)
+        stp_kinds[i]->stop();
 }
 
 /* In the window, the view, or the data segment: host memory, whoever asks. */

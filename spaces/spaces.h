@@ -21,15 +21,15 @@
  * finalize, and (top, amo_top) when spaces come and go.
  */
 struct stp_window {
-    uintptr_t base;  /* of this PE's window */
-    size_t top;      /* offsets from here on belong to no space */
-    size_t amo_top;  /* as top for CPU atomics; 0 when atomics must go through the fabric */
-    char *view;      /* where the parts of all node-local PEs are mapped, by local number */
-    unsigned shift;  /* log2 of the window size */
-    int first_pe;    /* world number of local 0 when local PEs are contiguous */
-    int n_local;     /* PEs reachable by load and store; 0 when they are not contiguous */
-    int n_plain;     /* n_local, or 0 while buffers of the program may be device memory */
-    int n_view;    /* PEs on this node, contiguous or not */
+    uintptr_t base;   /* of this PE's window */
+    size_t top;       /* offsets from here on belong to no space */
+    size_t amo_top;   /* as top for CPU atomics; 0 when atomics must go through the fabric */
+    char *view;       /* where the parts of all node-local PEs are mapped, by local number */
+    unsigned shift;   /* log2 of the window size */
+    int first_pe;     /* world number of local 0 when local PEs are contiguous */
+    int n_local;      /* PEs reachable by load and store; 0 when they are not contiguous */
+    int n_plain;      /* n_local, or 0 while buffers of the program may be device memory */
+    int n_view;       /* PEs on this node, contiguous or not */
     bool cpu_atomics; /* atomics of CPUs are right; else all go through the fabric, amo_top is 0 */
     bool devices;     /* memory that the CPU may not touch can be met: check before touching */
 } STP_ALIGNED_LINE;
@@ -173,7 +173,7 @@ struct stp_segment_part {
  */
 struct stp_segment {
     struct stp_segment_part parts[STP_SEGMENT_PARTS]; /* ascending; the first one is at 0 */
-    unsigned n_parts;    /* 0: no writable memory found */
+    unsigned n_parts;                                 /* 0: no writable memory found */
     size_t nbytes;       /* from the first part to the end of the last */
     int fd;              /* memfd behind it, -1 when it is not shared */
     const char *why_not; /* why it is not shared, NULL when it is */
@@ -322,7 +322,8 @@ struct stp_kind {
                 enum stp_copy_end end);
     int (*copy_rows)(struct stp_queue *queue, void *dest, const void *source,
                      const struct stp_rows *rows, enum stp_copy_end end);
-    int (*flush)(struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
+    int (*flush)(
+        struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
     /* Host memory that copies will use much: make it quick for them. Best effort; undo. */
     void (*pin)(void *host, size_t nbytes);
     void (*unpin)(void *host, size_t nbytes);
@@ -380,29 +381,29 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
 enum { STP_SPACE_INTERNAL, STP_SPACE_DATA, STP_SPACE_HEAP, STP_SPACE_FIRST_USER };
 
 struct stp_space {
-    uint32_t magic;  /* STP_SPACE_MAGIC while live */
-    unsigned number; /* job-wide among those who share the space */
+    uint32_t magic;              /* STP_SPACE_MAGIC while live */
+    unsigned number;             /* job-wide among those who share the space */
     const struct stp_kind *kind; /* NULL: the data segment */
-    bool host;             /* CPUs load and store it: the data segment, kinds in the window */
-    size_t nbytes;         /* of memory, a PE */
-    char *base;            /* this PE's part */
-    size_t at;             /* where that begins in the fabric region; 0 but in the data segment */
+    bool host;                   /* CPUs load and store it: the data segment, kinds in the window */
+    size_t nbytes;               /* of memory, a PE */
+    char *base;                  /* this PE's part */
+    size_t at; /* where that begins in the fabric region; 0 but in the data segment */
     struct stp_space *next_part; /* of the data segment: one structure each, the same number */
-    size_t offset;         /* in the window; SIZE_MAX for kinds outside it */
-    size_t base_align;     /* what every member's base is aligned to */
-    int device;            /* of the kind, -1 when it knows none */
-    void *own;             /* the kind's: what create and attach remember */
-    struct stp_heap *heap; /* NULL: nothing is allocated from it */
-    uint64_t caps;         /* SHMEM_SPACE_CAP_... as measured at create */
-    uint64_t key;          /* fabric registration key, for tables */
-    bool registered;       /* this PE's part is a fabric region */
-    bool on_fabric;        /* and so are all members': peers reach them directly */
-    bool permanent;        /* lives as long as the program */
-    bool told_full;        /* it was said that something did not fit */
-    void *handle;          /* what users compare when it is a constant, else NULL */
-    struct stp_team *team;      /* private: serves the collective calls */
-    struct stp_team *user_team; /* the one create returned, NULL once destroyed */
-    int n_users;           /* live teams that descend from it, contexts bound to it; stp_rt.lock */
+    size_t offset;               /* in the window; SIZE_MAX for kinds outside it */
+    size_t base_align;           /* what every member's base is aligned to */
+    int device;                  /* of the kind, -1 when it knows none */
+    void *own;                   /* the kind's: what create and attach remember */
+    struct stp_heap *heap;       /* NULL: nothing is allocated from it */
+    uint64_t caps;               /* SHMEM_SPACE_CAP_... as measured at create */
+    uint64_t key;                /* fabric registration key, for tables */
+    bool registered;             /* this PE's part is a fabric region */
+    bool on_fabric;              /* and so are all members': peers reach them directly */
+    bool permanent;              /* lives as long as the program */
+    bool told_full;              /* it was said that something did not fit */
+    void *handle;                /* what users compare when it is a constant, else NULL */
+    struct stp_team *team;       /* private: serves the collective calls */
+    struct stp_team *user_team;  /* the one create returned, NULL once destroyed */
+    int n_users; /* live teams that descend from it, contexts bound to it; stp_rt.lock */
     struct stp_space *next_free;
 };
 

@@ -18,7 +18,7 @@
 #endif
 
 #define WINDOW_SHIFT_DEFAULT 36 /* 64 GiB */
-#define WINDOW_SHIFT_MODEST 32 /* where less than the default must do */
+#define WINDOW_SHIFT_MODEST 32  /* where less than the default must do */
 #define WINDOW_SHIFT_MIN 26     /* below it nothing useful fits */
 #define VIEW_SHIFT_MAX 45       /* all parts of a node: half of what user space has */
 #define RANGE_GUARD ((size_t)64 << 10)
@@ -35,10 +35,10 @@ struct window_range {
 };
 
 static struct {
-    size_t nbytes;      /* of the window */
-    size_t capacity;    /* part of it that spaces may use */
-    int local;          /* this PE's part */
-    int fd;             /* duplicate of the node's file, for PUNCH_HOLE */
+    size_t nbytes;               /* of the window */
+    size_t capacity;             /* part of it that spaces may use */
+    int local;                   /* this PE's part */
+    int fd;                      /* duplicate of the node's file, for PUNCH_HOLE */
     pthread_mutex_t lock;        /* guards the rest */
     struct window_range *ranges; /* in use, by offset */
     size_t n_ranges, max_ranges;
@@ -109,7 +109,8 @@ static unsigned window_log2_up(size_t nbytes)
 {
     unsigned shift = 0;
 
-    while (shift < 63 && ((size_t)1 << shift) < nbytes) shift++;
+    while (shift < 63 && ((size_t)1 << shift) < nbytes)
+        shift++;
     return shift;
 }
 
@@ -307,7 +308,8 @@ static void window_forget_locked(size_t offset)
 {
     size_t i = 0;
 
-    while (i < window.n_ranges && window.ranges[i].offset != offset) i++;
+    while (i < window.n_ranges && window.ranges[i].offset != offset)
+        i++;
     if (i == window.n_ranges) return;
     memmove(&window.ranges[i], &window.ranges[i + 1],
             (window.n_ranges - i - 1) * sizeof(*window.ranges));
@@ -441,8 +443,10 @@ void stp_window_release(size_t offset, size_t nbytes)
     off_t at = (off_t)(((size_t)window.local << stp_win.shift) + offset);
 
     pthread_mutex_lock(&window.lock);
-    if (window_is_overlaid_locked(offset)) window_restore(offset, nbytes);
-    else window_guard(offset, nbytes);
+    if (window_is_overlaid_locked(offset))
+        window_restore(offset, nbytes);
+    else
+        window_guard(offset, nbytes);
     /* before another thread may take the range and write to it */
     if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
         stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));

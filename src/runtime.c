@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FLUSH_S 2 /* how long the flush before an abort may take, */
+#define FLUSH_S 2    /* how long the flush before an abort may take, */
 #define HANDLERS_S 5 /* and the program's exit handlers before it */
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
@@ -138,7 +138,8 @@ void pshmem_global_exit(int status)
     }
     if (atomic_exchange(&runtime_leave.begun, true)) {
         if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave(); /* a handler's */
-        for (;;) pause(); /* the thread that was first ends this one */
+        for (;;)
+            pause(); /* the thread that was first ends this one */
     }
     runtime_leave.by = pthread_self();
     runtime_leave.ending = (struct ending){status, "shmem_global_exit", HANDLERS_S};

@@ -104,7 +104,8 @@ int main(int argc, char **argv)
     int n = parse(argc, argv, &json);
     char *list = n > 0 ? join(argv, n) : NULL;
 
-    for (int i = 0; i < n; i++) job = job || strcmp(argv[i], "spaces") == 0;
+    for (int i = 0; i < n; i++)
+        job = job || strcmp(argv[i], "spaces") == 0;
     rc = job ? print_as_job(list, json, &quiet) : shmemx_info_print(STDOUT_FILENO, list, json);
     if (rc == EINVAL && !quiet)
         fprintf(stderr, "oshinfo: no such section in \"%s\"\n%s", list, usage_text);

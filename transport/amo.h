@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics of the CPU on elements of any width, taken as bits: add wraps, swap moves. The library and
- * the fabric module do those of their slow paths by it. Design: docs/design/concurrency.md.
+ * Atomics of the CPU on elements of any width, taken as bits: add wraps, swap moves. The library
+ * and the fabric module do those of their slow paths by it. Design: docs/design/concurrency.md.
  */
 #ifndef STP_AMO_H
 #define STP_AMO_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One atomic of the CPU on an element of an integer TYPE, by the name AMO_CPU: what typed routines
- * are made of, and the width by width table of amo.h. op and order are constants where it is inlined.
+ * are made of, and the width by width table of amo.h. op and order are constants where it is
+ * inlined.
  *
  * What fetches acquires: what is read after a value that another PE published is at least as new as
- * that value; pairs with the release in fence and quiet before the publication. order is that of the
- * other atomics:
+ * that value; pairs with the release in fence and quiet before the publication. order is that of
+ * the other atomics:
  *   __ATOMIC_RELAXED  nothing is fetched; order is the business of fence and quiet
  *   __ATOMIC_ACQUIRE  the value before is fetched
  *   __ATOMIC_ACQ_REL  on behalf of a PE whose earlier messages this thread has done: whoever sees

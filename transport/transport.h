@@ -38,8 +38,8 @@ struct stp_network {
 enum stp_offer_code {
     STP_OFFER_FINE, /* nothing is wrong with it so far */
     STP_OFFER_USED,
-    STP_OFFER_SPARE,   /* works, another comes first */
-    STP_OFFER_UNTRIED, /* may work, another comes first */
+    STP_OFFER_SPARE,        /* works, another comes first */
+    STP_OFFER_UNTRIED,      /* may work, another comes first */
     STP_OFFER_NOT_PROVIDER, /* not what SHMEM_OFI_PROVIDER names; the next three likewise */
     STP_OFFER_NOT_FABRIC,
     STP_OFFER_NOT_DOMAIN,
@@ -49,12 +49,12 @@ enum stp_offer_code {
     STP_OFFER_NO_ATOMICS,
     STP_OFFER_REGISTRATION, /* it wants what we cannot give; so does the next */
     STP_OFFER_MODE,
-    STP_OFFER_UNSAFE,    /* works badly: refused unless named */
-    STP_OFFER_ONE_HOST,  /* and the job has several */
-    STP_OFFER_TOO_MANY,  /* PEs for it */
-    STP_OFFER_NUMBERS,   /* of processes mean others to other PEs */
-    STP_OFFER_ONE_LINK,  /* its address is valid on one link */
-    STP_OFFER_NETWORK,   /* its address does not reach the other hosts */
+    STP_OFFER_UNSAFE,   /* works badly: refused unless named */
+    STP_OFFER_ONE_HOST, /* and the job has several */
+    STP_OFFER_TOO_MANY, /* PEs for it */
+    STP_OFFER_NUMBERS,  /* of processes mean others to other PEs */
+    STP_OFFER_ONE_LINK, /* its address is valid on one link */
+    STP_OFFER_NETWORK,  /* its address does not reach the other hosts */
     STP_OFFER_NOT_OPENED,
     STP_OFFER_TRIAL,  /* failed a trial with itself */
     STP_OFFER_ABSENT, /* libfabric has the provider, which finds nothing to offer here */
@@ -94,10 +94,10 @@ enum stp_end {
  */
 struct stp_notice {
     enum { STP_NOTICE_ENDED = 1, STP_NOTICE_CLOSING } kind;
-    int pe;         /* whom it is about */
-    int status;     /* ENDED: what the job ends with */
+    int pe;           /* whom it is about */
+    int status;       /* ENDED: what the job ends with */
     enum stp_end how; /* CLOSING: the PE will take part in no collective over the world behind */
-    uint64_t syncs; /* these: counts of a team (core/core.h) */
+    uint64_t syncs;   /* these: counts of a team (core/core.h) */
     uint64_t cells;
     uint64_t round; /* a later one is the same news again */
 };
@@ -105,14 +105,14 @@ struct stp_notice {
 /* What the module may use of the library. */
 struct stp_core {
     uint32_t abi;
-    int pe;                 /* this PE, world number */
-    int n_pes;              /* PEs of the job */
-    int n_local;            /* PEs on this host, whether or not they use load and store */
-    bool foreign_pids;      /* PE 0 is in another PID namespace than this PE */
-    uint64_t job_key;       /* random, equal on all PEs: base of registration keys */
-    uint64_t job_token;     /* the same, of messages between libraries: no key tells it */
-    bool thread_multiple;   /* application threads may call at once */
-    bool devices;           /* this PE sees device memory: ask for a provider that reaches it */
+    int pe;               /* this PE, world number */
+    int n_pes;            /* PEs of the job */
+    int n_local;          /* PEs on this host, whether or not they use load and store */
+    bool foreign_pids;    /* PE 0 is in another PID namespace than this PE */
+    uint64_t job_key;     /* random, equal on all PEs: base of registration keys */
+    uint64_t job_token;   /* the same, of messages between libraries: no key tells it */
+    bool thread_multiple; /* application threads may call at once */
+    bool devices;         /* this PE sees device memory: ask for a provider that reaches it */
     const struct stp_env *env;
     const struct stp_network *networks; /* NULL when all PEs of the job are on this host */
     int n_networks;
@@ -163,14 +163,14 @@ struct stp_fabric_ctx; /* the module's half of a context: counters of issued and
 
 struct stp_fabric {
     uint32_t abi;
-    const char *provider; /* as libfabric names it: "tcp;ofi_rxm" */
-    const char *domain;   /* interface */
-    size_t addr_len;      /* bytes of addr, the same on all PEs of a job */
+    const char *provider;                    /* as libfabric names it: "tcp;ofi_rxm" */
+    const char *domain;                      /* interface */
+    size_t addr_len;                         /* bytes of addr, the same on all PEs of a job */
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* this PE's address */
-    bool cpu_atomics; /* provider atomics are CPU atomics: they mix with those of the node */
+    bool cpu_atomics;    /* provider atomics are CPU atomics: they mix with those of the node */
     bool close_at_abort; /* leaves files behind otherwise: close() also when the job is aborted */
-    uint32_t dialect; /* how atomics and keys travel: PEs that differ in it do not understand */
-    bool peer_table;  /* descriptors differ between PEs: region_peers() needs the table */
+    uint32_t dialect;    /* how atomics and keys travel: PEs that differ in it do not understand */
+    bool peer_table;     /* descriptors differ between PEs: region_peers() needs the table */
 
     /*
      * Learn all addresses: n_pes entries of addr_len bytes, by PE, which live as long as the module

@@ -17,7 +17,7 @@
 
 #define CHOOSE_MAX_CPUS 8192
 #define CHOOSE_LINE 4096 /* bytes of a line with a number for each of so many */
-#define CHOOSE_FAR 1000 /* farther than any distance that firmware tells */
+#define CHOOSE_FAR 1000  /* farther than any distance that firmware tells */
 
 /* CPUs, or nodes: numbers as the kernel's lists have them. */
 struct number_set {

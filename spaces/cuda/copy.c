@@ -29,7 +29,8 @@ static CUdeviceptr copy_address(const void *ptr)
 static struct cuda_device *copy_device(const struct job *job)
 {
     if (job->source_location.peer && !job->dest_location.peer) return job->source_location.device;
-    return job->dest_location.device != NULL ? job->dest_location.device : job->source_location.device;
+    return job->dest_location.device != NULL ? job->dest_location.device
+                                             : job->source_location.device;
 }
 
 /* ---- one piece ----------------------------------------------------------------------- */
@@ -44,11 +45,13 @@ static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t 
 
     if (job->source_location.device == NULL)
         return stp_cuda_check(
-            stream->device, api->memcpy_htod_async(copy_address(dest), source, nbytes, stream->handle),
+            stream->device,
+            api->memcpy_htod_async(copy_address(dest), source, nbytes, stream->handle),
             "cuMemcpyHtoDAsync");
     if (job->dest_location.device == NULL)
         return stp_cuda_check(
-            stream->device, api->memcpy_dtoh_async(dest, copy_address(source), nbytes, stream->handle),
+            stream->device,
+            api->memcpy_dtoh_async(dest, copy_address(source), nbytes, stream->handle),
             "cuMemcpyDtoHAsync");
     return stp_cuda_check(
         stream->device,

@@ -118,7 +118,7 @@ static int gpu_admit(const struct stp_space_params *params)
         return rc;
     }
     return params->buffer != NULL ? gpu_admit_buffer(device, params)
-                                : gpu_admit_size(device, params->nbytes);
+                                  : gpu_admit_size(device, params->nbytes);
 }
 
 /* ---- creation ---------------------------------------------------------------------------- */

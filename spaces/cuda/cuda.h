@@ -154,9 +154,9 @@ struct cuda_stream {
 };
 
 struct stp_queue {
-    pthread_mutex_t lock;    /* contexts may be shared by threads */
+    pthread_mutex_t lock;        /* contexts may be shared by threads */
     struct cuda_stream *streams; /* one a device, made at first use */
-    atomic_bool dirty;       /* any stream is */
+    atomic_bool dirty;           /* any stream is */
     struct stp_queue *next;
 };
 

@@ -23,7 +23,7 @@ enum { PEER_NONE, PEER_CLOSED, PEER_REFUSED, PEER_THERE };
 /* ---- the owner ----------------------------------------------------------------------- */
 
 static CUresult peer_make_export(const struct stp_space *space, struct peer_export *export,
-                               const char **call)
+                                 const char **call)
 {
     CUdeviceptr base = (CUdeviceptr)(uintptr_t)space->base, start;
     size_t nbytes;

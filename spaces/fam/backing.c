@@ -70,8 +70,8 @@ static int backing_directory(struct fam_backing *backing, char *why, size_t len)
     backing->nbytes =
         fstatvfs(fd, &vfs) == 0 ? (size_t)vfs.f_bavail * (size_t)vfs.f_frsize : SIZE_MAX / 2;
     close(fd);
-    snprintf(why, len, "directory " SHOWN "%s, %s free", backing->path, backing->dax ? " (fsdax)" : "",
-             stp_fam_about(backing->nbytes, text));
+    snprintf(why, len, "directory " SHOWN "%s, %s free", backing->path,
+             backing->dax ? " (fsdax)" : "", stp_fam_about(backing->nbytes, text));
     return 0;
 }
 

@@ -125,7 +125,7 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
     if (rc != 0) goto err_own;
     /* a range of the window and its guard end before the next multiple of STP_RANGE_ALIGN */
     own->map_bytes = backing.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
-                                              : space->nbytes;
+                                                : space->nbytes;
     rc = stp_window_commit(space->offset, own->map_bytes);
     if (rc != 0) goto err_own;
     rc = stp_fam_part_open(&own->part, &backing, &shape, params->pe, own->map_bytes);

@@ -282,7 +282,8 @@ static int admit_directory(const struct fam_backing *backing, const struct fam_s
     free(path);
     if (exists || shape->nbytes <= backing->nbytes) return 0;
     stp_error("fam: a space of %s a PE exceeds what %s has free, %s",
-              stp_size_exact(shape->nbytes, wants), backing->path, stp_fam_about(backing->nbytes, has));
+              stp_size_exact(shape->nbytes, wants), backing->path,
+              stp_fam_about(backing->nbytes, has));
     return -ENOSPC;
 }
 
@@ -296,8 +297,8 @@ static int admit_pool(const struct fam_backing *backing, const struct fam_shape 
     if (rc != 0) return rc;
     if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
         stp_fam_room_locked(&pool, stp_fam_total(shape), &largest) == 0) {
-        stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit", backing->path,
-                  stp_size_exact(largest, has), shape->n_parts,
+        stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit",
+                  backing->path, stp_size_exact(largest, has), shape->n_parts,
                   stp_size_exact(shape->nbytes, wants));
         rc = -ENOSPC;
     }
@@ -311,5 +312,6 @@ int stp_fam_admit(const struct fam_backing *backing, const struct fam_shape *sha
 
     if (rc == 0) rc = part_check_total(shape);
     if (rc != 0) return rc;
-    return backing->type == FAM_DIRECTORY ? admit_directory(backing, shape) : admit_pool(backing, shape);
+    return backing->type == FAM_DIRECTORY ? admit_directory(backing, shape)
+                                          : admit_pool(backing, shape);
 }

@@ -207,8 +207,7 @@ int stp_fam_pool_check_locked(struct fam_pool *pool)
     /* what is not there cannot be stored to; sparse copies of pools have holes */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
-        stp_error("fam: no memory for the superblock of %s: %s", pool->path,
-                  stp_strerror(-rc));
+        stp_error("fam: no memory for the superblock of %s: %s", pool->path, stp_strerror(-rc));
         return rc;
     }
     if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;

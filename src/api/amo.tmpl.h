@@ -20,7 +20,8 @@ TYPE STP_FN(atomic_fetch_inc)(TYPE *dest, int pe)
 
 TYPE STP_CTX_FN(atomic_fetch_inc)(shmem_ctx_t ctx, TYPE *dest, int pe)
 {
-    return STP_LOCAL(amo_fetch)(stp_ctx_check(ctx, __func__), STP_AMO_ADD, dest, 1, 0, pe, __func__);
+    return STP_LOCAL(amo_fetch)(stp_ctx_check(ctx, __func__), STP_AMO_ADD, dest, 1, 0, pe,
+                                __func__);
 }
 STP_PUBLISH(atomic_fetch_inc);
 

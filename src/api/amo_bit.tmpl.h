@@ -66,7 +66,8 @@ void STP_FN(atomic_fetch_or_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe)
 
 void STP_CTX_FN(atomic_fetch_or_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe)
 {
-    STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_OR, fetch, dest, value, 0, pe, __func__);
+    STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_OR, fetch, dest, value, 0, pe,
+                       __func__);
 }
 STP_PUBLISH(atomic_fetch_or_nbi);
 

@@ -63,14 +63,14 @@ STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo 
 
 TYPE STP_FN(atomic_fetch)(const TYPE *source, int pe)
 {
-    return STP_LOCAL(amo_fetch)(&stp_ctx_default, STP_AMO_FETCH, (TYPE *)source, 0, 0, pe,
-                                __func__);
+    return STP_LOCAL(amo_fetch)(&stp_ctx_default, STP_AMO_FETCH, (TYPE *)source, 0, 0,
+                                pe, __func__);
 }
 
 TYPE STP_CTX_FN(atomic_fetch)(shmem_ctx_t ctx, const TYPE *source, int pe)
 {
-    return STP_LOCAL(amo_fetch)(stp_ctx_check(ctx, __func__), STP_AMO_FETCH, (TYPE *)source, 0, 0, pe,
-                                __func__);
+    return STP_LOCAL(amo_fetch)(stp_ctx_check(ctx, __func__), STP_AMO_FETCH, (TYPE *)source, 0, 0,
+                                pe, __func__);
 }
 STP_PUBLISH(atomic_fetch);
 

@@ -81,13 +81,16 @@ void stp_api_round_begin(struct stp_api_round *round)
     round->left = round->nelems;
 }
 
-struct stp_api_round *stp_api_round(const void *ivars, size_t nelems, const int *status, const char *fn)
+struct stp_api_round *stp_api_round(const void *ivars, size_t nelems, const int *status,
+                                    const char *fn)
 {
     uint64_t key = api_mix((uintptr_t)ivars ^ (uintptr_t)fn << 20 ^ (uintptr_t)status << 40);
     struct stp_api_round *round = &api_search.rounds[key % API_ROUNDS];
 
-    if (round->ivars != ivars || round->nelems != nelems || round->status != status || round->fn != fn) {
-        *round = (struct stp_api_round){.ivars = ivars, .nelems = nelems, .status = status, .fn = fn};
+    if (round->ivars != ivars || round->nelems != nelems || round->status != status ||
+        round->fn != fn) {
+        *round =
+            (struct stp_api_round){.ivars = ivars, .nelems = nelems, .status = status, .fn = fn};
         stp_api_round_begin(round);
     }
     return round;

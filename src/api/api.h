@@ -164,7 +164,7 @@ struct stp_api_round {
  * The round of these arguments in this thread, perhaps a new one. Valid until the next such call.
  */
 struct stp_api_round *stp_api_round(const void *ivars, size_t nelems, const int *status,
-                                const char *fn);
+                                    const char *fn);
 
 /* Start another round. */
 void stp_api_round_begin(struct stp_api_round *round);

@@ -62,8 +62,8 @@ void STP_FN(ibput)(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,
 void STP_CTX_FN(ibput)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 {
-    stp_api_ibput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, sizeof(TYPE),
-                  pe, __func__);
+    stp_api_ibput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks,
+                  sizeof(TYPE), pe, __func__);
 }
 STP_PUBLISH(ibput);
 
@@ -124,8 +124,8 @@ void STP_FN(ibget)(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,
 void STP_CTX_FN(ibget)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 {
-    stp_api_ibget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, sizeof(TYPE),
-                  pe, __func__);
+    stp_api_ibget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks,
+                  sizeof(TYPE), pe, __func__);
 }
 STP_PUBLISH(ibget);
 

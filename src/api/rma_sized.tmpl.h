@@ -35,8 +35,8 @@ void STP_SIZED_FN(ibput, )(void *dest, const void *source, ptrdiff_t dst, ptrdif
 void STP_SIZED_CTX_FN(ibput, )(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
                                ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 {
-    stp_api_ibput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, SIZE / 8, pe,
-                  __func__);
+    stp_api_ibput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, SIZE / 8,
+                  pe, __func__);
 }
 STP_SIZED_PUBLISH(ibput, );
 
@@ -74,8 +74,8 @@ void STP_SIZED_FN(ibget, )(void *dest, const void *source, ptrdiff_t dst, ptrdif
 void STP_SIZED_CTX_FN(ibget, )(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
                                ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 {
-    stp_api_ibget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, SIZE / 8, pe,
-                  __func__);
+    stp_api_ibget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, SIZE / 8,
+                  pe, __func__);
 }
 STP_SIZED_PUBLISH(ibget, );
 
@@ -113,8 +113,8 @@ void STP_SIZED_FN(put, _signal)(void *dest, const void *source, size_t nelems, u
 void STP_SIZED_CTX_FN(put, _signal)(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
                                     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 {
-    stp_api_put_signal(stp_ctx_check(ctx, __func__), dest, source, nelems, SIZE / 8, sig_addr, signal,
-                       sig_op, false, pe, __func__);
+    stp_api_put_signal(stp_ctx_check(ctx, __func__), dest, source, nelems, SIZE / 8, sig_addr,
+                       signal, sig_op, false, pe, __func__);
 }
 STP_SIZED_PUBLISH(put, _signal);
 
@@ -129,7 +129,7 @@ void STP_SIZED_CTX_FN(put, _signal_nbi)(shmem_ctx_t ctx, void *dest, const void 
                                         size_t nelems, uint64_t *sig_addr, uint64_t signal,
                                         int sig_op, int pe)
 {
-    stp_api_put_signal(stp_ctx_check(ctx, __func__), dest, source, nelems, SIZE / 8, sig_addr, signal,
-                       sig_op, true, pe, __func__);
+    stp_api_put_signal(stp_ctx_check(ctx, __func__), dest, source, nelems, SIZE / 8, sig_addr,
+                       signal, sig_op, true, pe, __func__);
 }
 STP_SIZED_PUBLISH(put, _signal_nbi);

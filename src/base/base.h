@@ -126,22 +126,22 @@ enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE, STP_PMI_X
 
 /* Values of all variables, filled by stp_env_load(). One row of the table in env.c each. */
 struct stp_env {
-    bool version;             /* SHMEM_VERSION */
-    bool info;                /* SHMEM_INFO */
-    bool debug;               /* SHMEM_DEBUG */
-    size_t symmetric_size;    /* SHMEM_SYMMETRIC_SIZE, bytes */
-    bool warn;                /* SHMEM_WARN: print warnings */
-    bool check;               /* SHMEM_CHECK */
-    bool node;                /* SHMEM_NODE: use load/store between PEs of a node */
-    size_t window_size;       /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
-    int spin;                 /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
-    int pmi;                  /* SHMEM_PMI, enum stp_env_pmi */
-    const char *launcher;     /* SHMEM_LAUNCHER, read by oshrun */
-    const char *ofi_provider; /* SHMEM_OFI_PROVIDER */
-    const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
-    const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
+    bool version;              /* SHMEM_VERSION */
+    bool info;                 /* SHMEM_INFO */
+    bool debug;                /* SHMEM_DEBUG */
+    size_t symmetric_size;     /* SHMEM_SYMMETRIC_SIZE, bytes */
+    bool warn;                 /* SHMEM_WARN: print warnings */
+    bool check;                /* SHMEM_CHECK */
+    bool node;                 /* SHMEM_NODE: use load/store between PEs of a node */
+    size_t window_size;        /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
+    int spin;                  /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
+    int pmi;                   /* SHMEM_PMI, enum stp_env_pmi */
+    const char *launcher;      /* SHMEM_LAUNCHER, read by oshrun */
+    const char *ofi_provider;  /* SHMEM_OFI_PROVIDER */
+    const char *ofi_fabric;    /* SHMEM_OFI_FABRIC */
+    const char *ofi_domain;    /* SHMEM_OFI_DOMAIN */
     const char *ofi_interface; /* SHMEM_OFI_INTERFACE: names or subnets, by commas */
-    size_t ofi_bounce_size;   /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
+    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
     int ofi_endpoints;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     int peer_timeout;         /* SHMEM_PEER_TIMEOUT, seconds, 0 = never */
@@ -149,8 +149,8 @@ struct stp_env {
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
     bool enable_cpu, enable_gpu, enable_hbm, enable_fam; /* SHMEM_ENABLE_<KIND>: a space at init */
     size_t cpu_size, gpu_size, hbm_size, fam_size; /* SHMEM_<KIND>_SYMMETRIC_SIZE, bytes a PE */
-    bool gpu;             /* SHMEM_GPU: look for GPUs */
-    int gpu_device;       /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
+    bool gpu;                                      /* SHMEM_GPU: look for GPUs */
+    int gpu_device;                                /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
     bool gpu_ipc;         /* SHMEM_GPU_IPC: map GPU memory of other PEs of the node */
     const char *fam_path; /* SHMEM_FAM_PATH: directory, file or DAX device */
 };

@@ -11,12 +11,8 @@
 #include <string.h>
 
 static const char *const pmi_words[] = {
-    [STP_PMI_AUTO] = "auto",
-    [STP_PMI_1] = "1",
-    [STP_PMI_2] = "2",
-    [STP_PMI_SINGLE] = "single",
-    [STP_PMI_X] = "pmix",
-    NULL,
+    [STP_PMI_AUTO] = "auto",     [STP_PMI_1] = "1",    [STP_PMI_2] = "2",
+    [STP_PMI_SINGLE] = "single", [STP_PMI_X] = "pmix", NULL,
 };
 
 /* In the order of SHMEM_DEVICE_... */

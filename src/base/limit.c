@@ -30,8 +30,7 @@ const char *stp_strerror(int error)
     static __thread char text[128];
     struct rlimit limit;
 
-    if (error == ENFILE)
-        return "descriptors ran out on this host (sysctl fs.file-max): raise it";
+    if (error == ENFILE) return "descriptors ran out on this host (sysctl fs.file-max): raise it";
     if (error == EFBIG && explain_size(text, sizeof(text)) != NULL) return text;
     if (error != EMFILE) return strerror(error);
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return "descriptors ran out (ulimit -n): raise it";

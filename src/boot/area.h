@@ -20,9 +20,9 @@ struct stp_boot_area {
     uint64_t nonce;
     uint64_t job_key, job_token;
     int n_local;
-    int n_networks;  /* of this host, judged; 0 when the job has one host */
+    int n_networks;    /* of this host, judged; 0 when the job has one host */
     uint32_t addr_len; /* of the world's addresses */
-    bool ident_addr; /* what the leader has learned of the job */
+    bool ident_addr;   /* what the leader has learned of the job */
     bool registered;
     bool peer_table;
     atomic_int ended; /* the job ends with this status, plus 1; 0: it goes on */
@@ -93,6 +93,7 @@ void stp_network_publish(int pe);
  * Those of n_hosts hosts in, behind the fence, and the verdict on each network of this host into
  * networks; the leaders of nodes call it. Returns their number, 0 when all hosts are this one.
  */
-int stp_network_learn(int pe, int n_pes, int n_hosts, struct stp_network networks[STP_NETWORKS_MAX]);
+int stp_network_learn(int pe, int n_pes, int n_hosts,
+                      struct stp_network networks[STP_NETWORKS_MAX]);
 
 #endif /* STP_BOOT_AREA_H */

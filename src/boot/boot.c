@@ -31,7 +31,7 @@ struct boot_node_info {
     uint64_t magic;
     char version[STP_BOOT_VERSION_MAX];
     uint32_t pe_info_bytes; /* versions under development differ in it */
-    uint32_t node;       /* SHMEM_NODE: it decides who publishes what */
+    uint32_t node;          /* SHMEM_NODE: it decides who publishes what */
     char host[STP_BOOT_HOST_MAX];
     uint64_t job_key, job_token; /* of PE 0, random */
     uint64_t nonce;
@@ -63,8 +63,10 @@ int stp_local_of(int pe)
     while (low <= high) {
         int mid = (low + high) / 2;
         if (stp_boot.local_pes[mid] == pe) return mid;
-        if (stp_boot.local_pes[mid] < pe) low = mid + 1;
-        else high = mid - 1;
+        if (stp_boot.local_pes[mid] < pe)
+            low = mid + 1;
+        else
+            high = mid - 1;
     }
     return -1;
 }
@@ -143,8 +145,7 @@ size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity)
 
     boot_key_name(key, sizeof(key), what, pe);
     rc = stp_pmi_get(pe, key, data, capacity, &nbytes);
-    if (rc != 0)
-        stp_fatal("shmem_init", "the launcher does not know %s: %s", key, strerror(-rc));
+    if (rc != 0) stp_fatal("shmem_init", "the launcher does not know %s: %s", key, strerror(-rc));
     stp_debug("start: learned %s, %zu bytes", key, nbytes);
     return nbytes;
 }
@@ -230,16 +231,16 @@ static int boot_lead_node(struct boot_node_info *node_info)
     if (fd < 0) stp_fatal("shmem_init", "cannot create this node's memory file");
     boot_use_area(fd);
     *node_info = (struct boot_node_info){.magic = AREA_MAGIC,
-                                 .version = STP_BOOT_VERSION,
-                                 .pe_info_bytes = sizeof(struct stp_pe_info),
-                                 .node = stp_env.node,
-                                 .job_key = boot_random(),
-                                 .job_token = boot_random(),
-                                 .nonce = boot_random(),
-                                 .pids = boot_pid_namespace(),
-                                 .pid = getpid(),
-                                 .fd = fd,
-                                 .layout = stp_boot.layout};
+                                         .version = STP_BOOT_VERSION,
+                                         .pe_info_bytes = sizeof(struct stp_pe_info),
+                                         .node = stp_env.node,
+                                         .job_key = boot_random(),
+                                         .job_token = boot_random(),
+                                         .nonce = boot_random(),
+                                         .pids = boot_pid_namespace(),
+                                         .pid = getpid(),
+                                         .fd = fd,
+                                         .layout = stp_boot.layout};
     snprintf(node_info->host, sizeof(node_info->host), "%s", stp_hostname());
     stp_boot.area->magic = AREA_MAGIC;
     stp_boot.area->nonce = node_info->nonce;
@@ -297,8 +298,10 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
         stp_boot_differ(mine, "PE %d has another version of Steppe than PE %d: %s on %s", stp_rt.pe,
                         pe, STP_BOOT_VERSION, here);
     if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof(node_info->version)) != 0)
-        stp_boot_differ(mine, "PE %d has another version of Steppe than PE %d: %s on %s, %.*s on "
-                        "%.*s", stp_rt.pe, pe, STP_BOOT_VERSION, here, (int)sizeof(node_info->version),
+        stp_boot_differ(mine,
+                        "PE %d has another version of Steppe than PE %d: %s on %s, %.*s on "
+                        "%.*s",
+                        stp_rt.pe, pe, STP_BOOT_VERSION, here, (int)sizeof(node_info->version),
                         node_info->version, (int)sizeof(node_info->host), node_info->host);
     if (nbytes != sizeof(*node_info) || node_info->pe_info_bytes != sizeof(struct stp_pe_info))
         stp_boot_differ(mine, "PE %d has another build of Steppe %s than PE %d", stp_rt.pe,
@@ -306,7 +309,8 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
     if (node_info->node != stp_env.node)
         stp_boot_differ(mine, "PE %d has another SHMEM_NODE than PE %d: %s on %s, %s on %.*s",
                         stp_rt.pe, pe, stp_env.node ? "on" : "off", here,
-                        node_info->node ? "on" : "off", (int)sizeof(node_info->host), node_info->host);
+                        node_info->node ? "on" : "off", (int)sizeof(node_info->host),
+                        node_info->host);
 }
 
 /* The node info of PE pe, compared. */
@@ -334,8 +338,10 @@ void stp_boot_node_barrier(void)
         return;
     }
     while (atomic_load_explicit(&stp_boot.area->generation, memory_order_acquire) == generation) {
-        if (wait.polls < stp_wait_spin) stp_wait_step(&wait);
-        else stp_wait_sleep((uint32_t *)&stp_boot.area->generation, (uint32_t)generation);
+        if (wait.polls < stp_wait_spin)
+            stp_wait_step(&wait);
+        else
+            stp_wait_sleep((uint32_t *)&stp_boot.area->generation, (uint32_t)generation);
     }
 }
 
@@ -353,8 +359,10 @@ static void boot_choose_spin(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (stp_env.spin >= 0) stp_wait_spin = stp_env.spin;
-    else stp_wait_spin = stp_rt.host_pes > cores ? 20 : 4000;
+    if (stp_env.spin >= 0)
+        stp_wait_spin = stp_env.spin;
+    else
+        stp_wait_spin = stp_rt.host_pes > cores ? 20 : 4000;
 }
 
 /*
@@ -397,7 +405,8 @@ void stp_boot_attach(void)
 
     if (stp_boot.local == 0) fd = boot_lead_node(&node_info);
     if (stp_rt.n_pes > 1) {
-        if (stp_boot.local == 0) stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof(node_info));
+        if (stp_boot.local == 0)
+            stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof(node_info));
         if (stp_boot.n_hosts > 1 && boot_first_of_host()) stp_network_publish(stp_rt.pe);
         stp_boot_fence();
         if (stp_boot.local != 0) {

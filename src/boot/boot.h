@@ -10,21 +10,21 @@
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 
-#define STP_PE_INFO_SPACES 9 /* default kind; enabled or not and bytes, for each kind */
+#define STP_PE_INFO_SPACES 9  /* default kind; enabled or not and bytes, for each kind */
 #define STP_PE_INFO_REGIONS 3 /* internal, data, heap: those that exist from the start */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */
 
 /* What must be equal on all PEs of a job, so that a mismatch is named instead of suffered. */
 struct stp_settings {
-    uint64_t layout; /* of the executable */
+    uint64_t layout;  /* of the executable */
     uint64_t globals; /* which ranges of its globals are symmetric */
     uint64_t window_bytes;
     uint64_t heap_bytes;
     int64_t spaces[STP_PE_INFO_SPACES]; /* the variables that shape spaces */
     uint32_t n_globals;
-    uint32_t check;                  /* SHMEM_CHECK: collectives agree first, or not */
-    uint32_t peer_table;             /* of the fabric, as the next three */
+    uint32_t check;      /* SHMEM_CHECK: collectives agree first, or not */
+    uint32_t peer_table; /* of the fabric, as the next three */
     uint32_t dialect;
     uint32_t addr_len;
     char provider[32];
@@ -126,6 +126,5 @@ void stp_fabric_stop(void);
 
 /* Tell the module whether threads may call at once: a later init may allow it. */
 void stp_fabric_set_threads(void);
-
 
 #endif /* STP_BOOT_H */

@@ -15,11 +15,9 @@
 
 /* The names behind stp_settings.spaces. */
 static const char *const exchange_spaces[STP_PE_INFO_SPACES] = {
-    "SHMEM_DEFAULT_SPACE",
-    "SHMEM_ENABLE_CPU", "SHMEM_CPU_SYMMETRIC_SIZE",
-    "SHMEM_ENABLE_GPU", "SHMEM_GPU_SYMMETRIC_SIZE",
-    "SHMEM_ENABLE_HBM", "SHMEM_HBM_SYMMETRIC_SIZE",
-    "SHMEM_ENABLE_FAM", "SHMEM_FAM_SYMMETRIC_SIZE",
+    "SHMEM_DEFAULT_SPACE",      "SHMEM_ENABLE_CPU",         "SHMEM_CPU_SYMMETRIC_SIZE",
+    "SHMEM_ENABLE_GPU",         "SHMEM_GPU_SYMMETRIC_SIZE", "SHMEM_ENABLE_HBM",
+    "SHMEM_HBM_SYMMETRIC_SIZE", "SHMEM_ENABLE_FAM",         "SHMEM_FAM_SYMMETRIC_SIZE",
 };
 
 /* The PEs of the job by node, ascending; on leaders, while they exchange. */
@@ -81,8 +79,10 @@ static void blob_get_text(struct exchange_blob *blob, char *text, size_t size)
 
     memset(text, 0, size);
     blob_get(blob, &len, 1);
-    if (len >= size) blob->bad = true;
-    else blob_get(blob, text, len);
+    if (len >= size)
+        blob->bad = true;
+    else
+        blob_get(blob, text, len);
 }
 
 /* The numbers as they lie, texts without their unused ends. */
@@ -118,7 +118,8 @@ static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
 
     for (int i = 1; i < stp_boot.n_local; i++)
         for (size_t k = 0; k < addr_len; k++)
-            if (pe_infos[i].addr[k] != pe_infos[0].addr[k]) mask[k / 8] |= (unsigned char)(1u << k % 8);
+            if (pe_infos[i].addr[k] != pe_infos[0].addr[k])
+                mask[k / 8] |= (unsigned char)(1u << k % 8);
     blob_put(blob, mask, (addr_len + 7) / 8);
     blob_put(blob, pe_infos[0].addr, addr_len);
     for (int i = 1; i < stp_boot.n_local; i++)
@@ -156,7 +157,8 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
         int pe = exchange_world.pes[i];
 
         blob_get(blob, regions, sizeof(regions));
-        for (unsigned k = 0; k < STP_PE_INFO_REGIONS; k++) stp_boot_world_regions(k)[pe] = regions[k];
+        for (unsigned k = 0; k < STP_PE_INFO_REGIONS; k++)
+            stp_boot_world_regions(k)[pe] = regions[k];
     }
 }
 
@@ -179,10 +181,14 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 {
     const struct stp_env_row *row = stp_env_table;
 
-    while (strcmp(row->name, name) != 0) row++;
-    if (row->kind == STP_ENV_BOOL) snprintf(text, len, "%s", value ? "on" : "off");
-    else if (row->kind == STP_ENV_CHOICE) snprintf(text, len, "%s", row->words[value & 3]);
-    else format_size((uint64_t)value, text, len);
+    while (strcmp(row->name, name) != 0)
+        row++;
+    if (row->kind == STP_ENV_BOOL)
+        snprintf(text, len, "%s", value ? "on" : "off");
+    else if (row->kind == STP_ENV_CHOICE)
+        snprintf(text, len, "%s", row->words[value & 3]);
+    else
+        format_size((uint64_t)value, text, len);
 }
 
 #define VALUE_MAX 64
@@ -353,9 +359,12 @@ static void exchange_sort(void)
     int *pes = malloc((size_t)stp_rt.n_pes * sizeof(*pes));
 
     if (start == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for the list of PEs");
-    for (int pe = 0; pe < stp_rt.n_pes; pe++) start[stp_node_of(pe) + 2]++;
-    for (size_t node = 2; node < n_nodes + 2; node++) start[node] += start[node - 1];
-    for (int pe = 0; pe < stp_rt.n_pes; pe++) pes[start[stp_node_of(pe) + 1]++] = pe;
+    for (int pe = 0; pe < stp_rt.n_pes; pe++)
+        start[stp_node_of(pe) + 2]++;
+    for (size_t node = 2; node < n_nodes + 2; node++)
+        start[node] += start[node - 1];
+    for (int pe = 0; pe < stp_rt.n_pes; pe++)
+        pes[start[stp_node_of(pe) + 1]++] = pe;
     exchange_world.pes = pes;
     exchange_world.start = start; /* each entry has moved on to where its node's began */
 }
@@ -421,8 +430,10 @@ void stp_boot_exchange(const struct stp_pe_info *mine)
 {
     stp_boot.area->pes[stp_boot.local] = *mine;
     stp_boot_node_barrier();
-    if (stp_boot.local == 0) exchange_lead();
-    else if (stp_rt.n_nodes > 1) stp_boot_fence();
+    if (stp_boot.local == 0)
+        exchange_lead();
+    else if (stp_rt.n_nodes > 1)
+        stp_boot_fence();
     stp_boot_node_barrier();
     stp_rt.ident_addr = stp_boot.area->ident_addr;
 }

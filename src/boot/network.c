@@ -30,7 +30,7 @@ struct network_addr {
     uint8_t version;
     uint8_t prefix;
     uint16_t running; /* it has a carrier; the kernel takes its time to say so */
-    uint32_t speed; /* Mb/s, 0: unknown */
+    uint32_t speed;   /* Mb/s, 0: unknown */
 };
 
 struct network_host {
@@ -79,7 +79,8 @@ static uint8_t network_prefix(const unsigned char *mask, size_t nbytes)
 {
     unsigned bits = 0;
 
-    while (bits < 8 * nbytes && mask[bits / 8] >> (7 - bits % 8) & 1) bits++;
+    while (bits < 8 * nbytes && mask[bits / 8] >> (7 - bits % 8) & 1)
+        bits++;
     return (uint8_t)bits;
 }
 
@@ -128,8 +129,9 @@ static void network_list(struct network_host *host)
 void stp_network_publish(int pe)
 {
     network_list(&network_mine);
-    stp_boot_publish("net", pe, &network_mine, offsetof(struct network_host, addrs) +
-                                                   network_mine.n * sizeof(struct network_addr));
+    stp_boot_publish("net", pe, &network_mine,
+                     offsetof(struct network_host, addrs) +
+                         network_mine.n * sizeof(struct network_addr));
 }
 
 /* ---- the others ------------------------------------------------------------ */
@@ -222,7 +224,8 @@ static struct network_verdict network_judge(const struct network_addr *mine,
 
         if (hosts[i].identity == network_mine.identity) continue;
         there = network_meet(mine, &hosts[i]);
-        if (there == NULL) verdict.missing = (uint64_t)pes[i];
+        if (there == NULL)
+            verdict.missing = (uint64_t)pes[i];
         else if (network_quality(there) < verdict.quality)
             verdict.quality = network_quality(there);
     }
@@ -290,7 +293,8 @@ static int network_decide(const struct network_host *hosts, const int *pes, int 
     struct network_verdict verdicts[STP_NETWORKS_MAX];
     bool common = false, alone = true;
 
-    for (int i = 0; i < n; i++) alone = alone && hosts[i].identity == network_mine.identity;
+    for (int i = 0; i < n; i++)
+        alone = alone && hosts[i].identity == network_mine.identity;
     if (alone) return 0; /* one host, with several names: everything reaches everybody */
     for (uint32_t i = 0; i < network_mine.n; i++) {
         verdicts[i] = network_judge(&network_mine.addrs[i], hosts, pes, n);
@@ -308,7 +312,8 @@ static int *network_first_pes(int n, int n_pes)
     int *pes = malloc((size_t)n * sizeof(*pes));
 
     if (pes == NULL) return NULL;
-    for (int pe = n_pes - 1; pe >= 0; pe--) pes[stp_pmi_node_of(pe)] = pe;
+    for (int pe = n_pes - 1; pe >= 0; pe--)
+        pes[stp_pmi_node_of(pe)] = pe;
     return pes;
 }
 
@@ -322,8 +327,10 @@ int stp_network_learn(int pe, int n_pes, int n_hosts, struct stp_network network
     for (int i = 0; i < n_hosts; i++) {
         size_t nbytes = sizeof(*hosts), head = offsetof(struct network_host, addrs);
 
-        if (i == mine) hosts[i] = network_mine;
-        else nbytes = stp_boot_learn("net", pes[i], &hosts[i], sizeof(*hosts));
+        if (i == mine)
+            hosts[i] = network_mine;
+        else
+            nbytes = stp_boot_learn("net", pes[i], &hosts[i], sizeof(*hosts));
         if (nbytes < head || hosts[i].n > (nbytes - head) / sizeof(struct network_addr))
             stp_fatal("shmem_init", "the networks of the host of PE %d are cut", pes[i]);
     }

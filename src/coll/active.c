@@ -80,8 +80,7 @@ static void active_check_set(const struct active_key *key, const char *fn)
 static void active_check_psync(const struct active_key *key, const char *fn)
 {
     size_t nbytes = ACTIVE_N_WORDS * sizeof(*key->psync);
-    const struct stp_space *space =
-        stp_symmetric(key->psync, nbytes, stp_rt.pe, NULL, fn, "pSync");
+    const struct stp_space *space = stp_symmetric(key->psync, nbytes, stp_rt.pe, NULL, fn, "pSync");
 
     if ((uintptr_t)key->psync % sizeof(*key->psync) != 0)
         stp_fatal(fn, "pSync %p is not aligned to %zu bytes", (void *)key->psync,

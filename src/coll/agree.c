@@ -121,8 +121,9 @@ static void check_same_space(struct stp_team *team, const void *addr, size_t nby
     stp_coll_agree(team, &space, 1);
     other = check_first(team, mine >= 0 && mine != space);
     if (other == team->n_pes) return;
-    stp_fatal(fn, "%s is in space %lld on PE %d, but not on PE %d (here %p is in space %lld): all "
-                  "members pass addresses of one space",
+    stp_fatal(fn,
+              "%s is in space %lld on PE %d, but not on PE %d (here %p is in space %lld): all "
+              "members pass addresses of one space",
               argument, (long long)space, stp_team_pe(team, first), stp_team_pe(team, other), addr,
               (long long)mine);
 }

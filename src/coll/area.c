@@ -16,7 +16,7 @@ static struct {
     pthread_mutex_t lock;
     uint64_t *used; /* one bit a slot */
     size_t n_slots;
-    size_t offset; /* of the first in the internal space */
+    size_t offset;       /* of the first in the internal space */
     size_t hint;         /* no slot below it is free */
     unsigned n_doubtful; /* taken by who may give it back at once */
     unsigned n_released; /* ever */
@@ -47,7 +47,8 @@ size_t stp_coll_find_slot(size_t from)
 
     pthread_mutex_lock(&slots.lock);
     slot = from > slots.hint ? from : slots.hint;
-    while (slot < slots.n_slots && slot_used(slot)) slot++;
+    while (slot < slots.n_slots && slot_used(slot))
+        slot++;
     pthread_mutex_unlock(&slots.lock);
     return slot < slots.n_slots ? slot : SIZE_MAX;
 }
@@ -59,7 +60,8 @@ bool stp_coll_take_slot(size_t slot)
     pthread_mutex_lock(&slots.lock);
     taken = !slot_used(slot);
     slots.used[slot / 64] |= (uint64_t)1 << (slot % 64);
-    while (slots.hint < slots.n_slots && slot_used(slots.hint)) slots.hint++;
+    while (slots.hint < slots.n_slots && slot_used(slots.hint))
+        slots.hint++;
     slots.n_doubtful += taken;
     pthread_mutex_unlock(&slots.lock);
     return taken;
@@ -98,7 +100,8 @@ int stp_coll_group_of(const struct stp_team *team, int rank)
     int group = 0;
 
     if (team->plan.n_groups == 1) return 0;
-    while (stp_node_of(team->plan.leaders[group]) != node) group++;
+    while (stp_node_of(team->plan.leaders[group]) != node)
+        group++;
     return group;
 }
 
@@ -141,8 +144,8 @@ static int plan_make(struct stp_team *team)
     memset(group_of_node, -1, n_nodes * sizeof(*group_of_node));
     plan_fill(team, group_of_node);
     free(group_of_node);
-    plan->flat = plan->n_local <= sysconf(_SC_NPROCESSORS_ONLN) &&
-                 plan->n_local <= 1 << COLL_FLAT_ROUNDS;
+    plan->flat =
+        plan->n_local <= sysconf(_SC_NPROCESSORS_ONLN) && plan->n_local <= 1 << COLL_FLAT_ROUNDS;
     return 0;
 }
 
@@ -181,7 +184,8 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
     __atomic_store_n(&team->sequence, n + 1, __ATOMIC_RELAXED);
     if (n != 0 && n % COLL_RING == 0) {
         stp_coll_sync(team);
-        stp_fence(&stp_ctx_coll); /* what was sent to these cells must not come after what will be */
+        stp_fence(
+            &stp_ctx_coll); /* what was sent to these cells must not come after what will be */
     }
     *sequence = n + 1; /* never the zero of a fresh area */
     return &team->area->cells[n % COLL_RING];
@@ -238,8 +242,10 @@ void stp_coll_post(uint64_t *word, uint64_t value, int pe)
 {
     uint64_t *there = stp_ptr(word, pe);
 
-    if (STP_LIKELY(there != NULL)) __atomic_store_n(there, value, __ATOMIC_RELEASE);
-    else stp_store_slow(&stp_ctx_coll, word, &value, sizeof(value), pe, "collective");
+    if (STP_LIKELY(there != NULL))
+        __atomic_store_n(there, value, __ATOMIC_RELEASE);
+    else
+        stp_store_slow(&stp_ctx_coll, word, &value, sizeof(value), pe, "collective");
 }
 
 void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,

@@ -14,9 +14,9 @@
 #include "rma/rma.h"
 
 #define COLL_RING 16
-#define COLL_SMALL 384      /* bytes that travel inside a cell */
-#define COLL_FLAT_ROUNDS 8  /* flat sync: up to 2^8 local members */
-#define COLL_ROUNDS 29      /* trees and dissemination: up to 2^29 nodes */
+#define COLL_SMALL 384     /* bytes that travel inside a cell */
+#define COLL_FLAT_ROUNDS 8 /* flat sync: up to 2^8 local members */
+#define COLL_ROUNDS 29     /* trees and dissemination: up to 2^29 nodes */
 
 /* Flags of a cell. COLL_CHILD + k: the subtree of round k is ready. */
 enum { COLL_RESULT, COLL_READY, COLL_ACK, COLL_CHILD, COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS };
@@ -45,13 +45,13 @@ struct stp_coll_doorbell {
 } STP_ALIGNED_LINE;
 
 struct stp_coll_area {
-    struct stp_coll_barrier all;  /* team sync */
-    struct stp_coll_barrier node; /* sync of the local members alone */
+    struct stp_coll_barrier all;   /* team sync */
+    struct stp_coll_barrier node;  /* sync of the local members alone */
     struct stp_coll_barrier close; /* of the local members, at the end of the job; world only */
-    struct stp_coll_word left;    /* release from the last sync, in everyone's own memory */
+    struct stp_coll_word left;     /* release from the last sync, in everyone's own memory */
     struct stp_coll_doorbell doorbell;
     struct stp_coll_word flat[COLL_FLAT_ROUNDS];
-    uint64_t across[COLL_ROUNDS + 3]; /* dissemination between nodes, by round */
+    uint64_t across[COLL_ROUNDS + 3];       /* dissemination between nodes, by round */
     uint64_t close_across[COLL_ROUNDS + 3]; /* and that of close */
     struct stp_coll_cell cells[COLL_RING];
 };
@@ -80,7 +80,8 @@ static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};
 
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_wait_idle(&wait);
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
+        stp_wait_idle(&wait);
 }
 
 /*
@@ -91,8 +92,10 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
 
 static inline void stp_coll_wait_node(struct stp_team *team, const uint64_t *word, uint64_t value)
 {
-    if (team->plan.flat) stp_coll_wait(word, value);
-    else stp_coll_wait_node_slow(team, word, value);
+    if (team->plan.flat)
+        stp_coll_wait(word, value);
+    else
+        stp_coll_wait_node_slow(team, word, value);
 }
 
 /* Wake the members of this node that sleep; after the word they wait for was written. */

@@ -15,7 +15,7 @@ struct bcast {
     uint64_t sequence;
     int root_group;
     int root_pe;
-    int leader;     /* of my node, for this broadcast */
+    int leader;   /* of my node, for this broadcast */
     bool to_root; /* the root's dest is written too */
     bool ask;     /* a dest is written only after its owner said that it is here */
 };
@@ -57,7 +57,8 @@ static void bcast_down(const struct bcast *b, void *to, const void *source, size
 {
     int n_groups = b->team->plan.n_groups, vg = bcast_vgroup(b), mask = 1;
 
-    while (mask < n_groups && !(vg & mask)) mask <<= 1;
+    while (mask < n_groups && !(vg & mask))
+        mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1) {
         if (vg + mask >= n_groups) continue;
         if (b->ask) stp_coll_wait(bcast_here(b, mask), b->sequence);
@@ -75,8 +76,10 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
         from = stp_ptr(cell, b->leader);
         stp_coll_wait_node(b->team, &from->flags[COLL_READY], b->sequence);
     } else {
-        if (stp_rt.pe == b->root_pe) memcpy(cell->out, source, nbytes);
-        else stp_coll_wait(&cell->flags[COLL_RESULT], b->sequence);
+        if (stp_rt.pe == b->root_pe)
+            memcpy(cell->out, source, nbytes);
+        else
+            stp_coll_wait(&cell->flags[COLL_RESULT], b->sequence);
         stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
         bcast_down(b, cell->out, cell->out, nbytes);
     }
@@ -92,7 +95,7 @@ static void bcast_wait_readers(const struct bcast *b)
 }
 
 static void bcast_read_from_leader(const struct bcast *b, void *dest, const void *source,
-                                 size_t nbytes)
+                                   size_t nbytes)
 {
     struct stp_coll_cell *there = stp_ptr(b->cell, b->leader);
     const void *data = b->leader == b->root_pe ? source : dest;

@@ -16,8 +16,10 @@ static void collect_spread(struct stp_team *team, char *dest, const void *source
 {
     for (int i = 1; i <= team->n_pes; i++) {
         int pe = stp_team_pe(team, (team->rank + i) % team->n_pes);
-        if (pe == stp_rt.pe) stp_copy_any(dest, source, nbytes, fn);
-        else stp_put_nbi(&stp_ctx_coll, dest, source, nbytes, pe, fn);
+        if (pe == stp_rt.pe)
+            stp_copy_any(dest, source, nbytes, fn);
+        else
+            stp_put_nbi(&stp_ctx_coll, dest, source, nbytes, pe, fn);
     }
 }
 
@@ -126,8 +128,8 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 }
 
 /* Bytes that n blocks of nelems elements at a stride span, checked for overflow. */
-static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride, size_t size,
-                           const char *fn)
+static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride,
+                           size_t size, const char *fn)
 {
     size_t all = stp_bytes(stp_bytes(nelems, (size_t)stride, fn), (size_t)team->n_pes, fn);
 

@@ -50,7 +50,8 @@ static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
     int mask = 1;
 
     if (plan->group != 0) stp_coll_wait(flag, r->sequence);
-    while (mask < plan->n_groups && !(plan->group & mask)) mask <<= 1;
+    while (mask < plan->n_groups && !(plan->group & mask))
+        mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1)
         if (plan->group + mask < plan->n_groups)
             stp_coll_send(mine, mine, nbytes, flag, r->sequence, plan->leaders[plan->group + mask]);
@@ -65,8 +66,10 @@ static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce
     for (int i = 0; i < plan->n_local; i++) {
         struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
         stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
-        if (i == 0) memcpy(acc, cell->in, nreduce * r->size);
-        else stp_op_reduce(r->op, r->dtype, acc, cell->in, nreduce);
+        if (i == 0)
+            memcpy(acc, cell->in, nreduce * r->size);
+        else
+            stp_op_reduce(r->op, r->dtype, acc, cell->in, nreduce);
     }
 }
 
@@ -117,8 +120,7 @@ static unsigned char *reduce_scratch(const struct reduce *r)
 
     if (STP_LIKELY(team->scratch != NULL)) return team->scratch;
     team->scratch = aligned_alloc(STP_CACHE_LINE, REDUCE_BLOCK);
-    if (team->scratch == NULL)
-        stp_fatal(r->fn, "no memory for a buffer of %d bytes", REDUCE_BLOCK);
+    if (team->scratch == NULL) stp_fatal(r->fn, "no memory for a buffer of %d bytes", REDUCE_BLOCK);
     return team->scratch;
 }
 
@@ -142,8 +144,10 @@ static void reduce_share(const struct reduce *r, char *dest, const char *source,
         n = end - at < room ? end - at : room;
         for (int i = 0; i < plan->n_local; i++) {
             const void *theirs = stp_ptr(source + offset, plan->local_pes[i]);
-            if (i == 0) memcpy(acc, theirs, n * r->size);
-            else stp_op_reduce(r->op, r->dtype, acc, theirs, n);
+            if (i == 0)
+                memcpy(acc, theirs, n * r->size);
+            else
+                stp_op_reduce(r->op, r->dtype, acc, theirs, n);
         }
         for (int i = 0; i < (everyone ? plan->n_local : 1); i++)
             memcpy(stp_ptr(dest + offset, plan->local_pes[i]), acc, n * r->size);
@@ -175,8 +179,10 @@ static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
     size_t nbytes = v->nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
     char *many = room > REDUCE_BLOCK ? malloc(room) : NULL;
 
-    if (many != NULL) reduce_fetched(r, child_pe, v, many, room);
-    else reduce_fetched(r, child_pe, v, (char *)reduce_scratch(r), REDUCE_BLOCK);
+    if (many != NULL)
+        reduce_fetched(r, child_pe, v, many, room);
+    else
+        reduce_fetched(r, child_pe, v, (char *)reduce_scratch(r), REDUCE_BLOCK);
     free(many);
 }
 
@@ -193,8 +199,10 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
         return;
     }
     stp_coll_node_sync(r->team);
-    if (plan->n_local > 1) reduce_share(r, dest, source, nreduce, false);
-    else if (dest != source) memcpy(dest, source, nbytes);
+    if (plan->n_local > 1)
+        reduce_share(r, dest, source, nreduce, false);
+    else if (dest != source)
+        memcpy(dest, source, nbytes);
     stp_coll_node_sync(r->team);
     if (plan->local == 0) {
         reduce_up(r, reduce_take_large, &vector);
@@ -216,8 +224,10 @@ void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_d
         return;
     }
     r.cell = stp_coll_take_cell(team, &r.sequence);
-    if (nreduce * r.size <= COLL_SMALL) reduce_small(&r, dest, source, nreduce);
-    else reduce_large(&r, dest, source, nreduce);
+    if (nreduce * r.size <= COLL_SMALL)
+        reduce_small(&r, dest, source, nreduce);
+    else
+        reduce_large(&r, dest, source, nreduce);
 }
 
 int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,

@@ -66,8 +66,10 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
         sync_across(team, epoch);
     }
     if (plan->n_groups > 1 ? plan->local == 0 : last) {
-        if (leave) sync_release_each(team, epoch);
-        else stp_coll_post_node(team, &barrier->released.value, epoch);
+        if (leave)
+            sync_release_each(team, epoch);
+        else
+            stp_coll_post_node(team, &barrier->released.value, epoch);
     } else if (leave) {
         stp_coll_wait(&team->area->left.value, epoch); /* not asleep on a doorbell that goes away */
     } else {
@@ -83,9 +85,12 @@ static void sync_team(struct stp_team *team, bool leave)
     __atomic_store_n(&team->sync_epoch, epoch, __ATOMIC_RELAXED);
     /* Stores of this PE first: what follows publishes them. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (plan->n_groups == 1 && plan->flat) sync_flat(team, epoch);
-    else if (plan->n_local == 1) sync_across(team, epoch);
-    else sync_counted(team, epoch, leave);
+    if (plan->n_groups == 1 && plan->flat)
+        sync_flat(team, epoch);
+    else if (plan->n_local == 1)
+        sync_across(team, epoch);
+    else
+        sync_counted(team, epoch, leave);
 }
 
 int stp_coll_sync(struct stp_team *team)

@@ -35,9 +35,9 @@ struct stp_runtime {
     int host_pes;            /* PEs on this host, whatever SHMEM_NODE says of how they talk */
     int n_nodes;             /* groups of PEs that reach each other by load and store */
     uint64_t job_key, job_token;
-    bool remote_flush;       /* adapters of peers write to device memory of this PE */
+    bool remote_flush; /* adapters of peers write to device memory of this PE */
     struct stp_fabric fabric;
-    pthread_mutex_t lock;    /* lists of teams, contexts and spaces */
+    pthread_mutex_t lock; /* lists of teams, contexts and spaces */
 };
 
 extern struct stp_runtime stp_rt;
@@ -75,7 +75,7 @@ struct stp_plan {
     bool flat;        /* few enough local members to spin on each other's flags */
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* and their ranks */
-    int *leaders;       /* world number of the first member of each group */
+    int *leaders;     /* world number of the first member of each group */
 };
 
 struct stp_coll_area;
@@ -96,14 +96,14 @@ struct stp_team {
     shmem_team_t handle;     /* what users compare when it is a constant, else NULL */
     struct stp_ctx *ctxs;    /* guarded by stp_rt.lock */
     struct stp_plan plan;
-    size_t slot;                /* of its area in the internal space */
-    struct stp_coll_area *area; /* this PE's part */
+    size_t slot;                        /* of its area in the internal space */
+    struct stp_coll_area *area;         /* this PE's part */
     struct stp_coll_doorbell *doorbell; /* of this node's members */
-    uint64_t sync_epoch;        /* syncs done; the world's is read by other threads too */
-    uint64_t node_epoch;        /* node-only syncs done */
-    uint64_t sequence;          /* collectives that took a cell; read likewise */
-    unsigned char *scratch;     /* of large reductions: threads have small stacks */
-    struct stp_team *next, *prev; /* live teams, guarded by stp_rt.lock */
+    uint64_t sync_epoch;                /* syncs done; the world's is read by other threads too */
+    uint64_t node_epoch;                /* node-only syncs done */
+    uint64_t sequence;                  /* collectives that took a cell; read likewise */
+    unsigned char *scratch;             /* of large reductions: threads have small stacks */
+    struct stp_team *next, *prev;       /* live teams, guarded by stp_rt.lock */
 };
 
 extern struct stp_team *stp_team_world, *stp_team_shared;

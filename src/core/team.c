@@ -20,7 +20,7 @@ static struct {
     struct pool_chunk *chunks;
     struct stp_team *free; /* by next */
     struct stp_team *live; /* all but the predefined */
-} pool; /* guarded by stp_rt.lock */
+} pool;                    /* guarded by stp_rt.lock */
 
 struct stp_team *stp_team_world, *stp_team_shared;
 
@@ -73,8 +73,10 @@ void stp_team_link(struct stp_team *team)
 void stp_team_unlink(struct stp_team *team)
 {
     pthread_mutex_lock(&stp_rt.lock);
-    if (team->prev != NULL) team->prev->next = team->next;
-    else pool.live = team->next;
+    if (team->prev != NULL)
+        team->prev->next = team->next;
+    else
+        pool.live = team->next;
     if (team->next != NULL) team->next->prev = team->prev;
     if (team->space != NULL) team->space->n_users--;
     pthread_mutex_unlock(&stp_rt.lock);
@@ -94,8 +96,8 @@ bool stp_team_is_live(const struct stp_team *team)
     pthread_mutex_lock(&stp_rt.lock);
     for (struct pool_chunk *chunk = pool.chunks; chunk != NULL && !live; chunk = chunk->next) {
         size_t at = (size_t)((const char *)team - (const char *)chunk->teams);
-        live = at < sizeof(chunk->teams) && at % sizeof(*team) == 0 &&
-               team->magic == STP_TEAM_MAGIC;
+        live =
+            at < sizeof(chunk->teams) && at % sizeof(*team) == 0 && team->magic == STP_TEAM_MAGIC;
     }
     pthread_mutex_unlock(&stp_rt.lock);
     return live;
@@ -108,8 +110,10 @@ static int team_table_rank(const struct stp_team *team, int pe)
     while (team->ascending && low <= high) {
         int mid = low + (high - low) / 2;
         if (team->table[mid] == pe) return mid;
-        if (team->table[mid] < pe) low = mid + 1;
-        else high = mid - 1;
+        if (team->table[mid] < pe)
+            low = mid + 1;
+        else
+            high = mid - 1;
     }
     for (int rank = 0; !team->ascending && rank < team->n_pes; rank++)
         if (team->table[rank] == pe) return rank;
@@ -135,8 +139,8 @@ struct stp_team *stp_team_of_constant(shmem_team_t team)
 
     if (team == SHMEM_TEAM_WORLD) return stp_team_world;
     if (team == SHMEM_TEAM_SHARED) return stp_team_shared;
-    space = stp_space_of_constant((shmem_space_t)((uintptr_t)SHMEM_SPACE_CPU + (uintptr_t)team -
-                                                  (uintptr_t)SHMEM_TEAM_CPU));
+    space = stp_space_of_constant(
+        (shmem_space_t)((uintptr_t)SHMEM_SPACE_CPU + (uintptr_t)team - (uintptr_t)SHMEM_TEAM_CPU));
     return space != NULL ? space->user_team : NULL;
 }
 

@@ -209,5 +209,6 @@ void stp_info_providers(struct stp_report *report)
 {
     if (stp_lib->rt->has_fabric)
         info_live_provider(report);
-    else info_all_providers(report);
+    else
+        info_all_providers(report);
 }

@@ -67,8 +67,10 @@ static struct stp_doctor *info_patient;
 
 static void info_doctor(struct stp_report *report)
 {
-    if (info_patient != NULL) stp_doctor_print(report, info_patient);
-    else stp_report_text(report, "why_not", "no memory");
+    if (info_patient != NULL)
+        stp_doctor_print(report, info_patient);
+    else
+        stp_report_text(report, "why_not", "no memory");
 }
 
 /* ---- sections by name ---------------------------------------------------- */

@@ -6,7 +6,6 @@
  */
 #include "info.h"
 
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,11 +14,11 @@
 
 #define SPACES_BYTES ((size_t)1 << 20) /* of a space that is made to be asked */
 #define SPACES_TEXT 256
-#define SPACES_MATRIX_PES 24           /* that fit a line of 80 columns */
-#define SPACES_PATHS_PES 1024          /* beyond this nobody reads it */
-#define SPACES_GATHER 384              /* bytes that one gather takes from a PE */
+#define SPACES_MATRIX_PES 24  /* that fit a line of 80 columns */
+#define SPACES_PATHS_PES 1024 /* beyond this nobody reads it */
+#define SPACES_GATHER 384     /* bytes that one gather takes from a PE */
 #define SPACES_COLUMNS 80
-#define SPACES_VALUE 22                /* the column of values in a report */
+#define SPACES_VALUE 22 /* the column of values in a report */
 
 /* In the order of the constants. */
 static const struct {
@@ -232,8 +231,10 @@ static void spaces_wrap(struct stp_report *report, const char *head, const char 
 {
     int column = fprintf(report->out, "%*s%s", 2 * report->depth, "", head);
 
-    if (column < SPACES_VALUE) column += fprintf(report->out, "%*s", SPACES_VALUE - column, "");
-    else column += fprintf(report->out, " ");
+    if (column < SPACES_VALUE)
+        column += fprintf(report->out, "%*s", SPACES_VALUE - column, "");
+    else
+        column += fprintf(report->out, " ");
     for (bool first = true; *text != '\0'; first = false) {
         int len = (int)strcspn(text, " ");
 
@@ -324,11 +325,15 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
     for (size_t i = 0; i < STP_COUNT(rows); i++) {
         size_t len = strlen(line);
         if ((caps & rows[i].cap) == 0) continue;
-        if (report->json) stp_report_text(report, "", rows[i].name);
-        else snprintf(line + len, sizeof(line) - len, "%s%s", len > 0 ? " " : "", rows[i].name);
+        if (report->json)
+            stp_report_text(report, "", rows[i].name);
+        else
+            snprintf(line + len, sizeof(line) - len, "%s%s", len > 0 ? " " : "", rows[i].name);
     }
-    if (report->json) stp_report_end(report);
-    else spaces_wrap(report, "capabilities", line);
+    if (report->json)
+        stp_report_end(report);
+    else
+        spaces_wrap(report, "capabilities", line);
 }
 
 /* ---- paths ------------------------------------------------------------------------------ */
@@ -388,7 +393,8 @@ static void spaces_text_rows(struct stp_report *report, const struct spaces_kind
         free(pes);
         for (int path = 0; path <= SHMEMX_PATH_STAGED; path++) {
             if (memchr(row, path, n) == NULL) continue;
-            for (size_t i = 0; i < n; i++) want[i] = row[i] == path;
+            for (size_t i = 0; i < n; i++)
+                want[i] = row[i] == path;
             pes = spaces_ranges(want);
             snprintf(head, sizeof(head), "  by %s to",
                      stp_lib->space_path_name((shmemx_space_path_t)path));
@@ -401,11 +407,14 @@ static void spaces_text_rows(struct stp_report *report, const struct spaces_kind
 
 static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
 {
-    if (kind->paths == NULL) stp_report_text(report, "paths", NULL);
-    else if (report->json) spaces_json_paths(report, kind);
+    if (kind->paths == NULL)
+        stp_report_text(report, "paths", NULL);
+    else if (report->json)
+        spaces_json_paths(report, kind);
     else if (stp_lib->rt->n_pes <= SPACES_MATRIX_PES)
         spaces_text_matrix(report->out, kind->paths, 2 * report->depth);
-    else spaces_text_rows(report, kind);
+    else
+        spaces_text_rows(report, kind);
 }
 
 /* ---- the section -------------------------------------------------------------------------- */

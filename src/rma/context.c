@@ -146,8 +146,10 @@ static void ctx_destroy(struct stp_ctx *ctx)
     struct stp_team *team = ctx->team;
 
     pthread_mutex_lock(&stp_rt.lock);
-    if (ctx->prev != NULL) ctx->prev->next = ctx->next;
-    else team->ctxs = ctx->next;
+    if (ctx->prev != NULL)
+        ctx->prev->next = ctx->next;
+    else
+        team->ctxs = ctx->next;
     if (ctx->next != NULL) ctx->next->prev = ctx->prev;
     pthread_mutex_unlock(&stp_rt.lock);
     ctx_close(ctx);
@@ -156,7 +158,8 @@ static void ctx_destroy(struct stp_ctx *ctx)
 
 void stp_ctx_destroy_all(struct stp_team *team)
 {
-    while (team->ctxs != NULL) ctx_destroy(team->ctxs);
+    while (team->ctxs != NULL)
+        ctx_destroy(team->ctxs);
 }
 
 int pshmem_ctx_create(long options, shmem_ctx_t *ctx)

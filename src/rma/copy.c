@@ -15,7 +15,8 @@ static enum stp_kind_id copy_kind_id(const struct stp_kind *kind)
 {
     int id = 0;
 
-    while (stp_kinds[id] != kind) id++;
+    while (stp_kinds[id] != kind)
+        id++;
     return (enum stp_kind_id)id;
 }
 
@@ -61,18 +62,19 @@ void stp_copy_close(struct stp_ctx *ctx)
 
 /* ---- copies --------------------------------------------------------------------------- */
 
-void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
-                   const void *source, const struct stp_rows *rows, enum stp_copy_end end,
-                   const char *fn)
+void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
+                   const struct stp_rows *rows, enum stp_copy_end end, const char *fn)
 {
     struct stp_queue *queue = copy_queue(ctx, kind, fn);
     int rc;
 
-    if (rows->n == 1) rc = kind->copy(queue, dest, source, rows->width, end);
-    else rc = kind->copy_rows(queue, dest, source, rows, end);
+    if (rows->n == 1)
+        rc = kind->copy(queue, dest, source, rows->width, end);
+    else
+        rc = kind->copy_rows(queue, dest, source, rows, end);
     if (rc != 0)
-        stp_fatal(fn, "cannot copy %zu x %zu bytes from %p to %p (%s memory)", rows->n,
-                  rows->width, source, dest, kind->name);
+        stp_fatal(fn, "cannot copy %zu x %zu bytes from %p to %p (%s memory)", rows->n, rows->width,
+                  source, dest, kind->name);
 }
 
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
@@ -89,8 +91,10 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 
     if (kind == NULL) kind = stp_device_of(source);
     if (nbytes == 0 || dest == source) return;
-    if (kind == NULL) memmove(dest, source, nbytes);
-    else stp_copy(&stp_ctx_stage, kind, dest, source, nbytes, STP_COPY_DONE, fn);
+    if (kind == NULL)
+        memmove(dest, source, nbytes);
+    else
+        stp_copy(&stp_ctx_stage, kind, dest, source, nbytes, STP_COPY_DONE, fn);
 }
 
 /* ---- fragments ---------------------------------------------------------------------------- */
@@ -125,10 +129,17 @@ bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 static void copy_load_host(void *value, const void *word, size_t nbytes)
 {
     switch (nbytes) {
-    case 1: *(uint8_t *)value = __atomic_load_n((const uint8_t *)word, __ATOMIC_ACQUIRE); break;
-    case 2: *(uint16_t *)value = __atomic_load_n((const uint16_t *)word, __ATOMIC_ACQUIRE); break;
-    case 4: *(uint32_t *)value = __atomic_load_n((const uint32_t *)word, __ATOMIC_ACQUIRE); break;
-    default: *(uint64_t *)value = __atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE);
+    case 1:
+        *(uint8_t *)value = __atomic_load_n((const uint8_t *)word, __ATOMIC_ACQUIRE);
+        break;
+    case 2:
+        *(uint16_t *)value = __atomic_load_n((const uint16_t *)word, __ATOMIC_ACQUIRE);
+        break;
+    case 4:
+        *(uint32_t *)value = __atomic_load_n((const uint32_t *)word, __ATOMIC_ACQUIRE);
+        break;
+    default:
+        *(uint64_t *)value = __atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE);
     }
 }
 
@@ -136,14 +147,17 @@ void stp_load_slow(void *value, const void *word, size_t nbytes)
 {
     const struct stp_kind *kind = stp_kind_of(word);
 
-    if (kind == NULL) copy_load_host(value, word, nbytes);
-    else stp_copy(&stp_ctx_stage, kind, value, word, nbytes, STP_COPY_DONE, "shmem_wait_until");
+    if (kind == NULL)
+        copy_load_host(value, word, nbytes);
+    else
+        stp_copy(&stp_ctx_stage, kind, value, word, nbytes, STP_COPY_DONE, "shmem_wait_until");
     stp_remote_flush();
 }
 
 void stp_remote_flush_slow(void)
 {
-    for (int id = 0; id < STP_N_KINDS; id++) stp_kinds[id]->flush_remote();
+    for (int id = 0; id < STP_N_KINDS; id++)
+        stp_kinds[id]->flush_remote();
 }
 
 /* ---- bounce buffers ---------------------------------------------------------------------- */
@@ -162,7 +176,8 @@ static void bounce_make_locked(void)
     bounce.memory = aligned_alloc(4096, nbytes);
     if (bounce.memory == NULL)
         stp_fatal("copy", "no memory for bounce buffers of %zu bytes", nbytes);
-    for (int id = 0; id < STP_N_KINDS; id++) stp_kinds[id]->pin(bounce.memory, nbytes);
+    for (int id = 0; id < STP_N_KINDS; id++)
+        stp_kinds[id]->pin(bounce.memory, nbytes);
 }
 
 char *stp_bounce_try(void)
@@ -186,7 +201,8 @@ char *stp_bounce_take(void)
     struct stp_wait wait = {0};
     char *buffer;
 
-    while ((buffer = stp_bounce_try()) == NULL) stp_wait_idle(&wait);
+    while ((buffer = stp_bounce_try()) == NULL)
+        stp_wait_idle(&wait);
     return buffer;
 }
 

@@ -52,9 +52,8 @@ static inline bool stp_on_device(const void *dest, const void *source)
  * Copy rows between memory of a kind and anything it reaches, on the context's queue; one row is
  * a plain copy. Fatal when the device fails.
  */
-void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
-                   const void *source, const struct stp_rows *rows, enum stp_copy_end end,
-                   const char *fn);
+void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
+                   const struct stp_rows *rows, enum stp_copy_end end, const char *fn);
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
               size_t nbytes, enum stp_copy_end end, const char *fn);
 

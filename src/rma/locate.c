@@ -32,15 +32,15 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
     char globals[256], whose[1792]; /* a line has 2048 */
 
-    if (heap == NULL)
-        stp_fatal(fn, "called before shmem_init or after shmem_finalize");
+    if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
     if (stp_whose(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
-    stp_fatal(fn,
-              "%s %p is not symmetric: it is neither in the symmetric heap (%p..%p), nor in a space, "
-              "nor a global or static of the executable (%s)",
-              argument, addr, (void *)heap->base, (void *)(heap->base + heap->nbytes),
-              stp_segment_format(globals, sizeof(globals)));
+    stp_fatal(
+        fn,
+        "%s %p is not symmetric: it is neither in the symmetric heap (%p..%p), nor in a space, "
+        "nor a global or static of the executable (%s)",
+        argument, addr, (void *)heap->base, (void *)(heap->base + heap->nbytes),
+        stp_segment_format(globals, sizeof(globals)));
 }
 
 /* SHMEM_CHECK=1: nbytes at offset of space, which are at addr here, are in a live allocation. */
@@ -111,13 +111,14 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     if (target.way == STP_WAY_HOST) target.way = STP_WAY_FABRIC; /* globals that are not shared */
     if (target.way == STP_WAY_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
     if (target.way == STP_WAY_DEVICE)
-        target.there = (char *)target.space->kind->reach(target.space, stp_local_of(pe)) +
-                       target.offset;
+        target.there =
+            (char *)target.space->kind->reach(target.space, stp_local_of(pe)) + target.offset;
     return target;
 }
 
 _Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn)
 {
     stp_fatal(fn, "%p is a global or static, and those of PE %d cannot be reached: %s", addr, pe,
-              stp_segment.why_not != NULL ? stp_segment.why_not : "its process does not share them");
+              stp_segment.why_not != NULL ? stp_segment.why_not
+                                          : "its process does not share them");
 }

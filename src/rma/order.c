@@ -74,7 +74,8 @@ static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t 
         stp_rt.fabric.quiet(ctx->fabric);
         return;
     }
-    for (size_t i = 0; i < npes; i++) pes[i] = stp_ctx_pe(ctx, target_pes[i], fn);
+    for (size_t i = 0; i < npes; i++)
+        pes[i] = stp_ctx_pe(ctx, target_pes[i], fn);
     stp_rt.fabric.quiet_pes(ctx->fabric, pes, npes);
     if (pes != few) free(pes);
 }
@@ -82,7 +83,8 @@ static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t 
 static void order_pe_quiet(struct stp_ctx *ctx, const int *target_pes, size_t npes, const char *fn)
 {
     if (npes == 0) return;
-    for (size_t i = 0; i < npes; i++) (void)stp_ctx_pe(ctx, target_pes[i], fn);
+    for (size_t i = 0; i < npes; i++)
+        (void)stp_ctx_pe(ctx, target_pes[i], fn);
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_UNLIKELY(ctx->fabric != NULL)) order_fabric_pes(ctx, target_pes, npes, fn);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in stp_quiet() */

@@ -84,8 +84,8 @@ static void proxy_amo(const struct stage_request *request)
         __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
         return;
     }
-    stp_put_signal(&stp_ctx_proxy, &reply->value, &value, sizeof(value), &reply->done, request->turn,
-                   SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
+    stp_put_signal(&stp_ctx_proxy, &reply->value, &value, sizeof(value), &reply->done,
+                   request->turn, SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
 }
 
 static void proxy_serve(unsigned slot)
@@ -126,8 +126,7 @@ static void proxy_sleep(struct stage_box *box)
     /* Pairs with the fence of stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (!proxy_has_work(box) && !atomic_load(&proxy.stop))
-        (void)stp_sleep_on(&box->rings, seen);
+    if (!proxy_has_work(box) && !atomic_load(&proxy.stop)) (void)stp_sleep_on(&box->rings, seen);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
     stp_thread_look();
 }

@@ -39,10 +39,12 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_rows 
     }
     switch (rows->width) { /* known sizes become single moves */
     case 4:
-        for (size_t i = 0; i < rows->n; i++) memcpy(dest + i * to, source + i * from, 4);
+        for (size_t i = 0; i < rows->n; i++)
+            memcpy(dest + i * to, source + i * from, 4);
         break;
     case 8:
-        for (size_t i = 0; i < rows->n; i++) memcpy(dest + i * to, source + i * from, 8);
+        for (size_t i = 0; i < rows->n; i++)
+            memcpy(dest + i * to, source + i * from, 8);
         break;
     default:
         for (size_t i = 0; i < rows->n; i++)
@@ -65,8 +67,8 @@ static void fabric_put(struct stp_ctx *ctx, const struct stp_target *target, siz
 
 /* Rows of a fragment that lie packed in a host buffer. */
 static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *target,
-                             const struct stp_fragment *fragment, size_t dest_pitch, const char *buffer,
-                             int pe)
+                                const struct stp_fragment *fragment, size_t dest_pitch,
+                                const char *buffer, int pe)
 {
     size_t rows = dest_pitch == fragment->width ? 1 : fragment->n;
     size_t width = fragment->width * fragment->n / rows;
@@ -100,7 +102,7 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
         k++;
     }
     fabric_put_fragment(ctx, target, &sent, rows->dest_pitch,
-                     buffers[1] != NULL ? buffers[~k & 1] : buffers[0], pe);
+                        buffers[1] != NULL ? buffers[~k & 1] : buffers[0], pe);
     stp_bounce_give(buffers[0]);
     if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
 }
@@ -148,9 +150,8 @@ static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
 }
 
 static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
-                           const struct stp_target *target, char *dest,
-                           const struct stp_rows *rows, int pe, enum stp_copy_end end,
-                           const char *fn)
+                           const struct stp_target *target, char *dest, const struct stp_rows *rows,
+                           int pe, enum stp_copy_end end, const char *fn)
 {
     const struct stp_fabric *fabric = &stp_rt.fabric;
 
@@ -185,14 +186,16 @@ static inline void *rma_plain(const void *addr, const void *buffer, size_t nbyte
 static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
                     const struct stp_rows *rows, int pe, enum stp_copy_end end, const char *fn)
 {
-    struct stp_target target = stp_locate(ctx, dest, rma_extent(rows, rows->dest_pitch), pe,
-                                          STP_USE_COPY, fn, "dest");
+    struct stp_target target =
+        stp_locate(ctx, dest, rma_extent(rows, rows->dest_pitch), pe, STP_USE_COPY, fn, "dest");
     const struct stp_kind *from = stp_device_of(source);
 
     switch (target.way) {
     case STP_WAY_HOST:
-        if (from == NULL) rma_copy_host(target.there, source, rows);
-        else stp_copy_rows(ctx, from, target.there, source, rows, end, fn);
+        if (from == NULL)
+            rma_copy_host(target.there, source, rows);
+        else
+            stp_copy_rows(ctx, from, target.there, source, rows, end, fn);
         break;
     case STP_WAY_DEVICE:
         stp_copy_rows(ctx, target.space->kind, target.there, source, rows, end, fn);
@@ -215,8 +218,10 @@ static void rma_get(struct stp_ctx *ctx, void *dest, const void *source,
 
     switch (target.way) {
     case STP_WAY_HOST:
-        if (to == NULL) rma_copy_host(dest, target.there, rows);
-        else stp_copy_rows(ctx, to, dest, target.there, rows, end, fn);
+        if (to == NULL)
+            rma_copy_host(dest, target.there, rows);
+        else
+            stp_copy_rows(ctx, to, dest, target.there, rows, end, fn);
         break;
     case STP_WAY_DEVICE:
         stp_copy_rows(ctx, target.space->kind, dest, target.there, rows, end, fn);
@@ -241,8 +246,10 @@ void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
     struct stp_rows one = rma_one_row(nbytes);
     void *there = rma_plain(dest, source, nbytes, pe);
 
-    if (there != NULL) memcpy(there, source, nbytes);
-    else if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_SENT, fn);
+    if (there != NULL)
+        memcpy(there, source, nbytes);
+    else if (nbytes > 0)
+        rma_put(ctx, dest, source, &one, pe, STP_COPY_SENT, fn);
 }
 
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
@@ -251,8 +258,10 @@ void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
     struct stp_rows one = rma_one_row(nbytes);
     void *there = rma_plain(dest, source, nbytes, pe);
 
-    if (there != NULL) memcpy(there, source, nbytes);
-    else if (nbytes > 0) rma_put(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
+    if (there != NULL)
+        memcpy(there, source, nbytes);
+    else if (nbytes > 0)
+        rma_put(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
 }
 
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
@@ -261,8 +270,10 @@ void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
     struct stp_rows one = rma_one_row(nbytes);
     const void *there = rma_plain(source, dest, nbytes, pe);
 
-    if (there != NULL) memcpy(dest, there, nbytes);
-    else if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_DONE, fn);
+    if (there != NULL)
+        memcpy(dest, there, nbytes);
+    else if (nbytes > 0)
+        rma_get(ctx, dest, source, &one, pe, STP_COPY_DONE, fn);
 }
 
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
@@ -271,19 +282,30 @@ void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
     struct stp_rows one = rma_one_row(nbytes);
     const void *there = rma_plain(source, dest, nbytes, pe);
 
-    if (there != NULL) memcpy(dest, there, nbytes);
-    else if (nbytes > 0) rma_get(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
+    if (there != NULL)
+        memcpy(dest, there, nbytes);
+    else if (nbytes > 0)
+        rma_get(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
 }
 
 /* One store each, so that a reader sees the old value or the new one. */
 static void rma_store_host(void *there, const void *value, size_t nbytes)
 {
     switch (nbytes) {
-    case 1: *(volatile uint8_t *)there = *(const uint8_t *)value; break;
-    case 2: *(volatile uint16_t *)there = *(const uint16_t *)value; break;
-    case 4: *(volatile uint32_t *)there = *(const uint32_t *)value; break;
-    case 8: *(volatile uint64_t *)there = *(const uint64_t *)value; break;
-    default: memcpy(there, value, nbytes);
+    case 1:
+        *(volatile uint8_t *)there = *(const uint8_t *)value;
+        break;
+    case 2:
+        *(volatile uint16_t *)there = *(const uint16_t *)value;
+        break;
+    case 4:
+        *(volatile uint32_t *)there = *(const uint32_t *)value;
+        break;
+    case 8:
+        *(volatile uint64_t *)there = *(const uint64_t *)value;
+        break;
+    default:
+        memcpy(there, value, nbytes);
     }
 }
 

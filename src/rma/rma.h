@@ -50,25 +50,25 @@ _Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn) STP_
 /* ---- contexts ----------------------------------------------------------- */
 
 struct stp_ctx {
-    int n_pes;               /* of its team: PE numbers on this context are below it */
-    bool world;              /* PE numbers are world numbers */
+    int n_pes;  /* of its team: PE numbers on this context are below it */
+    bool world; /* PE numbers are world numbers */
     bool live;
-    long options;            /* SHMEM_CTX_... */
-    bool in_session;         /* guarded by stp_rt.lock, as the next two */
-    long session;            /* SHMEM_CTX_SESSION_... */
-    size_t session_ops;      /* operations expected, SIZE_MAX: nobody knows */
+    long options;       /* SHMEM_CTX_... */
+    bool in_session;    /* guarded by stp_rt.lock, as the next two */
+    long session;       /* SHMEM_CTX_SESSION_... */
+    size_t session_ops; /* operations expected, SIZE_MAX: nobody knows */
     struct stp_team *team;
     struct stp_fabric_ctx *fabric; /* NULL when the job has no fabric */
     bool copies;                   /* some queue below was used: quiet must look at them */
     bool near;                     /* the fabric went to a PE of this node, where CPUs go too */
     struct stp_queue *queues[STP_N_KINDS]; /* made on first use */
-    struct stp_space *space; /* the only one it is used on, or NULL */
-    struct stp_ctx *next;    /* in the team's list, guarded by stp_rt.lock */
+    struct stp_space *space;               /* the only one it is used on, or NULL */
+    struct stp_ctx *next;                  /* in the team's list, guarded by stp_rt.lock */
     struct stp_ctx *prev;
 };
 
 extern struct stp_ctx stp_ctx_default;
-extern struct stp_ctx stp_ctx_coll; /* the library's own: collectives never wait for user work */
+extern struct stp_ctx stp_ctx_coll;  /* the library's own: collectives never wait for user work */
 extern struct stp_ctx stp_ctx_stage; /* requests to proxy threads, and own words of device memory */
 extern struct stp_ctx stp_ctx_proxy; /* what this PE's proxy thread does */
 

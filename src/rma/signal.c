@@ -17,8 +17,10 @@ static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
 /* Release: whoever acquires the signal's value sees what was stored before it. */
 static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo op)
 {
-    if (op == STP_AMO_SET) __atomic_store_n(there, signal, __ATOMIC_RELEASE);
-    else __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
+    if (op == STP_AMO_SET)
+        __atomic_store_n(there, signal, __ATOMIC_RELEASE);
+    else
+        __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
 }
 
 static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
@@ -27,8 +29,10 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
     enum stp_fabric_amo op = signal_op(sig_op, fn);
     uint64_t *there = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(there != NULL)) signal_store(there, signal, op);
-    else stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
+    if (STP_LIKELY(there != NULL))
+        signal_store(there, signal, op);
+    else
+        stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
 }
 
 /* Behind the hit of stp_put_signal(). The two halves may have to go different ways. */
@@ -93,7 +97,7 @@ void pshmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal,
 }
 STP_PROFILED(shmem_ctx_signal_add);
 
-void (pshmem_signal_set)(uint64_t *sig_addr, uint64_t signal, int pe)
+void(pshmem_signal_set)(uint64_t *sig_addr, uint64_t signal, int pe)
 {
     struct stp_ctx *c = &stp_ctx_default;
 
@@ -101,7 +105,7 @@ void (pshmem_signal_set)(uint64_t *sig_addr, uint64_t signal, int pe)
 }
 STP_PROFILED(shmem_signal_set);
 
-void (pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
+void(pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
 {
     struct stp_ctx *c = &stp_ctx_default;
 
@@ -140,13 +144,20 @@ STP_PROFILED(shmem_signal_fetch);
 static bool signal_compare(uint64_t value, int cmp, uint64_t cmp_value, const char *fn)
 {
     switch (cmp) {
-    case SHMEM_CMP_EQ: return value == cmp_value;
-    case SHMEM_CMP_NE: return value != cmp_value;
-    case SHMEM_CMP_GT: return value > cmp_value;
-    case SHMEM_CMP_LE: return value <= cmp_value;
-    case SHMEM_CMP_LT: return value < cmp_value;
-    case SHMEM_CMP_GE: return value >= cmp_value;
-    default: stp_fatal_cmp(fn, cmp);
+    case SHMEM_CMP_EQ:
+        return value == cmp_value;
+    case SHMEM_CMP_NE:
+        return value != cmp_value;
+    case SHMEM_CMP_GT:
+        return value > cmp_value;
+    case SHMEM_CMP_LE:
+        return value <= cmp_value;
+    case SHMEM_CMP_LT:
+        return value < cmp_value;
+    case SHMEM_CMP_GE:
+        return value >= cmp_value;
+    default:
+        stp_fatal_cmp(fn, cmp);
     }
 }
 

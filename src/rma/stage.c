@@ -15,9 +15,9 @@
 static struct {
     size_t chunk;
     pthread_mutex_t lock;
-    unsigned used;               /* replies, one bit each */
+    unsigned used;                 /* replies, one bit each */
     uint64_t turns[STAGE_REPLIES]; /* the last turn of each reply */
-    pthread_mutex_t words;       /* one atomic at a time on this PE's device memory */
+    pthread_mutex_t words;         /* one atomic at a time on this PE's device memory */
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER, .words = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the box ------------------------------------------------------------------------ */
@@ -30,7 +30,8 @@ size_t stp_stage_internal_bytes(size_t window_capacity)
         chunk /= 2;
     stage.chunk = chunk;
     memset(stage.turns, 0, sizeof(stage.turns));
-    return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) + chunk * (STAGE_SLOTS + STAGE_REPLIES);
+    return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) +
+           chunk * (STAGE_SLOTS + STAGE_REPLIES);
 }
 
 struct stage_box *stp_stage_box(void)
@@ -217,7 +218,8 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
 
     flight_wait(flight);
     if (t->op == STAGE_GET)
-        transfer_copy(t, t->local + fragment->dest_at, stp_stage_reply_memory(flight->reply), &unpack);
+        transfer_copy(t, t->local + fragment->dest_at, stp_stage_reply_memory(flight->reply),
+                      &unpack);
     flight_end(flight);
 }
 

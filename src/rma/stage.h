@@ -10,9 +10,9 @@
 
 #include "rma.h"
 
-#define STAGE_SLOTS 16 /* requests that an owner takes at once */
+#define STAGE_SLOTS 16   /* requests that an owner takes at once */
 #define STAGE_REPLIES 16 /* requests that an origin has under way at once */
-#define STAGE_HEAD 128 /* bytes of a request in front of its data */
+#define STAGE_HEAD 128   /* bytes of a request in front of its data */
 
 enum stage_op { STAGE_PUT, STAGE_GET, STAGE_AMO };
 
@@ -20,7 +20,7 @@ struct stage_request {
     uint32_t op;
     uint32_t number; /* of the space */
     int32_t pe;      /* the origin, */
-    uint32_t reply;   /* where it waits, */
+    uint32_t reply;  /* where it waits, */
     uint64_t turn;   /* and for what */
     uint64_t offset; /* of the first row in the owner's part */
     uint64_t width, n, pitch;

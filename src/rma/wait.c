@@ -28,4 +28,3 @@ void stp_wait_missed(void)
     misses = 0;
     stp_wait_yield();
 }
-

@@ -114,7 +114,8 @@ _Noreturn static void fatal_ended(int pe)
     const struct stp_pe_info *pe_info = stp_boot_pe_info(pe);
 
     if (process_ended(pe_info->pid))
-        stp_fatal(NULL, "pe %d is gone: its process %d on this host has ended", pe, (int)pe_info->pid);
+        stp_fatal(NULL, "pe %d is gone: its process %d on this host has ended", pe,
+                  (int)pe_info->pid);
     stp_fatal(NULL, "pe %d is gone: its process %d on this host runs another program now", pe,
               (int)pe_info->pid);
 }

@@ -37,10 +37,8 @@ STP_PROFILED(shmemx_space_path);
 const char *pshmemx_space_path_name(shmemx_space_path_t path)
 {
     static const char *const names[] = {
-        [SHMEMX_PATH_NONE] = "none",
-        [SHMEMX_PATH_LOAD_STORE] = "load/store",
-        [SHMEMX_PATH_DEVICE] = "device",
-        [SHMEMX_PATH_FABRIC] = "fabric",
+        [SHMEMX_PATH_NONE] = "none",     [SHMEMX_PATH_LOAD_STORE] = "load/store",
+        [SHMEMX_PATH_DEVICE] = "device", [SHMEMX_PATH_FABRIC] = "fabric",
         [SHMEMX_PATH_STAGED] = "staged",
     };
 

@@ -34,8 +34,9 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
     if (!stp_rt.check) return;
     stp_coll_agree(space->team, range, 4);
     if (range[0] != -range[1] || range[2] != -range[3])
-        stp_fatal(fn, "arguments differ between PEs: here %lld and %lld, elsewhere up to %lld and "
-                      "%lld",
+        stp_fatal(fn,
+                  "arguments differ between PEs: here %lld and %lld, elsewhere up to %lld and "
+                  "%lld",
                   (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
@@ -88,8 +89,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     int rc;
 
     memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
-    rc = align > space->base_align ? -ENOMEM
-                                   : stp_heap_alloc(space->heap, nbytes, align, &offset);
+    rc = align > space->base_align ? -ENOMEM : stp_heap_alloc(space->heap, nbytes, align, &offset);
     if (rc == 0 && zero) space->kind->zero(space, offset, nbytes);
     if (STP_UNLIKELY(rc != 0)) memory_tell_full(space, nbytes, align, fn);
     memory_barrier(space);

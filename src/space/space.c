@@ -119,8 +119,9 @@ static void space_find_first(struct stp_space *space, bool with_heap)
     if (space->offset == SIZE_MAX)
         space->offset = stp_window_find(space->nbytes, STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
-        stp_fatal("shmem_init", "a space of %zu bytes does not fit the window: raise "
-                                "SHMEM_WINDOW_SIZE",
+        stp_fatal("shmem_init",
+                  "a space of %zu bytes does not fit the window: raise "
+                  "SHMEM_WINDOW_SIZE",
                   space->nbytes);
 }
 
@@ -215,7 +216,7 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     params.nbytes = space->nbytes;
     space_find_first(space, true);
     if (kind->admit(&params) != 0 || stp_space_open(space, &params, true, &pe_info->heap_share,
-                                                  &pe_info->regions[STP_SPACE_HEAP]) != 0) {
+                                                    &pe_info->regions[STP_SPACE_HEAP]) != 0) {
         snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
                  "SHMEM_SYMMETRIC_SIZE of %zu bytes could not be allocated", space->nbytes);
         stp_space_delete(space);
@@ -334,8 +335,9 @@ void stp_space_create_env(void)
 
         if (!space_env_enabled(type)) continue;
         if (stp_space_make(&config, NULL, &space, &team, "shmem_init") != 0)
-            stp_fatal("shmem_init", "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
-                                    "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
+            stp_fatal("shmem_init",
+                      "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
+                      "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
                       stp_space_type_name(type), config.size, stp_space_type_name(type));
         if (space == NULL) continue;
         space->permanent = true;

@@ -6,7 +6,6 @@
 
 #include "pshmem.h"
 
-
 void *pshmem_space_malloc(shmem_space_t handle, size_t size)
 {
     struct stp_space *space;

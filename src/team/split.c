@@ -21,7 +21,8 @@ static int split_members(const struct stp_team *parent, int start, int stride, i
     } else {
         members->table = malloc((size_t)size * sizeof(*members->table));
         if (members->table == NULL) return 1;
-        for (int i = 0; i < size; i++) members->table[i] = parent->table[start + i * stride];
+        for (int i = 0; i < size; i++)
+            members->table[i] = parent->table[start + i * stride];
     }
     for (int i = 0; i < size && members->rank < 0; i++)
         if (start + i * stride == parent->rank) members->rank = i;

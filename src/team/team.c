@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static void team_set_members(struct stp_team *team, const struct stp_team_members *members)
 {
     team->n_pes = members->n_pes;
@@ -150,7 +149,8 @@ void stp_team_init(void)
     if (stp_local_pe(shared.n_pes - 1) - shared.start != shared.n_pes - 1) {
         shared.table = malloc((size_t)shared.n_pes * sizeof(*shared.table));
         if (shared.table == NULL) stp_fatal("shmem_init", "no memory for SHMEM_TEAM_SHARED");
-        for (int i = 0; i < shared.n_pes; i++) shared.table[i] = stp_local_pe(i);
+        for (int i = 0; i < shared.n_pes; i++)
+            shared.table[i] = stp_local_pe(i);
     }
     stp_team_shared = team_predefine(&shared, 1);
 }
@@ -242,8 +242,7 @@ void pshmem_team_destroy(shmem_team_t team)
     if (stp_team_is_invalid(team)) return;
     t = stp_team_check(team, __func__);
     if (t->predefined) stp_fatal(__func__, "a predefined team cannot be destroyed");
-    if (t->space->user_team == t)
-        __atomic_store_n(&t->space->user_team, NULL, __ATOMIC_RELEASE);
+    if (t->space->user_team == t) __atomic_store_n(&t->space->user_team, NULL, __ATOMIC_RELEASE);
     stp_team_destroy(t);
 }
 STP_PROFILED(shmem_team_destroy);

@@ -45,7 +45,8 @@ static void compute(double time)
 {
     double end = now() + time;
 
-    while (now() < end) continue;
+    while (now() < end)
+        continue;
 }
 
 /* ---- what the others do --------------------------------------------------- */
@@ -97,7 +98,8 @@ static void work_wait(void)
 
 static void work_test(void)
 {
-    while (!shmem_long_test(&flag, SHMEM_CMP_NE, 0)) continue;
+    while (!shmem_long_test(&flag, SHMEM_CMP_NE, 0))
+        continue;
 }
 
 static void work_compute(void)
@@ -110,11 +112,11 @@ static const struct {
     void (*work)(void);
     bool together; /* the last PE takes part, or the others wait for ever */
 } works[] = {
-    {"put", work_put, false},         {"nbi", work_nbi, false},
-    {"get", work_get, false},         {"amo", work_amo, false},
-    {"signal", work_signal, false},   {"barrier", work_barrier, true},
-    {"reduce", work_reduce, true},    {"wait", work_wait, true},
-    {"test", work_test, true},        {"compute", work_compute, false},
+    {"put", work_put, false},       {"nbi", work_nbi, false},
+    {"get", work_get, false},       {"amo", work_amo, false},
+    {"signal", work_signal, false}, {"barrier", work_barrier, true},
+    {"reduce", work_reduce, true},  {"wait", work_wait, true},
+    {"test", work_test, true},      {"compute", work_compute, false},
 };
 
 /* ---- what happens ---------------------------------------------------------- */
@@ -160,18 +162,30 @@ static void stop_for_a_while(void)
 
 static bool happens(const char *event)
 {
-    if (strcmp(event, "kill") == 0) kill(getpid(), SIGKILL);
-    else if (strcmp(event, "exit") == 0) _exit(3);
-    else if (strcmp(event, "segv") == 0) raise(SIGSEGV);
-    else if (strcmp(event, "turn") == 0) execlp("sleep", "sleep", "30", (char *)NULL);
-    else if (strcmp(event, "leave") == 0) exit(0);
-    else if (strcmp(event, "threads") == 0) pthread_exit(NULL);
-    else if (strcmp(event, "finalize") == 0) shmem_finalize(), exit(0);
-    else if (strcmp(event, "stop") == 0) stop_for_a_while();
-    else if (strcmp(event, "sleep") == 0) compute(seconds);
-    else if (strcmp(event, "proxy") == 0) kill_or_complain(getppid());
-    else if (strcmp(event, "launcher") == 0) kill_or_complain(parent_of(getppid()));
-    else if (strcmp(event, "none") != 0) return false;
+    if (strcmp(event, "kill") == 0)
+        kill(getpid(), SIGKILL);
+    else if (strcmp(event, "exit") == 0)
+        _exit(3);
+    else if (strcmp(event, "segv") == 0)
+        raise(SIGSEGV);
+    else if (strcmp(event, "turn") == 0)
+        execlp("sleep", "sleep", "30", (char *)NULL);
+    else if (strcmp(event, "leave") == 0)
+        exit(0);
+    else if (strcmp(event, "threads") == 0)
+        pthread_exit(NULL);
+    else if (strcmp(event, "finalize") == 0)
+        shmem_finalize(), exit(0);
+    else if (strcmp(event, "stop") == 0)
+        stop_for_a_while();
+    else if (strcmp(event, "sleep") == 0)
+        compute(seconds);
+    else if (strcmp(event, "proxy") == 0)
+        kill_or_complain(getppid());
+    else if (strcmp(event, "launcher") == 0)
+        kill_or_complain(parent_of(getppid()));
+    else if (strcmp(event, "none") != 0)
+        return false;
     return true;
 }
 
@@ -196,8 +210,8 @@ int main(int argc, char **argv)
     double end;
 
     if (early) event += 6;
-    survives = strcmp(event, "stop") == 0 || strcmp(event, "sleep") == 0 ||
-               strcmp(event, "none") == 0;
+    survives =
+        strcmp(event, "stop") == 0 || strcmp(event, "sleep") == 0 || strcmp(event, "none") == 0;
     while (at < sizeof(works) / sizeof(works[0]) && (argc < 3 || strcmp(works[at].name, argv[2])))
         at++;
     if (argc > 3) seconds = atoi(argv[3]);
@@ -211,14 +225,17 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     begin(event, early, works[at].together ? shmem_barrier_all : works[at].work);
     if (me == last) {
-        while (!survives && works[at].together) pause();
+        while (!survives && works[at].together)
+            pause();
         if (strcmp(works[at].name, "wait") == 0 || strcmp(works[at].name, "test") == 0)
             for (int pe = 0; pe < n_pes; pe++)
                 shmem_long_p(&flag, 1, pe);
     }
     if (works[at].together && (me != last || survives)) works[at].work();
-    while (!works[at].together && (!survives || now() < end) && me != last) works[at].work();
-    while (!works[at].together && !survives && me == last) pause();
+    while (!works[at].together && (!survives || now() < end) && me != last)
+        works[at].work();
+    while (!works[at].together && !survives && me == last)
+        pause();
     shmem_barrier_all();
     printf("fine\n");
     shmem_finalize();

@@ -30,8 +30,8 @@
 
 enum kind { WRITE, READ, ATOMIC, FETCH, SEND, LETTER, KINDS };
 
-static const char *const names[KINDS] = {"writes", "reads", "atomics", "fetches", "sends",
-                                         "letters"};
+static const char *const names[KINDS] = {"writes",  "reads", "atomics",
+                                         "fetches", "sends", "letters"};
 
 struct slot {
     struct fi_context2 context; /* first */
@@ -72,19 +72,26 @@ static uint64_t chance(void)
 static uint64_t key(void)
 {
     switch (chance() % 4) {
-    case 0: return chance() % 64;                             /* as simple programs number them */
-    case 1: return chance() | chance() << 63;                 /* any */
-    case 2: return (chance() >> 1 & ~4095ull) | chance() % 8; /* right below, wrong above */
-    default: return UINT64_MAX - chance() % 4;
+    case 0:
+        return chance() % 64; /* as simple programs number them */
+    case 1:
+        return chance() | chance() << 63; /* any */
+    case 2:
+        return (chance() >> 1 & ~4095ull) | chance() % 8; /* right below, wrong above */
+    default:
+        return UINT64_MAX - chance() % 4;
     }
 }
 
 static uint64_t address(void)
 {
     switch (chance() % 3) {
-    case 0: return 0;
-    case 1: return chance() % (1 << 24) & ~7ull;
-    default: return chance();
+    case 0:
+        return 0;
+    case 1:
+        return chance() % (1 << 24) & ~7ull;
+    default:
+        return chance();
     }
 }
 
@@ -96,7 +103,10 @@ static size_t length(void)
 /* What begins like a message between PEs, with a token that is none. */
 static size_t letter(void)
 {
-    uint64_t words[6] = {chance(), chance() % 4096 & ~7ull, chance(), 0,
+    uint64_t words[6] = {chance(),
+                         chance() % 4096 & ~7ull,
+                         chance(),
+                         0,
                          (chance() % 4) << 32 | chance() % 64,
                          chance() % 8 | (chance() % 5) << 16 | (chance() % 12) << 24 | 8ull << 32};
 
@@ -168,16 +178,20 @@ static ssize_t post(struct slot *slot)
     void *desc = fi_mr_desc(fi.mr);
 
     switch (slot->kind) {
-    case WRITE: return fi_write(fi.ep, buffer, length(), desc, fi.target, address(), key(), slot);
-    case READ: return fi_read(fi.ep, buffer, length(), desc, fi.target, address(), key(), slot);
+    case WRITE:
+        return fi_write(fi.ep, buffer, length(), desc, fi.target, address(), key(), slot);
+    case READ:
+        return fi_read(fi.ep, buffer, length(), desc, fi.target, address(), key(), slot);
     case ATOMIC:
         return fi_atomic(fi.ep, buffer, 1, desc, fi.target, address(), key(), FI_UINT64,
                          FI_ATOMIC_WRITE, slot);
     case FETCH:
         return fi_fetch_atomic(fi.ep, buffer, 1, desc, &result, desc, fi.target, address(), key(),
                                FI_UINT64, FI_SUM, slot);
-    case SEND: return fi_send(fi.ep, buffer, length(), desc, fi.target, slot);
-    default: return fi_send(fi.ep, buffer, letter(), desc, fi.target, slot);
+    case SEND:
+        return fi_send(fi.ep, buffer, length(), desc, fi.target, slot);
+    default:
+        return fi_send(fi.ep, buffer, letter(), desc, fi.target, slot);
     }
 }
 

@@ -84,7 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
     fuzz_take(&data, &nbytes, &params, sizeof(params));
     if (nbytes > FAM_ALIGN) nbytes = FAM_ALIGN;
     FUZZ_CHECK(fd >= 0 && ftruncate(fd, (off_t)(params.n_units * FAM_ALIGN)) == 0);
-    if (params.n_units > 0 && nbytes > 0) FUZZ_CHECK(pwrite(fd, data, nbytes, 0) == (ssize_t)nbytes);
+    if (params.n_units > 0 && nbytes > 0)
+        FUZZ_CHECK(pwrite(fd, data, nbytes, 0) == (ssize_t)nbytes);
     FUZZ_CHECK(stp_fam_pool_begin(&pool, fd, "pool", "pool", params.choices & DEVICE) == 0);
     rc = stp_fam_pool_map_locked(&pool, params.n_units * FAM_ALIGN);
     if (rc == 0) rc = stp_fam_pool_check_locked(&pool);

@@ -11,14 +11,14 @@
 
 /* Not reached from the parser. */
 int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *session,
-                  const char *key, const void *bytes, size_t nbytes)
+                const char *key, const void *bytes, size_t nbytes)
 {
     (void)client, (void)session, (void)key, (void)bytes, (void)nbytes;
     abort();
 }
 
 int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *session, int rank,
-                  const char *key, void *bytes, size_t capacity, size_t *nbytes)
+                const char *key, void *bytes, size_t capacity, size_t *nbytes)
 {
     (void)client, (void)session, (void)rank, (void)key, (void)bytes, (void)capacity, (void)nbytes;
     abort();

@@ -86,7 +86,8 @@ static inline void pe_gpu_fill(long *memory, long base, size_t n)
 {
     long *values = calloc(n, sizeof(*values));
 
-    for (size_t i = 0; i < n; i++) values[i] = base + (long)i;
+    for (size_t i = 0; i < n; i++)
+        values[i] = base + (long)i;
     shmem_long_put(memory, values, n, pe_me);
     shmem_quiet();
     free(values);

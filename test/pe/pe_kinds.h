@@ -98,7 +98,8 @@ static inline void pe_kind_ring(const struct pe_space *s, long *block, size_t n,
     long *values = malloc(n * sizeof(*values));
     int before = (s->rank + s->n - 1) % s->n;
 
-    for (size_t i = 0; i < n; i++) values[i] = salt + 1000 * s->rank + (long)i;
+    for (size_t i = 0; i < n; i++)
+        values[i] = salt + 1000 * s->rank + (long)i;
     pe_team_barrier(s->team);
     shmem_long_put(block, values, n, pe_member(s, (s->rank + 1) % s->n));
     pe_team_barrier(s->team);

@@ -26,7 +26,7 @@ struct pe_holdings {
     long fds, maps;
     long file_kib; /* of memfds, which the processes of a node share */
     long rss_kib, virtual_kib;
-    long heap_kib; /* of malloc, in use */
+    long heap_kib;            /* of malloc, in use */
     long driver[PE_N_DRIVER]; /* -1: no fake driver */
 };
 
@@ -49,7 +49,8 @@ static inline void pe_count_fds(struct pe_holdings *h)
         snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
         if (readlink(path, target, sizeof(target) - 1) < 0 || stat(path, &st) != 0) continue;
         if (strncmp(target, "/memfd:", 7) != 0) continue;
-        for (int i = 0; i < n_seen; i++) again = again || seen[i] == st.st_ino;
+        for (int i = 0; i < n_seen; i++)
+            again = again || seen[i] == st.st_ino;
         if (again || n_seen == 64) continue;
         seen[n_seen++] = st.st_ino;
         h->file_kib += (long)st.st_blocks / 2;
@@ -64,7 +65,8 @@ static inline void pe_count_maps(struct pe_holdings *h)
     int c;
 
     PE_REQUIRE(file != NULL, "/proc/self/maps cannot be read");
-    while ((c = fgetc(file)) != EOF) h->maps += c == '\n';
+    while ((c = fgetc(file)) != EOF)
+        h->maps += c == '\n';
     fclose(file);
 }
 
@@ -111,7 +113,7 @@ struct pe_slack {
     long maps;     /* malloc's come and go */
     long heap_kib; /* the fake driver keeps the books of what is gone, to catch its use */
     long file_kib, virtual_kib;
-    long rss_kib;  /* providers touch the buffers that they have from the start one by one */
+    long rss_kib; /* providers touch the buffers that they have from the start one by one */
 };
 
 static inline void pe_check_more(long after, long before, long slack, const char *of,
@@ -128,8 +130,7 @@ static inline void pe_check_holdings(const struct pe_holdings *before,
     pe_check_more(after->maps, before->maps, slack->maps, "mappings", what);
     pe_check_more(after->heap_kib, before->heap_kib, slack->heap_kib, "KiB of malloc", what);
     pe_check_more(after->file_kib, before->file_kib, slack->file_kib, "KiB of memfds", what);
-    pe_check_more(after->virtual_kib, before->virtual_kib, slack->virtual_kib, "KiB mapped",
-                  what);
+    pe_check_more(after->virtual_kib, before->virtual_kib, slack->virtual_kib, "KiB mapped", what);
     pe_check_more(after->rss_kib, before->rss_kib, slack->rss_kib, "KiB resident", what);
     for (int i = 0; i < PE_N_DRIVER; i++)
         pe_check_more(after->driver[i], before->driver[i], 0, pe_driver_things[i], what);

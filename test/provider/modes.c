@@ -54,14 +54,14 @@ static const struct {
     const char *word;
     bool *flag;
 } flags[] = {
-    {"mr_local", &modes.mr_local},     {"prov_key", &modes.prov_key},
-    {"virt_addr", &modes.virt_addr},   {"allocated", &modes.allocated},
-    {"endpoint", &modes.endpoint},     {"key32", &modes.key32},
-    {"context", &modes.context},       {"context2", &modes.context2},
-    {"no_fetch", &modes.no_fetch},     {"no_atomics", &modes.no_atomics},
-    {"no_order", &modes.no_order},     {"reorder", &modes.reorder},
-    {"late", &modes.late},             {"manual", &modes.manual},
-    {"no_fd", &modes.no_fd},           {"small_inject", &modes.small_inject},
+    {"mr_local", &modes.mr_local},   {"prov_key", &modes.prov_key},
+    {"virt_addr", &modes.virt_addr}, {"allocated", &modes.allocated},
+    {"endpoint", &modes.endpoint},   {"key32", &modes.key32},
+    {"context", &modes.context},     {"context2", &modes.context2},
+    {"no_fetch", &modes.no_fetch},   {"no_atomics", &modes.no_atomics},
+    {"no_order", &modes.no_order},   {"reorder", &modes.reorder},
+    {"late", &modes.late},           {"manual", &modes.manual},
+    {"no_fd", &modes.no_fd},         {"small_inject", &modes.small_inject},
     {"opaque", &modes.opaque},
 };
 
@@ -197,11 +197,11 @@ long provshim_count(const char *what)
         const char *word;
         long *count;
     } counts[] = {
-        {"posts", &shim_counts.posts},       {"held", &shim_counts.held},
+        {"posts", &shim_counts.posts},         {"held", &shim_counts.held},
         {"overtaken", &shim_counts.overtaken}, {"refused", &shim_counts.refused},
-        {"early", &shim_counts.early},       {"buffers", &shim_counts.buffers},
-        {"contexts", &shim_counts.contexts}, {"regions", &shim_counts.regions},
-        {"opened", &shim_counts.opened},     {"delayed", &shim_counts.delayed},
+        {"early", &shim_counts.early},         {"buffers", &shim_counts.buffers},
+        {"contexts", &shim_counts.contexts},   {"regions", &shim_counts.regions},
+        {"opened", &shim_counts.opened},       {"delayed", &shim_counts.delayed},
         {"stopped", &shim_counts.stopped},
     };
     long n = -1;

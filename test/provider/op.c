@@ -16,7 +16,7 @@
 static struct slab {
     struct slab *older;
     struct shim_op ops[SLAB];
-} *slabs; /* for ever: the real queue may name an operation whose endpoint was closed */
+} * slabs; /* for ever: the real queue may name an operation whose endpoint was closed */
 
 static struct shim_op *free_ops;
 static struct shim_op *held, **held_end = &held; /* oldest first */
@@ -424,8 +424,8 @@ void shim_op_release(struct shim_cq *cq)
 static bool release_before(const struct shim_op *op)
 {
     struct shim_op **at = &held;
-    bool ordered = op->kind == SHIM_SEND ? op->ep->send_after_rma
-                                         : op->ep->rma_ordered && is_rma(op);
+    bool ordered =
+        op->kind == SHIM_SEND ? op->ep->send_after_rma : op->ep->rma_ordered && is_rma(op);
 
     while (ordered && *at != NULL) {
         if ((*at)->ep != op->ep || (*at)->peer != op->peer)

@@ -7,8 +7,8 @@
 #include "shim.h"
 
 /* With libfabric's own meaning of flags: those of a call, or the endpoint's where it has none. */
-static struct shim_op *begin(struct shim_ep *ep, enum shim_kind kind,
-                             const char *name, uint64_t flags, void *context)
+static struct shim_op *begin(struct shim_ep *ep, enum shim_kind kind, const char *name,
+                             uint64_t flags, void *context)
 {
     bool selective = kind == SHIM_RECV ? ep->rx_selective : ep->tx_selective;
     struct shim_op *op;
@@ -151,8 +151,7 @@ struct atomic_call {
 
 static struct shim_op *atomic_op(struct fid_ep *ep, const struct atomic_call *call)
 {
-    struct shim_op *op =
-        begin(of_atomic(ep), call->kind, call->name, call->flags, call->context);
+    struct shim_op *op = begin(of_atomic(ep), call->kind, call->name, call->flags, call->context);
     size_t nbytes = call->count * shim_op_size(call->type);
 
     op->type = call->type;

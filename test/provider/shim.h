@@ -35,8 +35,8 @@ struct shim_modes {
     bool small_inject;
     size_t inject_size, max_msg, eagain, cqsize;
     size_t delay, lag, storm, pause; /* microseconds */
-    const char *base; /* the provider that is really there */
-    const char *name; /* what it is called, NULL: as it is */
+    const char *base;                /* the provider that is really there */
+    const char *name;                /* what it is called, NULL: as it is */
 };
 
 /* What PROVSHIM says; ends the process when it cannot be understood. */

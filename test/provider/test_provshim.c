@@ -373,17 +373,17 @@ START_TEST(listed_if_offered)
         int mr_mode;
         uint64_t mode_bits, order;
     } wanted[] = {
-        {"mr_local", FI_MR_LOCAL, 0, 0},    {"prov_key", FI_MR_PROV_KEY, 0, 0},
+        {"mr_local", FI_MR_LOCAL, 0, 0},      {"prov_key", FI_MR_PROV_KEY, 0, 0},
         {"virt_addr", FI_MR_VIRT_ADDR, 0, 0}, {"allocated", FI_MR_ALLOCATED, 0, 0},
-        {"endpoint", FI_MR_ENDPOINT, 0, 0}, {"context", 0, FI_CONTEXT, 0},
-        {"context2", 0, FI_CONTEXT2, 0},    {"no_order", 0, 0, FI_ORDER_WAW},
+        {"endpoint", FI_MR_ENDPOINT, 0, 0},   {"context", 0, FI_CONTEXT, 0},
+        {"context2", 0, FI_CONTEXT2, 0},      {"no_order", 0, 0, FI_ORDER_WAW},
     };
     uint64_t both = FI_CONTEXT | FI_CONTEXT2;
 
     setenv("PROVSHIM", wanted[_i].mode, 1);
-    ck_assert_int_eq(ask(ALL_MODES & ~wanted[_i].mr_mode, both & ~wanted[_i].mode_bits,
-                         wanted[_i].order),
-                     -FI_ENODATA);
+    ck_assert_int_eq(
+        ask(ALL_MODES & ~wanted[_i].mr_mode, both & ~wanted[_i].mode_bits, wanted[_i].order),
+        -FI_ENODATA);
     ck_assert_int_eq(ask(ALL_MODES, both, 0), 0);
     ck_assert_int_eq(info->domain_attr->mr_mode, wanted[_i].mr_mode);
     ck_assert(info->mode == wanted[_i].mode_bits);

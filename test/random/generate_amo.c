@@ -192,7 +192,9 @@ static void tell(struct rnd *r, struct rnd_place place, int pe)
     claims->v[claims->n - 1].known |= rnd_bit(pe);
 }
 
-/* The word was written by access->pe and read by its owner until it was: nobody may change it now. */
+/*
+ * The word was written by access->pe and read by its owner until it was: nobody may change it now.
+ */
 static void claim_flag(struct rnd *r, struct rnd_place word, size_t size, int owner,
                        const struct rnd_access *access)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each operation does, on the model's copies of all memory. Operations are applied in the order
- * in which they were generated, which is one of the orders that the program allows; it was
+ * What each operation does, on the model's copies of all memory. Operations are applied in the
+ * order in which they were generated, which is one of the orders that the program allows; it was
  * made so that all of them give the same memory.
  */
 #include "random.h"

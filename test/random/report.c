@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations as text, the comparison of memory with the model, and the end of a program that fails. */
+/*
+ * Operations as text, the comparison of memory with the model, and the end of a program that fails.
+ */
 #include "random.h"
 
 #include <stdarg.h>

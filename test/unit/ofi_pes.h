@@ -34,10 +34,11 @@ struct world {
 static struct world *world;
 static struct stp_fabric fabric;
 static struct stp_fabric_ctx *ctx;
-static struct stp_env env = {.spin = -1, .ofi_endpoints = -1, .ofi_bounce_size = 8192, .ofi_progress_thread = true};
+static struct stp_env env = {
+    .spin = -1, .ofi_endpoints = -1, .ofi_bounce_size = 8192, .ofi_progress_thread = true};
 static int device_step = 1; /* with core.devices, only every so many PEs have some */
-static bool deaths;       /* PEs other than PE 0 may die */
-static int stranger = -1; /* the PE with another job's key */
+static bool deaths;         /* PEs other than PE 0 may die */
+static int stranger = -1;   /* the PE with another job's key */
 static uint64_t *memory;
 static int me;
 

@@ -288,7 +288,8 @@ START_TEST(sizes_are_compared_with_the_device)
 }
 END_TEST
 
-static void ck_refused_buffer(struct stp_space_params params, void *buffer, int rc, const char *words)
+static void ck_refused_buffer(struct stp_space_params params, void *buffer, int rc,
+                              const char *words)
 {
     struct capture capture;
 

@@ -196,7 +196,8 @@ static int count_mappings(void)
 
 START_TEST(nothing_leaks)
 {
-    struct stp_space_params params[] = {fam_params(NULL, MIB, false), fam_params("cycle", MIB, false)};
+    struct stp_space_params params[] = {fam_params(NULL, MIB, false),
+                                        fam_params("cycle", MIB, false)};
     int fds = 0, mappings = 0;
 
     fam_use_directory();
@@ -255,7 +256,7 @@ END_TEST
 START_TEST(no_memory_is_an_error_at_create)
 {
     struct stp_space_params params[] = {fam_params(NULL, 16 * MIB, false),
-                                      fam_params("full", 16 * MIB, true)};
+                                        fam_params("full", 16 * MIB, true)};
     struct rlimit limit = {8 * MIB, 8 * MIB};
     struct capture capture;
     const char *dir = fam_use_directory();

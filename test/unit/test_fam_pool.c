@@ -12,7 +12,7 @@
 #define POKE(path, at, type, value)                                                                \
     do {                                                                                           \
         type poked = (value);                                                                      \
-        fam_poke(path, at, &poked, sizeof(poked));                                                  \
+        fam_poke(path, at, &poked, sizeof(poked));                                                 \
     } while (0)
 
 /* Make a space of the pool or find it, without a window. Where its part is, or -errno. */
@@ -285,7 +285,8 @@ END_TEST
 /* A device has no holes: its named spaces are cleared by hand, the others not at all. */
 START_TEST(as_on_a_device)
 {
-    struct fam_backing place = {.type = FAM_DEVICE, .path = fam_use_file(8 * MIB), .nbytes = 8 * MIB};
+    struct fam_backing place = {
+        .type = FAM_DEVICE, .path = fam_use_file(8 * MIB), .nbytes = 8 * MIB};
     struct fam_shape named = {"dev", 2 * MIB, 3, false}, nameless = {NULL, 6 * MIB, 1, false};
     struct fam_part part;
     char *map;

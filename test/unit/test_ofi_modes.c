@@ -163,7 +163,8 @@ static void fragments(void)
     meet();
     for (size_t i = 0; i < N; i++)
         for (size_t k = 0; k < FRAGMENT; k++)
-            expect(((unsigned char *)memory)[i * STEP + 1 + k] == byte_of(i * FRAGMENT + k, from, 9),
+            expect(((unsigned char *)memory)[i * STEP + 1 + k] ==
+                       byte_of(i * FRAGMENT + k, from, 9),
                    "every fragment in its place");
     meet();
 }

@@ -169,7 +169,8 @@ static void serve_packed_locked(const struct inbox *box)
     struct stp_ofi_am_header receipt = stp_ofi_am_header(STP_OFI_AM_RECEIPT, packed->id);
 
     if (packed->operand > items_room())
-        stp_ofi.core->fatal("fabric", "pe %d sends a packed message of %llu bytes, there is room for %zu",
+        stp_ofi.core->fatal("fabric",
+                            "pe %d sends a packed message of %llu bytes, there is room for %zu",
                             packed->pe, (unsigned long long)packed->operand, items_room());
     stp_ofi_packed_open(box->items, (size_t)packed->operand, packed->pe);
     answer_locked(&receipt, packed->pe);

@@ -22,7 +22,7 @@ enum {
 struct stp_ofi_am_header {
     uint64_t token;
     uint64_t offset;
-    uint64_t operand; /* answer: the old value; ping and pong: the turn; packed message: its bytes */
+    uint64_t operand; /* answer: old value; ping and pong: turn; packed message: its bytes */
     uint64_t compare;
     uint32_t id; /* of the request, where it was made */
     int32_t pe;  /* of the sender */
@@ -34,7 +34,8 @@ struct stp_ofi_am_header {
 };
 
 _Static_assert(sizeof(struct stp_ofi_am_header) == 48, "no padding, whose bytes would be sent");
-_Static_assert(sizeof(struct stp_ofi_am_header) <= STP_OFI_INLINE, "an active message fits a request");
+_Static_assert(sizeof(struct stp_ofi_am_header) <= STP_OFI_INLINE,
+               "an active message fits a request");
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX + 1, "a region number fits");
 
 /* An active message of this PE but for what it is about. */

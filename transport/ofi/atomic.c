@@ -42,8 +42,8 @@ static enum stp_ofi_kind kind_of(enum stp_fabric_amo op, const void *result)
     return STP_OFI_UPDATE;
 }
 
-static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, int pe, unsigned number, size_t offset,
-                                  enum stp_fabric_amo op, const struct element *el,
+static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, int pe, unsigned number,
+                                  size_t offset, enum stp_fabric_amo op, const struct element *el,
                                   const void *operand, const void *compare, void *result)
 {
     struct stp_ofi_req *req =

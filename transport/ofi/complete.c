@@ -91,7 +91,8 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
 
     if (req->work.kind <= STP_OFI_READ) return post_rma(endpoint, req);
     if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_message_post(req);
-    return STP_UNLIKELY(stp_ofi.forgets) ? post_forgotten(endpoint, req) : post_atomic(endpoint, req);
+    return STP_UNLIKELY(stp_ofi.forgets) ? post_forgotten(endpoint, req)
+                                         : post_atomic(endpoint, req);
 }
 
 static const char *req_name(const struct stp_ofi_req *req)
@@ -252,7 +253,8 @@ static const void *copied_from(const struct stp_ofi_req *req)
 }
 
 /* The operation is done: whoever counts on it may go on. */
-static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list, struct stp_ofi_req *req)
+static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list,
+                          struct stp_ofi_req *req)
 {
     struct stp_ofi_req *then = req->then;
     atomic_uint *pending = req->pending;
@@ -274,7 +276,8 @@ void stp_ofi_message_done_locked(struct stp_ofi_req *req)
     finished_give(&list);
 }
 
-static void complete_locked(struct stp_ofi_endpoint *endpoint, const struct fi_cq_entry *entries, ssize_t n)
+static void complete_locked(struct stp_ofi_endpoint *endpoint, const struct fi_cq_entry *entries,
+                            ssize_t n)
 {
     struct finished list = {NULL, NULL, NULL};
 
@@ -346,7 +349,8 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     else if (STP_UNLIKELY(n != -FI_EAGAIN && n != 0))
         read_error_locked(endpoint, n);
     if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
-    if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main) stp_ofi_inbox_refill_locked();
+    if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
+        stp_ofi_inbox_refill_locked();
     atomic_store_explicit(&endpoint->draining, false, memory_order_relaxed);
     again = endpoint->retry != NULL || stp_ofi_inbox_lacks();
     pthread_mutex_unlock(&endpoint->drain);

@@ -52,8 +52,8 @@ static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *doma
 }
 
 /* Run the steps in order; *why names the first that failed. */
-static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, struct fid_av *av,
-                     bool wait_fd, const char **why)
+static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
+                         struct fid_av *av, bool wait_fd, const char **why)
 {
     int rc = -FI_ENOSYS;
 
@@ -68,8 +68,8 @@ static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *d
     return rc != 0 ? rc : fi_enable(endpoint->ep);
 }
 
-int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, struct fid_av *av,
-                      bool wait_fd, const char **why)
+int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
+                          struct fid_av *av, bool wait_fd, const char **why)
 {
     struct stp_growth growth;
     int rc, tries = 0;
@@ -179,7 +179,8 @@ static int open_all(const char **why)
     stp_ofi.by_sockets =
         stp_ofi.core->env->ofi_progress_thread && stp_ofi_sockets_usable(info, stp_ofi.core->n_pes);
     return stp_ofi_endpoint_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
-                             stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets, why);
+                                 stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets,
+                                 why);
 }
 
 /* Open with an info, which becomes ours; NULL: there is none such. */

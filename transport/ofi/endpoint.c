@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define ENDPOINTS_CHEAP 16u /* by default where endpoints are cheap */
-#define SPARE_FDS 16u   /* left to the program when an endpoint is made */
+#define SPARE_FDS 16u       /* left to the program when an endpoint is made */
 
 /* libfabric 1.17: net locks a domain as a whole, so an endpoint has its own. */
 static bool wants_domain(void)
@@ -71,7 +71,8 @@ static int open_own_domain(struct stp_ofi_endpoint *endpoint, const char **why)
     if ((rc = fi_fabric(info->fabric_attr, &endpoint->fabric, NULL)) != 0) return rc;
     if ((rc = fi_domain(endpoint->fabric, info, &endpoint->domain, NULL)) != 0) return rc;
     if ((rc = stp_ofi_av_open(endpoint->domain, &endpoint->av)) != 0) return rc;
-    if ((rc = stp_ofi_endpoint_open(endpoint, endpoint->domain, endpoint->av, false, why)) != 0) return rc;
+    if ((rc = stp_ofi_endpoint_open(endpoint, endpoint->domain, endpoint->av, false, why)) != 0)
+        return rc;
     return stp_ofi_endpoint_connect(endpoint);
 }
 
@@ -141,7 +142,8 @@ static struct stp_ofi_endpoint *least_used_locked(void)
     struct stp_ofi_endpoint *least = NULL;
 
     for (unsigned i = 0; i < n_made(); i++)
-        if (least == NULL || stp_ofi.endpoints[i]->n_ctxs < least->n_ctxs) least = stp_ofi.endpoints[i];
+        if (least == NULL || stp_ofi.endpoints[i]->n_ctxs < least->n_ctxs)
+            least = stp_ofi.endpoints[i];
     return least;
 }
 

@@ -19,7 +19,7 @@
 #define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
 #define STP_OFI_BOUNCE_BYTES (8u << 20) /* and all such copies together */
 #define STP_OFI_MESSAGES 1024u          /* messages not yet answered at most, */
-#define STP_OFI_PACKED_REQS 256u            /* and packed messages */
+#define STP_OFI_PACKED_REQS 256u        /* and packed messages */
 
 /* ---- requests ----------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ struct stp_ofi_pool {
     struct stp_ofi_req *free;
     struct stp_ofi_slab *slabs;
     struct stp_ofi_endpoint *endpoint; /* constant, as the next three */
-    unsigned index;            /* in the endpoint */
+    unsigned index;                    /* in the endpoint */
     size_t data_size;
     unsigned limit;
     unsigned n_made;
@@ -170,8 +170,7 @@ static inline atomic_uint *stp_ofi_counts_on(const struct stp_ofi_req *req)
 struct stp_ofi_endpoint {
     struct fid_ep *ep; /* what every operation reads comes first; written by open and connect */
     struct fid_cq *cq;
-    fi_addr_t
-        *addrs; /* by PE, inverted: 0 is nowhere yet; pages that nobody asks for cost nothing */
+    fi_addr_t *addrs; /* by PE, inverted: 0 is nowhere yet; untouched pages cost nothing */
     struct stp_ofi_pool pools[STP_OFI_N_POOLS];
 
     pthread_mutex_t drain STP_ALIGNED_LINE; /* who reads the completion queue; guards retry */

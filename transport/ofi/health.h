@@ -16,9 +16,9 @@ enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE
 /* What a PE publishes behind its provider's address. */
 struct stp_ofi_liveness {
     uint8_t family;
-    uint8_t endpoints;  /* that the PE has descriptors for; nothing to do with its life */
-    uint16_t port;  /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
-    uint8_t at[16]; /* IP4: the first four; LOCAL: a name */
+    uint8_t endpoints; /* that the PE has descriptors for; nothing to do with its life */
+    uint16_t port;     /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
+    uint8_t at[16];    /* IP4: the first four; LOCAL: a name */
 };
 
 #define STP_OFI_LIVENESS 20 /* its bytes */

@@ -304,7 +304,8 @@ void stp_ofi_liveness_open(const void *name, void *mine)
         }
     }
     if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
-    line.endpoints = life.mine.endpoints != 0 ? life.mine.endpoints : (uint8_t)stp_ofi_endpoints_bearable();
+    line.endpoints =
+        life.mine.endpoints != 0 ? life.mine.endpoints : (uint8_t)stp_ofi_endpoints_bearable();
     life.mine = line;
     memcpy(mine, &line, sizeof(line));
 }

@@ -179,7 +179,8 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *lo
         return fragments;
     }
     if (!stp_ofi.mr_local) return fragments;
-    if (nbytes > stp_ofi.bounce_size) fragments.lease = lease_open(kind, local, nbytes, fragments.n);
+    if (nbytes > stp_ofi.bounce_size)
+        fragments.lease = lease_open(kind, local, nbytes, fragments.n);
     if (fragments.lease != NULL) {
         fragments.desc = fi_mr_desc(fragments.lease->mr);
         return fragments;

@@ -195,15 +195,14 @@ int stp_ofi_interface_check(const struct fi_info *infos, const struct stp_core *
  * Open domain, queue and endpoint for info. Returns 0, or -errno with *why set to what failed;
  * nothing stays open then.
  */
-int stp_ofi_domain_open(const struct stp_core *core, const struct fi_info *info,
-                          const char **why);
+int stp_ofi_domain_open(const struct stp_core *core, const struct fi_info *info, const char **why);
 void stp_ofi_domain_close(void);
 int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
 
 /* Open queue and endpoint of an endpoint on a domain and its address table. *why as above. */
-int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, struct fid_av *av,
-                      bool wait_fd, const char **why);
+int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
+                          struct fid_av *av, bool wait_fd, const char **why);
 void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint);
 
 /* Addresses (address.c). */
@@ -286,7 +285,7 @@ struct stp_ofi_fragments {
 struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes);
 
 static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind, const void *local,
-                                                size_t nbytes)
+                                                   size_t nbytes)
 {
     if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0 &&
                    nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local))
@@ -374,14 +373,15 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
                         uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
 /* A request ready to aim for one fragment of a local buffer. */
-struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
-                                  const struct stp_ofi_fragments *fragments, const void *local,
-                                  size_t nbytes);
+struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                                     int pe, const struct stp_ofi_fragments *fragments,
+                                     const void *local, size_t nbytes);
 
 /* Put nbytes in fragments counted on *pending, which the caller has raised by their number. */
-void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint, const struct stp_ofi_fragments *fragments, int pe,
-                        unsigned number, size_t offset, const void *source, size_t nbytes,
-                        atomic_uint *pending, struct stp_ofi_req *then);
+void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
+                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
+                           size_t offset, const void *source, size_t nbytes, atomic_uint *pending,
+                           struct stp_ofi_req *then);
 
 /* An atomic, a request ready to post but for its pending; arguments as for amo (atomic.c). */
 struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,

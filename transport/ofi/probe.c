@@ -54,7 +54,8 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
 
     for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {
         size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
-        struct stp_ofi_req *req = stp_ofi_fragment(ONE_ENDPOINT, kind, 0, &fragments, local + at, n);
+        struct stp_ofi_req *req =
+            stp_ofi_fragment(ONE_ENDPOINT, kind, 0, &fragments, local + at, n);
         atomic_uint pending = 1;
 
         stp_ofi_aim(req, REGION, offset + at);

@@ -130,7 +130,8 @@ static int sleep_limit(void)
     bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
 
     if (stp_ofi_batch_parked()) return 0; /* nothing would come that wakes anybody for it */
-    return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1 : -1;
+    return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
+                                                                                            : -1;
 }
 
 /* Sleep until the provider has something to do, or until woken. */
@@ -167,7 +168,8 @@ void stp_ofi_progress_wake(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
     /* Cannot fail: the counter is far from full. */
-    if (atomic_load_explicit(&progress.asleep, memory_order_relaxed)) eventfd_write(progress.wake_fd, 1);
+    if (atomic_load_explicit(&progress.asleep, memory_order_relaxed))
+        eventfd_write(progress.wake_fd, 1);
 }
 
 /* It must not keep a process alive that the program's threads have left. */

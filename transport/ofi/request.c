@@ -38,12 +38,13 @@ static struct stp_ofi_req *req_at(const struct stp_ofi_pool *pool, struct stp_of
 
 /* ---- pools --------------------------------------------------------------- */
 
-static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t data_size, unsigned limit)
+static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t data_size,
+                      unsigned limit)
 {
     struct stp_ofi_pool *pool = &endpoint->pools[index];
 
-    *pool =
-        (struct stp_ofi_pool){.endpoint = endpoint, .index = index, .data_size = data_size, .limit = limit};
+    *pool = (struct stp_ofi_pool){
+        .endpoint = endpoint, .index = index, .data_size = data_size, .limit = limit};
     pthread_mutex_init(&pool->lock, NULL);
 }
 
@@ -66,14 +67,16 @@ void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint)
     pool_init(endpoint, STP_OFI_PLAIN, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
     pool_init(endpoint, STP_OFI_BOUNCE, size, (unsigned)limit);
     pool_init(endpoint, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
-    pool_init(endpoint, STP_OFI_PACKED_POOL, stp_ofi.packed_size, message_limit(STP_OFI_PACKED_REQS));
+    pool_init(endpoint, STP_OFI_PACKED_POOL, stp_ofi.packed_size,
+              message_limit(STP_OFI_PACKED_REQS));
     pool_init(endpoint, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* the askers' limits hold */
 }
 
 void stp_ofi_pools_unregister(struct stp_ofi_endpoint *endpoint)
 {
     for (unsigned i = 0; i < STP_OFI_N_POOLS; i++) {
-        for (struct stp_ofi_slab *slab = endpoint->pools[i].slabs; slab != NULL; slab = slab->next) {
+        for (struct stp_ofi_slab *slab = endpoint->pools[i].slabs; slab != NULL;
+             slab = slab->next) {
             if (slab->mr != NULL) fi_close(&slab->mr->fid);
             slab->mr = NULL;
         }

@@ -18,8 +18,9 @@ static void raise_by(atomic_uint *pending, unsigned n)
 }
 
 /* Through the request's own bytes. */
-static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
-                                        const void *local, size_t nbytes)
+static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
+                                           enum stp_ofi_kind kind, int pe, const void *local,
+                                           size_t nbytes)
 {
     unsigned index = nbytes <= STP_OFI_INLINE ? STP_OFI_PLAIN : STP_OFI_BOUNCE;
     struct stp_ofi_req *req = stp_ofi_req_take(&endpoint->pools[index], kind, pe);
@@ -33,9 +34,9 @@ static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint, en
     return req;
 }
 
-struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
-                                  const struct stp_ofi_fragments *fragments, const void *local,
-                                  size_t nbytes)
+struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                                     int pe, const struct stp_ofi_fragments *fragments,
+                                     const void *local, size_t nbytes)
 {
     struct stp_ofi_req *req;
 
@@ -52,9 +53,9 @@ struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp
 }
 
 static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
-                        const struct stp_ofi_fragments *fragments, int pe, unsigned number, size_t offset,
-                        const void *local, size_t nbytes, atomic_uint *pending,
-                        struct stp_ofi_req *then)
+                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
+                           size_t offset, const void *local, size_t nbytes, atomic_uint *pending,
+                           struct stp_ofi_req *then)
 {
     const char *at = local;
 
@@ -72,11 +73,13 @@ static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind 
     } while (STP_UNLIKELY(nbytes > 0));
 }
 
-void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint, const struct stp_ofi_fragments *fragments, int pe,
-                        unsigned number, size_t offset, const void *source, size_t nbytes,
-                        atomic_uint *pending, struct stp_ofi_req *then)
+void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
+                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
+                           size_t offset, const void *source, size_t nbytes, atomic_uint *pending,
+                           struct stp_ofi_req *then)
 {
-    post_fragments(endpoint, STP_OFI_WRITE, fragments, pe, number, offset, source, nbytes, pending, then);
+    post_fragments(endpoint, STP_OFI_WRITE, fragments, pe, number, offset, source, nbytes, pending,
+                   then);
 }
 
 /* A put of at most bounce_size bytes of host memory from a copy: source is free on return. */
@@ -86,12 +89,13 @@ static void put_copied(struct stp_ofi_endpoint *endpoint, int pe, unsigned numbe
 {
     struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = true};
 
-    post_fragments(endpoint, STP_OFI_WRITE, &one, pe, number, offset, source, nbytes, pending, then);
+    post_fragments(endpoint, STP_OFI_WRITE, &one, pe, number, offset, source, nbytes, pending,
+                   then);
 }
 
 /* Done on return. */
-static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe, unsigned number,
-                     size_t offset, const void *local, size_t nbytes)
+static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
+                     unsigned number, size_t offset, const void *local, size_t nbytes)
 {
     struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
     atomic_uint left = fragments.n;
@@ -108,7 +112,8 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int
     atomic_uint *pending = stp_ofi_ctx_pending(ctx);
 
     raise_by(pending, fragments.n);
-    post_fragments(ctx->endpoint, kind, &fragments, pe, number, offset, local, nbytes, pending, NULL);
+    post_fragments(ctx->endpoint, kind, &fragments, pe, number, offset, local, nbytes, pending,
+                   NULL);
 }
 
 /* In a session: collect what is small. */

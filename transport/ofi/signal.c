@@ -29,7 +29,8 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
 
     if (nbi) fragments = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
     atomic_store_explicit(&sig->parts, fragments.n, memory_order_relaxed);
-    stp_ofi_put_fragments(ctx->endpoint, &fragments, pe, number, offset, source, nbytes, &sig->parts, sig);
+    stp_ofi_put_fragments(ctx->endpoint, &fragments, pe, number, offset, source, nbytes,
+                          &sig->parts, sig);
 }
 
 /* In a session: data and signal in one packed message, whose items are done in order. */

@@ -316,16 +316,16 @@ static void host_cores(struct stp_doctor *doctor)
     size_t grouped = stp_file_number("/proc/sys/kernel/sched_autogroup_enabled", "");
     bool crowded = n_cores > 0 && doctor->n_local > n_cores;
 
-    stp_doctor_say(doctor, crowded && grouped == 1 ? STP_HEALTH_NOTE : STP_HEALTH_OK, "cores",
-                   "where PEs share cores, the one that waits gives its core to the one that works; "
-                   "with kernel.sched_autogroup_enabled=1 it often keeps it for milliseconds, and "
-                   "at times for seconds",
-                   crowded && grouped == 1 ? "sysctl kernel.sched_autogroup_enabled=0, or fewer PEs"
-                                           : NULL,
-                   "cores: %ld; PEs here: %d; kernel.sched_autogroup_enabled: %s", n_cores,
-                   doctor->n_local, grouped == SIZE_MAX ? "none"
-                                    : grouped == 0      ? "0"
-                                                        : "1");
+    stp_doctor_say(
+        doctor, crowded && grouped == 1 ? STP_HEALTH_NOTE : STP_HEALTH_OK, "cores",
+        "where PEs share cores, the one that waits gives its core to the one that works; "
+        "with kernel.sched_autogroup_enabled=1 it often keeps it for milliseconds, and "
+        "at times for seconds",
+        crowded && grouped == 1 ? "sysctl kernel.sched_autogroup_enabled=0, or fewer PEs" : NULL,
+        "cores: %ld; PEs here: %d; kernel.sched_autogroup_enabled: %s", n_cores, doctor->n_local,
+        grouped == SIZE_MAX ? "none"
+        : grouped == 0      ? "0"
+                            : "1");
 }
 
 void stp_doctor_host(struct stp_doctor *doctor)

@@ -45,11 +45,12 @@ static void say_launcher(struct stp_doctor *doctor)
     if (details.key_max > 0)
         snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
                  details.key_max, details.value_max);
-    stp_doctor_say(doctor, STP_HEALTH_OK, "launcher", launcher_why, NULL,
-                   "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into fragments of at "
-                   "most %zu characters",
-                   details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
-                   doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
+    stp_doctor_say(
+        doctor, STP_HEALTH_OK, "launcher", launcher_why, NULL,
+        "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into fragments of at "
+        "most %zu characters",
+        details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "", doctor->n_hosts,
+        doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
 }
 
 static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)

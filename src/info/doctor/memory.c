@@ -45,8 +45,7 @@ static void memory_heaps(struct stp_doctor *doctor)
         "%d heap%s of %s on this host: %s; memory %s, available %s, limit of the cgroup: "
         "%s",
         doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_size_text(one, s[0]),
-        stp_size_text(all, s[1]), stp_size_text(total, s[2]),
-        stp_size_text(available, s[3]),
+        stp_size_text(all, s[1]), stp_size_text(total, s[2]), stp_size_text(available, s[3]),
         group == SIZE_MAX ? "none that can be read" : stp_size_text(group, s[4]));
 }
 
@@ -114,8 +113,8 @@ static void memory_window(struct stp_doctor *doctor)
                    view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
                    "a window of %s can be reserved, and a view of %s; the view's sparse file has "
                    "that length; ulimit -v: %s, ulimit -f: %s",
-                   stp_size_text((size_t)1 << layout.shift, s[2]),
-                   stp_size_text(view, s[3]), s[0], s[1]);
+                   stp_size_text((size_t)1 << layout.shift, s[2]), stp_size_text(view, s[3]), s[0],
+                   s[1]);
 }
 
 void stp_doctor_memory(struct stp_doctor *doctor)

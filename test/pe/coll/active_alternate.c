@@ -131,7 +131,7 @@ static void turn_reduce(const struct turn *t)
 }
 
 static void (*const turns[])(const struct turn *t) = {
-    turn_broadcast, turn_broadcast32, turn_fcollect,  turn_collect,
+    turn_broadcast, turn_broadcast32, turn_fcollect, turn_collect,
     turn_alltoall,  turn_alltoalls,   turn_reduce,
 };
 enum { N_TURNS = sizeof(turns) / sizeof(turns[0]) };
@@ -151,7 +151,13 @@ static void rounds(const struct pe_set *set, int n_rounds, size_t n, int kind, i
 
     for (int round = 0; round < n_rounds && set->rank >= 0; round++) {
         bool other = swap && round % 2;
-        struct turn t = {set,  round, root, n, buffers[other], buffers[!other], sync_pair[round % 2],
+        struct turn t = {set,
+                         round,
+                         root,
+                         n,
+                         buffers[other],
+                         buffers[!other],
+                         sync_pair[round % 2],
                          work[round % 2]};
 
         be_late();
@@ -165,7 +171,7 @@ static void check_size(const struct pe_set *set, int n_rounds, size_t n)
 {
     int first = n_rounds < 20 ? 0 : n_rounds / 4; /* calls of single kinds need no more */
 
-    for (int root = ROOTS_IN_TURN; root < set->size; root += set->size > 2 ? set->size - 1 : 1)
+    for (int root = ROOTS_IN_TURN; root<set->size; root += set->size> 2 ? set->size - 1 : 1)
         rounds(set, n_rounds, n, 0, root, false);
     for (int kind = 1; kind < N_TURNS; kind++)
         rounds(set, first > 0 ? first : n_rounds, n, kind, 0, false);

@@ -262,8 +262,8 @@ static void check_mixed(void)
 }
 
 /*
- * R169: what takes a while, both ways, is done behind the barrier. Of four PEs these two exchange no
- * words of the barrier itself, which might keep the order.
+ * R169: what takes a while, both ways, is done behind the barrier. Of four PEs these two exchange
+ * no words of the barrier itself, which might keep the order.
  */
 static void check_completes(void)
 {

@@ -8,12 +8,24 @@
 
 enum { ARENA = 60000, BATCH = 40, BATCHES = 40, N_TEAMS = 7, GAP = 3 };
 
-enum kind { SYNC, BROADCAST, COLLECT, FCOLLECT, ALLTOALL, SUM, MAX, SUM_IN_PLACE,
-            INSCAN, EXSCAN, EXSCAN_IN_PLACE, N_KINDS };
+enum kind {
+    SYNC,
+    BROADCAST,
+    COLLECT,
+    FCOLLECT,
+    ALLTOALL,
+    SUM,
+    MAX,
+    SUM_IN_PLACE,
+    INSCAN,
+    EXSCAN,
+    EXSCAN_IN_PLACE,
+    N_KINDS
+};
 
-static const char *const kind_name[N_KINDS] = {"sync",     "broadcast", "collect", "fcollect",
-                                               "alltoall", "sum",       "max",     "sum in place",
-                                               "inscan",   "exscan",    "exscan in place"};
+static const char *const kind_name[N_KINDS] = {
+    "sync", "broadcast",    "collect", "fcollect", "alltoall",       "sum",
+    "max",  "sum in place", "inscan",  "exscan",   "exscan in place"};
 
 struct op {
     enum kind kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Misuses by chapter: each errors_<chapter>.c has a list of them, which errors.c runs one of. A list
- * ends with a row without a name.
+ * Misuses by chapter: each errors_<chapter>.c has a list of them, which errors.c runs one of. A
+ * list ends with a row without a name.
  */
 #ifndef STEPPE_TEST_ERRORS_H
 #define STEPPE_TEST_ERRORS_H

@@ -29,8 +29,8 @@ static void protect_pages(int argc, char **argv, char **envp)
         mprotect(pages + (size_t)i * UNIT, UNIT, PROT_READ);
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*hook)(int, char **, char **) =
-    protect_pages;
+__attribute__((section(".preinit_array"), used)) static void (*hook)(int, char **,
+                                                                     char **) = protect_pages;
 
 /* That of the library that was linked, or of the one that is opened. */
 static long *library_word(bool opened, int zeroed)
@@ -93,8 +93,8 @@ static const struct {
     const char *name;
     void (*use)(long *addr);
     bool collective;
-} uses[] = {{"put", put, false},           {"get", get, false},   {"add", add, false},
-            {"signal", signal_set, false}, {"lock", lock, false}, {"wait", wait_until, false},
+} uses[] = {{"put", put, false},           {"get", get, false},        {"add", add, false},
+            {"signal", signal_set, false}, {"lock", lock, false},      {"wait", wait_until, false},
             {"reduce", reduce, true},      {"overrun", overrun, false}};
 
 static long *address(const char *what)

@@ -39,7 +39,7 @@ static void *with_old_align(size_t nbytes)
     return shmemalign(4096, nbytes);
 }
 
-static void *(*const allocators[])(size_t) = {shmem_malloc, with_calloc, with_align,    with_hints,
+static void *(*const allocators[])(size_t) = {shmem_malloc, with_calloc, with_align,     with_hints,
                                               grow,         shmalloc,    with_old_align, old_grow};
 
 enum { N_ALLOCATORS = sizeof(allocators) / sizeof(allocators[0]), TOO_MUCH = 1 << 30 };

@@ -340,7 +340,8 @@ static void check_other_alignments(void)
             char *block = ways[w](align, 100);
 
             PE_REQUIRE(block != NULL, "align(%zu) failed", align);
-            PE_CHECK((uintptr_t)block % sizeof(void *) == 0, "align(%zu): %p", align, (void *)block);
+            PE_CHECK((uintptr_t)block % sizeof(void *) == 0, "align(%zu): %p", align,
+                     (void *)block);
             shmem_char_p(&block[99], (char)align, pe_right());
             shmem_barrier_all();
             PE_CHECK_EQ(block[99], align);

@@ -20,7 +20,8 @@ static void check_initial_values(void)
 {
     long sum = 0;
 
-    for (int i = 0; i < N; i++) sum += table[i];
+    for (int i = 0; i < N; i++)
+        sum += table[i];
     PE_CHECK_EQ(table[0], 1);
     PE_CHECK_EQ(table[N / 3], 5);
     PE_CHECK_EQ(table[N / 2], 7);
@@ -41,7 +42,8 @@ static void check_child_sees_puts(void)
     shmem_barrier_all();
     child = fork();
     PE_REQUIRE(child >= 0, "fork failed");
-    if (child == 0) _exit(from_peer[N / 2] == 42 && table[N / 4] == 43 && table[N / 3] == 5 ? 0 : 1);
+    if (child == 0)
+        _exit(from_peer[N / 2] == 42 && table[N / 4] == 43 && table[N / 3] == 5 ? 0 : 1);
     waitpid(child, &status, 0);
     PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child saw other values");
     PE_CHECK_EQ(from_peer[N / 2], 42);
@@ -67,7 +69,8 @@ static void check_threads_fork(void)
     pthread_t threads[3];
     int failures[3] = {0};
 
-    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, fork_often, &failures[i]);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, fork_often, &failures[i]);
     for (int i = 0; i < 3; i++) {
         pthread_join(threads[i], NULL);
         PE_CHECK_EQ(failures[i], 0);

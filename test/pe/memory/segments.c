@@ -3,8 +3,8 @@
  * Executables with several ranges of writable memory, and with pages that are protected otherwise
  * than the rest: all of what can be written is symmetric, protections stay as they were, and a
  * forked child has both. Built with several models of code and layouts (see CMakeLists.txt):
- * SEGMENTS_RANGES is how many ranges of its globals there are at least, the split by early_protect()
- * not counted. Rules R37, R41, R126; the rest is a promise of our own.
+ * SEGMENTS_RANGES is how many ranges of its globals there are at least, the split by
+ * early_protect() not counted. Rules R37, R41, R126; the rest is a promise of our own.
  */
 #include "pe_data.h"
 
@@ -51,16 +51,18 @@ static void early_protect(int argc, char **argv, char **envp)
     mprotect(early + UNIT, UNIT, PROT_READ);
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*early_hook)(int, char **, char **) =
-    early_protect;
+__attribute__((section(".preinit_array"), used)) static void (*early_hook)(int, char **,
+                                                                           char **) = early_protect;
 
 static const struct object {
     const char *name;
     long *words;
     long last;
 } objects[] = {
-    {"small data", small_data, 7},       {"small bss", small_bss, 7},
-    {"large data", large_data, LARGE - 1}, {"large bss", large_bss, LARGE - 1},
+    {"small data", small_data, 7},
+    {"small bss", small_bss, 7},
+    {"large data", large_data, LARGE - 1},
+    {"large bss", large_bss, LARGE - 1},
     {"far data", far_data, 63},
 };
 enum { N_OBJECTS = sizeof(objects) / sizeof(objects[0]) };

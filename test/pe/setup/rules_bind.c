@@ -201,8 +201,9 @@ static void check_absent(void)
 }
 
 /* Steppe's own, good for the preprocessor. */
-#if STEPPE_VERSION / 10000 != STEPPE_MAJOR_VERSION || STEPPE_VERSION / 100 % 100 !=             \
-    STEPPE_MINOR_VERSION || STEPPE_VERSION % 100 != STEPPE_PATCH_VERSION
+#if STEPPE_VERSION / 10000 != STEPPE_MAJOR_VERSION ||                                              \
+    STEPPE_VERSION / 100 % 100 != STEPPE_MINOR_VERSION ||                                          \
+    STEPPE_VERSION % 100 != STEPPE_PATCH_VERSION
 #error the version and its parts differ
 #endif
 

@@ -79,10 +79,12 @@ static const struct {
     const char *name;
     void (*set)(bool odd);
 } cases[] = {
-    {"type", differ_type},   {"gpu_type", differ_gpu},   {"size", differ_size},
-    {"flags", differ_flags}, {"name", differ_name},      {"no_name", differ_no_name},
-    {"keep", differ_keep},   {"bad_type", differ_bad_type}, {"zero", differ_zero},
-    {"gpu", ask_gpu},        {"fam", ask_fam},
+    {"type", differ_type}, {"gpu_type", differ_gpu},
+    {"size", differ_size}, {"flags", differ_flags},
+    {"name", differ_name}, {"no_name", differ_no_name},
+    {"keep", differ_keep}, {"bad_type", differ_bad_type},
+    {"zero", differ_zero}, {"gpu", ask_gpu},
+    {"fam", ask_fam},
 };
 
 static void prepare(const char *name)
@@ -121,7 +123,8 @@ static void run(bool once)
     pe_space_numbers(numbers[0], sizeof(numbers[0]));
     check_refused();
     before = pe_holdings();
-    for (int i = 0; i < 8 && !once; i++) check_refused();
+    for (int i = 0; i < 8 && !once; i++)
+        check_refused();
     after = pe_holdings();
     pe_check_holdings(&before, &after, &slack, "after failures");
     pe_space_numbers(numbers[1], sizeof(numbers[1]));

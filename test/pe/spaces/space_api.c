@@ -16,7 +16,7 @@ _Static_assert(SHMEM_SPACE_CAP_DIRECT_ACCESS == UINT64_C(0x0008), "capability");
 _Static_assert(SHMEM_SPACE_CAP_WORLD_ACCESS == UINT64_C(0x0010), "capability");
 _Static_assert(SHMEM_SPACE_CAP_IDENT_ADDR == UINT64_C(0x0020), "capability");
 
-#define SAME_TYPE(expression, type) _Generic((expression), type: 1, default: 0)
+#define SAME_TYPE(expression, type) _Generic((expression), type : 1, default : 0)
 _Static_assert(SAME_TYPE((shmem_space_t)0, void *), "a handle is a void *");
 _Static_assert(SAME_TYPE((shmem_space_cap_t)0, uint64_t), "capabilities are 64 bits");
 _Static_assert(SAME_TYPE(((shmem_space_config_t *)0)->device_type, shmem_device_type_t), "config");
@@ -51,7 +51,8 @@ static void check_constants(void)
     PE_CHECK(invalid == SHMEM_SPACE_INVALID && by_default == SHMEM_SPACE_DEFAULT, "statics");
     PE_CHECK(invalid != by_default, "the default space is the invalid one");
     for (int i = 0; i < 4; i++)
-        for (int k = 0; k < i; k++) PE_CHECK(types[i] != types[k], "types %d and %d", i, k);
+        for (int k = 0; k < i; k++)
+            PE_CHECK(types[i] != types[k], "types %d and %d", i, k);
 }
 
 /* The whole of the proposal's example, by one twin and then by the other. */
@@ -97,10 +98,12 @@ static void check_first_example(void)
     PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "create");
     PE_REQUIRE(shmem_team_split_2d(team, 2, NULL, 0, &row, NULL, 0, &column) == 0, "split_2d");
     data = shmem_space_malloc(space, 16 * sizeof(int));
-    for (int i = 0; i < 16; i++) data[i] = 100 * pe_me + i;
+    for (int i = 0; i < 16; i++)
+        data[i] = 100 * pe_me + i;
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_int_broadcast(row, data, data, 16, 0), 0);
-    for (int i = 0; i < 16; i++) PE_CHECK_EQ(data[i], 100 * (pe_me - pe_me % 2) + i);
+    for (int i = 0; i < 16; i++)
+        PE_CHECK_EQ(data[i], 100 * (pe_me - pe_me % 2) + i);
     shmem_space_free(space, data);
     shmem_team_destroy(row);
     shmem_team_destroy(column);

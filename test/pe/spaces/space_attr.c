@@ -61,7 +61,8 @@ static void check_subsets(shmem_device_type_t kind)
     if (pe_n < 2) return;
     for (int i = 0; i < 2; i++)
         PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, i, 2, (pe_n - i + 1) / 2, NULL, 0,
-                                             &halves[i]), 0);
+                                             &halves[i]),
+                    0);
     attr.parent = halves[pe_me % 2];
     for (int round = 0; round < 5; round++) {
         shmem_space_t space = create(kind, &attr, &team);

@@ -37,8 +37,7 @@ static const char *variable(const char *format, const char *kind)
 static void check_member(int k, int n_members)
 {
     struct pe_space s = {&pe_kinds[PE_CPU], env_kinds[k].space, env_kinds[k].team,
-                         shmem_team_my_pe(env_kinds[k].team),
-                         shmem_team_n_pes(env_kinds[k].team)};
+                         shmem_team_my_pe(env_kinds[k].team), shmem_team_n_pes(env_kinds[k].team)};
     const char *size = variable("SHMEM_%s_SYMMETRIC_SIZE", env_kinds[k].name);
     shmem_team_t asked = SHMEM_TEAM_INVALID, part = SHMEM_TEAM_INVALID;
     shmem_space_t found = SHMEM_SPACE_INVALID;
@@ -109,16 +108,20 @@ static void check_enabled(void)
 {
     int mine = pe_gpu_load(), gpus = 0;
 
-    for (int pe = 0; pe < pe_n; pe++) shmem_int_p(&has_gpu[pe_me], mine, pe);
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_int_p(&has_gpu[pe_me], mine, pe);
     shmem_barrier_all();
-    for (int pe = 0; pe < pe_n; pe++) gpus += has_gpu[pe];
+    for (int pe = 0; pe < pe_n; pe++)
+        gpus += has_gpu[pe];
     for (int k = 0; k < 4; k++) {
         const char *wish = variable("SHMEM_ENABLE_%s", env_kinds[k].name);
         bool gpu = env_kinds[k].type == SHMEM_DEVICE_GPU;
         bool there = wish != NULL && strcmp(wish, "1") == 0;
 
-        if (there && (!gpu || mine)) check_member(k, gpu ? gpus : pe_n);
-        else check_other(k);
+        if (there && (!gpu || mine))
+            check_member(k, gpu ? gpus : pe_n);
+        else
+            check_other(k);
         shmem_barrier_all();
     }
 }
@@ -170,7 +173,8 @@ static void check_default_use(void)
     shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 3);
     PE_GPU_EXPECT(other, 17 + 1000 * ((pe_me + 2 * pe_n - 2) % pe_n), N, "behind a signal");
     shmem_barrier_all();
-    for (int pe = 0; pe < pe_n; pe++) shmem_long_atomic_add(block, 100, pe);
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_long_atomic_add(block, 100, pe);
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_long_atomic_fetch(block, pe_me), 17 + 1000 * pe_left() + 100 * pe_n);
     pe_gpu_fill(block, pe_me, N);

@@ -14,8 +14,8 @@ enum { SIZE = PE_MIB, N = 1000 };
 
 static int kind;
 static struct pe_space s;
-static long *block; /* N longs of s */
-static int peer;    /* another member, or this PE */
+static long *block;           /* N longs of s */
+static int peer;              /* another member, or this PE */
 static const char *word = ""; /* third argument */
 
 static bool the_one(void)
@@ -455,12 +455,18 @@ struct mistake {
 
 /* Made by all PEs and survived; the first ones without a space. */
 static const struct mistake told[] = {
-    {"create", create_as_it_is},       {"bad_kind", create_bad_kind},
-    {"hbm", create_hbm},               {"zero", create_zero},
-    {"too_large", create_too_large},   {"bad_flags", create_bad_flags},
-    {"null_config", create_null_config}, {"with_name", create_with_name},
-    {"keep", create_keep},             {"in_buffer", create_in_buffer},
-    {"on_device", create_on_device},   {"named", create_named},
+    {"create", create_as_it_is},
+    {"bad_kind", create_bad_kind},
+    {"hbm", create_hbm},
+    {"zero", create_zero},
+    {"too_large", create_too_large},
+    {"bad_flags", create_bad_flags},
+    {"null_config", create_null_config},
+    {"with_name", create_with_name},
+    {"keep", create_keep},
+    {"in_buffer", create_in_buffer},
+    {"on_device", create_on_device},
+    {"named", create_named},
 };
 
 static const struct mistake told_of_space[] = {

@@ -25,7 +25,8 @@ static void check_facts(void)
     PE_CHECK(caps & SHMEM_SPACE_CAP_RMA && caps & SHMEM_SPACE_CAP_COLLECTIVES &&
                  caps & SHMEM_SPACE_CAP_ATOMICS,
              "caps are %#llx", (unsigned long long)caps);
-    PE_CHECK(!(caps & SHMEM_SPACE_CAP_DIRECT_ACCESS), "the host is said to load GPU memory"); /* S15 */
+    PE_CHECK(!(caps & SHMEM_SPACE_CAP_DIRECT_ACCESS),
+             "the host is said to load GPU memory"); /* S15 */
     PE_CHECK_EQ(!!(caps & SHMEM_SPACE_CAP_WORLD_ACCESS), n_ranks == pe_n);
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK_EQ(info.n_pes, n_ranks);
@@ -61,12 +62,15 @@ static void check_rma_pairs(long *gpu, long *heap)
 
             snprintf(what, sizeof(what), "put %s to %s", names[l], r ? "heap" : "gpu space");
             long *values = malloc(N * sizeof(*values));
-            for (int i = 0; i < N; i++) values[i] = base + i;
-            if (locals[l] == private_host) memcpy(private_host, values, N * sizeof(long));
+            for (int i = 0; i < N; i++)
+                values[i] = base + i;
+            if (locals[l] == private_host)
+                memcpy(private_host, values, N * sizeof(long));
             else if (locals[l] == private_gpu)
-                PE_CHECK_EQ(pe_cuda.to_device(device, values, N * sizeof(long)) ||
-                                pe_cuda.finish(), 0);
-            else pe_gpu_fill(locals[l], base, N);
+                PE_CHECK_EQ(pe_cuda.to_device(device, values, N * sizeof(long)) || pe_cuda.finish(),
+                            0);
+            else
+                pe_gpu_fill(locals[l], base, N);
             shmem_team_sync(team);
             shmem_long_put(remotes[r], locals[l], N, next);
             shmem_quiet();
@@ -104,7 +108,8 @@ static void check_order(long *gpu)
     pe_gpu_fill(gpu, 0, 64 * 40);
     shmem_team_sync(team);
     for (long round = 0; round < 40; round++) {
-        for (int i = 0; i < 64; i++) values[i] = 100000 * rank + 64 * round + i;
+        for (int i = 0; i < 64; i++)
+            values[i] = 100000 * rank + 64 * round + i;
         shmem_long_put(gpu + 64 * round, values, 64, next);
         memset(values, 0xff, sizeof(values));
     }
@@ -112,11 +117,13 @@ static void check_order(long *gpu)
     shmem_team_sync(team);
     PE_GPU_EXPECT(gpu, 100000 * before, 64 * 40, "puts from one buffer");
     shmem_team_sync(team);
-    for (long i = 0; i < 200; i++) shmem_long_p(gpu + i, 7000 * rank + i, next);
+    for (long i = 0; i < 200; i++)
+        shmem_long_p(gpu + i, 7000 * rank + i, next);
     shmem_quiet();
     shmem_team_sync(team);
     PE_GPU_EXPECT(gpu, 7000 * before, 200, "p");
-    for (long i = 0; i < 5; i++) PE_CHECK_EQ(shmem_long_g(gpu + i, next), 7000 * rank + i);
+    for (long i = 0; i < 5; i++)
+        PE_CHECK_EQ(shmem_long_g(gpu + i, next), 7000 * rank + i);
     shmem_team_sync(team);
 }
 
@@ -127,7 +134,8 @@ static void check_nbi(long *gpu)
     shmem_ctx_t ctx;
 
     PE_CHECK_EQ(shmem_ctx_create(0, &ctx), 0);
-    for (long i = 0; i < BIG; i++) values[i] = 3 * rank + i;
+    for (long i = 0; i < BIG; i++)
+        values[i] = 3 * rank + i;
     shmem_ctx_long_put_nbi(ctx, gpu, values, BIG, next);
     shmem_ctx_quiet(ctx);
     shmem_team_sync(team);
@@ -146,7 +154,8 @@ static void check_strided(long *gpu)
     int before = (rank + n_ranks - 1) % n_ranks;
     long values[300], back[300];
 
-    for (int i = 0; i < 300; i++) values[i] = 1000 * rank + i;
+    for (int i = 0; i < 300; i++)
+        values[i] = 1000 * rank + i;
     pe_gpu_fill(gpu, -500, 500);
     shmem_team_sync(team);
     shmem_long_iput(gpu, values, 3, 2, 100, next); /* gpu[3i] = values[2i] */
@@ -157,7 +166,8 @@ static void check_strided(long *gpu)
         PE_CHECK_EQ(back[i], i % 3 == 0 ? 1000 * before + 2 * (i / 3) : -500 + i);
     memset(back, 0, sizeof(back));
     shmem_long_iget(back, gpu, 2, 3, 100, next);
-    for (int i = 0; i < 100; i++) PE_CHECK_EQ(back[2 * i], 1000 * rank + 2 * i);
+    for (int i = 0; i < 100; i++)
+        PE_CHECK_EQ(back[2 * i], 1000 * rank + 2 * i);
     PE_CHECK_EQ(back[1], 0);
     shmem_team_sync(team);
     shmem_long_ibput(gpu, values, 10, 10, 4, 20, next); /* blocks of 4, every 10 */
@@ -207,10 +217,11 @@ static void check_signals(long *gpu, uint64_t *host_signal, uint64_t *gpu_signal
     for (int s = 0; s < 2; s++)
         for (long round = 1; round <= 20; round++) {
             size_t n = round % 4 < 2 ? 7 : N; /* a few bytes may leave without being waited for */
-            for (size_t i = 0; i < n; i++) values[i] = 100 * round + 10000 * rank + (long)i;
+            for (size_t i = 0; i < n; i++)
+                values[i] = 100 * round + 10000 * rank + (long)i;
             if (round % 2)
-                shmem_long_put_signal(gpu, values, n, signals[s], (uint64_t)round,
-                                      SHMEM_SIGNAL_SET, next);
+                shmem_long_put_signal(gpu, values, n, signals[s], (uint64_t)round, SHMEM_SIGNAL_SET,
+                                      next);
             else
                 shmem_long_put_signal_nbi(gpu, values, n, signals[s], 1, SHMEM_SIGNAL_ADD, next);
             PE_CHECK_EQ(shmem_signal_wait_until(signals[s], SHMEM_CMP_GE, (uint64_t)round), round);
@@ -250,12 +261,15 @@ static void check_collectives(long *gpu, long *heap, size_t n)
     shmem_team_sync(team);
     pe_gpu_fill(a, 10000 * rank, n);
     PE_CHECK_EQ(shmem_long_fcollect(team, b, a, n), 0);
-    for (int r = 0; r < n_ranks; r++) PE_GPU_EXPECT(b + n * (size_t)r, 10000 * r, n, "fcollect");
+    for (int r = 0; r < n_ranks; r++)
+        PE_GPU_EXPECT(b + n * (size_t)r, 10000 * r, n, "fcollect");
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_long_collect(team, b, a, n), 0);
-    for (int r = 0; r < n_ranks; r++) PE_GPU_EXPECT(b + n * (size_t)r, 10000 * r, n, "collect");
+    for (int r = 0; r < n_ranks; r++)
+        PE_GPU_EXPECT(b + n * (size_t)r, 10000 * r, n, "collect");
     shmem_team_sync(team);
-    for (int r = 0; r < n_ranks; r++) pe_gpu_fill(a + n * (size_t)r, 100000 * rank + 1000 * r, n);
+    for (int r = 0; r < n_ranks; r++)
+        pe_gpu_fill(a + n * (size_t)r, 100000 * rank + 1000 * r, n);
     PE_CHECK_EQ(shmem_long_alltoall(team, b, a, n), 0);
     for (int r = 0; r < n_ranks; r++)
         PE_GPU_EXPECT(b + n * (size_t)r, 100000 * r + 1000 * rank, n, "alltoall");
@@ -287,7 +301,8 @@ static void check_memory(void)
 
     PE_REQUIRE(a != NULL, "calloc of 1000 longs");
     shmem_long_get(values, a, 1000, pe_me);
-    for (int i = 0; i < 1000; i++) PE_CHECK_EQ(values[i], 0);
+    for (int i = 0; i < 1000; i++)
+        PE_CHECK_EQ(values[i], 0);
     pe_gpu_fill(a, 9, 1000);
     b = shmemx_space_realloc(space, a, 100000 * sizeof(long));
     PE_REQUIRE(b != NULL, "realloc to 100000 longs");

@@ -74,7 +74,7 @@ static void check_spread(const struct pair *p, size_t n)
 {
     size_t part = n / (size_t)n_ranks;
 
-    for (int root = 0; root < n_ranks; root += n_ranks > 1 ? n_ranks - 1 : 1) {
+    for (int root = 0; root<n_ranks; root += n_ranks> 1 ? n_ranks - 1 : 1) {
         collective_begin(p, 1, n, n);
         PE_CHECK_EQ(shmem_long_broadcast(team, p->dest, p->source, n, root), 0);
         PE_GPU_EXPECT(p->dest, 1 + 100000L * root, n, p->what);
@@ -162,7 +162,8 @@ static void check_scan(const struct pair *p, size_t n)
 
         collective_begin(p, 9, n, n);
         PE_CHECK_EQ(exclusive ? shmem_long_sum_exscan(team, p->dest, p->source, n)
-                              : shmem_long_sum_inscan(team, p->dest, p->source, n), 0);
+                              : shmem_long_sum_inscan(team, p->dest, p->source, n),
+                    0);
         shmem_long_get(got, p->dest, n, pe_me);
         for (size_t i = 0; i < n; i++) {
             long want = n_terms * (9 + (long)i) + 100000L * (n_terms * (n_terms - 1) / 2);
@@ -256,7 +257,8 @@ static void check_signals(int d, int s, size_t n)
     shmem_uint64_p(sig, 0, pe_me);
     pe_team_barrier(team);
     for (long round = 1; round <= 4; round++) {
-        for (size_t i = 0; i < n; i++) values[i] = 1000 * round + 100000L * rank + (long)i;
+        for (size_t i = 0; i < n; i++)
+            values[i] = 1000 * round + 100000L * rank + (long)i;
         if (round % 2)
             shmem_long_put_signal(data, values, n, sig, (uint64_t)round, SHMEM_SIGNAL_SET, next);
         else

@@ -83,8 +83,8 @@ static void run(int kind, long cycles)
     PE_CHECK(strcmp(first.numbers, last.numbers) == 0, "%s: number %s at first, %s at last",
              pe_kinds[kind].name, first.numbers, last.numbers);
     if (pe_kinds[kind].host) /* a driver gives addresses as it likes */
-        PE_CHECK(first.base == last.base, "%s: at %p at first, at %p at last",
-                 pe_kinds[kind].name, first.base, last.base);
+        PE_CHECK(first.base == last.base, "%s: at %p at first, at %p at last", pe_kinds[kind].name,
+                 first.base, last.base);
     if (getenv("PE_SHOW") != NULL) /* for people */
         fprintf(stderr,
                 "pe %d: %s: fds %ld %ld, maps %ld %ld, KiB of memfds %ld %ld, of malloc %ld %ld, "
@@ -103,7 +103,9 @@ int main(int argc, char **argv)
     for (int k = 0; k < PE_N_KINDS; k++)
         if (strcmp(pe_kinds[k].name, name) == 0) kind = k;
     PE_REQUIRE(kind >= 0, "no kind is called %s", name);
-    if (pe_kind_exists(kind)) run(kind, argc > 2 ? atol(argv[2]) : 100);
-    else pe_test_skip("no PE has such memory");
+    if (pe_kind_exists(kind))
+        run(kind, argc > 2 ? atol(argv[2]) : 100);
+    else
+        pe_test_skip("no PE has such memory");
     return pe_test_end();
 }

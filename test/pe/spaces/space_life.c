@@ -148,7 +148,8 @@ static void check_live_blocks(int kind)
     struct pe_space s;
 
     if (!pe_kind_create(kind, PE_MIB, &s)) return;
-    for (int i = 1; i <= 3 && s.rank >= 0; i++) (void)pe_kind_malloc(&s, 1000);
+    for (int i = 1; i <= 3 && s.rank >= 0; i++)
+        (void)pe_kind_malloc(&s, 1000);
     pe_kind_destroy(&s);
     PE_REQUIRE(pe_kind_create(kind, PE_MIB, &s), "create after live blocks");
     pe_kind_use(&s, 13);
@@ -177,7 +178,8 @@ static void check_many(void)
     int most = pe_rounds(8) == 8 ? MANY : MANY / 8, steps = 3 * most;
     bool have[PE_N_KINDS];
 
-    for (int k = 0; k < PE_N_KINDS; k++) have[k] = pe_kind_exists(k);
+    for (int k = 0; k < PE_N_KINDS; k++)
+        have[k] = pe_kind_exists(k);
     for (int step = 0; step < steps; step++) {
         /* at first all slots are filled, so that there are that many alive at once */
         int i = step < most ? step : (int)pe_random_in(&dice, 0, (size_t)most - 1);

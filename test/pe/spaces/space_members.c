@@ -18,7 +18,8 @@ static void find_gpus(void)
 {
     int mine = pe_gpu_load();
 
-    for (int pe = 0; pe < pe_n; pe++) shmem_int_p(&has_gpu[pe_me], mine, pe);
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_int_p(&has_gpu[pe_me], mine, pe);
     shmem_barrier_all();
 }
 
@@ -84,7 +85,8 @@ static void use_team(shmem_team_t team, long *a, long *b, const char *what)
     PE_GPU_EXPECT(b, 1000 * (n - 1), N, what);
     pe_team_barrier(team);
     PE_CHECK_EQ(shmem_long_fcollect(team, b, a, N), 0);
-    for (int i = 0; i < n; i++) PE_GPU_EXPECT(b + i * N, 1000 * i, N, what);
+    for (int i = 0; i < n; i++)
+        PE_GPU_EXPECT(b + i * N, 1000 * i, N, what);
     pe_team_barrier(team);
     PE_CHECK_EQ(shmem_long_alltoall(team, b, a, N / n), 0);
     for (int i = 0; i < n; i++)
@@ -100,7 +102,8 @@ static void check_split(const struct pe_space *s, long *a, long *b, int start, i
     char what[64];
 
     snprintf(what, sizeof(what), "split(%d, %d, %d) of %d", start, stride, size, s->n);
-    for (int i = 0; i < size; i++) pes[i] = want[start + i * stride];
+    for (int i = 0; i < size; i++)
+        pes[i] = want[start + i * stride];
     PE_CHECK_EQ(shmem_team_split_strided(s->team, start, stride, size, NULL, 0, &team), 0);
     check_team_is(team, pes, size, what);
     if (team == SHMEM_TEAM_INVALID) return;
@@ -157,14 +160,16 @@ static void check_descendants(const struct pe_space *s, long *a, long *b)
     shmem_team_t back = SHMEM_TEAM_INVALID, part = SHMEM_TEAM_INVALID, twin = SHMEM_TEAM_INVALID;
     int pes[MAX_PES], n = (s->n + 1) / 2;
 
-    for (int i = 0; i < s->n; i++) pes[i] = want[s->n - 1 - i];
+    for (int i = 0; i < s->n; i++)
+        pes[i] = want[s->n - 1 - i];
     PE_CHECK_EQ(shmem_team_split_strided(s->team, s->n - 1, -1, s->n, NULL, 0, &back), 0);
     check_team_is(back, pes, s->n, "reversed");
     PE_CHECK_EQ(shmemx_team_duplicate(back, &twin), 0);
     check_team_is(twin, pes, s->n, "duplicate of reversed");
     PE_CHECK(twin != back, "a duplicate that is the same team");
     use_team(twin, a, b, "duplicate of reversed");
-    for (int i = 0; i < n; i++) pes[i] = want[s->n - 1 - 2 * i];
+    for (int i = 0; i < n; i++)
+        pes[i] = want[s->n - 1 - 2 * i];
     PE_CHECK_EQ(shmem_team_split_strided(back, 0, 2, n, NULL, 0, &part), 0);
     check_team_is(part, pes, n, "every second of reversed");
     if (part != SHMEM_TEAM_INVALID) use_team(part, a, b, "every second of reversed");
@@ -195,7 +200,8 @@ static void run_as_member(const struct pe_space *s)
     check_split(s, a, b, s->n - 1, 0, 1);
     if (s->n > 1) check_split(s, a, b, 1, 1, s->n - 1);
     check_bad_splits(s);
-    for (int width = 1; width <= s->n + 1; width++) check_grid(s, a, b, width);
+    for (int width = 1; width <= s->n + 1; width++)
+        check_grid(s, a, b, width);
     check_descendants(s, a, b);
     shmem_space_free(s->space, b);
     shmem_space_free(s->space, a);
@@ -256,8 +262,10 @@ static void check_kind(int kind, bool (*has)(int pe))
         PE_CHECK((s.space != SHMEM_SPACE_INVALID) == member, "%s: space is %p, member %d",
                  pe_kinds[kind].name, s.space, member);
         check_team_is(s.team, want, n_want, pe_kinds[kind].name);
-        if (member) run_as_member(&s);
-        else if (round == 0) run_as_other(&s);
+        if (member)
+            run_as_member(&s);
+        else if (round == 0)
+            run_as_other(&s);
         if (member || round == 0) pe_kind_destroy(&s);
     }
     shmem_barrier_all();
@@ -277,7 +285,8 @@ static void check_parent(shmem_team_t parent, const char *what)
     s.rank = shmem_team_my_pe(parent);
     PE_CHECK_EQ(shmemx_space_create_attr(&config, &attr, &s.space, &s.team), 0);
     PE_REQUIRE(s.space != SHMEM_SPACE_INVALID, "%s: no space", what);
-    for (int i = 0; i < s.n; i++) pes[i] = shmem_team_translate_pe(parent, i, SHMEM_TEAM_WORLD);
+    for (int i = 0; i < s.n; i++)
+        pes[i] = shmem_team_translate_pe(parent, i, SHMEM_TEAM_WORLD);
     check_team_is(s.team, pes, s.n, what);
     pe_kind_use(&s, 7);
     pe_kind_destroy(&s);

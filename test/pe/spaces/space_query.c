@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_space_query() with structures of older and newer headers: it fills in what both know, leaves
- * what lies behind a shorter one, and makes zero what it does not know of a longer one. Sizes that
- * were never set end the job: space_errors.c.
+ * shmemx_space_query() with structures of older and newer headers: it fills in what both know,
+ * leaves what lies behind a shorter one, and makes zero what it does not know of a longer one.
+ * Sizes that were never set end the job: space_errors.c.
  */
 #include "pe_kinds.h"
 

@@ -17,8 +17,10 @@ static void go_in(const struct pe_space *s, long round)
     volatile size_t idle = pe_random_in(&dice, 0, 20000);
 
     if (pe_random_in(&dice, 0, 2) == 0)
-        while (idle > 0) idle--;
-    for (int r = 0; r < s->n; r++) shmem_long_p(&entered[pe_me], round, pe_member(s, r));
+        while (idle > 0)
+            idle--;
+    for (int r = 0; r < s->n; r++)
+        shmem_long_p(&entered[pe_me], round, pe_member(s, r));
     shmem_quiet();
 }
 
@@ -28,8 +30,8 @@ static void check_out(const struct pe_space *s, long round, const char *call)
         int pe = pe_member(s, r);
         long theirs = __atomic_load_n(&entered[pe], __ATOMIC_ACQUIRE);
 
-        PE_CHECK(theirs >= round, "%s in %s: out in round %ld, when pe %d had been in %ld",
-                 call, s->kind->name, round, pe, theirs);
+        PE_CHECK(theirs >= round, "%s in %s: out in round %ld, when pe %d had been in %ld", call,
+                 s->kind->name, round, pe, theirs);
     }
 }
 
@@ -48,13 +50,18 @@ static void check_calls(const struct pe_space *s, long round)
         int call = i % 2 ? 3 : i / 2 % 3;
 
         round++;
-        for (int k = 0; k < 512; k++) value[k] = 100000 * round + 1000 * pe_me + k;
+        for (int k = 0; k < 512; k++)
+            value[k] = 100000 * round + 1000 * pe_me + k;
         go_in(s, round);
         shmem_long_put_nbi(target, value, 512, next);
-        if (call == 0) block = shmem_space_malloc(s->space, 5000);
-        else if (call == 1) block = shmem_space_calloc(s->space, 50, 100);
-        else if (call == 2) block = shmemx_space_align(s->space, 512, 5000);
-        else shmem_space_free(s->space, block);
+        if (call == 0)
+            block = shmem_space_malloc(s->space, 5000);
+        else if (call == 1)
+            block = shmem_space_calloc(s->space, 50, 100);
+        else if (call == 2)
+            block = shmemx_space_align(s->space, 512, 5000);
+        else
+            shmem_space_free(s->space, block);
         check_out(s, round, names[call]);
         PE_CHECK(call == 3 || block != NULL, "%s of a %s space", names[call], s->kind->name);
         PE_GPU_EXPECT(target, 100000 * round + 1000 * before, 512, names[call]);

@@ -25,7 +25,8 @@ static void use(shmem_space_t space, int id, int round)
     PE_CHECK_EQ(shmem_space_get_caps(space, &caps), 0);
     if (caps & SHMEM_SPACE_CAP_DIRECT_ACCESS) {
         pe_fill(mine, nbytes, (unsigned)(round * THREADS + id));
-        for (int i = 0; i < 10; i++) sched_yield();
+        for (int i = 0; i < 10; i++)
+            sched_yield();
         PE_CHECK_BYTES(mine, nbytes, (unsigned)(round * THREADS + id), "own memory of a thread");
     }
     shmem_space_free(space, mine);
@@ -70,7 +71,7 @@ static shmem_device_type_t common(shmem_device_type_t kind)
     return all[0] ? kind : SHMEM_DEVICE_CPU;
 }
 
-/* ---- more reductions of device memory at once than there are buffers to move it --------------- */
+/* ---- more reductions of device memory at once than there are buffers to move it --------------*/
 
 enum { REDUCERS = 18, ELEMENTS = 20000 };
 
@@ -86,11 +87,13 @@ static void *reduce(void *arg)
     size_t wrong = 0;
 
     for (long round = 0; round < 3; round++) {
-        for (long i = 0; i < ELEMENTS; i++) values[i] = pe_me + round + i;
+        for (long i = 0; i < ELEMENTS; i++)
+            values[i] = pe_me + round + i;
         shmem_long_put(reducers[id].source, values, ELEMENTS, pe_me);
         shmem_quiet();
-        PE_CHECK_EQ(shmem_long_sum_reduce(reducers[id].team, reducers[id].dest,
-                                          reducers[id].source, ELEMENTS), 0);
+        PE_CHECK_EQ(shmem_long_sum_reduce(reducers[id].team, reducers[id].dest, reducers[id].source,
+                                          ELEMENTS),
+                    0);
         shmem_long_get(values, reducers[id].dest, ELEMENTS, pe_me);
         for (long i = 0; i < ELEMENTS; i++)
             wrong += values[i] != (long)pe_n * (pe_n - 1) / 2 + pe_n * (round + i);
@@ -117,7 +120,8 @@ static void check_reductions(shmem_device_type_t kind)
     }
     for (int i = 0; i < REDUCERS; i++)
         pthread_create(&threads[i], NULL, reduce, (void *)(intptr_t)i);
-    for (int i = 0; i < REDUCERS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < REDUCERS; i++)
+        pthread_join(threads[i], NULL);
     for (int i = 0; i < REDUCERS; i++) {
         shmem_space_free(space, reducers[i].dest);
         shmem_space_free(space, reducers[i].source);
@@ -140,8 +144,10 @@ int main(void)
         PE_CHECK_EQ(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &teams[i]), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, run, (void *)(intptr_t)i);
-    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++) shmem_team_destroy(teams[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        shmem_team_destroy(teams[i]);
     check_reductions(kinds[1]);
     return pe_test_end();
 }

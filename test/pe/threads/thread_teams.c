@@ -52,6 +52,7 @@ int main(void)
     pthread_barrier_init(&together, NULL, N_THREADS);
     for (long i = 0; i < N_THREADS; i++)
         pthread_create(&threads[i], NULL, split_and_use, (void *)i);
-    for (int i = 0; i < N_THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
     return pe_test_end();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SHMEM_CHECK=1, which this program sets, and questions, beside a thread that changes what they
- * look at: the books of the heap and of a space, its users and its team, the table of spaces. What is alive stays
- * alive for every check, and every answer is of one moment.
+ * look at: the records of the heap and of a space, its users and its team, the table of spaces.
+ * What is alive stays alive for every check, and every answer is of one moment.
  */
 #include "pe_spaces.h"
 
@@ -152,7 +152,7 @@ static void *visit(void *arg)
     return arg;
 }
 
-/* ---- what changes ----------------------------------------------------------------------------- */
+/* ---- what changes ----------------------------------------------------------------------------*/
 
 static void churn(shmem_space_t alone, void **heap, void **space)
 {
@@ -220,7 +220,7 @@ static void have_guest(void)
     }
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------------------*/
 
 static void fill(void **heap, void **space, int from, int to)
 {

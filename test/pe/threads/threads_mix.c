@@ -304,8 +304,8 @@ static void wait_flags(long *flag, long round, int how)
 }
 
 /*
- * Thread t of each PE and thread t of its right neighbour: data, then a signal; or data, a fence and
- * flags. What arrived is right. Nobody goes into the next round before its data was read.
+ * Thread t of each PE and thread t of its right neighbour: data, then a signal; or data, a fence
+ * and flags. What arrived is right. Nobody goes into the next round before its data was read.
  */
 static void *waits(void *arg)
 {

@@ -86,7 +86,8 @@ static void mem_coll(shmem_team_t team)
     PE_CHECK_SAME(dest + 99, 1, 0, "behind broadcastmem");
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_fcollectmem(team, dest, source, 17), 0);
-    for (int k = 0; k < n; k++) PE_CHECK_BYTES(dest + 17 * k, 17, (unsigned)k, "fcollectmem");
+    for (int k = 0; k < n; k++)
+        PE_CHECK_BYTES(dest + 17 * k, 17, (unsigned)k, "fcollectmem");
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_collectmem(team, dest, source, (size_t)rank % 13 + 1), 0);
     for (int k = 0, at = 0; k < n; at += k++ % 13 + 1)
@@ -101,8 +102,9 @@ int main(void)
     typed_begin();
     typed_coll_all(SHMEM_TEAM_WORLD);
     mem_coll(SHMEM_TEAM_WORLD);
-    PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0,
-                                        &backwards) == 0, "no team");
+    PE_REQUIRE(
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &backwards) == 0,
+        "no team");
     typed_coll_all(backwards);
     mem_coll(backwards);
     shmem_team_destroy(backwards);

@@ -39,13 +39,16 @@ static void words(shmem_ctx_t ctx)
     PE_CHECK(shmem_signal_wait_until(&sig[0], SHMEM_CMP_LT, UINT64_MAX) == 2, "add wraps");
     shmem_ctx_signal_add(ctx, &sig[1], 5, pe);
     PE_CHECK(shmem_signal_wait_until(&sig[1], SHMEM_CMP_NE, UINT64_C(1) << 63) ==
-                 (UINT64_C(1) << 63) + 5, "ctx add");
+                 (UINT64_C(1) << 63) + 5,
+             "ctx add");
     PE_CHECK(shmem_signal_fetch(&sig[1]) == (UINT64_C(1) << 63) + 5, "fetch");
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
     /* all to PE 0 */
-    for (int i = 0; i < 10; i++) shmem_signal_add(&sig[2], 1, 0);
-    for (int i = 0; i < 10; i++) shmem_ctx_signal_add(ctx, &sig[2], 1, 0);
+    for (int i = 0; i < 10; i++)
+        shmem_signal_add(&sig[2], 1, 0);
+    for (int i = 0; i < 10; i++)
+        shmem_ctx_signal_add(ctx, &sig[2], 1, 0);
     if (pe_me == 0)
         PE_CHECK_EQ(shmem_signal_wait_until(&sig[2], SHMEM_CMP_GE, 20 * (uint64_t)pe_n), 20 * pe_n);
     shmem_ctx_quiet(ctx);
