@@ -69,6 +69,7 @@ look_at_form()
     fi
     for file in "$@"; do
         case $file in
+            *.tmpl.h | include/shmem.h | include/pshmem.h | src/api/gen/*) continue ;;
             *.c | *.h | *.cpp) ;;
             *) continue ;;
         esac

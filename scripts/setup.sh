@@ -8,12 +8,12 @@
 #            cannot be installed of it is named, and those checks are skipped
 set -eu
 
-packages="gcc g++ clang make cmake pkg-config python3 libc6-dev
+packages="gcc g++ clang clang-format make cmake pkg-config python3 libc6-dev
     libfabric-dev libhwloc-dev mpich check
     libmpich-dev openmpi-bin libpmix-dev
     python3-cffi python3-pycparser groff-base mandoc"
 
-extras="clang-format clang-tidy gcovr libclang-rt-dev"
+extras="clang-tidy gcovr libclang-rt-dev"
 
 full=
 case ${1-} in

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Check that the C sources look as .clang-format says, and that no line is longer than 100 columns.
+
+usage: check_format.py <source folder> [clang-format]
+
+Skipped (77) without clang-format 14, since other versions format otherwise. Templates (*.tmpl.h),
+whose macros it takes for names, and what a generator writes are looked at for their width alone.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+VERSION = "14"
+COLUMNS = 100
+FOLDERS = ["bench", "examples", "include", "pmi", "spaces", "src", "test", "tools", "transport"]
+GENERATED = re.compile(r"include/p?shmem\.h|src/api/gen/.*")
+
+
+def sources(root):
+    """Paths relative to the root, all that are C."""
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.[ch]")):
+            yield path.relative_to(root).as_posix()
+
+
+def too_wide(root, name):
+    lines = (root / name).read_text(encoding="utf-8").splitlines()
+    return [f"{name}:{number}: {len(line)} columns, at most {COLUMNS}"
+            for number, line in enumerate(lines, 1) if len(line) > COLUMNS]
+
+
+def is_free(name):
+    return name.endswith(".tmpl.h") or GENERATED.fullmatch(name)
+
+
+def misformatted(root, tool, names):
+    """The first place of each file that the tool would change, as the tool tells it."""
+    told = subprocess.run([tool, "--style=file", "--dry-run", "-ferror-limit=1", *names], cwd=root,
+                          capture_output=True, text=True, check=True).stderr
+    return [line for line in told.splitlines() if "clang-format-violations" in line]
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    root = pathlib.Path(sys.argv[1]).resolve()
+    tool = shutil.which(sys.argv[2] if len(sys.argv) == 3 else "clang-format")
+    names = list(sources(root))
+    wide = [fault for name in names if not GENERATED.fullmatch(name)
+            for fault in too_wide(root, name)]
+    print("\n".join(wide))
+    version = subprocess.run([tool, "--version"], capture_output=True, text=True,
+                             check=True).stdout if tool else "not found"
+    if f"version {VERSION}." not in version:
+        print(f"skipped: clang-format {VERSION} is wanted: {version.strip()}")
+        return 1 if wide else 77
+    faults = misformatted(root, tool, [name for name in names if not is_free(name)])
+    print("\n".join(faults))
+    print(f"{len(names)} files, {len(wide)} lines too wide, {len(faults)} files to be formatted")
+    return 1 if wide or faults or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
