@@ -22,7 +22,7 @@ static const struct stp_space *guard_space_below(size_t offset)
     const struct stp_space *best = NULL;
 
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
-        const struct stp_space *space = stp_space_at(n);
+        const struct stp_space *space = stp_registry_at(n);
         if (space == NULL || n == STP_SPACE_DATA || space->offset > offset)
             continue; /* also SIZE_MAX */
         if (best == NULL || space->offset > best->offset) best = space;

@@ -78,7 +78,7 @@ static void registry_take_out_locked(const struct stp_space *space)
     registry_end_change_locked();
 }
 
-int stp_space_claim(struct stp_space *space)
+int stp_registry_claim(struct stp_space *space)
 {
     int rc = 0;
 
@@ -91,7 +91,7 @@ int stp_space_claim(struct stp_space *space)
     return rc;
 }
 
-void stp_space_disclaim(struct stp_space *space)
+void stp_registry_disclaim(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
     __atomic_store_n(&registry.by_number[space->number], NULL, __ATOMIC_RELEASE);
@@ -99,21 +99,21 @@ void stp_space_disclaim(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
-void stp_space_attempt_begin(void)
+void stp_registry_attempt_begin(void)
 {
     pthread_mutex_lock(&registry.lock);
     registry.n_attempts++;
     pthread_mutex_unlock(&registry.lock);
 }
 
-void stp_space_attempt_end(void)
+void stp_registry_attempt_end(void)
 {
     pthread_mutex_lock(&registry.lock);
     registry.n_attempts--;
     pthread_mutex_unlock(&registry.lock);
 }
 
-bool stp_space_room_moved(unsigned *seen)
+bool stp_registry_room_moved(unsigned *seen)
 {
     bool moved;
 
@@ -124,7 +124,7 @@ bool stp_space_room_moved(unsigned *seen)
     return moved;
 }
 
-void stp_space_enter(struct stp_space *space)
+void stp_registry_enter(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
     space->magic = STP_SPACE_MAGIC;
@@ -132,7 +132,7 @@ void stp_space_enter(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
-void stp_space_leave(struct stp_space *space)
+void stp_registry_leave(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
     space->magic = 0;
@@ -140,23 +140,23 @@ void stp_space_leave(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
-size_t stp_space_find_number(size_t from)
+size_t stp_registry_find_number(size_t from)
 {
     size_t n = from > STP_SPACE_FIRST_USER ? from : STP_SPACE_FIRST_USER;
 
-    while (n < STP_SPACE_NUMBERS && stp_space_at((unsigned)n) != NULL)
+    while (n < STP_SPACE_NUMBERS && stp_registry_at((unsigned)n) != NULL)
         n++;
     return n < STP_SPACE_NUMBERS ? n : SIZE_MAX;
 }
 
-struct stp_space *stp_space_at(unsigned number)
+struct stp_space *stp_registry_at(unsigned number)
 {
     if (number >= STP_SPACE_NUMBERS) return NULL;
     return __atomic_load_n(&registry.by_number[number], __ATOMIC_ACQUIRE);
 }
 
-bool stp_space_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
-                    void *arg)
+bool stp_registry_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+                       void *arg)
 {
     const struct stp_space *space;
     bool entered;
@@ -213,7 +213,7 @@ static struct last_find registry_search(uintptr_t addr)
     }
 }
 
-struct stp_space *stp_space_find(const void *addr, size_t *offset)
+struct stp_space *stp_registry_find(const void *addr, size_t *offset)
 {
     /* addresses come in runs */
     static __thread struct last_find last __attribute__((tls_model("initial-exec")));
@@ -230,7 +230,7 @@ struct stp_space *stp_space_find(const void *addr, size_t *offset)
     return found.space;
 }
 
-bool stp_space_is_live(const struct stp_space *space)
+bool stp_registry_is_live(const struct stp_space *space)
 {
     bool live = false;
 
@@ -259,7 +259,7 @@ static int pool_grow_locked(void)
     return 0;
 }
 
-struct stp_space *stp_space_new(void)
+struct stp_space *stp_registry_new(void)
 {
     struct stp_space *space = NULL;
 
@@ -273,7 +273,7 @@ struct stp_space *stp_space_new(void)
     return space;
 }
 
-void stp_space_delete(struct stp_space *space)
+void stp_registry_delete(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
     space->magic = 0;

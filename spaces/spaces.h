@@ -411,52 +411,52 @@ struct stp_space {
  * Take the number of a space that is being made: 0, or -EEXIST when another thread was quicker.
  * Give it back, when nothing of the space is left.
  */
-int stp_space_claim(struct stp_space *space);
-void stp_space_disclaim(struct stp_space *space);
+int stp_registry_claim(struct stp_space *space);
+void stp_registry_disclaim(struct stp_space *space);
 
 /*
  * Around an attempt of a thread to make a space, at the end of which it keeps its number and its
  * place in the window or has given them back.
  */
-void stp_space_attempt_begin(void);
-void stp_space_attempt_end(void);
+void stp_registry_attempt_begin(void);
+void stp_registry_attempt_end(void);
 
 /*
  * Whether room that was not there may be there now, or may come: some was given back since the call
  * that set *seen, or attempts are under way.
  */
-bool stp_space_room_moved(unsigned *seen);
+bool stp_registry_room_moved(unsigned *seen);
 
 /* Between the two: its addresses are found from now on, and no longer. Leaving again is nothing. */
-void stp_space_enter(struct stp_space *space);
-void stp_space_leave(struct stp_space *space);
+void stp_registry_enter(struct stp_space *space);
+void stp_registry_leave(struct stp_space *space);
 
 /* Lowest number >= from (and >= STP_SPACE_FIRST_USER) that is free here; SIZE_MAX: none. */
-size_t stp_space_find_number(size_t from);
+size_t stp_registry_find_number(size_t from);
 
 /*
  * The space that holds addr, with its offset there; NULL when it is in none. Any thread. The last
  * one found on this thread costs two compares, another one a search of the sorted ranges.
  */
-struct stp_space *stp_space_find(const void *addr, size_t *offset);
+struct stp_space *stp_registry_find(const void *addr, size_t *offset);
 
 /* By number; NULL when there is none. It may be on its way in or out. */
-struct stp_space *stp_space_at(unsigned number);
+struct stp_space *stp_registry_at(unsigned number);
 
 /*
  * Look at a space that another thread may be about to destroy: true when one of this number is
  * entered, and look was called with it. It is not left meanwhile: the registry's lock is held, and
  * only the lock of a heap may be taken under it.
  */
-bool stp_space_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
-                    void *arg);
+bool stp_registry_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+                       void *arg);
 
 /* True when space is a live space of the registry; safe on any pointer value. */
-bool stp_space_is_live(const struct stp_space *space);
+bool stp_registry_is_live(const struct stp_space *space);
 
 /* Allocate and give back the structure. */
-struct stp_space *stp_space_new(void);
-void stp_space_delete(struct stp_space *space);
+struct stp_space *stp_registry_new(void);
+void stp_registry_delete(struct stp_space *space);
 
 /* ---- guards -------------------------------------------------------------- */
 

@@ -209,7 +209,7 @@ static void runtime_connect(void)
     int rc = stp_rt.fabric.connect(stp_boot_addrs());
 
     for (unsigned number = 0; number < STP_SPACE_FIRST_USER && rc == 0; number++)
-        if (stp_space_at(number) != NULL && stp_space_at(number)->registered)
+        if (stp_registry_at(number) != NULL && stp_registry_at(number)->registered)
             rc = stp_rt.fabric.region_peers(number, stp_boot_regions(number));
     if (rc != 0)
         stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", stp_strerror(-rc));

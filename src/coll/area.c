@@ -151,7 +151,7 @@ static int plan_make(struct stp_team *team)
 
 int stp_coll_attach(struct stp_team *team, size_t slot)
 {
-    struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
+    struct stp_space *internal = stp_registry_at(STP_SPACE_INTERNAL);
 
     memset(&team->plan, 0, sizeof(team->plan));
     if (plan_make(team) != 0) {

@@ -37,7 +37,7 @@ void stp_space_forget_constants(void)
 
 struct stp_space *stp_space_of(shmem_space_t space)
 {
-    if (space == SHMEM_SPACE_DEFAULT) return stp_space_at(STP_SPACE_HEAP);
+    if (space == SHMEM_SPACE_DEFAULT) return stp_registry_at(STP_SPACE_HEAP);
     if ((uintptr_t)space < STP_HANDLE_CONSTANTS) return stp_space_of_constant(space);
     return space;
 }
@@ -53,7 +53,7 @@ struct stp_space *stp_space_check(shmem_space_t handle, const char *fn)
 
     stp_check_live(fn);
     space = stp_space_of(handle);
-    if (space == NULL || !stp_space_is_live(space))
+    if (space == NULL || !stp_registry_is_live(space))
         stp_fatal(fn, "space %p is not a live space: was it destroyed?", handle);
     return space;
 }

@@ -29,7 +29,7 @@ void *stp_ptr_slow(const void *addr, int pe)
 
 _Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)
 {
-    const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
+    const struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP);
     char globals[256], whose[1792]; /* a line has 2048 */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
@@ -61,7 +61,7 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
                                 const char *fn, const char *argument)
 {
     size_t at;
-    struct stp_space *space = stp_space_find(addr, &at);
+    struct stp_space *space = stp_registry_find(addr, &at);
 
     if (space == NULL) locate_fatal_address(addr, fn, argument);
     if (nbytes > space->nbytes - at)
@@ -92,7 +92,7 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
 {
     size_t offset;
 
-    if (ctx->space != NULL && stp_space_find(addr, &offset) != ctx->space)
+    if (ctx->space != NULL && stp_registry_find(addr, &offset) != ctx->space)
         stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
                   ctx->space->number);
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);

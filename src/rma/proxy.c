@@ -25,7 +25,7 @@ static struct {
 
 static struct stp_space *proxy_space(const struct stage_request *request)
 {
-    struct stp_space *space = stp_space_at(request->number);
+    struct stp_space *space = stp_registry_at(request->number);
 
     if (space == NULL || space->host)
         stp_fatal(PROXY_FN, "PE %d asks for memory of space %u, which is no device space here",

@@ -23,7 +23,7 @@ static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer)
     size_t offset;
 
     if (STP_LIKELY(kind == NULL)) return true;
-    space = stp_space_find(buffer, &offset);
+    space = stp_registry_find(buffer, &offset);
     return space != NULL && space->registered;
 }
 

@@ -36,7 +36,7 @@ size_t stp_stage_internal_bytes(size_t window_capacity)
 
 struct stage_box *stp_stage_box(void)
 {
-    return (struct stage_box *)stp_space_at(STP_SPACE_INTERNAL)->base;
+    return (struct stage_box *)stp_registry_at(STP_SPACE_INTERNAL)->base;
 }
 
 size_t stp_stage_chunk(void)

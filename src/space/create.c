@@ -153,7 +153,7 @@ static size_t create_find_number(size_t from, void *arg)
 {
     const struct create *c = arg;
 
-    return stp_space_find_number(from > c->floor_number ? from : c->floor_number);
+    return stp_registry_find_number(from > c->floor_number ? from : c->floor_number);
 }
 
 static size_t create_find_offset(size_t from, void *arg)
@@ -236,7 +236,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     };
     int64_t mine[CONFIG_N], facts[N];
 
-    stp_coll_search_begin(&c->search, c->parent, stp_space_room_moved);
+    stp_coll_search_begin(&c->search, c->parent, stp_registry_room_moved);
     facts[FAILED] = create_check(c, config) != 0;
     create_numbers(config, c, mine);
     for (int i = 0; i < CONFIG_N; i++)
@@ -385,13 +385,13 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     int outcome = OPEN_DONE;
     bool opened;
 
-    stp_space_attempt_begin();
+    stp_registry_attempt_begin();
     if (c->access) outcome = create_open(c);
     opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
     *verdict = create_judge(c, outcome);
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
-    stp_space_attempt_end();
+    stp_registry_attempt_end();
     return verdict->outcome;
 }
 
@@ -483,7 +483,7 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         *space = c.space;
         *team = c.space->user_team;
     } else if (c.space != NULL) {
-        stp_space_delete(c.space);
+        stp_registry_delete(c.space);
     }
     return rc;
 }

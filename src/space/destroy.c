@@ -29,7 +29,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     if (stp_space_is_invalid(handle)) return 0;
     stp_check_live(__func__);
     space = stp_space_of(handle);
-    if (space == NULL || !stp_space_is_live(space)) {
+    if (space == NULL || !stp_registry_is_live(space)) {
         stp_error("shmem_space_destroy: %p is not a live space: was it destroyed before?", handle);
         return 1;
     }
@@ -52,13 +52,13 @@ int pshmem_space_destroy(shmem_space_t handle)
     stp_active_quiet();
     stp_quiet(&stp_ctx_default);
     stp_coll_sync(space->team); /* nobody uses the space any more, */
-    stp_space_leave(space);     /* nor looks at its team and its records */
+    stp_registry_leave(space);  /* nor looks at its team and its records */
     stp_active_forget(space->base, space->nbytes);
     space->kind->detach(space);
     stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */
     space->team = NULL;
     stp_space_shut(space);
-    stp_space_delete(space);
+    stp_registry_delete(space);
     return 0;
 }
 STP_PROFILED(shmem_space_destroy);

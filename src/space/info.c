@@ -171,7 +171,7 @@ int pshmemx_space_print(int fd)
     dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
             "bytes", "base", "provider", "iface", "key", "used");
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++)
-        for (bool more = stp_space_look(n, info_look, &row); more; more = info_next(&row))
+        for (bool more = stp_registry_look(n, info_look, &row); more; more = info_next(&row))
             info_print_row(fd, n, &row);
     return 0;
 }

@@ -133,7 +133,7 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
 static size_t memory_block(struct stp_space *space, const void *ptr, const char *fn)
 {
     size_t offset, start, nbytes;
-    struct stp_space *owner = stp_space_find(ptr, &offset);
+    struct stp_space *owner = stp_registry_find(ptr, &offset);
 
     if (owner == NULL || owner->heap == NULL)
         stp_fatal(fn, "ptr %p was not allocated from symmetric memory", ptr);
@@ -187,7 +187,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
 static struct stp_space *memory_heap(const char *fn)
 {
     stp_check_live(fn);
-    return stp_space_at(STP_SPACE_HEAP);
+    return stp_registry_at(STP_SPACE_HEAP);
 }
 
 /* The space of a pointer given to free or realloc, which may be any space. */
@@ -195,7 +195,7 @@ static struct stp_space *memory_owner(const void *ptr, const char *fn)
 {
     struct stp_space *heap = memory_heap(fn);
     size_t offset;
-    struct stp_space *owner = stp_space_find(ptr, &offset);
+    struct stp_space *owner = stp_registry_find(ptr, &offset);
 
     return owner != NULL && owner->heap != NULL ? owner : heap;
 }

@@ -49,7 +49,7 @@ static void space_unregister(struct stp_space *space)
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_share *share, struct stp_fabric_region *mine)
 {
-    int rc = stp_space_claim(space); /* names the fabric region: before there is one */
+    int rc = stp_registry_claim(space); /* names the fabric region: before there is one */
 
     *share = (struct stp_share){.pe = stp_rt.pe};
     if (rc != 0) return rc;
@@ -61,7 +61,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
     }
     rc = space_register(space, space->base, space->nbytes, mine);
     if (rc != 0) goto err_heap;
-    stp_space_enter(space);
+    stp_registry_enter(space);
     return 0;
 
 err_heap:
@@ -70,23 +70,23 @@ err_heap:
 err_kind:
     space->kind->destroy(space);
 err_claim:
-    stp_space_disclaim(space);
+    stp_registry_disclaim(space);
     return rc;
 }
 
 void stp_space_shut(struct stp_space *space)
 {
-    stp_space_leave(space);
+    stp_registry_leave(space);
     space_unregister(space);
     stp_heap_destroy(space->heap);
     space->heap = NULL;
     if (space->kind != NULL) space->kind->destroy(space);
-    stp_space_disclaim(space);
+    stp_registry_disclaim(space);
 }
 
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
 {
-    struct stp_space *space = stp_space_new();
+    struct stp_space *space = stp_registry_new();
 
     if (space == NULL) return NULL;
     space->kind = kind;
@@ -167,18 +167,18 @@ static void space_init_data(struct stp_fabric_region *mine)
 
     if (stp_segment.n_parts == 0) return;
     first = last = space_prepare_part(&stp_segment.parts[0]);
-    (void)stp_space_claim(first); /* nobody else is there yet */
+    (void)stp_registry_claim(first); /* nobody else is there yet */
     if (stp_rt.has_fabric) in_one = stp_segment_in_one();
     if ((stp_rt.has_fabric && in_one == NULL) ||
         space_register(first, in_one, stp_segment.nbytes, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
-    stp_space_enter(first);
+    stp_registry_enter(first);
     for (unsigned i = 1; i < stp_segment.n_parts; i++) {
         last->next_part = space_prepare_part(&stp_segment.parts[i]);
         last = last->next_part;
         last->registered = first->registered;
         last->key = first->key;
-        stp_space_enter(last);
+        stp_registry_enter(last);
     }
 }
 
@@ -188,8 +188,8 @@ static void space_fini_parts(struct stp_space *first)
         struct stp_space *part = first->next_part;
 
         first->next_part = part->next_part;
-        stp_space_leave(part);
-        stp_space_delete(part);
+        stp_registry_leave(part);
+        stp_registry_delete(part);
     }
 }
 
@@ -219,7 +219,7 @@ static void space_init_heap(struct stp_pe_info *pe_info)
                                                     &pe_info->regions[STP_SPACE_HEAP]) != 0) {
         snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
                  "SHMEM_SYMMETRIC_SIZE of %zu bytes could not be allocated", space->nbytes);
-        stp_space_delete(space);
+        stp_registry_delete(space);
         return;
     }
     pe_info->heap_registered = space->registered;
@@ -235,8 +235,8 @@ void stp_space_init(struct stp_pe_info *pe_info)
 /* Everybody has a heap, or the exchange of PE infos would have ended: how do we reach it? */
 void stp_space_attach(void)
 {
-    struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
-    struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
+    struct stp_space *internal = stp_registry_at(STP_SPACE_INTERNAL);
+    struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP);
 
     heap->on_fabric = stp_rt.has_fabric && stp_boot_heap_registered();
     internal->on_fabric = stp_rt.has_fabric;
@@ -268,7 +268,7 @@ static void space_measure_heap(struct stp_space *heap)
 
 void stp_space_teams_init(void)
 {
-    struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
+    struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP);
 
     heap->team = heap->user_team = stp_team_world;
     space_measure_heap(heap);
@@ -280,7 +280,7 @@ void stp_space_teams_init(void)
 void stp_space_detach_all(void)
 {
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
-        struct stp_space *space = stp_space_at(n);
+        struct stp_space *space = stp_registry_at(n);
         if (space != NULL && space->kind != NULL) space->kind->detach(space);
     }
 }
@@ -288,11 +288,11 @@ void stp_space_detach_all(void)
 void stp_space_fini(void)
 {
     for (unsigned n = STP_SPACE_NUMBERS; n-- > 0;) {
-        struct stp_space *space = stp_space_at(n);
+        struct stp_space *space = stp_registry_at(n);
         if (space == NULL) continue;
         space_fini_parts(space);
         stp_space_shut(space);
-        stp_space_delete(space);
+        stp_registry_delete(space);
     }
     stp_space_forget_constants();
 }

@@ -36,7 +36,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
                    struct stp_share *share, struct stp_fabric_region *mine);
 void stp_space_shut(struct stp_space *space);
 
-/* A space that has no memory yet; stp_space_delete() when it is not wanted. NULL: no memory. */
+/* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
 /* The capabilities that hold for what was found. */

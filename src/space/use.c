@@ -70,7 +70,7 @@ int pshmem_get_space(void *ptr, shmem_space_t *handle)
 
     stp_check_live(__func__);
     if (ptr == NULL) return 1;
-    space = stp_space_find(ptr, &offset);
+    space = stp_registry_find(ptr, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return 1;
     /* globals and statics belong to the default space */
     *handle = space->number == STP_SPACE_DATA ? SHMEM_SPACE_DEFAULT : stp_space_handle(space);

@@ -128,7 +128,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     if (team == NULL) stp_fatal("shmem_init", "no memory for the predefined teams");
     team_set_members(team, members);
     team->predefined = true;
-    team->space = stp_space_at(STP_SPACE_HEAP);
+    team->space = stp_registry_at(STP_SPACE_HEAP);
     team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD); /* slots 0 and 1 */
     (void)stp_coll_take_slot(slot);
     stp_coll_settle_slot();
