@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Check that what pages and sources refer to is there.
+
+usage: check_links.py <source root>
+
+In pages, the file and the heading of each relative link. In all other files, the pages under docs/
+that they name. Prints each fault, and their number; status 1 if there is any, or no page at all.
+"""
+import functools
+import pathlib
+import re
+import sys
+
+FOLDERS = ("docs", "test", "bench", "examples", "scripts", "src", "spaces", "transport", "pmi", "tools",
+           "include", "cmake")
+CODE_BLOCK = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.S | re.M)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.M)
+PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+\.md\b")
+SOURCES = {".c", ".h", ".cc", ".py", ".sh", ".in", ".txt", ".cmake"}
+
+
+def prose(path):
+    return CODE_BLOCK.sub("", path.read_text())
+
+
+@functools.lru_cache(None)
+def anchors(path):
+    """Names of the headings of a page, as the places that show pages make them."""
+    names = set()
+    for heading in HEADING.findall(prose(path)):
+        name = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        name = re.sub(r"[^\w\- ]", "", name).replace(" ", "-")
+        n = 0
+        while (f"{name}-{n}" if n else name) in names:
+            n += 1
+        names.add(f"{name}-{n}" if n else name)
+    return names
+
+
+def faults_of_page(path):
+    for link in LINK.findall(re.sub(r"`[^`\n]*`", "", prose(path))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        to = (path.parent / file).resolve() if file else path
+        if not to.exists():
+            yield f"{link}: no such file"
+        elif anchor and anchor not in anchors(to):
+            yield f"{link}: no such heading"
+
+
+def faults_of_source(root, path):
+    for page in sorted(set(PAGE.findall(path.read_text(errors="replace")))):
+        if not (root / page).exists():
+            yield f"{page}: no such page"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    root = pathlib.Path(sys.argv[1]).resolve()
+    files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))]
+    files += sorted(root.glob("*.*"))
+    pages = [path for path in files if path.suffix == ".md"]
+    faults = [f"{path.relative_to(root)}: {fault}" for path in pages for fault in faults_of_page(path)]
+    faults += [f"{path.relative_to(root)}: {fault}" for path in files
+               if path.suffix in SOURCES and path.is_file() for fault in faults_of_source(root, path)]
+    print("\n".join(faults + [f"{len(pages)} pages, {len(faults)} faults"]))
+    return 1 if faults or not pages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
