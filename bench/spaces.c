@@ -149,7 +149,7 @@ int bench_spaces_prepare(struct bench_run *run, int max, int n, char *why, size_
     if (status != 0) return status;
     bench_spaces = calloc((size_t)max, sizeof(*bench_spaces));
     if (bench_worst(bench_spaces == NULL) != 0) {
-        snprintf(why, len, "no memory for the books of %d spaces", max);
+        snprintf(why, len, "no memory for records of %d spaces", max);
         free(bench_spaces);
         bench_spaces = NULL;
         return -ENOMEM;

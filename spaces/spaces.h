@@ -139,12 +139,12 @@ int stp_window_show(size_t offset, size_t nbytes, int local);
 
 /*
  * Map nbytes of file fd from position at over the range: over this PE's own part, in window and
- * view, when local is its place; over a peer's part of the view else. After commit. extra: flags
- * of mmap besides MAP_SHARED. 0 or -errno, not logged.
+ * view, when local is its own index; over a peer's part of the view else. After commit. extra:
+ * flags of mmap besides MAP_SHARED. 0 or -errno, not logged.
  */
 int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at, int extra);
 
-/* This PE's place in the view. */
+/* This PE's local index. */
 int stp_window_local(void);
 
 /* Undo all of the above: guards again, the node's file behind them, pages given back. */
@@ -292,7 +292,7 @@ struct stp_kind {
                   struct stp_share *share);
     /*
      * A member of this node, with local index local, shared its part. Kinds in the window map it
-     * into the view, the others remember it. Called for this PE's own place too. 0 or -errno,
+     * into the view, the others remember it. Called for this PE's own index too. 0 or -errno,
      * logged.
      */
     int (*attach)(struct stp_space *space, int local, const struct stp_share *share);

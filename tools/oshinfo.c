@@ -24,7 +24,7 @@ static const char *const usage_text =
     "  version      release, specification, compiler\n"
     "  conduits     how bytes travel inside a node and between nodes\n"
     "  providers    what libfabric offers, and why each is used or not (loads libfabric)\n"
-    "  launcher     how the launcher is spoken with, and why so\n"
+    "  launcher     which interface to the launcher is used, and why\n"
     "  topology     packages, cores, NUMA nodes, caches\n"
     "  memory       kinds of memory and their state\n"
     "  spaces       makes a space of each kind: members, capabilities, paths between PEs\n"

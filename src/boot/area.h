@@ -29,17 +29,17 @@ struct stp_boot_area {
     atomic_int arrived STP_ALIGNED_LINE;
     atomic_int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
-    struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by place */
+    struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by local index */
 };
 
 /* Filled by stp_boot_attach(). */
 struct stp_boot {
     int n_local;
-    int local;      /* my place; 0 leads the node */
+    int local;      /* my index on the node; 0 leads it */
     int node;       /* mine */
     int first_pe;   /* the leader */
     int n_hosts;    /* as the launcher sees it, whatever SHMEM_NODE says */
-    int *local_pes; /* world numbers by place, ascending */
+    int *local_pes; /* world numbers by local index */
     bool contiguous;
     bool foreign_pids; /* PE 0, or the leader of this node, is in another PID namespace */
     struct stp_window_layout layout;

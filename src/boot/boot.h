@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What PEs tell each other at start, and what a PE knows of the launch: its node, the others'
- * places, the fabric's addresses. Design: docs/design/launch.md.
+ * nodes, the fabric's addresses. Design: docs/design/launch.md.
  */
 #ifndef STP_BOOT_H
 #define STP_BOOT_H
@@ -107,7 +107,7 @@ void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells);
 
 /* Place of a PE on this node, or -1 when it is elsewhere. */
 int stp_local_of(int pe);
-/* World number of the PE at a place of this node. */
+/* World number of the PE with a local index. */
 int stp_local_pe(int local);
 /* Node of any PE, 0 .. stp_rt.n_nodes - 1. */
 int stp_node_of(int pe);

@@ -71,7 +71,7 @@ struct stp_plan {
     int n_groups;     /* nodes with members */
     int group;        /* mine; group 0 holds rank 0 */
     int n_local;      /* members on my node */
-    int local;        /* my place among them, in rank order */
+    int local;        /* my index among them, in rank order */
     bool flat;        /* few enough local members to spin on each other's flags */
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* and their ranks */

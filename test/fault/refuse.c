@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded: a PE's lifeline refuses connections, as behind a firewall that lets the provider's
- * port through alone. It is known by being closed on exec, which providers do not ask for.
- * FAULT_REFUSE_RANK: that of this PE alone.
+ * Preloaded: a PE's liveness socket refuses connections, as behind a firewall that lets the
+ * provider's port through alone. It is known by being closed on exec, which providers do not ask
+ * for. FAULT_REFUSE_RANK: that of this PE alone.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * What a report says of the providers: the reason why one is not used, what to do about it, and
  * what is known of it in this version of libfabric. Nothing here decides anything.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/providers.md.
  */
 #include "advice.h"
 

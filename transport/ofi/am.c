@@ -5,7 +5,7 @@
  * each, brings the old value and completes the request. Whoever reads the target's queue serves,
  * which is its progress thread while it computes. Messages carry a token that only the job knows,
  * and name memory by region and offset: anything else that arrives is dropped. Design:
- * docs/design/fabric.md.
+ * docs/design/messages.md.
  */
 #include "am.h"
 

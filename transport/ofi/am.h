@@ -3,7 +3,7 @@
  * What messages between the libraries of two PEs look like: an active message, which asks for one
  * atomic or answers, and a packed message, an active message with many small puts and updates
  * behind it. All PEs of a job have one byte order and one version of the library: boot compares
- * them. Design: docs/design/fabric.md.
+ * them. Design: docs/design/messages.md.
  */
 #ifndef STP_OFI_AM_H
 #define STP_OFI_AM_H

@@ -4,7 +4,7 @@
  * few PEs at a time. A packed message is a request from its first item on, counted on its context,
  * so that quiet finds it. It leaves when it is full, when something has to be complete, and when it
  * has been lying about: looks by the progress thread and by waits of the library see to that.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/sessions.md.
  */
 #include "batch.h"
 

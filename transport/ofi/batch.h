@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Small operations that are collected and travel together.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/sessions.md.
  */
 #ifndef STP_OFI_BATCH_H
 #define STP_OFI_BATCH_H

@@ -3,7 +3,7 @@
  * Which provider and interface the job uses. Everything libfabric offers is listed and either
  * gets a cost or a reason why it is refused; whether it keeps its promises shows when it is
  * opened, cheapest first. A provider that is named by the user is not second-guessed.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/providers.md.
  */
 #include "ofi.h"
 

@@ -2,7 +2,7 @@
 /*
  * Network interfaces: the one that the user names, or the one that reaches the other hosts, as the
  * library found out. Only providers with internet addresses have interfaces.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/providers.md.
  */
 #include "ofi.h"
 

@@ -2,7 +2,7 @@
 /*
  * Packed messages: how small puts, stores and updates to one PE lie behind each other in a message,
  * and what the library of that PE does with them. An item is a word that says what it is, and its
- * bytes up to the next multiple of eight. Design: docs/design/fabric.md.
+ * bytes up to the next multiple of eight. Design: docs/design/messages.md.
  */
 #include "ofi.h"
 

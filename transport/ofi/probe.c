@@ -3,7 +3,7 @@
  * Whether a provider does what it promises: a put, a get, an atomic and a flag behind data, from
  * this PE to itself through the provider, before the job relies on it. The endpoint used for it
  * is closed again, so that nothing of the trial is left.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/providers.md.
  */
 #include "ofi.h"
 

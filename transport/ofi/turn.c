@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Turns of operations whose loss providers do not report.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/messages.md.
  */
 #include "turn.h"
 

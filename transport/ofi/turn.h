@@ -5,7 +5,7 @@
  * not tell. What is sent to one PE is answered in order, so an operation is lost when questions
  * behind it are answered first. An operation takes its turn when its post has returned: a thread
  * may lose its core in the middle of posting, and what others ask meanwhile leaves before it.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/messages.md.
  */
 #ifndef STP_OFI_TURN_H
 #define STP_OFI_TURN_H

@@ -59,7 +59,7 @@ static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_deta
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "launcher", launcher_why,
                        "start with oshrun, or srun --mpi=pmi2; SHMEM_PMI=single starts jobs of one "
                        "PE each",
-                       "there is one that cannot be spoken with: %s", details->why);
+                       "there is one whose interface this library does not have: %s", details->why);
     else
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "launcher", launcher_why,
                        "start with oshrun; unset PMI_FD when it is left over from another job",
