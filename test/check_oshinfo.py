@@ -301,7 +301,7 @@ def doctor_of_a_job():
     check_doctor(told, 3 if told["problems"] else 0)
     rows = {row["check"]: row for row in told["checks"]}
     check(told["pes"] == 3 and told["hosts"] == 1, f"doctor: a job of 3: {told['verdict']}")
-    expect(rows, "launcher", "ok", "3 PEs on 1 host", "pieces of at most")
+    expect(rows, "launcher", "ok", "3 PEs on 1 host", "fragments of at most")
     expect(rows, "node sharing", "ok note", "PE 0 opened the memory of 2 of 2 other PEs")
     expect(rows, "cores", "ok note", "PEs here: 3", f"cores: {os.cpu_count()}")
     rows = {row["check"]: row for row in json.loads(
