@@ -31,7 +31,7 @@ static struct {
     size_t page;
     pthread_mutex_t lock; /* guards mapping of peers */
     /* where the segment of each local peer is mapped; set once, read without the lock */
-    char *_Atomic peers[SEGMENT_MAX_LOCAL];
+    char *peers[SEGMENT_MAX_LOCAL];
 } segment = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding it ----------------------------------------------------------- */
@@ -379,12 +379,12 @@ void *stp_segment_reach(int local, pid_t pid, int fd, size_t offset)
     char *part;
 
     if (local >= SEGMENT_MAX_LOCAL) return NULL;
-    part = atomic_load_explicit(&segment.peers[local], memory_order_acquire);
+    part = __atomic_load_n(&segment.peers[local], __ATOMIC_ACQUIRE);
     if (STP_UNLIKELY(part == NULL)) {
         pthread_mutex_lock(&segment.lock);
-        part = atomic_load_explicit(&segment.peers[local], memory_order_relaxed);
+        part = __atomic_load_n(&segment.peers[local], __ATOMIC_RELAXED);
         if (part == NULL) part = segment_map_peer(local, pid, fd);
-        atomic_store_explicit(&segment.peers[local], part, memory_order_release);
+        __atomic_store_n(&segment.peers[local], part, __ATOMIC_RELEASE);
         pthread_mutex_unlock(&segment.lock);
     }
     return part != NULL ? part + offset : NULL;

@@ -49,7 +49,7 @@ int pshmemx_info_print(int fd, const char *section, int json)
     char why[1024];
     int rc;
 
-    if (stp_rt.references == 0) stp_env_load();
+    if (stp_references() == 0) stp_env_load();
     if (stp_module_open(STP_MODULE_INFO, &print, why, sizeof(why)) != 0)
         return info_refuse(why, ELIBACC);
     rc = ((stp_info_print_fn)print)(&info_library, fd, section, json != 0);

@@ -11,7 +11,6 @@
 #include "team/team.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,20 +101,20 @@ static _Noreturn void runtime_end_beside_threads(void)
  * registered first, when the library was loaded, then ends the job.
  */
 static struct {
-    atomic_bool begun;
-    atomic_bool beside_threads; /* no global_exit, but finalized while other threads go on */
+    bool begun;
+    bool beside_threads; /* no global_exit, but finalized while other threads go on */
     pthread_t by;
     struct ending ending;
 } runtime_leave;
 
 static bool runtime_leaves(void)
 {
-    return atomic_load(&runtime_leave.begun);
+    return __atomic_load_n(&runtime_leave.begun, __ATOMIC_SEQ_CST);
 }
 
 static void runtime_end_leave(void)
 {
-    if (atomic_load(&runtime_leave.beside_threads) && getpid() == runtime_pid)
+    if (__atomic_load_n(&runtime_leave.beside_threads, __ATOMIC_SEQ_CST) && getpid() == runtime_pid)
         runtime_end_beside_threads();
     if (runtime_leaves() && getpid() == runtime_pid)
         runtime_flush_and_end(runtime_leave.ending.status, runtime_leave.ending.message);
@@ -136,7 +135,7 @@ void pshmem_global_exit(int status)
         fflush(NULL);
         _exit(status);
     }
-    if (atomic_exchange(&runtime_leave.begun, true)) {
+    if (__atomic_exchange_n(&runtime_leave.begun, true, __ATOMIC_SEQ_CST)) {
         if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave(); /* a handler's */
         for (;;)
             pause(); /* the thread that was first ends this one */
@@ -160,7 +159,7 @@ STP_PROFILED(shmem_global_exit);
 static void runtime_at_exit(int status, void *arg)
 {
     (void)arg;
-    if (stp_rt.references == 0 || getpid() != runtime_pid || runtime_leaves()) return;
+    if (stp_references() == 0 || getpid() != runtime_pid || runtime_leaves()) return;
     if (status == 0) {
         runtime_exit_finalize();
         return;
@@ -314,17 +313,17 @@ static void runtime_stop_beside_threads(void)
     stp_coll_sync(stp_team_world);
     runtime_last_words();
     stp_boot_node_barrier(); /* that of stp_boot_detach() in the others */
-    atomic_store(&runtime_leave.beside_threads, true);
+    __atomic_store_n(&runtime_leave.beside_threads, true, __ATOMIC_SEQ_CST);
 }
 
 static void runtime_exit_finalize(void)
 {
     pthread_mutex_lock(&runtime_lifecycle);
-    if (stp_rt.references > 0 && stp_thread_program() > 1) {
+    if (stp_references() > 0 && stp_thread_program() > 1) {
         runtime_stop_beside_threads();
-    } else if (stp_rt.references > 0) {
+    } else if (stp_references() > 0) {
         runtime_stop(STP_END_EXIT);
-        stp_rt.references = 0;
+        __atomic_store_n(&stp_rt.references, 0, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&runtime_lifecycle);
 }
@@ -337,11 +336,12 @@ int pshmem_init_thread(int requested, int *provided)
     if (requested > SHMEM_THREAD_MULTIPLE) requested = SHMEM_THREAD_MULTIPLE;
     pthread_mutex_lock(&runtime_lifecycle);
     /* every part is built for threads: a later init may raise the level */
-    if (requested > stp_rt.thread_level || stp_rt.references == 0) stp_rt.thread_level = requested;
-    if (stp_rt.references == 0) runtime_start();
+    if (requested > stp_thread_level() || stp_references() == 0)
+        __atomic_store_n(&stp_rt.thread_level, requested, __ATOMIC_SEQ_CST);
+    if (stp_references() == 0) runtime_start();
     stp_fabric_set_threads();
-    stp_rt.references++;
-    *provided = stp_rt.thread_level;
+    __atomic_fetch_add(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
+    *provided = stp_thread_level();
     pthread_mutex_unlock(&runtime_lifecycle);
     return 0;
 }
@@ -362,9 +362,9 @@ void pshmem_finalize(void)
     stp_check_live(__func__);
     if (runtime_leaves()) return; /* from a handler; the others do not come */
     pthread_mutex_lock(&runtime_lifecycle);
-    last = stp_rt.references == 1;
+    last = stp_references() == 1;
     if (last) runtime_stop(STP_END_FINALIZE);
-    stp_rt.references--;
+    __atomic_fetch_sub(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&runtime_lifecycle);
     if (!last) pshmem_barrier_all(); /* other threads may start the library meanwhile */
 }
@@ -372,13 +372,13 @@ STP_PROFILED(shmem_finalize);
 
 void pshmem_query_initialized(int *initialized)
 {
-    *initialized = stp_rt.references > 0;
+    *initialized = stp_references() > 0;
 }
 STP_PROFILED(shmem_query_initialized);
 
 void pshmem_query_thread(int *provided)
 {
-    *provided = stp_rt.thread_level;
+    *provided = stp_thread_level();
 }
 STP_PROFILED(shmem_query_thread);
 
@@ -387,7 +387,7 @@ void pstart_pes(int npes)
     static bool started;
 
     (void)npes;
-    if (started || stp_rt.references > 0) return;
+    if (started || stp_references() > 0) return;
     started = true;
     pshmem_init(); /* finalized at exit, as every program that does not do it itself */
 }

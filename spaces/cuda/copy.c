@@ -150,7 +150,7 @@ static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, 
         int waited = stp_cuda_stream_wait(stream);
         return rc != 0 ? rc : waited;
     }
-    atomic_store_explicit(&queue->dirty, true, memory_order_relaxed);
+    __atomic_store_n(&queue->dirty, true, __ATOMIC_RELAXED);
     return 0;
 }
 

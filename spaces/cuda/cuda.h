@@ -29,7 +29,7 @@ struct cuda_device {
     CUcontext ctx; /* the primary one, NULL while nobody here needs it */
     int refs;      /* spaces, streams of queues, pinned memory */
     int n_spaces;
-    atomic_bool lost; /* the driver gave it up; everything fails from then on */
+    bool lost; /* the driver gave it up; everything fails from then on */
 };
 
 /* Written by start and stop only, but what a device says otherwise. */
@@ -156,7 +156,7 @@ struct cuda_stream {
 struct stp_queue {
     pthread_mutex_t lock;        /* contexts may be shared by threads */
     struct cuda_stream *streams; /* one a device, made at first use */
-    atomic_bool dirty;           /* any stream is */
+    bool dirty;                  /* any stream is */
     struct stp_queue *next;
 };
 

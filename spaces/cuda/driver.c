@@ -58,7 +58,8 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
     char text[CUDA_TEXT];
 
     if (STP_LIKELY(result == CUDA_SUCCESS)) return 0;
-    if (fatal && atomic_exchange(&device->lost, true)) return -EIO; /* told before */
+    if (fatal && __atomic_exchange_n(&device->lost, true, __ATOMIC_SEQ_CST))
+        return -EIO; /* told before */
     stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof(text)),
               fatal ? "; this PE cannot use the device any more" : "");
     return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
@@ -268,7 +269,7 @@ int stp_cuda_retain(struct cuda_device *device)
 {
     int rc = 0;
 
-    if (atomic_load_explicit(&device->lost, memory_order_relaxed)) return -EIO;
+    if (__atomic_load_n(&device->lost, __ATOMIC_RELAXED)) return -EIO;
     pthread_mutex_lock(&stp_cuda.lock);
     if (device->refs == 0)
         rc = stp_cuda_check(device, stp_cuda.api.primary_ctx_retain(&device->ctx, device->handle),
@@ -302,7 +303,7 @@ bool stp_cuda_retain_if_up(struct cuda_device *device)
 
 int stp_cuda_enter(struct cuda_device *device)
 {
-    if (STP_UNLIKELY(atomic_load_explicit(&device->lost, memory_order_relaxed))) return -EIO;
+    if (STP_UNLIKELY(__atomic_load_n(&device->lost, __ATOMIC_RELAXED))) return -EIO;
     return stp_cuda_check(device, stp_cuda.api.ctx_push_current(device->ctx), "cuCtxPushCurrent");
 }
 

@@ -24,7 +24,7 @@ static struct {
     unsigned version;
     pthread_mutex_t lock; /* of whoever changes any of this */
     uintptr_t brk_start;  /* of the brk heap; UINTPTR_MAX: unknown */
-    atomic_bool complained;
+    bool complained;
 } owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
 
 /* ---- ranges of spaces ------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static uintptr_t owns_find_brk(void)
 void stp_cuda_owns_start(void)
 {
     owns.brk_start = owns_find_brk();
-    atomic_store(&owns.complained, false);
+    __atomic_store_n(&owns.complained, false, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the driver ----------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
 
     if (result == CUDA_SUCCESS) return true;
     if (result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_CONTEXT &&
-        !atomic_exchange(&owns.complained, true))
+        !__atomic_exchange_n(&owns.complained, true, __ATOMIC_SEQ_CST))
         stp_error("gpu: cuPointerGetAttribute: %s", stp_cuda_text(result, text, sizeof(text)));
     return false;
 }

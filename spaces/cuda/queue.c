@@ -64,7 +64,7 @@ static int stream_drain(struct cuda_stream *stream)
 {
     int rc;
 
-    if (!stream->dirty) return atomic_load(&stream->device->lost) ? -EIO : 0;
+    if (!stream->dirty) return __atomic_load_n(&stream->device->lost, __ATOMIC_SEQ_CST) ? -EIO : 0;
     rc = stp_cuda_enter(stream->device);
     if (rc != 0) return rc;
     rc = stp_cuda_stream_wait(stream);
@@ -183,14 +183,14 @@ int stp_cuda_queue_flush(struct stp_queue *queue)
 {
     int rc = 0;
 
-    if (queue == NULL || !atomic_load_explicit(&queue->dirty, memory_order_relaxed)) return 0;
+    if (queue == NULL || !__atomic_load_n(&queue->dirty, __ATOMIC_RELAXED)) return 0;
     pthread_mutex_lock(&queue->lock);
     for (struct cuda_stream *stream = queue->streams; stream != NULL; stream = stream->next) {
         int one = stream_drain(stream);
         if (rc == 0) rc = one;
     }
     /* not before: another thread that flushes its own copies may be looking at it */
-    if (rc == 0) atomic_store_explicit(&queue->dirty, false, memory_order_relaxed);
+    if (rc == 0) __atomic_store_n(&queue->dirty, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue->lock);
     return rc;
 }

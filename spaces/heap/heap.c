@@ -129,10 +129,11 @@ static void heap_unlock(struct stp_heap *heap)
 /* What threads remember of the records is worth nothing from now on. */
 static void heap_changed_locked(struct stp_heap *heap)
 {
-    static atomic_uint_least64_t last;
+    static uint64_t last;
 
     /* release: pairs with the acquire load of stp_heap_find() */
-    atomic_store_explicit(&heap->state, atomic_fetch_add(&last, 1) + 1, memory_order_release);
+    __atomic_store_n(&heap->state, __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1,
+                     __ATOMIC_RELEASE);
 }
 
 int stp_heap_create(size_t size, struct stp_heap **heap)
@@ -278,7 +279,7 @@ static int find_locked(const struct stp_heap *heap, size_t offset, struct last_f
     const struct stp_heap_block *block = stp_heap_index_floor(heap->index, offset);
 
     if (!block || offset - block->offset >= block->asked) return -ENOENT;
-    found->state = atomic_load_explicit(&heap->state, memory_order_relaxed);
+    found->state = __atomic_load_n(&heap->state, __ATOMIC_RELAXED);
     found->start = block->offset;
     found->asked = block->asked;
     return 0;
@@ -289,7 +290,7 @@ int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *n
     static __thread struct last_find last __attribute__((tls_model("initial-exec")));
     int rc = 0;
 
-    if (atomic_load_explicit(&heap->state, memory_order_acquire) != last.state ||
+    if (__atomic_load_n(&heap->state, __ATOMIC_ACQUIRE) != last.state ||
         offset - last.start >= last.asked) {
         heap_lock(heap);
         rc = find_locked(heap, offset, &last);

@@ -10,7 +10,6 @@
 #include "heap.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,8 +48,8 @@ struct stp_heap_bins {
 
 struct stp_heap {
     size_t size;
-    pthread_mutex_t lock;        /* guards all that follows; nothing is taken while it is held */
-    atomic_uint_least64_t state; /* a new number after each change, of any heap; read without */
+    pthread_mutex_t lock; /* guards all that follows; nothing is taken while it is held */
+    uint64_t state;       /* a new number after each change, of any heap; read without */
     size_t used;
     size_t n_blocks;
     struct stp_heap_block *first;  /* block at offset 0, NULL in a heap of no bytes */

@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -232,7 +231,7 @@ static inline void stp_cpu_relax(void)
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield" ::: "memory");
 #else
-    atomic_signal_fence(memory_order_seq_cst);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #endif
 }
 

@@ -30,19 +30,19 @@
 #endif
 
 static struct {
-    atomic_int tid; /* thread whose work is under way, 0 while none is */
+    int tid; /* thread whose work is under way, 0 while none is */
     sigjmp_buf leave;
 } flush_run;
 
 static bool flush_is_mine(void)
 {
-    return atomic_load(&flush_run.tid) == (int)syscall(SYS_gettid);
+    return __atomic_load_n(&flush_run.tid, __ATOMIC_SEQ_CST) == (int)syscall(SYS_gettid);
 }
 
 void stp_run_leave(void)
 {
     if (!flush_is_mine()) return;
-    atomic_store(&flush_run.tid, 0);
+    __atomic_store_n(&flush_run.tid, 0, __ATOMIC_SEQ_CST);
     siglongjmp(flush_run.leave, 1);
 }
 
@@ -98,9 +98,9 @@ static int run_clock(int ms, int *clock)
 static bool run_work(void (*work)(void *), void *arg)
 {
     if (sigsetjmp(flush_run.leave, 1) != 0) return false;
-    atomic_store(&flush_run.tid, (int)syscall(SYS_gettid));
+    __atomic_store_n(&flush_run.tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
     work(arg);
-    atomic_store(&flush_run.tid, 0);
+    __atomic_store_n(&flush_run.tid, 0, __ATOMIC_SEQ_CST);
     return true;
 }
 
@@ -108,7 +108,7 @@ int stp_run_for(int ms, void (*work)(void *), void *arg)
 {
     int clock, rc;
 
-    if (atomic_load(&flush_run.tid) != 0) return -EBUSY;
+    if (__atomic_load_n(&flush_run.tid, __ATOMIC_SEQ_CST) != 0) return -EBUSY;
     rc = run_clock(ms, &clock);
     if (rc != 0) return rc;
     if (!run_work(work, arg)) rc = -ETIMEDOUT;

@@ -34,10 +34,10 @@
 int stp_log_level = STP_LOG_WARN;
 
 static struct {
-    atomic_int pe;
-    atomic_int pid;       /* of the process that is the PE; a forked child is none */
-    atomic_int fatal_tid; /* thread that ends the job, 0 while nobody does */
-    _Atomic(void (*)(int)) end_job;
+    int pe;
+    int pid;       /* of the process that is the PE; a forked child is none */
+    int fatal_tid; /* thread that ends the job, 0 while nobody does */
+    void (*end_job)(int);
     pthread_once_t host_once;
     char host[256];
 } log_state = {.pe = PE_UNKNOWN, .host_once = PTHREAD_ONCE_INIT};
@@ -74,7 +74,7 @@ static void STP_PRINTF(2, 3) line_add(struct line *line, const char *fmt, ...)
 
 static void line_begin(struct line *line)
 {
-    int pe = atomic_load_explicit(&log_state.pe, memory_order_relaxed);
+    int pe = __atomic_load_n(&log_state.pe, __ATOMIC_RELAXED);
 
     line->len = 0;
     line->cut = false;
@@ -155,8 +155,8 @@ void stp_log_identify(int pe, int level)
 {
     /* Now, so that a signal handler that logs later finds the name ready. */
     (void)stp_hostname();
-    atomic_store_explicit(&log_state.pe, pe < 0 ? -1 : pe, memory_order_relaxed);
-    atomic_store(&log_state.pid, getpid());
+    __atomic_store_n(&log_state.pe, pe < 0 ? -1 : pe, __ATOMIC_RELAXED);
+    __atomic_store_n(&log_state.pid, getpid(), __ATOMIC_SEQ_CST);
     stp_log_level = level;
 }
 
@@ -199,7 +199,8 @@ static bool fatal_enter(int tid)
     sigaddset(&set, SIGXFSZ);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    return atomic_compare_exchange_strong(&log_state.fatal_tid, &first, tid);
+    return __atomic_compare_exchange_n(&log_state.fatal_tid, &first, tid, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
 }
 
 /*
@@ -211,7 +212,7 @@ static _Noreturn void fatal_again(int tid)
 {
     struct timespec grace = {.tv_sec = FATAL_GRACE_S};
 
-    if (atomic_load(&log_state.fatal_tid) == tid) {
+    if (__atomic_load_n(&log_state.fatal_tid, __ATOMIC_SEQ_CST) == tid) {
         stp_run_leave();
     } else {
         while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
@@ -242,7 +243,9 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     struct line line;
     va_list args;
     int tid = (int)syscall(SYS_gettid);
-    bool is_pe = getpid() == atomic_load(&log_state.pid); /* a child's buffers are its parent's */
+    bool is_pe =
+        getpid() ==
+        __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST); /* a child's buffers are its parent's */
     bool first = fatal_enter(tid);
 
     line_begin(&line);
@@ -255,7 +258,7 @@ void stp_fatal(const char *routine, const char *fmt, ...)
         fatal_again(tid);
     }
     fatal_say(&line, is_pe);
-    end_job = atomic_load(&log_state.end_job);
+    end_job = __atomic_load_n(&log_state.end_job, __ATOMIC_SEQ_CST);
     if (end_job)
         end_job(EXIT_FAILURE);
     else
@@ -265,6 +268,6 @@ void stp_fatal(const char *routine, const char *fmt, ...)
 
 void stp_fatal_hook(void (*end_job)(int status))
 {
-    atomic_store(&log_state.end_job, end_job);
-    atomic_store(&log_state.pid, getpid());
+    __atomic_store_n(&log_state.end_job, end_job, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&log_state.pid, getpid(), __ATOMIC_SEQ_CST);
 }

@@ -26,7 +26,7 @@
 #define TID_STARTING (-1)
 
 struct own_thread {
-    atomic_int tid; /* 0: the place is free */
+    int tid; /* 0: the place is free */
     void *(*main)(void *);
     const char *name;
 };
@@ -36,7 +36,7 @@ static struct {
     pthread_mutex_t lock; /* guards the mask */
     bool has_mask;
     sigset_t mask; /* of the program when the first thread was started */
-    atomic_bool leaving;
+    bool leaving;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 int stp_thread_create(pthread_t *thread, void *(*main)(void *arg), void *arg)
@@ -56,7 +56,8 @@ static struct own_thread *own_take(void)
     for (size_t i = 0; i < THREADS_MAX; i++) {
         int none = 0;
 
-        if (atomic_compare_exchange_strong(&threads.own[i].tid, &none, TID_STARTING))
+        if (__atomic_compare_exchange_n(&threads.own[i].tid, &none, TID_STARTING, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return &threads.own[i];
     }
     return NULL;
@@ -66,10 +67,10 @@ static void *own_main(void *arg)
 {
     struct own_thread *own = arg;
 
-    atomic_store(&own->tid, (int)syscall(SYS_gettid));
+    __atomic_store_n(&own->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
     pthread_setname_np(pthread_self(), own->name);
     own->main(NULL);
-    atomic_store(&own->tid, 0);
+    __atomic_store_n(&own->tid, 0, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
@@ -97,7 +98,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
     block_signals(&old);
     rc = stp_thread_create(thread, own_main, own);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc != 0) atomic_store(&own->tid, 0);
+    if (rc != 0) __atomic_store_n(&own->tid, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&threads.lock);
     if (!threads.has_mask) threads.mask = old;
     threads.has_mask = true;
@@ -110,7 +111,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
 static bool is_own(int tid)
 {
     for (size_t i = 0; i < THREADS_MAX; i++)
-        if (atomic_load(&threads.own[i].tid) == tid) return true;
+        if (__atomic_load_n(&threads.own[i].tid, __ATOMIC_SEQ_CST) == tid) return true;
     return false;
 }
 
@@ -161,9 +162,9 @@ void stp_thread_look(void)
     pthread_t thread;
 
     if (!main_ended() || stp_thread_program() != 0) return;
-    if (atomic_exchange(&threads.leaving, true)) return;
+    if (__atomic_exchange_n(&threads.leaving, true, __ATOMIC_SEQ_CST)) return;
     if (pthread_create(&thread, NULL, leave_main, NULL) == 0)
         pthread_detach(thread);
     else
-        atomic_store(&threads.leaving, false); /* at the next look */
+        __atomic_store_n(&threads.leaving, false, __ATOMIC_SEQ_CST); /* at the next look */
 }

@@ -25,9 +25,9 @@ struct stp_boot_area {
     bool ident_addr;   /* what the leader has learned of the job */
     bool registered;
     bool peer_table;
-    atomic_int ended; /* the job ends with this status, plus 1; 0: it goes on */
-    atomic_int arrived STP_ALIGNED_LINE;
-    atomic_int generation STP_ALIGNED_LINE;
+    int ended; /* the job ends with this status, plus 1; 0: it goes on */
+    int arrived STP_ALIGNED_LINE;
+    int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
     struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by local index */
 };

@@ -81,12 +81,14 @@ void stp_boot_set_ended(int status)
     int none = 0;
 
     if (stp_boot.area == NULL) return;
-    atomic_compare_exchange_strong(&stp_boot.area->ended, &none, (status & 0xff) + 1);
+    __atomic_compare_exchange_n(&stp_boot.area->ended, &none, (status & 0xff) + 1, false,
+                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 bool stp_boot_ended(int *status)
 {
-    int ended = stp_boot.area != NULL ? atomic_load(&stp_boot.area->ended) : 0;
+    int ended =
+        stp_boot.area != NULL ? __atomic_load_n(&stp_boot.area->ended, __ATOMIC_SEQ_CST) : 0;
 
     if (ended != 0) *status = ended - 1;
     return ended != 0;
@@ -326,18 +328,17 @@ static void boot_greet(int pe, struct boot_node_info *node_info)
 
 void stp_boot_node_barrier(void)
 {
-    int generation = atomic_load_explicit(&stp_boot.area->generation, memory_order_relaxed);
+    int generation = __atomic_load_n(&stp_boot.area->generation, __ATOMIC_RELAXED);
     struct stp_wait wait = {0};
 
-    if (atomic_fetch_add_explicit(&stp_boot.area->arrived, 1, memory_order_acq_rel) ==
-        stp_boot.n_local - 1) {
-        atomic_store_explicit(&stp_boot.area->arrived, 0, memory_order_relaxed);
+    if (__atomic_fetch_add(&stp_boot.area->arrived, 1, __ATOMIC_ACQ_REL) == stp_boot.n_local - 1) {
+        __atomic_store_n(&stp_boot.area->arrived, 0, __ATOMIC_RELAXED);
         /* pairs with the acquire below: whatever was written before is visible after */
-        atomic_store_explicit(&stp_boot.area->generation, generation + 1, memory_order_release);
+        __atomic_store_n(&stp_boot.area->generation, generation + 1, __ATOMIC_RELEASE);
         stp_wake((uint32_t *)&stp_boot.area->generation, INT_MAX);
         return;
     }
-    while (atomic_load_explicit(&stp_boot.area->generation, memory_order_acquire) == generation) {
+    while (__atomic_load_n(&stp_boot.area->generation, __ATOMIC_ACQUIRE) == generation) {
         if (wait.polls < stp_wait_spin)
             stp_wait_step(&wait);
         else

@@ -26,7 +26,7 @@ static const struct stp_core *fabric_fill_core(void)
         .foreign_pids = stp_boot.foreign_pids,
         .job_key = stp_rt.job_key,
         .job_token = stp_rt.job_token,
-        .thread_multiple = stp_rt.thread_level == SHMEM_THREAD_MULTIPLE,
+        .thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE,
         .env = &stp_env,
         .networks = networks,
         .n_networks = n_networks,
@@ -63,7 +63,7 @@ void stp_fabric_start(const struct stp_fabric_calls *calls)
 
 void stp_fabric_set_threads(void)
 {
-    fabric_core.thread_multiple = stp_rt.thread_level == SHMEM_THREAD_MULTIPLE;
+    fabric_core.thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE;
 }
 
 void stp_fabric_stop(void)

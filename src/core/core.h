@@ -25,15 +25,15 @@
 struct stp_runtime {
     int pe;
     int n_pes;
-    bool has_fabric;         /* fabric below is open */
-    bool check;              /* SHMEM_CHECK=1 */
-    bool ident_addr;         /* all windows of the job have the same base */
-    atomic_int references;   /* inits not yet finalized; changed by init and finalize alone */
-    atomic_int thread_level; /* SHMEM_THREAD_... */
-    bool stopping;           /* in the last finalize; other threads may look */
-    int epoch;               /* how often the library was started in this process */
-    int host_pes;            /* PEs on this host, whatever SHMEM_NODE says of how they talk */
-    int n_nodes;             /* groups of PEs that reach each other by load and store */
+    bool has_fabric;  /* fabric below is open */
+    bool check;       /* SHMEM_CHECK=1 */
+    bool ident_addr;  /* all windows of the job have the same base */
+    int references;   /* stp_references(); changed by init and finalize alone */
+    int thread_level; /* stp_thread_level(); likewise */
+    bool stopping;    /* in the last finalize; other threads may look */
+    int epoch;        /* how often the library was started in this process */
+    int host_pes;     /* PEs on this host, whatever SHMEM_NODE says of how they talk */
+    int n_nodes;      /* groups of PEs that reach each other by load and store */
     uint64_t job_key, job_token;
     bool remote_flush; /* adapters of peers write to device memory of this PE */
     struct stp_fabric fabric;
@@ -41,6 +41,18 @@ struct stp_runtime {
 };
 
 extern struct stp_runtime stp_rt;
+
+/* Inits not yet finalized; other threads may be at either. */
+static inline int stp_references(void)
+{
+    return __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST);
+}
+
+/* SHMEM_THREAD_..., which a later init may raise. */
+static inline int stp_thread_level(void)
+{
+    return __atomic_load_n(&stp_rt.thread_level, __ATOMIC_SEQ_CST);
+}
 
 /* Fatal unless the library is initialised. */
 void stp_check_live(const char *fn);

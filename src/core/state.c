@@ -8,7 +8,7 @@ struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void stp_check_live(const char *fn)
 {
-    if (STP_UNLIKELY(stp_rt.references == 0))
+    if (STP_UNLIKELY(stp_references() == 0))
         stp_fatal(fn, "called before shmem_init or after shmem_finalize");
 }
 

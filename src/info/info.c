@@ -126,7 +126,8 @@ static int info_print(int fd, const char *section, bool json)
     if (rc != 0) return rc;
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
         if (!info_wants(section, info_sections[i].name)) continue;
-        if (info_sections[i].print == stp_info_spaces && stp_lib->rt->references > 0 &&
+        if (info_sections[i].print == stp_info_spaces &&
+            __atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) > 0 &&
             stp_lib->rt->pe != 0) {
             stp_info_spaces(&report); /* takes part, prints nothing */
             continue;
@@ -157,7 +158,8 @@ __attribute__((visibility("default"))) int stp_info_print(const struct stp_info_
     if (library->layout != STP_INFO_LAYOUT || strcmp(library->version, STP_VERSION) != 0)
         return -ELIBBAD;
     if (sections != NULL && info_count(sections, &n_names) != n_names) return -EINVAL;
-    stp_lib = library;
+    if (__atomic_load_n(&stp_lib, __ATOMIC_SEQ_CST) != library)
+        __atomic_store_n(&stp_lib, library, __ATOMIC_SEQ_CST);
     if (info_wants(sections, "doctor")) return info_print_doctor(fd, sections, json);
     return info_print(fd, sections, json);
 }

@@ -4,4 +4,4 @@
  */
 #include "library.h"
 
-const struct stp_info_library *_Atomic stp_lib;
+const struct stp_info_library *stp_lib;

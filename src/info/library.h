@@ -74,7 +74,7 @@ struct stp_info_library {
 };
 
 /* Set by stp_info_print(), from whatever thread calls it. */
-extern const struct stp_info_library *_Atomic stp_lib;
+extern const struct stp_info_library *stp_lib;
 
 /*
  * The module's entry: print the sections that the list names, NULL: all that cost little. fd stays

@@ -81,7 +81,8 @@ static void info_kind(struct stp_report *report, const char *name, const struct 
 
 void stp_info_kinds(struct stp_report *report)
 {
-    bool alone = stp_lib->rt->references == 0; /* nobody has looked for devices yet */
+    bool alone = __atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) ==
+                 0; /* nobody has looked for devices yet */
 
     if (alone) stp_lib->kinds_start();
     stp_report_list(report, "kinds");
@@ -440,7 +441,7 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
 
 void stp_info_spaces(struct stp_report *report)
 {
-    if (stp_lib->rt->references == 0) {
+    if (__atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) == 0) {
         stp_report_text(report, "state", "no job: what this process alone has");
         stp_info_kinds(report);
         return;

@@ -28,8 +28,8 @@ struct lock_hold {
     struct lock_hold *next;
     const long *lock;
     unsigned tickets; /* given out */
-    atomic_uint turn; /* whose ticket is up: read without the lock */
-    atomic_bool held; /* by this PE: likewise */
+    unsigned turn;    /* whose ticket is up: read without the lock */
+    bool held;        /* by this PE: likewise */
     uint64_t owner;   /* whose turn it is */
 };
 
@@ -45,21 +45,21 @@ static struct {
 static uint64_t thread_number(void)
 {
     static _Thread_local uint64_t mine;
-    static atomic_uint_least64_t last;
+    static uint64_t last;
 
-    if (STP_UNLIKELY(mine == 0)) mine = atomic_fetch_add(&last, 1) + 1;
+    if (STP_UNLIKELY(mine == 0)) mine = __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1;
     return mine;
 }
 
 /* Programs below SHMEM_THREAD_MULTIPLE promise that their threads are never here at once. */
 static void holds_lock(void)
 {
-    if (stp_rt.thread_level == SHMEM_THREAD_MULTIPLE) pthread_mutex_lock(&holds.lock);
+    if (stp_thread_level() == SHMEM_THREAD_MULTIPLE) pthread_mutex_lock(&holds.lock);
 }
 
 static void holds_unlock(void)
 {
-    if (stp_rt.thread_level == SHMEM_THREAD_MULTIPLE) pthread_mutex_unlock(&holds.lock);
+    if (stp_thread_level() == SHMEM_THREAD_MULTIPLE) pthread_mutex_unlock(&holds.lock);
 }
 
 /* The link that leads to the hold of lock, or to where it would stand. */
@@ -99,7 +99,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket)
 {
     struct stp_wait wait = {0};
 
-    while (atomic_load_explicit(&hold->turn, memory_order_acquire) != ticket)
+    while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
         stp_wait_idle(&wait);
     holds_lock();
     hold->owner = thread_number();
@@ -119,7 +119,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     if (hold == NULL) {
         hold = hold_add(link, lock, fn);
     } else {
-        again = hold->held && hold->owner == thread_number();
+        again = __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
         ticket = hold->tickets++;
     }
     holds_unlock();
@@ -146,7 +146,7 @@ static struct lock_hold *hold_try(const long *lock, const char *fn)
 
 static void hold_own(struct lock_hold *hold)
 {
-    atomic_store_explicit(&hold->held, true, memory_order_relaxed);
+    __atomic_store_n(&hold->held, true, __ATOMIC_RELAXED);
 }
 
 /*
@@ -160,8 +160,8 @@ static struct lock_hold *hold_claim(const long *lock)
 
     holds_lock();
     hold = *hold_find(lock);
-    if (hold != NULL && !atomic_load_explicit(&hold->held, memory_order_relaxed)) hold = NULL;
-    if (hold != NULL) atomic_store_explicit(&hold->held, false, memory_order_relaxed);
+    if (hold != NULL && !__atomic_load_n(&hold->held, __ATOMIC_RELAXED)) hold = NULL;
+    if (hold != NULL) __atomic_store_n(&hold->held, false, __ATOMIC_RELAXED);
     holds_unlock();
     return hold;
 }
@@ -175,7 +175,7 @@ static void hold_leave(struct lock_hold *hold)
     if (hold->tickets == next)
         hold_delete(hold_find(hold->lock));
     else
-        atomic_store_explicit(&hold->turn, next, memory_order_release);
+        __atomic_store_n(&hold->turn, next, __ATOMIC_RELEASE);
     holds_unlock();
 }
 

@@ -16,9 +16,9 @@
 static struct {
     pthread_mutex_t lock; /* start and stop */
     pthread_t thread;
-    atomic_bool running;
-    atomic_bool stop;
-    atomic_bool left; /* the thread has seen stop */
+    bool running;
+    bool stop;
+    bool left; /* the thread has seen stop */
 } proxy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- serving -------------------------------------------------------------------------- */
@@ -126,7 +126,8 @@ static void proxy_sleep(struct stage_box *box)
     /* Pairs with the fence of stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (!proxy_has_work(box) && !atomic_load(&proxy.stop)) (void)stp_sleep_on(&box->rings, seen);
+    if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
+        (void)stp_sleep_on(&box->rings, seen);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
     stp_thread_look();
 }
@@ -137,7 +138,7 @@ static void *proxy_main(void *arg)
     int idle = 0;
 
     (void)arg;
-    while (!atomic_load_explicit(&proxy.stop, memory_order_relaxed)) {
+    while (!__atomic_load_n(&proxy.stop, __ATOMIC_RELAXED)) {
         if (proxy_has_work(box)) {
             uint64_t next = box->served;
             proxy_serve((unsigned)(next % STAGE_SLOTS));
@@ -149,7 +150,7 @@ static void *proxy_main(void *arg)
             proxy_sleep(box);
         }
     }
-    atomic_store(&proxy.left, true);
+    __atomic_store_n(&proxy.left, true, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
@@ -157,7 +158,7 @@ void stp_proxy_served(void)
 {
     struct stage_box *box;
 
-    if (!atomic_load_explicit(&proxy.running, memory_order_acquire)) return;
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_ACQUIRE)) return;
     box = stp_stage_box();
     if (proxy_has_work(box)) stp_stage_ring(box);
 }
@@ -181,13 +182,13 @@ void stp_proxy_start(void)
     int rc = 0;
 
     pthread_mutex_lock(&proxy.lock);
-    if (!atomic_load(&proxy.running)) {
-        atomic_store(&proxy.stop, false);
-        atomic_store(&proxy.left, false);
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) {
+        __atomic_store_n(&proxy.stop, false, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&proxy.left, false, __ATOMIC_SEQ_CST);
         rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
         if (rc == 0) {
             proxy_pin(true);
-            atomic_store(&proxy.running, true);
+            __atomic_store_n(&proxy.running, true, __ATOMIC_SEQ_CST);
         }
     }
     pthread_mutex_unlock(&proxy.lock);
@@ -198,23 +199,24 @@ void stp_proxy_stop(void)
 {
     struct stage_box *box;
 
-    if (!atomic_load(&proxy.running)) return;
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return;
     box = stp_stage_box();
-    atomic_store(&proxy.stop, true);
+    __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
     stp_stage_ring(box);
     pthread_join(proxy.thread, NULL);
     proxy_pin(false);
-    atomic_store(&proxy.running, false);
+    __atomic_store_n(&proxy.running, false, __ATOMIC_SEQ_CST);
 }
 
 #define PROXY_HALT_MS 100
 
 bool stp_proxy_halt(void)
 {
-    if (!atomic_load(&proxy.running)) return true;
-    atomic_store(&proxy.stop, true);
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return true;
+    __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
     stp_stage_ring(stp_stage_box());
-    for (int ms = 0; ms < PROXY_HALT_MS && !atomic_load(&proxy.left); ms++)
+    for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
         usleep(1000);
-    return atomic_load(&proxy.left); /* else it waits for a peer that may be gone */
+    /* else it waits for a peer that may be gone */
+    return __atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST);
 }

@@ -30,7 +30,7 @@ struct closer {
 };
 
 static struct {
-    atomic_bool on;
+    bool on;
     pid_t parent;
     pthread_mutex_t lock; /* guards the rest */
     uint64_t looked_ns;
@@ -269,11 +269,12 @@ _Noreturn static void end_with(int status)
 
 void stp_watch_told(const struct stp_notice *notice)
 {
-    static atomic_bool ending;
+    static bool ending;
 
     if (notice->kind == STP_NOTICE_CLOSING) {
         told_closing(notice);
-    } else if (notice->kind == STP_NOTICE_ENDED && !atomic_exchange(&ending, true)) {
+    } else if (notice->kind == STP_NOTICE_ENDED &&
+               !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
         stp_boot_set_ended(notice->status);
         stp_rt.fabric.tell(notice);
@@ -301,10 +302,10 @@ static void watch_look(void)
     int pe = -1, status;
     bool due, lost = false;
 
-    if (!atomic_load_explicit(&watch.on, memory_order_relaxed)) return;
+    if (!__atomic_load_n(&watch.on, __ATOMIC_RELAXED)) return;
     if (pthread_mutex_trylock(&watch.lock) != 0) return;
     now = stp_now_ns();
-    due = now - watch.looked_ns >= LOOK_NS && atomic_load(&watch.on);
+    due = now - watch.looked_ns >= LOOK_NS && __atomic_load_n(&watch.on, __ATOMIC_SEQ_CST);
     if (due) {
         watch.looked_ns = now;
         lost = launcher_ended();
@@ -327,12 +328,12 @@ void stp_watch_start(void)
     watch.looked_ns = stp_now_ns();
     watch.told.pe = watch.mine.pe = -1;
     stp_wait_hook = watch_look;
-    atomic_store(&watch.on, true);
+    __atomic_store_n(&watch.on, true, __ATOMIC_SEQ_CST);
 }
 
 void stp_watch_stop(void)
 {
-    atomic_store(&watch.on, false);
+    __atomic_store_n(&watch.on, false, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&watch.lock); /* who is looking now has finished */
     pthread_mutex_unlock(&watch.lock);
 }

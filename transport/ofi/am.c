@@ -90,7 +90,7 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
     if (req->work.kind == STP_OFI_ANSWER)
         return fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     /* Before it leaves: the answer may be here before this returns. */
-    atomic_store_explicit(&req->parts, inject ? 1 : 2, memory_order_relaxed);
+    __atomic_store_n(&req->parts, inject ? 1 : 2, __ATOMIC_RELAXED);
     begun = stp_ofi_turn_begin(req);
     if (inject)
         rc = fi_inject(endpoint->ep, req->local, req->nbytes, addr);
@@ -119,7 +119,7 @@ static void answer_locked(const struct stp_ofi_am_header *answer, int pe)
     req->nbytes = sizeof(*answer);
     req->desc = req->own_desc;
     stp_ofi_count_on(req, &stp_ofi.unwaited);
-    atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
+    __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
     stp_ofi_launch_locked(endpoint, req);
 }
 
@@ -206,8 +206,7 @@ void stp_ofi_message_check(void)
     int pes[LOOKS], n;
     uint64_t now;
 
-    if (!stp_ofi_has_inbox() || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed))
-        return;
+    if (!stp_ofi_has_inbox() || __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, LOOKS);
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);

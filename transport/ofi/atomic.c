@@ -72,7 +72,7 @@ struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned 
 
     if (!stp_ofi.by_message)
         return native(ctx->endpoint, pe, number, offset, op, el, operand, compare, result);
-    atomic_store_explicit(&ctx->messages, true, memory_order_relaxed);
+    __atomic_store_n(&ctx->messages, true, __ATOMIC_RELAXED);
     return stp_ofi_message(pe, number, offset, op, el->size, operand, compare, result);
 }
 
@@ -98,7 +98,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
 {
     struct stp_ofi_req *req;
     struct stp_ofi_endpoint *endpoint;
-    atomic_uint left = 1;
+    unsigned left = 1;
 
     assert(!stp_ofi.regions[number].device); /* its owner's CPU does those, through the library */
     if (pe == stp_ofi.self) {
@@ -115,7 +115,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
         stp_ofi_wait_zero(endpoint, &left);
     } else {
         stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
-        atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
+        __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
         stp_ofi_post(req);
     }
 }

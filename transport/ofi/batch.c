@@ -36,13 +36,13 @@ struct stp_ofi_batch {
 static struct {
     pthread_mutex_t lock;
     struct stp_ofi_batch *first;
-    atomic_uint parked; /* packed messages in slots */
-    atomic_uint looks;
+    unsigned parked; /* packed messages in slots */
+    unsigned looks;
 } batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool stp_ofi_batch_parked(void)
 {
-    return atomic_load_explicit(&batches.parked, memory_order_relaxed) != 0;
+    return __atomic_load_n(&batches.parked, __ATOMIC_RELAXED) != 0;
 }
 
 static size_t capacity(void)
@@ -61,15 +61,15 @@ static char *items_of(const struct stp_ofi_req *req)
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
 {
-    atomic_uint *pending = stp_ofi_ctx_pending(batch->ctx);
+    unsigned *pending = stp_ofi_ctx_pending(batch->ctx);
 
     stp_ofi_count_on(req, pending);
-    atomic_fetch_add_explicit(pending, 1, memory_order_relaxed);
-    atomic_store_explicit(&batch->ctx->messages, true, memory_order_relaxed);
-    atomic_fetch_add_explicit(&batches.parked, 1, memory_order_relaxed);
+    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
     slot->req = req;
     slot->used = 0;
-    slot->look = atomic_load_explicit(&batches.looks, memory_order_relaxed);
+    slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
 
 /* Close a packed message, which is ready to post then. */
@@ -84,7 +84,7 @@ static struct stp_ofi_req *slot_take_locked(struct slot *slot)
     req->nbytes = sizeof(header) + slot->used;
     req->desc = req->own_desc;
     slot->req = NULL;
-    atomic_fetch_sub_explicit(&batches.parked, 1, memory_order_relaxed);
+    __atomic_fetch_sub(&batches.parked, 1, __ATOMIC_RELAXED);
     return req;
 }
 
@@ -168,7 +168,7 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
 
 bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n)
 {
-    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_acquire);
+    struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *spare = NULL;
     struct attempt attempt;
     bool begun = false;
@@ -213,7 +213,7 @@ static struct stp_ofi_req *take_locked(struct stp_ofi_batch *batch, struct stp_o
 
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
 {
-    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_acquire);
+    struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *list;
 
     if (STP_LIKELY(batch == NULL)) return;
@@ -225,7 +225,7 @@ void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
 
 void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
 {
-    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_acquire);
+    struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *req = NULL;
     struct slot *slot;
 
@@ -249,13 +249,13 @@ void stp_ofi_batch_look(bool all, bool patient)
     else if (pthread_mutex_trylock(&endpoint->drain) != 0)
         return;
     pthread_mutex_lock(&batches.lock);
-    look = atomic_load_explicit(&batches.looks, memory_order_relaxed);
+    look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
     for (struct stp_ofi_batch *batch = batches.first; batch != NULL; batch = batch->next) {
         pthread_mutex_lock(&batch->lock);
         list = take_locked(batch, list, all ? NULL : &look);
         pthread_mutex_unlock(&batch->lock);
     }
-    atomic_store_explicit(&batches.looks, look + 1, memory_order_relaxed);
+    __atomic_store_n(&batches.looks, look + 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&batches.lock);
     for (; list != NULL; list = next) {
         next = list->next;
@@ -299,10 +299,10 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
     struct stp_ofi_batch *batch;
 
     pthread_mutex_lock(&batches.lock);
-    batch = atomic_load_explicit(&ctx->batch, memory_order_relaxed);
+    batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
     if (batch == NULL) batch = batch_new(ctx);
     /* Pairs with the acquire of whoever collects: it finds it complete. */
-    atomic_store_explicit(&ctx->batch, batch, memory_order_release);
+    __atomic_store_n(&ctx->batch, batch, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&batches.lock);
     return batch;
 }
@@ -328,13 +328,13 @@ void stp_ofi_batch_start(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch
         pthread_mutex_unlock(&batch->lock);
     }
     /* Whoever sees it sees the batch too: see batch_of(). */
-    atomic_store_explicit(&ctx->batching, batch != NULL, memory_order_release);
+    __atomic_store_n(&ctx->batching, batch != NULL, __ATOMIC_RELEASE);
     if (batch == NULL) stp_ofi_batch_flush(ctx);
 }
 
 void stp_ofi_batch_close(struct stp_fabric_ctx *ctx)
 {
-    struct stp_ofi_batch *batch = atomic_load_explicit(&ctx->batch, memory_order_relaxed);
+    struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
 
     if (batch == NULL) return;
     pthread_mutex_lock(&batches.lock);

@@ -30,7 +30,7 @@ void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
 
 static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
 {
-    return STP_UNLIKELY(atomic_load_explicit(&ctx->batching, memory_order_relaxed));
+    return STP_UNLIKELY(__atomic_load_n(&ctx->batching, __ATOMIC_RELAXED));
 }
 
 /*

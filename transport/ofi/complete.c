@@ -136,11 +136,11 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
 }
 
 /* Move a counter that is only looked at for whether it moved: lost updates do no harm. */
-static unsigned bump(atomic_uint *counter, unsigned n)
+static unsigned bump(unsigned *counter, unsigned n)
 {
-    unsigned moved = atomic_load_explicit(counter, memory_order_relaxed) + n;
+    unsigned moved = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
 
-    atomic_store_explicit(counter, moved, memory_order_relaxed);
+    __atomic_store_n(counter, moved, __ATOMIC_RELAXED);
     return moved;
 }
 
@@ -205,7 +205,7 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
 {
     struct stp_ofi_req *req = endpoint->retry, *next, *first = NULL;
     bool refused[1 << MARK_BITS] = {false}, *mark;
-    uint32_t hash = atomic_load_explicit(&endpoint->drains, memory_order_relaxed) * 0x9e3779b9u | 1;
+    uint32_t hash = __atomic_load_n(&endpoint->drains, __ATOMIC_RELAXED) * 0x9e3779b9u | 1;
 
     __atomic_store_n(&endpoint->retry, NULL, __ATOMIC_RELAXED);
     /* Put aside last in first out: turn them round. */
@@ -257,13 +257,13 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
                           struct stp_ofi_req *req)
 {
     struct stp_ofi_req *then = req->then;
-    atomic_uint *pending = req->pending;
+    unsigned *pending = req->pending;
 
     if (STP_UNLIKELY(req->copy_to != NULL)) memcpy(req->copy_to, copied_from(req), req->nbytes);
     if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_lease_drop(req->lease);
     finished_add(list, req);
     /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
-    if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) == 1 && then != NULL)
+    if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && then != NULL)
         stp_ofi_launch_locked(endpoint, then);
 }
 
@@ -271,7 +271,7 @@ void stp_ofi_message_done_locked(struct stp_ofi_req *req)
 {
     struct finished list = {NULL, NULL, NULL};
 
-    if (atomic_fetch_sub_explicit(&req->parts, 1, memory_order_relaxed) > 1) return;
+    if (__atomic_fetch_sub(&req->parts, 1, __ATOMIC_RELAXED) > 1) return;
     finish_locked(&stp_ofi.main, &list, req);
     finished_give(&list);
 }
@@ -306,7 +306,7 @@ static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *
         stp_ofi_inbox_locked(work, true);
         return;
     }
-    if (!atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed)) die(req, error, text);
+    if (!__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) die(req, error, text);
     stp_ofi.failure = error;
     if (req == NULL) return;
     stp_ofi.core->log(STP_LOG_DEBUG, "%s to pe %d failed while the job ends: %s (%s)",
@@ -329,7 +329,7 @@ static void read_error_locked(struct stp_ofi_endpoint *endpoint, ssize_t rc)
 
 void stp_ofi_finish(void)
 {
-    atomic_store_explicit(&stp_ofi.finishing, true, memory_order_relaxed);
+    __atomic_store_n(&stp_ofi.finishing, true, __ATOMIC_RELAXED);
 }
 
 int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
@@ -340,7 +340,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 
     if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
     bump(&endpoint->drains, 1);
-    atomic_store_explicit(&endpoint->draining, true, memory_order_relaxed);
+    __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
     /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
     n = fi_cq_read(endpoint->cq, entries, BATCH);
@@ -351,7 +351,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
-    atomic_store_explicit(&endpoint->draining, false, memory_order_relaxed);
+    __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
     again = endpoint->retry != NULL || stp_ofi_inbox_lacks();
     pthread_mutex_unlock(&endpoint->drain);
     /* This thread may not come back for long. */
@@ -363,7 +363,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 
 int stp_ofi_drain_all(void)
 {
-    unsigned n_endpoints = atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_acquire);
+    unsigned n_endpoints = __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
     int n = stp_ofi_drain(&stp_ofi.main);
 
     for (unsigned i = 0; STP_UNLIKELY(i < n_endpoints); i++)
@@ -417,7 +417,7 @@ static int drain_for(const struct stp_ofi_wait *wait)
 {
     int n = stp_ofi_drain(wait->endpoint);
 
-    if (STP_UNLIKELY(atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_relaxed) > 0) &&
+    if (STP_UNLIKELY(__atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_RELAXED) > 0) &&
         (wait->polls & (POLLS_A_SERVE - 1)) == 0)
         stp_ofi_drain_all();
     return n;
@@ -439,10 +439,10 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
     }
 }
 
-void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, atomic_uint *pending)
+void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, unsigned *pending)
 {
     struct stp_ofi_wait wait = {.endpoint = endpoint};
 
-    while (atomic_load_explicit(pending, memory_order_acquire) != 0)
+    while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0)
         stp_ofi_wait_step(&wait);
 }

@@ -24,8 +24,8 @@ static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_
 
 static bool is_done(struct stp_fabric_ctx *ctx)
 {
-    return atomic_load_explicit(&ctx->pending[0], memory_order_acquire) == 0 &&
-           atomic_load_explicit(&ctx->pending[1], memory_order_acquire) == 0;
+    return __atomic_load_n(&ctx->pending[0], __ATOMIC_ACQUIRE) == 0 &&
+           __atomic_load_n(&ctx->pending[1], __ATOMIC_ACQUIRE) == 0;
 }
 
 void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
@@ -34,23 +34,22 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
 
     if (is_done(ctx)) return;
     lock_with_progress(ctx->endpoint, &ctx->quiet);
-    phase = atomic_load_explicit(&ctx->phase, memory_order_relaxed);
+    phase = __atomic_load_n(&ctx->phase, __ATOMIC_RELAXED);
     /* Stragglers that read the phase before the last turn and counted after it. */
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
-    atomic_store_explicit(&ctx->phase, phase + 1, memory_order_relaxed);
+    __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
     /* Now, not before: whoever collects from here on counts in the new phase. */
     stp_ofi_batch_flush(ctx);
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
     /* Other threads may have sent more meanwhile: then fences go on waiting. */
-    if (!stp_ofi.core->thread_multiple)
-        atomic_store_explicit(&ctx->messages, false, memory_order_relaxed);
+    if (!stp_ofi.core->thread_multiple) __atomic_store_n(&ctx->messages, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&ctx->quiet);
 }
 
 void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 {
     /* The target's library takes messages in order, but its provider does not wait for it. */
-    if (!stp_ofi_in_order(ctx) || atomic_load_explicit(&ctx->messages, memory_order_relaxed))
+    if (!stp_ofi_in_order(ctx) || __atomic_load_n(&ctx->messages, __ATOMIC_RELAXED))
         stp_ofi_quiet(ctx);
 }
 
@@ -75,7 +74,7 @@ static bool is_listed(const struct wanted *wanted, int pe)
 static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
 {
     const struct wanted *wanted = arg;
-    const atomic_uint *on = stp_ofi_counts_on(req), *first = wanted->ctx->pending;
+    const unsigned *on = stp_ofi_counts_on(req), *first = wanted->ctx->pending;
 
     return (on == first || on == first + 1) && is_listed(wanted, req->pe);
 }
@@ -149,12 +148,12 @@ int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
 
     if (made == NULL) return -ENOMEM;
     made->endpoint = stp_ofi_endpoint_take(alone);
-    atomic_init(&made->phase, 0);
-    atomic_init(&made->pending[0], 0);
-    atomic_init(&made->pending[1], 0);
-    atomic_init(&made->messages, false);
-    atomic_init(&made->batching, false);
-    atomic_init(&made->batch, NULL);
+    made->phase = 0;
+    made->pending[0] = 0;
+    made->pending[1] = 0;
+    made->messages = false;
+    made->batching = false;
+    made->batch = NULL;
     pthread_mutex_init(&made->quiet, NULL);
     *ctx = made;
     return 0;

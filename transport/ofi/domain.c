@@ -84,9 +84,9 @@ int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *
     if (rc != 0) return rc;
     pthread_mutex_init(&endpoint->drain, NULL);
     endpoint->retry = NULL;
-    atomic_init(&endpoint->activity, 0);
-    atomic_init(&endpoint->drains, 0);
-    atomic_init(&endpoint->draining, false);
+    endpoint->activity = 0;
+    endpoint->drains = 0;
+    endpoint->draining = false;
     stp_ofi_pools_init(endpoint);
     return 0;
 }

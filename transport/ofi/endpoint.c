@@ -94,7 +94,7 @@ static void endpoint_delete(struct stp_ofi_endpoint *endpoint)
 
 static unsigned n_made(void)
 {
-    return atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_relaxed);
+    return __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_RELAXED);
 }
 
 /* Those that were made may still have all their connections before them. */
@@ -156,7 +156,7 @@ static struct stp_ofi_endpoint *take_locked(void)
     if (made == NULL) return least;
     stp_ofi.endpoints[n_made()] = made;
     /* Pairs with the acquire of whoever drains all: a counted endpoint is complete. */
-    atomic_store_explicit(&stp_ofi.n_endpoints, n_made() + 1, memory_order_release);
+    __atomic_store_n(&stp_ofi.n_endpoints, n_made() + 1, __ATOMIC_RELEASE);
     return made;
 }
 
@@ -184,5 +184,5 @@ void stp_ofi_endpoints_close(void)
 {
     for (unsigned i = n_made(); i-- > 0;)
         endpoint_delete(stp_ofi.endpoints[i]);
-    atomic_store_explicit(&stp_ofi.n_endpoints, 0, memory_order_relaxed);
+    __atomic_store_n(&stp_ofi.n_endpoints, 0, __ATOMIC_RELAXED);
 }

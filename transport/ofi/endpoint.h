@@ -52,12 +52,12 @@ struct stp_ofi_req {
     struct stp_ofi_work work; /* first */
     int pe;                   /* -1 while the request is free */
     unsigned uses;            /* times it was given back */
-    atomic_uint *pending;
+    unsigned *pending;
     struct stp_ofi_req *then; /* the signal behind the fragments of a put, or NULL */
     /*
      * In a signal: fragments of its put still under way. In a message: what is due of it, see am.c.
      */
-    atomic_uint parts;
+    unsigned parts;
     uint64_t turn;   /* among those that may be lost, see turn.h; 0: not posted */
     unsigned missed; /* questions behind it that were answered first */
     enum fi_op op;   /* atomics only, as the next three */
@@ -150,12 +150,12 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
                       struct stp_ofi_req *last);
 
 /* The completion of the request will subtract from *pending. context.c looks at it meanwhile. */
-static inline void stp_ofi_count_on(struct stp_ofi_req *req, atomic_uint *pending)
+static inline void stp_ofi_count_on(struct stp_ofi_req *req, unsigned *pending)
 {
     __atomic_store_n(&req->pending, pending, __ATOMIC_RELAXED);
 }
 
-static inline atomic_uint *stp_ofi_counts_on(const struct stp_ofi_req *req)
+static inline unsigned *stp_ofi_counts_on(const struct stp_ofi_req *req)
 {
     return __atomic_load_n(&req->pending, __ATOMIC_RELAXED);
 }
@@ -175,9 +175,9 @@ struct stp_ofi_endpoint {
 
     pthread_mutex_t drain STP_ALIGNED_LINE; /* who reads the completion queue; guards retry */
     struct stp_ofi_req *retry;              /* what the provider could not take yet */
-    atomic_uint activity;                   /* moves while application threads post and poll */
-    atomic_uint drains;                     /* moves when somebody reads the queue, */
-    atomic_bool draining;                   /* who is at it now: may take milliseconds */
+    unsigned activity;                      /* moves while application threads post and poll */
+    unsigned drains;                        /* moves when somebody reads the queue, */
+    bool draining;                          /* who is at it now: may take milliseconds */
 
     struct fid_fabric *fabric STP_ALIGNED_LINE; /* NULL: of the main endpoint, as the next two */
     struct fid_domain *domain;

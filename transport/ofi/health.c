@@ -59,7 +59,7 @@ static struct {
 
 static bool is_finishing(void)
 {
-    return atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed);
+    return __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
 }
 
 /* Nanoseconds of silence after which the last question is asked; 0: never. */

@@ -42,7 +42,7 @@ static struct {
     int notice_fd;
     struct stp_ofi_liveness mine;
     int listeners[LISTENERS_MAX]; /* descriptors of the provider, -1: none */
-    atomic_bool connected;        /* the liveness sockets of all PEs are known */
+    bool connected;               /* the liveness sockets of all PEs are known */
     bool atfork;
     bool said; /* that there is no liveness socket */
 } life = {.listen_fd = -1, .notice_fd = -1, .listeners = {-1, -1, -1, -1}};
@@ -148,7 +148,7 @@ bool stp_ofi_speaks_ip(void)
 /* The progress thread asks, and who ends the job: as soon as the sockets are open. */
 static bool is_connected(void)
 {
-    return atomic_load_explicit(&life.connected, memory_order_acquire);
+    return __atomic_load_n(&life.connected, __ATOMIC_ACQUIRE);
 }
 
 static struct stp_ofi_liveness published_by(int pe)
@@ -334,7 +334,7 @@ int stp_ofi_endpoints_published(void)
 void stp_ofi_liveness_connect(void)
 {
     /* Pairs with the acquire in is_connected(): who sees it sees the addresses. */
-    atomic_store_explicit(&life.connected, true, memory_order_release);
+    __atomic_store_n(&life.connected, true, __ATOMIC_RELEASE);
 }
 
 void stp_ofi_liveness_close(void)
@@ -342,7 +342,7 @@ void stp_ofi_liveness_close(void)
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);
     memset(life.listeners, -1, sizeof(life.listeners));
-    atomic_store_explicit(&life.connected, false, memory_order_relaxed);
+    __atomic_store_n(&life.connected, false, __ATOMIC_RELAXED);
     life.mine = (struct stp_ofi_liveness){.family = STP_OFI_LINE_NONE};
 }
 

@@ -58,7 +58,7 @@ const struct stp_ofi_region *stp_ofi_list_find(const void *local)
 static void publish_locked(void)
 {
     /* Whoever passes a buffer of a new region has been told of it by who added it. */
-    atomic_store_explicit(&stp_ofi.n_listed, list.n, memory_order_relaxed);
+    __atomic_store_n(&stp_ofi.n_listed, list.n, __ATOMIC_RELAXED);
 }
 
 void stp_ofi_list_add(unsigned number)
@@ -96,7 +96,7 @@ void stp_ofi_list_remove(unsigned number)
 /* A registration that operations under way share. */
 struct stp_ofi_lease {
     struct fid_mr *mr;
-    atomic_uint refs;
+    unsigned refs;
 };
 
 /*
@@ -105,11 +105,12 @@ struct stp_ofi_lease {
  */
 static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struct fid_mr **mr)
 {
-    static atomic_uint count;
+    static unsigned count;
     int rc = -FI_ENOKEY;
 
     for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) {
-        uint64_t key = stp_ofi.key_base + STP_FABRIC_REGIONS + atomic_fetch_add(&count, 1);
+        uint64_t key =
+            stp_ofi.key_base + STP_FABRIC_REGIONS + __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
 
         rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
     }
@@ -142,7 +143,7 @@ static struct stp_ofi_lease *lease_open(enum stp_ofi_kind kind, const void *loca
     uint64_t access = kind == STP_OFI_WRITE ? FI_WRITE : FI_READ;
 
     if (lease != NULL && mr_open_local(local, nbytes, access, &lease->mr) == 0) {
-        atomic_init(&lease->refs, refs);
+        lease->refs = refs;
         return lease;
     }
     free(lease);
@@ -152,7 +153,7 @@ static struct stp_ofi_lease *lease_open(enum stp_ofi_kind kind, const void *loca
 void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
 {
     /* Pairs with the drops of other threads: the last one closes after all are done. */
-    if (atomic_fetch_sub_explicit(&lease->refs, 1, memory_order_acq_rel) > 1) return;
+    if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
     fi_close(&lease->mr->fid);
     free(lease);
 }

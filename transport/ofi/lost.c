@@ -18,7 +18,7 @@
 static struct {
     pthread_mutex_t lock; /* guards the rest but left */
     bool asked;
-    atomic_uint left; /* 1 while the question is under way */
+    unsigned left; /* 1 while the question is under way */
     struct stp_ofi_pool *pool;
     int pe;
     uint64_t turn; /* of the question */
@@ -62,7 +62,7 @@ static void ask(struct stp_ofi_endpoint *endpoint, int pe)
     req->result = req->data + STP_OFI_INLINE / 2;
     req->desc = req->own_desc;
     stp_ofi_count_on(req, &lost.left);
-    atomic_store(&lost.left, 1);
+    __atomic_store_n(&lost.left, 1, __ATOMIC_SEQ_CST);
     lost.asked = true;
     lost.pool = pool;
     lost.pe = pe;
@@ -74,7 +74,7 @@ static void look_locked(struct stp_ofi_endpoint *endpoint)
 {
     int pes[LOOKS], n;
 
-    if (lost.asked && atomic_load(&lost.left) == 0) {
+    if (lost.asked && __atomic_load_n(&lost.left, __ATOMIC_SEQ_CST) == 0) {
         lost.lost = stp_ofi_turn_missed(lost.pool, lost.pe, lost.turn);
         lost.asked = false;
     }
@@ -96,7 +96,7 @@ void stp_ofi_lost_check(struct stp_ofi_endpoint *endpoint)
     bool is_lost;
     int pe;
 
-    if (!stp_ofi.forgets || atomic_load_explicit(&stp_ofi.finishing, memory_order_relaxed)) return;
+    if (!stp_ofi.forgets || __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     pthread_mutex_lock(&endpoint->drain);
     pthread_mutex_lock(&lost.lock);
     look_locked(endpoint);

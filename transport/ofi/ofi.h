@@ -34,18 +34,18 @@
  */
 struct stp_fabric_ctx {
     struct stp_ofi_endpoint *endpoint;
-    atomic_uint phase;
-    atomic_uint pending[2];
-    atomic_bool messages;  /* sent since the last quiet: what follows may pass them at the target */
-    atomic_bool batching;  /* a session: small operations are collected, see batch.c */
+    unsigned phase;
+    unsigned pending[2];
+    bool messages;         /* sent since the last quiet: what follows may pass them at the target */
+    bool batching;         /* a session: small operations are collected, see batch.c */
     pthread_mutex_t quiet; /* one quiet at a time turns the phase */
-    struct stp_ofi_batch *_Atomic batch; /* NULL before the first session */
+    struct stp_ofi_batch *batch; /* NULL before the first session */
 } STP_ALIGNED_LINE;
 
 /* The counter that operations issued now belong to. */
-static inline atomic_uint *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
+static inline unsigned *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
 {
-    return &ctx->pending[atomic_load_explicit(&ctx->phase, memory_order_relaxed) & 1];
+    return &ctx->pending[__atomic_load_n(&ctx->phase, __ATOMIC_RELAXED) & 1];
 }
 
 /* As in transport.h (context.c). */
@@ -69,9 +69,9 @@ struct stp_ofi_region {
 struct stp_ofi {
     struct stp_ofi_endpoint main; /* contexts share it; peers are served on it */
 
-    uint64_t key_base;    /* key of region 0 where this side chooses keys */
-    atomic_uint n_listed; /* regions that local buffers must be looked up in */
-    size_t max_msg;       /* bytes of one operation */
+    uint64_t key_base; /* key of region 0 where this side chooses keys */
+    unsigned n_listed; /* regions that local buffers must be looked up in */
+    size_t max_msg;    /* bytes of one operation */
     size_t bounce_size;
     size_t inject_size; /* bytes of a message that need no completion */
     size_t packed_size; /* bytes of a message with a batch in it, 0: there are none */
@@ -81,15 +81,15 @@ struct stp_ofi {
     bool forgets;         /* atomics that a broken connection took along */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
-    bool ordered;          /* the provider keeps writes and atomics to one peer in order */
-    bool hmem;             /* it was opened for device memory */
-    bool mr_local;         /* local buffers must be registered too */
-    int spin;              /* polls before a wait yields */
-    atomic_bool finishing; /* failures are peers that have gone */
+    bool ordered;   /* the provider keeps writes and atomics to one peer in order */
+    bool hmem;      /* it was opened for device memory */
+    bool mr_local;  /* local buffers must be registered too */
+    int spin;       /* polls before a wait yields */
+    bool finishing; /* failures are peers that have gone */
 
-    atomic_uint abandoned STP_ALIGNED_LINE; /* requests to gone PEs count on it while finishing */
-    atomic_uint unwaited;                   /* what answers count on: nobody waits */
-    int failure;                            /* of the last operation that failed while finishing */
+    unsigned abandoned STP_ALIGNED_LINE; /* requests to gone PEs count on it while finishing */
+    unsigned unwaited;                   /* what answers count on: nobody waits */
+    int failure;                         /* of the last operation that failed while finishing */
 
     const struct stp_core *core STP_ALIGNED_LINE;
     struct fi_info *info;
@@ -104,7 +104,7 @@ struct stp_ofi {
 
     pthread_mutex_t endpoints_lock; /* guards making, taking and giving endpoints */
     int endpoints_agreed;           /* what every PE can bear, -1: not looked up yet */
-    atomic_uint n_endpoints;        /* besides the main one; they stay until close */
+    unsigned n_endpoints;           /* besides the main one; they stay until close */
     struct stp_ofi_endpoint *endpoints[STP_OFI_ENDPOINTS];
 
     struct stp_ofi_region regions[STP_FABRIC_REGIONS];
@@ -126,7 +126,7 @@ static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 {
     return stp_ofi.ordered &&
            (stp_ofi.by_message ? ctx->endpoint == &stp_ofi.main
-                               : atomic_load_explicit(&ctx->batch, memory_order_relaxed) == NULL);
+                               : __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
 }
 
 /* Provider choice (choose.c). */
@@ -254,7 +254,7 @@ const struct stp_ofi_region *stp_ofi_list_find(const void *local);
  */
 static inline const struct stp_ofi_region *stp_ofi_region_of(const void *local)
 {
-    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0)) return NULL;
+    if (STP_LIKELY(__atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0)) return NULL;
     return stp_ofi_list_find(local);
 }
 
@@ -287,7 +287,7 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *lo
 static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind, const void *local,
                                                    size_t nbytes)
 {
-    if (STP_LIKELY(atomic_load_explicit(&stp_ofi.n_listed, memory_order_relaxed) == 0 &&
+    if (STP_LIKELY(__atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0 &&
                    nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local))
         return (struct stp_ofi_fragments){.size = nbytes, .n = 1};
     return stp_ofi_cut_slow(kind, local, nbytes);
@@ -323,7 +323,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint);
 int stp_ofi_drain_all(void);
 
 /* Wait, with progress, until *pending is 0; what completed is visible then. */
-void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, atomic_uint *pending);
+void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, unsigned *pending);
 
 /* The job is ending: operations that fail are done, and so are those to PEs that have gone. */
 void stp_ofi_finish(void);
@@ -380,7 +380,7 @@ struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp
 /* Put nbytes in fragments counted on *pending, which the caller has raised by their number. */
 void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
                            const struct stp_ofi_fragments *fragments, int pe, unsigned number,
-                           size_t offset, const void *source, size_t nbytes, atomic_uint *pending,
+                           size_t offset, const void *source, size_t nbytes, unsigned *pending,
                            struct stp_ofi_req *then);
 
 /* An atomic, a request ready to post but for its pending; arguments as for amo (atomic.c). */

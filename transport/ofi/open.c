@@ -272,7 +272,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
     stp_ofi.spin = choose_spin(core);
-    atomic_store(&stp_ofi.finishing, false);
+    __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
     rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
     if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", stp_ofi_strerror(-rc));

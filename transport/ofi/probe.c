@@ -29,7 +29,7 @@ static bool is_short(uint64_t begin)
 }
 
 /* Post and wait until *pending is zero. 0, -FI_ETIMEDOUT, or what the provider says. */
-static int run(struct stp_ofi_req *req, atomic_uint *pending)
+static int run(struct stp_ofi_req *req, unsigned *pending)
 {
     uint64_t begin = stp_now_ns(), end = begin + LIMIT_NS;
     ssize_t rc;
@@ -39,7 +39,7 @@ static int run(struct stp_ofi_req *req, atomic_uint *pending)
         stp_ofi_drain(ONE_ENDPOINT);
     }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
-    while (atomic_load_explicit(pending, memory_order_acquire) != 0) {
+    while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_short(begin)) return -EMFILE;
         if (stp_ofi_drain(ONE_ENDPOINT) == 0) sched_yield();
@@ -56,7 +56,7 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
         size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
         struct stp_ofi_req *req =
             stp_ofi_fragment(ONE_ENDPOINT, kind, 0, &fragments, local + at, n);
-        atomic_uint pending = 1;
+        unsigned pending = 1;
 
         stp_ofi_aim(req, REGION, offset + at);
         stp_ofi_count_on(req, &pending);
@@ -70,7 +70,7 @@ static int run_amo(struct stp_fabric_ctx *ctx, enum stp_fabric_amo op, size_t of
 {
     struct stp_ofi_req *req =
         stp_ofi_atomic(ctx, 0, REGION, offset, op, STP_U64, &operand, &compare, result);
-    atomic_uint pending = 1;
+    unsigned pending = 1;
 
     stp_ofi_count_on(req, &pending);
     return run(req, &pending);

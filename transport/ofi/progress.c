@@ -29,9 +29,9 @@
 
 static struct {
     pthread_t thread;
-    atomic_bool stop;
-    atomic_bool asleep; /* for good: only its descriptors wake it */
-    int wake_fd;        /* made readable to wake or end the thread */
+    bool stop;
+    bool asleep; /* for good: only its descriptors wake it */
+    int wake_fd; /* made readable to wake or end the thread */
     bool running;
 } progress;
 
@@ -44,29 +44,29 @@ static void nap(unsigned us)
 
 static unsigned n_endpoints(void)
 {
-    return atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_acquire);
+    return __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
 }
 
 /* Moves while application threads post and poll, on any endpoint. */
 static unsigned activity(void)
 {
-    unsigned sum = atomic_load_explicit(&stp_ofi.main.activity, memory_order_relaxed);
+    unsigned sum = __atomic_load_n(&stp_ofi.main.activity, __ATOMIC_RELAXED);
 
     for (unsigned i = 0; i < n_endpoints(); i++)
-        sum += atomic_load_explicit(&stp_ofi.endpoints[i]->activity, memory_order_relaxed);
+        sum += __atomic_load_n(&stp_ofi.endpoints[i]->activity, __ATOMIC_RELAXED);
     return sum;
 }
 
 /* Is an application thread in the middle of moving data? */
 static bool is_draining(void)
 {
-    return atomic_load_explicit(&stp_ofi.main.draining, memory_order_relaxed);
+    return __atomic_load_n(&stp_ofi.main.draining, __ATOMIC_RELAXED);
 }
 
 /* Moves when anybody has served peers. */
 static unsigned main_drains(void)
 {
-    return atomic_load_explicit(&stp_ofi.main.drains, memory_order_relaxed);
+    return __atomic_load_n(&stp_ofi.main.drains, __ATOMIC_RELAXED);
 }
 
 /* Endpoints besides the main one wake nobody. */
@@ -99,7 +99,7 @@ static unsigned park(void)
         if (drains == main_drains() && !is_draining()) stp_ofi_drain_all();
         now = activity();
     } while ((now != before || is_draining() || stp_ofi_batch_parked()) &&
-             !atomic_load_explicit(&progress.stop, memory_order_relaxed));
+             !__atomic_load_n(&progress.stop, __ATOMIC_RELAXED));
     return now;
 }
 
@@ -151,25 +151,24 @@ static void sleep_on_queue(void)
         nap_between_polls();
         return;
     }
-    atomic_store_explicit(&progress.asleep, true, memory_order_relaxed);
+    __atomic_store_n(&progress.asleep, true, __ATOMIC_RELAXED);
     /* Pairs with the fence of stp_ofi_progress_wake(): either sees what the other has written. */
-    atomic_thread_fence(memory_order_seq_cst);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     limit = sleep_limit();
     if (limit < 0) limit = look;
     if (stp_ofi.by_sockets)
         stp_ofi_sockets_sleep(limit, &fds[2]);
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
         poll(fds, STP_COUNT(fds), limit);
-    atomic_store_explicit(&progress.asleep, false, memory_order_relaxed);
+    __atomic_store_n(&progress.asleep, false, __ATOMIC_RELAXED);
     if (stp_ofi.by_sockets || fds[1].revents != 0) eventfd_read(progress.wake_fd, &count);
 }
 
 void stp_ofi_progress_wake(void)
 {
-    atomic_thread_fence(memory_order_seq_cst);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     /* Cannot fail: the counter is far from full. */
-    if (atomic_load_explicit(&progress.asleep, memory_order_relaxed))
-        eventfd_write(progress.wake_fd, 1);
+    if (__atomic_load_n(&progress.asleep, __ATOMIC_RELAXED)) eventfd_write(progress.wake_fd, 1);
 }
 
 /* It must not keep a process alive that the program's threads have left. */
@@ -189,7 +188,7 @@ static void *progress_main(void *arg)
     unsigned seen = activity();
 
     (void)arg;
-    while (!atomic_load_explicit(&progress.stop, memory_order_relaxed)) {
+    while (!__atomic_load_n(&progress.stop, __ATOMIC_RELAXED)) {
         stp_ofi_drain_all();
         /* It moved since we last looked: the application is in the library, and polls there. */
         if (activity() != seen || is_draining() || stp_ofi_batch_parked()) {
@@ -208,7 +207,7 @@ int stp_ofi_progress_start(void)
 {
     int rc;
 
-    atomic_store(&progress.stop, false);
+    __atomic_store_n(&progress.stop, false, __ATOMIC_SEQ_CST);
     progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.wake_fd < 0) {
         rc = -errno;
@@ -232,7 +231,7 @@ int stp_ofi_progress_start(void)
 void stp_ofi_progress_stop(void)
 {
     if (!progress.running) return;
-    atomic_store(&progress.stop, true);
+    __atomic_store_n(&progress.stop, true, __ATOMIC_SEQ_CST);
     /* Cannot fail: the counter is far from full. */
     if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);
     stp_ofi_sockets_stop();

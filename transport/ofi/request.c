@@ -273,14 +273,14 @@ static void pool_abandon(struct stp_ofi_pool *pool, int pe)
         for (unsigned i = 0; i < slab->n; i++) {
             struct stp_ofi_req *req = req_at(pool, slab, i);
 
-            atomic_uint *on = stp_ofi_counts_on(req);
+            unsigned *on = stp_ofi_counts_on(req);
 
             if (req->pe != pe || on == NULL || on == &stp_ofi.abandoned) continue;
             /* Whoever waited may go on and take its memory along. */
             req->copy_to = NULL;
             if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
-            atomic_fetch_add_explicit(&stp_ofi.abandoned, 1, memory_order_relaxed);
-            atomic_fetch_sub_explicit(on, 1, memory_order_acq_rel);
+            __atomic_fetch_add(&stp_ofi.abandoned, 1, __ATOMIC_RELAXED);
+            __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);
             stp_ofi_count_on(req, &stp_ofi.abandoned);
         }
     }
@@ -295,7 +295,7 @@ static struct stp_ofi_endpoint *endpoint_at(unsigned i)
 
 static unsigned n_endpoints(void)
 {
-    return 1 + atomic_load_explicit(&stp_ofi.n_endpoints, memory_order_acquire);
+    return 1 + __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
 }
 
 int stp_ofi_targets(int *pes, int max)

@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-static void raise_by(atomic_uint *pending, unsigned n)
+static void raise_by(unsigned *pending, unsigned n)
 {
-    atomic_fetch_add_explicit(pending, n, memory_order_relaxed);
+    __atomic_fetch_add(pending, n, __ATOMIC_RELAXED);
 }
 
 /* Through the request's own bytes. */
@@ -54,7 +54,7 @@ struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp
 
 static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                            const struct stp_ofi_fragments *fragments, int pe, unsigned number,
-                           size_t offset, const void *local, size_t nbytes, atomic_uint *pending,
+                           size_t offset, const void *local, size_t nbytes, unsigned *pending,
                            struct stp_ofi_req *then)
 {
     const char *at = local;
@@ -75,7 +75,7 @@ static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind 
 
 void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
                            const struct stp_ofi_fragments *fragments, int pe, unsigned number,
-                           size_t offset, const void *source, size_t nbytes, atomic_uint *pending,
+                           size_t offset, const void *source, size_t nbytes, unsigned *pending,
                            struct stp_ofi_req *then)
 {
     post_fragments(endpoint, STP_OFI_WRITE, fragments, pe, number, offset, source, nbytes, pending,
@@ -84,7 +84,7 @@ void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
 
 /* A put of at most bounce_size bytes of host memory from a copy: source is free on return. */
 static void put_copied(struct stp_ofi_endpoint *endpoint, int pe, unsigned number, size_t offset,
-                       const void *source, size_t nbytes, atomic_uint *pending,
+                       const void *source, size_t nbytes, unsigned *pending,
                        struct stp_ofi_req *then)
 {
     struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = true};
@@ -98,7 +98,7 @@ static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, 
                      unsigned number, size_t offset, const void *local, size_t nbytes)
 {
     struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
-    atomic_uint left = fragments.n;
+    unsigned left = fragments.n;
 
     post_fragments(endpoint, kind, &fragments, pe, number, offset, local, nbytes, &left, NULL);
     stp_ofi_wait_zero(endpoint, &left);
@@ -109,7 +109,7 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int
                          unsigned number, size_t offset, const void *local, size_t nbytes)
 {
     struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
-    atomic_uint *pending = stp_ofi_ctx_pending(ctx);
+    unsigned *pending = stp_ofi_ctx_pending(ctx);
 
     raise_by(pending, fragments.n);
     post_fragments(ctx->endpoint, kind, &fragments, pe, number, offset, local, nbytes, pending,
@@ -135,7 +135,7 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
     } else if (stp_ofi_batching(ctx) && batch_put(ctx, pe, number, offset, source, nbytes)) {
         return;
     } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source)) {
-        atomic_uint *pending = stp_ofi_ctx_pending(ctx);
+        unsigned *pending = stp_ofi_ctx_pending(ctx);
 
         raise_by(pending, 1);
         put_copied(ctx->endpoint, pe, number, offset, source, nbytes, pending, NULL);

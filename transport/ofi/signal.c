@@ -16,7 +16,7 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, int pe, un
         stp_ofi_atomic(ctx, pe, number, offset, op, STP_U64, &signal, NULL, NULL);
 
     stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
-    atomic_fetch_add_explicit(req->pending, 1, memory_order_relaxed);
+    __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
     return req;
 }
 
@@ -28,7 +28,7 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
     struct stp_ofi_fragments fragments = {.size = nbytes, .n = 1, .copied = true};
 
     if (nbi) fragments = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
-    atomic_store_explicit(&sig->parts, fragments.n, memory_order_relaxed);
+    __atomic_store_n(&sig->parts, fragments.n, __ATOMIC_RELAXED);
     stp_ofi_put_fragments(ctx->endpoint, &fragments, pe, number, offset, source, nbytes,
                           &sig->parts, sig);
 }

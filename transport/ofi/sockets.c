@@ -37,8 +37,8 @@ union address {
 static struct {
     union address own;
     union address pes[MAX_PES];
-    atomic_int n_pes; /* known of pes */
-    DIR *dir;         /* of this process's descriptors; stays open, so that programs see no coming
+    int n_pes; /* known of pes */
+    DIR *dir;  /* of this process's descriptors; stays open, so that programs see no coming
                          and going among them */
     struct pollfd fds[MAX_FDS]; /* what wakes, what else to look at, and ours from FIRST on */
     nfds_t n_fds;
@@ -87,7 +87,7 @@ static bool is_ours(int fd)
     len = sizeof(address);
     if (getpeername(fd, &address.any, &len) != 0) return false;
     /* Pairs with the release in stp_ofi_sockets_learn. */
-    n_pes = atomic_load_explicit(&sockets.n_pes, memory_order_acquire);
+    n_pes = __atomic_load_n(&sockets.n_pes, __ATOMIC_ACQUIRE);
     for (int pe = 0; pe < n_pes; pe++)
         if (matches(&sockets.pes[pe], &address)) return true;
     return false;
@@ -242,5 +242,5 @@ void stp_ofi_sockets_learn(const unsigned char *addrs, size_t addr_len, int n_pe
     for (int pe = 0; pe < n_pes && pe < MAX_PES; pe++)
         memcpy(&sockets.pes[pe], addrs + (size_t)pe * addr_len, len);
     /* The progress thread may be looking already. */
-    atomic_store_explicit(&sockets.n_pes, n_pes < MAX_PES ? n_pes : MAX_PES, memory_order_release);
+    __atomic_store_n(&sockets.n_pes, n_pes < MAX_PES ? n_pes : MAX_PES, __ATOMIC_RELEASE);
 }

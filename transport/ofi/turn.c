@@ -13,11 +13,11 @@ struct look {
     bool lost;
 };
 
-static atomic_ullong turns;
+static unsigned long long turns;
 
 uint64_t stp_ofi_turn_next(void)
 {
-    return atomic_fetch_add_explicit(&turns, 1, memory_order_seq_cst) + 1;
+    return __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST) + 1;
 }
 
 uint64_t stp_ofi_turn_begin(struct stp_ofi_req *req)

@@ -138,7 +138,7 @@ bool stp_doctor_examine(struct stp_doctor **result)
     /* a limit on the size of files must be an error here, not the end */
     sigaction(SIGXFSZ, &ignore, &before);
     doctor->fds_open = doctor->fds_peer = -1;
-    doctor->live = stp_lib->rt->references > 0;
+    doctor->live = __atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) > 0;
     stp_doctor_join(doctor);
     stp_doctor_node(doctor);
     if (doctor->leads) {
