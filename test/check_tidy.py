@@ -32,11 +32,10 @@ ALLOWED = {
     ("network.c", "analyzer-core.CallAndMessage"): "each host has a first PE",
     ("area.c", "analyzer-core.CallAndMessage"): FILLED,
     ("lock.c", "analyzer-core.NullDereference"): "the caller has found it",
-    ("rma.c", "analyzer-core.NullDereference"): "what goes through the fabric is in a space",
-    ("rma.c", "analyzer-core.DivideZero"): "a piece has a row",
+    ("rma.c", "analyzer-core.DivideZero"): "a fragment has a row",
     ("scan.c", "branch-clone"): "three ways, the first and the last for different reasons",
     ("queue.c", "implicit-widening-of-multiplication-result"): "constants",
-    ("endpoint.c", "implicit-widening-of-multiplication-result"): "constants",
+    ("domain.c", "implicit-widening-of-multiplication-result"): "constants",
     ("create.c", "implicit-widening-of-multiplication-result"): "below two times five",
 }
 
