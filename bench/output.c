@@ -6,7 +6,8 @@
 #include "raw_ofi.h"
 #include "spaces.h"
 
-#include <ctype.h>
+#include "json/json.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -272,20 +273,10 @@ static void write_csv(struct bench_output *out, const struct bench_result *r)
 
 /* ---- JSON ---------------------------------------------------------------------- */
 
-static void write_json_string(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') fputc('\\', file);
-        fputc(isprint((unsigned char)*text) ? *text : ' ', file);
-    }
-    fputc('"', file);
-}
-
 static void write_json_text(FILE *file, const char *key, const char *text)
 {
     fprintf(file, "  \"%s\": ", key);
-    write_json_string(file, text);
+    stp_json_string(file, text);
     fputs(",\n", file);
 }
 
@@ -337,7 +328,7 @@ static void write_json(struct bench_output *out, const struct bench_result *r)
     if (has_kind(r)) fprintf(out->file, ", \"kind\": \"%s\"", bench_kind_name(r->kind));
     if (r->skipped[0] != '\0') {
         fputs(", \"skipped\": ", out->file);
-        write_json_string(out->file, r->skipped);
+        stp_json_string(out->file, r->skipped);
         fputc('}', out->file);
         return;
     }

@@ -220,14 +220,15 @@ build_plain()
 {
     version=$(sed -n 's/^project(Steppe VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
     mkdir -p "$build/bin" "$build/lib/steppe" && rm -rf "$build/plain" &&
-        find src pmi spaces -name '*.c' ! -path 'src/info/*' |
+        find src pmi spaces -name '*.c' ! -path 'src/info/*' ! -path 'src/json/*' |
         compile "$build/plain/core" -Iinclude -Isrc -I. -DSTP_VERSION="\"$version\"" \
             -DSTP_BUILD_FLAGS='"-O2 -g (plain build)"' &&
         $cc -shared -pthread -Wl,-soname,libsteppe.so.0 -Wl,--no-undefined \
             -Wl,--version-script=cmake/libsteppe.map -o "$build/lib/libsteppe.so.0" \
             "$build"/plain/core/*.o -ldl -lm &&
         ln -sf libsteppe.so.0 "$build/lib/libsteppe.so" &&
-        { find src/info -name '*.c' && printf '%s\n' src/base/limit.c src/base/text.c; } |
+        { find src/info -name '*.c' && printf '%s\n' src/base/limit.c src/base/text.c \
+                src/json/json.c; } |
         compile "$build/plain/info" -Iinclude -Isrc -I. -DSTP_VERSION="\"$version\"" &&
         $cc -shared -pthread -Wl,--no-undefined -Wl,--version-script=cmake/libsteppe_info.map \
             -o "$build/lib/steppe/info.so" "$build"/plain/info/*.o -ldl &&

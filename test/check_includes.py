@@ -27,11 +27,12 @@ ARROWS = {
     "src/team": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
     "src/space": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team"],
     "src/api": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
-    "src/info": BASE + ["src/core", "src/boot", "src/coll", "pmi"],
+    "src/json": [],  # apart: what writes reports has it
+    "src/info": BASE + ["src/json", "src/core", "src/boot", "src/coll", "pmi"],
     "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space",
                    "src/info", "pmi"],
     "tools": ["include"],
-    "bench": ["include"],
+    "bench": ["include", "src/json"],
     "examples": ["include"],
     "test": ["include"],
     "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda/api.h declares

@@ -19,7 +19,7 @@ import sys
 FLOORS = ["src/base", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
           "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/api", "src"]
 # Folders that must not be in the library: modules.
-APART = ["src/info", "transport"]
+APART = ["src/info", "src/json", "transport"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
@@ -29,7 +29,7 @@ FABRIC = [
     ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
 # Files of src/info.
 INFO = [
-    ["limit", "text"], ["library"], ["report"], ["fabric", "launcher", "spaces", "topology"],
+    ["limit", "text", "json"], ["library"], ["report"], ["fabric", "launcher", "spaces", "topology"],
     ["doctor/doctor", "doctor/fabric", "doctor/host", "doctor/job", "doctor/memory"], ["info"]]
 # (folder and name of a source, floor above it that it may use): why.
 ALLOWED = {

@@ -5,6 +5,8 @@
  */
 #include "report.h"
 
+#include "json/json.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,41 +15,6 @@
 
 #define STP_REPORT_COLUMN 22 /* where values start, from the name */
 #define STP_REPORT_WIDTH 80  /* of prose */
-
-/* Length of the UTF-8 sequence at text: 0 when it is malformed or the end of the string. */
-static int utf8_length(const unsigned char *text)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    int length = text[0] < 0x80 ? 1 : text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    uint32_t code = text[0] & (length == 1 ? 0x7f : 0x7f >> length);
-
-    if (text[0] == '\0' || (text[0] & 0xc0) == 0x80 || text[0] >= 0xf8) return 0;
-    for (int i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80) return 0;
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    if (length > 1 && code < smallest[length]) return 0;
-    return code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length : 0;
-}
-
-static void report_quote(FILE *out, const char *value)
-{
-    const unsigned char *at = (const unsigned char *)value;
-
-    fputc('"', out);
-    while (*at != '\0') {
-        int length = utf8_length(at);
-
-        if (length == 0 || *at < 0x20 || *at == 0x7f) {
-            fprintf(out, "\\u%04x", *at++);
-            continue;
-        }
-        if (*at == '"' || *at == '\\') fputc('\\', out);
-        fwrite(at, 1, (size_t)length, out);
-        at += length;
-    }
-    fputc('"', out);
-}
 
 /* Text for people: what would disturb a terminal becomes a question mark. */
 static void report_plain(FILE *out, const char *value)
@@ -64,7 +31,7 @@ static void report_lead(struct stp_report *report, const char *name)
     if (report->json) {
         fprintf(report->out, "%s\n%*s", report->is_empty[depth] ? "" : ",", 2 * depth + 2, "");
         if (!report->is_list[depth]) {
-            report_quote(report->out, name);
+            stp_json_string(report->out, name);
             fputs(": ", report->out);
         }
     } else {
@@ -168,7 +135,7 @@ void stp_report_text(struct stp_report *report, const char *name, const char *va
     if (value == NULL)
         fputs(report->json ? "null" : "-", report->out);
     else if (report->json)
-        report_quote(report->out, value);
+        stp_json_string(report->out, value);
     else
         report_plain(report->out, value);
     report_newline(report);
