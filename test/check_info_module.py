@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 OWN = ("stp_info_", "stp_report_", "stp_doctor_", "stp_lib")  # what the files of src/info share
-TODO = b"install both from one build"
+REMEDY = b"install both from one build"
 failures = []
 
 
@@ -54,10 +54,11 @@ def check_refusal(folder, oshinfo, program, *words):
     """Neither prints a report; both say why, once, and what to do. The job does its work."""
     status, out, err = run(folder, oshinfo, "version")
     check(status == 1 and not out, f"oshinfo: status {status}, {out!r}")
-    check(all(word in err for word in (*words, TODO)), f"oshinfo: wanted {words}: {err!r}")
+    check(all(word in err for word in (*words, REMEDY)), f"oshinfo: wanted {words}: {err!r}")
     status, out, err = run(folder, program, SHMEM_INFO="1")
     check(status == 0 and b"survived" in out, f"the job: status {status}, {out!r}")
-    check(all(err.count(word) == 1 for word in (*words, TODO)), f"the job: wanted {words}: {err!r}")
+    check(all(err.count(word) == 1 for word in (*words, REMEDY)),
+          f"the job: wanted {words}: {err!r}")
 
 
 def check_refusals(library, oshinfo, program):
