@@ -1,61 +1,81 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The harness of steppe-bench. A bench is a row of bench_table[] and a loop body for each side:
- * Steppe's public API, and the raw limit of the same path (loads and stores through shmem_ptr on
- * the node, plain libfabric between nodes, the CUDA driver for memory of GPUs). Design:
- * docs/design/bench.md.
+ * What a bench of steppe-bench is written with. A bench is a file in benches/: rows of a table and
+ * a loop body for each side: Steppe's public API, and the raw limit of the same path (loads and
+ * stores through shmem_ptr on the node, plain libfabric between nodes, the CUDA driver for memory
+ * of GPUs). The harness (harness.h) does the rest. Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_H
 #define STEPPE_BENCH_H
 
 #include <sched.h>
+#include <shmem.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define BENCH_LINE 128           /* two cache lines: neighbours are fetched in pairs */
 #define BENCH_ROUNDS 32          /* of a dissemination barrier: log2 of any number of PEs */
 #define BENCH_POLLS 1000         /* of a raw wait on the node before it lets others run, */
 #define BENCH_POLLS_CROWDED 50   /* and where there are more PEs than cores */
-#define BENCH_NOISY 2.0          /* p99 / median above it is called noisy */
 #define BENCH_IDLE_NS 1000000000 /* an operation of the bench of idle cost */
-
-enum bench_metric { BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_RATE, BENCH_LONG, BENCH_SHARE };
-/* BENCH_FEW: as BENCH_STEPPE, with fewer spaces alive. The first two have words of their own. */
-enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_FEW, BENCH_N_SIDES };
-#define BENCH_N_FLAGS 2
-enum bench_format { BENCH_TEXT, BENCH_CSV, BENCH_JSON };
-enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
-enum bench_bind { BENCH_BIND_AUTO, BENCH_BIND_ON, BENCH_BIND_OFF };
-
-/* ---- options.c ----------------------------------------------------------- */
-
-struct bench_options {
-    bool help, list, raw, raw_flush, summary, quick;
-    enum bench_format format;
-    enum bench_bind bind;
-    const char *output;     /* file, NULL: standard output */
-    const char *raw_module; /* file, NULL: beside the program */
-    size_t min_size, max_size;
-    bool sizes_given;
-    int iterations;    /* samples a side, 0: automatic until bench_parse() is through */
-    int warmup;        /* unrecorded samples at the start of each block */
-    uint64_t ops;      /* operations a sample, 0: as many as the clock needs */
-    int window;        /* messages between two quiets of a bandwidth bench, 0: automatic */
-    int peer;          /* -1: n_pes / 2 */
-    int kind;          /* of the spaces that benches make: a shmem_device_type_t */
-    int n_few, n_many; /* spaces alive on the two sides of a comparison */
-    char **names;      /* benches asked for */
-    int n_names;
-};
+#define BENCH_LOCKS 64           /* so many that some lock has its state on any given PE */
+#define BENCH_BLOCK_SAMPLES 1024 /* of one block, at most */
+#define BENCH_VALUES 32          /* of a parameter, at most; of pairs of PEs as many as there are */
+#define BENCH_DETAILS 3
 
 /*
- * Parse the command line. Returns 0, or -EINVAL with a message that names the argument and what
- * would be right in why.
+ * What a sample becomes. LATENCY: ns an operation; LONG: the same in us; BANDWIDTH: MB/s; RATE:
+ * million messages a second; SHARE: of a core, in percent; OVERLAP: percent of the transfer that
+ * is hidden, which the loop finds itself (run->exposed: what is not).
  */
-int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
-void bench_usage(FILE *out);
+enum bench_metric {
+    BENCH_LATENCY,
+    BENCH_BANDWIDTH,
+    BENCH_RATE,
+    BENCH_LONG,
+    BENCH_SHARE,
+    BENCH_OVERLAP
+};
+
+/* BENCH_FEW: as BENCH_STEPPE, with fewer spaces alive. The first two have flags of their own. */
+enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_FEW, BENCH_N_SIDES };
+#define BENCH_N_FLAGS 2
+
+enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
+
+/*
+ * Which PEs do what.
+ *   PAIR     PE 0 measures, its peer (--peer) is the target
+ *   BOTH     PE 0 and its peer measure, each is the other's target
+ *   PAIRS    the parameter says how many pairs: one PE of each measures
+ *   ALL      every PE of the row's team measures (collectives)
+ *   TO_ONE   every PE measures, PE 0 is everybody's target
+ *   ONE_ALL  PE 0 measures, all others are its targets
+ *   ALL_ALL  every PE measures, all others are its targets
+ *   ALONE    PE 0 measures, nobody is a target
+ *   EACH     a row for each ordered pair of PEs
+ */
+enum bench_shape {
+    BENCH_PAIR,
+    BENCH_BOTH,
+    BENCH_PAIRS,
+    BENCH_ALL,
+    BENCH_TO_ONE,
+    BENCH_ONE_ALL,
+    BENCH_ALL_ALL,
+    BENCH_ALONE,
+    BENCH_EACH
+};
+
+/* Runs of the library that a bench can ask for: see main.c. */
+enum bench_cycle { BENCH_SINGLE, BENCH_NO_PROGRESS, BENCH_MULTIPLE, BENCH_N_CYCLES };
+
+/* Memory of an operand. */
+enum bench_memory { BENCH_ANY, BENCH_HOST, BENCH_HEAP, BENCH_GPU };
+
+/* Which bytes --verify finds where: see verify.c. */
+enum bench_moves { BENCH_MOVES_NOTHING, BENCH_PUTS, BENCH_GETS };
 
 /* ---- words shared by the PEs --------------------------------------------- */
 
@@ -69,14 +89,14 @@ struct bench_flags {
     struct bench_word turn;    /* ping-pong */
     struct bench_word stop;    /* of blocks whose target only serves */
     struct bench_word round[BENCH_ROUNDS];
+    struct bench_word root[BENCH_ROUNDS]; /* of raw broadcasts on the fabric: one word a writer */
 };
 
-#define BENCH_LOCKS 64 /* so many that some lock has its state on any given PE */
-
-/* What the origin asks of the others for one block of samples. */
+/* What PE 0 asks of the others for one block of samples. */
 struct bench_command {
-    uint64_t n_ops, n_batches, stop;
-    uint64_t token; /* of PE 0 */
+    uint64_t n_ops, n_batches, n_warm;
+    uint64_t number; /* of the block, from 1 */
+    uint64_t token;  /* of PE 0 */
     int32_t side;
     int32_t last; /* no more blocks of this measurement */
 };
@@ -85,57 +105,78 @@ struct bench_command {
 struct bench_shared {
     struct bench_command command __attribute__((aligned(BENCH_LINE)));
     struct bench_word number; /* of the command, rising */
+    struct bench_word done;   /* on PE 0: PEs that have measured their half of a block */
     struct bench_word acks;   /* on PE 0 */
     struct bench_flags side[BENCH_N_FLAGS];
     long locks[BENCH_LOCKS];
+    double samples[BENCH_BLOCK_SAMPLES] __attribute__((aligned(BENCH_LINE)));
 };
 
 /* ---- what a loop body sees ----------------------------------------------- */
 
 struct raw_ofi;
 struct raw_cuda;
+struct bench_options;
 
 struct bench_run {
     int me, n_pes;
-    int peer;      /* the other PE of a pair */
-    int pair_peer; /* the one PE 0 works with */
-    size_t nbytes;
-    size_t max_nbytes;
-    int window;
-    unsigned polls; /* of a raw wait on the node before it lets others run */
-    bool crowded;   /* more PEs than cores on some host */
+    int pair_peer;       /* the PE that PE 0 works with (--peer) */
+    int peer;            /* the other PE of this one's pair in this row, -1: none */
+    bool measures;       /* this PE takes samples in this row */
+    int n_measuring;     /* PEs that do */
+    size_t nbytes;       /* a message */
+    size_t extent;       /* bytes of memory an operation touches on either side */
+    int window;          /* messages an operation, 1 but for bandwidth */
+    long value;          /* of the bench's parameter */
+    uint64_t sample_ops; /* operations a sample of the present block */
     uint64_t token; /* counts ping-pongs and barriers; equal on all that take part in a block */
-    uint64_t n_commands, n_blocks, n_acks; /* so far: the protocol of measure.c */
-    char *remote;                          /* symmetric: where puts go and gets come from */
-    char *local;                           /* private, or of the memory a bench asks for */
+    const struct bench_options *options;
+
+    char *remote; /* symmetric: where puts go and gets come from */
+    char *source; /* symmetric: what collectives read; NULL when none is asked for */
+    char *local;  /* private, or of the memory a bench asks for */
+    size_t at;    /* where in these the next operation works: see bench_next() */
+    size_t step;  /* from one buffer to the next, 0: there is one */
+    size_t span;  /* of all buffers */
     struct bench_shared *shared;
+
+    /* The team of the row's collectives: PEs 0, stride, 2 * stride, ... */
+    shmem_team_t team;
+    int team_me; /* -1: not in it */
+    int team_size, team_stride;
 
     char *remote_there;                /* the peer's remote as mapped here, NULL off the node */
     struct bench_shared *shared_there; /* likewise */
     struct bench_shared **shared_of;   /* of every PE; entries NULL off the node */
+    char **remote_of, **source_of;     /* likewise */
     const struct raw_ofi *fabric;      /* NULL: not loaded */
+    size_t region;                     /* bytes of remote, and of local; of fabric->memory too */
     bool raw_flush;                    /* raw put streams: plain writes, then a flush */
     enum bench_path pair_path, all_path;
+    unsigned polls; /* of a raw wait on the node before it lets others run */
+    bool crowded;   /* more PEs than cores on some host */
 
-    char *heap_remote, *heap_remote_there,
-        *host_local; /* what a bench with other memory replaces */
-    int kind;        /* of the spaces of the current bench */
+    char *heap_remote, *host_local; /* what a bench with other memory replaces */
+    int kind;                       /* of the spaces of the current bench */
     int n_few, n_many;
     const char *space_path;             /* from PE 0 to its peer's part of a space, or NULL */
     const struct raw_cuda *cuda;        /* NULL: not loaded */
     char *driver_local, *driver_remote; /* operands of the raw driver, in this process */
+
+    double exposed;                        /* of an overlap: percent of a sample not hidden */
+    double detail[BENCH_DETAILS];          /* what an overlap is made of: see bench->details */
+    uint64_t n_commands, n_blocks, n_acks; /* so far: the protocol of block.c */
+    uint64_t n_done;
+    bool thread_multiple;
 };
 
 /* Do n_ops operations, the last of them complete on return. */
 typedef void bench_loop(struct bench_run *run, uint64_t n_ops);
 
-/* origin runs on PE 0; target on the others that take part, NULL: they wait and serve. */
+/* origin runs on PEs that measure; target on their targets, NULL: these wait and serve. */
 struct bench_body {
     bench_loop *origin, *target;
 };
-
-/* Memory of an operand. */
-enum bench_memory { BENCH_ANY, BENCH_HOST, BENCH_HEAP, BENCH_GPU };
 
 struct bench;
 
@@ -152,74 +193,77 @@ typedef void bench_close(struct bench_run *run);
 /* Before each block, on all PEs: bring about what this side is measured with. */
 typedef void bench_stage(struct bench_run *run, int side);
 
+/* --verify: before a block write what is to be moved, after it look whether it was. */
+typedef void bench_fill(struct bench_run *run, uint64_t block);
+typedef void bench_check(struct bench_run *run, uint64_t block, uint64_t n_ops);
+
+struct bench_values {
+    int n;
+    long at[BENCH_VALUES];
+};
+
+/* What a bench sweeps besides sizes: one row a value. */
+struct bench_parameter {
+    const char *name;         /* in JSON, and the head of its column */
+    const char *const *words; /* a value is the number of a word; NULL: numbers */
+    void (*values)(const struct bench_run *run, const struct bench_options *options,
+                   struct bench_values *values);
+};
+
 struct bench {
-    const char *name;
+    const char *name, *group;
     const char *what; /* one operation, in routines */
     enum bench_metric metric;
-    bool sized;       /* sweeps sizes; otherwise 8 bytes */
-    bool windowed;    /* an operation is a window of messages */
-    bool all_pes;     /* every PE takes part, else PE 0 and its peer */
-    int per_op;       /* results counted per operation: 2 where half of it is meant */
+    enum bench_shape shape;
+    bool sized;         /* sweeps sizes; otherwise nbytes */
+    bool windowed;      /* an operation is a window of messages */
+    size_t nbytes;      /* when not sized; 0: 8 */
+    size_t min_size;    /* of a sweep, 0: no bound; sizes are multiples of it */
+    size_t default_max; /* of a sweep when no sizes are given, 0: no bound of its own */
+    const size_t *only; /* the sizes there are, up to a 0; NULL: any */
+    const struct bench_parameter *parameter;
+    size_t (*extent)(const struct bench_run *run); /* NULL: nbytes, of a collective in .per_pe */
+    bool per_pe;      /* the extent is nbytes for every PE of the job */
+    bool in_source;   /* works on run->source */
+    int per_op;       /* results counted per operation: 2 where half of it is meant; 0: 1 */
     uint64_t min_ops; /* a sample: where a quiet at the end is to weigh little */
-    size_t nbytes;    /* when not sized; 0: 8 */
-    bool in_spaces;   /* its spaces are of --kind */
-    bool on_gpu;      /* and of this bench always on GPUs */
-    bool raw_driver;  /* on GPUs the raw side is the driver */
-    bool alone;       /* PE 0 needs no other PE, nor does the raw side a path */
+    int n_samples;    /* fixed, of one operation each and without warm-up; 0: as asked */
+    bool cpu_time;    /* samples are CPU time of the whole process, not time */
+    bool one_op;      /* a sample is one call of the loop, which may do many things */
+    bool own_pace;    /* of several that measure: no barrier before samples, they keep together */
+    enum bench_moves moves;
+    bench_fill *fill;
+    bench_check *check;
+    const char *details[BENCH_DETAILS]; /* in JSON: names of run->detail, ns */
+    int cycles;                         /* 1 << bench_cycle, 0: BENCH_SINGLE alone */
+    bool in_spaces;                     /* its spaces are of --kind */
+    bool on_gpu;                        /* and of this bench always on GPUs */
+    bool raw_driver;                    /* on GPUs the raw side is the driver */
+    bool pathless;                      /* the raw side needs no path: each PE for itself */
     enum bench_memory local, remote;
     bench_open *open; /* NULL: nothing needed */
     bench_close *close;
     bench_idle *idle;   /* how the target of a Steppe block passes the time; NULL: in a wait */
-    bool cpu_time;      /* samples are CPU time of the whole process, not time */
-    int n_samples;      /* fixed, of one operation each and without warm-up; 0: as asked */
     bench_stage *stage; /* not NULL: there is a side BENCH_FEW */
     struct bench_body steppe, node, fabric, driver;
 };
 
-extern const struct bench bench_table[];
-extern const int bench_n_table;
+/* The rows that one file of benches/ has. */
+struct bench_list {
+    const struct bench *rows;
+    int n;
+};
+#define BENCH_LIST(name, table)                                                                    \
+    const struct bench_list name = {table, (int)(sizeof(table) / sizeof((table)[0]))}
 
-const struct bench *bench_find(const char *name);
+/* ---- for loops ------------------------------------------------------------ */
 
-/* Does name, of a bench or of a group (all, spaces, device), mean this one? */
-bool bench_is_called(const struct bench *bench, const char *name);
-
-/* loops.c, loops_space.c, loops_device.c: Steppe's bodies */
-bench_loop steppe_put, steppe_get, steppe_put_window, steppe_get_window, steppe_p, steppe_rate;
-bench_loop steppe_fadd, steppe_lock, steppe_ping, steppe_pong, steppe_barrier;
-bench_loop steppe_rest, steppe_get_rate;
-bench_loop steppe_lookup, steppe_create, steppe_alloc;
-bench_loop steppe_device_fadd, steppe_signal_ping, steppe_signal_pong;
-
-/* loops_node.c, loops_fabric.c, loops_driver.c, loops_space.c: the raw bodies */
-bench_loop node_put, node_get, node_put_window, node_get_window, node_p, node_rate, node_fadd;
-bench_loop node_lock, node_ping, node_pong, node_barrier;
-bench_loop fabric_put, fabric_get, fabric_put_window, fabric_get_window, fabric_p, fabric_rate;
-bench_loop node_get_rate, fabric_get_rate;
-bench_loop fabric_fadd, fabric_lock, fabric_ping, fabric_pong, fabric_barrier;
-bench_loop driver_put, driver_get, driver_put_window, driver_get_window, driver_p, driver_fadd;
-bench_loop driver_ping, driver_pong, driver_create;
-bench_loop raw_lookup, raw_create, node_alloc, fabric_alloc;
-
-/* spaces.c, loops_space.c, loops_device.c: what benches need, and give back */
-bench_open bench_spaces_open, bench_own_open, bench_create_open, bench_alloc_open;
-bench_open bench_lookup_random_open, bench_lookup_turn_open, bench_lookup_same_open;
-bench_open bench_device_open;
-bench_open bench_passive_open, bench_session_open;
-bench_close bench_spaces_close, bench_device_close, bench_session_close;
-bench_idle bench_sleep, bench_compute;
-bench_stage bench_spaces_stage;
-
-/*
- * Can every PE have spaces of run->kind? Asked once a kind. Collective; 0, or -errno on all PEs
- * with the reason, on PE 0, in why. Loads the raw driver for GPUs.
- */
-int bench_kind_check(struct bench_run *run, char *why, size_t len);
-
-/* Serve the raw fabric until PE 0 announces the end of the block; announce it to PE pe. */
-void fabric_serve(struct bench_run *run, uint64_t stop);
-void fabric_stop(struct bench_run *run, uint64_t stop, int pe);
-void fabric_poll(struct bench_run *run);
+/* The buffer after the one at offset at: the same one, or another with --buffers and --cold. */
+static inline size_t bench_next(const struct bench_run *run, size_t at)
+{
+    at += run->step;
+    return at < run->span ? at : at - run->span;
+}
 
 /* What a polling loop does between two loads. */
 static inline void bench_pause(void)
@@ -246,104 +290,88 @@ static inline void bench_touch(void)
     __asm__ __volatile__("" ::: "memory");
 }
 
-/* ---- measure.c ----------------------------------------------------------- */
+/* What quiet promises beyond memcpy: the stores are seen before anything done later. */
+static inline void bench_full_fence(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
-/* Nanoseconds an operation. */
-struct bench_stats {
-    double min, median, p99;
-};
+static inline uint64_t *bench_counter(struct bench_shared *shared, int side)
+{
+    return &shared->side[side].counter.value;
+}
 
-struct bench_result {
-    const struct bench *bench;
-    size_t nbytes;
-    int window;
-    uint64_t n_ops; /* a sample */
-    int n_samples;  /* a side */
-    bool has_raw, has_few;
-    struct bench_stats side[BENCH_N_SIDES];
-    int kind, n_few, n_many;
-    const char *path;  /* to the space's memory, NULL: of no interest */
-    char skipped[256]; /* why nothing was measured, or empty */
-};
+static inline uint64_t *bench_turn(struct bench_shared *shared, int side)
+{
+    return &shared->side[side].turn.value;
+}
 
-/*
- * Measure one bench at one size, samples of both sides in alternating blocks. Collective over all
- * PEs; *result is set on PE 0. Returns 0, or -errno on all PEs alike when what the bench needs is
- * not there: result->skipped says so.
- */
-int bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *run,
-                  const struct bench_options *options, struct bench_result *result);
+/* The PE of the job that has this number in the row's team. */
+static inline int bench_team_pe(const struct bench_run *run, int number)
+{
+    return number * run->team_stride;
+}
+
+/* Barriers over all PEs, one after another. */
+bench_loop bench_steppe_barrier, bench_node_barrier, bench_fabric_barrier;
+
+/* Barriers over the row's team alone. */
+bench_loop bench_node_team_barrier, bench_fabric_team_barrier;
+
+/* Loops that several files of benches/ use, each in the file of its bench. */
+bench_loop bench_put, bench_node_put, bench_fabric_put;
+bench_loop bench_get, bench_node_get, bench_fabric_get;
+bench_loop bench_put_window, bench_node_put_window, bench_fabric_put_window;
+bench_loop bench_get_window, bench_node_get_window, bench_fabric_get_window;
+bench_loop bench_put_rate, bench_node_put_rate, bench_fabric_put_stream;
+bench_loop bench_p, bench_node_p, bench_fabric_p;
+bench_loop bench_fetch_add, bench_node_fetch_add, bench_fabric_fetch_add;
+bench_loop bench_driver_put, bench_driver_get, bench_driver_p;
+
+/* The default context in a session with SHMEM_CTX_SESSION_BATCH. */
+bench_open bench_session_open;
+bench_close bench_session_close;
+
+/* Parameters that several benches have. */
+extern const struct bench_parameter bench_pairs, bench_pes;
+
+/* Values from min to max, each factor times the last; those of --values, doubling, if given. */
+void bench_stepping(const struct bench_options *options, long factor, long min, long max,
+                    struct bench_values *values);
+
+/* --op and --type. */
+void bench_reduce_words(const struct bench_run *run, const char **op, const char **type);
+
+/* ---- the harness, as benches call it ---------------------------------------- */
 
 uint64_t bench_now_ns(void);
 uint64_t bench_cpu_ns(void);
-double bench_clock_cost_ns(void);
-
-/* Sort n samples and read the order statistics off; n > 0. */
-struct bench_stats bench_stats_of(double *samples, size_t n);
-
-/* A time an operation as the bench reports it: ns, MB/s, million messages a second. */
-double bench_value(const struct bench_result *result, double ns);
-const char *bench_unit(const struct bench *bench);
-
-/* ---- setup.c ------------------------------------------------------------- */
-
-struct bench_machine {
-    char library[256];
-    char kernel[256];
-    char cpu[128];
-    char provider[64], domain[64]; /* of the library's fabric, empty when it uses none */
-    int cores;                     /* this process may use */
-    int n_local;                   /* PEs on the host of PE 0 */
-    bool bound;
-    double first_us;    /* the first get of PE 0 from its peer, which computes; 0: not measured */
-    char raw_note[256]; /* why there is no raw side, or empty */
-    double clock_ns;
-    char gpu[128], driver[64]; /* of PE 0, empty where no bench asks for GPUs */
-    bool test_double;          /* the driver is not a real one */
-};
-
-/*
- * Prepare memory, binding, paths and the raw side; collective. Returns 0, or -errno on all PEs
- * alike after PE 0 has said why.
- */
-int bench_setup(struct bench_run *run, const struct bench_options *options,
-                struct bench_machine *machine);
-void bench_teardown(struct bench_run *run);
-
-/* Load the driver and name the GPU in the heading, where there is one; collective. */
-void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
-
-/* Are PEs on the fabric served while they make no call? */
-bool bench_serves_idle(void);
 
 /* The largest status (0 or positive) of any PE; collective. */
 int bench_worst(int status);
 
-/*
- * raw_load.c: load the module, open the machine's provider and connect all PEs; collective.
- * Returns 0, or -errno with machine->raw_note set.
- */
-int bench_raw_load(struct bench_run *run, const struct bench_options *options,
-                   struct bench_machine *machine);
-void bench_raw_unload(struct bench_run *run);
-
-/* ---- output.c ------------------------------------------------------------ */
-
-struct bench_output {
-    FILE *file;
-    enum bench_format format;
-    bool summary;
-    const struct bench *section; /* whose heading was printed last */
-    int n_rows;
-};
-
-void bench_output_begin(struct bench_output *out, const struct bench_run *run,
-                        const struct bench_options *options, const struct bench_machine *machine);
-void bench_output_row(struct bench_output *out, const struct bench_result *result);
-void bench_output_end(struct bench_output *out);
-
 /* Standard error, PE 0 only, one line behind "steppe-bench: ". */
 void bench_say(const struct bench_run *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* On any PE, with its number; the job ends. */
+void bench_die(const struct bench_run *run, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
+
+/* Serve the raw fabric until PE 0 announces the end of the block; announce it to PE pe. */
+void bench_fabric_serve(struct bench_run *run, uint64_t stop);
+void bench_fabric_stop(struct bench_run *run, uint64_t stop, int pe);
+void bench_fabric_poll(struct bench_run *run);
+
+/* --verify: the bytes that PE pe has to give in a block, from the given place on. */
+void bench_pattern_write(char *to, size_t nbytes, size_t place, int pe, uint64_t block);
+/* Ends the job when they are not these; what names the memory. */
+void bench_pattern_check(const struct bench_run *run, const char *what, const char *at,
+                         size_t nbytes, size_t place, int pe, uint64_t block);
+
+/* What a target of an idle bench does: the body of a loop of plain loads. */
+bench_idle bench_sleep, bench_compute;
+
+/* Are PEs on the fabric served while they make no call? */
+bool bench_serves_idle(void);
 
 #endif /* STEPPE_BENCH_H */

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run steppe-bench with JSON output and check what it says: valid JSON, every bench there,
-every number positive and in order. Speed is not judged. Benches on memory of GPUs may be
-skipped, with a reason, where there is no GPU.
+"""Run steppe-bench with JSON output and check what it says: valid JSON, every bench of --list
+there, every number positive and in order. Speed is not judged. Benches on kinds of memory that the
+machine may lack can be skipped, with a reason.
 
-usage: check_json.py [--raw] [--gpu] [--timeout SECONDS] COMMAND [ARGUMENT...]
+usage: check_json.py [--raw] [--gpu] [--some] [--timeout SECONDS] COMMAND [ARGUMENT...]
 Exit status: 0 right, 2 wrong, 77 the command did not start.
 """
 import argparse
@@ -13,107 +13,99 @@ import math
 import subprocess
 import sys
 
-BENCHES = {
-    "put-latency": "ns",
-    "get-latency": "ns",
-    "put-bandwidth": "MB/s",
-    "get-bandwidth": "MB/s",
-    "p": "ns",
-    "put-rate": "Mmsg/s",
-    "batch-put-rate": "Mmsg/s",
-    "batch-p": "ns",
-    "get-rate": "Mmsg/s",
-    "fetch-add": "ns",
-    "lock": "ns",
-    "flag": "ns",
-    "flag-round-trip": "ns",
-    "barrier": "ns",
-    "passive-get": "ns",
-    "passive-put": "ns",
-    "passive-fetch-add": "ns",
-    "passive-get-busy": "ns",
-    "passive-fetch-add-busy": "ns",
-    "idle-cpu": "%",
-    "spaces-p": "ns",
-    "spaces-put8": "ns",
-    "spaces-p-own": "ns",
-    "space-lookup": "ns",
-    "space-lookup-turn": "ns",
-    "space-lookup-same": "ns",
-    "space-create": "us",
-    "space-alloc": "ns",
-    "device-fetch-add": "ns",
-    "device-put-signal": "ns",
-}
-for pair in ("put-{}-host-gpu", "put-{}-gpu-gpu", "put-{}-gpu-heap", "put-{}-heap-gpu",
-             "get-{}-gpu-host", "get-{}-gpu-gpu", "get-{}-gpu-heap", "get-{}-heap-gpu"):
-    BENCHES["device-" + pair.format("latency")] = "ns"
-    BENCHES["device-" + pair.format("bandwidth")] = "MB/s"
 COMPARED = {"spaces-p", "spaces-put8", "spaces-p-own"}  # with few spaces alive
-NO_RAW = {"idle-cpu"}
-NO_RAW_ON_FABRIC = {"device-put-signal"}  # its raw side stores into the peer's memory
-HEADING = ["library", "kernel", "cpu", "pair_path", "all_path", "pes", "cores", "bound", "gpu",
-           "gpu_driver", "test_double"]
+# What has no limit that could be measured: on no path, or not on the fabric.
+NO_RAW = {"idle-cpu", "overlap-put", "overlap-get", "ctx-create", "ctx-create-private",
+          "space-kinds-latency", "space-kinds-bandwidth"}
+NO_RAW_ON_FABRIC = {"device-put-signal", "contend-lock", "alltoalls", "inscan", "exscan",
+                    "context-threads-shared", "context-threads-private",
+                    "context-threads-serialized"}
+HEADING = ["steppe_bench", "library", "date", "command", "host", "kernel", "cpu", "pair_path",
+           "all_path", "pes", "cores", "bound", "gpu", "gpu_driver", "test_double", "options",
+           "places", "disturbed"]
+LOWER = ("ns", "us")  # units in which less is better; of % the row says
 
 
 def positive(value):
     return isinstance(value, (int, float)) and math.isfinite(value) and value > 0
 
 
-def check_side(where, side, rises):
-    """Complaints about one side of a row; rises: larger is slower."""
-    names = ["best", "median", "p99"]
+def check_side(where, side, row):
+    """Complaints about one side of a row."""
+    if row["metric"] == "overlap":  # a percentage that may well be 0
+        return [] if isinstance(side.get("median"), (int, float)) else [f"{where}: no median"]
+    names = ["best", "p1", "median", "p99"]
     bad = [f"{where}: {name} is {side.get(name)!r}" for name in names if
            not positive(side.get(name))]
     if bad:
         return bad
-    best, median, slow = (side[name] if rises else -side[name] for name in names)
-    if not best <= median <= slow:
-        bad.append(f"{where}: want best, median, p99 in order, not {side}")
+    values = [side[name] if row["better"] == "lower" else -side[name] for name in names]
+    if values != sorted(values):
+        bad.append(f"{where}: want {', '.join(names)} in order, not {side}")
+    if not side.get("blocks") or not all(positive(value) for value in side["blocks"]):
+        bad.append(f"{where}: blocks are {side.get('blocks')!r}")
+    if row["measuring"] > 1:
+        least, mean, most = (side.get("pe_" + key) for key in ("min", "average", "max"))
+        if not (positive(least) and least <= mean * 1.000001 and mean <= most * 1.000001):
+            bad.append(f"{where}: over PEs {least!r}, {mean!r}, {most!r}")
     return bad
 
 
 def check_skipped(row, where, want_gpu):
     if not str(row["skipped"]):
         return [f"{where}: skipped without a reason"]
-    if want_gpu or not row["bench"].startswith("device-"):
+    may_lack = row["bench"].startswith("device-") or (
+        row["bench"].startswith("space-kinds") and row["value"] != "cpu-cpu")
+    if not may_lack or (want_gpu and "fam" not in str(row.get("value"))):
         return [f"{where}: skipped: {row['skipped']}"]
     return []
 
 
-def check_few(where, row, rises):
-    bad = check_side(f"{where}, few", row.get("few", {}), rises)
+def check_few(where, row):
+    bad = check_side(f"{where}, few", row.get("few", {}), row)
     for key in ("few_ratio", "spaces"):
         if not positive(row.get(key)):
             bad.append(f"{where}: {key} is {row.get(key)!r}")
     return bad
 
 
-def check_row(row, want_raw, want_gpu):
+def wants_raw(row, path):
+    if row["bench"] in NO_RAW or path == "mixed":
+        return False
+    return path == "node" or row["bench"] not in NO_RAW_ON_FABRIC
+
+
+def check_row(row, units, want_raw, want_gpu, path):
     name = row.get("bench")
-    if name not in BENCHES:
-        return [f"a bench called {name!r}, of which this check knows nothing"]
-    where = f"{name} {row.get('bytes')} bytes"
-    rises = BENCHES[name] in ("ns", "us", "%")
+    if name not in units:
+        return [f"a bench called {name!r}, of which --list knows nothing"]
+    where = f"{name} {row.get('bytes')} bytes {row.get('value', '')}"
     if "skipped" in row:
         return check_skipped(row, where, want_gpu)
     bad = []
-    if row.get("unit") != BENCHES[name]:
-        bad.append(f"{where}: unit {row.get('unit')!r}, want {BENCHES[name]!r}")
-    for key in ("bytes", "ops", "window", "samples"):
+    if row.get("unit") != units[name]:
+        bad.append(f"{where}: unit {row.get('unit')!r}, want {units[name]!r}")
+    if row.get("better") != ("lower" if units[name] in LOWER or name == "idle-cpu" else "higher"):
+        bad.append(f"{where}: {row.get('better')!r} is better?")
+    for key in ("bytes", "ops", "window", "samples", "pes", "measuring"):
         if not positive(row.get(key)):
             bad.append(f"{where}: {key} is {row.get(key)!r}")
-    bad += check_side(f"{where}, steppe", row.get("steppe", {}), rises)
+    bad += check_side(f"{where}, steppe", row.get("steppe", {}), row)
     if name in COMPARED:
-        bad += check_few(where, row, rises)
-    if want_raw and name not in NO_RAW and ("raw" in row or name not in NO_RAW_ON_FABRIC):
-        bad += check_side(f"{where}, raw", row.get("raw", {}), rises)
+        bad += check_few(where, row)
+    if want_raw and wants_raw(row, path):
+        bad += check_side(f"{where}, raw", row.get("raw", {}), row)
         if not positive(row.get("ratio")):
             bad.append(f"{where}: ratio is {row.get('ratio')!r}")
     return bad
 
 
-def check(text, want_raw, want_gpu):
+def identity(row):
+    keys = ("bench", "bytes", "value", "from", "to", "pes", "thread_level", "context", "kind")
+    return tuple(str(row.get(key)) for key in keys)
+
+
+def check(text, units, want_raw, want_gpu, want_all):
     try:
         report = json.loads(text)
     except ValueError as error:
@@ -121,16 +113,30 @@ def check(text, want_raw, want_gpu):
     bad = [f"the heading lacks {key!r}" for key in HEADING if key not in report]
     rows = report.get("results", [])
     seen = {row.get("bench") for row in rows}
-    bad += [f"no result for {name}" for name in BENCHES if name not in seen]
+    if want_all:
+        bad += [f"no result for {name}" for name in units if name not in seen]
+    known = set()
     for row in rows:
-        bad += check_row(row, want_raw, want_gpu)
+        bad += check_row(row, units, want_raw, want_gpu, report.get("all_path"))
+        if identity(row) in known:
+            bad.append(f"two rows are {identity(row)}")
+        known.add(identity(row))
     return bad
+
+
+def listed(command):
+    """The unit of each bench that --list names; the program is the word called steppe-bench."""
+    program = next(word for word in command if word.endswith("steppe-bench"))
+    text = subprocess.run([program, "--list"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          timeout=60, check=True).stdout.decode()
+    return {words[1]: words[2] for words in (line.split() for line in text.splitlines())}
 
 
 def main():
     parser = argparse.ArgumentParser(description="run steppe-bench and check its JSON")
     parser.add_argument("--raw", action="store_true", help="every row must have a raw side")
     parser.add_argument("--gpu", action="store_true", help="no row may be skipped")
+    parser.add_argument("--some", action="store_true", help="benches may be missing")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
@@ -145,7 +151,8 @@ def main():
     except subprocess.TimeoutExpired:
         print(f"check_json: not done after {options.timeout:g} s", file=sys.stderr)
         return 2
-    bad = check(run.stdout.decode(errors="replace"), options.raw, options.gpu)
+    bad = check(run.stdout.decode(errors="replace"), listed(options.command), options.raw,
+                options.gpu, not options.some)
     if run.returncode != 0:
         bad.append(f"exit status {run.returncode}")
     for line in bad:

@@ -1,238 +1,265 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * steppe-bench: the plan of what to measure, and the order of things. Every PE makes the same
- * plan from the same command line. Design: docs/design/bench.md.
+ * steppe-bench: the order of things. The rows of a plan are measured in up to three runs of the
+ * library, each from init to finalize: as programs use it, without the progress thread of the
+ * fabric, and with SHMEM_THREAD_MULTIPLE, which comes last so that nothing else is timed with
+ * locks. Design: docs/design/bench.md.
  */
-#include "bench.h"
+#include "harness.h"
 
 #include <errno.h>
-#include <shmem.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define MAX_PLAN 1024
+#define PROGRESS_THREAD "SHMEM_OFI_PROGRESS_THREAD"
 
-struct item {
-    const struct bench *bench;
-    size_t nbytes;
+/* What lasts over the runs of the library. */
+struct session {
+    struct bench_options options;
+    struct bench_plan plan;
+    struct bench_run run;
+    struct bench_machine machine;
+    struct bench_output out;
+    struct bench_disturbance begun;
+    char disturbed[128];
+    bool began_output;
 };
 
-struct plan {
-    struct item items[MAX_PLAN];
-    int n;
-};
+/* ---- runs of the library ----------------------------------------------------------- */
 
-static void plan_add(struct plan *plan, const struct bench *bench, size_t nbytes)
+static void init(struct session *s, enum bench_cycle cycle)
 {
-    if (plan->n < MAX_PLAN) plan->items[plan->n++] = (struct item){bench, nbytes};
+    int provided;
+
+    if (cycle == BENCH_NO_PROGRESS) setenv(PROGRESS_THREAD, "off", 1);
+    if (cycle == BENCH_MULTIPLE)
+        shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    else
+        shmem_init();
+    s->run = (struct bench_run){.me = shmem_my_pe(),
+                                .n_pes = shmem_n_pes(),
+                                .options = &s->options,
+                                .thread_multiple = cycle == BENCH_MULTIPLE};
+    s->run.pair_peer = s->options.peer > 0 ? s->options.peer : s->run.n_pes / 2;
 }
 
-static void plan_bench(struct plan *plan, const struct bench *bench,
-                       const struct bench_options *options)
+/* As it was found: the next run of the library has the thread again. */
+static void finalize(enum bench_cycle cycle, const char *progress)
 {
-    static const size_t quick[] = {8, 4096, 65536};
-
-    if (!bench->sized) {
-        plan_add(plan, bench, bench->nbytes > 0 ? bench->nbytes : sizeof(uint64_t));
-        return;
-    }
-    if (options->quick && !options->sizes_given) {
-        for (size_t i = 0; i < sizeof(quick) / sizeof(quick[0]); i++)
-            plan_add(plan, bench, quick[i]);
-        return;
-    }
-    for (size_t nbytes = options->min_size; nbytes <= options->max_size; nbytes *= 2)
-        plan_add(plan, bench, nbytes);
+    shmem_finalize();
+    if (cycle != BENCH_NO_PROGRESS) return;
+    if (progress != NULL)
+        setenv(PROGRESS_THREAD, progress, 1);
+    else
+        unsetenv(PROGRESS_THREAD);
 }
 
-static void plan_summary(struct plan *plan)
+/* ---- output ------------------------------------------------------------------------ */
+
+static int open_output(struct session *s)
 {
-    static const struct {
-        const char *name;
-        size_t nbytes;
-    } rows[] = {
-        {"p", 8},
-        {"put-latency", 8},
-        {"get-latency", 8},
-        {"fetch-add", 8},
-        {"flag", 8},
-        {"barrier", 8},
-        {"put-rate", 8},
-        {"get-rate", 8},
-        {"passive-get", 8},
-        {"passive-fetch-add", 8},
-        {"idle-cpu", 8},
-        {"put-bandwidth", (size_t)4 << 10},
-        {"put-bandwidth", (size_t)64 << 10},
-        {"put-bandwidth", (size_t)1 << 20},
-        {"get-bandwidth", (size_t)4 << 10},
-        {"get-bandwidth", (size_t)64 << 10},
-        {"get-bandwidth", (size_t)1 << 20},
-    };
+    struct bench_output *out = &s->out;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        plan_add(plan, bench_find(rows[i].name), rows[i].nbytes);
-}
-
-static void make_plan(struct plan *plan, const struct bench_options *options)
-{
-    if (options->summary) plan_summary(plan);
-    for (int i = 0; i < options->n_names; i++)
-        for (int k = 0; k < bench_n_table; k++)
-            if (bench_is_called(&bench_table[k], options->names[i]))
-                plan_bench(plan, &bench_table[k], options);
-}
-
-/* Will the driver for GPUs be asked for? */
-static bool plan_wants_gpu(const struct plan *plan, const struct bench_options *options)
-{
-    for (int i = 0; i < plan->n; i++) {
-        const struct bench *bench = plan->items[i].bench;
-
-        if (bench->on_gpu || (bench->in_spaces && options->kind == SHMEM_DEVICE_GPU)) return true;
-    }
-    return false;
-}
-
-/* Leave out what one PE cannot do alone. Returns how many were left out. */
-static int plan_without_pairs(struct plan *plan)
-{
-    int kept = 0, n = plan->n;
-
-    for (int i = 0; i < n; i++)
-        if (plan->items[i].bench->all_pes || plan->items[i].bench->alone)
-            plan->items[kept++] = plan->items[i];
-    plan->n = kept;
-    return n - kept;
-}
-
-static size_t plan_max_nbytes(const struct plan *plan)
-{
-    size_t max = sizeof(uint64_t);
-
-    for (int i = 0; i < plan->n; i++)
-        if (plan->items[i].bench->nbytes == 0 && plan->items[i].nbytes > max)
-            max = plan->items[i].nbytes;
-    return max;
-}
-
-static int choose_pair(struct bench_run *run, const struct bench_options *options)
-{
-    run->pair_peer = options->peer > 0 ? options->peer : run->n_pes / 2;
-    run->peer = run->me == 0 ? run->pair_peer : 0;
-    if (run->n_pes == 1 || run->pair_peer < run->n_pes) return 0;
-    bench_say(run, "--peer %d: there are PEs 1 to %d", run->pair_peer, run->n_pes - 1);
-    return -EINVAL;
-}
-
-static int open_output(struct bench_output *out, const struct bench_run *run,
-                       const struct bench_options *options)
-{
     out->file = stdout;
-    out->format = options->format;
-    out->summary = options->summary;
-    if (run->me == 0 && options->output != NULL) {
-        out->file = fopen(options->output, "w");
-        if (out->file == NULL) bench_say(run, "--output %s: %s", options->output, strerror(errno));
+    out->format = s->options.format;
+    out->summary = s->options.summary;
+    out->begun_ns = bench_now_ns();
+    if (s->run.me == 0 && s->options.output != NULL) {
+        out->file = fopen(s->options.output, "w");
+        if (out->file == NULL)
+            bench_say(&s->run, "--output %s: %s", s->options.output, strerror(errno));
     }
     return bench_worst(out->file == NULL) != 0 ? -EIO : 0;
 }
 
-static int close_output(struct bench_output *out, const struct bench_run *run,
-                        const struct bench_options *options)
+static int close_output(struct session *s)
 {
+    FILE *file = s->out.file;
     bool bad = false;
 
-    if (run->me == 0) {
-        bad = ferror(out->file) != 0 || fflush(out->file) != 0;
-        if (out->file != stdout && fclose(out->file) != 0) bad = true;
+    if (s->run.me == 0 && file != NULL) {
+        bad = ferror(file) != 0 || fflush(file) != 0;
+        if (file != stdout && fclose(file) != 0) bad = true;
         if (bad)
-            bench_say(run, "writing %s failed",
-                      options->output != NULL ? options->output : "standard output");
+            bench_say(&s->run, "writing %s failed",
+                      s->options.output != NULL ? s->options.output : "standard output");
     }
-    return bench_worst(bad) != 0 ? -EIO : 0;
+    return bad ? -EIO : 0;
 }
 
-static void measure_all(const struct plan *plan, struct bench_run *run,
-                        const struct bench_options *options, struct bench_output *out)
+static void begin_output(struct session *s)
+{
+    double minutes = bench_plan_ns(&s->plan, 0, &s->options) / 60e9;
+
+    if (s->run.me != 0) return;
+    if (!s->began_output) {
+        if (minutes > 1 && s->plan.n > 1)
+            bench_say(&s->run, "%d rows, up to about %.0f minutes", s->plan.n, minutes + 0.5);
+        bench_output_begin(&s->out, &s->run, &s->options, &s->machine);
+    }
+    s->began_output = true;
+}
+
+/* ---- rows -------------------------------------------------------------------------- */
+
+static void measure_row(struct session *s, int i, const struct bench **skipped)
+{
+    const struct bench_item *item = &s->plan.items[i];
+    struct bench_disturbance begun;
+    struct bench_result result;
+
+    if (s->run.me == 0) {
+        bench_output_progress(&s->out, &s->plan, i, &s->options);
+        bench_disturbance_begin(&s->machine, &begun);
+    }
+    if (bench_measure(item, &s->run, &s->options, &result) != 0 && item->bench->parameter == NULL)
+        *skipped = item->bench;
+    if (s->run.me != 0) return;
+    bench_disturbance_end(&s->machine, &begun, result.disturbed, sizeof(result.disturbed));
+    bench_output_row(&s->out, &s->run, &result);
+    bench_result_free(&result);
+}
+
+static void measure_cycle(struct session *s, enum bench_cycle cycle)
 {
     const struct bench *skipped = NULL; /* what one size lacks, the others lack too */
 
-    for (int i = 0; i < plan->n; i++) {
-        const struct item *item = &plan->items[i];
-        struct bench_result result;
-
-        if (item->bench == skipped) continue;
-        if (bench_measure(item->bench, item->nbytes, run, options, &result) != 0)
-            skipped = item->bench;
-        if (run->me == 0) bench_output_row(out, &result);
-    }
+    for (int i = 0; i < s->plan.n; i++)
+        if (s->plan.items[i].cycle == cycle && s->plan.items[i].bench != skipped)
+            measure_row(s, i, &skipped);
 }
 
-static int run_plan(struct plan *plan, struct bench_run *run, const struct bench_options *options)
+/* The most that a row of the plan works on. */
+static size_t memory_of(struct session *s)
 {
-    struct bench_machine machine = {0};
-    struct bench_output out = {0};
-    int status = open_output(&out, run, options);
+    size_t most = BENCH_LINE;
 
-    if (status != 0) return status;
-    run->max_nbytes = (plan_max_nbytes(plan) + BENCH_LINE - 1) & ~(size_t)(BENCH_LINE - 1);
-    status = bench_setup(run, options, &machine);
-    if (status == 0) {
-        if (plan_wants_gpu(plan, options)) bench_describe_gpu(run, &machine);
-        if (run->me == 0) bench_output_begin(&out, run, options, &machine);
-        measure_all(plan, run, options, &out);
-        if (run->me == 0) bench_output_end(&out);
+    for (int i = 0; i < s->plan.n; i++) {
+        size_t nbytes = bench_shape_row(&s->plan.items[i], &s->run, &s->options);
+
+        if (nbytes > most) most = nbytes;
     }
-    bench_teardown(run);
-    if (close_output(&out, run, options) != 0 && status == 0) status = -EIO;
+    return most;
+}
+
+static int run_cycle(struct session *s, enum bench_cycle cycle)
+{
+    int status = bench_setup(&s->run, &s->options, memory_of(s), bench_plan_wants_source(&s->plan),
+                             &s->machine);
+
+    if (status == 0) {
+        if (cycle == BENCH_SINGLE && bench_plan_wants_gpu(&s->plan, &s->options))
+            bench_describe_gpu(&s->run, &s->machine);
+        if (s->run.me == 0 && !s->began_output) bench_disturbance_begin(&s->machine, &s->begun);
+        begin_output(s);
+        measure_cycle(s, cycle);
+        if (s->run.me == 0)
+            bench_disturbance_end(&s->machine, &s->begun, s->disturbed, sizeof(s->disturbed));
+    }
+    bench_teardown(&s->run, &s->machine);
     return status;
 }
 
-static void list_benches(void)
+static bool has_cycle(const struct bench_plan *plan, enum bench_cycle cycle)
 {
-    for (int i = 0; i < bench_n_table; i++)
-        printf("%-30s %-7s %s%s\n", bench_table[i].name, bench_unit(&bench_table[i]),
-               bench_table[i].what, bench_table[i].sized ? " (sizes)" : "");
+    for (int i = 0; i < plan->n; i++)
+        if (plan->items[i].cycle == cycle) return true;
+    return false;
 }
 
-static int run_options(struct bench_run *run, struct bench_options *options)
+/* The library is up for the first of them. */
+static int run_cycles(struct session *s)
 {
-    static struct plan plan;
-    int left_out;
+    const char *variable = getenv(PROGRESS_THREAD);
+    char *progress = variable != NULL ? strdup(variable) : NULL;
+    bool is_up = true;
+    int status = open_output(s);
 
-    if (options->help || options->list) {
-        if (run->me == 0 && options->help) bench_usage(stdout);
-        if (run->me == 0 && !options->help) list_benches();
-        return 0;
+    for (int i = 0; i < BENCH_N_CYCLES && status == 0; i++) {
+        enum bench_cycle cycle = (enum bench_cycle)i;
+
+        if (!has_cycle(&s->plan, cycle)) continue;
+        if (is_up && cycle != BENCH_SINGLE) {
+            shmem_finalize();
+            is_up = false;
+        }
+        if (!is_up) init(s, cycle);
+        status = run_cycle(s, cycle);
+        finalize(cycle, progress);
+        is_up = false;
     }
-    if (options->summary) options->raw = true;
-    if (choose_pair(run, options) != 0) return 2;
-    make_plan(&plan, options);
-    left_out = run->n_pes == 1 ? plan_without_pairs(&plan) : 0;
-    if (left_out > 0)
-        bench_say(run, "%d of %d rows need 2 PEs: start it with oshrun -n 2", left_out,
-                  left_out + plan.n);
-    if (plan.n == 0) return 2;
-    return run_plan(&plan, run, options) == 0 ? 0 : 1;
+    if (s->began_output && s->run.me == 0) bench_output_end(&s->out, s->disturbed);
+    if (close_output(s) != 0 && status == 0) status = -EIO;
+    if (is_up) shmem_finalize();
+    free(progress);
+    return status;
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+static int make_plan(struct session *s)
+{
+    int status;
+
+    if (s->run.n_pes > 1 && s->run.pair_peer >= s->run.n_pes) {
+        bench_say(&s->run, "--peer %d: there are PEs 1 to %d", s->run.pair_peer, s->run.n_pes - 1);
+        return -EINVAL;
+    }
+    if (s->options.max_pes > 0 && (s->options.max_pes - 1) * s->options.pe_stride >= s->run.n_pes) {
+        bench_say(&s->run, "--teams: %d PEs, every %d-th, are more than the job's %d",
+                  s->options.max_pes, s->options.pe_stride, s->run.n_pes);
+        return -EINVAL;
+    }
+    status = bench_plan_make(&s->plan, &s->run, &s->options);
+    if (status != 0) {
+        bench_say(&s->run, "no memory for a list of the rows");
+        return status;
+    }
+    if (s->plan.n_alone > 0)
+        bench_say(&s->run, "%d of %d rows need 2 PEs: start it with oshrun -n 2", s->plan.n_alone,
+                  s->plan.n_alone + s->plan.n);
+    return s->plan.n > 0 ? 0 : -EINVAL;
+}
+
+/* What is answered without measuring, or -1. Calls shmem_finalize() when it answers. */
+static int answer(struct session *s, int argc, char **argv)
+{
+    char why[512];
+    int status = -1;
+
+    if (bench_parse(argc, argv, &s->options, why, sizeof(why)) != 0) {
+        bench_say(&s->run, "%s", why);
+        status = 2;
+    } else if (s->options.help || s->options.list) {
+        if (s->run.me == 0 && s->options.help) bench_usage(stdout);
+        if (s->run.me == 0 && !s->options.help) bench_write_list(stdout);
+        status = 0;
+    }
+    if (status >= 0) shmem_finalize();
+    return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct bench_run run = {0};
-    struct bench_options options;
-    char why[512];
+    static struct session s;
     int status;
 
-    shmem_init();
-    run.me = shmem_my_pe();
-    run.n_pes = shmem_n_pes();
-    status = bench_parse(argc, argv, &options, why, sizeof(why));
-    if (status != 0) {
-        bench_say(&run, "%s", why);
-        status = 2;
-    } else {
-        status = run_options(&run, &options);
+    if (argc > 1 && bench_is_tool(argv[1])) return bench_run_tool(argv);
+    if (argc == 2 && strcmp(argv[1], "--startup") == 0) return bench_startup();
+    if (argc == 2 && strcmp(argv[1], "--man") == 0) {
+        bench_write_man(stdout);
+        return 0;
     }
-    shmem_finalize();
-    return status;
+    init(&s, BENCH_SINGLE);
+    status = answer(&s, argc, argv);
+    if (status >= 0) return status;
+    if (s.options.summary) s.options.raw = true;
+    s.run.pair_peer = s.options.peer > 0 ? s.options.peer : s.run.n_pes / 2;
+    if (make_plan(&s) != 0) {
+        shmem_finalize();
+        return 2;
+    }
+    status = run_cycles(&s);
+    bench_plan_free(&s.plan);
+    return status == 0 ? 0 : 1;
 }

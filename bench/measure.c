@@ -1,313 +1,391 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a number is made. PE 0 leads: it sends a command for each block of samples to the PEs that
- * take part; they run their half, or serve until told to stop, and acknowledge. Blocks of Steppe
- * and of the raw side alternate (ABBA), so that what disturbs the machine meets both alike.
+ * How a row is made. PE 0 leads: warm-up until times are steady, then blocks of samples, those of
+ * Steppe and of the raw side alternating (ABBA) so that what disturbs the machine meets both alike,
+ * until the median is known well enough or the time is over.
  */
+#include "harness.h"
 #include "spaces.h"
 
 #include <errno.h>
-#include <shmem.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MIN_SAMPLE_NS 10000.0 /* some 400 times the cost of reading the clock */
 #define MAX_OPS (1u << 22)
-#define N_BLOCKS 10 /* a side */
+#define FEW_OPS 16   /* of a bench with a least number of them, on a path however slow */
+#define TRIAL 5      /* samples */
+#define MAX_TRIALS 8 /* of one number of operations, until two agree */
+#define STEADY 0.1
+
+/* Samples of one side: of each the slowest PE's. */
+struct side {
+    double *samples, *blocks;
+    int n, n_blocks, room, block_room;
+    double *pe_sum; /* over all samples, of each PE */
+};
 
 /* One measurement, on PE 0. */
 struct measure {
     const struct bench *bench;
     struct bench_run *run;
     const struct bench_options *options;
-    double *samples[BENCH_N_SIDES];
-    int n_samples[BENCH_N_SIDES];
+    struct side side[BENCH_N_SIDES];
+    int sides[BENCH_N_SIDES], n_sides;
+    double *theirs; /* samples of another PE */
+    int max_batches;
 };
 
-static enum bench_path path_of(const struct bench *bench, const struct bench_run *run)
+static void *grown(const struct measure *m, void *memory, size_t nbytes)
 {
-    if (bench->alone) return BENCH_NODE;
-    return bench->all_pes ? run->all_path : run->pair_path;
+    void *more = realloc(memory, nbytes);
+
+    if (more == NULL) bench_die(m->run, "no memory for %zu bytes of samples", nbytes);
+    return more;
 }
 
-static bool takes_part(const struct bench *bench, const struct bench_run *run, int pe)
-{
-    if (bench->all_pes || bench->stage != NULL || pe == 0) return true;
-    return pe == run->pair_peer && !bench->alone;
-}
+/* ---- one block ----------------------------------------------------------------- */
 
-/* The body of a side, NULL where that side cannot be measured on this path. */
-static const struct bench_body *body_of(const struct bench *bench, const struct bench_run *run,
-                                        int side)
-{
-    if (side != BENCH_RAW) return &bench->steppe;
-    if (bench->raw_driver && run->kind == SHMEM_DEVICE_GPU) {
-        bool reached = bench->driver.target == NULL || bench->alone || run->shared_there != NULL;
-
-        return run->cuda != NULL && reached ? &bench->driver : NULL;
-    }
-    switch (path_of(bench, run)) {
-    case BENCH_NODE:
-        return bench->node.origin != NULL ? &bench->node : NULL;
-    case BENCH_FABRIC:
-        return run->fabric != NULL && bench->fabric.origin != NULL ? &bench->fabric : NULL;
-    case BENCH_MIXED:
-        break;
-    }
-    return NULL;
-}
-
-static bool on_raw_fabric(const struct bench_body *body, const struct bench *bench)
-{
-    return body == &bench->fabric;
-}
-
-/* ---- the PEs that are told ------------------------------------------------ */
-
-static void finish_target(const struct bench *bench, struct bench_run *run,
-                          const struct bench_body *body, uint64_t stop)
-{
-    uint64_t *word = &run->shared->side[BENCH_STEPPE].stop.value;
-
-    if (on_raw_fabric(body, bench))
-        fabric_serve(run, stop);
-    else if (body == &bench->steppe && bench->idle != NULL)
-        bench->idle(word, stop);
-    else if (body->target == NULL)
-        shmem_uint64_wait_until(word, SHMEM_CMP_GE, stop);
-}
-
-/* Do as PE 0 says until it says that this measurement is over. */
-static void follow(const struct bench *bench, struct bench_run *run)
-{
-    struct bench_command *command = &run->shared->command;
-
-    for (;;) {
-        const struct bench_body *body;
-
-        shmem_uint64_wait_until(&run->shared->number.value, SHMEM_CMP_GT, run->n_commands);
-        run->n_commands = run->shared->number.value;
-        if (command->last) break;
-        run->token = command->token;
-        if (bench->stage != NULL) bench->stage(run, command->side);
-        body = body_of(bench, run, command->side);
-        for (uint64_t i = 0; body->target != NULL && i < command->n_batches; i++)
-            body->target(run, command->n_ops);
-        finish_target(bench, run, body, command->stop);
-        shmem_uint64_atomic_inc(&run->shared->acks.value, 0);
-    }
-    shmem_uint64_atomic_inc(&run->shared->acks.value, 0);
-}
-
-/* ---- PE 0 ------------------------------------------------------------------ */
-
-static void send_command(const struct measure *m, const struct bench_command *command)
+/* The slowest PE decides how long a sample took. */
+static void take_samples(struct measure *m, double *slowest, double *pe_sum, int n)
 {
     struct bench_run *run = m->run;
 
-    run->n_commands++;
-    for (int pe = 1; pe < run->n_pes; pe++) {
-        if (!takes_part(m->bench, run, pe)) continue;
-        shmem_putmem(&run->shared->command, command, sizeof(*command), pe);
-        shmem_fence();
-        shmem_uint64_p(&run->shared->number.value, run->n_commands, pe);
-        run->n_acks++;
+    for (int pe = 0; pe < run->n_pes; pe++) {
+        const double *samples = m->theirs;
+
+        if (!bench_measures(m->bench, run, pe)) continue;
+        if (pe == run->me)
+            samples = run->shared->samples;
+        else
+            shmem_getmem(m->theirs, run->shared->samples, (size_t)n * sizeof(*samples), pe);
+        for (int i = 0; i < n; i++) {
+            if (samples[i] > slowest[i]) slowest[i] = samples[i];
+            if (pe_sum != NULL) pe_sum[pe] += samples[i];
+        }
     }
 }
 
-static void announce_stop(const struct measure *m, const struct bench_body *body)
+static int n_warm(const struct measure *m)
 {
-    struct bench_run *run = m->run;
-    uint64_t *stop = &run->shared->side[BENCH_STEPPE].stop.value;
+    return m->bench->n_samples > 0 || m->options->cold ? 0 : m->options->warmup;
+}
 
-    for (int pe = 1; pe < run->n_pes; pe++) {
-        if (!takes_part(m->bench, run, pe)) continue;
-        if (on_raw_fabric(body, m->bench))
-            fabric_stop(run, run->n_blocks, pe);
-        else if (body->target == NULL)
-            shmem_uint64_p(stop, run->n_blocks, pe);
+static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batches)
+{
+    struct side *side = &m->side[number];
+    double *added;
+
+    if (side->n + 2 * n_batches > side->room) {
+        side->room = 2 * side->room + 2 * n_batches;
+        side->samples = grown(m, side->samples, (size_t)side->room * sizeof(*side->samples));
     }
-}
-
-static void wait_acks(const struct measure *m)
-{
-    struct bench_run *run = m->run;
-    uint64_t *acks = &run->shared->acks.value;
-
-    /* The raw side may still have our last words to send. */
-    if (run->fabric != NULL)
-        while (!shmem_uint64_test(acks, SHMEM_CMP_GE, run->n_acks))
-            fabric_poll(run);
-    shmem_uint64_wait_until(acks, SHMEM_CMP_GE, run->n_acks);
-}
-
-/* Run n_batches after the warm-up; ns[i]: time an operation of batch i. */
-static void run_block(struct measure *m, int side, uint64_t n_ops, int n_batches, double *ns)
-{
-    struct bench_run *run = m->run;
-    const struct bench_body *body = body_of(m->bench, run, side);
-    int n_warm = m->bench->n_samples > 0 ? 0 : m->options->warmup;
-    uint64_t (*clock)(void) = m->bench->cpu_time ? bench_cpu_ns : bench_now_ns;
-    struct bench_command command = {.n_ops = n_ops,
-                                    .n_batches = (uint64_t)(n_warm + n_batches),
-                                    .stop = ++run->n_blocks,
-                                    .token = run->token,
-                                    .side = side};
-
-    send_command(m, &command);
-    if (m->bench->stage != NULL) m->bench->stage(run, side);
-    for (int i = -n_warm; i < n_batches; i++) {
-        uint64_t start = clock();
-
-        body->origin(run, n_ops);
-        if (i >= 0) ns[i] = (double)(clock() - start) / (double)n_ops;
+    if (side->n_blocks == side->block_room) {
+        side->block_room = 2 * side->block_room + BENCH_N_BLOCKS;
+        side->blocks = grown(m, side->blocks, (size_t)side->block_room * sizeof(*side->blocks));
     }
-    announce_stop(m, body);
-    wait_acks(m);
+    bench_block_lead(m->bench, m->run, number, n_ops, n_warm(m), n_batches);
+    added = side->samples + side->n;
+    memset(added, 0, (size_t)n_batches * sizeof(*added));
+    take_samples(m, added, side->pe_sum, n_batches);
+    side->n += n_batches;
+    /* The room behind them is free to be sorted in. */
+    memcpy(added + n_batches, added, (size_t)n_batches * sizeof(*added));
+    side->blocks[side->n_blocks++] = bench_median_of(added + n_batches, (size_t)n_batches);
 }
+
+/* ---- how much of what ------------------------------------------------------------ */
 
 /* Time an operation of one side in a trial of a few samples. */
 static double trial(struct measure *m, int side, uint64_t n_ops)
 {
-    double ns[5], op_ns;
+    double ns[TRIAL] = {0}, op_ns;
+    int n = m->max_batches < TRIAL ? m->max_batches : TRIAL;
 
-    run_block(m, side, n_ops, 5, ns);
-    op_ns = bench_stats_of(ns, 5).median;
+    bench_block_lead(m->bench, m->run, side, n_ops, n_warm(m), n);
+    take_samples(m, ns, NULL, n);
+    op_ns = bench_median_of(ns, (size_t)n);
     return op_ns > 0.01 ? op_ns : 0.01;
 }
 
-/* How many operations make a sample of Steppe long enough for the clock. Sets *op_ns. */
-static uint64_t calibrate(struct measure *m, double *op_ns)
+/* Trials until two in a row agree, or a tenth of the time is gone. */
+static double steady(struct measure *m, int side, uint64_t n_ops)
+{
+    uint64_t end = bench_now_ns() + (uint64_t)(m->options->seconds * 1e8);
+    double before = trial(m, side, n_ops), now = before;
+
+    for (int i = 1; i < MAX_TRIALS && bench_now_ns() < end; i++) {
+        double change;
+
+        now = trial(m, side, n_ops);
+        change = now > before ? now / before - 1 : before / now - 1;
+        if (change < STEADY) break;
+        before = now;
+    }
+    return now;
+}
+
+/*
+ * How many operations make a sample of Steppe long enough for the clock, and no longer than lets
+ * the blocks have their time: a slow path has fewer than the bench's least.
+ */
+static uint64_t calibrate(struct measure *m)
 {
     uint64_t n_ops = m->bench->min_ops > 0 ? m->bench->min_ops : 1;
+    double longest = m->options->seconds * 0.5e9 / BENCH_N_BLOCKS / 3;
 
-    if (m->options->ops > 0) n_ops = m->options->ops;
+    if (m->options->ops > 0) return m->options->ops;
+    if (m->options->cold || m->bench->one_op) return 1;
+    if (n_ops > FEW_OPS) {
+        double op_ns = trial(m, BENCH_STEPPE, FEW_OPS);
+
+        if (op_ns * (double)n_ops > longest) n_ops = (uint64_t)(longest / op_ns);
+        if (n_ops < FEW_OPS) n_ops = FEW_OPS;
+    }
     for (;;) {
-        double want;
+        double want, op_ns = trial(m, BENCH_STEPPE, n_ops);
 
-        *op_ns = trial(m, BENCH_STEPPE, n_ops);
-        if (m->options->ops > 0 || n_ops >= MAX_OPS || *op_ns * (double)n_ops >= MIN_SAMPLE_NS)
-            return n_ops;
-        want = MIN_SAMPLE_NS * 1.2 / *op_ns;
+        if (n_ops >= MAX_OPS || op_ns * (double)n_ops >= MIN_SAMPLE_NS) return n_ops;
+        want = MIN_SAMPLE_NS * 1.2 / op_ns;
         n_ops = want < (double)n_ops * 16 ? (uint64_t)want + 1 : n_ops * 16;
         if (n_ops > MAX_OPS) n_ops = MAX_OPS;
     }
 }
 
-/* Samples a side: as asked, fewer where one is long, never too few for a median. */
-static int samples_for(const struct measure *m, double sample_ns)
+/* --cold: so many operations a block that none meets a buffer again. */
+static int most_batches(const struct measure *m, uint64_t n_ops)
 {
-    double limit = (m->options->quick ? 0.05 : 0.5) * 1e9 / sample_ns;
-    int n = m->options->iterations;
+    const struct bench_run *run = m->run;
+    uint64_t messages = n_ops * (uint64_t)run->window, n_buffers, n;
 
-    if ((double)n > limit) n = limit < N_BLOCKS ? N_BLOCKS : (int)limit;
-    return n < m->options->iterations ? n : m->options->iterations;
+    if (!m->options->cold || run->step == 0) return BENCH_BLOCK_SAMPLES;
+    n_buffers = run->span / run->extent;
+    n = n_buffers / messages;
+    return n < 1 ? 1 : n > BENCH_BLOCK_SAMPLES ? BENCH_BLOCK_SAMPLES : (int)n;
 }
 
-/* Decide how many operations a sample and how many samples, by the slower side. */
-static void choose_counts(struct measure *m, struct bench_result *result)
+/* Samples a block: half of the time is for BENCH_N_BLOCKS of them. */
+static int batches_of(const struct measure *m, double sample_ns)
 {
-    double op_ns, raw_ns = 0;
+    double fit = m->options->seconds * 0.5e9 / BENCH_N_BLOCKS / sample_ns;
+    int n = (m->options->iterations + BENCH_N_BLOCKS - 1) / BENCH_N_BLOCKS;
+
+    if ((double)n > fit) n = fit < 1 ? 1 : (int)fit;
+    return n < m->max_batches ? n : m->max_batches;
+}
+
+/* Is the median known well enough, or the time over? */
+static bool is_enough(const struct measure *m, uint64_t begun)
+{
+    const struct side *side = &m->side[BENCH_STEPPE];
+    double left = m->options->seconds * 1e9 * m->n_sides - (double)(bench_now_ns() - begun);
+    double *sorted, interval;
+
+    if (side->n_blocks < BENCH_N_BLOCKS && side->n < m->options->iterations) return false;
+    if (left <= 0 || m->options->until <= 0) return true;
+    if (side->n < m->options->iterations) return false;
+    sorted = grown(m, NULL, (size_t)side->n * sizeof(*sorted));
+    memcpy(sorted, side->samples, (size_t)side->n * sizeof(*sorted));
+    (void)bench_median_of(sorted, (size_t)side->n); /* sorts */
+    interval = bench_interval_of(sorted, (size_t)side->n);
+    free(sorted);
+    return interval <= m->options->until;
+}
+
+static void fixed_samples(struct measure *m, const struct bench_result *result)
+{
+    m->max_batches = 1;
+    while (m->side[BENCH_STEPPE].n < result->bench->n_samples)
+        for (int k = 0; k < m->n_sides; k++)
+            add_block(m, m->sides[k], 1, 1);
+}
+
+static void sample_sides(struct measure *m, struct bench_result *result)
+{
+    uint64_t n_ops, begun;
+    double slowest = 0;
+    int n_batches;
 
     result->n_ops = 1;
-    result->n_samples = m->bench->n_samples;
-    if (result->n_samples > 0) return;
-    result->n_ops = calibrate(m, &op_ns);
-    if (result->has_raw) raw_ns = trial(m, BENCH_RAW, result->n_ops);
-    if (raw_ns > op_ns) op_ns = raw_ns;
-    result->n_samples = samples_for(m, op_ns * (double)result->n_ops);
+    if (m->bench->n_samples > 0) {
+        fixed_samples(m, result);
+        return;
+    }
+    m->max_batches = most_batches(m, 1);
+    result->n_ops = n_ops = calibrate(m);
+    m->max_batches = most_batches(m, n_ops);
+    for (int k = 0; k < m->n_sides; k++) {
+        double ns = steady(m, m->sides[k], n_ops);
+
+        if (ns > slowest && m->bench->metric != BENCH_OVERLAP) slowest = ns;
+    }
+    n_batches = batches_of(m, slowest > 0 ? slowest * (double)n_ops : 1e6);
+    begun = bench_now_ns();
+    for (int turn = 0; !is_enough(m, begun); turn++)
+        for (int k = 0; k < m->n_sides; k++) /* A B, B A, ... */
+            add_block(m, m->sides[turn % 2 == 0 ? k : m->n_sides - 1 - k], n_ops, n_batches);
 }
 
-static void run_sides(struct measure *m, const struct bench_result *result)
+/* ---- the row ----------------------------------------------------------------------- */
+
+static void fold_pes(const struct measure *m, const struct side *side, struct bench_stats *stats)
 {
-    int n_samples = result->n_samples, n_sides = 0, sides[BENCH_N_SIDES];
-    uint64_t n_ops = result->n_ops;
-    int per_block = (n_samples + N_BLOCKS - 1) / N_BLOCKS;
+    const struct bench_run *run = m->run;
+    double sum = 0;
 
-    sides[n_sides++] = BENCH_STEPPE;
-    if (result->has_raw) sides[n_sides++] = BENCH_RAW;
-    if (result->has_few) sides[n_sides++] = BENCH_FEW;
-    for (int turn = 0; m->n_samples[BENCH_STEPPE] < n_samples; turn++)
-        for (int k = 0; k < n_sides; k++) {
-            int side = sides[(turn + k) % n_sides]; /* A B, B A, ... */
-            int left = n_samples - m->n_samples[side];
-            int n = left < per_block ? left : per_block;
+    stats->slowest_pe = -1;
+    for (int pe = 0; pe < run->n_pes; pe++) {
+        double mean = side->pe_sum[pe] / side->n;
 
-            run_block(m, side, n_ops, n, m->samples[side] + m->n_samples[side]);
-            m->n_samples[side] += n;
+        if (!bench_measures(m->bench, run, pe)) continue;
+        sum += mean;
+        if (stats->slowest_pe < 0 || mean > stats->pe_slow) {
+            stats->slowest_pe = pe;
+            stats->pe_slow = mean;
         }
+        if (stats->pe_fast == 0 || mean < stats->pe_fast) stats->pe_fast = mean;
+    }
+    stats->pe_average = sum / run->n_measuring;
 }
 
-static double *get_samples(const struct measure *m, int n_samples)
+static void begin(struct measure *m, const struct bench_result *result)
 {
-    double *samples = malloc((size_t)n_samples * sizeof(*samples));
+    size_t n_pes = (size_t)m->run->n_pes;
 
-    if (samples != NULL) return samples;
-    bench_say(m->run, "no memory for %d samples: use fewer --iterations", n_samples);
-    shmem_global_exit(1);
-    return NULL;
+    m->sides[m->n_sides++] = BENCH_STEPPE;
+    if (result->has_raw) m->sides[m->n_sides++] = BENCH_RAW;
+    if (result->has_few) m->sides[m->n_sides++] = BENCH_FEW;
+    m->theirs = grown(m, NULL, BENCH_BLOCK_SAMPLES * sizeof(*m->theirs));
+    for (int k = 0; k < m->n_sides; k++) {
+        double *sum = grown(m, NULL, n_pes * sizeof(*sum));
+
+        m->side[m->sides[k]].pe_sum = memset(sum, 0, n_pes * sizeof(*sum));
+    }
 }
 
 static void lead(struct measure *m, struct bench_result *result)
 {
-    static const struct bench_command over = {.last = 1};
+    begin(m, result);
+    sample_sides(m, result);
+    bench_block_end(m->bench, m->run);
+    result->n_samples = m->side[BENCH_STEPPE].n;
+    for (int k = 0; k < m->n_sides; k++) {
+        struct side *side = &m->side[m->sides[k]];
+        struct bench_stats *stats = &result->side[m->sides[k]];
 
-    choose_counts(m, result);
-    for (int side = 0; side < BENCH_N_SIDES; side++)
-        m->samples[side] = get_samples(m, result->n_samples);
-    run_sides(m, result);
-    send_command(m, &over);
-    wait_acks(m);
-    for (int side = 0; side < BENCH_N_SIDES; side++) {
-        if (m->n_samples[side] > 0)
-            result->side[side] = bench_stats_of(m->samples[side], (size_t)m->n_samples[side]);
-        free(m->samples[side]);
+        *stats = bench_stats_of(side->samples, (size_t)side->n);
+        stats->blocks = side->blocks;
+        stats->n_blocks = side->n_blocks;
+        if (m->run->n_measuring > 1) fold_pes(m, side, stats);
+        if (m->sides[k] == BENCH_STEPPE)
+            result->interval = bench_interval_of(side->samples, (size_t)side->n);
+        free(side->samples);
+        free(side->pe_sum);
+    }
+    memcpy(result->detail, m->run->detail, sizeof(result->detail));
+    free(m->theirs);
+}
+
+/* PEs that take part. */
+static int n_pes_of(const struct bench *bench, const struct bench_run *run)
+{
+    switch (bench->shape) {
+    case BENCH_ALL:
+        return run->team_size;
+    case BENCH_PAIRS:
+        return 2 * run->n_measuring;
+    case BENCH_ALONE:
+        return 1;
+    case BENCH_TO_ONE:
+    case BENCH_ONE_ALL:
+    case BENCH_ALL_ALL:
+        return run->n_pes;
+    default:
+        return 2;
     }
 }
 
-/* Messages between two quiets: 64, fewer where that is more than 16 MiB. */
-static int window_for(const struct bench *bench, size_t nbytes, const struct bench_options *options)
-{
-    size_t window = ((size_t)16 << 20) / nbytes;
-
-    if (!bench->windowed) return 1;
-    if (options->window > 0) return options->window;
-    return window > 64 ? 64 : window < 1 ? 1 : (int)window;
-}
-
 /* What an open bench is measured against, and on which spaces. */
-static void describe_spaces(const struct bench *bench, const struct bench_run *run,
-                            const struct bench_options *options, struct bench_result *result)
+static void describe(const struct bench *bench, const struct bench_run *run,
+                     const struct bench_options *options, struct bench_result *result)
 {
-    bool others = run->n_pes > 1 || bench->alone;
+    bool others = run->n_pes > 1 || bench->pathless || bench->shape == BENCH_ALONE;
 
-    result->has_raw = options->raw && others && body_of(bench, run, BENCH_RAW) != NULL;
+    result->has_raw = options->raw && others && bench_body_of(bench, run, BENCH_RAW) != NULL;
     result->has_few = bench->stage != NULL;
     result->n_few = run->n_few;
     result->n_many = result->has_few ? run->n_many : bench_n_spaces;
     result->path = run->space_path;
+    result->n_measuring = run->n_measuring;
+    result->n_pes = n_pes_of(bench, run);
 }
 
-int bench_measure(const struct bench *bench, size_t nbytes, struct bench_run *run,
-                  const struct bench_options *options, struct bench_result *result)
+/* --barrier: what one takes between calls that do nothing. */
+static double time_barrier(const struct bench *bench, struct bench_run *run,
+                           const struct bench_options *options)
 {
-    struct measure m = {.bench = bench, .run = run, .options = options};
+    enum { N = 200 };
+    uint64_t start;
 
-    run->nbytes = nbytes;
-    run->window = window_for(bench, nbytes, options);
+    if (!options->barrier || bench->shape != BENCH_ALL) return 0;
+    shmem_barrier_all();
+    start = bench_now_ns();
+    for (int i = 0; run->team_me >= 0 && i < N; i++)
+        shmem_team_sync(run->team);
+    return (double)(bench_now_ns() - start) / N;
+}
+
+static void prepare(const struct bench_item *item, struct bench_run *run,
+                    const struct bench_options *options, struct bench_result *result)
+{
+    const struct bench *bench = item->bench;
+
     run->kind = bench->on_gpu ? SHMEM_DEVICE_GPU : options->kind;
     run->n_few = options->n_few;
     run->n_many = options->n_many;
-    *result = (struct bench_result){
-        .bench = bench, .nbytes = nbytes, .window = run->window, .kind = run->kind};
+    memset(run->detail, 0, sizeof(run->detail));
+    (void)bench_shape_row(item, run, options);
+    bench_take_role(bench, run);
+    *result = (struct bench_result){.bench = bench,
+                                    .nbytes = item->nbytes,
+                                    .window = run->window,
+                                    .value = item->value,
+                                    .from = -1,
+                                    .to = -1,
+                                    .cycle = item->cycle,
+                                    .kind = run->kind};
+    if (bench->shape == BENCH_EACH) {
+        result->from = (int)(item->value / run->n_pes);
+        result->to = (int)(item->value % run->n_pes);
+    }
+}
+
+int bench_measure(const struct bench_item *item, struct bench_run *run,
+                  const struct bench_options *options, struct bench_result *result)
+{
+    const struct bench *bench = item->bench;
+    struct measure m = {.bench = bench, .run = run, .options = options};
+
+    prepare(item, run, options, result);
     if (bench->open != NULL &&
-        bench->open(run, bench, result->skipped, sizeof(result->skipped)) != 0)
+        bench->open(run, bench, result->skipped, sizeof(result->skipped)) != 0) {
+        bench_leave_role(run);
         return -ENODEV;
-    describe_spaces(bench, run, options, result);
+    }
+    describe(bench, run, options, result);
+    result->barrier_ns = time_barrier(bench, run, options);
     if (run->me == 0)
         lead(&m, result);
-    else if (takes_part(bench, run, run->me))
-        follow(bench, run);
+    else
+        bench_block_follow(bench, run);
     shmem_barrier_all();
     if (bench->close != NULL) bench->close(run);
+    bench_leave_role(run);
     return 0;
+}
+
+void bench_result_free(struct bench_result *result)
+{
+    for (int side = 0; side < BENCH_N_SIDES; side++)
+        free(result->side[side].blocks);
 }

@@ -2,16 +2,13 @@
 /*
  * The command line of steppe-bench.
  */
-#include "bench.h"
+#include "parse.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <shmem.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_SPACES 1024
-#define MAX_BYTES ((size_t)1 << 30)
 
 enum {
     OPT_SIZES = 256,
@@ -22,7 +19,21 @@ enum {
     OPT_RAW_FLUSH,
     OPT_RAW_MODULE,
     OPT_KIND,
-    OPT_SPACES
+    OPT_SPACES,
+    OPT_OSU,
+    OPT_COLD,
+    OPT_BUFFERS,
+    OPT_ALIGN,
+    OPT_OFFSET,
+    OPT_VERIFY,
+    OPT_BARRIER,
+    OPT_UNTIL,
+    OPT_SECONDS,
+    OPT_TEAMS,
+    OPT_PAIRS,
+    OPT_VALUES,
+    OPT_OP,
+    OPT_TYPE
 };
 
 static const struct option long_options[] = {
@@ -42,6 +53,20 @@ static const struct option long_options[] = {
     {"bind", optional_argument, NULL, OPT_BIND},
     {"kind", required_argument, NULL, OPT_KIND},
     {"spaces", required_argument, NULL, OPT_SPACES},
+    {"osu", no_argument, NULL, OPT_OSU},
+    {"cold", no_argument, NULL, OPT_COLD},
+    {"buffers", required_argument, NULL, OPT_BUFFERS},
+    {"align", required_argument, NULL, OPT_ALIGN},
+    {"offset", required_argument, NULL, OPT_OFFSET},
+    {"verify", no_argument, NULL, OPT_VERIFY},
+    {"barrier", no_argument, NULL, OPT_BARRIER},
+    {"until", required_argument, NULL, OPT_UNTIL},
+    {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"teams", required_argument, NULL, OPT_TEAMS},
+    {"pairs", required_argument, NULL, OPT_PAIRS},
+    {"values", required_argument, NULL, OPT_VALUES},
+    {"op", required_argument, NULL, OPT_OP},
+    {"type", required_argument, NULL, OPT_TYPE},
     {"raw-flush", no_argument, NULL, OPT_RAW_FLUSH},
     {"raw-module", required_argument, NULL, OPT_RAW_MODULE},
     {NULL, 0, NULL, 0},
@@ -49,172 +74,157 @@ static const struct option long_options[] = {
 
 void bench_usage(FILE *out)
 {
-    fputs("usage: oshrun -n N steppe-bench [options] [BENCH...|all|passive|spaces|device]\n"
-          "Measure Steppe between PE 0 and a peer, or over all PEs; --list names the benches.\n"
-          "\n"
-          "  -r, --raw             measure the raw limit of the same path too, and the ratio\n"
-          "  -s, --summary         a short table of the main numbers; implies --raw if possible\n"
-          "  -q, --quick           few samples and sizes: a smoke test, not a measurement\n"
-          "  -f, --format FORMAT   text, csv or json (text)\n"
-          "  -o, --output FILE     write there instead of standard output\n"
-          "  -i, --iterations N    samples a side and size (200, quick 20; fewer if long)\n"
-          "  -w, --warmup N        unrecorded samples before each block of samples (2)\n"
-          "      --sizes MIN:MAX   bytes, doubling from MIN to MAX; suffixes K M G (1:4M)\n"
-          "      --ops N           operations a sample (as many as fill 10 us)\n"
-          "      --window N        messages between two quiets of a bandwidth bench\n"
-          "                        (64, fewer where that is more than 16 MiB)\n"
-          "      --peer PE         the PE that PE 0 works with (half the number of PEs)\n"
-          "      --bind[=WHEN]     one core to each PE: on, off or auto (auto: when there are\n"
-          "                        enough cores)\n"
-          "      --kind KIND       of the spaces that benches make: cpu, gpu, fam (cpu; those of\n"
-          "                        the device benches are on GPUs)\n"
-          "      --spaces FEW:MANY spaces alive beside the default one, on the two sides that\n"
-          "                        spaces-... compare (1:64); one number: MANY\n"
-          "      --raw-flush       --raw, put streams on the fabric by plain writes and one\n"
-          "                        flushing read instead of delivery-complete writes\n"
-          "      --raw-module FILE the module for raw libfabric\n"
-          "  -l, --list            list the benches\n"
-          "  -h, --help            this text\n",
-          out);
+    fputs(
+        "usage: oshrun -n N steppe-bench [options] BENCH|GROUP|PATTERN|all...\n"
+        "       steppe-bench compare|plot|launch ...   (no launcher; each has --help)\n"
+        "Measure Steppe between PE 0 and a peer, pairs of PEs, or over all PEs; --list names the\n"
+        "benches and their groups. A pattern is one of the shell: 'atomic-*'.\n"
+        "\n"
+        "What is measured\n"
+        "  -r, --raw             the raw limit of the same path too, and the ratio\n"
+        "  -s, --summary         a short table of the main numbers; implies --raw if possible\n"
+        "      --sizes MIN:MAX   bytes, doubling from MIN to MAX; suffixes K M G (1:4M; less for\n"
+        "                        collectives)\n"
+        "      --values MIN:MAX  of the parameter of benches that have one (stride, flags,\n"
+        "                        threads), doubling\n"
+        "      --peer PE         the PE that PE 0 works with (half the number of PEs)\n"
+        "      --pairs WHICH     of benches of many pairs: within a host, across hosts or auto\n"
+        "                        (auto: across where there are several hosts)\n"
+        "      --teams MIN:MAX[:STRIDE]  collectives on teams of MIN, doubling to MAX PEs: every\n"
+        "                        STRIDE-th from PE 0 on (all PEs)\n"
+        "      --op OP, --type TYPE  of reduce and the scans: sum, prod, min, max, and, or, xor;\n"
+        "                        int, long, float, double (sum, double)\n"
+        "      --window N        messages between two quiets of a bandwidth bench\n"
+        "                        (64, fewer where that is more than 16 MiB)\n"
+        "      --kind KIND       of the spaces that benches make: cpu, gpu, fam (cpu; those of\n"
+        "                        the device benches are on GPUs)\n"
+        "      --spaces FEW:MANY spaces alive beside the default one, on the two sides that\n"
+        "                        spaces-... compare (1:64); one number: MANY\n"
+        "\n"
+        "How it is measured\n"
+        "  -q, --quick           few samples and sizes: a smoke test, not a measurement\n"
+        "  -i, --iterations N    samples a side and row, at least (200, quick 20; fewer if long)\n"
+        "      --until PERCENT   more samples until the 95 % interval of the median reaches no\n"
+        "                        further than this to either side (2; 0: no more)\n"
+        "      --seconds S       but no longer than this a side (0.5, quick 0.05)\n"
+        "  -w, --warmup N        unrecorded samples before each block of samples (2, quick 1)\n"
+        "      --ops N           operations a sample (as many as fill 10 us)\n"
+        "      --buffers N       operations use N buffers in turn (1)\n"
+        "      --cold            every operation on buffers that no cache holds; one a sample\n"
+        "      --align N         of buffers, a power of two (4K)\n"
+        "      --offset N[:M]    the local buffer begins N, the remote one M bytes past it (0)\n"
+        "      --barrier         a barrier before each call of a collective, timed with it\n"
+        "      --verify          look at every byte that was moved; the first wrong one ends\n"
+        "                        the job\n"
+        "      --bind[=WHEN]     one core to each PE: on, off or auto (auto: when there are\n"
+        "                        enough cores)\n"
+        "      --raw-flush       --raw, put streams on the fabric by plain writes and one\n"
+        "                        flushing read instead of delivery-complete writes\n"
+        "      --raw-module FILE the module for raw libfabric\n"
+        "\n"
+        "What is written\n"
+        "  -f, --format FORMAT   text, csv, json or osu (text)\n"
+        "      --osu             --format osu: the columns of the OSU micro-benchmarks\n"
+        "  -o, --output FILE     write there instead of standard output\n"
+        "  -l, --list            list the benches\n"
+        "  -h, --help            this text\n",
+        out);
 }
 
-static int parse_count(const char *option, const char *text, long min, long max, long *value,
-                       char *why, size_t len)
+/* What the rows are made of. */
+static int parse_shape(int option, const char *text, struct bench_options *options, char *why,
+                       size_t len)
 {
-    char *end;
+    static const char *const ops[] = {"sum", "prod", "min", "max", "and", "or", "xor", NULL};
+    static const char *const types[] = {"int", "long", "float", "double", NULL};
+    int status;
 
-    errno = 0;
-    *value = strtol(text, &end, 10);
-    if (errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max) return 0;
-    snprintf(why, len, "%s %s: want a number from %ld to %ld", option, text, min, max);
-    return -EINVAL;
-}
-
-/* A number of bytes with an optional suffix. Returns what follows it, or NULL. */
-static const char *parse_bytes(const char *text, size_t *nbytes)
-{
-    static const char suffixes[] = "kmg";
-    char *end;
-    unsigned long long value;
-    const char *suffix;
-
-    if (*text < '0' || *text > '9') return NULL;
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (errno != 0 || value > MAX_BYTES) return NULL;
-    suffix = *end != '\0' ? strchr(suffixes, *end | 0x20) : NULL;
-    if (suffix != NULL) {
-        value <<= 10 * (suffix - suffixes + 1);
-        end++;
+    switch (option) {
+    case OPT_OP:
+        status = bench_parse_name("--op", text, ops, &options->reduce_op, why, len);
+        break;
+    case OPT_TYPE:
+        status = bench_parse_name("--type", text, types, &options->reduce_type, why, len);
+        break;
+    case OPT_TEAMS:
+        status = bench_parse_teams(text, options, why, len);
+        break;
+    case OPT_VALUES:
+        status = bench_parse_values(text, options, why, len);
+        break;
+    case OPT_ALIGN:
+        status = bench_parse_align(text, options, why, len);
+        break;
+    case OPT_OFFSET:
+        status = bench_parse_offset(text, options, why, len);
+        break;
+    default: /* OPT_SIZES */
+        status = bench_parse_sizes(text, options, why, len);
     }
-    if (value < 1 || value > MAX_BYTES) return NULL;
-    *nbytes = (size_t)value;
-    return end;
-}
-
-static int parse_sizes(const char *text, struct bench_options *options, char *why, size_t len)
-{
-    const char *rest = parse_bytes(text, &options->min_size);
-
-    if (rest != NULL && *rest == '\0')
-        options->max_size = options->min_size;
-    else if (rest != NULL && *rest == ':')
-        rest = parse_bytes(rest + 1, &options->max_size);
-    else
-        rest = NULL;
-    options->sizes_given = true;
-    if (rest != NULL && *rest == '\0' && options->min_size <= options->max_size) return 0;
-    snprintf(why, len, "--sizes %s: want MIN:MAX from 1 to 1G with MIN <= MAX, such as 8:64K",
-             text);
-    return -EINVAL;
-}
-
-static int parse_word(const char *option, const char *text, const char *const *words, int *index,
-                      char *why, size_t len)
-{
-    for (*index = 0; words[*index] != NULL; (*index)++)
-        if (strcmp(text, words[*index]) == 0) return 0;
-    snprintf(why, len, "%s %s: want %s, %s or %s", option, text, words[0], words[1], words[2]);
-    return -EINVAL;
-}
-
-/* FEW:MANY, or MANY alone. */
-static int parse_spaces(const char *text, struct bench_options *options, char *why, size_t len)
-{
-    char *end;
-    long few = 1, many;
-
-    errno = 0;
-    many = strtol(text, &end, 10);
-    if (*end == ':' && end != text) {
-        few = many;
-        text = end + 1;
-        many = strtol(text, &end, 10);
-    }
-    options->n_few = (int)few;
-    options->n_many = (int)many;
-    if (errno == 0 && end != text && *end == '\0' && few >= 0 && few < many && many <= MAX_SPACES)
-        return 0;
-    snprintf(why, len, "--spaces: want FEW:MANY from 0 to %d with FEW < MANY, such as 1:64",
-             MAX_SPACES);
-    return -EINVAL;
-}
-
-static int parse_kind(const char *text, struct bench_options *options, char *why, size_t len)
-{
-    static const char *const kinds[] = {"cpu", "gpu", "fam", NULL};
-    static const int types[] = {SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU, SHMEM_DEVICE_FAM};
-    int index, status = parse_word("--kind", text, kinds, &index, why, len);
-
-    if (status == 0) options->kind = types[index];
     return status;
 }
 
 static int parse_valued(int option, const char *text, struct bench_options *options, char *why,
                         size_t len)
 {
-    static const char *const formats[] = {"text", "csv", "json", NULL};
+    static const char *const formats[] = {"text", "csv", "json", "osu", NULL};
     static const char *const binds[] = {"auto", "on", "off", NULL};
+    static const char *const pairings[] = {"auto", "within", "across", NULL};
     long number = 0;
     int index = 0, status = 0;
 
     switch (option) {
     case 'f':
-        status = parse_word("--format", text, formats, &index, why, len);
+        status = bench_parse_word("--format", text, formats, &index, why, len);
         options->format = (enum bench_format)index;
         break;
     case 'i':
-        status = parse_count("--iterations", text, 1, 1000000, &number, why, len);
+        status = bench_parse_count("--iterations", text, 1, 1000000, &number, why, len);
         options->iterations = (int)number;
         break;
     case 'w':
-        status = parse_count("--warmup", text, 0, 1000000, &number, why, len);
+        status = bench_parse_count("--warmup", text, 0, 1000000, &number, why, len);
         options->warmup = (int)number;
         break;
     case OPT_OPS:
-        status = parse_count("--ops", text, 1, 1000000000, &number, why, len);
+        status = bench_parse_count("--ops", text, 1, 1000000000, &number, why, len);
         options->ops = (uint64_t)number;
         break;
     case OPT_WINDOW:
-        status = parse_count("--window", text, 1, 1024, &number, why, len);
+        status = bench_parse_count("--window", text, 1, 1024, &number, why, len);
         options->window = (int)number;
         break;
     case OPT_PEER:
-        status = parse_count("--peer", text, 1, 1000000000, &number, why, len);
+        status = bench_parse_count("--peer", text, 1, 1000000000, &number, why, len);
         options->peer = (int)number;
         break;
     case OPT_BIND:
-        status = parse_word("--bind", text != NULL ? text : "on", binds, &index, why, len);
+        status = bench_parse_word("--bind", text != NULL ? text : "on", binds, &index, why, len);
         options->bind = (enum bench_bind)index;
         break;
     case OPT_KIND:
-        status = parse_kind(text, options, why, len);
+        status = bench_parse_kind(text, options, why, len);
         break;
     case OPT_SPACES:
-        status = parse_spaces(text, options, why, len);
+        status = bench_parse_spaces(text, options, why, len);
         break;
-    default: /* OPT_SIZES */
-        status = parse_sizes(text, options, why, len);
+    case OPT_PAIRS:
+        status = bench_parse_word("--pairs", text, pairings, &index, why, len);
+        options->pairing = (enum bench_pairing)index;
+        break;
+    case OPT_BUFFERS:
+        status = bench_parse_count("--buffers", text, 1, 65536, &number, why, len);
+        options->buffers = (int)number;
+        break;
+    case OPT_UNTIL:
+        status = bench_parse_real("--until", text, 0, 100, &options->until, why, len);
+        options->until /= 100;
+        break;
+    case OPT_SECONDS:
+        status = bench_parse_real("--seconds", text, 0.001, 86400, &options->seconds, why, len);
+        break;
+    default:
+        status = parse_shape(option, text, options, why, len);
     }
     return status;
 }
@@ -241,6 +251,18 @@ static int parse_one(int option, const char *text, struct bench_options *options
     case 'o':
         options->output = text;
         return 0;
+    case OPT_OSU:
+        options->format = BENCH_OSU;
+        return 0;
+    case OPT_COLD:
+        options->cold = true;
+        return 0;
+    case OPT_VERIFY:
+        options->verify = true;
+        return 0;
+    case OPT_BARRIER:
+        options->barrier = true;
+        return 0;
     case OPT_RAW_FLUSH:
         options->raw = options->raw_flush = true;
         return 0;
@@ -254,16 +276,18 @@ static int parse_one(int option, const char *text, struct bench_options *options
 
 static bool is_known(const char *name)
 {
-    for (int k = 0; k < bench_n_table; k++)
-        if (bench_is_called(&bench_table[k], name)) return true;
+    const struct bench *bench;
+
+    for (int k = 0; (bench = bench_at(k)) != NULL; k++)
+        if (bench_is_called(bench, name)) return true;
     return false;
 }
 
-static int check_names(struct bench_options *options, char *why, size_t len)
+static int check_names(const struct bench_options *options, char *why, size_t len)
 {
     for (int i = 0; i < options->n_names; i++)
         if (!is_known(options->names[i])) {
-            snprintf(why, len, "no bench is called '%s': see --list", options->names[i]);
+            snprintf(why, len, "no bench or group is called '%s': see --list", options->names[i]);
             return -EINVAL;
         }
     if (options->summary && options->n_names > 0) {
@@ -271,7 +295,31 @@ static int check_names(struct bench_options *options, char *why, size_t len)
         return -EINVAL;
     }
     if (options->n_names == 0 && !options->summary && !options->help && !options->list) {
-        snprintf(why, len, "name a bench, 'spaces', 'device' or 'all': see --list and --help");
+        snprintf(why, len, "name a bench, a group or 'all': see --list and --help");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* What two options say that do not go together. */
+static int check_together(const struct bench_options *options, char *why, size_t len)
+{
+    bool bits = strcmp(options->reduce_op, "and") == 0 || strcmp(options->reduce_op, "or") == 0 ||
+                strcmp(options->reduce_op, "xor") == 0;
+    bool real =
+        strcmp(options->reduce_type, "float") == 0 || strcmp(options->reduce_type, "double") == 0;
+
+    if (bits && real) {
+        snprintf(why, len, "--op %s is for whole numbers: want --type int or long, not %s",
+                 options->reduce_op, options->reduce_type);
+        return -EINVAL;
+    }
+    if (options->cold && !bench_can_flush()) {
+        snprintf(why, len, "--cold: how to empty the caches of this processor is not known");
+        return -EINVAL;
+    }
+    if (options->cold && options->buffers > 1) {
+        snprintf(why, len, "--cold chooses the number of buffers: leave out --buffers");
         return -EINVAL;
     }
     return 0;
@@ -283,11 +331,20 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
 
     *options = (struct bench_options){.min_size = 1,
                                       .max_size = (size_t)4 << 20,
-                                      .warmup = 2,
+                                      .warmup = -1,
+                                      .buffers = 1,
+                                      .align = 4096,
+                                      .until = -1,
+                                      .seconds = -1,
                                       .peer = -1,
                                       .kind = SHMEM_DEVICE_CPU,
                                       .n_few = 1,
-                                      .n_many = 64};
+                                      .n_many = 64,
+                                      .pe_stride = 1,
+                                      .reduce_op = "sum",
+                                      .reduce_type = "double",
+                                      .argc = argc,
+                                      .argv = argv};
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":hlrsqf:o:i:w:", long_options, NULL)) != -1) {
         if (option == ':' || option == '?') {
@@ -299,7 +356,17 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
         if (status != 0) return status;
     }
     if (options->iterations == 0) options->iterations = options->quick ? 20 : 200;
+    if (options->warmup < 0) options->warmup = options->quick ? 1 : 2;
+    if (options->until < 0) options->until = options->quick ? 0 : 0.02;
+    if (options->seconds < 0) options->seconds = options->quick ? 0.05 : 0.5;
     options->names = argv + optind;
     options->n_names = argc - optind;
-    return check_names(options, why, len);
+    status = check_together(options, why, len);
+    return status != 0 ? status : check_names(options, why, len);
+}
+
+void bench_reduce_words(const struct bench_run *run, const char **op, const char **type)
+{
+    *op = run->options->reduce_op;
+    *type = run->options->reduce_type;
 }

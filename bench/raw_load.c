@@ -2,7 +2,7 @@
 /*
  * Loads the raw libfabric module and carries the cards of all PEs to all PEs.
  */
-#include "bench.h"
+#include "harness.h"
 #include "raw_ofi.h"
 
 #include <dlfcn.h>
@@ -62,7 +62,7 @@ static int open_raw(const struct bench_run *run, const struct bench_options *opt
         .abi = RAW_OFI_ABI,
         .me = run->me,
         .n_pes = run->n_pes,
-        .nbytes = 2 * run->max_nbytes + sizeof(struct bench_flags),
+        .nbytes = 2 * run->region + sizeof(struct bench_flags),
         .provider = known_or(machine->provider, "SHMEM_OFI_PROVIDER"),
         .fabric = getenv("SHMEM_OFI_FABRIC"),
         .domain = known_or(machine->domain, "SHMEM_OFI_DOMAIN"),

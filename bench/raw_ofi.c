@@ -29,11 +29,13 @@
 /* The fetched value of atomics, behind the memory the program asked for. */
 #define RESULT_BYTES 64
 
-enum what { ADD, STORE, ANSWER };
+#define ANSWER (RAW_OFI_CSWAP + 1) /* as an operation of a message */
 
 struct message {
-    uint64_t what, offset, value;
-    int64_t from;
+    uint16_t op, nbytes;
+    bool fetches;
+    int32_t from;
+    uint64_t offset, value, compare;
 };
 
 /* Where a message is received; its context comes first. */
@@ -148,12 +150,9 @@ static bool again(const char *call, ssize_t rc)
 
 /* ---- messages, where there are no atomics ------------------------------------ */
 
-static void send_message(int pe, enum what what, size_t offset, uint64_t value)
+static void send_message(int pe, const struct message *message)
 {
-    struct message message = {
-        .what = what, .offset = offset, .value = value, .from = raw.request.me};
-
-    while (again("fi_inject", fi_inject(raw.ep, &message, sizeof(message), raw.peers[pe])))
+    while (again("fi_inject", fi_inject(raw.ep, message, sizeof(*message), raw.peers[pe])))
         continue;
 }
 
@@ -164,23 +163,44 @@ static void post_inbox(struct inbox *inbox)
         continue;
 }
 
+static uint64_t result_of(const struct message *message, uint64_t old)
+{
+    switch (message->op) {
+    case RAW_OFI_ADD:
+        return old + message->value;
+    case RAW_OFI_AND:
+        return old & message->value;
+    case RAW_OFI_OR:
+        return old | message->value;
+    case RAW_OFI_XOR:
+        return old ^ message->value;
+    case RAW_OFI_READ:
+        return old;
+    case RAW_OFI_CSWAP:
+        return old == message->compare ? message->value : old;
+    default:
+        return message->value;
+    }
+}
+
 static void take_message(struct inbox *inbox)
 {
     struct message message = inbox->message;
     uint64_t *cell = (uint64_t *)(raw.memory + message.offset);
-    uint64_t old = *cell;
+    bool narrow = message.nbytes == sizeof(uint32_t);
+    uint64_t old = narrow ? *(uint32_t *)cell : *cell;
 
     post_inbox(inbox);
-    switch (message.what) {
-    case ADD:
-        __atomic_store_n(cell, old + message.value, __ATOMIC_RELEASE);
-        send_message((int)message.from, ANSWER, raw.request.nbytes, old);
-        break;
-    case ANSWER:
-        raw.n_unanswered--;
-        /* fallthrough */
-    default:
-        __atomic_store_n(cell, message.value, __ATOMIC_RELEASE);
+    if (message.op == ANSWER) raw.n_unanswered--;
+    if (narrow)
+        __atomic_store_n((uint32_t *)cell, (uint32_t)result_of(&message, old), __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(cell, result_of(&message, old), __ATOMIC_RELEASE);
+    if (message.fetches) {
+        struct message answer = {
+            .op = ANSWER, .nbytes = message.nbytes, .offset = raw.request.nbytes, .value = old};
+
+        send_message(message.from, &answer);
     }
 }
 
@@ -230,37 +250,103 @@ static void raw_get(int pe, size_t offset, void *local, size_t nbytes)
         continue;
 }
 
-static void raw_fetch_add(int pe, size_t offset, uint64_t value)
+static enum fi_datatype type_of(size_t nbytes)
 {
-    uint64_t *cell = (uint64_t *)(raw.memory + raw.request.nbytes); /* operand, then result */
-    const struct raw_ofi_card *card = &raw.cards[pe];
+    return nbytes == sizeof(uint32_t) ? FI_UINT32 : FI_UINT64;
+}
+
+static enum fi_op op_of(enum raw_ofi_op op)
+{
+    static const enum fi_op ops[] = {
+        [RAW_OFI_ADD] = FI_SUM,          [RAW_OFI_AND] = FI_BAND,
+        [RAW_OFI_OR] = FI_BOR,           [RAW_OFI_XOR] = FI_BXOR,
+        [RAW_OFI_READ] = FI_ATOMIC_READ, [RAW_OFI_WRITE] = FI_ATOMIC_WRITE,
+        [RAW_OFI_CSWAP] = FI_CSWAP};
+
+    return ops[op];
+}
+
+/* The operand's cell, then the compared one and the result's; a 4-byte one is its lower half. */
+static uint64_t *set_cells(uint64_t value, uint64_t compare, size_t nbytes)
+{
+    uint64_t *cell = (uint64_t *)(raw.memory + raw.request.nbytes);
+
+    memcpy(&cell[0],
+           nbytes == sizeof(uint32_t) ? (const void *)&(uint32_t){(uint32_t)value}
+                                      : (const void *)&value,
+           nbytes);
+    memcpy(&cell[1],
+           nbytes == sizeof(uint32_t) ? (const void *)&(uint32_t){(uint32_t)compare}
+                                      : (const void *)&compare,
+           nbytes);
+    return cell;
+}
+
+static void raw_fetch_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes,
+                             uint64_t value, uint64_t compare)
+{
+    uint64_t at = raw.cards[pe].base + offset, key = raw.cards[pe].key;
     struct fi_context *context;
+    uint64_t *cell;
 
     if (raw.by_message) {
+        struct message message = {.op = (uint16_t)op,
+                                  .nbytes = (uint16_t)nbytes,
+                                  .fetches = true,
+                                  .from = raw.request.me,
+                                  .offset = offset,
+                                  .value = value,
+                                  .compare = compare};
+
         raw.n_unanswered++;
-        send_message(pe, ADD, offset, value);
+        send_message(pe, &message);
         return;
     }
     context = take_context();
-    cell[0] = value;
-    while (again("fi_fetch_atomic",
-                 fi_fetch_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[1], raw.desc, raw.peers[pe],
-                                 card->base + offset, card->key, FI_UINT64, FI_SUM, context)))
+    cell = set_cells(value, compare, nbytes);
+    if (op == RAW_OFI_CSWAP)
+        while (again("fi_compare_atomic",
+                     fi_compare_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[1], raw.desc, &cell[2],
+                                       raw.desc, raw.peers[pe], at, key, type_of(nbytes), FI_CSWAP,
+                                       context)))
+            continue;
+    else
+        while (again("fi_fetch_atomic",
+                     fi_fetch_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[2], raw.desc,
+                                     raw.peers[pe], at, key, type_of(nbytes), op_of(op), context)))
+            continue;
+}
+
+static void raw_fetch_add(int pe, size_t offset, uint64_t value)
+{
+    raw_fetch_atomic(pe, offset, RAW_OFI_ADD, sizeof(uint64_t), value, 0);
+}
+
+static void raw_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value)
+{
+    const struct raw_ofi_card *card = &raw.cards[pe];
+    uint32_t narrow = (uint32_t)value;
+    const void *operand = nbytes == sizeof(narrow) ? (const void *)&narrow : (const void *)&value;
+
+    if (raw.by_message) {
+        struct message message = {.op = (uint16_t)op,
+                                  .nbytes = (uint16_t)nbytes,
+                                  .from = raw.request.me,
+                                  .offset = offset,
+                                  .value = value};
+
+        send_message(pe, &message);
+        return;
+    }
+    while (again("fi_inject_atomic",
+                 fi_inject_atomic(raw.ep, operand, 1, raw.peers[pe], card->base + offset, card->key,
+                                  type_of(nbytes), op_of(op))))
         continue;
 }
 
 static void raw_store(int pe, size_t offset, uint64_t value)
 {
-    const struct raw_ofi_card *card = &raw.cards[pe];
-
-    if (raw.by_message) {
-        send_message(pe, STORE, offset, value);
-        return;
-    }
-    while (again("fi_inject_atomic",
-                 fi_inject_atomic(raw.ep, &value, 1, raw.peers[pe], card->base + offset, card->key,
-                                  FI_UINT64, FI_ATOMIC_WRITE)))
-        continue;
+    raw_atomic(pe, offset, RAW_OFI_WRITE, sizeof(value), value);
 }
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -420,6 +506,8 @@ static void fill_table(struct raw_ofi *out)
     out->put = raw_put;
     out->put_plain = raw_put_plain;
     out->get = raw_get;
+    out->atomic = raw_atomic;
+    out->fetch_atomic = raw_fetch_atomic;
     out->fetch_add = raw_fetch_add;
     out->store = raw_store;
     out->wait = raw_wait;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RAW_OFI_ABI 2u
+#define RAW_OFI_ABI 3u
 #define RAW_OFI_ADDRESS_MAX 256
 #define RAW_OFI_ENTRY "steppe_bench_raw_ofi_open"
 
@@ -33,10 +33,21 @@ struct raw_ofi_request {
     void (*fatal)(const char *text) __attribute__((noreturn));
 };
 
+/* WRITE that fetches is a swap. */
+enum raw_ofi_op {
+    RAW_OFI_ADD,
+    RAW_OFI_AND,
+    RAW_OFI_OR,
+    RAW_OFI_XOR,
+    RAW_OFI_READ,
+    RAW_OFI_WRITE,
+    RAW_OFI_CSWAP
+};
+
 struct raw_ofi {
     char provider[64], domain[64];
-    bool by_message; /* the provider has no atomics: store and fetch_add are messages that the */
-                     /* target answers when it polls */
+    bool by_message; /* the provider has no atomics: these are messages that the target */
+                     /* executes, and answers, when it polls */
     char *memory;    /* registered, for local and remote use */
     struct raw_ofi_card card;
 
@@ -48,6 +59,10 @@ struct raw_ofi {
     /* Likewise, complete when it has left: a get behind it tells that it has arrived. */
     void (*put_plain)(int pe, size_t offset, const void *local, size_t nbytes);
     void (*get)(int pe, size_t offset, void *local, size_t nbytes);
+    /* On a word of 4 or 8 bytes: with nothing to wait for but a fetch behind it; with an answer. */
+    void (*atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value);
+    void (*fetch_atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value,
+                         uint64_t compare);
     void (*fetch_add)(int pe, size_t offset, uint64_t value);
     /* 8 bytes that cannot tear; value is copied and no completion comes. */
     void (*store)(int pe, size_t offset, uint64_t value);

@@ -3,6 +3,7 @@
  * Spaces for benches: is there such memory, make them, give them back, and have as many alive as
  * each side of a comparison wants.
  */
+#include "harness.h"
 #include "raw_cuda.h"
 #include "spaces.h"
 
@@ -78,6 +79,14 @@ static int check_gpu(struct bench_run *run, char *why, size_t len)
     return -ENODEV;
 }
 
+/* Likewise where none was set up: the library would complain. */
+static int check_fam(char *why, size_t len)
+{
+    if (bench_worst(getenv("SHMEM_FAM_PATH") == NULL) == 0) return 0;
+    snprintf(why, len, "SHMEM_FAM_PATH is not set");
+    return -ENODEV;
+}
+
 static int check_space(struct bench_run *run, char *why, size_t len)
 {
     struct bench_space probe;
@@ -88,7 +97,7 @@ static int check_space(struct bench_run *run, char *why, size_t len)
     (void)shmemx_space_query(probe.space, &info);
     bench_space_drop(&probe);
     if (run->kind != SHMEM_DEVICE_GPU) return 0;
-    status = raw_cuda_open(info.device, run->max_nbytes, &run->cuda, why, len);
+    status = raw_cuda_open(info.device, run->region, &run->cuda, why, len);
     if (bench_worst(status != 0) == 0) return 0;
     if (status == 0) snprintf(why, len, "another PE cannot use its GPU");
     return -ENODEV;
@@ -107,6 +116,7 @@ int bench_kind_check(struct bench_run *run, char *why, size_t len)
         known[kind].asked = true;
         if (kind == SHMEM_DEVICE_GPU)
             status = check_gpu(run, known[kind].why, sizeof(known[kind].why));
+        if (kind == SHMEM_DEVICE_FAM) status = check_fam(known[kind].why, sizeof(known[kind].why));
         if (status == 0) status = check_space(run, known[kind].why, sizeof(known[kind].why));
         known[kind].status = status;
     }
@@ -160,12 +170,6 @@ int bench_spaces_prepare(struct bench_run *run, int max, int n, char *why, size_
     return status;
 }
 
-int bench_spaces_open(struct bench_run *run, const struct bench *bench, char *why, size_t len)
-{
-    (void)bench;
-    return bench_spaces_prepare(run, run->n_many, run->n_few, why, len);
-}
-
 void bench_spaces_close(struct bench_run *run)
 {
     char why[8];
@@ -184,8 +188,7 @@ void bench_spaces_stage(struct bench_run *run, int side)
 
     if (side == BENCH_RAW || n == bench_n_spaces) return; /* raw does not ask how many there are */
     if (spaces_set(run, n, why, sizeof(why)) == 0) return;
-    bench_say(run, "%d spaces were alive and cannot be made once more: %s", n, why);
-    shmem_global_exit(1);
+    bench_die(run, "%d spaces were alive and cannot be made once more: %s", n, why);
 }
 
 /* ---- other memory --------------------------------------------------------------------- */
@@ -195,9 +198,9 @@ void bench_use_remote(struct bench_run *run, const struct bench_space *space, ch
     bool host = space == NULL || run->kind != SHMEM_DEVICE_GPU;
 
     run->remote = remote;
-    run->remote_there = host && run->n_pes > 1 ? shmem_ptr(remote, run->peer) : NULL;
+    run->remote_there = host && run->peer >= 0 ? shmem_ptr(remote, run->peer) : NULL;
     run->space_path = NULL;
-    if (space == NULL || run->n_pes == 1) return;
+    if (space == NULL || run->peer < 0) return;
     run->space_path = shmemx_space_path_name(shmemx_space_path(space->space, run->peer));
 }
 
@@ -205,6 +208,6 @@ void bench_use_heap(struct bench_run *run)
 {
     run->local = run->host_local;
     run->remote = run->heap_remote;
-    run->remote_there = run->heap_remote_there;
+    run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
     run->space_path = NULL;
 }

@@ -7,8 +7,6 @@
 
 #include "bench.h"
 
-#include <shmem.h>
-
 struct bench_space {
     shmem_space_t space;
     shmem_team_t team;
@@ -34,6 +32,14 @@ int bench_spaces_prepare(struct bench_run *run, int max, int n, char *why, size_
 void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote);
 void bench_use_heap(struct bench_run *run);
 
-const char *bench_kind_name(int kind);
+/*
+ * Can every PE have spaces of run->kind? Asked once a kind. Collective; 0, or -errno on all PEs
+ * with the reason, on PE 0, in why. Loads the raw driver for GPUs.
+ */
+int bench_kind_check(struct bench_run *run, char *why, size_t len);
+
+/* What benches of many spaces share: all given back, and as many as a side wants. */
+bench_close bench_spaces_close;
+bench_stage bench_spaces_stage;
 
 #endif /* STEPPE_BENCH_SPACES_H */

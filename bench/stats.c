@@ -2,26 +2,29 @@
 /*
  * The clock, order statistics and units of steppe-bench.
  */
-#include "bench.h"
+#include "harness.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-uint64_t bench_now_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t bench_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 /* Of all threads of the process. */
 uint64_t bench_cpu_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 double bench_clock_cost_ns(void)
@@ -49,43 +52,91 @@ static double quantile(const double *sorted, size_t n, unsigned percent)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
+double bench_median_of(double *samples, size_t n)
+{
+    qsort(samples, n, sizeof(*samples), compare);
+    return (samples[(n - 1) / 2] + samples[n / 2]) / 2;
+}
+
 struct bench_stats bench_stats_of(double *samples, size_t n)
 {
-    struct bench_stats stats;
+    struct bench_stats stats = {.median = bench_median_of(samples, n), .slowest_pe = -1};
 
-    qsort(samples, n, sizeof(*samples), compare);
-    stats.min = samples[0];
-    stats.median = (samples[(n - 1) / 2] + samples[n / 2]) / 2;
+    stats.best = samples[0];
+    stats.p1 = quantile(samples, n, 1);
     stats.p99 = quantile(samples, n, 99);
     return stats;
 }
 
-double bench_value(const struct bench_result *result, double ns)
+/*
+ * The samples whose ranks are the median's by 1.96 standard deviations of a binomial to either side
+ * enclose it in 95 of 100 cases, whatever the distribution, if they do not depend on each other.
+ */
+double bench_interval_of(const double *sorted, size_t n)
+{
+    double reach = 0.98 * sqrt((double)n), middle = (double)(n - 1) / 2;
+    size_t low, high;
+    double median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+
+    if (middle - reach < 0 || median <= 0) return 1;
+    low = (size_t)floor(middle - reach);
+    high = (size_t)ceil(middle + reach);
+    return (sorted[high < n ? high : n - 1] - sorted[low]) / 2 / median;
+}
+
+/* Messages of an operation, by all PEs that measure. */
+static double messages_of(const struct bench_result *result)
 {
     double messages = result->bench->windowed ? result->window : 1;
 
+    return messages * (result->n_measuring > 1 ? result->n_measuring : 1);
+}
+
+double bench_value(const struct bench_result *result, double ns)
+{
     switch (result->bench->metric) {
-    case BENCH_BANDWIDTH:
-        return messages * (double)result->nbytes * 1e3 / ns; /* bytes a ns = 1000 MB/s */
+    case BENCH_BANDWIDTH: /* bytes a ns = 1000 MB/s */
+        return messages_of(result) * (double)result->nbytes * 1e3 / ns;
     case BENCH_RATE:
-        return messages * 1e3 / ns;
+        return messages_of(result) * 1e3 / ns;
     case BENCH_LONG:
         return ns / 1e3;
     case BENCH_SHARE:
         return 100 * ns / BENCH_IDLE_NS;
+    case BENCH_OVERLAP:
+        return 100 - ns;
     case BENCH_LATENCY:
         break;
     }
-    return ns / result->bench->per_op;
+    return ns / (result->bench->per_op > 0 ? result->bench->per_op : 1);
+}
+
+/* Of one PE by itself. */
+double bench_pe_value(const struct bench_result *result, double ns)
+{
+    struct bench_result one = *result;
+
+    one.n_measuring = 1;
+    return bench_value(&one, ns);
 }
 
 const char *bench_unit(const struct bench *bench)
 {
-    static const char *const units[] = {[BENCH_LATENCY] = "ns",
-                                        [BENCH_BANDWIDTH] = "MB/s",
-                                        [BENCH_RATE] = "Mmsg/s",
-                                        [BENCH_LONG] = "us",
-                                        [BENCH_SHARE] = "%"};
+    static const char *const units[] = {
+        [BENCH_LATENCY] = "ns", [BENCH_BANDWIDTH] = "MB/s", [BENCH_RATE] = "Mmsg/s",
+        [BENCH_LONG] = "us",    [BENCH_SHARE] = "%",        [BENCH_OVERLAP] = "%"};
 
     return units[bench->metric];
+}
+
+bool bench_more_is_better(const struct bench *bench)
+{
+    return bench->metric == BENCH_BANDWIDTH || bench->metric == BENCH_RATE ||
+           bench->metric == BENCH_OVERLAP;
+}
+
+bool bench_by_many(const struct bench *bench)
+{
+    return bench->shape == BENCH_BOTH || bench->shape == BENCH_PAIRS || bench->shape == BENCH_ALL ||
+           bench->shape == BENCH_TO_ONE;
 }

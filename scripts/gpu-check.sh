@@ -234,8 +234,8 @@ build_plain()
             -o "$build/lib/steppe/info.so" "$build"/plain/info/*.o -ldl &&
         sed "s/@PROJECT_VERSION@/$version/" tools/oshrun.in >"$build/bin/oshrun" &&
         chmod +x "$build/bin/oshrun" && program oshinfo tools/oshinfo.c || return 1
-    printf '%s\n' bench/*.c | grep -v -e raw_ofi -e gpu_probe |
-        compile "$build/plain/bench" -Iinclude &&
+    printf '%s\n' bench/*.c bench/benches/*.c src/json/json.c | grep -v -e raw_ofi -e gpu_probe |
+        compile "$build/plain/bench" -Iinclude -Isrc &&
         program steppe-bench "$build"/plain/bench/*.o || return 1
     [ $fabric = ON ] || return 0
     # shellcheck disable=SC2046 # options
@@ -369,7 +369,7 @@ run_tests()
 # One line a bench: of a sweep its largest size.
 print_rows()
 {
-    bench='"bench": "\([^"]*\)", "unit": "\([^"]*\)", "bytes": \([0-9]*\)'
+    bench='"bench": "\([^"]*\)".*"unit": "\([^"]*\)".*"bytes": \([0-9]*\)'
     sides='"steppe": {"median": \([^,]*\),.*"raw": {"median": \([^,]*\),.*"ratio": \([^,}]*\)'
     sed -n "s|.*$bench.*$sides.*|\1 \3 \4 \2 \5 \6|p" "$1" | awk '
         $1 != last && line != "" { print line }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * alltoall, and alltoalls of 8-byte elements that lie two apart. Raw: everybody copies a block to
+ * each, then they meet.
+ */
+#include "collective.h"
+
+#define STRIDE 2
+
+static void alltoall(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_alltoallmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void alltoalls(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_uint64_alltoalls(run->team, (uint64_t *)(run->remote + run->at),
+                               (uint64_t *)(run->source + run->at), STRIDE, STRIDE,
+                               run->nbytes / sizeof(uint64_t));
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void node_alltoall(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_node_push(run, (size_t)run->team_me * run->nbytes, run->nbytes, run->nbytes);
+        bench_node_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void node_alltoalls(struct bench_run *run, uint64_t n_ops)
+{
+    size_t n = run->nbytes / sizeof(uint64_t), block = n * STRIDE;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        const uint64_t *source = (const uint64_t *)(run->source + run->at);
+
+        for (int k = 0; k < run->team_size; k++) {
+            int number = (run->team_me + k) % run->team_size;
+            uint64_t *to = (uint64_t *)(run->remote_of[bench_team_pe(run, number)] + run->at);
+
+            for (size_t j = 0; j < n; j++)
+                to[(size_t)run->team_me * block + STRIDE * j] =
+                    source[(size_t)number * block + STRIDE * j];
+        }
+        bench_node_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void fabric_alltoall(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_fabric_push(run, (size_t)run->team_me * run->nbytes, run->nbytes, run->nbytes);
+        bench_fabric_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+/* From every member the block at this one's number. */
+static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    for (int i = 0; run->team_me >= 0 && i < run->team_size; i++)
+        bench_collective_check(run, "alltoall", i, (size_t)run->team_me * run->nbytes, block);
+}
+
+static void check_strided(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    size_t n = run->nbytes / sizeof(uint64_t), width = sizeof(uint64_t);
+
+    (void)n_ops;
+    for (int i = 0; run->team_me >= 0 && i < run->team_size; i++)
+        for (size_t j = 0; j < n; j++)
+            bench_pattern_check(
+                run, "alltoalls", run->remote + (((size_t)i * n + j) * STRIDE) * width, width,
+                (((size_t)run->team_me * n + j) * STRIDE) * width, bench_team_pe(run, i), block);
+}
+
+static size_t strided_extent(const struct bench_run *run)
+{
+    return run->nbytes * STRIDE * (size_t)run->n_pes;
+}
+
+static const struct bench rows[] = {
+    {.name = "alltoall",
+     .what = "shmem_alltoallmem; bytes for one PE",
+     BENCH_COLLECTIVE,
+     .fill = bench_collective_fill,
+     .check = check,
+     .steppe = {alltoall, NULL},
+     .node = {node_alltoall, NULL},
+     .fabric = {fabric_alltoall, NULL}},
+    {.name = "alltoalls",
+     .what = "shmem_uint64_alltoalls, strides of 2; bytes for one PE",
+     BENCH_COLLECTIVE,
+     .min_size = sizeof(uint64_t),
+     .extent = strided_extent,
+     .fill = bench_collective_fill,
+     .check = check_strided,
+     .steppe = {alltoalls, NULL},
+     .node = {node_alltoalls, NULL}},
+};
+BENCH_LIST(bench_list_alltoall, rows);

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics of 4 and 8 bytes: on the peer, and by all PEs at once on one word of PE 0 (contend).
+ * Those that fetch one after another, or nbi back to back with one quiet a sample; those that do
+ * not back to back with one quiet a sample. Raw: the CPU's atomics on the very word that Steppe's
+ * side works on; fi_atomic and fi_fetch_atomic.
+ */
+#include "../fabric.h"
+
+#define LOOP static inline __attribute__((always_inline))
+
+enum op {
+    ADD,
+    INC,
+    AND,
+    OR,
+    XOR,
+    SET,
+    FETCH,
+    FETCH_ADD,
+    FETCH_INC,
+    FETCH_AND,
+    FETCH_OR,
+    FETCH_XOR,
+    SWAP,
+    CSWAP
+};
+
+/* ---- one operation, by type; the compiler leaves one branch of the switch ---------------- */
+
+#define ONE(BITS, T)                                                                               \
+    LOOP void one##BITS(enum op op, T *word, T v, int pe, volatile uint64_t *seen)                 \
+    {                                                                                              \
+        switch (op) {                                                                              \
+        case ADD:                                                                                  \
+            shmem_uint##BITS##_atomic_add(word, v, pe);                                            \
+            break;                                                                                 \
+        case INC:                                                                                  \
+            shmem_uint##BITS##_atomic_inc(word, pe);                                               \
+            break;                                                                                 \
+        case AND:                                                                                  \
+            shmem_uint##BITS##_atomic_and(word, v, pe);                                            \
+            break;                                                                                 \
+        case OR:                                                                                   \
+            shmem_uint##BITS##_atomic_or(word, v, pe);                                             \
+            break;                                                                                 \
+        case XOR:                                                                                  \
+            shmem_uint##BITS##_atomic_xor(word, v, pe);                                            \
+            break;                                                                                 \
+        case SET:                                                                                  \
+            shmem_uint##BITS##_atomic_set(word, v, pe);                                            \
+            break;                                                                                 \
+        case FETCH:                                                                                \
+            *seen = shmem_uint##BITS##_atomic_fetch(word, pe);                                     \
+            break;                                                                                 \
+        case FETCH_ADD:                                                                            \
+            *seen = shmem_uint##BITS##_atomic_fetch_add(word, v, pe);                              \
+            break;                                                                                 \
+        case FETCH_INC:                                                                            \
+            *seen = shmem_uint##BITS##_atomic_fetch_inc(word, pe);                                 \
+            break;                                                                                 \
+        case FETCH_AND:                                                                            \
+            *seen = shmem_uint##BITS##_atomic_fetch_and(word, v, pe);                              \
+            break;                                                                                 \
+        case FETCH_OR:                                                                             \
+            *seen = shmem_uint##BITS##_atomic_fetch_or(word, v, pe);                               \
+            break;                                                                                 \
+        case FETCH_XOR:                                                                            \
+            *seen = shmem_uint##BITS##_atomic_fetch_xor(word, v, pe);                              \
+            break;                                                                                 \
+        case SWAP:                                                                                 \
+            *seen = shmem_uint##BITS##_atomic_swap(word, v, pe);                                   \
+            break;                                                                                 \
+        case CSWAP:                                                                                \
+            *seen = shmem_uint##BITS##_atomic_compare_swap(word, v, v + 1, pe);                    \
+            break;                                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    LOOP void nbi##BITS(enum op op, T *word, T v, int pe, T *to)                                   \
+    {                                                                                              \
+        switch (op) {                                                                              \
+        case FETCH:                                                                                \
+            shmem_uint##BITS##_atomic_fetch_nbi(to, word, pe);                                     \
+            break;                                                                                 \
+        case FETCH_ADD:                                                                            \
+            shmem_uint##BITS##_atomic_fetch_add_nbi(to, word, v, pe);                              \
+            break;                                                                                 \
+        case FETCH_INC:                                                                            \
+            shmem_uint##BITS##_atomic_fetch_inc_nbi(to, word, pe);                                 \
+            break;                                                                                 \
+        case FETCH_AND:                                                                            \
+            shmem_uint##BITS##_atomic_fetch_and_nbi(to, word, v, pe);                              \
+            break;                                                                                 \
+        case FETCH_OR:                                                                             \
+            shmem_uint##BITS##_atomic_fetch_or_nbi(to, word, v, pe);                               \
+            break;                                                                                 \
+        case FETCH_XOR:                                                                            \
+            shmem_uint##BITS##_atomic_fetch_xor_nbi(to, word, v, pe);                              \
+            break;                                                                                 \
+        case SWAP:                                                                                 \
+            shmem_uint##BITS##_atomic_swap_nbi(to, word, v, pe);                                   \
+            break;                                                                                 \
+        case CSWAP:                                                                                \
+            shmem_uint##BITS##_atomic_compare_swap_nbi(to, word, v, v + 1, pe);                    \
+            break;                                                                                 \
+        default:                                                                                   \
+            break;                                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    /* Without the result a compiler takes the shorter instruction, as a program's would. */       \
+    LOOP void cpu##BITS(enum op op, T *word, T v, volatile uint64_t *seen)                         \
+    {                                                                                              \
+        T expected = v;                                                                            \
+                                                                                                   \
+        switch (op) {                                                                              \
+        case ADD:                                                                                  \
+            __atomic_fetch_add(word, v, __ATOMIC_SEQ_CST);                                         \
+            break;                                                                                 \
+        case INC:                                                                                  \
+            __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);                                         \
+            break;                                                                                 \
+        case AND:                                                                                  \
+            __atomic_fetch_and(word, v, __ATOMIC_SEQ_CST);                                         \
+            break;                                                                                 \
+        case OR:                                                                                   \
+            __atomic_fetch_or(word, v, __ATOMIC_SEQ_CST);                                          \
+            break;                                                                                 \
+        case XOR:                                                                                  \
+            __atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST);                                         \
+            break;                                                                                 \
+        case SET:                                                                                  \
+            __atomic_store_n(word, v, __ATOMIC_RELEASE);                                           \
+            break;                                                                                 \
+        case FETCH:                                                                                \
+            *seen = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                       \
+            break;                                                                                 \
+        case FETCH_ADD:                                                                            \
+            *seen = __atomic_fetch_add(word, v, __ATOMIC_SEQ_CST);                                 \
+            break;                                                                                 \
+        case FETCH_INC:                                                                            \
+            *seen = __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);                                 \
+            break;                                                                                 \
+        case FETCH_AND:                                                                            \
+            *seen = __atomic_fetch_and(word, v, __ATOMIC_SEQ_CST);                                 \
+            break;                                                                                 \
+        case FETCH_OR:                                                                             \
+            *seen = __atomic_fetch_or(word, v, __ATOMIC_SEQ_CST);                                  \
+            break;                                                                                 \
+        case FETCH_XOR:                                                                            \
+            *seen = __atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST);                                 \
+            break;                                                                                 \
+        case SWAP:                                                                                 \
+            *seen = __atomic_exchange_n(word, v, __ATOMIC_SEQ_CST);                                \
+            break;                                                                                 \
+        case CSWAP:                                                                                \
+            __atomic_compare_exchange_n(word, &expected, v + 1, false, __ATOMIC_SEQ_CST,           \
+                                        __ATOMIC_SEQ_CST);                                         \
+            *seen = expected;                                                                      \
+            break;                                                                                 \
+        }                                                                                          \
+    }
+ONE(32, uint32_t)
+ONE(64, uint64_t)
+
+/* ---- loops ------------------------------------------------------------------------------- */
+
+LOOP bool fetches(enum op op)
+{
+    return op >= FETCH;
+}
+
+LOOP void steppe(struct bench_run *run, uint64_t n_ops, enum op op)
+{
+    uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
+    volatile uint64_t seen;
+    int pe = run->peer;
+
+    if (run->nbytes == sizeof(uint32_t))
+        for (uint64_t i = 0; i < n_ops; i++)
+            one32(op, (uint32_t *)word, (uint32_t)i, pe, &seen);
+    else
+        for (uint64_t i = 0; i < n_ops; i++)
+            one64(op, word, i, pe, &seen);
+    if (!fetches(op)) shmem_quiet();
+    (void)seen;
+}
+
+LOOP void steppe_nbi(struct bench_run *run, uint64_t n_ops, enum op op)
+{
+    static uint64_t to; /* symmetric, as all globals */
+    uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
+
+    if (run->nbytes == sizeof(uint32_t))
+        for (uint64_t i = 0; i < n_ops; i++)
+            nbi32(op, (uint32_t *)word, (uint32_t)i, run->peer, (uint32_t *)&to);
+    else
+        for (uint64_t i = 0; i < n_ops; i++)
+            nbi64(op, word, i, run->peer, &to);
+    shmem_quiet();
+}
+
+LOOP void node(struct bench_run *run, uint64_t n_ops, enum op op)
+{
+    uint64_t *word = bench_counter(run->shared_there, BENCH_STEPPE);
+    volatile uint64_t seen;
+
+    if (run->nbytes == sizeof(uint32_t))
+        for (uint64_t i = 0; i < n_ops; i++)
+            cpu32(op, (uint32_t *)word, (uint32_t)i, &seen);
+    else
+        for (uint64_t i = 0; i < n_ops; i++)
+            cpu64(op, word, i, &seen);
+    if (!fetches(op)) bench_full_fence();
+    (void)seen;
+}
+
+static enum raw_ofi_op raw_op(enum op op)
+{
+    static const enum raw_ofi_op ops[] = {
+        [ADD] = RAW_OFI_ADD,       [INC] = RAW_OFI_ADD,       [AND] = RAW_OFI_AND,
+        [OR] = RAW_OFI_OR,         [XOR] = RAW_OFI_XOR,       [SET] = RAW_OFI_WRITE,
+        [FETCH] = RAW_OFI_READ,    [FETCH_ADD] = RAW_OFI_ADD, [FETCH_INC] = RAW_OFI_ADD,
+        [FETCH_AND] = RAW_OFI_AND, [FETCH_OR] = RAW_OFI_OR,   [FETCH_XOR] = RAW_OFI_XOR,
+        [SWAP] = RAW_OFI_WRITE,    [CSWAP] = RAW_OFI_CSWAP};
+
+    return ops[op];
+}
+
+static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_by_one)
+{
+    size_t offset = BENCH_FABRIC_FLAG(run, counter);
+
+    for (uint64_t i = 0; i < n_ops; i++)
+        if (!fetches(op)) {
+            run->fabric->atomic(run->peer, offset, raw_op(op), run->nbytes, i);
+        } else {
+            run->fabric->fetch_atomic(run->peer, offset, raw_op(op), run->nbytes, i + 1, i);
+            if (one_by_one) run->fabric->wait();
+        }
+    if (!fetches(op)) bench_fabric_flush(run, run->peer);
+    if (!one_by_one) run->fabric->wait();
+}
+
+/* The three sides of an operation that is waited for, or comes back to back. */
+#define LOOPS(name, op)                                                                            \
+    static void steppe_##name(struct bench_run *run, uint64_t n_ops)                               \
+    {                                                                                              \
+        steppe(run, n_ops, op);                                                                    \
+    }                                                                                              \
+    static void node_##name(struct bench_run *run, uint64_t n_ops)                                 \
+    {                                                                                              \
+        node(run, n_ops, op);                                                                      \
+    }                                                                                              \
+    static void fabric_##name(struct bench_run *run, uint64_t n_ops)                               \
+    {                                                                                              \
+        fabric(run, n_ops, op, true);                                                              \
+    }                                                                                              \
+    struct bench
+#define LOOPS_NBI(name, op)                                                                        \
+    static void steppe_##name##_nbi(struct bench_run *run, uint64_t n_ops)                         \
+    {                                                                                              \
+        steppe_nbi(run, n_ops, op);                                                                \
+    }                                                                                              \
+    static void fabric_##name##_nbi(struct bench_run *run, uint64_t n_ops)                         \
+    {                                                                                              \
+        fabric(run, n_ops, op, false);                                                             \
+    }                                                                                              \
+    struct bench
+
+LOOPS(add, ADD);
+LOOPS(inc, INC);
+LOOPS(and, AND);
+LOOPS(or, OR);
+LOOPS(xor, XOR);
+LOOPS(set, SET);
+LOOPS(fetch, FETCH);
+LOOPS(fetch_add, FETCH_ADD);
+LOOPS(fetch_inc, FETCH_INC);
+LOOPS(fetch_and, FETCH_AND);
+LOOPS(fetch_or, FETCH_OR);
+LOOPS(fetch_xor, FETCH_XOR);
+LOOPS(swap, SWAP);
+LOOPS(cswap, CSWAP);
+LOOPS_NBI(fetch, FETCH);
+LOOPS_NBI(fetch_add, FETCH_ADD);
+LOOPS_NBI(fetch_inc, FETCH_INC);
+LOOPS_NBI(fetch_and, FETCH_AND);
+LOOPS_NBI(fetch_or, FETCH_OR);
+LOOPS_NBI(fetch_xor, FETCH_XOR);
+LOOPS_NBI(swap, SWAP);
+LOOPS_NBI(cswap, CSWAP);
+
+void bench_fetch_add(struct bench_run *run, uint64_t n_ops)
+{
+    steppe(run, n_ops, FETCH_ADD);
+}
+
+void bench_node_fetch_add(struct bench_run *run, uint64_t n_ops)
+{
+    node(run, n_ops, FETCH_ADD);
+}
+
+void bench_fabric_fetch_add(struct bench_run *run, uint64_t n_ops)
+{
+    fabric(run, n_ops, FETCH_ADD, true);
+}
+
+/* --verify: nothing is lost of the increments of a block. */
+static uint64_t before;
+
+static void fill_inc(struct bench_run *run, uint64_t block)
+{
+    uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
+
+    (void)block;
+    before = run->nbytes == sizeof(uint32_t) ? *(uint32_t *)word : *word;
+}
+
+static void check_inc(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
+    bool narrow = run->nbytes == sizeof(uint32_t), contended = run->peer == 0 && run->me == 0;
+    uint64_t got = narrow ? *(uint32_t *)word : *word;
+    uint64_t want = before + n_ops * (contended ? (uint64_t)run->n_measuring : 1);
+
+    (void)block;
+    if (narrow) want = (uint32_t)want;
+    if (run->peer < 0 || (run->measures && !contended) || got == want) return;
+    bench_die(run, "--verify: increments: %llu, not %llu", (unsigned long long)got,
+              (unsigned long long)want);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+static const size_t widths[] = {4, 8, 0};
+
+#define ATOMIC(label, text, loop)                                                                  \
+    .name = label, .group = "atomic", .what = "shmem_TYPE_atomic_" text, .metric = BENCH_LATENCY,  \
+    .sized = true, .only = widths, .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL},   \
+    .fabric = {fabric_##loop, NULL}
+#define PLAIN(label, routine, loop)                                                                \
+    {                                                                                              \
+        ATOMIC(label, routine " back to back, one shmem_quiet a sample", loop), .min_ops = 1000    \
+    }
+#define FETCHING(label, routine, loop)                                                             \
+    {                                                                                              \
+        ATOMIC(label, routine, loop)                                                               \
+    }
+#define NBI(label, routine, loop)                                                                  \
+    {                                                                                              \
+        .name = label, .group = "atomic", .metric = BENCH_LATENCY, .sized = true, .only = widths,  \
+        .what = "shmem_TYPE_atomic_" routine "_nbi back to back, one shmem_quiet a sample",        \
+        .min_ops = 1000, .steppe = {steppe_##loop##_nbi, NULL}, .node = {node_##loop, NULL},       \
+        .fabric = {                                                                                \
+            fabric_##loop##_nbi,                                                                   \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+#define CONTEND(label, routine, loop, ...)                                                         \
+    {                                                                                              \
+        ATOMIC(label, routine ", by all PEs at once on one word of PE 0", loop),                   \
+            .shape = BENCH_TO_ONE, __VA_ARGS__                                                     \
+    }
+
+static const struct bench rows[] = {
+    PLAIN("atomic-add", "add", add),
+    PLAIN("atomic-inc", "inc", inc),
+    PLAIN("atomic-and", "and", and),
+    PLAIN("atomic-or", "or", or),
+    PLAIN("atomic-xor", "xor", xor),
+    PLAIN("atomic-set", "set", set),
+    FETCHING("atomic-fetch", "fetch", fetch),
+    FETCHING("atomic-fetch-add", "fetch_add", fetch_add),
+    FETCHING("atomic-fetch-inc", "fetch_inc", fetch_inc),
+    FETCHING("atomic-fetch-and", "fetch_and", fetch_and),
+    FETCHING("atomic-fetch-or", "fetch_or", fetch_or),
+    FETCHING("atomic-fetch-xor", "fetch_xor", fetch_xor),
+    FETCHING("atomic-swap", "swap", swap),
+    FETCHING("atomic-cswap", "compare_swap", cswap),
+    NBI("atomic-fetch-nbi", "fetch", fetch),
+    NBI("atomic-fetch-add-nbi", "fetch_add", fetch_add),
+    NBI("atomic-fetch-inc-nbi", "fetch_inc", fetch_inc),
+    NBI("atomic-fetch-and-nbi", "fetch_and", fetch_and),
+    NBI("atomic-fetch-or-nbi", "fetch_or", fetch_or),
+    NBI("atomic-fetch-xor-nbi", "fetch_xor", fetch_xor),
+    NBI("atomic-swap-nbi", "swap", swap),
+    NBI("atomic-cswap-nbi", "compare_swap", cswap),
+    CONTEND("contend-add", "add", add, .min_ops = 1000),
+    CONTEND("contend-inc", "inc", inc, .min_ops = 1000, .fill = fill_inc, .check = check_inc),
+    CONTEND("contend-fetch-add", "fetch_add", fetch_add, .min_ops = 0),
+    CONTEND("contend-fetch-inc", "fetch_inc", fetch_inc, .fill = fill_inc, .check = check_inc),
+    CONTEND("contend-swap", "swap", swap, .min_ops = 0),
+    CONTEND("contend-cswap", "compare_swap", cswap, .min_ops = 0),
+};
+BENCH_LIST(bench_list_atomic, rows);

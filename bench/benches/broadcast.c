@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * broadcast; the root is another member each call. Raw, small: the root copies into every member's
+ * memory and sets its flag; large, on the node: members copy at the same time, and meet after it.
+ */
+#include "collective.h"
+
+#include <string.h>
+
+#define PULL_BYTES 4096 /* from here on members copy by themselves */
+
+static void broadcast(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_broadcastmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes,
+                           bench_next_root(run));
+        run->at = bench_next(run, run->at);
+    }
+}
+
+/* The flag of a call is its root's own: a word that two roots write might go back in time. */
+static void announce(struct bench_run *run)
+{
+    __atomic_store_n(bench_turn(run->shared, BENCH_RAW), run->token, __ATOMIC_RELEASE);
+}
+
+static void await(struct bench_run *run, int root)
+{
+    bench_spin_until(bench_turn(run->shared_of[bench_team_pe(run, root)], BENCH_RAW), run->token,
+                     run->polls);
+}
+
+static void push(struct bench_run *run)
+{
+    for (int i = 0; i < run->team_size; i++)
+        memcpy(run->remote_of[bench_team_pe(run, i)] + run->at, run->source + run->at, run->nbytes);
+    announce(run);
+}
+
+static void pull(struct bench_run *run, int root)
+{
+    if (run->team_me == root)
+        announce(run);
+    else
+        await(run, root);
+    memcpy(run->remote + run->at, run->source_of[bench_team_pe(run, root)] + run->at, run->nbytes);
+    bench_node_team_barrier(run, 1);
+}
+
+static void node_broadcast(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        int root = bench_next_root(run);
+
+        if (run->nbytes >= PULL_BYTES)
+            pull(run, root);
+        else if (run->team_me == root)
+            push(run);
+        else
+            await(run, root);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void fabric_push(struct bench_run *run, int root)
+{
+    size_t flag = BENCH_FABRIC_FLAG(run, root) + (size_t)root * sizeof(struct bench_word);
+
+    bench_fabric_push(run, 0, 0, run->nbytes);
+    for (int k = 0; k < run->team_size && root < BENCH_ROUNDS; k++)
+        if (k != root) run->fabric->store(bench_team_pe(run, k), flag, run->token);
+}
+
+/* Roots without a flag of their own meet all members instead. */
+static void fabric_broadcast(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        int root = bench_next_root(run);
+
+        if (run->team_me == root) fabric_push(run, root);
+        if (root >= BENCH_ROUNDS)
+            bench_fabric_team_barrier(run, 1);
+        else if (run->team_me != root)
+            bench_fabric_wait(run, &bench_fabric_flags(run)->root[root].value, run->token);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    int root = (int)(run->token % (uint64_t)run->team_size);
+
+    (void)n_ops;
+    if (run->team_me < 0 || run->step != 0) return;
+    bench_pattern_check(run, "broadcast", run->remote, run->nbytes, 0, bench_team_pe(run, root),
+                        block);
+}
+
+static const struct bench rows[] = {
+    {.name = "broadcast",
+     .what = "shmem_broadcastmem, the root rotates",
+     BENCH_COLLECTIVE,
+     .fill = bench_collective_fill,
+     .check = check,
+     .steppe = {broadcast, NULL},
+     .node = {node_broadcast, NULL},
+     .fabric = {fabric_broadcast, NULL}},
+};
+BENCH_LIST(bench_list_broadcast, rows);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * collect and fcollect of equal blocks. Raw: everybody copies its block to all, then they meet.
+ */
+#include "collective.h"
+
+static void fcollect(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_fcollectmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void collect(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_collectmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void node_fcollect(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_node_push(run, (size_t)run->team_me * run->nbytes, 0, run->nbytes);
+        bench_node_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void fabric_fcollect(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_fabric_push(run, (size_t)run->team_me * run->nbytes, 0, run->nbytes);
+        bench_fabric_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    for (int i = 0; run->team_me >= 0 && i < run->team_size; i++)
+        bench_collective_check(run, "collect or fcollect", i, 0, block);
+}
+
+#define GATHER                                                                                     \
+    BENCH_COLLECTIVE, .fill = bench_collective_fill, .check = check,                               \
+                      .node = {node_fcollect, NULL}, .fabric = {fabric_fcollect, NULL}
+
+static const struct bench rows[] = {
+    {.name = "fcollect",
+     .what = "shmem_fcollectmem; bytes of one PE",
+     GATHER,
+     .steppe = {fcollect, NULL}},
+    {.name = "collect",
+     .what = "shmem_collectmem of equal blocks; bytes of one PE",
+     GATHER,
+     .steppe = {collect, NULL}},
+};
+BENCH_LIST(bench_list_collect, rows);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What benches of collectives share.
+ */
+#include "collective.h"
+
+#include <string.h>
+
+void bench_node_push(struct bench_run *run, size_t dest, size_t step, size_t nbytes)
+{
+    for (int i = 0; i < run->team_size; i++) {
+        int number = (run->team_me + i) % run->team_size; /* not all at the same one */
+
+        memcpy(run->remote_of[bench_team_pe(run, number)] + run->at + dest,
+               run->source + run->at + (size_t)number * step, nbytes);
+    }
+}
+
+/* The own block by memcpy, as a careful program would. */
+void bench_fabric_push(struct bench_run *run, size_t dest, size_t step, size_t nbytes)
+{
+    char *local = bench_fabric_local(run) + run->at;
+
+    for (int i = 1; i < run->team_size; i++) {
+        int number = (run->team_me + i) % run->team_size;
+
+        run->fabric->put(bench_team_pe(run, number), run->at + dest, local + (size_t)number * step,
+                         nbytes);
+    }
+    memcpy(run->fabric->memory + run->at + dest, local + (size_t)run->team_me * step, nbytes);
+    run->fabric->wait();
+}
+
+void bench_collective_fill(struct bench_run *run, uint64_t block)
+{
+    bench_pattern_write(run->source, run->span, 0, run->me, block);
+    memset(run->remote, 0xa5, run->span);
+}
+
+void bench_collective_check(const struct bench_run *run, const char *what, int number, size_t place,
+                            uint64_t block)
+{
+    bench_pattern_check(run, what, run->remote + (size_t)number * run->nbytes, run->nbytes, place,
+                        bench_team_pe(run, number), block);
+}

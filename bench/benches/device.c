@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Benches on memory of GPUs: puts, gets, an atomic and a signal between private host memory, the
+ * heap and a GPU space. Raw: the same bytes between memory of the same kinds by the driver's own
+ * copies within this process.
+ */
+#include "../raw_cuda.h"
+#include "../spaces.h"
+
+/* ---- the driver ----------------------------------------------------------------------------- */
+
+void bench_driver_put(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->cuda->copy(run->driver_remote, run->driver_local, run->nbytes);
+        run->cuda->wait();
+    }
+}
+
+void bench_driver_get(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->cuda->copy(run->driver_local, run->driver_remote, run->nbytes);
+        run->cuda->wait();
+    }
+}
+
+static void driver_put_window(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        for (int k = 0; k < run->window; k++)
+            run->cuda->copy(run->driver_remote, run->driver_local, run->nbytes);
+        run->cuda->wait();
+    }
+}
+
+static void driver_get_window(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        for (int k = 0; k < run->window; k++)
+            run->cuda->copy(run->driver_local, run->driver_remote, run->nbytes);
+        run->cuda->wait();
+    }
+}
+
+void bench_driver_p(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        run->cuda->copy(run->driver_remote, &i, sizeof(i)); /* few bytes are taken at once */
+    run->cuda->wait();
+}
+
+/* There is no atomic without a kernel: read, add, write back. */
+static void driver_fadd(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t value;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->cuda->copy(&value, run->driver_remote, sizeof(value));
+        run->cuda->wait();
+        value++;
+        run->cuda->copy(run->driver_remote, &value, sizeof(value));
+        run->cuda->wait();
+    }
+}
+
+static void signal_peer(struct bench_run *run)
+{
+    uint64_t *theirs = bench_turn(run->shared_there, BENCH_RAW);
+
+    run->cuda->copy(run->driver_remote, run->driver_local, run->nbytes);
+    run->cuda->wait();
+    __atomic_store_n(theirs, run->token, __ATOMIC_RELEASE);
+}
+
+static void driver_ping(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->token++;
+        signal_peer(run);
+        bench_spin_until(mine, run->token, run->polls);
+    }
+}
+
+static void driver_pong(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_spin_until(mine, ++run->token, run->polls);
+        signal_peer(run);
+    }
+}
+
+/* ---- Steppe ------------------------------------------------------------------------------- */
+
+static struct bench_space device;
+
+/* Two blocks of a space on the GPU: the one that a peer reaches, the one of this PE's own. */
+static int open_device(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    size_t block = (run->region + 4095) & ~(size_t)4095;
+    int status = bench_kind_check(run, why, len);
+
+    if (status != 0) return status;
+    status = bench_space_make(run, 2 * block + ((size_t)1 << 20), 2 * block, &device, why, len);
+    if (status != 0) return status;
+    bench_use_remote(run, &device, device.memory);
+    run->driver_remote = run->cuda->buffer[1];
+    if (bench->remote == BENCH_HEAP) {
+        run->remote = run->heap_remote;
+        run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
+        run->driver_remote = run->remote_there != NULL ? run->remote_there : run->heap_remote;
+    }
+    if (bench->local == BENCH_GPU) run->local = device.memory + block;
+    if (bench->local == BENCH_HEAP) run->local = run->heap_remote;
+    run->driver_local = bench->local == BENCH_GPU ? run->cuda->buffer[0] : run->local;
+    return 0;
+}
+
+static void close_device(struct bench_run *run)
+{
+    bench_use_heap(run);
+    bench_space_drop(&device);
+}
+
+static void fetch_add(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *counter = (uint64_t *)run->remote;
+
+    for (uint64_t i = 0; i < n_ops; i++)
+        (void)shmem_uint64_atomic_fetch_add(counter, 1, run->peer);
+}
+
+static void ping(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *turn = bench_turn(run->shared, BENCH_STEPPE);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_putmem_signal(run->remote, run->local, run->nbytes, turn, ++run->token,
+                            SHMEM_SIGNAL_SET, run->peer);
+        shmem_signal_wait_until(turn, SHMEM_CMP_GE, run->token);
+    }
+}
+
+static void pong(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *turn = bench_turn(run->shared, BENCH_STEPPE);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_signal_wait_until(turn, SHMEM_CMP_GE, ++run->token);
+        shmem_putmem_signal(run->remote, run->local, run->nbytes, turn, run->token,
+                            SHMEM_SIGNAL_SET, run->peer);
+    }
+}
+
+#define OPERANDS(local_memory, remote_memory)                                                      \
+    .group = "device", .on_gpu = true, .raw_driver = true, .local = local_memory,                  \
+    .remote = remote_memory, .open = open_device, .close = close_device
+
+/* Between memory of GPUs and of hosts: local, the PE's own, and remote, the peer's. */
+#define PAIR(op, pair, from_to, local_memory, remote_memory)                                       \
+    {.name = "device-" #op "-latency-" pair,                                                       \
+     .what = "shmem_" #op "mem of 8 bytes from " from_to ", complete",                             \
+     .metric = BENCH_LATENCY,                                                                      \
+     OPERANDS(local_memory, remote_memory),                                                        \
+     .steppe = {bench_##op, NULL},                                                                 \
+     .driver = {bench_driver_##op, NULL}},                                                         \
+    {                                                                                              \
+        .name = "device-" #op "-bandwidth-" pair,                                                  \
+        .what = "a window of shmem_" #op "mem_nbi from " from_to " + shmem_quiet",                 \
+        .metric = BENCH_BANDWIDTH, .sized = true, .windowed = true,                                \
+        OPERANDS(local_memory, remote_memory), .steppe = {bench_##op##_window, NULL}, .driver = {  \
+            driver_##op##_window,                                                                  \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+
+static const struct bench rows[] = {
+    PAIR(put, "host-gpu", "private host memory to a GPU space", BENCH_HOST, BENCH_GPU),
+    PAIR(put, "gpu-gpu", "GPU space to GPU space", BENCH_GPU, BENCH_GPU),
+    PAIR(put, "gpu-heap", "a GPU space to the heap", BENCH_GPU, BENCH_HEAP),
+    PAIR(put, "heap-gpu", "the heap to a GPU space", BENCH_HEAP, BENCH_GPU),
+    PAIR(get, "gpu-host", "a GPU space to private host memory", BENCH_HOST, BENCH_GPU),
+    PAIR(get, "gpu-gpu", "GPU space to GPU space", BENCH_GPU, BENCH_GPU),
+    PAIR(get, "gpu-heap", "a GPU space to the heap", BENCH_HEAP, BENCH_GPU),
+    PAIR(get, "heap-gpu", "the heap to a GPU space", BENCH_GPU, BENCH_HEAP),
+    {.name = "device-fetch-add",
+     .what = "shmem_uint64_atomic_fetch_add on a GPU space; raw: copy out, copy in, no atomicity",
+     .metric = BENCH_LATENCY,
+     OPERANDS(BENCH_HOST, BENCH_GPU),
+     .steppe = {fetch_add, NULL},
+     .driver = {driver_fadd, NULL}},
+    {.name = "device-put-signal",
+     .what = "shmem_putmem_signal of 8 bytes to a GPU space, signal in the heap, one way",
+     .metric = BENCH_LATENCY,
+     .per_op = 2,
+     OPERANDS(BENCH_HOST, BENCH_GPU),
+     .steppe = {ping, pong},
+     .driver = {driver_ping, driver_pong}},
+};
+BENCH_LIST(bench_list_device, rows);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One PE with all others, all with all, and with both neighbours at once: puts or gets of one size
+ * to or from each, then a quiet. Raw: copies; writes and reads of libfabric, then a wait for all.
+ */
+#include "../fabric.h"
+
+#include <string.h>
+
+/* The other PEs, beginning behind this one, so that not all are at the same one; or neighbours. */
+static int n_others(const struct bench_run *run, bool neighbours)
+{
+    int others = run->n_pes - 1;
+
+    return neighbours && others > 2 ? 2 : others;
+}
+
+static int other(const struct bench_run *run, bool neighbours, int i)
+{
+    int step = neighbours && i == 1 ? run->n_pes - 1 : i + 1;
+
+    return (run->me + step) % run->n_pes;
+}
+
+/* Every writer has a place of its own at its targets. */
+static size_t place(const struct bench_run *run, int pe)
+{
+    return run->at + (size_t)pe * run->nbytes;
+}
+
+static void steppe(struct bench_run *run, uint64_t n_ops, bool puts, bool neighbours)
+{
+    int n = n_others(run, neighbours);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        for (int k = 0; k < n; k++) {
+            int pe = other(run, neighbours, k);
+
+            if (puts)
+                shmem_putmem_nbi(run->remote + place(run, run->me), run->local + place(run, pe),
+                                 run->nbytes, pe);
+            else
+                shmem_getmem_nbi(run->local + place(run, pe), run->remote + place(run, run->me),
+                                 run->nbytes, pe);
+        }
+        shmem_quiet();
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void node(struct bench_run *run, uint64_t n_ops, bool puts, bool neighbours)
+{
+    int n = n_others(run, neighbours);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        for (int k = 0; k < n; k++) {
+            int pe = other(run, neighbours, k);
+            char *theirs = run->remote_of[pe] + place(run, run->me);
+            char *mine = run->local + place(run, pe);
+
+            memcpy(puts ? theirs : mine, puts ? mine : theirs, run->nbytes);
+            bench_touch();
+        }
+        bench_full_fence();
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void fabric(struct bench_run *run, uint64_t n_ops, bool puts, bool neighbours)
+{
+    int n = n_others(run, neighbours);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        for (int k = 0; k < n; k++) {
+            int pe = other(run, neighbours, k);
+            char *mine = bench_fabric_local(run) + place(run, pe);
+
+            if (puts)
+                run->fabric->put(pe, place(run, run->me), mine, run->nbytes);
+            else
+                run->fabric->get(pe, place(run, run->me), mine, run->nbytes);
+        }
+        run->fabric->wait();
+        run->at = bench_next(run, run->at);
+    }
+}
+
+#define LOOPS(name, puts, neighbours)                                                              \
+    static void steppe_##name(struct bench_run *run, uint64_t n_ops)                               \
+    {                                                                                              \
+        steppe(run, n_ops, puts, neighbours);                                                      \
+    }                                                                                              \
+    static void node_##name(struct bench_run *run, uint64_t n_ops)                                 \
+    {                                                                                              \
+        node(run, n_ops, puts, neighbours);                                                        \
+    }                                                                                              \
+    static void fabric_##name(struct bench_run *run, uint64_t n_ops)                               \
+    {                                                                                              \
+        fabric(run, n_ops, puts, neighbours);                                                      \
+    }                                                                                              \
+    struct bench
+
+LOOPS(put, true, false);
+LOOPS(get, false, false);
+LOOPS(exchange, true, true);
+
+/* --verify: what each other PE put here. */
+static void fill(struct bench_run *run, uint64_t block)
+{
+    bench_pattern_write(run->local, run->span, 0, run->me, block);
+    memset(run->remote, 0xa5, run->span);
+}
+
+static void check_from(const struct bench_run *run, int pe, uint64_t block)
+{
+    bench_pattern_check(run, "put of many PEs", run->remote + (size_t)pe * run->nbytes, run->nbytes,
+                        (size_t)run->me * run->nbytes, pe, block);
+}
+
+static void check_one(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    if (run->me != 0) check_from(run, 0, block);
+}
+
+static void check_all(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    for (int pe = 0; pe < run->n_pes; pe++)
+        if (pe != run->me) check_from(run, pe, block);
+}
+
+#define FAN(loop)                                                                                  \
+    .group = "fan", .metric = BENCH_LATENCY, .sized = true, .per_pe = true,                        \
+    .default_max = (size_t)1 << 20, .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL},  \
+    .fabric = {fabric_##loop, NULL}
+
+static const struct bench rows[] = {
+    {.name = "put-one-all",
+     .what = "shmem_putmem_nbi from PE 0 to each other PE + shmem_quiet; bytes to one",
+     .shape = BENCH_ONE_ALL,
+     FAN(put),
+     .fill = fill,
+     .check = check_one},
+    {.name = "get-one-all",
+     .what = "shmem_getmem_nbi by PE 0 from each other PE + shmem_quiet; bytes from one",
+     .shape = BENCH_ONE_ALL,
+     FAN(get)},
+    {.name = "put-all-all",
+     .what = "put-one-all by all PEs at once",
+     .shape = BENCH_ALL_ALL,
+     FAN(put),
+     .fill = fill,
+     .check = check_all},
+    {.name = "get-all-all",
+     .what = "get-one-all by all PEs at once",
+     .shape = BENCH_ALL_ALL,
+     FAN(get)},
+    {.name = "put-exchange",
+     .what = "shmem_putmem_nbi to the PEs before and behind + shmem_quiet, all PEs at once",
+     .shape = BENCH_ALL_ALL,
+     FAN(exchange)},
+};
+BENCH_LIST(bench_list_fan, rows);

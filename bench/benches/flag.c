@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An 8-byte flag to the peer and back: p and wait_until. Raw: a store and polling loads; an atomic
+ * write of libfabric and polling.
+ */
+#include "../fabric.h"
+
+static void ping(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *turn = bench_turn(run->shared, BENCH_STEPPE);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_uint64_p(turn, ++run->token, run->peer);
+        shmem_uint64_wait_until(turn, SHMEM_CMP_GE, run->token);
+    }
+}
+
+static void pong(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *turn = bench_turn(run->shared, BENCH_STEPPE);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_uint64_wait_until(turn, SHMEM_CMP_GE, ++run->token);
+        shmem_uint64_p(turn, run->token, run->peer);
+    }
+}
+
+static void node_ping(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
+    uint64_t *theirs = bench_turn(run->shared_there, BENCH_RAW);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        __atomic_store_n(theirs, ++run->token, __ATOMIC_RELEASE);
+        bench_spin_until(mine, run->token, run->polls);
+    }
+}
+
+static void node_pong(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
+    uint64_t *theirs = bench_turn(run->shared_there, BENCH_RAW);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_spin_until(mine, ++run->token, run->polls);
+        __atomic_store_n(theirs, run->token, __ATOMIC_RELEASE);
+    }
+}
+
+static void fabric_ping(struct bench_run *run, uint64_t n_ops)
+{
+    const uint64_t *mine = &bench_fabric_flags(run)->turn.value;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->fabric->store(run->peer, BENCH_FABRIC_FLAG(run, turn), ++run->token);
+        bench_fabric_wait(run, mine, run->token);
+    }
+}
+
+static void fabric_pong(struct bench_run *run, uint64_t n_ops)
+{
+    const uint64_t *mine = &bench_fabric_flags(run)->turn.value;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_fabric_wait(run, mine, ++run->token);
+        run->fabric->store(run->peer, BENCH_FABRIC_FLAG(run, turn), run->token);
+    }
+}
+
+#define PING_PONG                                                                                  \
+    .group = "signal", .metric = BENCH_LATENCY, .steppe = {ping, pong},                            \
+    .node = {node_ping, node_pong}, .fabric = {fabric_ping, fabric_pong}
+
+static const struct bench rows[] = {
+    {.name = "flag",
+     .what = "8-byte flag one way: half of flag-round-trip",
+     .per_op = 2,
+     PING_PONG},
+    {.name = "flag-round-trip",
+     .what = "8-byte flag there and back: shmem_uint64_p + shmem_uint64_wait_until",
+     PING_PONG},
+};
+BENCH_LIST(bench_list_flag, rows);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PEs that make no call: what reaches them, and what waiting costs them. The target looks at the
+ * word that ends the block by plain loads, so nothing but the library's own thread serves it. That
+ * of the raw side polls: the least there can be.
+ */
+#include "../fabric.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+static void rest_ns(long ns)
+{
+    struct timespec left = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+    while (nanosleep(&left, &left) != 0)
+        continue;
+}
+
+/* The word is written by whatever serves this process meanwhile. */
+void bench_sleep(const uint64_t *word, uint64_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
+        rest_ns(1000000);
+}
+
+void bench_compute(const uint64_t *word, uint64_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
+        bench_pause();
+}
+
+static void rest(struct bench_run *run, uint64_t n_ops)
+{
+    (void)run;
+    for (uint64_t i = 0; i < n_ops; i++)
+        rest_ns(BENCH_IDLE_NS);
+}
+
+static int open_passive(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)bench;
+    if (run->pair_path != BENCH_FABRIC || bench_serves_idle()) return 0;
+    snprintf(why, len, "nobody serves a PE that makes no call: SHMEM_OFI_PROGRESS_THREAD is off");
+    return -ENOTSUP;
+}
+
+#define PASSIVE(bench_name, operation, does, idles, moved, loop)                                   \
+    {                                                                                              \
+        .name = bench_name, .group = "passive",                                                    \
+        .what = operation ", the target " does "; raw: it polls", .metric = BENCH_LATENCY,         \
+        .idle = idles, .open = open_passive, .moves = moved, .steppe = {bench_##loop, NULL},       \
+        .node = {bench_node_##loop, NULL}, .fabric = {                                             \
+            bench_fabric_##loop,                                                                   \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+
+static const struct bench rows[] = {
+    PASSIVE("passive-get", "shmem_getmem of 8 bytes", "sleeps", bench_sleep, BENCH_GETS, get),
+    PASSIVE("passive-put", "shmem_putmem of 8 bytes + shmem_quiet", "sleeps", bench_sleep,
+            BENCH_PUTS, put),
+    PASSIVE("passive-fetch-add", "shmem_uint64_atomic_fetch_add", "sleeps", bench_sleep,
+            BENCH_MOVES_NOTHING, fetch_add),
+    PASSIVE("passive-get-busy", "shmem_getmem of 8 bytes", "computes", bench_compute, BENCH_GETS,
+            get),
+    PASSIVE("passive-fetch-add-busy", "shmem_uint64_atomic_fetch_add", "computes", bench_compute,
+            BENCH_MOVES_NOTHING, fetch_add),
+    {.name = "idle-cpu",
+     .group = "passive",
+     .what = "CPU time of a PE, all threads, while it sleeps for a second: share of a core",
+     .metric = BENCH_SHARE,
+     .cpu_time = true,
+     .n_samples = 3,
+     .idle = bench_sleep,
+     .open = open_passive,
+     .steppe = {rest, NULL}},
+};
+BENCH_LIST(bench_list_passive, rows);

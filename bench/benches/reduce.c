@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reduce (--op, --type) and the scans. Raw on the node: all meet, each combines its part of the
+ * vector from everybody's memory in one loop and writes it to all, all meet; a small vector is
+ * combined by each PE for itself. On the fabric: everybody's vector to all, combined there.
+ */
+#include "collective.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SMALL_BYTES 1024
+#define BLOCK 512 /* elements that stay in the first-level cache */
+
+/* ---- operations and types ------------------------------------------------------------- */
+
+typedef void combine_fn(void *to, const void *a, const void *b, size_t n);
+typedef int reduce_fn(shmem_team_t team, void *dest, const void *source, size_t n);
+
+typedef void ones_fn(void *to, size_t n);
+
+struct kind {
+    const char *op, *type;
+    size_t width;
+    ones_fn *ones;
+    reduce_fn *reduce;
+    combine_fn *combine;
+};
+
+#define SUM(x, y) ((x) + (y))
+#define PROD(x, y) ((x) * (y))
+#define MIN(x, y) ((x) < (y) ? (x) : (y))
+#define MAX(x, y) ((x) > (y) ? (x) : (y))
+#define AND(x, y) ((x) & (y))
+#define OR(x, y) ((x) | (y))
+#define XOR(x, y) ((x) ^ (y))
+
+#define FUNCTIONS(type, op, expression)                                                            \
+    static void combine_##type##_##op(void *to, const void *a, const void *b, size_t n)            \
+    {                                                                                              \
+        type *d = to;                                                                              \
+        const type *x = a, *y = b;                                                                 \
+                                                                                                   \
+        for (size_t i = 0; i < n; i++)                                                             \
+            d[i] = expression(x[i], y[i]);                                                         \
+    }                                                                                              \
+    static int reduce_##type##_##op(shmem_team_t team, void *dest, const void *source, size_t n)   \
+    {                                                                                              \
+        return shmem_##type##_##op##_reduce(team, dest, source, n);                                \
+    }                                                                                              \
+    struct kind
+
+FUNCTIONS(int, sum, SUM);
+FUNCTIONS(int, prod, PROD);
+FUNCTIONS(int, min, MIN);
+FUNCTIONS(int, max, MAX);
+FUNCTIONS(long, sum, SUM);
+FUNCTIONS(long, prod, PROD);
+FUNCTIONS(long, min, MIN);
+FUNCTIONS(long, max, MAX);
+FUNCTIONS(float, sum, SUM);
+FUNCTIONS(float, prod, PROD);
+FUNCTIONS(float, min, MIN);
+FUNCTIONS(float, max, MAX);
+FUNCTIONS(double, sum, SUM);
+FUNCTIONS(double, prod, PROD);
+FUNCTIONS(double, min, MIN);
+FUNCTIONS(double, max, MAX);
+
+#define ONES(type)                                                                                 \
+    static void ones_##type(void *to, size_t n)                                                    \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            ((type *)to)[i] = 1;                                                                   \
+    }                                                                                              \
+    struct kind
+
+ONES(int);
+ONES(long);
+ONES(float);
+ONES(double);
+
+/* Of bits: the library has them for unsigned types. */
+#define BITS(type, utype, name, op, expression)                                                    \
+    static void combine_##type##_##op(void *to, const void *a, const void *b, size_t n)            \
+    {                                                                                              \
+        utype *d = to;                                                                             \
+        const utype *x = a, *y = b;                                                                \
+                                                                                                   \
+        for (size_t i = 0; i < n; i++)                                                             \
+            d[i] = expression(x[i], y[i]);                                                         \
+    }                                                                                              \
+    static int reduce_##type##_##op(shmem_team_t team, void *dest, const void *source, size_t n)   \
+    {                                                                                              \
+        return shmem_##name##_##op##_reduce(team, dest, source, n);                                \
+    }                                                                                              \
+    struct kind
+
+BITS(int, unsigned, uint, and, AND);
+BITS(int, unsigned, uint, or, OR);
+BITS(int, unsigned, uint, xor, XOR);
+BITS(long, unsigned long, ulong, and, AND);
+BITS(long, unsigned long, ulong, or, OR);
+BITS(long, unsigned long, ulong, xor, XOR);
+
+#define KIND(type, op)                                                                             \
+    {                                                                                              \
+#op, #type, sizeof(type), ones_##type, reduce_##type##_##op, combine_##type##_##op         \
+    }
+static const struct kind kinds[] = {
+    KIND(int, sum),    KIND(int, prod),  KIND(int, min),    KIND(int, max),     KIND(long, sum),
+    KIND(long, prod),  KIND(long, min),  KIND(long, max),   KIND(float, sum),   KIND(float, prod),
+    KIND(float, min),  KIND(float, max), KIND(double, sum), KIND(double, prod), KIND(double, min),
+    KIND(double, max), KIND(int, and),   KIND(int, or),     KIND(int, xor),     KIND(long, and),
+    KIND(long, or),    KIND(long, xor),
+};
+
+static const struct kind *kind;
+static uint64_t n_elements;
+
+static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    const char *op, *type;
+
+    bench_reduce_words(run, &op, &type);
+    kind = NULL;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(kinds[i].op, op) == 0 && strcmp(kinds[i].type, type) == 0) kind = &kinds[i];
+    if (kind == NULL) bench_die(run, "%s: no operation %s of type %s", bench->name, op, type);
+    (void)why;
+    (void)len;
+    n_elements = run->nbytes / kind->width;
+    kind->ones(run->source, run->span / kind->width); /* no number that slows a processor down */
+    return 0;
+}
+
+/* ---- reduce ----------------------------------------------------------------------------- */
+
+static void reduce(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        kind->reduce(run->team, run->remote + run->at, run->source + run->at, n_elements);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+/* Elements first to first + n of all members' vectors together, into to. */
+static void combine_all(const struct bench_run *run, char *to, char *const *vectors, size_t first,
+                        size_t n)
+{
+    for (size_t done = 0; done < n; done += BLOCK) {
+        size_t offset = (first + done) * kind->width, m = n - done < BLOCK ? n - done : BLOCK;
+        const char *sum = vectors[0] + offset;
+
+        for (int i = 1; i < run->team_size; i++) {
+            kind->combine(to + offset, sum, vectors[i * run->team_stride] + offset, m);
+            sum = to + offset;
+        }
+        if (run->team_size == 1) memcpy(to + offset, sum, m * kind->width);
+    }
+}
+
+/* This member's part of the elements. */
+static size_t first_of(const struct bench_run *run, int number)
+{
+    return n_elements * (size_t)number / (size_t)run->team_size;
+}
+
+static void node_part(struct bench_run *run)
+{
+    size_t first = first_of(run, run->team_me), n = first_of(run, run->team_me + 1) - first;
+    char *mine = run->remote + run->at;
+
+    combine_all(run, mine, run->source_of, first, n);
+    for (int i = 1; i < run->team_size; i++) {
+        int number = (run->team_me + i) % run->team_size;
+
+        memcpy(run->remote_of[bench_team_pe(run, number)] + run->at + first * kind->width,
+               mine + first * kind->width, n * kind->width);
+    }
+}
+
+static void node_reduce(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_node_team_barrier(run, 1);
+        if (run->nbytes <= SMALL_BYTES)
+            combine_all(run, run->remote, run->source_of, 0, n_elements);
+        else
+            node_part(run);
+        bench_node_team_barrier(run, 1);
+    }
+}
+
+static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
+{
+    char *all = run->fabric->memory, *mine = all + (size_t)run->team_me * run->nbytes;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_fabric_push(run, (size_t)run->team_me * run->nbytes, 0, run->nbytes);
+        bench_fabric_team_barrier(run, 1);
+        for (int k = 0; k < run->team_size; k++)
+            if (k != run->team_me)
+                kind->combine(mine, mine, all + (size_t)k * run->nbytes, n_elements);
+        bench_fabric_team_barrier(run, 1);
+    }
+}
+
+/* ---- scans -------------------------------------------------------------------------------- */
+
+static void inscan(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        shmem_double_sum_inscan(run->team, (double *)run->remote, (const double *)run->source,
+                                run->nbytes / sizeof(double));
+}
+
+static void exscan(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        shmem_double_sum_exscan(run->team, (double *)run->remote, (const double *)run->source,
+                                run->nbytes / sizeof(double));
+}
+
+static void node_scan(struct bench_run *run, uint64_t n_ops)
+{
+    size_t n = run->nbytes / sizeof(double);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        bench_node_team_barrier(run, 1);
+        memcpy(run->remote, run->source, run->nbytes);
+        for (int k = 0; k < run->team_me; k++)
+            combine_double_sum(run->remote, run->remote, run->source_of[bench_team_pe(run, k)], n);
+        bench_node_team_barrier(run, 1);
+    }
+}
+
+/* ---- --verify: 1 in element 0 of PE 0, and so on: sums that no rounding changes ------------- */
+
+static void fill_doubles(struct bench_run *run, uint64_t block)
+{
+    double *source = (double *)run->source, *dest = (double *)run->remote;
+
+    for (size_t i = 0; i < run->nbytes / sizeof(double); i++) {
+        source[i] = (double)((i + block) % 64 + (uint64_t)run->me);
+        dest[i] = -1;
+    }
+}
+
+static void check_sum(struct bench_run *run, uint64_t block, int from, int to)
+{
+    const double *dest = (const double *)run->remote;
+
+    for (size_t i = 0; i < run->nbytes / sizeof(double); i++) {
+        double want = 0;
+
+        for (int k = from; k < to; k++)
+            want += (double)((i + block) % 64 + (uint64_t)bench_team_pe(run, k));
+        if (dest[i] != want)
+            bench_die(run, "--verify: sum of %zu doubles: element %zu is %g, not %g",
+                      run->nbytes / sizeof(double), i, dest[i], want);
+    }
+}
+
+static void check_reduce(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    bool sum = strcmp(kind->op, "sum") == 0 && strcmp(kind->type, "double") == 0;
+
+    (void)n_ops;
+    if (sum && run->team_me >= 0 && run->step == 0) check_sum(run, block, 0, run->team_size);
+}
+
+static void check_inscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    if (run->team_me >= 0) check_sum(run, block, 0, run->team_me + 1);
+}
+
+static void check_exscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    if (run->team_me >= 0) check_sum(run, block, 0, run->team_me);
+}
+
+static const struct bench rows[] = {
+    {.name = "reduce",
+     .what = "shmem_TYPE_OP_reduce (--type, --op)",
+     BENCH_COLLECTIVE,
+     .min_size = sizeof(double),
+     .open = open_reduce,
+     .fill = fill_doubles,
+     .check = check_reduce,
+     .steppe = {reduce, NULL},
+     .node = {node_reduce, NULL},
+     .fabric = {fabric_reduce, NULL}},
+    {.name = "inscan",
+     .what = "shmem_double_sum_inscan",
+     BENCH_COLLECTIVE,
+     .min_size = sizeof(double),
+     .fill = fill_doubles,
+     .check = check_inscan,
+     .steppe = {inscan, NULL},
+     .node = {node_scan, NULL}},
+    {.name = "exscan",
+     .what = "shmem_double_sum_exscan; raw: inscan's",
+     BENCH_COLLECTIVE,
+     .min_size = sizeof(double),
+     .fill = fill_doubles,
+     .check = check_exscan,
+     .steppe = {exscan, NULL},
+     .node = {node_scan, NULL}},
+};
+BENCH_LIST(bench_list_reduce, rows);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Data with a signal behind it: complete at the target, back to back by nbi, and there and back.
+ * Raw: memcpy and a store; a write waited for, then an atomic write.
+ */
+#include "../fabric.h"
+
+#include <string.h>
+
+static void put_signal(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *signal = bench_counter(run->shared, BENCH_STEPPE);
+    size_t at = run->at;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_putmem_signal(run->remote + at, run->local + at, run->nbytes, signal, i,
+                            SHMEM_SIGNAL_SET, run->peer);
+        shmem_quiet();
+        at = bench_next(run, at);
+    }
+    run->at = at;
+}
+
+static void put_signal_nbi(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *signal = bench_counter(run->shared, BENCH_STEPPE);
+    size_t at = run->at;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_putmem_signal_nbi(run->remote + at, run->local + at, run->nbytes, signal, i,
+                                SHMEM_SIGNAL_SET, run->peer);
+        at = bench_next(run, at);
+    }
+    shmem_quiet();
+    run->at = at;
+}
+
+static void node_one(struct bench_run *run, size_t at, uint64_t *signal, uint64_t value)
+{
+    memcpy(run->remote_there + at, run->local + at, run->nbytes);
+    __atomic_store_n(signal, value, __ATOMIC_RELEASE);
+}
+
+static void node_put_signal(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *signal = bench_counter(run->shared_there, BENCH_STEPPE);
+    size_t at = run->at;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        node_one(run, at, signal, i);
+        bench_full_fence();
+        at = bench_next(run, at);
+    }
+    run->at = at;
+}
+
+static void node_put_signal_nbi(struct bench_run *run, uint64_t n_ops)
+{
+    uint64_t *signal = bench_counter(run->shared_there, BENCH_STEPPE);
+    size_t at = run->at;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        node_one(run, at, signal, i);
+        at = bench_next(run, at);
+    }
+    bench_full_fence();
+    run->at = at;
+}
+
+static void fabric_one(struct bench_run *run, size_t at, size_t flag, uint64_t value)
+{
+    run->fabric->put(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
+    run->fabric->wait();
+    run->fabric->store(run->peer, flag, value);
+}
+
+static void fabric_put_signal(struct bench_run *run, uint64_t n_ops)
+{
+    size_t at = run->at;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        fabric_one(run, at, BENCH_FABRIC_FLAG(run, counter), i);
+        bench_fabric_flush(run, run->peer);
+        at = bench_next(run, at);
+    }
+    run->at = at;
+}
+
+static void fabric_put_signal_nbi(struct bench_run *run, uint64_t n_ops)
+{
+    size_t at = run->at;
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        fabric_one(run, at, BENCH_FABRIC_FLAG(run, counter), i);
+        at = bench_next(run, at);
+    }
+    bench_fabric_flush(run, run->peer);
+    run->at = at;
+}
+
+/* ---- there and back -------------------------------------------------------------------- */
+
+static void send(struct bench_run *run)
+{
+    shmem_putmem_signal_nbi(run->remote, run->local, run->nbytes,
+                            bench_turn(run->shared, BENCH_STEPPE), run->token, SHMEM_SIGNAL_SET,
+                            run->peer);
+}
+
+static void await(struct bench_run *run)
+{
+    shmem_signal_wait_until(bench_turn(run->shared, BENCH_STEPPE), SHMEM_CMP_GE, run->token);
+}
+
+static void ping(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->token++;
+        send(run);
+        await(run);
+    }
+}
+
+static void pong(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->token++;
+        await(run);
+        send(run);
+    }
+}
+
+static void node_turn(struct bench_run *run, bool first)
+{
+    run->token++;
+    if (first) node_one(run, 0, bench_turn(run->shared_there, BENCH_RAW), run->token);
+    bench_spin_until(bench_turn(run->shared, BENCH_RAW), run->token, run->polls);
+    if (!first) node_one(run, 0, bench_turn(run->shared_there, BENCH_RAW), run->token);
+}
+
+static void node_ping(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        node_turn(run, true);
+}
+
+static void node_pong(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        node_turn(run, false);
+}
+
+static void fabric_turn(struct bench_run *run, bool first)
+{
+    run->token++;
+    if (first) fabric_one(run, 0, BENCH_FABRIC_FLAG(run, turn), run->token);
+    bench_fabric_wait(run, &bench_fabric_flags(run)->turn.value, run->token);
+    if (!first) fabric_one(run, 0, BENCH_FABRIC_FLAG(run, turn), run->token);
+}
+
+static void fabric_ping(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        fabric_turn(run, true);
+}
+
+static void fabric_pong(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        fabric_turn(run, false);
+}
+
+#define SIGNAL .group = "signal", .metric = BENCH_LATENCY, .sized = true
+
+static const struct bench rows[] = {
+    {.name = "put-signal",
+     .what = "shmem_putmem_signal + shmem_quiet",
+     SIGNAL,
+     .moves = BENCH_PUTS,
+     .steppe = {put_signal, NULL},
+     .node = {node_put_signal, NULL},
+     .fabric = {fabric_put_signal, NULL}},
+    {.name = "put-signal-nbi",
+     .what = "shmem_putmem_signal_nbi back to back, one shmem_quiet a sample",
+     SIGNAL,
+     .min_ops = 100,
+     .moves = BENCH_PUTS,
+     .steppe = {put_signal_nbi, NULL},
+     .node = {node_put_signal_nbi, NULL},
+     .fabric = {fabric_put_signal_nbi, NULL}},
+    {.name = "signal-round-trip",
+     .what = "shmem_putmem_signal_nbi + shmem_signal_wait_until, there and back",
+     SIGNAL,
+     .steppe = {ping, pong},
+     .node = {node_ping, node_pong},
+     .fabric = {fabric_ping, fabric_pong}},
+};
+BENCH_LIST(bench_list_signal, rows);

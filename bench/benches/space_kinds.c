@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts between memory of every kind and every other: what a PE puts from is in its part of a space
+ * of the first kind, what it puts to in the peer's part of one of the second. No raw side: what it
+ * is depends on both (for GPUs see the device benches).
+ */
+#include "../spaces.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROOM ((size_t)1 << 20)
+
+static const int kinds[] = {SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU, SHMEM_DEVICE_FAM};
+static const char *const words[] = {"cpu-cpu", "cpu-gpu", "cpu-fam", "gpu-cpu", "gpu-gpu",
+                                    "gpu-fam", "fam-cpu", "fam-gpu", "fam-fam"};
+
+static struct bench_space from, to;
+
+/* A space of one kind with memory for the row, if there is such memory on all PEs. */
+static int make(struct bench_run *run, int kind, struct bench_space *made, char *why, size_t len)
+{
+    int status;
+
+    run->kind = kind;
+    status = bench_kind_check(run, why, len);
+    if (status != 0) return status;
+    return bench_space_make(run, run->span + ROOM, run->span, made, why, len);
+}
+
+static int open_kinds(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    int status = make(run, kinds[run->value / 3], &from, why, len);
+
+    (void)bench;
+    if (status != 0) return status;
+    status = make(run, kinds[run->value % 3], &to, why, len);
+    if (status != 0) {
+        bench_space_drop(&from);
+        return status;
+    }
+    bench_use_remote(run, &to, to.memory);
+    run->local = from.memory;
+    return 0;
+}
+
+static void close_kinds(struct bench_run *run)
+{
+    bench_use_heap(run);
+    bench_space_drop(&to);
+    bench_space_drop(&from);
+}
+
+static void values(const struct bench_run *run, const struct bench_options *options,
+                   struct bench_values *values)
+{
+    (void)run;
+    (void)options;
+    for (values->n = 0; values->n < 9; values->n++)
+        values->at[values->n] = values->n;
+}
+
+static const struct bench_parameter pairs = {"kinds", words, values};
+
+#define KINDS .group = "kinds", .parameter = &pairs, .open = open_kinds, .close = close_kinds
+
+static const struct bench rows[] = {
+    {.name = "space-kinds-latency",
+     .what = "shmem_putmem of 8 bytes + shmem_quiet, from a space of one kind to one of another",
+     KINDS,
+     .metric = BENCH_LATENCY,
+     .steppe = {bench_put, NULL}},
+    {.name = "space-kinds-bandwidth",
+     .what = "a window of shmem_putmem_nbi of 256 KiB + shmem_quiet, from kind to kind",
+     KINDS,
+     .metric = BENCH_BANDWIDTH,
+     .nbytes = (size_t)256 << 10,
+     .windowed = true,
+     .steppe = {bench_put_window, NULL}},
+};
+BENCH_LIST(bench_list_space_kinds, rows);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * iput, iget, and blocks of 8 elements by ibput, ibget: 8-byte elements, by the stride on both
+ * sides. Raw: the loop of copies; a write or read an element or block, then a wait for all.
+ */
+#include "../fabric.h"
+
+#include <string.h>
+
+#define WIDTH sizeof(uint64_t)
+#define BLOCK 8 /* elements of ibput and ibget */
+
+static size_t n_elements(const struct bench_run *run)
+{
+    return run->nbytes / WIDTH;
+}
+
+static size_t n_blocks(const struct bench_run *run)
+{
+    return n_elements(run) / BLOCK;
+}
+
+/* From the start of one block to that of the next: a stride counts blocks' lengths. */
+static size_t block_step(const struct bench_run *run)
+{
+    return (size_t)run->value * BLOCK;
+}
+
+#define AT(memory) ((uint64_t *)((memory) + run->at))
+#define STEPPE(loop, call)                                                                         \
+    static void loop(struct bench_run *run, uint64_t n_ops)                                        \
+    {                                                                                              \
+        for (uint64_t i = 0; i < n_ops; i++) {                                                     \
+            call;                                                                                  \
+            run->at = bench_next(run, run->at);                                                    \
+        }                                                                                          \
+    }
+STEPPE(iput, shmem_uint64_iput(AT(run->remote), AT(run->local), run->value, run->value,
+                               n_elements(run), run->peer);
+       shmem_quiet())
+STEPPE(iget, shmem_uint64_iget(AT(run->local), AT(run->remote), run->value, run->value,
+                               n_elements(run), run->peer))
+STEPPE(ibput, shmem_uint64_ibput(AT(run->remote), AT(run->local), (ptrdiff_t)block_step(run),
+                                 (ptrdiff_t)block_step(run), BLOCK, n_blocks(run), run->peer);
+       shmem_quiet())
+STEPPE(ibget, shmem_uint64_ibget(AT(run->local), AT(run->remote), (ptrdiff_t)block_step(run),
+                                 (ptrdiff_t)block_step(run), BLOCK, n_blocks(run), run->peer))
+
+static void copy_elements(uint64_t *to, const uint64_t *from, size_t stride, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i * stride] = from[i * stride];
+    bench_touch();
+}
+
+static void copy_blocks(uint64_t *to, const uint64_t *from, size_t step, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * step, from + i * step, BLOCK * WIDTH);
+    bench_touch();
+}
+
+STEPPE(node_iput,
+       copy_elements(AT(run->remote_there), AT(run->local), (size_t)run->value, n_elements(run));
+       bench_full_fence())
+STEPPE(node_iget,
+       copy_elements(AT(run->local), AT(run->remote_there), (size_t)run->value, n_elements(run)))
+STEPPE(node_ibput,
+       copy_blocks(AT(run->remote_there), AT(run->local), block_step(run), n_blocks(run));
+       bench_full_fence())
+STEPPE(node_ibget,
+       copy_blocks(AT(run->local), AT(run->remote_there), block_step(run), n_blocks(run)))
+
+/* n pieces of width bytes, step apart. */
+static void fabric_pieces(struct bench_run *run, bool puts, size_t n, size_t width, size_t step)
+{
+    char *local = bench_fabric_local(run) + run->at;
+
+    for (size_t i = 0; i < n; i++)
+        if (puts)
+            run->fabric->put(run->peer, run->at + i * step, local + i * step, width);
+        else
+            run->fabric->get(run->peer, run->at + i * step, local + i * step, width);
+    run->fabric->wait();
+}
+
+#define STEP (WIDTH * (size_t)run->value)
+STEPPE(fabric_iput, fabric_pieces(run, true, n_elements(run), WIDTH, STEP))
+STEPPE(fabric_iget, fabric_pieces(run, false, n_elements(run), WIDTH, STEP))
+STEPPE(fabric_ibput, fabric_pieces(run, true, n_blocks(run), BLOCK *WIDTH, BLOCK *STEP))
+STEPPE(fabric_ibget, fabric_pieces(run, false, n_blocks(run), BLOCK *WIDTH, BLOCK *STEP))
+
+static size_t extent(const struct bench_run *run)
+{
+    return run->nbytes * (size_t)run->value;
+}
+
+static void values(const struct bench_run *run, const struct bench_options *options,
+                   struct bench_values *values)
+{
+    (void)run;
+    bench_stepping(options, 8, 2, 16, values);
+}
+
+static const struct bench_parameter stride = {"stride", NULL, values};
+
+/* --verify: every element from the own place of the other side, and nothing between them. */
+static void check(struct bench_run *run, uint64_t block, uint64_t n_ops, bool puts, size_t piece)
+{
+    const char *memory = puts ? run->remote : run->local;
+
+    (void)n_ops;
+    if (run->peer < 0 || run->measures == puts || run->step != 0) return;
+    for (size_t i = 0; i < n_elements(run); i++) {
+        size_t at = (i / piece * piece * (size_t)run->value + i % piece) * WIDTH;
+
+        bench_pattern_check(run, "strided transfer", memory + at, WIDTH, at, run->peer, block);
+    }
+}
+
+static void fill(struct bench_run *run, uint64_t block)
+{
+    bench_pattern_write(run->local, run->span, 0, run->me, block);
+    bench_pattern_write(run->remote, run->span, 0, run->me, block);
+}
+
+static void check_iput(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    check(run, block, n_ops, true, 1);
+}
+
+static void check_iget(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    check(run, block, n_ops, false, 1);
+}
+
+static void check_ibput(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    check(run, block, n_ops, true, BLOCK);
+}
+
+static void check_ibget(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    check(run, block, n_ops, false, BLOCK);
+}
+
+#define STRIDED(op, text, least)                                                                   \
+    {                                                                                              \
+        .name = #op, .group = "strided", .what = text, .metric = BENCH_LATENCY, .sized = true,     \
+        .min_size = least, .default_max = (size_t)64 << 10, .parameter = &stride,                  \
+        .extent = extent, .fill = fill, .check = check_##op, .steppe = {op, NULL},                 \
+        .node = {node_##op, NULL}, .fabric = {                                                     \
+            fabric_##op,                                                                           \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+
+static const struct bench rows[] = {
+    STRIDED(iput, "shmem_uint64_iput + shmem_quiet; bytes that move", WIDTH),
+    STRIDED(iget, "shmem_uint64_iget; bytes that move", WIDTH),
+    STRIDED(ibput, "shmem_uint64_ibput of blocks of 64 bytes + shmem_quiet", BLOCK *WIDTH),
+    STRIDED(ibget, "shmem_uint64_ibget of blocks of 64 bytes", BLOCK *WIDTH),
+};
+BENCH_LIST(bench_list_strided, rows);

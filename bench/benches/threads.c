@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rate of 8-byte puts of several threads of PE 0 at once: all on the default context, or each on a
+ * context of its own, private or serialized. In a run of the library with SHMEM_THREAD_MULTIPLE,
+ * PEs not bound. Raw: as many threads that copy.
+ */
+#include "../bench.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_THREADS 64
+
+/* A thread of PE 0: does its share of a sample whenever the number of the sample rises. */
+struct worker {
+    pthread_t thread;
+    shmem_ctx_t ctx;
+    char *dest, *dest_there, *source;
+};
+
+static struct {
+    struct worker workers[MAX_THREADS];
+    struct bench_run *run;
+    int n;
+    bool raw;
+    uint64_t n_ops;                                       /* of one thread */
+    uint64_t sample __attribute__((aligned(BENCH_LINE))); /* rises: begin */
+    uint64_t n_done __attribute__((aligned(BENCH_LINE))); /* of the present sample */
+    uint64_t n_ready, n_failed;
+    long options; /* of contexts */
+    bool shared, over;
+} pool;
+
+static void puts_of(const struct worker *w, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        shmem_ctx_putmem_nbi(w->ctx, w->dest, w->source, sizeof(uint64_t), pool.run->peer);
+    shmem_ctx_quiet(w->ctx);
+}
+
+static void copies_of(const struct worker *w, uint64_t n_ops)
+{
+    size_t nbytes = pool.run->nbytes; /* as a library does not know it beforehand */
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        memcpy(w->dest_there, w->source, nbytes);
+        bench_touch();
+    }
+    bench_full_fence();
+}
+
+/* A private context is used by the thread that makes it. */
+static void *work(void *of)
+{
+    struct worker *w = of;
+    bool made = pool.shared || shmem_ctx_create(pool.options, &w->ctx) == 0;
+
+    __atomic_fetch_add(made ? &pool.n_ready : &pool.n_failed, 1, __ATOMIC_ACQ_REL);
+    for (uint64_t next = 1; made; next++) {
+        bench_spin_until(&pool.sample, next, BENCH_POLLS_CROWDED);
+        if (pool.over) break;
+        if (pool.raw)
+            copies_of(w, pool.n_ops);
+        else
+            puts_of(w, pool.n_ops);
+        __atomic_fetch_add(&pool.n_done, 1, __ATOMIC_ACQ_REL);
+    }
+    if (made && !pool.shared) shmem_ctx_destroy(w->ctx);
+    return NULL;
+}
+
+static void sample(uint64_t n_ops, bool raw)
+{
+    pool.n_ops = (n_ops + (uint64_t)pool.n - 1) / (uint64_t)pool.n;
+    pool.raw = raw;
+    __atomic_store_n(&pool.n_done, 0, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&pool.sample, 1, __ATOMIC_ACQ_REL);
+    bench_spin_until(&pool.n_done, (uint64_t)pool.n, BENCH_POLLS_CROWDED);
+}
+
+static void steppe(struct bench_run *run, uint64_t n_ops)
+{
+    (void)run;
+    sample(n_ops, false);
+}
+
+static void node(struct bench_run *run, uint64_t n_ops)
+{
+    (void)run;
+    sample(n_ops, true);
+}
+
+/* ---- threads and contexts ------------------------------------------------------------------ */
+
+static void end_threads(int n)
+{
+    pool.over = true;
+    __atomic_fetch_add(&pool.sample, 1, __ATOMIC_ACQ_REL);
+    for (int i = 0; i < n; i++)
+        pthread_join(pool.workers[i].thread, NULL);
+}
+
+/* Returns how many there are: fewer than n when no more can be made. */
+static int make_threads(struct bench_run *run, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct worker *w = &pool.workers[i];
+        size_t at = (size_t)i * BENCH_LINE;
+
+        w->ctx = SHMEM_CTX_DEFAULT;
+        w->dest = run->remote + at;
+        w->source = run->local + at;
+        w->dest_there = run->remote_there != NULL ? run->remote_there + at : NULL;
+        if (pthread_create(&w->thread, NULL, work, w) != 0) return i;
+    }
+    return n;
+}
+
+static int open_pool(struct bench_run *run, long options, bool shared, char *why, size_t len)
+{
+    int n = (int)run->value, n_threads = n;
+
+    if (n > MAX_THREADS) bench_die(run, "--values: at most %d threads", MAX_THREADS);
+    memset(&pool, 0, sizeof(pool));
+    pool.run = run;
+    pool.n = n;
+    pool.options = options;
+    pool.shared = shared;
+    if (run->me == 0) {
+        n_threads = make_threads(run, n);
+        while (__atomic_load_n(&pool.n_ready, __ATOMIC_ACQUIRE) +
+                   __atomic_load_n(&pool.n_failed, __ATOMIC_ACQUIRE) <
+               (uint64_t)n_threads)
+            sched_yield();
+    }
+    if (bench_worst(n_threads < n || pool.n_failed > 0) == 0) return 0;
+    if (run->me == 0) {
+        snprintf(why, len, "of %d threads %d could be made, %d of them without a context", n,
+                 n_threads, (int)pool.n_failed);
+        end_threads(n_threads);
+    }
+    return -1;
+}
+
+static int open_shared(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)bench;
+    return open_pool(run, 0, true, why, len);
+}
+
+static int open_private(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)bench;
+    return open_pool(run, SHMEM_CTX_PRIVATE, false, why, len);
+}
+
+static int open_serialized(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)bench;
+    return open_pool(run, SHMEM_CTX_SERIALIZED, false, why, len);
+}
+
+static void close_pool(struct bench_run *run)
+{
+    if (run->me == 0) end_threads(pool.n);
+}
+
+static void values(const struct bench_run *run, const struct bench_options *options,
+                   struct bench_values *values)
+{
+    (void)run;
+    bench_stepping(options, 2, 1, 8, values);
+}
+
+static size_t extent(const struct bench_run *run)
+{
+    return (size_t)run->value * BENCH_LINE;
+}
+
+static const struct bench_parameter threads = {"threads", NULL, values};
+
+#define THREADS(whose, text)                                                                       \
+    {                                                                                              \
+        .name = "context-threads-" #whose, .group = "threads",                                     \
+        .what = "shmem_ctx_putmem_nbi of 8 bytes by threads, " text, .metric = BENCH_RATE,         \
+        .min_ops = 4000, .cycles = 1 << BENCH_MULTIPLE, .parameter = &threads, .extent = extent,   \
+        .open = open_##whose, .close = close_pool, .steppe = {steppe, NULL}, .node = {             \
+            node,                                                                                  \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+
+static const struct bench rows[] = {
+    THREADS(shared, "all on the default context"),
+    THREADS(private, "each on a private one"),
+    THREADS(serialized, "each on a serialized one"),
+};
+BENCH_LIST(bench_list_threads, rows);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A block of samples. PE 0 sends the same command to all others; each runs its part of the block,
+ * says so, serves until it is told to stop, and acknowledges. The samples of a PE are in its part
+ * of struct bench_shared, where PE 0 reads them.
+ */
+#include "harness.h"
+
+static enum bench_path path_of(const struct bench *bench, const struct bench_run *run)
+{
+    if (bench->pathless || bench->shape == BENCH_ALONE) return BENCH_NODE;
+    if (bench->shape == BENCH_PAIR || bench->shape == BENCH_BOTH) return run->pair_path;
+    return run->all_path;
+}
+
+const struct bench_body *bench_body_of(const struct bench *bench, const struct bench_run *run,
+                                       int side)
+{
+    if (side != BENCH_RAW) return &bench->steppe;
+    if (bench->raw_driver && run->kind == SHMEM_DEVICE_GPU) {
+        bool reached = bench->driver.target == NULL || bench->pathless || run->shared_there != NULL;
+
+        return run->cuda != NULL && reached ? &bench->driver : NULL;
+    }
+    switch (path_of(bench, run)) {
+    case BENCH_NODE:
+        return bench->node.origin != NULL ? &bench->node : NULL;
+    case BENCH_FABRIC:
+        return run->fabric != NULL && bench->fabric.origin != NULL ? &bench->fabric : NULL;
+    case BENCH_MIXED:
+        break;
+    }
+    return NULL;
+}
+
+static bool is_target(const struct bench *bench, const struct bench_run *run)
+{
+    return !run->measures && (run->peer >= 0 || bench->shape == BENCH_ONE_ALL);
+}
+
+/* ---- the part of one PE -------------------------------------------------------- */
+
+/*
+ * Several that measure begin a sample together, by a barrier of the side's own kind. Of a
+ * collective those of its team; tokens of the others do not count with theirs.
+ */
+static void keep_together(const struct bench *bench, struct bench_run *run,
+                          const struct bench_body *body)
+{
+    bool team = bench->shape == BENCH_ALL;
+
+    if (run->n_measuring < 2 || bench->own_pace || (team && run->team_me < 0)) return;
+    if (body == &bench->node)
+        (team ? bench_node_team_barrier : bench_node_barrier)(run, 1);
+    else if (body == &bench->fabric)
+        (team ? bench_fabric_team_barrier : bench_fabric_barrier)(run, 1);
+    else if (team)
+        shmem_team_sync(run->team);
+    else
+        shmem_barrier_all();
+}
+
+/* --barrier: one before each call, timed with it. */
+static void with_barriers(struct bench_run *run, const struct bench_body *body, bench_loop *barrier,
+                          uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        barrier(run, 1);
+        body->origin(run, 1);
+    }
+}
+
+static void sync_of_team(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++)
+        shmem_team_sync(run->team);
+}
+
+static void measure_once(const struct bench *bench, struct bench_run *run,
+                         const struct bench_body *body, uint64_t n_ops)
+{
+    if (!run->options->barrier || bench->shape != BENCH_ALL)
+        body->origin(run, n_ops);
+    else
+        with_barriers(run, body,
+                      body == &bench->node     ? bench_node_team_barrier
+                      : body == &bench->fabric ? bench_fabric_team_barrier
+                                               : sync_of_team,
+                      n_ops);
+}
+
+/* Nanoseconds an operation; of an overlap what was not hidden, in percent. */
+static double sample(const struct bench *bench, struct bench_run *run,
+                     const struct bench_body *body, uint64_t n_ops)
+{
+    uint64_t (*clock)(void) = bench->cpu_time ? bench_cpu_ns : bench_now_ns;
+    uint64_t start = clock();
+
+    measure_once(bench, run, body, n_ops);
+    if (bench->metric == BENCH_OVERLAP) return run->exposed;
+    return (double)(clock() - start) / (double)n_ops;
+}
+
+static void run_batches(const struct bench *bench, struct bench_run *run,
+                        const struct bench_body *body, const struct bench_command *command)
+{
+    double *samples = run->shared->samples;
+
+    for (uint64_t i = 0; i < command->n_warm + command->n_batches; i++) {
+        double ns = 0;
+
+        keep_together(bench, run, body);
+        if (run->measures)
+            ns = sample(bench, run, body, command->n_ops);
+        else if (is_target(bench, run) && body->target != NULL)
+            body->target(run, command->n_ops);
+        if (i >= command->n_warm) samples[i - command->n_warm] = ns;
+    }
+}
+
+/* All of a block but its end. */
+static void run_part(const struct bench *bench, struct bench_run *run,
+                     const struct bench_command *command)
+{
+    const struct bench_body *body = bench_body_of(bench, run, command->side);
+
+    run->token = command->token;
+    run->at = 0;
+    run->sample_ops = command->n_ops;
+    if (bench->stage != NULL) bench->stage(run, command->side);
+    if (run->options->verify && command->side == BENCH_STEPPE)
+        bench_verify_fill(bench, run, command->number);
+    if (run->options->cold) bench_flush_caches(bench, run);
+    if (run->options->verify || run->options->cold) shmem_barrier_all();
+    run_batches(bench, run, body, command);
+}
+
+/* After the stop: everything that was moved in the block has arrived. */
+static void look_at_block(const struct bench *bench, struct bench_run *run,
+                          const struct bench_command *command)
+{
+    if (run->options->verify && command->side == BENCH_STEPPE)
+        bench_verify_check(bench, run, command->number,
+                           command->n_ops * (command->n_warm + command->n_batches));
+}
+
+/* ---- the PEs that are told ------------------------------------------------------- */
+
+static void serve_until_stop(const struct bench *bench, struct bench_run *run,
+                             const struct bench_body *body, uint64_t stop)
+{
+    uint64_t *word = &run->shared->side[BENCH_STEPPE].stop.value;
+
+    if (body == &bench->fabric)
+        bench_fabric_serve(run, stop);
+    else if (body == &bench->steppe && bench->idle != NULL && is_target(bench, run))
+        bench->idle(word, stop);
+    else
+        shmem_uint64_wait_until(word, SHMEM_CMP_GE, stop);
+}
+
+void bench_block_follow(const struct bench *bench, struct bench_run *run)
+{
+    struct bench_command *command = &run->shared->command;
+
+    for (;;) {
+        shmem_uint64_wait_until(&run->shared->number.value, SHMEM_CMP_GT, run->n_commands);
+        run->n_commands = run->shared->number.value;
+        if (command->last) break;
+        run_part(bench, run, command);
+        if (run->measures) shmem_uint64_atomic_inc(&run->shared->done.value, 0);
+        serve_until_stop(bench, run, bench_body_of(bench, run, command->side), command->number);
+        look_at_block(bench, run, command);
+        shmem_uint64_atomic_inc(&run->shared->acks.value, 0);
+    }
+    shmem_uint64_atomic_inc(&run->shared->acks.value, 0);
+}
+
+/* ---- PE 0 -------------------------------------------------------------------------- */
+
+static void send_command(struct bench_run *run, const struct bench_command *command)
+{
+    run->n_commands++;
+    for (int pe = 1; pe < run->n_pes; pe++) {
+        shmem_putmem(&run->shared->command, command, sizeof(*command), pe);
+        shmem_fence();
+        shmem_uint64_p(&run->shared->number.value, run->n_commands, pe);
+        run->n_acks++;
+    }
+}
+
+/* The raw side may still have our last words to send. */
+static void wait_for(struct bench_run *run, uint64_t *word, uint64_t value)
+{
+    if (run->fabric != NULL)
+        while (!shmem_uint64_test(word, SHMEM_CMP_GE, value))
+            bench_fabric_poll(run);
+    shmem_uint64_wait_until(word, SHMEM_CMP_GE, value);
+}
+
+static void announce_stop(const struct bench *bench, struct bench_run *run,
+                          const struct bench_body *body)
+{
+    uint64_t *stop = &run->shared->side[BENCH_STEPPE].stop.value;
+
+    for (int pe = 1; pe < run->n_pes; pe++)
+        if (body == &bench->fabric)
+            bench_fabric_stop(run, run->n_blocks, pe);
+        else
+            shmem_uint64_p(stop, run->n_blocks, pe);
+}
+
+void bench_block_lead(const struct bench *bench, struct bench_run *run, int side, uint64_t n_ops,
+                      int n_warm, int n_batches)
+{
+    struct bench_command command = {.n_ops = n_ops,
+                                    .n_batches = (uint64_t)n_batches,
+                                    .n_warm = (uint64_t)n_warm,
+                                    .number = ++run->n_blocks,
+                                    .token = run->token,
+                                    .side = side};
+
+    send_command(run, &command);
+    run_part(bench, run, &command);
+    run->n_done += (uint64_t)(run->n_measuring - (run->measures ? 1 : 0));
+    wait_for(run, &run->shared->done.value, run->n_done);
+    announce_stop(bench, run, bench_body_of(bench, run, side));
+    look_at_block(bench, run, &command);
+    wait_for(run, &run->shared->acks.value, run->n_acks);
+}
+
+void bench_block_end(const struct bench *bench, struct bench_run *run)
+{
+    static const struct bench_command over = {.last = 1};
+
+    (void)bench;
+    send_command(run, &over);
+    wait_for(run, &run->shared->acks.value, run->n_acks);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where PEs are: hosts, cores, NUMA nodes; and one core to each of them.
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static cpu_set_t allowed; /* before anything was bound */
+static bool know_allowed;
+
+/* ---- binding ------------------------------------------------------------------- */
+
+/* Bind this thread to the nth of the cores it may use. */
+static int bind_to(int nth)
+{
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        cpu_set_t one;
+
+        if (!CPU_ISSET(cpu, &allowed) || nth-- > 0) continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        return sched_setaffinity(0, sizeof(one), &one) == 0 ? 0 : -errno;
+    }
+    return -EINVAL;
+}
+
+/* The number of PE me among those of its host. */
+static int local_number(const struct bench_run *run, const struct bench_place *places)
+{
+    int n = 0;
+
+    for (int pe = 0; pe < run->me; pe++)
+        n += strcmp(places[pe].host, places[run->me].host) == 0;
+    return n;
+}
+
+static int n_on_host_of(const struct bench_run *run, const struct bench_place *places, int of)
+{
+    int n = 0;
+
+    for (int pe = 0; pe < run->n_pes; pe++)
+        n += strcmp(places[pe].host, places[of].host) == 0;
+    return n;
+}
+
+int bench_cores_set(struct bench_run *run, const struct bench_options *options,
+                    struct bench_machine *machine)
+{
+    int status = 0, local = n_on_host_of(run, machine->places, run->me);
+    bool may_bind = options->bind != BENCH_BIND_OFF && !run->thread_multiple;
+
+    if (!know_allowed) status = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? 0 : -errno;
+    know_allowed = status == 0;
+    machine->cores = know_allowed ? CPU_COUNT(&allowed) : 1;
+    run->crowded = bench_worst(local > machine->cores) != 0;
+    run->polls = run->crowded ? BENCH_POLLS_CROWDED : BENCH_POLLS;
+    machine->bound = may_bind && (options->bind == BENCH_BIND_ON || !run->crowded);
+    if (machine->bound && status == 0)
+        status = bind_to(local_number(run, machine->places) % machine->cores);
+    return bench_worst(machine->bound && status != 0);
+}
+
+void bench_cores_restore(void)
+{
+    if (know_allowed) (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+/* ---- places -------------------------------------------------------------------- */
+
+/* The NUMA node of a core, by the folder of the kernel's that is called after it. */
+static int numa_of(int core)
+{
+    char path[96];
+
+    for (int node = 0; core >= 0 && node < 1024; node++) {
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/node%d", core, node);
+        if (access(path, F_OK) == 0) return node;
+    }
+    return -1;
+}
+
+static int number_hosts(const struct bench_run *run, struct bench_machine *machine)
+{
+    int *host_of = calloc((size_t)run->n_pes, sizeof(*host_of));
+
+    if (host_of == NULL) return -ENOMEM;
+    machine->n_hosts = 0;
+    for (int pe = 0; pe < run->n_pes; pe++) {
+        int first = 0;
+
+        while (strcmp(machine->places[first].host, machine->places[pe].host) != 0)
+            first++;
+        host_of[pe] = first < pe ? host_of[first] : machine->n_hosts++;
+    }
+    machine->n_local = n_on_host_of(run, machine->places, 0);
+    bench_roles_set_hosts(run, host_of);
+    free(host_of);
+    return 0;
+}
+
+/* Every PE learns the places of all: once before cores are bound, once after. */
+int bench_find_places(struct bench_run *run, struct bench_machine *machine)
+{
+    size_t n = (size_t)run->n_pes;
+    struct bench_place *all = shmem_calloc(n + 1, sizeof(*all)), *mine;
+    int status = 0;
+
+    if (machine->places == NULL) machine->places = calloc(n, sizeof(*machine->places));
+    if (bench_worst(all == NULL || machine->places == NULL) != 0) return -ENOMEM;
+    mine = &all[n];
+    gethostname(mine->host, sizeof(mine->host) - 1);
+    snprintf(mine->domain, sizeof(mine->domain), "%.63s", machine->domain);
+    mine->core = machine->bound ? sched_getcpu() : -1;
+    mine->numa = numa_of(sched_getcpu());
+    mine->pid = (int32_t)getpid();
+    shmem_fcollectmem(SHMEM_TEAM_WORLD, all, mine, sizeof(*mine));
+    memcpy(machine->places, all, n * sizeof(*all));
+    shmem_free(all);
+    status = number_hosts(run, machine);
+    return bench_worst(status != 0) != 0 ? -ENOMEM : 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The machine as the heading describes it, and what else ran on it while a row was measured.
+ */
+#include "harness.h"
+
+#include <dlfcn.h>
+#include <shmemx.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- what it is --------------------------------------------------------------------- */
+
+static void read_cpu(char *cpu, size_t len)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    snprintf(cpu, len, "unknown");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        char *text = strchr(line, ':');
+
+        if (strncmp(line, "model name", 10) != 0 || text == NULL) continue;
+        text += 1 + strspn(text + 1, " \t");
+        text[strcspn(text, "\n")] = '\0';
+        snprintf(cpu, len, "%.120s", text);
+        break;
+    }
+    if (file != NULL) fclose(file);
+}
+
+/* One line of a file, empty when there is none. */
+static void read_word(const char *path, char *word, size_t len)
+{
+    FILE *file = fopen(path, "r");
+
+    word[0] = '\0';
+    if (file == NULL) return;
+    if (fgets(word, (int)len, file) != NULL) word[strcspn(word, "\n")] = '\0';
+    fclose(file);
+}
+
+/*
+ * Which provider and domain the library uses: columns of its table of spaces. They stay empty
+ * where the table names no fabric.
+ */
+static void describe_provider(struct bench_machine *machine)
+{
+    FILE *table = tmpfile();
+    char line[512], provider[64], domain[64];
+
+    if (table == NULL) return;
+    if (shmemx_space_print(fileno(table)) == 0) rewind(table);
+    while (fgets(line, sizeof(line), table) != NULL)
+        if (sscanf(line, "%*s default %*s %*s %*s %*s %63s %63s", provider, domain) == 2 &&
+            strcmp(domain, "-") != 0) {
+            snprintf(machine->provider, sizeof(machine->provider), "%s", provider);
+            snprintf(machine->domain, sizeof(machine->domain), "%s", domain);
+        }
+    fclose(table);
+}
+
+/* Of libfabric, where this process has loaded it: as fi_version() says it. */
+static void describe_libfabric(struct bench_machine *machine)
+{
+    void *handle = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    uint32_t (*version)(void);
+
+    if (handle == NULL) return;
+    *(void **)&version = dlsym(handle, "fi_version");
+    if (version != NULL)
+        snprintf(machine->libfabric, sizeof(machine->libfabric), "%u.%u", version() >> 16,
+                 version() & 0xffff);
+    dlclose(handle);
+}
+
+void bench_describe(const struct bench_run *run, struct bench_machine *machine)
+{
+    struct utsname uts;
+    char name[SHMEM_MAX_NAME_LEN];
+    time_t now = time(NULL);
+    struct tm utc;
+
+    (void)run;
+    shmem_info_get_name(name);
+    snprintf(machine->library, sizeof(machine->library), "%.200s", name);
+    if (uname(&uts) == 0)
+        snprintf(machine->kernel, sizeof(machine->kernel), "%s %s %s", uts.sysname, uts.release,
+                 uts.machine);
+    read_cpu(machine->cpu, sizeof(machine->cpu));
+    read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", machine->governor,
+              sizeof(machine->governor));
+    if (gmtime_r(&now, &utc) != NULL)
+        strftime(machine->date, sizeof(machine->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    machine->clock_ns = bench_clock_cost_ns();
+    describe_provider(machine);
+    describe_libfabric(machine);
+}
+
+/* ---- what else it does ------------------------------------------------------------------ */
+
+#define MIN_NS 200000000.0 /* times of the kernel are multiples of 10 ms: shorter says nothing */
+#define STEAL 0.02         /* of all cores */
+#define OTHERS 0.1         /* of one core */
+#define SPEED 0.15
+
+/* CPU time of the whole host, in ns: busy without what the hypervisor took, and that. */
+static void read_host(uint64_t *busy_ns, uint64_t *steal_ns)
+{
+    FILE *file = fopen("/proc/stat", "r");
+    unsigned long long user = 0, nice = 0, sys = 0, irq = 0, softirq = 0, steal = 0;
+    uint64_t tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+
+    *busy_ns = *steal_ns = 0;
+    if (file == NULL) return;
+    if (fscanf(file, "cpu %llu %llu %llu %*u %*u %llu %llu %llu", &user, &nice, &sys, &irq,
+               &softirq, &steal) == 6) {
+        *busy_ns = (user + nice + sys + irq + softirq) * tick;
+        *steal_ns = steal * tick;
+    }
+    fclose(file);
+}
+
+/* CPU time of the PEs of PE 0's host. */
+static uint64_t own_ns(const struct bench_machine *machine)
+{
+    uint64_t sum = 0;
+
+    for (int pe = 0, seen = 0; seen < machine->n_local; pe++) {
+        struct timespec used;
+        clockid_t clock;
+
+        if (strcmp(machine->places[pe].host, machine->places[0].host) != 0) continue;
+        seen++;
+        if (clock_getcpuclockid(machine->places[pe].pid, &clock) != 0) continue;
+        if (clock_gettime(clock, &used) != 0) continue;
+        sum += (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    }
+    return sum;
+}
+
+/* A chain of additions as long as some 5 us; the shortest of ten tells how fast the core runs. */
+static double time_core(void)
+{
+    double least = 0;
+
+    for (int i = 0; i < 10; i++) {
+        uint64_t start = bench_now_ns();
+        double ns;
+
+        for (int k = 0; k < 16384; k++)
+            __asm__ __volatile__("" : "+r"(k));
+        ns = (double)(bench_now_ns() - start);
+        if (least == 0 || ns < least) least = ns;
+    }
+    return least;
+}
+
+void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *begun)
+{
+    begun->core_ns = time_core();
+    begun->own_ns = own_ns(machine);
+    read_host(&begun->busy_ns, &begun->steal_ns);
+    begun->ns = bench_now_ns();
+}
+
+static void add_text(char *text, size_t len, const char *what, double percent)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, len - used, "%s%s %.0f %%", used > 0 ? ", " : "", what, percent);
+}
+
+void bench_disturbance_end(const struct bench_machine *machine,
+                           const struct bench_disturbance *begun, char *text, size_t len)
+{
+    double ns = (double)(bench_now_ns() - begun->ns);
+    double n_cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+    struct bench_disturbance now;
+    double steal, others, speed;
+
+    bench_disturbance_begin(machine, &now);
+    text[0] = '\0';
+    speed = now.core_ns / begun->core_ns - 1;
+    if (speed > SPEED || speed < -SPEED) add_text(text, len, "core speed changed by", -100 * speed);
+    if (ns < MIN_NS) return;
+    steal = (double)(now.steal_ns - begun->steal_ns) / ns / n_cores;
+    if (steal > STEAL) add_text(text, len, "steal time", 100 * steal);
+    others = ((double)(now.busy_ns - begun->busy_ns) - (double)(now.own_ns - begun->own_ns)) / ns;
+    if (others > OTHERS) add_text(text, len, "others used of a core", 100 * others);
+}

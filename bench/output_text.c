@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Text for people: the heading that all but JSON have, a table for each bench, the summary.
+ */
+#include "harness.h"
+#include "raw_ofi.h"
+
+#include <string.h>
+
+/* ---- heading ------------------------------------------------------------------------- */
+
+static void write_fabric(FILE *file, const char *prefix, const struct bench_run *run,
+                         const struct bench_machine *m)
+{
+    if (m->provider[0] != '\0')
+        fprintf(file, "%sfabric: %s on %s, libfabric %s\n", prefix, m->provider, m->domain,
+                m->libfabric);
+    if (run->fabric != NULL)
+        fprintf(file, "%sraw fabric: %s on %s, put streams %s%s\n", prefix, run->fabric->provider,
+                run->fabric->domain,
+                run->raw_flush ? "plain with a flushing read" : "delivery complete",
+                run->fabric->by_message
+                    ? ", atomics and flags by a message that the target executes and answers"
+                    : "");
+    if (m->first_us > 0)
+        fprintf(file, "%sfirst get of 8 bytes from PE %d, which computes: %.0f us\n", prefix,
+                run->pair_peer, m->first_us);
+    if (m->gpu[0] != '\0')
+        fprintf(file, "%s%s, %s%s\n", prefix, m->gpu, m->driver,
+                m->test_double ? ": A TEST DOUBLE, times mean nothing" : "");
+}
+
+static void write_method(FILE *file, const char *prefix, const struct bench_options *o,
+                         const struct bench_machine *m)
+{
+    fprintf(file,
+            "%ssamples: %d a side or more in alternating blocks, until the median is known to "
+            "%.3g %% or %.3g s are over\n",
+            prefix, o->iterations, 100 * o->until, o->seconds);
+    fprintf(file,
+            "%sa sample times `ops` operations; clock %.0f ns; p1, p99: the fast and the slow "
+            "end; noisy: p99 time above %.0f x median%s\n",
+            prefix, m->clock_ns, BENCH_NOISY, o->raw ? "; ratio: Steppe / raw, of medians" : "");
+    if (o->cold || o->verify || o->buffers > 1 || o->align != 4096 || o->offset_local > 0 ||
+        o->offset_remote > 0)
+        fprintf(file, "%sbuffers: %s, aligned to %zu bytes + %zu local, + %zu remote%s\n", prefix,
+                o->cold          ? "out of caches"
+                : o->buffers > 1 ? "several in turn"
+                                 : "one",
+                o->align, o->offset_local, o->offset_remote, o->verify ? "; verified" : "");
+    if (m->raw_note[0] != '\0') fprintf(file, "%sno raw side: %s\n", prefix, m->raw_note);
+}
+
+/* The heading, each line behind prefix. */
+void bench_text_begin(FILE *file, const char *prefix, const struct bench_run *run,
+                      const struct bench_options *options, const struct bench_machine *m)
+{
+    fprintf(file, "%s%s, %d PE%s (%d on this host)", prefix, m->library, run->n_pes,
+            run->n_pes > 1 ? "s" : "", m->n_local);
+    if (run->n_pes > 1)
+        fprintf(file, ", PE 0 with PE %d: path %s; all PEs: path %s", run->pair_peer,
+                bench_path_name(run->pair_path), bench_path_name(run->all_path));
+    fprintf(file, "\n%s%s, %s, %d cores, PEs %s\n", prefix, m->kernel, m->cpu, m->cores,
+            m->bound       ? "bound to one core each"
+            : run->crowded ? "not bound (more PEs than cores)"
+                           : "not bound");
+    write_fabric(file, prefix, run, m);
+    write_method(file, prefix, options, m);
+}
+
+/* ---- a table a bench --------------------------------------------------------------------- */
+
+static void write_section(FILE *file, const struct bench_result *r)
+{
+    const struct bench *bench = r->bench;
+    char few[32], ratio[32];
+
+    fprintf(file, "\n%s [%s]: %s", bench->name, bench_unit(bench), bench->what);
+    if (bench->in_spaces && r->n_many > 1)
+        fprintf(file, "; %d spaces of kind %s", r->n_many, bench_kind_name(r->kind));
+    else if (bench->in_spaces)
+        fprintf(file, "; kind %s", bench_kind_name(r->kind));
+    if (r->path != NULL) fprintf(file, "; path %s", r->path);
+    if (r->cycle != BENCH_SINGLE) fprintf(file, "; %s", bench_cycle_name(r->cycle));
+    if (r->barrier_ns > 0)
+        fprintf(file, "; with a barrier before each call, alone %.0f ns", r->barrier_ns);
+    fprintf(file, "\n%10s", "bytes");
+    if (bench->parameter != NULL) fprintf(file, " %8s", bench->parameter->name);
+    if (bench->shape == BENCH_EACH) fprintf(file, " %5s %5s", "from", "to");
+    fprintf(file, " %8s %6s %7s %12s %12s %12s", "ops", "window", "samples", "median", "p1", "p99");
+    if (bench_by_many(bench))
+        fprintf(file, " %12s %12s %12s %7s", "PE average", "PE min", "PE max", "slowest");
+    fprintf(file, " %12s %12s %7s", "raw median", "raw p99", "ratio");
+    snprintf(few, sizeof(few), "with %d", r->n_few);
+    snprintf(ratio, sizeof(ratio), "%d/%d", r->n_many, r->n_few);
+    if (r->has_few) fprintf(file, " %12s %7s", few, ratio);
+    fputc('\n', file);
+}
+
+static void write_cell(FILE *file, double value)
+{
+    fprintf(file, " %12.*f", value < 1 ? 4 : 2, value);
+}
+
+static void write_pes(FILE *file, const struct bench_result *r)
+{
+    const struct bench_stats *stats = &r->side[BENCH_STEPPE];
+
+    if (r->n_measuring < 2) {
+        fprintf(file, " %12s %12s %12s %7s", "-", "-", "-", "-");
+        return;
+    }
+    write_cell(file, bench_pe_value(r, stats->pe_average));
+    write_cell(file, bench_pe_min(r, BENCH_STEPPE));
+    write_cell(file, bench_pe_max(r, BENCH_STEPPE));
+    fprintf(file, " %7d", stats->slowest_pe);
+}
+
+void bench_text_row(struct bench_output *out, const struct bench_result *r)
+{
+    const struct bench_stats *stats = &r->side[BENCH_STEPPE];
+    FILE *file = out->file;
+    char value[32];
+
+    if (r->skipped[0] != '\0') {
+        fprintf(file, "\n%s: skipped: %s\n", r->bench->name, r->skipped);
+        return;
+    }
+    if (out->section != r->bench || out->cycle != r->cycle) write_section(file, r);
+    out->section = r->bench;
+    out->cycle = r->cycle;
+    bench_value_text(r, value, sizeof(value));
+    fprintf(file, "%10zu", r->nbytes);
+    if (r->bench->parameter != NULL) fprintf(file, " %8s", value);
+    if (r->bench->shape == BENCH_EACH) fprintf(file, " %5d %5d", r->from, r->to);
+    fprintf(file, " %8llu %6d %7d", (unsigned long long)r->n_ops, r->window, r->n_samples);
+    write_cell(file, bench_median(r, BENCH_STEPPE));
+    write_cell(file, bench_value(r, stats->p1));
+    write_cell(file, bench_value(r, stats->p99));
+    if (bench_by_many(r->bench)) write_pes(file, r);
+    if (r->has_raw) {
+        write_cell(file, bench_median(r, BENCH_RAW));
+        write_cell(file, bench_value(r, r->side[BENCH_RAW].p99));
+        fprintf(file, " %7.2f", bench_ratio(r));
+    } else {
+        fprintf(file, " %12s %12s %7s", "-", "-", "-");
+    }
+    if (r->has_few) {
+        write_cell(file, bench_median(r, BENCH_FEW));
+        fprintf(file, " %7.2f", bench_few_ratio(r));
+    }
+    if (bench_is_noisy(r)) fputs("  noisy", file);
+    if (r->disturbed[0] != '\0') fprintf(file, "  disturbed: %s", r->disturbed);
+    fputc('\n', file);
+}
+
+/* ---- summary ----------------------------------------------------------------- */
+
+/* A value with a unit fit for people: three or four digits. */
+static const char *pretty(const struct bench_result *r, double value, char *buf, size_t len)
+{
+    static const char *const times[] = {"ns", "us", "ms", "s"};
+    static const char *const rates[] = {"MB/s", "GB/s", "TB/s"};
+    int unit = 0, last = r->bench->metric == BENCH_LATENCY ? 3 : 2;
+
+    if (r->bench->metric == BENCH_RATE || r->bench->metric == BENCH_SHARE) {
+        snprintf(buf, len, "%.4g %s", value, bench_unit(r->bench));
+        return buf;
+    }
+    for (; value >= 1000 && unit < last; unit++)
+        value /= 1000;
+    snprintf(buf, len,
+             value < 10    ? "%.2f %s"
+             : value < 100 ? "%.1f %s"
+                           : "%.0f %s",
+             value, r->bench->metric == BENCH_LATENCY ? times[unit] : rates[unit]);
+    return buf;
+}
+
+static void pretty_signed(const struct bench_result *r, double value, char *buf, size_t len)
+{
+    buf[0] = value < 0 ? '-' : '+';
+    pretty(r, value < 0 ? -value : value, buf + 1, len - 1);
+}
+
+static const char *pretty_size(size_t nbytes, char *buf, size_t len)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    int unit = 0;
+
+    for (; nbytes >= 1024 && nbytes % 1024 == 0 && unit < 3; unit++)
+        nbytes /= 1024;
+    snprintf(buf, len, "%zu %s", nbytes, units[unit]);
+    return buf;
+}
+
+/* What Steppe adds to the raw time of one operation; ratios of a few ns say little. */
+static double over_of(const struct bench_result *r)
+{
+    return bench_median(r, BENCH_STEPPE) - bench_median(r, BENCH_RAW);
+}
+
+void bench_summary_row(struct bench_output *out, const struct bench_result *r)
+{
+    char name[64], size[32], steppe[32], raw[32] = "-", ratio[32] = "-", over[33] = "";
+
+    if (r->skipped[0] != '\0') return;
+
+    if (out->n_rows == 0)
+        fprintf(out->file, "\n%-22s %14s %14s %7s %12s\n", "", "Steppe", "raw limit", "ratio",
+                "difference");
+    snprintf(name, sizeof(name), "%s %s", r->bench->name,
+             r->bench->sized ? pretty_size(r->nbytes, size, sizeof(size)) : "");
+    if (r->has_raw) {
+        pretty(r, bench_median(r, BENCH_RAW), raw, sizeof(raw));
+        snprintf(ratio, sizeof(ratio), "%.2f", bench_ratio(r));
+        if (r->bench->metric == BENCH_LATENCY) pretty_signed(r, over_of(r), over, sizeof(over));
+    }
+    fprintf(out->file, "%-22s %14s %14s %7s %12s%s%s\n", name,
+            pretty(r, bench_median(r, BENCH_STEPPE), steppe, sizeof(steppe)), raw, ratio, over,
+            bench_is_noisy(r) ? "  noisy" : "", r->disturbed[0] != '\0' ? "  disturbed" : "");
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which rows are measured, and what memory each wants. Every PE makes the same plan.
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLD_BYTES ((size_t)4 << 20) /* of the buffers of a cold row, where that is enough for */
+#define COLD_BUFFERS 16              /* so many; */
+#define COLD_SAMPLES 32              /* no more than for a block */
+#define WINDOW 64
+#define WINDOW_BYTES ((size_t)16 << 20)
+
+/* ---- adding rows ------------------------------------------------------------------ */
+
+static int plan_add(struct bench_plan *plan, const struct bench_item *item)
+{
+    if (plan->n == plan->room) {
+        int room = plan->room > 0 ? 2 * plan->room : 256;
+        struct bench_item *items = realloc(plan->items, (size_t)room * sizeof(*items));
+
+        if (items == NULL) return -ENOMEM;
+        plan->items = items;
+        plan->room = room;
+    }
+    plan->items[plan->n++] = *item;
+    return 0;
+}
+
+/* The values of the bench's parameter; one of 0 where it has none. */
+static int add_values(struct bench_plan *plan, struct bench_item item, const struct bench_run *run,
+                      const struct bench_options *options)
+{
+    struct bench_values values = {.n = 1};
+    int status = 0;
+
+    if (item.bench->shape == BENCH_EACH) {
+        for (int from = 0; from < run->n_pes && status == 0; from++)
+            for (int to = 0; to < run->n_pes && status == 0; to++) {
+                if (from == to) continue;
+                item.value = (long)from * run->n_pes + to;
+                status = plan_add(plan, &item);
+            }
+        return status;
+    }
+    if (item.bench->parameter != NULL) item.bench->parameter->values(run, options, &values);
+    for (int i = 0; i < values.n && status == 0; i++) {
+        item.value = values.at[i];
+        status = plan_add(plan, &item);
+    }
+    return status;
+}
+
+static int add_size(struct bench_plan *plan, const struct bench *bench, size_t nbytes,
+                    const struct bench_run *run, const struct bench_options *options)
+{
+    struct bench_item item = {.bench = bench, .nbytes = nbytes};
+    int cycles = bench->cycles != 0 ? bench->cycles : 1 << BENCH_SINGLE, status = 0;
+
+    for (int cycle = 0; cycle < BENCH_N_CYCLES && status == 0; cycle++) {
+        if ((cycles & 1 << cycle) == 0) continue;
+        item.cycle = (enum bench_cycle)cycle;
+        status = add_values(plan, item, run, options);
+    }
+    return status;
+}
+
+/* Of a collective the largest size, with the memory of all PEs in mind. */
+static size_t max_of(const struct bench *bench, const struct bench_run *run,
+                     const struct bench_options *options)
+{
+    size_t max = options->max_size, all;
+
+    if (options->sizes_given) return max;
+    if (bench->default_max > 0 && max > bench->default_max) max = bench->default_max;
+    all = ((size_t)64 << 20) / (size_t)run->n_pes;
+    return bench->per_pe && max > all ? all : max;
+}
+
+static int add_bench(struct bench_plan *plan, const struct bench *bench,
+                     const struct bench_run *run, const struct bench_options *options)
+{
+    static const size_t quick[] = {8, 4096, 65536};
+    size_t unit = bench->min_size > 0 ? bench->min_size : 1, max = max_of(bench, run, options);
+    bool few = options->quick && !options->sizes_given;
+    int status = 0;
+
+    if (!bench->sized)
+        return add_size(plan, bench, bench->nbytes > 0 ? bench->nbytes : 8, run, options);
+    for (int i = 0; bench->only != NULL && bench->only[i] != 0 && status == 0; i++)
+        status = add_size(plan, bench, bench->only[i], run, options);
+    for (size_t i = 0; bench->only == NULL && few && i < 3 && status == 0; i++)
+        if (quick[i] <= max && quick[i] % unit == 0)
+            status = add_size(plan, bench, quick[i], run, options);
+    for (size_t n = options->min_size; bench->only == NULL && !few && n <= max && status == 0;
+         n *= 2)
+        if (n % unit == 0) status = add_size(plan, bench, n, run, options);
+    return status;
+}
+
+static int add_summary(struct bench_plan *plan, const struct bench_run *run,
+                       const struct bench_options *options)
+{
+    static const struct {
+        const char *name;
+        size_t nbytes;
+    } rows[] = {
+        {"p", 8},
+        {"put-latency", 8},
+        {"get-latency", 8},
+        {"atomic-fetch-add", 8},
+        {"flag", 8},
+        {"barrier", 8},
+        {"put-rate", 8},
+        {"get-rate", 8},
+        {"passive-get", 8},
+        {"passive-fetch-add", 8},
+        {"idle-cpu", 8},
+        {"put-bandwidth", (size_t)4 << 10},
+        {"put-bandwidth", (size_t)64 << 10},
+        {"put-bandwidth", (size_t)1 << 20},
+        {"get-bandwidth", (size_t)4 << 10},
+        {"get-bandwidth", (size_t)64 << 10},
+        {"get-bandwidth", (size_t)1 << 20},
+        {"reduce", 8},
+        {"fcollect", 8},
+    };
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && status == 0; i++)
+        status = add_size(plan, bench_find(rows[i].name), rows[i].nbytes, run, options);
+    return status;
+}
+
+/* One PE: what needs a second is left out. */
+static bool can_run(const struct bench *bench, const struct bench_run *run)
+{
+    return run->n_pes > 1 || bench->shape == BENCH_ALL || bench->shape == BENCH_ALONE;
+}
+
+static void leave_out(struct bench_plan *plan, const struct bench_run *run)
+{
+    int kept = 0;
+
+    for (int i = 0; i < plan->n; i++)
+        if (can_run(plan->items[i].bench, run)) plan->items[kept++] = plan->items[i];
+    plan->n_alone = plan->n - kept;
+    plan->n = kept;
+}
+
+/* Rows of one run of the library together, those with threads last. */
+static int sort_cycles(struct bench_plan *plan)
+{
+    struct bench_item *sorted = malloc((size_t)plan->n * sizeof(*sorted) + 1);
+    int n = 0;
+
+    if (sorted == NULL) return -ENOMEM;
+    for (int cycle = 0; cycle < BENCH_N_CYCLES; cycle++)
+        for (int i = 0; i < plan->n; i++)
+            if ((int)plan->items[i].cycle == cycle) sorted[n++] = plan->items[i];
+    free(plan->items);
+    plan->items = sorted;
+    plan->room = plan->n;
+    return 0;
+}
+
+int bench_plan_make(struct bench_plan *plan, const struct bench_run *run,
+                    const struct bench_options *options)
+{
+    const struct bench *bench;
+    int status = options->summary ? add_summary(plan, run, options) : 0;
+
+    for (int i = 0; i < options->n_names; i++)
+        for (int k = 0; (bench = bench_at(k)) != NULL && status == 0; k++)
+            if (bench_is_called(bench, options->names[i]))
+                status = add_bench(plan, bench, run, options);
+    if (status != 0) return status;
+    leave_out(plan, run);
+    return sort_cycles(plan);
+}
+
+void bench_plan_free(struct bench_plan *plan)
+{
+    free(plan->items);
+    *plan = (struct bench_plan){0};
+}
+
+/* ---- what a plan asks for --------------------------------------------------------- */
+
+/* Trials are a tenth more; a side of raw as long as Steppe's. */
+static double row_ns(const struct bench_item *item, const struct bench_options *options)
+{
+    int sides = 1 + options->raw + (item->bench->stage != NULL);
+
+    if (item->bench->n_samples > 0) return 1e9 * item->bench->n_samples;
+    return 1.2e9 * options->seconds * sides;
+}
+
+double bench_plan_ns(const struct bench_plan *plan, int first, const struct bench_options *options)
+{
+    double ns = 0;
+
+    for (int i = first; i < plan->n; i++)
+        ns += row_ns(&plan->items[i], options);
+    return ns;
+}
+
+bool bench_plan_wants_gpu(const struct bench_plan *plan, const struct bench_options *options)
+{
+    for (int i = 0; i < plan->n; i++) {
+        const struct bench *bench = plan->items[i].bench;
+
+        if (bench->on_gpu || (bench->in_spaces && options->kind == SHMEM_DEVICE_GPU)) return true;
+    }
+    return false;
+}
+
+bool bench_plan_wants_source(const struct bench_plan *plan)
+{
+    for (int i = 0; i < plan->n; i++)
+        if (plan->items[i].bench->in_source) return true;
+    return false;
+}
+
+/* ---- the shape of a row -------------------------------------------------------------- */
+
+/* Messages between two quiets: 64, fewer where that is more than 16 MiB. */
+static int window_of(const struct bench *bench, size_t nbytes, const struct bench_options *options)
+{
+    size_t window = WINDOW_BYTES / nbytes;
+
+    if (!bench->windowed) return 1;
+    if (options->window > 0) return options->window;
+    return window > WINDOW ? WINDOW : window < 1 ? 1 : (int)window;
+}
+
+static size_t extent_of(const struct bench *bench, const struct bench_run *run)
+{
+    size_t extent = bench->extent != NULL ? bench->extent(run)
+                    : bench->per_pe       ? run->nbytes * (size_t)run->n_pes
+                                          : run->nbytes;
+
+    if (extent < BENCH_LINE) return BENCH_LINE;
+    return (extent + BENCH_LINE - 1) & ~(size_t)(BENCH_LINE - 1);
+}
+
+/*
+ * --cold: a power of two of them, met in an order that no prefetcher follows, and enough for the
+ * messages of a block where they are not too large together.
+ */
+static size_t n_buffers_of(size_t extent, int window, const struct bench_options *options)
+{
+    size_t n = COLD_BUFFERS, want = COLD_SAMPLES * (size_t)window;
+
+    if (!options->cold) return (size_t)options->buffers;
+    while (n < want && 2 * n * extent <= COLD_BYTES)
+        n *= 2;
+    return n;
+}
+
+size_t bench_shape_row(const struct bench_item *item, struct bench_run *run,
+                       const struct bench_options *options)
+{
+    size_t n;
+
+    run->nbytes = item->nbytes;
+    run->value = item->value;
+    run->extent = extent_of(item->bench, run);
+    run->window = window_of(item->bench, item->nbytes, options);
+    n = n_buffers_of(run->extent, run->window, options);
+    if (options->cold && (size_t)run->window > n) run->window = (int)n;
+    run->span = n * run->extent;
+    run->step = options->cold ? (n / 2 - n / 8 + 1) * run->extent : n > 1 ? run->extent : 0;
+    if (item->bench->pathless) return BENCH_LINE; /* it has memory of its own */
+    return run->span;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which PE measures in a row and which is whose peer; the team of a row's collectives.
+ */
+#include "harness.h"
+
+#include <stdlib.h>
+
+/* Pairs as --pairs wants them: of PE pe its partner, -1: none, and the number of its pair. */
+static struct {
+    int *partner, *number;
+    int n;
+} pairs;
+
+/* ---- pairs ------------------------------------------------------------------ */
+
+static void join(int a, int b)
+{
+    pairs.partner[a] = b;
+    pairs.partner[b] = a;
+    pairs.number[a] = pairs.number[b] = pairs.n++;
+}
+
+static int next_of_host(const int *host_of, int n_pes, int host, int from)
+{
+    while (from < n_pes && host_of[from] != host)
+        from++;
+    return from;
+}
+
+static int count_of_host(const int *host_of, int n_pes, int host)
+{
+    int n = 0;
+
+    for (int pe = 0; pe < n_pes; pe++)
+        n += host_of[pe] == host;
+    return n;
+}
+
+/* The first half of a host's PEs with its second half. */
+static void pair_within(const int *host_of, int n_pes, int host)
+{
+    int half = count_of_host(host_of, n_pes, host) / 2;
+    int a = next_of_host(host_of, n_pes, host, 0), b = a;
+
+    for (int i = 0; i < half; i++)
+        b = next_of_host(host_of, n_pes, host, b + 1);
+    for (int i = 0; i < half; i++) {
+        join(a, b);
+        a = next_of_host(host_of, n_pes, host, a + 1);
+        b = next_of_host(host_of, n_pes, host, b + 1);
+    }
+}
+
+/* Each PE of one host with one of another, as long as both have some. */
+static void pair_across(const int *host_of, int n_pes, int host, int other)
+{
+    int a = next_of_host(host_of, n_pes, host, 0), b = next_of_host(host_of, n_pes, other, 0);
+
+    while (a < n_pes && b < n_pes) {
+        join(a, b);
+        a = next_of_host(host_of, n_pes, host, a + 1);
+        b = next_of_host(host_of, n_pes, other, b + 1);
+    }
+}
+
+void bench_roles_set_hosts(const struct bench_run *run, const int *host_of)
+{
+    int n_pes = run->n_pes, n_hosts = 0;
+    bool across = run->options->pairing != BENCH_PAIRS_WITHIN;
+
+    free(pairs.partner);
+    pairs.partner = malloc(2 * (size_t)n_pes * sizeof(*pairs.partner));
+    if (pairs.partner == NULL) bench_die(run, "no memory for %d pairs", n_pes);
+    pairs.number = pairs.partner + n_pes;
+    pairs.n = 0;
+    for (int pe = 0; pe < n_pes; pe++) {
+        pairs.partner[pe] = pairs.number[pe] = -1;
+        if (host_of[pe] >= n_hosts) n_hosts = host_of[pe] + 1;
+    }
+    for (int host = 0; host < n_hosts; host += across && n_hosts > 1 ? 2 : 1)
+        if (!across || n_hosts == 1)
+            pair_within(host_of, n_pes, host);
+        else if (host + 1 < n_hosts)
+            pair_across(host_of, n_pes, host, host + 1);
+}
+
+int bench_n_pairs(const struct bench_run *run)
+{
+    return pairs.partner != NULL ? pairs.n : run->n_pes / 2;
+}
+
+static bool leads_pair(const struct bench_run *run, int pe)
+{
+    return pairs.number[pe] >= 0 && pairs.number[pe] < run->value && pe < pairs.partner[pe];
+}
+
+/* ---- roles ------------------------------------------------------------------- */
+
+static bool in_team(const struct bench_run *run, int pe)
+{
+    return pe % run->team_stride == 0 && pe / run->team_stride < run->team_size;
+}
+
+bool bench_measures(const struct bench *bench, const struct bench_run *run, int pe)
+{
+    switch (bench->shape) {
+    case BENCH_BOTH:
+        return pe == 0 || pe == run->pair_peer;
+    case BENCH_PAIRS:
+        return leads_pair(run, pe);
+    case BENCH_ALL:
+        return in_team(run, pe);
+    case BENCH_TO_ONE:
+    case BENCH_ALL_ALL:
+        return true;
+    case BENCH_EACH:
+        return pe == run->value / run->n_pes;
+    default:
+        return pe == 0;
+    }
+}
+
+int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe)
+{
+    int from, to;
+
+    switch (bench->shape) {
+    case BENCH_PAIR:
+    case BENCH_BOTH:
+        return pe == 0 ? run->pair_peer : pe == run->pair_peer ? 0 : -1;
+    case BENCH_PAIRS:
+        return pairs.number[pe] >= 0 && pairs.number[pe] < run->value ? pairs.partner[pe] : -1;
+    case BENCH_TO_ONE:
+        return 0;
+    case BENCH_EACH:
+        from = (int)(run->value / run->n_pes);
+        to = (int)(run->value % run->n_pes);
+        return pe == from ? to : pe == to ? from : -1;
+    default:
+        return -1;
+    }
+}
+
+/* The row's team is made by all PEs; those outside have none. */
+static void make_team(const struct bench *bench, struct bench_run *run)
+{
+    bool part = bench->parameter == &bench_pes;
+    int stride = run->options->pe_stride;
+
+    run->team_stride = part ? stride : 1;
+    run->team_size = part ? (int)run->value : run->n_pes;
+    run->team = SHMEM_TEAM_WORLD;
+    run->team_me = in_team(run, run->me) ? run->me / run->team_stride : -1;
+    if (run->team_size == run->n_pes || bench->shape != BENCH_ALL) return;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, run->team_stride, run->team_size, NULL, 0,
+                             &run->team);
+    if (bench_worst(run->team_me >= 0 && run->team == SHMEM_TEAM_INVALID) != 0)
+        bench_die(run, "%s: a team of %d PEs could not be made", bench->name, run->team_size);
+}
+
+void bench_take_role(const struct bench *bench, struct bench_run *run)
+{
+    make_team(bench, run);
+    run->peer = bench_peer_of(bench, run, run->me);
+    run->measures = bench_measures(bench, run, run->me);
+    run->n_measuring = 0;
+    for (int pe = 0; pe < run->n_pes; pe++)
+        run->n_measuring += bench_measures(bench, run, pe);
+    run->shared_there = run->peer >= 0 ? run->shared_of[run->peer] : NULL;
+    run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
+}
+
+void bench_leave_role(struct bench_run *run)
+{
+    if (run->team != SHMEM_TEAM_WORLD && run->team != SHMEM_TEAM_INVALID)
+        shmem_team_destroy(run->team);
+    run->team = SHMEM_TEAM_WORLD;
+}

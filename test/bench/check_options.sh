@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Options of steppe-bench: what they change in the rows, and what is said of wrong ones.
+#
+# usage: check_options.sh <oshrun> -n N <steppe-bench>      N at least 3
+set -u
+oshrun=$1 np=$3 bench=$4
+out=$(mktemp) || exit 2
+trap 'rm -f "$out"' EXIT
+
+die()
+{
+    echo "check_options: $1" >&2
+    cat "$out" >&2
+    exit 1
+}
+
+run()
+{
+    "$oshrun" -n "$np" "$bench" --quick "$@" >"$out" 2>&1
+}
+
+# refused TEXT OPTION...: status 2, and TEXT among what is said.
+refused()
+{
+    text=$1
+    shift
+    run "$@"
+    [ $? -eq 2 ] || die "$*: not refused"
+    grep -q -e "$text" "$out" || die "$*: the message lacks '$text'"
+}
+
+# rows PATTERN NUMBER OPTION...: so many rows match.
+rows()
+{
+    pattern=$1 number=$2
+    shift 2
+    run --format csv "$@" || die "$*: failed"
+    [ "$(grep -c -e "$pattern" "$out")" -eq "$number" ] ||
+        die "$*: not $number rows of '$pattern'"
+}
+
+refused 'no bench or group is called' nosuch
+refused 'see --list and --help'
+refused '--pairs x: want auto, within or across' --pairs x put-rate
+refused '--teams 3:2: want MIN:MAX' --teams 3:2 reduce
+refused "are more than the job's $np" --teams 2:99 reduce
+refused '--op and is for whole numbers' --op and reduce
+refused '--type short: want int, long, float or double' --type short reduce
+refused '--align 7: want a power of two' --align 7 p
+refused '--offset 1:x: want LOCAL' --offset 1:x p
+refused '--until -1: want a number' --until -1 p
+refused '--seconds 0: want a number' --seconds 0 p
+refused '--cold chooses the number of buffers' --cold --buffers 2 p
+refused '--values 9:1: want MIN:MAX' --values 9:1 iput
+refused '--peer 99: there are PEs 1 to' --peer 99 p
+refused 'needs a value' p --sizes
+
+rows '^put-latency,rma,ns,16,' 1 --sizes 8:32 put-latency
+rows '^put-latency,' 3 --sizes 8:32 put-latency
+rows '^iput,strided,ns,8,stride,4,' 1 --sizes 8 --values 2:4 iput
+rows '^reduce,collective,ns,8,pes,[12],' 2 --sizes 8 --teams 1:2 reduce
+rows '^put-rate-pairs,.*,pairs,1,' 1 put-rate-pairs
+rows "^matrix-latency,.*,$((np - 1)),0,2,1," 1 matrix-latency
+rows '^matrix-latency,' $((np * (np - 1))) matrix-latency
+rows '^atomic-fetch-.*-nbi,' 10 'atomic-fetch-*-nbi'
+rows '^contend-fetch-add,atomic,ns,[48],' 2 contend-fetch-add
+for options in --cold '--buffers 4' '--align 64 --offset 1:3' '--barrier' '--bind=off'; do
+    # shellcheck disable=SC2086 # words
+    rows '^put-latency,' 1 --verify $options --sizes 8 put-latency barrier broadcast
+done
+
+run --osu --sizes 8 put-latency reduce atomic-add || die "--osu failed"
+grep -q '^# Size  *Latency (us)$' "$out" || die "no heading of a latency"
+grep -q '^# Size  *Avg Latency(us)  *Min Latency(us)  *Max Latency(us)  *Iterations$' "$out" ||
+    die "no heading of a collective"
+grep -q '^shmem_uint64_atomic_add  *[0-9.]*  *[0-9.]*$' "$out" || die "no row of an atomic"
+grep -q '^8  *[0-9.]*$' "$out" || die "no row of a latency"
+
+# One PE: what needs no second one.
+"$oshrun" -n 1 "$bench" --quick --format csv all >"$out" 2>&1 || die "one PE: failed"
+grep -q 'rows need 2 PEs' "$out" || die "one PE: nothing is said of rows left out"
+grep -q '^reduce,' "$out" || die "one PE: no reduce"
+
+# The list, and the tools, need no launcher.
+"$bench" --list | grep -q '^rma  *put-latency  *ns ' || die "--list lacks put-latency"
