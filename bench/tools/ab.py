@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""compare --ab: the samples of two installations, run in turn.
+
+A run is one sample, its median the value: what is settled once a run (addresses, where pages lie,
+which state the machine was in) is then part of the noise that is measured. The runs are compared by
+ranks (ranks.py): with ten of them nobody knows how the noise between runs is distributed, and two
+speeds that change from run to run are common. The price is a least number of runs, since fewer
+cannot tell any order from chance with so many rows; it is named after the first pair of runs.
+"""
+import os
+import sys
+
+import ranks
+from options import mirrored, run_job
+from results import Report, ToolError, describe, make_side, parse
+
+
+def command(prefix, pes, arguments):
+    """The command line for one run of the steppe-bench under prefix/bin."""
+    programs = [os.path.join(os.path.abspath(prefix), "bin", name)
+                for name in ("oshrun", "steppe-bench")]
+    for program in programs:
+        if not os.access(program, os.X_OK):
+            raise ToolError(f"{program}: no such program; {prefix} is neither an installation nor "
+                            f"a build folder")
+    return [programs[0], "-n", str(pes), programs[1], "--format", "json"] + arguments
+
+
+def check_runs(first, runs, family):
+    """ToolError when so many runs cannot show a change in any row."""
+    level = family / max(1, len(first.rows))
+    least = ranks.least_runs(level)
+    if runs < least:
+        raise ToolError(f"{runs} runs of each cannot tell a change from chance with "
+                        f"{len(first.rows)} rows; at least --runs {least}, or fewer rows")
+
+
+def run(prefixes, pes, runs, arguments, family):
+    """(Report, Report) of the two prefixes, a block for each run. family: see check_runs."""
+    commands = [command(prefix, pes, arguments) for prefix in prefixes]
+    reports = ([], [])
+    turns = mirrored((0, 1), runs)
+    for number, (_, side) in enumerate(turns):
+        print(f"run {number + 1} of {len(turns)}: {prefixes[side]}", file=sys.stderr, flush=True)
+        text = run_job(commands[side])
+        reports[side].append(parse(text, f"output of {' '.join(commands[side])}"))
+        if number == 0:
+            check_runs(reports[side][0], runs, family)
+    return tuple(merge(name, found) for name, found in zip(prefixes, reports))
+
+
+def merge(name, reports):
+    """One Report whose blocks are the medians of the runs."""
+    first = reports[0]
+    rows = {}
+    for key in first.rows:
+        found = [report.rows[key] for report in reports if key in report.rows]
+        if len(found) == len(reports):
+            rows[key] = merge_row(found)
+        else:
+            print(f"steppe-bench compare: {name}: {first.rows[key]['bench']} "
+                  f"({describe(first.rows[key])}) is not in every run, and left out",
+                  file=sys.stderr)
+    heading = dict(first.heading, runs=len(reports))
+    heading["disturbed"] = told_by_some(report.heading.get("disturbed") for report in reports)
+    return Report(name, heading, rows, first.skipped)
+
+
+def merge_row(found):
+    row = dict(found[0], samples=len(found))
+    for side in ("steppe", "raw", "few"):
+        if all(side in each for each in found):
+            row[side] = make_side([each[side]["median"] for each in found], row["better"])
+        else:
+            row.pop(side, None)
+    for side, ratio in (("raw", "ratio"), ("few", "few_ratio")):
+        row.pop(ratio, None)
+        if side in row and row[side]["median"] > 0:
+            row[ratio] = row["steppe"]["median"] / row[side]["median"]
+    row.pop("interval", None)
+    row.pop("disturbed", None)
+    disturbed = told_by_some(each.get("disturbed") for each in found)
+    if disturbed:
+        row["disturbed"] = disturbed
+    return row
+
+
+def told_by_some(texts):
+    """'in 2 of 10 runs: TEXT of the first', or ''."""
+    texts = list(texts)
+    told = [text for text in texts if text]
+    return f"in {len(told)} of {len(texts)} runs: {told[0]}" if told else ""

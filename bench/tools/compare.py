@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""steppe-bench compare: what became slower or faster between two files of results.
+
+Rows are matched by their identity (results.py). What is compared is the ratio to the raw limit,
+block by block, because the machine of two runs is hardly ever in the same state; --absolute
+compares the values themselves. Logarithms, so that twice and half are equally far. The interval of
+the change is that of ranks.py. Each row has a share of the 5 % for a false alarm (Bonferroni): all
+intervals of a file hold together with 95 %.
+
+Blocks of one run share what is settled once a run, such as where the memory lies. That part of the
+noise is not in the interval, and the threshold has to cover it; --ab has it among its samples.
+"""
+import math
+import sys
+
+import ab
+import ranks
+import table
+from options import parser, percent, positive
+from results import IDENTITY, ToolError, median, read, write
+
+FAMILY = 0.05  # chance of a false alarm in the whole file
+OTHER_STATE = 0.10  # raw medians that differ by more are marked
+COMPARED_HEADING = ("library", "libfabric", "host", "cpu", "governor", "pair_path", "all_path",
+                    "provider", "domain", "gpu", "pes", "peer", "cores", "bound", "options")
+
+USAGE = """steppe-bench compare [OPTION...] OLD.json NEW.json
+       steppe-bench compare --ab PREFIX_A PREFIX_B [OPTION...] [-- ARGUMENTS of steppe-bench]"""
+DESCRIPTION = """Compare two files that steppe-bench --format json wrote, row by row, or two builds.
+
+A row is worse or better when the 95 % confidence interval of its change lies beyond the threshold
+as a whole; the 95 % are those of all rows together. Compared is the ratio to the raw limit.
+
+With --ab, two installations (or build folders) are run in turn, in the order A B B A, and a run is
+one sample: its median of a row, as ratio to the raw limit where the ARGUMENTS have --raw.
+
+Exit status: 0 nothing is worse, 1 something is, 2 wrong usage or nothing to compare."""
+
+
+class Change:
+    """How one row changed.
+
+    verdict: worse, better, equal or 'not compared' (then reason says why). old, new: medians of
+    what was compared. change, low, high: new in terms of old, less 1. notes: list of texts.
+    """
+
+    def __init__(self, row, notes):
+        self.row = row
+        self.notes = notes
+        self.verdict = "not compared"
+        self.reason = ""
+        self.relative = False
+        self.old = self.new = self.change = self.low = self.high = None
+
+
+def samples(row, absolute):
+    """(values, None), or (None, reason) where the row cannot be compared."""
+    steppe = row["steppe"].get("blocks", [])
+    values = steppe
+    if not absolute:
+        raw = row["raw"].get("blocks", [])
+        if min(raw, default=1) <= 0:
+            return None, "a raw value of 0"
+        values = [a / b for a, b in zip(steppe, raw)]  # alternating blocks are pairs
+    if not values:
+        return None, "no \"blocks\""
+    if min(values) <= 0:
+        return None, "a value of 0"
+    return values, None
+
+
+def notes_of(old, new):
+    """What to know about the rows of both files before believing their numbers."""
+    notes = []
+    if "raw" in old and "raw" in new and min(old["raw"]["median"], new["raw"]["median"]) > 0:
+        factor = new["raw"]["median"] / old["raw"]["median"]
+        if max(factor, 1 / factor) > 1 + OTHER_STATE:
+            notes.append(f"another machine state: raw {table.percent(factor - 1)}")
+    for name, row in (("old", old), ("new", new)):
+        if row.get("disturbed"):
+            notes.append(f"{name} disturbed: {row['disturbed']}")
+        if any(row.get(side, {}).get("noisy") for side in ("steppe", "raw")):
+            notes.append(f"{name} noisy")
+    return notes
+
+
+def prepare(old, new, how):
+    """(Change, samples of old, samples of new) of one row; how: ratio, absolute or either."""
+    change = Change(new, notes_of(old, new))
+    both_raw = "raw" in old and "raw" in new
+    if how == "ratio" and not both_raw:
+        change.reason = "no raw side"
+    elif old.get("unit") != new.get("unit") or old["better"] != new["better"]:
+        change.reason = f"units differ: {old.get('unit')}, {new.get('unit')}"
+    if change.reason:
+        return change, None, None
+    change.relative = both_raw and how != "absolute"
+    values = []
+    for row in (old, new):
+        found, reason = samples(row, not change.relative)
+        change.reason = change.reason or reason or ""
+        values.append(found)
+    return (change, None, None) if change.reason else (change, values[0], values[1])
+
+
+def judge(change, old, new, level, threshold):
+    """Fill in what the samples say; level: chance of a false alarm for this row."""
+    logs = [[math.log(value) for value in values] for values in (old, new)]
+    estimate, low, high = ranks.shift(logs[0], logs[1], level)
+    change.old, change.new = median(old), median(new)
+    change.change = math.exp(estimate) - 1
+    if low is None:
+        change.reason = f"too few blocks: {len(old)} and {len(new)}"
+        return
+    change.low, change.high = math.exp(low) - 1, math.exp(high) - 1
+    beyond = math.log(1 + threshold)
+    rises, falls = low > beyond, high < -beyond
+    lower_is_better = change.row["better"] == "lower"
+    change.verdict = "equal"
+    if rises or falls:
+        change.verdict = "worse" if rises == lower_is_better else "better"
+
+
+def compare(old, new, threshold, how):
+    """[Change] of the rows that both Reports have, in the order of new.
+
+    threshold: smallest change that counts, 0.05 for 5 %. how: 'ratio' to raw, 'absolute' values,
+    or 'either': ratios where there are any.
+    """
+    both = [key for key in new.rows if key in old.rows]
+    if not both:
+        raise ToolError(f"{old.name} and {new.name} have no rows in common")
+    prepared = [prepare(old.rows[key], new.rows[key], how) for key in both]
+    level = FAMILY / max(1, sum(values is not None for _, values, _ in prepared))
+    for change, old_values, new_values in prepared:
+        if old_values is not None:
+            judge(change, old_values, new_values, level, threshold)
+    changes = [change for change, _, _ in prepared]
+    if all(change.verdict == "not compared" for change in changes):
+        advice = "; --absolute compares without" if changes[0].reason == "no raw side" else ""
+        raise ToolError(f"no row of {old.name} and {new.name} can be compared: "
+                        f"{changes[0].reason}{advice}")
+    return changes
+
+
+def only_in(report, other):
+    """Rows that only report has, with the reason for which other has none."""
+    rows = []
+    for key, row in report.rows.items():
+        if key not in other.rows:
+            rows.append((row, other.why_skipped(row)))
+    return rows
+
+
+def different_headings(old, new):
+    """[(key, old value, new value)] of what should not differ, or explains a difference."""
+    return [(key, old.heading.get(key), new.heading.get(key)) for key in COMPARED_HEADING
+            if old.heading.get(key) != new.heading.get(key)]
+
+
+def parse_arguments(arguments):
+    bench_arguments = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, bench_arguments = arguments[:at], arguments[at + 1:]
+    options = parser("compare", USAGE, DESCRIPTION)
+    options.add_argument("files", nargs="*", metavar="FILE", help="OLD.json and NEW.json")
+    options.add_argument("--threshold", type=percent, default=0.05, metavar="P%",
+                         help="smallest change that counts (default: 5%%)")
+    options.add_argument("--absolute", action="store_true",
+                         help="compare the values themselves, of all rows")
+    options.add_argument("--format", choices=("text", "csv", "json"), default="text")
+    options.add_argument("--ab", nargs=2, metavar=("PREFIX_A", "PREFIX_B"),
+                         help="run the steppe-bench of two installations in turn; A is the old one")
+    options.add_argument("-n", type=positive, default=2, metavar="N",
+                         help="with --ab: PEs (default: 2)")
+    options.add_argument("--runs", type=positive, default=10, metavar="N",
+                         help="with --ab: runs of each (default: 10)")
+    options.add_argument("--save", nargs=2, metavar=("FILE_A", "FILE_B"),
+                         help="with --ab: write the medians of all runs for a later compare")
+    chosen = options.parse_args(arguments)
+    if chosen.ab and chosen.files:
+        options.error(f"--ab takes no files: {chosen.files[0]}")
+    if not chosen.ab and len(chosen.files) != 2:
+        options.error(f"want two files, OLD.json and NEW.json, not {len(chosen.files)}")
+    if not chosen.ab and (bench_arguments or chosen.save):
+        options.error("--save and arguments after -- need --ab")
+    return chosen, bench_arguments
+
+
+def main(arguments):
+    options, bench_arguments = parse_arguments(arguments)
+    if options.ab:
+        old, new = ab.run(options.ab, options.n, options.runs, bench_arguments, FAMILY)
+        for report, path in zip((old, new), options.save or ()):
+            write(report, path)
+        how = "absolute" if options.absolute else "either"
+    else:
+        old, new = (read(path) for path in options.files)
+        how = "absolute" if options.absolute else "ratio"
+    changes = compare(old, new, options.threshold, how)
+    outcome = table.Outcome(old, new, changes, only_in(old, new), only_in(new, old),
+                            different_headings(old, new), options.threshold, options.runs
+                            if options.ab else 0)
+    sys.stdout.write(table.FORMATS[options.format](outcome, IDENTITY))
+    return 1 if outcome.count("worse") else 0

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of steppe-bench that do not start the library: compare.
+
+usage: main.py compare ARGUMENT...
+Exit status: 0, 1 for a regression that compare found, 2 for wrong usage and unreadable input.
+"""
+import sys
+
+sys.dont_write_bytecode = True  # beside the installed files
+
+import compare  # noqa: E402
+from results import ToolError  # noqa: E402
+
+TOOLS = {"compare": compare.main}
+
+
+def main(arguments):
+    if arguments[:1] in (["--help"], ["-h"]):
+        print(f"usage: steppe-bench {'|'.join(TOOLS)} ARGUMENT...  (--help after each says more)")
+        return 0
+    if not arguments or arguments[0] not in TOOLS:
+        said = f"{arguments[0]!r}" if arguments else "nothing"
+        print(f"steppe-bench: want one of {', '.join(TOOLS)}, not {said}", file=sys.stderr)
+        return 2
+    tool = arguments[0]
+    try:
+        return TOOLS[tool](arguments[1:])
+    except ToolError as error:
+        print(f"steppe-bench {tool}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

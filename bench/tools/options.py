@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Command lines and jobs: what compare, plot and launch share."""
+import argparse
+import os
+import subprocess
+
+from results import ToolError
+
+
+def parser(tool, usage, description):
+    """An argument parser whose messages begin with the name of the tool."""
+    return argparse.ArgumentParser(
+        prog=f"steppe-bench {tool}", usage=usage, description=description, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def positive(text):
+    """A count on the command line."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return number
+
+
+def percent(text):
+    """'5%' or '5' as 0.05."""
+    try:
+        share = float(text[:-1] if text.endswith("%") else text) / 100
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of percent")
+    if not 0 <= share < 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0% and 10000%")
+    return share
+
+
+def counts(text):
+    """'1:64' as 1, 2, 4 ... 64; '1,2,6' as it is; '8'."""
+    try:
+        if ":" in text:
+            first, last = (int(part) for part in text.split(":"))
+            numbers = [first]
+            while 0 < numbers[-1] < last:
+                numbers.append(min(2 * numbers[-1], last))
+        else:
+            numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1 or numbers != sorted(set(numbers)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither FIRST:LAST nor a rising list of counts like 1,2,4")
+    return numbers
+
+
+def installed_program():
+    """The steppe-bench that runs this tool; oshrun is beside it."""
+    program = os.environ.get("STEPPE_BENCH_PROGRAM", "")
+    if not program:
+        raise ToolError("STEPPE_BENCH_PROGRAM is not set: run this as a command of steppe-bench")
+    return program
+
+
+def run_job(command):
+    """Run a job to its end and return its standard output.
+
+    Its standard input is open and empty: launchers may die of one that ends before the job does.
+    ToolError with the end of its standard error unless its status is 0.
+    """
+    reading, writing = os.pipe()
+    try:
+        job = subprocess.Popen(command, stdin=reading, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    except OSError as error:
+        raise ToolError(f"{command[0]}: {error.strerror}")
+    else:
+        try:
+            out, err = job.communicate()
+        except BaseException:
+            job.terminate()
+            job.wait()
+            raise
+    finally:
+        os.close(reading)
+        os.close(writing)
+    if job.returncode != 0:
+        said = err.decode(errors="replace").strip().splitlines()[-5:]
+        raise ToolError("\n".join([f"{' '.join(command)}: exit status {job.returncode}"] + said))
+    return out.decode(errors="replace")
+
+
+def mirrored(sides, runs):
+    """(run, side) of runs for each of two sides in turn, every second pair mirrored: AB BA AB."""
+    return [(run, side) for run in range(runs)
+            for side in (sides if run % 2 == 0 else sides[::-1])]

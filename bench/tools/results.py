@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results of steppe-bench in JSON: reading, checking, and what makes two rows the same row.
+
+Format: docs/design/bench.md. Rows that were skipped carry no numbers and are kept apart.
+"""
+import json
+
+FORMAT = 2
+IDENTITY = ("bench", "bytes", "parameter", "value", "from", "to", "pes", "thread_level", "kind",
+            "context")
+
+
+class ToolError(Exception):
+    """What the user has to know about input that cannot be used; ends the tool with status 2."""
+
+
+class Report:
+    """One file of results.
+
+    name:    what messages call it. heading: the object without its rows.
+    rows:    identity -> row, in the order of the file. skipped: list of rows without numbers.
+    """
+
+    def __init__(self, name, heading, rows, skipped):
+        self.name = name
+        self.heading = heading
+        self.rows = rows
+        self.skipped = skipped
+
+    def why_skipped(self, row):
+        """The reason for which this file has no numbers of a row of another file, or ''."""
+        for other in self.skipped:
+            if (other.get("bench"), other.get("bytes")) == (row.get("bench"), row.get("bytes")):
+                return str(other["skipped"])
+        return ""
+
+
+def read(path):
+    """The Report in the file path; ToolError names the file and what is wrong with it."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}")
+    except UnicodeDecodeError:
+        raise ToolError(f"{path}: not JSON: not a text file")
+    return parse(text, path)
+
+
+def parse(text, name):
+    """The Report that text holds; name is what messages call it."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ToolError(f"{name}: not JSON: {error}" if text.strip() else f"{name}: empty")
+    if not isinstance(content, dict) or not isinstance(content.get("results"), list):
+        raise ToolError(f"{name}: JSON, but not of steppe-bench: there is no list \"results\"")
+    if "steppe_bench" not in content:
+        raise ToolError(f"{name}: no \"steppe_bench\": written by another program, or by a "
+                        f"steppe-bench before format version {FORMAT}")
+    if content["steppe_bench"] != FORMAT:
+        raise ToolError(f"{name}: format version {content['steppe_bench']!r}; this program reads "
+                        f"version {FORMAT}")
+    rows, skipped = {}, []
+    for number, row in enumerate(content["results"]):
+        check_row(row, f"{name}: row {number + 1}")
+        if "skipped" in row:
+            skipped.append(row)
+        else:
+            rows[unused(identity(row), rows)] = row
+    heading = {key: value for key, value in content.items() if key != "results"}
+    return Report(name, heading, rows, skipped)
+
+
+def check_row(row, where):
+    if not isinstance(row, dict) or not isinstance(row.get("bench"), str):
+        raise ToolError(f"{where}: no \"bench\"")
+    if "skipped" in row:
+        return
+    where = f"{where} ({row['bench']})"
+    for name in ("steppe", "raw"):
+        side = row.get(name)
+        if side is None and name == "raw":
+            continue
+        if not isinstance(side, dict) or not is_number(side.get("median")):
+            raise ToolError(f"{where}: no median in \"{name}\"")
+        blocks = side.get("blocks", [])
+        if not isinstance(blocks, list) or not all(is_number(value) for value in blocks):
+            raise ToolError(f"{where}: \"blocks\" in \"{name}\" is not a list of numbers")
+    if row.get("better") not in ("lower", "higher"):
+        raise ToolError(f"{where}: \"better\" is {row.get('better')!r}, not lower or higher")
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def identity(row):
+    """What two files must agree in for their rows to be compared."""
+    return tuple(row.get(key) for key in IDENTITY)
+
+
+def unused(key, rows):
+    """key, or key with a number where a file has several rows of one identity."""
+    number = 1
+    unique = key
+    while unique in rows:
+        number += 1
+        unique = key + (number,)
+    return unique
+
+
+def write(report, path):
+    """Write a Report to the file path in the format of steppe-bench."""
+    content = dict(report.heading)
+    content["results"] = list(report.rows.values()) + report.skipped
+    write_text(path, json.dumps(content, indent=1) + "\n")
+
+
+def write_text(path, text):
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}")
+
+
+def short_bytes(count):
+    """A size as people write it: 8, 4K, 2M."""
+    for factor, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+        if count >= factor and count % factor == 0:
+            return f"{count // factor}{letter}"
+    return str(count)
+
+
+def describe(row):
+    """A row in words, without its bench: '8 bytes, pairs 4, 0 to 1'."""
+    parts = []
+    if row.get("bytes"):
+        parts.append(f"{short_bytes(row['bytes'])} bytes")
+    if row.get("parameter") is not None:
+        parts.append(f"{row['parameter']} {row.get('value')}")
+    if row.get("from") is not None:
+        parts.append(f"{row['from']} to {row.get('to')}")
+    if row.get("pes") is not None and row.get("parameter") != "pes":
+        parts.append(f"{row['pes']} PEs")
+    if row.get("thread_level") not in (None, "single"):
+        parts.append(f"threads {row['thread_level']}")
+    parts += [f"{key} {row[key]}" for key in ("kind", "context") if row.get(key) is not None]
+    return ", ".join(parts)
+
+
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def make_side(values, better):
+    """The object "steppe" or "raw" of a row whose samples are values, each a block of its own."""
+    fast_first = sorted(values, reverse=better == "higher")
+    last = len(values) - 1
+    middle = median(values)
+    slow = fast_first[round(0.99 * last)]
+    noise = 1
+    if middle > 0 and slow > 0:
+        noise = middle / slow if better == "higher" else slow / middle
+    return {"median": middle, "p1": fast_first[round(0.01 * last)], "p99": slow,
+            "best": fast_first[0], "noise": noise, "noisy": noise > 2, "blocks": list(values)}
