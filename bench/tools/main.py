@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of steppe-bench that do not start the library: compare.
+"""The commands of steppe-bench that do not start the library: compare, plot.
 
-usage: main.py compare ARGUMENT...
+usage: main.py compare|plot ARGUMENT...
 Exit status: 0, 1 for a regression that compare found, 2 for wrong usage and unreadable input.
 """
 import sys
@@ -10,9 +10,10 @@ import sys
 sys.dont_write_bytecode = True  # beside the installed files
 
 import compare  # noqa: E402
+import plot  # noqa: E402
 from results import ToolError  # noqa: E402
 
-TOOLS = {"compare": compare.main}
+TOOLS = {"compare": compare.main, "plot": plot.main}
 
 
 def main(arguments):

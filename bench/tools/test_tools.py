@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of steppe-bench compare, on made-up results and made-up programs.
+"""Tests of steppe-bench compare and plot, on made-up results and made-up programs.
 
 usage: test_tools.py [unittest arguments]
+What needs gnuplot is skipped without it, and says so.
 """
 import contextlib
 import io
@@ -10,6 +11,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +26,8 @@ import main  # noqa: E402
 import options  # noqa: E402
 import ranks  # noqa: E402
 from results import ToolError  # noqa: E402
+
+HAVE_GNUPLOT = shutil.which("gnuplot") is not None
 
 
 def call(*arguments):
@@ -383,6 +387,174 @@ class Builds(Folder):
         self.assertIn("not JSON", call("compare", "--ab", b, a)[2])
         os.remove(self.path("b/bin/oshrun"))
         self.assertIn("b/bin/oshrun: no such program", call("compare", "--ab", a, b)[2])
+
+
+def picture_rows():
+    """Rows for one picture of each sort."""
+    rows = []
+    for size in (1, 8, 64, 512, 4096, 32768, 262144, 2097152):
+        rows.append(row("put-latency", 100 + size / 8, 90 + size / 8, bytes=size))
+        rows.append(row("get-latency", 200 + size / 8, 180 + size / 8, bytes=size))
+        bandwidth = {"metric": "bandwidth", "unit": "MB/s", "better": "higher", "bytes": size}
+        rows.append(row("put-bandwidth", size + 1, size + 2, **bandwidth))
+        rows.append(row("overlap-put", 50, group="overlap", metric="share", unit="%",
+                        better="higher", bytes=size))
+    for n in (1, 2, 4):
+        rows.append(row("put-rate", 10 * n, 12 * n, metric="rate", unit="Mmsg/s", better="higher",
+                        parameter="pairs", value=n, pes=2 * n))
+        rows.append(row("threads-put", 100 * n, 90, parameter="threads", value=n,
+                        thread_level="multiple"))
+        for size in (8, 4096):
+            rows.append(row("broadcast", 2 * n, n, group="collectives", unit="us", bytes=size,
+                            parameter="pes", value=2 * n, pes=2 * n))
+        rows.append(row("launch", 1000 * n, 900 * n, group="launch", unit="us", bytes=0,
+                        parameter="pes", value=n, pes=n))
+    for name in ("fetch_add", "swap"):
+        rows.append(row("atomics", 20, 19, parameter="operation", value=name))
+        rows.append(row(name, 21, 20))
+    for pair in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)):
+        rows.append(row("matrix-latency", 100 + 11 * sum(pair), **{"from": pair[0], "to": pair[1]}))
+    return rows
+
+
+ALL_PICTURES = {
+    "latency", "bandwidth", "overlap", "operations", "rate-by-pairs", "latency-by-threads",
+    "latency-by-operation", "collectives-by-pes", "collectives-by-size", "launch-by-pes",
+    "matrix-latency"}
+RATIOS = {f"ratio-{name}" for name in ALL_PICTURES - {"overlap", "matrix-latency"}}
+
+
+class Plot(Folder):
+    def plot(self, *arguments):
+        """Names of the pictures that were written."""
+        status, out, err = call("plot", *arguments, "-o", self.path("out"))
+        self.assertEqual((status, err), (0, ""))
+        names = [os.path.basename(line) for line in out.splitlines()]
+        self.assertEqual(sorted(names), sorted(os.listdir(self.path("out"))))
+        return names
+
+    def script(self, name):
+        with open(self.path("out", name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_scripts(self):
+        """Every picture there is data for, with its data, labels and titles."""
+        names = self.plot(self.save("a.json", report(picture_rows())), "--script")
+        self.assertEqual({name.replace(".svg.gp", "") for name in names}, ALL_PICTURES | RATIOS)
+        text = self.script("latency.svg.gp")
+        self.assertIn("set output 'latency.svg'", text)
+        self.assertIn("\n8 0.101\n64 0.108\n", text)
+        for part in ("set logscale x 2", "set logscale y 10", "'32K' 32768", "set xlabel 'bytes'",
+                     "'2M' 2097152", "set ylabel 'latency (µs)'", "title 'get-latency, raw limit'",
+                     "latency\\nSteppe 0.1.0, node, 4 PEs"):
+            self.assertIn(part, text)
+
+    def test_looks_differ(self):
+        """In black and white too: no two curves have one dash type and one point type."""
+        self.plot(self.save("a.json", report(picture_rows())), "--script")
+        looks = re.findall(r"dashtype (\S+) linewidth 2 pointtype (\d+)",
+                           self.script("latency.svg.gp"))
+        self.assertEqual(len(looks), 2)
+        self.assertEqual(len(set(looks)), 2)
+        self.assertEqual(len({dash for dash, _ in looks}), 2)
+
+    def test_units(self):
+        """Times of one picture have one unit."""
+        rows = [row("a", 5e3, bytes=8), row("a", 90, bytes=64, unit="us"), row("a", 2e5, bytes=512)]
+        self.plot(self.save("a.json", report(rows)), "--script")
+        text = self.script("latency.svg.gp")
+        self.assertIn("\n8 5\n64 90\n512 200\n", text)
+        self.assertIn("latency (µs)", text)
+
+    def test_ratio(self):
+        self.plot(self.save("a.json", report(picture_rows())), "--script")
+        text = self.script("ratio-rate-by-pairs.svg.gp")
+        self.assertIn("\n1 0.833333333\n2 0.833333333\n4 0.833333333\n", text)
+        self.assertIn("library / raw limit (higher is better)", text)
+        self.assertIn("plot $data0", text)
+        self.assertIn("1 with lines", text)
+
+    def test_many_curves(self):
+        rows = [row(f"bench-{i}", 10 * size, bytes=size) for i in range(8) for size in (8, 16)]
+        names = self.plot(self.save("a.json", report(rows)), "--script")
+        self.assertEqual(names, [f"latency-bench-{i}.svg.gp" for i in range(8)])
+        shutil.rmtree(self.path("out"))
+        rows = [row("a", size, parameter="pairs", value=n, bytes=size)
+                for size in range(8, 96, 8) for n in (1, 2)]
+        self.assertEqual(self.plot(self.save("a.json", report(rows)), "--script"),
+                         ["latency-by-pairs.svg.gp"])
+        text = self.script("latency-by-pairs.svg.gp")
+        self.assertIn("(6 of 11 curves)", text)
+        self.assertIn("title '8 bytes'", text)
+        self.assertIn("title '88 bytes'", text)
+
+    def test_without_gnuplot(self):
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        os.environ["PATH"] = self.folder
+        file = self.save("a.json", report(picture_rows()))
+        status, _, err = call("plot", file, "-o", self.path("out"))
+        self.assertEqual(status, 2)
+        self.assertIn("gnuplot is not installed (Debian, Ubuntu: apt install gnuplot-nox); "
+                      "--script", err)
+        self.assertTrue(self.plot(file, "--script"))
+
+    def test_usage(self):
+        file = self.save("a.json", report([row("a", 1)]))
+        for arguments, complaint in (
+                ([], "FILE.json"), ([file, "--label", "a", "--label", "b"], "2 labels for 1 files"),
+                ([file, "--pdf"], "--pdf"), ([file], "no numbers for any picture"),
+                ([file, file], "given twice"),
+                ([self.save("b", "{}")], "not of steppe-bench")):
+            status, _, err = call("plot", *arguments)
+            self.assertEqual(status, 2, arguments)
+            self.assertIn(complaint, err)
+        self.assertIn("--script", call("plot", "--help")[1])
+
+    @unittest.skipUnless(HAVE_GNUPLOT, "gnuplot is not installed (package gnuplot-nox)")
+    def test_svg(self):
+        names = self.plot(self.save("a.json", report(picture_rows())))
+        self.assertEqual({name.replace(".svg", "") for name in names}, ALL_PICTURES | RATIOS)
+        wanted = {
+            "latency": ["put-latency", "put-latency, raw limit", "get-latency", "latency (µs)",
+                        "bytes", "32K", "2M", "Steppe 0.1.0, node, 4 PEs"],
+            "bandwidth": ["put-bandwidth", "raw limit", "bandwidth (MB/s)", "1000000"],
+            "overlap": ["overlap-put", "overlap (%)"],
+            "operations": ["fetch_add", "swap", "library", "raw limit", "latency (ns)"],
+            "rate-by-pairs": ["put-rate", "raw limit", "message rate (Mmsg/s)", "pairs of PEs",
+                              "message rate: put-rate, 8 bytes"],
+            "latency-by-threads": ["threads-put", "threads"],
+            "latency-by-operation": ["atomics", "operation", "fetch_add"],
+            "collectives-by-pes": ["8 bytes", "4K bytes, raw limit", "PEs", "time (ns)"],
+            "collectives-by-size": ["2 PEs", "8 PEs, raw limit", "bytes"],
+            "launch-by-pes": ["launch", "raw limit", "time (µs)", "PEs"],
+            "matrix-latency": ["from PE", "to PE", "111", "133", "ns (dark is slow)"],
+            "ratio-latency": ["put-latency", "raw limit", "library / raw limit (lower is better)"]}
+        for name, texts in wanted.items():
+            svg = self.script(f"{name}.svg")
+            shown = re.findall(r">([^<>\n]+)</(?:tspan|title|text)>", svg)
+            shown = [text.strip() for text in shown]
+            for text in texts:
+                self.assertIn(text, shown, f"{name}: {shown}")
+
+    @unittest.skipUnless(HAVE_GNUPLOT, "gnuplot is not installed (package gnuplot-nox)")
+    def test_two_files_and_png(self):
+        rows = [row("put-latency", size, size, bytes=size) for size in (8, 64)]
+        rows += [row("matrix-latency", 9, **{"from": 0, "to": 1})]
+        a = self.save("a.json", report(rows))
+        b = self.save("b.json", report(rows, all_path="fabric", provider="tcp"))
+        names = self.plot(a, b, "--png", "--svg")
+        self.assertIn("latency.png", names)
+        with open(self.path("out", "latency.png"), "rb") as file:
+            self.assertEqual(file.read(4), b"\x89PNG")
+        svg = self.script("latency.svg")
+        for text in ("<title>Steppe 0.1.0 node</title>", "<title>Steppe 0.1.0 tcp</title>",
+                     "Steppe 0.1.0 tcp: Steppe 0.1.0, tcp, 4 PEs"):
+            self.assertIn(text, svg)
+        self.assertIn("matrix-latency-Steppe-0-1-0-tcp.svg", names)
+        shutil.rmtree(self.path("out"))
+        self.plot(a, b, "--label", "before", "--label", "after's <1>")
+        self.assertIn("<title>after's &lt;1>, raw limit</title>", self.script("latency.svg"))
 
 
 class Command(Folder):
