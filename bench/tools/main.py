@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of steppe-bench that do not start the library: compare, plot.
+"""The commands of steppe-bench that do not start the library: compare, plot, launch.
 
-usage: main.py compare|plot ARGUMENT...
+usage: main.py compare|plot|launch ARGUMENT...
 Exit status: 0, 1 for a regression that compare found, 2 for wrong usage and unreadable input.
 """
 import sys
@@ -10,10 +10,11 @@ import sys
 sys.dont_write_bytecode = True  # beside the installed files
 
 import compare  # noqa: E402
+import launch  # noqa: E402
 import plot  # noqa: E402
 from results import ToolError  # noqa: E402
 
-TOOLS = {"compare": compare.main, "plot": plot.main}
+TOOLS = {"compare": compare.main, "plot": plot.main, "launch": launch.main}
 
 
 def main(arguments):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of steppe-bench compare and plot, on made-up results and made-up programs.
+"""Tests of steppe-bench compare, plot and launch, on made-up results and made-up programs.
 
 usage: test_tools.py [unittest arguments]
 What needs gnuplot is skipped without it, and says so.
@@ -320,6 +320,13 @@ run=$(cat "$here/count" 2>/dev/null || echo 0)
 echo $((run + 1)) >"$here/count"
 exec cat "$here/run$run.json"
 """
+FAKE_STARTUP = """#!/bin/sh
+pe=0
+while [ $pe -lt "$FAKE_PES" ]; do
+    echo "{\\"pe\\": $pe, \\"init_ns\\": $((1000 * (pe + 1))), \\"finalize_ns\\": 500}"
+    pe=$((pe + 1))
+done
+"""
 
 
 class Builds(Folder):
@@ -555,6 +562,62 @@ class Plot(Folder):
         shutil.rmtree(self.path("out"))
         self.plot(a, b, "--label", "before", "--label", "after's <1>")
         self.assertIn("<title>after's &lt;1>, raw limit</title>", self.script("latency.svg"))
+
+
+class Launch(Folder):
+    def setUp(self):
+        super().setUp()
+        self.program("here/bin/oshrun", FAKE_OSHRUN)
+        program = self.program("here/bin/steppe-bench", FAKE_STARTUP)
+        os.environ["STEPPE_BENCH_PROGRAM"] = program
+        self.addCleanup(os.environ.pop, "STEPPE_BENCH_PROGRAM", None)
+
+    def test_rows(self):
+        """Rows of two counts, jobs in turn after one of each kind, and a file that others read."""
+        file = self.path("launch.json")
+        status, out, err = call("launch", "-n", "1,3", "--runs", "2", "--format", "json",
+                                "-o", file)
+        self.assertEqual((status, out), (0, ""), err)
+        with open(file, encoding="utf-8") as opened:
+            content = json.load(opened)
+        self.assertEqual((content["steppe_bench"], content["library"], content["launcher"]),
+                         (2, "Steppe 0.1.0", "fake"))
+        rows = {(found["bench"], found["pes"]): found for found in content["results"]}
+        self.assertEqual(len(rows), 6)
+        self.assertEqual(rows["launch-init", 3]["steppe"]["blocks"], [3.0, 3.0])
+        self.assertEqual(rows["launch-finalize", 1]["steppe"]["median"], 0.5)
+        job = rows["launch", 3]
+        self.assertGreater(job["steppe"]["median"], 100)
+        self.assertAlmostEqual(job["ratio"], job["steppe"]["median"] / job["raw"]["median"])
+        self.assertEqual((job["parameter"], job["value"], job["unit"]), ("pes", 3, "us"))
+        kinds = ["L" if "--startup" in line else "r" for line in self.lines("log")]
+        self.assertEqual("".join(kinds), "LrLrrL" * 2)
+        self.assertEqual(call("compare", file, file, "--absolute")[0], 2)  # two runs are too few
+        self.assertEqual(call("plot", file, "--script", "-o", self.folder)[0], 0)
+
+    def test_formats(self):
+        text = call("launch", "-n", "2", "--runs", "1")[1]
+        self.assertRegex(text, r"launch-init +2 +0.00 ")
+        lines = call("launch", "-n", "2", "--runs", "1", "--format", "csv")[1].splitlines()
+        self.assertEqual(lines[2], "launch-init,2,us,2.0,2.0,,,")
+
+    def test_failures(self):
+        self.program("here/bin/steppe-bench", "#!/bin/sh\necho '{\"pe\": 0}'\n")
+        status, _, err = call("launch", "-n", "2", "--runs", "1")
+        self.assertEqual(status, 2)
+        self.assertIn("0 of 2 PEs said how long they took", err)
+        del os.environ["STEPPE_BENCH_PROGRAM"]
+        self.assertIn("STEPPE_BENCH_PROGRAM is not set", call("launch")[2])
+
+    def test_usage(self):
+        for arguments, complaint in ((["-n", "4:x"], "'4:x'"), (["-n", "0"], "'0'"),
+                                     (["-n", "4,2"], "'4,2'"), (["--fast"], "--fast"),
+                                     (["--runs", "-1"], "-1")):
+            status, _, err = call("launch", *arguments)
+            self.assertEqual(status, 2, arguments)
+            self.assertIn(complaint, err)
+        self.assertEqual(options.counts("1:6"), [1, 2, 4, 6])
+        self.assertEqual(options.counts("3"), [3])
 
 
 class Command(Folder):
