@@ -29,7 +29,8 @@ USAGE = """steppe-bench compare [OPTION...] OLD.json NEW.json
 DESCRIPTION = """Compare two files that steppe-bench --format json wrote, row by row, or two builds.
 
 A row is worse or better when the 95 % confidence interval of its change lies beyond the threshold
-as a whole; the 95 % are those of all rows together. Compared is the ratio to the raw limit.
+as a whole; the 95 % are those of all rows together. Otherwise it is called equal, and marked where
+its change is beyond the threshold without being certain. Compared is the ratio to the raw limit.
 
 With --ab, two installations (or build folders) are run in turn, in the order A B B A, and a run is
 one sample: its median of a row, as ratio to the raw limit where the ARGUMENTS have --raw.
@@ -119,6 +120,8 @@ def judge(change, old, new, level, threshold):
     change.verdict = "equal"
     if rises or falls:
         change.verdict = "worse" if rises == lower_is_better else "better"
+    elif abs(estimate) > beyond:
+        change.notes.append("not certain: the interval is too wide")
 
 
 def compare(old, new, threshold, how):

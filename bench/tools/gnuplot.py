@@ -71,16 +71,21 @@ def count_tics(values):
     return [(f"{value:g}", value) for value in kept]
 
 
+def turned(picture):
+    """Degrees by which names are turned, so that they do not lie over each other."""
+    return 90 if len(picture.names) > 9 else 35 if len(picture.names) > 4 else 0
+
+
 def horizontal(picture):
     """Lines of a script for the axis from left to right."""
     xs = sorted({x for curve in picture.curves for x, _ in curve.points})
     if picture.axis == "names":
-        turned = len(picture.names) > 4
-        rotate = " rotate by -35 left" if turned else ""
+        angle = turned(picture)
+        rotate = f" rotate by -{angle} left" if angle else ""
         labels = tics([(name, i) for i, name in enumerate(picture.names)])
         return [f"set xrange [-0.6:{len(picture.names) - 0.4}]",
                 f"set xtics nomirror{rotate} {labels} noenhanced",
-                f"set rmargin {10 if turned else 3}"]
+                f"set rmargin {10 if angle == 35 else 3}"]
     lines = []
     if picture.axis == "bytes":
         labels = byte_tics(xs[0], xs[-1])
@@ -133,7 +138,7 @@ def curves_script(picture, terminal):
     shown = [curve for curve in picture.curves if curve.points]
     rows = (len(shown) + 2) // 2
     longest = max((len(name) for name in picture.names), default=0)
-    height = 370 + 18 * rows + 14 * len(picture.about) + (4 * longest if names else 0)
+    height = 370 + 18 * rows + 14 * len(picture.about) + longest * {0: 0, 35: 4, 90: 7}[turned(picture)]
     lines = common(picture.name, picture.about, picture.title, terminal, height)
     lines += ["set border 3 linewidth 0.8 linecolor '#404040'",
               "set grid xtics ytics linetype 1 dashtype solid linewidth 0.5 linecolor '#d8d8d8'",
@@ -159,7 +164,8 @@ def matrix_script(matrix, terminal):
     height = 560 + 14 * len(matrix.about)
     lines = common(matrix.name, matrix.about, matrix.title, terminal, height)
     dark_is_high = "negative " if matrix.better == "lower" else ""
-    labels = tics([(matrix.labels[pe], place) for pe, place in places.items()])
+    step = (len(pes) + 15) // 16
+    labels = tics([(matrix.labels[pe], places[pe]) for pe in pes[::step]])
     rotate = " rotate by -35 left" if max(len(text) for text in matrix.labels.values()) > 4 else ""
     low, high = min(matrix.values.values()), max(matrix.values.values())
     spread = (high - low) or high or 1

@@ -121,7 +121,7 @@ def groups_of(files):
         group.entries.append((label, row))
     for label, report in files:
         for row in report.rows.values():
-            if row.get("from") is not None or "metric" not in row:
+            if row.get("from") is not None:
                 continue
             parameter = row.get("parameter")
             if parameter is not None:

@@ -78,6 +78,11 @@ def check_row(row, where):
     if "skipped" in row:
         return
     where = f"{where} ({row['bench']})"
+    for key in ("metric", "unit"):
+        if not isinstance(row.get(key), str):
+            raise ToolError(f"{where}: no \"{key}\"")
+    if not is_number(row.get("bytes")):
+        raise ToolError(f"{where}: no \"bytes\"")
     for name in ("steppe", "raw"):
         side = row.get(name)
         if side is None and name == "raw":

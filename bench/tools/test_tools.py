@@ -200,6 +200,14 @@ class Compare(Folder):
         self.assertEqual(self.judged(old, new, "--threshold", "10%")[0], 0)
         self.assertEqual(self.judged(old, new, "--threshold", "7")[0], 1)
 
+    def test_not_certain(self):
+        """A change of 20 % in noise that is as large is no alarm, but told."""
+        noise = [0.8, 1.2] * 5
+        old, new = ([row("a", [size * x for x in noise], 100)] for size in (100, 120))
+        status, rows = self.judged(old, new)
+        self.assertEqual((status, rows["a"]["verdict"]), (0, "equal"))
+        self.assertEqual(rows["a"]["notes"], ["not certain: the interval is too wide"])
+
     def test_ratio_not_value(self):
         """Both sides twice as slow is no change, but marked; with --absolute it is one."""
         old, new = [row("a", 100, 50)], [row("a", 200, 100)]
@@ -283,6 +291,8 @@ class Compare(Folder):
                 (report([], steppe_bench=3), "format version 3"),
                 (report([{"x": 1}]), "row 1: no \"bench\""),
                 (report([no_median]), "row 1 (a): no median in \"steppe\""),
+                (report([row("a", 1, 1, unit=None)]), "row 1 (a): no \"unit\""),
+                (report([row("a", 1, 1, bytes=None)]), "row 1 (a): no \"bytes\""),
                 (report([no_better]), "\"better\" is 'small'"),
                 (report([row("other", 1, 1)]), "no rows in common")):
             bad = self.save("bad.json", content)
@@ -340,6 +350,7 @@ class Builds(Folder):
             for i in range(count):
                 state = noise.gauss(100, 4) * (1.3 if raw and noise.random() < 0.2 else 1)
                 own = state * (factor if i == 3 else 1) * noise.gauss(1, 0.02)
+                own, state = ([0.9 * value] + [value] * 9 for value in (own, state))
                 rows.append(row(f"bench-{i}", own, state if raw else None))
             self.save(f"{name}/bin/run{run}.json", report(rows))
         self.program(f"{name}/bin/oshrun", FAKE_OSHRUN)
@@ -375,6 +386,14 @@ class Builds(Folder):
         self.assertEqual(worse, ["bench-3"])
         again = json.loads(call("compare", *saved, "--format", "json")[1])
         self.assertEqual(again["rows"], json.loads(out)["rows"])
+        medians = []
+        for run in range(10):
+            with open(self.path("a", "bin", f"run{run}.json"), encoding="utf-8") as file:
+                medians.append(json.load(file)["results"][0]["raw"]["median"])
+        with open(saved[0], encoding="utf-8") as file:
+            content = json.load(file)
+        self.assertEqual(content["results"][0]["raw"]["blocks"], medians)
+        self.assertEqual((content["runs"], content["results"][0]["samples"]), (10, 10))
 
     def test_too_few_runs(self):
         a, b = self.build("a", 1), self.build("b", 2)

@@ -35,6 +35,10 @@ mv "$top/first" "$prefix"
 # Where the build's install folders put them, below the prefix.
 libdir=$(dirname "$(find "$prefix" -name libsteppe.so)")
 [ -e "$libdir/steppe/info.so" ] || fail "steppe/info.so is not installed"
+if [ -e "$prefix/bin/steppe-bench" ]; then
+    python3 "$libdir/steppe/bench/main.py" compare --help >/dev/null ||
+        fail "steppe-bench compare is not installed"
+fi
 for file in bin/oshcc bin/oshc++ bin/oshrun bin/oshinfo include/shmem.h include/shmemx.h \
     include/pshmem.h include/mpp/shmem.h share/man/man1/oshcc.1; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
