@@ -33,6 +33,7 @@ ARROWS = {
                    "src/info", "pmi"],
     "tools": ["include"],
     "bench": ["include", "src/json"],
+    "bench/peer": ["include"],  # of that shmem.h alone: it runs with any implementation
     "examples": ["include"],
     "test": ["include"],
     "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda/api.h declares
@@ -47,7 +48,7 @@ FOREIGN = {
     "rdma/": ["transport/ofi", "bench", "test", "test/hmem", "test/provider"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src/info"],
-    "mpi": ["test"],
+    "mpi": ["test", "bench/peer"],
     "check.h": ["test/unit", "test/provider"],
 }
 SEARCH = ["include", "src", "test/pe", "."]
