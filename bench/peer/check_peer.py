@@ -11,6 +11,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -215,7 +216,7 @@ def openmpi_compiler():
             continue
         told = subprocess.run([path, "--showme:version"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if b"Open MPI" in told.stdout and compiles(path, "shmem.h"):
+        if re.search(rb"Open (MPI|SHMEM) ", told.stdout) and compiles(path, "shmem.h"):
             return path
     return None
 

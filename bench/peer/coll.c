@@ -17,7 +17,7 @@ static int next_root(struct peer_run *run)
 
 static long *next_psync(struct peer_run *run)
 {
-    return peer_shmem.psync + run->n_calls % (uint64_t)peer_shmem.n_psync * SHMEM_SYNC_SIZE;
+    return peer_shmem.psync + run->n_calls % peer_shmem.n_psync * SHMEM_SYNC_SIZE;
 }
 
 static void one_broadcast(struct peer_run *run)

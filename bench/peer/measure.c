@@ -143,7 +143,7 @@ static void take_stats(struct measure *m, int side, struct peer_stats *stats)
     size_t n = (size_t)m->n_samples[side];
 
     if (m->bench->all_pes) {
-        double *all = malloc(n * (size_t)m->run->n_pes * sizeof(*all));
+        double *all = malloc(PEER_BOARD * (size_t)m->run->n_pes);
 
         if (all == NULL) peer_abort();
         peer_gather(samples, n * sizeof(*samples), all);

@@ -21,7 +21,8 @@ import tempfile
 import threading
 import time
 
-import table
+sys.dont_write_bytecode = True  # in the source tree
+import table  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMMON = ["main.c", "options.c", "measure.c", "stats.c", "place.c", "output.c"]
@@ -276,9 +277,15 @@ def make_plan(one, options, complain):
 
 # ---- running ------------------------------------------------------------------------------------
 
+def plain(line):
+    """Without what differs from run to run: where it was said, and addresses."""
+    line = re.sub(r"^\[[^]]*:[^]]*\]\s*", "", line.strip())
+    return re.sub(r"\s*(?:at address )?0x[0-9a-f]+", "", line)
+
+
 def reason_in(text):
     """The line of an output that most likely says why."""
-    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
+    lines = [plain(line) for line in text.splitlines() if re.search(r"\w", line)]
     for pattern in (r"(?i)segmentation|bus error|no memory|assert", r"(?i)signal|abort|fatal",
                     r"(?i)error|cannot|not found"):
         for line in lines:

@@ -75,18 +75,19 @@ void peer_gather(const void *mine, size_t nbytes, void *all)
 /* One more pSync array than PEs: with roots in turn, nobody is in a call that far back. */
 static bool get_active_sets(const struct peer_run *run)
 {
-    size_t n_work = run->max_coll / sizeof(double) / 2 + 1;
+    size_t n_words, n_work;
 
     if (!PEER_ACTIVE_SETS) return true;
+    peer_shmem.n_psync = (size_t)run->n_pes + 1;
+    n_words = peer_shmem.n_psync * SHMEM_SYNC_SIZE;
+    n_work = run->max_coll / sizeof(double) / 2 + 1;
     if (n_work < SHMEM_REDUCE_MIN_WRKDATA_SIZE) n_work = SHMEM_REDUCE_MIN_WRKDATA_SIZE;
-    peer_shmem.n_psync = run->n_pes + 1;
-    peer_shmem.psync =
-        shmem_malloc((size_t)peer_shmem.n_psync * SHMEM_SYNC_SIZE * sizeof(*peer_shmem.psync));
+    peer_shmem.psync = shmem_malloc(n_words * sizeof(*peer_shmem.psync));
     for (int i = 0; i < 2; i++)
         peer_shmem.pwrk[i] = shmem_malloc(n_work * sizeof(double));
     if (peer_shmem.psync == NULL || peer_shmem.pwrk[0] == NULL || peer_shmem.pwrk[1] == NULL)
         return false;
-    for (int i = 0; i < peer_shmem.n_psync * SHMEM_SYNC_SIZE; i++)
+    for (size_t i = 0; i < n_words; i++)
         peer_shmem.psync[i] = SHMEM_SYNC_VALUE;
     return true;
 }
@@ -110,8 +111,8 @@ static void find_paths(struct peer_run *run)
     peer_gather(mine, sizeof(mine), votes);
     run->raw_pair = run->raw_all = true;
     for (int pe = 0; pe < run->n_pes; pe++) {
-        run->raw_pair = run->raw_pair && votes[2 * pe] != 0;
-        run->raw_all = run->raw_all && votes[2 * pe + 1] != 0;
+        run->raw_pair = run->raw_pair && votes[2 * (size_t)pe] != 0;
+        run->raw_all = run->raw_all && votes[2 * (size_t)pe + 1] != 0;
     }
     free(votes);
 }
@@ -121,7 +122,7 @@ int peer_memory(struct peer_run *run)
     size_t need = run->max_nbytes > run->max_coll ? run->max_nbytes : run->max_coll;
 
     peer_shmem.words = shmem_align(4096, sizeof(*peer_shmem.words));
-    peer_shmem.words_of = calloc((size_t)run->n_pes, sizeof(*peer_shmem.words_of));
+    peer_shmem.words_of = calloc((size_t)run->n_pes, sizeof(void *));
     run->source = shmem_align(4096, need);
     run->dest = shmem_align(4096, need);
     run->local = aligned_alloc(4096, (run->max_nbytes + 4095) & ~(size_t)4095);

@@ -40,7 +40,7 @@ struct peer_shmem {
     char *dest_there;               /* likewise */
     long raw_token;                 /* counts raw barriers */
     long *psync;                    /* n_psync of them */
-    int n_psync;
+    size_t n_psync;
     double *pwrk[2];
 };
 

@@ -2,7 +2,6 @@
 """What peer.py writes: the runs of a row put together, one JSON object of format version 2 for
 each implementation, and the table that compares them."""
 import csv
-import datetime
 import json
 import os
 import pathlib
@@ -10,6 +9,7 @@ import platform
 import re
 import statistics
 import sys
+import time
 
 AHEAD = 1.05  # a peer is called ahead from this ratio on
 
@@ -122,7 +122,7 @@ def document(one, rows, options, disturbed):
     """One implementation as steppe-bench would tell it: what is measured is called steppe."""
     heading = {
         "steppe_bench": 2, "library": one.label, "libfabric": "",
-        "date": datetime.datetime.utcnow().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": " ".join(["bench/peer.sh"] + sys.argv[1:]),
         "kernel": f"{platform.system()} {platform.release()}", "cpu": cpu_name(),
         "governor": read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -136,6 +136,8 @@ def document(one, rows, options, disturbed):
         "options": {"cold": False, "verify": False, "buffers": 1, "align": 4096,
                     "offset_local": 0, "offset_remote": 0, "barrier": False, "seconds": 0.5},
         "disturbed": disturbed, "results": list(rows.values())})
+    if one.heading and one.label not in one.heading["library"]:
+        heading["library"] = f"{one.label}: {one.heading['library']}"
     if one.failed:
         heading["failed"] = one.failed
     return heading
@@ -285,6 +287,10 @@ def heading_of(all_rows, options, disturbed):
              "1 is slower for times, faster for MB/s and Mmsg/s",
              "remarks: who is ahead of Steppe by more than 5 %; noisy: p99 above twice the median"]
     lines += [f"{one.label}: {one.heading['library']}" for one, _ in all_rows if one.heading]
+    paths = {one.label: one.heading["pair_path"] for one, _ in all_rows
+             if one.heading.get("pair_path", "none") != "none"}
+    if len(set(paths.values())) > 1:
+        lines.append("THE PATHS DIFFER: " + ", ".join(f"{a}: {b}" for a, b in paths.items()))
     if disturbed:
         lines.append(f"DISTURBED: {disturbed}")
     return lines
