@@ -13,7 +13,7 @@ packages="gcc g++ clang clang-format make cmake pkg-config python3 libc6-dev
     libmpich-dev openmpi-bin libpmix-dev
     python3-cffi python3-pycparser groff-base mandoc"
 
-extras="clang-tidy gcovr gnuplot-nox libclang-rt-dev"
+extras="clang-tidy gcovr gnuplot-nox libclang-rt-dev libopenmpi-dev"
 
 full=
 case ${1-} in
