@@ -105,6 +105,7 @@ def check_steppe(build, folder):
     expect("put-latency 8 B" in out, f"no such row in the table: {out}")
     check_csv(build)
     check_three(build)
+    check_wrong(build)
 
 
 def check_csv(build):
@@ -126,6 +127,17 @@ def check_three(build):
         expect(document["pes"] == 3 and not document["bound"], f"3 PEs: {document['pes']}")
         for row in document["results"]:
             check_row("3 PEs", row, want_raw=True)
+
+
+def check_wrong(build):
+    """A library whose alltoall does something else."""
+    status, out, told = peer_sh(build, ["--quick", "--no-mpi", "--sizes", "8", "fcollect",
+                                        "alltoall"]
+                                + with_steppe("odd", build,
+                                              " -Dshmem_alltoallmem=shmem_fcollectmem"))
+    expect(status == 0, f"wrong alltoall: exit status {status}: {told}")
+    expect("odd: alltoall 8 B: failed in 1 run: wrong result" in out, f"wrong alltoall: {out}")
+    expect("odd: fcollect" not in out, f"wrong alltoall: {out}")
 
 
 MISTAKES = [

@@ -134,6 +134,11 @@ void peer_write_row(const struct peer_result *r)
 {
     const struct peer_bench *bench = r->bench;
 
+    if (r->wrong) {
+        printf("@peer {\"wrong\": %d}\n", r->row);
+        fflush(stdout);
+        return;
+    }
     printf("@peer {\"row\": %d, \"result\": {\"bench\": \"%s\", \"group\": \"%s\"", r->row,
            bench->name, bench->group);
     printf(", \"metric\": \"%s\", \"unit\": \"%s\", \"better\": \"%s\", \"bytes\": %zu",

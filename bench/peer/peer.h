@@ -64,6 +64,9 @@ struct peer_run {
 /* Do n_ops operations, the last of them complete on return. */
 typedef void peer_loop(struct peer_run *run, uint64_t n_ops);
 
+/* Do one operation on data that tell; is the outcome right on this PE? */
+typedef bool peer_check(struct peer_run *run);
+
 struct peer_bench {
     const char *name, *group;
     const char *what; /* one operation */
@@ -76,6 +79,7 @@ struct peer_bench {
     int per_op;       /* parts of an operation of which one is meant; 0: 1 */
     uint64_t min_ops; /* a sample: where a quiet at the end is to weigh little */
     peer_loop *origin, *target, *raw_origin, *raw_target;
+    peer_check *is_right; /* tried before the row is measured; NULL: not checked */
 };
 
 /* Ends with NULL; each table ends with a row without a name. */
@@ -97,6 +101,7 @@ struct peer_result {
     int window, n_samples, n_measuring, n_pes;
     uint64_t n_ops;
     bool has_raw;
+    bool wrong; /* and therefore not measured */
     struct peer_stats side[PEER_N_SIDES];
 };
 

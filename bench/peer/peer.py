@@ -376,6 +376,10 @@ def run_once(one, options, skip, done):
                 one.heading = message["heading"]
             elif "start" in message:
                 row = message["start"]
+            elif "wrong" in message:
+                done.add(message["wrong"])
+                one.failures[message["wrong"]].append("wrong result")
+                row = None
             elif "row" in message:
                 done.add(message["row"])
                 one.results[message["row"]].append(message["result"])
