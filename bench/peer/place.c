@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cores. The program binds its PEs itself, whatever the launcher did, so that all implementations
- * have the same places.
+ * have the same places: a core for each PE, or where there are too few, all of the cores for all.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -27,23 +27,25 @@ static int local_number(const struct peer_place *places, int n_pes, int pe, int 
     return local;
 }
 
-static int bind_to(int core)
+/* Let this thread run on these cores alone. */
+static int bind_to(const int *cores, int n_cores)
 {
-    cpu_set_t one;
+    cpu_set_t set;
 
-    CPU_ZERO(&one);
-    CPU_SET((size_t)core, &one);
-    return sched_setaffinity(0, sizeof(one), &one);
+    CPU_ZERO(&set);
+    for (int i = 0; i < n_cores; i++)
+        CPU_SET((size_t)cores[i], &set);
+    return sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Without a list of cores: all that this machine lets us have, whatever the launcher chose. */
-static int all_cores(int *cores)
+/* Without a list of cores: all that this machine lets us have, or that the launcher left us. */
+static int all_cores(bool widen, int *cores)
 {
     cpu_set_t set;
     int n = 0;
 
     memset(&set, 0xff, sizeof(set));
-    (void)sched_setaffinity(0, sizeof(set), &set);
+    if (widen) (void)sched_setaffinity(0, sizeof(set), &set);
     if (sched_getaffinity(0, sizeof(set), &set) != 0) return 0;
     for (int core = 0; core < CPU_SETSIZE && n < PEER_MAX_CORES; core++)
         if (CPU_ISSET((size_t)core, &set)) cores[n++] = core;
@@ -83,13 +85,14 @@ void peer_bind(struct peer_run *run, const struct peer_options *options,
     memcpy(cores, options->cores, sizeof(options->cores));
     (void)gethostname(mine.host, sizeof(mine.host) - 1);
     peer_gather(&mine, sizeof(mine), machine->places);
-    if (n_cores == 0) n_cores = all_cores(cores);
+    if (n_cores == 0) n_cores = all_cores(options->bind, cores);
     machine->n_cores = n_cores;
     local = local_number(machine->places, run->n_pes, run->me, &machine->n_local);
     machine->n_hosts = count_hosts(machine->places, run->n_pes);
     fits = all_agree(run, machine->n_local <= n_cores, votes);
     run->polls = fits ? 1000 : 50;
-    if (fits && options->bind && bind_to(cores[local]) == 0) mine.core = cores[local];
+    if (options->bind && !fits) (void)bind_to(cores, n_cores);
+    if (options->bind && fits && bind_to(&cores[local], 1) == 0) mine.core = cores[local];
     machine->bound = all_agree(run, mine.core >= 0, votes);
     peer_gather(&mine, sizeof(mine), machine->places);
     free(votes);
