@@ -20,7 +20,6 @@ struct measure {
     double samples[PEER_N_SIDES][PEER_MAX_SAMPLES]; /* of this PE */
     int n_samples[PEER_N_SIDES];
     int ends[PEER_N_SIDES][PEER_N_BLOCKS]; /* of the blocks */
-    int n_blocks[PEER_N_SIDES];
 };
 
 static bool measures(const struct peer_run *run, const struct peer_bench *bench)
@@ -95,20 +94,19 @@ static int samples_for(const struct measure *m, double sample_ns)
     return limit < PEER_N_BLOCKS ? PEER_N_BLOCKS : (int)limit;
 }
 
+/* Ten blocks a side, as equal as can be. */
 static void run_sides(struct measure *m, const struct peer_result *result)
 {
     int n_sides = result->has_raw ? 2 : 1;
-    int per_block = (result->n_samples + PEER_N_BLOCKS - 1) / PEER_N_BLOCKS;
 
-    for (int turn = 0; m->n_samples[PEER_LIBRARY] < result->n_samples; turn++)
+    for (int turn = 0; turn < PEER_N_BLOCKS; turn++)
         for (int k = 0; k < n_sides; k++) {
             int side = (turn + k) % n_sides; /* A B, B A, ... */
-            int left = result->n_samples - m->n_samples[side];
-            int n = left < per_block ? left : per_block;
+            int first = m->n_samples[side];
+            int end = result->n_samples * (turn + 1) / PEER_N_BLOCKS;
 
-            run_block(m, side, result->n_ops, n, m->samples[side] + m->n_samples[side]);
-            m->n_samples[side] += n;
-            m->ends[side][m->n_blocks[side]++] = m->n_samples[side];
+            run_block(m, side, result->n_ops, end - first, m->samples[side] + first);
+            m->n_samples[side] = m->ends[side][turn] = end;
         }
 }
 
@@ -151,8 +149,7 @@ static void take_stats(struct measure *m, int side, struct peer_stats *stats)
         free(all);
     }
     if (m->run->me != 0) return;
-    stats->n_blocks = m->n_blocks[side];
-    for (int i = 0, begin = 0; i < stats->n_blocks; begin = m->ends[side][i], i++)
+    for (int i = 0, begin = 0; i < PEER_N_BLOCKS; begin = m->ends[side][i], i++)
         stats->blocks[i] = peer_median(samples + begin, (size_t)(m->ends[side][i] - begin));
     peer_order_stats(samples, n, stats);
 }

@@ -120,7 +120,7 @@ static void write_side(const char *name, const struct peer_result *r, int side)
            peer_value(r, stats->median), peer_value(r, stats->p1), peer_value(r, stats->p99),
            peer_value(r, stats->best));
     printf(", \"noise\": %.4g, \"noisy\": %s, \"blocks\": [", noise, truth(noise > PEER_NOISY));
-    for (int i = 0; i < stats->n_blocks; i++)
+    for (int i = 0; i < PEER_N_BLOCKS; i++)
         printf("%s%.6g", i > 0 ? ", " : "", peer_value(r, stats->blocks[i]));
     putchar(']');
     if (r->bench->all_pes)

@@ -88,8 +88,7 @@ extern const struct peer_bench *const peer_tables[];
 /* Times are of one operation, in ns. */
 struct peer_stats {
     double best, p1, median, p99;
-    double blocks[PEER_N_BLOCKS];
-    int n_blocks;
+    double blocks[PEER_N_BLOCKS];      /* their medians */
     double pe_average, pe_min, pe_max; /* of the medians of the PEs that measure */
     int slowest_pe;
 };
