@@ -21,9 +21,9 @@ import tempfile
 PEER_SH = pathlib.Path(__file__).resolve().parent.parent / "peer.sh"
 BENCHES = {
     "put-latency": "ns", "get-latency": "ns", "put-bandwidth": "MB/s", "get-bandwidth": "MB/s",
-    "bi-put-bandwidth": "MB/s", "p": "ns", "put-rate": "Mmsg/s", "get-rate": "Mmsg/s",
-    "fetch-add": "ns", "add": "ns", "swap": "ns", "compare-swap": "ns", "lock": "ns",
-    "flag-round-trip": "ns", "barrier": "ns", "sync": "ns", "malloc-free": "ns",
+    "put-bibw": "MB/s", "p": "ns", "put-rate": "Mmsg/s", "get-rate": "Mmsg/s",
+    "atomic-fetch-add": "ns", "atomic-add": "ns", "atomic-swap": "ns", "atomic-cswap": "ns", "lock": "ns",
+    "flag-round-trip": "ns", "barrier": "ns", "sync": "ns", "malloc": "ns",
     "broadcast": "ns", "reduce": "ns", "fcollect": "ns", "collect": "ns", "alltoall": "ns"}
 OPENMPI_RUN = "--oversubscribe --allow-run-as-root"
 faults = []
@@ -68,7 +68,7 @@ def check_row(who, row, want_raw):
     expect(row["unit"] == BENCHES[row["bench"]], f"{where}: unit {row['unit']}")
     expect((row["better"] == "lower") == (row["unit"] == "ns"), f"{where}: better {row['better']}")
     check_side(where, row["steppe"], row["better"] == "lower")
-    if want_raw and row["group"] != "coll" and row["bench"] != "malloc-free":
+    if want_raw and row["group"] != "coll" and row["bench"] != "malloc":
         check_side(where + " raw", row.get("raw", {}), row["better"] == "lower")
 
 
@@ -200,13 +200,13 @@ def check_failures(build, folder):
         build, ["--quick", "--no-mpi", "--timeout", "3", "-o", str(prefix), "--with",
                 f"bad={build}/bin/oshcc,{bad}", "--with", f"dead={build}/bin/oshcc,/bin/false",
                 "--with", "broken=/bin/false,/bin/true",
-                "p", "put-rate", "fetch-add", "add", "barrier"])
+                "p", "put-rate", "atomic-fetch-add", "atomic-add", "barrier"])
     expect(status == 1, f"exit status {status}, want 1: {told}")
     for name, want in (("bad", 5), ("dead", 0), ("broken", 0), ("steppe", 5)):
         rows = read_json(f"{prefix}-{name}.json")["results"]
         measured = [row["bench"] for row in rows if "steppe" in row]
         if name == "bad":
-            expect(measured == ["p", "fetch-add", "barrier"], f"bad: measured {measured}")
+            expect(measured == ["p", "atomic-fetch-add", "barrier"], f"bad: measured {measured}")
             reasons = [row["skipped"] for row in rows if "skipped" in row]
             expect("Segmentation fault" in reasons[0], f"bad: {reasons}")
             expect("no answer in 3 s" in reasons[1], f"bad: {reasons}")
@@ -262,7 +262,7 @@ def check_mpi(build, folder):
                                       f"MPICH={compiler},{launcher}"])
     expect(status == 0, f"exit status {status}: {told}")
     check_document(read_json(f"{prefix}-mpich.json"), want_raw=False,
-                   missing=("p", "lock", "sync", "malloc-free", "collect"))
+                   missing=("p", "lock", "sync", "malloc", "collect"))
 
 
 CHECKS = {"steppe": check_steppe, "mistakes": check_mistakes, "failures": check_failures,
