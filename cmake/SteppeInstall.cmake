@@ -32,6 +32,9 @@ install(FILES
     docs/man/oshinfo.1
     docs/man/oshrun.1
     DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+if(STEPPE_BENCH)
+    install(FILES docs/man/steppe-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
 install(FILES docs/man/oshcc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME oshc++.1)
 install(FILES docs/man/shmem.7 docs/man/steppe-spaces.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
