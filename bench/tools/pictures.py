@@ -145,9 +145,15 @@ def single_sizes(group):
 
 
 def split(group):
-    """Groups of at most MOST_CURVES curves: by bench, then the sizes that fit."""
+    """Groups of at most MOST_CURVES curves: by group of benches, by bench, then sizes that fit."""
     if len(group.curves()) <= MOST_CURVES:
         return [group]
+    kinds = {}
+    for label, row in group.entries:
+        kinds.setdefault(str(row.get("group", "")), []).append((label, row))
+    if len(kinds) > 1:
+        return [part for kind, entries in kinds.items()
+                for part in split(group.part(f"{group.name}-{slug(kind)}", entries))]
     parts = {}
     for label, row in group.entries:
         parts.setdefault(row["bench"], []).append((label, row))
