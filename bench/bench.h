@@ -129,6 +129,7 @@ struct bench_run {
     int window;          /* messages an operation, 1 but for bandwidth */
     long value;          /* of the bench's parameter */
     uint64_t sample_ops; /* operations a sample of the present block */
+    uint64_t n_calls;    /* of a collective with a root; equal on all that take part */
     uint64_t token; /* counts ping-pongs and barriers; equal on all that take part in a block */
     const struct bench_options *options;
 
@@ -231,6 +232,7 @@ struct bench {
     bool cpu_time;    /* samples are CPU time of the whole process, not time */
     bool one_op;      /* a sample is one call of the loop, which may do many things */
     bool own_pace;    /* of several that measure: no barrier before samples, they keep together */
+    bool walks;       /* works from run->at on, as those that move bytes do: --cold, --buffers */
     enum bench_moves moves;
     bench_fill *fill;
     bench_check *check;
@@ -345,6 +347,9 @@ void bench_reduce_words(const struct bench_run *run, const char **op, const char
 /* ---- the harness, as benches call it ---------------------------------------- */
 
 uint64_t bench_now_ns(void);
+
+/* Sorts n samples, n > 0. */
+double bench_median_of(double *samples, size_t n);
 uint64_t bench_cpu_ns(void);
 
 /* The largest status (0 or positive) of any PE; collective. */

@@ -68,8 +68,9 @@ int bench_buffers_make(struct bench_run *run, const struct bench_options *option
     if (status == ENOBUFS)
         bench_say(run,
                   "the symmetric heap has no room for %zu bytes: "
-                  "raise SHMEM_SYMMETRIC_SIZE or lower --sizes",
-                  (with_source ? 2 : 1) * nbytes + sizeof(struct bench_shared));
+                  "raise SHMEM_SYMMETRIC_SIZE, or lower --sizes, --buffers or --align",
+                  (with_source ? 2 : 1) * (nbytes + options->align + options->offset_remote) +
+                      sizeof(struct bench_shared));
     else if (status != 0)
         bench_say(run, "no memory for a private buffer of %zu bytes: lower --sizes", nbytes);
     return status != 0 ? -ENOMEM : 0;

@@ -22,7 +22,7 @@ enum bench_pairing { BENCH_PAIRS_AUTO, BENCH_PAIRS_WITHIN, BENCH_PAIRS_ACROSS };
 /* ---- options.c ----------------------------------------------------------- */
 
 struct bench_options {
-    bool help, list, raw, raw_flush, summary, quick, cold, verify, barrier;
+    bool help, list, progress, raw, raw_flush, summary, quick, cold, verify, barrier;
     enum bench_format format;
     enum bench_bind bind;
     enum bench_pairing pairing;
@@ -127,6 +127,7 @@ struct bench_result {
     int kind, n_few, n_many;
     double barrier_ns;             /* --barrier: what one takes alone; 0: none between calls */
     const char *path;              /* to the space's memory, NULL: of no interest */
+    bool unverified;               /* --verify, and the bench has nothing to look at */
     char disturbed[128];           /* what else went on meanwhile, or empty */
     char skipped[BENCH_SKIP_TEXT]; /* why nothing was measured, or empty */
 };
@@ -138,6 +139,9 @@ struct bench_result {
  */
 int bench_measure(const struct bench_item *item, struct bench_run *run,
                   const struct bench_options *options, struct bench_result *result);
+/* Has it other buffers for --cold and --buffers? Has it bytes or values for --verify? */
+bool bench_walks(const struct bench *bench);
+bool bench_is_looked_at(const struct bench *bench);
 void bench_result_free(struct bench_result *result);
 
 /* ---- roles.c --------------------------------------------------------------- */
@@ -189,7 +193,6 @@ double bench_clock_cost_ns(void);
 
 /* Sort n samples and read the order statistics off; n > 0. */
 struct bench_stats bench_stats_of(double *samples, size_t n);
-double bench_median_of(double *samples, size_t n);
 
 /* Half the 95 % interval of the median of n sorted samples, as a share of it; 1: too few. */
 double bench_interval_of(const double *sorted, size_t n);

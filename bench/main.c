@@ -206,7 +206,7 @@ static int make_plan(struct session *s)
         return -EINVAL;
     }
     if (s->options.max_pes > 0 && (s->options.max_pes - 1) * s->options.pe_stride >= s->run.n_pes) {
-        bench_say(&s->run, "--teams: %d PEs, every %d-th, are more than the job's %d",
+        bench_say(&s->run, "--teams: %d PEs with a stride of %d are more than the job's %d",
                   s->options.max_pes, s->options.pe_stride, s->run.n_pes);
         return -EINVAL;
     }
@@ -218,7 +218,11 @@ static int make_plan(struct session *s)
     if (s->plan.n_alone > 0)
         bench_say(&s->run, "%d of %d rows need 2 PEs: start it with oshrun -n 2", s->plan.n_alone,
                   s->plan.n_alone + s->plan.n);
-    return s->plan.n > 0 ? 0 : -EINVAL;
+    if (s->plan.n > 0) return 0;
+    if (s->plan.n_alone == 0)
+        bench_say(&s->run, "no row is left: want sizes that the benches asked for have (multiples "
+                           "of 8 for reduce, scans, alltoalls and strided ones)");
+    return -EINVAL;
 }
 
 /* What is answered without measuring, or -1. Calls shmem_finalize() when it answers. */

@@ -305,6 +305,16 @@ static int n_pes_of(const struct bench *bench, const struct bench_run *run)
     }
 }
 
+bool bench_walks(const struct bench *bench)
+{
+    return bench->walks || (bench->moves != BENCH_MOVES_NOTHING && !bench->one_op);
+}
+
+bool bench_is_looked_at(const struct bench *bench)
+{
+    return bench->moves != BENCH_MOVES_NOTHING || bench->check != NULL;
+}
+
 /* What an open bench is measured against, and on which spaces. */
 static void describe(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options, struct bench_result *result)
@@ -317,6 +327,7 @@ static void describe(const struct bench *bench, const struct bench_run *run,
     result->n_many = result->has_few ? run->n_many : bench_n_spaces;
     result->path = run->space_path;
     result->n_measuring = run->n_measuring;
+    result->unverified = options->verify && !bench_is_looked_at(bench);
     result->n_pes = n_pes_of(bench, run);
 }
 
@@ -367,6 +378,12 @@ int bench_measure(const struct bench_item *item, struct bench_run *run,
     struct measure m = {.bench = bench, .run = run, .options = options};
 
     prepare(item, run, options, result);
+    if (options->cold && !bench_walks(bench)) {
+        snprintf(result->skipped, sizeof(result->skipped),
+                 "its words are always the same ones: not with --cold");
+        bench_leave_role(run);
+        return -ENOTSUP;
+    }
     if (bench->open != NULL &&
         bench->open(run, bench, result->skipped, sizeof(result->skipped)) != 0) {
         bench_leave_role(run);

@@ -21,6 +21,7 @@ enum {
     OPT_KIND,
     OPT_SPACES,
     OPT_OSU,
+    OPT_PROGRESS,
     OPT_COLD,
     OPT_BUFFERS,
     OPT_ALIGN,
@@ -54,6 +55,7 @@ static const struct option long_options[] = {
     {"kind", required_argument, NULL, OPT_KIND},
     {"spaces", required_argument, NULL, OPT_SPACES},
     {"osu", no_argument, NULL, OPT_OSU},
+    {"progress", no_argument, NULL, OPT_PROGRESS},
     {"cold", no_argument, NULL, OPT_COLD},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"align", required_argument, NULL, OPT_ALIGN},
@@ -126,6 +128,8 @@ void bench_usage(FILE *out)
         "  -f, --format FORMAT   text, csv, json or osu (text)\n"
         "      --osu             --format osu: the columns of the OSU micro-benchmarks\n"
         "  -o, --output FILE     write there instead of standard output\n"
+        "      --progress        a line on standard error: which row, how long the rest may take;\n"
+        "                        by itself where that is a terminal (behind Hydra it is a pipe)\n"
         "  -l, --list            list the benches\n"
         "  -h, --help            this text\n",
         out);
@@ -253,6 +257,9 @@ static int parse_one(int option, const char *text, struct bench_options *options
         return 0;
     case OPT_OSU:
         options->format = BENCH_OSU;
+        return 0;
+    case OPT_PROGRESS:
+        options->progress = true;
         return 0;
     case OPT_COLD:
         options->cold = true;

@@ -114,7 +114,7 @@ void bench_output_progress(struct bench_output *out, const struct bench_plan *pl
 void bench_output_begin(struct bench_output *out, const struct bench_run *run,
                         const struct bench_options *options, const struct bench_machine *machine)
 {
-    out->shows_progress = isatty(STDERR_FILENO) != 0;
+    out->shows_progress = options->progress || isatty(STDERR_FILENO) != 0;
     if (out->format == BENCH_JSON)
         bench_json_begin(out, run, options, machine);
     else

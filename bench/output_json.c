@@ -181,6 +181,7 @@ static void write_details(FILE *file, const struct bench_result *r)
     for (int i = 0; i < BENCH_DETAILS; i++)
         if (r->bench->details[i] != NULL)
             fprintf(file, ", \"%s_ns\": %.6g", r->bench->details[i], r->detail[i]);
+    if (r->unverified) fputs(", \"verified\": false", file);
     if (r->barrier_ns > 0) fprintf(file, ", \"barrier_ns\": %.6g", r->barrier_ns);
     if (r->disturbed[0] == '\0') return;
     fputs(", \"disturbed\": ", file);

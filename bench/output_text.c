@@ -33,10 +33,9 @@ static void write_fabric(FILE *file, const char *prefix, const struct bench_run 
 static void write_method(FILE *file, const char *prefix, const struct bench_options *o,
                          const struct bench_machine *m)
 {
-    fprintf(file,
-            "%ssamples: %d a side or more in alternating blocks, until the median is known to "
-            "%.3g %% or %.3g s are over\n",
-            prefix, o->iterations, 100 * o->until, o->seconds);
+    fprintf(file, "%ssamples: %d a side in alternating blocks", prefix, o->iterations);
+    if (o->until > 0) fprintf(file, ", more until the median is known to %.3g %%", 100 * o->until);
+    fprintf(file, "; no longer than %.3g s a side\n", o->seconds);
     fprintf(file,
             "%sa sample times `ops` operations; clock %.0f ns; p1, p99: the fast and the slow "
             "end; noisy: p99 time above %.0f x median%s\n",
@@ -89,7 +88,7 @@ static void write_section(FILE *file, const struct bench_result *r)
     if (bench->shape == BENCH_EACH) fprintf(file, " %5s %5s", "from", "to");
     fprintf(file, " %8s %6s %7s %12s %12s %12s", "ops", "window", "samples", "median", "p1", "p99");
     if (bench_by_many(bench))
-        fprintf(file, " %12s %12s %12s %7s", "PE average", "PE min", "PE max", "slowest");
+        fprintf(file, " %12s %12s %12s %7s", "PE mean", "PE min", "PE max", "slowest");
     fprintf(file, " %12s %12s %7s", "raw median", "raw p99", "ratio");
     snprintf(few, sizeof(few), "with %d", r->n_few);
     snprintf(ratio, sizeof(ratio), "%d/%d", r->n_many, r->n_few);
@@ -150,6 +149,7 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
         fprintf(file, " %7.2f", bench_few_ratio(r));
     }
     if (bench_is_noisy(r)) fputs("  noisy", file);
+    if (r->unverified) fputs("  not verified", file);
     if (r->disturbed[0] != '\0') fprintf(file, "  disturbed: %s", r->disturbed);
     fputc('\n', file);
 }

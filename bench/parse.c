@@ -180,6 +180,7 @@ int bench_parse_name(const char *option, const char *text, const char *const *wo
 /* FEW:MANY, or MANY alone. */
 int bench_parse_spaces(const char *text, struct bench_options *options, char *why, size_t len)
 {
+    const char *given = text;
     char *end;
     long few = 1, many;
 
@@ -194,8 +195,8 @@ int bench_parse_spaces(const char *text, struct bench_options *options, char *wh
     options->n_many = (int)many;
     if (errno == 0 && end != text && *end == '\0' && few >= 0 && few < many && many <= MAX_SPACES)
         return 0;
-    snprintf(why, len, "--spaces: want FEW:MANY from 0 to %d with FEW < MANY, such as 1:64",
-             MAX_SPACES);
+    snprintf(why, len, "--spaces %s: want FEW:MANY from 0 to %d with FEW < MANY, such as 1:64",
+             given, MAX_SPACES);
     return -EINVAL;
 }
 

@@ -11,6 +11,7 @@
 #define COLD_BYTES ((size_t)4 << 20) /* of the buffers of a cold row, where that is enough for */
 #define COLD_BUFFERS 16              /* so many; */
 #define COLD_SAMPLES 32              /* no more than for a block */
+#define VERIFY_BUFFERS 64            /* so that a put that is lost is not made up for by the next */
 #define WINDOW 64
 #define WINDOW_BYTES ((size_t)16 << 20)
 
@@ -167,6 +168,13 @@ static int sort_cycles(struct bench_plan *plan)
     return 0;
 }
 
+static bool is_planned(const struct bench_plan *plan, const struct bench *bench)
+{
+    for (int i = 0; i < plan->n; i++)
+        if (plan->items[i].bench == bench) return true;
+    return false;
+}
+
 int bench_plan_make(struct bench_plan *plan, const struct bench_run *run,
                     const struct bench_options *options)
 {
@@ -175,7 +183,7 @@ int bench_plan_make(struct bench_plan *plan, const struct bench_run *run,
 
     for (int i = 0; i < options->n_names; i++)
         for (int k = 0; (bench = bench_at(k)) != NULL && status == 0; k++)
-            if (bench_is_called(bench, options->names[i]))
+            if (bench_is_called(bench, options->names[i]) && !is_planned(plan, bench))
                 status = add_bench(plan, bench, run, options);
     if (status != 0) return status;
     leave_out(plan, run);
@@ -251,10 +259,14 @@ static size_t extent_of(const struct bench *bench, const struct bench_run *run)
  * --cold: a power of two of them, met in an order that no prefetcher follows, and enough for the
  * messages of a block where they are not too large together.
  */
-static size_t n_buffers_of(size_t extent, int window, const struct bench_options *options)
+static size_t n_buffers_of(const struct bench *bench, size_t extent, int window,
+                           const struct bench_options *options)
 {
     size_t n = COLD_BUFFERS, want = COLD_SAMPLES * (size_t)window;
 
+    if (options->verify && !options->cold && bench->moves != BENCH_MOVES_NOTHING &&
+        bench_walks(bench) && options->buffers == 1)
+        return VERIFY_BUFFERS * extent <= COLD_BYTES ? VERIFY_BUFFERS : (size_t)window;
     if (!options->cold) return (size_t)options->buffers;
     while (n < want && 2 * n * extent <= COLD_BYTES)
         n *= 2;
@@ -270,7 +282,7 @@ size_t bench_shape_row(const struct bench_item *item, struct bench_run *run,
     run->value = item->value;
     run->extent = extent_of(item->bench, run);
     run->window = window_of(item->bench, item->nbytes, options);
-    n = n_buffers_of(run->extent, run->window, options);
+    n = n_buffers_of(item->bench, run->extent, run->window, options);
     if (options->cold && (size_t)run->window > n) run->window = (int)n;
     run->span = n * run->extent;
     run->step = options->cold ? (n / 2 - n / 8 + 1) * run->extent : n > 1 ? run->extent : 0;

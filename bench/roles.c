@@ -111,7 +111,8 @@ bool bench_measures(const struct bench *bench, const struct bench_run *run, int 
         return leads_pair(run, pe);
     case BENCH_ALL:
         return in_team(run, pe);
-    case BENCH_TO_ONE:
+    case BENCH_TO_ONE: /* on the fabric its own word is no distance away for PE 0 */
+        return pe != 0 || run->all_path == BENCH_NODE;
     case BENCH_ALL_ALL:
         return true;
     case BENCH_EACH:

@@ -137,6 +137,6 @@ bool bench_more_is_better(const struct bench *bench)
 
 bool bench_by_many(const struct bench *bench)
 {
-    return bench->shape == BENCH_BOTH || bench->shape == BENCH_PAIRS || bench->shape == BENCH_ALL ||
-           bench->shape == BENCH_TO_ONE;
+    return bench->shape != BENCH_PAIR && bench->shape != BENCH_ONE_ALL &&
+           bench->shape != BENCH_ALONE && bench->shape != BENCH_EACH;
 }

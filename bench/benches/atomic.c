@@ -321,7 +321,7 @@ static void fill_inc(struct bench_run *run, uint64_t block)
 static void check_inc(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
-    bool narrow = run->nbytes == sizeof(uint32_t), contended = run->peer == 0 && run->me == 0;
+    bool narrow = run->nbytes == sizeof(uint32_t), contended = run->peer == run->me;
     uint64_t got = narrow ? *(uint32_t *)word : *word;
     uint64_t want = before + n_ops * (contended ? (uint64_t)run->n_measuring : 1);
 
@@ -340,6 +340,7 @@ static const size_t widths[] = {4, 8, 0};
     .name = label, .group = "atomic", .what = "shmem_TYPE_atomic_" text, .metric = BENCH_LATENCY,  \
     .sized = true, .only = widths, .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL},   \
     .fabric = {fabric_##loop, NULL}
+#define INCREMENTS .fill = fill_inc, .check = check_inc
 #define PLAIN(label, routine, loop)                                                                \
     {                                                                                              \
         ATOMIC(label, routine " back to back, one shmem_quiet a sample", loop), .min_ops = 1000    \
@@ -366,14 +367,15 @@ static const size_t widths[] = {4, 8, 0};
 
 static const struct bench rows[] = {
     PLAIN("atomic-add", "add", add),
-    PLAIN("atomic-inc", "inc", inc),
+    {ATOMIC("atomic-inc", "inc back to back, one shmem_quiet a sample", inc), .min_ops = 1000,
+     INCREMENTS},
     PLAIN("atomic-and", "and", and),
     PLAIN("atomic-or", "or", or),
     PLAIN("atomic-xor", "xor", xor),
     PLAIN("atomic-set", "set", set),
     FETCHING("atomic-fetch", "fetch", fetch),
     FETCHING("atomic-fetch-add", "fetch_add", fetch_add),
-    FETCHING("atomic-fetch-inc", "fetch_inc", fetch_inc),
+    {ATOMIC("atomic-fetch-inc", "fetch_inc", fetch_inc), INCREMENTS},
     FETCHING("atomic-fetch-and", "fetch_and", fetch_and),
     FETCHING("atomic-fetch-or", "fetch_or", fetch_or),
     FETCHING("atomic-fetch-xor", "fetch_xor", fetch_xor),
@@ -388,9 +390,9 @@ static const struct bench rows[] = {
     NBI("atomic-swap-nbi", "swap", swap),
     NBI("atomic-cswap-nbi", "compare_swap", cswap),
     CONTEND("contend-add", "add", add, .min_ops = 1000),
-    CONTEND("contend-inc", "inc", inc, .min_ops = 1000, .fill = fill_inc, .check = check_inc),
+    CONTEND("contend-inc", "inc", inc, .min_ops = 1000, INCREMENTS),
     CONTEND("contend-fetch-add", "fetch_add", fetch_add, .min_ops = 0),
-    CONTEND("contend-fetch-inc", "fetch_inc", fetch_inc, .fill = fill_inc, .check = check_inc),
+    CONTEND("contend-fetch-inc", "fetch_inc", fetch_inc, INCREMENTS),
     CONTEND("contend-swap", "swap", swap, .min_ops = 0),
     CONTEND("contend-cswap", "compare_swap", cswap, .min_ops = 0),
 };

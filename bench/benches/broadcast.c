@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define PULL_BYTES 4096 /* from here on members copy by themselves */
+#define PULL_BYTES 512 /* from here on members copy by themselves */
 
 static void broadcast(struct bench_run *run, uint64_t n_ops)
 {
@@ -52,6 +52,7 @@ static void node_broadcast(struct bench_run *run, uint64_t n_ops)
     for (uint64_t i = 0; i < n_ops; i++) {
         int root = bench_next_root(run);
 
+        run->token++;
         if (run->nbytes >= PULL_BYTES)
             pull(run, root);
         else if (run->team_me == root)
@@ -77,6 +78,7 @@ static void fabric_broadcast(struct bench_run *run, uint64_t n_ops)
     for (uint64_t i = 0; i < n_ops; i++) {
         int root = bench_next_root(run);
 
+        run->token++;
         if (run->team_me == root) fabric_push(run, root);
         if (root >= BENCH_ROUNDS)
             bench_fabric_team_barrier(run, 1);
@@ -88,12 +90,15 @@ static void fabric_broadcast(struct bench_run *run, uint64_t n_ops)
 
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
-    int root = (int)(run->token % (uint64_t)run->team_size);
+    uint64_t n_buffers = run->step == 0 ? 1 : run->span / run->extent;
+    int root = (int)(run->n_calls % (uint64_t)run->team_size);
+    size_t at = 0;
 
-    (void)n_ops;
-    if (run->team_me < 0 || run->step != 0) return;
-    bench_pattern_check(run, "broadcast", run->remote, run->nbytes, 0, bench_team_pe(run, root),
-                        block);
+    if (run->team_me < 0) return;
+    for (uint64_t i = 1; i < n_ops && n_buffers > 1; i++) /* to that of the last call */
+        at = bench_next(run, at);
+    bench_pattern_check(run, "broadcast", run->remote + at, run->nbytes, at,
+                        bench_team_pe(run, root), block);
 }
 
 static const struct bench rows[] = {

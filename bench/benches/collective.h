@@ -15,7 +15,7 @@ void bench_fabric_push(struct bench_run *run, size_t dest, size_t step, size_t n
 /* The member that is root of the call: another one each time. */
 static inline int bench_next_root(struct bench_run *run)
 {
-    return (int)(++run->token % (uint64_t)run->team_size);
+    return (int)(++run->n_calls % (uint64_t)run->team_size);
 }
 
 /* --verify: bytes of this PE in all of the source; the result is other bytes. */
@@ -27,6 +27,7 @@ void bench_collective_check(const struct bench_run *run, const char *what, int n
 
 #define BENCH_COLLECTIVE                                                                           \
     .group = "collective", .metric = BENCH_LATENCY, .shape = BENCH_ALL, .sized = true,             \
-    .default_max = (size_t)1 << 20, .per_pe = true, .in_source = true, .parameter = &bench_pes
+    .default_max = (size_t)1 << 20, .per_pe = true, .in_source = true, .walks = true,              \
+    .parameter = &bench_pes
 
 #endif /* STEPPE_BENCH_COLLECTIVE_H */

@@ -104,34 +104,59 @@ LOOPS(put, true, false);
 LOOPS(get, false, false);
 LOOPS(exchange, true, true);
 
-/* --verify: what each other PE put here. */
+/* --verify, in the first buffer: what the others put here, or what was fetched from them. */
 static void fill(struct bench_run *run, uint64_t block)
 {
     bench_pattern_write(run->local, run->span, 0, run->me, block);
     memset(run->remote, 0xa5, run->span);
 }
 
-static void check_from(const struct bench_run *run, int pe, uint64_t block)
+static void fill_get(struct bench_run *run, uint64_t block)
 {
-    bench_pattern_check(run, "put of many PEs", run->remote + (size_t)pe * run->nbytes, run->nbytes,
-                        (size_t)run->me * run->nbytes, pe, block);
+    bench_pattern_write(run->remote, run->span, 0, run->me, block);
+    memset(run->local, 0xa5, run->span);
+}
+
+/* In either case a block that PE pe has for this one. */
+static void check_from(const struct bench_run *run, const char *memory, int pe, uint64_t block)
+{
+    bench_pattern_check(run, "transfer among many PEs", memory + (size_t)pe * run->nbytes,
+                        run->nbytes, (size_t)run->me * run->nbytes, pe, block);
 }
 
 static void check_one(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
-    if (run->me != 0) check_from(run, 0, block);
+    if (run->me != 0) check_from(run, run->remote, 0, block);
+}
+
+static void check_others(const struct bench_run *run, const char *memory, bool neighbours,
+                         uint64_t block)
+{
+    for (int k = 0; k < n_others(run, neighbours); k++)
+        check_from(run, memory, other(run, neighbours, k), block);
 }
 
 static void check_all(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
-    for (int pe = 0; pe < run->n_pes; pe++)
-        if (pe != run->me) check_from(run, pe, block);
+    check_others(run, run->remote, false, block);
+}
+
+static void check_neighbours(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    check_others(run, run->remote, true, block);
+}
+
+static void check_get(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    if (run->measures) check_others(run, run->local, false, block);
 }
 
 #define FAN(loop)                                                                                  \
-    .group = "fan", .metric = BENCH_LATENCY, .sized = true, .per_pe = true,                        \
+    .group = "fan", .metric = BENCH_LATENCY, .sized = true, .per_pe = true, .walks = true,         \
     .default_max = (size_t)1 << 20, .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL},  \
     .fabric = {fabric_##loop, NULL}
 
@@ -145,7 +170,9 @@ static const struct bench rows[] = {
     {.name = "get-one-all",
      .what = "shmem_getmem_nbi by PE 0 from each other PE + shmem_quiet; bytes from one",
      .shape = BENCH_ONE_ALL,
-     FAN(get)},
+     FAN(get),
+     .fill = fill_get,
+     .check = check_get},
     {.name = "put-all-all",
      .what = "put-one-all by all PEs at once",
      .shape = BENCH_ALL_ALL,
@@ -155,10 +182,14 @@ static const struct bench rows[] = {
     {.name = "get-all-all",
      .what = "get-one-all by all PEs at once",
      .shape = BENCH_ALL_ALL,
-     FAN(get)},
+     FAN(get),
+     .fill = fill_get,
+     .check = check_get},
     {.name = "put-exchange",
      .what = "shmem_putmem_nbi to the PEs before and behind + shmem_quiet, all PEs at once",
      .shape = BENCH_ALL_ALL,
-     FAN(exchange)},
+     FAN(exchange),
+     .fill = fill,
+     .check = check_neighbours},
 };
 BENCH_LIST(bench_list_fan, rows);

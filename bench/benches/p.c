@@ -9,10 +9,11 @@
 
 void bench_p(struct bench_run *run, uint64_t n_ops)
 {
+    uint64_t first = run->n_blocks << 32; /* other values in each block */
     size_t at = run->at;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_uint64_p((uint64_t *)(run->remote + at), i, run->peer);
+        shmem_uint64_p((uint64_t *)(run->remote + at), first + i, run->peer);
         at = bench_next(run, at);
     }
     shmem_quiet();
@@ -69,15 +70,25 @@ static void node_g(struct bench_run *run, uint64_t n_ops)
     run->at = at;
 }
 
-/* --verify: the last store of the last sample. */
+/* --verify: nothing of the block is there before it, the last store of the last sample after. */
+static void fill_p(struct bench_run *run, uint64_t block)
+{
+    (void)block;
+    memset(run->remote, 0xa5, run->span);
+}
+
 static void check_p(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
-    uint64_t got = *(const uint64_t *)run->remote, want = run->sample_ops - 1;
+    uint64_t n_buffers = run->step == 0 ? 1 : run->span / run->extent, got, want;
+    size_t at = 0;
 
-    (void)block;
-    (void)n_ops;
-    if (run->peer < 0 || run->measures || run->step != 0 || got == want) return;
-    bench_die(run, "--verify: p: %llu, not %llu", (unsigned long long)got,
+    if (run->peer < 0 || run->measures) return;
+    for (uint64_t i = 1; i < n_ops && n_buffers > 1; i++)
+        at = bench_next(run, at);
+    got = *(const uint64_t *)(run->remote + at);
+    want = (block << 32) + run->sample_ops - 1;
+    if (got == want) return;
+    bench_die(run, "--verify: p: %#llx, not %#llx", (unsigned long long)got,
               (unsigned long long)want);
 }
 
@@ -98,8 +109,8 @@ void bench_session_close(struct bench_run *run)
 }
 
 #define P                                                                                          \
-    .metric = BENCH_LATENCY, .min_ops = 1000, .check = check_p, .steppe = {bench_p, NULL},         \
-    .node = {bench_node_p, NULL}, .fabric = {bench_fabric_p, NULL}
+    .metric = BENCH_LATENCY, .min_ops = 1000, .fill = fill_p, .check = check_p, .walks = true,     \
+    .steppe = {bench_p, NULL}, .node = {bench_node_p, NULL}, .fabric = {bench_fabric_p, NULL}
 
 static const struct bench rows[] = {
     {.name = "p",
@@ -110,6 +121,7 @@ static const struct bench rows[] = {
      .group = "rma",
      .what = "shmem_uint64_g",
      .metric = BENCH_LATENCY,
+     .walks = true,
      .steppe = {g, NULL},
      .node = {node_g, NULL},
      .fabric = {bench_fabric_get, NULL}},

@@ -74,7 +74,6 @@ static const struct bench rows[] = {
      .cpu_time = true,
      .n_samples = 3,
      .idle = bench_sleep,
-     .open = open_passive,
      .steppe = {rest, NULL}},
 };
 BENCH_LIST(bench_list_passive, rows);

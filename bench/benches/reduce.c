@@ -149,7 +149,8 @@ static void combine_all(const struct bench_run *run, char *to, char *const *vect
                         size_t n)
 {
     for (size_t done = 0; done < n; done += BLOCK) {
-        size_t offset = (first + done) * kind->width, m = n - done < BLOCK ? n - done : BLOCK;
+        size_t offset = run->at + (first + done) * kind->width;
+        size_t m = n - done < BLOCK ? n - done : BLOCK;
         const char *sum = vectors[0] + offset;
 
         for (int i = 1; i < run->team_size; i++) {
@@ -171,7 +172,7 @@ static void node_part(struct bench_run *run)
     size_t first = first_of(run, run->team_me), n = first_of(run, run->team_me + 1) - first;
     char *mine = run->remote + run->at;
 
-    combine_all(run, mine, run->source_of, first, n);
+    combine_all(run, run->remote, run->source_of, first, n);
     for (int i = 1; i < run->team_size; i++) {
         int number = (run->team_me + i) % run->team_size;
 
@@ -189,20 +190,23 @@ static void node_reduce(struct bench_run *run, uint64_t n_ops)
         else
             node_part(run);
         bench_node_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
     }
 }
 
 static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
 {
-    char *all = run->fabric->memory, *mine = all + (size_t)run->team_me * run->nbytes;
-
     for (uint64_t i = 0; i < n_ops; i++) {
+        char *all = run->fabric->memory + run->at;
+        char *mine = all + (size_t)run->team_me * run->nbytes;
+
         bench_fabric_push(run, (size_t)run->team_me * run->nbytes, 0, run->nbytes);
         bench_fabric_team_barrier(run, 1);
         for (int k = 0; k < run->team_size; k++)
             if (k != run->team_me)
                 kind->combine(mine, mine, all + (size_t)k * run->nbytes, n_elements);
         bench_fabric_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
     }
 }
 
@@ -210,16 +214,22 @@ static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
 
 static void inscan(struct bench_run *run, uint64_t n_ops)
 {
-    for (uint64_t i = 0; i < n_ops; i++)
-        shmem_double_sum_inscan(run->team, (double *)run->remote, (const double *)run->source,
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_double_sum_inscan(run->team, (double *)(run->remote + run->at),
+                                (const double *)(run->source + run->at),
                                 run->nbytes / sizeof(double));
+        run->at = bench_next(run, run->at);
+    }
 }
 
 static void exscan(struct bench_run *run, uint64_t n_ops)
 {
-    for (uint64_t i = 0; i < n_ops; i++)
-        shmem_double_sum_exscan(run->team, (double *)run->remote, (const double *)run->source,
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_double_sum_exscan(run->team, (double *)(run->remote + run->at),
+                                (const double *)(run->source + run->at),
                                 run->nbytes / sizeof(double));
+        run->at = bench_next(run, run->at);
+    }
 }
 
 static void node_scan(struct bench_run *run, uint64_t n_ops)
@@ -227,16 +237,20 @@ static void node_scan(struct bench_run *run, uint64_t n_ops)
     size_t n = run->nbytes / sizeof(double);
 
     for (uint64_t i = 0; i < n_ops; i++) {
+        char *dest = run->remote + run->at;
+
         bench_node_team_barrier(run, 1);
-        memcpy(run->remote, run->source, run->nbytes);
+        memcpy(dest, run->source + run->at, run->nbytes);
         for (int k = 0; k < run->team_me; k++)
-            combine_double_sum(run->remote, run->remote, run->source_of[bench_team_pe(run, k)], n);
+            combine_double_sum(dest, dest, run->source_of[bench_team_pe(run, k)] + run->at, n);
         bench_node_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
     }
 }
 
-/* ---- --verify: 1 in element 0 of PE 0, and so on: sums that no rounding changes ------------- */
+/* ---- --verify: small whole numbers, whose sums no rounding changes ----------------------- */
 
+/* In the first buffer, which the first call of a block works on. */
 static void fill_doubles(struct bench_run *run, uint64_t block)
 {
     double *source = (double *)run->source, *dest = (double *)run->remote;
@@ -267,7 +281,7 @@ static void check_reduce(struct bench_run *run, uint64_t block, uint64_t n_ops)
     bool sum = strcmp(kind->op, "sum") == 0 && strcmp(kind->type, "double") == 0;
 
     (void)n_ops;
-    if (sum && run->team_me >= 0 && run->step == 0) check_sum(run, block, 0, run->team_size);
+    if (sum && run->team_me >= 0) check_sum(run, block, 0, run->team_size);
 }
 
 static void check_inscan(struct bench_run *run, uint64_t block, uint64_t n_ops)

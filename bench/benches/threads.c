@@ -24,7 +24,7 @@ static struct {
     struct bench_run *run;
     int n;
     bool raw;
-    uint64_t n_ops;                                       /* of one thread */
+    uint64_t n_ops;                                       /* of all threads together */
     uint64_t sample __attribute__((aligned(BENCH_LINE))); /* rises: begin */
     uint64_t n_done __attribute__((aligned(BENCH_LINE))); /* of the present sample */
     uint64_t n_ready, n_failed;
@@ -50,6 +50,14 @@ static void copies_of(const struct worker *w, uint64_t n_ops)
     bench_full_fence();
 }
 
+/* The first threads do one more where the operations cannot be shared out evenly. */
+static uint64_t share_of(const struct worker *w)
+{
+    uint64_t n = (uint64_t)pool.n, number = (uint64_t)(w - pool.workers);
+
+    return pool.n_ops / n + (number < pool.n_ops % n);
+}
+
 /* A private context is used by the thread that makes it. */
 static void *work(void *of)
 {
@@ -61,9 +69,9 @@ static void *work(void *of)
         bench_spin_until(&pool.sample, next, BENCH_POLLS_CROWDED);
         if (pool.over) break;
         if (pool.raw)
-            copies_of(w, pool.n_ops);
+            copies_of(w, share_of(w));
         else
-            puts_of(w, pool.n_ops);
+            puts_of(w, share_of(w));
         __atomic_fetch_add(&pool.n_done, 1, __ATOMIC_ACQ_REL);
     }
     if (made && !pool.shared) shmem_ctx_destroy(w->ctx);
@@ -72,7 +80,7 @@ static void *work(void *of)
 
 static void sample(uint64_t n_ops, bool raw)
 {
-    pool.n_ops = (n_ops + (uint64_t)pool.n - 1) / (uint64_t)pool.n;
+    pool.n_ops = n_ops;
     pool.raw = raw;
     __atomic_store_n(&pool.n_done, 0, __ATOMIC_RELEASE);
     __atomic_fetch_add(&pool.sample, 1, __ATOMIC_ACQ_REL);
@@ -121,7 +129,10 @@ static int open_pool(struct bench_run *run, long options, bool shared, char *why
 {
     int n = (int)run->value, n_threads = n;
 
-    if (n > MAX_THREADS) bench_die(run, "--values: at most %d threads", MAX_THREADS);
+    if (n > MAX_THREADS) {
+        snprintf(why, len, "%d threads: at most %d", n, MAX_THREADS);
+        return -1;
+    }
     memset(&pool, 0, sizeof(pool));
     pool.run = run;
     pool.n = n;

@@ -18,6 +18,10 @@ static size_t *indices;
 static int open_flags(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     (void)bench;
+    if (run->value > MAX_FLAGS) {
+        snprintf(why, len, "%ld flags: at most %d", run->value, MAX_FLAGS);
+        return -1;
+    }
     flags = shmem_calloc(2 * MAX_FLAGS, sizeof(*flags));
     indices = shmem_calloc(MAX_FLAGS, sizeof(*indices));
     if (bench_worst(flags == NULL || indices == NULL) != 0) {
@@ -145,8 +149,6 @@ static void values(const struct bench_run *run, const struct bench_options *opti
 {
     (void)run;
     bench_stepping(options, 8, 1, 512, values);
-    if (values->n > 0 && values->at[values->n - 1] > MAX_FLAGS)
-        bench_die(run, "--values: wait-until-any and -some have up to %d flags", MAX_FLAGS);
 }
 
 static const struct bench_parameter n_flags = {"flags", NULL, values};

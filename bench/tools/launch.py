@@ -18,7 +18,8 @@ USAGE = "steppe-bench launch [-n COUNTS] [--runs N] [--format text|csv|json] [-o
 DESCRIPTION = """Time to start and end jobs, for several numbers of PEs.
 
 Rows: launch, the whole job, beside the launcher alone with true(1); launch-init and
-launch-finalize, of the slowest PE. All in us. Each run is a sample."""
+launch-finalize, of the slowest PE. JSON and CSV are in us, the
+table in ms. Each run is a sample."""
 
 
 def startup(oshrun, program, pes):

@@ -70,6 +70,14 @@ for options in --cold '--buffers 4' '--align 64 --offset 1:3' '--barrier' '--bin
     rows '^put-latency,' 1 --verify $options --sizes 8 put-latency barrier broadcast
 done
 
+# Asked for twice, measured once; what has no other buffers is not measured cold.
+rows '^put-latency,' 1 --sizes 8 put-latency put-latency 'put-lat*'
+rows '^atomic-inc,.*,skipped$' 1 --cold atomic-inc
+rows '^wait-until-any,.*,skipped$' 1 --values 5000 wait-until-any
+refused 'no row is left' --sizes 3:7 reduce
+run --format json --verify flag put-one-all get-all-all atomic-inc || die "not verified"
+[ "$(grep -c '"verified": false' "$out")" -eq 1 ] || die "flag alone has nothing to look at"
+
 run --osu --sizes 8 put-latency reduce atomic-add || die "--osu failed"
 grep -q '^# Size  *Latency (us)$' "$out" || die "no heading of a latency"
 grep -q '^# Size  *Avg Latency(us)  *Min Latency(us)  *Max Latency(us)  *Iterations$' "$out" ||

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# --verify finds a byte that a put spoils, names it, and ends the job; without the option nobody
-# looks, and without a spoilt byte all is well.
+# --verify finds a byte that a put spoils, names it, and ends the job; puts and stores that do not
+# happen as well. Without the option nobody looks, and without a spoilt byte all is well.
 #
 # usage: check_verify.sh <oshrun> -n 2 <steppe-bench> <flip.so>
 set -u
@@ -32,3 +32,15 @@ for call in 1 20; do
     grep -q 'steppe-bench: pe 1: --verify: put-latency of 1000 bytes: byte 999 from PE 0 is' \
         "$out" || die "the message does not name the byte"
 done
+
+# lost WHAT BENCH TEXT
+lost()
+{
+    if "$oshrun" -n 2 env LD_PRELOAD="$flip" DROP="$1" "$bench" --quick --sizes 4K --ops 2000 \
+        --window 64 --verify "$2" >"$out" 2>&1; then
+        die "lost: nobody missed $1"
+    fi
+    grep -q "steppe-bench: pe 1: --verify: $3" "$out" || die "the message does not name the loss"
+}
+lost p p 'p: '
+lost put put-bandwidth 'put-bandwidth of 4096 bytes: byte 0 from PE 0 is'

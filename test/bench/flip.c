@@ -1,15 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded: puts of FLIP_BYTES bytes that spoil their last one, from the FLIP_CALL-th on.
+ * Preloaded: puts of FLIP_BYTES bytes that spoil their last one, from the FLIP_CALL-th on; stores
+ * of p (DROP=p) or all but every 32nd nbi put (DROP=put) that never happen.
  */
 #include <pshmem.h>
 #include <stdlib.h>
+#include <string.h>
 
 static long number(const char *name)
 {
     const char *text = getenv(name);
 
     return text != NULL ? atol(text) : -1;
+}
+
+static int drops(const char *what)
+{
+    const char *text = getenv("DROP");
+
+    return text != NULL && strcmp(text, what) == 0;
+}
+
+void shmem_uint64_p(uint64_t *dest, uint64_t value, int pe)
+{
+    static long n_calls;
+
+    /* The harness stores small numbers, by which PEs are told what to do. */
+    if (drops("p") && value >> 32 != 0 && ++n_calls > 20000) return;
+    pshmem_uint64_p(dest, value, pe);
+}
+
+void shmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe)
+{
+    static long n_calls;
+
+    if (drops("put") && ++n_calls % 32 != 0) return;
+    pshmem_putmem_nbi(dest, source, nelems, pe);
 }
 
 void shmem_putmem(void *dest, const void *source, size_t nelems, int pe)
