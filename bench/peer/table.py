@@ -159,7 +159,7 @@ def count(number, thing):
 
 
 def row_name(row):
-    sized = row["group"] == "coll" or row["bench"].endswith(("-latency", "-bandwidth"))
+    sized = row["group"] == "coll" or row["bench"].endswith(("-latency", "-bandwidth", "-bibw"))
     return f"{row['bench']} {pretty_size(row['bytes'])}" if sized else row["bench"]
 
 

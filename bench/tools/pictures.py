@@ -10,7 +10,7 @@ from results import short_bytes
 
 MOST_CURVES = 6  # of the library in one picture: more cannot be told apart
 METRICS = {"latency": "latency", "bandwidth": "bandwidth", "rate": "message rate",
-           "share": "share"}
+           "share": "share", "overlap": "overlap"}
 QUANTITIES = {"collectives": "time", "launch": "time", "overlap": "overlap"}
 PARAMETERS = {"pairs": "pairs of PEs", "pes": "PEs", "threads": "threads", "flags": "flags",
               "stride": "stride (elements)", "spaces": "spaces"}
@@ -102,8 +102,8 @@ def subject_of(row):
         subject = ("overlap", "overlap of communication with computing")
     else:
         return metric, METRICS.get(metric, metric)
-    usual = "share" if subject[0] == "overlap" else "latency"
-    if metric == usual:
+    usual = ("share", "overlap") if subject[0] == "overlap" else ("latency",)
+    if metric in usual:
         return subject
     return f"{subject[0]}-{metric}", f"{subject[1]}: {METRICS.get(metric, metric)}"
 
@@ -137,7 +137,10 @@ def single_sizes(group):
     many, single = [], []
     for entry in group.entries:
         sizes = {row["bytes"] for row in curves[group.key_of(entry)]}
-        (many if len(sizes) > 1 else single).append(entry)
+        if entry[1].get("group") == "atomic":  # of two widths: those of 8 bytes beside each other
+            single += [entry] if entry[1]["bytes"] == 8 else []
+        else:
+            (many if len(sizes) > 1 else single).append(entry)
     rest = Group("operations" if group.name == "latency" else f"operations-{group.name}",
                  f"{group.subject}, one size", group.metric, "operation")
     rest.entries = [(label, row) for label, row in single if row.get("parameter") is None]
@@ -260,7 +263,7 @@ def draw(group, files):
             limits = dict(raw)
             ratios.curves.append(Curve(whole, [
                 (x, y / limits[x]) for x, y in own if limits.get(x)], style))
-    finish(values, group.metric == "share")
+    finish(values, group.metric in ("share", "overlap"))
     finish(ratios, False)
     return [picture for picture in (values, ratios) if worth_it(picture)]
 

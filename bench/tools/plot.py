@@ -50,7 +50,8 @@ def path_of(heading):
 
 def about(heading, with_pes):
     """The small line under a title."""
-    parts = [heading.get("library"), path_of(heading)]
+    library = str(heading.get("library", "")).split(" (")[0]
+    parts = [library if "://" not in library else "", path_of(heading)]
     if heading.get("pes") and with_pes:
         parts.append(f"{heading['pes']} PEs")
     if heading.get("hosts", 1) > 1:
