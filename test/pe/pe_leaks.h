@@ -108,6 +108,21 @@ static inline struct pe_holdings pe_holdings(void)
     return h;
 }
 
+/*
+ * The same when this end of each connection that a peer has closed is gone too: it goes when the
+ * progress thread has seen that, which no call of the peer waits for. As they are after 10 s.
+ */
+static inline struct pe_holdings pe_holdings_settled(const struct pe_holdings *before)
+{
+    struct pe_holdings h = pe_holdings();
+
+    for (int i = 0; i < 1000 && h.fds > before->fds; i++) {
+        usleep(10000);
+        h = pe_holdings();
+    }
+    return h;
+}
+
 /* How much more there may be afterwards without being a leak. */
 struct pe_slack {
     long maps;     /* malloc's come and go */
