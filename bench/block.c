@@ -230,11 +230,10 @@ void bench_block_lead(const struct bench *bench, struct bench_run *run, int side
     wait_for(run, &run->shared->acks.value, run->n_acks);
 }
 
-void bench_block_end(const struct bench *bench, struct bench_run *run)
+void bench_block_end(struct bench_run *run)
 {
     static const struct bench_command over = {.last = 1};
 
-    (void)bench;
     send_command(run, &over);
     wait_for(run, &run->shared->acks.value, run->n_acks);
 }

@@ -26,7 +26,8 @@ static int open_flags(struct bench_run *run, const struct bench *bench, char *wh
     indices = shmem_calloc(MAX_FLAGS, sizeof(*indices));
     if (bench_worst(flags == NULL || indices == NULL) != 0) {
         snprintf(why, len, "the symmetric heap has no room for %d flags", 2 * MAX_FLAGS);
-        if (flags != NULL) shmem_free(flags);
+        shmem_free(indices); /* NULL is nothing to free */
+        shmem_free(flags);
         return -1;
     }
     /* What another bench left in the raw memory is no flag. */
