@@ -21,14 +21,18 @@ struct fork_piece {
     int prot;
 };
 
-static struct {
+/*
+ * In memory of its own, which parent and child do not share: where the library is linked into the
+ * executable, its variables lie in the segment.
+ */
+static struct fork_state {
     pthread_mutex_t lock;      /* held from the prepare handler to the parent's or child's */
     char *copy;                /* between the prepare and the parent or child handler */
     struct fork_piece *pieces; /* likewise; no malloc: its locks may be another thread's by now */
     size_t n_pieces;
     size_t table_bytes;
     struct stat file;
-} forking = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} * forking;
 
 /*
  * What the memfd holds, whoever wrote it; pages that the program has made unreadable, too. The
@@ -54,17 +58,17 @@ static bool fork_copy_data(char *to)
 
 static void fork_add_piece(const struct fork_piece *piece)
 {
-    if ((forking.n_pieces + 1) * sizeof(*piece) > forking.table_bytes) {
+    if ((forking->n_pieces + 1) * sizeof(*piece) > forking->table_bytes) {
         void *table =
-            mremap(forking.pieces, forking.table_bytes, 2 * forking.table_bytes, MREMAP_MAYMOVE);
+            mremap(forking->pieces, forking->table_bytes, 2 * forking->table_bytes, MREMAP_MAYMOVE);
 
         if (table == MAP_FAILED)
             stp_fatal("fork", "no memory for a list of %zu pieces of globals and statics",
-                      forking.n_pieces);
-        forking.pieces = table;
-        forking.table_bytes *= 2;
+                      forking->n_pieces);
+        forking->pieces = table;
+        forking->table_bytes *= 2;
     }
-    forking.pieces[forking.n_pieces++] = *piece;
+    forking->pieces[forking->n_pieces++] = *piece;
 }
 
 /* Where the program has mapped something else over its globals, that is what the child gets. */
@@ -74,7 +78,7 @@ static bool fork_add_mapping(const struct stp_mapping *mapping, void *arg)
 
     (void)arg;
     if (mapping->start >= (uintptr_t)last->base + last->nbytes) return false;
-    if (mapping->ino != forking.file.st_ino || mapping->dev != forking.file.st_dev) return true;
+    if (mapping->ino != forking->file.st_ino || mapping->dev != forking->file.st_dev) return true;
     for (unsigned i = 0; i < stp_segment.n_parts; i++) {
         const struct stp_segment_part *part = &stp_segment.parts[i];
         uintptr_t from = (uintptr_t)part->base, to = from + part->nbytes;
@@ -103,12 +107,12 @@ static void *fork_map(size_t nbytes)
 
 static void fork_prepare(void)
 {
-    pthread_mutex_lock(&forking.lock); /* two threads may fork at once */
-    forking.copy = fork_map(stp_segment.nbytes);
-    forking.table_bytes = FORK_TABLE;
-    forking.pieces = fork_map(forking.table_bytes);
-    forking.n_pieces = 0;
-    if (fstat(stp_segment.fd, &forking.file) != 0 || !fork_copy_data(forking.copy) ||
+    pthread_mutex_lock(&forking->lock); /* two threads may fork at once */
+    forking->copy = fork_map(stp_segment.nbytes);
+    forking->table_bytes = FORK_TABLE;
+    forking->pieces = fork_map(forking->table_bytes);
+    forking->n_pieces = 0;
+    if (fstat(stp_segment.fd, &forking->file) != 0 || !fork_copy_data(forking->copy) ||
         !stp_maps_walk(fork_add_mapping, NULL))
         stp_fatal("fork", "cannot copy the globals and statics for the child: %s",
                   stp_strerror(errno));
@@ -116,19 +120,19 @@ static void fork_prepare(void)
 
 static void fork_end(void)
 {
-    munmap(forking.copy, stp_segment.nbytes); /* in a child: what is left between the pieces */
-    munmap(forking.pieces, forking.table_bytes);
-    forking.copy = NULL;
-    forking.pieces = NULL;
-    pthread_mutex_unlock(&forking.lock);
+    munmap(forking->copy, stp_segment.nbytes); /* in a child: what is left between the pieces */
+    munmap(forking->pieces, forking->table_bytes);
+    forking->copy = NULL;
+    forking->pieces = NULL;
+    pthread_mutex_unlock(&forking->lock);
 }
 
 /* A MAP_PRIVATE mapping of the same file would still show the parent's later writes. */
 static void fork_child(void)
 {
-    for (size_t i = 0; i < forking.n_pieces; i++) {
-        const struct fork_piece *piece = &forking.pieces[i];
-        char *copy = forking.copy + piece->at;
+    for (size_t i = 0; i < forking->n_pieces; i++) {
+        const struct fork_piece *piece = &forking->pieces[i];
+        char *copy = forking->copy + piece->at;
 
         if (mprotect(copy, piece->nbytes, piece->prot) != 0 ||
             mremap(copy, piece->nbytes, piece->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -140,5 +144,9 @@ static void fork_child(void)
 
 bool stp_segment_watch_forks(void)
 {
+    forking =
+        mmap(NULL, sizeof(*forking), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (forking == MAP_FAILED) return false;
+    pthread_mutex_init(&forking->lock, NULL);
     return pthread_atfork(fork_prepare, fork_end, fork_child) == 0;
 }
