@@ -74,24 +74,6 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo)
                   whose);
 }
 
-static bool guard_is_ours(const void *addr, size_t *offset, int *local)
-{
-    size_t nbytes = (size_t)1 << stp_win.shift;
-    size_t at = (uintptr_t)addr - stp_win.base;
-
-    if (stp_win.view == NULL) return false;
-    if (at < nbytes) {
-        *offset = at;
-        *local = -1;
-        return true;
-    }
-    at = (size_t)((const char *)addr - stp_win.view);
-    if (at >= nbytes * (size_t)stp_win.n_view) return false;
-    *local = (int)(at >> stp_win.shift);
-    *offset = at & (nbytes - 1);
-    return true;
-}
-
 /* Where the fault happened, and the stack then; NULL where we cannot tell. */
 static const void *guard_code(const ucontext_t *at, const void *const **stack)
 {
@@ -155,7 +137,7 @@ static void guard_handler(int signo, siginfo_t *info, void *context)
     int local;
 
     if (info->si_code > 0) {
-        if (guard_is_ours(info->si_addr, &offset, &local))
+        if (stp_window_holds(info->si_addr, &offset, &local))
             guard_explain(info->si_addr, offset, local, signo);
         else
             guard_explain_argument(info->si_addr, context);

@@ -37,11 +37,10 @@ void stp_kinds_stop(void)
 /* In the window, the view, or the data segment: host memory, whoever asks. */
 static bool kinds_is_symmetric_host(const void *ptr)
 {
-    size_t part = (size_t)1 << stp_win.shift, offset;
+    size_t offset;
+    int local;
 
-    if ((uintptr_t)ptr - stp_win.base < part) return true;
-    if ((size_t)((const char *)ptr - stp_win.view) < part * (size_t)stp_win.n_view) return true;
-    return stp_segment_offset(ptr, &offset);
+    return stp_window_holds(ptr, &offset, &local) || stp_segment_offset(ptr, &offset);
 }
 
 const struct stp_kind *stp_kind_of(const void *ptr)

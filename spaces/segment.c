@@ -319,9 +319,7 @@ __attribute__((constructor)) static void segment_init(void)
 /* Where the segment of a local PE has its place in the view. */
 static char *segment_in_view(int local)
 {
-    size_t room = ((size_t)1 << stp_win.shift) - stp_window_capacity();
-
-    return stp_window_part(local + 1) - room;
+    return stp_window_part(local) + stp_window_capacity();
 }
 
 /* Between the parts the view stays untouchable: an overrun is a fault. */

@@ -25,7 +25,7 @@ struct stp_window {
     size_t top;       /* offsets from here on belong to no space */
     size_t amo_top;   /* as top for CPU atomics; 0 when atomics must go through the fabric */
     char *view;       /* where the parts of all node-local PEs are mapped, by local number */
-    unsigned shift;   /* log2 of the window size */
+    size_t stride;    /* from part to part in the view: the window size and STP_WINDOW_SKEW */
     int first_pe;     /* world number of local 0 when local PEs are contiguous */
     int n_local;      /* PEs reachable by load and store; 0 when they are not contiguous */
     int n_plain;      /* n_local, or 0 while buffers of the program may be device memory */
@@ -47,10 +47,18 @@ static inline size_t stp_window_amo_top(void)
     return __atomic_load_n(&stp_win.amo_top, __ATOMIC_RELAXED);
 }
 
+/*
+ * What lies between the parts, so that the same object of two PEs is not at addresses whose low
+ * bits are equal: first-level caches that guess the way from those bits lose half their speed then
+ * (AMD). A multiple of 2 MiB, as large pages ask for; an odd one, so that 128 parts, and the window
+ * itself, all differ in the bits below 256 MiB; and one that arrays hardly lie apart by.
+ */
+#define STP_WINDOW_SKEW ((size_t)37 << 21)
+
 /* Where this PE maps the part of the PE with local index local. */
 static inline char *stp_window_part(int local)
 {
-    return stp_win.view + ((size_t)(unsigned)local << stp_win.shift);
+    return stp_win.view + (size_t)(unsigned)local * stp_win.stride;
 }
 
 /* What the address of a peer's object is asked for. */
@@ -78,14 +86,14 @@ static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *ad
 
 /* How the leader of a node lays out the node's file; equal on all PEs of the node. */
 struct stp_window_layout {
-    unsigned shift;    /* log2 of a PE's part */
+    size_t nbytes;     /* of a window, and of a PE's part: a power of two */
     uintptr_t base;    /* where windows should be mapped; 0: wherever it fits */
     int n_local;       /* parts */
     size_t area_bytes; /* the node's own area behind the last part */
 };
 
 /*
- * Choose shift and base for n_local PEs with heaps of heap_bytes: the largest window up to what
+ * Choose size and base for n_local PEs with heaps of heap_bytes: the largest window up to what
  * wanted asks for (0: automatic) whose reservation succeeds here. 0 or -ENOMEM, logged.
  */
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
@@ -110,13 +118,23 @@ void stp_window_set_peers(int first_pe, int n_local);
 void stp_window_set_cpu_atomics(bool right);
 void stp_window_set_devices(bool met);
 
+/*
+ * Is addr in this PE's window or in its view of the parts? Sets offset, and local to the local
+ * index of the part, -1 for the window.
+ */
+bool stp_window_holds(const void *addr, size_t *offset, int *local);
+
+/* Bytes of the node's file before its area: the length of a view. */
+size_t stp_window_view_bytes(const struct stp_window_layout *layout);
+
 /* Map the node's area of the file. NULL on failure, logged. */
 void *stp_window_map_area(const struct stp_window_layout *layout, int fd);
 
 /* The least memory limit of the control groups around this process; SIZE_MAX: there is none. */
 size_t stp_cgroup_memory(void);
 
-/* Bytes of a window that spaces may use; the rest is for the data segments of peers. */
+/* Bytes of a window; those of them that spaces may use, the rest being for peers' data segments. */
+size_t stp_window_bytes(void);
 size_t stp_window_capacity(void);
 
 #define STP_WINDOW_ALIGN ((size_t)1 << 30) /* of its base: what aligned offsets can promise */

@@ -17,10 +17,11 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-#define WINDOW_SHIFT_DEFAULT 36 /* 64 GiB */
-#define WINDOW_SHIFT_MODEST 32  /* where less than the default must do */
-#define WINDOW_SHIFT_MIN 26     /* below it nothing useful fits */
-#define VIEW_SHIFT_MAX 45       /* all parts of a node: half of what user space has */
+#define WINDOW_DEFAULT ((size_t)64 << 30)
+#define WINDOW_MODEST ((size_t)4 << 30) /* where less than the default must do */
+#define WINDOW_MIN ((size_t)64 << 20)   /* below it nothing useful fits */
+/* All parts of a node, up to 4096: a quarter of what user space has, and what lies between them. */
+#define VIEW_MAX (((size_t)1 << 45) + 4096 * STP_WINDOW_SKEW)
 #define RANGE_GUARD ((size_t)64 << 10)
 
 /*
@@ -61,16 +62,16 @@ static void *window_map(uintptr_t base, size_t nbytes, int fd, off_t at)
     return got;
 }
 
-/* Map the window where the system likes, at a multiple of STP_WINDOW_ALIGN. */
-static void *window_map_aligned(size_t nbytes, int fd, off_t at)
+/* Map where the system likes, so many bytes past a multiple of STP_WINDOW_ALIGN. */
+static void *window_map_aligned(size_t past, size_t nbytes, int fd, off_t at)
 {
-    size_t room = nbytes + STP_WINDOW_ALIGN;
+    size_t room = past + nbytes + STP_WINDOW_ALIGN;
     char *anywhere = window_map(0, room, -1, 0);
     uintptr_t base = ((uintptr_t)anywhere + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
 
     if (anywhere == NULL) return NULL;
     munmap(anywhere, room);
-    return window_map(base, nbytes, fd, at);
+    return window_map(base + past, nbytes, fd, at);
 }
 
 /* Map the window at the hint, at one of the known bases, or anywhere. NULL when nothing fits. */
@@ -80,22 +81,34 @@ static void *window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t a
 
     for (size_t i = 0; i < STP_COUNT(window_bases) && got == NULL; i++)
         got = window_map(window_bases[i], nbytes, fd, at);
-    return got != NULL ? got : window_map_aligned(nbytes, fd, at);
+    return got != NULL ? got : window_map_aligned(0, nbytes, fd, at);
+}
+
+static size_t window_stride(const struct stp_window_layout *layout)
+{
+    return layout->nbytes + STP_WINDOW_SKEW;
+}
+
+size_t stp_window_view_bytes(const struct stp_window_layout *layout)
+{
+    return window_stride(layout) * (size_t)layout->n_local;
 }
 
 /*
- * Would a window and a view of this shift fit into the address space? Sets *base to a hint. The
+ * Would a window and a view of this layout fit into the address space? Sets the base to a hint. The
  * window comes first: the kernel may put a large view right over the known bases.
  */
-static bool window_fits(unsigned shift, int n_local, uintptr_t *base)
+static bool window_fits(struct stp_window_layout *layout)
 {
-    size_t nbytes = (size_t)1 << shift;
-    void *mine = window_map_somewhere(0, nbytes, -1, 0);
-    void *view = mine != NULL ? window_map(0, nbytes * (size_t)n_local, -1, 0) : NULL;
+    size_t view_bytes = stp_window_view_bytes(layout);
+    void *mine, *view;
 
-    *base = (uintptr_t)mine;
-    if (mine != NULL) munmap(mine, nbytes);
-    if (view != NULL) munmap(view, nbytes * (size_t)n_local);
+    if (view_bytes > VIEW_MAX) return false;
+    mine = window_map_somewhere(0, layout->nbytes, -1, 0);
+    view = mine != NULL ? window_map(0, view_bytes, -1, 0) : NULL;
+    layout->base = (uintptr_t)mine;
+    if (mine != NULL) munmap(mine, layout->nbytes);
+    if (view != NULL) munmap(view, view_bytes);
     return view != NULL;
 }
 
@@ -105,35 +118,34 @@ static size_t window_segment_room(void)
     return (stp_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
-static unsigned window_log2_up(size_t nbytes)
+/* The least power of two that is not below nbytes; 2^63 at most. */
+static size_t window_power_up(size_t nbytes)
 {
-    unsigned shift = 0;
+    size_t power = 1;
 
-    while (shift < 63 && ((size_t)1 << shift) < nbytes)
-        shift++;
-    return shift;
+    while (power < nbytes && power <= SIZE_MAX / 4)
+        power *= 2;
+    return power;
 }
 
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout)
 {
-    unsigned parts = window_log2_up((size_t)n_local);
     size_t most = heap_bytes > SIZE_MAX / 4 ? heap_bytes : heap_bytes + window_segment_room();
-    unsigned need = window_log2_up(most > SIZE_MAX / 2 ? SIZE_MAX : most * 2);
-    unsigned shift = WINDOW_SHIFT_DEFAULT;
+    size_t need = window_power_up(most > VIEW_MAX ? VIEW_MAX : most * 2);
+    size_t modest = 4 * need > WINDOW_MODEST ? 4 * need : WINDOW_MODEST;
+    size_t nbytes = wanted != 0 ? window_power_up(wanted) : WINDOW_DEFAULT;
 
-    if (wanted != 0)
-        shift = window_log2_up(wanted);
-    else if (need + 1 > shift)
-        shift = need + 1;
-    if (shift + parts > VIEW_SHIFT_MAX) shift = VIEW_SHIFT_MAX - parts;
+    if (wanted == 0 && nbytes < 2 * need) nbytes = 2 * need;
     layout->n_local = n_local;
-    for (; shift >= WINDOW_SHIFT_MIN && shift >= need; shift--) {
-        layout->shift = shift;
-        if (window_fits(shift, n_local, &layout->base)) return 0;
+    if (nbytes > VIEW_MAX) nbytes = VIEW_MAX;
+    while (nbytes > WINDOW_MIN && (nbytes + STP_WINDOW_SKEW) * (size_t)n_local > VIEW_MAX)
+        nbytes /= 2;
+    while (nbytes >= WINDOW_MIN && nbytes >= need) {
+        layout->nbytes = nbytes;
+        if (window_fits(layout)) return 0;
         /* Tight or instrumented (valgrind pays for every byte reserved): be modest at once. */
-        if (wanted == 0 && shift > need + 2 && shift > WINDOW_SHIFT_MODEST)
-            shift = (need + 2 > WINDOW_SHIFT_MODEST ? need + 2 : WINDOW_SHIFT_MODEST) + 1;
+        nbytes = wanted == 0 && nbytes > modest ? modest : nbytes / 2;
     }
     stp_error("no address space for %d parts with a symmetric heap of %zu bytes and globals and "
               "statics of %zu each: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
@@ -144,7 +156,7 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
 
 int stp_window_create_file(const struct stp_window_layout *layout)
 {
-    size_t nbytes = ((size_t)layout->n_local << layout->shift) + layout->area_bytes;
+    size_t nbytes = stp_window_view_bytes(layout) + layout->area_bytes;
     int fd = memfd_create("steppe-node", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
 
     if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-node", MFD_CLOEXEC);
@@ -166,7 +178,7 @@ int stp_window_create_file(const struct stp_window_layout *layout)
 
 void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
 {
-    off_t at = (off_t)((size_t)layout->n_local << layout->shift);
+    off_t at = (off_t)stp_window_view_bytes(layout);
     void *area = mmap(NULL, layout->area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
 
     if (area != MAP_FAILED) return area;
@@ -176,9 +188,9 @@ void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
 
 int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
 {
-    size_t nbytes = (size_t)1 << layout->shift;
+    size_t nbytes = layout->nbytes, view_bytes = stp_window_view_bytes(layout);
     size_t room = window_segment_room();
-    off_t at = (off_t)((size_t)local << layout->shift);
+    off_t at = (off_t)((size_t)local * window_stride(layout));
     void *mine, *view;
 
     if (room > nbytes / 2) {
@@ -191,18 +203,21 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
     if (window.fd < 0) goto err_errno;
     mine = window_map_somewhere(layout->base, nbytes, fd, at);
     if (mine == NULL) goto err_fd;
-    /* aligned as the window is, where there is room: large pages and DAX devices ask for that */
-    view = window_map_aligned(nbytes * (size_t)layout->n_local, fd, 0);
-    if (view == NULL) view = window_map(0, nbytes * (size_t)layout->n_local, fd, 0);
+    /*
+     * Where there is room, aligned for large pages and DAX devices, and skewed against the window,
+     * which is the part of this PE that its program uses.
+     */
+    view = window_map_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
+    if (view == NULL) view = window_map(0, view_bytes, fd, 0);
     if (view == NULL) goto err_mine;
-    madvise(view, nbytes * (size_t)layout->n_local, MADV_DONTDUMP);
+    madvise(view, view_bytes, MADV_DONTDUMP);
 
     window.nbytes = nbytes;
     window.capacity = nbytes - room;
     window.local = local;
     stp_win = (struct stp_window){.base = (uintptr_t)mine,
                                   .view = view,
-                                  .shift = layout->shift,
+                                  .stride = window_stride(layout),
                                   .n_view = layout->n_local,
                                   .cpu_atomics = true};
     return 0;
@@ -222,7 +237,7 @@ void stp_window_close(void)
 {
     if (window.fd < 0) return;
     munmap((void *)stp_win.base, window.nbytes);
-    munmap(stp_win.view, window.nbytes * (size_t)stp_win.n_view);
+    munmap(stp_win.view, stp_win.stride * (size_t)stp_win.n_view);
     close(window.fd);
     free(window.ranges);
     window.ranges = NULL;
@@ -250,9 +265,36 @@ void stp_window_set_devices(bool met)
     window_update_plain();
 }
 
+size_t stp_window_bytes(void)
+{
+    return window.nbytes;
+}
+
 size_t stp_window_capacity(void)
 {
     return window.capacity;
+}
+
+bool stp_window_holds(const void *addr, size_t *offset, int *local)
+{
+    size_t at = (uintptr_t)addr - stp_win.base;
+
+    if (at < window.nbytes) {
+        *offset = at;
+        *local = -1;
+        return true;
+    }
+    at = (uintptr_t)addr - (uintptr_t)stp_win.view;
+    if (stp_win.view == NULL || at >= stp_win.stride * (size_t)stp_win.n_view) return false;
+    *local = (int)(at / stp_win.stride);
+    *offset = at % stp_win.stride;
+    return true;
+}
+
+/* Where the part of a local PE begins in the node's file. */
+static off_t window_file_at(int local, size_t offset)
+{
+    return (off_t)((size_t)local * stp_win.stride + offset);
 }
 
 static size_t window_round(size_t nbytes, size_t align)
@@ -356,16 +398,16 @@ static bool window_is_overlaid_locked(size_t offset)
 static void window_restore(size_t offset, size_t nbytes)
 {
     int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
-    off_t mine = (off_t)(((size_t)window.local << stp_win.shift) + offset);
-
-    if (mmap(stp_window_at(offset), nbytes, PROT_NONE, flags, window.fd, mine) == MAP_FAILED)
+    if (mmap(stp_window_at(offset), nbytes, PROT_NONE, flags, window.fd,
+             window_file_at(window.local, offset)) == MAP_FAILED)
         stp_warn("a destroyed space stays mapped: %s", strerror(errno));
     for (int i = 0; i < stp_win.n_view; i++) {
-        size_t at = ((size_t)i << stp_win.shift) + offset;
-        if (mmap(stp_win.view + at, nbytes, PROT_NONE, flags, window.fd, (off_t)at) == MAP_FAILED)
+        char *part = stp_window_part(i) + offset;
+        if (mmap(part, nbytes, PROT_NONE, flags, window.fd, window_file_at(i, offset)) ==
+            MAP_FAILED)
             stp_warn("a destroyed space stays mapped: %s", strerror(errno));
         else
-            madvise(stp_win.view + at, nbytes, MADV_DONTDUMP);
+            madvise(part, nbytes, MADV_DONTDUMP);
     }
 }
 
@@ -440,7 +482,7 @@ int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at
 
 void stp_window_release(size_t offset, size_t nbytes)
 {
-    off_t at = (off_t)(((size_t)window.local << stp_win.shift) + offset);
+    off_t at = window_file_at(window.local, offset);
 
     pthread_mutex_lock(&window.lock);
     if (window_is_overlaid_locked(offset))

@@ -189,7 +189,7 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     settings->layout = stp_segment.layout;
     settings->globals = stp_segment.shape;
     settings->n_globals = stp_segment.n_parts;
-    settings->window_bytes = (size_t)1 << stp_win.shift;
+    settings->window_bytes = stp_window_bytes();
     settings->heap_bytes = stp_env.symmetric_size;
     settings->check = stp_env.check;
     stp_space_settings(settings->spaces);

@@ -142,18 +142,13 @@ static bool owns_search(uintptr_t at, struct owns_range *found)
 
 /* ---- the usual host memory ---------------------------------------------------------------- */
 
-static bool owns_in(uintptr_t at, const void *base, size_t nbytes)
-{
-    return at - (uintptr_t)base < nbytes;
-}
-
 static bool owns_is_symmetric_host(uintptr_t at)
 {
-    size_t part = (size_t)1 << stp_win.shift, offset;
+    size_t offset;
+    int local;
 
-    if (stp_segment_offset((const void *)at, &offset)) return true;
-    if (stp_win.view == NULL) return false;
-    return at - stp_win.base < part || owns_in(at, stp_win.view, part * (size_t)stp_win.n_view);
+    return stp_segment_offset((const void *)at, &offset) ||
+           stp_window_holds((const void *)at, &offset, &local);
 }
 
 /*

@@ -29,7 +29,7 @@ static void info_node(struct stp_report *report)
                                        : "not at all: SHMEM_NODE is off");
     if (stp_lib->window_choose(1, stp_lib->env->symmetric_size, stp_lib->env->window_size,
                                &layout) == 0)
-        stp_report_bytes(report, "window", (size_t)1 << layout.shift);
+        stp_report_bytes(report, "window", layout.nbytes);
     stp_report_end(report);
     if (fd >= 0) close(fd);
 }

@@ -40,7 +40,8 @@
     X(space_path_name, pshmemx_space_path_name)                                                    \
     X(space_query, pshmemx_space_query)                                                            \
     X(team_destroy, pshmem_team_destroy)                                                           \
-    X(window_choose, stp_window_choose)
+    X(window_choose, stp_window_choose)                                                            \
+    X(window_view_bytes, stp_window_view_bytes)
 
 /*
  * Equal where both were compiled with the same structures; together with the version that stands

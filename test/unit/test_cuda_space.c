@@ -179,7 +179,7 @@ START_TEST(usual_memory_is_told_without_the_driver)
     before = fake.calls("cuPointerGetAttribute");
     ck_assert(!gpu->owns(NULL) && !gpu->owns(&local) && !gpu->owns(small));
     ck_assert(!gpu->owns((void *)stp_win.base) && !gpu->owns(stp_win.view));
-    ck_assert(!gpu->owns(stp_win.view + ((size_t)N_PLACES << stp_win.shift) - 1));
+    ck_assert(!gpu->owns(stp_win.view + N_PLACES * stp_win.stride - 1));
     stp_segment.parts[0] = (struct stp_segment_part){(char *)&a_global, sizeof(a_global), 0};
     stp_segment.n_parts = 1;
     ck_assert(!gpu->owns(&a_global));

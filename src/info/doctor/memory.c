@@ -108,13 +108,12 @@ static void memory_window(struct stp_doctor *doctor)
                        stp_size_text(stp_lib->env->symmetric_size, s[2]), s[0]);
         return;
     }
-    view = (size_t)doctor->most_local << layout.shift;
+    view = stp_lib->window_view_bytes(&layout);
     stp_doctor_say(doctor, view > file ? STP_HEALTH_PROBLEM : STP_HEALTH_OK, "address space", why,
                    view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
                    "a window of %s can be reserved, and a view of %s; the view's sparse file has "
                    "that length; ulimit -v: %s, ulimit -f: %s",
-                   stp_size_text((size_t)1 << layout.shift, s[2]), stp_size_text(view, s[3]), s[0],
-                   s[1]);
+                   stp_size_text(layout.nbytes, s[2]), stp_size_text(view, s[3]), s[0], s[1]);
 }
 
 void stp_doctor_memory(struct stp_doctor *doctor)

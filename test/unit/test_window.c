@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The window and the view of a node's parts: where a part is, which part an address is in, and that
+ * no two copies of an object are at addresses whose low bits are equal.
+ */
+#include "spaces/spaces.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PARTS 128
+#define LIKE ((uintptr_t)256 << 20) /* addresses are alike when they differ by a multiple */
+
+static struct stp_window_layout layout;
+static int fd = -1;
+
+static void setup(void)
+{
+    if (stp_window_choose(PARTS, (size_t)1 << 20, (size_t)1 << 30, &layout) != 0) abort();
+    fd = stp_window_create_file(&layout);
+    if (fd < 0 || stp_window_open(&layout, fd, 1) != 0) abort();
+}
+
+static void teardown(void)
+{
+    stp_window_close();
+    close(fd);
+}
+
+static uintptr_t low(const void *addr)
+{
+    return (uintptr_t)addr % LIKE;
+}
+
+START_TEST(parts_are_not_alike)
+{
+    bool alike = false;
+
+    for (int a = 0; a < PARTS; a++)
+        for (int b = 0; b < a; b++)
+            alike = alike || low(stp_window_part(a)) == low(stp_window_part(b));
+    for (int a = 0; a < PARTS - 1; a++) /* the last one comes round again */
+        alike = alike || low(stp_window_part(a)) == low(stp_window_at(0));
+    ck_assert(!alike);
+}
+END_TEST
+
+START_TEST(parts_keep_large_pages)
+{
+    for (int a = 0; a < PARTS; a++)
+        ck_assert_uint_eq((uintptr_t)stp_window_part(a) % STP_RANGE_ALIGN, 0);
+    ck_assert_uint_eq((uintptr_t)stp_window_at(0) % STP_WINDOW_ALIGN, 0);
+}
+END_TEST
+
+START_TEST(an_address_is_found_in_its_part)
+{
+    size_t offset, last = stp_window_bytes() - 1;
+    int local;
+
+    for (int a = 0; a < PARTS; a++) {
+        ck_assert(stp_window_holds(stp_window_part(a), &offset, &local));
+        ck_assert(local == a && offset == 0);
+        ck_assert(stp_window_holds(stp_window_part(a) + last, &offset, &local));
+        ck_assert(local == a && offset == last);
+    }
+    ck_assert(stp_window_holds(stp_window_at(last), &offset, &local));
+    ck_assert(local == -1 && offset == last);
+    ck_assert(!stp_window_holds(stp_window_at(0) - 1, &offset, &local));
+    ck_assert(!stp_window_holds(stp_win.view - 1, &offset, &local));
+    ck_assert(!stp_window_holds(stp_win.view + stp_window_view_bytes(&layout), &offset, &local));
+    ck_assert(!stp_window_holds(&local, &offset, &local));
+}
+END_TEST
+
+/* One PE after the other in one process: the file keeps what they write. */
+START_TEST(a_part_is_the_memory_of_its_window)
+{
+    size_t at = STP_RANGE_ALIGN, nbytes = STP_RANGE_ALIGN;
+
+    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    *stp_window_at(at + 5) = 1;
+    ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
+    stp_window_close();
+
+    ck_assert_int_eq(stp_window_open(&layout, fd, 2), 0);
+    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    ck_assert_int_eq(stp_window_show(at, nbytes, 1), 0);
+    ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
+    stp_window_part(1)[at + 6] = 2;
+    *stp_window_at(at + 6) = 3;
+    ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
+    stp_window_close();
+
+    ck_assert_int_eq(stp_window_open(&layout, fd, 1), 0);
+    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    ck_assert_int_eq(*stp_window_at(at + 6), 2);
+    stp_window_release(at, nbytes);
+    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    ck_assert_int_eq(*stp_window_at(at + 6), 0); /* given back, its neighbours are not */
+    ck_assert_int_eq(stp_window_show(at, nbytes, 2), 0);
+    ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
+}
+END_TEST
+
+START_TEST(the_view_stays_below_its_limit)
+{
+    struct stp_window_layout many;
+
+    ck_assert_int_eq(stp_window_choose(128, (size_t)1 << 20, (size_t)1 << 40, &many), 0);
+    ck_assert_uint_le(many.nbytes, (size_t)1 << 38); /* 128 of them are 2^45 */
+    ck_assert_int_eq(stp_window_choose(128, (size_t)1 << 40, 0, &many), -ENOMEM);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("window");
+    TCase *parts = tcase_create("parts");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_checked_fixture(parts, setup, teardown);
+    tcase_add_test(parts, parts_are_not_alike);
+    tcase_add_test(parts, parts_keep_large_pages);
+    tcase_add_test(parts, an_address_is_found_in_its_part);
+    tcase_add_test(parts, a_part_is_the_memory_of_its_window);
+    tcase_add_test(parts, the_view_stays_below_its_limit);
+    suite_add_tcase(suite, parts);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
