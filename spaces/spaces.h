@@ -132,6 +132,8 @@ void *stp_window_map_area(const struct stp_window_layout *layout, int fd);
 
 /* The least memory limit of the control groups around this process; SIZE_MAX: there is none. */
 size_t stp_cgroup_memory(void);
+/* The same of cores, in whole ones and one at least. */
+size_t stp_cgroup_cores(void);
 
 /* Bytes of a window; those of them that spaces may use, the rest being for peers' data segments. */
 size_t stp_window_bytes(void);

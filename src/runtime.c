@@ -185,6 +185,7 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     pe_info->pid = getpid();
     pe_info->witness = runtime_witness;
     pe_info->segment_fd = stp_segment.fd;
+    stp_cores_mine(&pe_info->cores);
     pe_info->window_base = stp_win.base;
     settings->layout = stp_segment.layout;
     settings->globals = stp_segment.shape;
@@ -245,6 +246,8 @@ static void runtime_start(void)
     runtime_open_witness();
     runtime_fill_pe_info(&pe_info);
     stp_boot_exchange(&pe_info);
+    stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
+    stp_fabric_set_cores();
     stp_watch_start();
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();

@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 6u
+#define STP_FABRIC_ABI 7u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -108,6 +108,7 @@ struct stp_core {
     int pe;               /* this PE, world number */
     int n_pes;            /* PEs of the job */
     int n_local;          /* PEs on this host, whether or not they use load and store */
+    int n_cores;          /* that they may use together; set before connect(), 0 in a trial */
     bool foreign_pids;    /* PE 0 is in another PID namespace than this PE */
     uint64_t job_key;     /* random, equal on all PEs: base of registration keys */
     uint64_t job_token;   /* the same, of messages between libraries: no key tells it */

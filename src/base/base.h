@@ -213,6 +213,20 @@ size_t stp_file_number(const char *path, const char *key); /* SIZE_MAX: there is
 /* The hash of what has been hashed before and of nbytes more. */
 uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes);
 
+/* ---- cores (cores.c) -------------------------------------------------------- */
+
+#define STP_CORES_MAX 1024
+
+/* Cores, by their numbers on this host. */
+struct stp_cores {
+    uint64_t bits[STP_CORES_MAX / 64];
+};
+
+/* Those that the calling thread may run on; all that there are, where the system does not tell. */
+void stp_cores_mine(struct stp_cores *cores);
+void stp_cores_add(struct stp_cores *cores, const struct stp_cores *more);
+int stp_cores_count(const struct stp_cores *cores);
+
 /* ---- clock and waiting -------------------------------------------------- */
 
 /* Monotonic nanoseconds. */
@@ -235,7 +249,13 @@ static inline void stp_cpu_relax(void)
 #endif
 }
 
-extern int stp_wait_spin; /* polls before yielding; set once at init from PEs per core */
+/*
+ * Settle how long waits spin (cores.c): so many polls, or, where polls is negative, what suits a
+ * job that has a core for each PE or has not.
+ */
+void stp_wait_choose(int polls, bool enough_cores);
+
+extern int stp_wait_spin; /* polls before yielding; set once at init */
 
 /*
  * Called by waits that have lasted for a while, again and again, by any thread; NULL: nothing. It

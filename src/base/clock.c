@@ -13,11 +13,7 @@
 
 #define YIELDS_A_HOOK 1024 /* some milliseconds at least */
 
-/*
- * Until init has compared PEs with cores: long enough to cover a flag between two cores many
- * times over, short enough not to burn the time slice of a PE that shares the core.
- */
-int stp_wait_spin = 1000;
+int stp_wait_spin = 100; /* until init has compared PEs with cores */
 
 void (*stp_wait_hook)(void);
 

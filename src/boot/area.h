@@ -25,7 +25,8 @@ struct stp_boot_area {
     bool ident_addr;   /* what the leader has learned of the job */
     bool registered;
     bool peer_table;
-    int ended; /* the job ends with this status, plus 1; 0: it goes on */
+    struct stp_cores cores; /* that the PEs of this host may run on */
+    int ended;              /* the job ends with this status, plus 1; 0: it goes on */
     int arrived STP_ALIGNED_LINE;
     int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;

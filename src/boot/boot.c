@@ -355,17 +355,6 @@ static int boot_host_pes(void)
     return n;
 }
 
-/* Jobs with more PEs than cores must not burn the time of the PE they wait for. */
-static void boot_choose_spin(void)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (stp_env.spin >= 0)
-        stp_wait_spin = stp_env.spin;
-    else
-        stp_wait_spin = stp_rt.host_pes > cores ? 20 : 4000;
-}
-
 /*
  * Heaps take memory when they are touched, and may well be larger than what is used of them. But
  * past the limit of a control group nobody can say anything any more.
@@ -401,7 +390,6 @@ void stp_boot_attach(void)
     stp_boot.n_hosts = info.n_nodes;
     boot_find_local();
     stp_rt.host_pes = boot_host_pes();
-    boot_choose_spin();
     boot_warn_memory();
 
     if (stp_boot.local == 0) fd = boot_lead_node(&node_info);

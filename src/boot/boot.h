@@ -62,6 +62,7 @@ struct stp_pe_info {
     struct stp_fabric_region regions[STP_PE_INFO_REGIONS];
     struct stp_share heap_share; /* how node peers reach the default space */
     bool heap_registered;        /* and others through the fabric */
+    struct stp_cores cores;      /* that this PE may run on */
     char no_heap[128];           /* why this PE has no memory for it; empty: it has */
     unsigned char addr[STP_FABRIC_ADDR_MAX];
 };
@@ -122,6 +123,7 @@ struct stp_fabric_calls {
 
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */
 void stp_fabric_start(const struct stp_fabric_calls *calls);
+void stp_fabric_set_cores(void); /* once they are counted; before its PEs are connected */
 void stp_fabric_stop(void);
 
 /* Tell the module whether threads may call at once: a later init may allow it. */

@@ -6,6 +6,8 @@
  */
 #include "area.h"
 
+#include "pmi/pmi.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,7 @@ struct exchange_node {
     int odd_pe;                   /* one whose settings are not the leader's, or -1 */
     int poor_pe;                  /* one without memory for the default space, or -1 */
     int registered;               /* all have the default space registered */
+    struct stp_cores cores;       /* of all its PEs */
     char host[STP_BOOT_HOST_MAX];
 };
 
@@ -85,6 +88,12 @@ static void blob_get_text(struct exchange_blob *blob, char *text, size_t size)
         blob_get(blob, text, len);
 }
 
+/* Nodes are parts of a host where SHMEM_NODE is off: only then they have cores in common. */
+static bool exchange_shares_host(void)
+{
+    return stp_boot.n_hosts < stp_rt.n_nodes;
+}
+
 /* The numbers as they lie, texts without their unused ends. */
 static void blob_put_node(struct exchange_blob *blob, const struct exchange_node *node)
 {
@@ -93,6 +102,7 @@ static void blob_put_node(struct exchange_blob *blob, const struct exchange_node
     blob_put(blob, &node->odd_pe, sizeof(node->odd_pe));
     blob_put(blob, &node->poor_pe, sizeof(node->poor_pe));
     blob_put(blob, &node->registered, sizeof(node->registered));
+    if (exchange_shares_host()) blob_put(blob, &node->cores, sizeof(node->cores));
     blob_put_text(blob, node->settings.provider, sizeof(node->settings.provider));
     blob_put_text(blob, node->settings.program, sizeof(node->settings.program));
     blob_put_text(blob, node->host, sizeof(node->host));
@@ -105,6 +115,7 @@ static void blob_get_node(struct exchange_blob *blob, struct exchange_node *node
     blob_get(blob, &node->odd_pe, sizeof(node->odd_pe));
     blob_get(blob, &node->poor_pe, sizeof(node->poor_pe));
     blob_get(blob, &node->registered, sizeof(node->registered));
+    if (exchange_shares_host()) blob_get(blob, &node->cores, sizeof(node->cores));
     blob_get_text(blob, node->settings.provider, sizeof(node->settings.provider));
     blob_get_text(blob, node->settings.program, sizeof(node->settings.program));
     blob_get_text(blob, node->host, sizeof(node->host));
@@ -304,6 +315,7 @@ static void exchange_look(struct exchange_node *node)
         if (pe_info->no_heap[0] != '\0') node->poor_pe = pe_info->pe;
         if (pe_info->window_base != pe_infos[0].window_base) node->window_base = 0;
         if (!pe_info->heap_registered) node->registered = 0;
+        stp_cores_add(&node->cores, &pe_info->cores);
     }
 }
 
@@ -347,6 +359,8 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
     if (blob->bad)
         stp_fatal("shmem_init", "what PE %d published about its node is incomplete", leader);
+    if (exchange_shares_host() && stp_pmi_node_of(leader) == stp_pmi_node_of(stp_rt.pe))
+        stp_cores_add(&area->cores, &that.cores);
     area->registered = area->registered && that.registered;
     area->ident_addr = area->ident_addr && that.window_base == area->pes[0].window_base;
 }
@@ -417,6 +431,7 @@ static void exchange_lead(void)
     area->peer_table = mine.settings.peer_table != 0;
     area->registered = mine.registered;
     area->ident_addr = mine.window_base != 0;
+    area->cores = mine.cores;
     if (stp_rt.n_nodes > 1) {
         exchange_sort();
         exchange_nodes(&mine);
@@ -424,6 +439,16 @@ static void exchange_lead(void)
     } else {
         exchange_judge(stp_boot.node, stp_boot.first_pe, &mine, &mine);
     }
+}
+
+/* Cores that are there may not be used all the time, by the leave of a control group. */
+static void exchange_count_cores(void)
+{
+    int cores = stp_cores_count(&stp_boot.area->cores);
+    size_t quota = stp_cgroup_cores();
+
+    stp_rt.host_cores = quota < (size_t)cores ? (int)quota : cores;
+    stp_debug("start: PEs of this host: %d, cores: %d", stp_rt.host_pes, stp_rt.host_cores);
 }
 
 void stp_boot_exchange(const struct stp_pe_info *mine)
@@ -436,6 +461,7 @@ void stp_boot_exchange(const struct stp_pe_info *mine)
         stp_boot_fence();
     stp_boot_node_barrier();
     stp_rt.ident_addr = stp_boot.area->ident_addr;
+    exchange_count_cores();
 }
 
 const struct stp_pe_info *stp_boot_pe_info(int pe)

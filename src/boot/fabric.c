@@ -66,6 +66,11 @@ void stp_fabric_set_threads(void)
     fabric_core.thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE;
 }
 
+void stp_fabric_set_cores(void)
+{
+    fabric_core.n_cores = stp_rt.host_cores;
+}
+
 void stp_fabric_stop(void)
 {
     if (!stp_rt.has_fabric) return;

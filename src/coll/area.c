@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COLL_YIELDS 4 /* looks with a yield between before going to sleep */
 #define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
@@ -144,8 +143,7 @@ static int plan_make(struct stp_team *team)
     memset(group_of_node, -1, n_nodes * sizeof(*group_of_node));
     plan_fill(team, group_of_node);
     free(group_of_node);
-    plan->flat =
-        plan->n_local <= sysconf(_SC_NPROCESSORS_ONLN) && plan->n_local <= 1 << COLL_FLAT_ROUNDS;
+    plan->flat = plan->n_local <= stp_rt.host_cores && plan->n_local <= 1 << COLL_FLAT_ROUNDS;
     return 0;
 }
 

@@ -33,6 +33,7 @@ struct stp_runtime {
     bool stopping;    /* in the last finalize; other threads may look */
     int epoch;        /* how often the library was started in this process */
     int host_pes;     /* PEs on this host, whatever SHMEM_NODE says of how they talk */
+    int host_cores;   /* cores that they may use together; 0: not known yet */
     int n_nodes;      /* groups of PEs that reach each other by load and store */
     uint64_t job_key, job_token;
     bool remote_flush; /* adapters of peers write to device memory of this PE */

@@ -4,7 +4,8 @@
  */
 #include "rma.h"
 
-#define WAIT_PROGRESS_POLLS 64 /* what serving the fabric once costs, in plain looks */
+#define WAIT_PROGRESS_POLLS 20 /* what serving the fabric once costs, in turns of a wait */
+#define WAIT_MISSES_A_POLL 8   /* tests that fail, in the time of one turn */
 
 void stp_wait_idle(struct stp_wait *wait)
 {
@@ -16,7 +17,7 @@ void stp_wait_idle(struct stp_wait *wait)
     wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
     /* Where cores suffice, a PE that serves others need not enter the kernel at each look. */
-    if (wait->polls >= stp_wait_spin) wait->polls = stp_wait_spin / 2;
+    if (wait->polls >= stp_wait_spin) wait->polls = 0;
 }
 
 void stp_wait_missed(void)
@@ -24,7 +25,7 @@ void stp_wait_missed(void)
     static __thread int misses;
 
     if (STP_UNLIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
-    if (++misses < stp_wait_spin) return;
+    if (++misses / WAIT_MISSES_A_POLL < stp_wait_spin) return;
     misses = 0;
     stp_wait_yield();
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a job in a control group with little memory.
+"""Run a job in a control group with little memory, or few cores.
 
-usage: cgroup.py MIB inner|outer [--lives] REGEX COMMAND...
-  The group, or the one around it, has a limit of MIB. The job must end within 40 seconds with a line
+usage: cgroup.py MIB|cores=N inner|outer [--lives] REGEX COMMAND...
+  The group, or the one around it, has a limit of MIB, or the time of N cores. The job must end within 40 seconds with a line
   that matches REGEX and a status other than 0; with 0 when it lives. Skipped where no group can be
   made.
 """
@@ -16,6 +16,7 @@ import time
 
 SKIP = 77
 ROOT = "/sys/fs/cgroup"
+PERIOD_US = 100000  # of quotas of time, where nobody has set another
 
 
 def own(controller):
@@ -28,14 +29,16 @@ def own(controller):
     return None
 
 
-def candidates():
-    """Folder to make groups in, and the file of the limit: version 1, then 2."""
-    path = own("memory")
+def candidates(controller, limit):
+    """Folder to make groups in, the file of the limit, and what to write: version 1, then 2."""
+    path = own(controller)
     if path:
-        yield ROOT + "/memory" + path, "memory.limit_in_bytes"
+        file = {"memory": "memory.limit_in_bytes", "cpu": "cpu.cfs_quota_us"}[controller]
+        yield f"{ROOT}/{controller}{path}", file, str(limit)
     path = own("")
-    if path and os.path.exists(ROOT + path + "/memory.max"):
-        yield ROOT + path, "memory.max"
+    if path and os.path.exists(f"{ROOT}{path}/{controller}.max"):
+        text = f"{limit} {PERIOD_US}" if controller == "cpu" else str(limit)
+        yield ROOT + path, controller + ".max", text
 
 
 def write(path, text):
@@ -43,7 +46,7 @@ def write(path, text):
         file.write(text)
 
 
-def make(folder, limit_file, nbytes, outer):
+def make(folder, limit_file, limit, outer):
     """Two groups, one in the other, or None."""
     groups = [f"{folder}/steppe-{os.getpid()}"]
     groups.append(groups[0] + "/inner")
@@ -52,9 +55,9 @@ def make(folder, limit_file, nbytes, outer):
         for group in groups:
             os.mkdir(group)
             made.append(group)
-            if limit_file == "memory.max" and group == groups[0]:
-                write(group + "/cgroup.subtree_control", "+memory")
-        write(f"{groups[0 if outer else 1]}/{limit_file}", str(nbytes))
+            if limit_file.endswith(".max") and group == groups[0]:
+                write(group + "/cgroup.subtree_control", "+" + limit_file.split(".", 1)[0])
+        write(f"{groups[0 if outer else 1]}/{limit_file}", limit)
         return made
     except OSError:
         remove(made)
@@ -88,18 +91,22 @@ def run(groups, lives, regex, command):
 
 
 def main():
-    mib, where, args = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    what, where, args = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if what.startswith("cores="):
+        controller, limit = "cpu", int(what[6:]) * PERIOD_US
+    else:
+        controller, limit = "memory", int(what) << 20
     lives = args[0] == "--lives"
     args = args[lives:]
-    for folder, limit_file in candidates():
-        groups = make(folder, limit_file, mib << 20, where == "outer")
+    for folder, limit_file, text in candidates(controller, limit):
+        groups = make(folder, limit_file, text, where == "outer")
         if groups is None:
             continue
         try:
             return run(groups, lives, args[0], args[1:])
         finally:
             remove(groups)
-    print("no control group with a limit of memory can be made here")
+    print(f"no control group with a limit of {controller} can be made here")
     return SKIP
 
 

@@ -258,12 +258,20 @@ void stp_ofi_domain_close(void)
 
 /* ---- addresses ------------------------------------------------------------- */
 
+/* Polls before a wait gives up the core: few where PEs share cores. */
+static int choose_spin(const struct stp_core *core)
+{
+    if (core->env->spin >= 0) return core->env->spin;
+    return core->n_cores == 0 || core->n_local <= core->n_cores ? 100 : 0;
+}
+
 int stp_ofi_connect(const void *addrs)
 {
     unsigned char own[STP_FABRIC_ADDR_MAX];
     int rc = stp_ofi_endpoint_name(own, &stp_ofi.addr_len);
 
     if (rc != 0) return rc;
+    stp_ofi.spin = choose_spin(stp_ofi.core);
     stp_ofi.world = addrs;
     stp_ofi.endpoints_agreed = -1;
     if (stp_ofi_is_shm(stp_ofi.info) && (rc = stp_ofi_shm_check()) != 0) return rc;

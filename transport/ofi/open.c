@@ -205,15 +205,6 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
     return used;
 }
 
-/* Polls before a wait gives up the core: few where PEs share cores. */
-static int choose_spin(const struct stp_core *core)
-{
-    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (core->env->spin >= 0) return core->env->spin;
-    return core->n_local <= n_cores ? 100 : 0;
-}
-
 static void close_all(void)
 {
     stp_ofi_progress_stop();
@@ -271,7 +262,6 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
         return rc;
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
-    stp_ofi.spin = choose_spin(core);
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
     rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
