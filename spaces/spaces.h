@@ -80,7 +80,11 @@ static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *ad
     unsigned n = (unsigned)(use == STP_USE_COPY ? stp_win.n_plain : stp_win.n_local);
     unsigned local = (unsigned)(pe - stp_win.first_pe);
 
-    if (STP_LIKELY(offset < top && local < n)) return stp_window_part((int)local) + offset;
+    if (STP_LIKELY(offset < top && local < n)) {
+        char *there = stp_window_part((int)local) + offset;
+        if (there == NULL) __builtin_unreachable(); /* callers need not compare it */
+        return there;
+    }
     return NULL;
 }
 

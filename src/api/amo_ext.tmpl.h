@@ -28,37 +28,40 @@ static STP_COLD void STP_LOCAL(amo_post_slow)(struct stp_ctx *ctx, enum stp_fabr
 STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_amo op, TYPE *dest,
                                          TYPE operand, TYPE compare, int pe, const char *fn)
 {
-    int world_pe = stp_api_pe(ctx, pe, fn);
+    int world_pe = stp_api_pe_look(ctx, pe, fn);
     TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
         return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
-    return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare, world_pe, fn);
+    return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare,
+                                     stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 STP_API_INLINE void STP_LOCAL(amo_post)(struct stp_ctx *ctx, enum stp_fabric_amo op, TYPE *dest,
                                         TYPE operand, int pe, const char *fn)
 {
-    int world_pe = stp_api_pe(ctx, pe, fn);
+    int world_pe = stp_api_pe_look(ctx, pe, fn);
     TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
         STP_LOCAL(amo_apply)(there, op, operand, 0, __ATOMIC_RELAXED);
     else
-        STP_LOCAL(amo_post_slow)(ctx, op, NULL, dest, operand, 0, world_pe, fn);
+        STP_LOCAL(amo_post_slow)(ctx, op, NULL, dest, operand, 0,
+                                 stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo op, TYPE *fetch,
                                        TYPE *dest, TYPE operand, TYPE compare, int pe,
                                        const char *fn)
 {
-    int world_pe = stp_api_pe(ctx, pe, fn);
+    int world_pe = stp_api_pe_look(ctx, pe, fn);
     TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
         *fetch = STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     else
-        STP_LOCAL(amo_post_slow)(ctx, op, fetch, dest, operand, compare, world_pe, fn);
+        STP_LOCAL(amo_post_slow)(ctx, op, fetch, dest, operand, compare,
+                                 stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 TYPE STP_FN(atomic_fetch)(const TYPE *source, int pe)

@@ -56,6 +56,20 @@ STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
     return STP_LIKELY(ctx->world) ? pe : stp_ctx_pe_slow(ctx, pe);
 }
 
+/*
+ * The same in two steps, around a look with stp_ptr_inline(), which no number out of range passes:
+ * on the default context the check is left to the miss.
+ */
+STP_API_INLINE int stp_api_pe_look(const struct stp_ctx *ctx, int pe, const char *fn)
+{
+    return __builtin_constant_p(ctx == &stp_ctx_default) ? pe : stp_api_pe(ctx, pe, fn);
+}
+
+STP_API_INLINE int stp_api_pe_miss(const struct stp_ctx *ctx, int world_pe, const char *fn)
+{
+    return __builtin_constant_p(ctx == &stp_ctx_default) ? stp_api_pe(ctx, world_pe, fn) : world_pe;
+}
+
 /* ---- remote memory access ---------------------------------------------------- */
 
 /* nelems elements of size bytes: what put, get and their relatives of every type come down to. */
@@ -63,25 +77,53 @@ STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 STP_API_INLINE void stp_api_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nelems,
                                 size_t size, int pe, const char *fn)
 {
-    stp_put(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+    size_t nbytes = stp_bytes(nelems, size, fn);
+    int world_pe = stp_api_pe_look(ctx, pe, fn);
+    void *there = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
+
+    if (STP_LIKELY(there != NULL))
+        stp_move(there, source, nbytes);
+    else
+        stp_put_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 STP_API_INLINE void stp_api_put_nbi(struct stp_ctx *ctx, void *dest, const void *source,
                                     size_t nelems, size_t size, int pe, const char *fn)
 {
-    stp_put_nbi(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+    size_t nbytes = stp_bytes(nelems, size, fn);
+    int world_pe = stp_api_pe_look(ctx, pe, fn);
+    void *there = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
+
+    if (STP_LIKELY(there != NULL))
+        stp_move(there, source, nbytes);
+    else
+        stp_put_nbi_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 STP_API_INLINE void stp_api_get(struct stp_ctx *ctx, void *dest, const void *source, size_t nelems,
                                 size_t size, int pe, const char *fn)
 {
-    stp_get(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+    size_t nbytes = stp_bytes(nelems, size, fn);
+    int world_pe = stp_api_pe_look(ctx, pe, fn);
+    const void *there = stp_ptr_inline(source, world_pe, STP_USE_COPY);
+
+    if (STP_LIKELY(there != NULL))
+        stp_move(dest, there, nbytes);
+    else
+        stp_get_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 STP_API_INLINE void stp_api_get_nbi(struct stp_ctx *ctx, void *dest, const void *source,
                                     size_t nelems, size_t size, int pe, const char *fn)
 {
-    stp_get_nbi(ctx, dest, source, stp_bytes(nelems, size, fn), stp_api_pe(ctx, pe, fn), fn);
+    size_t nbytes = stp_bytes(nelems, size, fn);
+    int world_pe = stp_api_pe_look(ctx, pe, fn);
+    const void *there = stp_ptr_inline(source, world_pe, STP_USE_COPY);
+
+    if (STP_LIKELY(there != NULL))
+        stp_move(dest, there, nbytes);
+    else
+        stp_get_nbi_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 STP_API_INLINE void stp_api_put_signal(struct stp_ctx *ctx, void *dest, const void *source,
