@@ -344,6 +344,13 @@ void bench_stepping(const struct bench_options *options, long factor, long min, 
 /* --op and --type. */
 void bench_reduce_words(const struct bench_run *run, const char **op, const char **type);
 
+/*
+ * What raw sides combine vectors with (combine.c): to[i] = also[i] = a[i] op b[i]. Results may be
+ * where operands are. NULL: there is no such operation of this type.
+ */
+typedef void bench_combine_fn(void *to, void *also, const void *a, const void *b, size_t n);
+bench_combine_fn *bench_combine(const char *op, const char *type);
+
 /* ---- the harness, as benches call it ---------------------------------------- */
 
 uint64_t bench_now_ns(void);

@@ -234,6 +234,9 @@ static void runtime_start(void)
     runtime_pid = getpid();
     if (stp_env_load() != 0)
         stp_fatal("shmem_init", "variables of the environment have wrong values: see above");
+    if (!stp_isa_choose((enum stp_isa)stp_env.isa))
+        stp_fatal("shmem_init", "SHMEM_ISA asks for vector instructions that this processor has "
+                                "not: leave it at auto");
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
     stp_boot_attach();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * reduce (--op, --type) and the scans. Raw on the node: all meet, each combines its part of the
- * vector from everybody's memory in one loop and writes it to all, all meet; a small vector is
- * combined by each PE for itself. On the fabric: everybody's vector to all, combined there.
+ * vector from everybody's memory and writes it to all, with two PEs in one loop, all meet; a small
+ * vector is combined by each PE for itself. On the fabric: everybody's vector to all, combined
+ * there.
  */
 #include "collective.h"
 
@@ -14,7 +15,6 @@
 
 /* ---- operations and types ------------------------------------------------------------- */
 
-typedef void combine_fn(void *to, const void *a, const void *b, size_t n);
 typedef int reduce_fn(shmem_team_t team, void *dest, const void *source, size_t n);
 
 typedef void ones_fn(void *to, size_t n);
@@ -24,48 +24,31 @@ struct kind {
     size_t width;
     ones_fn *ones;
     reduce_fn *reduce;
-    combine_fn *combine;
 };
 
-#define SUM(x, y) ((x) + (y))
-#define PROD(x, y) ((x) * (y))
-#define MIN(x, y) ((x) < (y) ? (x) : (y))
-#define MAX(x, y) ((x) > (y) ? (x) : (y))
-#define AND(x, y) ((x) & (y))
-#define OR(x, y) ((x) | (y))
-#define XOR(x, y) ((x) ^ (y))
-
-#define FUNCTIONS(type, op, expression)                                                            \
-    static void combine_##type##_##op(void *to, const void *a, const void *b, size_t n)            \
-    {                                                                                              \
-        type *d = to;                                                                              \
-        const type *x = a, *y = b;                                                                 \
-                                                                                                   \
-        for (size_t i = 0; i < n; i++)                                                             \
-            d[i] = expression(x[i], y[i]);                                                         \
-    }                                                                                              \
+#define FUNCTIONS(type, op)                                                                        \
     static int reduce_##type##_##op(shmem_team_t team, void *dest, const void *source, size_t n)   \
     {                                                                                              \
         return shmem_##type##_##op##_reduce(team, dest, source, n);                                \
     }                                                                                              \
     struct kind
 
-FUNCTIONS(int, sum, SUM);
-FUNCTIONS(int, prod, PROD);
-FUNCTIONS(int, min, MIN);
-FUNCTIONS(int, max, MAX);
-FUNCTIONS(long, sum, SUM);
-FUNCTIONS(long, prod, PROD);
-FUNCTIONS(long, min, MIN);
-FUNCTIONS(long, max, MAX);
-FUNCTIONS(float, sum, SUM);
-FUNCTIONS(float, prod, PROD);
-FUNCTIONS(float, min, MIN);
-FUNCTIONS(float, max, MAX);
-FUNCTIONS(double, sum, SUM);
-FUNCTIONS(double, prod, PROD);
-FUNCTIONS(double, min, MIN);
-FUNCTIONS(double, max, MAX);
+FUNCTIONS(int, sum);
+FUNCTIONS(int, prod);
+FUNCTIONS(int, min);
+FUNCTIONS(int, max);
+FUNCTIONS(long, sum);
+FUNCTIONS(long, prod);
+FUNCTIONS(long, min);
+FUNCTIONS(long, max);
+FUNCTIONS(float, sum);
+FUNCTIONS(float, prod);
+FUNCTIONS(float, min);
+FUNCTIONS(float, max);
+FUNCTIONS(double, sum);
+FUNCTIONS(double, prod);
+FUNCTIONS(double, min);
+FUNCTIONS(double, max);
 
 #define ONES(type)                                                                                 \
     static void ones_##type(void *to, size_t n)                                                    \
@@ -81,31 +64,23 @@ ONES(float);
 ONES(double);
 
 /* Of bits: the library has them for unsigned types. */
-#define BITS(type, utype, name, op, expression)                                                    \
-    static void combine_##type##_##op(void *to, const void *a, const void *b, size_t n)            \
-    {                                                                                              \
-        utype *d = to;                                                                             \
-        const utype *x = a, *y = b;                                                                \
-                                                                                                   \
-        for (size_t i = 0; i < n; i++)                                                             \
-            d[i] = expression(x[i], y[i]);                                                         \
-    }                                                                                              \
+#define BITS(type, name, op)                                                                       \
     static int reduce_##type##_##op(shmem_team_t team, void *dest, const void *source, size_t n)   \
     {                                                                                              \
         return shmem_##name##_##op##_reduce(team, dest, source, n);                                \
     }                                                                                              \
     struct kind
 
-BITS(int, unsigned, uint, and, AND);
-BITS(int, unsigned, uint, or, OR);
-BITS(int, unsigned, uint, xor, XOR);
-BITS(long, unsigned long, ulong, and, AND);
-BITS(long, unsigned long, ulong, or, OR);
-BITS(long, unsigned long, ulong, xor, XOR);
+BITS(int, uint, and);
+BITS(int, uint, or);
+BITS(int, uint, xor);
+BITS(long, ulong, and);
+BITS(long, ulong, or);
+BITS(long, ulong, xor);
 
 #define KIND(type, op)                                                                             \
     {                                                                                              \
-#op, #type, sizeof(type), ones_##type, reduce_##type##_##op, combine_##type##_##op         \
+#op, #type, sizeof(type), ones_##type, reduce_##type##_##op                                \
     }
 static const struct kind kinds[] = {
     KIND(int, sum),    KIND(int, prod),  KIND(int, min),    KIND(int, max),     KIND(long, sum),
@@ -116,6 +91,7 @@ static const struct kind kinds[] = {
 };
 
 static const struct kind *kind;
+static bench_combine_fn *combine;
 static uint64_t n_elements;
 
 static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
@@ -126,7 +102,9 @@ static int open_reduce(struct bench_run *run, const struct bench *bench, char *w
     kind = NULL;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kinds[i].op, op) == 0 && strcmp(kinds[i].type, type) == 0) kind = &kinds[i];
-    if (kind == NULL) bench_die(run, "%s: no operation %s of type %s", bench->name, op, type);
+    combine = bench_combine(op, type);
+    if (kind == NULL || combine == NULL)
+        bench_die(run, "%s: no operation %s of type %s", bench->name, op, type);
     (void)why;
     (void)len;
     n_elements = run->nbytes / kind->width;
@@ -144,17 +122,24 @@ static void reduce(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-/* Elements first to first + n of all members' vectors together, into to. */
-static void combine_all(const struct bench_run *run, char *to, char *const *vectors, size_t first,
-                        size_t n)
+/*
+ * Elements first to first + n of all members' vectors together, into to and also: with two members
+ * in one pass.
+ */
+static void combine_all(const struct bench_run *run, char *to, char *also, char *const *vectors,
+                        size_t first, size_t n)
 {
-    for (size_t done = 0; done < n; done += BLOCK) {
+    size_t block = run->team_size > 2 ? BLOCK : n;
+
+    for (size_t done = 0; done < n; done += block) {
         size_t offset = run->at + (first + done) * kind->width;
-        size_t m = n - done < BLOCK ? n - done : BLOCK;
+        size_t m = n - done < block ? n - done : block;
         const char *sum = vectors[0] + offset;
 
         for (int i = 1; i < run->team_size; i++) {
-            kind->combine(to + offset, sum, vectors[i * run->team_stride] + offset, m);
+            char *second = i + 1 < run->team_size ? to : also;
+
+            combine(to + offset, second + offset, sum, vectors[i * run->team_stride] + offset, m);
             sum = to + offset;
         }
         if (run->team_size == 1) memcpy(to + offset, sum, m * kind->width);
@@ -167,18 +152,20 @@ static size_t first_of(const struct bench_run *run, int number)
     return n_elements * (size_t)number / (size_t)run->team_size;
 }
 
+/* The remote memory of the member so many behind this one. */
+static char *remote_behind(const struct bench_run *run, int i)
+{
+    return run->remote_of[bench_team_pe(run, (run->team_me + i) % run->team_size)];
+}
+
 static void node_part(struct bench_run *run)
 {
     size_t first = first_of(run, run->team_me), n = first_of(run, run->team_me + 1) - first;
-    char *mine = run->remote + run->at;
+    size_t offset = run->at + first * kind->width;
 
-    combine_all(run, run->remote, run->source_of, first, n);
-    for (int i = 1; i < run->team_size; i++) {
-        int number = (run->team_me + i) % run->team_size;
-
-        memcpy(run->remote_of[bench_team_pe(run, number)] + run->at + first * kind->width,
-               mine + first * kind->width, n * kind->width);
-    }
+    combine_all(run, run->remote, remote_behind(run, 1), run->source_of, first, n);
+    for (int i = 2; i < run->team_size; i++)
+        memcpy(remote_behind(run, i) + offset, run->remote + offset, n * kind->width);
 }
 
 static void node_reduce(struct bench_run *run, uint64_t n_ops)
@@ -186,7 +173,7 @@ static void node_reduce(struct bench_run *run, uint64_t n_ops)
     for (uint64_t i = 0; i < n_ops; i++) {
         bench_node_team_barrier(run, 1);
         if (run->nbytes <= SMALL_BYTES)
-            combine_all(run, run->remote, run->source_of, 0, n_elements);
+            combine_all(run, run->remote, run->remote, run->source_of, 0, n_elements);
         else
             node_part(run);
         bench_node_team_barrier(run, 1);
@@ -204,7 +191,7 @@ static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
         bench_fabric_team_barrier(run, 1);
         for (int k = 0; k < run->team_size; k++)
             if (k != run->team_me)
-                kind->combine(mine, mine, all + (size_t)k * run->nbytes, n_elements);
+                combine(mine, mine, mine, all + (size_t)k * run->nbytes, n_elements);
         bench_fabric_team_barrier(run, 1);
         run->at = bench_next(run, run->at);
     }
@@ -234,6 +221,7 @@ static void exscan(struct bench_run *run, uint64_t n_ops)
 
 static void node_scan(struct bench_run *run, uint64_t n_ops)
 {
+    bench_combine_fn *sum = bench_combine("sum", "double");
     size_t n = run->nbytes / sizeof(double);
 
     for (uint64_t i = 0; i < n_ops; i++) {
@@ -242,7 +230,7 @@ static void node_scan(struct bench_run *run, uint64_t n_ops)
         bench_node_team_barrier(run, 1);
         memcpy(dest, run->source + run->at, run->nbytes);
         for (int k = 0; k < run->team_me; k++)
-            combine_double_sum(dest, dest, run->source_of[bench_team_pe(run, k)] + run->at, n);
+            sum(dest, dest, dest, run->source_of[bench_team_pe(run, k)] + run->at, n);
         bench_node_team_barrier(run, 1);
         run->at = bench_next(run, run->at);
     }

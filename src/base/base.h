@@ -134,6 +134,7 @@ struct stp_env {
     bool node;                 /* SHMEM_NODE: use load/store between PEs of a node */
     size_t window_size;        /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
     int spin;                  /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
+    int isa;                   /* SHMEM_ISA, enum stp_isa */
     int pmi;                   /* SHMEM_PMI, enum stp_env_pmi */
     const char *launcher;      /* SHMEM_LAUNCHER, read by oshrun */
     const char *ofi_provider;  /* SHMEM_OFI_PROVIDER */
@@ -380,5 +381,21 @@ bool stp_op_valid(enum stp_op op, enum stp_dtype dtype);
  */
 void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inout, const void *in,
                    size_t nelems);
+
+/*
+ * to[i] = also[i] = x[i] op y[i], in one pass. Each of to and also is x, y, the other one, or
+ * disjoint from all.
+ */
+void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *to, void *also, const void *x,
+                    const void *y, size_t nelems);
+
+/* Levels of vector instructions for reductions, ascending; all give the same bits. */
+enum stp_isa { STP_ISA_AUTO, STP_ISA_BASE, STP_ISA_AVX2, STP_ISA_AVX512 };
+
+/* The highest that this processor has. */
+enum stp_isa stp_isa_best(void);
+
+/* Use it from now on: false where the processor does not have it. While nobody reduces. */
+bool stp_isa_choose(enum stp_isa isa);
 
 #endif /* STP_BASE_H */

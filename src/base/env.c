@@ -15,6 +15,14 @@ static const char *const pmi_words[] = {
     [STP_PMI_SINGLE] = "single", [STP_PMI_X] = "pmix", NULL,
 };
 
+static const char *const isa_words[] = {
+    [STP_ISA_AUTO] = "auto",
+    [STP_ISA_BASE] = "base",
+    [STP_ISA_AVX2] = "avx2",
+    [STP_ISA_AVX512] = "avx512",
+    NULL,
+};
+
 /* In the order of SHMEM_DEVICE_... */
 static const char *const kind_words[] = {"cpu", "gpu", "hbm", "fam", NULL};
 
@@ -44,6 +52,8 @@ const struct stp_env_row stp_env_table[] = {
      "bytes of address space to reserve for symmetric memory of each PE; 0: automatic"},
     {"SHMEM_SPIN", NULL, STP_ENV_INT, FIELD(spin), "-1", NULL,
      "polls before a wait gives the core away; -1: automatic"},
+    {"SHMEM_ISA", NULL, STP_ENV_CHOICE, FIELD(isa), "auto", isa_words,
+     "vector instructions of reductions; auto: the widest that the processor has"},
     {"SHMEM_PMI", NULL, STP_ENV_CHOICE, FIELD(pmi), "auto", pmi_words,
      "how to speak with the launcher"},
     {"SHMEM_LAUNCHER", NULL, STP_ENV_STRING, FIELD(launcher), NULL, NULL,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REDUCE_BLOCK 16384             /* bytes reduced at a time: stays in the first-level cache */
+#define REDUCE_BLOCK 8192              /* bytes reduced at a time: stays in the first-level cache */
 #define REDUCE_AHEAD ((size_t)1 << 20) /* bytes fetched from a child at once */
 
 struct reduce {
@@ -125,6 +125,33 @@ static unsigned char *reduce_scratch(const struct reduce *r)
 }
 
 /*
+ * n elements of all local members' sources in rank order, to n_dests of them or, where there are
+ * two or more, to the first two and from there to the others. With two members everything is one
+ * pass; else acc, which stays in the cache, holds what comes before the last.
+ */
+static void reduce_block(const struct reduce *r, char *dest, const char *source, size_t n,
+                         int n_dests, unsigned char *acc)
+{
+    const struct stp_plan *plan = &r->team->plan;
+    int last = plan->n_local - 1;
+    const void *sum = stp_ptr(source, plan->local_pes[0]);
+    char *first = stp_ptr(dest, plan->local_pes[0]);
+    char *second = n_dests > 1 ? stp_ptr(dest, plan->local_pes[1]) : first;
+
+    for (int i = 1; i < last; i++) {
+        const void *theirs = stp_ptr(source, plan->local_pes[i]);
+        if (i == 1)
+            stp_op_combine(r->op, r->dtype, acc, acc, sum, theirs, n);
+        else
+            stp_op_reduce(r->op, r->dtype, acc, theirs, n);
+        sum = acc;
+    }
+    stp_op_combine(r->op, r->dtype, first, second, sum, stp_ptr(source, plan->local_pes[last]), n);
+    for (int i = 2; i < n_dests; i++)
+        memcpy(stp_ptr(dest, plan->local_pes[i]), first, n * r->size);
+}
+
+/*
  * My share of the vector, block by block: read every local member's source, then write the
  * result to all of them (everyone = true) or to the first. A block is read by nobody else and
  * written only after it was read from all, so source may be dest.
@@ -137,20 +164,13 @@ static void reduce_share(const struct reduce *r, char *dest, const char *source,
     size_t share = (nreduce / (size_t)plan->n_local + line) / line * line;
     size_t at = share * (size_t)plan->local;
     size_t end = at + share < nreduce ? at + share : nreduce;
-    unsigned char *acc = reduce_scratch(r);
+    unsigned char *acc = plan->n_local > 2 ? reduce_scratch(r) : NULL;
+    size_t room = plan->n_local > 2 ? REDUCE_BLOCK / r->size : share;
 
     for (size_t n; at < end; at += n) {
-        size_t room = REDUCE_BLOCK / r->size, offset = at * r->size;
         n = end - at < room ? end - at : room;
-        for (int i = 0; i < plan->n_local; i++) {
-            const void *theirs = stp_ptr(source + offset, plan->local_pes[i]);
-            if (i == 0)
-                memcpy(acc, theirs, n * r->size);
-            else
-                stp_op_reduce(r->op, r->dtype, acc, theirs, n);
-        }
-        for (int i = 0; i < (everyone ? plan->n_local : 1); i++)
-            memcpy(stp_ptr(dest + offset, plan->local_pes[i]), acc, n * r->size);
+        reduce_block(r, dest + at * r->size, source + at * r->size, n, everyone ? plan->n_local : 1,
+                     acc);
     }
 }
 

@@ -214,14 +214,20 @@ static char inout[MAX_NELEMS * MAX_SIZE] STP_ALIGNED_LINE;
 static char in[MAX_NELEMS * MAX_SIZE] STP_ALIGNED_LINE;
 static char want[MAX_NELEMS * MAX_SIZE] STP_ALIGNED_LINE;
 
-static void check_bytes(enum stp_op op, enum stp_dtype dtype, size_t nelems, size_t first)
+static void check_at(const char *got, enum stp_op op, enum stp_dtype dtype, size_t nelems,
+                     size_t first)
 {
     size_t size = facts[dtype].size;
 
     for (size_t i = first; i < first + nelems; i++) {
-        if (memcmp(inout + i * size, want + i * size, dtype == STP_FLD ? 10 : size) != 0)
+        if (memcmp(got + i * size, want + i * size, dtype == STP_FLD ? 10 : size) != 0)
             ck_abort_msg("op %d on %s: element %zu is wrong", op, stp_dtype_name(dtype), i);
     }
+}
+
+static void check_bytes(enum stp_op op, enum stp_dtype dtype, size_t nelems, size_t first)
+{
+    check_at(inout, op, dtype, nelems, first);
 }
 
 static void check_op(enum stp_op op, enum stp_dtype dtype)
@@ -269,10 +275,35 @@ static void check_op_in_between(enum stp_op op, enum stp_dtype dtype)
     }
 }
 
+/* Two results at once: apart from the operands, in their place, and both the same. */
+static void check_combine(enum stp_op op, enum stp_dtype dtype)
+{
+    static char x[sizeof(inout)] STP_ALIGNED_LINE, y[sizeof(in)] STP_ALIGNED_LINE;
+    static char also[sizeof(in)] STP_ALIGNED_LINE;
+    size_t size = facts[dtype].size;
+    size_t nelems = fill_pairs(dtype, x, y) - 1; /* and nothing behind them */
+    struct {
+        char *to, *also;
+    } ways[] = {{inout, also}, {inout, inout}, {x, y}};
+
+    memcpy(want, x, (nelems + 1) * size);
+    for (size_t i = 0; i < nelems; i++)
+        reference(op, dtype, want + i * size, y + i * size);
+    for (size_t k = 0; k < STP_COUNT(ways); k++) {
+        fill_pairs(dtype, x, y);
+        memcpy(inout, x, (nelems + 1) * size);
+        stp_op_combine(op, dtype, ways[k].to, ways[k].also, x, y, nelems);
+        check_at(ways[k].also, op, dtype, nelems, 0);
+        check_at(ways[k].to, op, dtype, nelems + 1, 0);
+    }
+}
+
+/* Once for each level of vector instructions that this processor has. */
 START_TEST(every_op_on_every_type)
 {
     int n_valid = 0;
 
+    ck_assert(stp_isa_choose(_i));
     for (int dtype = 0; dtype < STP_N_DTYPES; dtype++) {
         for (int op = 0; op < STP_N_OPS; op++) {
             ck_assert_msg(stp_op_valid(op, dtype) == expect_valid(op, dtype),
@@ -281,10 +312,68 @@ START_TEST(every_op_on_every_type)
             check_op(op, dtype);
             check_op_on_itself(op, dtype);
             check_op_in_between(op, dtype);
+            check_combine(op, dtype);
             n_valid++;
         }
     }
     ck_assert_int_eq(n_valid, 8 * 7 + 3 * 4 + 2 * 2);
+}
+END_TEST
+
+/* Anything but NaN, whose bits nobody promises. */
+static void fill_random(enum stp_dtype dtype, char *at, size_t nelems)
+{
+    size_t size = facts[dtype].size;
+    size_t parts = facts[dtype].class == COMPLEX ? 2 : 1;
+
+    for (size_t i = 0; i < nelems * parts; i++) {
+        uint64_t bits = (uint64_t)lrand48() << 33 ^ (uint64_t)lrand48();
+        if (facts[dtype].class == REAL || facts[dtype].class == COMPLEX)
+            real_store(dtype, at + i * (size / parts),
+                       (long double)(drand48() - 0.5) * (1 + (long double)(bits % 1000)));
+        else
+            memcpy(at + i * size, &bits, size);
+    }
+}
+
+/* Rounding, too: no level may contract a product and a sum into one. */
+START_TEST(all_levels_give_the_same_bits)
+{
+    static char x[sizeof(in)], y[sizeof(in)];
+    size_t nelems = MAX_NELEMS - 3;
+
+    for (int dtype = 0; dtype < STP_N_DTYPES; dtype++) {
+        size_t nbytes = nelems * facts[dtype].size;
+
+        fill_random(dtype, x, nelems);
+        fill_random(dtype, y, nelems);
+        for (int op = 0; op < STP_N_OPS; op++) {
+            if (!expect_valid(op, dtype)) continue;
+            for (enum stp_isa isa = STP_ISA_BASE; isa <= stp_isa_best(); isa++) {
+                ck_assert(stp_isa_choose(isa));
+                memset(inout, 0, sizeof(inout));
+                memcpy(inout, x, nbytes);
+                stp_op_reduce(op, dtype, inout, y, nelems);
+                if (isa == STP_ISA_BASE) memcpy(want, inout, nbytes);
+                check_bytes(op, dtype, nelems, 0);
+                stp_op_combine(op, dtype, inout, in, x, y, nelems);
+                check_bytes(op, dtype, nelems, 0);
+                memcpy(inout, in, nbytes);
+                check_bytes(op, dtype, nelems, 0);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(levels_that_are_not_there)
+{
+    enum stp_isa best = stp_isa_best();
+
+    ck_assert(best >= STP_ISA_BASE);
+    ck_assert(stp_isa_choose(STP_ISA_AUTO) && stp_isa_choose(best));
+    for (enum stp_isa isa = best + 1; isa <= STP_ISA_AVX512; isa++)
+        ck_assert(!stp_isa_choose(isa));
 }
 END_TEST
 
@@ -388,7 +477,9 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 100);
-    tcase_add_test(tcase, every_op_on_every_type);
+    tcase_add_loop_test(tcase, every_op_on_every_type, STP_ISA_AUTO, (int)stp_isa_best() + 1);
+    tcase_add_test(tcase, all_levels_give_the_same_bits);
+    tcase_add_test(tcase, levels_that_are_not_there);
     tcase_add_test(tcase, invalid_numbers);
     tcase_add_test(tcase, signs_and_widths);
     tcase_add_test(tcase, float_extremes);
