@@ -25,7 +25,7 @@ APART = ["src/info", "src/json", "transport"]
 FABRIC = [
     ["limit", "state", "self", "interface", "advice", "choose"], ["descriptors"], ["liveness"],
     ["address"], ["sockets", "packed", "local", "shm"],
-    ["request", "turn", "complete", "am", "batch", "lost", "health", "progress"], ["atomic"],
+    ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],
     ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
 # Files of src/info.
 INFO = [

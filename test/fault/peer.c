@@ -63,6 +63,17 @@ static void work_nbi(void)
     shmem_quiet();
 }
 
+/* Some on their way or collected, some answered, when it happens. */
+static void work_store(void)
+{
+    for (int i = 0; i < 8; i++)
+        shmem_long_p(target + i, i, last);
+    usleep(50);
+    shmem_long_p(target, 1, last);
+    usleep(500);
+    shmem_quiet();
+}
+
 static void work_get(void)
 {
     shmem_long_get(words, target, WORDS, last);
@@ -112,11 +123,12 @@ static const struct {
     void (*work)(void);
     bool together; /* the last PE takes part, or the others wait for ever */
 } works[] = {
-    {"put", work_put, false},       {"nbi", work_nbi, false},
-    {"get", work_get, false},       {"amo", work_amo, false},
-    {"signal", work_signal, false}, {"barrier", work_barrier, true},
-    {"reduce", work_reduce, true},  {"wait", work_wait, true},
-    {"test", work_test, true},      {"compute", work_compute, false},
+    {"put", work_put, false},         {"nbi", work_nbi, false},
+    {"store", work_store, false},     {"get", work_get, false},
+    {"amo", work_amo, false},         {"signal", work_signal, false},
+    {"barrier", work_barrier, true},  {"reduce", work_reduce, true},
+    {"wait", work_wait, true},        {"test", work_test, true},
+    {"compute", work_compute, false},
 };
 
 /* ---- what happens ---------------------------------------------------------- */

@@ -128,6 +128,28 @@ START_TEST(served_is_called)
 }
 END_TEST
 
+/* What is collected behind an earlier store arrives though neither side calls again. */
+static void store_and_leave(void)
+{
+    enum { N = 5 };
+    int to = (me + 1) % PES;
+
+    meet();
+    for (uint64_t i = 0; i < N; i++)
+        fabric.store(ctx, to, REGION, (size_t)i * 8, &(uint64_t){i + 1}, sizeof(uint64_t));
+    for (uint64_t i = 0; i < N; i++)
+        while (__atomic_load_n(&memory[i], __ATOMIC_ACQUIRE) != i + 1)
+            usleep(100);
+    go_down();
+}
+
+START_TEST(stores_arrive_by_themselves)
+{
+    setup();
+    ck_assert_msg(run(providers[_i], store_and_leave) == 0, "%s", world->text);
+}
+END_TEST
+
 /* ---- floods ------------------------------------------------------------- */
 
 /* Updates and fetches from everybody at one word of PE 0: every one counts, once. */
@@ -408,6 +430,7 @@ int main(void)
     tcase_add_test(tests, signal_handlers_survive);
     tcase_add_loop_test(tests, device_memory_is_not_reached, 0, 2 * N_PROVIDERS);
     tcase_add_loop_test(tests, served_is_called, 0, 3 * N_PROVIDERS);
+    tcase_add_loop_test(tests, stores_arrive_by_themselves, 0, N_PROVIDERS);
     tcase_add_loop_test(tests, flood, 0, STP_COUNT(floods) * N_PROVIDERS);
     tcase_add_loop_test(tests, endpoints, 0, 3 * N_PROVIDERS);
     tcase_add_test(tests, messages_of_strangers_are_dropped);

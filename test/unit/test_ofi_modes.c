@@ -366,6 +366,47 @@ static void batched(void)
     fabric.session(ctx, false, SIZE_MAX);
 }
 
+static bool says(const char *mode)
+{
+    return strstr(getenv("PROVSHIM"), mode) != NULL;
+}
+
+/* On TCP the same while an earlier one is unanswered, without a session. */
+static void gathered(void)
+{
+    bool gathers = fabric.dialect >> 16 > 0 && !says("name=");
+    long posts = shim_count("posts");
+
+    fragments();
+    posts = shim_count("posts") - posts;
+    expect(!gathers || posts < 150, "200 fragments in fewer messages, without a session");
+}
+
+/* A flag and the answer to the last one share a message, once that is seen to happen. */
+static void carried(void)
+{
+    enum { ROUNDS = 300 };
+    int other = me ^ 1;
+    bool steady = fabric.dialect >> 16 > 0 && !says("name=") && !says("late") && !says("manual") &&
+                  !says("eagain") && !says("order") && !says("cqsize");
+    long posts;
+
+    memory[WORD] = 0;
+    meet();
+    posts = shim_count("posts");
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        if (me < other) fabric.store(ctx, other, REGION, WORD * 8, &i, 8);
+        while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != i)
+            fabric.progress();
+        if (me > other) fabric.store(ctx, other, REGION, WORD * 8, &i, 8);
+    }
+    posts = shim_count("posts") - posts;
+    fabric.quiet(ctx);
+    /* A round is a message and a buffer for one; answers by themselves make it twice that. */
+    expect(!steady || posts < 3 * ROUNDS, "answers that flags carry");
+    meet();
+}
+
 /* To all, complete for some: in a session and not. */
 static void some_pes(void)
 {
@@ -424,6 +465,8 @@ static void everything(void)
     if (strstr(getenv("PROVSHIM"), "no_atomics") != NULL) answers();
     large();
     some_pes();
+    gathered();
+    carried();
     batched();
     expect_bite(getenv("PROVSHIM"));
     go_down();

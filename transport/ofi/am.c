@@ -9,6 +9,7 @@
  */
 #include "am.h"
 
+#include "owed.h"
 #include "turn.h"
 
 #include <errno.h>
@@ -100,11 +101,7 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
     return rc;
 }
 
-/*
- * Send an active message that nobody waits for: at once, or from a request when the provider has no
- * room, behind those that found none before.
- */
-static void answer_locked(const struct stp_ofi_am_header *answer, int pe)
+void stp_ofi_answer_locked(const struct stp_ofi_am_header *answer, int pe)
 {
     struct stp_ofi_endpoint *endpoint = &stp_ofi.main;
     struct stp_ofi_req *req;
@@ -159,26 +156,25 @@ static void serve_locked(const struct stp_ofi_am_header *ask)
                             ask->pe, ask->size, (unsigned long long)ask->offset, ask->number);
     stp_ofi_self_amo(stp_ofi_own(ask->number, ask->offset), ask->size, ask->op, &ask->operand,
                      &ask->compare, &answer.operand);
-    answer_locked(&answer, ask->pe);
+    stp_ofi_answer_locked(&answer, ask->pe);
 }
 
 /* The sender's items lie behind the active message. */
 static void serve_packed_locked(const struct inbox *box)
 {
     const struct stp_ofi_am_header *packed = &box->header;
-    struct stp_ofi_am_header receipt = stp_ofi_am_header(STP_OFI_AM_RECEIPT, packed->id);
 
     if (packed->operand > items_room())
         stp_ofi.core->fatal("fabric",
                             "pe %d sends a packed message of %llu bytes, there is room for %zu",
                             packed->pe, (unsigned long long)packed->operand, items_room());
     stp_ofi_packed_open(box->items, (size_t)packed->operand, packed->pe);
-    answer_locked(&receipt, packed->pe);
+    stp_ofi_owed_add_locked(packed->pe, packed->id);
 }
 
-static void take_answer_locked(const struct stp_ofi_am_header *answer, unsigned index)
+static void take_answer_locked(const struct stp_ofi_am_header *answer)
 {
-    struct stp_ofi_pool *pool = &stp_ofi.main.pools[index];
+    struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
 
     if (req == NULL) return; /* given up meanwhile */
@@ -186,6 +182,16 @@ static void take_answer_locked(const struct stp_ofi_am_header *answer, unsigned 
     if (answer->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
     if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
     stp_ofi_message_done_locked(req);
+}
+
+static void take_receipts_locked(const struct stp_ofi_am_header *from)
+{
+    struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_PACKED_POOL];
+    struct stp_ofi_req *req;
+
+    for (unsigned i = 0; i < from->n_receipts && i < STP_OFI_AM_RECEIPTS; i++)
+        if ((req = stp_ofi_req_find(pool, from->receipts[i], from->pe)) != NULL)
+            stp_ofi_message_done_locked(req);
 }
 
 /* ---- messages that a connection took along --------------------------------- */
@@ -216,8 +222,19 @@ void stp_ofi_message_check(void)
     if (n > 0) am.pinged_ns = now;
     ping.operand = stp_ofi_turn_next();
     for (int i = 0; i < n; i++)
-        answer_locked(&ping, pes[i]);
+        stp_ofi_answer_locked(&ping, pes[i]);
     pthread_mutex_unlock(&stp_ofi.main.drain);
+}
+
+/* Behind the answers that are due, or not at all: another ping comes. */
+static void answer_ping_locked(const struct stp_ofi_am_header *ping)
+{
+    struct stp_ofi_am_header pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
+
+    if (stp_ofi_owed_carrying()) return;
+    if (stp_ofi_owed_any()) stp_ofi_owed_send_locked();
+    pong.operand = ping->operand;
+    stp_ofi_answer_locked(&pong, ping->pe);
 }
 
 /* Told of the first, then of every doubling: strangers must not fill the job's output. */
@@ -232,7 +249,6 @@ static void drop_locked(void)
 static void open_locked(const struct inbox *box)
 {
     const struct stp_ofi_am_header *header = &box->header;
-    struct stp_ofi_am_header pong;
 
     if (header->token != am.token || header->pe < 0 || header->pe >= stp_ofi.core->n_pes) {
         drop_locked();
@@ -243,18 +259,17 @@ static void open_locked(const struct inbox *box)
         serve_locked(header);
         break;
     case STP_OFI_AM_ANSWER:
-        take_answer_locked(header, STP_OFI_MESSAGED);
+        take_answer_locked(header);
         break;
     case STP_OFI_AM_PACKED:
+        take_receipts_locked(header);
         serve_packed_locked(box);
         break;
     case STP_OFI_AM_RECEIPT:
-        take_answer_locked(header, STP_OFI_PACKED_POOL);
+        take_receipts_locked(header);
         break;
     case STP_OFI_AM_PING:
-        pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
-        pong.operand = header->operand;
-        answer_locked(&pong, header->pe);
+        answer_ping_locked(header);
         break;
     case STP_OFI_AM_PONG:
         take_pong_locked(header);
@@ -358,6 +373,7 @@ void stp_ofi_inbox_close(void)
 {
     if (am.mr != NULL) fi_close(&am.mr->fid);
     free(am.boxes);
+    stp_ofi_owed_forget();
     am.boxes = NULL;
     am.idle = NULL;
     am.mr = NULL;

@@ -16,21 +16,29 @@ enum {
     STP_OFI_AM_PING,
     STP_OFI_AM_PONG,
     STP_OFI_AM_PACKED,
-    STP_OFI_AM_RECEIPT, /* the answer to a packed message */
+    STP_OFI_AM_RECEIPT, /* answers to packed messages, which others of these may carry too */
 };
+
+#define STP_OFI_AM_RECEIPTS 4 /* packed messages that one message answers at most */
 
 struct stp_ofi_am_header {
     uint64_t token;
-    uint64_t offset;
     uint64_t operand; /* answer: old value; ping and pong: turn; packed message: its bytes */
-    uint64_t compare;
+    union {
+        struct {
+            uint64_t offset;
+            uint64_t compare;
+        };
+        uint32_t receipts[STP_OFI_AM_RECEIPTS]; /* receipt, packed message: ids of those answered */
+    };
     uint32_t id; /* of the request, where it was made */
     int32_t pe;  /* of the sender */
     uint16_t number;
     uint8_t what;
     uint8_t op;
     uint8_t size; /* of the element */
-    uint8_t unused[3];
+    uint8_t n_receipts;
+    uint8_t unused[2];
 };
 
 _Static_assert(sizeof(struct stp_ofi_am_header) == 48, "no padding, whose bytes would be sent");
@@ -76,6 +84,12 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
  * what they had sent. Called every second or so; takes a second round to be sure.
  */
 void stp_ofi_message_check(void);
+
+/*
+ * Send an active message that nobody waits for: at once, or from a request when the provider has no
+ * room, behind those that found none before. Caller holds the main endpoint's drain.
+ */
+void stp_ofi_answer_locked(const struct stp_ofi_am_header *answer, int pe);
 
 /* A message or an answer has arrived, or failed to. Caller holds the main endpoint's drain. */
 void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);

@@ -76,7 +76,7 @@ struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned 
     return stp_ofi_message(pe, number, offset, op, el->size, operand, compare, result);
 }
 
-/* In a session: collect what fetches nothing; the rest is waited for, so let what there is go. */
+/* Collect what fetches nothing; the rest is waited for, so let what there is go. */
 static bool batch(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                   enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
                   const void *result)
@@ -87,7 +87,7 @@ static bool batch(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t of
                                 .data = operand,
                                 .nbytes = elements[dtype].size};
 
-    if (result == NULL && op < STP_AMO_FETCH) return stp_ofi_batch_add(ctx, pe, &item, 1);
+    if (result == NULL && op < STP_AMO_FETCH) return stp_ofi_batch_add(ctx, pe, &item, 1, NULL);
     stp_ofi_batch_flush_pe(ctx, pe);
     return false;
 }
@@ -106,7 +106,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
                          result);
         return;
     }
-    if (stp_ofi_batching(ctx) && batch(ctx, pe, number, offset, op, dtype, operand, result)) return;
+    if (stp_ofi_collects(ctx) && batch(ctx, pe, number, offset, op, dtype, operand, result)) return;
     req = stp_ofi_atomic(ctx, pe, number, offset, op, dtype, operand, compare, result);
     endpoint = req->pool->endpoint;
     if (result != NULL && !nbi) {

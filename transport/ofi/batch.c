@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Batches: sessions with that hint collect small operations in packed messages, one for each of a
- * few PEs at a time. A packed message is a request from its first item on, counted on its context,
- * so that quiet finds it. It leaves when it is full, when something has to be complete, and when it
- * has been lying about: looks by the progress thread and by waits of the library see to that.
+ * Batches: small operations are collected in packed messages, one for each of a few PEs at a time.
+ * In sessions with that hint all are; on TCP, where each would cost a system call at either end, so
+ * are those that come while an earlier one to the same PE is unanswered. A packed message is a
+ * request from its first item on, counted on its context, so that quiet finds it. It leaves when it
+ * is full, when something has to be complete, when the earlier one is answered, and when it has
+ * been lying about: looks by the progress thread and by waits of the library see to that.
  * Design: docs/design/sessions.md.
  */
 #include "batch.h"
 
 #include "am.h"
+#include "owed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,7 @@ struct slot {
     struct stp_ofi_req *req; /* NULL: none */
     size_t used;             /* bytes of items */
     unsigned look;           /* number of the look before which it was begun */
+    unsigned unanswered;     /* what has left of the PEs of the slot */
 };
 
 struct stp_ofi_batch {
@@ -29,6 +33,7 @@ struct stp_ofi_batch {
     struct stp_fabric_ctx *ctx;
     size_t total, left;       /* operations expected, and until they have all been collected */
     unsigned mask;            /* slots in use less one */
+    unsigned parked;          /* packed messages in slots; asked about without the lock */
     struct slot slots[SLOTS]; /* by PE, modulo */
     struct stp_ofi_batch *next, *prev; /* guarded by batches.lock */
 };
@@ -64,16 +69,18 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     unsigned *pending = stp_ofi_ctx_pending(batch->ctx);
 
     stp_ofi_count_on(req, pending);
+    req->batch = batch;
     __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);
     slot->req = req;
     slot->used = 0;
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
 
 /* Close a packed message, which is ready to post then. */
-static struct stp_ofi_req *slot_take_locked(struct slot *slot)
+static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct slot *slot)
 {
     struct stp_ofi_req *req = slot->req;
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
@@ -84,7 +91,9 @@ static struct stp_ofi_req *slot_take_locked(struct slot *slot)
     req->nbytes = sizeof(header) + slot->used;
     req->desc = req->own_desc;
     slot->req = NULL;
+    slot->unanswered++;
     __atomic_fetch_sub(&batches.parked, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&batch->parked, batch->parked - 1, __ATOMIC_RELAXED);
     return req;
 }
 
@@ -102,13 +111,21 @@ static struct stp_ofi_req *packed_new(int pe)
     return req;
 }
 
+static void post(struct stp_ofi_req *req)
+{
+    bool carries = stp_ofi_owed_carry(req);
+
+    stp_ofi_post(req);
+    if (carries) stp_ofi_owed_carried();
+}
+
 static void post_all(struct stp_ofi_req *req)
 {
     struct stp_ofi_req *next;
 
     for (; req != NULL; req = next) {
         next = req->next;
-        stp_ofi_post(req);
+        post(req);
     }
 }
 
@@ -125,31 +142,40 @@ static void write_locked(struct slot *slot, const struct stp_ofi_item *items, in
 /* What became of an attempt to collect. */
 struct attempt {
     bool done;
-    bool last;                /* as many as were expected have been collected */
-    struct stp_ofi_req *full; /* to be posted, or NULL */
+    bool idle;                  /* nothing is under way to that PE: it need not wait for others */
+    bool begun;                 /* a packed message lies about now that did not before */
+    bool last;                  /* as many as were expected have been collected */
+    struct stp_ofi_req *leaves; /* to be posted, or NULL */
 };
 
-/* *spare: a request for a new packed message, which is taken if one is begun. */
+/*
+ * *spare: a request for a new packed message, which is taken if one is begun. alone: with nothing
+ * under way to the PE the operation leaves without us, and only counts as unanswered.
+ */
 static struct attempt try_add_locked(struct stp_ofi_batch *batch, int pe,
                                      const struct stp_ofi_item *items, int n, size_t room,
-                                     struct stp_ofi_req **spare)
+                                     bool alone, struct stp_ofi_req **spare)
 {
     struct slot *slot = &batch->slots[(unsigned)pe & batch->mask];
-    struct attempt attempt = {.done = false};
+    bool session = stp_ofi_batching(batch->ctx), begins = slot->req == NULL;
+    struct attempt attempt = {.idle = !session && begins && slot->unanswered == 0};
 
-    if (slot->req != NULL && (slot->req->pe != pe || slot->used + room > capacity())) {
-        attempt.full = slot_take_locked(slot);
+    if (!begins && (slot->req->pe != pe || slot->used + room > capacity())) {
+        attempt.leaves = slot_take_locked(batch, slot);
         return attempt;
     }
-    if (slot->req == NULL && *spare == NULL) return attempt;
-    if (slot->req == NULL) {
+    if (attempt.idle && alone) slot->unanswered++;
+    if ((attempt.idle && alone) || (begins && *spare == NULL)) return attempt;
+    if (begins) {
         slot_open_locked(batch, slot, *spare);
         *spare = NULL;
     }
     write_locked(slot, items, n);
     attempt.done = true;
-    if (slot->used + ITEM_MIN > capacity()) attempt.full = slot_take_locked(slot);
-    if (--batch->left == 0) {
+    if (attempt.idle || slot->used + ITEM_MIN > capacity())
+        attempt.leaves = slot_take_locked(batch, slot);
+    attempt.begun = begins && attempt.leaves == NULL;
+    if (session && --batch->left == 0) {
         batch->left = batch->total;
         attempt.last = true;
     }
@@ -166,29 +192,46 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
     return *room <= capacity();
 }
 
-bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n)
+/* The context's, made when it is first asked for. NULL: no memory. */
+static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx);
+
+static void drain_for(const struct stp_fabric_ctx *ctx)
+{
+    stp_ofi_drain(&stp_ofi.main);
+    if (ctx->endpoint != &stp_ofi.main) stp_ofi_drain(ctx->endpoint);
+}
+
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n,
+                       struct stp_ofi_batch **alone)
 {
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
+    bool looked = stp_ofi_batching(ctx);
     struct stp_ofi_req *spare = NULL;
     struct attempt attempt;
-    bool begun = false;
     size_t room;
 
-    if (batch == NULL || pe == stp_ofi.core->pe || !fits(items, n, &room)) return false;
+    if (pe == stp_ofi.core->pe || !fits(items, n, &room)) return false;
+    if (STP_UNLIKELY(batch == NULL) && (batch = batch_of(ctx)) == NULL) return false;
     for (;;) {
         pthread_mutex_lock(&batch->lock);
-        attempt = try_add_locked(batch, pe, items, n, room, &spare);
+        attempt = try_add_locked(batch, pe, items, n, room, alone != NULL, &spare);
         pthread_mutex_unlock(&batch->lock);
-        if (attempt.full != NULL) stp_ofi_post(attempt.full);
-        if (attempt.done) break;
-        if (spare == NULL) spare = packed_new(pe);
-        begun = true;
+        if (attempt.leaves != NULL) post(attempt.leaves);
+        if (attempt.done || (attempt.idle && alone != NULL)) break;
+        /* What is thought to be unanswered may have been answered since anybody looked. */
+        if (!attempt.idle && attempt.leaves == NULL && !looked) {
+            looked = true;
+            drain_for(ctx);
+        } else if (spare == NULL) {
+            spare = packed_new(pe);
+        }
     }
     if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
     if (attempt.last) stp_ofi_batch_flush(ctx);
     /* It may sleep for good, and this thread may call nothing for as long. */
-    if (begun) stp_ofi_progress_wake();
-    return true;
+    if (attempt.begun) stp_ofi_progress_wake();
+    if (!attempt.done) *alone = batch;
+    return attempt.done;
 }
 
 /* ---- sending ---------------------------------------------------------------------- */
@@ -204,11 +247,17 @@ static struct stp_ofi_req *take_locked(struct stp_ofi_batch *batch, struct stp_o
         struct stp_ofi_req *req;
 
         if (slot->req == NULL || (look != NULL && slot->look == *look)) continue;
-        req = slot_take_locked(slot);
+        req = slot_take_locked(batch, slot);
         req->next = list;
         list = req;
     }
     return list;
+}
+
+/* What this thread has collected, and others whose calls it knows of, it sees. */
+static bool has_parked(const struct stp_ofi_batch *batch)
+{
+    return batch != NULL && __atomic_load_n(&batch->parked, __ATOMIC_RELAXED) != 0;
 }
 
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
@@ -216,7 +265,7 @@ void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *list;
 
-    if (STP_LIKELY(batch == NULL)) return;
+    if (!has_parked(batch)) return;
     pthread_mutex_lock(&batch->lock);
     list = take_locked(batch, NULL, NULL);
     pthread_mutex_unlock(&batch->lock);
@@ -229,12 +278,12 @@ void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
     struct stp_ofi_req *req = NULL;
     struct slot *slot;
 
-    if (STP_LIKELY(batch == NULL)) return;
+    if (!has_parked(batch)) return;
     pthread_mutex_lock(&batch->lock);
     slot = &batch->slots[(unsigned)pe & batch->mask];
-    if (slot->req != NULL && slot->req->pe == pe) req = slot_take_locked(slot);
+    if (slot->req != NULL && slot->req->pe == pe) req = slot_take_locked(batch, slot);
     pthread_mutex_unlock(&batch->lock);
-    if (req != NULL) stp_ofi_post(req);
+    if (req != NULL) post(req);
 }
 
 void stp_ofi_batch_look(bool all, bool patient)
@@ -251,6 +300,7 @@ void stp_ofi_batch_look(bool all, bool patient)
     pthread_mutex_lock(&batches.lock);
     look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
     for (struct stp_ofi_batch *batch = batches.first; batch != NULL; batch = batch->next) {
+        if (!has_parked(batch)) continue;
         pthread_mutex_lock(&batch->lock);
         list = take_locked(batch, list, all ? NULL : &look);
         pthread_mutex_unlock(&batch->lock);
@@ -262,6 +312,19 @@ void stp_ofi_batch_look(bool all, bool patient)
         stp_ofi_launch_locked(endpoint, list);
     }
     pthread_mutex_unlock(&endpoint->drain);
+}
+
+void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    struct stp_ofi_batch *batch = req->batch;
+    struct slot *slot = &batch->slots[(unsigned)req->pe & batch->mask];
+    struct stp_ofi_req *next = NULL;
+
+    pthread_mutex_lock(&batch->lock);
+    if (--slot->unanswered == 0 && slot->req != NULL && !stp_ofi_batching(batch->ctx))
+        next = slot_take_locked(batch, slot);
+    pthread_mutex_unlock(&batch->lock);
+    if (next != NULL) stp_ofi_launch_locked(endpoint, next);
 }
 
 /* ---- sessions ---------------------------------------------------------------------- */
@@ -293,7 +356,6 @@ static struct stp_ofi_batch *batch_new(struct stp_fabric_ctx *ctx)
     return batch;
 }
 
-/* The context's, made when it is first asked for. NULL: no memory. */
 static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
 {
     struct stp_ofi_batch *batch;

@@ -9,8 +9,9 @@
 #include "ofi.h"
 
 /*
- * Batches (batch.c): in a session with that hint, small puts, stores, signals and updates to one PE
- * are collected in a packed message, a message whose items the library of that PE does (packed.c).
+ * Batches (batch.c): small puts, stores, signals and updates to one PE are collected in a packed
+ * message, a message whose items the library of that PE does (packed.c). In a session with that
+ * hint, and on TCP while an earlier one is unanswered.
  */
 
 #define STP_OFI_ITEM_MAX 256 /* bytes of the largest put that is collected */
@@ -33,11 +34,23 @@ static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
     return STP_UNLIKELY(__atomic_load_n(&ctx->batching, __ATOMIC_RELAXED));
 }
 
+/* Are small operations of the context for stp_ofi_batch_add()? */
+static inline bool stp_ofi_collects(const struct stp_fabric_ctx *ctx)
+{
+    return stp_ofi.gathers || stp_ofi_batching(ctx);
+}
+
 /*
  * Collect n items for PE pe, in this order; at most two. False: they are not for a batch, nothing
- * was done. May send, and wait with progress for room.
+ * was done. alone: NULL, or for what the caller can send better by itself: set, besides false, when
+ * nothing is unanswered; its request must have that batch then. May send, and wait with progress
+ * for room.
  */
-bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n);
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n,
+                       struct stp_ofi_batch **alone);
+
+/* A request of a batch is done. Caller holds endpoint->drain, any endpoint's. */
+void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
 /* Send what the context has collected, for all PEs or for one. Waits while the provider is busy. */
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);

@@ -10,6 +10,7 @@
 #include "am.h"
 #include "batch.h"
 #include "health.h"
+#include "owed.h"
 #include "turn.h"
 
 #include <errno.h>
@@ -261,6 +262,8 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
 
     if (STP_UNLIKELY(req->copy_to != NULL)) memcpy(req->copy_to, copied_from(req), req->nbytes);
     if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_lease_drop(req->lease);
+    /* Before it counts no more: the batch goes with its context. */
+    if (req->batch != NULL) stp_ofi_batch_landed_locked(endpoint, req);
     finished_add(list, req);
     /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
     if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && then != NULL)
@@ -330,12 +333,14 @@ static void read_error_locked(struct stp_ofi_endpoint *endpoint, ssize_t rc)
 void stp_ofi_finish(void)
 {
     __atomic_store_n(&stp_ofi.finishing, true, __ATOMIC_RELAXED);
+    while (stp_ofi_owed_any())
+        stp_ofi_owed_send(); /* or a drain by another thread does */
 }
 
 int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 {
     struct fi_cq_entry entries[BATCH];
-    bool again;
+    bool again, owes;
     ssize_t n;
 
     if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
@@ -343,6 +348,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
     /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
+    owes = endpoint == &stp_ofi.main && stp_ofi_owed_any();
     n = fi_cq_read(endpoint->cq, entries, BATCH);
     if (n > 0)
         complete_locked(endpoint, entries, n);
@@ -351,8 +357,10 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
+    /* Nothing has carried it since the last time: who waits for it must not wait for more. */
+    if (STP_UNLIKELY(owes) && stp_ofi_owed_any()) stp_ofi_owed_send_locked();
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
-    again = endpoint->retry != NULL || stp_ofi_inbox_lacks();
+    again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_owed_any();
     pthread_mutex_unlock(&endpoint->drain);
     /* This thread may not come back for long. */
     if (STP_UNLIKELY(again)) stp_ofi_progress_wake();

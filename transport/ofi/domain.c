@@ -132,6 +132,20 @@ static size_t packed_size(const struct fi_info *info)
     return size <= stp_ofi.max_msg ? size : 0;
 }
 
+/*
+ * Do small operations wait for earlier ones? On TCP, where each costs a system call at either end,
+ * and with a thread that sends what lies about while the program computes.
+ */
+static bool gathers(const struct stp_core *core, const struct fi_info *info)
+{
+    static const char *const names[] = {"tcp;ofi_rxm", "net", "tcp"};
+
+    if (stp_ofi.packed_size == 0 || !core->env->ofi_progress_thread) return false;
+    for (unsigned i = 0; i < STP_COUNT(names); i++)
+        if (strcmp(info->fabric_attr->prov_name, names[i]) == 0) return true;
+    return false;
+}
+
 /* The choices that the granted attributes leave to operations. */
 static void settle(const struct stp_core *core)
 {
@@ -156,6 +170,7 @@ static void settle(const struct stp_core *core)
     /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
     stp_ofi.packed_size = packed_size(info);
+    stp_ofi.gathers = gathers(core, info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
     stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
     stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&

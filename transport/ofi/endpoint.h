@@ -43,6 +43,7 @@ struct stp_ofi_work {
 
 struct stp_ofi_endpoint;
 struct stp_ofi_lease;
+struct stp_ofi_batch;
 
 /*
  * One libfabric operation, complete enough to be posted again or reported. Posted once; its
@@ -75,6 +76,7 @@ struct stp_ofi_req {
     unsigned id;                 /* in the pool */
     void *copy_to;               /* NULL, or where what arrived in local goes on completion */
     struct stp_ofi_lease *lease; /* what keeps local registered, or NULL */
+    struct stp_ofi_batch *batch; /* that hears when it is done, or NULL */
     unsigned char data[] __attribute__((aligned(16))); /* data_size bytes of the pool */
 };
 

@@ -39,7 +39,7 @@ struct stp_fabric_ctx {
     bool messages;         /* sent since the last quiet: what follows may pass them at the target */
     bool batching;         /* a session: small operations are collected, see batch.c */
     pthread_mutex_t quiet; /* one quiet at a time turns the phase */
-    struct stp_ofi_batch *batch; /* NULL before the first session */
+    struct stp_ofi_batch *batch; /* NULL before something is collected */
 } STP_ALIGNED_LINE;
 
 /* The counter that operations issued now belong to. */
@@ -78,6 +78,7 @@ struct stp_ofi {
     int self;           /* this PE when its own memory is reached by the CPU, else -1 */
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
+    bool gathers;         /* small operations while others to the same PE are unanswered */
     bool forgets;         /* atomics that a broken connection took along */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
@@ -125,8 +126,9 @@ static inline bool stp_ofi_has_inbox(void)
 static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 {
     return stp_ofi.ordered &&
-           (stp_ofi.by_message ? ctx->endpoint == &stp_ofi.main
-                               : __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
+           (stp_ofi.by_message
+                ? ctx->endpoint == &stp_ofi.main
+                : !stp_ofi.gathers && __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
 }
 
 /* Provider choice (choose.c). */

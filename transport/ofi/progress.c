@@ -12,6 +12,7 @@
 #include "am.h"
 #include "batch.h"
 #include "health.h"
+#include "owed.h"
 #include "sockets.h"
 
 #include <errno.h>
@@ -77,6 +78,13 @@ static bool other_endpoints_busy(void)
     return false;
 }
 
+/* For a program that computes: no message of its own will carry answers. */
+static void serve(void)
+{
+    stp_ofi_drain_all();
+    stp_ofi_owed_send();
+}
+
 /*
  * Keep away while application threads call: each wake-up on the descriptor would cost them a
  * context switch. Returns the activity seen last.
@@ -96,7 +104,7 @@ static unsigned park(void)
          * An application that only posts now and then polls for nobody. One that polls must not
          * find its lock with a thread that waits for the core.
          */
-        if (drains == main_drains() && !is_draining()) stp_ofi_drain_all();
+        if (drains == main_drains() && !is_draining()) serve();
         now = activity();
     } while ((now != before || is_draining() || stp_ofi_batch_parked()) &&
              !__atomic_load_n(&progress.stop, __ATOMIC_RELAXED));
@@ -129,7 +137,8 @@ static int sleep_limit(void)
     const struct stp_core *core = stp_ofi.core;
     bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
 
-    if (stp_ofi_batch_parked()) return 0; /* nothing would come that wakes anybody for it */
+    if (stp_ofi_batch_parked() || stp_ofi_owed_any())
+        return 0; /* nothing would come that wakes anybody for it */
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
                                                                                             : -1;
 }
@@ -189,7 +198,7 @@ static void *progress_main(void *arg)
 
     (void)arg;
     while (!__atomic_load_n(&progress.stop, __ATOMIC_RELAXED)) {
-        stp_ofi_drain_all();
+        serve();
         /* It moved since we last looked: the application is in the library, and polls there. */
         if (activity() != seen || is_draining() || stp_ofi_batch_parked()) {
             seen = park();

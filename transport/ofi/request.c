@@ -165,6 +165,7 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
     req->then = NULL;
     req->desc = NULL;
     req->lease = NULL;
+    req->batch = NULL;
     return req;
 }
 
@@ -278,6 +279,7 @@ static void pool_abandon(struct stp_ofi_pool *pool, int pe)
             if (req->pe != pe || on == NULL || on == &stp_ofi.abandoned) continue;
             /* Whoever waited may go on and take its memory along. */
             req->copy_to = NULL;
+            req->batch = NULL;
             if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
             __atomic_fetch_add(&stp_ofi.abandoned, 1, __ATOMIC_RELAXED);
             __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);

@@ -116,15 +116,38 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int
                    NULL);
 }
 
-/* In a session: collect what is small. */
+/* The first to a PE, behind which others are collected. */
+static void put_first(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, int pe,
+                      unsigned number, size_t offset, const void *source, size_t nbytes)
+{
+    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = true};
+    struct stp_ofi_req *req =
+        stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, pe, &one, source, nbytes);
+    unsigned *pending = stp_ofi_ctx_pending(ctx);
+
+    raise_by(pending, 1);
+    stp_ofi_aim(req, number, offset);
+    stp_ofi_count_on(req, pending);
+    req->batch = batch;
+    stp_ofi_post(req);
+}
+
+/*
+ * Collect what is small, or send it at once when nothing is unanswered: a write, which the provider
+ * of the target answers, is quicker than a message.
+ */
 static bool batch_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                       const void *source, size_t nbytes)
 {
     struct stp_ofi_item item = {
         .number = number, .op = STP_OFI_ITEM_PUT, .offset = offset, .data = source, nbytes};
+    struct stp_ofi_batch *alone = NULL;
+    bool copies = nbytes <= STP_OFI_INLINE || nbytes <= stp_ofi.bounce_size;
 
-    return nbytes <= STP_OFI_ITEM_MAX && !stp_ofi_on_device(source) &&
-           stp_ofi_batch_add(ctx, pe, &item, 1);
+    if (nbytes > STP_OFI_ITEM_MAX || stp_ofi_on_device(source)) return false;
+    if (stp_ofi_batch_add(ctx, pe, &item, 1, copies ? &alone : NULL)) return true;
+    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes);
+    return alone != NULL;
 }
 
 void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
@@ -132,7 +155,7 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
 {
     if (stp_ofi_by_cpu(pe, number, source)) {
         memmove(stp_ofi_own(number, offset), source, nbytes);
-    } else if (stp_ofi_batching(ctx) && batch_put(ctx, pe, number, offset, source, nbytes)) {
+    } else if (stp_ofi_collects(ctx) && batch_put(ctx, pe, number, offset, source, nbytes)) {
         return;
     } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source)) {
         unsigned *pending = stp_ofi_ctx_pending(ctx);
@@ -149,14 +172,14 @@ void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t
 {
     if (pe == stp_ofi.self)
         stp_ofi_put(ctx, pe, number, offset, source, nbytes);
-    else if (!stp_ofi_batching(ctx) || !batch_put(ctx, pe, number, offset, source, nbytes))
+    else if (!stp_ofi_collects(ctx) || !batch_put(ctx, pe, number, offset, source, nbytes))
         transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
 }
 
 void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
                  size_t nbytes)
 {
-    if (stp_ofi_batching(ctx)) stp_ofi_batch_flush_pe(ctx, pe);
+    if (stp_ofi_collects(ctx)) stp_ofi_batch_flush_pe(ctx, pe);
     if (stp_ofi_by_cpu(pe, number, dest))
         memmove(dest, stp_ofi_own(number, offset), nbytes);
     else

@@ -33,7 +33,7 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
                           &sig->parts, sig);
 }
 
-/* In a session: data and signal in one packed message, whose items are done in order. */
+/* Data and signal in one packed message, whose items are done in order. */
 static bool batch_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                          const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                          const uint64_t *signal, enum stp_fabric_amo op)
@@ -43,9 +43,9 @@ static bool batch_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, si
         {sig_number, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op, sig_offset, signal,
          sizeof(*signal)}};
 
-    if (nbytes == 0) return stp_ofi_batch_add(ctx, pe, &items[1], 1);
+    if (nbytes == 0) return stp_ofi_batch_add(ctx, pe, &items[1], 1, NULL);
     return nbytes <= STP_OFI_ITEM_MAX && !stp_ofi_on_device(source) &&
-           stp_ofi_batch_add(ctx, pe, items, 2);
+           stp_ofi_batch_add(ctx, pe, items, 2, NULL);
 }
 
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
@@ -62,7 +62,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
         stp_ofi_amo(ctx, pe, sig_number, sig_offset, op, STP_U64, &signal, NULL, NULL, nbi);
         return;
     }
-    if (stp_ofi_batching(ctx) &&
+    if (stp_ofi_collects(ctx) &&
         batch_signal(ctx, pe, number, offset, source, nbytes, sig_number, sig_offset, &signal, op))
         return;
     if (nbytes > 0 && !chain) {
@@ -71,7 +71,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
         else
             stp_ofi_put(ctx, pe, number, offset, source, nbytes);
         /* The data may have been collected though the signal could not be. */
-        if (stp_ofi_batching(ctx) && nbytes <= STP_OFI_ITEM_MAX) stp_ofi_quiet(ctx);
+        if (stp_ofi_collects(ctx) && nbytes <= STP_OFI_ITEM_MAX) stp_ofi_quiet(ctx);
     }
     sig = signal_request(ctx, pe, sig_number, sig_offset, signal, op);
     if (chain)

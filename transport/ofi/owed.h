@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Answers to packed messages that are held back for a moment: a program that got a flag often
+ * sends one back, and its message can carry the answer. Only to PEs that have lately been written
+ * to that soon; whoever reads the queue a second time sends what nothing has carried.
+ * Design: docs/design/messages.md.
+ */
+#ifndef STP_OFI_OWED_H
+#define STP_OFI_OWED_H
+
+#include "am.h"
+
+/* A packed message of PE pe is done: answer it, or owe the answer. Caller holds the main drain. */
+void stp_ofi_owed_add_locked(int pe, uint32_t id);
+
+/* Are answers owed that no message carries? */
+bool stp_ofi_owed_any(void);
+
+/* Send them all. Caller holds the main drain. */
+void stp_ofi_owed_send_locked(void);
+
+/* The same for the progress thread: whoever polls sends them anyway. */
+void stp_ofi_owed_send(void);
+
+/*
+ * A packed message of this thread is about to be posted: let it carry what is owed to its PE. True:
+ * it does, so call stp_ofi_owed_carried() when it has left.
+ */
+bool stp_ofi_owed_carry(struct stp_ofi_req *req);
+void stp_ofi_owed_carried(void);
+
+/* The endpoint is closed: nothing is owed any more. */
+void stp_ofi_owed_forget(void);
+
+/* Is a message that carries answers being posted? A pong must not overtake it. */
+bool stp_ofi_owed_carrying(void);
+
+#endif /* STP_OFI_OWED_H */
