@@ -137,6 +137,7 @@ static void claim(struct fi_info *info)
     info->tx_attr->mode |= claimed_mode();
     info->rx_attr->mode |= claimed_mode();
     if (modes->key32) info->domain_attr->mr_key_size = sizeof(uint32_t);
+    info->tx_attr->iov_limit = info->tx_attr->rma_iov_limit = 1; /* see need_one() */
     if (modes->small_inject) lower(&info->tx_attr->inject_size, modes->inject_size);
     if (modes->max_msg > 0) lower(&info->ep_attr->max_msg_size, modes->max_msg);
     if (modes->cqsize > 0) lower(&info->tx_attr->size, modes->cqsize);

@@ -187,6 +187,59 @@ static void flood_puts(void)
     go_down();
 }
 
+/* Blocks of all sizes that one write takes several of, some too large: each in its place. */
+static void flood_blocks(void)
+{
+    enum { N = 3000, AREA = NBYTES, STEP = 17 };
+    static unsigned char source[AREA];
+    int to = (me + 1) % PES, from = (me + PES - 1) % PES;
+    size_t at = 0;
+
+    for (size_t i = 0; i < AREA; i++)
+        source[i] = (unsigned char)(i * 7 + i / 256 + (size_t)me * 31);
+    for (size_t i = 0; i < N; i++) {
+        size_t n = 250 + i * STEP % 17000;
+
+        if (at + n > AREA) at = 0;
+        fabric.put_nbi(ctx, to, REGION, at, source + at, n);
+        at += n;
+        if (i % 500 == 499) fabric.quiet_pes(ctx, &to, 1);
+    }
+    fabric.put_nbi(ctx, to, REGION, at, source + at, AREA - at);
+    fabric.quiet(ctx);
+    meet();
+    for (size_t i = 0; i < AREA; i++)
+        expect(((unsigned char *)memory)[i] == (unsigned char)(i * 7 + i / 256 + (size_t)from * 31),
+               "every block in its place");
+    go_down();
+}
+
+/* Blocks that were still being collected at a fence are there when the flag behind it is. */
+static void fence_behind_blocks(void)
+{
+    enum { ROUNDS = 100, BLOCKS = 6, WORDS = 200, FLAG = NBYTES / 8 - 1 };
+    static uint64_t source[BLOCKS * WORDS];
+    int to = (me + 1) % PES;
+
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        size_t n = BLOCKS - round % 3;
+
+        for (size_t i = 0; i < BLOCKS * WORDS; i++)
+            source[i] = round;
+        for (size_t k = 0; k < n; k++)
+            fabric.put_nbi(ctx, to, REGION, k * WORDS * 8, source + k * WORDS, WORDS * 8);
+        fabric.fence(ctx);
+        fabric.store(ctx, to, REGION, FLAG * 8, &round, 8);
+        while (__atomic_load_n(&memory[FLAG], __ATOMIC_ACQUIRE) != round)
+            fabric.progress();
+        for (size_t i = 0; i < n * WORDS; i++)
+            expect(memory[i] == round, "blocks before the flag");
+        fabric.quiet(ctx);
+        meet();
+    }
+    go_down();
+}
+
 static atomic_bool stop;
 
 static void *keep_putting(void *arg)
@@ -246,8 +299,10 @@ static void many_batches(void)
     go_down();
 }
 
-static void (*const floods[])(void) = {flood_updates, flood_puts, quiet_beside_a_flood,
-                                       flood_updates_in_session, many_batches};
+static void (*const floods[])(void) = {flood_updates,        flood_puts,
+                                       flood_blocks,         fence_behind_blocks,
+                                       quiet_beside_a_flood, flood_updates_in_session,
+                                       many_batches};
 
 START_TEST(flood)
 {

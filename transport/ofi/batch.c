@@ -20,10 +20,10 @@
 #define LEAST_OPS 2 /* with fewer expected there is nothing to collect */
 #define ITEM_MIN (2 * sizeof(uint64_t))
 
-/* A packed message that is being filled. */
+/* A packed message that is being filled, or a write of several pieces. */
 struct slot {
     struct stp_ofi_req *req; /* NULL: none */
-    size_t used;             /* bytes of items */
+    size_t used;             /* bytes of items; pieces */
     unsigned look;           /* number of the look before which it was begun */
     unsigned unanswered;     /* what has left of the PEs of the slot */
 };
@@ -31,17 +31,17 @@ struct slot {
 struct stp_ofi_batch {
     pthread_mutex_t lock; /* guards the rest; never held over a wait or a post */
     struct stp_fabric_ctx *ctx;
-    size_t total, left;       /* operations expected, and until they have all been collected */
-    unsigned mask;            /* slots in use less one */
-    unsigned parked;          /* packed messages in slots; asked about without the lock */
-    struct slot slots[SLOTS]; /* by PE, modulo */
+    size_t total, left;          /* operations expected, and until they have all been collected */
+    unsigned mask;               /* slots in use less one */
+    unsigned parked;             /* requests in slots; asked about without the lock */
+    struct slot slots[2][SLOTS]; /* of messages and of writes, by PE, modulo */
     struct stp_ofi_batch *next, *prev; /* guarded by batches.lock */
 };
 
 static struct {
     pthread_mutex_t lock;
     struct stp_ofi_batch *first;
-    unsigned parked; /* packed messages in slots */
+    unsigned parked; /* requests in slots */
     unsigned looks;
 } batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -60,9 +60,14 @@ static char *items_of(const struct stp_ofi_req *req)
     return (char *)(uintptr_t)req->data + sizeof(struct stp_ofi_am_header);
 }
 
-/* ---- packed messages ------------------------------------------------------------------ */
+static struct slot *slot_of(struct stp_ofi_batch *batch, bool writes, int pe)
+{
+    return &batch->slots[writes][(unsigned)pe & batch->mask];
+}
 
-/* Begin a packed message. From here on the context waits for it. */
+/* ---- packed messages, and writes of several pieces ------------------------------------ */
+
+/* Begin one. From here on the context waits for it. */
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
 {
@@ -79,17 +84,26 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
 
-/* Close a packed message, which is ready to post then. */
+static void close_packed(struct stp_ofi_req *req, size_t used)
+{
+    struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
+
+    header.operand = used;
+    memcpy(req->data, &header, sizeof(header));
+    req->local = req->data;
+    req->nbytes = sizeof(header) + used;
+    req->desc = req->own_desc;
+}
+
+/* Close it: it is ready to post then. */
 static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct slot *slot)
 {
     struct stp_ofi_req *req = slot->req;
-    struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
 
-    header.operand = slot->used;
-    memcpy(req->data, &header, sizeof(header));
-    req->local = req->data;
-    req->nbytes = sizeof(header) + slot->used;
-    req->desc = req->own_desc;
+    if (req->work.kind == STP_OFI_PACKED)
+        close_packed(req, slot->used);
+    else
+        req->n_pieces = (unsigned)slot->used;
     slot->req = NULL;
     slot->unanswered++;
     __atomic_fetch_sub(&batches.parked, 1, __ATOMIC_RELAXED);
@@ -98,13 +112,12 @@ static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct 
 }
 
 /* Requests in slots come back only when they are sent: nobody may wait for one and keep others. */
-static struct stp_ofi_req *packed_new(int pe)
+static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
 {
-    struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_PACKED_POOL];
-    struct stp_ofi_wait wait = {.endpoint = &stp_ofi.main};
+    struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
     struct stp_ofi_req *req;
 
-    while (STP_UNLIKELY((req = stp_ofi_req_try(pool, STP_OFI_PACKED, pe)) == NULL)) {
+    while (STP_UNLIKELY((req = stp_ofi_req_try(pool, kind, pe)) == NULL)) {
         stp_ofi_batch_look(true, false);
         stp_ofi_wait_step(&wait);
     }
@@ -113,7 +126,7 @@ static struct stp_ofi_req *packed_new(int pe)
 
 static void post(struct stp_ofi_req *req)
 {
-    bool carries = stp_ofi_owed_carry(req);
+    bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_owed_carry(req);
 
     stp_ofi_post(req);
     if (carries) stp_ofi_owed_carried();
@@ -156,7 +169,7 @@ static struct attempt try_add_locked(struct stp_ofi_batch *batch, int pe,
                                      const struct stp_ofi_item *items, int n, size_t room,
                                      bool alone, struct stp_ofi_req **spare)
 {
-    struct slot *slot = &batch->slots[(unsigned)pe & batch->mask];
+    struct slot *slot = slot_of(batch, false, pe);
     bool session = stp_ofi_batching(batch->ctx), begins = slot->req == NULL;
     struct attempt attempt = {.idle = !session && begins && slot->unanswered == 0};
 
@@ -223,7 +236,7 @@ bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_
             looked = true;
             drain_for(ctx);
         } else if (spare == NULL) {
-            spare = packed_new(pe);
+            spare = slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, pe);
         }
     }
     if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
@@ -234,16 +247,89 @@ bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_
     return attempt.done;
 }
 
+static void piece_add_locked(struct slot *slot, unsigned number, size_t offset, const void *source,
+                             size_t nbytes)
+{
+    struct stp_ofi_req *req = slot->req;
+    struct stp_ofi_piece piece = {.local = source, .nbytes = nbytes};
+
+    stp_ofi_aim(req, number, offset);
+    piece.addr = req->addr;
+    piece.key = req->key;
+    memcpy(req->data + slot->used * sizeof(piece), &piece, sizeof(piece));
+    req->nbytes += nbytes;
+    slot->used++;
+}
+
+/* As try_add_locked(), for a piece. */
+static struct attempt try_join_locked(struct stp_ofi_batch *batch, int pe, unsigned number,
+                                      size_t offset, const void *source, size_t nbytes,
+                                      struct stp_ofi_req **spare)
+{
+    struct slot *slot = slot_of(batch, true, pe);
+    bool begins = slot->req == NULL;
+    struct attempt attempt = {.idle = begins && slot->unanswered == 0};
+
+    if (attempt.idle) {
+        slot->unanswered++;
+        return attempt;
+    }
+    if (!begins && slot->req->pe != pe) {
+        attempt.leaves = slot_take_locked(batch, slot);
+        return attempt;
+    }
+    if (begins && *spare == NULL) return attempt;
+    if (begins) {
+        slot_open_locked(batch, slot, *spare);
+        slot->req->nbytes = 0;
+        *spare = NULL;
+    }
+    piece_add_locked(slot, number, offset, source, nbytes);
+    attempt.done = true;
+    if (slot->used == stp_ofi.max_pieces) attempt.leaves = slot_take_locked(batch, slot);
+    attempt.begun = begins && attempt.leaves == NULL;
+    return attempt;
+}
+
+bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                        const void *source, size_t nbytes, struct stp_ofi_batch **alone)
+{
+    struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
+    struct stp_ofi_req *spare = NULL;
+    struct attempt attempt;
+    bool looked = false;
+
+    if (pe == stp_ofi.core->pe) return false;
+    if (STP_UNLIKELY(batch == NULL) && (batch = batch_of(ctx)) == NULL) return false;
+    for (;;) {
+        pthread_mutex_lock(&batch->lock);
+        attempt = try_join_locked(batch, pe, number, offset, source, nbytes, &spare);
+        pthread_mutex_unlock(&batch->lock);
+        if (attempt.leaves != NULL) post(attempt.leaves);
+        if (attempt.done || attempt.idle) break;
+        if (attempt.leaves != NULL) continue;
+        if (!looked)
+            drain_for(ctx);
+        else
+            spare = slot_req_new(&ctx->endpoint->pools[STP_OFI_JOINED], STP_OFI_WRITE, pe);
+        looked = true;
+    }
+    if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
+    if (attempt.begun) stp_ofi_progress_wake();
+    if (!attempt.done) *alone = batch;
+    return attempt.done;
+}
+
 /* ---- sending ---------------------------------------------------------------------- */
 
 /*
- * Take the packed messages of some slots out, as a list; old: those begun before that look alone.
+ * Take the requests of some slots out, as a list; old: those begun before that look alone.
  */
 static struct stp_ofi_req *take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
                                        const unsigned *look)
 {
-    for (unsigned i = 0; i <= batch->mask; i++) {
-        struct slot *slot = &batch->slots[i];
+    for (unsigned i = 0; i < 2 * (batch->mask + 1); i++) {
+        struct slot *slot = slot_of(batch, i > batch->mask, (int)i);
         struct stp_ofi_req *req;
 
         if (slot->req == NULL || (look != NULL && slot->look == *look)) continue;
@@ -275,15 +361,19 @@ void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
 void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
 {
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
-    struct stp_ofi_req *req = NULL;
-    struct slot *slot;
+    struct stp_ofi_req *list = NULL;
 
     if (!has_parked(batch)) return;
     pthread_mutex_lock(&batch->lock);
-    slot = &batch->slots[(unsigned)pe & batch->mask];
-    if (slot->req != NULL && slot->req->pe == pe) req = slot_take_locked(batch, slot);
+    for (int writes = 0; writes < 2; writes++) {
+        struct slot *slot = slot_of(batch, writes, pe);
+
+        if (slot->req == NULL || slot->req->pe != pe) continue;
+        slot->req->next = list;
+        list = slot_take_locked(batch, slot);
+    }
     pthread_mutex_unlock(&batch->lock);
-    if (req != NULL) post(req);
+    post_all(list);
 }
 
 void stp_ofi_batch_look(bool all, bool patient)
@@ -317,11 +407,12 @@ void stp_ofi_batch_look(bool all, bool patient)
 void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct stp_ofi_batch *batch = req->batch;
-    struct slot *slot = &batch->slots[(unsigned)req->pe & batch->mask];
+    bool writes = req->work.kind == STP_OFI_WRITE && req->nbytes > STP_OFI_ITEM_MAX;
+    struct slot *slot = slot_of(batch, writes, req->pe);
     struct stp_ofi_req *next = NULL;
 
     pthread_mutex_lock(&batch->lock);
-    if (--slot->unanswered == 0 && slot->req != NULL && !stp_ofi_batching(batch->ctx))
+    if (--slot->unanswered == 0 && slot->req != NULL && (writes || !stp_ofi_batching(batch->ctx)))
         next = slot_take_locked(batch, slot);
     pthread_mutex_unlock(&batch->lock);
     if (next != NULL) stp_ofi_launch_locked(endpoint, next);

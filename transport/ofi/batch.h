@@ -11,11 +11,13 @@
 /*
  * Batches (batch.c): small puts, stores, signals and updates to one PE are collected in a packed
  * message, a message whose items the library of that PE does (packed.c). In a session with that
- * hint, and on TCP while an earlier one is unanswered.
+ * hint, and on TCP while an earlier one is unanswered; there larger puts become pieces of one
+ * write.
  */
 
-#define STP_OFI_ITEM_MAX 256 /* bytes of the largest put that is collected */
-#define STP_OFI_ITEM_PUT 15u /* the operation of an item that is no update */
+#define STP_OFI_ITEM_MAX 256    /* bytes of the largest put that is collected */
+#define STP_OFI_PIECE_MAX 16384 /* and of the largest that is a piece of a write with others */
+#define STP_OFI_ITEM_PUT 15u    /* the operation of an item that is no update */
 
 /* One of them. op: STP_OFI_ITEM_PUT, or an update of enum stp_fabric_amo. nbytes > 0. */
 struct stp_ofi_item {
@@ -48,6 +50,17 @@ static inline bool stp_ofi_collects(const struct stp_fabric_ctx *ctx)
  */
 bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n,
                        struct stp_ofi_batch **alone);
+
+/* Could a put of host memory be a piece of a write with others? */
+static inline bool stp_ofi_joins(size_t nbytes)
+{
+    return stp_ofi.max_pieces > 1 && nbytes > STP_OFI_ITEM_MAX && nbytes <= STP_OFI_PIECE_MAX &&
+           __atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0;
+}
+
+/* The same for such a put, whose source stays as it is until quiet. */
+bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                        const void *source, size_t nbytes, struct stp_ofi_batch **alone);
 
 /* A request of a batch is done. Caller holds endpoint->drain, any endpoint's. */
 void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);

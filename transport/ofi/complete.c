@@ -32,6 +32,27 @@
  */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
+/* Several puts in one write: one system call at either end, and one answer. */
+static ssize_t post_pieces(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    struct stp_ofi_piece pieces[STP_OFI_PIECES];
+    struct iovec iov[STP_OFI_PIECES];
+    struct fi_rma_iov rma[STP_OFI_PIECES];
+    struct fi_msg_rma msg = {.msg_iov = iov,
+                             .iov_count = req->n_pieces,
+                             .addr = stp_ofi_addr(endpoint, req->pe),
+                             .rma_iov = rma,
+                             .rma_iov_count = req->n_pieces,
+                             .context = &req->work.fi};
+
+    memcpy(pieces, req->data, req->n_pieces * sizeof(*pieces));
+    for (unsigned i = 0; i < req->n_pieces; i++) {
+        iov[i] = (struct iovec){(void *)(uintptr_t)pieces[i].local, pieces[i].nbytes};
+        rma[i] = (struct fi_rma_iov){pieces[i].addr, pieces[i].nbytes, pieces[i].key};
+    }
+    return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS);
+}
+
 static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
@@ -90,6 +111,7 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
 {
     struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
 
+    if (STP_UNLIKELY(req->n_pieces > 0)) return post_pieces(endpoint, req);
     if (req->work.kind <= STP_OFI_READ) return post_rma(endpoint, req);
     if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_message_post(req);
     return STP_UNLIKELY(stp_ofi.forgets) ? post_forgotten(endpoint, req)

@@ -6,6 +6,7 @@
 #include "ofi.h"
 
 #include "am.h"
+#include "batch.h"
 #include "health.h"
 #include "sockets.h"
 
@@ -17,7 +18,8 @@
 
 /* All that can be under way, and as much again for messages that arrive and their answers. */
 #define QUEUE_SIZE                                                                                 \
-    (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PACKED_REQS))
+    (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PACKED_REQS +      \
+          STP_OFI_JOINED_REQS))
 
 #define CLOSE(holder, object)                                                                      \
     do {                                                                                           \
@@ -146,6 +148,17 @@ static bool gathers(const struct stp_core *core, const struct fi_info *info)
     return false;
 }
 
+/* Puts that one write takes along at most; below 2 they go one by one. */
+static unsigned max_pieces(const struct fi_info *info)
+{
+    size_t n = info->tx_attr->rma_iov_limit;
+
+    if (!stp_ofi.gathers || stp_ofi.mr_local) return 0;
+    if (stp_ofi.max_msg < (size_t)STP_OFI_PIECES * STP_OFI_PIECE_MAX) return 0;
+    if (n > info->tx_attr->iov_limit) n = info->tx_attr->iov_limit;
+    return n < STP_OFI_PIECES ? (unsigned)n : STP_OFI_PIECES;
+}
+
 /* The choices that the granted attributes leave to operations. */
 static void settle(const struct stp_core *core)
 {
@@ -171,6 +184,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
     stp_ofi.packed_size = packed_size(info);
     stp_ofi.gathers = gathers(core, info);
+    stp_ofi.max_pieces = max_pieces(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
     stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
     stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&

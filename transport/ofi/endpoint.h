@@ -19,7 +19,9 @@
 #define STP_OFI_BOUNCE_REQS 1024u /* and of those with a copy of their data */
 #define STP_OFI_BOUNCE_BYTES (8u << 20) /* and all such copies together */
 #define STP_OFI_MESSAGES 1024u          /* messages not yet answered at most, */
-#define STP_OFI_PACKED_REQS 256u        /* and packed messages */
+#define STP_OFI_PACKED_REQS 256u        /* and packed messages, */
+#define STP_OFI_JOINED_REQS 256u        /* and writes of several pieces */
+#define STP_OFI_PIECES 4u               /* of a write at most */
 
 /* ---- requests ----------------------------------------------------------- */
 
@@ -59,9 +61,10 @@ struct stp_ofi_req {
      * In a signal: fragments of its put still under way. In a message: what is due of it, see am.c.
      */
     unsigned parts;
-    uint64_t turn;   /* among those that may be lost, see turn.h; 0: not posted */
-    unsigned missed; /* questions behind it that were answered first */
-    enum fi_op op;   /* atomics only, as the next three */
+    uint64_t turn;     /* among those that may be lost, see turn.h; 0: not posted */
+    unsigned missed;   /* questions behind it that were answered first */
+    unsigned n_pieces; /* of a write: several lie in data, 0: it is one */
+    enum fi_op op;     /* atomics only, as the next three */
     enum fi_datatype type;
     const void *compare;
     void *result;
@@ -78,6 +81,13 @@ struct stp_ofi_req {
     struct stp_ofi_lease *lease; /* what keeps local registered, or NULL */
     struct stp_ofi_batch *batch; /* that hears when it is done, or NULL */
     unsigned char data[] __attribute__((aligned(16))); /* data_size bytes of the pool */
+};
+
+/* One of several pieces of a write. */
+struct stp_ofi_piece {
+    const void *local;
+    size_t nbytes;
+    uint64_t addr, key;
 };
 
 /* Requests of one size. They grow up to a limit, then takers wait for completions. */
@@ -97,6 +107,7 @@ struct stp_ofi_pool {
 enum {
     STP_OFI_PLAIN,
     STP_OFI_BOUNCE,
+    STP_OFI_JOINED,
     STP_OFI_MESSAGED,
     STP_OFI_PACKED_POOL,
     STP_OFI_ANSWERED,

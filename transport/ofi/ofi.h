@@ -79,6 +79,7 @@ struct stp_ofi {
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
     bool gathers;         /* small operations while others to the same PE are unanswered */
+    unsigned max_pieces;  /* puts that one write may take along */
     bool forgets;         /* atomics that a broken connection took along */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
@@ -361,6 +362,9 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
                  const void *source, size_t nbytes);
 void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                      const void *source, size_t nbytes);
+/* A put to another PE, or of device memory, that leaves by itself before this returns. */
+void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                       const void *source, size_t nbytes, bool nbi);
 void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
                  size_t nbytes);
 void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,

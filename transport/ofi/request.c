@@ -66,6 +66,8 @@ void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint)
     if (limit < 8) limit = 8;
     pool_init(endpoint, STP_OFI_PLAIN, STP_OFI_INLINE, STP_OFI_PLAIN_REQS);
     pool_init(endpoint, STP_OFI_BOUNCE, size, (unsigned)limit);
+    pool_init(endpoint, STP_OFI_JOINED, STP_OFI_PIECES * sizeof(struct stp_ofi_piece),
+              STP_OFI_JOINED_REQS);
     pool_init(endpoint, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
     pool_init(endpoint, STP_OFI_PACKED_POOL, stp_ofi.packed_size,
               message_limit(STP_OFI_PACKED_REQS));
@@ -166,6 +168,7 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
     req->desc = NULL;
     req->lease = NULL;
     req->batch = NULL;
+    req->n_pieces = 0;
     return req;
 }
 

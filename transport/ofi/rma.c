@@ -116,11 +116,12 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int
                    NULL);
 }
 
-/* The first to a PE, behind which others are collected. */
+/* The first to a PE, behind which others are collected; copied: its source is free on return. */
 static void put_first(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, int pe,
-                      unsigned number, size_t offset, const void *source, size_t nbytes)
+                      unsigned number, size_t offset, const void *source, size_t nbytes,
+                      bool copied)
 {
-    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = true};
+    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = copied};
     struct stp_ofi_req *req =
         stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, pe, &one, source, nbytes);
     unsigned *pending = stp_ofi_ctx_pending(ctx);
@@ -146,17 +147,27 @@ static bool batch_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_
 
     if (nbytes > STP_OFI_ITEM_MAX || stp_ofi_on_device(source)) return false;
     if (stp_ofi_batch_add(ctx, pe, &item, 1, copies ? &alone : NULL)) return true;
-    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes);
+    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, true);
     return alone != NULL;
 }
 
-void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                 const void *source, size_t nbytes)
+/* The same with what is larger: it becomes a piece of a write of several. */
+static bool join_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                     const void *source, size_t nbytes)
 {
-    if (stp_ofi_by_cpu(pe, number, source)) {
-        memmove(stp_ofi_own(number, offset), source, nbytes);
-    } else if (stp_ofi_collects(ctx) && batch_put(ctx, pe, number, offset, source, nbytes)) {
-        return;
+    struct stp_ofi_batch *alone = NULL;
+
+    if (!stp_ofi_joins(nbytes)) return false;
+    if (stp_ofi_batch_join(ctx, pe, number, offset, source, nbytes, &alone)) return true;
+    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, false);
+    return alone != NULL;
+}
+
+void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                       const void *source, size_t nbytes, bool nbi)
+{
+    if (nbi) {
+        transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
     } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source)) {
         unsigned *pending = stp_ofi_ctx_pending(ctx);
 
@@ -167,13 +178,24 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
     }
 }
 
+void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                 const void *source, size_t nbytes)
+{
+    if (stp_ofi_by_cpu(pe, number, source)) {
+        memmove(stp_ofi_own(number, offset), source, nbytes);
+    } else if (!stp_ofi_collects(ctx) || !batch_put(ctx, pe, number, offset, source, nbytes)) {
+        stp_ofi_put_alone(ctx, pe, number, offset, source, nbytes, false);
+    }
+}
+
 void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                      const void *source, size_t nbytes)
 {
     if (pe == stp_ofi.self)
         stp_ofi_put(ctx, pe, number, offset, source, nbytes);
-    else if (!stp_ofi_collects(ctx) || !batch_put(ctx, pe, number, offset, source, nbytes))
-        transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
+    else if (!stp_ofi_collects(ctx) || (!batch_put(ctx, pe, number, offset, source, nbytes) &&
+                                        !join_put(ctx, pe, number, offset, source, nbytes)))
+        stp_ofi_put_alone(ctx, pe, number, offset, source, nbytes, true);
 }
 
 void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,

@@ -65,14 +65,8 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
     if (stp_ofi_collects(ctx) &&
         batch_signal(ctx, pe, number, offset, source, nbytes, sig_number, sig_offset, &signal, op))
         return;
-    if (nbytes > 0 && !chain) {
-        if (nbi)
-            stp_ofi_put_nbi(ctx, pe, number, offset, source, nbytes);
-        else
-            stp_ofi_put(ctx, pe, number, offset, source, nbytes);
-        /* The data may have been collected though the signal could not be. */
-        if (stp_ofi_collects(ctx) && nbytes <= STP_OFI_ITEM_MAX) stp_ofi_quiet(ctx);
-    }
+    /* Collected, it would leave behind its signal. */
+    if (nbytes > 0 && !chain) stp_ofi_put_alone(ctx, pe, number, offset, source, nbytes, nbi);
     sig = signal_request(ctx, pe, sig_number, sig_offset, signal, op);
     if (chain)
         post_chained(ctx, sig, pe, number, offset, source, nbytes, nbi);
