@@ -46,10 +46,28 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     pthread_mutex_unlock(&ctx->quiet);
 }
 
+static bool is_used(const struct stp_ofi_pool *pool)
+{
+    return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) != 0;
+}
+
+/* Is there a message, or something collected, that is not answered yet; on any context? */
+static bool has_messages(const struct stp_fabric_ctx *ctx)
+{
+    const struct stp_ofi_pool *pools = stp_ofi.main.pools;
+
+    return is_used(&pools[STP_OFI_MESSAGED]) || is_used(&pools[STP_OFI_PACKED_POOL]) ||
+           is_used(&ctx->endpoint->pools[STP_OFI_JOINED]);
+}
+
 void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 {
-    /* The target's library takes messages in order, but its provider does not wait for it. */
-    if (!stp_ofi_in_order(ctx) || __atomic_load_n(&ctx->messages, __ATOMIC_RELAXED))
+    /*
+     * The target's library takes messages in order, but its provider does not wait for it. The
+     * flag tells without a look at what all contexts share.
+     */
+    if (!stp_ofi_in_order(ctx) ||
+        (__atomic_load_n(&ctx->messages, __ATOMIC_RELAXED) && has_messages(ctx)))
         stp_ofi_quiet(ctx);
 }
 
