@@ -279,6 +279,7 @@ static void runtime_last_words(void)
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
     stp_coll_leave(stp_team_world);
     stp_quiet(&stp_ctx_coll);
+    stp_quiet(&stp_ctx_small);
     stp_boot_node_barrier();
     stp_watch_stop();
 }

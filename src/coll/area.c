@@ -180,11 +180,8 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
     uint64_t n = team->sequence;
 
     __atomic_store_n(&team->sequence, n + 1, __ATOMIC_RELAXED);
-    if (n != 0 && n % COLL_RING == 0) {
-        stp_coll_sync(team);
-        stp_fence(
-            &stp_ctx_coll); /* what was sent to these cells must not come after what will be */
-    }
+    /* Every word is waited for by whom it is sent to: behind the sync none is under way. */
+    if (n != 0 && n % COLL_RING == 0) stp_coll_sync(team);
     *sequence = n + 1; /* never the zero of a fresh area */
     return &team->area->cells[n % COLL_RING];
 }
@@ -244,11 +241,4 @@ void stp_coll_post(uint64_t *word, uint64_t value, int pe)
         __atomic_store_n(there, value, __ATOMIC_RELEASE);
     else
         stp_store_slow(&stp_ctx_coll, word, &value, sizeof(value), pe, "collective");
-}
-
-void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
-                   int pe)
-{
-    stp_put_signal(&stp_ctx_coll, dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, false, pe,
-                   "collective");
 }

@@ -15,16 +15,27 @@
 
 #define COLL_RING 16
 #define COLL_SMALL 384     /* bytes that travel inside a cell */
+#define COLL_NET 1536      /* bytes of a cell that come from other nodes */
 #define COLL_FLAT_ROUNDS 8 /* flat sync: up to 2^8 local members */
-#define COLL_ROUNDS 29     /* trees and dissemination: up to 2^29 nodes */
+#define COLL_ROUNDS 28     /* trees and dissemination: up to 2^28 nodes */
 
-/* Flags of a cell. COLL_CHILD + k: the subtree of round k is ready. */
-enum { COLL_RESULT, COLL_READY, COLL_ACK, COLL_CHILD, COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS };
+/* Flags of a cell. COLL_CHILD + k: what comes in round k is here. */
+enum {
+    COLL_RESULT, /* from another node */
+    COLL_READY,
+    COLL_ACK,
+    COLL_DONE, /* the leader has what its node's members wait for */
+    COLL_CHILD,
+    COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS
+};
+
+_Static_assert(COLL_N_FLAGS % 2 == 0, "behind the flags, elements of 16 bytes are aligned");
 
 struct stp_coll_cell {
     uint64_t flags[COLL_N_FLAGS];
     unsigned char in[COLL_SMALL];  /* what this PE contributes */
     unsigned char out[COLL_SMALL]; /* what the collective makes of it */
+    unsigned char net[COLL_NET];   /* what other nodes send, a piece for each round */
 };
 
 /* A word alone on its line: written by one side, polled by the other. */
@@ -51,8 +62,8 @@ struct stp_coll_area {
     struct stp_coll_word left;     /* release from the last sync, in everyone's own memory */
     struct stp_coll_doorbell doorbell;
     struct stp_coll_word flat[COLL_FLAT_ROUNDS];
-    uint64_t across[COLL_ROUNDS + 3];       /* dissemination between nodes, by round */
-    uint64_t close_across[COLL_ROUNDS + 3]; /* and that of close */
+    uint64_t across[2][COLL_ROUNDS + 4];    /* dissemination between nodes, by parity and round */
+    uint64_t close_across[COLL_ROUNDS + 4]; /* and that of close */
     struct stp_coll_cell cells[COLL_RING];
 };
 
@@ -68,14 +79,31 @@ int stp_coll_group_of(const struct stp_team *team, int rank);
 /* Set a word of the internal space on pe; everything stored before is visible to who reads it. */
 void stp_coll_post(uint64_t *word, uint64_t value, int pe);
 
-/* Copy to the symmetric address dest on pe, then set the word there. */
+/*
+ * Copy to the symmetric address dest on pe, then set the word there. source may be reused on
+ * return. Small data leaves in one message with the word, where the fabric has such (net.c).
+ */
 void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
                    int pe);
 
 /*
- * Wait until a word that another node writes reaches the value: spins, yields, serves the
- * fabric. All words here only grow.
+ * Reduce what the leaders have at acc, nreduce elements, between them; all have the same bits
+ * there then. piece: see stp_coll_net_room(). Leaders alone; the cell is that of the collective.
  */
+void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce);
+
+/* Bytes that stp_coll_net_reduce() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
+size_t stp_coll_net_room(const struct stp_team *team);
+
+/*
+ * Wait until a word that another node writes reaches the value. It takes microseconds at best, so
+ * that giving up the core meanwhile costs little, and on a busy host gains much. All words here
+ * only grow.
+ */
+void stp_coll_wait_far(const uint64_t *word, uint64_t value);
+
+/* The same for a word that a member of this node writes: spins, yields, serves the fabric. */
 static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};
@@ -92,10 +120,12 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
 
 static inline void stp_coll_wait_node(struct stp_team *team, const uint64_t *word, uint64_t value)
 {
-    if (team->plan.flat)
-        stp_coll_wait(word, value);
-    else
+    if (!team->plan.flat)
         stp_coll_wait_node_slow(team, word, value);
+    else if (team->plan.n_groups > 1) /* its writer may be waiting for another node */
+        stp_coll_wait_far(word, value);
+    else
+        stp_coll_wait(word, value);
 }
 
 /* Wake the members of this node that sleep; after the word they wait for was written. */

@@ -61,7 +61,7 @@ static void bcast_down(const struct bcast *b, void *to, const void *source, size
         mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1) {
         if (vg + mask >= n_groups) continue;
-        if (b->ask) stp_coll_wait(bcast_here(b, mask), b->sequence);
+        if (b->ask) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
         stp_coll_send(to, source, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
                       bcast_leader(b, vg + mask));
     }
@@ -79,7 +79,7 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
         if (stp_rt.pe == b->root_pe)
             memcpy(cell->out, source, nbytes);
         else
-            stp_coll_wait(&cell->flags[COLL_RESULT], b->sequence);
+            stp_coll_wait_far(&cell->flags[COLL_RESULT], b->sequence);
         stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
         bcast_down(b, cell->out, cell->out, nbytes);
     }
@@ -116,7 +116,7 @@ static void bcast_large(const struct bcast *b, void *dest, const void *source, s
     }
     if (!root) {
         if (b->ask) bcast_say_here(b);
-        stp_coll_wait(&b->cell->flags[COLL_RESULT], b->sequence);
+        stp_coll_wait_far(&b->cell->flags[COLL_RESULT], b->sequence);
     }
     stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
     bcast_down(b, dest, root ? source : dest, nbytes);

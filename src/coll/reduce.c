@@ -37,7 +37,7 @@ static void reduce_up(const struct reduce *r,
             return;
         }
         if (plan->group + mask >= plan->n_groups) continue;
-        stp_coll_wait(flag, r->sequence);
+        stp_coll_wait_far(flag, r->sequence);
         take(r, plan->leaders[plan->group + mask], arg);
     }
 }
@@ -49,7 +49,7 @@ static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
     uint64_t *flag = &r->cell->flags[COLL_RESULT];
     int mask = 1;
 
-    if (plan->group != 0) stp_coll_wait(flag, r->sequence);
+    if (plan->group != 0) stp_coll_wait_far(flag, r->sequence);
     while (mask < plan->n_groups && !(plan->group & mask))
         mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1)
@@ -73,15 +73,6 @@ static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce
     }
 }
 
-static void reduce_take_small(const struct reduce *r, int child_pe, void *arg)
-{
-    size_t nreduce = *(const size_t *)arg;
-    _Alignas(16) unsigned char theirs[COLL_SMALL];
-
-    stp_get(&stp_ctx_coll, theirs, r->cell->out, nreduce * r->size, child_pe, r->fn);
-    stp_op_reduce(r->op, r->dtype, r->cell->out, theirs, nreduce);
-}
-
 static void reduce_small(const struct reduce *r, void *dest, const void *source, size_t nreduce)
 {
     const struct stp_plan *plan = &r->team->plan;
@@ -98,14 +89,28 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
     }
     if (plan->local == 0) {
         reduce_local_cells(r, acc, nreduce);
+        stp_coll_net_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, acc, nreduce);
+        memcpy(dest, acc, nbytes);
+        if (plan->n_local == 1) return;
         memcpy(r->cell->out, acc, nbytes);
-        reduce_up(r, reduce_take_small, &nreduce);
-        reduce_down(r, r->cell->out, nbytes);
-        stp_coll_post_node(r->team, &r->cell->flags[COLL_RESULT], r->sequence);
+        stp_coll_post_node(r->team, &r->cell->flags[COLL_DONE], r->sequence);
+        return;
     }
     leader = stp_ptr(r->cell, plan->local_pes[0]);
-    stp_coll_wait_node(r->team, &leader->flags[COLL_RESULT], r->sequence);
+    stp_coll_wait_node(r->team, &leader->flags[COLL_DONE], r->sequence);
     memcpy(dest, leader->out, nbytes);
+}
+
+/* With many nodes a cell has no room for what comes in all rounds: one after the other, then. */
+static void reduce_pieces(struct reduce *r, char *dest, const char *source, size_t nreduce)
+{
+    size_t room = stp_coll_net_room(r->team) / r->size;
+
+    for (size_t at = 0, n; at < nreduce; at += n) {
+        n = nreduce - at < room ? nreduce - at : room;
+        r->cell = stp_coll_take_cell(r->team, &r->sequence);
+        reduce_small(r, dest + at * r->size, source + at * r->size, n);
+    }
 }
 
 /* ---- large ------------------------------------------------------------------ */
@@ -243,11 +248,12 @@ void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_d
         stp_copy_any(dest, source, nreduce * r.size, fn);
         return;
     }
+    if (nreduce * r.size <= COLL_SMALL) {
+        reduce_pieces(&r, dest, source, nreduce);
+        return;
+    }
     r.cell = stp_coll_take_cell(team, &r.sequence);
-    if (nreduce * r.size <= COLL_SMALL)
-        reduce_small(&r, dest, source, nreduce);
-    else
-        reduce_large(&r, dest, source, nreduce);
+    reduce_large(&r, dest, source, nreduce);
 }
 
 int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,

@@ -78,7 +78,7 @@ static void scan_doubling(const struct scan *s, void *dest, const void *source, 
         if (rank + step < n)
             stp_coll_send(piece, upto, nbytes, flag, sequence, stp_team_pe(s->team, rank + step));
         if (rank < step) continue;
-        stp_coll_wait(flag, sequence);
+        stp_coll_wait_far(flag, sequence);
         scan_add(s, upto, piece, nbytes);
         if (round == 0)
             memcpy(before, piece, nbytes);

@@ -31,13 +31,16 @@ static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_
 static void sync_across(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_plan *plan = &team->plan;
+    uint64_t *words = team->area->across[epoch & 1];
 
-    /* A word of the last sync that is still under way must not come after one of this. */
-    stp_fence(&stp_ctx_coll);
+    /*
+     * A word of the last sync may still be under way and must not come after one of this: they
+     * take turns. Those of the one before have come: everybody was in the last one since.
+     */
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
         int to = plan->leaders[(plan->group + step) % plan->n_groups];
-        stp_coll_post(&team->area->across[round], epoch, to);
-        stp_coll_wait(&team->area->across[round], epoch);
+        stp_coll_post(&words[round], epoch, to);
+        stp_coll_wait_far(&words[round], epoch);
     }
 }
 
@@ -117,7 +120,7 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
         uint64_t *came = &team->area->close_across[round];
 
         stp_coll_post(came, word, to);
-        stp_coll_wait(came, 1);
+        stp_coll_wait_far(came, 1);
         if (__atomic_load_n(came, __ATOMIC_ACQUIRE) >= *least) continue;
         *least = __atomic_load_n(came, __ATOMIC_ACQUIRE);
         whose = from;

@@ -10,6 +10,7 @@
 
 struct stp_ctx stp_ctx_default;
 struct stp_ctx stp_ctx_coll;
+struct stp_ctx stp_ctx_small;
 struct stp_ctx stp_ctx_stage;
 struct stp_ctx stp_ctx_proxy;
 
@@ -47,9 +48,11 @@ static void ctx_close(struct stp_ctx *ctx)
 
 void stp_ctx_init(void)
 {
-    stp_ctx_coll = stp_ctx_stage = stp_ctx_proxy = stp_ctx_default = (struct stp_ctx){0};
+    stp_ctx_coll = stp_ctx_small = stp_ctx_default = (struct stp_ctx){0};
+    stp_ctx_stage = stp_ctx_proxy = (struct stp_ctx){0};
     if (ctx_open(&stp_ctx_default, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_coll, stp_team_world, 0) != 0 ||
+        ctx_open(&stp_ctx_small, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
@@ -63,6 +66,7 @@ void stp_ctx_fini(void)
 {
     ctx_close(&stp_ctx_default);
     stp_quiet(&stp_ctx_coll);
+    stp_quiet(&stp_ctx_small);
     stp_quiet(&stp_ctx_stage);
     stp_quiet(&stp_ctx_proxy);
 }
@@ -78,7 +82,7 @@ void stp_ctx_close_queues(void)
 /* The last sync is over: the fabric's halves of the library's own contexts go before the fabric. */
 void stp_ctx_close_own(void)
 {
-    struct stp_ctx *own[] = {&stp_ctx_coll, &stp_ctx_stage, &stp_ctx_proxy};
+    struct stp_ctx *own[] = {&stp_ctx_coll, &stp_ctx_small, &stp_ctx_stage, &stp_ctx_proxy};
 
     for (size_t i = 0; i < STP_COUNT(own); i++) {
         if (own[i]->fabric != NULL) stp_rt.fabric.ctx_destroy(own[i]->fabric);

@@ -69,6 +69,7 @@ struct stp_ctx {
 
 extern struct stp_ctx stp_ctx_default;
 extern struct stp_ctx stp_ctx_coll;  /* the library's own: collectives never wait for user work */
+extern struct stp_ctx stp_ctx_small; /* their words, and small data with its word in one message */
 extern struct stp_ctx stp_ctx_stage; /* requests to proxy threads, and own words of device memory */
 extern struct stp_ctx stp_ctx_proxy; /* what this PE's proxy thread does */
 

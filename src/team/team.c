@@ -113,6 +113,7 @@ void stp_team_destroy(struct stp_team *team)
     stp_ctx_destroy_all(team);
     /* No message of this PE is under way; then everybody is through with the last collective. */
     stp_quiet(&stp_ctx_coll);
+    stp_quiet(&stp_ctx_small);
     stp_coll_leave(team);
     stp_team_unlink(team);
     stp_coll_detach(team);

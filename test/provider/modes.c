@@ -202,7 +202,7 @@ long provshim_count(const char *what)
         {"early", &shim_counts.early},         {"buffers", &shim_counts.buffers},
         {"contexts", &shim_counts.contexts},   {"regions", &shim_counts.regions},
         {"opened", &shim_counts.opened},       {"delayed", &shim_counts.delayed},
-        {"stopped", &shim_counts.stopped},
+        {"stopped", &shim_counts.stopped},     {"rma", &shim_counts.rma},
     };
     long n = -1;
 
