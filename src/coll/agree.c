@@ -18,8 +18,13 @@ void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
 void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t nbytes)
 {
     uint64_t sequence;
-    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+    struct stp_coll_cell *cell;
 
+    if (stp_coll_gather_fits(team, nbytes)) {
+        stp_coll_gather_part(team, all, mine, nbytes, 0, nbytes);
+        return;
+    }
+    cell = stp_coll_take_cell(team, &sequence);
     memcpy(cell->in, mine, nbytes);
     stp_coll_sync(team);
     for (int rank = 0; rank < team->n_pes; rank++)

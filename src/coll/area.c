@@ -125,23 +125,43 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
     plan->group = group_of_node[mine];
 }
 
+/* Ranks by group, each group's ascending. */
+static void plan_sort(struct stp_team *team, const int *group_of_node)
+{
+    struct stp_plan *plan = &team->plan;
+
+    for (int group = 0, at = 0; group < plan->n_groups; group++) {
+        plan->first[group] = at;
+        for (int rank = 0; rank < team->n_pes; rank++)
+            if (group_of_node[stp_node_of(stp_team_pe(team, rank))] == group)
+                plan->order[at++] = rank;
+        plan->first[group + 1] = at;
+    }
+}
+
 static int plan_make(struct stp_team *team)
 {
     struct stp_plan *plan = &team->plan;
     size_t n_nodes = (size_t)stp_rt.n_nodes, n_pes = (size_t)team->n_pes;
     size_t n_leaders = n_nodes < n_pes ? n_nodes : n_pes;
     int *group_of_node = malloc(n_nodes * sizeof(*group_of_node));
+    bool sorted = n_nodes > 1 && n_pes <= COLL_NET / sizeof(uint64_t);
 
+    if (sorted) {
+        plan->order = malloc(n_pes * sizeof(*plan->order));
+        plan->first = malloc((n_leaders + 1) * sizeof(*plan->first));
+    }
     plan->leaders = malloc(n_leaders * sizeof(*plan->leaders));
     plan->local_pes = malloc(n_pes * sizeof(*plan->local_pes));
     plan->local_ranks = malloc(n_pes * sizeof(*plan->local_ranks));
     if (group_of_node == NULL || plan->leaders == NULL || plan->local_pes == NULL ||
-        plan->local_ranks == NULL) {
+        plan->local_ranks == NULL || (sorted && (plan->order == NULL || plan->first == NULL))) {
         free(group_of_node);
         return -ENOMEM;
     }
     memset(group_of_node, -1, n_nodes * sizeof(*group_of_node));
     plan_fill(team, group_of_node);
+    if (sorted) plan_sort(team, group_of_node);
     free(group_of_node);
     plan->flat = plan->n_local <= stp_rt.host_cores && plan->n_local <= 1 << COLL_FLAT_ROUNDS;
     return 0;
@@ -170,6 +190,8 @@ void stp_coll_detach(struct stp_team *team)
     free(team->plan.leaders);
     free(team->plan.local_pes);
     free(team->plan.local_ranks);
+    free(team->plan.order);
+    free(team->plan.first);
     free(team->scratch);
     team->scratch = NULL;
     memset(&team->plan, 0, sizeof(team->plan));

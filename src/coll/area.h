@@ -96,6 +96,16 @@ void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint
 /* Bytes that stp_coll_net_reduce() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
 size_t stp_coll_net_room(const struct stp_team *team);
 
+/* Between nodes: does a gather of nbytes a member fit the cells? The same on all members. */
+bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
+
+/*
+ * nbytes at mine, of every member; take of them behind the first skip to all, in rank order. When
+ * they fit. Nobody leaves before all have come.
+ */
+void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
+                          size_t skip, size_t take);
+
 /*
  * Wait until a word that another node writes reaches the value. It takes microseconds at best, so
  * that giving up the core meanwhile costs little, and on a busy host gains much. All words here

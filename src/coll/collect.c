@@ -8,7 +8,11 @@
  */
 #include "area.h"
 
+#include <stddef.h>
 #include <string.h>
+
+#define COLLECT_INLINE 48 /* bytes of a member that the first gather of collect takes along */
+#define COLLECT_HEAD offsetof(struct collect_block, data)
 
 /* Put my block at offset into dest on every member, me included. */
 static void collect_spread(struct stp_team *team, char *dest, const void *source, size_t nbytes,
@@ -36,6 +40,13 @@ static bool collect_by_cells(const struct stp_team *team, const void *dest, cons
     return STP_UNLIKELY(team->active_set) && nbytes <= COLL_SMALL && !stp_on_device(dest, source);
 }
 
+/* Between nodes: all members get nbytes of each through the cells of the leaders. */
+static bool collect_gathers(const struct stp_team *team, const void *dest, const void *source,
+                            size_t nbytes)
+{
+    return stp_coll_gather_fits(team, nbytes) && !stp_on_device(dest, source);
+}
+
 static void collect_finish(struct stp_team *team)
 {
     stp_coll_quiet();
@@ -49,7 +60,8 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, nbytes, fn);
-    if (collect_by_cells(team, dest, source, nbytes)) {
+    if (collect_gathers(team, dest, source, nbytes) ||
+        collect_by_cells(team, dest, source, nbytes)) {
         stp_coll_gather(team, dest, source, nbytes);
         return 0;
     }
@@ -75,13 +87,78 @@ static size_t collect_offset(struct stp_team *team, struct stp_coll_cell *cell, 
     return offset;
 }
 
+/*
+ * A block of the first gather of collect: how much a member has, and that itself when it is little.
+ * A pad, so that no member knows less than others.
+ */
+struct collect_block {
+    uint64_t nbytes;
+    uint64_t whole;
+    unsigned char data[COLLECT_INLINE];
+};
+
+/* Bytes of each block: as many as fit for all members. */
+static size_t collect_block_bytes(const struct stp_team *team)
+{
+    size_t nbytes = COLL_NET / (size_t)team->n_pes / 8 * 8;
+
+    return nbytes < sizeof(struct collect_block) ? nbytes : sizeof(struct collect_block);
+}
+
+/* Each member's block; true when all of them are whole. Sets *offset of mine, and the sum. */
+static bool collect_blocks(struct stp_team *team, const void *source, size_t nbytes, size_t size,
+                           unsigned char *blocks, size_t *offset, size_t *sum)
+{
+    struct collect_block mine = {.nbytes = nbytes};
+    bool whole = true;
+
+    mine.whole = nbytes <= size - COLLECT_HEAD && (nbytes == 0 || !stp_on_device(source, source));
+    if (mine.whole && nbytes > 0) memcpy(mine.data, source, nbytes);
+    stp_coll_gather_part(team, blocks, &mine, size, 0, size);
+    *sum = 0;
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        const struct collect_block *block = (const void *)(blocks + (size_t)rank * size);
+        if (rank == team->rank) *offset = *sum;
+        *sum += block->nbytes;
+        whole = whole && block->whole;
+    }
+    return whole;
+}
+
+/* Between nodes. One gather does where every member has little; else it tells the offsets. */
+static void collect_far(struct stp_team *team, char *dest, const void *source, size_t nbytes,
+                        size_t size, const char *fn)
+{
+    _Alignas(16) unsigned char blocks[COLL_NET];
+    size_t offset = 0, sum;
+    bool whole = collect_blocks(team, source, nbytes, size, blocks, &offset, &sum);
+
+    stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
+    if (!whole) {
+        if (nbytes > 0) collect_spread(team, dest + offset, source, nbytes, fn);
+        collect_finish(team);
+        return;
+    }
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        const struct collect_block *block = (const void *)(blocks + (size_t)rank * size);
+        if (block->nbytes > 0) stp_copy_any(dest, block->data, block->nbytes, fn);
+        dest += block->nbytes;
+    }
+}
+
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                      const char *fn)
 {
     uint64_t sequence;
-    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
-    size_t offset = collect_offset(team, cell, nbytes);
+    struct stp_coll_cell *cell;
+    size_t offset, size = collect_block_bytes(team);
 
+    if (size > COLLECT_HEAD && stp_coll_gather_fits(team, size)) {
+        collect_far(team, dest, source, nbytes, size, fn);
+        return 0;
+    }
+    cell = stp_coll_take_cell(team, &sequence);
+    offset = collect_offset(team, cell, nbytes);
     stp_coll_check(team, dest, source, nbytes > 0 ? offset + nbytes : 0, nbytes, fn);
     if (nbytes > 0) {
         collect_spread(team, (char *)dest + offset, source, nbytes, fn);
@@ -113,6 +190,10 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, all, fn);
+    if (collect_gathers(team, dest, source, all)) {
+        stp_coll_gather_part(team, dest, source, all, nbytes * (size_t)team->rank, nbytes);
+        return 0;
+    }
     if (collect_by_cells(team, dest, source, all)) {
         alltoall_by_cells(team, dest, source, nbytes);
         return 0;

@@ -89,6 +89,8 @@ struct stp_plan {
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* and their ranks */
     int *leaders;     /* world number of the first member of each group */
+    int *order;       /* ranks, those of a group together; NULL: too many for small gathers */
+    int *first;       /* where each group begins there; n_groups + 1 */
 };
 
 struct stp_coll_area;

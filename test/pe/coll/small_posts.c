@@ -46,6 +46,34 @@ static void one_reduce(int call)
     PE_CHECK(dest[0] == sum, "reduce %d: %ld, not %ld", call, dest[0], sum);
 }
 
+static void one_fcollect(int call)
+{
+    source[0] = call * 100L + pe_me;
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, dest, source, 1);
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK(dest[pe] == call * 100L + pe, "fcollect %d: %ld from %d", call, dest[pe], pe);
+}
+
+/* PE p has p + 1 words. */
+static void one_collect(int call)
+{
+    for (int i = 0; i <= pe_me; i++)
+        source[i] = call * 100L + pe_me * 10 + i;
+    shmem_long_collect(SHMEM_TEAM_WORLD, dest, source, (size_t)pe_me + 1);
+    for (int pe = 0, at = 0; pe < pe_n; pe++)
+        for (int i = 0; i <= pe; i++, at++)
+            PE_CHECK(dest[at] == call * 100L + pe * 10 + i, "collect %d: %ld", call, dest[at]);
+}
+
+static void one_alltoall(int call)
+{
+    for (int pe = 0; pe < pe_n; pe++)
+        source[pe] = call * 100L + pe_me * 10 + pe;
+    shmem_long_alltoall(SHMEM_TEAM_WORLD, dest, source, 1);
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK(dest[pe] == call * 100L + pe * 10 + pe_me, "alltoall %d: %ld", call, dest[pe]);
+}
+
 /* A message is its send, the answer, and at both ends a buffer for what comes next. */
 static void check(const char *what, void (*one)(int call))
 {
@@ -71,5 +99,8 @@ int main(void)
     check("sync", one_sync);
     check("broadcast", one_broadcast);
     check("reduce", one_reduce);
+    check("fcollect", one_fcollect);
+    check("collect", one_collect);
+    check("alltoall", one_alltoall);
     return pe_test_end();
 }
