@@ -299,16 +299,24 @@ static void many_batches(void)
     go_down();
 }
 
-static void (*const floods[])(void) = {flood_updates,        flood_puts,
-                                       flood_blocks,         fence_behind_blocks,
-                                       quiet_beside_a_flood, flood_updates_in_session,
-                                       many_batches};
+static void (*const floods[])(void) = {flood_updates, flood_puts, quiet_beside_a_flood,
+                                       flood_updates_in_session, many_batches};
 
 START_TEST(flood)
 {
     setup();
     ck_assert_msg(run(providers[_i % N_PROVIDERS], floods[_i / N_PROVIDERS]) == 0, "%s",
                   world->text);
+}
+END_TEST
+
+/* Of blocks that are pieces of one write where providers gather. */
+START_TEST(flood_gathered)
+{
+    static void (*const gathered[])(void) = {flood_blocks, fence_behind_blocks};
+
+    setup();
+    ck_assert_msg(run(_i % 2 == 0 ? "tcp" : "net", gathered[_i / 2]) == 0, "%s", world->text);
 }
 END_TEST
 
@@ -487,6 +495,7 @@ int main(void)
     tcase_add_loop_test(tests, served_is_called, 0, 3 * N_PROVIDERS);
     tcase_add_loop_test(tests, stores_arrive_by_themselves, 0, N_PROVIDERS);
     tcase_add_loop_test(tests, flood, 0, STP_COUNT(floods) * N_PROVIDERS);
+    tcase_add_loop_test(tests, flood_gathered, 0, 4);
     tcase_add_loop_test(tests, endpoints, 0, 3 * N_PROVIDERS);
     tcase_add_test(tests, messages_of_strangers_are_dropped);
     tcase_add_loop_test(tests, dead_peer_is_named, 0, 4);
