@@ -134,18 +134,23 @@ static size_t packed_size(const struct fi_info *info)
     return size <= stp_ofi.max_msg ? size : 0;
 }
 
-/*
- * Do small operations wait for earlier ones? On TCP, where each costs a system call at either end,
- * and with a thread that sends what lies about while the program computes.
- */
-static bool gathers(const struct stp_core *core, const struct fi_info *info)
+/* Is each operation, and each look for one, system calls of ours? */
+static bool is_tcp(const struct fi_info *info)
 {
     static const char *const names[] = {"tcp;ofi_rxm", "net", "tcp"};
 
-    if (stp_ofi.packed_size == 0 || !core->env->ofi_progress_thread) return false;
     for (unsigned i = 0; i < STP_COUNT(names); i++)
         if (strcmp(info->fabric_attr->prov_name, names[i]) == 0) return true;
     return false;
+}
+
+/*
+ * Do small operations wait for earlier ones? On TCP, and with a thread that sends what lies about
+ * while the program computes.
+ */
+static bool gathers(const struct stp_core *core, const struct fi_info *info)
+{
+    return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && is_tcp(info);
 }
 
 /* Puts that one write takes along at most; below 2 they go one by one. */
@@ -287,10 +292,15 @@ void stp_ofi_domain_close(void)
 
 /* ---- addresses ------------------------------------------------------------- */
 
-/* Polls before a wait gives up the core: few where PEs share cores. */
+/*
+ * Polls before a wait gives up the core: none where PEs share cores, nor on TCP, where the call
+ * costs little beside the look, and others than PEs may want the core: other jobs, or other hosts
+ * that this machine plays.
+ */
 static int choose_spin(const struct stp_core *core)
 {
     if (core->env->spin >= 0) return core->env->spin;
+    if (is_tcp(stp_ofi.info)) return 0;
     return core->n_cores == 0 || core->n_local <= core->n_cores ? 100 : 0;
 }
 
