@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLL_YIELDS 4 /* looks with a yield between before going to sleep */
+#define COLL_YIELDS 32 /* looks with a yield between before going to sleep */
 #define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
 
 static struct {

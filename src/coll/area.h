@@ -31,17 +31,18 @@ enum {
 
 _Static_assert(COLL_N_FLAGS % 2 == 0, "behind the flags, elements of 16 bytes are aligned");
 
+/* A word alone on its line: written by one side, polled by the other. */
+struct stp_coll_word {
+    uint64_t value;
+} STP_ALIGNED_LINE;
+
 struct stp_coll_cell {
     uint64_t flags[COLL_N_FLAGS];
     unsigned char in[COLL_SMALL];  /* what this PE contributes */
     unsigned char out[COLL_SMALL]; /* what the collective makes of it */
     unsigned char net[COLL_NET];   /* what other nodes send, a piece for each round */
+    struct stp_coll_word arrived;  /* in that of the first local member: stp_coll_come_last() */
 };
-
-/* A word alone on its line: written by one side, polled by the other. */
-struct stp_coll_word {
-    uint64_t value;
-} STP_ALIGNED_LINE;
 
 /* One barrier of the local members: arrivals are counted at the first member's area. */
 struct stp_coll_barrier {
@@ -72,6 +73,16 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
 
 /* Sync of the members on this node alone. */
 void stp_coll_node_sync(struct stp_team *team);
+
+/*
+ * Where the members of this node have fewer cores than they are: count in, once a cell. True for
+ * who comes last; it does what is to be done for all and calls stp_coll_release(). For the others
+ * false, once it has done so. So each waits once, and for nobody in particular. Returns the first
+ * local member's cell in *first.
+ */
+bool stp_coll_come_last(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                        struct stp_coll_cell **first);
+void stp_coll_release(struct stp_team *team, struct stp_coll_cell *first, uint64_t sequence);
 
 /* Group of a rank of the team. */
 int stp_coll_group_of(const struct stp_team *team, int rank);

@@ -125,6 +125,92 @@ static bool collect_blocks(struct stp_team *team, const void *source, size_t nby
     return whole;
 }
 
+/* What each member tells all others on a node with a core for each. */
+struct collect_count {
+    uint64_t nbytes;
+    uint64_t sequence; /* written behind it */
+};
+
+#define COLLECT_COUNTS (COLL_NET / sizeof(struct collect_count))
+
+/* The counts come with the words that are waited for; the sum of those before mine, and of all. */
+static size_t collect_tell(struct stp_team *team, size_t nbytes, size_t *sum)
+{
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+    struct collect_count *counts = (void *)cell->net;
+    size_t offset = 0;
+
+    for (int i = 1; i <= team->n_pes; i++) {
+        int rank = (team->rank + i) % team->n_pes;
+        struct collect_count *there = stp_ptr(&counts[team->rank], stp_team_pe(team, rank));
+        __atomic_store_n(&there->nbytes, nbytes, __ATOMIC_RELAXED);
+        __atomic_store_n(&there->sequence, sequence, __ATOMIC_RELEASE);
+    }
+    *sum = 0;
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        stp_coll_wait(&counts[rank].sequence, sequence);
+        if (rank == team->rank) offset = *sum;
+        *sum += __atomic_load_n(&counts[rank].nbytes, __ATOMIC_RELAXED);
+    }
+    return offset;
+}
+
+static void collect_flat(struct stp_team *team, char *dest, const void *source, size_t nbytes,
+                         const char *fn)
+{
+    size_t sum, offset = collect_tell(team, nbytes, &sum);
+
+    stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
+    if (nbytes > 0) collect_spread(team, dest + offset, source, nbytes, fn);
+    collect_finish(team);
+}
+
+/* A node's members read each other's blocks where they are. */
+struct collect_near {
+    uint64_t nbytes;
+    uint64_t whole; /* the data is here */
+    unsigned char data[COLL_SMALL - 2 * sizeof(uint64_t)];
+};
+
+_Static_assert(sizeof(struct collect_near) == COLL_SMALL, "a block fills a cell");
+
+/*
+ * On one node with fewer cores: one sync where every member has little, since cells keep until the
+ * ring comes round; else the blocks tell the offsets.
+ */
+static void collect_crowded(struct stp_team *team, char *dest, const void *source, size_t nbytes,
+                            const char *fn)
+{
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+    struct collect_near *mine = (void *)cell->in;
+    size_t offset = 0, sum = 0;
+    bool whole = true;
+
+    mine->nbytes = nbytes;
+    mine->whole = nbytes <= sizeof(mine->data) && (nbytes == 0 || !stp_on_device(source, source));
+    if (mine->whole && nbytes > 0) memcpy(mine->data, source, nbytes);
+    stp_coll_sync(team);
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        const struct collect_near *theirs = stp_ptr(mine, stp_team_pe(team, rank));
+        if (rank == team->rank) offset = sum;
+        sum += theirs->nbytes;
+        whole = whole && theirs->whole;
+    }
+    stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
+    if (!whole) {
+        if (nbytes > 0) collect_spread(team, dest + offset, source, nbytes, fn);
+        collect_finish(team);
+        return;
+    }
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        const struct collect_near *theirs = stp_ptr(mine, stp_team_pe(team, rank));
+        if (theirs->nbytes > 0) stp_copy_any(dest, theirs->data, theirs->nbytes, fn);
+        dest += theirs->nbytes;
+    }
+}
+
 /* Between nodes. One gather does where every member has little; else it tells the offsets. */
 static void collect_far(struct stp_team *team, char *dest, const void *source, size_t nbytes,
                         size_t size, const char *fn)
@@ -155,6 +241,14 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
 
     if (size > COLLECT_HEAD && stp_coll_gather_fits(team, size)) {
         collect_far(team, dest, source, nbytes, size, fn);
+        return 0;
+    }
+    if (team->plan.n_groups == 1 && team->plan.flat && (size_t)team->n_pes <= COLLECT_COUNTS) {
+        collect_flat(team, dest, source, nbytes, fn);
+        return 0;
+    }
+    if (team->plan.n_groups == 1) {
+        collect_crowded(team, dest, source, nbytes, fn);
         return 0;
     }
     cell = stp_coll_take_cell(team, &sequence);

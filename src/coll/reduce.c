@@ -13,6 +13,7 @@
 
 #define REDUCE_BLOCK 8192              /* bytes reduced at a time: stays in the first-level cache */
 #define REDUCE_AHEAD ((size_t)1 << 20) /* bytes fetched from a child at once */
+#define REDUCE_ALONE ((size_t)64 << 10) /* bytes of all members that the last one reduces for all */
 
 struct reduce {
     struct stp_team *team;
@@ -59,18 +60,36 @@ static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
 
 /* ---- small ------------------------------------------------------------------ */
 
-static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce)
+/* More members on the only node than cores. */
+static bool reduce_is_crowded(const struct reduce *r)
+{
+    return r->team->plan.n_groups == 1 && !r->team->plan.flat;
+}
+
+static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce, bool wait)
 {
     const struct stp_plan *plan = &r->team->plan;
 
     for (int i = 0; i < plan->n_local; i++) {
         struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
-        stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
+        if (wait) stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
         if (i == 0)
             memcpy(acc, cell->in, nreduce * r->size);
         else
             stp_op_reduce(r->op, r->dtype, acc, cell->in, nreduce);
     }
+}
+
+/* Whoever comes last reduces for all. */
+static void reduce_small_crowded(const struct reduce *r, void *dest, size_t nreduce)
+{
+    struct stp_coll_cell *first;
+
+    if (stp_coll_come_last(r->team, r->cell, r->sequence, &first)) {
+        reduce_local_cells(r, first->out, nreduce, false);
+        stp_coll_release(r->team, first, r->sequence);
+    }
+    memcpy(dest, first->out, nreduce * r->size);
 }
 
 static void reduce_small(const struct reduce *r, void *dest, const void *source, size_t nreduce)
@@ -81,14 +100,18 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
     struct stp_coll_cell *leader;
 
     memcpy(r->cell->in, source, nbytes);
+    if (reduce_is_crowded(r)) {
+        reduce_small_crowded(r, dest, nreduce);
+        return;
+    }
     stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
     if (plan->n_groups == 1) {
-        reduce_local_cells(r, acc, nreduce);
+        reduce_local_cells(r, acc, nreduce, true);
         memcpy(dest, acc, nbytes);
         return;
     }
     if (plan->local == 0) {
-        reduce_local_cells(r, acc, nreduce);
+        reduce_local_cells(r, acc, nreduce, true);
         stp_coll_net_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, acc, nreduce);
         memcpy(dest, acc, nbytes);
         if (plan->n_local == 1) return;
@@ -157,10 +180,24 @@ static void reduce_block(const struct reduce *r, char *dest, const char *source,
 }
 
 /*
- * My share of the vector, block by block: read every local member's source, then write the
- * result to all of them (everyone = true) or to the first. A block is read by nobody else and
- * written only after it was read from all, so source may be dest.
+ * Elements at to end of the vector, block by block: read every local member's source, then write
+ * the result to n_dests of them, one or all. A block is read by nobody else and written only after
+ * it was read from all, so source may be dest.
  */
+static void reduce_range(const struct reduce *r, char *dest, const char *source, size_t at,
+                         size_t end, int n_dests)
+{
+    int n_local = r->team->plan.n_local;
+    unsigned char *acc = n_local > 2 ? reduce_scratch(r) : NULL;
+    size_t room = n_local > 2 ? REDUCE_BLOCK / r->size : end;
+
+    for (size_t n; at < end; at += n) {
+        n = end - at < room ? end - at : room;
+        reduce_block(r, dest + at * r->size, source + at * r->size, n, n_dests, acc);
+    }
+}
+
+/* My share of the vector, for all local members (everyone = true) or for the first. */
 static void reduce_share(const struct reduce *r, char *dest, const char *source, size_t nreduce,
                          bool everyone)
 {
@@ -169,14 +206,24 @@ static void reduce_share(const struct reduce *r, char *dest, const char *source,
     size_t share = (nreduce / (size_t)plan->n_local + line) / line * line;
     size_t at = share * (size_t)plan->local;
     size_t end = at + share < nreduce ? at + share : nreduce;
-    unsigned char *acc = plan->n_local > 2 ? reduce_scratch(r) : NULL;
-    size_t room = plan->n_local > 2 ? REDUCE_BLOCK / r->size : share;
 
-    for (size_t n; at < end; at += n) {
-        n = end - at < room ? end - at : room;
-        reduce_block(r, dest + at * r->size, source + at * r->size, n, everyone ? plan->n_local : 1,
-                     acc);
-    }
+    if (at < end) reduce_range(r, dest, source, at, end, everyone ? plan->n_local : 1);
+}
+
+/* One wait, and one member's time for all of it, instead of two waits. */
+static bool reduce_pays_alone(const struct reduce *r, size_t nbytes)
+{
+    return reduce_is_crowded(r) && nbytes <= REDUCE_ALONE / (size_t)r->team->plan.n_local;
+}
+
+static void reduce_large_crowded(const struct reduce *r, void *dest, const void *source,
+                                 size_t nreduce)
+{
+    struct stp_coll_cell *first;
+
+    if (!stp_coll_come_last(r->team, r->cell, r->sequence, &first)) return;
+    reduce_range(r, dest, source, 0, nreduce, r->team->plan.n_local);
+    stp_coll_release(r->team, first, r->sequence);
 }
 
 struct reduce_vector {
@@ -217,6 +264,10 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
     struct reduce_vector vector = {dest, nreduce};
     size_t nbytes = nreduce * r->size;
 
+    if (reduce_pays_alone(r, nbytes)) {
+        reduce_large_crowded(r, dest, source, nreduce);
+        return;
+    }
     if (plan->n_groups == 1) {
         stp_coll_sync(r->team); /* all sources are ready */
         reduce_share(r, dest, source, nreduce, true);

@@ -161,6 +161,28 @@ void stp_coll_node_sync(struct stp_team *team)
         stp_coll_wait_node(team, &barrier->released.value, epoch);
 }
 
+bool stp_coll_come_last(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                        struct stp_coll_cell **first)
+{
+    const struct stp_plan *plan = &team->plan;
+
+    *first = stp_ptr(cell, plan->local_pes[0]);
+    /* Acquire: the last one reads what the others have brought. */
+    if (__atomic_add_fetch(&(*first)->arrived.value, 1, __ATOMIC_ACQ_REL) ==
+        (uint64_t)plan->n_local) {
+        /* For the cell's next use, which a sync stands before. */
+        __atomic_store_n(&(*first)->arrived.value, 0, __ATOMIC_RELAXED);
+        return true;
+    }
+    stp_coll_wait_node(team, &(*first)->flags[COLL_DONE], sequence);
+    return false;
+}
+
+void stp_coll_release(struct stp_team *team, struct stp_coll_cell *first, uint64_t sequence)
+{
+    stp_coll_post_node(team, &first->flags[COLL_DONE], sequence);
+}
+
 int pshmem_team_sync(shmem_team_t team)
 {
     return stp_coll_sync(stp_team_check(team, __func__));
