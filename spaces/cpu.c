@@ -57,7 +57,7 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
 static int cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
     (void)share;
-    return local == stp_window_local() ? 0 : stp_window_show(space->offset, space->nbytes, local);
+    return stp_window_show(space->offset, local);
 }
 
 static void cpu_destroy(struct stp_space *space)

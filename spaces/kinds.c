@@ -55,7 +55,7 @@ const struct stp_kind *stp_kind_of(const void *ptr)
 
 void *stp_kind_host_reach(struct stp_space *space, int local)
 {
-    return stp_window_part(local) + space->offset;
+    return stp_window_reach(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
 
 bool stp_kind_owns_nothing(const void *ptr)

@@ -18,11 +18,11 @@
 
 /*
  * Everything stp_ptr_inline() reads, in one cache line. window.c alone writes it: in init and
- * finalize, and (top, amo_top) when spaces come and go.
+ * finalize, and (top, amo_top, end) when spaces come and go and when the last part opens.
  */
 struct stp_window {
     uintptr_t base;   /* of this PE's window */
-    size_t top;       /* offsets from here on belong to no space */
+    size_t top;       /* end when all parts of the view are open, else 0 */
     size_t amo_top;   /* as top for CPU atomics; 0 when atomics must go through the fabric */
     char *view;       /* where the parts of all node-local PEs are mapped, by local number */
     size_t stride;    /* from part to part in the view: the window size and STP_WINDOW_SKEW */
@@ -32,6 +32,7 @@ struct stp_window {
     int n_view;       /* PEs on this node, contiguous or not */
     bool cpu_atomics; /* atomics of CPUs are right; else all go through the fabric, amo_top is 0 */
     bool devices;     /* memory that the CPU may not touch can be met: check before touching */
+    size_t end;       /* offsets from here on belong to no space; for the slow half */
 } STP_ALIGNED_LINE;
 
 extern struct stp_window stp_win;
@@ -45,6 +46,11 @@ static inline size_t stp_window_top(void)
 static inline size_t stp_window_amo_top(void)
 {
     return __atomic_load_n(&stp_win.amo_top, __ATOMIC_RELAXED);
+}
+
+static inline size_t stp_window_end(void)
+{
+    return __atomic_load_n(&stp_win.end, __ATOMIC_RELAXED);
 }
 
 /*
@@ -153,13 +159,24 @@ size_t stp_window_capacity(void);
 size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
 /*
- * Take [offset, offset + nbytes) and make this PE's own part usable, in the window and in the
- * view. 0 or -errno, logged; -EEXIST, not logged, when another thread was quicker to take it.
+ * Take [offset, offset + nbytes) and make this PE's own part usable in the window. 0 or -errno,
+ * logged; -EEXIST, not logged, when another thread was quicker to take it.
  */
 int stp_window_commit(size_t offset, size_t nbytes);
 
-/* Make the part of the PE with local index local usable in the view. 0 or -errno, logged. */
-int stp_window_show(size_t offset, size_t nbytes, int local);
+/*
+ * The PE with local index local has a part of the range at offset too: usable in the view as soon
+ * as its part is open. 0 or -errno, logged.
+ */
+int stp_window_show(size_t offset, int local);
+
+/*
+ * Open the part of a local PE, this one's too: all that was shown of it may be touched in the view
+ * from now on, as what will be shown. To be called before stp_window_part() is used; quick when it
+ * is open. Who does it often gets all parts, and stp_ptr_inline() hits. 0 or -errno, logged. Any
+ * thread.
+ */
+int stp_window_reach(int local);
 
 /*
  * Map nbytes of file fd from position at over the range: over this PE's own part, in window and
@@ -173,6 +190,9 @@ int stp_window_local(void);
 
 /* Undo all of the above: guards again, the node's file behind them, pages given back. */
 void stp_window_release(size_t offset, size_t nbytes);
+
+/* The window goes soon: what is released until then only gives its pages back. */
+void stp_window_leave(void);
 
 /* This PE's address of a window offset. */
 static inline char *stp_window_at(size_t offset)

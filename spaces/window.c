@@ -5,6 +5,7 @@
  */
 #include "spaces/spaces.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -30,17 +31,26 @@
  */
 static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
 
+/* So often parts are asked for before all of them are opened, for each part of the node. */
+#define PATIENCE 16
+
 struct window_range {
     size_t offset, nbytes;
-    bool overlaid; /* other files than the node's are mapped over it */
+    uint64_t *members; /* a bit for each local PE that has a part of it */
+    bool overlaid;     /* other files than the node's are mapped over it */
 };
 
 static struct {
-    size_t nbytes;               /* of the window */
-    size_t capacity;             /* part of it that spaces may use */
-    int local;                   /* this PE's part */
-    int fd;                      /* duplicate of the node's file, for PUNCH_HOLE */
-    pthread_mutex_t lock;        /* guards the rest */
+    size_t nbytes;        /* of the window */
+    size_t capacity;      /* part of it that spaces may use */
+    int local;            /* this PE's part */
+    int fd;               /* duplicate of the node's file, for PUNCH_HOLE */
+    unsigned patience;    /* asked as often for open parts, all are opened; 0: never */
+    unsigned asked;       /* so often, roughly */
+    bool leaving;         /* the window is about to go: nothing is guarded again */
+    pthread_mutex_t lock; /* guards the rest */
+    bool *open;           /* by local PE: its part is; read without the lock */
+    int n_open;
     struct window_range *ranges; /* in use, by offset */
     size_t n_ranges, max_ranges;
 } window = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -199,8 +209,10 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
                   stp_segment.nbytes, nbytes);
         return -ENOMEM;
     }
+    window.open = calloc((size_t)layout->n_local, sizeof(*window.open));
+    if (window.open == NULL) goto err_errno;
     window.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (window.fd < 0) goto err_errno;
+    if (window.fd < 0) goto err_open;
     mine = window_map_somewhere(layout->base, nbytes, fd, at);
     if (mine == NULL) goto err_fd;
     /*
@@ -227,6 +239,9 @@ err_mine:
 err_fd:
     close(window.fd);
     window.fd = -1;
+err_open:
+    free(window.open);
+    window.open = NULL;
 err_errno:
     stp_error("cannot reserve a window of %zu bytes and a view of %d parts: %s", nbytes,
               layout->n_local, stp_strerror(errno));
@@ -239,10 +254,17 @@ void stp_window_close(void)
     munmap((void *)stp_win.base, window.nbytes);
     munmap(stp_win.view, stp_win.stride * (size_t)stp_win.n_view);
     close(window.fd);
+    while (window.n_ranges > 0)
+        free(window.ranges[--window.n_ranges].members);
     free(window.ranges);
+    free(window.open);
     window.ranges = NULL;
-    window.n_ranges = window.max_ranges = 0;
+    window.open = NULL;
+    window.max_ranges = 0;
     window.nbytes = window.capacity = 0;
+    window.n_open = 0;
+    window.patience = window.asked = 0;
+    window.leaving = false;
     window.fd = -1;
     stp_win = (struct stp_window){0};
 }
@@ -256,6 +278,7 @@ void stp_window_set_peers(int first_pe, int n_local)
 {
     stp_win.first_pe = first_pe;
     stp_win.n_local = n_local;
+    window.patience = PATIENCE * (unsigned)n_local;
     window_update_plain();
 }
 
@@ -318,6 +341,16 @@ size_t stp_window_find(size_t nbytes, size_t align, size_t from)
     return at <= window.capacity - nbytes ? at : SIZE_MAX;
 }
 
+static void window_add_member(struct window_range *range, int local)
+{
+    range->members[local / 64] |= (uint64_t)1 << local % 64;
+}
+
+static bool window_is_member(const struct window_range *range, int local)
+{
+    return range->members[local / 64] >> local % 64 & 1;
+}
+
 static bool window_taken_locked(size_t offset, size_t nbytes)
 {
     for (size_t i = 0; i < window.n_ranges; i++) {
@@ -330,45 +363,62 @@ static bool window_taken_locked(size_t offset, size_t nbytes)
 static int window_remember_locked(size_t offset, size_t nbytes)
 {
     size_t i = window.n_ranges;
+    uint64_t *members;
 
     if (window_taken_locked(offset, nbytes)) return -EEXIST;
+    members = calloc((size_t)stp_win.n_view / 64 + 1, sizeof(*members));
+    if (members == NULL) return -ENOMEM;
     if (window.n_ranges == window.max_ranges) {
         size_t max = window.max_ranges ? 2 * window.max_ranges : 16;
         struct window_range *ranges = realloc(window.ranges, max * sizeof(*ranges));
-        if (ranges == NULL) return -ENOMEM;
+        if (ranges == NULL) {
+            free(members);
+            return -ENOMEM;
+        }
         window.ranges = ranges;
         window.max_ranges = max;
     }
     for (; i > 0 && window.ranges[i - 1].offset > offset; i--)
         window.ranges[i] = window.ranges[i - 1];
-    window.ranges[i] = (struct window_range){offset, nbytes, false};
+    window.ranges[i] = (struct window_range){offset, nbytes, members, false};
+    window_add_member(&window.ranges[i], window.local);
     window.n_ranges++;
     return 0;
 }
 
-static void window_forget_locked(size_t offset)
+/* The range that begins there, NULL when there is none. */
+static struct window_range *window_range_locked(size_t offset)
 {
-    size_t i = 0;
+    for (size_t i = 0; i < window.n_ranges; i++)
+        if (window.ranges[i].offset == offset) return &window.ranges[i];
+    return NULL;
+}
 
-    while (i < window.n_ranges && window.ranges[i].offset != offset)
-        i++;
-    if (i == window.n_ranges) return;
-    memmove(&window.ranges[i], &window.ranges[i + 1],
-            (window.n_ranges - i - 1) * sizeof(*window.ranges));
+static void window_forget_locked(struct window_range *range)
+{
+    size_t behind = (size_t)(&window.ranges[window.n_ranges] - (range + 1));
+
+    free(range->members);
+    memmove(range, range + 1, behind * sizeof(*range));
     window.n_ranges--;
 }
 
-/* stp_ptr_inline() may be running in other threads: it sees the old top or the new one. */
+/*
+ * stp_ptr_inline() may be running in other threads: it sees the old top or the new one. Release: it
+ * lets them touch what has just been opened.
+ */
 static void window_update_top_locked(void)
 {
-    size_t top = 0;
+    size_t end = 0, top;
 
     if (window.n_ranges > 0) {
         const struct window_range *last = &window.ranges[window.n_ranges - 1];
-        top = last->offset + last->nbytes;
+        end = last->offset + last->nbytes;
     }
-    __atomic_store_n(&stp_win.top, top, __ATOMIC_RELAXED);
-    __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELAXED);
+    top = window.n_open == stp_win.n_view ? end : 0;
+    __atomic_store_n(&stp_win.end, end, __ATOMIC_RELAXED);
+    __atomic_store_n(&stp_win.top, top, __ATOMIC_RELEASE);
+    __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELEASE);
 }
 
 void stp_window_set_cpu_atomics(bool right)
@@ -381,17 +431,12 @@ void stp_window_set_cpu_atomics(bool right)
 
 static void window_mark_overlaid(size_t offset)
 {
-    pthread_mutex_lock(&window.lock);
-    for (size_t i = 0; i < window.n_ranges; i++)
-        if (window.ranges[i].offset == offset) window.ranges[i].overlaid = true;
-    pthread_mutex_unlock(&window.lock);
-}
+    struct window_range *range;
 
-static bool window_is_overlaid_locked(size_t offset)
-{
-    for (size_t i = 0; i < window.n_ranges; i++)
-        if (window.ranges[i].offset == offset) return window.ranges[i].overlaid;
-    return false;
+    pthread_mutex_lock(&window.lock);
+    range = window_range_locked(offset);
+    if (range != NULL) range->overlaid = true;
+    pthread_mutex_unlock(&window.lock);
 }
 
 /* Put the node's file back behind a range that something else was mapped over, untouchable. */
@@ -411,54 +456,127 @@ static void window_restore(size_t offset, size_t nbytes)
     }
 }
 
-static void window_guard(size_t offset, size_t nbytes)
-{
-    mprotect(stp_window_at(offset), nbytes, PROT_NONE);
-    for (int i = 0; i < stp_win.n_view; i++)
-        mprotect(stp_window_part(i) + offset, nbytes, PROT_NONE);
-}
-
 int stp_window_local(void)
 {
     return window.local;
 }
 
-int stp_window_show(size_t offset, size_t nbytes, int local)
-{
-    int rc = 0;
+/* ---- parts of the view ------------------------------------------------------------------- */
 
-    if (mprotect(stp_window_part(local) + offset, nbytes, PROT_READ | PROT_WRITE) != 0) {
-        rc = -errno;
-        stp_error("cannot open %zu bytes of the view: %s (see vm.max_map_count)", nbytes,
-                  strerror(-rc));
-    }
-    return rc;
+static void window_guard_part(const struct window_range *range, int local)
+{
+    mprotect(stp_window_part(local) + range->offset, range->nbytes, PROT_NONE);
 }
 
-/* Make a taken range, and this PE's part of the view, usable. */
-static int window_open_own(size_t offset, size_t nbytes)
+static void window_guard_locked(const struct window_range *range)
+{
+    mprotect(stp_window_at(range->offset), range->nbytes, PROT_NONE);
+    for (int i = 0; i < stp_win.n_view; i++)
+        if (window.open[i] && window_is_member(range, i)) window_guard_part(range, i);
+}
+
+static int window_allow(char *at, size_t nbytes, const char *whose)
 {
     int rc;
 
-    if (mprotect(stp_window_at(offset), nbytes, PROT_READ | PROT_WRITE) == 0)
-        return stp_window_show(offset, nbytes, window.local);
+    if (mprotect(at, nbytes, PROT_READ | PROT_WRITE) == 0) return 0;
     rc = -errno;
-    stp_error("cannot open %zu bytes of the window: %s (see vm.max_map_count)", nbytes,
+    stp_error("cannot open %zu bytes of the %s: %s (see vm.max_map_count)", nbytes, whose,
               strerror(-rc));
     return rc;
 }
 
+static int window_show_part(const struct window_range *range, int local)
+{
+    return window_allow(stp_window_part(local) + range->offset, range->nbytes, "view");
+}
+
+int stp_window_show(size_t offset, int local)
+{
+    struct window_range *range;
+    int rc = 0;
+
+    pthread_mutex_lock(&window.lock);
+    range = window_range_locked(offset);
+    assert(range != NULL);
+    window_add_member(range, local);
+    if (window.open[local]) rc = window_show_part(range, local);
+    pthread_mutex_unlock(&window.lock);
+    return rc;
+}
+
+/* All of what spaces have in the part, but for what is mapped there already. */
+static int window_open_part_locked(int local)
+{
+    int rc = 0;
+
+    if (window.open[local]) return 0;
+    for (size_t i = 0; i < window.n_ranges && rc == 0; i++) {
+        const struct window_range *range = &window.ranges[i];
+        if (!range->overlaid && window_is_member(range, local)) rc = window_show_part(range, local);
+    }
+    if (rc != 0) return rc;
+    /* Pairs with the acquire of stp_window_reach(). */
+    __atomic_store_n(&window.open[local], true, __ATOMIC_RELEASE);
+    window.n_open++;
+    window_update_top_locked();
+    return 0;
+}
+
+/*
+ * A program that goes on asking for parts is better off with all of them, since it hits then, than
+ * one that only starts, or talks to few.
+ */
+static STP_COLD int window_open_all(void)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&window.lock);
+    for (int i = 0; i < stp_win.n_view && rc == 0; i++)
+        rc = window_open_part_locked(i);
+    pthread_mutex_unlock(&window.lock);
+    return rc;
+}
+
+int stp_window_reach(int local)
+{
+    unsigned asked = __atomic_load_n(&window.asked, __ATOMIC_RELAXED);
+    int rc;
+
+    if (STP_LIKELY(__atomic_load_n(&window.open[local], __ATOMIC_ACQUIRE))) {
+        if (asked >= window.patience) return 0;
+        __atomic_store_n(&window.asked, asked + 1, __ATOMIC_RELAXED);
+        return asked + 1 < window.patience ? 0 : window_open_all();
+    }
+    pthread_mutex_lock(&window.lock);
+    rc = window_open_part_locked(local);
+    pthread_mutex_unlock(&window.lock);
+    return rc;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------ */
+
+/* Make a taken range usable in the window, and in this PE's part of the view if that is open. */
+static int window_open_own_locked(const struct window_range *range)
+{
+    int rc = window_allow(stp_window_at(range->offset), range->nbytes, "window");
+
+    return rc == 0 && window.open[window.local] ? window_show_part(range, window.local) : rc;
+}
+
 int stp_window_commit(size_t offset, size_t nbytes)
 {
+    struct window_range *range;
     int rc;
 
     pthread_mutex_lock(&window.lock);
     rc = window_remember_locked(offset, nbytes);
     if (rc == 0) {
-        rc = window_open_own(offset, nbytes);
+        range = window_range_locked(offset);
+        rc = window_open_own_locked(range);
         if (rc != 0) {
-            window_guard(offset, nbytes);
-            window_forget_locked(offset);
+            window_guard_locked(range);
+            window_forget_locked(range);
         }
         window_update_top_locked();
     }
@@ -483,16 +601,28 @@ int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at
 void stp_window_release(size_t offset, size_t nbytes)
 {
     off_t at = window_file_at(window.local, offset);
+    struct window_range *range;
 
     pthread_mutex_lock(&window.lock);
-    if (window_is_overlaid_locked(offset))
+    range = window_range_locked(offset);
+    assert(range != NULL && range->nbytes == nbytes);
+    if (window.leaving)
+        ;
+    else if (range->overlaid)
         window_restore(offset, nbytes);
     else
-        window_guard(offset, nbytes);
+        window_guard_locked(range);
     /* before another thread may take the range and write to it */
     if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
         stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
-    window_forget_locked(offset);
+    window_forget_locked(range);
     window_update_top_locked();
+    pthread_mutex_unlock(&window.lock);
+}
+
+void stp_window_leave(void)
+{
+    pthread_mutex_lock(&window.lock);
+    window.leaving = true;
     pthread_mutex_unlock(&window.lock);
 }

@@ -277,10 +277,10 @@ static void runtime_part(enum stp_end how)
 static void runtime_last_words(void)
 {
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
-    stp_coll_leave(stp_team_world);
+    if (stp_rt.n_nodes > 1) stp_coll_leave(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
-    stp_boot_node_barrier();
+    stp_boot_node_barrier(); /* on one node it is the last sync, too, in which PEs may sleep */
     stp_watch_stop();
 }
 
@@ -301,6 +301,7 @@ static void runtime_stop(enum stp_end how)
     stp_bounce_fini();
     stp_ctx_close_own();
     stp_fabric_stop(); /* its thread may look into the internal space until then */
+    stp_window_leave();
     stp_space_fini();
     stp_kinds_stop();
     stp_rt.remote_flush = false;

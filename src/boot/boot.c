@@ -361,10 +361,11 @@ static int boot_host_pes(void)
  */
 static void boot_warn_memory(void)
 {
-    size_t group = stp_cgroup_memory(), all;
+    size_t group, all;
 
-    if (group == SIZE_MAX || stp_env.default_space != 0 /* no host memory */) return;
-    if (!boot_first_of_host()) return;
+    if (stp_env.default_space != 0 /* no host memory */ || !boot_first_of_host()) return;
+    group = stp_cgroup_memory();
+    if (group == SIZE_MAX) return;
     if (!__builtin_mul_overflow(stp_env.symmetric_size, (size_t)stp_rt.host_pes, &all) &&
         all <= group)
         return;

@@ -22,7 +22,11 @@ void *stp_ptr_slow(const void *addr, int pe)
     int local = stp_local_of(pe);
 
     if (local < 0) return NULL;
-    if (offset < stp_window_top()) return stp_window_part(local) + offset;
+    if (offset < stp_window_end()) {
+        if (STP_UNLIKELY(stp_window_reach(local) != 0))
+            stp_fatal(NULL, "cannot reach the symmetric memory of PE %d", pe);
+        return stp_window_part(local) + offset;
+    }
     if (stp_segment_offset(addr, &offset)) return locate_segment(addr, offset, pe, local);
     return NULL;
 }

@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -82,15 +83,18 @@ START_TEST(a_part_is_the_memory_of_its_window)
 
     ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
     *stp_window_at(at + 5) = 1;
+    ck_assert_int_eq(stp_window_reach(1), 0);
     ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
     stp_window_close();
 
     ck_assert_int_eq(stp_window_open(&layout, fd, 2), 0);
     ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
-    ck_assert_int_eq(stp_window_show(at, nbytes, 1), 0);
+    ck_assert_int_eq(stp_window_show(at, 1), 0);
+    ck_assert_int_eq(stp_window_reach(1), 0);
     ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
     stp_window_part(1)[at + 6] = 2;
     *stp_window_at(at + 6) = 3;
+    ck_assert_int_eq(stp_window_reach(2), 0);
     ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
     stp_window_close();
 
@@ -100,8 +104,87 @@ START_TEST(a_part_is_the_memory_of_its_window)
     stp_window_release(at, nbytes);
     ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
     ck_assert_int_eq(*stp_window_at(at + 6), 0); /* given back, its neighbours are not */
-    ck_assert_int_eq(stp_window_show(at, nbytes, 2), 0);
+    ck_assert_int_eq(stp_window_show(at, 2), 0);
+    ck_assert_int_eq(stp_window_reach(2), 0);
     ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
+}
+END_TEST
+
+#define AT STP_RANGE_ALIGN
+#define NBYTES STP_RANGE_ALIGN
+
+START_TEST(a_part_is_closed_until_it_is_asked_for)
+{
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_show(AT, 2), 0);
+    ck_assert_int_eq(stp_window_reach(1), 0);
+    stp_window_part(2)[AT] = 1;
+}
+END_TEST
+
+START_TEST(a_part_stays_closed_to_others_than_members)
+{
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_reach(2), 0);
+    stp_window_part(2)[AT] = 1;
+}
+END_TEST
+
+START_TEST(a_released_range_is_closed)
+{
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_show(AT, 2), 0);
+    ck_assert_int_eq(stp_window_reach(2), 0);
+    stp_window_part(2)[AT] = 1;
+    stp_window_release(AT, NBYTES);
+    stp_window_part(2)[AT] = 1;
+}
+END_TEST
+
+START_TEST(what_is_shown_later_is_open_in_an_open_part)
+{
+    ck_assert_int_eq(stp_window_reach(1), 0);
+    ck_assert_int_eq(stp_window_reach(2), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_show(AT, 2), 0);
+    stp_window_part(1)[AT] = 1;
+    stp_window_part(2)[AT] = 1;
+}
+END_TEST
+
+/* Asked for often enough, all parts are opened, and the inline half hits. */
+START_TEST(who_asks_often_gets_all_parts)
+{
+    char *mine;
+
+    stp_window_set_peers(0, PARTS);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    for (int a = 0; a < PARTS; a++)
+        ck_assert_int_eq(stp_window_show(AT, a), 0);
+    mine = stp_window_at(AT);
+    for (int asked = 0; asked < PARTS; asked++)
+        ck_assert_int_eq(stp_window_reach(1), 0);
+    ck_assert_ptr_eq(stp_ptr_inline(mine, 1, STP_USE_ACCESS), NULL);
+    for (int asked = 0; asked < 100 * PARTS; asked++)
+        ck_assert_int_eq(stp_window_reach(1), 0);
+    for (int a = 0; a < PARTS; a++) {
+        ck_assert_ptr_eq(stp_ptr_inline(mine, a, STP_USE_ACCESS), stp_window_part(a) + AT);
+        ck_assert_ptr_eq(stp_ptr_inline(mine, a, STP_USE_ATOMIC), stp_window_part(a) + AT);
+        stp_window_part(a)[AT] = 1;
+    }
+}
+END_TEST
+
+/* Without any patience being needed. */
+START_TEST(who_asks_for_all_parts_has_them)
+{
+    stp_window_set_peers(0, PARTS);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    for (int a = 0; a < PARTS; a++) {
+        ck_assert_ptr_eq(stp_ptr_inline(stp_window_at(AT), 1, STP_USE_ACCESS), NULL);
+        ck_assert_int_eq(stp_window_reach(a), 0);
+    }
+    ck_assert_ptr_nonnull(stp_ptr_inline(stp_window_at(AT), 1, STP_USE_ACCESS));
 }
 END_TEST
 
@@ -127,6 +210,12 @@ int main(void)
     tcase_add_test(parts, parts_keep_large_pages);
     tcase_add_test(parts, an_address_is_found_in_its_part);
     tcase_add_test(parts, a_part_is_the_memory_of_its_window);
+    tcase_add_test_raise_signal(parts, a_part_is_closed_until_it_is_asked_for, SIGSEGV);
+    tcase_add_test_raise_signal(parts, a_part_stays_closed_to_others_than_members, SIGSEGV);
+    tcase_add_test_raise_signal(parts, a_released_range_is_closed, SIGSEGV);
+    tcase_add_test(parts, what_is_shown_later_is_open_in_an_open_part);
+    tcase_add_test(parts, who_asks_often_gets_all_parts);
+    tcase_add_test(parts, who_asks_for_all_parts_has_them);
     tcase_add_test(parts, the_view_stays_below_its_limit);
     suite_add_tcase(suite, parts);
     srunner_run_all(runner, CK_ENV);
