@@ -22,6 +22,21 @@ const struct stp_kind *stp_kind_find(int device_type)
     return NULL;
 }
 
+uint32_t stp_kinds_look(void)
+{
+    uint32_t missing = 0;
+
+    for (unsigned i = 0; i < STP_N_KINDS; i++)
+        if (!stp_kinds[i]->look()) missing |= (uint32_t)1 << i;
+    return missing;
+}
+
+void stp_kinds_missing(uint32_t kinds, int leader)
+{
+    for (unsigned i = 0; i < STP_N_KINDS; i++)
+        if (kinds >> i & 1) stp_kinds[i]->missing(leader);
+}
+
 void stp_kinds_start(void)
 {
     for (int i = 0; i < STP_N_KINDS; i++)
@@ -56,6 +71,16 @@ const struct stp_kind *stp_kind_of(const void *ptr)
 void *stp_kind_host_reach(struct stp_space *space, int local)
 {
     return stp_window_reach(local) == 0 ? stp_window_part(local) + space->offset : NULL;
+}
+
+bool stp_kind_needs_no_driver(void)
+{
+    return true;
+}
+
+void stp_kind_misses_nothing(int leader)
+{
+    (void)leader;
 }
 
 bool stp_kind_owns_nothing(const void *ptr)

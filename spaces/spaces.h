@@ -320,6 +320,13 @@ struct stp_kind {
     bool in_window;
     bool direct; /* a member's loads and stores work on its part */
 
+    /*
+     * Is there a driver, as far as this PE may look? Where there is none, the search takes a
+     * hundred system calls, so the leader of a node looks, and the others are told of it before
+     * their start by missing.
+     */
+    bool (*look)(void);
+    void (*missing)(int leader);
     /* Look what this machine has, without taking any of it; stop undoes. start returns nothing:
      * what is missing is probe's to tell. */
     void (*start)(void);
@@ -385,6 +392,13 @@ extern const struct stp_kind *const stp_kinds[STP_N_KINDS];
 /* The kind of a SHMEM_DEVICE_ constant, NULL when this build has none. */
 const struct stp_kind *stp_kind_find(int device_type);
 
+/*
+ * Which kinds, a bit each by stp_kind_id, have no driver on this node: the leader looks, before it
+ * starts them; told to the others before they do.
+ */
+uint32_t stp_kinds_look(void);
+void stp_kinds_missing(uint32_t kinds, int leader);
+
 /* Look what this machine has; undo. */
 void stp_kinds_start(void);
 void stp_kinds_stop(void);
@@ -407,11 +421,14 @@ int stp_kind_host_copy_rows(struct stp_queue *queue, void *dest, const void *sou
 int stp_kind_no_flush(struct stp_queue *queue);
 void stp_kind_no_pin(void *host, size_t nbytes);
 void stp_kind_nothing(void);
+bool stp_kind_needs_no_driver(void);
+void stp_kind_misses_nothing(int leader);
 void stp_kind_no_detach(struct stp_space *space);
 void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
 
 /* The ops of a row whose memory the CPU reaches by itself. */
 #define STP_KIND_HOST_OPS                                                                          \
+    .look = stp_kind_needs_no_driver, .missing = stp_kind_misses_nothing,                          \
     .detach = stp_kind_no_detach, .zero = stp_kind_host_zero, .reach = stp_kind_host_reach,        \
     .owns = stp_kind_owns_nothing, .queue_create = stp_kind_no_queue,                              \
     .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \

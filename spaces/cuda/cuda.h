@@ -36,6 +36,7 @@ struct cuda_device {
 struct stp_cuda {
     struct stp_cuda_api api;
     void *library;       /* stays open: libcuda survives no dlclose */
+    bool missing;        /* who looked before this start found none: why says so */
     bool up;             /* the driver answers and has devices that can be used */
     char why[CUDA_TEXT]; /* or why not */
     int n_devices;
@@ -49,6 +50,8 @@ extern struct stp_cuda stp_cuda;
 
 /* ---- driver.c: finding the driver and the devices ------------------------------- */
 
+bool stp_cuda_look(void); /* the rows of the kind's table, see there */
+void stp_cuda_missing(int leader);
 void stp_cuda_start(void);
 void stp_cuda_stop(void);
 

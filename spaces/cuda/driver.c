@@ -80,6 +80,7 @@ static bool driver_load(void)
     const char *error;
 
     if (stp_cuda.library != NULL) return true;
+    if (stp_cuda.missing) return false;
     stp_cuda.library = dlopen(STP_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (stp_cuda.library != NULL) return true;
     error = dlerror();
@@ -227,11 +228,26 @@ static bool driver_discover(void)
 
 /* ---- start and stop -------------------------------------------------------------------- */
 
+/* A leader that may not look has found nothing missing. */
+bool stp_cuda_look(void)
+{
+    if (!stp_env.gpu) return true;
+    stp_cuda.missing = !driver_load();
+    return !stp_cuda.missing;
+}
+
+void stp_cuda_missing(int leader)
+{
+    snprintf(stp_cuda.why, sizeof(stp_cuda.why),
+             STP_CUDA_LIBRARY " was not found, or cannot be loaded, by PE %d of this host", leader);
+    stp_cuda.missing = true;
+}
+
 void stp_cuda_start(void)
 {
     stp_cuda.up = false;
     stp_cuda.n_devices = 0;
-    stp_cuda.why[0] = '\0';
+    if (!stp_cuda.missing) stp_cuda.why[0] = '\0';
     if (!stp_env.gpu) {
         snprintf(stp_cuda.why, sizeof(stp_cuda.why), "SHMEM_GPU is off");
         return;
@@ -258,7 +274,7 @@ void stp_cuda_stop(void)
             stp_cuda_release(&stp_cuda.devices[i]);
         }
     }
-    stp_cuda.up = false;
+    stp_cuda.up = stp_cuda.missing = false;
     stp_cuda.n_devices = 0;
     stp_window_set_devices(false);
 }

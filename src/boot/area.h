@@ -22,6 +22,7 @@ struct stp_boot_area {
     int n_local;
     int n_networks;    /* of this host, judged; 0 when the job has one host */
     uint32_t addr_len; /* of the world's addresses */
+    uint32_t missing;  /* kinds of memory that the leader found no driver for */
     bool ident_addr;   /* what the leader has learned of the job */
     bool registered;
     bool peer_table;

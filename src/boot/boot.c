@@ -247,6 +247,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->magic = AREA_MAGIC;
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
+    stp_boot.area->missing = stp_kinds_look();
     return fd;
 }
 
@@ -412,6 +413,7 @@ void stp_boot_attach(void)
         }
     }
     stp_boot_node_barrier();
+    if (stp_boot.local != 0) stp_kinds_missing(stp_boot.area->missing, stp_boot.first_pe);
     stp_rt.job_key = stp_boot.area->job_key;
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_open(&stp_boot.layout, fd, stp_boot.local) != 0)
