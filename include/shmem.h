@@ -3777,4 +3777,9 @@ int shmem_test_lock(long *lock);
         default: shmem_sync)(__VA_ARGS__)
 #endif
 
+/* Small operations in the caller's code, where the program wants that. */
+#if defined(SHMEMX_INLINE) && !defined(SHMEM_IMPL_PLAIN)
+#include "shmemx_inline.h"
+#endif
+
 #endif /* SHMEM_H */

@@ -18,7 +18,9 @@
 
 /*
  * Everything stp_ptr_inline() reads, in one cache line. window.c alone writes it: in init and
- * finalize, and (top, amo_top, end) when spaces come and go and when the last part opens.
+ * finalize, and (top, amo_top, end) when spaces come and go and when the last part opens. Up to
+ * ordered it is what programs see that inline (include/shmemx_inline.h, struct shmemx_view_v1):
+ * there it may not change any more.
  */
 struct stp_window {
     uintptr_t base;   /* of this PE's window */
@@ -29,6 +31,7 @@ struct stp_window {
     int first_pe;     /* world number of local 0 when local PEs are contiguous */
     int n_local;      /* PEs reachable by load and store; 0 when they are not contiguous */
     int n_plain;      /* n_local, or 0 while buffers of the program may be device memory */
+    int ordered;      /* no traffic but loads and stores: a fence of the CPU is all of a fence */
     int n_view;       /* PEs on this node, contiguous or not */
     bool cpu_atomics; /* atomics of CPUs are right; else all go through the fabric, amo_top is 0 */
     bool devices;     /* memory that the CPU may not touch can be met: check before touching */
@@ -127,6 +130,9 @@ void stp_window_close(void);
 void stp_window_set_peers(int first_pe, int n_local);
 void stp_window_set_cpu_atomics(bool right);
 void stp_window_set_devices(bool met);
+
+/* Is there a fabric? Until it is said that there is none, the window takes it that there is. */
+void stp_window_set_fabric(bool used);
 
 /*
  * Is addr in this PE's window or in its view of the parts? Sets offset, and local to the local

@@ -44,6 +44,7 @@ static struct {
     size_t nbytes;        /* of the window */
     size_t capacity;      /* part of it that spaces may use */
     int local;            /* this PE's part */
+    bool no_fabric;       /* said so */
     int fd;               /* duplicate of the node's file, for PUNCH_HOLE */
     unsigned patience;    /* asked as often for open parts, all are opened; 0: never */
     unsigned asked;       /* so often, roughly */
@@ -265,6 +266,7 @@ void stp_window_close(void)
     window.n_open = 0;
     window.patience = window.asked = 0;
     window.leaving = false;
+    window.no_fabric = false;
     window.fd = -1;
     stp_win = (struct stp_window){0};
 }
@@ -272,6 +274,7 @@ void stp_window_close(void)
 static void window_update_plain(void)
 {
     stp_win.n_plain = stp_win.devices ? 0 : stp_win.n_local;
+    stp_win.ordered = window.no_fabric && !stp_win.devices;
 }
 
 void stp_window_set_peers(int first_pe, int n_local)
@@ -279,6 +282,12 @@ void stp_window_set_peers(int first_pe, int n_local)
     stp_win.first_pe = first_pe;
     stp_win.n_local = n_local;
     window.patience = PATIENCE * (unsigned)n_local;
+    window_update_plain();
+}
+
+void stp_window_set_fabric(bool used)
+{
+    window.no_fabric = !used;
     window_update_plain();
 }
 

@@ -245,6 +245,7 @@ static void runtime_start(void)
     runtime_print_banner();
     stp_kinds_start(); /* buffers of the program may be device memory from now on */
     stp_fabric_start(&calls);
+    stp_window_set_fabric(stp_rt.has_fabric);
     stp_space_init(&pe_info);
     runtime_open_witness();
     runtime_fill_pe_info(&pe_info);
