@@ -7,20 +7,21 @@
 
 #include "shmemx_inline.h"
 
-#define SAME(field)                                                                                \
-    _Static_assert(offsetof(struct stp_window, field) == offsetof(struct shmemx_view_v1, field) && \
+#define SAME(field, at)                                                                            \
+    _Static_assert(offsetof(struct stp_window, field) == (at) &&                                   \
+                       offsetof(struct shmemx_view_v1, field) == (at) &&                           \
                        sizeof(((struct stp_window *)0)->field) ==                                  \
                            sizeof(((struct shmemx_view_v1 *)0)->field),                            \
                    "programs have been compiled with that: a change is another version")
 
-SAME(base);
-SAME(top);
-SAME(amo_top);
-SAME(view);
-SAME(stride);
-SAME(first_pe);
-SAME(n_local);
-SAME(n_plain);
-SAME(ordered);
+SAME(base, 0);
+SAME(top, 8);
+SAME(amo_top, 16);
+SAME(view, 24);
+SAME(stride, 32);
+SAME(first_pe, 40);
+SAME(n_local, 44);
+SAME(n_plain, 48);
+SAME(ordered, 52);
 
 const struct shmemx_view_v1 *const shmemx_view_v1 = (const void *)&stp_win;
