@@ -24,7 +24,11 @@ enum {
     COLL_RESULT, /* from another node */
     COLL_READY,
     COLL_ACK,
-    COLL_DONE, /* the leader has what its node's members wait for */
+    COLL_DONE,     /* the leader has what its node's members wait for */
+    COLL_CAME,     /* counts: blocks that other leaders put here, ever; */
+    COLL_CAME_DUE, /* how many its owner has waited for; */
+    COLL_HERE,     /* leaders that told this one that they are here; */
+    COLL_HERE_DUE, /* and how many of them it has waited for */
     COLL_CHILD,
     COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS
 };
@@ -132,7 +136,50 @@ void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, si
  */
 void stp_coll_wait_far(const uint64_t *word, uint64_t value);
 
-/* The same for a word that a member of this node writes: spins, yields, serves the fabric. */
+/*
+ * Broadcasts of large data between nodes: the root gives each other leader a share, and these tell
+ * each other. When stp_coll_scatter_use() says so, the same on all members. Leaders alone.
+ */
+struct stp_coll_scatter {
+    struct stp_team *team;
+    struct stp_coll_cell *cell;
+    uint64_t sequence;
+    int root_group;
+    int root_pe;
+    bool ask; /* a dest is written only after its owner said that it is here */
+    char *dest;
+    size_t nbytes;
+    const char *fn;
+};
+
+bool stp_coll_scatter_use(const struct stp_team *team, size_t nbytes);
+
+/*
+ * The root's half. That of the others: on return all is in dest. For both, what goes to others has
+ * left its place after stp_coll_quiet().
+ */
+void stp_coll_scatter_send(const struct stp_coll_scatter *s, const void *source);
+void stp_coll_scatter_take(const struct stp_coll_scatter *s);
+
+/*
+ * Add one to a count of pe's, COLL_CAME or COLL_HERE, behind nbytes at dest there, or 0. Source may
+ * be reused after stp_coll_quiet().
+ */
+static inline void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest,
+                                       const void *source, size_t nbytes, int pe, const char *fn)
+{
+    stp_put_signal(&stp_ctx_coll, dest, source, nbytes, &cell->flags[count], 1, SHMEM_SIGNAL_ADD,
+                   true, pe, fn);
+}
+
+/* Wait for n more. Who waits keeps the sum, so that nobody has to clear the word. */
+static inline void stp_coll_wait_count(struct stp_coll_cell *cell, int count, size_t n)
+{
+    cell->flags[count + 1] += n;
+    stp_coll_wait_far(&cell->flags[count], cell->flags[count + 1]);
+}
+
+/* Wait for a word that a member of this node writes: spins, yields, serves the fabric. */
 static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};

@@ -36,35 +36,25 @@ static int bcast_vgroup(const struct bcast *b)
     return (plan->group - b->root_group + plan->n_groups) % plan->n_groups;
 }
 
-/* The word with which the leader below, mask places further on, says that it is here. */
-static uint64_t *bcast_here(const struct bcast *b, int mask)
+/* The first leader below is so many places further on; half as many the next. Nobody below: 0. */
+static int bcast_first_below(const struct bcast *b)
 {
-    return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
-}
+    int vg = bcast_vgroup(b), mask = 1;
 
-/* Leaders but the root's, where dest will be written: my dest is free now. */
-static void bcast_say_here(const struct bcast *b)
-{
-    int vg = bcast_vgroup(b), mask = vg & -vg;
-
-    stp_coll_post(bcast_here(b, mask), b->sequence, bcast_leader(b, vg - mask));
-}
-
-/*
- * Leaders only: send nbytes at source to the leaders below, into to there; biggest subtree first.
- */
-static void bcast_down(const struct bcast *b, void *to, const void *source, size_t nbytes)
-{
-    int n_groups = b->team->plan.n_groups, vg = bcast_vgroup(b), mask = 1;
-
-    while (mask < n_groups && !(vg & mask))
+    while (mask < b->team->plan.n_groups && !(vg & mask))
         mask <<= 1;
-    for (mask >>= 1; mask > 0; mask >>= 1) {
-        if (vg + mask >= n_groups) continue;
-        if (b->ask) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
-        stp_coll_send(to, source, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
-                      bcast_leader(b, vg + mask));
-    }
+    return mask >> 1;
+}
+
+/* Leaders only: tell those below what is small, the biggest subtree first. */
+static void bcast_down(const struct bcast *b, void *data, size_t nbytes)
+{
+    int vg = bcast_vgroup(b);
+
+    for (int mask = bcast_first_below(b); mask > 0; mask >>= 1)
+        if (vg + mask < b->team->plan.n_groups)
+            stp_coll_send(data, data, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
+                          bcast_leader(b, vg + mask));
 }
 
 static void bcast_small(const struct bcast *b, void *dest, const void *source, size_t nbytes)
@@ -81,7 +71,7 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
         else
             stp_coll_wait_far(&cell->flags[COLL_RESULT], b->sequence);
         stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
-        bcast_down(b, cell->out, cell->out, nbytes);
+        bcast_down(b, cell->out, nbytes);
     }
     if (stp_rt.pe != b->root_pe || b->to_root) memcpy(dest, from->out, nbytes);
 }
@@ -106,22 +96,72 @@ static void bcast_read_from_leader(const struct bcast *b, void *dest, const void
     stp_coll_ring(b->team);
 }
 
-static void bcast_large(const struct bcast *b, void *dest, const void *source, size_t nbytes)
+/* The word with which the leader below, mask places further on, says that it is here. */
+static uint64_t *bcast_here(const struct bcast *b, int mask)
 {
-    bool root = stp_rt.pe == b->root_pe;
+    return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
+}
 
-    if (stp_rt.pe != b->leader) {
-        bcast_read_from_leader(b, dest, source, nbytes);
-        return;
-    }
-    if (!root) {
+/* Leaders but the root's, where dest will be written: my dest is free now. */
+static void bcast_say_here(const struct bcast *b)
+{
+    int vg = bcast_vgroup(b), mask = vg & -vg;
+
+    stp_coll_post(bcast_here(b, mask), b->sequence, bcast_leader(b, vg - mask));
+}
+
+static void bcast_tree(const struct bcast *b, void *dest, const void *source, size_t nbytes,
+                       const char *fn)
+{
+    int vg = bcast_vgroup(b);
+
+    if (vg != 0) {
         if (b->ask) bcast_say_here(b);
         stp_coll_wait_far(&b->cell->flags[COLL_RESULT], b->sequence);
     }
     stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
-    bcast_down(b, dest, root ? source : dest, nbytes);
-    if (root && b->to_root && dest != source) memcpy(dest, source, nbytes);
+    for (int mask = bcast_first_below(b); mask > 0; mask >>= 1) {
+        if (vg + mask >= b->team->plan.n_groups) continue;
+        if (b->ask) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
+        stp_put_signal(&stp_ctx_coll, dest, vg == 0 ? source : dest, nbytes,
+                       &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET, true,
+                       bcast_leader(b, vg + mask), fn);
+    }
+}
+
+static void bcast_scatter(const struct bcast *b, void *dest, const void *source, size_t nbytes,
+                          const char *fn)
+{
+    struct stp_coll_scatter s = {.team = b->team,
+                                 .cell = b->cell,
+                                 .sequence = b->sequence,
+                                 .root_group = b->root_group,
+                                 .root_pe = b->root_pe,
+                                 .ask = b->ask,
+                                 .dest = dest,
+                                 .nbytes = nbytes,
+                                 .fn = fn};
+    bool root = stp_rt.pe == b->root_pe;
+
+    if (!root) stp_coll_scatter_take(&s);
+    stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
+    if (root) stp_coll_scatter_send(&s, source);
+}
+
+static void bcast_large(const struct bcast *b, void *dest, const void *source, size_t nbytes,
+                        const char *fn)
+{
+    if (stp_rt.pe != b->leader) {
+        bcast_read_from_leader(b, dest, source, nbytes);
+        return;
+    }
+    if (stp_coll_scatter_use(b->team, nbytes))
+        bcast_scatter(b, dest, source, nbytes, fn);
+    else
+        bcast_tree(b, dest, source, nbytes, fn);
+    if (stp_rt.pe == b->root_pe && b->to_root && dest != source) memcpy(dest, source, nbytes);
     bcast_wait_readers(b);
+    stp_coll_quiet(); /* what I sent has left its place */
 }
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
@@ -150,6 +190,6 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
     stp_coll_require(team, dest, nbytes, fn, "dest");
     stp_coll_require(team, source, nbytes, fn, "source");
     b.ask = team->active_set;
-    bcast_large(&b, dest, source, nbytes);
+    bcast_large(&b, dest, source, nbytes, fn);
     return 0;
 }
