@@ -113,11 +113,11 @@ size_t stp_coll_net_room(const struct stp_team *team);
 
 /*
  * Large vectors: reduce what is at dest of each leader, each leader its share for all. Leaders
- * alone, between syncs of the team. When stp_coll_shares_use() says so, the same on all members.
+ * alone, between syncs of their nodes. When stp_coll_shares_use() says so, the same on all members.
  */
 bool stp_coll_shares_use(const struct stp_team *team, size_t nbytes);
-void stp_coll_shares_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, char *dest,
-                            size_t nreduce, const char *fn);
+void stp_coll_shares_reduce(struct stp_team *team, struct stp_coll_cell *cell, enum stp_op op,
+                            enum stp_dtype dtype, char *dest, size_t nreduce, const char *fn);
 
 /* Between nodes: does a gather of nbytes a member fit the cells? The same on all members. */
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);

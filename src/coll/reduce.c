@@ -55,7 +55,9 @@ static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
         mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1)
         if (plan->group + mask < plan->n_groups)
-            stp_coll_send(mine, mine, nbytes, flag, r->sequence, plan->leaders[plan->group + mask]);
+            stp_put_signal(&stp_ctx_coll, mine, mine, nbytes, flag, r->sequence, SHMEM_SIGNAL_SET,
+                           true, plan->leaders[plan->group + mask], r->fn);
+    stp_coll_quiet();
 }
 
 /* ---- small ------------------------------------------------------------------ */
@@ -279,19 +281,14 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
         reduce_share(r, dest, source, nreduce, false);
     else if (dest != source)
         memcpy(dest, source, nbytes);
-    if (stp_coll_shares_use(r->team, nbytes)) {
-        stp_coll_sync(r->team); /* every leader has what its node has */
-        if (plan->local == 0)
-            stp_coll_shares_reduce(r->team, r->op, r->dtype, dest, nreduce, r->fn);
-        stp_coll_sync(r->team); /* and the result */
-    } else {
-        stp_coll_node_sync(r->team);
-        if (plan->local == 0) {
-            reduce_up(r, reduce_take_large, &vector);
-            reduce_down(r, dest, nbytes);
-        }
-        stp_coll_node_sync(r->team); /* the leader has the result */
+    stp_coll_node_sync(r->team); /* the leader has what its node has */
+    if (plan->local == 0 && stp_coll_shares_use(r->team, nbytes)) {
+        stp_coll_shares_reduce(r->team, r->cell, r->op, r->dtype, dest, nreduce, r->fn);
+    } else if (plan->local == 0) {
+        reduce_up(r, reduce_take_large, &vector);
+        reduce_down(r, dest, nbytes);
     }
+    stp_coll_node_sync(r->team); /* the leader has the result */
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
     stp_coll_node_sync(r->team); /* and everybody has read it */
 }

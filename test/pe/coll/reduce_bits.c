@@ -37,7 +37,7 @@ static void check(size_t n)
 
 int main(void)
 {
-    static const size_t sizes[] = {1, 3, 32, 48, 49, 700, 2049, 9000, MOST};
+    static const size_t sizes[] = {1, 3, 32, 48, 49, 700, 2049, 8193, 16383, 16391, MOST};
 
     pe_test_begin();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
