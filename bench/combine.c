@@ -42,7 +42,7 @@ struct combine {
 #include "combine.tmpl.h"
 
 #define LEVEL avx512
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #include "combine.tmpl.h"
 #endif
 

@@ -2,7 +2,6 @@
 /* The reduction kernels for x86 processors with AVX-512: 64 bytes a step. */
 #ifdef __x86_64__
 #define STP_KERNELS stp_kernels_avx512
-#define STP_TARGET                                                                                 \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#define STP_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #include "base/kernels.tmpl.h"
 #endif
