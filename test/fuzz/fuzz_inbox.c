@@ -60,8 +60,9 @@ static __attribute__((noreturn)) void end_job(const char *routine, const char *f
     longjmp(job_end, 1);
 }
 
+static const struct stp_env env; /* no progress thread: what is owed is answered at once */
 static const struct stp_core core = {
-    .pe = 1, .n_pes = N_PES, .job_token = TOKEN, .log = log_text, .fatal = end_job};
+    .pe = 1, .n_pes = N_PES, .job_token = TOKEN, .env = &env, .log = log_text, .fatal = end_job};
 
 /* ---- the provider ---------------------------------------------------------- */
 

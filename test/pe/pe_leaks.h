@@ -109,6 +109,19 @@ static inline struct pe_holdings pe_holdings(void)
 }
 
 /*
+ * Collective, before the first count: the library opens the memory of peers of the node when it is
+ * asked for, and all of it after some asking, which makes mappings.
+ */
+static inline void pe_open_peers(void)
+{
+    long *word = shmem_malloc(sizeof(*word));
+
+    for (int i = 0; i < 64 * pe_n; i++)
+        (void)shmem_ptr(word, i % pe_n);
+    shmem_free(word);
+}
+
+/*
  * The same when this end of each connection that a peer has closed is gone too: it goes when the
  * progress thread has seen that, which no call of the peer waits for. As they are after 10 s.
  */

@@ -121,6 +121,7 @@ static void run(bool once)
     char numbers[2][64];
 
     pe_space_numbers(numbers[0], sizeof(numbers[0]));
+    pe_open_peers();
     check_refused();
     before = pe_holdings();
     for (int i = 0; i < 8 && !once; i++)

@@ -181,6 +181,7 @@ static void check_default_use(void)
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, other, block, N), 0);
     PE_CHECK_EQ(shmem_long_g(other + 1, pe_me), pe_n + (long)pe_n * (pe_n - 1) / 2);
+    shmem_barrier_all(); /* the root of a broadcast may write before others call it */
     PE_CHECK_EQ(shmem_long_broadcast(SHMEM_TEAM_WORLD, other, block, N, pe_n - 1), 0);
     PE_GPU_EXPECT(other, pe_n - 1, N, "broadcast");
     block = shmem_realloc(block, 4 * N * sizeof(*block));

@@ -73,6 +73,7 @@ static void run(int kind, long cycles)
 
     for (long i = 0; i < WARM_UP; i++)
         if (!cycle(kind, i, i == 0 ? &first : &last)) return;
+    pe_open_peers();
     shmem_barrier_all();
     before = pe_holdings();
     for (long i = 0; i < cycles; i++)
