@@ -6,6 +6,14 @@ include(CMakePackageConfigHelpers)
 set(STEPPE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Steppe)
 
 install(TARGETS steppe EXPORT SteppeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(STEPPE_STATIC)
+    install(TARGETS steppe_static EXPORT SteppeTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(STEPPE_ALIASES)
+    install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libsma.so
+        DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT SteppeTargets NAMESPACE Steppe:: DESTINATION ${STEPPE_PACKAGE_DIR})
 
@@ -25,6 +33,10 @@ file(RELATIVE_PATH STEPPE_PC_LIBDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL
 file(RELATIVE_PATH STEPPE_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/steppe.pc.in steppe.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/steppe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(STEPPE_ALIASES)
+    install(FILES ${PROJECT_BINARY_DIR}/steppe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+        RENAME openshmem.pc)
+endif()
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES
@@ -35,7 +47,9 @@ install(FILES
 if(STEPPE_BENCH)
     install(FILES docs/man/steppe-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
-install(FILES docs/man/oshcc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME oshc++.1)
+foreach(name oshc++ oshCC oshcxx)
+    install(FILES docs/man/oshcc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME ${name}.1)
+endforeach()
 install(FILES docs/man/shmem.7 docs/man/steppe-spaces.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 # Pages of routines: one file for the first name, one that points there for each further one.

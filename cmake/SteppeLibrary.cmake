@@ -31,6 +31,26 @@ target_link_options(steppe PRIVATE
     -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions -Wl,-z,nodelete
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsteppe.map)
 
+# Programs linked with it find the modules through their run path: src/boot/module.c.
+if(STEPPE_STATIC)
+    add_library(steppe_static STATIC $<TARGET_OBJECTS:steppe_core>)
+    add_library(Steppe::steppe_static ALIAS steppe_static)
+    steppe_link_counted(steppe_static INTERFACE)
+    set_target_properties(steppe_static PROPERTIES
+        OUTPUT_NAME steppe
+        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+    target_include_directories(steppe_static INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(steppe_static PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
+endif()
+
+# The names that other implementations have, for makefiles that ask for them.
+if(STEPPE_ALIASES)
+    add_custom_command(TARGET steppe POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink
+        libsteppe.so ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libsma.so)
+endif()
+
 # The target becomes steppe/<name>.so beside the library, which opens it at run time. It exports
 # what its map names, and leaves nothing undefined: what it has of the library comes in a table.
 function(steppe_make_module target name)

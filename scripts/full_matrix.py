@@ -60,8 +60,9 @@ PARTS = {
     "quick": Part("the quick set", "build", GCC, [], [["-LE", "full"]]),
     "full": Part("tests labelled full", "build", GCC, [], [["-L", "full"]]),
     "clang": Part("unit tests, one node and the installation, built by clang", "build-clang-full",
-                  CLANG, [], [["-L", "unit|pe|tree", "-LE", "full|fakecuda"],
-                              ["-R", r"^pe\..*\.np2$", *MORE_PES]]),
+                  CLANG, ["-DSTEPPE_STATIC=ON", "-DSTEPPE_ALIASES=ON"],
+                  [["-L", "unit|pe|tree", "-LE", "full|fakecuda"],
+                   ["-R", r"^pe\..*\.np2$", *MORE_PES]]),
     "asan": Part("the quick set, and 2 and 3 PEs of the rest, under AddressSanitizer, "
                  "UndefinedBehaviorSanitizer and LeakSanitizer", "build-asan", GCC, ["-DSTEPPE_SANITIZE=address,undefined"],
                  [["-LE", "full", "-E", NOT_ASAN],

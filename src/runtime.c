@@ -120,8 +120,11 @@ static void runtime_end_leave(void)
         runtime_flush_and_end(runtime_leave.ending.status, runtime_leave.ending.message);
 }
 
-/* The library is loaded: a program may call it wrongly from now on. */
-static __attribute__((constructor)) void runtime_load(void)
+/*
+ * The library is loaded: a program may call it wrongly from now on. Before the program's own
+ * constructors where it is linked as an archive, so that its handler runs after their destructors.
+ */
+static __attribute__((constructor(101))) void runtime_load(void)
 {
     stp_fatal_hook(runtime_end_job);
     atexit(runtime_end_leave);

@@ -8,9 +8,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 static const struct {
@@ -20,28 +23,62 @@ static const struct {
     [STP_MODULE_INFO] = {"module of reports", "steppe/info.so", "stp_info_print"},
 };
 
+/* The module behind the first len bytes of prefix and a separator. False when it is not there. */
+static bool module_in(enum stp_module module, const char *prefix, int len, const char *separator,
+                      char *path, size_t path_len)
+{
+    int n = snprintf(path, path_len, "%.*s%s%s", len, prefix, separator, modules[module].file);
+
+    return n >= 0 && (size_t)n < path_len && access(path, F_OK) == 0;
+}
+
+/* Is this the executable? Its headers are what the kernel says of the program. */
+static bool module_in_program(const Dl_info *self)
+{
+    uintptr_t headers = (uintptr_t)getauxval(AT_PHDR), base = (uintptr_t)self->dli_fbase;
+
+    return headers - base < 4096; /* they stand behind the ELF header */
+}
+
+/* In the folders where the program finds its libraries: it has the library from libsteppe.a. */
+static bool module_in_run_path(enum stp_module module, char *path, size_t path_len)
+{
+    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    Dl_serinfo size, *found = NULL;
+    bool there = false;
+
+    if (program == NULL) return false;
+    if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0) found = malloc(size.dls_size);
+    if (found != NULL && dlinfo(program, RTLD_DI_SERINFOSIZE, found) == 0 &&
+        dlinfo(program, RTLD_DI_SERINFO, found) == 0) {
+        for (unsigned i = 0; i < found->dls_cnt && !there; i++) {
+            const char *folder = found->dls_serpath[i].dls_name;
+
+            there = module_in(module, folder, (int)strlen(folder), "/", path, path_len);
+        }
+    }
+    free(found);
+    dlclose(program);
+    return there;
+}
+
 int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len)
 {
     Dl_info self;
     const char *slash;
-    int n;
+    int len;
 
     if (dladdr((void *)(uintptr_t)&stp_module_path, &self) == 0 || self.dli_fname == NULL) {
         snprintf(why, why_len, "cannot tell where the library was loaded from");
         return -ENOENT;
     }
     slash = strrchr(self.dli_fname, '/');
-    n = snprintf(path, path_len, "%.*s%s", slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0,
-                 self.dli_fname, modules[module].file);
-    if (n < 0 || (size_t)n >= path_len) {
-        snprintf(why, why_len, "the path of the library is too long");
-        return -ENOENT;
-    }
-    if (access(path, F_OK) != 0) {
-        snprintf(why, why_len, "no %s at %s", modules[module].what, path);
-        return -ENOENT;
-    }
-    return 0;
+    len = slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0;
+    if (module_in(module, self.dli_fname, len, "", path, path_len)) return 0;
+    if (module_in_program(&self) && module_in_run_path(module, path, path_len)) return 0;
+    snprintf(why, why_len, "no %s at %.*s%s", modules[module].what, len, self.dli_fname,
+             modules[module].file);
+    return -ENOENT;
 }
 
 int stp_module_open(enum stp_module module, stp_module_entry_fn *entry, char *why, size_t len)

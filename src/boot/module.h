@@ -17,8 +17,9 @@ enum stp_module {
 typedef void (*stp_module_entry_fn)(void);
 
 /*
- * Where the module lies: in steppe/ beside the file this library was loaded from. Returns 0, or
- * -ENOENT with the reason as text when nothing is there.
+ * Where the module lies: in steppe/ beside the file this library was loaded from, or, when that is
+ * the program itself (libsteppe.a), in one of the folders where it finds its libraries. Returns 0,
+ * or -ENOENT with the reason as text when nothing is there.
  */
 int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len);
 

@@ -39,7 +39,7 @@ if [ -e "$prefix/bin/steppe-bench" ]; then
     python3 "$libdir/steppe/bench/main.py" compare --help >/dev/null ||
         fail "steppe-bench compare is not installed"
 fi
-for file in bin/oshcc bin/oshc++ bin/oshrun bin/oshinfo include/shmem.h include/shmemx.h \
+for file in bin/oshcc bin/oshc++ bin/oshCC bin/oshcxx bin/oshrun bin/oshinfo include/shmem.h include/shmemx.h \
     include/pshmem.h include/mpp/shmem.h share/man/man1/oshcc.1; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
@@ -60,6 +60,49 @@ run ./by_oshcxx
 run ./by_two_steps
 eval "$("$prefix/bin/oshcc" -show program.c -o by_show)"
 run ./by_show
+
+# What other wrappers print when asked, one dash and two.
+says()
+{
+    want=$1
+    shift
+    got=$("$prefix/bin/oshcc" "$@") || fail "oshcc $*: status $?"
+    [ "$got" = "$want" ] || fail "oshcc $*: '$got', not '$want'"
+}
+for dash in - --; do
+    says "${CC:-cc}" ${dash}showme:command
+    says my-cc -cc=my-cc ${dash}showme:command
+    says "$prefix/include" ${dash}showme:incdirs
+    says "$libdir" ${dash}showme:libdirs
+    says steppe ${dash}showme:libs
+    says "'-I$prefix/include'" ${dash}showme:compile
+    says "'-L$libdir' '-Wl,-rpath,$libdir' -lsteppe" ${dash}showme:link
+    says "my-cc '-I$prefix/include'" -cc=my-cc ${dash}compile-info
+    says "my-cc '-I$prefix/include' '-L$libdir' '-Wl,-rpath,$libdir' -lsteppe" \
+        -cc=my-cc ${dash}link-info
+    "$prefix/bin/oshCC" ${dash}showme:version | grep -q '^oshCC (Steppe) [0-9]' ||
+        fail "oshCC ${dash}showme:version"
+done
+"$prefix/bin/oshcxx" -V | grep -q '^oshcxx (Steppe) [0-9]' || fail "oshcxx -V"
+"$prefix/bin/oshcxx" -cxx=false program.cc && fail "oshcxx takes no -cxx=CMD"
+! "$prefix/bin/oshcc" -showme:nothing 2>/dev/null || fail "oshcc takes -showme:nothing"
+
+# Options of the build: the library as an archive, and other names of it.
+if [ -e "$libdir/libsteppe.a" ]; then
+    "$prefix/bin/oshcc" -static-steppe program.c -o by_archive
+    ldd by_archive | grep -q libsteppe && fail "-static-steppe links the shared library"
+    run ./by_archive
+else
+    ! "$prefix/bin/oshcc" -static-steppe program.c -o by_archive 2>static.txt ||
+        fail "oshcc -static-steppe without libsteppe.a"
+    grep -q STEPPE_STATIC static.txt || fail "oshcc -static-steppe: $(cat static.txt)"
+fi
+if [ -e "$libdir/libsma.so" ]; then
+    ${CC:-cc} program.c -o by_alias "-I$prefix/include" "-L$libdir" "-Wl,-rpath,$libdir" -lsma
+    run ./by_alias
+    [ "$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --libs openshmem)" = \
+        "$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --libs steppe)" ] || fail "openshmem.pc"
+fi
 ! "$prefix/bin/oshcc" no_such_file.c 2>/dev/null || fail "oshcc hides the compiler's status"
 
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
@@ -73,5 +116,8 @@ run user/by_cmake
 "$prefix/bin/oshinfo" --json version | grep -q '"name": "Steppe"' || fail "oshinfo says nothing"
 if [ -e "$build/lib/steppe/ofi.so" ]; then
     SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp run ./by_oshcc
+    if [ -e by_archive ]; then
+        SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp run ./by_archive
+    fi
 fi
 echo "the installation works"
