@@ -3782,4 +3782,9 @@ int shmem_test_lock(long *lock);
 #include "shmemx_inline.h"
 #endif
 
+/* What the C11 generics are, for C++. */
+#if defined(__cplusplus) && !defined(SHMEMX_NO_OVERLOADS) && !defined(SHMEM_IMPL_PLAIN)
+#include "shmem_cxx.h"
+#endif
+
 #endif /* SHMEM_H */

@@ -7,6 +7,7 @@ usage: gen_api.py [--check | --names | --uncalled FILE... | --unselected FILE...
 Without an option: read include/shmem.h.in and write
     include/shmem.h           every routine, and the C11 generics
     include/pshmem.h          its profiling twins
+    include/shmem_cxx.h       the generics for C++: overloads
     src/api/gen/types_*.h     one list per class of types, for the bodies of src/api
     test/pe/typed/gen/types_*.h   the same lists for the typed tests
 --check     write nothing; exit 1 and show the differences when a file on disk is out of date
@@ -252,6 +253,67 @@ def generic_macro(pattern):
                         f"    SHMEM_IMPL_CALL_{call}({select}, {op}, __VA_ARGS__)"])
 
 
+# ---- shmem_cxx.h --------------------------------------------------------------
+
+CXX_HEAD = """\
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The generic interfaces for C++: an overload for each type that a C11 generic selects, with and
+ * without a context. shmem.h includes this; a program that has overloads of its own defines
+ * SHMEMX_NO_OVERLOADS before.
+ *
+ * @WARNING@
+ */
+#ifndef SHMEM_CXX_H
+#define SHMEM_CXX_H
+
+#include <shmem.h>
+
+"""
+
+CXX_TAIL = """
+inline void shmem_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
+{
+    shmem_ctx_signal_add(ctx, sig_addr, signal, pe);
+}
+inline void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
+{
+    shmem_ctx_signal_set(ctx, sig_addr, signal, pe);
+}
+inline int shmem_sync(shmem_team_t team)
+{
+    return shmem_team_sync(team);
+}
+
+#endif /* SHMEM_CXX_H */
+"""
+
+
+def overloads(pattern, taken):
+    """Functions of C++, one for each form and type; taken: what is a function of C already."""
+    out = []
+    for cls, forms in pattern.by_class():
+        for form in forms:
+            for _, name in associations(cls):
+                proto = fill(form, name).rstrip(";")
+                callee = function_name(proto)
+                mine = proto.replace(callee, "shmem" + pattern.operation(), 1)
+                if mine + ";" in taken:
+                    continue
+                args = re.search(r"\((.*)\)", mine).group(1).split(", ")
+                names = ", ".join(re.search(r"(\w+)(\[\w*\])?$", arg).group(1) for arg in args)
+                give = "" if mine.startswith("void ") else "return "
+                out += [wrap("inline " + mine), "{", f"    {give}{callee}({names});", "}"]
+    return out
+
+
+def shmem_cxx_h(items):
+    patterns = [item for item in items if isinstance(item, Pattern)]
+    taken = {proto for p in patterns if p.kind == "one" for proto in p.prototypes()}
+    body = [line for p in patterns if p.kind == "generic" for line in overloads(p, taken)]
+    return CXX_HEAD.replace("@WARNING@", GENERATED) + "\n".join(body) + CXX_TAIL
+
+
 # ---- what follows from shmem.h ------------------------------------------------
 
 
@@ -332,7 +394,8 @@ def outputs():
     """Path under the root -> text, for every generated file."""
     items = read_template()
     header = shmem_h(items)
-    files = {"include/shmem.h": header, "include/pshmem.h": pshmem_h(header)}
+    files = {"include/shmem.h": header, "include/pshmem.h": pshmem_h(header),
+             "include/shmem_cxx.h": shmem_cxx_h(items)}
     patterns = [item for item in items if isinstance(item, Pattern)]
     files["src/api/gen/types_amo_real.h"] = type_list("amo_real")
     for folder in ("src/api/gen", "test/pe/typed/gen"):

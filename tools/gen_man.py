@@ -196,7 +196,7 @@ def synopsis_of(routine):
     out = []
     if routine.pattern.kind == "generic":
         call = text.replace("[ctx_]", "").replace("NAME_", "")
-        out += ["/* C11 */"] + prototype(call)
+        out += ["/* C11 and C++ */"] + prototype(call)
     text = text.replace("NAME", "TYPENAME")
     return out + prototype(text)
 

@@ -111,6 +111,28 @@ void use(shmem_ctx_t ctx, shmem_team_t team, const double *in, double *out, long
 }
 """
 
+# The same by the overloads of C++.
+OVERLOADS = re.sub(r"    shmem_put\(four, \(\(int.*\n", "", GENERICS).replace(
+    "float _Complex", "shmem_impl_complexf").replace("NULL", "nullptr")
+
+# A program that has overloads of its own.
+OWN_OVERLOADS = """#define SHMEMX_NO_OVERLOADS
+#include <shmem.h>
+inline void shmem_put(long *dest, const long *source, size_t nelems, int pe)
+{
+    shmem_long_put(dest, source, nelems, pe);
+}
+int shmem_sync(shmem_team_t team);
+int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
+void (*const plain)(uint64_t *, uint64_t, int) = shmem_signal_add;
+void use(long *l);
+void use(long *l)
+{
+    shmem_put(l, l + 1, 1, 0);
+    plain(nullptr, 0, 0);
+}
+"""
+
 # What programs call in each language: the typed functions, teams, contexts, spaces, old names.
 CALLS = """
 void call(short *s, long *l, const double *in, double *out, uint64_t *word, size_t *at);
@@ -194,6 +216,9 @@ def texts_for(standard, cxx):
     texts = list(sources(cxx, standard in ("c99", "c++11", "gnu2x", "c++20")))
     if not cxx and standard not in ("c99", "gnu99"):
         texts.append(("generics", "#include <shmem.h>\n" + GENERICS))
+    if cxx:
+        texts.append(("overloads", "#include <shmem.h>\n" + OVERLOADS))
+        texts.append(("overloads of its own", OWN_OVERLOADS))
     return texts
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The headers and the library from C++: C names, types, handles in static initialisers, complex
- * numbers, symmetric globals of the program, and what a class would do with a context.
+ * numbers, overloads, symmetric globals of the program, and what a class would do with a context.
  */
 #include <mpp/shmem.h>
 #include <mpp/shmemx.h>
@@ -12,6 +12,8 @@
 #include <complex>
 #include <cstdio>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #define TYPED_CXX_(a, b, c) a##b##c
 #define TYPED_CXX_NAME(a, b, c) TYPED_CXX_(a, b, c)
@@ -36,6 +38,9 @@ void typed(void *arena, shmem_ctx_t ctx, int right, int n_pes)
 {
 #define TEMPLATE "../typed_cxx_link.tmpl.h"
 #include "gen/types_rma.h"
+#undef TEMPLATE
+#define TEMPLATE "../typed_cxx_amo.tmpl.h"
+#include "gen/types_amo.h"
 #undef TEMPLATE
 }
 
@@ -97,6 +102,10 @@ void untyped(shmem_ctx_t ctx, uint64_t *sig, int right, int n_pes)
 {
     shmem_ctx_signal_add(ctx, sig, 3, right);
     check(shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 3) == 3, "signal");
+    check(shmem_sync(SHMEM_TEAM_WORLD) == 0, "overload of sync");
+    shmem_signal_add(ctx, sig, 4, right);
+    shmem_signal_add(sig, 5, right);
+    check(shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 12) == 12, "overload of signal_add");
     shmem_long_atomic_inc(&counter, 0);
     pshmem_barrier_all();
     check(shmem_long_atomic_fetch(&counter, 0) == n_pes, "atomic on a global");

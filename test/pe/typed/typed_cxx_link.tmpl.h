@@ -18,4 +18,19 @@
     check(fcollect(SHMEM_TEAM_WORLD, cell + 2, cell, 1) == 0, "fcollect returns");
     check(cell[2] == a && cell[1 + n_pes] == a, "fcollect");
     shmem_barrier_all();
+
+    /* The overloads: of this type, with and without a context. */
+    static_assert(std::is_same<decltype(shmem_g(cell, 0)), TYPE>::value, "shmem_g has its type");
+    static_assert(std::is_same<decltype(shmem_g(ctx, &a, 0)), TYPE>::value, "with a context too");
+    shmem_put(cell + 1, &a, 1, right);
+    shmem_put(ctx, cell, &b, 1, right);
+    shmem_p(cell + 2, b, right);
+    shmem_put_nbi(ctx, cell + 3, NULL, 0, right);
+    shmem_ctx_quiet(ctx);
+    shmem_barrier_all();
+    check(cell[0] == b && cell[1] == a && cell[2] == b, "overloads of put and p");
+    check(shmem_g(cell, right) == b && shmem_g(ctx, cell + 1, right) == a, "overloads of g");
+    check(shmem_max_reduce(SHMEM_TEAM_WORLD, cell + 3, cell, 2) == 0, "max_reduce returns");
+    check(cell[3] == b && cell[4] == a, "overload of max_reduce");
+    shmem_barrier_all();
 }
