@@ -140,7 +140,8 @@ def inline(text):
     """Fonts of one line of prose."""
     def font(match):
         code, argument, name = match.groups()
-        return f"\\fI{argument}\\fP" if argument else f"\\fB{code or name}\\fP"
+        bold = (code or name or "").replace("-", "\\-")
+        return f"\\fI{argument}\\fP" if argument else f"\\fB{bold}\\fP"
 
     text = text.replace("\\", "\\e").replace("SHMEM_...", "`SHMEM_...`")
     return WORDS.sub(font, text)
@@ -159,10 +160,21 @@ def code_block(text):
     return [".PP", ".nf", ".RS 4", *body.split("\n"), ".RE", ".fi"]
 
 
+def paragraphs(text):
+    """What empty lines part; code with empty lines in it is one."""
+    out = []
+    for part in re.split(r"\n\n+", text):
+        if out and part.startswith("    ") and out[-1].startswith("    "):
+            out[-1] += "\n\n" + part
+        else:
+            out.append(part)
+    return out
+
+
 def blocks(text):
     """Paragraphs, lists and code of a section."""
     out = []
-    for block in re.split(r"\n\n+(?! {4})|\n\n(?=(?! {4}))", text):
+    for block in paragraphs(text):
         if block.startswith("    "):
             out += code_block(block)
         elif block.startswith("- "):

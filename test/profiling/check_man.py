@@ -5,8 +5,9 @@
 usage: check_man.py SOURCE
 
 Every routine of shmem.h and shmemx.h is on exactly one page, generated pages are what
-tools/gen_man.py makes, pages that a page refers to exist, and neither formatter warns. A formatter
-that is not installed is left out; with neither, exit 77.
+tools/gen_man.py makes, pages that a page refers to exist, and neither formatter warns. As a reader
+sees it, no page has a backslash that is no escape of C's, and each line of code in a source stands
+on a line of its own. A formatter that is not installed is left out; with neither, exit 77.
 """
 import glob
 import os
@@ -36,11 +37,31 @@ def names(source):
     return found
 
 
+def code_lines(page):
+    """The lines of code of the page's source, none for a page without one."""
+    source = os.path.join(os.path.dirname(page), "src", os.path.basename(page))
+    source = (source if page.endswith(".7") else source.removesuffix(".3")) + ".txt"
+    if not os.path.exists(source):
+        return []
+    with open(source, encoding="utf-8") as f:
+        return [line.strip() for line in f if line.startswith("    ") and line.strip()]
+
+
+def rendered(page, text):
+    """What is wrong with the text that groff made, as a reader sees it."""
+    lines = [line.strip() for line in text.splitlines()]
+    stray = [line for line in lines if re.search(r"\\(?![n0])", line)]
+    lost = [line for line in code_lines(page) if line not in lines]
+    return [f"{page}: a stray backslash: {line}" for line in stray] + [
+        f"{page}: not on a line of its own: {line}" for line in lost]
+
+
 def formatters(page):
     out = []
     if shutil.which("groff"):
-        out += subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-z", page], capture_output=True,
-                              text=True, check=False).stderr.splitlines()
+        result = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-P-cbou", "-rLL=110n", page],
+                                capture_output=True, text=True, check=False)
+        out += result.stderr.splitlines() + rendered(page, result.stdout)
     if shutil.which("mandoc"):
         lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True,
                               text=True, check=False).stdout.splitlines()
