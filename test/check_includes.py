@@ -40,7 +40,7 @@ ARROWS = {
     "test/hmem": ["include", "spaces"],
     "test/provider": [],  # libfabric alone
     "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],
-    "test/unit": ["include", "src", "src/base", "src/boot", "src/api", "src/info", "pmi", "spaces",
+    "test/unit": ["include", "test/fakecuda", "src", "src/base", "src/boot", "src/api", "src/info", "pmi", "spaces",
                   "transport"],
 }
 # <system header> prefix -> the directories that may see it.

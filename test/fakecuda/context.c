@@ -65,6 +65,7 @@ static void destroy_locked(CUcontext ctx)
 {
     fake_stream_drain_all_locked(ctx);
     fake_streams_close_of_locked(ctx);
+    fake_events_close_of_locked(ctx);
     fake_blocks_drop_of_locked(ctx);
     ctx->alive = false;
 }

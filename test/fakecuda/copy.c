@@ -22,6 +22,7 @@ void fake_op_pin_locked(const struct fake_op *op, int by)
 {
     if (op->dest.block) op->dest.block->n_pending += by;
     if (op->source.block) op->source.block->n_pending += by;
+    if (op->work && op->work->pin_locked) op->work->pin_locked(op->work, by);
 }
 
 void fake_op_execute(const struct fake_op *op)
@@ -49,7 +50,8 @@ static void execute_now_locked(CUcontext ctx, const struct fake_op *op)
 
 static bool on_device(const struct fake_place *place)
 {
-    return place->block && (place->block->kind == FAKE_DEVICE || place->block->kind == FAKE_IPC);
+    return place->block && (place->block->kind == FAKE_DEVICE || place->block->kind == FAKE_IPC ||
+                            place->block->kind == FAKE_MAPPED);
 }
 
 static bool is_synchronous(const struct fake_op *op)
@@ -60,12 +62,19 @@ static bool is_synchronous(const struct fake_op *op)
     return op->source.block || op->width > STAGED_MAX;
 }
 
+static void check_access_locked(const struct fake_op *op)
+{
+    if (op->dest.block) fake_block_check_access_locked(op->dest.block, true);
+    if (op->source.block) fake_block_check_access_locked(op->source.block, false);
+}
+
 /* A copy or fill of a call that is not named Async. */
 static CUresult perform_locked(CUcontext ctx, struct fake_op *op)
 {
     CUresult result;
 
     if (op->width == 0) return CUDA_SUCCESS;
+    check_access_locked(op);
     if (is_synchronous(op)) {
         execute_now_locked(ctx, op);
         return ctx->lost;
@@ -87,6 +96,7 @@ static CUresult queue_locked(CUcontext ctx, CUstream handle, const struct fake_o
 
     if (result != CUDA_SUCCESS) return result;
     if ((op->width == 0 || op->height == 0) && op->fault == CUDA_SUCCESS) return CUDA_SUCCESS;
+    check_access_locked(op);
     return fake_stream_submit_locked(stream, op);
 }
 

@@ -6,7 +6,7 @@
 #ifndef STP_FAKECUDA_FAKE_H
 #define STP_FAKECUDA_FAKE_H
 
-#include "spaces/cuda/api.h"
+#include "more.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,12 +20,18 @@
 #define FAKE_DECLARE(member, symbol, required, arguments) FAKE_EXPORT CUresult symbol arguments;
 STP_CUDA_FUNCTIONS(FAKE_DECLARE)
 #undef FAKE_DECLARE
+#define FAKE_DECLARE(symbol, arguments) FAKE_EXPORT CUresult symbol arguments;
+FAKE_MORE_FUNCTIONS(FAKE_DECLARE)
+#undef FAKE_DECLARE
 
 enum fake_call {
 #define FAKE_NUMBER(member, symbol, required, arguments) FAKE_##symbol,
     STP_CUDA_FUNCTIONS(FAKE_NUMBER)
 #undef FAKE_NUMBER
-        FAKE_N_CALLS
+#define FAKE_NUMBER(symbol, arguments) FAKE_##symbol,
+        FAKE_MORE_FUNCTIONS(FAKE_NUMBER)
+#undef FAKE_NUMBER
+            FAKE_N_CALLS
 };
 
 enum fake_kind {
@@ -34,6 +40,7 @@ enum fake_kind {
     FAKE_MANAGED,    /* cuMemAllocManaged */
     FAKE_HOST,       /* cuMemHostAlloc */
     FAKE_REGISTERED, /* cuMemHostRegister */
+    FAKE_MAPPED,     /* cuMemMap */
     FAKE_N_KINDS
 };
 
@@ -48,9 +55,11 @@ struct fake_block {
     int device;                /* ordinal of the memory */
     unsigned long long number; /* no two have the same */
     unsigned int sync_memops;
-    int n_pending;          /* queued or running operations on it */
-    struct fake_file *file; /* of FAKE_DEVICE and FAKE_IPC, else NULL */
-    int opens;              /* of FAKE_IPC: how often opened by ctx */
+    int n_pending;                          /* queued or running operations on it */
+    struct fake_file *file;                 /* of FAKE_DEVICE and FAKE_IPC, else NULL */
+    int opens;                              /* of FAKE_IPC: how often opened by ctx */
+    struct fake_physical *physical;         /* of FAKE_MAPPED, which has no ctx */
+    unsigned char access[FAKE_MAX_DEVICES]; /* of FAKE_MAPPED: CU_MEM_ACCESS_ of each device */
 };
 
 /* One end of a copy. */
@@ -58,6 +67,19 @@ struct fake_place {
     char *at;
     size_t pitch;
     struct fake_block *block; /* NULL: host memory unknown to the driver */
+};
+
+/*
+ * Work on a stream that is no copy; stands first in a structure with what it is about. ready: NULL,
+ * or whether it may end its waiting; run: does it, without the lock, NULL for nothing, and returns
+ * a fault of the device or CUDA_SUCCESS; end: afterwards, done or not, frees the structure; pin:
+ * NULL, or counts the work in the blocks it touches.
+ */
+struct fake_work {
+    bool (*ready_locked)(struct fake_work *work);
+    CUresult (*run)(struct fake_work *work);
+    void (*end_locked)(struct fake_work *work);
+    void (*pin_locked)(struct fake_work *work, int by);
 };
 
 /* Work on a stream: height rows of width bytes, copied from source or, without one, set to byte. */
@@ -68,10 +90,11 @@ struct fake_op {
     size_t width;
     size_t height;
     unsigned char byte;
-    CUresult fault;      /* instead of being done, ends the context with this */
-    uint64_t ticket;     /* order of submission */
-    uint64_t not_before; /* nanoseconds */
-    void *staged;        /* freed afterwards */
+    CUresult fault;         /* instead of being done, ends the context with this */
+    uint64_t ticket;        /* order of submission */
+    uint64_t not_before;    /* nanoseconds */
+    void *staged;           /* freed afterwards */
+    struct fake_work *work; /* instead of a copy */
 };
 
 /* Never freed, so that the use of a destroyed one is seen. Likewise contexts. */
@@ -85,7 +108,8 @@ struct CUstream_st {
     struct fake_op **tail;
     uint64_t n_submitted;
     uint64_t n_done;
-    CUstream next; /* in its context */
+    CUgraph capture; /* what is queued goes there instead; NULL: no capture */
+    CUstream next;   /* in its context */
 };
 
 struct CUctx_st {
@@ -111,7 +135,8 @@ struct fake {
     size_t memory;                  /* bytes of each device */
     size_t used[FAKE_MAX_DEVICES];
     bool peer_access;
-    long delay_us; /* of asynchronous work; -1: random */
+    long delay_us;   /* of asynchronous work; -1: random */
+    int max_waiting; /* streams that may wait for a word at once */
     CUcontext primary[FAKE_MAX_DEVICES];
     CUcontext contexts;
     struct fake_block *blocks;
@@ -136,6 +161,12 @@ CUresult fake_begin_ctx(enum fake_call call, CUcontext *ctx);
 CUresult fake_begin_async(enum fake_call call, CUcontext *ctx, CUresult *fault);
 
 CUresult fake_end(CUresult result);
+
+/* Around a function of the program that the driver runs: it may not call the driver. */
+void fake_host_function(bool runs);
+
+/* What a thread of ours does, for messages. */
+void fake_running(const char *what);
 
 /* Misuse: says so, with the running call, and aborts. */
 __attribute__((noreturn, format(printf, 1, 2))) void fake_die(const char *fmt, ...);
@@ -171,6 +202,9 @@ struct fake_block *fake_block_add_locked(enum fake_kind kind, CUdeviceptr base, 
 /* Take a block out of the books and give its memory back. Dies when work on it is pending. */
 void fake_block_drop_locked(struct fake_block *block);
 
+/* Dies when the current context's device was not given this access to memory that is mapped. */
+void fake_block_check_access_locked(const struct fake_block *block, bool writes);
+
 void fake_blocks_drop_of_locked(CUcontext ctx); /* those left count as lost */
 long fake_block_count_locked(enum fake_kind kind);
 
@@ -197,7 +231,12 @@ uint64_t fake_file_id(const struct fake_file *file);
 int fake_file_importer(const struct fake_file *file); /* a process that has it open, 0: none */
 bool fake_file_range_has(CUdeviceptr address);        /* where this process's device memory lies */
 
+/* A range there that nobody may touch, at a multiple of alignment. NULL: none. */
+void *fake_range_reserve_locked(size_t nbytes, size_t alignment);
+
 /* ---- stream.c --------------------------------------------------------------- */
+
+bool fake_thread_start(void *(*body)(void *), void *arg); /* detached, without signals */
 
 void fake_stream_init(CUstream stream, CUcontext ctx, bool blocking);
 
@@ -221,6 +260,33 @@ long fake_stream_count_locked(void);
 void fake_op_pin_locked(const struct fake_op *op, int by); /* count it in its blocks */
 void fake_op_execute(const struct fake_op *op);
 
+/* ---- kernel.c, twins.c ------------------------------------------------------ */
+
+long fake_module_count_locked(void);
+fakecuda_twin fake_twin_builtin(const char *name); /* of the kernels in test/gpu, else NULL */
+
+/* ---- event.c ---------------------------------------------------------------- */
+
+long fake_event_count_locked(void);
+void fake_events_close_of_locked(CUcontext ctx); /* those left count as lost */
+
+/* ---- capture.c -------------------------------------------------------------- */
+
+/* Dies when a capture that goes on forbids the call. */
+void fake_capture_check_locked(enum fake_call call);
+
+/* Dies when the stream, or what it is ordered with, is being captured. */
+void fake_capture_check_stream_locked(CUstream stream);
+
+long fake_graph_count_locked(void);
+void fake_graph_add_locked(CUgraph graph); /* one more node */
+
+/* ---- virtual.c -------------------------------------------------------------- */
+
+void fake_physical_unmap_locked(struct fake_block *block); /* gives back the memory of a mapping */
+long fake_physical_count_locked(void);
+long fake_reservation_count_locked(void);
+
 /* ---- for tests, found with dlsym() ------------------------------------------ */
 
 /* The driver's own address of device memory: for a stand-in of a network card. NULL: none. */
@@ -233,10 +299,14 @@ FAKE_EXPORT int fakecuda_contexts(int device);
 FAKE_EXPORT long fakecuda_calls(const char *symbol);
 
 /*
- * How many are alive: "alloc", "ipc", "managed", "host", "registered", "stream", "ctx"; "stack":
+ * How many are alive: "alloc", "ipc", "managed", "host", "registered", "mapped", "stream", "ctx",
+ * "event", "module", "graph", "reservation", "physical" (handles and their memory); "stack":
  * contexts on the stack of the calling thread; "lost": those that ended with their context without
  * having been released. -1: no such thing.
  */
 FAKE_EXPORT long fakecuda_live(const char *what);
+
+/* Let twin do what kernels of this name do, in every module; NULL: no longer. */
+FAKE_EXPORT void fakecuda_kernel(const char *name, fakecuda_twin twin);
 
 #endif /* STP_FAKECUDA_FAKE_H */

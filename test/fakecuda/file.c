@@ -63,12 +63,12 @@ bool fake_file_range_has(CUdeviceptr address)
 }
 
 /*
- * Map the view at an address that this process did not use lately (it takes 340 GiB to come round),
+ * Map the view (fd -1: nothing) at an address not used lately (it takes 340 GiB to come round),
  * seldom at a multiple of 2 MiB. Where the system refuses our range, anywhere.
  */
 static char *map_view_locked(int fd, size_t mapped)
 {
-    int flags = MAP_SHARED | MAP_NORESERVE;
+    int flags = (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE;
     uint64_t page = page_round(1);
 
     if (range_next == 0)
@@ -84,6 +84,19 @@ static char *map_view_locked(int fd, size_t mapped)
         if (view != MAP_FAILED) munmap(view, mapped);
     }
     return mmap(NULL, mapped, PROT_NONE, flags, fd, 0);
+}
+
+void *fake_range_reserve_locked(size_t nbytes, size_t alignment)
+{
+    size_t more = nbytes + alignment;
+    char *all = more < nbytes ? MAP_FAILED : map_view_locked(-1, more);
+    char *at;
+
+    if (all == MAP_FAILED) return NULL;
+    at = all + (alignment - (uintptr_t)all % alignment) % alignment;
+    if (at > all) munmap(all, (size_t)(at - all));
+    if (at + nbytes < all + more) munmap(at + nbytes, (size_t)(all + more - at - nbytes));
+    return at;
 }
 
 static struct fake_file *map_file_locked(int fd, size_t mapped)

@@ -5,6 +5,7 @@
  */
 #include "fake.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,9 @@ static const char *const call_names[FAKE_N_CALLS] = {
 #define CALL_NAME(member, symbol, required, arguments) [FAKE_##symbol] = #symbol,
     STP_CUDA_FUNCTIONS(CALL_NAME)
 #undef CALL_NAME
+#define CALL_NAME(symbol, arguments) [FAKE_##symbol] = #symbol,
+        FAKE_MORE_FUNCTIONS(CALL_NAME)
+#undef CALL_NAME
 };
 
 static pthread_once_t configured = PTHREAD_ONCE_INIT;
@@ -37,6 +41,7 @@ static int n_rules;
 static long counts[FAKE_N_CALLS];
 static uint64_t random_state;
 static _Thread_local const char *running = "no call";
+static _Thread_local bool in_host_function;
 
 void fake_die(const char *fmt, ...)
 {
@@ -49,6 +54,17 @@ void fake_die(const char *fmt, ...)
     fprintf(stderr, "fakecuda: pid %d (rank %d): %s: %s\n", (int)getpid(), fake.rank, running,
             text);
     abort();
+}
+
+void fake_running(const char *what)
+{
+    running = what;
+}
+
+void fake_host_function(bool runs)
+{
+    in_host_function = runs;
+    running = runs ? "a host function" : "no call";
 }
 
 const char *fake_env(const char *name)
@@ -190,6 +206,7 @@ static bool works_before_init(enum fake_call call)
 static CUresult enter(enum fake_call call, CUresult *result)
 {
     running = call_names[call];
+    if (in_host_function) fake_die("called by a host function, which may not use the driver");
     /* As with the real driver, what cuInit set up is of no use after a fork. */
     if (fake.pid != 0 && fake.pid != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
     pthread_once(&configured, configure);
@@ -208,7 +225,10 @@ CUresult fake_begin(enum fake_call call)
     CUcontext ctx;
 
     if (result != CUDA_SUCCESS) return result;
-    if (refusal == CUDA_SUCCESS) return CUDA_SUCCESS;
+    if (refusal == CUDA_SUCCESS) {
+        fake_capture_check_locked(call);
+        return CUDA_SUCCESS;
+    }
     ctx = fake_ctx_current();
     if (is_sticky(refusal) && ctx && ctx->alive) ctx->lost = refusal;
     return fake_end(refusal);
@@ -268,8 +288,8 @@ long fakecuda_calls(const char *symbol)
 
 long fakecuda_live(const char *what)
 {
-    static const char *const kinds[FAKE_N_KINDS] = {"alloc", "ipc", "managed", "host",
-                                                    "registered"};
+    static const char *const kinds[FAKE_N_KINDS] = {"alloc", "ipc",        "managed",
+                                                    "host",  "registered", "mapped"};
     long count = -1;
 
     pthread_mutex_lock(&fake.lock);
@@ -279,6 +299,30 @@ long fakecuda_live(const char *what)
     if (strcmp(what, "ctx") == 0) count = fake_ctx_count_locked();
     if (strcmp(what, "stack") == 0) count = fake_ctx_depth();
     if (strcmp(what, "lost") == 0) count = fake.n_lost;
+    if (strcmp(what, "event") == 0) count = fake_event_count_locked();
+    if (strcmp(what, "module") == 0) count = fake_module_count_locked();
+    if (strcmp(what, "graph") == 0) count = fake_graph_count_locked();
+    if (strcmp(what, "reservation") == 0) count = fake_reservation_count_locked();
+    if (strcmp(what, "physical") == 0) count = fake_physical_count_locked();
     pthread_mutex_unlock(&fake.lock);
     return count;
+}
+
+/* FAKECUDA_COUNTS: the file gets a line for each function that was called, when a process ends. */
+__attribute__((destructor)) static void write_counts(void)
+{
+    const char *path = fake_env("FAKECUDA_COUNTS");
+    char text[FAKE_N_CALLS * 64];
+    size_t used = 0;
+    int fd;
+
+    if (!path || (fake.pid != 0 && fake.pid != getpid())) return;
+    for (int i = 0; i < FAKE_N_CALLS; i++)
+        if (counts[i] > 0)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%d %s %ld\n", fake.rank,
+                                     call_names[i], counts[i]);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0 || write(fd, text, used) != (ssize_t)used)
+        fprintf(stderr, "fakecuda: FAKECUDA_COUNTS=%s: cannot be written\n", path);
+    if (fd >= 0) close(fd);
 }

@@ -20,8 +20,8 @@ static struct {
 static size_t n_graves;             /* ever dug */
 static unsigned long long n_blocks; /* ever added */
 
-static const char *const how_ended[FAKE_N_KINDS] = {"freed", "closed", "freed", "freed",
-                                                    "unregistered"};
+static const char *const how_ended[FAKE_N_KINDS] = {"freed", "closed",       "freed",
+                                                    "freed", "unregistered", "unmapped"};
 
 /* ---- the books -------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ struct fake_block *fake_block_add_locked(enum fake_kind kind, CUdeviceptr base, 
     block->nbytes = nbytes;
     block->alias = (char *)(uintptr_t)base;
     block->ctx = ctx;
-    block->device = ctx->device;
+    block->device = ctx ? ctx->device : -1; /* of a mapping the caller knows it */
     block->number = ++n_blocks;
     block->next = fake.blocks;
     fake.blocks = block;
@@ -92,6 +92,9 @@ static void release_memory_locked(struct fake_block *block)
     case FAKE_HOST:
         munmap(block->alias, pages(block->nbytes));
         break;
+    case FAKE_MAPPED:
+        fake_physical_unmap_locked(block);
+        break;
     default: /* registered memory is the user's */
         break;
     }
@@ -115,6 +118,16 @@ void fake_block_drop_locked(struct fake_block *block)
     graves[n_graves++ % N_GRAVES].kind = block->kind;
     release_memory_locked(block);
     free(block);
+}
+
+void fake_block_check_access_locked(const struct fake_block *block, bool writes)
+{
+    int device = fake_ctx_current()->device;
+    int wanted = writes ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ;
+
+    if (block->kind == FAKE_MAPPED && (block->access[device] & wanted) != wanted)
+        fake_die("memory 0x%llx is mapped, but device %d was not given access to %s it",
+                 block->base, device, writes ? "write" : "read");
 }
 
 void fake_blocks_drop_of_locked(CUcontext ctx)
@@ -337,4 +350,21 @@ CUresult cuMemHostUnregister(void *address)
     if (result != CUDA_SUCCESS) return result;
     return fake_end(
         drop_host_locked(FAKE_REGISTERED, address, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED));
+}
+
+/* Where a device finds host memory: at its own address, as with unified addressing. */
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned int flags)
+{
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)host;
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(FAKE_cuMemHostGetDevicePointer_v2, &ctx);
+    struct fake_block *block;
+
+    if (result != CUDA_SUCCESS) return result;
+    block = fake_block_find_locked(at);
+    if (!address || flags != 0 || !block ||
+        (block->kind != FAKE_HOST && block->kind != FAKE_REGISTERED))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    *address = at;
+    return fake_end(CUDA_SUCCESS);
 }

@@ -12,7 +12,8 @@ static bool is_host(const struct fake_block *block)
 /* Managed memory counts as the device's, though hosts may touch it. */
 static bool get_host_pointer(const struct fake_block *block, CUdeviceptr address, void **host)
 {
-    if (block->kind == FAKE_DEVICE || block->kind == FAKE_IPC) return false;
+    if (block->kind == FAKE_DEVICE || block->kind == FAKE_IPC || block->kind == FAKE_MAPPED)
+        return false;
     *host = block->alias + (address - block->base);
     return true;
 }
@@ -57,7 +58,7 @@ static CUresult get_locked(void *data, CUpointer_attribute attribute, CUdevicept
         *(int *)data = 1;
         break;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-        *(int *)data = block->kind == FAKE_DEVICE;
+        *(int *)data = block->kind == FAKE_DEVICE || block->kind == FAKE_MAPPED;
         break;
     default:
         return CUDA_ERROR_INVALID_VALUE;
@@ -98,7 +99,8 @@ void *fakecuda_alias(CUdeviceptr address)
 
     pthread_mutex_lock(&fake.lock);
     block = fake_block_find_locked(address);
-    if (block && (block->kind == FAKE_DEVICE || block->kind == FAKE_IPC))
+    if (block &&
+        (block->kind == FAKE_DEVICE || block->kind == FAKE_IPC || block->kind == FAKE_MAPPED))
         alias = block->alias + (address - block->base);
     pthread_mutex_unlock(&fake.lock);
     return alias;

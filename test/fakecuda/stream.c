@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { STREAM_MAGIC = 0x53747246, RANDOM_DELAY_US = 300 };
+enum { STREAM_MAGIC = 0x53747246, RANDOM_DELAY_US = 300, POLL_NS = 50000 };
 
 #define LEGACY_HANDLE ((CUstream)(uintptr_t)1) /* another name of the stream NULL */
 
@@ -46,6 +46,23 @@ static void wait_until_locked(uint64_t when)
     pthread_cond_timedwait(&fake.changed, &fake.lock, &ts);
 }
 
+static void end_op_locked(struct fake_op *op)
+{
+    if (op->work) op->work->end_locked(op->work);
+    free(op->staged);
+    free(op);
+}
+
+/* Without the lock; the fault that it met, if any. */
+static CUresult execute(const struct fake_op *op)
+{
+    if (!op->work)
+        fake_op_execute(op);
+    else if (op->work->run)
+        return op->work->run(op->work);
+    return CUDA_SUCCESS;
+}
+
 static void run_first_locked(CUstream stream)
 {
     struct fake_op *op = stream->head;
@@ -53,29 +70,43 @@ static void run_first_locked(CUstream stream)
     if (op->fault != CUDA_SUCCESS && stream->ctx->lost == CUDA_SUCCESS)
         stream->ctx->lost = op->fault;
     if (stream->ctx->lost == CUDA_SUCCESS) {
+        CUresult fault;
+
         pthread_mutex_unlock(&fake.lock);
-        fake_op_execute(op);
+        fault = execute(op);
         pthread_mutex_lock(&fake.lock);
+        if (fault != CUDA_SUCCESS && stream->ctx->lost == CUDA_SUCCESS) stream->ctx->lost = fault;
     }
     stream->head = op->next;
     if (!stream->head) stream->tail = &stream->head;
     stream->n_done++;
     fake_op_pin_locked(op, -1);
-    free(op->staged);
-    free(op);
+    end_op_locked(op);
     pthread_cond_broadcast(&fake.changed);
+}
+
+/* Whether work that waits may go on. In a context that is lost all work goes by. */
+static bool is_ready_locked(CUstream stream)
+{
+    struct fake_work *work = stream->head->work;
+
+    return !work || !work->ready_locked || stream->ctx->lost != CUDA_SUCCESS ||
+           work->ready_locked(work);
 }
 
 static void *work(void *arg)
 {
     CUstream stream = arg;
 
+    fake_running("work of a stream");
     pthread_mutex_lock(&fake.lock);
     while (stream->head || !stream->closed) {
         if (!stream->head || !may_run_locked(stream))
             pthread_cond_wait(&fake.changed, &fake.lock);
         else if (fake_now_ns() < stream->head->not_before)
             wait_until_locked(stream->head->not_before);
+        else if (!is_ready_locked(stream)) /* words change without a word to us */
+            wait_until_locked(fake_now_ns() + POLL_NS);
         else
             run_first_locked(stream);
     }
@@ -84,7 +115,7 @@ static void *work(void *arg)
 }
 
 /* The program's signals are not for these threads. */
-static bool start_thread(CUstream stream)
+bool fake_thread_start(void *(*body)(void *), void *arg)
 {
     pthread_t thread;
     sigset_t all;
@@ -93,7 +124,7 @@ static bool start_thread(CUstream stream)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
-    error = pthread_create(&thread, NULL, work, stream);
+    error = pthread_create(&thread, NULL, body, arg);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
     if (error != 0) return false;
     pthread_detach(thread);
@@ -108,11 +139,23 @@ static uint64_t delay_ns_locked(void)
     return fake_random_locked() % (RANDOM_DELAY_US * UINT64_C(1000));
 }
 
+/* What is captured is not done: the graph counts it. */
+static CUresult capture_op_locked(CUstream stream, const struct fake_op *op)
+{
+    fake_graph_add_locked(stream->capture);
+    if (op->work) op->work->end_locked(op->work);
+    free(op->staged);
+    return CUDA_SUCCESS;
+}
+
 CUresult fake_stream_submit_locked(CUstream stream, const struct fake_op *op)
 {
-    struct fake_op *queued = malloc(sizeof(*queued));
+    struct fake_op *queued;
 
-    if (!stream->running) stream->running = start_thread(stream);
+    if (stream->capture) return capture_op_locked(stream, op);
+    if (stream == &stream->ctx->legacy) fake_capture_check_stream_locked(stream);
+    queued = malloc(sizeof(*queued));
+    if (!stream->running) stream->running = fake_thread_start(work, stream);
     if (!queued || !stream->running) {
         free(queued);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -239,6 +282,7 @@ CUresult cuStreamDestroy_v2(CUstream handle)
     result = fake_stream_of_locked(handle, NULL, &stream);
     if (result != CUDA_SUCCESS || stream == &ctx->legacy)
         return fake_end(CUDA_ERROR_INVALID_HANDLE);
+    if (stream->capture) fake_die("stream %p is destroyed while it is captured", (void *)stream);
     stream->closed = true;
     pthread_cond_broadcast(&fake.changed);
     return fake_end(CUDA_SUCCESS);
@@ -253,6 +297,7 @@ CUresult cuStreamSynchronize(CUstream handle)
     if (result != CUDA_SUCCESS) return result;
     result = fake_stream_of_locked(handle, NULL, &stream);
     if (result != CUDA_SUCCESS) return fake_end(result);
+    fake_capture_check_stream_locked(stream);
     fake_stream_drain_locked(stream);
     return fake_end(stream->ctx->lost);
 }
@@ -274,6 +319,7 @@ CUresult cuStreamQuery(CUstream handle)
     if (result != CUDA_SUCCESS) return result;
     result = fake_stream_of_locked(handle, NULL, &stream);
     if (result != CUDA_SUCCESS) return fake_end(result);
+    fake_capture_check_stream_locked(stream);
     if (stream->ctx->lost != CUDA_SUCCESS) return fake_end(stream->ctx->lost);
     return fake_end(is_busy_locked(stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }

@@ -6,7 +6,7 @@
 #ifndef STP_TEST_FAKECUDA_H
 #define STP_TEST_FAKECUDA_H
 
-#include "spaces/cuda/api.h"
+#include "test/fakecuda/more.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -23,10 +23,16 @@
 #define ck_refused(call, result) ck_assert_int_eq((int)(call), result)
 
 static struct stp_cuda_api cu;
+static struct {
+#define MEMBER(symbol, arguments) CUresult(*symbol) arguments;
+    FAKE_MORE_FUNCTIONS(MEMBER)
+#undef MEMBER
+} more;
 static void *(*alias)(CUdeviceptr address);
 static int (*contexts)(int device);
 static long (*calls)(const char *symbol);
 static long (*live)(const char *what);
+static void (*set_twin)(const char *name, fakecuda_twin twin);
 
 static inline void find(void *library, const char *symbol, void *function)
 {
@@ -40,8 +46,9 @@ static inline void find(void *library, const char *symbol, void *function)
 static inline void load(void)
 {
     static const char *const surroundings[] = {
-        "CUDA_VISIBLE_DEVICES", "FAKECUDA_DELAY_US", "FAKECUDA_DEVICES", "FAKECUDA_FAIL",
-        "FAKECUDA_MEMORY",      "FAKECUDA_PEER",     "FAKECUDA_RANKS",   "PMI_RANK",
+        "CUDA_VISIBLE_DEVICES", "FAKECUDA_COUNTS", "FAKECUDA_DELAY_US", "FAKECUDA_DEVICES",
+        "FAKECUDA_FAIL",        "FAKECUDA_MEMORY", "FAKECUDA_PEER",     "FAKECUDA_RANKS",
+        "FAKECUDA_WAITERS",     "PMI_RANK",
     };
     const char *path = getenv("FAKECUDA_LIBRARY");
     void *library = dlopen(path ? path : FAKECUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -52,6 +59,10 @@ static inline void load(void)
 #define FIND(member, symbol, required, arguments) find(library, #symbol, &cu.member);
     STP_CUDA_FUNCTIONS(FIND)
 #undef FIND
+#define FIND(symbol, arguments) find(library, #symbol, &more.symbol);
+    FAKE_MORE_FUNCTIONS(FIND)
+#undef FIND
+    find(library, "fakecuda_kernel", &set_twin);
     find(library, "fakecuda_alias", &alias);
     find(library, "fakecuda_contexts", &contexts);
     find(library, "fakecuda_calls", &calls);

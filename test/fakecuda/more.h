@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What programs use of the CUDA driver API beside this library, declared as in spaces/cuda/api.h,
+ * which this adds to: events, kernels, host functions, words that streams write and wait for,
+ * captures, memory by handles. For the fake driver and its tests.
+ */
+#ifndef STP_FAKECUDA_MORE_H
+#define STP_FAKECUDA_MORE_H
+
+#include "spaces/cuda/api.h"
+
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUgraph_st *CUgraph;
+typedef void (*CUhostFn)(void *user);
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+#define CUDA_ERROR_INVALID_IMAGE ((CUresult)200)
+#define CUDA_ERROR_INVALID_PTX ((CUresult)218)
+#define CUDA_ERROR_UNSUPPORTED_PTX_VERSION ((CUresult)222)
+#define CUDA_ERROR_ILLEGAL_STATE ((CUresult)401)
+#define CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ((CUresult)901)
+
+#define CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES ((CUdevice_attribute)98)
+#define CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ((CUdevice_attribute)103)
+#define CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ((CUdevice_attribute)122)
+#define CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR ((CUdevice_attribute)123)
+
+enum {
+    CU_EVENT_BLOCKING_SYNC = 0x1,
+    CU_EVENT_DISABLE_TIMING = 0x2,
+    CU_STREAM_WAIT_VALUE_GEQ = 0x0,
+    CU_STREAM_WAIT_VALUE_EQ = 0x1,
+    CU_STREAM_WAIT_VALUE_AND = 0x2,
+    CU_STREAM_WAIT_VALUE_NOR = 0x3,
+    CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30,
+    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0,
+    CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 0x1,
+    CU_MEM_ALLOCATION_TYPE_PINNED = 0x1,
+    CU_MEM_LOCATION_TYPE_DEVICE = 0x1,
+    CU_MEM_HANDLE_TYPE_NONE = 0x0,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 0x1,
+    CU_MEM_ACCESS_FLAGS_PROT_READ = 0x1,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 0x3
+};
+
+typedef enum {
+    CU_STREAM_CAPTURE_STATUS_NONE = 0,
+    CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
+} CUstreamCaptureStatus;
+
+typedef enum {
+    CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
+    CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2
+} CUstreamCaptureMode;
+
+typedef struct {
+    int type;
+    int id; /* of a device: its ordinal */
+} CUmemLocation;
+
+typedef struct {
+    int type;
+    int requestedHandleTypes;
+    CUmemLocation location;
+    void *win32HandleMetaData;
+    struct {
+        unsigned char compressionType;
+        unsigned char gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
+} CUmemAllocationProp;
+
+typedef struct {
+    CUmemLocation location;
+    int flags;
+} CUmemAccessDesc;
+
+_Static_assert(sizeof(CUmemAllocationProp) == 32, "read by the driver");
+_Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
+
+/* Every function: X(symbol, arguments). */
+#define FAKE_MORE_FUNCTIONS(X)                                                                     \
+    /* events */                                                                                   \
+    X(cuEventCreate, (CUevent * event, unsigned int flags))                                        \
+    X(cuEventDestroy_v2, (CUevent event))                                                          \
+    X(cuEventRecord, (CUevent event, CUstream stream))                                             \
+    X(cuEventQuery, (CUevent event))                                                               \
+    X(cuEventSynchronize, (CUevent event))                                                         \
+    X(cuEventElapsedTime, (float *ms, CUevent start, CUevent end))                                 \
+    X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags))                     \
+    /* work of streams */                                                                          \
+    X(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *user))                          \
+    X(cuStreamWriteValue64_v2,                                                                     \
+      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))                  \
+    X(cuStreamWaitValue64_v2,                                                                      \
+      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))                  \
+    /* kernels */                                                                                  \
+    X(cuModuleLoadData, (CUmodule * module, const void *image))                                    \
+    X(cuModuleUnload, (CUmodule module))                                                           \
+    X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))             \
+    X(cuLaunchKernel,                                                                              \
+      (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,         \
+       unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,      \
+       CUstream stream, void **params, void **extra))                                              \
+    /* captures */                                                                                 \
+    X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))                        \
+    X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                      \
+    X(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus * status))                      \
+    X(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus * status, uint64_t * id))    \
+    X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))                             \
+    X(cuGraphDestroy, (CUgraph graph))                                                             \
+    /* memory */                                                                                   \
+    X(cuMemHostGetDevicePointer_v2, (CUdeviceptr * address, void *host, unsigned int flags))       \
+    X(cuMemGetAllocationGranularity,                                                               \
+      (size_t * granularity, const CUmemAllocationProp *prop, int option))                         \
+    X(cuMemAddressReserve, (CUdeviceptr * address, size_t nbytes, size_t alignment,                \
+                            CUdeviceptr wanted, unsigned long long flags))                         \
+    X(cuMemAddressFree, (CUdeviceptr address, size_t nbytes))                                      \
+    X(cuMemCreate, (CUmemGenericAllocationHandle * handle, size_t nbytes,                          \
+                    const CUmemAllocationProp *prop, unsigned long long flags))                    \
+    X(cuMemRelease, (CUmemGenericAllocationHandle handle))                                         \
+    X(cuMemMap, (CUdeviceptr address, size_t nbytes, size_t offset,                                \
+                 CUmemGenericAllocationHandle handle, unsigned long long flags))                   \
+    X(cuMemUnmap, (CUdeviceptr address, size_t nbytes))                                            \
+    X(cuMemSetAccess,                                                                              \
+      (CUdeviceptr address, size_t nbytes, const CUmemAccessDesc *access, size_t count))           \
+    X(cuMemExportToShareableHandle,                                                                \
+      (void *shareable, CUmemGenericAllocationHandle handle, int type, unsigned long long flags))  \
+    X(cuMemImportFromShareableHandle,                                                              \
+      (CUmemGenericAllocationHandle * handle, void *shareable, int type))
+
+/*
+ * The host twin of a kernel: a C function that does what all its threads do. It runs when the
+ * kernel would, on a thread of the stream. params: where each parameter is, as for cuLaunchKernel.
+ * memory: the bytes of a device address that the kernel may touch, NULL when it may not; a twin
+ * that gets NULL returns CUDA_ERROR_ILLEGAL_ADDRESS. Returns CUDA_SUCCESS, or the fault that ends
+ * the context.
+ */
+struct fakecuda_launch {
+    unsigned int grid[3];
+    unsigned int block[3];
+    void *(*memory)(CUdeviceptr address, size_t nbytes);
+};
+
+typedef CUresult (*fakecuda_twin)(const struct fakecuda_launch *launch, void *const *params);
+
+#endif /* STP_FAKECUDA_MORE_H */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fake CUDA driver, a test double and never evidence about a GPU: words that streams write and wait
+ * for. A device has few queues: too many streams that wait at once may stand before the one that
+ * would wake them, so more of them than FAKECUDA_WAITERS end the process.
+ */
+#include "fake.h"
+
+#include <stdlib.h>
+
+struct value_work {
+    struct fake_work work;
+    struct fake_block *block;
+    _Atomic(uint64_t) *word;
+    uint64_t value;
+    unsigned int flags;
+    bool waiting; /* counted */
+};
+
+static int n_waiting;
+
+static void pin_locked(struct fake_work *work, int by)
+{
+    ((struct value_work *)work)->block->n_pending += by;
+}
+
+static CUresult run_write(struct fake_work *work)
+{
+    struct value_work *own = (struct value_work *)work;
+
+    atomic_store(own->word, own->value);
+    return CUDA_SUCCESS;
+}
+
+static bool holds(const struct value_work *own)
+{
+    uint64_t now = atomic_load(own->word);
+
+    switch (own->flags) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+        return (int64_t)(now - own->value) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ:
+        return now == own->value;
+    case CU_STREAM_WAIT_VALUE_AND:
+        return (now & own->value) != 0;
+    default:
+        return ~(now | own->value) != 0;
+    }
+}
+
+static bool wait_ready_locked(struct fake_work *work)
+{
+    struct value_work *own = (struct value_work *)work;
+
+    if (holds(own)) return true;
+    if (!own->waiting && ++n_waiting > fake.max_waiting)
+        fake_die("%d streams wait for words at once, and %d may", n_waiting, fake.max_waiting);
+    own->waiting = true;
+    return false;
+}
+
+static void end_locked(struct fake_work *work)
+{
+    if (((struct value_work *)work)->waiting) n_waiting--;
+    free(work);
+}
+
+/* Words of devices and of host memory that a device reaches. */
+static CUresult submit_locked(CUstream handle, CUdeviceptr address, struct value_work work,
+                              CUresult fault)
+{
+    struct value_work *own;
+    CUstream stream;
+    CUresult result = fake_stream_of_locked(handle, NULL, &stream);
+    struct fake_block *block = fake_block_find_locked(address);
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!block) fake_block_check_stale_locked(address);
+    if (!block || address % 8 != 0 || block->nbytes - (address - block->base) < 8)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_block_check_access_locked(block, work.work.run != NULL);
+    own = malloc(sizeof(*own));
+    if (!own) return CUDA_ERROR_OUT_OF_MEMORY;
+    *own = work;
+    own->work.pin_locked = pin_locked;
+    own->work.end_locked = end_locked;
+    own->block = block;
+    own->word = (_Atomic(uint64_t) *)(void *)(block->alias + (address - block->base));
+    result =
+        fake_stream_submit_locked(stream, &(struct fake_op){.work = &own->work, .fault = fault});
+    if (result != CUDA_SUCCESS) free(own);
+    return result;
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
+                                 unsigned int flags)
+{
+    struct value_work own = {.work = {.run = run_write}, .value = value};
+    CUcontext ctx;
+    CUresult fault;
+    CUresult result = fake_begin_async(FAKE_cuStreamWriteValue64_v2, &ctx, &fault);
+
+    if (result != CUDA_SUCCESS) return result;
+    if (flags & ~(unsigned int)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    return fake_end(submit_locked(stream, address, own, fault));
+}
+
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
+                                unsigned int flags)
+{
+    struct value_work own = {.work = {.ready_locked = wait_ready_locked}, .value = value};
+    CUcontext ctx;
+    CUresult fault;
+    CUresult result = fake_begin_async(FAKE_cuStreamWaitValue64_v2, &ctx, &fault);
+
+    if (result != CUDA_SUCCESS) return result;
+    /* CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES says no. */
+    if (flags & CU_STREAM_WAIT_VALUE_FLUSH) return fake_end(CUDA_ERROR_NOT_SUPPORTED);
+    if (flags > CU_STREAM_WAIT_VALUE_NOR) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    own.flags = flags;
+    return fake_end(submit_locked(stream, address, own, fault));
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fake CUDA driver, a test double and never evidence about a GPU: memory by handles. Addresses are
+ * reserved, memory is made, mapped there and given to devices, each by a call of its own, and goes
+ * to other processes as a descriptor: of a memfd, whose last page says what it is.
+ */
+#include "fake.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GRANULARITY ((size_t)2 << 20)
+#define PHYSICAL_MAGIC UINT64_C(0x7068797366616b65)
+#define TRAILER_SIZE ((size_t)4096)
+
+struct trailer {
+    uint64_t magic;
+    uint64_t nbytes;
+    int32_t physical; /* device, as the machine counts */
+};
+
+/* Never freed, so that the use of a released handle is seen. */
+struct fake_physical {
+    CUmemGenericAllocationHandle handle;
+    size_t nbytes;
+    int device;
+    int fd; /* -1 once the memory is gone */
+    int n_handles;
+    int n_maps;
+    bool exportable;
+    bool imported; /* its bytes count in the process that made it */
+    struct fake_physical *next;
+};
+
+struct reservation {
+    CUdeviceptr base;
+    size_t nbytes;
+    struct reservation *next;
+};
+
+static struct fake_physical *physicals;
+static struct reservation *reservations;
+static CUmemGenericAllocationHandle last_handle = 0x6d656d00;
+
+long fake_physical_count_locked(void)
+{
+    long count = 0;
+
+    for (struct fake_physical *at = physicals; at; at = at->next)
+        count += at->fd >= 0;
+    return count;
+}
+
+long fake_reservation_count_locked(void)
+{
+    long count = 0;
+
+    for (struct reservation *at = reservations; at; at = at->next)
+        count++;
+    return count;
+}
+
+static bool is_multiple(size_t nbytes)
+{
+    return nbytes != 0 && nbytes % GRANULARITY == 0;
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+static bool is_prop_valid(const CUmemAllocationProp *prop)
+{
+    return prop && prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
+           prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+           fake_device_valid(prop->location.id) &&
+           (prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0;
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
+                                       int option)
+{
+    CUresult result = fake_begin(FAKE_cuMemGetAllocationGranularity);
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!granularity || !is_prop_valid(prop) || (option != 0 && option != 1))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    *granularity = GRANULARITY;
+    return fake_end(CUDA_SUCCESS);
+}
+
+static struct fake_physical *add_physical_locked(int fd, size_t nbytes, int device)
+{
+    struct fake_physical *physical = calloc(1, sizeof(*physical));
+
+    if (!physical) return NULL;
+    physical->handle = ++last_handle;
+    physical->nbytes = nbytes;
+    physical->device = device;
+    physical->fd = fd;
+    physical->n_handles = 1;
+    physical->next = physicals;
+    physicals = physical;
+    return physical;
+}
+
+static int make_memory(size_t nbytes, int device)
+{
+    struct trailer trailer = {PHYSICAL_MAGIC, nbytes, fake.physical[device]};
+    int fd = memfd_create("fakecuda-handle", MFD_CLOEXEC);
+
+    if (fd >= 0 && (ftruncate(fd, (off_t)(nbytes + TRAILER_SIZE)) != 0 ||
+                    pwrite(fd, &trailer, sizeof(trailer), (off_t)nbytes) != sizeof(trailer))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t nbytes,
+                     const CUmemAllocationProp *prop, unsigned long long flags)
+{
+    CUresult result = fake_begin(FAKE_cuMemCreate);
+    struct fake_physical *physical;
+    int device;
+    int fd;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!handle || !is_prop_valid(prop) || flags != 0 || !is_multiple(nbytes))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    device = prop->location.id;
+    if (nbytes > fake.memory - fake.used[device]) return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    fd = make_memory(nbytes, device);
+    physical = fd >= 0 ? add_physical_locked(fd, nbytes, device) : NULL;
+    if (!physical) {
+        if (fd >= 0) close(fd);
+        return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    physical->exportable = prop->requestedHandleTypes != 0;
+    fake.used[device] += nbytes;
+    *handle = physical->handle;
+    return fake_end(CUDA_SUCCESS);
+}
+
+/* The memory of a handle, which has not been released. */
+static struct fake_physical *find_physical(CUmemGenericAllocationHandle handle)
+{
+    struct fake_physical *physical = physicals;
+
+    while (physical && physical->handle != handle)
+        physical = physical->next;
+    if (!physical) fake_die("0x%llx is not a handle of memory", handle);
+    if (physical->n_handles == 0) fake_die("handle 0x%llx was released", handle);
+    return physical;
+}
+
+/* The memory ends with the last of handle and mappings. */
+static void end_unused_locked(struct fake_physical *physical)
+{
+    if (physical->n_handles > 0 || physical->n_maps > 0) return;
+    if (!physical->imported) fake.used[physical->device] -= physical->nbytes;
+    close(physical->fd);
+    physical->fd = -1;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    CUresult result = fake_begin(FAKE_cuMemRelease);
+    struct fake_physical *physical;
+
+    if (result != CUDA_SUCCESS) return result;
+    physical = find_physical(handle);
+    physical->n_handles--;
+    end_unused_locked(physical);
+    return fake_end(CUDA_SUCCESS);
+}
+
+/* ---- other processes -------------------------------------------------------- */
+
+CUresult cuMemExportToShareableHandle(void *shareable, CUmemGenericAllocationHandle handle,
+                                      int type, unsigned long long flags)
+{
+    CUresult result = fake_begin(FAKE_cuMemExportToShareableHandle);
+    struct fake_physical *physical;
+    int fd;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!shareable || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    physical = find_physical(handle);
+    if (!physical->exportable) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    fd = fcntl(physical->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) return fake_end(CUDA_ERROR_OPERATING_SYSTEM);
+    *(int *)shareable = fd;
+    return fake_end(CUDA_SUCCESS);
+}
+
+/* The descriptor, which stays the caller's, is the shareable handle itself. */
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *shareable,
+                                        int type)
+{
+    CUresult result = fake_begin(FAKE_cuMemImportFromShareableHandle);
+    int theirs = (int)(intptr_t)shareable;
+    struct fake_physical *physical;
+    struct trailer trailer;
+    struct stat st;
+    int fd;
+    int device;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    if (fstat(theirs, &st) != 0 || st.st_size < (off_t)TRAILER_SIZE ||
+        pread(theirs, &trailer, sizeof(trailer), st.st_size - (off_t)TRAILER_SIZE) !=
+            sizeof(trailer) ||
+        trailer.magic != PHYSICAL_MAGIC || trailer.nbytes + TRAILER_SIZE != (uint64_t)st.st_size)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    device = fake_device_find(trailer.physical);
+    if (device < 0) return fake_end(CUDA_ERROR_INVALID_DEVICE);
+    fd = fcntl(theirs, F_DUPFD_CLOEXEC, 0);
+    physical = fd >= 0 ? add_physical_locked(fd, trailer.nbytes, device) : NULL;
+    if (!physical) {
+        if (fd >= 0) close(fd);
+        return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    physical->imported = true;
+    physical->exportable = true;
+    *handle = physical->handle;
+    return fake_end(CUDA_SUCCESS);
+}
+
+/* ---- addresses ---------------------------------------------------------------- */
+
+CUresult cuMemAddressReserve(CUdeviceptr *address, size_t nbytes, size_t alignment,
+                             CUdeviceptr wanted, unsigned long long flags)
+{
+    CUresult result = fake_begin(FAKE_cuMemAddressReserve);
+    struct reservation *made;
+    void *range;
+
+    (void)wanted; /* a wish, which the driver need not grant: it never does */
+    if (result != CUDA_SUCCESS) return result;
+    if (!address || flags != 0 || !is_multiple(nbytes) || (alignment & (alignment - 1)) != 0)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    made = calloc(1, sizeof(*made));
+    range =
+        made ? fake_range_reserve_locked(nbytes, alignment > GRANULARITY ? alignment : GRANULARITY)
+             : NULL;
+    if (!range) {
+        free(made);
+        return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    made->base = (CUdeviceptr)(uintptr_t)range;
+    made->nbytes = nbytes;
+    made->next = reservations;
+    reservations = made;
+    *address = made->base;
+    return fake_end(CUDA_SUCCESS);
+}
+
+/* A mapping that touches the range, or NULL. */
+static struct fake_block *find_mapping_locked(CUdeviceptr base, size_t nbytes)
+{
+    for (struct fake_block *block = fake.blocks; block; block = block->next)
+        if (block->kind == FAKE_MAPPED && base < block->base + block->nbytes &&
+            block->base < base + nbytes)
+            return block;
+    return NULL;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, size_t nbytes)
+{
+    CUresult result = fake_begin(FAKE_cuMemAddressFree);
+    struct reservation **at = &reservations;
+    struct reservation *found;
+
+    if (result != CUDA_SUCCESS) return result;
+    while (*at && ((*at)->base != address || (*at)->nbytes != nbytes))
+        at = &(*at)->next;
+    found = *at;
+    if (!found) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    if (find_mapping_locked(address, nbytes))
+        fake_die("addresses from 0x%llx are freed while memory is mapped there", address);
+    *at = found->next;
+    munmap((void *)(uintptr_t)address, nbytes);
+    free(found);
+    return fake_end(CUDA_SUCCESS);
+}
+
+static bool is_reserved_locked(CUdeviceptr base, size_t nbytes)
+{
+    for (struct reservation *at = reservations; at; at = at->next)
+        if (base >= at->base && base - at->base <= at->nbytes &&
+            nbytes <= at->nbytes - (base - at->base))
+            return true;
+    return false;
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t nbytes, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+    CUresult result = fake_begin(FAKE_cuMemMap);
+    struct fake_physical *physical;
+    struct fake_block *block;
+    void *alias;
+
+    if (result != CUDA_SUCCESS) return result;
+    physical = find_physical(handle);
+    if (flags != 0 || offset != 0 || !is_multiple(nbytes) || address % GRANULARITY != 0 ||
+        nbytes > physical->nbytes || !is_reserved_locked(address, nbytes) ||
+        find_mapping_locked(address, nbytes))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    alias = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, physical->fd, 0);
+    if (alias == MAP_FAILED) return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    block = fake_block_add_locked(FAKE_MAPPED, address, nbytes, NULL);
+    if (!block) {
+        munmap(alias, nbytes);
+        return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    block->alias = alias;
+    block->device = physical->device;
+    block->physical = physical;
+    physical->n_maps++;
+    return fake_end(CUDA_SUCCESS);
+}
+
+void fake_physical_unmap_locked(struct fake_block *block)
+{
+    munmap(block->alias, block->nbytes);
+    block->physical->n_maps--;
+    end_unused_locked(block->physical);
+}
+
+/* Whether mappings fill the range, each of them whole. */
+static bool is_filled_locked(CUdeviceptr address, size_t nbytes)
+{
+    CUdeviceptr end = address + nbytes;
+
+    while (address < end) {
+        struct fake_block *block = fake_block_find_locked(address);
+
+        if (!block || block->kind != FAKE_MAPPED || block->base != address) return false;
+        address += block->nbytes;
+    }
+    return address == end;
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t nbytes)
+{
+    CUresult result = fake_begin(FAKE_cuMemUnmap);
+    struct fake_block *block;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (nbytes == 0 || !is_filled_locked(address, nbytes))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    while ((block = find_mapping_locked(address, nbytes)) != NULL)
+        fake_block_drop_locked(block); /* dies when work on it is under way */
+    return fake_end(CUDA_SUCCESS);
+}
+
+static bool is_access_valid(const CUmemAccessDesc *access)
+{
+    return access->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+           fake_device_valid(access->location.id) &&
+           (access->flags == 0 || access->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+            access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t nbytes, const CUmemAccessDesc *access,
+                        size_t count)
+{
+    CUresult result = fake_begin(FAKE_cuMemSetAccess);
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!access || count == 0 || nbytes == 0 || !is_filled_locked(address, nbytes))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++)
+        if (!is_access_valid(&access[i])) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    for (struct fake_block *block = fake.blocks; block; block = block->next) {
+        if (block->kind != FAKE_MAPPED || block->base < address || block->base >= address + nbytes)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            int device = access[i].location.id;
+
+            if (device != block->device && !fake.peer_access)
+                return fake_end(CUDA_ERROR_INVALID_DEVICE);
+            block->access[device] = (unsigned char)access[i].flags;
+        }
+    }
+    return fake_end(CUDA_SUCCESS);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fake CUDA driver, memory by handles: addresses, memory, mappings, access, descriptors that go
+ * to other processes; and host memory that is registered by ranges.
+ */
+#include "fakecuda.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#define MIB2 ((size_t)2 << 20)
+
+static CUmemAllocationProp prop = {
+    .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+    .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+    .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+};
+
+static CUdeviceptr reserve(size_t nbytes)
+{
+    CUdeviceptr address;
+
+    ck_cuda(more.cuMemAddressReserve(&address, nbytes, 0, 0, 0));
+    return address;
+}
+
+static CUmemGenericAllocationHandle create(size_t nbytes)
+{
+    CUmemGenericAllocationHandle handle;
+
+    ck_cuda(more.cuMemCreate(&handle, nbytes, &prop, 0));
+    return handle;
+}
+
+static void give_access(CUdeviceptr address, size_t nbytes, int flags)
+{
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, flags};
+
+    ck_cuda(more.cuMemSetAccess(address, nbytes, &access, 1));
+}
+
+START_TEST(memory_is_made_and_mapped)
+{
+    size_t granularity = 0;
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+    unsigned char byte = 0;
+    size_t free_bytes[2];
+    size_t total;
+    int capable = 1;
+
+    start();
+    ck_cuda(more.cuMemGetAllocationGranularity(&granularity, &prop, 0));
+    ck_assert_uint_eq(granularity, MIB2);
+    ck_cuda(cu.mem_get_info(&free_bytes[0], &total));
+    address = reserve(2 * MIB2);
+    ck_assert_uint_eq(address % MIB2, 0);
+    handle = create(MIB2);
+    ck_cuda(more.cuMemMap(address + MIB2, MIB2, 0, handle, 0));
+    give_access(address + MIB2, MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    ck_cuda(more.cuMemRelease(handle)); /* the mapping keeps the memory */
+    ck_assert_int_eq(live("physical") + live("mapped") + live("reservation"), 3);
+    ck_cuda(cu.memset_d8(address + 2 * MIB2 - 1, 5, 1));
+    ck_cuda(cu.memcpy_dtoh(&byte, address + 2 * MIB2 - 1, 1));
+    ck_assert_int_eq(byte, 5);
+    ck_refused(cu.memset_d8(address, 5, 1), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.pointer_get_attribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                                     address + MIB2));
+    ck_assert_int_eq(capable, 0);
+    ck_refused(cu.ipc_get_mem_handle(&(CUipcMemHandle){0}, address + MIB2),
+               CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_free(address + MIB2), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(more.cuMemUnmap(address + MIB2, MIB2));
+    ck_cuda(more.cuMemAddressFree(address, 2 * MIB2));
+    ck_assert_int_eq(live("physical") + live("mapped") + live("reservation"), 0);
+    ck_cuda(cu.mem_get_info(&free_bytes[1], &total));
+    ck_assert_uint_eq(free_bytes[0], free_bytes[1]);
+}
+END_TEST
+
+START_TEST(one_memory_has_two_places)
+{
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+
+    start();
+    address = reserve(2 * MIB2);
+    handle = create(MIB2);
+    ck_cuda(more.cuMemMap(address, MIB2, 0, handle, 0));
+    ck_cuda(more.cuMemMap(address + MIB2, MIB2, 0, handle, 0));
+    give_access(address, 2 * MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    ck_cuda(cu.memset_d8(address + 100, 1, 1));
+    ck_cuda(cu.ctx_synchronize());
+    ck_assert_int_eq(*(unsigned char *)alias(address + MIB2 + 100), 1);
+}
+END_TEST
+
+START_TEST(arguments_are_checked)
+{
+    CUmemGenericAllocationHandle handle;
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, 3};
+    CUdeviceptr address;
+    int fd;
+
+    start();
+    ck_refused(more.cuMemCreate(&handle, MIB2 + 1, &prop, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(more.cuMemCreate(&handle, (size_t)1 << 40, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    ck_refused(more.cuMemAddressReserve(&address, 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    address = reserve(MIB2);
+    handle = create(2 * MIB2);
+    ck_refused(more.cuMemMap(address, 2 * MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(more.cuMemMap(address + 4096, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(more.cuMemMap(address, MIB2, 0, handle, 0));
+    ck_refused(more.cuMemMap(address, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(more.cuMemUnmap(address, MIB2 / 2), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(more.cuMemSetAccess(address + MIB2, MIB2, &access, 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(more.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)0, 1),
+               CUDA_ERROR_INVALID_VALUE);
+    prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    ck_refused(more.cuMemExportToShareableHandle(&fd, create(MIB2), 1, 0),
+               CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+/* ---- misuse -------------------------------------------------------------------- */
+
+static CUdeviceptr mapped;
+
+static CUmemGenericAllocationHandle map(int flags)
+{
+    CUmemGenericAllocationHandle handle;
+
+    start();
+    mapped = reserve(MIB2);
+    handle = create(MIB2);
+    ck_cuda(more.cuMemMap(mapped, MIB2, 0, handle, 0));
+    if (flags != 0) give_access(mapped, MIB2, flags);
+    return handle;
+}
+
+static void use_without_access(void)
+{
+    map(0);
+    cu.memset_d8(mapped, 0, 1);
+}
+
+static void write_to_read_only(void)
+{
+    char byte;
+
+    map(CU_MEM_ACCESS_FLAGS_PROT_READ);
+    ck_cuda(cu.memcpy_dtoh(&byte, mapped, 1));
+    cu.memset_d8_async(mapped, 0, 1, NULL);
+}
+
+static void release_twice(void)
+{
+    CUmemGenericAllocationHandle handle = map(0);
+
+    ck_cuda(more.cuMemRelease(handle));
+    more.cuMemRelease(handle);
+}
+
+static void free_mapped_addresses(void)
+{
+    map(0);
+    more.cuMemAddressFree(mapped, MIB2);
+}
+
+static void unmap_under_work(void)
+{
+    setenv("FAKECUDA_DELAY_US", "200000", 1);
+    map(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    ck_cuda(cu.memset_d8_async(mapped, 0, 1, NULL));
+    more.cuMemUnmap(mapped, MIB2);
+}
+
+static void use_unmapped(void)
+{
+    map(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    ck_cuda(more.cuMemUnmap(mapped, MIB2));
+    cu.memset_d8(mapped, 0, 1);
+}
+
+static void touch_from_host(void)
+{
+    map(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    *(volatile char *)host(mapped) = 1;
+}
+
+START_TEST(misuse_is_loud)
+{
+    expect_signal(use_without_access, SIGABRT, "was not given access to write");
+    expect_signal(write_to_read_only, SIGABRT, "was not given access to write");
+    expect_signal(release_twice, SIGABRT, "was released");
+    expect_signal(free_mapped_addresses, SIGABRT, "while memory is mapped there");
+    expect_signal(unmap_under_work, SIGABRT, "1 operations on it are under way");
+    expect_signal(use_unmapped, SIGABRT, "was unmapped");
+    expect_signal(touch_from_host, SIGSEGV, "");
+}
+END_TEST
+
+/* ---- other processes ------------------------------------------------------------ */
+
+/* A descriptor along with a byte. */
+static void send_fd(int socket, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    struct iovec byte = {.iov_base = "", .iov_len = 1};
+    struct msghdr message = {.msg_iov = &byte,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+    if (sendmsg(socket, &message, 0) != 1) _exit(3);
+}
+
+static int receive_fd(int socket)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    char byte;
+    struct iovec space = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &space,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    int fd;
+
+    ck_assert_int_eq(recvmsg(socket, &message, 0), 1);
+    memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
+    return fd;
+}
+
+/* Writes 1, sends the memory, and looks for 2 when it is told to. */
+static int export_memory(int socket)
+{
+    unsigned char byte = 0;
+    int fd;
+    CUmemGenericAllocationHandle handle = map(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+
+    ck_cuda(cu.memset_d8(mapped, 1, MIB2));
+    ck_cuda(cu.ctx_synchronize());
+    ck_cuda(more.cuMemExportToShareableHandle(&fd, handle, 1, 0));
+    send_fd(socket, fd);
+    close(fd);
+    if (read(socket, &byte, 1) != 1) return 4;
+    ck_cuda(cu.memcpy_dtoh(&byte, mapped + MIB2 - 1, 1));
+    return byte == 2 ? 0 : 5;
+}
+
+START_TEST(descriptors_share_memory)
+{
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr address;
+    unsigned char byte = 0;
+    int sockets[2];
+    size_t free_bytes[2];
+    size_t total;
+    int status;
+    int fd;
+    pid_t pid;
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    pid = fork();
+    if (pid == 0) _exit(export_memory(sockets[1]));
+    close(sockets[1]);
+    fd = receive_fd(sockets[0]);
+    start();
+    ck_cuda(cu.mem_get_info(&free_bytes[0], &total));
+    ck_cuda(more.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, 1));
+    close(fd);
+    address = reserve(MIB2);
+    ck_cuda(more.cuMemMap(address, MIB2, 0, handle, 0));
+    give_access(address, MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    ck_cuda(cu.memcpy_dtoh(&byte, address + MIB2 - 1, 1));
+    ck_assert_int_eq(byte, 1);
+    ck_cuda(cu.memset_d8(address, 2, MIB2));
+    ck_cuda(cu.ctx_synchronize());
+    ck_assert_int_eq(write(sockets[0], "", 1), 1);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    /* The memory is there as long as somebody has it. */
+    ck_cuda(cu.memcpy_dtoh(&byte, address, 1));
+    ck_assert_int_eq(byte, 2);
+    ck_cuda(more.cuMemUnmap(address, MIB2));
+    ck_cuda(more.cuMemRelease(handle));
+    ck_assert_int_eq(live("physical"), 0);
+    ck_cuda(cu.mem_get_info(&free_bytes[1], &total));
+    ck_assert_uint_eq(free_bytes[0], free_bytes[1]);
+}
+END_TEST
+
+/* ---- host memory ---------------------------------------------------------------- */
+
+START_TEST(host_memory_is_registered_by_ranges)
+{
+    size_t nbytes = 1 << 16;
+    char *memory = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long long ids[2];
+    CUdeviceptr address;
+    CUdeviceptr gpu;
+    CUstream stream;
+
+    start();
+    gpu = allocate(nbytes);
+    ck_cuda(cu.stream_create(&stream, 0));
+    ck_refused(more.cuMemHostGetDevicePointer_v2(&address, memory, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.mem_host_register(memory, 8192, CU_MEMHOSTREGISTER_DEVICEMAP));
+    ck_cuda(cu.mem_host_register(memory + 8192, 4096, CU_MEMHOSTREGISTER_PORTABLE));
+    ck_refused(cu.mem_host_register(memory + 4096, 8192, 0),
+               CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    ck_cuda(more.cuMemHostGetDevicePointer_v2(&address, memory + 100, 0));
+    ck_assert_uint_eq(address, device(memory + 100));
+    ck_refused(more.cuMemHostGetDevicePointer_v2(&address, memory + 12288, 0),
+               CUDA_ERROR_INVALID_VALUE);
+    for (int i = 0; i < 2; i++)
+        ck_cuda(cu.pointer_get_attribute(&ids[i], CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                         device(memory + 8191 + i)));
+    ck_assert_uint_ne(ids[0], ids[1]);
+    /* A copy lies in one range, or in none. */
+    ck_cuda(cu.memcpy_htod_async(gpu, memory, 8192, stream));
+    ck_refused(cu.memcpy_htod_async(gpu, memory, 8193, stream), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.stream_synchronize(stream));
+    ck_cuda(cu.mem_host_unregister(memory));
+    ck_refused(cu.mem_host_unregister(memory + 100), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    /* The same range again is another buffer. */
+    ck_cuda(cu.mem_host_register(memory, 8192, 0));
+    ck_cuda(cu.pointer_get_attribute(&ids[1], CU_POINTER_ATTRIBUTE_BUFFER_ID, device(memory)));
+    ck_assert_uint_ne(ids[0], ids[1]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fakecuda_virtual");
+    TCase *tcase = tcase_create("fakecuda_virtual");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    load();
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, memory_is_made_and_mapped);
+    tcase_add_test(tcase, one_memory_has_two_places);
+    tcase_add_test(tcase, arguments_are_checked);
+    tcase_add_test(tcase, misuse_is_loud);
+    tcase_add_test(tcase, descriptors_share_memory);
+    tcase_add_test(tcase, host_memory_is_registered_by_ranges);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
