@@ -3,17 +3,27 @@
 # Check and measure Steppe on a machine with an NVIDIA GPU: build, run the tests of GPU memory with
 # 1, 2 and 4 PEs on every path there is, run the GPU benches beside the bare driver, and write one
 # JSON report. Needs no network and no CUDA toolkit: a C compiler and the driver; makes do without
-# CMake and libfabric, and takes what else is missing from a folder prepared elsewhere.
+# CMake, hwloc, pkg-config, libfabric and a launcher, and takes what is missing from a folder
+# prepared elsewhere.
 #
-# usage: scripts/gpu-check.sh [--quick]
+# usage: scripts/gpu-check.sh [--quick] [--seconds N] [--no-bench]
 #        scripts/gpu-check.sh --fetch DIR     (on a Debian with network, after scripts/setup.sh)
-#   --quick    short benches: a smoke test, not a measurement
-#   --fetch    put the packages that a bare machine may lack into DIR
+#   --quick      short benches: a smoke test, not a measurement
+#   --seconds N  end after N seconds: what matters most comes first, what had no time left is
+#                recorded as such, and does not count as failed
+#   --no-bench   tests alone
+#   --fetch      put the packages that a bare machine may lack into DIR
 #
 # Environment: GPU_CHECK_DEPS, such a folder; OUT, file or folder of the report (default:
-# docs/results/gpu-DEVICE.json); GPU_CHECK_BUILD, build folder (build-gpu); JOBS.
+# docs/results/gpu-DEVICE.json); GPU_CHECK_BUILD, build folder (build-gpu); JOBS; CC;
+# GPU_CHECK_CFLAGS, of builds without CMake (-O2 -g -DNDEBUG); GPU_CHECK_TESTS, files of tests
+# (all of test/pe/spaces); GPU_CHECK_PES, numbers of PEs (1 2 4); GPU_CHECK_LIMIT, seconds that a
+# test may take (180).
+# Beside the report a file of the same name with .jsonl gets each result, a line of JSON, as soon as
+# there is one: what a run that was cut short leaves behind.
 # GPU_CHECK_ALLOW_FAKE=1 accepts the test double of test/fakecuda: the report goes to a temporary
-# folder then, and says so. Exit status: 0, 77 without a GPU, 1 when anything failed, 2 for misuse.
+# folder, or to OUT, and says so. Exit status: 0, 77 without a GPU, 1 when anything failed, 2 for
+# misuse.
 set -eu
 
 # Paths that the user gives are relative to where the user is.
@@ -34,8 +44,14 @@ carried=$(absolute "${GPU_CHECK_DEPS:-}")
 out=$(absolute "${OUT:-}")
 jobs=${JOBS:-$(nproc)}
 cc=${CC:-cc}
+cflags=${GPU_CHECK_CFLAGS:--O2 -g -DNDEBUG}
+pes=${GPU_CHECK_PES:-1 2 4}
+test_limit=${GPU_CHECK_LIMIT:-180}
 quick=
+benches=yes
 missing=
+began=$(date +%s)
+budget=
 
 say()
 {
@@ -48,6 +64,14 @@ die()
     shift
     printf '%s\n' "gpu-check: $*" >&2
     exit "$status"
+}
+
+# Seconds that are left, never less than 0; many without --seconds.
+left()
+{
+    [ -n "$budget" ] || { echo 100000; return; }
+    rest=$((budget - $(date +%s) + began))
+    [ $rest -gt 0 ] && echo $rest || echo 0
 }
 
 found()
@@ -176,22 +200,49 @@ has_header()
     echo "#include <$1>" | $cc -E - >/dev/null 2>&1
 }
 
+links()
+{
+    echo "int main(void) { return 0; }" | $cc -x c -o "$build/links" - "$@" 2>/dev/null
+}
+
+# Options for the compiler and the linker, of libfabric where it is.
+find_fabric()
+{
+    fabric_flags='' fabric_libs=-lfabric
+    if found pkg-config && pkg-config --exists 'libfabric >= 1.17'; then
+        fabric_flags=$(pkg-config --cflags libfabric)
+        fabric_libs=$(pkg-config --libs libfabric)
+    else
+        has_header rdma/fi_ext.h && links -lfabric
+    fi
+}
+
+# With one the node's PEs are several; oshrun takes it from SHMEM_LAUNCHER.
+find_launcher()
+{
+    launcher=hydra
+    ! found mpiexec.hydra || return 0
+    launcher=given
+    [ -z "${SHMEM_LAUNCHER:-}" ] || return 0
+    launcher=no
+    if found python3; then
+        launcher=pmi1.py
+        export SHMEM_LAUNCHER="python3 $root/test/hosts/pmi1.py --timeout 300"
+        lacks mpiexec.hydra "test/hosts/pmi1.py instead"
+    else
+        lacks mpiexec.hydra "1 PE only: tests with more are skipped"
+    fi
+}
+
 take_stock()
 {
-    fabric=OFF
+    fabric=ON
     found cmake || lacks cmake "a plain build instead"
-    if ! found pkg-config; then
-        lacks pkg-config "no fabric"
-    elif ! pkg-config --exists 'libfabric >= 1.17'; then
-        lacks libfabric "no fabric: the paths of one node alone"
-    else
-        fabric=ON
-    fi
-    has_header hwloc.h || { lacks "hwloc.h"
-        die 1 "hwloc's headers are needed: carry them, see --fetch and GPU_CHECK_DEPS"; }
-    launcher=yes
-    found mpiexec.hydra || [ -n "${SHMEM_LAUNCHER:-}" ] || { launcher=no
-        lacks mpiexec.hydra "1 PE only: tests with more are skipped"; }
+    found pkg-config || lacks pkg-config
+    find_fabric || { fabric=OFF
+        lacks libfabric "the paths of one node alone"; }
+    has_header hwloc.h || lacks hwloc.h "no module of reports"
+    find_launcher
     found nvidia-smi || lacks nvidia-smi
 }
 
@@ -201,51 +252,64 @@ build_cmake()
 {
     found cmake || return 1
     cmake -S . -B "$build" -DBUILD_TESTING=OFF -DSTEPPE_EXAMPLES=OFF -DSTEPPE_FABRIC=$fabric \
+        -DSTEPPE_BENCH="$([ $benches = yes ] && echo ON || echo OFF)" \
         >"$build/build.log" 2>&1 && cmake --build "$build" -j "$jobs" >>"$build/build.log" 2>&1
 }
 
-# compile FOLDER OPTION... : every file on standard input, $jobs at once, to objects in FOLDER.
+# compile FOLDER OPTION... : the files on standard input, a line each with options of its own,
+# $jobs at once, to objects in FOLDER.
 compile()
 {
     mkdir -p "$1"
     folder=$1
     shift
-    # shellcheck disable=SC2016 # for the inner shell
-    xargs -P "$jobs" -I FILE sh -c 'file=$1 folder=$2; shift 2
-        exec "$@" -c "$file" -o "$folder/$(echo "$file" | tr / _).o"' sh FILE "$folder" "$cc" \
-        -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden "$@"
+    # shellcheck disable=SC2016,SC2086 # for the inner shell; words
+    FOLDER=$folder COMPILE="$cc -std=gnu11 -D_GNU_SOURCE $cflags -fPIC -fvisibility=hidden \
+-include $build/plain/defines.h $*" xargs -P "$jobs" -L 1 sh -c 'file=$1; shift
+        exec $COMPILE "$@" -c "$file" -o "$FOLDER/$(echo "$file" | tr / _).o"' sh
 }
 
+# link NAME LIBRARY OPTION...: the objects of a folder as a shared library.
+link()
+{
+    name=$1 library=$2
+    shift 2
+    $cc -shared -pthread -Wl,--no-undefined -Wl,--as-needed -o "$build/lib/$library" \
+        "$build/plain/$name"/*.o "$@"
+}
+
+# The lists of files are CMake's: scripts/list-sources.sh reads them.
 build_plain()
 {
     version=$(sed -n 's/^project(Steppe VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-    mkdir -p "$build/bin" "$build/lib/steppe" && rm -rf "$build/plain" &&
-        find src pmi spaces -name '*.c' ! -path 'src/info/*' ! -path 'src/json/*' |
-        compile "$build/plain/core" -Iinclude -Isrc -I. -DSTP_VERSION="\"$version\"" \
-            -DSTP_BUILD_FLAGS='"-O2 -g (plain build)"' &&
-        $cc -shared -pthread -Wl,-soname,libsteppe.so.0 -Wl,--no-undefined \
-            -Wl,--version-script=cmake/libsteppe.map -o "$build/lib/libsteppe.so.0" \
-            "$build"/plain/core/*.o -ldl -lm &&
+    rm -rf "$build/plain"
+    mkdir -p "$build/bin" "$build/lib/steppe" "$build/plain"
+    printf '#define STP_VERSION "%s"\n#define STP_BUILD_FLAGS "%s (plain build)"\n' "$version" \
+        "$cflags" >"$build/plain/defines.h"
+    scripts/list-sources.sh steppe_core | compile "$build/plain/core" -Iinclude -Isrc -I. &&
+        link core libsteppe.so.0 -Wl,-soname,libsteppe.so.0 -Wl,-Bsymbolic-functions \
+            -Wl,-z,nodelete -Wl,--version-script=cmake/libsteppe.map -ldl -lm &&
         ln -sf libsteppe.so.0 "$build/lib/libsteppe.so" &&
-        { find src/info -name '*.c' && printf '%s\n' src/base/limit.c src/base/text.c \
-                src/json/json.c; } |
-        compile "$build/plain/info" -Iinclude -Isrc -I. -DSTP_VERSION="\"$version\"" &&
-        $cc -shared -pthread -Wl,--no-undefined -Wl,--version-script=cmake/libsteppe_info.map \
-            -o "$build/lib/steppe/info.so" "$build"/plain/info/*.o -ldl &&
         sed "s/@PROJECT_VERSION@/$version/" tools/oshrun.in >"$build/bin/oshrun" &&
         chmod +x "$build/bin/oshrun" && program oshinfo tools/oshinfo.c || return 1
-    printf '%s\n' bench/*.c bench/benches/*.c src/json/json.c | grep -v -e raw_ofi -e gpu_probe |
-        compile "$build/plain/bench" -Iinclude -Isrc &&
-        program steppe-bench "$build"/plain/bench/*.o || return 1
+    rm -f "$build/lib/steppe/info.so" "$build/lib/steppe/ofi.so"
+    if has_header hwloc.h; then
+        scripts/list-sources.sh steppe_info | compile "$build/plain/info" -Iinclude -Isrc -I. &&
+            link info steppe/info.so -Wl,--version-script=cmake/libsteppe_info.map -ldl || return 1
+    fi
+    if [ $benches = yes ]; then
+        scripts/list-sources.sh steppe-bench | compile "$build/plain/bench" -Iinclude -Isrc \
+            '-DBENCH_MODULE_DIR="../lib/steppe"' &&
+            program steppe-bench "$build"/plain/bench/*.o || return 1
+    fi
     [ $fabric = ON ] || return 0
-    # shellcheck disable=SC2046 # options
-    printf '%s\n' transport/ofi/*.c src/base/limit.c |
-        compile "$build/plain/ofi" -Isrc -I. $(pkg-config --cflags libfabric) &&
-        $cc -shared -pthread -Wl,-z,initfirst -Wl,--no-undefined \
-            -Wl,--version-script=cmake/libsteppe_ofi.map \
-            -o "$build/lib/steppe/ofi.so" "$build"/plain/ofi/*.o $(pkg-config --libs libfabric) &&
-        $cc -shared -fPIC -D_GNU_SOURCE -O2 -o "$build/lib/steppe/steppe-bench-raw-ofi.so" \
-            bench/raw_ofi.c $(pkg-config --cflags --libs libfabric)
+    # shellcheck disable=SC2086 # options
+    scripts/list-sources.sh steppe_ofi |
+        compile "$build/plain/ofi" -Isrc -I. $fabric_flags &&
+        link ofi steppe/ofi.so -Wl,-z,initfirst -Wl,--version-script=cmake/libsteppe_ofi.map \
+            $fabric_libs &&
+        $cc -shared -fPIC -D_GNU_SOURCE $cflags $fabric_flags \
+            -o "$build/lib/steppe/steppe-bench-raw-ofi.so" bench/raw_ofi.c $fabric_libs
 }
 
 # program NAME FILE... : a program in build/bin.
@@ -253,7 +317,8 @@ program()
 {
     name=$1
     shift
-    $cc -std=gnu11 -D_GNU_SOURCE -O2 -g -Iinclude -Itest/pe -o "$build/bin/$name" "$@" \
+    # shellcheck disable=SC2086 # options
+    $cc -std=gnu11 -D_GNU_SOURCE $cflags -Iinclude -Itest/pe -o "$build/bin/$name" "$@" \
         -L"$build/lib" -Wl,-rpath,"$build/lib" -lsteppe -pthread -lm -ldl
 }
 
@@ -270,8 +335,8 @@ build_all()
             die 1 "the library does not build"
         }
     fi
-    for name in $tests; do
-        program "pe_$name" "$suite/$name.c" || die 1 "$suite/$name.c does not build"
+    for file in $test_files; do
+        program "pe_$(basename "$file" .c)" "$file" || die 1 "$file does not build"
     done
 }
 
@@ -279,8 +344,7 @@ build_all()
 list_tests()
 {
     for file in "$suite"/space_*.c; do
-        name=$(basename "$file" .c)
-        [ -f "$suite/run_$name.sh" ] || printf '%s ' "$name"
+        [ -f "$suite/run_$(basename "$file" .c).sh" ] || printf '%s ' "$file"
     done
 }
 
@@ -308,57 +372,113 @@ arguments_of()
     esac
 }
 
-# launch SECONDS PES PATH COMMAND...: with 1 PE a launcher is not needed.
+# launch SECONDS PES PATH COMMAND...: with 1 PE a launcher is not needed. What a command that had to
+# be ended leaves behind is ended too: found by a variable that all its processes have.
 launch()
 {
-    seconds=$1 n=$2 variables=$(path_env "$3")
+    seconds=$1 n=$2 variables=$(path_env "$3") ended=0
     shift 3
+    n_launched=$((n_launched + 1))
+    tag=GPU_CHECK_RUN=$$.$n_launched
     [ $launcher = no ] || set -- "$build/bin/oshrun" -n "$n" "$@"
     # shellcheck disable=SC2086 # words
-    env $variables timeout -k 5 "$seconds" "$@" </dev/null
+    env $tag $variables timeout -k 2 "$seconds" "$@" <>"$build/endless" || ended=$?
+    case $ended in 124 | 137) end_leftovers ;; esac
+    return $ended
+}
+
+end_leftovers()
+{
+    for process in /proc/[0-9]*; do # some of which end meanwhile
+        if grep -q -z -x "$tag" "$process/environ"; then
+            kill -KILL "${process#/proc/}" || true
+        fi
+    done 2>/dev/null
+}
+
+# record NAME FORMAT VALUE...: a result, to the lines and to the list of the report.
+record()
+{
+    list=$1 format=$2
+    shift 2
+    # shellcheck disable=SC2059 # the format is ours
+    result_line=$(printf "$format" "$@")
+    printf '{"line": "%s", %s}\n' "$list" "$result_line" >>"$lines"
+    printf '%s{%s}' "$(cat "$build/$list.comma")" "$result_line" >>"$build/$list.json"
+    printf ',\n    ' >"$build/$list.comma"
+}
+
+open_list()
+{
+    : >"$build/$1.json"
+    printf '\n    ' >"$build/$1.comma"
 }
 
 run_test()
 {
-    name=$1 n=$2 path=$3
+    path=$1 name=$2 n=$3 status=0
     log=$build/test.$path.$name.np$n.log
     started=$(date +%s)
-    status=0
+    limit=$(left)
+    [ "$limit" -lt "$test_limit" ] || limit=$test_limit
     if [ $launcher = no ] && [ "$n" -gt 1 ]; then
         status=77
         echo "no launcher" >"$log"
+    elif [ "$limit" -lt 2 ]; then
+        status=late
     else
         # shellcheck disable=SC2046 # words
-        launch 180 "$n" "$path" "$build/bin/pe_$name" $(arguments_of "$name") >"$log" 2>&1 ||
+        launch "$limit" "$n" "$path" "$build/bin/pe_$name" $(arguments_of "$name") >"$log" 2>&1 ||
             status=$?
+        # ended for the budget's sake, not because it hung
+        [ $status != 124 ] || [ "$limit" -eq "$test_limit" ] || [ "$(left)" -gt 0 ] || status=late
     fi
     case $status in
         0) result=pass n_passed=$((n_passed + 1)) ;;
         77) result=skip n_skipped=$((n_skipped + 1)) ;;
+        late) result=late status=null n_late=$((n_late + 1)) ;;
         *) result=fail n_failed=$((n_failed + 1)) ;;
     esac
-    printf '%-5s %-7s %-16s %s PEs, %s s\n' $result "$path" "$name" "$n" \
-        $(($(date +%s) - started))
-    [ $result = pass ] || tail -n 15 "$log" | sed 's/^/      /'
-    printf '%s\n    {"test": "%s", "path": "%s", "pes": %s, "result": "%s", "status": %s}' \
-        "$comma" "$name" "$path" "$n" $result $status >>"$build/tests.json"
-    comma=,
+    took=$(($(date +%s) - started))
+    printf '%-5s %-7s %-16s %s PEs, %s s\n' $result "$path" "$name" "$n" $took
+    case $result in pass | late) ;; *) tail -n 15 "$log" | sed 's/^/      /' ;; esac
+    record test '"test": "%s", "path": "%s", "pes": %s, "result": "%s", "status": %s, "s": %s' \
+        "$name" "$path" "$n" $result $status $took
+    case $result.$name in pass.space_gpu) gpu_used=yes ;; esac
 }
 
-run_tests()
+# The tests in the order of what they tell: does a GPU work at all, between PEs, on each path; then
+# every other test with two PEs; then the numbers of PEs that take hardly any other way.
+order_tests()
 {
-    n_passed=0 n_skipped=0 n_failed=0 comma=
-    : >"$build/tests.json"
-    for path in $paths; do
-        for name in $tests; do
-            for n in 1 2 4; do
-                run_test "$name" $n "$path"
+    for name in $tests; do
+        for path in $paths; do
+            for n in $pes; do
+                case $n:$name in
+                    2:space_gpu) first=1 ;;
+                    ?:space_gpu) first=2 ;;
+                    2:*) first=3 ;;
+                    *) first=4 ;;
+                esac
+                echo "$first $path $name $n"
             done
         done
-    done
-    say "tests: $n_passed passed, $n_failed failed, $n_skipped skipped"
-    [ $n_passed -gt 0 ] || n_failed=$((n_failed + 1))
-    grep -q '"space_gpu".*"pass"' "$build/tests.json" || {
+    done | sort -s -k 1,1n | sed 's/^. //'
+}
+
+# run_tests FIRST LAST: lines of that order, but for what runs by itself.
+run_tests()
+{
+    order_tests | sed -n "$1,$2p" >"$build/order"
+    while read -r path name n <&3; do
+        run_test "$path" "$name" "$n"
+    done 3<"$build/order"
+}
+
+sum_up_tests()
+{
+    say "tests: $n_passed passed, $n_failed failed, $n_skipped skipped, $n_late had no time"
+    [ $gpu_used = yes ] || {
         say "no run of space_gpu passed: the library did not use the GPU"
         n_failed=$((n_failed + 1))
     }
@@ -384,14 +504,26 @@ run_bench()
 {
     path=$1
     shift
+    limit=$(left)
+    [ "$limit" -lt 400 ] || limit=400
+    if [ "$limit" -lt 5 ]; then
+        say "no time left for steppe-bench $* ($path)"
+        n_late=$((n_late + 1))
+        record late '"path": "%s", "bench": "%s"' "$path" "$*"
+        return
+    fi
     n_benches=$((n_benches + 1))
     report=$build/bench.$n_benches.json
     say "steppe-bench $* ($path)"
     status=0
     # shellcheck disable=SC2086 # a word or none
-    launch 400 $bench_pes "$path" "$build/bin/steppe-bench" --raw $quick --format json \
+    launch "$limit" $bench_pes "$path" "$build/bin/steppe-bench" --raw $quick --format json \
         --output "$report" "$@" 2>"$report.log" || status=$?
-    if [ $status -ne 0 ] || [ "$(tail -n 1 "$report" 2>/dev/null)" != "}" ]; then
+    if [ $status -eq 124 ] && [ "$(left)" -eq 0 ]; then
+        say "no time was left for all of it"
+        n_late=$((n_late + 1))
+        echo '{"results": []}' >"$report"
+    elif [ $status -ne 0 ] || [ "$(tail -n 1 "$report" 2>/dev/null)" != "}" ]; then
         sed 's/^/      /' "$report.log"
         say "steppe-bench ended with status $status"
         n_failed=$((n_failed + 1))
@@ -401,6 +533,8 @@ run_bench()
         n_failed=$((n_failed + 1))
     fi
     print_rows "$report"
+    sed -n "s/^ *{\(\"bench\":.*\)}*,*\$/{\"line\": \"bench\", \"way\": \"$path\", \1/p" \
+        "$report" | sed 's/, *$//' >>"$lines"
     {
         printf '%s\n    {"path": "%s", "report":\n' "$comma" "$path"
         cat "$report"
@@ -409,16 +543,24 @@ run_bench()
     comma=,
 }
 
+# Benches of memory that the library pins for the GPU, where this steppe-bench has them.
+pinned_benches()
+{
+    "$build/bin/steppe-bench" --list 2>/dev/null | awk '$2 ~ /pinned/ { print $2 }'
+}
+
 run_benches()
 {
-    n_benches=0 bench_pes=2 comma=
-    : >"$build/benches.json"
+    bench_pes=2
     if [ $launcher = no ]; then
         bench_pes=1
         run_bench ipc --kind gpu spaces
         return
     fi
     run_bench ipc --sizes 4K:16M device
+    for bench in $(pinned_benches); do
+        run_bench ipc "$bench"
+    done
     run_bench no_ipc --sizes 64K:4M device
     [ $fabric = OFF ] || run_bench tcp --sizes 64K:1M device
     run_bench ipc --kind gpu spaces
@@ -431,10 +573,10 @@ run_benches()
 report_file()
 {
     name=gpu-$(printf '%s' "$device" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9.-').json
-    if [ $double = true ]; then
-        echo "$(mktemp -d)/$name"
-    elif [ -n "$out" ] && [ -d "$out" ]; then
+    if [ -n "$out" ] && [ -d "$out" ]; then
         echo "$out/$name"
+    elif [ $double = true ] && [ -z "$out" ]; then
+        echo "$(mktemp -d)/$name"
     else
         echo "${out:-$root/docs/results/$name}"
     fi
@@ -452,24 +594,39 @@ write_report()
             "$(json_string "$(uname -srm), $(nproc) cores")"
         printf '  "fabric": "%s",\n  "missing": %s,\n' $fabric "$(json_string "$missing")"
         printf '  "quick": %s,\n' "$([ -n "$quick" ] && echo true || echo false)"
-        printf '  "passed": %s,\n  "failed": %s,\n  "skipped": %s,\n' $n_passed $n_failed $n_skipped
+        printf '  "launcher": "%s",\n  "seconds": %s,\n' $launcher $(($(date +%s) - began))
+        printf '  "passed": %s,\n  "failed": %s,\n' $n_passed $n_failed
+        printf '  "skipped": %s,\n  "late": %s,\n' $n_skipped $n_late
         printf '  "tests": ['
-        cat "$build/tests.json"
+        cat "$build/test.json"
         printf '\n  ],\n  "benches": ['
         cat "$build/benches.json"
         printf '\n  ]\n}\n'
     } >"$1"
 }
 
-case ${1-} in
-    "") ;;
-    --quick) quick=--quick ;;
-    --fetch)
-        [ $# -eq 2 ] || die 2 "--fetch DIR: the folder is missing"
-        fetch "$(absolute "$2")"
-        exit 0 ;;
-    *) sed -n 's/^# \{0,1\}//; 3,16p' "$0" >&2; exit 2 ;;
-esac
+usage()
+{
+    sed -n 's/^# \{0,1\}//; 9,16p' "$0" >&2
+    exit 2
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+        --quick) quick=--quick ;;
+        --no-bench) benches=no ;;
+        --seconds)
+            case ${2-} in "" | 0* | *[!0-9]*) usage ;; esac
+            budget=$2
+            shift ;;
+        --fetch)
+            [ $# -eq 2 ] || die 2 "--fetch DIR: the folder is missing"
+            fetch "$(absolute "$2")"
+            exit 0 ;;
+        *) usage ;;
+    esac
+    shift
+done
 
 probe
 refuse_double
@@ -477,15 +634,37 @@ use_deps
 say "$device, driver $(driver_version), $cuda"
 if [ $double = false ] && found nvidia-smi; then nvidia-smi || true; fi
 take_stock
-tests=$(list_tests)
+target=$(report_file)
+mkdir -p "$(dirname "$target")"
+lines=${target%.json}.jsonl
+: >"$lines"
+say "results as they come: $lines"
+n_passed=0 n_skipped=0 n_failed=0 n_late=0 n_launched=0 n_benches=0 gpu_used=no comma=
+: >"$build/benches.json"
+open_list machine
+open_list test
+open_list late
+# What jobs read: hydra passes the end of its own input on.
+rm -f "$build/endless" && mkfifo "$build/endless"
+record machine '"device": %s, "driver": %s, "cuda": %s, "test_double": %s, "missing": %s' \
+    "$(json_string "$device")" "$(json_string "$(driver_version)")" "$(json_string "$cuda")" \
+    $double "$(json_string "$missing")"
+test_files=${GPU_CHECK_TESTS:-$(list_tests)}
+tests=$(for file in $test_files; do basename "$file" .c; done)
 build_all
-"$build/bin/oshinfo" memory
+if [ -e "$build/lib/steppe/info.so" ]; then
+    "$build/bin/oshinfo" memory || say "oshinfo ended with status $?"
+fi
 paths="ipc no_ipc"
 [ $fabric = OFF ] || paths="$paths tcp"
-run_tests
-run_benches
-report=$(report_file)
-write_report "$report"
-say "report: $report"
+n_first=0
+for name in $tests; do [ "$name" != space_gpu ] || n_first=$(echo "$paths" | wc -w); done
+n_first=$((n_first * $(echo "$pes" | wc -w)))
+[ $n_first -eq 0 ] || run_tests 1 $n_first
+[ $benches = no ] || run_benches
+run_tests $((n_first + 1)) '$'
+sum_up_tests
+write_report "$target"
+say "report: $target"
 [ $n_failed -eq 0 ] || die 1 "$n_failed failed"
-say "nothing failed; $n_skipped tests were skipped"
+say "nothing failed; $n_skipped tests were skipped, $n_late had no time"
