@@ -368,6 +368,7 @@ path_env()
 arguments_of()
 {
     case $1 in
+        space_kernels) echo "$root/test/gpu/kernels.ptx" ;;
         space_leaks) echo gpu 20 ;;
     esac
 }
@@ -447,8 +448,9 @@ run_test()
     case $result.$name in pass.space_gpu) gpu_used=yes ;; esac
 }
 
-# The tests in the order of what they tell: does a GPU work at all, between PEs, on each path; then
-# every other test with two PEs; then the numbers of PEs that take hardly any other way.
+# The tests in the order of what they tell: does a GPU work at all, between PEs, on each path; do
+# kernels beside our operations; then every other test with two PEs; then the numbers of PEs that
+# take hardly any other way.
 order_tests()
 {
     for name in $tests; do
@@ -457,8 +459,10 @@ order_tests()
                 case $n:$name in
                     2:space_gpu) first=1 ;;
                     ?:space_gpu) first=2 ;;
-                    2:*) first=3 ;;
-                    *) first=4 ;;
+                    2:space_kernels) first=3 ;;
+                    ?:space_kernels) first=4 ;;
+                    2:*) first=5 ;;
+                    *) first=6 ;;
                 esac
                 echo "$first $path $name $n"
             done
@@ -599,7 +603,10 @@ write_report()
         printf '  "skipped": %s,\n  "late": %s,\n' $n_skipped $n_late
         printf '  "tests": ['
         cat "$build/test.json"
-        printf '\n  ],\n  "benches": ['
+        printf '\n  ],\n  "kernels": [\n'
+        sed -n '/^{"line": "kernel", /{ s/"line": "kernel", //; s/$/,/; p; }' "$lines" |
+            sed '$s/,$//'
+        printf '  ],\n  "benches": ['
         cat "$build/benches.json"
         printf '\n  ]\n}\n'
     } >"$1"
@@ -638,6 +645,7 @@ target=$(report_file)
 mkdir -p "$(dirname "$target")"
 lines=${target%.json}.jsonl
 : >"$lines"
+export GPU_ROWS="$lines" # space_kernels writes there itself
 say "results as they come: $lines"
 n_passed=0 n_skipped=0 n_failed=0 n_late=0 n_launched=0 n_benches=0 gpu_used=no comma=
 : >"$build/benches.json"
@@ -658,8 +666,10 @@ fi
 paths="ipc no_ipc"
 [ $fabric = OFF ] || paths="$paths tcp"
 n_first=0
-for name in $tests; do [ "$name" != space_gpu ] || n_first=$(echo "$paths" | wc -w); done
-n_first=$((n_first * $(echo "$pes" | wc -w)))
+for name in $tests; do
+    case $name in space_gpu | space_kernels) n_first=$((n_first + 1)) ;; esac
+done
+n_first=$((n_first * $(echo "$paths" | wc -w) * $(echo "$pes" | wc -w)))
 [ $n_first -eq 0 ] || run_tests 1 $n_first
 [ $benches = no ] || run_benches
 run_tests $((n_first + 1)) '$'
