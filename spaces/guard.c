@@ -31,47 +31,20 @@ static const struct stp_space *guard_space_below(size_t offset)
 }
 
 /* Behind what spaces may use is the place of the globals of a peer. */
-static void guard_explain_globals(const void *addr, size_t at, const char *whose, const char *what)
+static void guard_explain_globals(const char *access, size_t at, const char *whose,
+                                  const char *what)
 {
     const struct stp_segment_part *below = NULL;
 
     for (unsigned i = 0; i < stp_segment.n_parts && stp_segment.parts[i].at <= at; i++)
         below = &stp_segment.parts[i];
     if (below == NULL || at - below->at < below->nbytes)
-        stp_error("access to %p: globals or statics of %s: %s", addr, whose, what);
+        stp_error("%s: globals or statics of %s: %s", access, whose, what);
     else
-        stp_error("access to %p: %zu bytes past the end of globals and statics of %s, which are at "
+        stp_error("%s: %zu bytes past the end of globals and statics of %s, which are at "
                   "%p..%p on this PE",
-                  addr, at - below->at - below->nbytes, whose, (void *)below->base,
+                  access, at - below->at - below->nbytes, whose, (void *)below->base,
                   (void *)(below->base + below->nbytes));
-}
-
-/* snprintf is not async-signal-safe by the letter; glibc's is for integers, and we are dying. */
-static void guard_explain(const void *addr, size_t offset, int local, int signo)
-{
-    const struct stp_space *space = guard_space_below(offset);
-    /* another thread may be reusing the structure of a space that is gone */
-    const struct stp_kind *kind = space != NULL ? space->kind : NULL;
-    const char *name = kind != NULL ? kind->name : "gone";
-    const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
-    char whose[48] = "this PE";
-
-    if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
-    if (local >= 0 && offset >= stp_window_capacity()) {
-        guard_explain_globals(addr, offset - stp_window_capacity(), whose, what);
-        return;
-    }
-    if (space != NULL && offset < space->offset + space->nbytes)
-        stp_error("access to %p: offset %zu of space %u (%s) of %s: %s", addr,
-                  offset - space->offset, space->number, name, whose, what);
-    else if (space != NULL)
-        stp_error("access to %p: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
-                  "%zu bytes before",
-                  addr, whose, space->number, name, space->nbytes,
-                  offset - space->offset - space->nbytes);
-    else
-        stp_error("access to %p: offset %zu of the window of %s belongs to no space", addr, offset,
-                  whose);
 }
 
 /* Where the fault happened, and the stack then; NULL where we cannot tell. */
@@ -112,11 +85,48 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
     const void *code = guard_code(at, &stack);
     const char *routine;
 
-    if (code == NULL || !guard_in_library(code, &routine)) return NULL;
+    if (code == NULL) return NULL;
+    /* what copies for it, memcpy, has its return on top of the stack */
+    if (!guard_in_library(code, &routine) && !guard_in_library(stack[0], &routine)) return NULL;
     for (int i = 0; routine == NULL && i < GUARD_WORDS; i++)
         if (!guard_in_library(stack[i], &routine)) routine = NULL;
     if (routine == NULL) return "a routine of the library";
     return routine + (strncmp(routine, "pshmem", 6) == 0 ? 1 : 0);
+}
+
+/*
+ * snprintf is not async-signal-safe by the letter; glibc's is for integers, and we are dying.
+ * routine: of the library, in which it happened, or NULL.
+ */
+static void guard_explain(const void *addr, size_t offset, int local, int signo,
+                          const char *routine)
+{
+    const struct stp_space *space = guard_space_below(offset);
+    /* another thread may be reusing the structure of a space that is gone */
+    const struct stp_kind *kind = space != NULL ? space->kind : NULL;
+    const char *name = kind != NULL ? kind->name : "gone";
+    const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
+    char whose[48] = "this PE", gone[96], access[96];
+
+    snprintf(access, sizeof(access), "%s%saccess to %p", routine != NULL ? routine : "",
+             routine != NULL ? ": " : "", addr);
+    if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
+    if (local >= 0 && offset >= stp_window_capacity()) {
+        guard_explain_globals(access, offset - stp_window_capacity(), whose, what);
+        return;
+    }
+    if (space != NULL && offset < space->offset + space->nbytes)
+        stp_error("%s: offset %zu of space %u (%s) of %s: %s", access, offset - space->offset,
+                  space->number, name, whose, what);
+    else if (stp_registry_destroyed(stp_window_at(offset), gone, sizeof(gone)))
+        stp_error("%s: it was in %s, of %s", access, gone, whose);
+    else if (space != NULL)
+        stp_error("%s: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
+                  "%zu bytes before",
+                  access, whose, space->number, name, space->nbytes,
+                  offset - space->offset - space->nbytes);
+    else
+        stp_error("%s: offset %zu of the window of %s belongs to no space", access, offset, whose);
 }
 
 static void guard_explain_argument(const void *addr, const ucontext_t *at)
@@ -138,7 +148,7 @@ static void guard_handler(int signo, siginfo_t *info, void *context)
 
     if (info->si_code > 0) {
         if (stp_window_holds(info->si_addr, &offset, &local))
-            guard_explain(info->si_addr, offset, local, signo);
+            guard_explain(info->si_addr, offset, local, signo, guard_routine(context));
         else
             guard_explain_argument(info->si_addr, context);
     }

@@ -1,17 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry: which space an address belongs to, spaces by number, and the pool their
- * structures come from. Pool memory is never unmapped, so a stale handle can be told from a
- * live one without a fault. Design: docs/design/memory.md.
+ * The registry: which space an address belongs to, spaces by number and by handle, which were
+ * destroyed, and the pool their structures come from. Pool memory is never unmapped: another thread
+ * may still look at what it found. Design: docs/design/memory.md.
  */
 #include "spaces/spaces.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define POOL_CHUNK 64
 #define REGISTRY_RANGES (STP_SPACE_NUMBERS + STP_SEGMENT_PARTS) /* one number has several */
+
+/*
+ * A handle: the tag, which makes it no address of any process, generation, number. Programs only
+ * compare handles and pass them back.
+ */
+#define HANDLE_TAG ((uintptr_t)0x5350 << 48)
+#define HANDLE_GENERATION 12 /* from this bit on */
+#define HANDLE_GENERATIONS (((uint64_t)1 << 36) - 1)
+_Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION, "a number fits below the generation");
+_Static_assert(sizeof(uintptr_t) == 8, "a generation fits a handle");
+
+#define REGISTRY_GONE 256 /* destroyed spaces that are remembered, for messages */
+
+struct gone_range {
+    uintptr_t base;
+    size_t nbytes;
+    unsigned number;
+    const char *kind;
+};
 
 struct pool_chunk {
     struct pool_chunk *next;
@@ -26,9 +46,12 @@ static struct {
     struct stp_space *of_base[REGISTRY_RANGES];
     unsigned n_ranges;
     unsigned version;
-    pthread_mutex_t lock; /* of whoever changes any of this */
-    unsigned n_attempts;  /* that may still give back what they take */
-    unsigned n_given;     /* numbers given back, ever, and with them places */
+    pthread_mutex_t lock;                  /* of whoever changes any of this */
+    unsigned n_attempts;                   /* that may still give back what they take */
+    unsigned n_given;                      /* numbers given back, ever, and with them places */
+    uint64_t n_made;                       /* structures handed out, ever: the last generation */
+    struct gone_range gone[REGISTRY_GONE]; /* a ring */
+    unsigned n_gone;                       /* ever */
     struct pool_chunk *chunks;
     struct stp_space *free;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -132,9 +155,23 @@ void stp_registry_enter(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
+/* What a signal handler, or another thread, reads meanwhile is a message's words alone. */
+static void registry_remember_locked(const struct stp_space *space)
+{
+    struct gone_range *gone = &registry.gone[registry.n_gone % REGISTRY_GONE];
+
+    __atomic_store_n(&gone->nbytes, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&gone->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
+    __atomic_store_n(&gone->number, space->number, __ATOMIC_RELAXED);
+    __atomic_store_n(&gone->kind, space->kind->name, __ATOMIC_RELAXED);
+    __atomic_store_n(&gone->nbytes, space->nbytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&registry.n_gone, registry.n_gone + 1, __ATOMIC_RELEASE);
+}
+
 void stp_registry_leave(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
+    if (space->magic == STP_SPACE_MAGIC && space->kind != NULL) registry_remember_locked(space);
     space->magic = 0;
     registry_take_out_locked(space);
     pthread_mutex_unlock(&registry.lock);
@@ -230,19 +267,44 @@ struct stp_space *stp_registry_find(const void *addr, size_t *offset)
     return found.space;
 }
 
-bool stp_registry_is_live(const struct stp_space *space)
+void *stp_registry_handle(const struct stp_space *space)
 {
-    bool live = false;
+    return (void *)(HANDLE_TAG | (space->generation & HANDLE_GENERATIONS) << HANDLE_GENERATION |
+                    space->number);
+}
 
+struct stp_space *stp_registry_of_handle(const void *handle, bool *destroyed)
+{
+    uintptr_t word = (uintptr_t)handle;
+    uint64_t generation = word >> HANDLE_GENERATION & HANDLE_GENERATIONS;
+    struct stp_space *space;
+
+    *destroyed = false;
+    if (word >> 48 != HANDLE_TAG >> 48) return NULL;
     pthread_mutex_lock(&registry.lock);
-    for (const struct pool_chunk *chunk = registry.chunks; chunk != NULL; chunk = chunk->next) {
-        size_t at = (size_t)((const char *)space - (const char *)chunk->spaces);
-        if (at >= sizeof(chunk->spaces)) continue;
-        live = at % sizeof(*space) == 0 && space->magic == STP_SPACE_MAGIC;
-        break;
-    }
+    space = registry.by_number[word % STP_SPACE_NUMBERS];
+    if (space != NULL && (space->magic != STP_SPACE_MAGIC || stp_registry_handle(space) != handle))
+        space = NULL;
+    *destroyed = space == NULL && generation != 0 && generation <= registry.n_made;
     pthread_mutex_unlock(&registry.lock);
-    return live;
+    return space;
+}
+
+bool stp_registry_destroyed(const void *addr, char *text, size_t len)
+{
+    unsigned n = __atomic_load_n(&registry.n_gone, __ATOMIC_ACQUIRE);
+
+    for (unsigned i = n; i > 0 && n - i < REGISTRY_GONE; i--) {
+        const struct gone_range *gone = &registry.gone[(i - 1) % REGISTRY_GONE];
+        size_t nbytes = __atomic_load_n(&gone->nbytes, __ATOMIC_ACQUIRE);
+
+        if ((uintptr_t)addr - __atomic_load_n(&gone->base, __ATOMIC_RELAXED) >= nbytes) continue;
+        snprintf(text, len, "space %u (%s, %zu bytes), which was destroyed",
+                 __atomic_load_n(&gone->number, __ATOMIC_RELAXED),
+                 __atomic_load_n(&gone->kind, __ATOMIC_RELAXED), nbytes);
+        return true;
+    }
+    return false;
 }
 
 static int pool_grow_locked(void)
@@ -268,6 +330,7 @@ struct stp_space *stp_registry_new(void)
         space = registry.free;
         registry.free = space->next_free;
         memset(space, 0, sizeof(*space));
+        space->generation = ++registry.n_made;
     }
     pthread_mutex_unlock(&registry.lock);
     return space;

@@ -450,6 +450,7 @@ enum { STP_SPACE_INTERNAL, STP_SPACE_DATA, STP_SPACE_HEAP, STP_SPACE_FIRST_USER 
 struct stp_space {
     uint32_t magic;              /* STP_SPACE_MAGIC while live */
     unsigned number;             /* job-wide among those who share the space */
+    uint64_t generation;         /* no other structure had it, nor this one before */
     const struct stp_kind *kind; /* NULL: the data segment */
     bool host;                   /* CPUs load and store it: the data segment, kinds in the window */
     size_t nbytes;               /* of memory, a PE */
@@ -518,8 +519,19 @@ struct stp_space *stp_registry_at(unsigned number);
 bool stp_registry_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
                        void *arg);
 
-/* True when space is a live space of the registry; safe on any pointer value. */
-bool stp_registry_is_live(const struct stp_space *space);
+/*
+ * Handles of spaces: number and generation, so that one of a destroyed space never means the next
+ * one made. The live space behind any value; NULL when there is none, and then *destroyed says
+ * whether there was.
+ */
+void *stp_registry_handle(const struct stp_space *space);
+struct stp_space *stp_registry_of_handle(const void *handle, bool *destroyed);
+
+/*
+ * The last space that was destroyed here and had addr, of those that are remembered, as text:
+ * "space 5 (cpu, 1048576 bytes), which was destroyed". False: none. Also from a signal handler.
+ */
+bool stp_registry_destroyed(const void *addr, char *text, size_t len);
 
 /* Allocate and give back the structure. */
 struct stp_space *stp_registry_new(void);

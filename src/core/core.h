@@ -191,9 +191,12 @@ bool stp_team_is_live(const struct stp_team *team);
 /* Of SHMEM_SPACE_<KIND>; NULL when it was not made on this PE. */
 struct stp_space *stp_space_of_constant(shmem_space_t space);
 
-/* The space behind a handle, NULL for SHMEM_SPACE_INVALID and for spaces that were not made. */
-struct stp_space *stp_space_of(shmem_space_t space);
-shmem_space_t stp_space_handle(struct stp_space *space);
+/*
+ * The space behind a handle, NULL for SHMEM_SPACE_INVALID, for spaces that were not made, and for
+ * those that were destroyed, which *destroyed tells.
+ */
+struct stp_space *stp_space_of(shmem_space_t space, bool *destroyed);
+shmem_space_t stp_space_handle(const struct stp_space *space);
 
 /* SHMEM_SPACE_INVALID, or the constant of a space that was not made here. */
 static inline bool stp_space_is_invalid(shmem_space_t space)
@@ -208,8 +211,8 @@ static inline bool stp_space_is_invalid(shmem_space_t space)
 void stp_space_use(struct stp_space *space, int n);
 int stp_space_users(const struct stp_space *space); /* how many there are */
 
-/* The live space behind a handle; fatal when it is none. */
-struct stp_space *stp_space_check(shmem_space_t handle, const char *fn);
+/* The live space behind a handle; fatal, naming fn and the argument, when it is none. */
+struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument);
 
 #define STP_N_DEVICE_TYPES 4 /* SHMEM_DEVICE_CPU .. SHMEM_DEVICE_FAM */
 

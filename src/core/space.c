@@ -35,26 +35,29 @@ void stp_space_forget_constants(void)
     memset(space_of_env, 0, sizeof(space_of_env));
 }
 
-struct stp_space *stp_space_of(shmem_space_t space)
+struct stp_space *stp_space_of(shmem_space_t space, bool *destroyed)
 {
+    *destroyed = false;
     if (space == SHMEM_SPACE_DEFAULT) return stp_registry_at(STP_SPACE_HEAP);
     if ((uintptr_t)space < STP_HANDLE_CONSTANTS) return stp_space_of_constant(space);
-    return space;
+    return stp_registry_of_handle(space, destroyed);
 }
 
-shmem_space_t stp_space_handle(struct stp_space *space)
+shmem_space_t stp_space_handle(const struct stp_space *space)
 {
-    return space->handle != NULL ? space->handle : space;
+    return space->handle != NULL ? space->handle : stp_registry_handle(space);
 }
 
-struct stp_space *stp_space_check(shmem_space_t handle, const char *fn)
+struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument)
 {
     struct stp_space *space;
+    bool destroyed;
 
     stp_check_live(fn);
-    space = stp_space_of(handle);
-    if (space == NULL || !stp_registry_is_live(space))
-        stp_fatal(fn, "space %p is not a live space: was it destroyed?", handle);
+    space = stp_space_of(handle, &destroyed);
+    if (space == NULL)
+        stp_fatal(fn, "%s %p is not a live space: %s", argument, handle,
+                  destroyed ? "it was destroyed" : "no create gave that handle");
     return space;
 }
 

@@ -199,7 +199,7 @@ int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ct
     *ctx = SHMEM_CTX_INVALID;
     if (stp_team_is_invalid(config->team) || stp_space_is_invalid(config->space)) return 1;
     team = stp_team_check(config->team, __func__);
-    space = stp_space_check(config->space, __func__);
+    space = stp_space_check(config->space, __func__, "config->space");
     if (!ctx_team_in_space(team, space)) {
         stp_error("shmemx_ctx_create: some members of the team are no members of space %u",
                   space->number);

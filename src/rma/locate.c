@@ -37,6 +37,8 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
     char globals[256], whose[1792]; /* a line has 2048 */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
+    if (stp_registry_destroyed(addr, whose, sizeof(whose)))
+        stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
     if (stp_whose(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
     stp_fatal(

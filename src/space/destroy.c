@@ -23,14 +23,16 @@ static void destroy_warn_live(const struct stp_space *space)
 int pshmem_space_destroy(shmem_space_t handle)
 {
     struct stp_space *space;
+    bool destroyed;
     int64_t in_use;
     int here;
 
     if (stp_space_is_invalid(handle)) return 0;
     stp_check_live(__func__);
-    space = stp_space_of(handle);
-    if (space == NULL || !stp_registry_is_live(space)) {
-        stp_error("shmem_space_destroy: %p is not a live space: was it destroyed before?", handle);
+    space = stp_space_of(handle, &destroyed);
+    if (space == NULL) {
+        stp_error("shmem_space_destroy: space %p is not a live space: %s", handle,
+                  destroyed ? "it was destroyed" : "no create gave that handle");
         return 1;
     }
     if (space->permanent) {

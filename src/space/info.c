@@ -30,7 +30,7 @@ shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
 {
     if (stp_space_is_invalid(handle)) return SHMEMX_PATH_NONE;
     if (pe < 0 || pe >= stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
-    return info_path(stp_space_check(handle, __func__), pe);
+    return info_path(stp_space_check(handle, __func__, "space"), pe);
 }
 STP_PROFILED(shmemx_space_path);
 
@@ -90,7 +90,7 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
     info_check_size(info, __func__);
     if (stp_space_is_invalid(handle)) return 1;
     full.struct_size = nbytes = info->struct_size;
-    info_fill(stp_space_check(handle, __func__), &full);
+    info_fill(stp_space_check(handle, __func__, "space"), &full);
     /* a program of an older header has fewer fields, one of a newer header more */
     memcpy(info, &full, nbytes < sizeof(full) ? nbytes : sizeof(full));
     if (nbytes > sizeof(full)) memset((char *)info + sizeof(full), 0, nbytes - sizeof(full));

@@ -134,7 +134,10 @@ static size_t memory_block(struct stp_space *space, const void *ptr, const char 
 {
     size_t offset, start, nbytes;
     struct stp_space *owner = stp_registry_find(ptr, &offset);
+    char text[96];
 
+    if (owner == NULL && stp_registry_destroyed(ptr, text, sizeof(text)))
+        stp_fatal(fn, "ptr %p was allocated from %s", ptr, text);
     if (owner == NULL || owner->heap == NULL)
         stp_fatal(fn, "ptr %p was not allocated from symmetric memory", ptr);
     if (owner != space)

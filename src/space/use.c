@@ -11,7 +11,7 @@ void *pshmem_space_malloc(shmem_space_t handle, size_t size)
     struct stp_space *space;
 
     if (stp_space_is_invalid(handle) || size == 0) return NULL;
-    space = stp_space_check(handle, __func__);
+    space = stp_space_check(handle, __func__, "space");
     return stp_space_alloc(space, size, 0, false, __func__);
 }
 STP_PROFILED(shmem_space_malloc);
@@ -22,7 +22,7 @@ void *pshmem_space_calloc(shmem_space_t handle, size_t count, size_t size)
     size_t nbytes;
 
     if (stp_space_is_invalid(handle) || count == 0 || size == 0) return NULL;
-    space = stp_space_check(handle, __func__);
+    space = stp_space_check(handle, __func__, "space");
     if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails, with barrier */
     return stp_space_alloc(space, nbytes, 0, true, __func__);
 }
@@ -31,17 +31,19 @@ STP_PROFILED(shmem_space_calloc);
 void pshmem_space_free(shmem_space_t handle, void *ptr)
 {
     if (stp_space_is_invalid(handle) || ptr == NULL) return;
-    stp_space_free(stp_space_check(handle, __func__), ptr, __func__);
+    stp_space_free(stp_space_check(handle, __func__, "space"), ptr, __func__);
 }
 STP_PROFILED(shmem_space_free);
 
 int pshmem_space_get_team(shmem_space_t handle, shmem_team_t *team)
 {
     struct stp_team *user_team;
+    struct stp_space *space;
 
     if (stp_space_is_invalid(handle)) return 1;
+    space = stp_space_check(handle, __func__, "space");
     /* another thread may be destroying the team */
-    user_team = __atomic_load_n(&stp_space_check(handle, __func__)->user_team, __ATOMIC_ACQUIRE);
+    user_team = __atomic_load_n(&space->user_team, __ATOMIC_ACQUIRE);
     *team = user_team != NULL ? stp_team_handle(user_team) : SHMEM_TEAM_INVALID;
     return 0;
 }
@@ -50,7 +52,7 @@ STP_PROFILED(shmem_space_get_team);
 int pshmem_space_get_device_type(shmem_space_t handle, shmem_device_type_t *type)
 {
     if (stp_space_is_invalid(handle)) return 1;
-    *type = (shmem_device_type_t)stp_space_check(handle, __func__)->kind->device_type;
+    *type = (shmem_device_type_t)stp_space_check(handle, __func__, "space")->kind->device_type;
     return 0;
 }
 STP_PROFILED(shmem_space_get_device_type);
@@ -58,7 +60,7 @@ STP_PROFILED(shmem_space_get_device_type);
 int pshmem_space_get_caps(shmem_space_t handle, shmem_space_cap_t *caps)
 {
     if (stp_space_is_invalid(handle)) return 1;
-    *caps = stp_space_check(handle, __func__)->caps;
+    *caps = stp_space_check(handle, __func__, "space")->caps;
     return 0;
 }
 STP_PROFILED(shmem_space_get_caps);
@@ -83,7 +85,7 @@ STP_PROFILED(shmem_get_space);
 void *pshmemx_space_align(shmem_space_t handle, size_t alignment, size_t size)
 {
     if (stp_space_is_invalid(handle)) return NULL;
-    return stp_space_align(stp_space_check(handle, __func__), alignment, size, __func__);
+    return stp_space_align(stp_space_check(handle, __func__, "space"), alignment, size, __func__);
 }
 STP_PROFILED(shmemx_space_align);
 
@@ -92,7 +94,7 @@ void *pshmemx_space_realloc(shmem_space_t handle, void *ptr, size_t size)
     struct stp_space *space;
 
     if (stp_space_is_invalid(handle)) return NULL;
-    space = stp_space_check(handle, __func__);
+    space = stp_space_check(handle, __func__, "space");
     if (ptr == NULL) return size == 0 ? NULL : stp_space_alloc(space, size, 0, false, __func__);
     if (size > 0) return stp_space_resize(space, ptr, size, __func__);
     stp_space_free(space, ptr, __func__);

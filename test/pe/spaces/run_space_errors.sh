@@ -123,16 +123,23 @@ fi
 
 for kind in "${life[@]}"; do
     told destroy_held  $kind "shmem_space_destroy: 1 teams and contexts of space [0-9]+ are alive"
-    told destroy_twice $kind "shmem_space_destroy: 0x[0-9a-f]+ is not a live space"
+    told destroy_twice $kind \
+        "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
+    told destroy_stale $kind \
+        "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
     told live          $kind \
         "shmem_space_destroy: space [0-9]+ goes with 1 allocations of 8[0-9]{3} bytes still live"
-    stale="space 0x[0-9a-f]+ is not a live space"
+    stale="space 0x[0-9a-f]+ is not a live space: it was destroyed"
     ends stale_malloc  $kind any shmem_space_malloc   "$stale"
     ends stale_calloc  $kind any shmem_space_calloc   "$stale"
     ends stale_free    $kind any shmem_space_free     "$stale"
     ends stale_caps    $kind any shmem_space_get_caps "$stale"
     ends stale_team    $kind any shmem_space_get_team "$stale"
-    ends no_handle     $kind any shmem_space_malloc   "$stale"
+    ends stale_next    $kind any shmem_space_malloc   "$stale"
+    ends stale_ctx     $kind any shmemx_ctx_create    "config->$stale"
+    ends stale_ptr     $kind any shmem_free \
+        "ptr 0x[0-9a-f]+ was allocated from space [0-9]+ \($kind, 1048576 bytes\), .*destroyed"
+    ends no_handle     $kind any shmem_space_malloc   "space 0x[0-9a-f]+ .*: no create gave"
     initializer="begin with SHMEMX_SPACE_INFO_INITIALIZER"
     ends query_zero    $kind any shmemx_space_query   "info->struct_size is 0: $initializer"
     ends query_short   $kind any shmemx_space_query   "info->struct_size is [0-9]+: $initializer"
@@ -148,20 +155,27 @@ done
 # ---- use ---------------------------------------------------------------------------------------
 
 for kind in "${kinds[@]}"; do
+    gone="it was in space [0-9]+ \($kind, 1048576 bytes\), which was destroyed"
     if [ "${SHMEM_NODE:-on}" != off ]; then
-        ends put_stale  $kind any   shmem_long_p "dest 0x[0-9a-f]+ .*not symmetric" SHMEM_CHECK=1
+        ends put_stale  $kind any   shmem_long_p "dest 0x[0-9a-f]+ .*$gone" SHMEM_CHECK=1
         ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space" SHMEM_CHECK=1
         ends get_beyond $kind $last shmem_long_get "source .*past the end of its space" \
             SHMEM_CHECK=1
     fi
     if [ $kind = gpu ] || [ "${SHMEM_NODE:-on}" = off ]; then
-        ends put_stale  $kind any   shmem_long_p   "dest 0x[0-9a-f]+ .*not symmetric"
+        ends put_stale  $kind any   shmem_long_p   "dest 0x[0-9a-f]+ .*$gone"
+        ends get_stale  $kind any   shmem_long_get "source 0x[0-9a-f]+ .*$gone"
+        ends amo_stale  $kind any   shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*$gone"
         ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space"
         ends get_beyond $kind $last shmem_long_get "source .*past the end of its space"
     else # loads and stores are not looked at: they trap, and the trap is explained
-        for mistake in put_stale put_beyond get_beyond; do
-            ends $mistake $kind any 'access to 0x[0-9a-f]+' "no space of PE [0-9]+ of this node"
-        done
+        none="no space of PE [0-9]+ of this node"
+        ends put_beyond $kind any '(shmem_long_put: )?access to 0x[0-9a-f]+' "$none"
+        ends get_beyond $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$none"
+        gone+=", of PE [0-9]+ of this node"
+        ends put_stale $kind any 'shmem_long_p: access to 0x[0-9a-f]+' "$gone"
+        ends get_stale $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$gone"
+        ends amo_stale $kind any 'shmem_long_atomic_inc: access to 0x[0-9a-f]+' "$gone"
     fi
     ends put_past_block $kind $last shmem_long_put "dest .*past its allocation" SHMEM_CHECK=1
     ends amo_unaligned  $kind $last shmem_long_atomic_inc "not aligned to 8"    SHMEM_CHECK=1

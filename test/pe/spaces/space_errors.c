@@ -235,6 +235,46 @@ static void fatal_stale_team(void)
     shmem_space_get_team(s.space, &team);
 }
 
+/* The handle of a destroyed space while a space of the same kind and number lives. */
+static shmem_space_t stale_beside_next(void)
+{
+    shmem_space_t stale = s.space;
+
+    end_space();
+    PE_REQUIRE(pe_kind_create(kind, SIZE, &s), "the next space");
+    PE_CHECK(stale != s.space, "the next space has the handle of the last one");
+    return stale;
+}
+
+static void destroy_stale(void)
+{
+    if (s.rank < 0) return;
+    PE_CHECK(shmem_space_destroy(stale_beside_next()) != 0, "the next space was destroyed");
+    PE_CHECK(shmem_space_malloc(s.space, 10) != NULL, "the next space is gone");
+    pe_kind_destroy(&s);
+}
+
+static void fatal_stale_next(void)
+{
+    shmem_space_malloc(stale_beside_next(), 10);
+}
+
+static void fatal_stale_ctx(void)
+{
+    shmemx_ctx_config_t config = {SHMEM_TEAM_WORLD, stale_beside_next()};
+    shmem_ctx_t ctx;
+
+    (void)shmemx_ctx_create(0, &config, &ctx);
+}
+
+static void fatal_stale_ptr(void)
+{
+    long *ptr = block;
+
+    end_space();
+    shmem_free(ptr);
+}
+
 static void query_sized(size_t bytes)
 {
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
@@ -267,6 +307,20 @@ static void fatal_put_stale(void)
 {
     end_space();
     shmem_long_p(block, 1, peer);
+}
+
+static void fatal_get_stale(void)
+{
+    static long dest[N];
+
+    end_space();
+    shmem_long_get(dest, block, N, peer);
+}
+
+static void fatal_amo_stale(void)
+{
+    end_space();
+    shmem_long_atomic_inc(block, peer);
 }
 
 static void fatal_put_beyond(void)
@@ -469,8 +523,10 @@ static const struct mistake told[] = {
     {"named", create_named},
 };
 
-static const struct mistake told_of_space[] = {
-    {"destroy_held", destroy_held}, {"destroy_twice", destroy_twice}, {"live", destroy_live}};
+static const struct mistake told_of_space[] = {{"destroy_held", destroy_held},
+                                               {"destroy_twice", destroy_twice},
+                                               {"destroy_stale", destroy_stale},
+                                               {"live", destroy_live}};
 
 /* Made by members. */
 static const struct mistake fatal[] = {
@@ -484,11 +540,16 @@ static const struct mistake fatal[] = {
     {"stale_free", fatal_stale_free},
     {"stale_caps", fatal_stale_caps},
     {"stale_team", fatal_stale_team},
+    {"stale_next", fatal_stale_next},
+    {"stale_ctx", fatal_stale_ctx},
+    {"stale_ptr", fatal_stale_ptr},
     {"no_handle", fatal_no_handle},
     {"query_zero", fatal_query_zero},
     {"query_short", fatal_query_short},
     {"query_huge", fatal_query_huge},
     {"put_stale", fatal_put_stale},
+    {"get_stale", fatal_get_stale},
+    {"amo_stale", fatal_amo_stale},
     {"put_beyond", fatal_put_beyond},
     {"get_beyond", fatal_get_beyond},
     {"put_past_block", fatal_put_past_block},
