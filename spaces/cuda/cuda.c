@@ -11,6 +11,8 @@
 
 #define GPU_ALIGN 64 /* of a buffer that becomes a space: what allocations of every space have */
 
+#define GPU_BASE_ALIGN ((size_t)2 << 20) /* of memory that is allocated here */
+
 extern const struct stp_kind stp_kind_gpu;
 
 /* ---- admission ----------------------------------------------------------------------- */
@@ -123,16 +125,41 @@ static int gpu_admit(const struct stp_space_params *params)
 
 /* ---- creation ---------------------------------------------------------------------------- */
 
-static int gpu_allocate(struct stp_space *space, struct cuda_device *device)
+/*
+ * Offsets are aligned, not addresses, so that a space can promise what every member's base has. The
+ * driver gives 512 bytes; the base goes up to the next large page within an allocation that is so
+ * much longer. Where that does not fit, the memory without it does.
+ */
+static CUresult gpu_allocate_aligned(size_t nbytes, CUdeviceptr *allocated, CUdeviceptr *base)
 {
-    CUdeviceptr base = 0;
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    CUresult result = api->mem_alloc(allocated, nbytes);
+
+    *base = *allocated;
+    if (result != CUDA_SUCCESS || *base % GPU_BASE_ALIGN == 0) return result;
+    stp_cuda_tell(api->mem_free(*allocated), "cuMemFree");
+    result = api->mem_alloc(allocated, nbytes + GPU_BASE_ALIGN - 1);
+    if (result == CUDA_SUCCESS) {
+        *base = (*allocated + GPU_BASE_ALIGN - 1) & ~(CUdeviceptr)(GPU_BASE_ALIGN - 1);
+    } else if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        result = api->mem_alloc(allocated, nbytes);
+        *base = *allocated;
+    }
+    return result;
+}
+
+static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
+{
+    struct cuda_device *device = part->device;
+    CUdeviceptr allocated = 0, base = 0;
     size_t free = 0, total = device->total;
-    CUresult result = stp_cuda.api.mem_alloc(&base, space->nbytes);
+    CUresult result = gpu_allocate_aligned(space->nbytes, &allocated, &base);
 
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         (void)stp_cuda.api.mem_get_info(&free, &total);
         return gpu_too_large(device, space->nbytes, free, total);
     }
+    if (result == CUDA_SUCCESS) part->allocated = allocated;
     space->base = (char *)(uintptr_t)base;
     return stp_cuda_check(device, result, "cuMemAlloc");
 }
@@ -141,15 +168,13 @@ static int gpu_allocate(struct stp_space *space, struct cuda_device *device)
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_share *share)
 {
-    struct cuda_part *part = space->own;
     unsigned on = 1;
     int rc = 0;
 
-    part->adopted = params->buffer != NULL;
-    if (part->adopted)
+    if (params->buffer != NULL)
         space->base = params->buffer;
     else
-        rc = gpu_allocate(space, part->device);
+        rc = gpu_allocate(space, space->own);
     if (rc != 0) return rc;
     /* what adapters and the program's own calls do to it must be done when they say so */
     stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
@@ -238,8 +263,8 @@ static void gpu_destroy(struct stp_space *space)
     device = part->device;
     stp_cuda_peer_detach(space);
     stp_cuda_range_remove(space->base, false);
-    if (!part->adopted && stp_cuda_enter(device) == 0) {
-        stp_cuda_tell(stp_cuda.api.mem_free((CUdeviceptr)(uintptr_t)space->base), "cuMemFree");
+    if (part->allocated != 0 && stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
         stp_cuda_leave();
     }
     space->own = NULL;

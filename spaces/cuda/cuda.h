@@ -132,8 +132,8 @@ struct cuda_peer {
 /* space->own */
 struct cuda_part {
     struct cuda_device *device;
-    bool adopted;         /* memory of the program's: not ours to free */
-    pthread_mutex_t lock; /* of who opens a peer's part */
+    CUdeviceptr allocated; /* what to free; 0: memory of the program's, adopted */
+    pthread_mutex_t lock;  /* of who opens a peer's part */
     int n_peers;
     struct cuda_peer peers[]; /* by local index */
 };

@@ -34,7 +34,7 @@ static CUresult peer_make_export(const struct stp_space *space, struct peer_expo
     if (result != CUDA_SUCCESS) return result;
     export->offset = base - start;
     *call = "cuIpcGetMemHandle";
-    return stp_cuda.api.ipc_get_mem_handle(&export->handle, base);
+    return stp_cuda.api.ipc_get_mem_handle(&export->handle, start);
 }
 
 void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share)

@@ -162,11 +162,11 @@ static void check_default_facts(const char *kind)
 static void check_default_use(void)
 {
     struct pe_space s = {&pe_kinds[PE_CPU], SHMEM_SPACE_DEFAULT, SHMEM_TEAM_WORLD, pe_me, pe_n};
-    long *block = shmem_calloc(N, sizeof(*block)), *other = shmem_align(256, N * sizeof(*other));
+    long *block = shmem_calloc(N, sizeof(*block)), *other = shmem_align(4096, N * sizeof(*other));
     uint64_t *sig = shmem_calloc(1, sizeof(*sig));
 
     PE_REQUIRE(block != NULL && other != NULL && sig != NULL, "the default space is full");
-    PE_CHECK_EQ((uintptr_t)other % 256, 0);
+    PE_CHECK_EQ((uintptr_t)other % 4096, 0);
     PE_CHECK_EQ(shmem_long_g(block + N - 1, pe_right()), 0);
     pe_kind_ring(&s, block, N, 17);
     shmem_long_put_signal(other, block, N, sig, 3, SHMEM_SIGNAL_SET, pe_right());

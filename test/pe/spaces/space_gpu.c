@@ -308,9 +308,10 @@ static void check_memory(void)
     PE_REQUIRE(b != NULL, "realloc to 100000 longs");
     PE_GPU_EXPECT(b, 9, 1000, "what realloc kept");
     shmem_free(b); /* S14: finds the space */
-    a = shmemx_space_align(space, 4096, 100);
-    if (a != NULL) { /* where the device's addresses allow it */
-        PE_CHECK_EQ((uintptr_t)a % 4096, 0);
+    for (size_t align = 1024; align <= 2 * PE_MIB; align *= 2) {
+        a = shmemx_space_align(space, align, 100);
+        PE_REQUIRE(a != NULL, "align to %zu", align);
+        PE_CHECK_EQ((uintptr_t)a % align, 0);
         shmem_space_free(space, a);
     }
 }
