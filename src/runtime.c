@@ -303,6 +303,7 @@ static void runtime_stop(enum stp_end how)
     stp_active_forget(NULL, SIZE_MAX); /* all */
     stp_team_fini();
     stp_bounce_fini();
+    stp_stage_fini();
     stp_ctx_close_own();
     stp_fabric_stop(); /* its thread may look into the internal space until then */
     stp_window_leave();

@@ -113,6 +113,7 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
 
 /* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
 size_t stp_stage_internal_bytes(size_t window_capacity);
+void stp_stage_fini(void); /* no request is under way any more */
 
 /* Serve peers from now on: when this PE gets its first device space. Stop: at finalize. */
 void stp_proxy_start(void);

@@ -6,6 +6,7 @@
  */
 #include "stage.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ static struct {
     pthread_mutex_t lock;
     unsigned used;                 /* replies, one bit each */
     uint64_t turns[STAGE_REPLIES]; /* the last turn of each reply */
+    uint64_t *served;              /* by PE that was asked through the fabric: at least so many */
     pthread_mutex_t words;         /* one atomic at a time on this PE's device memory */
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER, .words = PTHREAD_MUTEX_INITIALIZER};
 
@@ -73,7 +75,7 @@ void stp_stage_ring(struct stage_box *there)
 /* One request under way: its reply, what it is waiting for, and the buffer it left from. */
 struct flight {
     unsigned reply;
-    uint64_t turn;
+    uint64_t turn, ticket;
     char *buffer; /* of a request that travels through the fabric, else NULL */
     struct stp_fragment fragment;
 };
@@ -97,13 +99,40 @@ static bool flight_try(struct flight *flight, bool mapped)
     return got;
 }
 
-static void flight_wait(const struct flight *flight)
+/* The pages of PEs that are never asked are never touched. */
+static uint64_t *stage_served_of(int pe)
+{
+    uint64_t *served = __atomic_load_n(&stage.served, __ATOMIC_ACQUIRE);
+
+    if (STP_LIKELY(served != NULL)) return &served[pe];
+    pthread_mutex_lock(&stage.lock);
+    if (stage.served == NULL) {
+        served = calloc((size_t)stp_rt.n_pes, sizeof(*served));
+        if (served == NULL)
+            stp_fatal(STAGE_FN, "no memory for what %d PEs have served", stp_rt.n_pes);
+        __atomic_store_n(&stage.served, served, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&stage.lock);
+    return &stage.served[pe];
+}
+
+/* Requests are served in order: an answer says that all before are. Threads may lose a step. */
+static void stage_note_served(int pe, uint64_t n)
+{
+    uint64_t *served = stage_served_of(pe);
+
+    if (__atomic_load_n(served, __ATOMIC_ACQUIRE) < n)
+        __atomic_store_n(served, n, __ATOMIC_RELEASE);
+}
+
+static void flight_wait(const struct flight *flight, int pe)
 {
     const uint64_t *done = &stp_stage_box()->replies[flight->reply].done;
     struct stp_wait wait = {0};
 
     while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn)
         stp_wait_idle(&wait);
+    if (flight->buffer != NULL) stage_note_served(pe, flight->ticket);
 }
 
 static void flight_end(const struct flight *flight)
@@ -116,11 +145,26 @@ static void flight_end(const struct flight *flight)
 
 /* ---- posting --------------------------------------------------------------------------- */
 
+/* How many requests pe has served at least; exact where ticket may have no slot yet. */
+static uint64_t stage_served(uint64_t ticket, int pe)
+{
+    struct stage_box *box = stp_stage_box();
+    const uint64_t *there = stp_ptr(&box->served, pe);
+    uint64_t served;
+
+    if (there != NULL) return __atomic_load_n(there, __ATOMIC_ACQUIRE);
+    served = __atomic_load_n(stage_served_of(pe), __ATOMIC_ACQUIRE);
+    if (ticket - served < STAGE_SLOTS) return served;
+    stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof(served), pe, STAGE_FN);
+    stage_note_served(pe, served);
+    return served;
+}
+
 /* A place in the owner's queue: waits until its slot is free. */
 static uint64_t stage_take_ticket(int pe)
 {
     struct stage_box *box = stp_stage_box();
-    uint64_t one = 1, ticket, served = 0;
+    uint64_t one = 1, ticket;
     uint64_t *there = stp_ptr_inline(&box->tickets, pe, STP_USE_ATOMIC);
     struct stp_wait wait = {0};
 
@@ -129,15 +173,9 @@ static uint64_t stage_take_ticket(int pe)
     else
         stp_amo_slow(&stp_ctx_stage, STP_AMO_ADD, STP_U64, &box->tickets, &one, NULL, &ticket,
                      false, pe, STAGE_FN);
-    for (;;) {
-        there = stp_ptr(&box->served, pe);
-        if (there != NULL)
-            served = __atomic_load_n(there, __ATOMIC_ACQUIRE);
-        else
-            stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof(served), pe, STAGE_FN);
-        if (ticket - served < STAGE_SLOTS) return ticket;
+    while (ticket - stage_served(ticket, pe) >= STAGE_SLOTS)
         stp_wait_idle(&wait);
-    }
+    return ticket;
 }
 
 /* Where to write a request and its data: straight into the slot, or into what is sent there. */
@@ -187,11 +225,11 @@ static void transfer_copy(const struct transfer *t, char *dest, const char *sour
         (void)stp_kind_host_copy_rows(NULL, dest, source, rows, STP_COPY_DONE);
 }
 
-static void transfer_post(const struct transfer *t, const struct flight *flight)
+static void transfer_post(const struct transfer *t, struct flight *flight)
 {
     const struct stp_fragment *fragment = &flight->fragment;
     bool put = t->op == STAGE_PUT;
-    uint64_t ticket = stage_take_ticket(t->pe);
+    uint64_t ticket = flight->ticket = stage_take_ticket(t->pe);
     char *room = stage_room(flight, ticket, t->pe);
     struct stp_rows pack = {fragment->width, fragment->n, fragment->width, t->rows->source_pitch};
     struct stage_request request = {
@@ -216,7 +254,7 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
     const struct stp_fragment *fragment = &flight->fragment;
     struct stp_rows unpack = {fragment->width, fragment->n, t->rows->dest_pitch, fragment->width};
 
-    flight_wait(flight);
+    flight_wait(flight, t->pe);
     if (t->op == STAGE_GET)
         transfer_copy(t, t->local + fragment->dest_at, stp_stage_reply_memory(flight->reply),
                       &unpack);
@@ -310,10 +348,16 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
         stp_wait_idle(&wait);
     request.reply = flight.reply;
     request.turn = flight.turn;
-    ticket = stage_take_ticket(pe);
+    ticket = flight.ticket = stage_take_ticket(pe);
     memcpy(stage_room(&flight, ticket, pe), &request, sizeof(request));
     stage_send(&flight, ticket, STAGE_HEAD, pe);
-    flight_wait(&flight);
+    flight_wait(&flight, pe);
     if (result != NULL) memcpy(result, &stp_stage_box()->replies[flight.reply].value, nbytes);
     flight_end(&flight);
+}
+
+void stp_stage_fini(void)
+{
+    free(stage.served);
+    stage.served = NULL;
 }

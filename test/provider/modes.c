@@ -203,6 +203,7 @@ long provshim_count(const char *what)
         {"contexts", &shim_counts.contexts},   {"regions", &shim_counts.regions},
         {"opened", &shim_counts.opened},       {"delayed", &shim_counts.delayed},
         {"stopped", &shim_counts.stopped},     {"rma", &shim_counts.rma},
+        {"reads", &shim_counts.reads},
     };
     long n = -1;
 

@@ -78,6 +78,7 @@ static struct shim_op *rma_op(struct fid_ep *ep, enum shim_kind kind, const char
     struct shim_op *op = begin(of_rma(ep), kind, name, flags, context);
 
     __atomic_add_fetch(&shim_counts.rma, 1, __ATOMIC_RELAXED);
+    if (kind == SHIM_READ) __atomic_add_fetch(&shim_counts.reads, 1, __ATOMIC_RELAXED);
     set_buffer(op, SHIM_SOURCE, buf, len, desc);
     set_target(op, peer, addr, key);
     return op;

@@ -54,6 +54,7 @@ extern pthread_mutex_t shim_lock; /* guards all records below */
 extern struct shim_counts {
     long posts;     /* operations that were taken */
     long rma;       /* of them reads and writes; atomic */
+    long reads;     /* of these reads; atomic */
     long held;      /* of them not handed to the provider at once */
     long overtaken; /* handed over while an older one to the same peer was still held */
     long refused;   /* posts that got -FI_EAGAIN from us */
