@@ -180,7 +180,7 @@ static int fam_attach(struct stp_space *space, int local, const struct stp_share
 static void fam_destroy(struct stp_space *space)
 {
     struct fam_own *own = space->own;
-    bool used = space->caps != 0; /* they are measured when all members have made their parts */
+    bool used = space->caps != 0; /* they are set when all members have made their parts */
 
     if (own == NULL) return;
     if (used && own->part.keep && msync(space->base, own->map_bytes, MS_SYNC) != 0 &&

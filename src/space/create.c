@@ -69,8 +69,13 @@ static int create_check_config(const shmem_space_config_t *config, const char *f
                   SHMEM_DEVICE_FAM);
         return -ENODEV;
     }
-    if (config->size == 0 || config->size > INT64_MAX) {
-        stp_error("%s: size is %zu: bytes a PE, at least 1", fn, config->size);
+    if (config->size == 0) {
+        stp_error("%s: size is 0: bytes a PE, at least 1", fn);
+        return -EINVAL;
+    }
+    if (config->size > INT64_MAX) {
+        stp_error("%s: size is %zu, more than any memory has: was a negative number converted?", fn,
+                  config->size);
         return -EINVAL;
     }
     if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
@@ -425,7 +430,7 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
 
     space->base_align = verdict->base_align;
     space->on_fabric = stp_rt.has_fabric && verdict->registered;
-    space->caps = stp_space_measure(space, verdict->ident, team->n_pes == stp_rt.n_pes);
+    space->caps = stp_space_caps(space, verdict->ident, team->n_pes == stp_rt.n_pes);
     create_exchange_regions(c);
     if (space->host) return;
     if (space->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);

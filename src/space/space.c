@@ -98,7 +98,7 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
     return space;
 }
 
-uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world)
+uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
 {
     uint64_t caps = SHMEM_SPACE_CAP_RMA | SHMEM_SPACE_CAP_COLLECTIVES | SHMEM_SPACE_CAP_ATOMICS;
 
@@ -258,12 +258,12 @@ static void space_measure_heap(struct stp_space *heap)
     if (heap->host) {
         size_t of_offset = heap->offset & -heap->offset;
         heap->base_align = of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
-        heap->caps = stp_space_measure(heap, stp_rt.ident_addr, true);
+        heap->caps = stp_space_caps(heap, stp_rt.ident_addr, true);
         return;
     }
     stp_coll_agree(stp_team_world, facts, 3);
     heap->base_align = (size_t)-facts[0];
-    heap->caps = stp_space_measure(heap, facts[1] == -facts[2], true);
+    heap->caps = stp_space_caps(heap, facts[1] == -facts[2], true);
 }
 
 void stp_space_teams_init(void)

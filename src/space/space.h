@@ -39,8 +39,11 @@ void stp_space_shut(struct stp_space *space);
 /* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
-/* The capabilities that hold for what was found. */
-uint64_t stp_space_measure(const struct stp_space *space, bool ident, bool world);
+/*
+ * The capabilities: some hold for each space of a kind by construction, the last two, of which the
+ * arguments tell, were found.
+ */
+uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,

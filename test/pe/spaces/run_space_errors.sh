@@ -59,6 +59,7 @@ creation()
     told create      gpu "does not fit" FAKECUDA_MEMORY=7m
     told create      gpu "CUDA_ERROR_LAUNCH_FAILED" FAKECUDA_FAIL=cuMemAlloc_v2:719
     told create      gpu "cuDevicePrimaryCtxRetain" FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2
+    told negative cpu "size is 18446744073709551615, more than any memory has"
     for kind in cpu gpu fam; do
         told zero       $kind "size is 0"
         told bad_flags  $kind "flags 0x40"

@@ -64,6 +64,13 @@ static void create_zero(void)
     refused(&config, NULL);
 }
 
+static void create_negative(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE_MAX);
+
+    refused(&config, NULL);
+}
+
 static void create_too_large(void)
 {
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, (size_t)1 << 46);
@@ -513,6 +520,7 @@ static const struct mistake told[] = {
     {"bad_kind", create_bad_kind},
     {"hbm", create_hbm},
     {"zero", create_zero},
+    {"negative", create_negative},
     {"too_large", create_too_large},
     {"bad_flags", create_bad_flags},
     {"null_config", create_null_config},
