@@ -43,7 +43,7 @@ export GPU_CHECK_CFLAGS="-O0" LD_LIBRARY_PATH="$build/lib/fakecuda" FAKECUDA_DEL
 unset SHMEM_LAUNCHER GPU_CHECK_DEPS
 export GPU_CHECK_TESTS="test/pe/spaces/space_gpu.c test/pe/spaces/space_kernels.c"
 if [ "$what" = bare ]; then
-    set -- --quick --seconds 100 --no-bench
+    set -- --quick --seconds 500 --no-bench
 else
     set -- --quick --seconds 500
     export GPU_CHECK_TESTS="$GPU_CHECK_TESTS $work/hangs.c" GPU_CHECK_LIMIT=20 GPU_CHECK_PES=2
