@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Explains faults in symmetric memory: which PE's part, which space, which offset; and those that a
- * wrong pointer argument causes in a routine of the library. All of them go on to the handler that
- * was installed before, so debuggers and language run-times see what they always saw.
+ * wrong pointer argument causes in a routine of the library. The handler is that of src/crash.c.
  */
 #include "spaces/spaces.h"
 
@@ -12,9 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static const int guard_signals[] = {SIGSEGV, SIGBUS};
-static struct sigaction guard_before[STP_COUNT(guard_signals)];
-static bool guard_installed;
+static char guard_here; /* an address of the library */
 
 /* The space whose range holds a window offset, or the one below the hole. */
 static const struct stp_space *guard_space_below(size_t offset)
@@ -32,19 +29,20 @@ static const struct stp_space *guard_space_below(size_t offset)
 
 /* Behind what spaces may use is the place of the globals of a peer. */
 static void guard_explain_globals(const char *access, size_t at, const char *whose,
-                                  const char *what)
+                                  const char *what, char *text, size_t len)
 {
     const struct stp_segment_part *below = NULL;
 
     for (unsigned i = 0; i < stp_segment.n_parts && stp_segment.parts[i].at <= at; i++)
         below = &stp_segment.parts[i];
     if (below == NULL || at - below->at < below->nbytes)
-        stp_error("%s: globals or statics of %s: %s", access, whose, what);
+        snprintf(text, len, "%s: globals or statics of %s: %s", access, whose, what);
     else
-        stp_error("%s: %zu bytes past the end of globals and statics of %s, which are at "
-                  "%p..%p on this PE",
-                  access, at - below->at - below->nbytes, whose, (void *)below->base,
-                  (void *)(below->base + below->nbytes));
+        snprintf(text, len,
+                 "%s: %zu bytes past the end of globals and statics of %s, which are at "
+                 "%p..%p on this PE",
+                 access, at - below->at - below->nbytes, whose, (void *)below->base,
+                 (void *)(below->base + below->nbytes));
 }
 
 /* Where the fault happened, and the stack then; NULL where we cannot tell. */
@@ -68,7 +66,7 @@ static bool guard_in_library(const void *code, const char **routine)
 {
     Dl_info there, here;
 
-    if (dladdr(code, &there) == 0 || dladdr(&guard_installed, &here) == 0) return false;
+    if (dladdr(code, &there) == 0 || dladdr(&guard_here, &here) == 0) return false;
     *routine = there.dli_sname;
     return there.dli_fbase == here.dli_fbase;
 }
@@ -99,7 +97,7 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
  * routine: of the library, in which it happened, or NULL.
  */
 static void guard_explain(const void *addr, size_t offset, int local, int signo,
-                          const char *routine)
+                          const char *routine, char *text, size_t len)
 {
     const struct stp_space *space = guard_space_below(offset);
     /* another thread may be reusing the structure of a space that is gone */
@@ -112,77 +110,44 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
              routine != NULL ? ": " : "", addr);
     if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
     if (local >= 0 && offset >= stp_window_capacity()) {
-        guard_explain_globals(access, offset - stp_window_capacity(), whose, what);
+        guard_explain_globals(access, offset - stp_window_capacity(), whose, what, text, len);
         return;
     }
     if (space != NULL && offset < space->offset + space->nbytes)
-        stp_error("%s: offset %zu of space %u (%s) of %s: %s", access, offset - space->offset,
-                  space->number, name, whose, what);
+        snprintf(text, len, "%s: offset %zu of space %u (%s) of %s: %s", access,
+                 offset - space->offset, space->number, name, whose, what);
     else if (stp_registry_destroyed(stp_window_at(offset), gone, sizeof(gone)))
-        stp_error("%s: it was in %s, of %s", access, gone, whose);
+        snprintf(text, len, "%s: it was in %s, of %s", access, gone, whose);
     else if (space != NULL)
-        stp_error("%s: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
-                  "%zu bytes before",
-                  access, whose, space->number, name, space->nbytes,
-                  offset - space->offset - space->nbytes);
+        snprintf(text, len,
+                 "%s: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
+                 "%zu bytes before",
+                 access, whose, space->number, name, space->nbytes,
+                 offset - space->offset - space->nbytes);
     else
-        stp_error("%s: offset %zu of the window of %s belongs to no space", access, offset, whose);
+        snprintf(text, len, "%s: offset %zu of the window of %s belongs to no space", access,
+                 offset, whose);
 }
 
-static void guard_explain_argument(const void *addr, const ucontext_t *at)
+static void guard_explain_argument(const void *addr, const char *routine, char *text, size_t len)
 {
-    const char *routine = guard_routine(at);
-
-    if (routine != NULL)
-        stp_error("%s: access to %p, which is no memory of this process: a pointer that was passed "
-                  "is wrong",
-                  routine, addr);
+    snprintf(text, len,
+             "%s: access to %p, which is no memory of this process: a pointer that was passed is "
+             "wrong",
+             routine, addr);
 }
 
-static void guard_handler(int signo, siginfo_t *info, void *context)
+bool stp_guard_explain(const siginfo_t *info, const void *context, char *text, size_t len)
 {
-    size_t i = signo == guard_signals[0] ? 0 : 1;
-    struct sigaction *before = &guard_before[i];
+    const char *routine = guard_routine(context);
     size_t offset;
     int local;
 
-    if (info->si_code > 0) {
-        if (stp_window_holds(info->si_addr, &offset, &local))
-            guard_explain(info->si_addr, offset, local, signo, guard_routine(context));
-        else
-            guard_explain_argument(info->si_addr, context);
-    }
-    if (before->sa_flags & SA_SIGINFO) {
-        before->sa_sigaction(signo, info, context);
-    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
-        before->sa_handler(signo);
-    } else {
-        /* Back to the default: the faulting instruction runs again and ends the process. */
-        sigaction(signo, before, NULL);
-        if (info->si_code <= 0) raise(signo);
-    }
-}
-
-void stp_guard_install(void)
-{
-    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-
-    if (guard_installed) return;
-    action.sa_sigaction = guard_handler;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < STP_COUNT(guard_signals); i++)
-        sigaction(guard_signals[i], &action, &guard_before[i]);
-    guard_installed = true;
-}
-
-/* Take the handler out again, unless somebody put another one over it. */
-void stp_guard_remove(void)
-{
-    for (size_t i = 0; i < STP_COUNT(guard_signals) && guard_installed; i++) {
-        struct sigaction now;
-        sigaction(guard_signals[i], NULL, &now);
-        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == guard_handler)
-            sigaction(guard_signals[i], &guard_before[i], NULL);
-    }
-    guard_installed = false;
+    if (stp_window_holds(info->si_addr, &offset, &local))
+        guard_explain(info->si_addr, offset, local, info->si_signo, routine, text, len);
+    else if (routine != NULL)
+        guard_explain_argument(info->si_addr, routine, text, len);
+    else
+        return false;
+    return true;
 }

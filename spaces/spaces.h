@@ -540,10 +540,9 @@ void stp_registry_delete(struct stp_space *space);
 /* ---- guards -------------------------------------------------------------- */
 
 /*
- * Explain faults inside the window or the view (SIGSEGV, SIGBUS) and pass all others on to the
- * handler that was there before.
+ * Text about a fault (SIGSEGV, SIGBUS) inside the window or the view, or in a routine of the
+ * library; false when it was in neither. context: what a signal handler gets.
  */
-void stp_guard_install(void);
-void stp_guard_remove(void);
+bool stp_guard_explain(const siginfo_t *info, const void *context, char *text, size_t len);
 
 #endif /* STP_SPACES_H */

@@ -4,6 +4,7 @@
  * in which the parts are started and stopped.
  */
 #include "coll/coll.h"
+#include "crash.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"
@@ -262,7 +263,7 @@ static void runtime_start(void)
     stp_team_init();
     stp_ctx_init();
     stp_space_teams_init();
-    stp_guard_install();
+    stp_crash_install();
     stp_coll_sync(stp_team_world);
     stp_space_create_env();
     stp_debug("start: PE %d of %d, heap of %zu bytes, fabric: %s", stp_rt.pe, stp_rt.n_pes,
@@ -291,7 +292,7 @@ static void runtime_last_words(void)
 static void runtime_stop(enum stp_end how)
 {
     runtime_part(how);
-    stp_guard_remove();
+    stp_crash_remove();
     stp_team_destroy_ctxs();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */

@@ -131,6 +131,7 @@ struct stp_env {
     size_t symmetric_size;     /* SHMEM_SYMMETRIC_SIZE, bytes */
     bool warn;                 /* SHMEM_WARN: print warnings */
     bool check;                /* SHMEM_CHECK */
+    bool crash;                /* SHMEM_CRASH: say why a PE dies of a signal */
     bool node;                 /* SHMEM_NODE: use load/store between PEs of a node */
     size_t window_size;        /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
     int spin;                  /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
@@ -290,6 +291,14 @@ static inline void stp_wait_step(struct stp_wait *wait)
         stp_wait_yield();
     }
 }
+
+/* ---- frames (backtrace.c) --------------------------------------------------- */
+
+/*
+ * A line for each frame of this thread, which a signal has hit at that code; inside of its handler.
+ * caller: the return address of a call of what is no code, where it is known, or NULL.
+ */
+void stp_backtrace(const void *hit, const void *caller);
 
 /* ---- threads of the library (thread.c) ------------------------------------ */
 

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define SPIN_NS 2000    /* a flag between two cores takes a tenth */
+#define SPIN_NS 2000   /* a flag between two cores takes a tenth */
 #define SPIN_CROWDED 2 /* polls, where the one that is waited for may need this core */
 
 _Static_assert(STP_CORES_MAX == CPU_SETSIZE, "a set holds what the system's does");

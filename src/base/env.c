@@ -46,6 +46,8 @@ const struct stp_env_row stp_env_table[] = {
      "print warnings, such as the first allocation that does not fit; off: errors alone"},
     {"SHMEM_CHECK", NULL, STP_ENV_BOOL, FIELD(check), "off", NULL,
      "check arguments that cost time to check"},
+    {"SHMEM_CRASH", NULL, STP_ENV_BOOL, FIELD(crash), "on", NULL,
+     "say where and why a PE dies of a signal; off: leave signals alone"},
     {"SHMEM_NODE", NULL, STP_ENV_BOOL, FIELD(node), "on", NULL,
      "load and store between PEs of a node; off: everything through the fabric"},
     {"SHMEM_WINDOW_SIZE", NULL, STP_ENV_SIZE, FIELD(window_size), "0", NULL,

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A PE that dies of a signal says which, where in symmetric memory the fault was, and where in the
+ * program; then it dies of it, so that status and core are what they would be. Handlers that were
+ * there at init come behind ours and say what they say, those that the program installs later are
+ * in our place. Design: docs/design/launch.md.
+ */
+#include "crash.h"
+
+#include "core/core.h"
+#include "spaces/spaces.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define CRASH_TEXT 768
+#define CRASH_STACK ((size_t)64 << 10) /* and what the processor's registers take */
+#define CRASH_SECONDS 5                /* that the last words may take, whatever they meet */
+#define CRASH_NEAR ((uintptr_t)64 << 10)
+
+/* SIGSEGV and SIGBUS are explained also for the handlers that were there before. */
+static const struct {
+    int signo;
+    const char *name;
+    bool explained;
+} crash_signals[] = {
+    {SIGSEGV, "SIGSEGV", true}, {SIGBUS, "SIGBUS", true},    {SIGFPE, "SIGFPE", false},
+    {SIGILL, "SIGILL", false},  {SIGABRT, "SIGABRT", false},
+};
+
+#define N_SIGNALS STP_COUNT(crash_signals)
+
+static struct {
+    struct sigaction before[N_SIGNALS];
+    bool taken[N_SIGNALS];
+    bool installed;
+    char *stack; /* the alternate one of the thread that came through init; NULL: has its own */
+    size_t stack_bytes;
+    int dying_tid; /* the thread that says why, 0: none */
+} crash;
+
+static size_t crash_index(int signo)
+{
+    size_t i = 0;
+
+    while (i + 1 < N_SIGNALS && crash_signals[i].signo != signo)
+        i++;
+    return i;
+}
+
+static bool crash_is_default(const struct sigaction *action)
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
+}
+
+/* ---- what happened --------------------------------------------------------------------- */
+
+struct crash_place {
+    const void *code;   /* that was running */
+    const void *sp;     /* its stack, */
+    const void *caller; /* and what a call has just left there */
+};
+
+static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *at)
+{
+    struct crash_place place = {0};
+
+#if defined(__x86_64__)
+    place.code = (const void *)at->uc_mcontext.gregs[REG_RIP];
+    place.sp = (const void *)at->uc_mcontext.gregs[REG_RSP];
+    if (info->si_code > 0 && info->si_addr == place.code)
+        place.caller = *(const void *const *)place.sp;
+#elif defined(__aarch64__)
+    place.code = (const void *)at->uc_mcontext.pc;
+    place.sp = (const void *)at->uc_mcontext.sp;
+    place.caller = (const void *)at->uc_mcontext.regs[30];
+#else
+    (void)at;
+#endif
+    (void)info;
+    return place;
+}
+
+/* A fault right below the stack pointer is what a stack without room looks like. */
+static bool crash_stack_full(const siginfo_t *info, const struct crash_place *place)
+{
+    return info->si_signo == SIGSEGV && place->sp != NULL &&
+           (uintptr_t)place->sp - (uintptr_t)info->si_addr + CRASH_NEAR < 2 * CRASH_NEAR;
+}
+
+static const char *crash_reason(const siginfo_t *info)
+{
+    switch (info->si_signo) {
+    case SIGSEGV:
+        return info->si_code == SEGV_ACCERR ? "may not be accessed so" : "not mapped";
+    case SIGBUS:
+        return info->si_code == BUS_ADRALN ? "not aligned" : "no memory behind it";
+    default:
+        return NULL;
+    }
+}
+
+/* Faults alone: where the address is, in words of the library if it knows any. */
+static void crash_explain(const siginfo_t *info, const ucontext_t *context,
+                          const struct crash_place *place, char *text, size_t len)
+{
+    bool access = crash_reason(info) != NULL;
+
+    if (access && info->si_code == SI_KERNEL)
+        snprintf(text, len, "access to an address that no process can have");
+    else if (access && crash_stack_full(info, place)) /* first: a look at the stack would trap */
+        snprintf(text, len,
+                 "access to %p, next to the stack pointer %p: the stack is full (see "
+                 "ulimit -s, or the size of the thread's stack)",
+                 info->si_addr, place->sp);
+    else if (access && stp_guard_explain(info, context, text, len))
+        ;
+    else if (access)
+        snprintf(text, len, "access to %p: %s", info->si_addr, crash_reason(info));
+    else
+        snprintf(text, len, "at %p", info->si_addr);
+}
+
+/* ---- the handler ------------------------------------------------------------------------ */
+
+/*
+ * True for the first thread that dies. A second one leaves it the time to speak; the first itself,
+ * when its last words fail, just dies.
+ */
+static bool crash_enter(void)
+{
+    int tid = (int)syscall(SYS_gettid), first = 0;
+
+    if (__atomic_compare_exchange_n(&crash.dying_tid, &first, tid, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST))
+        return true;
+    if (first != tid) sleep(CRASH_SECONDS);
+    return false;
+}
+
+/* Whatever the last words meet, a lock of the loader or a full pipe, they end. */
+static void crash_set_limit(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
+    sigaction(SIGALRM, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    alarm(CRASH_SECONDS);
+}
+
+static void crash_say(size_t i, const siginfo_t *info, const ucontext_t *context)
+{
+    struct crash_place place = crash_place(info, context);
+    char text[CRASH_TEXT] = "";
+
+    crash_set_limit();
+    if (info->si_code > 0)
+        crash_explain(info, context, &place, text, sizeof(text));
+    else if (info->si_pid == getpid())
+        snprintf(text, sizeof(text), "raised by the program itself");
+    else
+        snprintf(text, sizeof(text), "sent by process %d", (int)info->si_pid);
+    stp_error("%s (%s); frames, for addr2line -Cfpie FILE ADDRESS:", text, crash_signals[i].name);
+    stp_backtrace(place.code, place.caller);
+    alarm(0);
+}
+
+/* Handlers that were there: faults in symmetric memory are explained first. */
+static void crash_pass_on(size_t i, siginfo_t *info, void *context)
+{
+    const struct sigaction *before = &crash.before[i];
+    struct crash_place place = crash_place(info, context);
+    char text[CRASH_TEXT];
+
+    if (info->si_code > 0 && !crash_stack_full(info, &place) &&
+        stp_guard_explain(info, context, text, sizeof(text)))
+        stp_error("%s", text);
+    if (before->sa_flags & SA_SIGINFO)
+        before->sa_sigaction(info->si_signo, info, context);
+    else if (before->sa_handler != SIG_IGN)
+        before->sa_handler(info->si_signo);
+    else
+        sigaction(info->si_signo, before, NULL); /* of a fault that is ignored the kernel kills */
+}
+
+static void crash_handler(int signo, siginfo_t *info, void *context)
+{
+    size_t i = crash_index(signo);
+
+    if (!crash_is_default(&crash.before[i])) {
+        crash_pass_on(i, info, context);
+        return;
+    }
+    if (crash_enter()) crash_say(i, info, context);
+    /* Back to the default: the faulting instruction runs again and ends the process. */
+    sigaction(signo, &crash.before[i], NULL);
+    if (info->si_code <= 0) raise(signo);
+}
+
+/* ---- taking and giving back ---------------------------------------------------------------- */
+
+/* For a stack that is full. Threads of the program have what they give themselves. */
+static void crash_take_stack(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    long least = sysconf(_SC_SIGSTKSZ);
+    size_t nbytes = CRASH_STACK + (least > 0 ? ((size_t)least + page - 1) / page * page : 0);
+    stack_t stack = {0};
+    char *memory;
+
+    if (sigaltstack(NULL, &stack) != 0 || !(stack.ss_flags & SS_DISABLE)) return;
+    memory =
+        mmap(NULL, page + nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return;
+    stack = (stack_t){.ss_sp = memory + page, .ss_size = nbytes};
+    if (mprotect(memory + page, nbytes, PROT_READ | PROT_WRITE) != 0 ||
+        sigaltstack(&stack, NULL) != 0) {
+        munmap(memory, page + nbytes);
+        return;
+    }
+    crash.stack = memory;
+    crash.stack_bytes = page + nbytes;
+}
+
+static void crash_give_stack(void)
+{
+    stack_t off = {.ss_flags = SS_DISABLE}, now;
+    const char *memory = crash.stack;
+
+    crash.stack = NULL;
+    if (memory == NULL || sigaltstack(NULL, &now) != 0) return;
+    /* another thread may have called shmem_finalize, or the program put its own there */
+    if ((const char *)now.ss_sp <= memory || (const char *)now.ss_sp > memory + crash.stack_bytes)
+        return;
+    if (sigaltstack(&off, NULL) == 0) munmap((void *)(uintptr_t)memory, crash.stack_bytes);
+}
+
+void stp_crash_install(void)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+
+    if (crash.installed || !stp_env.crash) return;
+    crash_take_stack();
+    action.sa_sigaction = crash_handler;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        sigaction(crash_signals[i].signo, NULL, &crash.before[i]);
+        crash.taken[i] = crash_signals[i].explained || crash_is_default(&crash.before[i]);
+        if (crash.taken[i]) sigaction(crash_signals[i].signo, &action, NULL);
+    }
+    crash.installed = true;
+}
+
+/* Handlers that somebody put over ours stay. */
+void stp_crash_remove(void)
+{
+    for (size_t i = 0; i < N_SIGNALS && crash.installed; i++) {
+        struct sigaction now;
+
+        if (!crash.taken[i] || sigaction(crash_signals[i].signo, NULL, &now) != 0) continue;
+        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == crash_handler)
+            sigaction(crash_signals[i].signo, &crash.before[i], NULL);
+    }
+    if (crash.installed) crash_give_stack();
+    crash.installed = false;
+}

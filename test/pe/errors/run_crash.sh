@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Let a PE die of a signal in many ways (crash.c): it says the signal, the address and its frames,
+# and dies of the signal; handlers of the program say and do what they want.
+#
+# usage: run_crash.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+set -u
+
+program=$1 np=$2
+shift 2
+launcher=("$@")
+last=$((np - 1))
+failed=0
+. "$(dirname "$0")/../endless.sh"
+out=$(mktemp) status_of=$(mktemp)
+trap 'rm -f "$out" "$status_of"' EXIT
+ulimit -c 0
+
+fail()
+{
+    echo "FAIL $1: $2" >&2
+    { head -20 "$out" | sed 's/^/    /'; echo; } >&2
+    failed=1
+}
+
+# run HOW [VARIABLE=VALUE...]: fills $out; the status of the PE itself, as its shell sees it, is in
+# $status, since launchers have their own.
+run()
+{
+    local how=$1
+    shift
+    : >"$status_of"
+    env "$@" timeout -k 5 20 "${launcher[@]}" -n "$np" \
+        bash -c '"$0" "$1"; s=$?; [ $s = 0 ] || echo $s >>"$2"; exit $s' \
+        "$program" "$how" "$status_of" >"$out" 2>&1
+    ended=$?
+    # the launcher ends the others of the job by SIGTERM or SIGKILL
+    status=$(grep -vx '143\|137' "$status_of" | head -1)
+}
+
+# dies HOW STATUS TEXT FRAMES...: the line matches TEXT; the frames, in their order, these.
+dies()
+{
+    local how=$1 want=$2 text=$3 frame at=0 found
+    shift 3
+    run "$how"
+    [ "$ended" = 124 ] && fail "$how" "the job did not end"
+    [ "$status" = "$want" ] || fail "$how" "status '$status', not $want"
+    found=$(grep -Ec "^steppe: pe $last \([^)]*\): .*frames, for" "$out")
+    [ "$found" = 1 ] || fail "$how" "$found lines say why"
+    grep -Eq "^steppe: pe $last \([^)]*\): $text; frames, for" "$out" ||
+        fail "$how" "no line with \"$text\""
+    for frame in "$@"; do
+        found=$(grep -n "^steppe: pe $last ([^)]*):   #[0-9]* .*" "$out" | tail -n +$((at + 1)) |
+            grep -En "$frame" | head -1 | cut -d: -f1)
+        [ -n "$found" ] || { fail "$how" "no frame with \"$frame\""; continue; }
+        at=$((at + found))
+    done
+    echo "ok   $how (status $status)"
+}
+
+# quiet HOW STATUS TEXT [VARIABLE=VALUE...]: the program's handler or nobody speaks.
+quiet()
+{
+    local how=$1 want=$2 text=$3
+    shift 3
+    run "$how" "$@"
+    [ "$status" = "$want" ] || fail "$how" "status '$status', not $want"
+    [ -z "$text" ] || grep -q "$text" "$out" || fail "$how" "no line with \"$text\""
+    ! grep -q 'frames, for' "$out" || fail "$how" "the library speaks, too"
+    echo "ok   $how $* (status $status)"
+}
+
+here='crash_here.* 0x' outer='crash_outer.* 0x'
+dies store     139 'access to 0x10: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '__libc_start_main'
+dies thread    139 'access to 0x10: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '/pe_crash 0x'
+dies readonly  139 'access to 0x[0-9a-f]+: may not be accessed so \(SIGSEGV\)' "#0 $here"
+if [ "${SHMEM_NODE:-on}" = on ]; then
+    dies symmetric 139 'access to 0x[0-9a-f]+: .*PE 0 of this node.* \(SIGSEGV\)' "#0 $here"
+fi
+dies call      139 'access to \(nil\): not mapped \(SIGSEGV\)' '#0 0, no code' '#1 .*crash'
+dies stack     139 'access to 0x[0-9a-f]+, next to the stack .*is full.*' '#0 .*' '#4 crash_deep'
+dies divide    136 'at 0x[0-9a-f]+ \(SIGFPE\)' '#0 .*crash'
+dies abort     134 'raised by the program itself \(SIGABRT\)' 'abort' '__libc_start_main'
+dies raise     139 'raised by the program itself \(SIGSEGV\)' 'gsignal' '__libc_start_main'
+quiet later    42  "the program's handler"
+quiet earlier  42  "the program's handler"
+quiet store    139 '' SHMEM_CRASH=off
+exit $failed
