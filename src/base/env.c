@@ -60,6 +60,8 @@ const struct stp_env_row stp_env_table[] = {
      "how to speak with the launcher"},
     {"SHMEM_LAUNCHER", NULL, STP_ENV_STRING, FIELD(launcher), NULL, NULL,
      "command that oshrun starts the PEs with"},
+    {"SHMEM_RESOLVE", NULL, STP_ENV_BOOL, FIELD(resolve), "on", NULL,
+     "oshrun looks host names up where the launcher would wait for an unknown one"},
     {"SHMEM_OFI_PROVIDER", NULL, STP_ENV_STRING, FIELD(ofi_provider), NULL, NULL,
      "libfabric provider to use; unset: the best that works"},
     {"SHMEM_OFI_FABRIC", NULL, STP_ENV_STRING, FIELD(ofi_fabric), NULL, NULL,
