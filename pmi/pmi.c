@@ -107,6 +107,23 @@ static const struct {
     {"PMI_RANK", "PMI_SIZE", "a PMI launcher", "use oshrun"},
 };
 
+/*
+ * Did srun start this process? In a batch script, and in the shell that salloc starts as a step of
+ * the kind "interactive", the variables of Slurm tell of the allocation; what is started there
+ * without srun is one process. Slurm numbers such steps from the top: SLURM_BATCH_SCRIPT is -5.
+ */
+static bool pmi_in_slurm_step(void)
+{
+    const char *text = getenv("SLURM_STEP_ID");
+    unsigned long step;
+    char *end;
+
+    if (text == NULL) text = getenv("SLURM_STEPID"); /* its old name */
+    if (text == NULL) return false;
+    step = strtoul(text, &end, 10);
+    return end != text && *end == '\0' && step < 0xfffffff0UL;
+}
+
 /* The launcher we cannot speak with that has started more than one process; -1: none. */
 static int pmi_find_foreign(int *rank)
 {
@@ -114,6 +131,7 @@ static int pmi_find_foreign(int *rank)
         const char *size_name = foreign_launchers[i].size;
         int size = 0;
 
+        if (strncmp(foreign_launchers[i].rank, "SLURM_", 6) == 0 && !pmi_in_slurm_step()) continue;
         if (stp_pmi_env_int(foreign_launchers[i].rank, 0, rank)) continue;
         if (size_name) (void)stp_pmi_env_int(size_name, 0, &size);
         if (*rank > 0 || size > 1) return (int)i;

@@ -227,6 +227,13 @@ def doctor_of_wishes():
     status, rows = doctor({b"SHMEM_PMI": b"auto", b"PMI_FD": b"999"})
     check(status == 3, f"doctor: a launcher that is gone: status {status}")
     expect(rows, "launcher", "problem", "PMI_FD=999")
+    batch = {b"SHMEM_PMI": b"auto", b"SLURM_JOB_ID": b"7", b"SLURM_PROCID": b"0",
+             b"SLURM_NTASKS": b"4"}
+    _, rows = doctor(batch)
+    check(rows["launcher"]["status"] == "ok", f"doctor: a script of sbatch: {rows['launcher']}")
+    _, rows = doctor({**batch, b"SLURM_STEP_ID": b"0"})
+    check(rows["launcher"]["status"] == "problem",
+          f"doctor: srun --mpi=none: {rows['launcher']}")
 
 
 def doctor_of_limits(healthy):

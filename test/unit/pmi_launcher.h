@@ -430,6 +430,8 @@ static inline void clear_environment(void)
         "SLURM_PROCID",
         "SLURM_NTASKS",
         "SLURM_STEP_NUM_TASKS",
+        "SLURM_STEP_ID",
+        "SLURM_STEPID",
         "PMIX_RANK",
         "PMIX_NAMESPACE",
         "OMPI_COMM_WORLD_RANK",

@@ -294,15 +294,25 @@ END_TEST
 
 /* Variables a launcher sets, and whether they mean several processes. */
 static const struct {
-    const char *names[2];
-    const char *values[2];
+    const char *names[3];
+    const char *values[3];
     bool several;
     const char *advice;
 } environments[] = {
     {{NULL, NULL}, {NULL, NULL}, false, NULL},
-    {{"SLURM_PROCID", "SLURM_NTASKS"}, {"0", "4"}, true, "srun --mpi=pmi2"},
-    {{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"0", "2"}, true, "srun --mpi=pmi2"},
-    {{"SLURM_PROCID", "SLURM_NTASKS"}, {"0", "1"}, false, NULL},
+    {{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID"}, {"0", "4", "0"}, true, "srun --mpi=pmi2"},
+    {{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEPID"},
+     {"0", "2", "17"},
+     true,
+     "srun --mpi=pmi2"},
+    {{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID"}, {"0", "1", "0"}, false, NULL},
+    /* scripts of sbatch, which have no step, or that of the batch; the shell of salloc */
+    {{"SLURM_PROCID", "SLURM_NTASKS"}, {"0", "4"}, false, NULL},
+    {{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID"}, {"0", "4", "4294967291"}, false, NULL},
+    {{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"},
+     {"0", "4", "4294967290"},
+     false,
+     NULL},
     {{"SLURM_NTASKS", NULL}, {"4", NULL}, false, NULL}, /* the shell of an allocation */
     {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"0", "2"}, true, "oshrun"},
     {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"0", "1"}, false, NULL},
@@ -323,7 +333,7 @@ START_TEST(environment)
     struct capture said;
     int rc;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (environments[_i].names[i])
             setenv(environments[_i].names[i], environments[_i].values[i], 1);
     ck_assert_int_eq(stp_env_load(), 0);
