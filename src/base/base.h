@@ -192,6 +192,16 @@ int stp_env_parse_size(const char *text, size_t *bytes);
  */
 void stp_env_warn_renamed(void);
 
+/*
+ * The environment's next variable with a name of ours, SHMEM_ or SMA_, that nobody reads. *at: 0 at
+ * first, then as the last call left it. name: its name, cut to len. Returns the known name that is
+ * nearest, "" when none is near, NULL when there are no more.
+ */
+const char *stp_env_unknown(size_t *at, char *name, size_t len);
+
+/* Warn of each of them. */
+void stp_env_warn_unknown(void);
+
 /* Value of a row as text for people: into buf, at most len bytes; returns buf. */
 const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len);
 

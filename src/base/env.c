@@ -283,6 +283,86 @@ void stp_env_warn_renamed(void)
     }
 }
 
+/* ---- names that nobody reads ------------------------------------------------------- */
+
+#define NAME_MOST 40 /* longer ones are near to nothing */
+
+/* Read by the commands alone: oshcc, oshc++. */
+static const char *const command_names[] = {"SHMEM_CC", "SHMEM_CXX", NULL};
+
+/* Letters to put in, take out or change until a is b. */
+static unsigned name_distance(const char *a, size_t a_len, const char *b)
+{
+    unsigned row[NAME_MOST + 1];
+    size_t b_len = strlen(b);
+
+    if (a_len > NAME_MOST || b_len > NAME_MOST) return NAME_MOST;
+    for (size_t j = 0; j <= b_len; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= a_len; i++) {
+        unsigned corner = row[0];
+
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_len; j++) {
+            unsigned change = corner + (a[i - 1] != b[j - 1]), add = row[j - 1] + 1;
+
+            corner = row[j];
+            row[j] = row[j] + 1 < add ? row[j] + 1 : add;
+            if (change < row[j]) row[j] = change;
+        }
+    }
+    return row[b_len];
+}
+
+/* The known name that is nearest, with its distance: 0 is the name itself. */
+static const char *name_nearest(const char *name, size_t len, unsigned *distance)
+{
+    const char *nearest = "";
+
+    *distance = NAME_MOST;
+    for (size_t i = 0; i < 2 * stp_env_n_rows; i++) {
+        const struct stp_env_row *row = &stp_env_table[i / 2];
+        const char *known = i % 2 == 0 ? row->name : row->alias;
+        unsigned n = known != NULL ? name_distance(name, len, known) : NAME_MOST;
+
+        if (n >= *distance) continue;
+        *distance = n;
+        nearest = known;
+    }
+    for (size_t i = 0; command_names[i] != NULL; i++)
+        if (strlen(command_names[i]) == len && strncmp(command_names[i], name, len) == 0)
+            *distance = 0;
+    return nearest;
+}
+
+const char *stp_env_unknown(size_t *at, char *name, size_t len)
+{
+    while (environ != NULL && environ[*at] != NULL) {
+        const char *text = environ[(*at)++], *nearest;
+        size_t n = strcspn(text, "=");
+        unsigned distance;
+
+        if (strncmp(text, "SHMEM_", 6) != 0 && strncmp(text, "SMA_", 4) != 0) continue;
+        nearest = name_nearest(text, n, &distance);
+        if (distance == 0) continue;
+        snprintf(name, len, "%.*s", (int)n, text);
+        return distance <= n / 3 ? nearest : "";
+    }
+    return NULL;
+}
+
+void stp_env_warn_unknown(void)
+{
+    char name[NAME_MOST + 1];
+    const char *nearest;
+
+    for (size_t at = 0; (nearest = stp_env_unknown(&at, name, sizeof(name))) != NULL;)
+        if (nearest[0] != '\0')
+            stp_warn("%s is set, and nothing here reads it: is %s meant?", name, nearest);
+        else
+            stp_warn("%s is set, and nothing here reads it: see oshinfo environment", name);
+}
+
 bool stp_env_is_set(const struct stp_env_row *row)
 {
     const char *name;

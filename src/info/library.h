@@ -20,6 +20,7 @@
     X(coll_gather, stp_coll_gather)                                                                \
     X(env_format, stp_env_format)                                                                  \
     X(env_is_set, stp_env_is_set)                                                                  \
+    X(env_unknown, stp_env_unknown)                                                                \
     X(hostname, stp_hostname)                                                                      \
     X(kind_find, stp_kind_find)                                                                    \
     X(kinds_start, stp_kinds_start)                                                                \

@@ -454,6 +454,39 @@ static void format_is(const char *name, const char *value, const char *want)
     unsetenv(name);
 }
 
+START_TEST(unknown_names)
+{
+    static const char *const words[] = {
+        "SHMEM_SYMETRIC_SIZE is set, and nothing here reads it: is SHMEM_SYMMETRIC_SIZE meant?",
+        "SMA_DEBUGS is set, and nothing here reads it: is SMA_DEBUG meant?",
+        "SHMEM_QWERTYUIOPASDF is set, and nothing here reads it: see oshinfo",
+    };
+    struct capture capture;
+
+    clear_environment();
+    setenv("SHMEM_SYMETRIC_SIZE", "1g", 1);
+    setenv("SMA_DEBUGS", "", 1);
+    setenv("SHMEM_QWERTYUIOPASDF", "1", 1);
+    setenv("SHMEM_CC", "cc", 1);
+    setenv("SHMEMX", "1", 1);
+    setenv("SHMEM_OFI_LANES", "1", 1); /* an old name, of which another warning tells */
+    capture_begin(&capture);
+    stp_env_warn_unknown();
+    capture_end(&capture);
+    for (size_t i = 0; i < STP_COUNT(words); i++)
+        ck_assert_msg(strstr(capture.text, words[i]) != NULL, "%s not in %s", words[i],
+                      capture.text);
+    ck_assert_ptr_null(strstr(capture.text, "SHMEM_CC is"));
+    ck_assert_ptr_null(strstr(capture.text, "SHMEMX is"));
+    ck_assert_ptr_null(strstr(capture.text, "LANES"));
+    unsetenv("SHMEM_SYMETRIC_SIZE");
+    unsetenv("SMA_DEBUGS");
+    unsetenv("SHMEM_QWERTYUIOPASDF");
+    unsetenv("SHMEMX");
+    clear_environment();
+}
+END_TEST
+
 START_TEST(values_as_text)
 {
     char small[4];
@@ -507,6 +540,7 @@ int main(void)
     tcase_add_test(table, all_mistakes_at_once);
     tcase_add_test(table, old_name);
     tcase_add_test(table, table_is_sound);
+    tcase_add_test(table, unknown_names);
     tcase_add_test(table, values_as_text);
     suite_add_tcase(suite, table);
     srunner_run_all(runner, CK_ENV);

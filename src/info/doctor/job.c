@@ -67,6 +67,26 @@ static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_deta
                        details->client, details->why);
 }
 
+/* ---- variables that nobody reads --------------------------------------------- */
+
+static void say_environment(struct stp_doctor *doctor)
+{
+    char name[64], found[512] = "";
+    const char *nearest;
+    size_t used = 0;
+
+    for (size_t at = 0; (nearest = stp_lib->env_unknown(&at, name, sizeof(name))) != NULL;)
+        if (used < sizeof(found))
+            used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s%s%s%s",
+                                     used > 0 ? "; " : "", name, nearest[0] != '\0' ? " (is " : "",
+                                     nearest, nearest[0] != '\0' ? " meant?)" : "");
+    stp_doctor_say(doctor, used > 0 ? STP_HEALTH_WARNING : STP_HEALTH_OK, "variables",
+                   "a variable with a wrong name has no effect",
+                   used > 0 ? "correct or unset them; oshinfo environment lists those there are"
+                            : NULL,
+                   "%s", used > 0 ? found : "none of SHMEM_ or SMA_ that nothing reads");
+}
+
 static void count_local(struct stp_doctor *doctor)
 {
     int *counts = calloc((size_t)doctor->n_hosts, sizeof(*counts));
@@ -102,6 +122,7 @@ static void join_live(struct stp_doctor *doctor)
     doctor->n_local = doctor->most_local = stp_lib->rt->host_pes;
     doctor->leads = doctor->has_job = true;
     say_launcher(doctor);
+    if (doctor->pe == 0) say_environment(doctor);
 }
 
 void stp_doctor_join(struct stp_doctor *doctor)
@@ -119,6 +140,7 @@ void stp_doctor_join(struct stp_doctor *doctor)
     stp_lib->pmi_look(&details);
     if (strcmp(details.client, "none") == 0 || stp_lib->pmi_open(&info) != 0) {
         say_no_launcher(doctor, &details);
+        say_environment(doctor);
         return;
     }
     doctor->has_job = strcmp(info.client, "single") != 0;
@@ -128,6 +150,7 @@ void stp_doctor_join(struct stp_doctor *doctor)
     count_local(doctor);
     if (doctor->n_hosts > 1) judge_networks(doctor);
     if (doctor->leads) say_launcher(doctor);
+    if (doctor->pe == 0) say_environment(doctor);
 }
 
 /* ---- the PEs of a host -------------------------------------------------------- */
