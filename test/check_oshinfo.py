@@ -206,7 +206,12 @@ def doctor_of_this_host():
     status, out, _ = run("doctor", env=PLAIN)
     check(status in (0, 3) and out.rstrip().splitlines()[-1].startswith(b"  verdict"),
           f"doctor: no verdict at the end: {out[-200:]!r}")
-    check(max(map(len, out.decode().splitlines())) <= 100, "doctor: long lines")
+    full = run("--doctor", "--verbose", env=PLAIN)[1].decode()
+    check(max(map(len, full.splitlines())) <= 100, "doctor: long lines")
+    check("ok: launcher" in full, "doctor: --verbose lacks checks")
+    short = out.decode()
+    check("ok: " not in short and "note: " not in short and "--verbose" in short and
+          len(short) < len(full) / 2, f"doctor: not short: {short}")
     return rows
 
 
@@ -340,7 +345,7 @@ def doctor_of_two_hosts():
     hosts = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hosts", "hosts.py")
     done = subprocess.run(
         ["timeout", "-k", "5", "100", sys.executable, hosts, "--pes", "1,1", "--host-env",
-         "1:SHMEM_OFI_PROVIDER=nosuch", os.path.abspath(sys.argv[1]), "--doctor"],
+         "1:SHMEM_OFI_PROVIDER=nosuch", os.path.abspath(sys.argv[1]), "--doctor", "--verbose"],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode == 77:
         print("not tried: a job on two hosts: " + done.stdout.strip())

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include <shmemx.h>
 
 static const char *const usage_text =
-    "usage: oshinfo [--json] [--spaces] [--doctor] [section...]\n"
+    "usage: oshinfo [--json] [--spaces] [--doctor [--verbose]] [section...]\n"
     "       oshrun -n N oshinfo [--json] --spaces\n"
     "       oshrun -n N oshinfo [--json] --doctor\n"
     "Print what Steppe is and what it finds on this machine. Without a section, all but spaces\n"
@@ -31,12 +32,16 @@ static const char *const usage_text =
     "  environment  every variable: value, default, meaning\n"
     "  doctor       what stands in the way of jobs, and what to do about it; status 3 when\n"
     "               something will make them fail\n"
+    "  doctor-verbose  the same with all that was looked at and found in order\n"
     "\n"
     "  --spaces     the same as the section spaces\n"
     "  --doctor     the same as the section doctor\n"
+    "  --verbose    with --doctor: the section doctor-verbose in its place\n"
     "  --json       one JSON object instead of text\n"
     "  --help       this text\n"
     "  --version    the release alone\n";
+
+static char doctor_verbose[] = "doctor-verbose";
 
 /* The sections of the command line as shmemx_info_print() wants them: joined by commas. */
 static char *join(char **sections, int n)
@@ -61,13 +66,18 @@ static char *join(char **sections, int n)
 /* Move options to their variables and the sections to the front of argv; returns their number. */
 static int parse(int argc, char **argv, int *json)
 {
+    bool verbose = false;
     int n = 0;
 
+    for (int i = 1; i < argc; i++)
+        verbose = verbose || strcmp(argv[i], "--verbose") == 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             *json = 1;
         } else if (strcmp(argv[i], "--spaces") == 0 || strcmp(argv[i], "--doctor") == 0) {
-            argv[n++] = argv[i] + 2;
+            argv[n++] = verbose && argv[i][2] == 'd' ? doctor_verbose : argv[i] + 2;
+        } else if (strcmp(argv[i], "--verbose") == 0) {
+            continue;
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(usage_text, stdout);
             exit(0);

@@ -65,12 +65,22 @@ static void info_environment(struct stp_report *report)
 /* It looks before the report begins: only then it knows whether this PE is the one to print. */
 static struct stp_doctor *info_patient;
 
-static void info_doctor(struct stp_report *report)
+static void info_doctor_print(struct stp_report *report, bool all)
 {
     if (info_patient != NULL)
-        stp_doctor_print(report, info_patient);
+        stp_doctor_print(report, info_patient, all);
     else
         stp_report_text(report, "why_not", "no memory");
+}
+
+static void info_doctor(struct stp_report *report)
+{
+    info_doctor_print(report, false);
+}
+
+static void info_doctor_verbose(struct stp_report *report)
+{
+    info_doctor_print(report, true);
 }
 
 /* ---- sections by name ---------------------------------------------------- */
@@ -83,13 +93,13 @@ static const struct {
     {"providers", stp_info_providers}, {"launcher", stp_info_launcher},
     {"topology", stp_info_topology},   {"memory", info_memory},
     {"spaces", stp_info_spaces},       {"environment", info_environment},
-    {"doctor", info_doctor},
+    {"doctor", info_doctor},           {"doctor-verbose", info_doctor_verbose},
 };
 
 /* Sections that are printed only when they are named: they cost much, or speak with other PEs. */
 static bool info_costly(const char *name)
 {
-    return strcmp(name, "spaces") == 0 || strcmp(name, "doctor") == 0;
+    return strcmp(name, "spaces") == 0 || strncmp(name, "doctor", 6) == 0;
 }
 
 /* True when the comma-separated list (NULL: everything that costs little) names the section. */
@@ -160,6 +170,7 @@ __attribute__((visibility("default"))) int stp_info_print(const struct stp_info_
     if (sections != NULL && info_count(sections, &n_names) != n_names) return -EINVAL;
     if (__atomic_load_n(&stp_lib, __ATOMIC_SEQ_CST) != library)
         __atomic_store_n(&stp_lib, library, __ATOMIC_SEQ_CST);
-    if (info_wants(sections, "doctor")) return info_print_doctor(fd, sections, json);
+    if (info_wants(sections, "doctor") || info_wants(sections, "doctor-verbose"))
+        return info_print_doctor(fd, sections, json);
     return info_print(fd, sections, json);
 }

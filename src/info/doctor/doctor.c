@@ -111,15 +111,23 @@ static void doctor_verdict(struct stp_report *report, const struct stp_doctor *d
     stp_report_text(report, "verdict", text);
 }
 
-void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor)
+void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool all)
 {
+    size_t fine = doctor_count(doctor, STP_HEALTH_OK),
+           notes = doctor_count(doctor, STP_HEALTH_NOTE);
+
+    all = all || report->json; /* programs choose themselves */
     stp_report_text(report, "host", stp_lib->hostname());
     stp_report_number(report, "pes", doctor->n_pes);
     stp_report_number(report, "hosts", doctor->n_hosts);
     stp_report_list(report, "checks");
     for (size_t i = 0; i < doctor->n_checks; i++)
-        doctor_check(report, &doctor->checks[i]);
+        if (all || doctor->checks[i].health >= STP_HEALTH_WARNING)
+            doctor_check(report, &doctor->checks[i]);
     stp_report_end(report);
+    if (!all)
+        stp_report_textf(report, "not_shown", "%zu ok, %zu note%s (oshinfo --doctor --verbose)",
+                         fine, notes, notes == 1 ? "" : "s");
     if (doctor->incomplete) stp_report_text(report, "missing", "some, for lack of memory");
     stp_report_number(report, "warnings", (long long)doctor_count(doctor, STP_HEALTH_WARNING));
     stp_report_number(report, "problems", (long long)doctor_count(doctor, STP_HEALTH_PROBLEM));
