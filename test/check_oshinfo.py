@@ -244,6 +244,16 @@ def doctor_of_wishes():
           f"doctor: srun --mpi=none: {rows['launcher']}")
 
 
+def told_at_start():
+    """PE 0 warns of what has no effect, of a provider too that one node does not need."""
+    env = {**PLAIN, b"SHMEM_GPU": b"off", b"SHMEM_SYMETRIC_SIZE": b"1g"}
+    for name, told in ((b"nosuch", True), (b"tcp", False), (b"tcp;ofi_rxm", False)):
+        status, _, err = run("--spaces", env={**env, b"SHMEM_OFI_PROVIDER": name})
+        check(status == 0 and (b"no such provider" in err) == told,
+              f"start: SHMEM_OFI_PROVIDER={name}: status {status}: {err}")
+    check(err.count(b"SHMEM_SYMETRIC_SIZE is set") == 1, f"start: a wrong name: {err}")
+
+
 def doctor_of_limits(healthy):
     status, rows = doctor(before=limit(resource.RLIMIT_NOFILE, 12))
     check(status == 3, f"doctor: 12 descriptors: status {status}")
@@ -363,6 +373,7 @@ def doctor_of_two_hosts():
 def check_doctors():
     healthy = doctor_of_this_host()
     doctor_of_wishes()
+    told_at_start()
     doctor_of_limits(healthy)
     doctor_without_network()
     doctor_of_hidden_memory()

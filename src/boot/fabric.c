@@ -8,6 +8,7 @@
 #include "module.h"
 
 #include <string.h>
+#include <strings.h>
 
 static struct stp_core fabric_core;
 static struct stp_fabric_calls fabric_calls;
@@ -41,12 +42,82 @@ static const struct stp_core *fabric_fill_core(void)
     return &fabric_core;
 }
 
+/* ---- a provider that nobody has, where none is needed ------------------------------- */
+
+/* Names that libfabric has had. Whether one of them is there is not asked: that takes 0.2 s. */
+static bool fabric_name_is_known(const char *name, size_t len)
+{
+    static const char *const names[] = {
+        "tcp", "net", "udp", "shm",  "sm2",   "sockets", "verbs",   "efa",
+        "cxi", "opx", "psm", "psm2", "psm3",  "gni",     "bgq",     "usnic",
+        "ucx", "lnx", "lpp", "coll", "mrail", "rstream", "ofi_rxm", "ofi_rxd",
+        "rxm", "rxd", "mlx", "hook", "self",  "ofi_lnx", "linkx",   "off",
+    };
+
+    for (size_t i = 0; i < STP_COUNT(names); i++)
+        if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0) return true;
+    return false;
+}
+
+static bool fabric_list_is_known(const char *list)
+{
+    for (const char *at = list; *at != '\0';) {
+        size_t len = strcspn(at, ";,");
+
+        if (!fabric_name_is_known(at + (*at == '^'), len - (*at == '^'))) return false;
+        at += len;
+        at += strspn(at, ";,");
+    }
+    return true;
+}
+
+static void fabric_say_nothing(int level, const char *fmt, ...) STP_PRINTF(2, 3);
+
+static void fabric_say_nothing(int level, const char *fmt, ...)
+{
+    (void)level;
+    (void)fmt;
+}
+
+static void fabric_hear_nothing(void *arg, const struct stp_offer *offer)
+{
+    (void)arg;
+    (void)offer;
+}
+
+/*
+ * The PEs of one node need no provider, so a name misspelt would show on the day when the job has
+ * two. A name that is new to us is asked for.
+ */
+static void fabric_doubt_provider(void)
+{
+    struct stp_fabric_version version = {0};
+    stp_module_entry_fn open_fn;
+    struct stp_core core;
+    char why[512];
+
+    if (stp_env.ofi_provider == NULL || fabric_list_is_known(stp_env.ofi_provider)) return;
+    if (stp_module_open(STP_MODULE_FABRIC, &open_fn, why, sizeof(why)) != 0) return;
+    core = *fabric_fill_core();
+    core.log = fabric_say_nothing;
+    core.report = fabric_hear_nothing;
+    core.version = &version;
+    if (((stp_ofi_open_fn)open_fn)(&core, NULL) != 0)
+        stp_warn(
+            "SHMEM_OFI_PROVIDER=%s: libfabric has no such provider (this job, on one node, needs "
+            "none; oshinfo providers lists them)",
+            stp_env.ofi_provider);
+}
+
 void stp_fabric_start(const struct stp_fabric_calls *calls)
 {
     stp_module_entry_fn open_fn;
     char why[512];
 
-    if (stp_rt.n_nodes == 1) return;
+    if (stp_rt.n_nodes == 1) {
+        if (stp_rt.pe == 0) fabric_doubt_provider();
+        return;
+    }
     fabric_calls = *calls;
     if (stp_module_open(STP_MODULE_FABRIC, &open_fn, why, sizeof(why)) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
