@@ -71,6 +71,7 @@ steppe_man3(shmem_space_get_caps shmem_space_get_team shmem_space_get_device_typ
     shmemx_space_print)
 steppe_man3(shmem_team_is_valid shmemx_team_duplicate)
 steppe_man3(shmemx_ctx_create)
+steppe_man3(shmemx_ctx_space_quiet shmemx_ctx_space_fence)
 steppe_man3(shmemx_space_create_attr)
 steppe_man3(shmemx_info_print shmemx_version)
 

@@ -124,6 +124,15 @@ typedef struct {
 } shmemx_ctx_config_t;
 int shmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
 
+/*
+ * As shmem_ctx_quiet() and shmem_ctx_fence() for the operations of ctx on objects of one space:
+ * they are complete, or ordered, with what they fetch; others of the context may be too. ctx: any,
+ * also one that is bound to another space, or to none. Local. 0; nonzero, and nothing happens, for
+ * SHMEM_CTX_INVALID and SHMEM_SPACE_INVALID.
+ */
+int shmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
+int shmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);
+
 /* A team of the same members in the same order, with collectives of its own. As a split. */
 int shmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
 
@@ -138,6 +147,8 @@ int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
+int pshmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
+int pshmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
 
 #ifdef __cplusplus

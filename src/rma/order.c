@@ -63,6 +63,54 @@ void pshmem_ctx_quiet(shmem_ctx_t ctx)
 }
 STP_PROFILED(shmem_ctx_quiet);
 
+/* ---- of one space -------------------------------------------------------------------------- */
+
+/*
+ * May the fabric have operations of the context on the space? Not where all members are on this
+ * node and the CPU, copies and proxy threads do everything. Then a quiet need not wait for what
+ * goes to other nodes.
+ */
+static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *space)
+{
+    const struct stp_team *team = space->team;
+
+    return __atomic_load_n(&ctx->near, __ATOMIC_RELAXED) || team->plan.n_local < team->n_pes;
+}
+
+int pshmemx_ctx_space_quiet(shmem_ctx_t handle, shmem_space_t space)
+{
+    struct stp_ctx *ctx;
+
+    if (handle == SHMEM_CTX_INVALID || stp_space_is_invalid(space)) return 1;
+    ctx = stp_ctx_check_live(handle, __func__);
+    if (order_on_fabric(ctx, stp_space_check(space, __func__, "space"))) {
+        stp_quiet(ctx);
+        return 0;
+    }
+    if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in stp_quiet() */
+    return 0;
+}
+STP_PROFILED(shmemx_ctx_space_quiet);
+
+int pshmemx_ctx_space_fence(shmem_ctx_t handle, shmem_space_t space)
+{
+    struct stp_ctx *ctx;
+
+    if (handle == SHMEM_CTX_INVALID || stp_space_is_invalid(space)) return 1;
+    ctx = stp_ctx_check_live(handle, __func__);
+    if (order_on_fabric(ctx, stp_space_check(space, __func__, "space"))) {
+        stp_fence(ctx);
+        return 0;
+    }
+    __atomic_thread_fence(__ATOMIC_ACQ_REL); /* as in stp_fence() */
+    if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
+    return 0;
+}
+STP_PROFILED(shmemx_ctx_space_fence);
+
+/* ---- of some PEs --------------------------------------------------------------------------- */
+
 /* The fabric's half: world numbers for the numbers of the context's team. */
 static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t npes,
                              const char *fn)

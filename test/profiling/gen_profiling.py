@@ -82,6 +82,8 @@ STATEMENTS = {
         "pshmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team); @(team)",
     "shmem_ctx_create": "@(0, &ctx); pshmem_ctx_destroy(ctx)",
     "shmem_team_create_ctx": "@(SHMEM_TEAM_WORLD, 0, &ctx); pshmem_ctx_destroy(ctx)",
+    "shmemx_ctx_space_quiet": "@(SHMEM_CTX_DEFAULT, SHMEM_SPACE_DEFAULT)",
+    "shmemx_ctx_space_fence": "@(SHMEM_CTX_DEFAULT, SHMEM_SPACE_DEFAULT)",
     "shmemx_ctx_create": "@(0, &ctx_config, &ctx); pshmem_ctx_destroy(ctx)",
     "shmem_ctx_destroy": "pshmem_ctx_create(0, &ctx); @(ctx)",
     "shmem_ctx_get_team": "@(SHMEM_CTX_DEFAULT, &team)",
