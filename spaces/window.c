@@ -18,7 +18,12 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-#define WINDOW_DEFAULT ((size_t)64 << 30)
+/*
+ * More than hosts have of memory: a space fits. Not from what this host has, since windows are
+ * equal on all hosts of a job.
+ */
+#define WINDOW_DEFAULT ((size_t)4 << 40)
+#define WINDOW_LESS ((size_t)64 << 30)  /* where that cannot be reserved */
 #define WINDOW_MODEST ((size_t)4 << 30) /* where less than the default must do */
 #define WINDOW_MIN ((size_t)64 << 20)   /* below it nothing useful fits */
 /* All parts of a node, up to 4096: a quarter of what user space has, and what lies between them. */
@@ -26,10 +31,13 @@
 #define RANGE_GUARD ((size_t)64 << 10)
 
 /*
- * Bases tried in turn: high, far from where the kernel puts libraries, stacks and the brk
- * heap, and from the shadow memory of the address and thread sanitizers.
+ * Bases tried in turn. Large windows: in the middle, above the shadow memory of the address
+ * sanitizer and below executables. Others: high, far from where the kernel puts libraries, stacks
+ * and the brk heap, and from the shadow memory of the thread sanitizer, too.
  */
+static const uintptr_t large_bases[] = {0x200000000000u, 0x280000000000u, 0x300000000000u};
 static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
+_Static_assert(STP_COUNT(large_bases) == STP_COUNT(window_bases), "one index for both");
 
 /* So often parts are asked for before all of them are opened, for each part of the node. */
 #define PATIENCE 16
@@ -88,10 +96,11 @@ static void *window_map_aligned(size_t past, size_t nbytes, int fd, off_t at)
 /* Map the window at the hint, at one of the known bases, or anywhere. NULL when nothing fits. */
 static void *window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at)
 {
+    const uintptr_t *bases = nbytes > WINDOW_LESS ? large_bases : window_bases;
     void *got = hint != 0 ? window_map(hint, nbytes, fd, at) : NULL;
 
     for (size_t i = 0; i < STP_COUNT(window_bases) && got == NULL; i++)
-        got = window_map(window_bases[i], nbytes, fd, at);
+        got = window_map(bases[i], nbytes, fd, at);
     return got != NULL ? got : window_map_aligned(0, nbytes, fd, at);
 }
 
@@ -139,6 +148,17 @@ static size_t window_power_up(size_t nbytes)
     return power;
 }
 
+/* What to try when nbytes could not be reserved. */
+static size_t window_less(size_t nbytes, size_t wanted, size_t modest)
+{
+    size_t less = modest > WINDOW_LESS ? modest : WINDOW_LESS;
+
+    if (wanted != 0) return nbytes / 2;
+    if (nbytes > less) return less;
+    /* Tight or instrumented (valgrind pays for every byte reserved): be modest at once. */
+    return nbytes > modest ? modest : nbytes / 2;
+}
+
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout)
 {
@@ -155,8 +175,7 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
     while (nbytes >= WINDOW_MIN && nbytes >= need) {
         layout->nbytes = nbytes;
         if (window_fits(layout)) return 0;
-        /* Tight or instrumented (valgrind pays for every byte reserved): be modest at once. */
-        nbytes = wanted == 0 && nbytes > modest ? modest : nbytes / 2;
+        nbytes = window_less(nbytes, wanted, modest);
     }
     stp_error("no address space for %d parts with a symmetric heap of %zu bytes and globals and "
               "statics of %zu each: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
@@ -224,6 +243,7 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
     if (view == NULL) view = window_map(0, view_bytes, fd, 0);
     if (view == NULL) goto err_mine;
     madvise(view, view_bytes, MADV_DONTDUMP);
+    madvise(mine, nbytes, MADV_DONTDUMP); /* but for what spaces have of it */
 
     window.nbytes = nbytes;
     window.capacity = nbytes - room;
@@ -463,6 +483,7 @@ static void window_restore(size_t offset, size_t nbytes)
         else
             madvise(part, nbytes, MADV_DONTDUMP);
     }
+    madvise(stp_window_at(offset), nbytes, MADV_DONTDUMP);
 }
 
 int stp_window_local(void)
@@ -480,6 +501,7 @@ static void window_guard_part(const struct window_range *range, int local)
 static void window_guard_locked(const struct window_range *range)
 {
     mprotect(stp_window_at(range->offset), range->nbytes, PROT_NONE);
+    madvise(stp_window_at(range->offset), range->nbytes, MADV_DONTDUMP);
     for (int i = 0; i < stp_win.n_view; i++)
         if (window.open[i] && window_is_member(range, i)) window_guard_part(range, i);
 }
@@ -570,6 +592,7 @@ static int window_open_own_locked(const struct window_range *range)
 {
     int rc = window_allow(stp_window_at(range->offset), range->nbytes, "window");
 
+    if (rc == 0) madvise(stp_window_at(range->offset), range->nbytes, MADV_DODUMP);
     return rc == 0 && window.open[window.local] ? window_show_part(range, window.local) : rc;
 }
 

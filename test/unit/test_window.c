@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define PARTS 128
@@ -188,6 +189,35 @@ START_TEST(who_asks_for_all_parts_has_them)
 }
 END_TEST
 
+/* A space of any size that a host may have fits, as far as the view allows it. */
+START_TEST(the_window_is_larger_than_memory)
+{
+    struct stp_window_layout few, many;
+
+    ck_assert_int_eq(stp_window_choose(8, (size_t)1 << 20, 0, &few), 0);
+    ck_assert_uint_eq(few.nbytes, (size_t)1 << 42);
+    ck_assert_int_eq(stp_window_choose(128, (size_t)1 << 20, 0, &many), 0);
+    ck_assert_uint_eq(many.nbytes, (size_t)1 << 38);
+}
+END_TEST
+
+START_TEST(where_that_is_refused_it_is_smaller)
+{
+    struct rlimit limit;
+    struct stp_window_layout tight;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+    limit.rlim_cur = (size_t)1 << 40;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    ck_assert_int_eq(stp_window_choose(2, (size_t)1 << 20, 0, &tight), 0);
+    ck_assert_uint_eq(tight.nbytes, (size_t)64 << 30);
+    limit.rlim_cur = (size_t)64 << 30;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    ck_assert_int_eq(stp_window_choose(2, (size_t)1 << 20, 0, &tight), 0);
+    ck_assert_uint_eq(tight.nbytes, (size_t)4 << 30);
+}
+END_TEST
+
 START_TEST(the_view_stays_below_its_limit)
 {
     struct stp_window_layout many;
@@ -201,7 +231,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("window");
-    TCase *parts = tcase_create("parts");
+    TCase *parts = tcase_create("parts"), *sizes = tcase_create("sizes");
     SRunner *runner = srunner_create(suite);
     int failed;
 
@@ -216,8 +246,11 @@ int main(void)
     tcase_add_test(parts, what_is_shown_later_is_open_in_an_open_part);
     tcase_add_test(parts, who_asks_often_gets_all_parts);
     tcase_add_test(parts, who_asks_for_all_parts_has_them);
-    tcase_add_test(parts, the_view_stays_below_its_limit);
     suite_add_tcase(suite, parts);
+    tcase_add_test(sizes, the_window_is_larger_than_memory);
+    tcase_add_test(sizes, where_that_is_refused_it_is_smaller);
+    tcase_add_test(sizes, the_view_stays_below_its_limit);
+    suite_add_tcase(suite, sizes);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
