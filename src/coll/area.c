@@ -262,5 +262,5 @@ void stp_coll_post(uint64_t *word, uint64_t value, int pe)
     if (STP_LIKELY(there != NULL))
         __atomic_store_n(there, value, __ATOMIC_RELEASE);
     else
-        stp_store_slow(&stp_ctx_coll, word, &value, sizeof(value), pe, "collective");
+        stp_coll_post_far(word, value, pe);
 }

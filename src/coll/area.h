@@ -93,6 +93,7 @@ int stp_coll_group_of(const struct stp_team *team, int rank);
 
 /* Set a word of the internal space on pe; everything stored before is visible to who reads it. */
 void stp_coll_post(uint64_t *word, uint64_t value, int pe);
+void stp_coll_post_far(uint64_t *word, uint64_t value, int pe); /* of a PE on another node */
 
 /*
  * Copy to the symmetric address dest on pe, then set the word there. source may be reused on
@@ -165,12 +166,8 @@ void stp_coll_scatter_take(const struct stp_coll_scatter *s);
  * Add one to a count of pe's, COLL_CAME or COLL_HERE, behind nbytes at dest there, or 0. Source may
  * be reused after stp_coll_quiet().
  */
-static inline void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest,
-                                       const void *source, size_t nbytes, int pe, const char *fn)
-{
-    stp_put_signal(&stp_ctx_coll, dest, source, nbytes, &cell->flags[count], 1, SHMEM_SIGNAL_ADD,
-                   true, pe, fn);
-}
+void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
+                         size_t nbytes, int pe, const char *fn);
 
 /* Wait for n more. Who waits keeps the sum, so that nobody has to clear the word. */
 static inline void stp_coll_wait_count(struct stp_coll_cell *cell, int count, size_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between nodes: small data in one message with the word that tells of it, waits for words of
- * other nodes, and reductions of small vectors between the leaders by doubling.
+ * Between nodes: words, and small data in one message with the word that tells of it; waits for
+ * words of other nodes; and reductions of small vectors between the leaders by doubling.
  * Design: docs/design/collectives.md.
  */
 #include "area.h"
@@ -13,31 +13,59 @@
 
 /* ---- sending and waiting --------------------------------------------------------- */
 
+/* What leaves as one message, where the fabric packs such. */
+static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
+{
+    return nbytes <= NET_PACKED && stp_ctx_small.fabric != NULL &&
+           stp_ptr_inline(word, pe, STP_USE_ATOMIC) == NULL;
+}
+
 /*
  * A session of one operation: the fabric packs data and word into a message, whose items the target
  * does in order, and sends it when the session ends. Without such messages the session changes
- * nothing. On a context of its own: what else collectives send shall not be collected.
+ * nothing. On a context of its own: what else collectives send shall not be collected. Without the
+ * session a word would be collected behind the last one, whose answer may come only with the word
+ * that is waited for next: for somebody to look whether it lies there, and for the wait to send it,
+ * the queue would be read, and the answers of this PE would leave alone.
  */
 static void send_packed(void *dest, const void *source, size_t nbytes, uint64_t *word,
-                        uint64_t value, int pe)
+                        uint64_t value, int op, int pe, const char *fn)
 {
     struct stp_fabric_ctx *fabric = stp_ctx_small.fabric;
 
     stp_rt.fabric.session(fabric, true, SIZE_MAX);
-    stp_put_signal(&stp_ctx_small, dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, false, pe,
-                   "collective");
+    stp_put_signal(&stp_ctx_small, dest, source, nbytes, word, value, op, false, pe, fn);
     stp_rt.fabric.session(fabric, false, SIZE_MAX);
+}
+
+void stp_coll_post_far(uint64_t *word, uint64_t value, int pe)
+{
+    if (is_packed(word, 0, pe))
+        send_packed(NULL, NULL, 0, word, value, SHMEM_SIGNAL_SET, pe, "collective");
+    else
+        stp_store_slow(&stp_ctx_coll, word, &value, sizeof(value), pe, "collective");
 }
 
 void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
                    int pe)
 {
-    if (nbytes > 0 && nbytes <= NET_PACKED && stp_ctx_small.fabric != NULL &&
-        stp_ptr_inline(word, pe, STP_USE_ATOMIC) == NULL)
-        send_packed(dest, source, nbytes, word, value, pe);
+    if (nbytes > 0 && is_packed(word, nbytes, pe))
+        send_packed(dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, pe, "collective");
     else
         stp_put_signal(&stp_ctx_coll, dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, false,
                        pe, "collective");
+}
+
+void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
+                         size_t nbytes, int pe, const char *fn)
+{
+    uint64_t *word = &cell->flags[count];
+
+    if (nbytes == 0 && is_packed(word, 0, pe))
+        send_packed(NULL, NULL, 0, word, 1, SHMEM_SIGNAL_ADD, pe, fn);
+    else
+        stp_put_signal(&stp_ctx_coll, dest, source, nbytes, word, 1, SHMEM_SIGNAL_ADD, true, pe,
+                       fn);
 }
 
 void stp_coll_wait_far(const uint64_t *word, uint64_t value)
