@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define NET_FAN 8      /* messages of a leader in a round of doubling, at most */
-#define NET_PACKED 256 /* bytes that the fabric may collect in a message */
+#define NET_PACKED 768 /* bytes that the fabric may collect in a message */
 
 /* ---- sending and waiting --------------------------------------------------------- */
 

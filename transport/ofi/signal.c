@@ -9,6 +9,8 @@
 
 #include "batch.h"
 
+#define SIGNAL_PUTS 3 /* items of data that fit each packed message with their signal */
+
 static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, int pe, unsigned number,
                                           size_t offset, uint64_t signal, enum stp_fabric_amo op)
 {
@@ -33,19 +35,28 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
                           &sig->parts, sig);
 }
 
-/* Data and signal in one packed message, whose items are done in order. */
+/*
+ * Data and signal in one packed message, whose items are done in order: the data as items of the
+ * largest size, so that a message of up to SIGNAL_PUTS of them needs no answer before its signal.
+ */
 static bool batch_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                          const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                          const uint64_t *signal, enum stp_fabric_amo op)
 {
-    struct stp_ofi_item items[] = {
-        {.number = number, .op = STP_OFI_ITEM_PUT, .offset = offset, .data = source, nbytes},
-        {sig_number, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op, sig_offset, signal,
-         sizeof(*signal)}};
+    struct stp_ofi_item items[SIGNAL_PUTS + 1];
+    int n = 0;
 
-    if (nbytes == 0) return stp_ofi_batch_add(ctx, pe, &items[1], 1, NULL);
-    return nbytes <= STP_OFI_ITEM_MAX && !stp_ofi_on_device(source) &&
-           stp_ofi_batch_add(ctx, pe, items, 2, NULL);
+    if (nbytes > (size_t)SIGNAL_PUTS * STP_OFI_ITEM_MAX ||
+        (nbytes > 0 && stp_ofi_on_device(source)))
+        return false;
+    for (size_t at = 0, k; at < nbytes; at += k) {
+        k = nbytes - at < STP_OFI_ITEM_MAX ? nbytes - at : STP_OFI_ITEM_MAX;
+        items[n++] = (struct stp_ofi_item){number, STP_OFI_ITEM_PUT, offset + at,
+                                           (const char *)source + at, k};
+    }
+    items[n++] = (struct stp_ofi_item){sig_number, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op,
+                                       sig_offset, signal, sizeof(*signal)};
+    return stp_ofi_batch_add(ctx, pe, items, n, NULL);
 }
 
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,

@@ -10,7 +10,8 @@ enum { MAX = 1024 * 1024 };
 static char *inbox;       /* heap, MAX bytes, written by the left neighbour */
 static uint64_t sig, ack; /* globals: another segment than the data (R41, R134) */
 
-static const size_t sizes[] = {1, 8, 63, 64, 100, 4096, 8193, 65537, 300001, MAX};
+static const size_t sizes[] = {1,   8,   63,   64,   100,   256,    257,
+                               768, 769, 4096, 8193, 65537, 300001, MAX};
 
 /* Send nbytes with the given operation, receive as much, check it at the moment of the signal. */
 static void one_round(size_t nbytes, uint64_t round, int op, bool nbi, char *source)
