@@ -69,6 +69,9 @@ PARTS = {
                   ["-R", r"^pe\..*\.np[23]$|^fabric\.tcp\..*\.np3$", *MORE_PES]]),
     "tsan": Part("threads, and the progress thread, under ThreadSanitizer", "build-tsan", GCC,
                  ["-DSTEPPE_SANITIZE=thread"], [["-R", THREADS, "-LE", "hosts"]]),
+    "inline": Part("the quick set of one node and of tcp, its programs with SHMEMX_INLINE",
+                   "build-inline", GCC, ["-DSTEPPE_TEST_INLINE=ON"],
+                   [["-L", "pe", "-LE", "full"], ["-R", r"^fabric\.tcp\.", "-LE", "full"]]),
     "fuzz": Part("fuzz targets, a minute each from where the last run stopped", "build-fuzz",
                  CLANG, ["-DSTEPPE_FUZZ=ON"], [["-L", "fuzz"]], ["fuzz_targets"], lacks_fuzzer),
 }

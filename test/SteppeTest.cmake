@@ -61,6 +61,9 @@ function(steppe_pe_program name)
     add_executable(pe_${name} ${ARGN})
     target_include_directories(pe_${name} PRIVATE ${PROJECT_SOURCE_DIR}/test/pe)
     target_link_libraries(pe_${name} PRIVATE steppe_options Steppe::steppe Threads::Threads m)
+    if(STEPPE_TEST_INLINE)
+        target_compile_definitions(pe_${name} PRIVATE SHMEMX_INLINE)
+    endif()
 endfunction()
 
 # The numbers of PEs that every program runs with in the full set, on the node path and on each
