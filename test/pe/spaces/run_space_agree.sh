@@ -53,7 +53,8 @@ good gpu "$small" "${gpu[@]}" -- held
 unset ONE
 good gpu "$small" "${gpu[@]}" "FAKECUDA_FAIL=cuMemAlloc_v2#$last:2"
 good gpu "$small" "${gpu[@]}" "FAKECUDA_FAIL=cuMemAlloc_v2#$last@1:2" -- once
-good gpu "$small" "${gpu[@]}" "FAKECUDA_FAIL=cuMemAlloc_v2#$last@2:2" -- once held
+# (the held space takes two allocations, the second one with an aligned base in it)
+good gpu "$small" "${gpu[@]}" "FAKECUDA_FAIL=cuMemAlloc_v2#$last@3:2" -- once held
 good gpu "^steppe: pe 0 .* does not fit" "${gpu[@]}" "FAKECUDA_FAIL=cuMemAlloc_v2#0@1:2" -- once
 good gpu "^steppe: pe 0 .* does not fit" "${gpu[@]}" "FAKECUDA_FAIL=cuMemAlloc_v2:2"
 good gpu "$small" "${gpu[@]}" SHMEM_GPU_IPC=off "FAKECUDA_FAIL=cuMemAlloc_v2#$last@1:2" -- once
