@@ -17,7 +17,7 @@
 enum {
     N = 1 << 16,     /* words of a copy */
     BLOCK = 4096,    /* bytes of the heap that kernels see */
-    LOOKS = 3000000, /* after which a kernel that waits gives up: seconds */
+    LOOKS = 60000000, /* after which a kernel that waits gives up: a minute, of a GPU */
     ADDS = 1000,     /* of each thread */
     THREADS = 32,    /* that add */
     ROUNDS = 5,      /* of which the median is told */
