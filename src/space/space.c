@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define SPACE_PAGE 4096
+#define SPACE_DUMPED ((size_t)16 << 20) /* of the internal space: all that most programs use of it */
 
 /* ---- local halves ---------------------------------------------------------------- */
 
@@ -143,6 +145,9 @@ static void space_init_internal(struct stp_fabric_region *mine)
     space_find_first(space, false);
     if (stp_space_open(space, &params, false, &share, mine) != 0)
         stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
+    /* It has room for more teams than there ever are, and a core dump has the holes, too. */
+    if (space->nbytes > SPACE_DUMPED)
+        madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
 }
 
 static struct stp_space *space_prepare_part(const struct stp_segment_part *part)
