@@ -212,7 +212,11 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
 static void crash_take_stack(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+#ifdef _SC_SIGSTKSZ
     long least = sysconf(_SC_SIGSTKSZ);
+#else
+    long least = SIGSTKSZ; /* musl, a constant */
+#endif
     size_t nbytes = CRASH_STACK + (least > 0 ? ((size_t)least + page - 1) / page * page : 0);
     stack_t stack = {0};
     char *memory;

@@ -173,6 +173,24 @@ static void runtime_at_exit(int status, void *arg)
     runtime_flush_and_end(status, "exit before shmem_finalize");
 }
 
+#ifdef __GLIBC__
+static void runtime_register_exit(void)
+{
+    on_exit(runtime_at_exit, NULL);
+}
+#else
+/* Other libcs do not tell the status: each exit counts as one with 0. */
+static void runtime_at_any_exit(void)
+{
+    runtime_at_exit(0, NULL);
+}
+
+static void runtime_register_exit(void)
+{
+    atexit(runtime_at_any_exit);
+}
+#endif
+
 /* One for the life of the process; without, its number has to do. */
 static void runtime_open_witness(void)
 {
@@ -246,7 +264,7 @@ static void runtime_start(void)
     stp_rt.epoch++;
     stp_boot_attach();
     /* After the launcher's own handler was registered, so that ours runs before it. */
-    if (first) on_exit(runtime_at_exit, NULL);
+    if (first) runtime_register_exit();
     runtime_print_banner();
     stp_kinds_start(); /* buffers of the program may be device memory from now on */
     stp_fabric_start(&calls);

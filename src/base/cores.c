@@ -11,7 +11,7 @@
 #define SPIN_NS 2000   /* a flag between two cores takes a tenth */
 #define SPIN_CROWDED 2 /* polls, where the one that is waited for may need this core */
 
-_Static_assert(STP_CORES_MAX == CPU_SETSIZE, "a set holds what the system's does");
+_Static_assert(STP_CORES_MAX == 8 * sizeof(cpu_set_t), "a set holds what the system's does");
 
 void stp_cores_mine(struct stp_cores *cores)
 {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const pmi_words[] = {
     [STP_PMI_AUTO] = "auto",     [STP_PMI_1] = "1",    [STP_PMI_2] = "2",

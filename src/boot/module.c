@@ -40,7 +40,11 @@ static bool module_in_program(const Dl_info *self)
     return headers - base < 4096; /* they stand behind the ELF header */
 }
 
-/* In the folders where the program finds its libraries: it has the library from libsteppe.a. */
+/*
+ * In the folders where the program finds its libraries: it has the library from libsteppe.a. musl
+ * does not tell them.
+ */
+#ifdef RTLD_DI_SERINFO
 static bool module_in_run_path(enum stp_module module, char *path, size_t path_len)
 {
     void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
@@ -61,6 +65,15 @@ static bool module_in_run_path(enum stp_module module, char *path, size_t path_l
     dlclose(program);
     return there;
 }
+#else
+static bool module_in_run_path(enum stp_module module, char *path, size_t path_len)
+{
+    (void)module;
+    (void)path;
+    (void)path_len;
+    return false;
+}
+#endif
 
 int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len)
 {

@@ -17,6 +17,11 @@
 
 /* Bits of mr_mode that region.c and local.c handle. */
 #define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+#if FI_MAJOR_VERSION < 2
+#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE) /* names for sets of them */
+#else
+#define MR_MODES_OLD 0 /* deprecated, and no longer granted to API 1.5 or later */
+#endif
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
 #define SHM_PEERS_MAX 256 /* what the shm provider can address (libfabric 1.17) */
 
@@ -80,7 +85,7 @@ static enum stp_offer_code judge_attr(const struct fi_info *info)
     if (info->ep_attr->type != FI_EP_RDM) return STP_OFFER_NO_DATAGRAMS;
     if (!(info->caps & FI_RMA)) return STP_OFFER_NO_RMA;
     if (!(info->caps & (FI_ATOMIC | FI_MSG))) return STP_OFFER_NO_ATOMICS;
-    if (mr_mode & ~mr_modes(info->caps) & ~(FI_MR_BASIC | FI_MR_SCALABLE))
+    if (mr_mode & ~mr_modes(info->caps) & ~MR_MODES_OLD)
         return STP_OFFER_REGISTRATION;
     return info->mode & ~MODES ? STP_OFFER_MODE : STP_OFFER_FINE;
 }
