@@ -44,7 +44,7 @@ static bool module_in_program(const Dl_info *self)
  * In the folders where the program finds its libraries: it has the library from libsteppe.a. musl
  * does not tell them.
  */
-#ifdef RTLD_DI_SERINFO
+#ifdef __GLIBC__
 static bool module_in_run_path(enum stp_module module, char *path, size_t path_len)
 {
     void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
