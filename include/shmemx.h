@@ -114,6 +114,15 @@ void *shmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
 
 /*
+ * Make what this PE's part of a FAM space holds in [addr, addr + nbytes) durable: on return it
+ * survives the end of the job and a failure of power. Local. Bytes that other PEs put there are
+ * meant too when they have arrived: their quiet, and a sync, come before. Returns 0; nonzero for
+ * SHMEM_SPACE_INVALID, for bytes that do not lie in this PE's part, for memory that does not
+ * outlive jobs (CPU, GPU), and when the system cannot write it.
+ */
+int shmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
+
+/*
  * A context that is used with objects of one space alone (checked under SHMEM_CHECK=1). While it
  * lives the space cannot be destroyed. team: PE numbers are those of it; all its members are
  * members of the space. Local. 0; nonzero, with SHMEM_CTX_INVALID, when it cannot be made.
@@ -146,6 +155,7 @@ const char *pshmemx_space_path_name(shmemx_space_path_t path);
 int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
+int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
 int pshmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);

@@ -5,6 +5,7 @@
  */
 #include "spaces/spaces.h"
 
+#include <errno.h>
 #include <string.h>
 
 extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_fam;
@@ -139,6 +140,14 @@ void stp_kind_nothing(void)
 void stp_kind_no_detach(struct stp_space *space)
 {
     (void)space;
+}
+
+int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes)
+{
+    (void)space;
+    (void)offset;
+    (void)nbytes;
+    return -EOPNOTSUPP;
 }
 
 void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes)

@@ -360,6 +360,9 @@ struct stp_kind {
     /* Set bytes of this PE's part to zero, done on return. */
     void (*zero)(struct stp_space *space, size_t offset, size_t nbytes);
 
+    /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
+    int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
+
     /* ---- kinds outside the window; in the window the CPU does all this ---- */
 
     /*
@@ -430,6 +433,7 @@ void stp_kind_nothing(void);
 bool stp_kind_needs_no_driver(void);
 void stp_kind_misses_nothing(int leader);
 void stp_kind_no_detach(struct stp_space *space);
+int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes);
 void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
 
 /* The ops of a row whose memory the CPU reaches by itself. */

@@ -21,6 +21,7 @@ extern const struct stp_kind stp_kind_fam;
 struct fam_own {
     struct fam_part part;
     size_t map_bytes; /* of the space's range: whole pages of the device */
+    bool dax;         /* this PE's part is mapped without a page cache */
 };
 
 /* How peers of the node find a part. */
@@ -67,13 +68,15 @@ static int fam_admit(const struct stp_space_params *params)
     return rc != 0 ? rc : stp_fam_admit(&backing, &shape);
 }
 
-/* Stores to DAX files are durable without a call when the kernel agrees to MAP_SYNC. */
+/* Stores to DAX files are durable without a call of the file system when it agrees to MAP_SYNC. */
 static int fam_overlay(const struct stp_space *space, int local, int fd, off_t at)
 {
-    size_t nbytes = ((const struct fam_own *)space->own)->map_bytes;
-    int rc = stp_window_overlay(space->offset, nbytes, local, fd, at, MAP_SYNC);
+    struct fam_own *own = space->own;
+    int rc = stp_window_overlay(space->offset, own->map_bytes, local, fd, at, MAP_SYNC);
 
-    return rc == 0 ? 0 : stp_window_overlay(space->offset, nbytes, local, fd, at, 0);
+    if (local == stp_window_local())
+        own->dax = rc == 0 || (own->part.pooled && own->part.pool.device);
+    return rc == 0 ? 0 : stp_window_overlay(space->offset, own->map_bytes, local, fd, at, 0);
 }
 
 static int fam_fill_share(const struct fam_part *part, struct stp_share *share)
@@ -183,13 +186,21 @@ static void fam_destroy(struct stp_space *space)
     bool used = space->caps != 0; /* they are set when all members have made their parts */
 
     if (own == NULL) return;
-    if (used && own->part.keep && msync(space->base, own->map_bytes, MS_SYNC) != 0 &&
-        !own->part.pool.device) /* DAX devices have nothing to write back */
-        stp_warn("fam: what was written to the space may be lost: %s", strerror(errno));
+    if (used && own->part.keep) {
+        int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
+        if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
+    }
     stp_window_release(space->offset, own->map_bytes);
     stp_fam_part_close(&own->part, used);
     free(own);
     space->own = NULL;
+}
+
+static int fam_persist(struct stp_space *space, size_t offset, size_t nbytes)
+{
+    const struct fam_own *own = space->own;
+
+    return stp_fam_flush(space->base + offset, nbytes, own->dax);
 }
 
 static bool fam_describe(int i, char *text, size_t len)
@@ -209,6 +220,7 @@ const struct stp_kind stp_kind_fam = {
     .create = fam_create,
     .attach = fam_attach,
     .destroy = fam_destroy,
+    .persist = fam_persist,
     STP_KIND_HOST_OPS, /* nothing to detach: a mapping outlives what the peer does to its file */
     .describe = fam_describe,
 };

@@ -40,6 +40,14 @@ int stp_fam_temporary(const char *directory);
 /* As stp_size_exact(), for figures that nobody counts: fractions of a large unit are cut. */
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT]);
 
+/* ---- durable (flush.c) ---------------------------------------------------- */
+
+/*
+ * What is stored in [addr, addr + nbytes) survives a power failure from now on. dax: the mapping
+ * has no page cache, and needs no file system to be durable. 0 or -errno, not logged.
+ */
+int stp_fam_flush(const void *addr, size_t nbytes, bool dax);
+
 /* ---- pools (pool.c) ------------------------------------------------------ */
 
 #define FAM_ALIGN ((size_t)2 << 20)   /* of parts in a pool, and the bytes of its superblock */

@@ -214,6 +214,16 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
     return rc;
 }
 
+/* The name of a new file is durable with its directory. */
+static void part_sync_name(const struct fam_part *part)
+{
+    int fd = open(part->pool.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0) return;
+    if (fsync(fd) != 0) stp_warn("fam: %s may be lost: %s", part->path, strerror(errno));
+    close(fd);
+}
+
 static void part_settle_locked(struct fam_part *part)
 {
     struct fam_entry *entry = &part->pool.super->entries[part->index];
@@ -221,7 +231,9 @@ static void part_settle_locked(struct fam_part *part)
 
     if (flags == entry->flags) return;
     entry->flags = flags;
-    if (part->keep) stp_fam_sync(&part->pool);
+    if (!part->keep) return;
+    stp_fam_sync(&part->pool);
+    if (part->own_file) part_sync_name(part);
 }
 
 void stp_fam_part_settle(struct fam_part *part)

@@ -219,8 +219,9 @@ int stp_fam_pool_check_locked(struct fam_pool *pool)
 
 void stp_fam_sync(struct fam_pool *pool)
 {
-    if (msync(pool->super, FAM_ALIGN, MS_SYNC) != 0 && !pool->device)
-        stp_warn("fam: the superblock of %s may be lost: %s", pool->path, strerror(errno));
+    int rc = stp_fam_flush(pool->super, FAM_ALIGN, pool->device);
+
+    if (rc != 0) stp_warn("fam: the superblock of %s may be lost: %s", pool->path, strerror(-rc));
 }
 
 /* ---- memory ------------------------------------------------------------------------ */
@@ -258,6 +259,7 @@ static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
             mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, (off_t)(at + done));
         if (map == MAP_FAILED) return -errno;
         memset(map, 0, len);
+        if (pool->device) stp_fam_flush(map, len, true); /* before the bit that says so can be */
         munmap(map, len);
     }
     return 0;

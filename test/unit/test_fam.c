@@ -277,14 +277,38 @@ START_TEST(no_memory_is_an_error_at_create)
 }
 END_TEST
 
+/* Whole lines of a cache, whole pages of a file, and nothing beyond what is mapped. */
+START_TEST(flush)
+{
+    char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    ck_assert(map != MAP_FAILED);
+    for (int dax = 0; dax < 2; dax++) {
+        ck_assert_int_eq(stp_fam_flush(map, 4096, dax), 0);
+        ck_assert_int_eq(stp_fam_flush(map + 63, 2, dax), 0);
+        ck_assert_int_eq(stp_fam_flush(map + 4095, 1, dax), 0);
+        ck_assert_int_eq(stp_fam_flush(NULL, 0, dax), 0);
+    }
+    munmap(map, 4096);
+    ck_assert_int_eq(stp_fam_flush(map, 1, false), -ENOMEM);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {sizes_for_people,        path_unset_or_missing,
-                                  path_of_wrong_type,      path_is_told,
-                                  path_without_permission, dax_device_in_sysfs,
-                                  nameless_in_directory,   descriptors_stay_with_the_process,
-                                  nothing_leaks,           killed_job_leaves_no_file,
-                                  too_large_is_refused,    no_memory_is_an_error_at_create};
+    const TTest *const tests[] = {sizes_for_people,
+                                  path_unset_or_missing,
+                                  path_of_wrong_type,
+                                  path_is_told,
+                                  path_without_permission,
+                                  dax_device_in_sysfs,
+                                  nameless_in_directory,
+                                  descriptors_stay_with_the_process,
+                                  nothing_leaks,
+                                  killed_job_leaves_no_file,
+                                  too_large_is_refused,
+                                  no_memory_is_an_error_at_create,
+                                  flush};
 
     return fam_run_suite("fam", tests, STP_COUNT(tests));
 }
