@@ -38,6 +38,13 @@ int shmemx_space_print(int fd);
 
 /* ---- spaces: what the proposal leaves to implementations ------------------ */
 
+/* What a name of a FAM space is to stand for when it is opened. */
+typedef enum {
+    SHMEMX_SPACE_EITHER = 0, /* what is there, else a new one: shmemx_space_info_t says which */
+    SHMEMX_SPACE_CREATE,     /* nothing: an error if there is such a space */
+    SHMEMX_SPACE_OPEN        /* a space: an error if there is none, or an empty file */
+} shmemx_space_open_t;
+
 /*
  * What shmemx_space_create_attr() adds to a config. Start with SHMEMX_SPACE_ATTR_INITIALIZER, so
  * that fields of later versions keep their defaults.
@@ -49,17 +56,18 @@ typedef struct {
     const char *name;    /* FAM: a space that other jobs find under this name; NULL: unnamed */
     int keep;            /* FAM: nonzero: a named space and its contents outlive the job */
     void *buffer;        /* GPU: use config->size bytes of the caller's here; NULL: allocate */
+    shmemx_space_open_t open; /* FAM, with a name */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
     {                                                                                              \
-        sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL                           \
+        sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL, SHMEMX_SPACE_EITHER      \
     }
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
- * members pass equal configs, names and keep; device and buffer may differ. A name may hold 63
- * letters, digits, dots, dashes and underscores. A named space of another number of PEs or size
+ * members pass equal configs, names, keep and open; device and buffer may differ. A name may hold
+ * 63 letters, digits, dots, dashes and underscores. A named space of another number of PEs or size
  * than it was made with is refused. Returns 0; nonzero on all members of the parent.
  */
 int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
@@ -96,15 +104,36 @@ typedef struct {
     shmem_space_cap_t caps;
     char kind[16];   /* "gpu" */
     char where[192]; /* "gpu 0: NVIDIA H200, 141 GiB" */
+    int found;       /* its name stood for a space already, on all members; 0: it is new */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
     {                                                                                              \
-        sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", ""          \
+        sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0       \
     }
 
 /* Facts about a space of which this PE is a member. Local. 0; nonzero for SHMEM_SPACE_INVALID. */
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
+
+/*
+ * What a name stands for in SHMEM_FAM_PATH, without opening it. Fields as far as struct_size goes,
+ * as of shmemx_space_query(). Local. 0; ENOENT when there is no such space; another number, with a
+ * message, when it cannot be told.
+ */
+typedef struct {
+    size_t struct_size; /* of this structure */
+    size_t nbytes;      /* a part */
+    int n_parts;        /* one a member */
+    int keep;           /* it stays when nobody uses it */
+    int in_use;         /* some job has it open */
+} shmemx_space_stat_t;
+
+#define SHMEMX_SPACE_STAT_INITIALIZER                                                              \
+    {                                                                                              \
+        sizeof(shmemx_space_stat_t), 0, 0, 0, 0                                                    \
+    }
+
+int shmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
 
 /*
  * As shmem_align() and shmem_realloc(), in a space. Collective over its team. NULL on all members
@@ -155,6 +184,7 @@ const char *pshmemx_space_path_name(shmemx_space_path_t path);
 int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
+int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
 int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
 int pshmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);

@@ -278,6 +278,9 @@ enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_FAM, STP_N_KINDS };
 struct stp_space;
 struct stp_team; /* only kept for those above */
 
+/* What a name is to stand for; as the public constants. */
+enum stp_open { STP_OPEN_EITHER, STP_OPEN_CREATE, STP_OPEN_FOUND, STP_N_OPENS };
+
 /* What is asked of a kind when a space is made: the config and what the attributes add. */
 struct stp_space_params {
     size_t nbytes;    /* a PE */
@@ -287,7 +290,19 @@ struct stp_space_params {
     void *buffer;     /* adopt this memory of the caller's instead of allocating; or NULL */
     int pe;           /* this PE, */
     int n_pes;        /* of so many in the job */
+    enum stp_open open;
+    uint64_t token; /* of this creation: the same on all PEs, and no other one has it */
 };
+
+/* What a name stands for, without opening it. */
+struct stp_named {
+    size_t nbytes; /* a part */
+    unsigned n_parts;
+    bool keep, in_use;
+};
+
+/* Of fabric-attached memory: 0, -ENOENT when there is none, not logged, or -errno, logged. */
+int stp_fam_stat(const char *name, struct stp_named *named);
 
 /*
  * What a PE tells the others of its node about its part of a space, so that they can reach it:
@@ -471,6 +486,7 @@ struct stp_space {
     bool registered;             /* this PE's part is a fabric region */
     bool on_fabric;              /* and so are all members': peers reach them directly */
     bool permanent;              /* lives as long as the program */
+    bool found;                  /* its name stood for a space before, here; later: everywhere */
     bool told_full;              /* it was said that something did not fit */
     void *handle;                /* what users compare when it is a constant, else NULL */
     struct stp_team *team;       /* private: serves the collective calls */

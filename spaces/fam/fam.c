@@ -56,7 +56,9 @@ static struct fam_shape fam_shape(const struct stp_space_params *params, size_t 
     return (struct fam_shape){.name = params->name,
                               .nbytes = nbytes,
                               .n_parts = params->name != NULL ? (unsigned)params->n_pes : 1,
-                              .keep = params->keep};
+                              .keep = params->keep,
+                              .open = params->open,
+                              .token = params->token};
 }
 
 static int fam_admit(const struct stp_space_params *params)
@@ -102,6 +104,7 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     if (rc == 0) rc = fam_fill_share(&own->part, share);
     if (rc == 0) {
         space->base = stp_window_at(space->offset);
+        space->found = own->part.found;
         space->device = -1;
         return 0;
     }
@@ -201,6 +204,15 @@ static int fam_persist(struct stp_space *space, size_t offset, size_t nbytes)
     const struct fam_own *own = space->own;
 
     return stp_fam_flush(space->base + offset, nbytes, own->dax);
+}
+
+int stp_fam_stat(const char *name, struct stp_named *named)
+{
+    struct fam_backing backing;
+    int rc = fam_look(&backing);
+
+    if (rc == 0) rc = stp_fam_check_name(name);
+    return rc != 0 ? rc : stp_fam_part_stat(&backing, name, named);
 }
 
 static bool fam_describe(int i, char *text, size_t len)

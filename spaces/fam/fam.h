@@ -7,6 +7,7 @@
 #define STP_FAM_H
 
 #include "base/base.h"
+#include "spaces/spaces.h"
 
 /* ---- what SHMEM_FAM_PATH names (backing.c) ------------------------------- */
 
@@ -68,7 +69,9 @@ struct fam_entry {
     uint64_t part_bytes; /* nbytes rounded up to FAM_ALIGN */
     uint64_t nbytes;     /* a PE */
     uint32_t n_parts;
-    uint32_t unused[7];
+    uint32_t unused;
+    uint64_t token; /* of the creation that made it */
+    uint32_t more_unused[4];
 };
 
 /* What the first 2 MiB of a pool hold: always the same on all machines, little endian. */
@@ -123,6 +126,9 @@ int stp_fam_pool_check_locked(struct fam_pool *pool);
 /* Entry of a named space, -1 when there is none. Nameless spaces are never found. */
 int stp_fam_find_locked(const struct fam_pool *pool, const char *name);
 
+/* What a name stands for: 0 or -ENOENT. */
+int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct stp_named *named);
+
 /* Where nbytes fit, 0 when they do not: then *largest is the largest free piece. */
 size_t stp_fam_room_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest);
 
@@ -132,6 +138,8 @@ struct fam_shape {
     size_t nbytes;    /* a PE */
     unsigned n_parts;
     bool keep;
+    enum stp_open open;
+    uint64_t token; /* of the creation that asks */
 };
 
 /* Bytes of all parts of a shape, 0 when that is more than a pool can hold. */
@@ -139,7 +147,8 @@ size_t stp_fam_total(const struct fam_shape *shape);
 
 /*
  * Find or make the space, whose total is not 0, and be a user of it. Sets *index and *made. 0 or
- * -errno, logged: no room, or the name stands for a space of another shape.
+ * -errno, logged: no room, the name stands for a space of another shape, or it is there and must
+ * not, or the other way round.
  */
 int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *made);
@@ -186,9 +195,10 @@ struct fam_part {
     bool own_file; /* the file is this space's alone and goes with it */
     bool pooled;   /* the rest means something */
     struct fam_pool pool;
-    int index; /* of the entry */
-    bool made; /* by this PE, just now */
-    bool keep; /* this job wants it to stay */
+    int index;  /* of the entry */
+    bool made;  /* by this PE, just now */
+    bool found; /* it was there before any PE of this creation came */
+    bool keep;  /* this job wants it to stay */
 };
 
 /* 0, or -EINVAL after logging what names may be. */
@@ -203,6 +213,9 @@ int stp_fam_admit(const struct fam_backing *place, const struct fam_shape *shape
  */
 int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
                       const struct fam_shape *shape, int pe, size_t map_bytes);
+
+/* What a good name stands for: 0, -ENOENT, not logged, or another -errno, logged. */
+int stp_fam_part_stat(const struct fam_backing *place, const char *name, struct stp_named *named);
 
 /* The space is there on this node: it stays from now on, if this job wants that. */
 void stp_fam_part_settle(struct fam_part *part);

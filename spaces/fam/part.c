@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PART_SUFFIX ".fam"
+#define PART_MOMENT 10  /* seconds: an empty file that is older was not made by this job */
 #define PART_TRIES 1000 /* how often others may remove the file while we open it */
 #define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
@@ -102,12 +104,13 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
  * Open or create the file and lock it. Between the two its last user may have removed it: then
  * there is a new one to be had. A file of no bytes is one that nobody has written yet.
  */
-static int part_lock_file(struct fam_pool *pool, const char *path, const char *where, size_t *size)
+static int part_lock_file(struct fam_pool *pool, const char *path, const char *where, int flags,
+                          size_t *size)
 {
     struct stat st = {0};
 
     for (int i = 0; i < PART_TRIES; i++) {
-        int rc, fd = part_open_path(path, O_CREAT | O_NOFOLLOW);
+        int rc, fd = part_open_path(path, flags | O_NOFOLLOW);
         if (fd < 0) return fd;
         rc = stp_fam_pool_begin(pool, fd, path, where, false);
         if (rc == 0 && fstat(fd, &st) != 0) rc = -errno;
@@ -135,15 +138,44 @@ static int part_resize(struct fam_pool *pool, size_t nbytes)
     return rc;
 }
 
+/*
+ * A file of no bytes was made a moment ago, by another PE that has not come to write it, or it was
+ * truncated, and what was in it is lost.
+ */
+static int part_tell_empty(const struct fam_pool *pool, bool must_be)
+{
+    struct stat st;
+
+    if (must_be) {
+        stp_error("fam: %s is empty: it holds no space", pool->path);
+        return -ENOENT;
+    }
+    if (fstat(pool->fd, &st) == 0 && time(NULL) - st.st_mtime > PART_MOMENT)
+        stp_warn("fam: %s was empty: what it held is lost, a new space is made in it", pool->path);
+    return 0;
+}
+
 /* The same as a pool, for a file that is as long as its one space wants it. */
 static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
                           const struct fam_shape *shape)
 {
     size_t total = FAM_ALIGN + stp_fam_total(shape), size;
-    int rc = part_lock_file(pool, path, where, &size);
-    bool fresh = rc == 0 && size == 0;
+    bool must_be = shape->open == STP_OPEN_FOUND, fresh;
+    int rc;
+
+    if (must_be && access(path, F_OK) != 0 && errno == ENOENT) {
+        stp_error("fam: there is no space '%s' in %s", shape->name, where);
+        return -ENOENT;
+    }
+    rc = part_lock_file(pool, path, where, must_be ? 0 : O_CREAT, &size);
 
     if (rc != 0) return rc;
+    fresh = size == 0;
+    if (fresh) rc = part_tell_empty(pool, must_be);
+    if (rc != 0) {
+        stp_fam_pool_close(pool);
+        return rc;
+    }
     if (fresh) rc = part_resize(pool, total);
     if (rc == 0) rc = stp_fam_pool_map_locked(pool, fresh ? total : size);
     if (rc == 0) rc = stp_fam_pool_check_locked(pool);
@@ -174,6 +206,7 @@ static int part_open_pooled(struct fam_part *part, const struct fam_backing *bac
     rc = stp_fam_claim_locked(&part->pool, shape, &part->index, &part->made);
     if (rc == 0) {
         part->pooled = true;
+        part->found = part->pool.super->entries[part->index].token != shape->token;
         stp_fam_pool_unlock(&part->pool);
         return 0;
     }
@@ -326,4 +359,36 @@ int stp_fam_admit(const struct fam_backing *backing, const struct fam_shape *sha
     if (rc != 0) return rc;
     return backing->type == FAM_DIRECTORY ? admit_directory(backing, shape)
                                           : admit_pool(backing, shape);
+}
+
+/* ---- what is there? ------------------------------------------------------------------------- */
+
+/* The file of a named space, or the pool, locked and checked. -ENOENT is not logged. */
+static int stat_open(struct fam_pool *pool, const struct fam_backing *backing, const char *path)
+{
+    size_t size;
+    int rc;
+
+    if (backing->type != FAM_DIRECTORY) return part_open_pool(pool, backing);
+    if (access(path, F_OK) != 0) return -errno;
+    rc = part_lock_file(pool, path, backing->path, 0, &size);
+    if (rc != 0) return rc;
+    rc = size == 0 ? -ENOENT : stp_fam_pool_map_locked(pool, size);
+    if (rc == 0) rc = stp_fam_pool_check_locked(pool);
+    if (rc != 0) stp_fam_pool_close(pool);
+    return rc;
+}
+
+int stp_fam_part_stat(const struct fam_backing *backing, const char *name, struct stp_named *named)
+{
+    char *path = part_path(backing, name);
+    struct fam_pool pool = {.fd = -1};
+    int rc = path != NULL ? stat_open(&pool, backing, path) : -ENOMEM;
+
+    if (rc == 0) {
+        rc = stp_fam_tell_locked(&pool, name, named);
+        stp_fam_pool_close(&pool);
+    }
+    free(path);
+    return rc;
 }

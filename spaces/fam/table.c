@@ -94,6 +94,20 @@ int stp_fam_find_locked(const struct fam_pool *pool, const char *name)
     return -1;
 }
 
+int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct stp_named *named)
+{
+    int index = stp_fam_find_locked(pool, name);
+    const struct fam_entry *entry;
+
+    if (index < 0) return -ENOENT;
+    entry = &pool->super->entries[index];
+    *named = (struct stp_named){.nbytes = entry->nbytes,
+                                .n_parts = entry->n_parts,
+                                .keep = entry->flags == (FAM_KEEP | FAM_SETTLED),
+                                .in_use = stp_fam_used_locked(pool, index)};
+    return 0;
+}
+
 bool stp_fam_is_vacant_locked(const struct fam_pool *pool)
 {
     const struct fam_super *super = pool->super;
@@ -160,6 +174,7 @@ static void table_fill(struct fam_pool *pool, int index, const struct fam_shape 
     entry->part_bytes = stp_fam_total(shape) / shape->n_parts;
     entry->nbytes = shape->nbytes;
     entry->n_parts = shape->n_parts;
+    entry->token = shape->token;
     if ((uint32_t)index >= super->n_entries) super->n_entries = (uint32_t)index + 1;
     table_forget_ready(super, entry);
     if (shape->keep) stp_fam_sync(pool);
@@ -200,14 +215,31 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
     return -EINVAL;
 }
 
+/* An entry that another PE of this creation made counts as none: they come in any order. */
+static int table_check_open(const struct fam_pool *pool, const struct fam_shape *shape,
+                            const struct fam_entry *entry)
+{
+    if (shape->open == STP_OPEN_FOUND && entry == NULL) {
+        stp_error("fam: there is no space '%s' in %s", shape->name, pool->where);
+        return -ENOENT;
+    }
+    if (shape->open == STP_OPEN_CREATE && entry != NULL && entry->token != shape->token) {
+        stp_error("fam: there is a space '%s' in %s already", shape->name, pool->where);
+        return -EINVAL; /* EEXIST is the window's word for a lost race */
+    }
+    return 0;
+}
+
 int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *made)
 {
     int found = stp_fam_find_locked(pool, shape->name != NULL ? shape->name : "");
     bool make = found < 0;
-    int rc = make ? table_make(pool, shape, &found)
-                  : table_check_shape(pool, &pool->super->entries[found], shape);
+    int rc = table_check_open(pool, shape, make ? NULL : &pool->super->entries[found]);
 
+    if (rc == 0)
+        rc = make ? table_make(pool, shape, &found)
+                  : table_check_shape(pool, &pool->super->entries[found], shape);
     if (rc != 0) return rc;
     rc = stp_fam_use_locked(pool, found);
     if (rc != 0) {

@@ -13,6 +13,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert((int)STP_OPEN_FOUND == (int)SHMEMX_SPACE_OPEN, "one set of constants");
 
 #define CREATE_WHY 128
 
@@ -36,7 +40,7 @@ struct create {
 /* ---- what is asked -------------------------------------------------------------------- */
 
 /* A config as numbers that a reduction can compare; names and all. */
-enum { CONFIG_TYPE, CONFIG_SIZE, CONFIG_FLAGS, CONFIG_NAME, CONFIG_KEEP, CONFIG_N };
+enum { CONFIG_TYPE, CONFIG_SIZE, CONFIG_FLAGS, CONFIG_NAME, CONFIG_KEEP, CONFIG_OPEN, CONFIG_N };
 
 static int64_t create_hash(const char *name)
 {
@@ -54,6 +58,7 @@ static void create_numbers(const shmem_space_config_t *config, const struct crea
     numbers[CONFIG_FLAGS] = config->flags;
     numbers[CONFIG_NAME] = create_hash(c->params.name);
     numbers[CONFIG_KEEP] = c->params.keep;
+    numbers[CONFIG_OPEN] = c->params.open;
 }
 
 static int create_check_config(const shmem_space_config_t *config, const char *fn)
@@ -102,6 +107,16 @@ static int create_check_params(const struct create *c)
                   c->fn);
         return -EINVAL;
     }
+    if ((unsigned)c->params.open >= STP_N_OPENS) {
+        stp_error("%s: attr->open is %d: SHMEMX_SPACE_EITHER (0), _CREATE (1) and _OPEN (2) are "
+                  "what it can be",
+                  c->fn, (int)c->params.open);
+        return -EINVAL;
+    }
+    if (c->params.open != STP_OPEN_EITHER && c->params.name == NULL) {
+        stp_error("%s: attr->open is set without attr->name: nothing could be there", c->fn);
+        return -EINVAL;
+    }
     if (c->params.buffer != NULL && type != SHMEM_DEVICE_GPU) {
         stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
                   "those of SHMEM_DEVICE_GPU take a buffer",
@@ -147,11 +162,11 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     stp_coll_agree(parent, &differs, 1);
     if (parent->rank == 0 || parent->rank == (int)-differs)
         stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
-                  "flags %lld, name \"%s\", keep %lld",
+                  "flags %lld, name \"%s\", keep %lld, open %lld",
                   c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
                   (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
                   (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
-                  (long long)mine[CONFIG_KEEP]);
+                  (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN]);
 }
 
 static size_t create_find_number(size_t from, void *arg)
@@ -229,6 +244,20 @@ static int create_no_access(const struct create *c)
     return 1;
 }
 
+/* A number that no other creation has, of any job: the first PE draws it. */
+static int64_t create_token(const struct create *c)
+{
+    struct timespec now;
+    int64_t words[3];
+
+    if (c->parent->rank != 0 || c->params.name == NULL) return INT64_MIN;
+    clock_gettime(CLOCK_REALTIME, &now);
+    words[0] = now.tv_sec;
+    words[1] = now.tv_nsec;
+    words[2] = getpid();
+    return (int64_t)(stp_hash(STP_HASH_EMPTY, words, sizeof(words)) & INT64_MAX);
+}
+
 /* All configs are good and equal, somebody has such memory, and there is room: or all get 1. */
 static int create_agree(struct create *c, const shmem_space_config_t *config)
 {
@@ -237,7 +266,8 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
         ACCESS,
         NUMBER = ACCESS + 2,
         OFFSET = NUMBER + 2,
-        N = OFFSET + 2
+        TOKEN = OFFSET + 2,
+        N
     };
     int64_t mine[CONFIG_N], facts[N];
 
@@ -249,7 +279,9 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     create_range(&facts[ACCESS], c->access);
     create_range(&facts[NUMBER], create_offer(create_find_number(0, c)));
     create_range(&facts[OFFSET], create_offer(create_find_offset(0, c)));
+    facts[TOKEN] = create_token(c);
     stp_coll_agree(c->parent, facts, N);
+    c->params.token = (uint64_t)facts[TOKEN];
     for (int i = 0; i < CONFIG_N; i++) {
         if (create_same(&facts[2 * i])) continue;
         create_name_differing(c, mine);
@@ -361,13 +393,13 @@ static int create_attach(struct create *c, bool opened)
 struct create_verdict {
     int outcome;
     size_t base_align;
-    bool ident, registered;
+    bool ident, registered, found;
 };
 
 static struct create_verdict create_judge(struct create *c, int outcome)
 {
-    enum { OUTCOME, BASE, ALIGN = BASE + 2, UNREGISTERED, N };
-    int64_t facts[N] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
+    enum { OUTCOME, BASE, ALIGN = BASE + 2, UNREGISTERED, FRESH, N };
+    int64_t facts[N] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
 
     if (c->access) {
         uintptr_t base = (uintptr_t)c->space->base;
@@ -375,10 +407,12 @@ static struct create_verdict create_judge(struct create *c, int outcome)
         create_range(&facts[BASE], (int64_t)base);
         facts[ALIGN] = -(int64_t)(base & -base);
         facts[UNREGISTERED] = !c->space->registered;
+        facts[FRESH] = !c->space->found;
     }
     stp_coll_agree(c->parent, facts, N);
     return (struct create_verdict){(int)facts[OUTCOME], (size_t)-facts[ALIGN],
-                                   create_same(&facts[BASE]), facts[UNREGISTERED] == 0};
+                                   create_same(&facts[BASE]), facts[UNREGISTERED] == 0,
+                                   facts[FRESH] == 0};
 }
 
 /*
@@ -429,6 +463,10 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     const struct stp_team *team = space->team;
 
     space->base_align = verdict->base_align;
+    if (space->found && !verdict->found) /* where the path is local to each node */
+        stp_warn("%s: the part of PE %d of \"%s\" was there, and another PE's is new", c->fn,
+                 stp_rt.pe, c->params.name);
+    space->found = verdict->found;
     space->on_fabric = stp_rt.has_fabric && verdict->registered;
     space->caps = stp_space_caps(space, verdict->ident, team->n_pes == stp_rt.n_pes);
     create_exchange_regions(c);
@@ -482,6 +520,7 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         c.params.name = attr->name;
         c.params.keep = attr->keep != 0;
         c.params.buffer = attr->buffer;
+        c.params.open = (enum stp_open)attr->open;
     }
     rc = create_run(&c, config);
     if (rc == 0 && c.access) {

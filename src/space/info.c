@@ -75,11 +75,19 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         .largest = stats.largest_free,
         .base = space->base,
         .caps = space->caps,
+        .found = space->found,
     };
     snprintf(info->kind, sizeof(info->kind), "%s", space->kind->name);
     if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,
                                sizeof(info->where)))
         info->where[0] = '\0';
+}
+
+/* A program of an older header has fewer fields, one of a newer header more: these become zero. */
+static void info_give(void *to, size_t nbytes, const void *full, size_t full_bytes)
+{
+    memcpy(to, full, nbytes < full_bytes ? nbytes : full_bytes);
+    if (nbytes > full_bytes) memset((char *)to + full_bytes, 0, nbytes - full_bytes);
 }
 
 int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
@@ -91,12 +99,35 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
     if (stp_space_is_invalid(handle)) return 1;
     full.struct_size = nbytes = info->struct_size;
     info_fill(stp_space_check(handle, __func__, "space"), &full);
-    /* a program of an older header has fewer fields, one of a newer header more */
-    memcpy(info, &full, nbytes < sizeof(full) ? nbytes : sizeof(full));
-    if (nbytes > sizeof(full)) memset((char *)info + sizeof(full), 0, nbytes - sizeof(full));
+    info_give(info, nbytes, &full, sizeof(full));
     return 0;
 }
 STP_PROFILED(shmemx_space_query);
+
+int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
+{
+    shmemx_space_stat_t full = {0};
+    struct stp_named named;
+    size_t nbytes = stat->struct_size;
+    int rc;
+
+    stp_check_live(__func__);
+    if (nbytes < sizeof(nbytes) || nbytes > INFO_BYTES_MAX)
+        stp_fatal(__func__,
+                  "stat->struct_size is %zu: begin with SHMEMX_SPACE_STAT_INITIALIZER "
+                  "(%zu)",
+                  nbytes, sizeof(*stat));
+    rc = stp_fam_stat(name, &named);
+    if (rc != 0) return -rc;
+    full.struct_size = nbytes;
+    full.nbytes = named.nbytes;
+    full.n_parts = (int)named.n_parts;
+    full.keep = named.keep;
+    full.in_use = named.in_use;
+    info_give(stat, nbytes, &full, sizeof(full));
+    return 0;
+}
+STP_PROFILED(shmemx_space_stat);
 
 /* ---- the table --------------------------------------------------------------------------- */
 

@@ -84,6 +84,8 @@ STATEMENTS = {
     "shmem_team_create_ctx": "@(SHMEM_TEAM_WORLD, 0, &ctx); pshmem_ctx_destroy(ctx)",
     "shmemx_ctx_space_quiet": "@(SHMEM_CTX_DEFAULT, SHMEM_SPACE_DEFAULT)",
     "shmemx_ctx_space_fence": "@(SHMEM_CTX_DEFAULT, SHMEM_SPACE_DEFAULT)",
+    "shmemx_space_stat": "shmemx_space_stat_t stat = SHMEMX_SPACE_STAT_INITIALIZER;"
+                         " @(\"none\", &stat)",
     "shmemx_space_persist": "@(SHMEM_SPACE_INVALID, NULL, 0)",
     "shmemx_ctx_create": "@(0, &ctx_config, &ctx); pshmem_ctx_destroy(ctx)",
     "shmem_ctx_destroy": "pshmem_ctx_create(0, &ctx); @(ctx)",

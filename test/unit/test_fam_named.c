@@ -290,6 +290,35 @@ START_TEST(removed_while_it_is_opened)
 }
 END_TEST
 
+/* One that was made just now is another PE's, which has not come to write it. */
+START_TEST(empty_file)
+{
+    const struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    struct stp_space_params params = fam_params("empty", MIB, false);
+    const char *dir = fam_use_directory();
+    struct stp_space space;
+    struct capture capture;
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/empty.fam", dir);
+    for (int is_old = 0; is_old < 2; is_old++) {
+        fam_make_file(path, 0);
+        if (is_old) ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
+        params.open = STP_OPEN_FOUND;
+        capture_begin(&capture);
+        ck_assert_int_ne(fam_create_live(&space, &params), 0);
+        capture_end(&capture);
+        ck_assert_said(capture, "empty.fam is empty: it holds no space");
+        params.open = STP_OPEN_EITHER;
+        capture_begin(&capture);
+        ck_assert_int_eq(fam_create_live(&space, &params), 0);
+        capture_end(&capture);
+        ck_assert_int_eq(strstr(capture.text, "was empty: what it held is lost") != NULL, is_old);
+        stp_kind_fam.destroy(&space);
+    }
+}
+END_TEST
+
 START_TEST(file_that_is_none_of_ours)
 {
     struct stp_space_params params = fam_params("bad", MIB, false);
@@ -510,6 +539,7 @@ int main(void)
                                   killed_job_gives_back_the_rest,
                                   forked_child_is_no_user,
                                   removed_while_it_is_opened,
+                                  empty_file,
                                   file_that_is_none_of_ours,
                                   shortened_file,
                                   peers_in_directory,

@@ -19,7 +19,7 @@
 static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes, unsigned n_parts,
                          bool keep)
 {
-    struct fam_shape shape = {name, nbytes, n_parts, keep};
+    struct fam_shape shape = {.name = name, .nbytes = nbytes, .n_parts = n_parts, .keep = keep};
     struct fam_backing place;
     char why[200];
     int rc;
@@ -287,7 +287,8 @@ START_TEST(as_on_a_device)
 {
     struct fam_backing place = {
         .type = FAM_DEVICE, .path = fam_use_file(8 * MIB), .nbytes = 8 * MIB};
-    struct fam_shape named = {"dev", 2 * MIB, 3, false}, nameless = {NULL, 6 * MIB, 1, false};
+    struct fam_shape named = {.name = "dev", .nbytes = 2 * MIB, .n_parts = 3};
+    struct fam_shape nameless = {.nbytes = 6 * MIB, .n_parts = 1};
     struct fam_part part;
     char *map;
     int fd = open(place.path, O_RDWR | O_CLOEXEC);
