@@ -276,6 +276,7 @@ static void runtime_start(void)
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
     stp_fabric_set_cores();
     stp_watch_start();
+    stp_hang_start();
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
     stp_boot_done();
@@ -305,6 +306,7 @@ static void runtime_last_words(void)
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_boot_node_barrier(); /* on one node it is the last sync, too, in which PEs may sleep */
+    stp_hang_stop();
     stp_watch_stop();
 }
 

@@ -184,6 +184,15 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
         (void)stp_symmetric(vars, stp_bytes(nelems, size, fn), stp_rt.pe, NULL, fn, argument);
 }
 
+/*
+ * Show what a wait of a typed routine waits for: element i of nelems, SIZE_MAX: any of them; value:
+ * that of all, or of that element.
+ */
+#define STP_HANG_VARS(wait, fn, vars, nelems, i, wanted, value)                                    \
+    stp_hang_vars(wait, fn,                                                                        \
+                  &(struct stp_hang_vars){vars, nelems, i, sizeof(value),                          \
+                                          (__typeof__(value))-1 < 1, wanted, (uint64_t)(value)})
+
 /* ---- searches ------------------------------------------------------------------- */
 
 /*

@@ -9,18 +9,31 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
 {
     TYPE now;
 
-    if (STP_LIKELY(!stp_win.devices)) now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
-    else stp_load_slow(&now, ivar, sizeof(now));
+    if (STP_LIKELY(!stp_win.devices))
+        now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
+    else
+        stp_load_slow(&now, ivar, sizeof(now));
     return wanted >> (1 - (now < value) + (now > value)) & 1;
+}
+
+/* The half of a wait that misses. */
+static __attribute__((noinline)) void STP_LOCAL(wait)(const TYPE *ivar, unsigned wanted, TYPE value,
+                                                      const char *fn)
+{
+    struct stp_wait wait = {0};
+
+    do {
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) STP_HANG_VARS(&wait, fn, ivar, 1, 0, wanted, value);
+    } while (!STP_LOCAL(holds)(ivar, wanted, value));
+    stp_wait_end(&wait);
 }
 
 static void STP_LOCAL(wait_until)(const TYPE *ivar, int cmp, TYPE cmp_value, const char *fn)
 {
     unsigned wanted = stp_api_outcomes(cmp, fn);
-    struct stp_wait wait = {0};
 
     stp_api_check_vars(ivar, 1, sizeof(*ivar), fn, "ivar");
-    while (!STP_LOCAL(holds)(ivar, wanted, cmp_value)) stp_wait_idle(&wait);
+    if (!STP_LOCAL(holds)(ivar, wanted, cmp_value)) STP_LOCAL(wait)(ivar, wanted, cmp_value, fn);
 }
 
 void STP_FN(wait_until)(TYPE *ivar, int cmp, TYPE cmp_value)

@@ -147,6 +147,7 @@ struct stp_env {
     int ofi_endpoints;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     int peer_timeout;         /* SHMEM_PEER_TIMEOUT, seconds, 0 = never */
+    int hang_report;          /* SHMEM_HANG_REPORT, seconds, 0 = never */
     bool spaces_table;        /* SHMEM_SPACES_TABLE: print the table of spaces at creation */
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
     bool enable_cpu, enable_gpu, enable_hbm, enable_fam; /* SHMEM_ENABLE_<KIND>: a space at init */
@@ -268,7 +269,8 @@ static inline void stp_cpu_relax(void)
  */
 void stp_wait_choose(int polls, bool enough_cores);
 
-extern int stp_wait_spin; /* polls before yielding; set once at init */
+extern int stp_wait_spin;     /* polls before yielding; set once at init */
+extern int stp_wait_sleep_ms; /* that a wait sleeps at most, a second; likewise */
 
 /*
  * Called by waits that have lasted for a while, again and again, by any thread; NULL: nothing. It
@@ -277,9 +279,9 @@ extern int stp_wait_spin; /* polls before yielding; set once at init */
 extern void (*stp_wait_hook)(void);
 
 /*
- * Sleep while *word, shared by processes or not, is seen; at most for a second, and also for no
- * reason: look again and come back. False: nobody has woken it. stp_wait_sleep() looks after what
- * long waits do then. And wake up to n that sleep.
+ * Sleep while *word, shared by processes or not, is seen; at most stp_wait_sleep_ms, and also for
+ * no reason: look again and come back. False: nobody has woken it. stp_wait_sleep() looks after
+ * what long waits do then. And wake up to n that sleep.
  */
 bool stp_sleep_on(const uint32_t *word, uint32_t seen);
 void stp_wake(const uint32_t *word, int n);
@@ -291,6 +293,7 @@ void stp_wait_yield(void);
 /* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */
 struct stp_wait {
     int polls;
+    unsigned turns; /* of the loop, for those who ask how long it lasts (rma/hang.h) */
 };
 
 static inline void stp_wait_step(struct stp_wait *wait)
@@ -310,6 +313,17 @@ static inline void stp_wait_step(struct stp_wait *wait)
  * caller: the return address of a call of what is no code, where it is known, or NULL.
  */
 void stp_backtrace(const void *hit, const void *caller);
+
+/* ---- names (symbol.c) -------------------------------------------------------- */
+
+/*
+ * The public routine that this thread is in, the outermost one; NULL where the linker has left no
+ * names, in a program that was linked with an archive.
+ */
+const char *stp_symbol_routine(void);
+
+/* The global of the executable at addr, as "name" or "name+8". False: it has no name. */
+bool stp_symbol_global(const void *addr, char *text, size_t len);
 
 /* ---- threads of the library (thread.c) ------------------------------------ */
 

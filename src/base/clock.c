@@ -15,6 +15,8 @@
 
 int stp_wait_spin = 100; /* until init has compared PEs with cores */
 
+int stp_wait_sleep_ms = 1000;
+
 void (*stp_wait_hook)(void);
 
 static void call_hook(void)
@@ -26,7 +28,8 @@ static void call_hook(void)
 
 bool stp_sleep_on(const uint32_t *word, uint32_t seen)
 {
-    const struct timespec limit = {.tv_sec = 1};
+    const struct timespec limit = {.tv_sec = stp_wait_sleep_ms / 1000,
+                                   .tv_nsec = stp_wait_sleep_ms % 1000 * 1000000};
 
     return syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0) == 0;
 }

@@ -77,6 +77,8 @@ const struct stp_env_row stp_env_table[] = {
      "serve other PEs by a thread while the program computes"},
     {"SHMEM_PEER_TIMEOUT", NULL, STP_ENV_INT, FIELD(peer_timeout), "30", NULL,
      "seconds of silence after which a host is given up and the job ends; 0: never"},
+    {"SHMEM_HANG_REPORT", NULL, STP_ENV_INT, FIELD(hang_report), "60", NULL,
+     "seconds of waiting after which it is told who waits for what; 0: never"},
     {"SHMEM_OFI_ENDPOINTS", "SHMEM_OFI_LANES", STP_ENV_INT, FIELD(ofi_endpoints), "-1", NULL,
      "endpoints for private and serialized contexts, at most 64; -1: where the provider makes them "
      "cheap"},

@@ -28,6 +28,7 @@ struct stp_boot_area {
     bool peer_table;
     struct stp_cores cores; /* that the PEs of this host may run on */
     int ended;              /* the job ends with this status, plus 1; 0: it goes on */
+    uint64_t hang_told;     /* stp_boot_hang_told() */
     int arrived STP_ALIGNED_LINE;
     int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
@@ -64,9 +65,10 @@ static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
     return (struct stp_fabric_region *)at + (size_t)stp_rt.n_pes * number;
 }
 
-/* Bytes of both. */
+/* Bytes of both; 0 on one node. */
 static inline size_t stp_boot_world_bytes(void)
 {
+    if (stp_rt.n_nodes == 1) return 0;
     return (size_t)stp_rt.n_pes *
            (STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region));
 }

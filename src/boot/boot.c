@@ -182,13 +182,31 @@ _Noreturn void stp_boot_differ(bool mine, const char *fmt, ...)
 
 /* ---- the node -------------------------------------------------------------- */
 
-static size_t boot_area_bytes(void)
+/* Pages of waits are the last in the area: memory that nobody touches, until a wait has lasted. */
+static size_t boot_pages_at(void)
 {
     size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
-    size_t nbytes = sizeof(struct stp_boot_area) + pe_infos;
 
-    if (stp_rt.n_nodes > 1) nbytes += stp_boot_world_bytes();
+    return (sizeof(struct stp_boot_area) + pe_infos + stp_boot_world_bytes() + STP_CACHE_LINE - 1) /
+           STP_CACHE_LINE * STP_CACHE_LINE;
+}
+
+static size_t boot_area_bytes(void)
+{
+    size_t pages = (size_t)stp_boot.n_local * sizeof(struct stp_wait_page);
+    size_t nbytes = boot_pages_at() + pages;
+
     return (nbytes + 0xffff) & ~(size_t)0xffff;
+}
+
+struct stp_wait_page *stp_boot_wait_page(int local)
+{
+    return (struct stp_wait_page *)((char *)stp_boot.area + boot_pages_at()) + local;
+}
+
+uint64_t *stp_boot_hang_told(void)
+{
+    return &stp_boot.area->hang_told;
 }
 
 static void boot_use_area(int fd)

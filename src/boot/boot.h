@@ -50,6 +50,29 @@ struct stp_witness {
     uint64_t device, inode; /* of its file, by which it is told from another of the same number */
 };
 
+/*
+ * What a thread of a PE waits for, told to the node once it has lasted. text is equal on all PEs
+ * that wait for the same.
+ */
+struct stp_wait_note {
+    uint64_t waited_ns;
+    uint64_t lock;  /* a hash of which, 0: it waits for none */
+    int before;     /* who is next in front in the queue for it, -1: nobody of another PE */
+    int team_n_pes; /* of the team whose members all have to come, 0: no such */
+    int team_start, team_stride; /* stride 0: its members are no stride */
+    char text[160];
+};
+
+#define STP_WAIT_NOTES 4 /* threads of a PE that are shown */
+
+struct stp_wait_page {
+    struct {
+        uint32_t taken;   /* by a thread of the PE */
+        uint32_t version; /* odd while it is written */
+        struct stp_wait_note note;
+    } STP_ALIGNED_LINE notes[STP_WAIT_NOTES];
+};
+
 /* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
 struct stp_pe_info {
     int pe;
@@ -105,6 +128,12 @@ bool stp_boot_ended(int *status);
 
 /* Tell the node that this PE is closing, after these collectives; from exchange to detach. */
 void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells);
+
+/* The page of a PE of this node, by its local index; from attach to detach. */
+struct stp_wait_page *stp_boot_wait_page(int local);
+
+/* When the node was told last who waits for what; 0: not yet. Whoever moves it on, tells. */
+uint64_t *stp_boot_hang_told(void);
 
 /* Place of a PE on this node, or -1 when it is elsewhere. */
 int stp_local_of(int pe);

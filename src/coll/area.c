@@ -15,10 +15,11 @@ static struct {
     pthread_mutex_t lock;
     uint64_t *used; /* one bit a slot */
     size_t n_slots;
-    size_t offset;       /* of the first in the internal space */
-    size_t hint;         /* no slot below it is free */
-    unsigned n_doubtful; /* taken by who may give it back at once */
-    unsigned n_released; /* ever */
+    const struct stp_team **teams; /* by slot; read without the lock */
+    size_t offset;                 /* of the first in the internal space */
+    size_t hint;                   /* no slot below it is free */
+    unsigned n_doubtful;           /* taken by who may give it back at once */
+    unsigned n_released;           /* ever */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_internal_bytes(size_t window_capacity)
@@ -29,7 +30,10 @@ size_t stp_coll_internal_bytes(size_t window_capacity)
     slots.n_slots = nbytes / AREA_STRIDE;
     free(slots.used);
     slots.used = calloc(slots.n_slots / 64 + 1, sizeof(*slots.used));
-    if (slots.used == NULL) stp_fatal("shmem_init", "no memory for the table of team slots");
+    free(slots.teams);
+    slots.teams = calloc(slots.n_slots + 1, sizeof(*slots.teams));
+    if (slots.used == NULL || slots.teams == NULL)
+        stp_fatal("shmem_init", "no memory for the table of team slots");
     slots.hint = 0;
     slots.offset = stp_stage_internal_bytes(window_capacity);
     return slots.offset + slots.n_slots * AREA_STRIDE;
@@ -182,11 +186,29 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     if (!team->predefined) memset(team->area, 0, sizeof(*team->area));
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = 0;
+    __atomic_store_n(&slots.teams[slot], team, __ATOMIC_RELEASE);
     return 0;
+}
+
+const struct stp_team *stp_coll_team_at(size_t slot)
+{
+    return slot < slots.n_slots ? __atomic_load_n(&slots.teams[slot], __ATOMIC_ACQUIRE) : NULL;
+}
+
+bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *at)
+{
+    *slot = (offset - slots.offset) / AREA_STRIDE;
+    *at = (offset - slots.offset) % AREA_STRIDE;
+    return offset >= slots.offset && *slot < slots.n_slots;
 }
 
 void stp_coll_detach(struct stp_team *team)
 {
+    const struct stp_team *here = team;
+
+    if (team->slot < slots.n_slots) /* active sets have a team of the same slot meanwhile */
+        __atomic_compare_exchange_n(&slots.teams[team->slot], &here, NULL, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
     free(team->plan.leaders);
     free(team->plan.local_pes);
     free(team->plan.local_ranks);
@@ -221,28 +243,42 @@ static bool coll_may_sleep(void)
     return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
 }
 
+/* Out of line, so that a word that is there costs a load and a compare. */
+void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
+{
+    struct stp_wait wait = {0};
+
+    do {
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
+    } while (!coll_reached(word, value));
+    stp_wait_end(&wait);
+}
+
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
 {
     struct stp_coll_doorbell *doorbell = team->doorbell;
     int patience = stp_wait_spin + COLL_YIELDS;
     struct stp_wait wait = {0};
 
+    if (coll_reached(word, value)) return;
     for (int i = 0; i < patience; i++) {
-        if (coll_reached(word, value)) return;
-        stp_wait_idle(&wait);
+        if (coll_reached(word, value)) break;
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
     }
     while (!coll_reached(word, value)) {
         uint32_t seen;
         if (!coll_may_sleep()) {
-            stp_wait_idle(&wait);
+            if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
             continue;
         }
+        if (stp_hang_slept(&wait)) stp_coll_show(&wait, word);
         /* Pairs with the fence in ring: either we see the word or the ringer sees us. */
         __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
         seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
         if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
         __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
     }
+    stp_wait_end(&wait);
 }
 
 void stp_coll_ring_slow(struct stp_team *team)

@@ -177,13 +177,19 @@ static inline void stp_coll_wait_count(struct stp_coll_cell *cell, int count, si
 }
 
 /* Wait for a word that a member of this node writes: spins, yields, serves the fabric. */
+void stp_coll_wait_slow(const uint64_t *word, uint64_t value);
+
 static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 {
-    struct stp_wait wait = {0};
-
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
-        stp_wait_idle(&wait);
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_coll_wait_slow(word, value);
 }
+
+/* A wait for a word of an area has lasted: what for is told to the node (show.c). */
+void stp_coll_show(struct stp_wait *wait, const uint64_t *word) STP_COLD;
+
+/* The team whose area is slot, NULL: none; and the slot at an offset of the internal space. */
+const struct stp_team *stp_coll_team_at(size_t slot);
+bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *at);
 
 /*
  * The same for words that members of this node write: with more members than cores the waiter

@@ -68,13 +68,24 @@ void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest, cons
                        fn);
 }
 
+/* Out of line, so that a word that is there costs a load and a compare. */
+static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64_t value)
+{
+    struct stp_wait wait = {0};
+
+    for (;;) {
+        if (STP_LIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
+        stp_wait_yield();
+        if (STP_UNLIKELY(stp_hang_turn(&wait))) stp_coll_show(&wait, word);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
+    }
+    stp_wait_end(&wait);
+}
+
 void stp_coll_wait_far(const uint64_t *word, uint64_t value)
 {
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) {
-        if (STP_LIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
-        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) return;
-        stp_wait_yield();
-    }
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) wait_far_slow(word, value);
 }
 
 /* ---- reductions ------------------------------------------------------------------ */

@@ -95,12 +95,13 @@ static void hold_delete(struct lock_hold **link)
 }
 
 /* Another thread of this PE was first: wait for the turn of ticket. */
-static void hold_wait(struct lock_hold *hold, unsigned ticket)
+static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 {
     struct stp_wait wait = {0};
 
     while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
-        stp_wait_idle(&wait);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(&wait, fn, hold->lock, stp_rt.pe);
+    stp_wait_end(&wait);
     holds_lock();
     hold->owner = thread_number();
     holds_unlock();
@@ -128,7 +129,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
                   "lock %p is held by this thread already: locks are not reentrant, "
                   "shmem_clear_lock comes first",
                   (void *)lock);
-    if (ticket != 0) hold_wait(hold, ticket);
+    if (ticket != 0) hold_wait(hold, ticket, fn);
     return hold;
 }
 
@@ -231,16 +232,20 @@ static uint32_t lock_mine(const struct lock_word *word)
     return mine;
 }
 
-/* Wait until a bit of mask is set in this PE's own half. */
-static uint32_t lock_wait(const struct lock_word *word, uint32_t mask)
+/*
+ * Wait until a bit of mask is set in this PE's own half. before: who has to set it, -1: whoever
+ * comes next.
+ */
+static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int before, const char *fn)
 {
     struct stp_wait wait = {0};
     uint32_t mine = lock_mine(word);
 
     while ((mine & mask) == 0) {
-        stp_wait_idle(&wait);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(&wait, fn, word, before);
         mine = lock_mine(word);
     }
+    stp_wait_end(&wait);
     return mine;
 }
 
@@ -264,7 +269,7 @@ static void lock_queue(struct lock_word *word, int home, const char *fn)
     if (before == 0) return;
     lock_check_tail(word, before, fn);
     lock_amo(STP_AMO_ADD, &word->mine, me, 0, NULL, (int)before - 1, fn);
-    (void)lock_wait(word, LOCK_GRANTED);
+    (void)lock_wait(word, LOCK_GRANTED, (int)before - 1, fn);
 }
 
 /*
@@ -277,7 +282,7 @@ static void lock_pass(struct lock_word *word, int home, const char *fn)
     bool used = lock_mine(word) != 0;
 
     if (behind == 0) lock_amo(STP_AMO_CSWAP, &word->tail, 0, me, &was, home, fn);
-    if (was != me) behind = lock_wait(word, ~LOCK_GRANTED) & ~LOCK_GRANTED;
+    if (was != me) behind = lock_wait(word, ~LOCK_GRANTED, -1, fn) & ~LOCK_GRANTED;
     if (used || behind != 0) lock_amo(STP_AMO_SWAP, &word->mine, 0, 0, &was, stp_rt.pe, fn);
     if (behind != 0) lock_amo(STP_AMO_ADD, &word->mine, LOCK_GRANTED, 0, NULL, (int)behind - 1, fn);
 }

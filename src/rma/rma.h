@@ -10,6 +10,7 @@
 #include "boot/boot.h"
 #include "core/core.h"
 #include "device.h"
+#include "hang.h"
 #include "watch.h"
 
 /* ---- where an object is (locate.c) ----------------------------------------- */
@@ -233,8 +234,11 @@ void stp_locks_forget(void);
 
 /* ---- waiting (wait.c) --------------------------------------------------- */
 
-/* One step of a wait for something another PE or thread does: spin or yield, serve the fabric. */
-void stp_wait_idle(struct stp_wait *wait);
+/*
+ * One step of a wait for something another PE or thread does: spin or yield, serve the fabric.
+ * True: it has lasted, and may be shown by a routine of hang.h. Behind the loop: stp_wait_end().
+ */
+bool stp_wait_idle(struct stp_wait *wait);
 
 /*
  * After a test that failed: serve the fabric, and now and then let another PE run, since a

@@ -7,17 +7,18 @@
 #define WAIT_PROGRESS_POLLS 20 /* what serving the fabric once costs, in turns of a wait */
 #define WAIT_MISSES_A_POLL 8   /* tests that fail, in the time of one turn */
 
-void stp_wait_idle(struct stp_wait *wait)
+bool stp_wait_idle(struct stp_wait *wait)
 {
     if (!stp_rt.has_fabric) {
         stp_wait_step(wait);
-        return;
+        return stp_hang_turn(wait);
     }
     stp_rt.fabric.progress();
     wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
     /* Where cores suffice, a PE that serves others need not enter the kernel at each look. */
     if (wait->polls >= stp_wait_spin) wait->polls = 0;
+    return stp_hang_turn(wait);
 }
 
 void stp_wait_missed(void)

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How long waits last, what they wait for, in words, and who of the node says so.
+ * Design: docs/design/hang.md.
+ */
+#include "rma.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static struct {
+    bool on;
+    int looking;       /* threads that are at the pages of the node */
+    uint64_t limit_ns; /* of waiting, until it is told; 0: never */
+    uint64_t show_ns;  /* until it is shown */
+    uint64_t most_ns;  /* that a turn may last; beyond, the process was stopped */
+} hang;
+
+/* The wait that this thread is in, if it has lasted. */
+static __thread struct {
+    uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
+    int note; /* of this PE's page, plus 1; 0: none */
+    bool told;
+} mine;
+
+static struct stp_wait_page *hang_page(void)
+{
+    return stp_boot_wait_page(stp_local_of(stp_rt.pe));
+}
+
+/* Between the two the pages are there. False: they are not. */
+static bool hang_enter(void)
+{
+    __atomic_fetch_add(&hang.looking, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&hang.on, __ATOMIC_SEQ_CST)) return true;
+    __atomic_fetch_sub(&hang.looking, 1, __ATOMIC_SEQ_CST);
+    return false;
+}
+
+static void hang_leave(void)
+{
+    __atomic_fetch_sub(&hang.looking, 1, __ATOMIC_SEQ_CST);
+}
+
+static void hang_forget(void)
+{
+    int note = mine.note;
+
+    memset(&mine, 0, sizeof(mine));
+    if (note == 0 || !hang_enter()) return;
+    __atomic_store_n(&hang_page()->notes[note - 1].taken, 0, __ATOMIC_RELEASE);
+    hang_leave();
+}
+
+bool stp_hang_look(const struct stp_wait *wait)
+{
+    uint64_t now, passed;
+
+    if (hang.limit_ns == 0 || !__atomic_load_n(&hang.on, __ATOMIC_RELAXED)) return false;
+    now = stp_now_ns();
+    if (wait->turns < 2 * STP_HANG_TURNS) { /* its first look */
+        hang_forget();
+        mine.seen_ns = now;
+        return false;
+    }
+    passed = now - mine.seen_ns;
+    mine.waited_ns += passed < hang.most_ns ? passed : hang.most_ns;
+    mine.seen_ns = now;
+    return mine.waited_ns >= hang.show_ns &&
+           (now - mine.shown_ns >= hang.show_ns || (!mine.told && mine.waited_ns >= hang.limit_ns));
+}
+
+bool stp_hang_slept(struct stp_wait *wait)
+{
+    wait->turns += STP_HANG_TURNS;
+    return stp_hang_look(wait);
+}
+
+void stp_hang_end(const struct stp_wait *wait)
+{
+    (void)wait;
+    hang_forget();
+}
+
+/* ---- the page ----------------------------------------------------------------------- */
+
+static bool note_take(struct stp_wait_page *page)
+{
+    for (int i = 0; mine.note == 0 && i < STP_WAIT_NOTES; i++)
+        if (__atomic_exchange_n(&page->notes[i].taken, 1, __ATOMIC_ACQ_REL) == 0) mine.note = i + 1;
+    return mine.note != 0;
+}
+
+/* Processes that read it compare the version before and after. */
+static void note_write(struct stp_wait_page *page, const struct stp_wait_note *note)
+{
+    uint32_t *version = &page->notes[mine.note - 1].version;
+    uint32_t before = *version;
+
+    __atomic_store_n(version, before + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    page->notes[mine.note - 1].note = *note;
+    __atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
+}
+
+/* ---- whose turn it is ------------------------------------------------------------------ */
+
+static bool page_is_taken(int local)
+{
+    struct stp_wait_page *page = stp_boot_wait_page(local);
+
+    for (int i = 0; i < STP_WAIT_NOTES; i++)
+        if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_RELAXED) != 0) return true;
+    return false;
+}
+
+/* A lower PE of the node waits too. */
+static bool is_lower_there(void)
+{
+    for (int local = 0; local < stp_local_of(stp_rt.pe); local++)
+        if (page_is_taken(local)) return true;
+    return false;
+}
+
+/* Has nobody told since this wait was shown? Then it is told by who gets here first. */
+static bool claim(uint64_t now)
+{
+    uint64_t *told = stp_boot_hang_told();
+    uint64_t last = __atomic_load_n(told, __ATOMIC_ACQUIRE);
+
+    if (last > mine.first_shown_ns) return false;
+    return __atomic_compare_exchange_n(told, &last, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void tell_if_due(uint64_t now)
+{
+    if (mine.told || mine.waited_ns < hang.limit_ns) return;
+    if (mine.waited_ns < hang.limit_ns + 2 * hang.show_ns && is_lower_there() &&
+        __atomic_load_n(stp_boot_hang_told(), __ATOMIC_ACQUIRE) <= mine.first_shown_ns)
+        return;
+    mine.told = true;
+    if (claim(now)) stp_hang_report(mine.waited_ns);
+}
+
+void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note)
+{
+    int error = errno;
+    uint64_t now = stp_now_ns();
+
+    (void)wait;
+    if (!hang_enter()) return;
+    note->waited_ns = mine.waited_ns;
+    if (note_take(hang_page())) note_write(hang_page(), note);
+    if (mine.first_shown_ns == 0) mine.first_shown_ns = now;
+    mine.shown_ns = now;
+    tell_if_due(now);
+    hang_leave();
+    errno = error;
+}
+
+void stp_hang_start(void)
+{
+    uint64_t part;
+
+    hang.limit_ns = stp_env.hang_report > 0 ? (uint64_t)stp_env.hang_report * SECOND_NS : 0;
+    part = hang.limit_ns / 8;
+    hang.show_ns = part < SECOND_NS ? part : SECOND_NS;
+    hang.most_ns = part + part / 2;
+    if (hang.limit_ns != 0) stp_wait_sleep_ms = (int)(hang.show_ns / 1000000);
+    __atomic_store_n(&hang.on, true, __ATOMIC_SEQ_CST);
+}
+
+void stp_hang_stop(void)
+{
+    __atomic_store_n(&hang.on, false, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&hang.looking, __ATOMIC_SEQ_CST) != 0)
+        stp_wait_yield();
+}
+
+/* ---- words --------------------------------------------------------------------------- */
+
+const char *stp_hang_where(const void *addr, char *text, size_t len)
+{
+    size_t at;
+    const struct stp_space *space = stp_registry_find(addr, &at);
+
+    if (space != NULL && space->number == STP_SPACE_DATA && stp_symbol_global(addr, text, len))
+        return text;
+    if (space == NULL)
+        snprintf(text, len, "%p", addr);
+    else if (space->number == STP_SPACE_HEAP)
+        snprintf(text, len, "heap+%#zx", at);
+    else if (space->number == STP_SPACE_DATA)
+        snprintf(text, len, "globals+%#zx", at);
+    else
+        snprintf(text, len, "space %u+%#zx", space->number, at);
+    return text;
+}
+
+static void number_text(const struct stp_hang_vars *vars, uint64_t value, char *text, size_t len)
+{
+    unsigned unused = 64 - 8 * (unsigned)vars->size;
+
+    if (vars->is_signed)
+        snprintf(text, len, "%lld", (long long)((int64_t)(value << unused) >> unused));
+    else
+        snprintf(text, len, "%llu", (unsigned long long)(value << unused >> unused));
+}
+
+static void element_text(const struct stp_hang_vars *vars, char *text, size_t len)
+{
+    uint64_t now = 0;
+
+    if (stp_win.devices)
+        stp_load_slow(&now, (const char *)vars->vars + vars->i * vars->size, vars->size);
+    else if (vars->size == sizeof(now))
+        now = __atomic_load_n((const uint64_t *)vars->vars + vars->i, __ATOMIC_RELAXED);
+    else if (vars->size == sizeof(uint32_t))
+        now = __atomic_load_n((const uint32_t *)vars->vars + vars->i, __ATOMIC_RELAXED);
+    else
+        now = __atomic_load_n((const uint16_t *)vars->vars + vars->i, __ATOMIC_RELAXED);
+    number_text(vars, now, text, len);
+}
+
+void stp_hang_vars(const struct stp_wait *wait, const char *fn, const struct stp_hang_vars *vars)
+{
+    static const char *const signs[] = {"", "<", "==", "<=", ">", "!=", ">=", ""};
+    struct stp_wait_note note = {.before = -1};
+    char where[96], now[24], value[24], index[24] = "";
+    bool any = vars->i == SIZE_MAX;
+
+    stp_hang_where((const char *)vars->vars + (any ? 0 : vars->i * vars->size), where,
+                   sizeof(where));
+    number_text(vars, vars->value, value, sizeof(value));
+    if (any) {
+        snprintf(note.text, sizeof(note.text), "%s: one of %zu from %s on to be %s %s",
+                 stp_public_name(fn), vars->nelems, where, signs[vars->wanted & 7], value);
+    } else {
+        element_text(vars, now, sizeof(now));
+        if (vars->nelems > 1) snprintf(index, sizeof(index), " (number %zu)", vars->i);
+        snprintf(note.text, sizeof(note.text), "%s: %s%s is %s, to be %s %s", stp_public_name(fn),
+                 where, index, now, signs[vars->wanted & 7], value);
+    }
+    stp_hang_show(wait, &note);
+}
+
+void stp_hang_lock(const struct stp_wait *wait, const char *fn, const void *lock, int before)
+{
+    struct stp_wait_note note = {.before = before};
+    char where[96];
+
+    stp_hang_where(lock, where, sizeof(where));
+    /* Where it is on all PEs: addresses of globals differ. */
+    if (before >= 0) note.lock = stp_hash(STP_HASH_EMPTY, where, strlen(where)) | 1;
+    snprintf(note.text, sizeof(note.text), "%s: lock %s%s", stp_public_name(fn), where,
+             before >= 0 ? "" : ", for a PE that has begun to queue");
+    stp_hang_show(wait, &note);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waits that last: each thread tells the node what it waits for, and one PE says who waits for what
+ * once a wait has lasted for SHMEM_HANG_REPORT seconds. Nothing here is called by a wait that ends
+ * within its first turns. Design: docs/design/hang.md.
+ */
+#ifndef STP_HANG_H
+#define STP_HANG_H
+
+#include "boot/boot.h"
+
+#define STP_HANG_TURNS 64 /* turns of a wait between two looks at the clock */
+
+/* Another turn of a wait. True: it has lasted, and what it waits for may be shown now. */
+bool stp_hang_look(const struct stp_wait *wait);
+
+static inline bool stp_hang_turn(struct stp_wait *wait)
+{
+    return STP_UNLIKELY((++wait->turns & (STP_HANG_TURNS - 1)) == 0) && stp_hang_look(wait);
+}
+
+/* The same of a turn that is about to sleep. */
+bool stp_hang_slept(struct stp_wait *wait);
+
+/* What the wait was for has come: it is shown no longer. */
+void stp_hang_end(const struct stp_wait *wait);
+
+static inline void stp_wait_end(const struct stp_wait *wait)
+{
+    if (STP_UNLIKELY(wait->turns >= STP_HANG_TURNS)) stp_hang_end(wait);
+}
+
+/*
+ * Show that this thread waits so; and tell the whole node, if it is time and nobody else does. When
+ * one of the above was true. fn: the public routine.
+ */
+void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note);
+
+/* Elements that a typed routine waits for. */
+struct stp_hang_vars {
+    const void *vars;
+    size_t nelems;
+    size_t i; /* the one, SIZE_MAX: any of them */
+    size_t size;
+    bool is_signed;
+    unsigned wanted; /* bit 0: less than value, bit 1: equal, bit 2: greater */
+    uint64_t value;
+};
+
+void stp_hang_vars(const struct stp_wait *wait, const char *fn,
+                   const struct stp_hang_vars *vars) STP_COLD;
+
+/* A lock, and the PE in front in its queue; -1: the wait is for whoever stands behind. */
+void stp_hang_lock(const struct stp_wait *wait, const char *fn, const void *lock,
+                   int before) STP_COLD;
+
+/* Where an address is, in words: a global's name, or space and offset. Returns text. */
+const char *stp_hang_where(const void *addr, char *text, size_t len);
+
+/* Say who of this node waits for what (hang_report.c). */
+void stp_hang_report(uint64_t waited_ns);
+
+/* From now on, until the last barrier; needs the PE infos. */
+void stp_hang_start(void);
+void stp_hang_stop(void);
+
+#endif /* STP_HANG_H */

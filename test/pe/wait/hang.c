@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PEs that wait too long for some others, which come in the end. run_hang.py reads what was told.
+ * usage: pe_hang CASE...
+ */
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG_US 1500000 /* longer than the limit, which is a second in the tests */
+
+int hang_flag;
+static long hang_lock;
+
+static int me, n;
+
+/* All but the last PE wait in a barrier. */
+static void in_barrier(void)
+{
+    if (me == n - 1) usleep(LONG_US);
+    shmem_barrier_all();
+}
+
+/* PE 0 waits for a global that the last PE sets, the others behind it in a sum of all. */
+static void in_wait(void)
+{
+    static long source = 1, sum;
+
+    if (me == n - 1) {
+        usleep(LONG_US);
+        shmem_int_p(&hang_flag, 7, 0);
+    } else if (me == 0) {
+        shmem_int_wait_until(&hang_flag, SHMEM_CMP_GE, 7);
+    }
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &source, 1);
+    if (sum != n) abort();
+}
+
+/* The last PE holds a lock that all others queue for. */
+static void in_lock(void)
+{
+    if (me == n - 1) shmem_set_lock(&hang_lock);
+    shmem_barrier_all();
+    if (me == n - 1)
+        usleep(LONG_US);
+    else
+        shmem_set_lock(&hang_lock);
+    shmem_clear_lock(&hang_lock);
+    shmem_barrier_all();
+}
+
+/* Of every other PE the last one does not come to a sync of theirs; heap memory is waited for. */
+static void in_team(void)
+{
+    uint64_t *words = shmem_calloc(4, sizeof(*words));
+    shmem_team_t team;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (n + 1) / 2, NULL, 0, &team);
+    if (me == n - 1) usleep(LONG_US);
+    if (me == n - 1) shmem_signal_set(&words[2], 1, 1);
+    if (me == 1) shmem_signal_wait_until(&words[2], SHMEM_CMP_NE, 0);
+    if (team != SHMEM_TEAM_INVALID) shmem_team_sync(team);
+    shmem_barrier_all();
+    shmem_free(words);
+}
+
+/* Waits that are shorter, many of them: nothing is told. */
+static void in_time(void)
+{
+    for (int i = 0; i < 3; i++) {
+        if (me == n - 1) usleep(300000);
+        shmem_barrier_all();
+    }
+}
+
+/* The others are in shmem_finalize. */
+static void in_finalize(void)
+{
+    if (me == n - 1) usleep(LONG_US);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"barrier", in_barrier}, {"wait", in_wait}, {"lock", in_lock},
+                 {"team", in_team},       {"time", in_time}, {"finalize", in_finalize}};
+
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    for (int i = 1; i < argc; i++)
+        for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++)
+            if (strcmp(argv[i], cases[k].name) == 0) cases[k].run();
+    shmem_finalize();
+    return 0;
+}

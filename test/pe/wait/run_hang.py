@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run pe_hang and look at what is told of its waits.
+
+usage: run_hang.py <oshrun> -n <number of PEs> <pe_hang> CASE...
+
+Each case in which PEs wait too long has its lines once, in the order of the cases, and nothing else
+is said; with SHMEM_HANG_REPORT=0 nothing at all (case "off" first). The job always ends well.
+"""
+import os
+import re
+import subprocess
+import sys
+
+oshrun, n, program, cases = sys.argv[1], int(sys.argv[3]), sys.argv[4], sys.argv[5:]
+last = n - 1
+
+
+def pes(first, end):
+    """As the table has a range."""
+    return f"{first}" if first == end else f"{first}, {end}" if first + 1 == end else f"{first}-{end}"
+
+
+every_other = [pe for pe in range(0, n, 2) if pe != last]
+TABLES = {
+    "barrier": [rf"in shmem_barrier_all, sync \d+ of the world: {pes(0, last - 1)}",
+                f"have not come: {last}", f"in the program: {last}"],
+    "wait": [r"in shmem_int_wait_until: hang_flag is 0, to be >= 7: 0",
+             rf"in shmem_long_sum_reduce, collective \d+ of the world: {pes(1, last - 1)}",
+             f"have not come: 0, {last}", f"in the program: {last}"],
+    "lock": [f"in shmem_set_lock: lock hang_lock, held by pe {last}: {pes(0, last - 1)}",
+             f"in the program: {last}"],
+    "team": [rf"in shmem_team_sync, sync \d+ of the team of pes 0-\d+ by 2: "
+             + ", ".join(map(str, every_other)),
+             f"have not come: {last}",
+             r"in shmem_signal_wait_until: heap\+0x[0-9a-f]+ is 0, to be != 0: 1",
+             f"in the program: {last}"],
+    "time": [],
+    "finalize": [f"in shmem_finalize, the end of the world: {pes(0, last - 1)}",
+                 f"have not come: {last}", f"in the program: {last}"],
+}
+
+env = dict(os.environ, SHMEM_HANG_REPORT="0" if cases[0] == "off" else "1")
+run = subprocess.run([oshrun, "-n", str(n), program, *cases], env=env, text=True,
+                     capture_output=True)
+expected = []
+for case in cases if cases[0] != "off" else []:
+    if TABLES[case]:
+        expected += ["a wait lasts for 1 s so far .*", *TABLES[case]]
+said = [re.sub(r"^steppe: pe \d+ \([^)]*\): +", "", line) for line in run.stderr.splitlines()]
+bad = run.returncode != 0 or run.stdout or len(said) != len(expected) or not all(
+    re.fullmatch(pattern, line) for pattern, line in zip(expected, said))
+if bad:
+    print(f"status {run.returncode}; expected:", *expected, "said:", run.stderr, sep="\n")
+sys.exit(1 if bad else 0)
