@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 #define SPACE_PAGE 4096
-#define SPACE_DUMPED ((size_t)16 << 20) /* of the internal space: all that most programs use of it */
+#define SPACE_DUMPED ((size_t)16 << 20) /* of the internal space: most programs use no more */
 
 /* ---- local halves ---------------------------------------------------------------- */
 

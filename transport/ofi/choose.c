@@ -85,8 +85,7 @@ static enum stp_offer_code judge_attr(const struct fi_info *info)
     if (info->ep_attr->type != FI_EP_RDM) return STP_OFFER_NO_DATAGRAMS;
     if (!(info->caps & FI_RMA)) return STP_OFFER_NO_RMA;
     if (!(info->caps & (FI_ATOMIC | FI_MSG))) return STP_OFFER_NO_ATOMICS;
-    if (mr_mode & ~mr_modes(info->caps) & ~MR_MODES_OLD)
-        return STP_OFFER_REGISTRATION;
+    if (mr_mode & ~mr_modes(info->caps) & ~MR_MODES_OLD) return STP_OFFER_REGISTRATION;
     return info->mode & ~MODES ? STP_OFFER_MODE : STP_OFFER_FINE;
 }
 

@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 enum {
-    N = 1 << 16,     /* words of a copy */
-    BLOCK = 4096,    /* bytes of the heap that kernels see */
+    N = 1 << 16,      /* words of a copy */
+    BLOCK = 4096,     /* bytes of the heap that kernels see */
     LOOKS = 60000000, /* after which a kernel that waits gives up: a minute, of a GPU */
-    ADDS = 1000,     /* of each thread */
-    THREADS = 32,    /* that add */
-    ROUNDS = 5,      /* of which the median is told */
-    PINNED = 4 << 20 /* bytes of copies from host memory */
+    ADDS = 1000,      /* of each thread */
+    THREADS = 32,     /* that add */
+    ROUNDS = 5,       /* of which the median is told */
+    PINNED = 4 << 20  /* bytes of copies from host memory */
 };
 
 enum { NATIVE_ATOMICS = 86, CAN_USE_HOST_POINTER = 91 }; /* CU_DEVICE_ATTRIBUTE_... */
