@@ -86,3 +86,26 @@ install(CODE "set(STEPPE_MAN3 \"${CMAKE_INSTALL_MANDIR}/man3\")
         string(PREPEND STEPPE_MAN3 \"\${CMAKE_INSTALL_PREFIX}/\")
     endif()")
 install(SCRIPT cmake/InstallManLinks.cmake)
+
+# ---- for the shell: completion, environment module ------------------------------------------
+
+foreach(what BIN MAN LIB)
+    file(RELATIVE_PATH STEPPE_MODULE_${what}
+        ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_${what}DIR})
+endforeach()
+configure_file(packaging/modulefile.in ${PROJECT_BINARY_DIR}/modulefile @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/modulefile
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/modules/modulefiles RENAME steppe)
+install(FILES packaging/completion.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME steppe-bench)
+foreach(name oshcc oshc++ oshCC oshcxx oshrun oshinfo) # found by the command's name
+    install(CODE "file(CREATE_LINK steppe-bench
+        \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/${name}\"
+        SYMBOLIC)")
+endforeach()
+
+# ---- guide and examples ----------------------------------------------------------------------
+
+install(FILES docs/guide-spaces.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING PATTERN "*.[ch]")

@@ -13,7 +13,8 @@ packages="gcc g++ clang clang-format make cmake pkg-config python3 libc6-dev
     libmpich-dev openmpi-bin libpmix-dev
     python3-cffi python3-pycparser groff-base mandoc"
 
-extras="clang-tidy gcovr gnuplot-nox libclang-rt-dev libopenmpi-dev"
+extras="clang-tidy debhelper debootstrap dpkg-dev gcovr gnuplot-nox libclang-rt-dev libopenmpi-dev
+    lintian"
 
 full=
 case ${1-} in

@@ -47,6 +47,7 @@ for page in man7/shmem.7 man3/shmem_put.3 man3/shmem_ctx_uint64_put.3 man3/shmem
     man3/shmem_space_calloc.3 man3/_my_pe.3; do
     grep -q . "$prefix/share/man/$page" || fail "there is no manual page $page"
 done
+bash "$source/test/install/check_shell.sh" "$prefix" || exit 1
 cd "$top"
 cp "$source/test/install/program.c" program.c
 

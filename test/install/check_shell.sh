@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What an installation gives to shells: completion of the commands, and the environment module, whose
+# paths exist.
+#
+# usage: check_shell.sh <prefix>
+set -u
+
+prefix=$1 failed=0
+completions=$prefix/share/bash-completion/completions
+
+fail()
+{
+    echo "check_shell: $*" >&2
+    failed=1
+}
+
+# completes LINE WORD: the last word of the line becomes WORD, among others.
+completes()
+{
+    local line=$1 want=$2 name
+    read -ra COMP_WORDS <<<"$line"
+    [[ $line == *' ' ]] && COMP_WORDS+=("")
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    name=${COMP_WORDS[0]}
+    COMPREPLY=()
+    _steppe "$prefix/bin/$name" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+    printf '%s\n' "${COMPREPLY[@]}" | grep -qx -- "$want" ||
+        fail "\"$line\" does not become $want: ${COMPREPLY[*]:0:8}"
+}
+
+for name in oshcc oshc++ oshCC oshcxx oshrun oshinfo steppe-bench; do
+    [ -e "$completions/$name" ] || fail "no completion for $name"
+done
+. "$completions/oshrun" || fail "the completion has errors"
+complete -p oshrun oshcc steppe-bench >/dev/null || fail "nothing is completed"
+completes "oshrun --out" --output-filename
+completes "oshcc --inl" --inline
+completes "oshinfo --do" --doctor
+completes "oshinfo prov" providers
+if [ -e "$prefix/bin/steppe-bench" ]; then
+    completes "steppe-bench put-lat" put-latency
+    completes "steppe-bench --summ" --summary
+    completes "steppe-bench comp" compare
+fi
+
+module=$prefix/share/modules/modulefiles/steppe
+for what in PATH MANPATH PKG_CONFIG_PATH; do
+    path=$(sed -n "s/^prepend-path $what \[file join \$prefix \(.*\)\]$/\1/p" "$module" | tr ' ' /)
+    [ -n "$path" ] && [ -d "$prefix/$path" ] || fail "the module's $what is $prefix/$path, no folder"
+done
+if command -v tclsh >/dev/null; then
+    got=$(printf '%s\n' 'proc module-whatis args {}; proc conflict args {}' \
+        'proc prepend-path {name path} { puts "$name $path" }; proc append-path args {}' \
+        "set ModulesCurrentModulefile {$module}" "source {$module}" | tclsh)
+    echo "$got" | grep -qx "PATH $prefix/bin" || fail "the module says: $got"
+fi
+exit $failed
