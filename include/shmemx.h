@@ -152,6 +152,18 @@ void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
 int shmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 
 /*
+ * Blocks of a named space that later jobs find by a name of 1 to 63 bytes, 85 at most. set:
+ * collective over the members of the space, each with its address of the same bytes of one
+ * allocated block; replaces what the name stood for; addr NULL or nbytes 0: forgets it. On return
+ * the name, not the contents, is durable, and a job that is killed leaves the old or the new
+ * meaning. A block that has a name is allocated when the space is opened again: it can be used and
+ * freed; forget its name before that. get: local. 0; nonzero, on all members for set, when it
+ * cannot be done or there is no such name.
+ */
+int shmemx_space_root_set(shmem_space_t space, const char *name, const void *addr, size_t nbytes);
+int shmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
+
+/*
  * A context that is used with objects of one space alone (checked under SHMEM_CHECK=1). While it
  * lives the space cannot be destroyed. team: PE numbers are those of it; all its members are
  * members of the space. Local. 0; nonzero, with SHMEM_CTX_INVALID, when it cannot be made.
@@ -184,6 +196,8 @@ const char *pshmemx_space_path_name(shmemx_space_path_t path);
 int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
+int pshmemx_space_root_set(shmem_space_t space, const char *name, const void *addr, size_t nbytes);
+int pshmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
 int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
 int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);

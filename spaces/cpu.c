@@ -89,7 +89,7 @@ const struct stp_kind stp_kind_cpu = {
     .create = cpu_create,
     .attach = cpu_attach,
     .destroy = cpu_destroy,
-    .persist = stp_kind_no_persist,
+    STP_KIND_PASSING_OPS,
     STP_KIND_HOST_OPS,
     .describe = cpu_describe,
 };

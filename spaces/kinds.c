@@ -150,6 +150,21 @@ int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes)
     return -EOPNOTSUPP;
 }
 
+bool stp_kind_no_root_at(struct stp_space *space, unsigned i, struct stp_root *root)
+{
+    (void)space;
+    (void)i;
+    (void)root;
+    return false;
+}
+
+int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root)
+{
+    stp_error("space %u (%s) has no name: it keeps no names of blocks, \"%s\" for one",
+              space->number, space->kind->name, root->name);
+    return -EOPNOTSUPP;
+}
+
 void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes)
 {
     memset(space->base + offset, 0, nbytes);

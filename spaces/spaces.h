@@ -301,6 +301,14 @@ struct stp_named {
     bool keep, in_use;
 };
 
+/* A block that a named space keeps a name for; offsets are the same in every part. */
+#define STP_ROOT_NAME 64
+struct stp_root {
+    char name[STP_ROOT_NAME];
+    uint64_t offset, nbytes;     /* what the name stands for */
+    uint64_t block, block_bytes; /* what was allocated around it */
+};
+
 /* Of fabric-attached memory: 0, -ENOENT when there is none, not logged, or -errno, logged. */
 int stp_fam_stat(const char *name, struct stp_named *named);
 
@@ -378,6 +386,14 @@ struct stp_kind {
     /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
     int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
 
+    /* The i-th block with a name; false: there are no more. */
+    bool (*root_at)(struct stp_space *space, unsigned i, struct stp_root *root);
+    /*
+     * Name a block, durable on return; nbytes 0: forget the name. All members do it: who comes
+     * after the first finds it done. 0 or -errno, logged.
+     */
+    int (*root_set)(struct stp_space *space, const struct stp_root *root);
+
     /* ---- kinds outside the window; in the window the CPU does all this ---- */
 
     /*
@@ -449,6 +465,12 @@ bool stp_kind_needs_no_driver(void);
 void stp_kind_misses_nothing(int leader);
 void stp_kind_no_detach(struct stp_space *space);
 int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes);
+bool stp_kind_no_root_at(struct stp_space *space, unsigned i, struct stp_root *root);
+int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root);
+
+/* The ops of a row whose memory goes with the job. */
+#define STP_KIND_PASSING_OPS                                                                       \
+    .persist = stp_kind_no_persist, .root_at = stp_kind_no_root_at, .root_set = stp_kind_no_root_set
 void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
 
 /* The ops of a row whose memory the CPU reaches by itself. */
@@ -487,6 +509,7 @@ struct stp_space {
     bool on_fabric;              /* and so are all members': peers reach them directly */
     bool permanent;              /* lives as long as the program */
     bool found;                  /* its name stood for a space before, here; later: everywhere */
+    uint64_t roots;              /* hash of the named blocks that it was opened with */
     bool told_full;              /* it was said that something did not fit */
     void *handle;                /* what users compare when it is a constant, else NULL */
     struct stp_team *team;       /* private: serves the collective calls */

@@ -323,7 +323,7 @@ const struct stp_kind stp_kind_gpu = {
     .attach = stp_cuda_peer_attach,
     .detach = stp_cuda_peer_detach,
     .destroy = gpu_destroy,
-    .persist = stp_kind_no_persist,
+    STP_KIND_PASSING_OPS,
     .zero = gpu_zero,
     .reach = stp_cuda_peer_reach,
     .owns = stp_cuda_owns,

@@ -206,6 +206,19 @@ static int fam_persist(struct stp_space *space, size_t offset, size_t nbytes)
     return stp_fam_flush(space->base + offset, nbytes, own->dax);
 }
 
+static bool fam_root_at(struct stp_space *space, unsigned i, struct stp_root *root)
+{
+    return stp_fam_root_at(&((struct fam_own *)space->own)->part, i, root);
+}
+
+static int fam_root_set(struct stp_space *space, const struct stp_root *root)
+{
+    struct fam_own *own = space->own;
+
+    return own->part.head == NULL ? stp_kind_no_root_set(space, root)
+                                  : stp_fam_root_set(&own->part, root);
+}
+
 int stp_fam_stat(const char *name, struct stp_named *named)
 {
     struct fam_backing backing;
@@ -233,6 +246,8 @@ const struct stp_kind stp_kind_fam = {
     .attach = fam_attach,
     .destroy = fam_destroy,
     .persist = fam_persist,
+    .root_at = fam_root_at,
+    .root_set = fam_root_set,
     STP_KIND_HOST_OPS, /* nothing to detach: a mapping outlives what the peer does to its file */
     .describe = fam_describe,
 };

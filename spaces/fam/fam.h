@@ -53,14 +53,14 @@ int stp_fam_flush(const void *addr, size_t nbytes, bool dax);
 
 #define FAM_ALIGN ((size_t)2 << 20)   /* of parts in a pool, and the bytes of its superblock */
 #define FAM_MAGIC 0x31304d4146505453u /* "STPFAM01" */
-#define FAM_VERSION 1u
+#define FAM_VERSION 2u
 #define FAM_ENTRIES 8191
 #define FAM_UNITS ((size_t)8 << 20) /* of FAM_ALIGN: the largest pool, 16 TiB */
 #define FAM_NAME 64
 
 enum { FAM_KEEP = 1, FAM_SETTLED = 2 }; /* flags of an entry */
 
-/* One space: n_parts parts of part_bytes each from offset on. */
+/* One space: its head, FAM_ALIGN when it has a name, then n_parts parts of part_bytes each. */
 struct fam_entry {
     uint32_t valid; /* stored last, with release */
     uint32_t flags;
@@ -70,9 +70,22 @@ struct fam_entry {
     uint64_t nbytes;     /* a PE */
     uint32_t n_parts;
     uint32_t unused;
-    uint64_t token; /* of the creation that made it */
-    uint32_t more_unused[4];
+    uint64_t token;      /* of the creation that made it */
+    uint64_t head_bytes; /* parts begin behind them */
+    uint32_t more_unused[2];
 };
+
+/* Named blocks of a space. Its head has two tables: the later one that is whole counts. */
+#define FAM_ROOTS 85
+struct fam_roots {
+    uint64_t checksum; /* of the rest */
+    uint64_t serial;   /* one more than the other one's; 0: never written */
+    uint32_t n;
+    uint32_t unused[3];
+    struct stp_root roots[FAM_ROOTS];
+};
+
+_Static_assert(sizeof(struct fam_roots) == 8192, "whole pages: one is written, one is not");
 
 /* What the first 2 MiB of a pool hold: always the same on all machines, little endian. */
 struct fam_super {
@@ -142,7 +155,7 @@ struct fam_shape {
     uint64_t token; /* of the creation that asks */
 };
 
-/* Bytes of all parts of a shape, 0 when that is more than a pool can hold. */
+/* Bytes of head and all parts of a shape, 0 when that is more than a pool can hold. */
 size_t stp_fam_total(const struct fam_shape *shape);
 
 /*
@@ -155,6 +168,12 @@ int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, i
 
 /* Be a user of the entry until the pool is closed. 0 or -errno, logged. */
 int stp_fam_use_locked(struct fam_pool *pool, int index);
+
+/* Where part i of an entry begins. */
+static inline size_t stp_fam_part_at(const struct fam_entry *entry, unsigned i)
+{
+    return entry->offset + entry->head_bytes + (size_t)i * entry->part_bytes;
+}
 
 /* Does any other process, or other space of this one, use the entry? */
 bool stp_fam_used_locked(const struct fam_pool *pool, int index);
@@ -195,10 +214,11 @@ struct fam_part {
     bool own_file; /* the file is this space's alone and goes with it */
     bool pooled;   /* the rest means something */
     struct fam_pool pool;
-    int index;  /* of the entry */
-    bool made;  /* by this PE, just now */
-    bool found; /* it was there before any PE of this creation came */
-    bool keep;  /* this job wants it to stay */
+    int index;              /* of the entry */
+    bool made;              /* by this PE, just now */
+    struct fam_roots *head; /* two, mapped; NULL without a name */
+    bool found;             /* it was there before any PE of this creation came */
+    bool keep;              /* this job wants it to stay */
 };
 
 /* 0, or -EINVAL after logging what names may be. */
@@ -213,6 +233,15 @@ int stp_fam_admit(const struct fam_backing *place, const struct fam_shape *shape
  */
 int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
                       const struct fam_shape *shape, int pe, size_t map_bytes);
+
+/* The i-th named block; false: there is none. */
+bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_root *root);
+
+/*
+ * Name a block, or forget it (nbytes 0), durable on return; nothing to do when it is so already. 0
+ * or -errno, logged.
+ */
+int stp_fam_root_set(struct fam_part *part, const struct stp_root *root);
 
 /* What a good name stands for: 0, -ENOENT, not logged, or another -errno, logged. */
 int stp_fam_part_stat(const struct fam_backing *place, const char *name, struct stp_named *named);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,6 +225,23 @@ static int part_check_total(const struct fam_shape *shape)
     return -EFBIG;
 }
 
+/* What the space keeps for all of its parts. */
+static int part_map_head(struct fam_part *part, const struct fam_entry *entry)
+{
+    int rc = stp_fam_prepare(&part->pool, entry->offset, 2 * sizeof(*part->head), true);
+    void *map;
+
+    if (rc != 0) return rc;
+    map = mmap(NULL, FAM_ALIGN, PROT_READ | PROT_WRITE, MAP_SHARED, part->fd, (off_t)entry->offset);
+    if (map == MAP_FAILED) {
+        rc = -errno;
+        stp_error("fam: cannot map the head of a space in %s: %s", part->path, strerror(-rc));
+        return rc;
+    }
+    part->head = map;
+    return 0;
+}
+
 int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
                       const struct fam_shape *shape, int pe, size_t map_bytes)
 {
@@ -240,9 +258,9 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
         return rc;
     }
     entry = &part->pool.super->entries[part->index];
-    part->at = (off_t)entry->offset;
-    if (shape->name != NULL) part->at += (off_t)((size_t)pe * entry->part_bytes);
+    part->at = (off_t)stp_fam_part_at(entry, shape->name != NULL ? (unsigned)pe : 0);
     rc = stp_fam_prepare(&part->pool, (size_t)part->at, map_bytes, shape->name != NULL);
+    if (rc == 0 && shape->name != NULL) rc = part_map_head(part, entry);
     if (rc != 0) stp_fam_part_close(part, false);
     return rc;
 }
@@ -307,6 +325,7 @@ static void part_leave_locked(struct fam_part *part, bool used)
 
 void stp_fam_part_close(struct fam_part *part, bool used)
 {
+    if (part->head != NULL) munmap(part->head, FAM_ALIGN);
     if (part->pooled) {
         if (stp_fam_pool_lock(&part->pool) == 0) part_leave_locked(part, used);
         stp_fam_pool_close(&part->pool);

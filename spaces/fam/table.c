@@ -36,8 +36,8 @@ static struct span *table_spans(const struct fam_pool *pool, size_t *n)
     for (uint32_t i = 0; i < super->n_entries; i++) {
         const struct fam_entry *entry = &super->entries[i];
         if (!entry->valid) continue;
-        spans[(*n)++] = (struct span){entry->offset,
-                                      entry->offset + entry->n_parts * entry->part_bytes, (int)i};
+        spans[(*n)++] =
+            (struct span){entry->offset, stp_fam_part_at(entry, entry->n_parts), (int)i};
     }
     qsort(spans, *n, sizeof(*spans), span_compare);
     return spans;
@@ -52,7 +52,9 @@ static bool table_is_sound(const struct fam_entry *entry, uint64_t pool_bytes)
     if (entry->offset % FAM_ALIGN != 0 || entry->part_bytes % FAM_ALIGN != 0) return false;
     if (entry->offset < FAM_ALIGN || entry->offset >= pool_bytes) return false;
     if (entry->n_parts == 0 || entry->part_bytes == 0) return false;
-    if (entry->part_bytes > room / entry->n_parts) return false;
+    if (entry->head_bytes != (entry->name[0] != '\0' ? FAM_ALIGN : 0)) return false;
+    if (entry->head_bytes > room) return false;
+    if (entry->part_bytes > (room - entry->head_bytes) / entry->n_parts) return false;
     if (entry->nbytes > entry->part_bytes) return false;
     return memchr(entry->name, '\0', sizeof(entry->name)) != NULL;
 }
@@ -134,13 +136,23 @@ size_t stp_fam_room_locked(const struct fam_pool *pool, size_t nbytes, size_t *l
     return found;
 }
 
+static size_t table_part_bytes(const struct fam_shape *shape)
+{
+    return (shape->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1);
+}
+
+static size_t table_head_bytes(const struct fam_shape *shape)
+{
+    return shape->name != NULL ? FAM_ALIGN : 0;
+}
+
 size_t stp_fam_total(const struct fam_shape *shape)
 {
     const size_t most = FAM_UNITS * FAM_ALIGN;
-    size_t part = (shape->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1);
+    size_t part = table_part_bytes(shape);
 
-    if (shape->nbytes > most || part > (most - FAM_ALIGN) / shape->n_parts) return 0;
-    return part * shape->n_parts;
+    if (shape->nbytes > most || part > (most - 2 * FAM_ALIGN) / shape->n_parts) return 0;
+    return table_head_bytes(shape) + part * shape->n_parts;
 }
 
 static int table_free_index(const struct fam_super *super)
@@ -152,11 +164,11 @@ static int table_free_index(const struct fam_super *super)
     return i < FAM_ENTRIES ? (int)i : -1;
 }
 
-/* Every part is yet to be cleared. */
+/* The head and every part are yet to be cleared. */
 static void table_forget_ready(struct fam_super *super, const struct fam_entry *entry)
 {
-    for (uint32_t i = 0; i < entry->n_parts; i++) {
-        size_t unit = (entry->offset + i * entry->part_bytes) / FAM_ALIGN;
+    for (uint32_t i = 0; i <= entry->n_parts; i++) {
+        size_t unit = (i > 0 ? stp_fam_part_at(entry, i - 1) : entry->offset) / FAM_ALIGN;
         __atomic_fetch_and(&super->ready[unit / 8], (uint8_t) ~(1u << unit % 8), __ATOMIC_RELAXED);
     }
 }
@@ -171,7 +183,8 @@ static void table_fill(struct fam_pool *pool, int index, const struct fam_shape 
     if (shape->name != NULL) strncpy(entry->name, shape->name, sizeof(entry->name) - 1);
     entry->flags = shape->keep ? FAM_KEEP : 0;
     entry->offset = at;
-    entry->part_bytes = stp_fam_total(shape) / shape->n_parts;
+    entry->head_bytes = table_head_bytes(shape);
+    entry->part_bytes = table_part_bytes(shape);
     entry->nbytes = shape->nbytes;
     entry->n_parts = shape->n_parts;
     entry->token = shape->token;
@@ -258,7 +271,8 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
     struct fam_entry *entry = &pool->super->entries[index];
 
     __atomic_store_n(&entry->valid, 0, __ATOMIC_RELEASE);
-    stp_fam_punch(pool, entry->offset, entry->n_parts * entry->part_bytes); /* best effort */
+    stp_fam_punch(pool, entry->offset,
+                  stp_fam_part_at(entry, entry->n_parts) - entry->offset); /* best effort */
 }
 
 void stp_fam_reclaim_locked(struct fam_pool *pool)

@@ -170,6 +170,25 @@ void stp_heap_destroy(struct stp_heap *heap)
     free(heap);
 }
 
+/* Make size bytes of a free block, from gap on, a live one. Takes two reserved records. */
+static void take_locked(struct stp_heap *heap, struct stp_heap_block *block, size_t gap,
+                        size_t size, size_t asked)
+{
+    stp_heap_bins_remove(&heap->bins, block);
+    if (gap > 0) {
+        struct stp_heap_block *front = block;
+
+        block = block_cut(heap, front, gap);
+        stp_heap_bins_add(&heap->bins, front);
+    }
+    if (block->size > size) stp_heap_bins_add(&heap->bins, block_cut(heap, block, size));
+    block->asked = asked;
+    stp_heap_index_add(&heap->index, block);
+    heap->used += size;
+    heap->n_blocks++;
+    heap_changed_locked(heap);
+}
+
 static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
 {
     struct stp_heap_block *block;
@@ -181,22 +200,36 @@ static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size
     block = stp_heap_bins_search(&heap->bins, size, align);
     if (!block) return -ENOMEM;
 
-    stp_heap_bins_remove(&heap->bins, block);
     gap = stp_heap_gap(block, align);
-    if (gap > 0) {
-        struct stp_heap_block *front = block;
-
-        block = block_cut(heap, front, gap);
-        stp_heap_bins_add(&heap->bins, front);
-    }
-    if (block->size > size) stp_heap_bins_add(&heap->bins, block_cut(heap, block, size));
-    block->asked = nbytes;
-    stp_heap_index_add(&heap->index, block);
-    heap->used += size;
-    heap->n_blocks++;
-    heap_changed_locked(heap);
-    *offset = block->offset;
+    *offset = block->offset + gap;
+    take_locked(heap, block, gap, size, nbytes);
     return 0;
+}
+
+static int reserve_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
+{
+    struct stp_heap_block *block = heap->first;
+    size_t size;
+
+    if (nbytes == 0 || offset % STP_HEAP_ALIGN != 0) return -EINVAL;
+    if (offset >= heap->size || nbytes > heap->size - offset) return -EINVAL;
+    if (records_reserve(heap) != 0) return -ENOMEM;
+    size = round_up(nbytes);
+    while (block->offset + block->size <= offset)
+        block = block->after;
+    if (!is_free(block) || block->offset + block->size - offset < size) return -EEXIST;
+    take_locked(heap, block, offset - block->offset, size, nbytes);
+    return 0;
+}
+
+int stp_heap_reserve(struct stp_heap *heap, size_t offset, size_t nbytes)
+{
+    int rc;
+
+    heap_lock(heap);
+    rc = reserve_locked(heap, offset, nbytes);
+    heap_unlock(heap);
+    return rc;
 }
 
 int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)

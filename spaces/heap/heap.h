@@ -33,6 +33,13 @@ void stp_heap_destroy(struct stp_heap *heap); /* NULL allowed */
  */
 int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset);
 
+/*
+ * Make [offset, offset + nbytes) a live block, as if it had been allocated: 0, -EEXIST when not all
+ * of it is free, -EINVAL when it lies outside, is empty or begins at no multiple of STP_HEAP_ALIGN,
+ * -ENOMEM. Looks at one block after the other.
+ */
+int stp_heap_reserve(struct stp_heap *heap, size_t offset, size_t nbytes);
+
 /* Free the block that starts at offset. Returns 0, or -EINVAL when no live block starts there. */
 int stp_heap_free(struct stp_heap *heap, size_t offset);
 

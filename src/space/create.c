@@ -398,8 +398,9 @@ struct create_verdict {
 
 static struct create_verdict create_judge(struct create *c, int outcome)
 {
-    enum { OUTCOME, BASE, ALIGN = BASE + 2, UNREGISTERED, FRESH, N };
-    int64_t facts[N] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
+    enum { OUTCOME, BASE, ALIGN = BASE + 2, UNREGISTERED, FRESH, ROOTS, N = ROOTS + 2 };
+    int64_t facts[N] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
+                        INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
 
     if (c->access) {
         uintptr_t base = (uintptr_t)c->space->base;
@@ -408,8 +409,13 @@ static struct create_verdict create_judge(struct create *c, int outcome)
         facts[ALIGN] = -(int64_t)(base & -base);
         facts[UNREGISTERED] = !c->space->registered;
         facts[FRESH] = !c->space->found;
+        create_range(&facts[ROOTS], (int64_t)(c->space->roots & INT64_MAX));
     }
     stp_coll_agree(c->parent, facts, N);
+    if (facts[OUTCOME] == OPEN_DONE && !create_same(&facts[ROOTS])) {
+        stp_error("%s: another job named blocks of the space while it was opened", c->fn);
+        facts[OUTCOME] = OPEN_FAILED;
+    }
     return (struct create_verdict){(int)facts[OUTCOME], (size_t)-facts[ALIGN],
                                    create_same(&facts[BASE]), facts[UNREGISTERED] == 0,
                                    facts[FRESH] == 0};

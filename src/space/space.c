@@ -60,6 +60,8 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
     if (with_heap) {
         rc = stp_heap_create(space->nbytes, &space->heap);
         if (rc != 0) goto err_kind;
+        rc = stp_space_reserve_roots(space);
+        if (rc != 0) goto err_heap;
     }
     rc = space_register(space, space->base, space->nbytes, mine);
     if (rc != 0) goto err_heap;

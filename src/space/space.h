@@ -36,6 +36,12 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
                    struct stp_share *share, struct stp_fabric_region *mine);
 void stp_space_shut(struct stp_space *space);
 
+/* The blocks that have names are live from the start. 0 or -errno, logged. */
+int stp_space_reserve_roots(struct stp_space *space);
+
+/* Live blocks that have names. */
+size_t stp_space_rooted(const struct stp_space *space);
+
 /* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 

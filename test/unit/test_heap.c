@@ -353,6 +353,39 @@ START_TEST(many_blocks)
 }
 END_TEST
 
+/* As if it had been allocated: at both ends, in the middle, and not over what lives. */
+START_TEST(reserve)
+{
+    const size_t size = 100 * STP_HEAP_ALIGN;
+    struct stp_heap *heap = heap_new(size);
+    size_t start, nbytes;
+
+    ck_assert_int_eq(stp_heap_reserve(heap, 50 * STP_HEAP_ALIGN, 100), 0);
+    ck_assert_int_eq(stp_heap_reserve(heap, 0, STP_HEAP_ALIGN), 0);
+    ck_assert_int_eq(stp_heap_reserve(heap, 99 * STP_HEAP_ALIGN, 1), 0);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_uint_eq(stats_of(heap).n_blocks, 3);
+    ck_assert_uint_eq(stats_of(heap).used, 4 * STP_HEAP_ALIGN);
+    ck_assert_int_eq(stp_heap_find(heap, 51 * STP_HEAP_ALIGN, &start, &nbytes), 0);
+    ck_assert_uint_eq(start, 50 * STP_HEAP_ALIGN);
+    ck_assert_uint_eq(nbytes, 100);
+    ck_assert_int_eq(stp_heap_reserve(heap, 51 * STP_HEAP_ALIGN, 1), -EEXIST);
+    ck_assert_int_eq(stp_heap_reserve(heap, 40 * STP_HEAP_ALIGN, 11 * STP_HEAP_ALIGN), -EEXIST);
+    ck_assert_int_eq(stp_heap_reserve(heap, 8, 1), -EINVAL);
+    ck_assert_int_eq(stp_heap_reserve(heap, size, 1), -EINVAL);
+    ck_assert_int_eq(stp_heap_reserve(heap, 98 * STP_HEAP_ALIGN, SIZE_MAX), -EINVAL);
+    ck_assert_int_eq(stp_heap_reserve(heap, STP_HEAP_ALIGN, 0), -EINVAL);
+    ck_assert_uint_eq(alloc_ok(heap, 49 * STP_HEAP_ALIGN, 1), STP_HEAP_ALIGN);
+    ck_assert_uint_eq(alloc_ok(heap, 47 * STP_HEAP_ALIGN, 1), 52 * STP_HEAP_ALIGN);
+    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    for (size_t i = 0; i < 4; i++)
+        free_ok(heap, (const size_t[]){1, 50, 52, 99}[i] * STP_HEAP_ALIGN);
+    free_ok(heap, 0);
+    check_empty(heap, size);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("heap");
@@ -375,6 +408,7 @@ int main(void)
     tcase_add_test(tcase, find_offsets_inside);
     tcase_add_test(tcase, resize_in_place);
     tcase_add_test(tcase, many_blocks);
+    tcase_add_test(tcase, reserve);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

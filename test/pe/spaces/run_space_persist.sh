@@ -4,7 +4,7 @@
 # opens what was flushed and nothing else. All that was said to be durable is there. Then, to see
 # that loss is seen, once with a persist that does nothing.
 #
-# usage: run_space_persist.sh <shadow library> <rounds> <oshrun> -n <PEs> <space_persist>
+# usage: run_space_persist.sh <shadow library> <rounds> <oshrun> -n <PEs> <space_persist|space_roots>
 set -eu
 
 shadow=$1 rounds=$2 launcher=$3 n=$5 program=$6

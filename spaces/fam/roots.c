@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The blocks that a named space keeps names for: a table in its head, written beside the one that
+ * counts, so that whoever is killed, and whatever of it reached the medium, leaves one that is
+ * whole. Design: docs/design/fam.md.
+ */
+#include "fam.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t roots_checksum(const struct fam_roots *roots)
+{
+    return stp_hash(STP_HASH_EMPTY, &roots->serial, sizeof(*roots) - sizeof(roots->checksum));
+}
+
+static bool roots_are_sound(const struct fam_roots *roots, uint64_t nbytes)
+{
+    if (roots->serial == 0 || roots->checksum != roots_checksum(roots)) return false;
+    if (roots->n > FAM_ROOTS) return false;
+    for (uint32_t i = 0; i < roots->n; i++) {
+        const struct stp_root *root = &roots->roots[i];
+        if (memchr(root->name, '\0', sizeof(root->name)) == NULL) return false;
+        if (root->block > nbytes || root->block_bytes > nbytes - root->block) return false;
+        if (root->offset < root->block || root->nbytes > root->block_bytes) return false;
+        if (root->offset - root->block > root->block_bytes - root->nbytes) return false;
+    }
+    return true;
+}
+
+/*
+ * The table that counts, NULL when none was ever written whole. Another job may be writing the
+ * other one.
+ */
+static const struct fam_roots *roots_now(const struct fam_part *part)
+{
+    uint64_t nbytes = part->pool.super->entries[part->index].nbytes;
+    const struct fam_roots *now = NULL;
+
+    for (unsigned i = 0; i < 2; i++)
+        if (roots_are_sound(&part->head[i], nbytes) &&
+            (now == NULL || part->head[i].serial > now->serial))
+            now = &part->head[i];
+    return now;
+}
+
+bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_root *root)
+{
+    const struct fam_roots *roots = part->head != NULL ? roots_now(part) : NULL;
+    uint64_t serial;
+
+    while (roots != NULL) {
+        serial = roots->serial;
+        if (i >= roots->n) return false;
+        *root = roots->roots[i];
+        if (roots_are_sound(roots, UINT64_MAX) && roots->serial == serial) return true;
+        roots = roots_now(part); /* it was written twice meanwhile */
+    }
+    return false;
+}
+
+static uint32_t roots_find(const struct fam_roots *roots, const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < roots->n && strcmp(roots->roots[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Is it so already? */
+static bool roots_have(const struct fam_roots *roots, const struct stp_root *root)
+{
+    uint32_t i = roots != NULL ? roots_find(roots, root->name) : 0;
+
+    if (roots == NULL || i == roots->n) return root->nbytes == 0;
+    return memcmp(&roots->roots[i], root, sizeof(*root)) == 0;
+}
+
+/* The table that counts stays as it is until the other one is durable. */
+static int roots_write(struct fam_part *part, const struct fam_roots *now,
+                       const struct stp_root *root)
+{
+    struct fam_roots *next = &part->head[now == part->head ? 1 : 0];
+    uint64_t serial = now != NULL ? now->serial + 1 : 1;
+    uint32_t i;
+    int rc;
+
+    if (now != NULL)
+        memcpy(next, now, sizeof(*next));
+    else
+        memset(next, 0, sizeof(*next));
+    next->serial = serial; /* and the checksum does not fit */
+    i = roots_find(next, root->name);
+    if (root->nbytes == 0)
+        next->roots[i] = next->roots[--next->n];
+    else
+        next->roots[i] = *root;
+    if (i == next->n && root->nbytes != 0) next->n++;
+    next->checksum = roots_checksum(next);
+    rc = stp_fam_flush(next, sizeof(*next), part->pool.device);
+    if (rc != 0)
+        stp_error("fam: the names of blocks in %s cannot be written: %s", part->path,
+                  strerror(-rc));
+    return rc;
+}
+
+static int roots_set_locked(struct fam_part *part, const struct stp_root *root)
+{
+    const struct fam_roots *now = roots_now(part);
+
+    if (roots_have(now, root)) return 0;
+    if (now != NULL && now->n == FAM_ROOTS && roots_find(now, root->name) == FAM_ROOTS) {
+        stp_error("fam: a space in %s names %d blocks: that is all there can be", part->path,
+                  FAM_ROOTS);
+        return -ENOSPC;
+    }
+    return roots_write(part, now, root);
+}
+
+int stp_fam_root_set(struct fam_part *part, const struct stp_root *root)
+{
+    int rc = stp_fam_pool_lock(&part->pool);
+
+    if (rc != 0) return rc;
+    rc = roots_set_locked(part, root);
+    stp_fam_pool_unlock(&part->pool);
+    return rc;
+}
