@@ -250,7 +250,8 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
-    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told};
+    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told,
+                                                  stp_hang_fabric};
     struct stp_pe_info pe_info = {0};
     bool first = runtime_pid == 0;
 

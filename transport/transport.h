@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 7u
+#define STP_FABRIC_ABI 8u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -131,6 +131,12 @@ struct stp_core {
      * when the job has ended.
      */
     void (*told)(const struct stp_notice *notice);
+    /*
+     * NULL, or called by a wait of a thread of the program in which nothing completes: how often it
+     * has been by now, and a PE that has not answered, or -1. When it ends, 0 and -1. It comes
+     * with what the wait holds locked, so it must not call back.
+     */
+    void (*waits)(unsigned looks, int pe);
     /* As stp_thread_start() and stp_thread_look() in base/base.h. */
     int (*thread_start)(pthread_t *thread, const char *name, void *(*main)(void *));
     void (*thread_look)(void);

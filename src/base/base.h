@@ -322,6 +322,9 @@ void stp_backtrace(const void *hit, const void *caller);
  */
 const char *stp_symbol_routine(void);
 
+/* Is this thread in the function that begins there? */
+bool stp_symbol_inside(uintptr_t function);
+
 /* The global of the executable at addr, as "name" or "name+8". False: it has no name. */
 bool stp_symbol_global(const void *addr, char *text, size_t len);
 

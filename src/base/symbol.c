@@ -23,7 +23,7 @@
 
 /* Of the object that this is linked into, the library or a program; NULL where there is none. */
 extern const ElfW(Dyn) dynamic[] __asm__("_DYNAMIC") __attribute__((weak, visibility("hidden")));
-extern const char __ehdr_start[] __attribute__((weak, visibility("hidden")));
+extern const char object[] __asm__("__ehdr_start") __attribute__((weak, visibility("hidden")));
 
 struct frames {
     uintptr_t at[FRAMES];
@@ -49,7 +49,7 @@ struct exports {
 /* The loader has put addresses in place of offsets, on most systems. */
 static const void *dynamic_at(uintptr_t value)
 {
-    uintptr_t base = (uintptr_t)__ehdr_start;
+    uintptr_t base = (uintptr_t)object;
 
     return (const void *)(value < base ? value + base : value);
 }
@@ -57,7 +57,7 @@ static const void *dynamic_at(uintptr_t value)
 static bool exports_find(struct exports *exports)
 {
     *exports = (struct exports){0};
-    if (dynamic == NULL || __ehdr_start == NULL) return false;
+    if (dynamic == NULL || object == NULL) return false;
     for (const ElfW(Dyn) *entry = dynamic; entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_SYMTAB) exports->symbols = dynamic_at(entry->d_un.d_ptr);
         if (entry->d_tag == DT_STRTAB) exports->names = dynamic_at(entry->d_un.d_ptr);
@@ -76,7 +76,7 @@ static bool is_routine(const char *name)
 static const char *symbol_frame(const struct exports *exports, const ElfW(Sym) * symbol,
                                 const struct frames *frames, int *frame)
 {
-    uintptr_t start = (uintptr_t)__ehdr_start + symbol->st_value;
+    uintptr_t start = (uintptr_t)object + symbol->st_value;
     const char *name = exports->names + symbol->st_name;
 
     if (symbol->st_shndx == SHN_UNDEF || (symbol->st_info & 0xf) != STT_FUNC) return NULL;
@@ -110,6 +110,27 @@ const char *stp_symbol_routine(void)
         }
     }
     return found != NULL ? stp_public_name(found) : NULL;
+}
+
+struct search {
+    uintptr_t function;
+    bool found;
+};
+
+static _Unwind_Reason_Code frame_compare(struct _Unwind_Context *context, void *arg)
+{
+    struct search *search = arg;
+
+    search->found = _Unwind_GetRegionStart(context) == search->function;
+    return search->found ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+bool stp_symbol_inside(uintptr_t function)
+{
+    struct search search = {.function = function};
+
+    _Unwind_Backtrace(frame_compare, &search);
+    return search.found;
 }
 
 /* ---- globals --------------------------------------------------------------------- */

@@ -56,9 +56,9 @@ struct stp_witness {
  */
 struct stp_wait_note {
     uint64_t waited_ns;
-    uint64_t lock;  /* a hash of which, 0: it waits for none */
-    int before;     /* who is next in front in the queue for it, -1: nobody of another PE */
-    int team_n_pes; /* of the team whose members all have to come, 0: no such */
+    uint64_t lock; /* a hash of which, 0: it waits for none */
+    int before;    /* whose turn is first: next in front in that queue, or whose word has to come */
+    int team_n_pes;              /* of the team whose members all have to come, 0: no such */
     int team_start, team_stride; /* stride 0: its members are no stride */
     char text[160];
 };
@@ -148,6 +148,7 @@ int stp_node_of(int pe);
 struct stp_fabric_calls {
     void (*served)(void);
     void (*told)(const struct stp_notice *notice);
+    void (*waits)(unsigned looks, int pe);
 };
 
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */

@@ -36,6 +36,7 @@ static const struct stp_core *fabric_fill_core(void)
         .devices = stp_win.devices,
         .served = fabric_calls.served,
         .told = fabric_calls.told,
+        .waits = fabric_calls.waits,
         .thread_start = stp_thread_start,
         .thread_look = stp_thread_look,
     };

@@ -39,11 +39,28 @@ static void word_text(const struct stp_team *team, size_t at, char *text, size_t
         snprintf(text, len, "sync %llu", (unsigned long long)team->sync_epoch);
 }
 
+/* The leader whose word a leader waits for; -1: not known. */
+static int word_from(const struct stp_team *team, size_t at)
+{
+    const struct stp_plan *plan = &team->plan;
+    size_t across = at - offsetof(struct stp_coll_area, across);
+    size_t closing = at - offsetof(struct stp_coll_area, close_across);
+    size_t round;
+
+    if (across < sizeof(team->area->across))
+        round = across % sizeof(team->area->across[0]) / sizeof(uint64_t);
+    else if (closing < sizeof(team->area->close_across))
+        round = closing / sizeof(uint64_t);
+    else
+        return -1;
+    if (round >= COLL_ROUNDS) return -1;
+    return plan
+        ->leaders[(plan->group + plan->n_groups - (1 << round) % plan->n_groups) % plan->n_groups];
+}
+
 void stp_coll_show(struct stp_wait *wait, const uint64_t *word)
 {
-    static __thread const struct stp_wait *named; /* walking the stack is for the first time */
-    static __thread unsigned named_turns;
-    static __thread const char *routine;
+    static __thread const char *routine; /* the stack is walked once a wait */
     const struct stp_space *internal = stp_registry_at(STP_SPACE_INTERNAL);
     struct stp_wait_note note = {.before = -1};
     const struct stp_team *team = NULL;
@@ -51,15 +68,14 @@ void stp_coll_show(struct stp_wait *wait, const uint64_t *word)
     size_t offset, slot, at;
     int local;
 
-    if (named != wait || wait->turns <= named_turns) routine = stp_symbol_routine();
-    named = wait;
-    named_turns = wait->turns;
+    if (stp_hang_is_new()) routine = stp_symbol_routine();
     if (internal != NULL && stp_window_holds(word, &offset, &local) &&
         stp_coll_slot_at(offset - internal->offset, &slot, &at))
         team = stp_coll_team_at(slot);
     if (team != NULL) {
         team_text(team, of, sizeof(of));
         word_text(team, at, which, sizeof(which));
+        note.before = word_from(team, at);
         note.team_n_pes = team->n_pes;
         note.team_start = team->start;
         note.team_stride = team->table == NULL ? team->stride : 0;

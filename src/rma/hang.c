@@ -161,6 +161,11 @@ void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note)
     errno = error;
 }
 
+bool stp_hang_is_new(void)
+{
+    return mine.first_shown_ns == 0;
+}
+
 void stp_hang_start(void)
 {
     uint64_t part;
@@ -245,6 +250,21 @@ void stp_hang_vars(const struct stp_wait *wait, const char *fn, const struct stp
                  where, index, now, signs[vars->wanted & 7], value);
     }
     stp_hang_show(wait, &note);
+}
+
+void stp_hang_fabric(unsigned looks, int pe)
+{
+    const struct stp_wait wait = {.turns = looks * STP_HANG_TURNS};
+    struct stp_wait_note note = {.before = pe};
+    const char *routine;
+
+    if (looks == 0) hang_forget();
+    if (looks == 0 || !stp_hang_look(&wait)) return;
+    routine = stp_symbol_routine();
+    /* Public routines of one line jump there, and leave no frame. */
+    if (routine == NULL) routine = stp_symbol_inside((uintptr_t)stp_quiet) ? "a quiet" : "a call";
+    snprintf(note.text, sizeof(note.text), "%s, answers of other PEs", routine);
+    stp_hang_show(&wait, &note);
 }
 
 void stp_hang_lock(const struct stp_wait *wait, const char *fn, const void *lock, int before)

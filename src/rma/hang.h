@@ -36,6 +36,9 @@ static inline void stp_wait_end(const struct stp_wait *wait)
  */
 void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note);
 
+/* This wait was not shown before. */
+bool stp_hang_is_new(void);
+
 /* Elements that a typed routine waits for. */
 struct stp_hang_vars {
     const void *vars;
@@ -53,6 +56,9 @@ void stp_hang_vars(const struct stp_wait *wait, const char *fn,
 /* A lock, and the PE in front in its queue; -1: the wait is for whoever stands behind. */
 void stp_hang_lock(const struct stp_wait *wait, const char *fn, const void *lock,
                    int before) STP_COLD;
+
+/* A wait of the fabric in which nothing completes: as struct stp_core has it. */
+void stp_hang_fabric(unsigned looks, int pe);
 
 /* Where an address is, in words: a global's name, or space and offset. Returns text. */
 const char *stp_hang_where(const void *addr, char *text, size_t len);

@@ -184,6 +184,19 @@ static void say_missing(const struct table *table, const struct stp_wait_note *n
     if (list.len > 0) stp_warn("    have not come: %s", list.text);
 }
 
+/* The PEs of other nodes whose words those that wait so need first. */
+static void say_far(const struct table *table, size_t first)
+{
+    const struct stp_wait_note *note = &table->rows[first].note;
+    struct list list = {.first = -1};
+
+    for (size_t i = first; i < table->n && note->lock == 0; i++)
+        if (is_same(&table->rows[i], note) && table->rows[i].note.before >= 0)
+            list_add(&list, table->rows[i].note.before);
+    list_close(&list);
+    if (list.len > 0) stp_warn("    nothing has come from: %s", list.text);
+}
+
 static void say_wait(struct table *table, size_t first)
 {
     const struct stp_wait_note *note = &table->rows[first].note;
@@ -196,8 +209,13 @@ static void say_wait(struct table *table, size_t first)
         list_add(&list, table->rows[i].pe);
     }
     list_close(&list);
-    if (note->lock != 0) snprintf(owner, sizeof(owner), ", held by pe %d", lock_owner(table, note));
+    if (note->lock != 0) {
+        int pe = lock_owner(table, note);
+        snprintf(owner, sizeof(owner), ", %s pe %d", stp_local_of(pe) < 0 ? "behind" : "held by",
+                 pe);
+    }
     stp_warn("  in %s%s: %s", note->text, owner, list.text);
+    say_far(table, first);
     say_missing(table, note);
 }
 

@@ -121,6 +121,7 @@ static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_
         stp_ofi_batch_look(true, false);
         stp_ofi_wait_step(&wait);
     }
+    stp_ofi_wait_end(&wait);
     return req;
 }
 

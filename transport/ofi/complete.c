@@ -411,6 +411,7 @@ void stp_ofi_post(struct stp_ofi_req *req)
 
     while (STP_UNLIKELY((rc = stp_ofi_post_once(req)) == -FI_EAGAIN) && !is_abandoned(req))
         stp_ofi_wait_step(&wait);
+    stp_ofi_wait_end(&wait);
     if (STP_UNLIKELY(rc != 0)) {
         pthread_mutex_lock(&endpoint->drain);
         fail_locked(endpoint, &req->work, rc == -FI_EAGAIN ? FI_ECANCELED : (int)-rc,
@@ -475,4 +476,5 @@ void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, unsigned *pending)
 
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0)
         stp_ofi_wait_step(&wait);
+    stp_ofi_wait_end(&wait);
 }

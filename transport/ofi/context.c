@@ -20,6 +20,7 @@ static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_
 
     while (pthread_mutex_trylock(lock) != 0)
         stp_ofi_wait_step(&wait);
+    stp_ofi_wait_end(&wait);
 }
 
 static bool is_done(struct stp_fabric_ctx *ctx)
@@ -122,6 +123,7 @@ static void wait_pool(struct stp_ofi_pool *pool, const struct wanted *wanted)
         for (unsigned i = 0; i < n; i++)
             while (is_under_way(&seen[i], wanted))
                 stp_ofi_wait_step(&wait);
+        stp_ofi_wait_end(&wait);
     }
 }
 

@@ -500,7 +500,10 @@ void stp_ofi_health_close(void)
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
 {
     uint64_t now = stp_now_ns();
+    int pe;
 
+    if (stp_ofi.core->waits != NULL)
+        stp_ofi.core->waits(++wait->looks, stp_ofi_targets(&pe, 1) > 0 ? pe : -1);
     if (wait->since_ns == 0) {
         wait->since_ns = now;
     } else if (now - wait->since_ns > (is_finishing() ? FINISH_NS : STALL_NS)) {

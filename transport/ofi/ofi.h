@@ -344,6 +344,7 @@ struct stp_ofi_wait {
     int polls;
     int spun;          /* polls since something completed or the core was given up */
     uint64_t since_ns; /* when it began, or peers were last looked at; 0: not looked yet */
+    unsigned looks; /* that the library was told of; if any, stp_ofi_wait_end() comes at the end */
 };
 
 /* One step of a wait: progress, spin or yield; when it stands still, look for dead peers. */
@@ -351,6 +352,11 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
 /* For waits, now and then: end the job when a target of what is under way has gone (health.c). */
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
+
+static inline void stp_ofi_wait_end(const struct stp_ofi_wait *wait)
+{
+    if (STP_UNLIKELY(wait->looks > 0)) stp_ofi.core->waits(0, -1);
+}
 
 /* fi_strerror(), but limits that users can raise are named: see stp_strerror(). */
 const char *stp_ofi_strerror(int error);

@@ -179,6 +179,7 @@ struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kin
 
     while (STP_UNLIKELY((req = stp_ofi_req_try(pool, kind, pe)) == NULL))
         stp_ofi_wait_step(&wait);
+    stp_ofi_wait_end(&wait);
     return req;
 }
 

@@ -4,9 +4,11 @@
  * usage: pe_hang CASE...
  */
 #include <shmem.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LONG_US 1500000 /* longer than the limit, which is a second in the tests */
@@ -43,10 +45,9 @@ static void in_lock(void)
 {
     if (me == n - 1) shmem_set_lock(&hang_lock);
     shmem_barrier_all();
-    if (me == n - 1)
-        usleep(LONG_US);
-    else
-        shmem_set_lock(&hang_lock);
+    if (me == n - 1) usleep(LONG_US);
+    if (me == 0) usleep(50000); /* behind others, which do not hold it */
+    if (me != n - 1) shmem_set_lock(&hang_lock);
     shmem_clear_lock(&hang_lock);
     shmem_barrier_all();
 }
@@ -75,6 +76,40 @@ static void in_time(void)
     }
 }
 
+/* All threads of this process stop, until a child has waited for so long. */
+static void stop(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        usleep(LONG_US);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+    }
+    raise(SIGSTOP);
+    waitpid(child, NULL, 0);
+}
+
+/* The last PE is stopped while PE 0 waits for what it has put there. */
+static void in_quiet(void)
+{
+    shmem_barrier_all();
+    if (me == n - 1) stop();
+    if (me == 0) {
+        usleep(100000);
+        shmem_int_put_nbi(&hang_flag, &(int){1}, 1, n - 1);
+        shmem_quiet();
+    }
+    shmem_sync_all();
+}
+
+/* The last PE is stopped while the others wait. */
+static void in_stop(void)
+{
+    if (me == n - 1) stop();
+    shmem_sync_all();
+}
+
 /* The others are in shmem_finalize. */
 static void in_finalize(void)
 {
@@ -86,8 +121,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"barrier", in_barrier}, {"wait", in_wait}, {"lock", in_lock},
-                 {"team", in_team},       {"time", in_time}, {"finalize", in_finalize}};
+    } cases[] = {{"barrier", in_barrier}, {"wait", in_wait},        {"lock", in_lock},
+                 {"team", in_team},       {"time", in_time},        {"quiet", in_quiet},
+                 {"stop", in_stop},       {"finalize", in_finalize}};
 
     shmem_init();
     me = shmem_my_pe();

@@ -35,14 +35,39 @@ TABLES = {
              f"have not come: {last}",
              r"in shmem_signal_wait_until: heap\+0x[0-9a-f]+ is 0, to be != 0: 1",
              f"in the program: {last}"],
+    "stop": [rf"in shmem_sync_all, sync \d+ of the world: {pes(0, last - 1)}",
+             f"have not come: {last}", f"stopped: {last}"],
     "time": [],
     "finalize": [f"in shmem_finalize, the end of the world: {pes(0, last - 1)}",
                  f"have not come: {last}", f"in the program: {last}"],
 }
 
+# Each PE is a node, and tells what it knows, in any order.
+ALONE = {
+    "barrier": [(pe, [rf"in shmem_barrier_all, sync \d+ of the world: {pe}",
+                      f"nothing has come from: {last}"]) for pe in range(last)],
+    "quiet": [(0, ["in a quiet, answers of other PEs: 0", f"nothing has come from: {last}"])] +
+           [(pe, [rf"in shmem_sync_all, sync \d+ of the world: {pe}",
+                  f"nothing has come from: {last}"]) for pe in range(1, last)],
+}
+
 env = dict(os.environ, SHMEM_HANG_REPORT="0" if cases[0] == "off" else "1")
 run = subprocess.run([oshrun, "-n", str(n), program, *cases], env=env, text=True,
                      capture_output=True)
+if os.environ.get("SHMEM_NODE") == "off":
+    said = run.stderr.splitlines()
+    bad = run.returncode != 0
+    for case in cases:
+        for pe, lines in ALONE[case]:
+            mine = [line for line in said if line.startswith(f"steppe: pe {pe} ")]
+            lines = ["a wait lasts for 1 s so far .*; the PEs of this node are", *lines]
+            wrong = [pattern for pattern, line in zip(lines, mine[:len(lines)] + [""] * 9)
+                     if not re.fullmatch(r"steppe: pe \d+ \([^)]*\): +" + pattern, line)]
+            said = [line for line in said if line not in mine[:len(lines)]]
+            bad = bad or bool(wrong)
+    if bad or said:
+        print(f"status {run.returncode}; said:", run.stderr, sep="\n")
+    sys.exit(1 if bad or said else 0)
 expected = []
 for case in cases if cases[0] != "off" else []:
     if TABLES[case]:
