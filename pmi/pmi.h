@@ -68,6 +68,12 @@ int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *
  */
 bool stp_pmi_hung_up(void);
 
+/*
+ * Called four times a second by waits for other PEs, fences, in the thread that waits; NULL: nobody
+ * is. Not with PMIx, whose library waits itself. For the thread that is about to fence.
+ */
+void stp_pmi_set_idle(void (*idle)(void));
+
 /* This process ends with stp_pmi_abort() from an exit handler: finalize is not sent before. */
 void stp_pmi_will_abort(void);
 

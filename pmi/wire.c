@@ -6,6 +6,8 @@
  */
 #include "pmi/wire.h"
 
+#include "pmi/pmi.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,6 +22,7 @@
 #define LENGTH_CHARS 6
 #define NS_PER_MS INT64_C(1000000)
 #define STEP_MS 1000
+#define IDLE_MS 250 /* between two calls of wire_idle */
 
 int stp_wire_open(struct stp_wire *wire, int fd)
 {
@@ -48,6 +51,13 @@ bool stp_wire_is_pair(int fd)
     return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family); /* without a name */
 }
 
+static void (*wire_idle)(void);
+
+void stp_pmi_set_idle(void (*idle)(void))
+{
+    wire_idle = idle;
+}
+
 /*
  * Wait until fd is ready or *left nanoseconds of waiting are used up (below 0: no limit). One
  * step never counts for more than its length: a virtual machine that was frozen, or a stopped
@@ -60,9 +70,13 @@ static int wire_wait(int fd, short events, int64_t *left)
     for (;;) {
         int64_t step = *left < STEP_MS * NS_PER_MS ? *left : STEP_MS * NS_PER_MS;
         uint64_t before = stp_now_ns();
-        int n = poll(&item, 1, *left < 0 ? -1 : (int)((step + NS_PER_MS - 1) / NS_PER_MS));
+        int n = poll(&item, 1,
+                     *left >= 0          ? (int)((step + NS_PER_MS - 1) / NS_PER_MS)
+                     : wire_idle != NULL ? IDLE_MS
+                                         : -1);
 
         if (n > 0) return 0;
+        if (n == 0 && *left < 0 && wire_idle != NULL) wire_idle();
         if (n < 0 && errno != EINTR) return -EIO;
         if (*left >= 0) {
             int64_t spent = (int64_t)(stp_now_ns() - before);

@@ -263,6 +263,7 @@ static void runtime_start(void)
                                 "not: leave it at auto");
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
+    runtime_open_witness(); /* whoever has come has it */
     stp_boot_attach();
     /* After the launcher's own handler was registered, so that ours runs before it. */
     if (first) runtime_register_exit();
@@ -271,7 +272,6 @@ static void runtime_start(void)
     stp_fabric_start(&calls);
     stp_window_set_fabric(stp_rt.has_fabric);
     stp_space_init(&pe_info);
-    runtime_open_witness();
     runtime_fill_pe_info(&pe_info);
     stp_boot_exchange(&pe_info);
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);

@@ -82,6 +82,10 @@ size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity);
 /* The launcher's fence; fatal on error. */
 void stp_boot_fence(void);
 
+/* Between the two a fence that lasts tells how many PEs have not come (missing.c). */
+void stp_missing_begin(void);
+void stp_missing_end(void);
+
 /*
  * The PEs of a job differ, and it ends. One of them should say so: the others pass mine false and
  * stay silent for some seconds, in which the job ends, unless nobody ends it.

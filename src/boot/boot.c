@@ -154,7 +154,12 @@ size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity)
 
 void stp_boot_fence(void)
 {
-    if (stp_pmi_fence() != 0) stp_fatal("shmem_init", "the launcher's fence failed");
+    int rc;
+
+    stp_missing_begin();
+    rc = stp_pmi_fence();
+    stp_missing_end();
+    if (rc != 0) stp_fatal("shmem_init", "the launcher's fence failed");
     stp_debug("start: fence");
 }
 

@@ -73,6 +73,8 @@ struct stp_wait_page {
     } STP_ALIGNED_LINE notes[STP_WAIT_NOTES];
 };
 
+#define STP_WITNESS_NAME "steppe-pe"
+
 /* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
 struct stp_pe_info {
     int pe;

@@ -47,7 +47,7 @@ int stp_watch_witness(struct stp_witness *witness)
     struct stat info;
 
     if (witness->fd >= 0) return 0;
-    witness->fd = memfd_create("steppe-pe", MFD_CLOEXEC);
+    witness->fd = memfd_create(STP_WITNESS_NAME, MFD_CLOEXEC);
     if (witness->fd < 0) return -errno;
     if (fstat(witness->fd, &info) != 0) {
         int rc = -errno;

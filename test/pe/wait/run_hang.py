@@ -23,6 +23,8 @@ def pes(first, end):
 
 every_other = [pe for pe in range(0, n, 2) if pe != last]
 TABLES = {
+    "init": [rf"shmem_init has waited for 1 s so far .*: 1 of the {n} PEs of this host have not "
+             r"come; processes that may be theirs: \d+", r"late: \d+"],
     "barrier": [rf"in shmem_barrier_all, sync \d+ of the world: {pes(0, last - 1)}",
                 f"have not come: {last}", f"in the program: {last}"],
     "wait": [r"in shmem_int_wait_until: hang_flag is 0, to be >= 7: 0",
@@ -70,11 +72,15 @@ if os.environ.get("SHMEM_NODE") == "off":
     sys.exit(1 if bad or said else 0)
 expected = []
 for case in cases if cases[0] != "off" else []:
-    if TABLES[case]:
+    if case == "init":
+        expected += TABLES[case]
+    elif TABLES[case]:
         expected += ["a wait lasts for 1 s so far .*", *TABLES[case]]
 said = [re.sub(r"^steppe: pe \d+ \([^)]*\): +", "", line) for line in run.stderr.splitlines()]
 bad = run.returncode != 0 or run.stdout or len(said) != len(expected) or not all(
     re.fullmatch(pattern, line) for pattern, line in zip(expected, said))
+if cases[0] == "init" and not bad:
+    bad = said[0].rpartition(" ")[2] != said[1].rpartition(" ")[2]
 if bad:
     print(f"status {run.returncode}; expected:", *expected, "said:", run.stderr, sep="\n")
 sys.exit(1 if bad else 0)
