@@ -3,6 +3,8 @@
  * PEs that wait too long for some others, which come in the end. run_hang.py reads what was told.
  * usage: pe_hang CASE...
  */
+#include <limits.h>
+#include <pthread.h>
 #include <shmem.h>
 #include <signal.h>
 #include <stdio.h>
@@ -110,6 +112,24 @@ static void in_stop(void)
     shmem_sync_all();
 }
 
+static void *small_main(void *arg)
+{
+    in_barrier();
+    return arg;
+}
+
+/* The same by a thread with the smallest stack that there is: telling takes some. */
+static void in_thread(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN);
+    if (pthread_create(&thread, &attr, small_main, NULL) != 0) abort();
+    pthread_join(thread, NULL);
+}
+
 /* The others are in shmem_finalize. */
 static void in_finalize(void)
 {
@@ -131,9 +151,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"barrier", in_barrier}, {"wait", in_wait},        {"lock", in_lock},
-                 {"team", in_team},       {"time", in_time},        {"quiet", in_quiet},
-                 {"stop", in_stop},       {"finalize", in_finalize}};
+    } cases[] = {{"barrier", in_barrier}, {"wait", in_wait},     {"lock", in_lock},
+                 {"team", in_team},       {"time", in_time},     {"quiet", in_quiet},
+                 {"stop", in_stop},       {"thread", in_thread}, {"finalize", in_finalize}};
 
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "init") == 0) before_init();
