@@ -369,7 +369,7 @@ START_TEST(shortened_file)
     int rc = fam_create_live(&space, &params);
     capture_end(&capture);
     ck_assert_int_eq(rc, -ENOSPC);
-    ck_assert_said(capture, "short.fam is too small: has 4 MiB, needs 6 MiB");
+    ck_assert_said(capture, "short.fam is too small: has 4 MiB, needs 8 MiB");
 }
 END_TEST
 

@@ -52,7 +52,7 @@ static void make_kept(void)
 {
     struct fam_part part;
 
-    ck_assert_int_eq(part_make(&part, "kept", 3 * MIB, 2, true), UNIT);
+    ck_assert_int_eq(part_make(&part, "kept", 3 * MIB, 2, true), 2 * UNIT);
     stp_fam_part_close(&part, true);
 }
 
@@ -81,16 +81,16 @@ END_TEST
 
 START_TEST(grown)
 {
-    const char *path = fam_use_file(10 * MIB);
+    const char *path = fam_use_file(12 * MIB);
     struct fam_part part;
 
     make_kept();
     expect_refused("has 0 bytes free in one piece, a space of 1 x 1 MiB does not fit", ENOSPC);
-    ck_assert_int_eq(truncate(path, 12 * MIB), 0);
-    ck_assert_int_eq(part_make(&part, NULL, MIB, 1, false), 5 * UNIT);
+    ck_assert_int_eq(truncate(path, 14 * MIB), 0);
+    ck_assert_int_eq(part_make(&part, NULL, MIB, 1, false), 6 * UNIT);
     stp_fam_part_close(&part, true);
-    ck_assert_int_eq(truncate(path, 10 * MIB), 0);
-    expect_refused("has 10 MiB, needs 12 MiB", ENOSPC);
+    ck_assert_int_eq(truncate(path, 12 * MIB), 0);
+    expect_refused("has 12 MiB, needs 14 MiB", ENOSPC);
 }
 END_TEST
 
@@ -124,8 +124,8 @@ START_TEST(other_format)
     const char *path = fam_use_file(32 * MIB);
 
     make_kept();
-    POKE(path, offsetof(struct fam_super, version), uint32_t, 2);
-    expect_refused("has format 2, this library knows 1", EINVAL);
+    POKE(path, offsetof(struct fam_super, version), uint32_t, FAM_VERSION + 1);
+    expect_refused("has format 3, this library knows 2", EINVAL);
 }
 END_TEST
 
@@ -156,7 +156,7 @@ START_TEST(damaged)
         fam_make_file(path, 0);
         fam_make_file(path, 32 * MIB);
         make_kept();
-        ck_assert_int_eq(part_make(&part, "next", MIB, 1, true), 5 * UNIT);
+        ck_assert_int_eq(part_make(&part, "next", MIB, 1, true), 7 * UNIT);
         stp_fam_part_close(&part, true);
         POKE(path, cases[i].at, uint64_t, cases[i].value);
         expect_refused(cases[i].words, EUCLEAN);
@@ -194,9 +194,9 @@ START_TEST(first_fit)
     expect_refused("has 0 bytes free in one piece", ENOSPC);
     stp_fam_part_close(&parts[0], true);
     stp_fam_part_close(&parts[3], true);
-    ck_assert_int_eq(part_make(&parts[0], "two", MIB, 2, false), -ENOSPC);
+    ck_assert_int_eq(part_make(&parts[0], NULL, MIB, 2, false), -ENOSPC);
     stp_fam_part_close(&late, true);
-    ck_assert_int_eq(part_make(&parts[0], "two", MIB, 2, false), UNIT);
+    ck_assert_int_eq(part_make(&parts[0], NULL, MIB, 2, false), UNIT);
     stp_fam_part_close(&parts[0], true);
     stp_fam_part_close(&parts[2], true);
     stp_fam_part_close(&wide, true);
@@ -210,14 +210,14 @@ START_TEST(names_side_by_side)
     struct fam_part a, b, again;
 
     fam_use_file(32 * MIB);
-    ck_assert_int_eq(part_make(&a, "a", 2 * MIB, 2, true), UNIT);
-    ck_assert_int_eq(part_make(&b, "b", 2 * MIB, 3, false), 3 * UNIT);
-    ck_assert_int_eq(part_make(&again, "a", 2 * MIB, 2, false), UNIT);
+    ck_assert_int_eq(part_make(&a, "a", 2 * MIB, 2, true), 2 * UNIT);
+    ck_assert_int_eq(part_make(&b, "b", 2 * MIB, 3, false), 5 * UNIT);
+    ck_assert_int_eq(part_make(&again, "a", 2 * MIB, 2, false), 2 * UNIT);
     ck_assert(a.made && b.made && !again.made);
     stp_fam_part_close(&again, true);
-    ck_assert_int_eq(part_make(&again, "b", 2 * MIB, 2, false), -EINVAL);
+    ck_assert_int_eq(part_make(&again, "b", 2 * MIB, 4, false), -EINVAL);
     stp_fam_part_close(&b, true);
-    ck_assert_int_eq(part_make(&b, "b", 2 * MIB, 2, false), 3 * UNIT);
+    ck_assert_int_eq(part_make(&b, "b", 2 * MIB, 2, false), 5 * UNIT);
     stp_fam_part_close(&a, true);
     stp_fam_part_close(&b, true);
 }
@@ -225,10 +225,11 @@ END_TEST
 
 START_TEST(pool_is_full_of_names)
 {
-    const char *path = fam_use_file((size_t)20 << 30); /* a hole: takes no memory */
+    const char *path = fam_use_file((size_t)40 << 30); /* a hole: takes no memory */
     struct fam_entry entry = {.valid = 1,
                               .flags = FAM_KEEP | FAM_SETTLED,
                               .name = "x",
+                              .head_bytes = FAM_ALIGN,
                               .part_bytes = FAM_ALIGN,
                               .nbytes = MIB,
                               .n_parts = 1};
@@ -236,7 +237,7 @@ START_TEST(pool_is_full_of_names)
     make_kept();
     POKE(path, offsetof(struct fam_super, n_entries), uint32_t, FAM_ENTRIES);
     for (size_t i = 1; i < FAM_ENTRIES; i++) {
-        entry.offset = (4 + i) * FAM_ALIGN;
+        entry.offset = (4 + 2 * i) * FAM_ALIGN;
         fam_poke(path, ENTRY(i), &entry, sizeof(entry));
     }
     expect_refused("holds 8191 spaces: that is all there can be", ENOSPC);
@@ -251,7 +252,7 @@ START_TEST(memory_is_cleared)
     struct stp_space_params params = fam_params(NULL, 4 * MIB, false);
     struct stp_space space;
 
-    fam_use_file(8 * MIB);
+    fam_use_file(10 * MIB);
     for (int i = 0; i < 4; i++) {
         params.name = i % 2 == 0 ? NULL : "clear";
         ck_assert_int_eq(fam_create_live(&space, &params), 0);
@@ -265,13 +266,13 @@ END_TEST
 /* A part that its maker did not live to clear is cleared by whoever comes next. */
 START_TEST(half_made_part)
 {
-    const char *path = fam_use_file(8 * MIB);
+    const char *path = fam_use_file(10 * MIB);
     struct stp_space_params params = fam_params("half", 4 * MIB, true);
     struct stp_space space;
 
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
-    fam_poke(path, 3 * MIB, "rubbish", 8);
+    fam_poke(path, 5 * MIB, "rubbish", 8);
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert_str_eq(space.base + MIB, "rubbish");
     stp_kind_fam.destroy(&space);
@@ -286,26 +287,26 @@ END_TEST
 START_TEST(as_on_a_device)
 {
     struct fam_backing place = {
-        .type = FAM_DEVICE, .path = fam_use_file(8 * MIB), .nbytes = 8 * MIB};
+        .type = FAM_DEVICE, .path = fam_use_file(10 * MIB), .nbytes = 10 * MIB};
     struct fam_shape named = {.name = "dev", .nbytes = 2 * MIB, .n_parts = 3};
-    struct fam_shape nameless = {.nbytes = 6 * MIB, .n_parts = 1};
+    struct fam_shape nameless = {.nbytes = 8 * MIB, .n_parts = 1};
     struct fam_part part;
     char *map;
     int fd = open(place.path, O_RDWR | O_CLOEXEC);
 
-    map = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    map = mmap(NULL, 10 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     ck_assert_ptr_ne(map, MAP_FAILED);
-    memset(map + 2 * MIB, 'd', 6 * MIB);
-    ck_assert_int_eq(stp_fam_part_open(&part, &place, &nameless, 0, 6 * MIB), 0);
+    memset(map + 2 * MIB, 'd', 8 * MIB);
+    ck_assert_int_eq(stp_fam_part_open(&part, &place, &nameless, 0, 8 * MIB), 0);
     ck_assert_int_eq(map[2 * MIB], 'd');
     stp_fam_part_close(&part, true);
     ck_assert_int_eq(stp_fam_part_open(&part, &place, &named, 0, 2 * MIB), 0);
-    ck_assert_int_eq(part.at, UNIT);
-    ck_assert(fam_is_zero(map + 2 * MIB, 2 * MIB));
-    ck_assert_int_eq(map[4 * MIB], 'd'); /* the parts of other PEs are theirs to clear */
-    ck_assert_int_eq(map[6 * MIB], 'd');
+    ck_assert_int_eq(part.at, 2 * UNIT);
+    ck_assert(fam_is_zero(map + 4 * MIB, 2 * MIB));
+    ck_assert_int_eq(map[6 * MIB], 'd'); /* the parts of other PEs are theirs to clear */
+    ck_assert_int_eq(map[8 * MIB], 'd');
     stp_fam_part_close(&part, true);
-    munmap(map, 8 * MIB);
+    munmap(map, 10 * MIB);
     close(fd);
 }
 END_TEST
@@ -329,7 +330,7 @@ START_TEST(killed_job_is_reclaimed)
     struct stp_space_params params = fam_params(NULL, 4 * MIB, false);
     struct stp_space space, kept;
 
-    fam_use_file(8 * MIB);
+    fam_use_file(12 * MIB);
     fam_run_killed(fill_pool);
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert(fam_is_zero(space.base, space.nbytes));
@@ -348,7 +349,7 @@ START_TEST(living_job_is_not_reclaimed)
     int status;
     pid_t pid;
 
-    fam_use_file(8 * MIB);
+    fam_use_file(12 * MIB);
     pid = fork();
     if (pid == 0) {
         fam_window_up(1);
@@ -369,7 +370,7 @@ END_TEST
 
 START_TEST(locked_for_ever)
 {
-    const char *path = fam_use_file(8 * MIB);
+    const char *path = fam_use_file(12 * MIB);
     struct fam_pool one, two;
     struct capture capture;
     /* whoever clears a part has a lock for it beyond those of the superblock */
