@@ -75,6 +75,7 @@ steppe_man3(shmemx_ctx_space_quiet shmemx_ctx_space_fence)
 steppe_man3(shmemx_space_create_attr)
 steppe_man3(shmemx_space_persist)
 steppe_man3(shmemx_space_stat)
+steppe_man3(shmemx_space_part)
 steppe_man3(shmemx_space_root_set shmemx_space_root_get)
 steppe_man3(shmemx_info_print shmemx_version)
 

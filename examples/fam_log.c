@@ -5,7 +5,7 @@
  * A record gets its number by an atomic on the log's head, which lies with PE 0; record i lies in
  * the part of PE i modulo the number of PEs. All PEs append at once, and so may two jobs on one
  * machine, since both map the same memory. A record shows when its text is complete. The log has
- * the shape of the job that made it: one with another number of PEs is refused by the library.
+ * the shape of the job that made it: one with another number of PEs is refused.
  *
  *     export SHMEM_FAM_PATH=/mnt/pmem          (a directory, a file or a DAX device)
  *     oshcc fam_log.c -o fam_log
@@ -48,6 +48,14 @@ struct log {
 
 static int failed, failed_anywhere; /* globals, so that the reduction may use them */
 
+static int close_log(struct log *log)
+{
+    shmem_space_free(log->space, log->records);
+    shmem_space_free(log->space, log->head);
+    shmem_team_destroy(log->team);
+    return shmem_space_destroy(log->space);
+}
+
 /* Collective. keep: the log stays when its last user has gone. 0; nonzero on all PEs. */
 static int open_log(struct log *log, int keep)
 {
@@ -56,6 +64,7 @@ static int open_log(struct log *log, int keep)
         .size = 2 * N_RECORDS * sizeof(struct record),
     };
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
     attr.name = NAME;
     attr.keep = keep;
@@ -72,18 +81,16 @@ static int open_log(struct log *log, int keep)
     /* malloc, which leaves what is there; the same calls in every job give the same places */
     log->head = shmem_space_malloc(log->space, sizeof(*log->head));
     log->records = shmem_space_malloc(log->space, N_RECORDS * sizeof(*log->records));
+    if (shmemx_space_query(log->space, &info) != 0 || info.n_parts != log->n_pes) {
+        if (log->me == 0)
+            fprintf(stderr, "fam_log: the log was made by %d PEs: run as many\n", info.n_parts);
+        close_log(log);
+        return 1;
+    }
     if (log->head != NULL && log->records != NULL) return 0;
     fprintf(stderr, "fam_log: PE %d: no room in the space\n", log->me);
     shmem_global_exit(1);
     return 1;
-}
-
-static int close_log(struct log *log)
-{
-    shmem_space_free(log->space, log->records);
-    shmem_space_free(log->space, log->head);
-    shmem_team_destroy(log->team);
-    return shmem_space_destroy(log->space);
 }
 
 /* ---- append ------------------------------------------------------------------------------ */

@@ -67,8 +67,9 @@ typedef struct {
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
  * members pass equal configs, names, keep and open; device and buffer may differ. A name may hold
- * 63 letters, digits, dots, dashes and underscores. A named space of another number of PEs or size
- * than it was made with is refused. Returns 0; nonzero on all members of the parent.
+ * 63 letters, digits, dots, dashes and underscores. Member i of the parent owns part i of a named
+ * space, which keeps the number of parts and the size that it was made with: fewer PEs may open it,
+ * more are refused, and so is another size. Returns 0; nonzero on all members of the parent.
  */
 int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                              shmem_space_t *space, shmem_team_t *team);
@@ -105,11 +106,12 @@ typedef struct {
     char kind[16];   /* "gpu" */
     char where[192]; /* "gpu 0: NVIDIA H200, 141 GiB" */
     int found;       /* its name stood for a space already, on all members; 0: it is new */
+    int n_parts;     /* of a space with a name: what it was made with; 0 without one */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
     {                                                                                              \
-        sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0       \
+        sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0, 0    \
     }
 
 /* Facts about a space of which this PE is a member. Local. 0; nonzero for SHMEM_SPACE_INVALID. */
@@ -150,6 +152,13 @@ void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
  * outlive jobs (CPU, GPU), and when the system cannot write it.
  */
 int shmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
+
+/*
+ * Part index of a named space, 0 to n_parts - 1 of shmemx_space_query(), to read: also a part that
+ * no member of this job owns. It is mapped until the space is destroyed. Local. 0; nonzero, with a
+ * message that names the part, where this host has no such part.
+ */
+int shmemx_space_part(shmem_space_t space, int index, const void **base);
 
 /*
  * Blocks of a named space that later jobs find by a name of 1 to 63 bytes, 85 at most. set:
@@ -198,6 +207,7 @@ void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
 int pshmemx_space_root_set(shmem_space_t space, const char *name, const void *addr, size_t nbytes);
 int pshmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
+int pshmemx_space_part(shmem_space_t space, int index, const void **base);
 int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
 int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);

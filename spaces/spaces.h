@@ -288,8 +288,8 @@ struct stp_space_params {
     const char *name; /* of a space that other jobs can open; NULL: nobody else's */
     bool keep;        /* a named space outlives the job */
     void *buffer;     /* adopt this memory of the caller's instead of allocating; or NULL */
-    int pe;           /* this PE, */
-    int n_pes;        /* of so many in the job */
+    int pe;           /* this PE's number in the team that makes the space, */
+    int n_pes;        /* of so many */
     enum stp_open open;
     uint64_t token; /* of this creation: the same on all PEs, and no other one has it */
 };
@@ -311,6 +311,12 @@ struct stp_root {
 
 /* Of fabric-attached memory: 0, -ENOENT when there is none, not logged, or -errno, logged. */
 int stp_fam_stat(const char *name, struct stp_named *named);
+
+/*
+ * Part i of a space, less than n_parts, to read, until the space is destroyed. 0 or -errno, logged.
+ * Any thread.
+ */
+int stp_fam_part(struct stp_space *space, unsigned i, const void **base);
 
 /*
  * What a PE tells the others of its node about its part of a space, so that they can reach it:
@@ -509,6 +515,7 @@ struct stp_space {
     bool on_fabric;              /* and so are all members': peers reach them directly */
     bool permanent;              /* lives as long as the program */
     bool found;                  /* its name stood for a space before, here; later: everywhere */
+    unsigned n_parts;            /* of a space with a name, those of earlier jobs too; else 0 */
     uint64_t roots;              /* hash of the named blocks that it was opened with */
     bool told_full;              /* it was said that something did not fit */
     void *handle;                /* what users compare when it is a constant, else NULL */

@@ -21,7 +21,9 @@ extern const struct stp_kind stp_kind_fam;
 struct fam_own {
     struct fam_part part;
     size_t map_bytes; /* of the space's range: whole pages of the device */
-    bool dax;         /* this PE's part is mapped without a page cache */
+    void **parts;     /* as far as they were asked for */
+    unsigned n_parts;
+    bool dax; /* this PE's part is mapped without a page cache */
 };
 
 /* How peers of the node find a part. */
@@ -94,6 +96,47 @@ static int fam_fill_share(const struct fam_part *part, struct stp_share *share)
     return 0;
 }
 
+/* The parts of a space with a name may be asked for. */
+static int fam_know_parts(struct stp_space *space, struct fam_own *own)
+{
+    if (own->part.head == NULL) return 0;
+    own->n_parts = own->part.pool.super->entries[own->part.index].n_parts;
+    own->parts = calloc(own->n_parts, sizeof(*own->parts));
+    if (own->parts == NULL) return -ENOMEM;
+    space->n_parts = own->n_parts;
+    return 0;
+}
+
+static void fam_forget_parts(struct fam_own *own)
+{
+    for (unsigned i = 0; i < own->n_parts && own->parts != NULL; i++)
+        if (own->parts[i] != NULL) munmap(own->parts[i], own->map_bytes);
+    free(own->parts);
+}
+
+int stp_fam_part(struct stp_space *space, unsigned i, const void **base)
+{
+    struct fam_own *own = space->own;
+    void *map = __atomic_load_n(&own->parts[i], __ATOMIC_ACQUIRE), *other = NULL;
+    off_t at;
+
+    if (map == NULL) {
+        if (!stp_fam_part_is_here(&own->part, i, &at)) return -ENXIO;
+        map = mmap(NULL, own->map_bytes, PROT_READ, MAP_SHARED, own->part.fd, at);
+        if (map == MAP_FAILED) {
+            stp_error("fam: cannot map part %u of %s: %s", i, own->part.path, strerror(errno));
+            return -errno;
+        }
+        if (!__atomic_compare_exchange_n(&own->parts[i], &other, map, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE)) { /* another thread was quicker */
+            munmap(map, own->map_bytes);
+            map = other;
+        }
+    }
+    *base = map;
+    return 0;
+}
+
 /* Map this PE's part, found or made, where the space has its range. */
 static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_share *share)
 {
@@ -102,6 +145,7 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     space->own = own;
     rc = fam_overlay(space, stp_window_local(), own->part.fd, own->part.at);
     if (rc == 0) rc = fam_fill_share(&own->part, share);
+    if (rc == 0) rc = fam_know_parts(space, own);
     if (rc == 0) {
         space->base = stp_window_at(space->offset);
         space->found = own->part.found;
@@ -194,6 +238,7 @@ static void fam_destroy(struct stp_space *space)
         if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
     }
     stp_window_release(space->offset, own->map_bytes);
+    fam_forget_parts(own);
     stp_fam_part_close(&own->part, used);
     free(own);
     space->own = NULL;

@@ -234,6 +234,9 @@ int stp_fam_admit(const struct fam_backing *place, const struct fam_shape *shape
 int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
                       const struct fam_shape *shape, int pe, size_t map_bytes);
 
+/* Where part i begins; false, logged, when nobody made it in this file or device. */
+bool stp_fam_part_is_here(const struct fam_part *part, unsigned i, off_t *at);
+
 /* The i-th named block; false: there is none. */
 bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_root *root);
 

@@ -275,6 +275,19 @@ static void part_sync_name(const struct fam_part *part)
     close(fd);
 }
 
+bool stp_fam_part_is_here(const struct fam_part *part, unsigned i, off_t *at)
+{
+    const struct fam_super *super = part->pool.super;
+    const struct fam_entry *entry = &super->entries[part->index];
+    size_t unit = stp_fam_part_at(entry, i) / FAM_ALIGN;
+
+    *at = (off_t)(unit * FAM_ALIGN);
+    if (__atomic_load_n(&super->ready[unit / 8], __ATOMIC_ACQUIRE) >> unit % 8 & 1) return true;
+    stp_error("fam: part %u of the space '%s' was never made in %s: it is on another host", i,
+              entry->name, part->path);
+    return false;
+}
+
 static void part_settle_locked(struct fam_part *part)
 {
     struct fam_entry *entry = &part->pool.super->entries[part->index];

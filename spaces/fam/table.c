@@ -221,7 +221,7 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
 {
     char theirs[STP_SIZE_TEXT], ours[STP_SIZE_TEXT];
 
-    if (entry->n_parts == shape->n_parts && entry->nbytes == shape->nbytes) return 0;
+    if (entry->n_parts >= shape->n_parts && entry->nbytes == shape->nbytes) return 0;
     stp_error("fam space '%s' in %s has %u PEs of %s, this job wants %u of %s", entry->name,
               pool->where, entry->n_parts, stp_size_exact(entry->nbytes, theirs), shape->n_parts,
               stp_size_exact(shape->nbytes, ours));

@@ -522,6 +522,8 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
     *team = NULL;
     if (attr != NULL) {
         c.parent = stp_team_check(attr->parent, fn);
+        c.params.pe = c.parent->rank; /* of the parent: others need not know the world */
+        c.params.n_pes = c.parent->n_pes;
         c.params.device = attr->device;
         c.params.name = attr->name;
         c.params.keep = attr->keep != 0;

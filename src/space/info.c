@@ -76,6 +76,7 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         .base = space->base,
         .caps = space->caps,
         .found = space->found,
+        .n_parts = (int)space->n_parts,
     };
     snprintf(info->kind, sizeof(info->kind), "%s", space->kind->name);
     if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,
@@ -128,6 +129,21 @@ int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
     return 0;
 }
 STP_PROFILED(shmemx_space_stat);
+
+int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
+{
+    struct stp_space *space;
+
+    *base = NULL;
+    if (stp_space_is_invalid(handle)) return 1;
+    space = stp_space_check(handle, __func__, "space");
+    if (index >= 0 && (unsigned)index < space->n_parts)
+        return stp_fam_part(space, (unsigned)index, base) != 0;
+    stp_error("shmemx_space_part: part %d of space %u: it has %u (none without a name)", index,
+              space->number, space->n_parts);
+    return 1;
+}
+STP_PROFILED(shmemx_space_part);
 
 /* ---- the table --------------------------------------------------------------------------- */
 

@@ -100,12 +100,10 @@ fam_paths()
     [ $status -eq 0 ] || fail shape "status $status"
     told named fam "'shape' .* has $np PEs of 4 MiB, this job wants $np of 8 MiB" \
         EXPECT_REFUSED=1 -- 8388608
-    if [ "$np" -gt 1 ]; then
-        np=$((np - 1))
-        told named fam "'shape' .* has $((np + 1)) PEs of 4 MiB, this job wants $np of 4 MiB" \
-            EXPECT_REFUSED=1 -- 4194304
-        np=$((np + 1))
-    fi
+    np=$((np + 1))
+    told named fam "'shape' .* has $((np - 1)) PEs of 4 MiB, this job wants $np of 4 MiB" \
+        EXPECT_REFUSED=1 -- 4194304
+    np=$((np - 1))
     rm -f "$dir/fam/"*
 }
 
