@@ -67,12 +67,12 @@ steppe_man3(shmem_space_destroy)
 steppe_man3(shmem_space_malloc shmem_space_calloc shmem_space_free shmemx_space_align
     shmemx_space_realloc)
 steppe_man3(shmem_space_get_caps shmem_space_get_team shmem_space_get_device_type shmem_get_space
-    shmem_team_get_space shmemx_space_query shmemx_space_path shmemx_space_path_name
-    shmemx_space_print)
+    shmem_team_get_space shmemx_space_query shmemx_space_info_init shmemx_space_path
+    shmemx_space_path_name shmemx_space_print)
 steppe_man3(shmem_team_is_valid shmemx_team_duplicate)
 steppe_man3(shmemx_ctx_create)
 steppe_man3(shmemx_ctx_space_quiet shmemx_ctx_space_fence)
-steppe_man3(shmemx_space_create_attr)
+steppe_man3(shmemx_space_create_attr shmemx_space_attr_init)
 steppe_man3(shmemx_space_persist)
 steppe_man3(shmemx_space_stat)
 steppe_man3(shmemx_space_part)

@@ -65,6 +65,13 @@ typedef struct {
     }
 
 /*
+ * Set the defaults, for languages that have no initializers: of as much of the structure as the
+ * caller has, struct_size bytes, which becomes its struct_size. What this library does not know of
+ * a longer one becomes zero. Local, any time.
+ */
+void shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
+
+/*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
  * members pass equal configs, names, keep and open; device and buffer may differ. A name may hold
  * 63 letters, digits, dots, dashes and underscores. Member i of the parent owns part i of a named
@@ -113,6 +120,9 @@ typedef struct {
     {                                                                                              \
         sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0, 0    \
     }
+
+/* As shmemx_space_attr_init(). struct_size: up to kind at least. Local, any time. */
+void shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 
 /* Facts about a space of which this PE is a member. Local. 0; nonzero for SHMEM_SPACE_INVALID. */
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
@@ -200,6 +210,8 @@ int pshmemx_info_print(int fd, const char *section, int json);
 int pshmemx_space_print(int fd);
 int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                               shmem_space_t *space, shmem_team_t *team);
+void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
+void pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 shmemx_space_path_t pshmemx_space_path(shmem_space_t space, int pe);
 const char *pshmemx_space_path_name(shmemx_space_path_t path);
 int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);

@@ -91,6 +91,33 @@ static void info_give(void *to, size_t nbytes, const void *full, size_t full_byt
     if (nbytes > full_bytes) memset((char *)to + full_bytes, 0, nbytes - full_bytes);
 }
 
+static void info_init(void *mine, const void *full, size_t full_bytes, size_t least, size_t nbytes,
+                      const char *fn)
+{
+    if (nbytes < least || nbytes > INFO_BYTES_MAX)
+        stp_fatal(fn, "struct_size is %zu: pass the size of your structure (%zu)", nbytes,
+                  full_bytes);
+    info_give(mine, nbytes, full, full_bytes);
+}
+
+void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size)
+{
+    shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    full.struct_size = struct_size;
+    info_init(attr, &full, sizeof(full), sizeof(struct_size), struct_size, __func__);
+}
+STP_PROFILED(shmemx_space_attr_init);
+
+void pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size)
+{
+    shmemx_space_info_t full = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    full.struct_size = struct_size;
+    info_init(info, &full, sizeof(full), INFO_BYTES_MIN, struct_size, __func__);
+}
+STP_PROFILED(shmemx_space_info_init);
+
 int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
 {
     size_t nbytes;

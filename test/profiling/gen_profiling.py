@@ -71,6 +71,8 @@ STATEMENTS = {
     "shmem_space_get_caps": "@(SHMEM_SPACE_DEFAULT, (shmem_space_cap_t *)local)",
     "shmem_get_space": "@(dest, &space)",
     "shmem_team_get_space": "@(SHMEM_TEAM_WORLD, &space)",
+    "shmemx_space_attr_init": "shmemx_space_attr_t attr; @(&attr, sizeof(attr))",
+    "shmemx_space_info_init": "shmemx_space_info_t info; @(&info, sizeof(info))",
     "shmemx_space_query": "shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;"
                           " @(SHMEM_SPACE_DEFAULT, &info)",
     "shmem_team_split_strided":

@@ -2,7 +2,7 @@
 /*
  * shmemx_space_query() with structures of older and newer headers: it fills in what both know,
  * leaves what lies behind a shorter one, and makes zero what it does not know of a longer one.
- * Sizes that were never set end the job: space_errors.c.
+ * Sizes that were never set end the job: space_errors.c. Defaults without the initializers, too.
  */
 #include "pe_kinds.h"
 
@@ -75,11 +75,61 @@ static void check_none(void)
     expect_bytes(&answer, sizeof(size_t), sizeof(answer), CANARY);
 }
 
+/* As programs without our macros set them, before init too. */
+static void check_defaults(void)
+{
+    static const shmemx_space_attr_t attr_whole = SHMEMX_SPACE_ATTR_INITIALIZER;
+    size_t shorter = offsetof(shmemx_space_attr_t, name);
+    union {
+        shmemx_space_attr_t attr;
+        unsigned char bytes[sizeof(shmemx_space_attr_t) + LATER];
+    } attr;
+    union answer info;
+
+    memset(&attr, CANARY, sizeof(attr));
+    shmemx_space_attr_init(&attr.attr, shorter);
+    PE_CHECK_EQ(attr.attr.struct_size, shorter);
+    PE_CHECK(attr.attr.parent == SHMEM_TEAM_WORLD, "the parent is another one");
+    PE_CHECK_EQ(attr.attr.device, -1);
+    for (size_t i = shorter; i < sizeof(attr); i++)
+        PE_CHECK_EQ(attr.bytes[i], CANARY);
+    shmemx_space_attr_init(&attr.attr, sizeof(attr));
+    PE_CHECK_EQ(attr.attr.struct_size, sizeof(attr));
+    PE_CHECK(attr.attr.name == NULL && attr.attr.buffer == NULL, "a name or a buffer");
+    PE_CHECK_EQ(attr.attr.keep, attr_whole.keep);
+    PE_CHECK_EQ(attr.attr.open, attr_whole.open);
+    for (size_t i = sizeof(attr.attr); i < sizeof(attr); i++)
+        PE_CHECK_EQ(attr.bytes[i], 0);
+
+    memset(&info, CANARY, sizeof(info));
+    shmemx_space_info_init(&info.info, sizeof(info.info));
+    PE_CHECK_EQ(info.info.struct_size, sizeof(info.info));
+    PE_CHECK_EQ(info.info.device, -1);
+    PE_CHECK_EQ(info.info.where[0], 0);
+    expect_bytes(&info, sizeof(info.info), sizeof(info), CANARY);
+}
+
+/* Made from the defaults that the library has set. */
+static void check_made(void)
+{
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, PE_MIB, SHMEM_SPACE_FLAG_DEFAULT};
+    shmemx_space_attr_t attr;
+    shmem_space_t space;
+    shmem_team_t team;
+
+    shmemx_space_attr_init(&attr, sizeof(attr));
+    PE_CHECK_EQ(shmemx_space_create_attr(&config, &attr, &space, &team), 0);
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
 int main(void)
 {
     struct pe_space s;
 
+    check_defaults();
     pe_test_begin();
+    check_made();
     PE_CHECK_EQ(whole.struct_size, sizeof(whole));
     PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &s), "a space of host memory");
     check_shorter(&s);
