@@ -45,6 +45,14 @@ typedef enum {
     SHMEMX_SPACE_OPEN        /* a space: an error if there is none, or an empty file */
 } shmemx_space_open_t;
 
+/* Which NUMA nodes the pages of a space come from. */
+typedef enum {
+    SHMEMX_NUMA_DEFAULT = 0, /* as the process has it set, numactl for one */
+    SHMEMX_NUMA_BIND,        /* one node alone: attr->numa_node */
+    SHMEMX_NUMA_INTERLEAVE,  /* all nodes in turn, page by page */
+    SHMEMX_NUMA_FIRST_TOUCH  /* the node of the thread that touches a page first */
+} shmemx_space_numa_t;
+
 /*
  * What shmemx_space_create_attr() adds to a config. Start with SHMEMX_SPACE_ATTR_INITIALIZER, so
  * that fields of later versions keep their defaults.
@@ -56,12 +64,15 @@ typedef struct {
     const char *name;    /* FAM: a space that other jobs find under this name; NULL: unnamed */
     int keep;            /* FAM: nonzero: a named space and its contents outlive the job */
     void *buffer;        /* GPU: use config->size bytes of the caller's here; NULL: allocate */
-    shmemx_space_open_t open; /* FAM, with a name */
+    shmemx_space_open_t open;        /* FAM, with a name */
+    shmemx_space_numa_t numa_policy; /* CPU: which NUMA nodes pages come from; may differ per PE */
+    int numa_node;                   /* CPU, with SHMEMX_NUMA_BIND: this one; -1: that of this PE */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
     {                                                                                              \
-        sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL, SHMEMX_SPACE_EITHER      \
+        sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL, SHMEMX_SPACE_EITHER,     \
+            SHMEMX_NUMA_DEFAULT, -1                                                                \
     }
 
 /*
@@ -73,7 +84,7 @@ void shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
- * members pass equal configs, names, keep and open; device and buffer may differ. A name may hold
+ * members pass equal configs, names, keep and open; the others may differ. A name may hold
  * 63 letters, digits, dots, dashes and underscores. Member i of the parent owns part i of a named
  * space, which keeps the number of parts and the size that it was made with: fewer PEs may open it,
  * more are refused, and so is another size. Returns 0; nonzero on all members of the parent.

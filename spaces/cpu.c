@@ -32,6 +32,7 @@ static int cpu_admit(const struct stp_space_params *params)
                   total);
         return -ENOMEM;
     }
+    if (stp_numa_check(params) != 0) return -ENODEV;
     if (nbytes > group) {
         stp_error(
             "a cpu space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
@@ -46,9 +47,9 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
 {
     int rc = stp_window_commit(space->offset, space->nbytes);
 
-    (void)params;
     if (rc != 0) return rc;
     space->base = stp_window_at(space->offset);
+    space->placed = stp_numa_apply(params, space->base, space->nbytes);
     space->device = -1;
     share->valid = 1; /* the node's file is everybody's */
     return 0;
@@ -62,6 +63,7 @@ static int cpu_attach(struct stp_space *space, int local, const struct stp_share
 
 static void cpu_destroy(struct stp_space *space)
 {
+    if (space->placed) stp_numa_forget(space->base, space->nbytes);
     stp_window_release(space->offset, space->nbytes);
 }
 

@@ -281,6 +281,9 @@ struct stp_team; /* only kept for those above */
 /* What a name is to stand for; as the public constants. */
 enum stp_open { STP_OPEN_EITHER, STP_OPEN_CREATE, STP_OPEN_FOUND, STP_N_OPENS };
 
+/* Where pages come from; as the public constants. */
+enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_TOUCH, STP_N_NUMAS };
+
 /* What is asked of a kind when a space is made: the config and what the attributes add. */
 struct stp_space_params {
     size_t nbytes;    /* a PE */
@@ -291,6 +294,8 @@ struct stp_space_params {
     int pe;           /* this PE's number in the team that makes the space, */
     int n_pes;        /* of so many */
     enum stp_open open;
+    enum stp_numa numa;
+    int numa_node;  /* for STP_NUMA_BIND; -1: this PE's */
     uint64_t token; /* of this creation: the same on all PEs, and no other one has it */
 };
 
@@ -311,6 +316,17 @@ struct stp_root {
 
 /* Of fabric-attached memory: 0, -ENOENT when there is none, not logged, or -errno, logged. */
 int stp_fam_stat(const char *name, struct stp_named *named);
+
+/* Is there the NUMA node that is asked for? 0, or -ENODEV, logged. */
+int stp_numa_check(const struct stp_space_params *params);
+
+/*
+ * Where the pages of a range of the window come from, before they are touched. Where the kernel
+ * refuses it, they come from anywhere, and a line says so. The policy is the file's, so it is
+ * forgotten before another space may have the range. apply: was there anything to forget?
+ */
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes);
+void stp_numa_forget(void *base, size_t nbytes);
 
 /*
  * Part i of a space, less than n_parts, to read, until the space is destroyed. 0 or -errno, logged.
@@ -517,6 +533,7 @@ struct stp_space {
     bool found;                  /* its name stood for a space before, here; later: everywhere */
     unsigned n_parts;            /* of a space with a name, those of earlier jobs too; else 0 */
     uint64_t roots;              /* hash of the named blocks that it was opened with */
+    bool placed;                 /* its range has a NUMA policy of its own */
     bool told_full;              /* it was said that something did not fit */
     void *handle;                /* what users compare when it is a constant, else NULL */
     struct stp_team *team;       /* private: serves the collective calls */

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+_Static_assert((int)STP_NUMA_TOUCH == (int)SHMEMX_NUMA_FIRST_TOUCH, "one set of constants");
 _Static_assert((int)STP_OPEN_FOUND == (int)SHMEMX_SPACE_OPEN, "one set of constants");
 
 #define CREATE_WHY 128
@@ -115,6 +116,23 @@ static int create_check_params(const struct create *c)
     }
     if (c->params.open != STP_OPEN_EITHER && c->params.name == NULL) {
         stp_error("%s: attr->open is set without attr->name: nothing could be there", c->fn);
+        return -EINVAL;
+    }
+    if ((unsigned)c->params.numa >= STP_N_NUMAS) {
+        stp_error("%s: attr->numa_policy is %d: SHMEMX_NUMA_DEFAULT (0), _BIND (1), _INTERLEAVE "
+                  "(2) and _FIRST_TOUCH (3) are what it can be",
+                  c->fn, (int)c->params.numa);
+        return -EINVAL;
+    }
+    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND) {
+        stp_error("%s: attr->numa_node is %d without SHMEMX_NUMA_BIND: nothing asks for it", c->fn,
+                  c->params.numa_node);
+        return -EINVAL;
+    }
+    if (c->params.numa != STP_NUMA_DEFAULT && type != SHMEM_DEVICE_CPU) {
+        stp_error("%s: attr->numa_policy is set, and memory of kind %s is where it is: only spaces "
+                  "of SHMEM_DEVICE_CPU choose",
+                  c->fn, c->kind->name);
         return -EINVAL;
     }
     if (c->params.buffer != NULL && type != SHMEM_DEVICE_GPU) {
@@ -513,9 +531,10 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
 int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                    struct stp_space **space, struct stp_team **team, const char *fn)
 {
-    struct create c = {.fn = fn[0] == 'p' ? fn + 1 : fn, /* as users know it */
-                       .parent = stp_team_world,
-                       .params = {.device = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes}};
+    struct create c = {
+        .fn = fn[0] == 'p' ? fn + 1 : fn, /* as users know it */
+        .parent = stp_team_world,
+        .params = {.device = -1, .numa_node = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes}};
     int rc;
 
     *space = NULL;
@@ -529,6 +548,8 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         c.params.keep = attr->keep != 0;
         c.params.buffer = attr->buffer;
         c.params.open = (enum stp_open)attr->open;
+        c.params.numa = (enum stp_numa)attr->numa_policy;
+        c.params.numa_node = attr->numa_node;
     }
     rc = create_run(&c, config);
     if (rc == 0 && c.access) {

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From which NUMA nodes the pages of a range of host memory come. By system calls: libnuma would be
+ * a library more. Design: docs/design/memory.md.
+ */
+#include "spaces/spaces.h"
+
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NUMA_WORD_BITS (8 * sizeof(unsigned long))
+#define NUMA_WORDS (1024 / NUMA_WORD_BITS) /* MAX_NUMNODES of the kernel */
+
+struct numa_set {
+    unsigned long words[NUMA_WORDS];
+};
+
+static void numa_add(struct numa_set *set, int node)
+{
+    set->words[(size_t)node / NUMA_WORD_BITS] |= 1ul << (size_t)node % NUMA_WORD_BITS;
+}
+
+static bool numa_has(const struct numa_set *set, int node)
+{
+    if (node < 0 || (size_t)node >= NUMA_WORDS * NUMA_WORD_BITS) return false;
+    return (set->words[(size_t)node / NUMA_WORD_BITS] >> (size_t)node % NUMA_WORD_BITS & 1) != 0;
+}
+
+/* Nodes with memory that this process may use. Seccomp refuses it in some containers. */
+static int numa_allowed(struct numa_set *set)
+{
+    int mode;
+
+    memset(set, 0, sizeof(*set));
+    return syscall(SYS_get_mempolicy, &mode, set->words, NUMA_WORDS * NUMA_WORD_BITS, NULL,
+                   MPOL_F_MEMS_ALLOWED) == 0
+               ? 0
+               : -errno;
+}
+
+/* Where this process runs now, -1: unknown. */
+static int numa_own(void)
+{
+    unsigned cpu, node;
+
+    return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
+}
+
+static bool numa_exists(int node)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d", node);
+    return access(path, F_OK) == 0 || access("/sys/devices/system/node", F_OK) != 0;
+}
+
+int stp_numa_check(const struct stp_space_params *params)
+{
+    struct numa_set allowed;
+    int node = params->numa_node;
+
+    if (params->numa != STP_NUMA_BIND || node == -1) return 0;
+    if (node < 0 || !numa_exists(node)) {
+        stp_error("attr->numa_node is %d: this host has no such NUMA node (numactl -H lists "
+                  "them)",
+                  node);
+        return -ENODEV;
+    }
+    if (numa_allowed(&allowed) == 0 && !numa_has(&allowed, node)) {
+        stp_error("attr->numa_node is %d, which has no memory or is not for this process "
+                  "(cpuset)",
+                  node);
+        return -ENODEV;
+    }
+    return 0;
+}
+
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes)
+{
+    static const int modes[STP_N_NUMAS] = {MPOL_DEFAULT, MPOL_BIND, MPOL_INTERLEAVE, MPOL_LOCAL};
+    struct numa_set nodes = {{0}};
+    bool named = params->numa != STP_NUMA_TOUCH;
+    int node = params->numa_node != -1 ? params->numa_node : numa_own(), rc = 0;
+
+    if (params->numa == STP_NUMA_DEFAULT) return false;
+    if (params->numa == STP_NUMA_BIND && node >= 0) numa_add(&nodes, node);
+    if (params->numa == STP_NUMA_INTERLEAVE) rc = numa_allowed(&nodes);
+    if (rc == 0 && syscall(SYS_mbind, base, nbytes, modes[params->numa], named ? nodes.words : NULL,
+                           named ? NUMA_WORDS * NUMA_WORD_BITS : 0, 0) != 0)
+        rc = -errno;
+    if (rc != 0)
+        stp_warn("attr->numa_policy is not honoured, pages come from any NUMA node: mbind: %s",
+                 strerror(-rc));
+    return rc == 0;
+}
+
+void stp_numa_forget(void *base, size_t nbytes)
+{
+    if (syscall(SYS_mbind, base, nbytes, MPOL_DEFAULT, NULL, 0, 0) != 0)
+        stp_warn("the NUMA policy of a destroyed space stays: mbind: %s", strerror(errno));
+}

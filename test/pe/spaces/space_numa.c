@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces whose pages come from chosen NUMA nodes: the kernel is asked for the policy of the range
+ * and for the node of touched pages. A node that is not there is refused on all PEs, the range of a
+ * destroyed space has no policy any more, and where mbind is refused the space is made without.
+ */
+#include "pe_kinds.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/mempolicy.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int policy_of(void *addr)
+{
+    int mode = -1;
+
+    PE_CHECK_EQ(syscall(SYS_get_mempolicy, &mode, NULL, 0, addr, MPOL_F_ADDR), 0);
+    return mode;
+}
+
+static int node_of(void *addr)
+{
+    void *page = (void *)((uintptr_t)addr & ~(uintptr_t)4095);
+    int node = -1;
+
+    PE_CHECK_EQ(syscall(SYS_move_pages, 0, 1, &page, NULL, &node, 0), 0);
+    return node;
+}
+
+static int make(shmemx_space_numa_t policy, int node, shmem_space_t *space, shmem_team_t *team)
+{
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, PE_MIB, SHMEM_SPACE_FLAG_DEFAULT};
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.numa_policy = policy;
+    attr.numa_node = node;
+    return shmemx_space_create_attr(&config, &attr, space, team);
+}
+
+static void check(shmemx_space_numa_t policy, int node, int mode)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+    char *block;
+
+    PE_REQUIRE(make(policy, node, &space, &team) == 0, "a space with a policy");
+    block = shmem_space_malloc(space, 65536);
+    PE_REQUIRE(block != NULL, "64 KiB of it");
+    PE_CHECK_EQ(policy_of(block), mode);
+    memset(block, 1, 65536);
+    if (policy == SHMEMX_NUMA_BIND && node >= 0) PE_CHECK_EQ(node_of(block), node);
+    PE_CHECK(node_of(block) >= 0, "a touched page is on no node");
+    shmem_space_free(space, block);
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
+static void refuse(shmemx_space_numa_t policy, int node)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+
+    PE_CHECK(make(policy, node, &space, &team) != 0, "policy %d, node %d: made", (int)policy, node);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
+}
+
+/* As container runtimes do. From here on. */
+static bool forbid_mbind(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+int main(void)
+{
+    unsigned cpu = 0, node = 0;
+    int mode = 0;
+
+    if (syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, 0) != 0 ||
+        (syscall(SYS_mbind, NULL, 0, MPOL_DEFAULT, NULL, 0, 0) != 0 && errno != EINVAL)) {
+        fprintf(stderr, "the kernel sets and tells no NUMA policies\n");
+        return 77;
+    }
+    (void)syscall(SYS_getcpu, &cpu, &node, NULL);
+    pe_test_begin();
+    check(SHMEMX_NUMA_BIND, (int)node, MPOL_BIND);
+    check(SHMEMX_NUMA_DEFAULT, -1, mode); /* where the last one was */
+    check(SHMEMX_NUMA_BIND, -1, MPOL_BIND);
+    check(SHMEMX_NUMA_INTERLEAVE, -1, MPOL_INTERLEAVE);
+    check(SHMEMX_NUMA_FIRST_TOUCH, -1, MPOL_LOCAL);
+    check(SHMEMX_NUMA_DEFAULT, -1, mode);
+    refuse(SHMEMX_NUMA_BIND, 1000);
+    refuse(SHMEMX_NUMA_BIND, -2);
+    refuse(SHMEMX_NUMA_BIND, pe_me == pe_n - 1 ? 1000 : -1); /* one PE alone is enough */
+    refuse(SHMEMX_NUMA_DEFAULT, (int)node);
+    refuse((shmemx_space_numa_t)77, -1);
+    if (forbid_mbind()) check(SHMEMX_NUMA_INTERLEAVE, -1, mode);
+    return pe_test_end();
+}
