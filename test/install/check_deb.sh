@@ -79,7 +79,7 @@ apt()
 # All files but those that apt, dpkg and caches change.
 files()
 {
-    (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./tmp -o -path ./root -o -path ./work -o -path ./packages \
+    (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./tmp -o -path ./root -o -path ./trial -o -path ./packages \
         -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log -o -path ./var/lib/dpkg \) \
         -prune -o -print | sort)
 }
@@ -95,16 +95,16 @@ int main(void)
     return 0;
 }
 END
-mkdir -p "$root/packages" "$root/work"
+mkdir -p "$root/packages" "$root/trial"
 cp "$top"/*.deb "$root/packages/"
-cp "$top/hello.c" "$root/work/"
+cp "$top/hello.c" "$root/trial/"
 
 # says WHAT COMMAND: the shell's output has both PEs of Steppe.
 says()
 {
     local what=$1 out pe
     shift
-    out=$(inside timeout 60 sh -c "cd /work && rm -f hello && $*" 2>&1)
+    out=$(inside timeout 60 sh -c "cd /trial && rm -f hello && $*" 2>&1)
     for pe in 0 1; do
         echo "$out" | grep -q "^pe $pe of 2, Steppe" || fail "$what: pe $pe said nothing: $out"
     done
