@@ -63,7 +63,14 @@ void stp_check_live(const char *fn);
 _Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes) STP_COLD;
 _Noreturn void stp_fatal_ctx(const char *fn) STP_COLD;
 _Noreturn void stp_fatal_cmp(const char *fn, int cmp) STP_COLD;
+_Noreturn void stp_fatal_null(const char *fn, const char *argument) STP_COLD;
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size) STP_COLD;
+
+/* An argument that is looked at or written to. */
+static inline void stp_check_given(const void *pointer, const char *fn, const char *argument)
+{
+    if (STP_UNLIKELY(pointer == NULL)) stp_fatal_null(fn, argument);
+}
 
 /* nelems * size, fatal when it does not fit. */
 static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)

@@ -30,6 +30,11 @@ _Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes)
     stp_fatal(fn, "pe is %d: PEs here are 0..%d", pe, n_pes - 1);
 }
 
+_Noreturn void stp_fatal_null(const char *fn, const char *argument)
+{
+    stp_fatal(fn, "%s is a null pointer", argument);
+}
+
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size)
 {
     stp_fatal(fn, "%zu elements of %zu bytes are more than an address space holds", nelems, size);

@@ -570,6 +570,8 @@ static int create_public(const shmem_space_config_t *config, const shmemx_space_
     struct stp_team *made_team;
 
     stp_check_live(fn);
+    stp_check_given(space, fn, "space");
+    stp_check_given(team, fn, "team");
     *space = SHMEM_SPACE_INVALID;
     *team = SHMEM_TEAM_INVALID;
     if (stp_space_make(config, attr, &made, &made_team, fn) != 0) return 1;

@@ -53,6 +53,7 @@ enum { INFO_BYTES_MIN = offsetof(shmemx_space_info_t, kind), INFO_BYTES_MAX = 40
 
 static void info_check_size(const shmemx_space_info_t *info, const char *fn)
 {
+    stp_check_given(info, fn, "info");
     if (info->struct_size < INFO_BYTES_MIN || info->struct_size > INFO_BYTES_MAX)
         stp_fatal(fn, "info->struct_size is %zu: begin with SHMEMX_SPACE_INFO_INITIALIZER (%zu)",
                   info->struct_size, sizeof(*info));
@@ -105,6 +106,7 @@ void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size)
     shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     full.struct_size = struct_size;
+    stp_check_given(attr, __func__, "attr");
     info_init(attr, &full, sizeof(full), sizeof(struct_size), struct_size, __func__);
 }
 STP_PROFILED(shmemx_space_attr_init);
@@ -114,6 +116,7 @@ void pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size)
     shmemx_space_info_t full = SHMEMX_SPACE_INFO_INITIALIZER;
 
     full.struct_size = struct_size;
+    stp_check_given(info, __func__, "info");
     info_init(info, &full, sizeof(full), INFO_BYTES_MIN, struct_size, __func__);
 }
 STP_PROFILED(shmemx_space_info_init);
@@ -136,10 +139,13 @@ int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
 {
     shmemx_space_stat_t full = {0};
     struct stp_named named;
-    size_t nbytes = stat->struct_size;
+    size_t nbytes;
     int rc;
 
     stp_check_live(__func__);
+    stp_check_given(name, __func__, "name");
+    stp_check_given(stat, __func__, "stat");
+    nbytes = stat->struct_size;
     if (nbytes < sizeof(nbytes) || nbytes > INFO_BYTES_MAX)
         stp_fatal(__func__,
                   "stat->struct_size is %zu: begin with SHMEMX_SPACE_STAT_INITIALIZER "
@@ -161,6 +167,7 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
 {
     struct stp_space *space;
 
+    stp_check_given(base, __func__, "base");
     *base = NULL;
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");

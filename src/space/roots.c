@@ -111,6 +111,9 @@ int pshmemx_space_root_get(shmem_space_t handle, const char *name, void **addr, 
     struct stp_space *space;
     struct stp_root root;
 
+    stp_check_given(name, __func__, "name");
+    stp_check_given(addr, __func__, "addr");
+    stp_check_given(nbytes, __func__, "nbytes");
     *addr = NULL;
     *nbytes = 0;
     if (stp_space_is_invalid(handle)) return 1;

@@ -42,6 +42,7 @@ int pshmem_space_get_team(shmem_space_t handle, shmem_team_t *team)
     struct stp_team *user_team;
     struct stp_space *space;
 
+    stp_check_given(team, __func__, "team");
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
     /* another thread may be destroying the team */
@@ -53,6 +54,7 @@ STP_PROFILED(shmem_space_get_team);
 
 int pshmem_space_get_device_type(shmem_space_t handle, shmem_device_type_t *type)
 {
+    stp_check_given(type, __func__, "type");
     if (stp_space_is_invalid(handle)) return 1;
     *type = (shmem_device_type_t)stp_space_check(handle, __func__, "space")->kind->device_type;
     return 0;
@@ -61,6 +63,7 @@ STP_PROFILED(shmem_space_get_device_type);
 
 int pshmem_space_get_caps(shmem_space_t handle, shmem_space_cap_t *caps)
 {
+    stp_check_given(caps, __func__, "caps");
     if (stp_space_is_invalid(handle)) return 1;
     *caps = stp_space_check(handle, __func__, "space")->caps;
     return 0;
@@ -73,6 +76,7 @@ int pshmem_get_space(void *ptr, shmem_space_t *handle)
     size_t offset;
 
     stp_check_live(__func__);
+    stp_check_given(handle, __func__, "space");
     if (ptr == NULL) return 1;
     space = stp_registry_find(ptr, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return 1;

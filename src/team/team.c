@@ -230,6 +230,7 @@ STP_PROFILED(shmem_team_is_valid);
 
 int pshmem_team_get_space(shmem_team_t team, shmem_space_t *space)
 {
+    stp_check_given(space, __func__, "space");
     if (stp_team_is_invalid(team)) return 1;
     *space = stp_space_handle(stp_team_check(team, __func__)->space);
     return 0;
