@@ -67,12 +67,13 @@ typedef struct {
     shmemx_space_open_t open;        /* FAM, with a name */
     shmemx_space_numa_t numa_policy; /* CPU: which NUMA nodes pages come from; may differ per PE */
     int numa_node;                   /* CPU, with SHMEMX_NUMA_BIND: this one; -1: that of this PE */
+    int pinned; /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
     {                                                                                              \
         sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL, SHMEMX_SPACE_EITHER,     \
-            SHMEMX_NUMA_DEFAULT, -1                                                                \
+            SHMEMX_NUMA_DEFAULT, -1, 0                                                             \
     }
 
 /*
@@ -84,7 +85,7 @@ void shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
- * members pass equal configs, names, keep and open; the others may differ. A name may hold
+ * members pass equal configs, names, keep, open and pinned; the others may differ. A name may hold
  * 63 letters, digits, dots, dashes and underscores. Member i of the parent owns part i of a named
  * space, which keeps the number of parts and the size that it was made with: fewer PEs may open it,
  * more are refused, and so is another size. Returns 0; nonzero on all members of the parent.
@@ -104,6 +105,15 @@ typedef enum {
 /* The path to PE pe (number in the world). Local; may open an IPC handle. */
 shmemx_space_path_t shmemx_space_path(shmem_space_t space, int pe);
 const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" and so on */
+
+/*
+ * What a kernel on this PE's GPU calls the object at addr in PE pe's part of the space (number in
+ * the world; addr: this PE's address of it): for GPU spaces where this PE's copies reach that part,
+ * for host spaces with attr.pinned, or SHMEM_PIN_HEAP for the default one, and PEs of this node.
+ * NULL where there is no such pointer: another node, memory that is not pinned, nothing allocated
+ * there, no member. Local; may open an IPC handle. Not run on a device yet.
+ */
+void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 
 /*
  * What shmemx_space_query() fills in: as far as struct_size goes, which the caller sets. Begin with
@@ -224,6 +234,7 @@ int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_s
 void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 void pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 shmemx_space_path_t pshmemx_space_path(shmem_space_t space, int pe);
+void *pshmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 const char *pshmemx_space_path_name(shmemx_space_path_t path);
 int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);

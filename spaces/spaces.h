@@ -296,6 +296,7 @@ struct stp_space_params {
     enum stp_open open;
     enum stp_numa numa;
     int numa_node;  /* for STP_NUMA_BIND; -1: this PE's */
+    bool pinned;    /* host memory that GPUs reach */
     uint64_t token; /* of this creation: the same on all PEs, and no other one has it */
 };
 
@@ -504,6 +505,29 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
     .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
     .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing
 
+/*
+ * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c). Pieces are registered with the
+ * driver when the heap hands them out, and stay so until the space goes. create: a device of this
+ * PE's, held from then on. 0 or -errno, logged. detach, before peers' parts go, and destroy, before
+ * the own one does, may be called for any space.
+ */
+int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params);
+void stp_mapped_detach(struct stp_space *space);
+void stp_mapped_destroy(struct stp_space *space);
+
+/*
+ * Handing out nbytes at offset: are pieces new? Where members' heaps are equal, all say the same.
+ * Then register them in the part of local, whose part must be there, in each that is mapped here;
+ * 0 or -errno, with a warning. At last settle what became of it, the same on all members: pieces
+ * that were refused are tried again with the next block, in a permanent space no more.
+ */
+bool stp_mapped_lacks(const struct stp_space *space, size_t offset, size_t nbytes);
+int stp_mapped_add(struct stp_space *space, int local, size_t offset, size_t nbytes);
+void stp_mapped_settle(struct stp_space *space, size_t offset, size_t nbytes, bool there);
+
+/* What devices call a byte of the part of local; NULL when it is not pinned. Any thread. */
+void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset);
+
 #define STP_SPACE_MAGIC 0x53505445u
 #define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */
 
@@ -534,6 +558,7 @@ struct stp_space {
     unsigned n_parts;            /* of a space with a name, those of earlier jobs too; else 0 */
     uint64_t roots;              /* hash of the named blocks that it was opened with */
     bool placed;                 /* its range has a NUMA policy of its own */
+    struct stp_mapped *mapped;   /* host memory that GPUs reach: what of it; else NULL */
     bool told_full;              /* it was said that something did not fit */
     void *handle;                /* what users compare when it is a constant, else NULL */
     struct stp_team *team;       /* private: serves the collective calls */

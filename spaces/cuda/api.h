@@ -230,6 +230,8 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
     X(mem_host_register, cuMemHostRegister_v2, true,                                               \
       (void *address, size_t nbytes, unsigned int flags))                                          \
     X(mem_host_unregister, cuMemHostUnregister, true, (void *address))                             \
+    X(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2, false,                            \
+      (CUdeviceptr * address, void *host, unsigned int flags))                                     \
     X(mem_alloc_managed, cuMemAllocManaged, false,                                                 \
       (CUdeviceptr * address, size_t nbytes, unsigned int flags))                                  \
     X(pointer_get_attribute, cuPointerGetAttribute, true,                                          \

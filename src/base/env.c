@@ -108,6 +108,8 @@ const struct stp_env_row stp_env_table[] = {
      "ordinal of the GPU that this PE uses; -1: by locality"},
     {"SHMEM_GPU_IPC", NULL, STP_ENV_BOOL, FIELD(gpu_ipc), "on", NULL,
      "map GPU memory of other PEs of the node; off: their proxy threads copy"},
+    {"SHMEM_PIN_HEAP", NULL, STP_ENV_BOOL, FIELD(pin_heap), "off", NULL,
+     "pin what shmem_malloc hands out, for kernels of GPUs; makes a CUDA context"},
     {"SHMEM_FAM_PATH", NULL, STP_ENV_STRING, FIELD(fam_path), NULL, NULL,
      "directory, file or DAX device of fabric-attached memory"},
 };

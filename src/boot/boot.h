@@ -10,7 +10,7 @@
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 
-#define STP_PE_INFO_SPACES 9  /* default kind; enabled or not and bytes, for each kind */
+#define STP_PE_INFO_SPACES 10 /* default kind, pinned; enabled or not and bytes, for each kind */
 #define STP_PE_INFO_REGIONS 3 /* internal, data, heap: those that exist from the start */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */

@@ -17,9 +17,9 @@
 
 /* The names behind stp_settings.spaces. */
 static const char *const exchange_spaces[STP_PE_INFO_SPACES] = {
-    "SHMEM_DEFAULT_SPACE",      "SHMEM_ENABLE_CPU",         "SHMEM_CPU_SYMMETRIC_SIZE",
-    "SHMEM_ENABLE_GPU",         "SHMEM_GPU_SYMMETRIC_SIZE", "SHMEM_ENABLE_HBM",
-    "SHMEM_HBM_SYMMETRIC_SIZE", "SHMEM_ENABLE_FAM",         "SHMEM_FAM_SYMMETRIC_SIZE",
+    "SHMEM_DEFAULT_SPACE",      "SHMEM_ENABLE_CPU", "SHMEM_CPU_SYMMETRIC_SIZE", "SHMEM_ENABLE_GPU",
+    "SHMEM_GPU_SYMMETRIC_SIZE", "SHMEM_ENABLE_HBM", "SHMEM_HBM_SYMMETRIC_SIZE", "SHMEM_ENABLE_FAM",
+    "SHMEM_FAM_SYMMETRIC_SIZE", "SHMEM_PIN_HEAP",
 };
 
 /* The PEs of the job by node, ascending; on leaders, while they exchange. */

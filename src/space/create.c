@@ -41,7 +41,16 @@ struct create {
 /* ---- what is asked -------------------------------------------------------------------- */
 
 /* A config as numbers that a reduction can compare; names and all. */
-enum { CONFIG_TYPE, CONFIG_SIZE, CONFIG_FLAGS, CONFIG_NAME, CONFIG_KEEP, CONFIG_OPEN, CONFIG_N };
+enum {
+    CONFIG_TYPE,
+    CONFIG_SIZE,
+    CONFIG_FLAGS,
+    CONFIG_NAME,
+    CONFIG_KEEP,
+    CONFIG_OPEN,
+    CONFIG_PINNED,
+    CONFIG_N
+};
 
 static int64_t create_hash(const char *name)
 {
@@ -60,6 +69,7 @@ static void create_numbers(const shmem_space_config_t *config, const struct crea
     numbers[CONFIG_NAME] = create_hash(c->params.name);
     numbers[CONFIG_KEEP] = c->params.keep;
     numbers[CONFIG_OPEN] = c->params.open;
+    numbers[CONFIG_PINNED] = c->params.pinned;
 }
 
 static int create_check_config(const shmem_space_config_t *config, const char *fn)
@@ -135,6 +145,12 @@ static int create_check_params(const struct create *c)
                   c->fn, c->kind->name);
         return -EINVAL;
     }
+    if (c->params.pinned && type != SHMEM_DEVICE_CPU) {
+        stp_error("%s: attr->pinned is set, and spaces of kind %s are not pinned: only those of "
+                  "SHMEM_DEVICE_CPU are",
+                  c->fn, c->kind->name);
+        return -EINVAL;
+    }
     if (c->params.buffer != NULL && type != SHMEM_DEVICE_GPU) {
         stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
                   "those of SHMEM_DEVICE_GPU take a buffer",
@@ -180,11 +196,12 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     stp_coll_agree(parent, &differs, 1);
     if (parent->rank == 0 || parent->rank == (int)-differs)
         stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
-                  "flags %lld, name \"%s\", keep %lld, open %lld",
+                  "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld",
                   c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
                   (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
                   (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
-                  (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN]);
+                  (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN],
+                  (long long)mine[CONFIG_PINNED]);
 }
 
 static size_t create_find_number(size_t from, void *arg)
@@ -386,6 +403,10 @@ static int create_open(struct create *c)
     c->space->number = (unsigned)c->number;
     if (c->kind->in_window) c->space->offset = c->offset;
     rc = stp_space_open(c->space, &c->params, true, &c->share, &c->region);
+    if (rc == 0 && c->params.pinned) {
+        rc = stp_mapped_create(c->space, &c->params);
+        if (rc != 0) stp_space_shut(c->space);
+    }
     return rc == 0 ? OPEN_DONE : rc == -EEXIST ? OPEN_LOST_RACE : OPEN_FAILED;
 }
 
@@ -453,6 +474,12 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
     *verdict = create_judge(c, outcome);
+    /* the first piece is handed out first, and tells whether the driver does it at all */
+    if (verdict->outcome == OPEN_DONE && c->params.pinned && stp_space_pin(c->space, 0, 1) != 0) {
+        stp_mapped_detach(c->space);
+        stp_coll_sync(c->space->team);
+        verdict->outcome = OPEN_FAILED;
+    }
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
     stp_registry_attempt_end();
     return verdict->outcome;
@@ -550,6 +577,7 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         c.params.open = (enum stp_open)attr->open;
         c.params.numa = (enum stp_numa)attr->numa_policy;
         c.params.numa_node = attr->numa_node;
+        c.params.pinned = attr->pinned != 0;
     }
     rc = create_run(&c, config);
     if (rc == 0 && c.access) {

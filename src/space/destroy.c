@@ -57,6 +57,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     stp_coll_sync(space->team); /* nobody uses the space any more, */
     stp_registry_leave(space);  /* nor looks at its team and its records */
     stp_active_forget(space->base, space->nbytes);
+    stp_mapped_detach(space);
     space->kind->detach(space);
     stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */
     space->team = NULL;

@@ -82,6 +82,42 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
                  memory_remedy(space, text, sizeof(text)));
 }
 
+/*
+ * GPUs reach what is handed out: new pieces are pinned, by their owners first, whose threads the
+ * pages shall lie near. Of the default heap a refusal has told all there is to say; of other spaces
+ * it is one of the block, on all members.
+ */
+static int memory_pin(struct stp_space *space, size_t offset, size_t nbytes)
+{
+    if (STP_LIKELY(space->mapped == NULL) || !stp_mapped_lacks(space, offset, nbytes)) return 0;
+    return stp_space_pin(space, offset, nbytes) == 0 || space->number == STP_SPACE_HEAP ? 0 : -EIO;
+}
+
+int stp_space_pin(struct stp_space *space, size_t offset, size_t nbytes)
+{
+    const struct stp_plan *plan = &space->team->plan;
+    int64_t failed = stp_mapped_add(space, stp_window_local(), offset, nbytes) != 0;
+
+    stp_coll_sync(space->team);
+    for (int i = 0; i < plan->n_local && failed == 0; i++)
+        if (plan->local_pes[i] != stp_rt.pe)
+            failed = stp_mapped_add(space, stp_local_of(plan->local_pes[i]), offset, nbytes) != 0;
+    stp_coll_agree(space->team, &failed, 1);
+    stp_mapped_settle(space, offset, nbytes, failed == 0);
+    return failed == 0 ? 0 : -EIO;
+}
+
+/* A block of a heap, pinned where its space is. */
+static int memory_take(struct stp_space *space, size_t nbytes, size_t align, size_t *offset)
+{
+    int rc = stp_heap_alloc(space->heap, nbytes, align, offset);
+
+    if (rc != 0) return rc;
+    rc = memory_pin(space, *offset, nbytes);
+    if (STP_UNLIKELY(rc != 0)) stp_heap_free(space->heap, *offset);
+    return rc;
+}
+
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn)
 {
@@ -89,9 +125,9 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     int rc;
 
     memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
-    rc = align > space->base_align ? -ENOMEM : stp_heap_alloc(space->heap, nbytes, align, &offset);
+    rc = align > space->base_align ? -ENOMEM : memory_take(space, nbytes, align, &offset);
     if (rc == 0 && zero) space->kind->zero(space, offset, nbytes);
-    if (STP_UNLIKELY(rc != 0)) memory_tell_full(space, nbytes, align, fn);
+    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, align, fn);
     memory_barrier(space);
     return rc == 0 ? space->base + offset : NULL;
 }
@@ -174,15 +210,19 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     stp_heap_find(space->heap, offset, &start, &old);
     stp_active_forget(ptr, old); /* it may shrink or move */
     rc = stp_heap_resize(space->heap, offset, nbytes);
+    if (rc == 0 && memory_pin(space, offset, nbytes) != 0) {
+        (void)stp_heap_resize(space->heap, offset, old); /* smaller: there is room */
+        rc = -EIO;
+    }
     if (rc == -ENOMEM) {
-        rc = stp_heap_alloc(space->heap, nbytes, 0, &target);
+        rc = memory_take(space, nbytes, 0, &target);
         if (rc == 0) {
             stp_copy_any(space->base + target, space->base + offset, old < nbytes ? old : nbytes,
                          fn);
             stp_heap_free(space->heap, offset);
         }
     }
-    if (STP_UNLIKELY(rc != 0)) memory_tell_full(space, nbytes, 0, fn);
+    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, 0, fn);
     memory_barrier(space); /* every copy is done before anyone writes the new block */
     return rc == 0 ? space->base + target : NULL;
 }

@@ -84,6 +84,7 @@ void stp_space_shut(struct stp_space *space)
     space_unregister(space);
     stp_heap_destroy(space->heap);
     space->heap = NULL;
+    stp_mapped_destroy(space);
     if (space->kind != NULL) space->kind->destroy(space);
     stp_registry_disclaim(space);
 }
@@ -273,12 +274,32 @@ static void space_measure_heap(struct stp_space *heap)
     heap->caps = stp_space_caps(heap, facts[1] == -facts[2], true);
 }
 
+/*
+ * SHMEM_PIN_HEAP, which is equal on all PEs. The first piece tells whether it can be done; where
+ * one PE cannot, none does, and the program goes on without.
+ */
+static void space_pin_heap(struct stp_space *heap)
+{
+    struct stp_space_params params = space_params(heap->nbytes);
+    int64_t failed;
+
+    if (!stp_env.pin_heap || !heap->host) return;
+    failed = stp_mapped_create(heap, &params) != 0;
+    stp_coll_agree(stp_team_world, &failed, 1);
+    if (failed == 0) failed = stp_space_pin(heap, 0, 1) != 0;
+    if (failed == 0) return;
+    stp_mapped_detach(heap);
+    stp_mapped_destroy(heap);
+    if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
+}
+
 void stp_space_teams_init(void)
 {
     struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP);
 
     heap->team = heap->user_team = stp_team_world;
     space_measure_heap(heap);
+    space_pin_heap(heap);
     if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_proxy_start();
@@ -288,7 +309,9 @@ void stp_space_detach_all(void)
 {
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
         struct stp_space *space = stp_registry_at(n);
-        if (space != NULL && space->kind != NULL) space->kind->detach(space);
+        if (space == NULL || space->kind == NULL) continue;
+        stp_mapped_detach(space);
+        space->kind->detach(space);
     }
 }
 
@@ -330,6 +353,7 @@ void stp_space_settings(int64_t spaces[STP_PE_INFO_SPACES])
         spaces[1 + 2 * type] = space_env_enabled(type);
         spaces[2 + 2 * type] = (int64_t)space_env_bytes(type);
     }
+    spaces[STP_PE_INFO_SPACES - 1] = stp_env.pin_heap;
 }
 
 void stp_space_create_env(void)

@@ -42,6 +42,12 @@ int stp_space_reserve_roots(struct stp_space *space);
 /* Live blocks that have names. */
 size_t stp_space_rooted(const struct stp_space *space);
 
+/*
+ * Pin pieces that the heap hands out for the first time, in all parts that are mapped here.
+ * Collective over the space's private team. 0; -EIO on all members when one could not.
+ */
+int stp_space_pin(struct stp_space *space, size_t offset, size_t nbytes);
+
 /* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 

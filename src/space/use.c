@@ -86,6 +86,27 @@ int pshmem_get_space(void *ptr, shmem_space_t *handle)
 }
 STP_PROFILED(shmem_get_space);
 
+/* ---- kernels -----------------------------------------------------------------------------*/
+
+void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
+{
+    struct stp_space *space;
+    size_t offset;
+    char *there;
+    int local;
+
+    if (stp_space_is_invalid(handle)) return NULL;
+    space = stp_space_check(handle, __func__, "space");
+    if ((unsigned)pe >= (unsigned)stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
+    offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
+    local = stp_local_of(pe);
+    if (offset >= space->nbytes || local < 0 || stp_team_rank_of(space->team, pe) < 0) return NULL;
+    if (space->host) return space->mapped != NULL ? stp_mapped_ptr(space, local, offset) : NULL;
+    there = space->kind->reach(space, local);
+    return there != NULL ? there + offset : NULL;
+}
+STP_PROFILED(shmemx_space_device_ptr);
+
 /* ---- extensions ------------------------------------------------------------------------ */
 
 void *pshmemx_space_align(shmem_space_t handle, size_t alignment, size_t size)

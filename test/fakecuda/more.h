@@ -114,7 +114,6 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))                             \
     X(cuGraphDestroy, (CUgraph graph))                                                             \
     /* memory */                                                                                   \
-    X(cuMemHostGetDevicePointer_v2, (CUdeviceptr * address, void *host, unsigned int flags))       \
     X(cuMemGetAllocationGranularity,                                                               \
       (size_t * granularity, const CUmemAllocationProp *prop, int option))                         \
     X(cuMemAddressReserve, (CUdeviceptr * address, size_t nbytes, size_t alignment,                \

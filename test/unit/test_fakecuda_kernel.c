@@ -262,7 +262,7 @@ static CUstream start_kernels(void)
     ck_cuda(cu.mem_host_alloc(&memory, (size_t)N * 8, 0));
     memset(memory, 0, (size_t)N * 8);
     words = memory;
-    ck_cuda(more.cuMemHostGetDevicePointer_v2(&at, memory, 0));
+    ck_cuda(cu.mem_host_get_device_pointer(&at, memory, 0));
     ck_cuda(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING));
     return stream;
 }

@@ -23,7 +23,7 @@ static _Atomic(uint64_t) *pinned(CUdeviceptr *address)
     void *words;
 
     ck_cuda(cu.mem_host_alloc(&words, 16, CU_MEMHOSTALLOC_PORTABLE));
-    ck_cuda(more.cuMemHostGetDevicePointer_v2(address, words, 0));
+    ck_cuda(cu.mem_host_get_device_pointer(address, words, 0));
     memset(words, 0, 16);
     return words;
 }

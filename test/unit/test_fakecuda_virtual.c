@@ -313,14 +313,14 @@ START_TEST(host_memory_is_registered_by_ranges)
     start();
     gpu = allocate(nbytes);
     ck_cuda(cu.stream_create(&stream, 0));
-    ck_refused(more.cuMemHostGetDevicePointer_v2(&address, memory, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_host_get_device_pointer(&address, memory, 0), CUDA_ERROR_INVALID_VALUE);
     ck_cuda(cu.mem_host_register(memory, 8192, CU_MEMHOSTREGISTER_DEVICEMAP));
     ck_cuda(cu.mem_host_register(memory + 8192, 4096, CU_MEMHOSTREGISTER_PORTABLE));
     ck_refused(cu.mem_host_register(memory + 4096, 8192, 0),
                CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    ck_cuda(more.cuMemHostGetDevicePointer_v2(&address, memory + 100, 0));
+    ck_cuda(cu.mem_host_get_device_pointer(&address, memory + 100, 0));
     ck_assert_uint_eq(address, device(memory + 100));
-    ck_refused(more.cuMemHostGetDevicePointer_v2(&address, memory + 12288, 0),
+    ck_refused(cu.mem_host_get_device_pointer(&address, memory + 12288, 0),
                CUDA_ERROR_INVALID_VALUE);
     for (int i = 0; i < 2; i++)
         ck_cuda(cu.pointer_get_attribute(&ids[i], CU_POINTER_ATTRIBUTE_BUFFER_ID,

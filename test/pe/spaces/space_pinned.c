@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host memory that devices reach: spaces with attr.pinned and the default heap. Streams write words
+ * of this PE and of its node's peers by the pointers that shmemx_space_device_ptr() gives, and the
+ * driver has only what was handed out. Argument: works; without: the driver, or a PE, refuses it;
+ * later: it refuses what comes after the first piece.
+ */
+#include "pe_gpu.h"
+
+static int (*write_word)(void *stream, unsigned long long address, uint64_t value, unsigned flags);
+static long (*live)(const char *what); /* of the stand-in alone */
+
+static bool find_calls(void)
+{
+    void *library, *counter;
+
+    if (!pe_gpu_load()) return false;
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *(void **)&write_word = pe_gpu_symbol(library, "cuStreamWriteValue64_v2");
+    counter = dlsym(library, "fakecuda_live");
+    *(void **)&live = counter;
+    return true;
+}
+
+static long registered(void)
+{
+    return live != NULL ? live("registered") : 0;
+}
+
+static int create(size_t size, shmem_device_type_t kind, shmem_space_t *space, shmem_team_t *team)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(kind, size);
+
+    attr.pinned = 1;
+    *space = SHMEM_SPACE_DEFAULT;
+    return shmemx_space_create_attr(&config, &attr, space, team);
+}
+
+/* Each PE's stream writes a word of every PE that its device reaches: all of this node. */
+static void check_words(shmem_space_t space, uint64_t *words)
+{
+    int n_reached = 0;
+
+    for (int pe = 0; pe < pe_n; pe++) {
+        void *there = shmemx_space_device_ptr(space, &words[pe_me], pe);
+
+        PE_CHECK((there != NULL) == (shmem_ptr(words, pe) != NULL), "pe %d: pointer %p", pe, there);
+        if (there == NULL) continue;
+        n_reached++;
+        PE_CHECK_EQ(write_word(NULL, (unsigned long long)(uintptr_t)there,
+                               (uint64_t)(100 * pe + pe_me + 1), 0),
+                    0);
+    }
+    PE_CHECK(n_reached > 0, "not even its own memory");
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++)
+        if (shmem_ptr(words, pe) != NULL) PE_CHECK_EQ(words[pe], 100 * pe_me + pe + 1);
+    shmem_barrier_all();
+}
+
+static void check_space(void)
+{
+    long before = registered();
+    shmem_space_t space, plain;
+    shmem_team_t team, plain_team;
+    char *base, *far;
+    uint64_t *words;
+
+    PE_REQUIRE(create(32 * PE_MIB, SHMEM_DEVICE_CPU, &space, &team) == 0, "not made");
+    PE_CHECK(registered() > before, "nothing is registered");
+    PE_CHECK(registered() - before <= pe_n, "%ld registrations", registered() - before);
+    base = shmem_space_malloc(space, 64);
+    PE_REQUIRE(base != NULL, "no memory");
+    PE_CHECK(shmemx_space_device_ptr(space, base, pe_me) != NULL, "its first block");
+    PE_CHECK(shmemx_space_device_ptr(space, base + 9 * PE_MIB, pe_me) == NULL,
+             "memory that was not handed out");
+    PE_CHECK(shmemx_space_device_ptr(space, base - 4096, pe_me) == NULL, "below the space");
+    PE_CHECK(shmemx_space_device_ptr(space, base + 32 * PE_MIB, pe_me) == NULL, "behind it");
+    far = shmem_space_calloc(space, 1, 9 * PE_MIB + 8192);
+    words = (uint64_t *)(void *)(far + 9 * PE_MIB);
+    check_words(space, words);
+    check_words(space, (uint64_t *)(void *)far);
+    far = shmemx_space_realloc(space, far, 12 * PE_MIB);
+    PE_REQUIRE(far != NULL, "no memory for a larger block");
+    check_words(space, (uint64_t *)(void *)(far + 12 * PE_MIB - 4096));
+    shmem_space_free(space, far);
+
+    plain = pe_space_create(PE_MIB, &plain_team);
+    base = shmem_space_malloc(plain, 64);
+    PE_CHECK(shmemx_space_device_ptr(plain, base, pe_me) == NULL, "a space that is not pinned");
+    pe_space_end(plain, plain_team);
+    pe_space_end(space, team);
+    PE_CHECK_EQ(registered(), before);
+}
+
+static void check_refused(void)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+
+    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_GPU, &space, &team) != 0, "memory of GPUs is pinned");
+    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_FAM, &space, &team) != 0, "FAM is pinned");
+    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_INVALID, &space, pe_me) == NULL, "no space");
+}
+
+static void check_heap(void)
+{
+    char *block = shmem_calloc(1, 5 * PE_MIB);
+
+    PE_REQUIRE(block != NULL, "no memory");
+    if (getenv("SHMEM_PIN_HEAP") != NULL)
+        check_words(SHMEM_SPACE_DEFAULT, (uint64_t *)(void *)(block + 4 * PE_MIB));
+    else
+        PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, pe_me) == NULL, "the heap");
+    shmem_free(block);
+}
+
+/* Kernels of device spaces: the pointer is the one that copies go to. */
+static void check_device(void)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+    uint64_t *words, word;
+
+    if (!pe_gpu_space(PE_MIB, &space, &team)) return;
+    words = shmem_space_calloc(space, (size_t)pe_n, sizeof(*words));
+    for (int pe = 0; pe < pe_n; pe++) {
+        void *there = shmemx_space_device_ptr(space, &words[pe_me], pe);
+        shmemx_space_path_t path = shmemx_space_path(space, pe);
+
+        PE_CHECK((there != NULL) == (path == SHMEMX_PATH_DEVICE), "pe %d by %s: %p", pe,
+                 shmemx_space_path_name(path), there);
+        if (there != NULL)
+            PE_CHECK_EQ(write_word(NULL, (unsigned long long)(uintptr_t)there, 7, 0), 0);
+    }
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++) {
+        shmem_uint64_get(&word, &words[pe], 1, pe_me);
+        PE_CHECK_EQ(word, shmemx_space_path(space, pe) == SHMEMX_PATH_DEVICE ? 7 : 0);
+    }
+    shmem_space_free(space, words);
+    pe_space_end(space, team);
+}
+
+/* It is an error of create alone, and nothing is left of it. */
+static void check_unable(void)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+    char *block = shmem_malloc(4 * PE_MIB);
+
+    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_CPU, &space, &team) != 0, "made");
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
+    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, pe_me) == NULL, "the heap");
+    PE_CHECK_EQ(registered(), 0);
+    shmem_free(block);
+}
+
+/* The first piece is there, the others are not: blocks in them are NULL on all. */
+static void check_later(void)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+    char *block, *small;
+
+    PE_REQUIRE(create(16 * PE_MIB, SHMEM_DEVICE_CPU, &space, &team) == 0, "not made");
+    small = shmem_space_malloc(space, PE_MIB);
+    PE_CHECK(shmemx_space_device_ptr(space, small, pe_me) != NULL, "the first piece");
+    block = shmem_space_malloc(space, 4 * PE_MIB);
+    PE_CHECK(block == NULL, "a block that is not pinned");
+    PE_CHECK(shmemx_space_realloc(space, small, 3 * PE_MIB) == NULL, "a larger one");
+    PE_CHECK(live == NULL || live("registered") == pe_n, "what the first piece needs");
+    pe_check_agreed(block == NULL, "NULL");
+    shmem_space_free(space, small);
+    pe_space_end(space, team);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    void *context = NULL;
+    bool gpu;
+
+    pe_test_begin();
+    gpu = find_calls();
+    if (gpu) {
+        PE_CHECK_EQ(pe_cuda.retain(&context, 0), 0);
+        PE_CHECK_EQ(pe_cuda.set_current(context), 0);
+    }
+    if (strcmp(what, "works") == 0 && !gpu) {
+        pe_test_skip("this PE has no GPU");
+    } else if (strcmp(what, "works") == 0) {
+        check_space();
+        check_refused();
+        check_heap();
+        check_device();
+    } else if (strcmp(what, "later") == 0) {
+        check_later();
+    } else {
+        check_unable();
+    }
+    if (gpu) PE_CHECK_EQ(pe_cuda.release(0), 0);
+    return pe_test_end();
+}
