@@ -36,6 +36,48 @@ int shmemx_info_print(int fd, const char *section, int json);
  */
 int shmemx_space_print(int fd);
 
+/* ---- devices: what spaces can be made on ------------------------------------ */
+
+/*
+ * What shmemx_device_describe() fills in: as far as struct_size goes, which the caller sets. Begin
+ * with SHMEMX_DEVICE_INFO_INITIALIZER. Later versions add fields at the end; bytes of a caller's
+ * structure that this library knows nothing of become zero.
+ */
+#define SHMEMX_DEVICE_PAGES 8
+#define SHMEMX_BYTES_UNKNOWN ((size_t)-1)
+typedef struct {
+    size_t struct_size; /* of this structure, or of its beginning */
+    shmem_device_type_t device_type;
+    int device;       /* its number; GPU: what attr->device takes */
+    int usable;       /* 0: it is there and cannot be used, and why_not says why */
+    int numa_node;    /* CPU: what attr->numa_node takes; -1: unknown */
+    int distance;     /* from the CPUs of this process, as the kernel tells: 10: the same NUMA */
+    int nic_distance; /* node, more: farther; and from what its fabric goes by; -1: unknown */
+    int n_page_sizes;
+    size_t page_sizes[SHMEMX_DEVICE_PAGES]; /* ascending; large ones may have to be reserved */
+    size_t nbytes;                          /* of memory; SHMEMX_BYTES_UNKNOWN */
+    size_t free;                            /* of it now; SHMEMX_BYTES_UNKNOWN */
+    char bus_id[32];                        /* "0000:17:00.0", "" where it has none */
+    char name[96];
+    char why_not[128];
+} shmemx_device_info_t;
+
+#define SHMEMX_DEVICE_INFO_INITIALIZER                                                             \
+    {                                                                                              \
+        sizeof(shmemx_device_info_t), SHMEM_DEVICE_CPU, -1, 0, -1, -1, -1, 0, {0}, 0, 0, "", "",   \
+            ""                                                                                     \
+    }
+
+/*
+ * Devices of a kind that this process sees, and facts about number i of them, from 0. Of the CPU
+ * each NUMA node with memory is one; of FAM what SHMEM_FAM_PATH names. Local, any time, also before
+ * shmem_init(); makes no context on a GPU: what is free there is told by one that is up, or by
+ * NVML. count: negative: this library has no such kind. describe: 0; nonzero when there is no such
+ * device.
+ */
+int shmemx_device_count(shmem_device_type_t kind);
+int shmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_t *info);
+
 /* ---- spaces: what the proposal leaves to implementations ------------------ */
 
 /* What a name of a FAM space is to stand for when it is opened. */
@@ -228,6 +270,8 @@ int shmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
 
 const char *pshmemx_version(void);
 int pshmemx_info_print(int fd, const char *section, int json);
+int pshmemx_device_count(shmem_device_type_t kind);
+int pshmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_t *info);
 int pshmemx_space_print(int fd);
 int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                               shmem_space_t *space, shmem_team_t *team);

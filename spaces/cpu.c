@@ -94,4 +94,5 @@ const struct stp_kind stp_kind_cpu = {
     STP_KIND_PASSING_OPS,
     STP_KIND_HOST_OPS,
     .describe = cpu_describe,
+    .devices = stp_numa_devices,
 };

@@ -8,6 +8,7 @@
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"
+#include "runtime.h"
 #include "space/space.h"
 #include "team/team.h"
 
@@ -23,6 +24,16 @@
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
 static struct stp_witness runtime_witness = {.fd = -1};
 static pid_t runtime_pid; /* of the process that is the PE; a forked child is none */
+
+void stp_runtime_hold(void)
+{
+    pthread_mutex_lock(&runtime_lifecycle);
+}
+
+void stp_runtime_let(void)
+{
+    pthread_mutex_unlock(&runtime_lifecycle);
+}
 
 /* All PEs are told, and the launcher. */
 static _Noreturn void runtime_abort(int status, const char *message)

@@ -7,100 +7,12 @@
 #include "cuda.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#define CHOOSE_MAX_CPUS 8192
-#define CHOOSE_LINE 4096 /* bytes of a line with a number for each of so many */
-#define CHOOSE_FAR 1000  /* farther than any distance that firmware tells */
-
-/* CPUs, or nodes: numbers as the kernel's lists have them. */
-struct number_set {
-    unsigned char bits[CHOOSE_MAX_CPUS / CHAR_BIT];
-};
-
-/* ---- sysfs --------------------------------------------------------------------------- */
-
-/* The first line of a file under sysfs; "" when there is none. */
-static const char *sysfs_line(char *line, size_t len, const char *path)
-{
-    char whole[256];
-    ssize_t n = -1;
-    int fd;
-
-    snprintf(whole, sizeof(whole), "%s/%s", stp_cuda.sysfs, path);
-    fd = open(whole, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        n = read(fd, line, len - 1);
-        close(fd);
-    }
-    line[n > 0 ? n : 0] = '\0';
-    return line;
-}
-
-/* A long one, on the heap, since threads have small stacks; NULL: no memory. */
-static char *sysfs_long_line(const char *path)
-{
-    char *line = malloc(CHOOSE_LINE);
-
-    if (line != NULL) sysfs_line(line, CHOOSE_LINE, path);
-    return line;
-}
-
-/* "0-3,8,10-11" */
-static void list_parse(struct number_set *set, const char *at)
-{
-    char *end;
-
-    for (;;) {
-        unsigned long low = strtoul(at, &end, 10), high = low;
-        if (end == at) return;
-        if (*end == '-') high = strtoul(end + 1, &end, 10);
-        for (unsigned long i = low; i <= high && i < CHOOSE_MAX_CPUS; i++)
-            set->bits[i / CHAR_BIT] |= (unsigned char)(1u << i % CHAR_BIT);
-        if (*end != ',') return;
-        at = end + 1;
-    }
-}
-
-static void sysfs_list(struct number_set *set, const char *path)
-{
-    char *line = sysfs_long_line(path);
-
-    memset(set, 0, sizeof(*set));
-    if (line != NULL) list_parse(set, line);
-    free(line);
-}
-
-static bool set_has(const struct number_set *set, int i)
-{
-    return (set->bits[i / CHAR_BIT] >> i % CHAR_BIT & 1) != 0;
-}
-
-static bool set_meet(const struct number_set *a, const struct number_set *b)
-{
-    for (size_t i = 0; i < sizeof(a->bits); i++)
-        if ((a->bits[i] & b->bits[i]) != 0) return true;
-    return false;
-}
+#define CHOOSE_FAR 1000 /* farther than any distance that firmware tells */
 
 /* ---- locality -------------------------------------------------------------------------- */
-
-static void choose_own_cpus(struct number_set *set)
-{
-    cpu_set_t cpus[CHOOSE_MAX_CPUS / CPU_SETSIZE];
-
-    memset(set, 0, sizeof(*set));
-    if (sched_getaffinity(0, sizeof(cpus), cpus) != 0) return;
-    for (int i = 0; i < CHOOSE_MAX_CPUS; i++)
-        if (CPU_ISSET_S((size_t)i, sizeof(cpus), cpus))
-            set->bits[i / CHAR_BIT] |= (unsigned char)(1u << i % CHAR_BIT);
-}
 
 int stp_cuda_numa(const struct cuda_device *device)
 {
@@ -109,57 +21,32 @@ int stp_cuda_numa(const struct cuda_device *device)
 
     if (device->bus[0] == '\0') return -1;
     snprintf(path, sizeof(path), "bus/pci/devices/%s/numa_node", device->bus);
-    return sscanf(sysfs_line(line, sizeof(line), path), "%d", &node) == 1 ? node : -1;
+    return sscanf(stp_sysfs_line(line, sizeof(line), path), "%d", &node) == 1 ? node : -1;
 }
 
-/* From a node to the nearest one with a CPU of ours; distances come one for each node online. */
-static int choose_node_distance(int node, const struct number_set *own)
+int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own)
 {
-    struct number_set online, cpus;
-    char path[96], *line, *at, *end;
-    int best = CHOOSE_FAR;
-
-    snprintf(path, sizeof(path), "devices/system/node/node%d/distance", node);
-    at = line = sysfs_long_line(path);
-    if (line == NULL) return best;
-    sysfs_list(&online, "devices/system/node/online");
-    for (int i = 0; i < CHOOSE_MAX_CPUS; i++) {
-        int distance;
-        if (!set_has(&online, i)) continue;
-        distance = (int)strtol(at, &end, 10);
-        if (end == at) break;
-        at = end;
-        snprintf(path, sizeof(path), "devices/system/node/node%d/cpulist", i);
-        sysfs_list(&cpus, path);
-        if (distance < best && set_meet(&cpus, own)) best = distance;
-    }
-    free(line);
-    return best;
-}
-
-/* 0: on the same node as a CPU of ours; the larger the farther. */
-static int choose_distance(const struct cuda_device *device, const struct number_set *own)
-{
-    struct number_set cpus;
+    struct stp_numbers cpus;
     char path[96];
 
-    if (device->bus[0] == '\0') return CHOOSE_FAR;
+    if (device->bus[0] == '\0') return -1;
     snprintf(path, sizeof(path), "bus/pci/devices/%s/local_cpulist", device->bus);
-    sysfs_list(&cpus, path);
-    if (set_meet(&cpus, own)) return 0;
-    return device->numa >= 0 ? choose_node_distance(device->numa, own) : CHOOSE_FAR;
+    stp_sysfs_list(&cpus, path);
+    if (stp_numbers_meet(&cpus, own)) return STP_DISTANCE_LOCAL;
+    return stp_numa_distance(device->numa, own);
 }
 
 int stp_cuda_nearest(void)
 {
     int near[CUDA_MAX_DEVICES], n = 0, best = INT_MAX;
-    struct number_set own;
+    struct stp_numbers own;
 
-    choose_own_cpus(&own);
+    stp_numbers_own_cpus(&own);
     for (int i = 0; i < stp_cuda.n_devices; i++) {
         int distance;
         if (stp_cuda.devices[i].why_not[0] != '\0') continue;
-        distance = choose_distance(&stp_cuda.devices[i], &own);
+        distance = stp_cuda_distance(&stp_cuda.devices[i], &own);
+        if (distance < 0) distance = CHOOSE_FAR;
         if (distance < best) n = 0;
         if (distance <= best) near[n++] = i;
         if (distance < best) best = distance;

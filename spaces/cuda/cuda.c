@@ -11,8 +11,6 @@
 
 #define GPU_ALIGN 64 /* of a buffer that becomes a space: what allocations of every space have */
 
-#define GPU_BASE_ALIGN ((size_t)2 << 20) /* of memory that is allocated here */
-
 extern const struct stp_kind stp_kind_gpu;
 
 /* ---- admission ----------------------------------------------------------------------- */
@@ -136,11 +134,11 @@ static CUresult gpu_allocate_aligned(size_t nbytes, CUdeviceptr *allocated, CUde
     CUresult result = api->mem_alloc(allocated, nbytes);
 
     *base = *allocated;
-    if (result != CUDA_SUCCESS || *base % GPU_BASE_ALIGN == 0) return result;
+    if (result != CUDA_SUCCESS || *base % CUDA_BASE_ALIGN == 0) return result;
     stp_cuda_tell(api->mem_free(*allocated), "cuMemFree");
-    result = api->mem_alloc(allocated, nbytes + GPU_BASE_ALIGN - 1);
+    result = api->mem_alloc(allocated, nbytes + CUDA_BASE_ALIGN - 1);
     if (result == CUDA_SUCCESS) {
-        *base = (*allocated + GPU_BASE_ALIGN - 1) & ~(CUdeviceptr)(GPU_BASE_ALIGN - 1);
+        *base = (*allocated + CUDA_BASE_ALIGN - 1) & ~(CUdeviceptr)(CUDA_BASE_ALIGN - 1);
     } else if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         result = api->mem_alloc(allocated, nbytes);
         *base = *allocated;
@@ -336,4 +334,5 @@ const struct stp_kind stp_kind_gpu = {
     .unpin = stp_cuda_unpin,
     .flush_remote = stp_cuda_flush_remote,
     .describe = stp_cuda_describe,
+    .devices = stp_cuda_devices,
 };

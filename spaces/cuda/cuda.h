@@ -10,7 +10,8 @@
 #include "spaces/spaces.h"
 
 #define CUDA_MAX_DEVICES 64
-#define CUDA_TEXT 192 /* room for a reason */
+#define CUDA_TEXT 192                     /* room for a reason */
+#define CUDA_BASE_ALIGN ((size_t)2 << 20) /* of memory that is allocated here: a page of devices */
 
 /* One GPU that this PE sees. Its index in stp_cuda.devices is the driver's ordinal. */
 struct cuda_device {
@@ -43,7 +44,6 @@ struct stp_cuda {
     int near; /* the device that locality chose for this PE */
     struct cuda_device devices[CUDA_MAX_DEVICES];
     pthread_mutex_t lock; /* taken last: nothing else is taken while it is held */
-    const char *sysfs;    /* "/sys" */
 };
 
 extern struct stp_cuda stp_cuda;
@@ -85,8 +85,12 @@ void stp_cuda_leave(void);
 
 /* ---- choose.c -------------------------------------------------------------------- */
 
-/* A device's NUMA node and the device nearest to this PE's CPUs, by sysfs. */
+/*
+ * By sysfs: a device's NUMA node, its distance from CPUs, -1: unknown, and the device nearest to
+ * those of this PE.
+ */
 int stp_cuda_numa(const struct cuda_device *device);
+int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own);
 int stp_cuda_nearest(void);
 
 /*
@@ -97,6 +101,10 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
                     size_t len);
 
 bool stp_cuda_describe(int i, char *text, size_t len);
+
+/* ---- look.c ---------------------------------------------------------------------- */
+
+int stp_cuda_devices(int i, struct stp_device *device); /* the row of the kind's table */
 
 /* ---- owns.c ---------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct stp_cuda stp_cuda = {.lock = PTHREAD_MUTEX_INITIALIZER, .sysfs = "/sys"};
+struct stp_cuda stp_cuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- errors ------------------------------------------------------------------------- */
 

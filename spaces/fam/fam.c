@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 extern const struct stp_kind stp_kind_fam;
@@ -278,6 +279,26 @@ static bool fam_describe(int i, char *text, size_t len)
     return i == 0 && fam_probe(NULL, text, len) == 0;
 }
 
+/* One, or none: what the path names. What entries of a pool leave free is theirs to know. */
+static int fam_devices(int i, struct stp_device *device)
+{
+    struct fam_backing backing;
+    struct statvfs vfs;
+    char why[128];
+
+    if (stp_fam_look(stp_env.fam_path, &backing, why, sizeof(why)) != 0) return 0;
+    if (device == NULL || i != 0) return 1;
+    snprintf(device->name, sizeof(device->name), "%.95s", backing.path);
+    device->pages[device->n_pages++] =
+        backing.type == FAM_DEVICE ? FAM_ALIGN : (size_t)sysconf(_SC_PAGESIZE);
+    device->nbytes = backing.nbytes;
+    if (backing.type != FAM_DIRECTORY) return 1;
+    device->free = backing.nbytes;
+    if (statvfs(backing.path, &vfs) == 0)
+        device->nbytes = (size_t)vfs.f_blocks * (size_t)vfs.f_frsize;
+    return 1;
+}
+
 const struct stp_kind stp_kind_fam = {
     .name = "fam",
     .device_type = 3, /* SHMEM_DEVICE_FAM */
@@ -295,4 +316,5 @@ const struct stp_kind stp_kind_fam = {
     .root_set = fam_root_set,
     STP_KIND_HOST_OPS, /* nothing to detach: a mapping outlives what the peer does to its file */
     .describe = fam_describe,
+    .devices = fam_devices,
 };

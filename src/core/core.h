@@ -230,4 +230,12 @@ const char *stp_space_type_name(int type);
 void stp_space_set_constant(int type, struct stp_space *space);
 void stp_space_forget_constants(void);
 
+/* ---- devices (device.c) ------------------------------------------------------ */
+
+/*
+ * What is known of device i of a kind, in a structure of this library's size: 0, or 1 when there is
+ * none. While kinds are started: in a job they are.
+ */
+int stp_device_look(const struct stp_kind *kind, int i, shmemx_device_info_t *info);
+
 #endif /* STP_CORE_H */

@@ -18,6 +18,7 @@
 #define STP_INFO_FUNCTIONS(X)                                                                      \
     X(cgroup_memory, stp_cgroup_memory)                                                            \
     X(coll_gather, stp_coll_gather)                                                                \
+    X(device_look, stp_device_look)                                                                \
     X(env_format, stp_env_format)                                                                  \
     X(env_is_set, stp_env_is_set)                                                                  \
     X(env_unknown, stp_env_unknown)                                                                \

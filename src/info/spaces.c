@@ -6,6 +6,7 @@
  */
 #include "info.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,13 +46,62 @@ static void info_cpu_memory(struct stp_report *report)
     stp_report_bytes(report, "default_heap", stp_lib->env->symmetric_size);
 }
 
+/* What is not known is left out. */
+static void info_device(struct stp_report *report, const shmemx_device_info_t *info)
+{
+    if (info->nbytes != SHMEMX_BYTES_UNKNOWN) stp_report_bytes(report, "memory", info->nbytes);
+    if (info->free != SHMEMX_BYTES_UNKNOWN) stp_report_bytes(report, "free", info->free);
+    if (info->numa_node >= 0) stp_report_number(report, "numa_node", info->numa_node);
+    if (info->bus_id[0] != '\0') stp_report_text(report, "bus", info->bus_id);
+    if (info->distance >= 0) stp_report_number(report, "distance", info->distance);
+    if (info->nic_distance >= 0) stp_report_number(report, "nic_distance", info->nic_distance);
+    stp_report_list(report, "page_sizes");
+    for (int i = 0; i < info->n_page_sizes; i++)
+        stp_report_bytes(report, "", info->page_sizes[i]);
+    stp_report_end(report);
+}
+
+static void text_add(char *text, size_t len, const char *fmt, ...) STP_PRINTF(3, 4);
+static void text_add(char *text, size_t len, const char *fmt, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text + used, len - used, fmt, args);
+    va_end(args);
+}
+
+/* The same as a line; what the kind says of it comes first. False: there is no such device. */
+static bool info_device_text(const struct stp_kind *kind, int i, char *text, size_t len)
+{
+    shmemx_device_info_t info;
+    char size[STP_SIZE_TEXT];
+
+    if (stp_lib->device_look(kind, i, &info) != 0) return false;
+    if (kind->in_window || !kind->describe(i, text, len))
+        snprintf(text, len, "%s, %s", info.name, stp_size_text(info.nbytes, size));
+    if (info.free != SHMEMX_BYTES_UNKNOWN)
+        text_add(text, len, ", %s free", stp_size_text(info.free, size));
+    if (info.distance >= 0) text_add(text, len, ", distance %d", info.distance);
+    if (info.nic_distance >= 0) text_add(text, len, ", %d from the adapter", info.nic_distance);
+    for (int page = 0; page < info.n_page_sizes; page++)
+        text_add(text, len, "%s %s", page == 0 ? ", pages of" : "",
+                 stp_size_text(info.page_sizes[page], size));
+    return true;
+}
+
 static void info_devices(struct stp_report *report, const struct stp_kind *kind)
 {
+    shmemx_device_info_t info;
     char text[SPACES_TEXT];
 
     stp_report_list(report, "devices");
-    for (int i = 0; kind->describe(i, text, sizeof(text)); i++) {
+    for (int i = 0; stp_lib->device_look(kind, i, &info) == 0; i++) {
+        if (kind->in_window || !kind->describe(i, text, sizeof(text)))
+            snprintf(text, sizeof(text), "%s", info.name);
         stp_report_item(report, "device", text);
+        info_device(report, &info);
         stp_report_end(report);
     }
     stp_report_end(report);
@@ -267,14 +317,14 @@ static void spaces_print_text(struct stp_report *report, const char *pes, const 
 /* All that PE 0 sees, used or not. */
 static void spaces_print_devices(struct stp_report *report, const struct stp_kind *kind)
 {
-    char text[SPACES_TEXT], head[32];
+    char text[2 * SPACES_TEXT], head[32];
 
     if (report->json) {
         info_devices(report, kind);
         return;
     }
     stp_report_group(report, "devices");
-    for (int i = 0; kind->describe(i, text, sizeof(text)); i++) {
+    for (int i = 0; info_device_text(kind, i, text, sizeof(text)); i++) {
         snprintf(head, sizeof(head), "device %d", i);
         spaces_wrap(report, head, text);
     }
@@ -429,10 +479,8 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
         spaces_print_texts(report, kind, false, "without", "why");
     if (kind->n_members > 0) {
         spaces_print_texts(report, kind, true, "parts", "where");
-        if (kind->kind == stp_lib->kinds[STP_KIND_CPU])
-            info_cpu_memory(report);
-        else if (kind->answers[0].member && !kind->kind->in_window)
-            spaces_print_devices(report, kind->kind);
+        if (kind->kind == stp_lib->kinds[STP_KIND_CPU]) info_cpu_memory(report);
+        if (kind->answers[0].member) spaces_print_devices(report, kind->kind);
         spaces_print_caps(report, kind->caps);
         spaces_print_paths(report, kind);
     }

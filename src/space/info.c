@@ -85,8 +85,14 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         info->where[0] = '\0';
 }
 
-/* A program of an older header has fewer fields, one of a newer header more: these become zero. */
-static void info_give(void *to, size_t nbytes, const void *full, size_t full_bytes)
+void stp_struct_check(size_t nbytes, size_t least, size_t size, const char *what, const char *fn)
+{
+    if (nbytes < least || nbytes > INFO_BYTES_MAX)
+        stp_fatal(fn, "%s is %zu: begin with the initializer of that structure (%zu)", what, nbytes,
+                  size);
+}
+
+void stp_struct_give(void *to, size_t nbytes, const void *full, size_t full_bytes)
 {
     memcpy(to, full, nbytes < full_bytes ? nbytes : full_bytes);
     if (nbytes > full_bytes) memset((char *)to + full_bytes, 0, nbytes - full_bytes);
@@ -98,7 +104,7 @@ static void info_init(void *mine, const void *full, size_t full_bytes, size_t le
     if (nbytes < least || nbytes > INFO_BYTES_MAX)
         stp_fatal(fn, "struct_size is %zu: pass the size of your structure (%zu)", nbytes,
                   full_bytes);
-    info_give(mine, nbytes, full, full_bytes);
+    stp_struct_give(mine, nbytes, full, full_bytes);
 }
 
 void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size)
@@ -130,7 +136,7 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
     if (stp_space_is_invalid(handle)) return 1;
     full.struct_size = nbytes = info->struct_size;
     info_fill(stp_space_check(handle, __func__, "space"), &full);
-    info_give(info, nbytes, &full, sizeof(full));
+    stp_struct_give(info, nbytes, &full, sizeof(full));
     return 0;
 }
 STP_PROFILED(shmemx_space_query);
@@ -158,7 +164,7 @@ int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
     full.n_parts = (int)named.n_parts;
     full.keep = named.keep;
     full.in_use = named.in_use;
-    info_give(stat, nbytes, &full, sizeof(full));
+    stp_struct_give(stat, nbytes, &full, sizeof(full));
     return 0;
 }
 STP_PROFILED(shmemx_space_stat);

@@ -57,6 +57,15 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
  */
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
+/*
+ * Structures of the program that begin with their size (info.c). check: fatal unless the size is
+ * one that was set, at least so many bytes; what: how messages call it, size: what is right. give:
+ * as much as both know; a program of an older header has fewer fields, one of a newer header more:
+ * these become zero.
+ */
+void stp_struct_check(size_t nbytes, size_t least, size_t size, const char *what, const char *fn);
+void stp_struct_give(void *to, size_t nbytes, const void *full, size_t full_bytes);
+
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn);

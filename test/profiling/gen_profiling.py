@@ -73,6 +73,9 @@ STATEMENTS = {
     "shmem_team_get_space": "@(SHMEM_TEAM_WORLD, &space)",
     "shmemx_space_attr_init": "shmemx_space_attr_t attr; @(&attr, sizeof(attr))",
     "shmemx_space_info_init": "shmemx_space_info_t info; @(&info, sizeof(info))",
+    "shmemx_device_count": "@(SHMEM_DEVICE_CPU)",
+    "shmemx_device_describe": "shmemx_device_info_t info = SHMEMX_DEVICE_INFO_INITIALIZER;"
+                              " @(SHMEM_DEVICE_CPU, 0, &info)",
     "shmemx_space_query": "shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;"
                           " @(SHMEM_SPACE_DEFAULT, &info)",
     "shmem_team_split_strided":

@@ -115,6 +115,49 @@ START_TEST(devices_are_found_without_contexts)
 }
 END_TEST
 
+/* What is free: by NVML, by a context that is up, or unknown; and never by a new context. */
+START_TEST(devices_are_described_without_contexts)
+{
+    struct stp_device device = STP_DEVICE_UNKNOWN;
+    struct stp_space space;
+
+    start_with("2");
+    ck_assert_int_eq(gpu->devices(-1, NULL), 2);
+    ck_assert_int_eq(gpu->devices(2, &device), 2);
+    ck_assert_str_eq(device.name, ""); /* there is none: nothing is set */
+    gpu->devices(1, &device);
+    ck_assert_str_eq(device.name, "fakecuda test double 1");
+    ck_assert_str_eq(device.bus, "0000:18:00.0");
+    ck_assert_uint_eq(device.nbytes, 256 * MIB);
+    ck_assert_uint_eq(device.free, SIZE_MAX);
+
+    setenv("FAKECUDA_NVML", "0x18", 1);
+    setenv("FAKECUDA_NVML_TOTAL", "0x10800000", 1); /* a bit more than the driver tells */
+    device = STP_DEVICE_UNKNOWN;
+    gpu->devices(1, &device);
+    ck_assert_uint_eq(device.free, 66 * MIB);
+    device = STP_DEVICE_UNKNOWN;
+    gpu->devices(0, &device); /* a bus that NVML does not know */
+    ck_assert_uint_eq(device.free, SIZE_MAX);
+    setenv("FAKECUDA_NVML_TOTAL", "0x80000000", 1); /* of the GPU that this is an instance of */
+    device = STP_DEVICE_UNKNOWN;
+    gpu->devices(1, &device);
+    ck_assert_uint_eq(device.free, SIZE_MAX);
+    ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
+    ck_assert_int_eq(fake.live("ctx"), 0);
+
+    setenv("FAKECUDA_NVML_TOTAL", "0x10000000", 1);
+    space_up(&space, 100 * MIB, 1);
+    device = STP_DEVICE_UNKNOWN;
+    gpu->devices(1, &device); /* the context knows better: of 256 MiB */
+    ck_assert_uint_eq(device.free, 154 * MIB);
+    space_down(&space);
+    ck_nothing_left();
+    gpu->stop();
+    ck_assert_int_eq(gpu->devices(0, &device), 0);
+}
+END_TEST
+
 /* ---- choosing --------------------------------------------------------------------------- */
 
 START_TEST(who_asks_gets)
@@ -198,7 +241,7 @@ static void tree_make(void)
 {
     strcpy(tree, "/tmp/steppe-test-sysfs-XXXXXX");
     if (mkdtemp(tree) == NULL) abort();
-    stp_cuda.sysfs = tree;
+    stp_sysfs = tree;
 }
 
 static int chosen_at(int local)
@@ -226,6 +269,14 @@ START_TEST(near_devices_take_turns)
 }
 END_TEST
 
+static int distance_of(int ordinal)
+{
+    struct stp_device device = STP_DEVICE_UNKNOWN;
+
+    gpu->devices(ordinal, &device);
+    return device.distance;
+}
+
 /* Nodes 0, 2 and 5 are online; our CPUs are on 5, to which 2 is nearer than 0. */
 START_TEST(distance_counts_where_none_is_local)
 {
@@ -242,6 +293,48 @@ START_TEST(distance_counts_where_none_is_local)
     start_with("3");
     ck_assert_int_eq(chosen_at(0), 1);
     ck_assert_int_eq(chosen_at(1), 1);
+    ck_assert_int_eq(distance_of(0), 31);
+    ck_assert_int_eq(distance_of(1), 21);
+    ck_assert_int_eq(distance_of(2), -1);
+    ck_assert_int_eq(stp_numa_between(0, 2), 20);
+    ck_assert_int_eq(stp_numa_between(2, 5), 21);
+    ck_assert_int_eq(stp_numa_between(2, 1), -1);
+    ck_assert_int_eq(stp_numa_between(-1, 2), -1);
+    tree_remove();
+}
+END_TEST
+
+/* Host memory: nodes 2 and 5 have some, and our CPUs are on 5. */
+START_TEST(nodes_with_memory_are_devices)
+{
+    struct stp_device device = STP_DEVICE_UNKNOWN;
+
+    tree_make();
+    ck_assert_int_eq(stp_numa_devices(0, &device), 1); /* a kernel without nodes */
+    ck_assert_str_eq(device.name, "host memory");
+    ck_assert_int_eq(device.numa, -1);
+    tree_put("devices/system/node/has_memory", "2,5\n");
+    tree_put("devices/system/node/online", "0,2,5\n");
+    tree_put("devices/system/node/node2/distance", "20 10 21\n");
+    tree_put("devices/system/node/node2/meminfo", "Node 2 MemTotal:  2048 kB\n"
+                                                  "Node 2 MemFree:    512 kB\n"
+                                                  "Node 2 Active(file): 8 kB\n");
+    tree_put("devices/system/node/node5/cpulist", with_own_cpu());
+    tree_put("kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n");
+    tree_put("kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n");
+    device = STP_DEVICE_UNKNOWN;
+    ck_assert_int_eq(stp_numa_devices(0, &device), 2);
+    ck_assert_str_eq(device.name, "host memory, NUMA node 2");
+    ck_assert_int_eq(device.numa, 2);
+    ck_assert_int_eq(device.distance, 21);
+    ck_assert_uint_eq(device.nbytes, 2 * MIB);
+    ck_assert_uint_eq(device.free, 520 * KIB);
+    ck_assert_int_eq(device.n_pages, 3);
+    ck_assert_uint_eq(device.pages[1], 2 * MIB);
+    ck_assert_uint_eq(device.pages[2], 1024 * MIB);
+    device = STP_DEVICE_UNKNOWN;
+    ck_assert_int_eq(stp_numa_devices(2, &device), 2);
+    ck_assert_str_eq(device.name, "");
     tree_remove();
 }
 END_TEST
@@ -347,9 +440,11 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tcase, refusals_at_start_are_reasons, 0, 3);
     tcase_add_test(tcase, a_library_that_is_none);
     tcase_add_test(tcase, devices_are_found_without_contexts);
+    tcase_add_test(tcase, devices_are_described_without_contexts);
     tcase_add_test(tcase, who_asks_gets);
     tcase_add_test(tcase, near_devices_take_turns);
     tcase_add_test(tcase, distance_counts_where_none_is_local);
+    tcase_add_test(tcase, nodes_with_memory_are_devices);
     tcase_add_test(tcase, without_locality_all_take_turns);
     tcase_add_test(tcase, sizes_are_compared_with_the_device);
     tcase_add_test(tcase, buffers_of_the_program);

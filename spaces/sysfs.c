@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the kernel tells in sysfs about NUMA nodes, CPUs and how far things are from each other; and
+ * the NUMA nodes that have memory, as the devices of host memory. hwloc would take longer to start
+ * than all of this, and tells no free bytes.
+ */
+#include "spaces/spaces.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SYSFS_LINE 4096 /* bytes of a line with a number for each of so many CPUs */
+
+const char *stp_sysfs = "/sys";
+
+/* ---- lines ------------------------------------------------------------------------------ */
+
+const char *stp_sysfs_line(char *line, size_t len, const char *path)
+{
+    char whole[256];
+    ssize_t n = -1;
+    int fd;
+
+    snprintf(whole, sizeof(whole), "%s/%s", stp_sysfs, path);
+    fd = open(whole, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        n = read(fd, line, len - 1);
+        close(fd);
+    }
+    line[n > 0 ? n : 0] = '\0';
+    return line;
+}
+
+/* A long one, on the heap, since threads have small stacks; NULL: no memory. */
+static char *sysfs_long_line(const char *path)
+{
+    char *line = malloc(SYSFS_LINE);
+
+    if (line != NULL) stp_sysfs_line(line, SYSFS_LINE, path);
+    return line;
+}
+
+/* "0-3,8,10-11" */
+static void numbers_parse(struct stp_numbers *set, const char *at)
+{
+    char *end;
+
+    for (;;) {
+        unsigned long low = strtoul(at, &end, 10), high = low;
+        if (end == at) return;
+        if (*end == '-') high = strtoul(end + 1, &end, 10);
+        for (unsigned long i = low; i <= high && i < STP_NUMBERS; i++)
+            set->bits[i / 8] |= (unsigned char)(1u << i % 8);
+        if (*end != ',') return;
+        at = end + 1;
+    }
+}
+
+void stp_sysfs_list(struct stp_numbers *set, const char *path)
+{
+    char *line = sysfs_long_line(path);
+
+    memset(set, 0, sizeof(*set));
+    if (line != NULL) numbers_parse(set, line);
+    free(line);
+}
+
+static bool numbers_have(const struct stp_numbers *set, int i)
+{
+    return (set->bits[i / 8] >> i % 8 & 1) != 0;
+}
+
+bool stp_numbers_meet(const struct stp_numbers *a, const struct stp_numbers *b)
+{
+    for (size_t i = 0; i < sizeof(a->bits); i++)
+        if ((a->bits[i] & b->bits[i]) != 0) return true;
+    return false;
+}
+
+void stp_numbers_own_cpus(struct stp_numbers *set)
+{
+    cpu_set_t cpus[STP_NUMBERS / CPU_SETSIZE];
+
+    memset(set, 0, sizeof(*set));
+    if (sched_getaffinity(0, sizeof(cpus), cpus) != 0) return;
+    for (int i = 0; i < STP_NUMBERS; i++)
+        if (CPU_ISSET_S((size_t)i, sizeof(cpus), cpus))
+            set->bits[i / 8] |= (unsigned char)(1u << i % 8);
+}
+
+/* ---- distances -------------------------------------------------------------------------- */
+
+/* Has the node a CPU of the set? */
+static bool node_has_cpu(int node, const struct stp_numbers *cpus)
+{
+    struct stp_numbers there;
+    char path[96];
+
+    snprintf(path, sizeof(path), "devices/system/node/node%d/cpulist", node);
+    stp_sysfs_list(&there, path);
+    return stp_numbers_meet(&there, cpus);
+}
+
+/*
+ * The least distance of a node to those that are one node (to), or have a CPU of the set. The
+ * kernel's line has one number for each node that is online.
+ */
+static int node_distance(int node, int to, const struct stp_numbers *cpus)
+{
+    struct stp_numbers online;
+    char path[96], *line, *at, *end;
+    int best = -1;
+
+    if (node < 0) return -1;
+    snprintf(path, sizeof(path), "devices/system/node/node%d/distance", node);
+    at = line = sysfs_long_line(path);
+    if (line == NULL) return -1;
+    stp_sysfs_list(&online, "devices/system/node/online");
+    for (int i = 0; i < STP_NUMBERS; i++) {
+        int distance;
+        if (!numbers_have(&online, i)) continue;
+        distance = (int)strtol(at, &end, 10);
+        if (end == at) break;
+        at = end;
+        if (best >= 0 && distance >= best) continue;
+        if (cpus != NULL ? node_has_cpu(i, cpus) : i == to) best = distance;
+    }
+    free(line);
+    return best;
+}
+
+int stp_numa_distance(int node, const struct stp_numbers *cpus)
+{
+    return node_distance(node, -1, cpus);
+}
+
+int stp_numa_between(int node, int other)
+{
+    return other < 0 ? -1 : node_distance(node, other, NULL);
+}
+
+/* ---- host memory ------------------------------------------------------------------------ */
+
+static int page_compare(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The base page, and what the kernel can keep in pools of hugetlbfs. */
+static void node_pages(struct stp_device *device)
+{
+    char path[256];
+    struct dirent *entry;
+    DIR *pools;
+
+    device->pages[device->n_pages++] = (size_t)sysconf(_SC_PAGESIZE);
+    snprintf(path, sizeof(path), "%s/kernel/mm/hugepages", stp_sysfs);
+    pools = opendir(path);
+    while (pools != NULL && (entry = readdir(pools)) != NULL) {
+        size_t kib;
+        if (sscanf(entry->d_name, "hugepages-%zukB", &kib) != 1) continue;
+        if (device->n_pages < STP_DEVICE_PAGES) device->pages[device->n_pages++] = kib * 1024;
+    }
+    if (pools != NULL) closedir(pools);
+    qsort(device->pages, (size_t)device->n_pages, sizeof(device->pages[0]), page_compare);
+}
+
+/* "Node 0 MemFree:   1234 kB" in bytes; 0 where there is no such line. */
+static size_t node_bytes(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    size_t kib = 0;
+
+    return at != NULL && sscanf(at + strlen(key), ": %zu", &kib) == 1 ? kib * 1024 : 0;
+}
+
+/* What the kernel would give: what is free, and what it keeps of files. */
+static void node_memory(int node, struct stp_device *device)
+{
+    char path[96], *text;
+
+    snprintf(path, sizeof(path), "devices/system/node/node%d/meminfo", node);
+    text = sysfs_long_line(path);
+    if (text == NULL || text[0] == '\0') {
+        free(text);
+        return;
+    }
+    device->nbytes = node_bytes(text, " MemTotal");
+    device->free = node_bytes(text, " MemFree") + node_bytes(text, " Active(file)") +
+                   node_bytes(text, " Inactive(file)");
+    free(text);
+}
+
+/* Of a kernel that knows no nodes, or hides them. */
+static void host_memory(struct stp_device *device)
+{
+    size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
+    size_t available = stp_file_number("/proc/meminfo", "MemAvailable:");
+
+    if (total != SIZE_MAX) device->nbytes = total * 1024;
+    if (available != SIZE_MAX) device->free = available * 1024;
+    snprintf(device->name, sizeof(device->name), "host memory");
+    device->distance = STP_DISTANCE_LOCAL;
+}
+
+int stp_numa_devices(int i, struct stp_device *device)
+{
+    struct stp_numbers nodes, own;
+    int n = 0, found = -1;
+
+    stp_sysfs_list(&nodes, "devices/system/node/has_memory");
+    for (int node = 0; node < STP_NUMBERS; node++) {
+        if (!numbers_have(&nodes, node)) continue;
+        if (n++ == i) found = node;
+    }
+    if (device != NULL && i >= 0 && i < (n > 0 ? n : 1)) {
+        node_pages(device);
+        if (found < 0) {
+            host_memory(device);
+        } else {
+            stp_numbers_own_cpus(&own);
+            device->numa = found;
+            device->distance = stp_numa_distance(found, &own);
+            snprintf(device->name, sizeof(device->name), "host memory, NUMA node %d", found);
+            node_memory(found, device);
+        }
+    }
+    return n > 0 ? n : 1;
+}

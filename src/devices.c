@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which devices a PE could make spaces on: shmemx_device_count() and shmemx_device_describe(), in a
+ * job and without one. What a device is, its kind knows. Design: docs/design/spaces.md.
+ */
+#include "runtime.h"
+#include "space/space.h"
+
+/* In a job the kinds have looked what there is. Without one they look now, and forget it. */
+struct devices_look {
+    bool alone;
+};
+
+static struct devices_look devices_begin(void)
+{
+    struct devices_look look = {.alone = stp_references() == 0};
+
+    if (!look.alone) return look;
+    stp_runtime_hold();
+    look.alone = stp_references() == 0;
+    if (look.alone) {
+        (void)stp_env_load();
+        stp_kinds_start();
+    } else {
+        stp_runtime_let();
+    }
+    return look;
+}
+
+static void devices_end(struct devices_look look)
+{
+    if (!look.alone) return;
+    stp_kinds_stop();
+    stp_runtime_let();
+}
+
+int pshmemx_device_count(shmem_device_type_t type)
+{
+    const struct stp_kind *kind = stp_kind_find((int)type);
+    struct devices_look look;
+    int n;
+
+    if (kind == NULL) return -1;
+    look = devices_begin();
+    n = kind->devices(-1, NULL);
+    devices_end(look);
+    return n;
+}
+STP_PROFILED(shmemx_device_count);
+
+int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_t *info)
+{
+    const struct stp_kind *kind = stp_kind_find((int)type);
+    size_t nbytes = info->struct_size;
+    struct devices_look look;
+    shmemx_device_info_t full;
+    int rc;
+
+    stp_struct_check(nbytes, sizeof(nbytes), sizeof(full), "info->struct_size", __func__);
+    if (kind == NULL) return 1;
+    look = devices_begin();
+    rc = stp_device_look(kind, i, &full);
+    devices_end(look);
+    if (rc != 0) return rc;
+    full.struct_size = nbytes;
+    stp_struct_give(info, nbytes, &full, sizeof(full));
+    return 0;
+}
+STP_PROFILED(shmemx_device_describe);
