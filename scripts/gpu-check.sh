@@ -290,8 +290,11 @@ build_plain()
         link core libsteppe.so.0 -Wl,-soname,libsteppe.so.0 -Wl,-Bsymbolic-functions \
             -Wl,-z,nodelete -Wl,--version-script=cmake/libsteppe.map -ldl -lm &&
         ln -sf libsteppe.so.0 "$build/lib/libsteppe.so" &&
-        sed "s/@PROJECT_VERSION@/$version/" tools/oshrun.in >"$build/bin/oshrun" &&
-        chmod +x "$build/bin/oshrun" && program oshinfo tools/oshinfo.c || return 1
+        sed "s/@PROJECT_VERSION@/$version/; s|@OSHRUN_LIBDIR@|\$bindir/../lib|" tools/oshrun.in \
+            >"$build/bin/oshrun" &&
+        chmod +x "$build/bin/oshrun" &&
+        scripts/list-sources.sh steppe_job | compile "$build/plain/job" -Iinclude -Isrc -I. &&
+        $cc -o "$build/lib/steppe/job" "$build/plain/job"/*.o && program oshinfo tools/oshinfo.c || return 1
     rm -f "$build/lib/steppe/info.so" "$build/lib/steppe/ofi.so"
     if has_header hwloc.h; then
         scripts/list-sources.sh steppe_info | compile "$build/plain/info" -Iinclude -Isrc -I. &&

@@ -27,6 +27,7 @@ ARROWS = {
     "src/team": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
     "src/space": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team"],
     "src/api": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
+    "src/launch": ["src/base"],  # a program
     "src/json": [],  # apart: what writes reports has it
     "src/info": BASE + ["src/json", "src/core", "src/boot", "src/coll", "pmi"],
     "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space",

@@ -34,7 +34,9 @@ run()
 mv "$top/first" "$prefix"
 # Where the build's install folders put them, below the prefix.
 libdir=$(dirname "$(find "$prefix" -name libsteppe.so)")
-[ -e "$libdir/steppe/info.so" ] || fail "steppe/info.so is not installed"
+for file in info.so job; do
+    [ -e "$libdir/steppe/$file" ] || fail "steppe/$file is not installed"
+done
 if [ -e "$prefix/bin/steppe-bench" ]; then
     python3 "$libdir/steppe/bench/main.py" compare --help >/dev/null ||
         fail "steppe-bench compare is not installed"

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of oshrun's second half share. Design: docs/design/launch.md.
+ */
+#ifndef STP_LAUNCH_H
+#define STP_LAUNCH_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* One line of oshrun's, and its end with status 2. */
+_Noreturn void launch_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- the terminal (terminal.c) ------------------------------------------------------------- */
+
+/* Does this process have the terminal: may it read, and does Ctrl-C come here? */
+bool launch_in_front(void);
+
+/* Give the terminal to a process group of the session. */
+bool launch_terminal_to(pid_t group);
+
+/*
+ * A launcher behind, in a process group of its own, may not read from the terminal; oshrun reads
+ * for it and writes to a pipe. Any other standard input is the launcher's as it is, and nothing of
+ * this does anything. In this order: start, in the child or in the parent, then poll and move.
+ */
+void launch_relay_start(void);
+void launch_relay_child(void);
+void launch_relay_parent(void);
+
+/* Fill two entries. Returns the timeout for poll(). */
+int launch_relay_poll(struct pollfd fds[2]);
+void launch_relay_move(const struct pollfd fds[2]);
+
+#endif /* STP_LAUNCH_H */
