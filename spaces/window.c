@@ -3,6 +3,7 @@
  * The window and the view: address space reserved once over one sparse memfd per node, in
  * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
  */
+#include "base/notes.h"
 #include "spaces/spaces.h"
 
 #include <assert.h>
@@ -187,9 +188,9 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
 int stp_window_create_file(const struct stp_window_layout *layout)
 {
     size_t nbytes = stp_window_view_bytes(layout) + layout->area_bytes;
-    int fd = memfd_create("steppe-node", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
+    int fd = memfd_create(STP_NODE_FILE, MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
 
-    if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-node", MFD_CLOEXEC);
+    if (fd < 0 && errno == EINVAL) fd = memfd_create(STP_NODE_FILE, MFD_CLOEXEC);
     if (fd < 0) {
         int err = errno;
         stp_error("memfd_create: %s", stp_strerror(err));

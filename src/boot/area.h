@@ -73,6 +73,9 @@ static inline size_t stp_boot_world_bytes(void)
            (STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region));
 }
 
+/* The leader of a node says at the end of its file what the area has for others to read. */
+void stp_boot_mark(void);
+
 /* Publish under what and the number of this PE. Fatal on error. */
 void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);
 

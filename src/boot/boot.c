@@ -199,7 +199,7 @@ static size_t boot_pages_at(void)
 static size_t boot_area_bytes(void)
 {
     size_t pages = (size_t)stp_boot.n_local * sizeof(struct stp_wait_page);
-    size_t nbytes = boot_pages_at() + pages;
+    size_t nbytes = boot_pages_at() + pages + sizeof(struct stp_node_mark);
 
     return (nbytes + 0xffff) & ~(size_t)0xffff;
 }
@@ -212,6 +212,21 @@ struct stp_wait_page *stp_boot_wait_page(int local)
 uint64_t *stp_boot_hang_told(void)
 {
     return &stp_boot.area->hang_told;
+}
+
+void stp_boot_mark(void)
+{
+    struct stp_node_mark *mark = (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
+
+    mark[-1] = (struct stp_node_mark){.magic = STP_MARK_MAGIC,
+                                      .job = stp_boot.area->job_key,
+                                      .area_bytes = stp_boot.layout.area_bytes,
+                                      .processes_at = offsetof(struct stp_boot_area, pes),
+                                      .process_bytes = sizeof(struct stp_pe_info),
+                                      .pages_at = boot_pages_at(),
+                                      .n_pes = stp_rt.n_pes,
+                                      .n_local = stp_boot.n_local};
+    snprintf(mark[-1].program, sizeof(mark->program), "%s", program_invocation_short_name);
 }
 
 static void boot_use_area(int fd)
@@ -271,6 +286,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     stp_boot.area->missing = stp_kinds_look();
+    stp_boot_mark(); /* again when the job has a name */
     return fd;
 }
 
@@ -435,6 +451,7 @@ void stp_boot_attach(void)
                     stp_rt.pe, stp_rt.n_pes, stp_boot.n_hosts, stp_boot.area->networks);
         }
     }
+    if (stp_boot.local == 0) stp_boot_mark();
     stp_boot_node_barrier();
     if (stp_boot.local != 0) stp_kinds_missing(stp_boot.area->missing, stp_boot.first_pe);
     stp_rt.job_key = stp_boot.area->job_key;

@@ -7,6 +7,7 @@
 #define STP_BOOT_H
 
 #include "base/base.h"
+#include "base/notes.h"
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 
@@ -50,34 +51,9 @@ struct stp_witness {
     uint64_t device, inode; /* of its file, by which it is told from another of the same number */
 };
 
-/*
- * What a thread of a PE waits for, told to the node once it has lasted. text is equal on all PEs
- * that wait for the same.
- */
-struct stp_wait_note {
-    uint64_t waited_ns;
-    uint64_t lock; /* a hash of which, 0: it waits for none */
-    int before;    /* whose turn is first: next in front in that queue, or whose word has to come */
-    int team_n_pes;              /* of the team whose members all have to come, 0: no such */
-    int team_start, team_stride; /* stride 0: its members are no stride */
-    char text[160];
-};
-
-#define STP_WAIT_NOTES 4 /* threads of a PE that are shown */
-
-struct stp_wait_page {
-    struct {
-        uint32_t taken;   /* by a thread of the PE */
-        uint32_t version; /* odd while it is written */
-        struct stp_wait_note note;
-    } STP_ALIGNED_LINE notes[STP_WAIT_NOTES];
-};
-
-#define STP_WITNESS_NAME "steppe-pe"
-
 /* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
 struct stp_pe_info {
-    int pe;
+    int pe; /* as struct stp_process */
     pid_t pid;
     struct stp_witness witness;
     struct stp_closing closing; /* later */

@@ -502,6 +502,8 @@ void stp_boot_done(void)
     uintptr_t end = (uintptr_t)stp_boot.area + stp_boot.layout.area_bytes;
 
     stp_boot_node_barrier();
-    if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && from < end)
+    if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && from < end) {
         madvise((void *)from, end - from, MADV_REMOVE);
+        stp_boot_mark(); /* it went too */
+    }
 }

@@ -7,10 +7,24 @@
 
 #include <poll.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* One line of oshrun's, and its end with status 2. */
 _Noreturn void launch_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Set for the launcher, which passes it on: which oshrun has started it. */
+#define LAUNCH_VARIABLE "OSHRUN_JOB"
+void launch_job_name(pid_t oshrun, char *text, size_t len);
+
+/* ---- who does what (status.c) ---------------------------------------------------------------- */
+
+/*
+ * The table of the jobs on this host that process of has started, or is a PE of; 0: of all. Once in
+ * a process. Returns how many jobs that were.
+ */
+int launch_status(pid_t of, FILE *out);
 
 /* ---- the terminal (terminal.c) ------------------------------------------------------------- */
 

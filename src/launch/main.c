@@ -6,10 +6,12 @@
  * Design: docs/design/launch.md.
  *
  * usage: job LAUNCHER [ARGUMENTS]
+ *        job --status [PID]
  */
 #include "launch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,7 +23,10 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
+
+#define TELL_MS 900 /* that the table may take before Ctrl-C is passed on */
 
 static struct {
     sigset_t mask_before; /* what the launcher starts with */
@@ -32,6 +37,9 @@ static struct {
     bool lent;  /* which has the terminal now */
     bool ended;
     int status;
+    bool told;    /* the table was printed, or begun */
+    pid_t teller; /* which prints it now; 0: nobody */
+    long tell_until_ms;
 } run = {.signals = -1};
 
 /* ---- signals ------------------------------------------------------------------------ */
@@ -70,6 +78,56 @@ static void stop_as(int signo)
         sigprocmask(SIG_UNBLOCK, &set, NULL);
         sigprocmask(SIG_BLOCK, &set, NULL);
     }
+}
+
+/* ---- Ctrl-C -------------------------------------------------------------------------- */
+
+static long now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* In a child, which may be given up. Of Slurm's tasks this process is not the ancestor. */
+static void start_teller(void)
+{
+    pid_t of = getpid();
+
+    run.told = true;
+    run.teller = fork();
+    run.tell_until_ms = now_ms() + TELL_MS;
+    if (run.teller != 0) return;
+    setvbuf(stderr, NULL, _IOFBF, 65536);
+    launch_status(of, stderr);
+    _exit(EXIT_SUCCESS);
+}
+
+static void interrupt(void)
+{
+    if (run.teller > 0) kill(run.teller, SIGKILL);
+    run.teller = 0;
+    if (run.apart) pass_on(SIGINT, true);
+}
+
+/* The first one is passed on when all is said, another one at once. */
+static void take_interrupt(void)
+{
+    if (!run.told) {
+        start_teller();
+        if (run.teller > 0) return;
+    }
+    interrupt();
+}
+
+static int tell_timeout(int timeout)
+{
+    long left = run.tell_until_ms - now_ms();
+
+    if (run.teller <= 0) return timeout;
+    if (left < 0) left = 0;
+    return timeout >= 0 && timeout < left ? timeout : (int)left;
 }
 
 /* ---- the terminal --------------------------------------------------------------------- */
@@ -128,7 +186,10 @@ _Noreturn static void become_launcher(char **argv, pid_t parent)
 static void start_launcher(char **argv)
 {
     pid_t parent = getpid();
+    char name[64];
 
+    launch_job_name(parent, name, sizeof(name));
+    setenv(LAUNCH_VARIABLE, name, 1);
     run.apart = !needs_terminal(argv);
     if (run.apart) launch_relay_start();
     run.launcher = fork();
@@ -150,6 +211,10 @@ static void look_after_children(void)
         run.ended = true;
         run.status = status;
     }
+    if (run.teller > 0 && waitpid(run.teller, NULL, WNOHANG) == run.teller) {
+        run.teller = 0;
+        interrupt();
+    }
 }
 
 static void take_signal(const struct signalfd_siginfo *info)
@@ -167,6 +232,12 @@ static void take_signal(const struct signalfd_siginfo *info)
     case SIGCONT:
         pass_on(signo, true);
         return;
+    case SIGINT:
+        if (all || run.apart) {
+            take_interrupt();
+            return;
+        }
+        __attribute__((fallthrough));
     default:
         if (run.apart || !all) pass_on(signo, all);
     }
@@ -179,9 +250,10 @@ static void look_after_launcher(void)
         struct signalfd_siginfo info;
         int timeout = launch_relay_poll(&fds[1]);
 
-        if (poll(fds, 3, timeout) > 0) launch_relay_move(&fds[1]);
+        if (poll(fds, 3, tell_timeout(timeout)) > 0) launch_relay_move(&fds[1]);
         while (!run.ended && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             take_signal(&info);
+        if (run.teller > 0 && now_ms() >= run.tell_until_ms) interrupt();
     }
 }
 
@@ -203,9 +275,24 @@ _Noreturn static void end_as_launcher(void)
     _exit(128 + signo);
 }
 
+/* The table of one job, or of all on this host that may be looked at. */
+static int print_status(const char *word)
+{
+    long pid = word != NULL ? strtol(word, NULL, 10) : 0;
+
+    if (word != NULL && (pid <= 0 || pid > INT_MAX || strspn(word, "0123456789") != strlen(word)))
+        launch_fail("--status %s: the number of a process is wanted", word);
+    if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        launch_fail("--status %s: there is no such process", word);
+    if (launch_status((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
+    fprintf(stderr, "oshrun: no PE of %s runs on this host\n", pid != 0 ? "that job" : "yours");
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) launch_fail("this is a part of oshrun, which starts it");
+    if (strcmp(argv[1], "--status") == 0) return print_status(argv[2]);
     take_signals();
     start_launcher(argv + 1);
     look_after_launcher();

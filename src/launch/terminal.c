@@ -33,6 +33,15 @@ void launch_fail(const char *fmt, ...)
     exit(2);
 }
 
+/* Numbers of processes are those of a host. */
+void launch_job_name(pid_t oshrun, char *text, size_t len)
+{
+    char host[40] = "";
+
+    (void)gethostname(host, sizeof(host) - 1);
+    snprintf(text, len, "%s.%d", host, (int)oshrun);
+}
+
 bool launch_in_front(void)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);

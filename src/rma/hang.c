@@ -14,7 +14,7 @@
 static struct {
     bool on;
     int looking;       /* threads that are at the pages of the node */
-    uint64_t limit_ns; /* of waiting, until it is told; 0: never */
+    uint64_t limit_ns; /* of waiting, until it is told; 0: it is shown alone */
     uint64_t show_ns;  /* until it is shown */
     uint64_t most_ns;  /* that a turn may last; beyond, the process was stopped */
 } hang;
@@ -55,11 +55,17 @@ static void hang_forget(void)
     hang_leave();
 }
 
+/* Is this wait to be told, by whomever? */
+static bool is_due(void)
+{
+    return hang.limit_ns != 0 && !mine.told && mine.waited_ns >= hang.limit_ns;
+}
+
 bool stp_hang_look(const struct stp_wait *wait)
 {
     uint64_t now, passed;
 
-    if (hang.limit_ns == 0 || !__atomic_load_n(&hang.on, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_load_n(&hang.on, __ATOMIC_RELAXED)) return false;
     now = stp_now_ns();
     if (wait->turns < 2 * STP_HANG_TURNS) { /* its first look */
         hang_forget();
@@ -69,8 +75,7 @@ bool stp_hang_look(const struct stp_wait *wait)
     passed = now - mine.seen_ns;
     mine.waited_ns += passed < hang.most_ns ? passed : hang.most_ns;
     mine.seen_ns = now;
-    return mine.waited_ns >= hang.show_ns &&
-           (now - mine.shown_ns >= hang.show_ns || (!mine.told && mine.waited_ns >= hang.limit_ns));
+    return mine.waited_ns >= hang.show_ns && (now - mine.shown_ns >= hang.show_ns || is_due());
 }
 
 bool stp_hang_slept(struct stp_wait *wait)
@@ -137,7 +142,7 @@ static bool claim(uint64_t now)
 
 static void tell_if_due(uint64_t now)
 {
-    if (mine.told || mine.waited_ns < hang.limit_ns) return;
+    if (!is_due()) return;
     if (mine.waited_ns < hang.limit_ns + 2 * hang.show_ns && is_lower_there() &&
         __atomic_load_n(stp_boot_hang_told(), __ATOMIC_ACQUIRE) <= mine.first_shown_ns)
         return;
@@ -171,7 +176,7 @@ void stp_hang_start(void)
     uint64_t part;
 
     hang.limit_ns = stp_env.hang_report > 0 ? (uint64_t)stp_env.hang_report * SECOND_NS : 0;
-    part = hang.limit_ns / 8;
+    part = hang.limit_ns != 0 ? hang.limit_ns / 8 : SECOND_NS;
     hang.show_ns = part < SECOND_NS ? part : SECOND_NS;
     hang.most_ns = part + part / 2;
     if (hang.limit_ns != 0) stp_wait_sleep_ms = (int)(hang.show_ns / 1000000);

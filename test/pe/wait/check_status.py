@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Check what oshrun --status and Ctrl-C tell of a running job.
+
+usage: check_status.py <oshrun> -n <number of PEs> <pe_status>
+
+By the process of oshrun, of the launcher, which is then started without oshrun, and of a PE; of PEs
+that compute, sleep, wait, are stopped, or do not come to init. 4 PEs or more.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+PATIENCE_S = 20
+oshrun, n, program = sys.argv[1], int(sys.argv[3]), sys.argv[4]
+flat = os.environ.get("SHMEM_NODE") == "off"
+env = {name: value for name, value in os.environ.items() if name != "SHMEM_LAUNCHER"}
+env["SHMEM_HANG_REPORT"] = "0"  # it is shown all the same
+wrong = []
+
+
+def check(good, what):
+    if not good:
+        wrong.append(what)
+
+
+def pes(first, end):
+    return f"{first}" if first == end else f"{first}, {end}" if first + 1 == end else f"{first}-{end}"
+
+
+WAITING = [rf"{os.path.basename(program)}, process \d+: {n} PEs",
+           rf"  in shmem_barrier_all, sync \d+ of the world: {pes(0, n - 4)}",
+           *(["    nothing has come from: .*"] if flat else []),
+           f"    have not come: {pes(n - 3, n - 1)}",
+           f"  in shmem_set_lock: lock status_lock, held by pe 0: {n - 1}",
+           f"  in the program, running: {n - 3}",
+           f"  in the program, asleep: {n - 2}"]
+STOPPED = [*WAITING, f"  stopped: {n - 1}"]
+INIT = [rf"{n} PEs, process \d+", f"  in shmem_init: {pes(0, n - 2)}",
+        rf"    have not come: {n - 1} \(process \d+\)"]
+
+
+def status(pid):
+    run = subprocess.run([oshrun, "--status", str(pid)], env=env, text=True, capture_output=True,
+                         check=False)
+    return run.stdout.splitlines()
+
+
+def is_as(lines, patterns):
+    return len(lines) == len(patterns) and all(map(re.fullmatch, patterns, lines))
+
+
+def becomes(pid, patterns):
+    """The last answer, when it was right, or when it was not right in time."""
+    end = time.monotonic() + PATIENCE_S
+    lines = status(pid)
+    while not is_as(lines, patterns) and time.monotonic() < end:
+        time.sleep(0.1)
+        lines = status(pid)
+    check(is_as(lines, patterns), f"process {pid}: {lines} in place of {patterns}")
+    return lines
+
+
+def start(command, *words):
+    return subprocess.Popen([*command, "-n", str(n), program, *words], env=env, text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE)
+
+
+def end(job):
+    job.terminate()
+    job.stderr.read()
+    job.wait(PATIENCE_S)
+    job.stdin.close()
+
+
+def check_waits():
+    job = start([oshrun])
+    first = int(becomes(job.pid, WAITING)[0].split()[2].strip(":"))
+    lines = status(first)
+    check(is_as(lines, WAITING), f"by the process of a PE: {lines}")
+    last = None
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as f:
+                words = f.read().split("\0")
+        except OSError:
+            continue
+        if f"PMI_RANK={n - 1}" in words and \
+                any(re.fullmatch(rf"OSHRUN_JOB=.*\.{job.pid}", word) for word in words):
+            last = pid
+    check(last is not None, "no process of the last PE")
+    os.kill(last, signal.SIGSTOP)
+    becomes(job.pid, STOPPED)
+    os.kill(last, signal.SIGCONT)
+    check_interrupt(job)
+
+
+def check_interrupt(job):
+    """The table, then the launcher ends the job."""
+    begin = time.monotonic()
+    job.send_signal(signal.SIGINT)
+    lines = []
+    while len(lines) < len(WAITING):
+        lines.append(job.stderr.readline().rstrip("\n"))
+    took = time.monotonic() - begin
+    check(is_as(lines, WAITING), f"Ctrl-C: {lines}")
+    check(took < 5, f"Ctrl-C: the table took {took} s")
+    job.stderr.read()
+    check(job.wait(PATIENCE_S) != 0, "Ctrl-C: status 0")
+    job.stdin.close()
+
+
+def check_others():
+    job = start([oshrun], "init")
+    becomes(job.pid, INIT)
+    end(job)
+    if shutil.which("mpiexec.hydra"):
+        job = start(["mpiexec.hydra"])
+        becomes(job.pid, WAITING)
+        end(job)
+    alone = subprocess.run([oshrun, "--status", str(os.getpid())], env=env, text=True,
+                           capture_output=True, check=False)
+    check(alone.returncode == 1 and "no PE" in alone.stderr, f"no job: {alone}")
+    for word in ("x", "0", "999999999"):
+        alone = subprocess.run([oshrun, "--status", word], env=env, text=True, capture_output=True,
+                               check=False)
+        check(alone.returncode == 2 and alone.stderr.startswith("oshrun: "), f"{word}: {alone}")
+
+
+check_waits()
+check_others()
+print("\n".join(wrong + [f"{len(wrong)} faults"]))
+sys.exit(1 if wrong else 0)
