@@ -253,6 +253,7 @@ void stp_crash_install(void)
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 
     if (crash.installed || !stp_env.crash) return;
+    stp_backtrace_copies(stp_rt.pe);
     crash_take_stack();
     action.sa_sigaction = crash_handler;
     sigemptyset(&action.sa_mask);

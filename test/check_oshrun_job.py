@@ -42,6 +42,10 @@ elif what == "read":
     for line in sys.stdin:
         said("read", line.strip())
     said("end")
+elif what == "frames":
+    path = os.environ["OSHRUN_FRAMES"].partition(":")[0]
+    os.write(os.open(path, os.O_WRONLY | os.O_APPEND), b"3 10 /nothing\\nrubbish\\n-1 x\\n\\n")
+    sys.exit(5)
 elif what == "tty":
     said("tty", open("/dev/tty").readline().strip())
 elif what == "wait":
@@ -183,6 +187,19 @@ def check_ends(jobs):
     check(job.returncode in (2, 126) and "oshrun: " in job.stderr, f"no program: {job}")
 
 
+def check_frames(jobs, folder):
+    """A PE's frames, where there is no addr2line, and a file that has none."""
+    tools = os.path.join(folder, "tools")
+    os.mkdir(tools)
+    for name in ("sh", "dirname", "readlink"):
+        os.symlink(shutil.which(name), os.path.join(tools, name))
+    for path, lines in ((tools, 1), (os.environ["PATH"], 0 if shutil.which("addr2line") else 1)):
+        job = subprocess.run(jobs.words("frames"), env=jobs.env | {"PATH": path}, text=True,
+                             capture_output=True, check=False, timeout=PATIENCE_S)
+        check(job.returncode == 5 and job.stderr.count("\n") == lines and
+              ("binutils" in job.stderr) == (lines == 1), f"frames, {lines} lines: {job}")
+
+
 def check_signals(jobs):
     for name, end in (("USR1", None), ("HUP", None), ("INT", 7), ("TERM", -15)):
         job = jobs.start("wait")
@@ -320,6 +337,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         jobs = Jobs(os.path.abspath(sys.argv[1]), folder)
         check_ends(jobs)
+        check_frames(jobs, folder)
         check_signals(jobs)
         check_stdin(jobs, folder)
         check_terminal(jobs)

@@ -315,6 +315,9 @@ static inline void stp_wait_step(struct stp_wait *wait)
  */
 void stp_backtrace(const void *hit, const void *caller);
 
+/* From now on also for oshrun, where it has asked for that. Reads the environment. */
+void stp_backtrace_copies(int pe);
+
 /* ---- names (symbol.c) -------------------------------------------------------- */
 
 /*

@@ -90,4 +90,10 @@ struct stp_list {
 void stp_list_add(struct stp_list *list, int pe);
 void stp_list_close(struct stp_list *list);
 
+/*
+ * Set by oshrun: "PATH:NAME", a path that leads to a file of memory of that name, to which a PE
+ * that dies writes its frames: "PE ADDRESS FILE", a line each.
+ */
+#define STP_FRAMES_VARIABLE "OSHRUN_FRAMES"
+
 #endif /* STP_NOTES_H */

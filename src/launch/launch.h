@@ -26,6 +26,22 @@ void launch_job_name(pid_t oshrun, char *text, size_t len);
  */
 int launch_status(pid_t of, FILE *out);
 
+/* ---- frames of PEs that have died (frames.c) ------------------------------------------------- */
+
+/* Before the launcher is started: have a file for them. */
+void launch_frames_start(void);
+
+/* After its end: print lines of the source for what is there. A signal there ends that. */
+void launch_frames_say(int signals);
+
+/* ---- signals (main.c) ------------------------------------------------------------------------ */
+
+/* In a child, before it becomes another program. */
+void launch_restore_signals(void);
+
+/* Has a signal come to that descriptor that means the end? revents: of poll(). */
+bool launch_is_unwanted(short revents);
+
 /* ---- the terminal (terminal.c) ------------------------------------------------------------- */
 
 /* Does this process have the terminal: may it read, and does Ctrl-C come here? */

@@ -60,6 +60,23 @@ static void take_signals(void)
     if (run.signals < 0) launch_fail("signalfd: %s", strerror(errno));
 }
 
+void launch_restore_signals(void)
+{
+    sigaction(SIGCHLD, &run.child_before, NULL);
+    sigprocmask(SIG_SETMASK, &run.mask_before, NULL);
+}
+
+bool launch_is_unwanted(short revents)
+{
+    struct signalfd_siginfo info;
+    bool unwanted = false;
+
+    while ((revents & POLLIN) && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        unwanted = unwanted || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+                   info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
+    return unwanted;
+}
+
 static void pass_on(int signo, bool to_group)
 {
     if (run.ended) return;
@@ -176,8 +193,7 @@ _Noreturn static void become_launcher(char **argv, pid_t parent)
     launch_relay_child();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(EXIT_FAILURE);
-    sigaction(SIGCHLD, &run.child_before, NULL);
-    sigprocmask(SIG_SETMASK, &run.mask_before, NULL);
+    launch_restore_signals();
     execvp(argv[0], argv);
     fprintf(stderr, "oshrun: cannot run %s: %s\n", argv[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
@@ -190,6 +206,7 @@ static void start_launcher(char **argv)
 
     launch_job_name(parent, name, sizeof(name));
     setenv(LAUNCH_VARIABLE, name, 1);
+    launch_frames_start();
     run.apart = !needs_terminal(argv);
     if (run.apart) launch_relay_start();
     run.launcher = fork();
@@ -265,6 +282,7 @@ _Noreturn static void end_as_launcher(void)
     sigset_t set;
 
     if (run.lent) lend_terminal(false);
+    launch_frames_say(run.signals);
     if (WIFEXITED(run.status)) _exit(WEXITSTATUS(run.status));
     setrlimit(RLIMIT_CORE, &none);
     signal(signo, SIG_DFL);

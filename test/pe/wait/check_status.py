@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check what oshrun --status and Ctrl-C tell of a running job.
+"""Check what oshrun tells of a job: --status, Ctrl-C, and lines of the source of PEs that died.
 
 usage: check_status.py <oshrun> -n <number of PEs> <pe_status>
 
@@ -132,7 +132,21 @@ def check_others():
         check(alone.returncode == 2 and alone.stderr.startswith("oshrun: "), f"{word}: {alone}")
 
 
+def check_crash():
+    """Behind all that the PEs and the launcher say, which is what they say without oshrun."""
+    run = subprocess.run([oshrun, "-n", str(n), program, "crash", "1", "2"], env=env, text=True,
+                         capture_output=True, check=False, timeout=60)
+    lines = run.stderr.splitlines()
+    ours = [line for line in lines if line.startswith("oshrun: ")]
+    check(any("#0 " in line for line in lines if line.startswith("steppe: pe ")), f"crash: {run}")
+    check(lines[-len(ours):] == ours and len(ours) > 1 and
+          re.fullmatch("oshrun: the frames of pe [12](, 2)?:", ours[0]) and
+          re.fullmatch(r"oshrun:   #0 main(, | at .*/status\.c:\d+).*", ours[1]), f"crash: {run}")
+
+
 check_waits()
 check_others()
+if shutil.which("addr2line"):
+    check_crash()
 print("\n".join(wrong + [f"{len(wrong)} faults"]))
 sys.exit(1 if wrong else 0)
