@@ -517,6 +517,11 @@ void stp_pmi_will_abort(void)
     pmi.aborts = true;
 }
 
+bool stp_pmi_keeps_status(void)
+{
+    return pmi.client != &stp_pmi2_client || pmi.session.job[0] == '\0';
+}
+
 _Noreturn void stp_pmi_abort(int status, const char *message)
 {
     int code = status & 0xff; /* all that a shell can see */

@@ -77,6 +77,9 @@ void stp_pmi_set_idle(void (*idle)(void));
 /* This process ends with stp_pmi_abort() from an exit handler: finalize is not sent before. */
 void stp_pmi_will_abort(void);
 
+/* False when the launcher, asked to end the job with a status, ends with one of its own (Slurm). */
+bool stp_pmi_keeps_status(void);
+
 /*
  * Ask the launcher to end the job with status, then _exit(status). A status whose low eight bits
  * are 0 becomes 1, 0 itself stays. message: for a launcher that shows one (Slurm); may be NULL.

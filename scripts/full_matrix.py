@@ -239,7 +239,7 @@ def group(name):
     return {"pe": "one node, load and store", "unit": "unit", "tree": "source tree, installation",
             "hosts": "several hosts", "gpu": "GPU memory, on the stand-in for the driver",
             "provider": "providers that are not here", "fault": "faults", "pmix": "launchers, MPI",
-            "mpich": "launchers, MPI", "fuzz": "bytes of others, drawn or kept"}.get(words[0], words[0])
+            "mpich": "launchers, MPI", "slurm": "launchers, MPI", "fuzz": "bytes of others, drawn or kept"}.get(words[0], words[0])
 
 
 def pes(name):

@@ -14,7 +14,7 @@ packages="gcc g++ clang clang-format make cmake pkg-config python3 libc6-dev
     python3-cffi python3-pycparser groff-base mandoc"
 
 extras="clang-tidy debhelper debootstrap dpkg-dev gcovr gnuplot-nox libclang-rt-dev libopenmpi-dev
-    lintian"
+    lintian munge slurm-wlm iproute2"
 
 full=
 case ${1-} in

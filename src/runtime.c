@@ -158,6 +158,9 @@ void pshmem_global_exit(int status)
     runtime_leave.by = pthread_self();
     runtime_leave.ending = (struct ending){status, "shmem_global_exit", HANDLERS_S};
     stp_pmi_will_abort();
+    if (!stp_pmi_keeps_status())
+        stp_error("shmem_global_exit(%d) ends the job; the launcher tells a status of its own",
+                  status);
     /* Without anybody to look after the time no handler may run. */
     if (stp_thread_create(&thread, runtime_end_anyway, &runtime_leave.ending) != 0)
         runtime_end_leave();

@@ -99,9 +99,9 @@ def parse():
     return args
 
 
-def go_inside():
-    """Start this program again as the first process of namespaces of its own."""
-    for tool in ("unshare", "nsenter", "ip", "mpiexec.hydra"):
+def go_inside(program=__file__, tools=("mpiexec.hydra",)):
+    """Start a program again, by default this one, as the first process of namespaces of its own."""
+    for tool in ("unshare", "nsenter", "ip", *tools):
         if shutil.which(tool) is None:
             skip(f"there is no {tool}")
     if not os.path.isdir(DIR):
@@ -117,7 +117,7 @@ def go_inside():
     if probe.returncode != 0:
         skip("namespaces are not allowed here: " + " ".join(probe.stdout.split()))
     os.environ[INSIDE] = "1"
-    os.execvp("unshare", unshare + [sys.executable, os.path.abspath(__file__)] + sys.argv[1:])
+    os.execvp("unshare", unshare + [sys.executable, os.path.abspath(program)] + sys.argv[1:])
 
 
 def ip(commands, pid=None):

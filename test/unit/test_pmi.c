@@ -239,6 +239,7 @@ END_TEST
 static void client_aborts_7(void)
 {
     NEED(stp_pmi_open(&info) == 0);
+    NEED(stp_pmi_keeps_status() == (getenv("PMI_JOBID") == NULL));
     stp_pmi_abort(7, "shot; key=a|b\n\xc3");
 }
 

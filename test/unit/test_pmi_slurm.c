@@ -106,6 +106,7 @@ END_TEST
 static void client_aborts(void)
 {
     NEED(stp_pmi_open(&info) == 0);
+    NEED(!stp_pmi_keeps_status());
     stp_pmi_abort(7, "pe 0: a; b=c");
 }
 
