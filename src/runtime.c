@@ -267,6 +267,8 @@ static void runtime_start(void)
     static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told,
                                                   stp_hang_fabric};
     struct stp_pe_info pe_info = {0};
+    const void *told;
+    size_t nbytes;
     bool first = runtime_pid == 0;
 
     runtime_pid = getpid();
@@ -287,7 +289,10 @@ static void runtime_start(void)
     stp_window_set_fabric(stp_rt.has_fabric);
     stp_space_init(&pe_info);
     runtime_fill_pe_info(&pe_info);
-    stp_boot_exchange(&pe_info);
+    told = stp_coll_table_read(&nbytes);
+    stp_boot_exchange(&pe_info, told, nbytes);
+    told = stp_boot_told(&nbytes);
+    stp_coll_table_use(told, nbytes);
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
     stp_fabric_set_cores();
     stp_watch_start();

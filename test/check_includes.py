@@ -41,8 +41,8 @@ ARROWS = {
     "test/hmem": ["include", "spaces"],
     "test/provider": [],  # libfabric alone
     "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],
-    "test/unit": ["include", "test/fakecuda", "src", "src/base", "src/boot", "src/api", "src/info", "pmi", "spaces",
-                  "transport"],
+    "test/unit": ["include", "test/fakecuda", "src", "src/base", "src/boot", "src/coll", "src/api", "src/info",
+                  "pmi", "spaces", "transport"],
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {

@@ -135,6 +135,7 @@ struct stp_env {
     bool node;                 /* SHMEM_NODE: use load/store between PEs of a node */
     size_t window_size;        /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
     int spin;                  /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
+    const char *coll_table;    /* SHMEM_COLL_TABLE */
     int isa;                   /* SHMEM_ISA, enum stp_isa */
     int pmi;                   /* SHMEM_PMI, enum stp_env_pmi */
     const char *launcher;      /* SHMEM_LAUNCHER, read by oshrun */

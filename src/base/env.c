@@ -57,6 +57,8 @@ const struct stp_env_row stp_env_table[] = {
      "polls before a wait gives the core away; -1: automatic"},
     {"SHMEM_ISA", NULL, STP_ENV_CHOICE, FIELD(isa), "auto", isa_words,
      "vector instructions of reductions; auto: the widest that the processor has"},
+    {"SHMEM_COLL_TABLE", NULL, STP_ENV_STRING, FIELD(coll_table), NULL, NULL,
+     "file that says which algorithms collectives use between nodes; PE 0 reads it"},
     {"SHMEM_PMI", NULL, STP_ENV_CHOICE, FIELD(pmi), "auto", pmi_words,
      "how to speak with the launcher"},
     {"SHMEM_LAUNCHER", NULL, STP_ENV_STRING, FIELD(launcher), NULL, NULL,

@@ -29,9 +29,11 @@ struct stp_boot_area {
     struct stp_cores cores; /* that the PEs of this host may run on */
     int ended;              /* the job ends with this status, plus 1; 0: it goes on */
     uint64_t hang_told;     /* stp_boot_hang_told() */
+    uint32_t told_bytes;    /* stp_boot_told() */
     int arrived STP_ALIGNED_LINE;
     int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
+    unsigned char told[STP_BOOT_TOLD] STP_ALIGNED_LINE;
     struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by local index */
 };
 

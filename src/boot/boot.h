@@ -12,6 +12,7 @@
 #include "transport/transport.h"
 
 #define STP_PE_INFO_SPACES 10 /* default kind, pinned; enabled or not and bytes, for each kind */
+#define STP_BOOT_TOLD 4096    /* bytes that PE 0 may tell all others */
 #define STP_PE_INFO_REGIONS 3 /* internal, data, heap: those that exist from the start */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */
@@ -71,8 +72,15 @@ struct stp_pe_info {
 /* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
 void stp_boot_attach(void);
 
-/* Publish the PE info of this PE and learn all others'. Fatal on error. Once per start. */
-void stp_boot_exchange(const struct stp_pe_info *mine);
+/*
+ * Publish the PE info of this PE and learn all others'. Of PE 0 all others learn nbytes at told
+ * besides, up to STP_BOOT_TOLD; what other PEs pass is not looked at. Fatal on error. Once per
+ * start.
+ */
+void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t nbytes);
+
+/* What PE 0 told, from exchange to detach. */
+const void *stp_boot_told(size_t *nbytes);
 
 /* The PE info of a PE of this node, from exchange to detach. */
 const struct stp_pe_info *stp_boot_pe_info(int pe);

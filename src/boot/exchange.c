@@ -173,6 +173,28 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
     }
 }
 
+/* What PE 0 tells all others stands in the blob of its node alone. */
+static void blob_put_told(struct exchange_blob *blob)
+{
+    const struct stp_boot_area *area = stp_boot.area;
+
+    if (stp_boot.first_pe != 0) return;
+    blob_put(blob, &area->told_bytes, sizeof(area->told_bytes));
+    blob_put(blob, area->told, area->told_bytes);
+}
+
+static void blob_get_told(struct exchange_blob *blob, int leader)
+{
+    struct stp_boot_area *area = stp_boot.area;
+
+    if (leader != 0) return;
+    blob_get(blob, &area->told_bytes, sizeof(area->told_bytes));
+    if (area->told_bytes > STP_BOOT_TOLD)
+        blob->bad = true;
+    else
+        blob_get(blob, area->told, area->told_bytes);
+}
+
 /* ---- comparing ------------------------------------------------------------- */
 
 static void format_size(uint64_t nbytes, char *text, size_t len)
@@ -329,12 +351,13 @@ static size_t exchange_capacity(void)
         int n = exchange_world.start[node + 1] - exchange_world.start[node];
         if (n > most) most = n;
     }
-    return sizeof(struct exchange_node) + ADDR_MASK + (size_t)most * each;
+    return sizeof(struct exchange_node) + STP_BOOT_TOLD + ADDR_MASK + (size_t)most * each;
 }
 
 static void exchange_publish(const struct exchange_node *node, struct exchange_blob *blob)
 {
     blob_put_node(blob, node);
+    blob_put_told(blob);
     blob_put_addrs(blob, node->settings.addr_len);
     if (node->settings.peer_table) blob_put_regions(blob);
     stp_boot_publish("pe_info", stp_rt.pe, blob->data, blob->at);
@@ -355,6 +378,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     if (leader == 0) *first = that;
     if (leader == 0 && !blob->bad) exchange_judge(stp_boot.node, stp_boot.first_pe, mine, first);
     if (!blob->bad) exchange_judge(node, leader, &that, first);
+    if (!blob->bad) blob_get_told(blob, leader);
     if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
     if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
     if (blob->bad)
@@ -451,9 +475,13 @@ static void exchange_count_cores(void)
     stp_debug("start: PEs of this host: %d, cores: %d", stp_rt.host_pes, stp_rt.host_cores);
 }
 
-void stp_boot_exchange(const struct stp_pe_info *mine)
+void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t nbytes)
 {
     stp_boot.area->pes[stp_boot.local] = *mine;
+    if (stp_rt.pe == 0) {
+        stp_boot.area->told_bytes = (uint32_t)nbytes;
+        memcpy(stp_boot.area->told, told, nbytes);
+    }
     stp_boot_node_barrier();
     if (stp_boot.local == 0)
         exchange_lead();
@@ -462,6 +490,12 @@ void stp_boot_exchange(const struct stp_pe_info *mine)
     stp_boot_node_barrier();
     stp_rt.ident_addr = stp_boot.area->ident_addr;
     exchange_count_cores();
+}
+
+const void *stp_boot_told(size_t *nbytes)
+{
+    *nbytes = stp_boot.area->told_bytes;
+    return stp_boot.area->told;
 }
 
 const struct stp_pe_info *stp_boot_pe_info(int pe)

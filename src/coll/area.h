@@ -103,20 +103,23 @@ void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word
                    int pe);
 
 /*
- * Reduce what the leaders have at acc, nreduce elements, between them; all have the same bits
- * there then. piece: see stp_coll_net_room(). Leaders alone; the cell is that of the collective.
+ * Reduce what the leaders have at acc, nreduce elements, between them, up to stp_coll_net_room();
+ * all have the same bits there then. By doubling, when stp_coll_doubling_can(), or by a tree, in
+ * the same order. Leaders alone; the cell is that of the collective.
  */
 void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce);
+                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce,
+                         bool doubling);
+bool stp_coll_doubling_can(const struct stp_team *team);
 
 /* Bytes that stp_coll_net_reduce() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
 size_t stp_coll_net_room(const struct stp_team *team);
 
 /*
  * Large vectors: reduce what is at dest of each leader, each leader its share for all. Leaders
- * alone, between syncs of their nodes. When stp_coll_shares_use() says so, the same on all members.
+ * alone, between syncs of their nodes. When stp_coll_shares_can(), the same on all members.
  */
-bool stp_coll_shares_use(const struct stp_team *team, size_t nbytes);
+bool stp_coll_shares_can(const struct stp_team *team, size_t nbytes);
 void stp_coll_shares_reduce(struct stp_team *team, struct stp_coll_cell *cell, enum stp_op op,
                             enum stp_dtype dtype, char *dest, size_t nreduce, const char *fn);
 
@@ -139,7 +142,7 @@ void stp_coll_wait_far(const uint64_t *word, uint64_t value);
 
 /*
  * Broadcasts of large data between nodes: the root gives each other leader a share, and these tell
- * each other. When stp_coll_scatter_use() says so, the same on all members. Leaders alone.
+ * each other. When stp_coll_scatter_can(), the same on all members. Leaders alone.
  */
 struct stp_coll_scatter {
     struct stp_team *team;
@@ -153,7 +156,7 @@ struct stp_coll_scatter {
     const char *fn;
 };
 
-bool stp_coll_scatter_use(const struct stp_team *team, size_t nbytes);
+bool stp_coll_scatter_can(const struct stp_team *team, size_t nbytes);
 
 /*
  * The root's half. That of the others: on return all is in dest. For both, what goes to others has

@@ -6,6 +6,7 @@
  * it has come to this very call: docs/design/active-sets.md.
  */
 #include "area.h"
+#include "table.h"
 
 #include <string.h>
 
@@ -148,6 +149,15 @@ static void bcast_scatter(const struct bcast *b, void *dest, const void *source,
     if (root) stp_coll_scatter_send(&s, source);
 }
 
+static bool bcast_is_scatter(const struct stp_team *team, size_t nbytes)
+{
+    unsigned can = STP_COLL_CAN(STP_COLL_TREE);
+
+    if (!stp_coll_scatter_can(team, nbytes)) return false;
+    can |= STP_COLL_CAN(STP_COLL_SCATTER);
+    return stp_coll_choose(team, STP_COLL_BROADCAST, nbytes, can) == STP_COLL_SCATTER;
+}
+
 static void bcast_large(const struct bcast *b, void *dest, const void *source, size_t nbytes,
                         const char *fn)
 {
@@ -155,7 +165,7 @@ static void bcast_large(const struct bcast *b, void *dest, const void *source, s
         bcast_read_from_leader(b, dest, source, nbytes);
         return;
     }
-    if (stp_coll_scatter_use(b->team, nbytes))
+    if (bcast_is_scatter(b->team, nbytes))
         bcast_scatter(b, dest, source, nbytes, fn);
     else
         bcast_tree(b, dest, source, nbytes, fn);

@@ -20,6 +20,13 @@ void stp_coll_leave(struct stp_team *team);
  */
 int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least);
 
+/*
+ * SHMEM_COLL_TABLE, which PE 0 alone reads and tells all others: returns what it tells, *nbytes of
+ * it. Fatal when the file is wrong. And the job's, as it was told, before there are teams.
+ */
+const void *stp_coll_table_read(size_t *nbytes);
+void stp_coll_table_use(const void *told, size_t nbytes);
+
 /* Bytes of the internal space, and how many teams' areas fit. */
 size_t stp_coll_internal_bytes(size_t window_capacity);
 

@@ -7,6 +7,7 @@
  * sync before, or for small data nothing, since it goes through the cells.
  */
 #include "area.h"
+#include "table.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -47,6 +48,15 @@ static bool collect_gathers(const struct stp_team *team, const void *dest, const
     return stp_coll_gather_fits(team, nbytes) && !stp_on_device(dest, source);
 }
 
+/* Is that to be done, of what a gather can? block: bytes that the table is asked for. */
+static bool collect_prefers_gather(const struct stp_team *team, enum stp_coll_operation what,
+                                   size_t block)
+{
+    const unsigned can = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_DIRECT);
+
+    return stp_coll_choose(team, what, block, can) == STP_COLL_GATHER;
+}
+
 static void collect_finish(struct stp_team *team)
 {
     stp_coll_quiet();
@@ -60,7 +70,8 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, nbytes, fn);
-    if (collect_gathers(team, dest, source, nbytes) ||
+    if ((collect_gathers(team, dest, source, nbytes) &&
+         collect_prefers_gather(team, STP_COLL_FCOLLECT, nbytes)) ||
         collect_by_cells(team, dest, source, nbytes)) {
         stp_coll_gather(team, dest, source, nbytes);
         return 0;
@@ -239,7 +250,8 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
     struct stp_coll_cell *cell;
     size_t offset, size = collect_block_bytes(team);
 
-    if (size > COLLECT_HEAD && stp_coll_gather_fits(team, size)) {
+    if (size > COLLECT_HEAD && stp_coll_gather_fits(team, size) &&
+        collect_prefers_gather(team, STP_COLL_COLLECT, 0)) {
         collect_far(team, dest, source, nbytes, size, fn);
         return 0;
     }
@@ -284,7 +296,8 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, all, fn);
-    if (collect_gathers(team, dest, source, all)) {
+    if (collect_gathers(team, dest, source, all) &&
+        collect_prefers_gather(team, STP_COLL_ALLTOALL, nbytes)) {
         stp_coll_gather_part(team, dest, source, all, nbytes * (size_t)team->rank, nbytes);
         return 0;
     }

@@ -205,8 +205,14 @@ static int net_fan(int n)
     return fan;
 }
 
+bool stp_coll_doubling_can(const struct stp_team *team)
+{
+    return net_fan(team->plan.n_groups) <= NET_FAN;
+}
+
 void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce)
+                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce,
+                         bool doubling)
 {
     struct net_reduce r = {.team = team,
                            .cell = cell,
@@ -218,7 +224,7 @@ void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint
 
     r.nbytes = nreduce * stp_dtype_size(dtype);
     r.piece = (r.nbytes + 15) & ~(size_t)15;
-    if (net_fan(team->plan.n_groups) <= NET_FAN)
+    if (doubling)
         net_doubling(&r);
     else
         net_tree(&r);

@@ -7,6 +7,7 @@
  * the same bits.
  */
 #include "area.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ struct reduce {
     uint64_t sequence;
     enum stp_op op;
     enum stp_dtype dtype;
-    size_t size; /* of an element */
+    size_t size;                 /* of an element */
+    enum stp_coll_algorithm how; /* between nodes */
     const char *fn;
 };
 
@@ -114,7 +116,8 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
     }
     if (plan->local == 0) {
         reduce_local_cells(r, acc, nreduce, true);
-        stp_coll_net_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, acc, nreduce);
+        stp_coll_net_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, acc, nreduce,
+                            r->how == STP_COLL_DOUBLING);
         memcpy(dest, acc, nbytes);
         if (plan->n_local == 1) return;
         memcpy(r->cell->out, acc, nbytes);
@@ -282,7 +285,7 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
     else if (dest != source)
         memcpy(dest, source, nbytes);
     stp_coll_node_sync(r->team); /* the leader has what its node has */
-    if (plan->local == 0 && stp_coll_shares_use(r->team, nbytes)) {
+    if (plan->local == 0 && r->how == STP_COLL_SHARES) {
         stp_coll_shares_reduce(r->team, r->cell, r->op, r->dtype, dest, nreduce, r->fn);
     } else if (plan->local == 0) {
         reduce_up(r, reduce_take_large, &vector);
@@ -293,12 +296,23 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
     stp_coll_node_sync(r->team); /* and everybody has read it */
 }
 
+static enum stp_coll_algorithm reduce_choose(const struct stp_team *team, size_t nbytes)
+{
+    unsigned can = STP_COLL_CAN(STP_COLL_TREE);
+
+    if (team->plan.n_groups == 1) return STP_COLL_TREE;
+    if (nbytes <= COLL_SMALL && stp_coll_doubling_can(team)) can |= STP_COLL_CAN(STP_COLL_DOUBLING);
+    if (stp_coll_shares_can(team, nbytes)) can |= STP_COLL_CAN(STP_COLL_SHARES);
+    return stp_coll_choose(team, STP_COLL_REDUCE, nbytes, can);
+}
+
 void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
                                void *dest, const void *source, size_t nreduce, const char *fn)
 {
     struct reduce r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
 
     r.size = stp_dtype_size(dtype);
+    r.how = reduce_choose(team, nreduce * r.size);
     if (team->n_pes == 1) {
         stp_copy_any(dest, source, nreduce * r.size, fn);
         return;

@@ -6,19 +6,15 @@
  */
 #include "area.h"
 
-#define SCATTER_FEWEST 4                  /* nodes: to two others the root sends all itself */
-#define SCATTER_MOST 64                   /* and a leader meets all others */
-#define SCATTER_LEAST ((size_t)128 << 10) /* bytes of a share */
+#define SCATTER_MOST 64                   /* nodes: a leader meets all others */
 #define SCATTER_PIECE ((size_t)128 << 10) /* bytes of a piece, at least */
 #define SCATTER_PIECES 8                  /* of a share, at most */
 
 _Static_assert(SCATTER_PIECES <= COLL_ROUNDS, "each piece has a word");
 
-bool stp_coll_scatter_use(const struct stp_team *team, size_t nbytes)
+bool stp_coll_scatter_can(const struct stp_team *team, size_t nbytes)
 {
-    size_t n = (size_t)team->plan.n_groups;
-
-    return n >= SCATTER_FEWEST && n <= SCATTER_MOST && nbytes / (n - 1) >= SCATTER_LEAST;
+    return team->plan.n_groups > 1 && team->plan.n_groups <= SCATTER_MOST && nbytes > COLL_SMALL;
 }
 
 /* Places are counted from the root's, which is 0; its share would be what it has already. */

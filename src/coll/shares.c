@@ -11,16 +11,11 @@
 
 #define SHARES_MOST 64                  /* nodes: a leader meets all others */
 #define SHARES_LEAST ((size_t)64 << 10) /* bytes of a share, where there are several */
-#define SHARES_FEW 4                    /* nodes among which one share is quicker than a tree, */
-#define SHARES_ALONE ((size_t)2048)     /* from so many bytes of the vector for each node on */
 #define SHARES_BUFFER ((size_t)4 << 20) /* bytes held at once, of all nodes */
 
-bool stp_coll_shares_use(const struct stp_team *team, size_t nbytes)
+bool stp_coll_shares_can(const struct stp_team *team, size_t nbytes)
 {
-    size_t n = (size_t)team->plan.n_groups;
-
-    if (n <= SHARES_FEW) return n > 1 && nbytes / n >= SHARES_ALONE;
-    return n <= SHARES_MOST && nbytes >= 2 * SHARES_LEAST;
+    return team->plan.n_groups > 1 && team->plan.n_groups <= SHARES_MOST && nbytes > COLL_SMALL;
 }
 
 struct shares {
