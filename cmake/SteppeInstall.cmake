@@ -77,7 +77,7 @@ steppe_man3(shmemx_space_device_ptr)
 steppe_man3(shmemx_device_count shmemx_device_describe)
 steppe_man3(shmemx_space_persist)
 steppe_man3(shmemx_space_stat)
-steppe_man3(shmemx_space_part)
+steppe_man3(shmemx_space_part shmemx_space_part_release)
 steppe_man3(shmemx_space_root_set shmemx_space_root_get)
 steppe_man3(shmemx_info_print shmemx_version)
 

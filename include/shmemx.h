@@ -110,12 +110,13 @@ typedef struct {
     shmemx_space_numa_t numa_policy; /* CPU: which NUMA nodes pages come from; may differ per PE */
     int numa_node;                   /* CPU, with SHMEMX_NUMA_BIND: this one; -1: that of this PE */
     int pinned; /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
+    int reshape; /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
     {                                                                                              \
         sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL, SHMEMX_SPACE_EITHER,     \
-            SHMEMX_NUMA_DEFAULT, -1, 0                                                             \
+            SHMEMX_NUMA_DEFAULT, -1, 0, 0                                                          \
     }
 
 /*
@@ -127,10 +128,11 @@ void shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
- * members pass equal configs, names, keep, open and pinned; the others may differ. A name may hold
- * 63 letters, digits, dots, dashes and underscores. Member i of the parent owns part i of a named
- * space, which keeps the number of parts and the size that it was made with: fewer PEs may open it,
- * more are refused, and so is another size. Returns 0; nonzero on all members of the parent.
+ * members pass equal configs, names, keep, open, pinned and reshape; the others may differ. A name
+ * may hold 63 letters, digits, dots, dashes and underscores. Member i of the parent owns part i of
+ * a named space, which keeps the number of parts and the size that it was made with: fewer PEs may
+ * open it, more are refused, unless they reshape it, and so is another size. Jobs of different
+ * numbers of PEs use it one after the other. Returns 0; nonzero on all members of the parent.
  */
 int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                              shmem_space_t *space, shmem_team_t *team);
@@ -176,7 +178,7 @@ typedef struct {
     char kind[16];   /* "gpu" */
     char where[192]; /* "gpu 0: NVIDIA H200, 141 GiB" */
     int found;       /* its name stood for a space already, on all members; 0: it is new */
-    int n_parts;     /* of a space with a name: what it was made with; 0 without one */
+    int n_parts;     /* of a space with a name: those that shmemx_space_part() reads; else 0 */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
@@ -234,13 +236,23 @@ int shmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int shmemx_space_part(shmem_space_t space, int index, const void **base);
 
 /*
+ * What a reshaped space needed of its old parts is in the new ones. While attr->reshape gives a
+ * named space more parts, the new ones being zero with the named blocks at their places, n_parts
+ * and shmemx_space_part() are those of the old ones, and a job that ends or is killed leaves these
+ * alone. The release makes the new parts durable, gives them the name, at one moment, and the old
+ * ones go; pointers to them end. Collective over the space; nothing happens to one that is not
+ * being reshaped. Returns 0; nonzero on all members.
+ */
+int shmemx_space_part_release(shmem_space_t space);
+
+/*
  * Blocks of a named space that later jobs find by a name of 1 to 63 bytes, 85 at most. set:
  * collective over the members of the space, each with its address of the same bytes of one
  * allocated block; replaces what the name stood for; addr NULL or nbytes 0: forgets it. On return
  * the name, not the contents, is durable, and a job that is killed leaves the old or the new
- * meaning. A block that has a name is allocated when the space is opened again: it can be used and
- * freed; forget its name before that. get: local. 0; nonzero, on all members for set, when it
- * cannot be done or there is no such name.
+ * meaning. A block that has a name is allocated when the space is opened again, and an error to
+ * free or resize: forget its name before that. get: local. 0; nonzero, on all members for set, when
+ * it cannot be done or there is no such name.
  */
 int shmemx_space_root_set(shmem_space_t space, const char *name, const void *addr, size_t nbytes);
 int shmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
@@ -286,6 +298,7 @@ void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
 int pshmemx_space_root_set(shmem_space_t space, const char *name, const void *addr, size_t nbytes);
 int pshmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
 int pshmemx_space_part(shmem_space_t space, int index, const void **base);
+int pshmemx_space_part_release(shmem_space_t space);
 int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
 int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);

@@ -298,6 +298,7 @@ struct stp_space_params {
     int numa_node;  /* for STP_NUMA_BIND; -1: this PE's */
     bool pinned;    /* host memory that GPUs reach */
     uint64_t token; /* of this creation: the same on all PEs, and no other one has it */
+    bool reshape;   /* a named space of fewer parts than n_pes gets a new generation */
 };
 
 /* What a name stands for, without opening it. */
@@ -330,10 +331,20 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
 void stp_numa_forget(void *base, size_t nbytes);
 
 /*
- * Part i of a space, less than n_parts, to read, until the space is destroyed. 0 or -errno, logged.
- * Any thread.
+ * Part i of a space, less than n_parts, to read, until the space is destroyed, or, of an old
+ * generation, it is released. 0 or -errno, logged. Any thread.
  */
 int stp_fam_part(struct stp_space *space, unsigned i, const void **base);
+
+/*
+ * Is this a new generation whose parts are filled, beside one that its name stands for still? The
+ * three steps of its release, each after all members did the one before: what this PE's part holds
+ * is durable; the name stands for it; the old one goes. 0 or -errno, logged.
+ */
+bool stp_fam_reshaping(const struct stp_space *space);
+int stp_fam_settle(struct stp_space *space);
+int stp_fam_release(struct stp_space *space);
+void stp_fam_drop(struct stp_space *space);
 
 /*
  * What a PE tells the others of its node about its part of a space, so that they can reach it:

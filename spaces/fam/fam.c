@@ -18,13 +18,20 @@
 
 extern const struct stp_kind stp_kind_fam;
 
+/* The parts of one generation, to read. */
+struct fam_parts {
+    int index; /* of the entry */
+    unsigned n;
+    void **maps; /* as far as they were asked for */
+};
+
 /* What the space keeps. */
 struct fam_own {
     struct fam_part part;
-    size_t map_bytes; /* of the space's range: whole pages of the device */
-    void **parts;     /* as far as they were asked for */
-    unsigned n_parts;
-    bool dax; /* this PE's part is mapped without a page cache */
+    size_t map_bytes;             /* of the space's range: whole pages of the device */
+    struct fam_parts parts, old;  /* old: of the generation before, until it is released */
+    const struct fam_parts *read; /* one of them; NULL without a name */
+    bool dax;                     /* this PE's part is mapped without a page cache */
 };
 
 /* How peers of the node find a part. */
@@ -60,6 +67,7 @@ static struct fam_shape fam_shape(const struct stp_space_params *params, size_t 
                               .nbytes = nbytes,
                               .n_parts = params->name != NULL ? (unsigned)params->n_pes : 1,
                               .keep = params->keep,
+                              .reshape = params->reshape,
                               .open = params->open,
                               .token = params->token};
 }
@@ -97,38 +105,53 @@ static int fam_fill_share(const struct fam_part *part, struct stp_share *share)
     return 0;
 }
 
-/* The parts of a space with a name may be asked for. */
-static int fam_know_parts(struct stp_space *space, struct fam_own *own)
+static int fam_know(const struct fam_part *part, int index, struct fam_parts *parts)
 {
-    if (own->part.head == NULL) return 0;
-    own->n_parts = own->part.pool.super->entries[own->part.index].n_parts;
-    own->parts = calloc(own->n_parts, sizeof(*own->parts));
-    if (own->parts == NULL) return -ENOMEM;
-    space->n_parts = own->n_parts;
-    return 0;
+    *parts = (struct fam_parts){index, part->pool.super->entries[index].n_parts, NULL};
+    parts->maps = calloc(parts->n, sizeof(*parts->maps));
+    return parts->maps != NULL ? 0 : -ENOMEM;
 }
 
-static void fam_forget_parts(struct fam_own *own)
+/* The parts of a space with a name may be asked for: those of the old generation while it lives. */
+static int fam_know_parts(struct stp_space *space, struct fam_own *own)
 {
-    for (unsigned i = 0; i < own->n_parts && own->parts != NULL; i++)
-        if (own->parts[i] != NULL) munmap(own->parts[i], own->map_bytes);
-    free(own->parts);
+    int rc;
+
+    if (own->part.head == NULL) return 0;
+    rc = fam_know(&own->part, own->part.index, &own->parts);
+    own->read = &own->parts;
+    if (rc == 0 && own->part.old >= 0) {
+        rc = fam_know(&own->part, own->part.old, &own->old);
+        own->read = &own->old;
+    }
+    space->n_parts = own->read->n;
+    return rc;
+}
+
+static void fam_forget(struct fam_own *own, struct fam_parts *parts)
+{
+    for (unsigned i = 0; i < parts->n && parts->maps != NULL; i++)
+        if (parts->maps[i] != NULL) munmap(parts->maps[i], own->map_bytes);
+    free(parts->maps);
+    parts->maps = NULL;
+    parts->n = 0;
 }
 
 int stp_fam_part(struct stp_space *space, unsigned i, const void **base)
 {
     struct fam_own *own = space->own;
-    void *map = __atomic_load_n(&own->parts[i], __ATOMIC_ACQUIRE), *other = NULL;
+    const struct fam_parts *parts = __atomic_load_n(&own->read, __ATOMIC_ACQUIRE);
+    void *map = __atomic_load_n(&parts->maps[i], __ATOMIC_ACQUIRE), *other = NULL;
     off_t at;
 
     if (map == NULL) {
-        if (!stp_fam_part_is_here(&own->part, i, &at)) return -ENXIO;
+        if (!stp_fam_part_is_here(&own->part, parts->index, i, &at)) return -ENXIO;
         map = mmap(NULL, own->map_bytes, PROT_READ, MAP_SHARED, own->part.fd, at);
         if (map == MAP_FAILED) {
             stp_error("fam: cannot map part %u of %s: %s", i, own->part.path, strerror(errno));
             return -errno;
         }
-        if (!__atomic_compare_exchange_n(&own->parts[i], &other, map, false, __ATOMIC_ACQ_REL,
+        if (!__atomic_compare_exchange_n(&parts->maps[i], &other, map, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_ACQUIRE)) { /* another thread was quicker */
             munmap(map, own->map_bytes);
             map = other;
@@ -136,6 +159,39 @@ int stp_fam_part(struct stp_space *space, unsigned i, const void **base)
     }
     *base = map;
     return 0;
+}
+
+bool stp_fam_reshaping(const struct stp_space *space)
+{
+    const struct fam_own *own = space->own;
+
+    return space->n_parts > 0 && own->part.old >= 0;
+}
+
+int stp_fam_settle(struct stp_space *space)
+{
+    const struct fam_own *own = space->own;
+    int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
+
+    if (rc != 0)
+        stp_error("fam: this PE's part of the new generation in %s cannot be made durable: %s",
+                  own->part.path, strerror(-rc));
+    return rc;
+}
+
+int stp_fam_release(struct stp_space *space)
+{
+    return stp_fam_part_release(&((struct fam_own *)space->own)->part);
+}
+
+void stp_fam_drop(struct stp_space *space)
+{
+    struct fam_own *own = space->own;
+
+    __atomic_store_n(&own->read, &own->parts, __ATOMIC_RELEASE);
+    space->n_parts = own->parts.n;
+    fam_forget(own, &own->old);
+    stp_fam_part_drop(&own->part);
 }
 
 /* Map this PE's part, found or made, where the space has its range. */
@@ -153,6 +209,8 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
         space->device = -1;
         return 0;
     }
+    fam_forget(own, &own->parts);
+    fam_forget(own, &own->old);
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
@@ -234,12 +292,17 @@ static void fam_destroy(struct stp_space *space)
     bool used = space->caps != 0; /* they are set when all members have made their parts */
 
     if (own == NULL) return;
+    if (used && stp_fam_reshaping(space))
+        stp_warn("fam: a space in %s goes with its new parts: shmemx_space_part_release() was not "
+                 "called, and the name stands for the old ones",
+                 own->part.path);
     if (used && own->part.keep) {
         int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
         if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
     }
     stp_window_release(space->offset, own->map_bytes);
-    fam_forget_parts(own);
+    fam_forget(own, &own->parts);
+    fam_forget(own, &own->old);
     stp_fam_part_close(&own->part, used);
     free(own);
     space->own = NULL;

@@ -58,7 +58,8 @@ int stp_fam_flush(const void *addr, size_t nbytes, bool dax);
 #define FAM_UNITS ((size_t)8 << 20) /* of FAM_ALIGN: the largest pool, 16 TiB */
 #define FAM_NAME 64
 
-enum { FAM_KEEP = 1, FAM_SETTLED = 2 }; /* flags of an entry */
+/* Flags of an entry. The name of a next one stands for an older generation until it is released. */
+enum { FAM_KEEP = 1, FAM_SETTLED = 2, FAM_NEXT = 4 };
 
 /* One space: its head, FAM_ALIGN when it has a name, then n_parts parts of part_bytes each. */
 struct fam_entry {
@@ -69,10 +70,11 @@ struct fam_entry {
     uint64_t part_bytes; /* nbytes rounded up to FAM_ALIGN */
     uint64_t nbytes;     /* a PE */
     uint32_t n_parts;
-    uint32_t unused;
+    uint32_t n_now;      /* PEs of the jobs that use it, if any does */
     uint64_t token;      /* of the creation that made it */
     uint64_t head_bytes; /* parts begin behind them */
-    uint32_t more_unused[2];
+    uint32_t generation; /* of several with one name the highest counts */
+    uint32_t unused;
 };
 
 /* Named blocks of a space. Its head has two tables: the later one that is whole counts. */
@@ -136,7 +138,10 @@ void stp_fam_pool_unlock(struct fam_pool *pool);
  */
 int stp_fam_pool_check_locked(struct fam_pool *pool);
 
-/* Entry of a named space, -1 when there is none. Nameless spaces are never found. */
+/*
+ * Entry of a named space, -1 when there is none: of several generations the last one that was
+ * released. Nameless spaces are never found.
+ */
 int stp_fam_find_locked(const struct fam_pool *pool, const char *name);
 
 /* What a name stands for: 0 or -ENOENT. */
@@ -151,6 +156,7 @@ struct fam_shape {
     size_t nbytes;    /* a PE */
     unsigned n_parts;
     bool keep;
+    bool reshape; /* a space of fewer parts gets a new generation */
     enum stp_open open;
     uint64_t token; /* of the creation that asks */
 };
@@ -166,8 +172,18 @@ size_t stp_fam_total(const struct fam_shape *shape);
 int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *made);
 
-/* Be a user of the entry until the pool is closed. 0 or -errno, logged. */
+/* Be a user of the entry until the pool is closed, or no longer. 0 or -errno, logged. */
 int stp_fam_use_locked(struct fam_pool *pool, int index);
+void stp_fam_unuse_locked(struct fam_pool *pool, int index);
+
+/* Would a claim make a new generation? */
+bool stp_fam_makes_next_locked(const struct fam_pool *pool, const struct fam_shape *shape);
+
+/* The generation that an entry is the next one of; -1: it is none. */
+int stp_fam_old_locked(const struct fam_pool *pool, int index);
+
+/* From now on the name stands for this next generation; nothing when it does already. */
+void stp_fam_release_locked(struct fam_pool *pool, int index);
 
 /* Where part i of an entry begins. */
 static inline size_t stp_fam_part_at(const struct fam_entry *entry, unsigned i)
@@ -215,6 +231,7 @@ struct fam_part {
     bool pooled;   /* the rest means something */
     struct fam_pool pool;
     int index;              /* of the entry */
+    int old;                /* the one that it is to follow, used too; -1: none */
     bool made;              /* by this PE, just now */
     struct fam_roots *head; /* two, mapped; NULL without a name */
     bool found;             /* it was there before any PE of this creation came */
@@ -234,8 +251,17 @@ int stp_fam_admit(const struct fam_backing *place, const struct fam_shape *shape
 int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
                       const struct fam_shape *shape, int pe, size_t map_bytes);
 
-/* Where part i begins; false, logged, when nobody made it in this file or device. */
-bool stp_fam_part_is_here(const struct fam_part *part, unsigned i, off_t *at);
+/* Where part i of an entry begins; false, logged, when nobody made it in this file or device. */
+bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *at);
+
+/* The generation that this part is of takes over the name: 0 or -errno, logged. Then drop: */
+int stp_fam_part_release(struct fam_part *part);
+
+/* The older generation is read no more: its last user gives its memory back. */
+void stp_fam_part_drop(struct fam_part *part);
+
+/* A new generation begins with the named blocks of the old one. 0 or -errno, logged. */
+int stp_fam_roots_inherit(struct fam_part *part);
 
 /* The i-th named block; false: there is none. */
 bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_root *root);

@@ -156,6 +156,18 @@ static int part_tell_empty(const struct fam_pool *pool, bool must_be)
     return 0;
 }
 
+/* A file has room for a new generation, here or behind what it has. */
+static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
+{
+    size_t total = stp_fam_total(shape), largest;
+    int rc;
+
+    if (stp_fam_room_locked(pool, total, &largest) != 0) return 0;
+    rc = part_resize(pool, pool->nbytes + total);
+    if (rc == 0) pool->nbytes = pool->super->nbytes = pool->nbytes + total;
+    return rc;
+}
+
 /* The same as a pool, for a file that is as long as its one space wants it. */
 static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
                           const struct fam_shape *shape)
@@ -184,6 +196,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
         rc = part_resize(pool, total); /* what a killed job left had another shape */
         if (rc == 0) pool->nbytes = pool->super->nbytes = total;
     }
+    if (rc == 0 && stp_fam_makes_next_locked(pool, shape)) rc = part_grow(pool, shape);
     if (rc == 0) return 0;
     if (fresh) unlink(path);
     stp_fam_pool_close(pool);
@@ -206,13 +219,17 @@ static int part_open_pooled(struct fam_part *part, const struct fam_backing *bac
     part->fd = part->pool.fd;
     rc = stp_fam_claim_locked(&part->pool, shape, &part->index, &part->made);
     if (rc == 0) {
-        part->pooled = true;
-        part->found = part->pool.super->entries[part->index].token != shape->token;
-        stp_fam_pool_unlock(&part->pool);
-        return 0;
+        part->old = stp_fam_old_locked(&part->pool, part->index);
+        if (part->old >= 0) rc = stp_fam_use_locked(&part->pool, part->old);
     }
-    stp_fam_pool_close(&part->pool);
-    return rc;
+    if (rc != 0) {
+        stp_fam_pool_close(&part->pool);
+        return rc;
+    }
+    part->pooled = true;
+    part->found = part->old >= 0 || part->pool.super->entries[part->index].token != shape->token;
+    stp_fam_pool_unlock(&part->pool);
+    return 0;
 }
 
 static int part_check_total(const struct fam_shape *shape)
@@ -248,7 +265,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
     const struct fam_entry *entry;
     int rc = part_check_total(shape);
 
-    *part = (struct fam_part){.fd = -1, .keep = shape->keep};
+    *part = (struct fam_part){.fd = -1, .keep = shape->keep, .old = -1};
     if (rc != 0) return rc;
     if (backing->type == FAM_DIRECTORY && shape->name == NULL)
         return part_open_temporary(part, backing, map_bytes);
@@ -261,6 +278,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
     part->at = (off_t)stp_fam_part_at(entry, shape->name != NULL ? (unsigned)pe : 0);
     rc = stp_fam_prepare(&part->pool, (size_t)part->at, map_bytes, shape->name != NULL);
     if (rc == 0 && shape->name != NULL) rc = part_map_head(part, entry);
+    if (rc == 0 && part->old >= 0) rc = stp_fam_roots_inherit(part);
     if (rc != 0) stp_fam_part_close(part, false);
     return rc;
 }
@@ -275,10 +293,10 @@ static void part_sync_name(const struct fam_part *part)
     close(fd);
 }
 
-bool stp_fam_part_is_here(const struct fam_part *part, unsigned i, off_t *at)
+bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *at)
 {
     const struct fam_super *super = part->pool.super;
-    const struct fam_entry *entry = &super->entries[part->index];
+    const struct fam_entry *entry = &super->entries[index];
     size_t unit = stp_fam_part_at(entry, i) / FAM_ALIGN;
 
     *at = (off_t)(unit * FAM_ALIGN);
@@ -323,6 +341,11 @@ static void part_leave_locked(struct fam_part *part, bool used)
     struct fam_entry *entry = &part->pool.super->entries[part->index];
     bool stays = part->keep;
 
+    if (entry->flags & FAM_NEXT) { /* never released: what the name stands for stays as it is */
+        if (!stp_fam_used_locked(&part->pool, part->index))
+            stp_fam_free_locked(&part->pool, part->index);
+        return;
+    }
     if (used) {
         part_settle_locked(part);
     } else {
@@ -334,6 +357,28 @@ static void part_leave_locked(struct fam_part *part, bool used)
         part_unlink(part);
     else
         stp_fam_free_locked(&part->pool, part->index);
+}
+
+int stp_fam_part_release(struct fam_part *part)
+{
+    int rc = stp_fam_pool_lock(&part->pool);
+
+    if (rc != 0) return rc;
+    stp_fam_release_locked(&part->pool, part->index);
+    stp_fam_pool_unlock(&part->pool);
+    return 0;
+}
+
+/* Without the lock the old generation stays until somebody opens the pool. */
+void stp_fam_part_drop(struct fam_part *part)
+{
+    int old = part->old;
+
+    part->old = -1;
+    if (stp_fam_pool_lock(&part->pool) != 0) return;
+    stp_fam_unuse_locked(&part->pool, old);
+    if (!stp_fam_used_locked(&part->pool, old)) stp_fam_free_locked(&part->pool, old);
+    stp_fam_pool_unlock(&part->pool);
 }
 
 void stp_fam_part_close(struct fam_part *part, bool used)

@@ -83,6 +83,11 @@ int stp_fam_use_locked(struct fam_pool *pool, int index)
     return rc;
 }
 
+void stp_fam_unuse_locked(struct fam_pool *pool, int index)
+{
+    pool_try_lock(pool->fd, F_UNLCK, LOCK_ENTRIES + index);
+}
+
 /* ---- opening ------------------------------------------------------------------- */
 
 static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t needs)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static uint64_t roots_checksum(const struct fam_roots *roots)
 {
@@ -32,16 +33,19 @@ static bool roots_are_sound(const struct fam_roots *roots, uint64_t nbytes)
  * The table that counts, NULL when none was ever written whole. Another job may be writing the
  * other one.
  */
-static const struct fam_roots *roots_now(const struct fam_part *part)
+static const struct fam_roots *roots_in(const struct fam_roots *head, uint64_t nbytes)
 {
-    uint64_t nbytes = part->pool.super->entries[part->index].nbytes;
     const struct fam_roots *now = NULL;
 
     for (unsigned i = 0; i < 2; i++)
-        if (roots_are_sound(&part->head[i], nbytes) &&
-            (now == NULL || part->head[i].serial > now->serial))
-            now = &part->head[i];
+        if (roots_are_sound(&head[i], nbytes) && (now == NULL || head[i].serial > now->serial))
+            now = &head[i];
     return now;
+}
+
+static const struct fam_roots *roots_now(const struct fam_part *part)
+{
+    return roots_in(part->head, part->pool.super->entries[part->index].nbytes);
 }
 
 bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_root *root)
@@ -116,6 +120,36 @@ static int roots_set_locked(struct fam_part *part, const struct stp_root *root)
         return -ENOSPC;
     }
     return roots_write(part, now, root);
+}
+
+static int roots_inherit_locked(struct fam_part *part)
+{
+    const struct fam_entry *old = &part->pool.super->entries[part->old];
+    const struct fam_roots *head, *now;
+    int rc = 0;
+
+    if (roots_now(part) != NULL) return 0; /* another PE was here before */
+    head = mmap(NULL, 2 * sizeof(*head), PROT_READ, MAP_SHARED, part->fd, (off_t)old->offset);
+    if (head == MAP_FAILED) return -errno;
+    now = roots_in(head, old->nbytes);
+    if (now != NULL) {
+        part->head[0] = *now;
+        rc = stp_fam_flush(part->head, 2 * sizeof(*head), part->pool.device);
+    }
+    munmap((void *)head, 2 * sizeof(*head));
+    return rc;
+}
+
+int stp_fam_roots_inherit(struct fam_part *part)
+{
+    int rc = stp_fam_pool_lock(&part->pool);
+
+    if (rc != 0) return rc;
+    rc = roots_inherit_locked(part);
+    stp_fam_pool_unlock(&part->pool);
+    if (rc != 0)
+        stp_error("fam: the names of blocks in %s cannot be copied: %s", part->path, strerror(-rc));
+    return rc;
 }
 
 int stp_fam_root_set(struct fam_part *part, const struct stp_root *root)

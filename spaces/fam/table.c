@@ -86,14 +86,38 @@ int stp_fam_table_check_locked(const struct fam_pool *pool)
 
 /* ---- finding and placing ------------------------------------------------------------- */
 
+/* next: FAM_NEXT for the one that is to follow, 0 for the one that counts. */
+static int table_find(const struct fam_pool *pool, const char *name, uint32_t next)
+{
+    const struct fam_entry *entries = pool->super->entries;
+    int found = -1;
+
+    for (uint32_t i = 0; i < pool->super->n_entries; i++) {
+        if (!entries[i].valid || (entries[i].flags & FAM_NEXT) != next) continue;
+        if (name[0] == '\0' || strcmp(entries[i].name, name) != 0) continue;
+        if (found < 0 || entries[i].generation > entries[found].generation) found = (int)i;
+    }
+    return found;
+}
+
 int stp_fam_find_locked(const struct fam_pool *pool, const char *name)
 {
-    const struct fam_super *super = pool->super;
+    return table_find(pool, name, 0);
+}
 
-    for (uint32_t i = 0; i < super->n_entries; i++)
-        if (super->entries[i].valid && name[0] != '\0' && strcmp(super->entries[i].name, name) == 0)
-            return (int)i;
-    return -1;
+bool stp_fam_makes_next_locked(const struct fam_pool *pool, const struct fam_shape *shape)
+{
+    int found = shape->reshape ? table_find(pool, shape->name, 0) : -1;
+    const struct fam_entry *entry = found >= 0 ? &pool->super->entries[found] : NULL;
+
+    return entry != NULL && entry->n_parts < shape->n_parts && entry->nbytes == shape->nbytes;
+}
+
+int stp_fam_old_locked(const struct fam_pool *pool, int index)
+{
+    const struct fam_entry *entry = &pool->super->entries[index];
+
+    return entry->flags & FAM_NEXT ? table_find(pool, entry->name, 0) : -1;
 }
 
 int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct stp_named *named)
@@ -173,20 +197,22 @@ static void table_forget_ready(struct fam_super *super, const struct fam_entry *
     }
 }
 
-/* A killed process leaves a whole entry or none: valid comes last. */
-static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape, size_t at)
+/* A killed process leaves a whole entry or none: valid comes last. old: what it is to follow. */
+static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape, size_t at,
+                       const struct fam_entry *old)
 {
     struct fam_super *super = pool->super;
     struct fam_entry *entry = &super->entries[index];
 
     memset(entry, 0, sizeof(*entry));
     if (shape->name != NULL) strncpy(entry->name, shape->name, sizeof(entry->name) - 1);
-    entry->flags = shape->keep ? FAM_KEEP : 0;
+    entry->flags = (shape->keep ? FAM_KEEP : 0) | (old != NULL ? FAM_NEXT : 0);
+    entry->generation = old != NULL ? old->generation + 1 : 0;
     entry->offset = at;
     entry->head_bytes = table_head_bytes(shape);
     entry->part_bytes = table_part_bytes(shape);
     entry->nbytes = shape->nbytes;
-    entry->n_parts = shape->n_parts;
+    entry->n_parts = entry->n_now = shape->n_parts;
     entry->token = shape->token;
     if ((uint32_t)index >= super->n_entries) super->n_entries = (uint32_t)index + 1;
     table_forget_ready(super, entry);
@@ -195,7 +221,8 @@ static void table_fill(struct fam_pool *pool, int index, const struct fam_shape 
     if (shape->keep) stp_fam_sync(pool);
 }
 
-static int table_make(struct fam_pool *pool, const struct fam_shape *shape, int *index)
+static int table_make(struct fam_pool *pool, const struct fam_shape *shape,
+                      const struct fam_entry *old, int *index)
 {
     size_t need = stp_fam_total(shape), largest;
     size_t at = stp_fam_room_locked(pool, need, &largest);
@@ -211,7 +238,7 @@ static int table_make(struct fam_pool *pool, const struct fam_shape *shape, int 
                   stp_size_exact(largest, largest_text), stp_size_exact(need, need_text));
         return -ENOSPC;
     }
-    table_fill(pool, free_index, shape, at);
+    table_fill(pool, free_index, shape, at, old);
     *index = free_index;
     return 0;
 }
@@ -222,10 +249,59 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
     char theirs[STP_SIZE_TEXT], ours[STP_SIZE_TEXT];
 
     if (entry->n_parts >= shape->n_parts && entry->nbytes == shape->nbytes) return 0;
-    stp_error("fam space '%s' in %s has %u PEs of %s, this job wants %u of %s", entry->name,
+    stp_error("fam space '%s' in %s has %u PEs of %s, this job wants %u of %s%s", entry->name,
               pool->where, entry->n_parts, stp_size_exact(entry->nbytes, theirs), shape->n_parts,
-              stp_size_exact(shape->nbytes, ours));
+              stp_size_exact(shape->nbytes, ours),
+              entry->nbytes == shape->nbytes ? ": attr->reshape makes more parts" : "");
     return -EINVAL;
+}
+
+/* Jobs may use a space at once when they have the same parts of it. */
+static int table_check_users(const struct fam_pool *pool, int index, const struct fam_shape *shape)
+{
+    struct fam_entry *entry = &pool->super->entries[index];
+
+    if (entry->n_now != shape->n_parts && stp_fam_used_locked(pool, index)) {
+        stp_error("fam space '%s' in %s is in use by %u PEs, this job has %u: jobs of different "
+                  "numbers use it one after the other",
+                  entry->name, pool->where, entry->n_now, shape->n_parts);
+        return -EBUSY;
+    }
+    entry->n_now = shape->n_parts;
+    return 0;
+}
+
+/* A generation of more parts beside the one that was found. */
+static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, int *index,
+                         bool *make)
+{
+    int old = *index, next = table_find(pool, shape->name, FAM_NEXT);
+    const struct fam_entry *entries = pool->super->entries;
+    int rc = table_check_users(pool, old, shape);
+
+    if (rc != 0) return rc;
+    if (next >= 0 && entries[next].token != shape->token) {
+        stp_error("fam space '%s' in %s is getting %u parts by somebody else", shape->name,
+                  pool->where, entries[next].n_parts);
+        return -EBUSY;
+    }
+    *make = next < 0;
+    if (next < 0) rc = table_make(pool, shape, &entries[old], &next);
+    if (rc == 0) *index = next;
+    return rc;
+}
+
+void stp_fam_release_locked(struct fam_pool *pool, int index)
+{
+    struct fam_entry *entry = &pool->super->entries[index];
+    int old = stp_fam_old_locked(pool, index);
+    uint32_t flags = entry->flags & ~(uint32_t)FAM_NEXT;
+
+    if (flags == entry->flags) return;
+    if (old >= 0) flags |= pool->super->entries[old].flags & FAM_KEEP;
+    stp_fam_sync(pool);
+    __atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE); /* for a reader after a crash */
+    stp_fam_sync(pool);
 }
 
 /* An entry that another PE of this creation made counts as none: they come in any order. */
@@ -250,9 +326,15 @@ int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, i
     bool make = found < 0;
     int rc = table_check_open(pool, shape, make ? NULL : &pool->super->entries[found]);
 
-    if (rc == 0)
-        rc = make ? table_make(pool, shape, &found)
-                  : table_check_shape(pool, &pool->super->entries[found], shape);
+    if (rc != 0) return rc;
+    if (make) {
+        rc = table_make(pool, shape, NULL, &found);
+    } else if (stp_fam_makes_next_locked(pool, shape)) {
+        rc = table_reshape(pool, shape, &found, &make);
+    } else {
+        rc = table_check_shape(pool, &pool->super->entries[found], shape);
+        if (rc == 0) rc = table_check_users(pool, found, shape);
+    }
     if (rc != 0) return rc;
     rc = stp_fam_use_locked(pool, found);
     if (rc != 0) {
@@ -275,13 +357,35 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
                   stp_fam_part_at(entry, entry->n_parts) - entry->offset); /* best effort */
 }
 
+/* Does the name stand for a later generation? Not asked of each of thousands without need. */
+static bool table_is_past(const struct fam_pool *pool, const struct fam_entry *entry,
+                          uint32_t latest)
+{
+    int found = entry->generation < latest ? table_find(pool, entry->name, 0) : -1;
+
+    return found >= 0 && pool->super->entries[found].generation > entry->generation;
+}
+
+static uint32_t table_latest(const struct fam_super *super)
+{
+    uint32_t latest = 0;
+
+    for (uint32_t i = 0; i < super->n_entries; i++)
+        if (super->entries[i].valid && super->entries[i].generation > latest)
+            latest = super->entries[i].generation;
+    return latest;
+}
+
 void stp_fam_reclaim_locked(struct fam_pool *pool)
 {
     struct fam_super *super = pool->super;
+    uint32_t latest = table_latest(super);
 
     for (uint32_t i = 0; i < super->n_entries; i++) {
         const struct fam_entry *entry = &super->entries[i];
-        if (!entry->valid || entry->flags == (FAM_KEEP | FAM_SETTLED)) continue;
+        if (!entry->valid) continue;
+        if (entry->flags == (FAM_KEEP | FAM_SETTLED) && !table_is_past(pool, entry, latest))
+            continue;
         if (stp_fam_used_locked(pool, (int)i)) continue;
         stp_debug("fam: the memory of space %u ('%s') in %s, whose job died, is free again", i,
                   entry->name, pool->path);

@@ -49,6 +49,7 @@ enum {
     CONFIG_KEEP,
     CONFIG_OPEN,
     CONFIG_PINNED,
+    CONFIG_RESHAPE,
     CONFIG_N
 };
 
@@ -70,6 +71,7 @@ static void create_numbers(const shmem_space_config_t *config, const struct crea
     numbers[CONFIG_KEEP] = c->params.keep;
     numbers[CONFIG_OPEN] = c->params.open;
     numbers[CONFIG_PINNED] = c->params.pinned;
+    numbers[CONFIG_RESHAPE] = c->params.reshape;
 }
 
 static int create_check_config(const shmem_space_config_t *config, const char *fn)
@@ -126,6 +128,11 @@ static int create_check_params(const struct create *c)
     }
     if (c->params.open != STP_OPEN_EITHER && c->params.name == NULL) {
         stp_error("%s: attr->open is set without attr->name: nothing could be there", c->fn);
+        return -EINVAL;
+    }
+    if (c->params.reshape && c->params.name == NULL) {
+        stp_error("%s: attr->reshape is set without attr->name: there is nothing to reshape",
+                  c->fn);
         return -EINVAL;
     }
     if ((unsigned)c->params.numa >= STP_N_NUMAS) {
@@ -196,12 +203,12 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     stp_coll_agree(parent, &differs, 1);
     if (parent->rank == 0 || parent->rank == (int)-differs)
         stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
-                  "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld",
+                  "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld, reshape %lld",
                   c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
                   (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
                   (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
                   (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN],
-                  (long long)mine[CONFIG_PINNED]);
+                  (long long)mine[CONFIG_PINNED], (long long)mine[CONFIG_RESHAPE]);
 }
 
 static size_t create_find_number(size_t from, void *arg)
@@ -452,7 +459,9 @@ static struct create_verdict create_judge(struct create *c, int outcome)
     }
     stp_coll_agree(c->parent, facts, N);
     if (facts[OUTCOME] == OPEN_DONE && !create_same(&facts[ROOTS])) {
-        stp_error("%s: another job named blocks of the space while it was opened", c->fn);
+        stp_error("%s: members found other parts or named blocks: another job named blocks just "
+                  "now, or the path is local to each node, and a job was killed between them",
+                  c->fn);
         facts[OUTCOME] = OPEN_FAILED;
     }
     return (struct create_verdict){(int)facts[OUTCOME], (size_t)-facts[ALIGN],
@@ -578,6 +587,7 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         c.params.numa = (enum stp_numa)attr->numa_policy;
         c.params.numa_node = attr->numa_node;
         c.params.pinned = attr->pinned != 0;
+        c.params.reshape = attr->reshape != 0;
     }
     rc = create_run(&c, config);
     if (rc == 0 && c.access) {

@@ -169,22 +169,6 @@ int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
 }
 STP_PROFILED(shmemx_space_stat);
 
-int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
-{
-    struct stp_space *space;
-
-    stp_check_given(base, __func__, "base");
-    *base = NULL;
-    if (stp_space_is_invalid(handle)) return 1;
-    space = stp_space_check(handle, __func__, "space");
-    if (index >= 0 && (unsigned)index < space->n_parts)
-        return stp_fam_part(space, (unsigned)index, base) != 0;
-    stp_error("shmemx_space_part: part %d of space %u: it has %u (none without a name)", index,
-              space->number, space->n_parts);
-    return 1;
-}
-STP_PROFILED(shmemx_space_part);
-
 /* ---- the table --------------------------------------------------------------------------- */
 
 static const char *info_name(const struct stp_space *space)

@@ -193,6 +193,7 @@ void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
     size_t start, nbytes;
 
     memory_check_equal(space, (int64_t)offset, 0, fn);
+    stp_space_check_unnamed(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &nbytes);
     stp_active_forget(ptr, nbytes);
@@ -206,6 +207,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     int rc;
 
     memory_check_equal(space, (int64_t)offset, (int64_t)nbytes, fn);
+    stp_space_check_unnamed(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
     stp_active_forget(ptr, old); /* it may shrink or move */

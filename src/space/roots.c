@@ -17,7 +17,7 @@
 /* Two names may stand for parts of one block: then it is reserved already. */
 int stp_space_reserve_roots(struct stp_space *space)
 {
-    uint64_t hash = STP_HASH_EMPTY;
+    uint64_t hash = stp_hash(STP_HASH_EMPTY, &space->n_parts, sizeof(space->n_parts));
     struct stp_root root;
 
     for (unsigned i = 0; space->kind->root_at(space, i, &root); i++) {
@@ -34,6 +34,19 @@ int stp_space_reserve_roots(struct stp_space *space)
     }
     space->roots = hash;
     return 0;
+}
+
+void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char *fn)
+{
+    struct stp_root root;
+
+    if (space->n_parts == 0) return;
+    for (unsigned i = 0; space->kind->root_at(space, i, &root); i++)
+        if (root.block == offset)
+            stp_fatal(fn,
+                      "ptr %p is the block that \"%s\" is the name of: forget the name first "
+                      "(shmemx_space_root_set)",
+                      (void *)(space->base + offset), root.name);
 }
 
 size_t stp_space_rooted(const struct stp_space *space)

@@ -39,6 +39,9 @@ void stp_space_shut(struct stp_space *space);
 /* The blocks that have names are live from the start. 0 or -errno, logged. */
 int stp_space_reserve_roots(struct stp_space *space);
 
+/* Fatal when the block at offset has a name: it would be handed out under it. */
+void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char *fn);
+
 /* Live blocks that have names. */
 size_t stp_space_rooted(const struct stp_space *space);
 

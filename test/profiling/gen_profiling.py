@@ -95,6 +95,7 @@ STATEMENTS = {
     "shmemx_space_root_get": "@(SHMEM_SPACE_INVALID, \"none\", (void **)local, (size_t *)local)",
     "shmemx_space_part": "@(SHMEM_SPACE_INVALID, 0, (const void **)local)",
     "shmemx_space_device_ptr": "@(SHMEM_SPACE_INVALID, NULL, 0)",
+    "shmemx_space_part_release": "@(SHMEM_SPACE_INVALID)",
     "shmemx_space_persist": "@(SHMEM_SPACE_INVALID, NULL, 0)",
     "shmemx_ctx_create": "@(0, &ctx_config, &ctx); pshmem_ctx_destroy(ctx)",
     "shmem_ctx_destroy": "pshmem_ctx_create(0, &ctx); @(ctx)",

@@ -86,7 +86,9 @@ START_TEST(another_shape_is_refused)
     ck_assert_int_eq(pes, -EINVAL);
     ck_assert_int_eq(bytes, -EINVAL);
     snprintf(line, sizeof(line),
-             "fam space 'log' in %s has 2 PEs of 64 MiB, this job wants 4 of 64 MiB\n", dir);
+             "fam space 'log' in %s has 2 PEs of 64 MiB, this job wants 4 of 64 MiB: attr->reshape "
+             "makes more parts\n",
+             dir);
     ck_assert_said(capture, line);
     ck_assert_said(capture, "has 2 PEs of 64 MiB, this job wants 2 of 32 MiB\n");
     stp_kind_fam.destroy(&space);

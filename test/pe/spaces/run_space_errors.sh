@@ -71,6 +71,7 @@ creation()
     told with_name   fam "\".hidden\" is no name" -- .hidden
     told with_name   fam "\"\" is no name" -- ""
     told keep        fam "attr->keep is set without attr->name"
+    told reshaped    fam "attr->reshape is set without attr->name"
     told in_buffer   cpu "attr->buffer is set, and spaces of kind cpu"
     told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
@@ -150,6 +151,12 @@ for kind in "${life[@]}"; do
     ends free_private  $kind any shmem_space_free "was not allocated from symmetric memory"
     ends free_heap     $kind any shmem_space_free "belongs to space 2 \(cpu, 16777216 bytes\), not"
 done
+
+if [ "${SHMEM_NODE:-on}" != off ]; then
+    ends free_named fam any shmem_free \
+        "ptr 0x[0-9a-f]+ is the block that \"bytes\" is the name of: forget the name first"
+    rm -f "$dir/fam/free_named.fam" # of a job that did not end by itself
+fi
 
 # ---- use ---------------------------------------------------------------------------------------
 

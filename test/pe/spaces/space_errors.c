@@ -109,6 +109,15 @@ static void create_keep(void)
     refused(&config, &attr);
 }
 
+static void create_reshaped(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.reshape = 1;
+    refused(&config, &attr);
+}
+
 static void create_in_buffer(void)
 {
     static char buffer[SIZE];
@@ -172,6 +181,22 @@ static void fatal_double_free(void)
 {
     shmem_space_free(s.space, block);
     shmem_space_free(s.space, block);
+}
+
+/* A block that a name stands for, by some bytes in it. */
+static void fatal_free_named(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_FAM, SIZE);
+    shmem_space_t space;
+    shmem_team_t team;
+    char *named;
+
+    attr.name = "free_named";
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    named = shmem_space_malloc(space, 1000);
+    PE_REQUIRE(shmemx_space_root_set(space, "bytes", named + 8, 100) == 0, "no name");
+    shmem_free(named);
 }
 
 static void fatal_interior(void)
@@ -526,6 +551,7 @@ static const struct mistake told[] = {
     {"null_config", create_null_config},
     {"with_name", create_with_name},
     {"keep", create_keep},
+    {"reshaped", create_reshaped},
     {"in_buffer", create_in_buffer},
     {"on_device", create_on_device},
     {"named", create_named},
@@ -539,6 +565,7 @@ static const struct mistake told_of_space[] = {{"destroy_held", destroy_held},
 /* Made by members. */
 static const struct mistake fatal[] = {
     {"double_free", fatal_double_free},
+    {"free_named", fatal_free_named},
     {"interior", fatal_interior},
     {"free_other", fatal_free_other},
     {"free_private", fatal_free_private},

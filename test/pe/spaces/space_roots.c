@@ -131,22 +131,6 @@ static void check_moved_and_forgotten(void)
     close_it(&o);
 }
 
-/* A name that stays when its block goes: told, and the space can be opened all the same. */
-static void check_stale(void)
-{
-    struct opened o = open_it(1);
-    char *a = shmem_space_malloc(o.space, 64), *b;
-
-    PE_CHECK_EQ(shmemx_space_root_set(o.space, "stale", a, 64), 0);
-    shmem_space_free(o.space, a);
-    b = shmem_space_malloc(o.space, 6400);
-    PE_CHECK_EQ(shmemx_space_root_set(o.space, "over it", b, 6400), 0);
-    close_it(&o);
-    o = open_it(0);
-    PE_CHECK_EQ(blocks(o.space), 1);
-    close_it(&o);
-}
-
 static void check_refused(void)
 {
     struct opened o = open_it(0);
@@ -229,7 +213,6 @@ int main(int argc, char **argv)
     snprintf(name, sizeof(name), "roots.%ld", shmem_long_g(&drawn, 0));
     check_found_again();
     check_moved_and_forgotten();
-    check_stale();
     check_refused();
     return pe_test_end();
 }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts of named spaces that jobs of other numbers of PEs made. Design: docs/design/fam.md.
+ */
+#include "space.h"
+
+#include "coll/coll.h"
+#include "pshmem.h"
+#include "rma/rma.h"
+
+int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
+{
+    struct stp_space *space;
+
+    stp_check_given(base, __func__, "base");
+    *base = NULL;
+    if (stp_space_is_invalid(handle)) return 1;
+    space = stp_space_check(handle, __func__, "space");
+    if (index >= 0 && (unsigned)index < space->n_parts)
+        return stp_fam_part(space, (unsigned)index, base) != 0;
+    stp_error("shmemx_space_part: part %d of space %u: it has %u (none without a name)", index,
+              space->number, space->n_parts);
+    return 1;
+}
+STP_PROFILED(shmemx_space_part);
+
+/* One step of all members; true when it went well on each of them. */
+static bool parts_agree(struct stp_space *space, int rc)
+{
+    int64_t failed = rc != 0;
+
+    stp_coll_agree(space->team, &failed, 1);
+    return failed == 0;
+}
+
+/*
+ * The old parts go only after the name stands for the new ones on every host, and it does so only
+ * after all of these are durable: who is killed leaves one of them whole.
+ */
+int pshmemx_space_part_release(shmem_space_t handle)
+{
+    struct stp_space *space;
+    bool reshaping;
+
+    if (stp_space_is_invalid(handle)) return 1;
+    space = stp_space_check(handle, __func__, "space");
+    reshaping = stp_fam_reshaping(space);
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(space->team);
+    if (!reshaping) return 0;
+    if (!parts_agree(space, stp_fam_settle(space))) return 1;
+    if (!parts_agree(space, stp_fam_release(space))) return 1;
+    stp_fam_drop(space);
+    return 0;
+}
+STP_PROFILED(shmemx_space_part_release);
