@@ -45,10 +45,12 @@ static int cpu_admit(const struct stp_space_params *params)
 static int cpu_create(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_share *share)
 {
-    int rc = stp_window_commit(space->offset, space->nbytes);
+    bool outside = space->offset == SIZE_MAX;
+    int rc = outside ? stp_outside_create_memory(space, share)
+                     : stp_window_commit(space->offset, space->nbytes);
 
     if (rc != 0) return rc;
-    space->base = stp_window_at(space->offset);
+    if (!outside) space->base = stp_window_at(space->offset);
     space->placed = stp_numa_apply(params, space->base, space->nbytes);
     space->device = -1;
     share->valid = 1; /* the node's file is everybody's */
@@ -57,14 +59,17 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
 
 static int cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
-    (void)share;
+    if (space->outside != NULL) return stp_outside_attach(space, local, share);
     return stp_window_show(space->offset, local);
 }
 
 static void cpu_destroy(struct stp_space *space)
 {
     if (space->placed) stp_numa_forget(space->base, space->nbytes);
-    stp_window_release(space->offset, space->nbytes);
+    if (space->outside != NULL)
+        stp_outside_destroy(space);
+    else
+        stp_window_release(space->offset, space->nbytes);
 }
 
 static bool cpu_describe(int i, char *text, size_t len)

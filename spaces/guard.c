@@ -137,6 +137,25 @@ static void guard_explain_argument(const void *addr, const char *routine, char *
              routine, addr);
 }
 
+/* Memory of spaces outside the window, as far as it is this PE's own. */
+static bool guard_explain_own(const siginfo_t *info, const char *routine, char *text, size_t len)
+{
+    size_t offset;
+    const struct stp_space *space = stp_registry_find(info->si_addr, &offset);
+    const char *what = info->si_signo == SIGBUS ? "no memory left behind it" : "not mapped here";
+    const char *in = routine != NULL ? routine : "", *colon = routine != NULL ? ": " : "";
+    char gone[96];
+
+    if (space != NULL && space->kind != NULL)
+        snprintf(text, len, "%s%saccess to %p: offset %zu of space %u (%s) of this PE: %s", in,
+                 colon, info->si_addr, offset, space->number, space->kind->name, what);
+    else if (stp_registry_destroyed(info->si_addr, gone, sizeof(gone)))
+        snprintf(text, len, "%s%saccess to %p: it was in %s", in, colon, info->si_addr, gone);
+    else
+        return false;
+    return true;
+}
+
 bool stp_guard_explain(const siginfo_t *info, const void *context, char *text, size_t len)
 {
     const char *routine = guard_routine(context);
@@ -145,6 +164,8 @@ bool stp_guard_explain(const siginfo_t *info, const void *context, char *text, s
 
     if (stp_window_holds(info->si_addr, &offset, &local))
         guard_explain(info->si_addr, offset, local, info->si_signo, routine, text, len);
+    else if (guard_explain_own(info, routine, text, len))
+        return true;
     else if (routine != NULL)
         guard_explain_argument(info->si_addr, routine, text, len);
     else

@@ -71,6 +71,7 @@ const struct stp_kind *stp_kind_of(const void *ptr)
 
 void *stp_kind_host_reach(struct stp_space *space, int local)
 {
+    if (space->outside != NULL) return stp_outside_reach(space, local);
     return stp_window_reach(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
 
@@ -137,9 +138,10 @@ void stp_kind_nothing(void)
 {
 }
 
-void stp_kind_no_detach(struct stp_space *space)
+/* Of the window nothing is let go: what a peer does to its part does no harm. */
+void stp_kind_host_detach(struct stp_space *space)
 {
-    (void)space;
+    if (space->outside != NULL) stp_outside_detach(space);
 }
 
 int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes)

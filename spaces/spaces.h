@@ -357,6 +357,37 @@ struct stp_share {
     unsigned char bytes[STP_SHARE_BYTES];
 };
 
+/* ---- host memory outside the window (outside.c) ---- */
+
+/* The bytes of a share that names a piece of a file, and proof that what is opened is that file. */
+struct stp_file_share {
+    int32_t pid, fd; /* an open descriptor of a process */
+    uint64_t at;     /* where the part begins */
+    uint64_t dev, ino;
+};
+_Static_assert(sizeof(struct stp_file_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
+
+/* 0 or -errno, not logged. open: a descriptor; otherwise: a name that may lead there, or NULL. */
+int stp_file_share_fill(int fd, uint64_t at, struct stp_share *share);
+int stp_file_share_open(const struct stp_file_share *share, const char *otherwise);
+
+/*
+ * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
+ * mapped where there is room. extra: flags of mmap besides MAP_SHARED. fd stays the caller's, and
+ * open while the space lives. 0 or -errno, not logged. memory: of a file made for it; logged.
+ */
+int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes, int extra,
+                       struct stp_share *share);
+int stp_outside_create_memory(struct stp_space *space, struct stp_share *share);
+
+/* As the ops of a kind's row, for spaces with space->outside; destroy also without. */
+int stp_outside_attach(struct stp_space *space, int local, const struct stp_share *share);
+void *stp_outside_reach(struct stp_space *space, int local);
+void stp_outside_detach(struct stp_space *space);
+void stp_outside_destroy(struct stp_space *space);
+
+extern unsigned stp_outside_n; /* such spaces there are */
+
 /* ---- what machines have (sysfs.c) ---- */
 
 /* Below it the kernel tells of devices; "/sys" but in tests. */
@@ -544,7 +575,7 @@ void stp_kind_no_pin(void *host, size_t nbytes);
 void stp_kind_nothing(void);
 bool stp_kind_needs_no_driver(void);
 void stp_kind_misses_nothing(int leader);
-void stp_kind_no_detach(struct stp_space *space);
+void stp_kind_host_detach(struct stp_space *space);
 int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes);
 bool stp_kind_no_root_at(struct stp_space *space, unsigned i, struct stp_root *root);
 int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root);
@@ -557,7 +588,7 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
 /* The ops of a row whose memory the CPU reaches by itself. */
 #define STP_KIND_HOST_OPS                                                                          \
     .look = stp_kind_needs_no_driver, .missing = stp_kind_misses_nothing,                          \
-    .detach = stp_kind_no_detach, .zero = stp_kind_host_zero, .reach = stp_kind_host_reach,        \
+    .detach = stp_kind_host_detach, .zero = stp_kind_host_zero, .reach = stp_kind_host_reach,      \
     .owns = stp_kind_owns_nothing, .queue_create = stp_kind_no_queue,                              \
     .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \
     .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
@@ -602,7 +633,7 @@ struct stp_space {
     char *base;                  /* this PE's part */
     size_t at; /* where that begins in the fabric region; 0 but in the data segment */
     struct stp_space *next_part; /* of the data segment: one structure each, the same number */
-    size_t offset;               /* in the window; SIZE_MAX for kinds outside it */
+    size_t offset;               /* in the window; SIZE_MAX outside it */
     size_t base_align;           /* what every member's base is aligned to */
     int device;                  /* of the kind, -1 when it knows none */
     void *own;                   /* the kind's: what create and attach remember */
@@ -623,6 +654,7 @@ struct stp_space {
     struct stp_team *user_team;  /* the one create returned, NULL once destroyed */
     int n_users; /* live teams that descend from it, contexts bound to it; stp_rt.lock */
     struct stp_space *next_free;
+    struct stp_outside *outside; /* mappings of host memory outside the window, else NULL */
 };
 
 /*

@@ -7,12 +7,10 @@
 #include "spaces/spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -33,15 +31,6 @@ struct fam_own {
     const struct fam_parts *read; /* one of them; NULL without a name */
     bool dax;                     /* this PE's part is mapped without a page cache */
 };
-
-/* How peers of the node find a part. */
-struct fam_share {
-    int32_t pid, fd;
-    uint64_t at;
-    uint64_t dev, ino; /* of the file: proves that what was opened is it */
-};
-
-_Static_assert(sizeof(struct fam_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
 
 static int fam_probe(const struct stp_space_params *params, char *why, size_t len)
 {
@@ -92,17 +81,26 @@ static int fam_overlay(const struct stp_space *space, int local, int fd, off_t a
     return rc == 0 ? 0 : stp_window_overlay(space->offset, own->map_bytes, local, fd, at, 0);
 }
 
-static int fam_fill_share(const struct fam_part *part, struct stp_share *share)
+/* The same with addresses of its own, where the window has no room. */
+static int fam_map_outside(struct stp_space *space, struct stp_share *share)
 {
-    struct fam_share mine = {.pid = getpid(), .fd = part->fd, .at = (uint64_t)part->at};
-    struct stat st;
+    struct fam_own *own = space->own;
+    int fd = own->part.fd;
+    int rc = stp_outside_create(space, fd, own->part.at, own->map_bytes, MAP_SYNC, share);
 
-    if (fstat(part->fd, &st) != 0) return -errno;
-    mine.dev = st.st_dev;
-    mine.ino = st.st_ino;
-    memcpy(share->bytes, &mine, sizeof(mine));
-    share->valid = 1;
-    return 0;
+    own->dax = rc == 0 || (own->part.pooled && own->part.pool.device);
+    return rc == 0 ? 0 : stp_outside_create(space, fd, own->part.at, own->map_bytes, 0, share);
+}
+
+static int fam_map(struct stp_space *space, struct stp_share *share)
+{
+    const struct fam_own *own = space->own;
+    int rc;
+
+    if (space->offset == SIZE_MAX) return fam_map_outside(space, share);
+    rc = fam_overlay(space, stp_window_local(), own->part.fd, own->part.at);
+    if (rc == 0) space->base = stp_window_at(space->offset);
+    return rc == 0 ? stp_file_share_fill(own->part.fd, (uint64_t)own->part.at, share) : rc;
 }
 
 static int fam_know(const struct fam_part *part, int index, struct fam_parts *parts)
@@ -200,21 +198,26 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     int rc;
 
     space->own = own;
-    rc = fam_overlay(space, stp_window_local(), own->part.fd, own->part.at);
-    if (rc == 0) rc = fam_fill_share(&own->part, share);
+    rc = fam_map(space, share);
     if (rc == 0) rc = fam_know_parts(space, own);
     if (rc == 0) {
-        space->base = stp_window_at(space->offset);
         space->found = own->part.found;
         space->device = -1;
         return 0;
     }
     fam_forget(own, &own->parts);
     fam_forget(own, &own->old);
+    stp_outside_destroy(space);
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
     return rc == -EEXIST ? -EINVAL : rc; /* EEXIST is the window's word for a lost race */
+}
+
+static void fam_unmap(struct stp_space *space, const struct fam_own *own)
+{
+    stp_outside_destroy(space);
+    if (space->offset != SIZE_MAX) stp_window_release(space->offset, own->map_bytes);
 }
 
 static int fam_create(struct stp_space *space, const struct stp_space_params *params,
@@ -235,7 +238,7 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
     /* a range of the window and its guard end before the next multiple of STP_RANGE_ALIGN */
     own->map_bytes = backing.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
                                                 : space->nbytes;
-    rc = stp_window_commit(space->offset, own->map_bytes);
+    if (space->offset != SIZE_MAX) rc = stp_window_commit(space->offset, own->map_bytes);
     if (rc != 0) goto err_own;
     rc = stp_fam_part_open(&own->part, &backing, &shape, params->pe, own->map_bytes);
     if (rc != 0) goto err_window;
@@ -244,40 +247,23 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
     stp_fam_part_close(&own->part, false);
 
 err_window:
-    stp_window_release(space->offset, own->map_bytes);
+    fam_unmap(space, own);
 err_own:
     free(own);
     return rc;
 }
 
-/* The peer's file through its descriptor, or by name; -errno when neither leads to it. */
-static int fam_open_peer(const struct fam_own *own, const struct fam_share *share)
-{
-    char path[64];
-    struct stat st;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)share->pid, (int)share->fd);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 && own->part.path != NULL) fd = open(own->part.path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return -errno;
-    if (fstat(fd, &st) == 0 && st.st_dev == share->dev && st.st_ino == share->ino) return fd;
-    close(fd);
-    return -ESTALE;
-}
-
 static int fam_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
     struct fam_own *own = space->own;
-    struct fam_share theirs;
+    struct stp_file_share theirs;
     int fd, rc;
 
-    if (local == stp_window_local()) {
-        stp_fam_part_settle(&own->part);
-        return 0;
-    }
+    if (local == stp_window_local()) stp_fam_part_settle(&own->part);
+    if (space->outside != NULL) return stp_outside_attach(space, local, share);
+    if (local == stp_window_local()) return 0;
     memcpy(&theirs, share->bytes, sizeof(theirs));
-    fd = share->valid ? fam_open_peer(own, &theirs) : -EINVAL;
+    fd = share->valid ? stp_file_share_open(&theirs, own->part.path) : -EINVAL;
     rc = fd < 0 ? fd : fam_overlay(space, local, fd, (off_t)theirs.at);
     if (fd >= 0) close(fd);
     if (rc != 0)
@@ -300,7 +286,7 @@ static void fam_destroy(struct stp_space *space)
         int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
         if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
     }
-    stp_window_release(space->offset, own->map_bytes);
+    fam_unmap(space, own);
     fam_forget(own, &own->parts);
     fam_forget(own, &own->old);
     stp_fam_part_close(&own->part, used);

@@ -16,6 +16,24 @@ static void *locate_segment(const void *addr, size_t offset, int pe, int local)
     return stp_segment_reach(local, pe_info->pid, pe_info->segment_fd, offset);
 }
 
+/* Host memory of spaces that have mappings of their own. */
+static void *locate_outside(const void *addr, int pe, int local)
+{
+    struct stp_space *space;
+    size_t offset;
+    char *part;
+
+    if (STP_LIKELY(__atomic_load_n(&stp_outside_n, __ATOMIC_RELAXED) == 0)) return NULL;
+    space = stp_registry_find(addr, &offset);
+    if (space == NULL || space->outside == NULL) return NULL;
+    if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
+    if (stp_team_rank_of(space->team, pe) < 0) return NULL; /* for the caller to say */
+    part = stp_outside_reach(space, local);
+    if (part == NULL)
+        stp_fatal(NULL, "cannot reach the part of PE %d of space %u", pe, space->number);
+    return part + offset;
+}
+
 void *stp_ptr_slow(const void *addr, int pe)
 {
     size_t offset = (uintptr_t)addr - stp_win.base;
@@ -28,7 +46,7 @@ void *stp_ptr_slow(const void *addr, int pe)
         return stp_window_part(local) + offset;
     }
     if (stp_segment_offset(addr, &offset)) return locate_segment(addr, offset, pe, local);
-    return NULL;
+    return locate_outside(addr, pe, local);
 }
 
 _Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)

@@ -36,6 +36,7 @@ struct create {
     size_t floor_number, floor_offset; /* from which they are looked for */
     struct stp_coll_search search;     /* for both */
     bool everyone;                     /* all of the parent are members */
+    bool outside;                      /* of the window: there is no room in it, or need for it */
 };
 
 /* ---- what is asked -------------------------------------------------------------------- */
@@ -222,7 +223,7 @@ static size_t create_find_offset(size_t from, void *arg)
 {
     const struct create *c = arg;
 
-    if (c->kind == NULL || !c->kind->in_window || c->space == NULL) return 0;
+    if (c->kind == NULL || !c->kind->in_window || c->outside || c->space == NULL) return 0;
     if (from < c->floor_offset) from = c->floor_offset;
     return stp_window_find(c->space->nbytes, STP_RANGE_ALIGN, from);
 }
@@ -244,15 +245,16 @@ static bool create_same(const int64_t range[2])
     return range[0] == -range[1];
 }
 
-static int create_no_room(const struct create *c)
+/* What the window has no room for has mappings of its own: only the numbers run out. */
+static int create_no_room(struct create *c)
 {
-    if (c->number == SIZE_MAX)
+    if (c->number == SIZE_MAX) {
         stp_error("%s: %d spaces are alive: that is all there can be", c->fn,
                   STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
-    else
-        stp_error("%s: %zu bytes do not fit the window: raise SHMEM_WINDOW_SIZE", c->fn,
-                  c->space->nbytes);
-    return 1;
+        return 1;
+    }
+    c->outside = true;
+    return 0;
 }
 
 /* Number and offset that are free on every PE, from the floors on and then from the bottom. */
@@ -408,7 +410,7 @@ static int create_open(struct create *c)
     int rc;
 
     c->space->number = (unsigned)c->number;
-    if (c->kind->in_window) c->space->offset = c->offset;
+    c->space->offset = c->kind->in_window && !c->outside ? c->offset : SIZE_MAX;
     rc = stp_space_open(c->space, &c->params, true, &c->share, &c->region);
     if (rc == 0 && c->params.pinned) {
         rc = stp_mapped_create(c->space, &c->params);
@@ -541,7 +543,7 @@ static int create_look_further(struct create *c)
     size_t step = stp_coll_search_step(&c->search);
 
     c->floor_number = c->number + step;
-    if (c->kind->in_window) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
+    if (c->kind->in_window && !c->outside) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
     return create_find_free(c);
 }
 

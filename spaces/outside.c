@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host memory outside the window: a space with mappings of its own, of this PE's part and, from
+ * their first use on, of its peers' on this node. For what the window has no room for, and for
+ * memory that the program had before. Design: docs/design/memory.md.
+ */
+#include "spaces/spaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+unsigned stp_outside_n;
+
+struct outside_peer {
+    struct stp_file_share share;
+    bool known;
+    char *part; /* where it is mapped here; NULL: not yet */
+};
+
+/* space->outside */
+struct stp_outside {
+    int fd;               /* open while the space lives: peers open it through this process */
+    bool own_fd;          /* to be closed here */
+    bool mapped;          /* the part was mapped here, and goes with the space */
+    size_t map_bytes;     /* of the part */
+    pthread_mutex_t lock; /* of who maps a peer's part */
+    int n_peers;
+    struct outside_peer peers[]; /* by local index */
+};
+
+/* ---- shares of files ---------------------------------------------------------------------- */
+
+int stp_file_share_fill(int fd, uint64_t at, struct stp_share *share)
+{
+    struct stp_file_share mine = {.pid = getpid(), .fd = fd, .at = at};
+    struct stat st;
+
+    if (fstat(fd, &st) != 0) return -errno;
+    mine.dev = st.st_dev;
+    mine.ino = st.st_ino;
+    memcpy(share->bytes, &mine, sizeof(mine));
+    share->valid = 1;
+    return 0;
+}
+
+int stp_file_share_open(const struct stp_file_share *share, const char *otherwise)
+{
+    char path[64];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)share->pid, (int)share->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && otherwise != NULL) fd = open(otherwise, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return -errno;
+    if (fstat(fd, &st) == 0 && st.st_dev == share->dev && st.st_ino == share->ino) return fd;
+    close(fd);
+    return -ESTALE;
+}
+
+/* ---- mappings --------------------------------------------------------------------------- */
+
+/* With what is reserved behind it: no other mapping shares a large page with it. */
+static size_t outside_whole(size_t nbytes)
+{
+    return (nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
+}
+
+/*
+ * Aligned as offsets in it are promised to be, up to what its size is worth. fd -1: reserved alone.
+ */
+static char *outside_map(size_t nbytes, int fd, off_t at, int extra)
+{
+    size_t align = nbytes >= STP_WINDOW_ALIGN ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN;
+    size_t whole = outside_whole(nbytes), room = whole + align;
+    int flags = (extra & MAP_SYNC ? MAP_SHARED_VALIDATE : MAP_SHARED) | MAP_FIXED | extra;
+    char *all = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *base, *end;
+
+    if (all == MAP_FAILED) return NULL;
+    base = (char *)(((uintptr_t)all + align - 1) & ~(align - 1));
+    end = base + whole;
+    if (base > all) munmap(all, (size_t)(base - all));
+    if (end < all + room) munmap(end, (size_t)(all + room - end));
+    if (mmap(base, nbytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, at) != MAP_FAILED)
+        return base;
+    extra = errno;
+    munmap(base, whole);
+    errno = extra;
+    return NULL;
+}
+
+static void outside_unmap(char *base, size_t nbytes)
+{
+    munmap(base, outside_whole(nbytes));
+}
+
+/* ---- this PE's part ----------------------------------------------------------------------- */
+
+static struct stp_outside *outside_new(int fd, bool own_fd)
+{
+    int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
+    struct stp_outside *outside =
+        calloc(1, sizeof(*outside) + (size_t)n * sizeof(outside->peers[0]));
+
+    if (outside == NULL) {
+        stp_error("no memory for the records of a space that %d PEs share", n);
+        return NULL;
+    }
+    outside->fd = fd;
+    outside->own_fd = own_fd;
+    outside->n_peers = n;
+    pthread_mutex_init(&outside->lock, NULL);
+    return outside;
+}
+
+static void outside_delete(struct stp_outside *outside)
+{
+    if (outside->own_fd) close(outside->fd);
+    pthread_mutex_destroy(&outside->lock);
+    free(outside);
+}
+
+static void outside_use(struct stp_space *space, struct stp_outside *outside)
+{
+    space->outside = outside;
+    __atomic_fetch_add(&stp_outside_n, 1, __ATOMIC_RELEASE);
+}
+
+int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes, int extra,
+                       struct stp_share *share)
+{
+    struct stp_outside *outside = outside_new(fd, false);
+    int rc;
+
+    if (outside == NULL) return -ENOMEM;
+    outside->map_bytes = map_bytes;
+    space->base = outside_map(map_bytes, fd, at, extra);
+    rc = space->base != NULL ? stp_file_share_fill(fd, (uint64_t)at, share) : -errno;
+    if (rc == 0) {
+        outside->mapped = true;
+        outside_use(space, outside);
+        return 0;
+    }
+    if (space->base != NULL) outside_unmap(space->base, map_bytes);
+    outside_delete(outside);
+    return rc;
+}
+
+int stp_outside_create_memory(struct stp_space *space, struct stp_share *share)
+{
+    int fd = memfd_create("steppe-space", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
+
+    if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-space", MFD_CLOEXEC);
+    rc = fd < 0 ? -errno : stp_file_resize(fd, space->nbytes);
+    if (rc == 0) rc = stp_outside_create(space, fd, 0, space->nbytes, 0, share);
+    if (rc == 0) {
+        space->outside->own_fd = true;
+        return 0;
+    }
+    if (fd >= 0) close(fd);
+    stp_error("cannot map %zu bytes of memory outside the window: %s", space->nbytes,
+              stp_strerror(-rc));
+    return rc == -EEXIST ? -EINVAL : rc;
+}
+
+void stp_outside_destroy(struct stp_space *space)
+{
+    struct stp_outside *outside = space->outside;
+
+    if (outside == NULL) return;
+    stp_outside_detach(space);
+    if (outside->mapped) outside_unmap(space->base, outside->map_bytes);
+    space->outside = NULL;
+    __atomic_fetch_sub(&stp_outside_n, 1, __ATOMIC_RELAXED);
+    outside_delete(outside);
+}
+
+/* ---- peers -------------------------------------------------------------------------------- */
+
+static void outside_tell(const struct stp_file_share *share, int local, int rc)
+{
+    stp_error("cannot map the part of PE %d of this node, descriptor %d of process %d: %s", local,
+              (int)share->fd, (int)share->pid, stp_strerror(-rc));
+}
+
+/* Now, while all can still agree that it does not work; mapped when it is first needed. */
+int stp_outside_attach(struct stp_space *space, int local, const struct stp_share *share)
+{
+    struct outside_peer *peer = &space->outside->peers[local];
+    int fd;
+
+    memcpy(&peer->share, share->bytes, sizeof(peer->share));
+    if (local != stp_window_local()) {
+        fd = share->valid ? stp_file_share_open(&peer->share, NULL) : -EINVAL;
+        if (fd < 0) {
+            outside_tell(&peer->share, local, fd);
+            return fd;
+        }
+        close(fd);
+    }
+    peer->known = true;
+    return 0;
+}
+
+static char *outside_map_peer(const struct stp_outside *outside, const struct outside_peer *peer,
+                              int local)
+{
+    size_t into = peer->share.at % STP_RANGE_ALIGN; /* of adopted memory: anywhere */
+    int fd = stp_file_share_open(&peer->share, NULL), rc = fd;
+    char *base = NULL;
+
+    if (fd >= 0) {
+        base = outside_map(outside->map_bytes + into, fd, (off_t)(peer->share.at - into), 0);
+        rc = base != NULL ? 0 : -errno;
+        close(fd);
+    }
+    if (rc < 0) {
+        outside_tell(&peer->share, local, rc);
+        return NULL;
+    }
+    madvise(base, outside->map_bytes + into, MADV_DONTDUMP);
+    return base + into;
+}
+
+void *stp_outside_reach(struct stp_space *space, int local)
+{
+    struct stp_outside *outside = space->outside;
+    struct outside_peer *peer = &outside->peers[local];
+    char *part;
+
+    if (local == stp_window_local()) return space->base;
+    part = __atomic_load_n(&peer->part, __ATOMIC_ACQUIRE);
+    if (STP_LIKELY(part != NULL) || !peer->known) return part;
+    pthread_mutex_lock(&outside->lock);
+    if (peer->part == NULL)
+        __atomic_store_n(&peer->part, outside_map_peer(outside, peer, local), __ATOMIC_RELEASE);
+    part = peer->part;
+    pthread_mutex_unlock(&outside->lock);
+    return part;
+}
+
+void stp_outside_detach(struct stp_space *space)
+{
+    struct stp_outside *outside = space->outside;
+
+    for (int i = 0; i < outside->n_peers; i++) {
+        struct outside_peer *peer = &outside->peers[i];
+        size_t into = peer->share.at % STP_RANGE_ALIGN;
+
+        if (peer->part != NULL) outside_unmap(peer->part - into, outside->map_bytes + into);
+        peer->part = NULL;
+        peer->known = false;
+    }
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces that the window has no room for: of the CPU and FAM, with addresses of their own. To be
+ * run with a small SHMEM_WINDOW_SIZE; every family of operations works in them, beside a space in
+ * the window, on subsets of the PEs, too.
+ */
+#include "pe_kinds.h"
+#include "pe_reach.h"
+
+enum { SIZE = 80 * PE_MIB };
+
+static long *heap;
+
+static void check_use(int kind)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+    shmem_space_t found;
+    struct pe_space s;
+    char *block;
+
+    PE_REQUIRE(pe_kind_create(kind, SIZE, &s), "no %s space", pe_kinds[kind].name);
+    block = shmem_space_malloc(s.space, SIZE);
+    PE_REQUIRE(block != NULL, "%d bytes of a %s space", SIZE, pe_kinds[kind].name);
+    PE_CHECK_EQ(shmemx_space_query(s.space, &info), 0);
+    PE_CHECK(info.base == (void *)block, "the block is not at the base");
+    PE_CHECK((uintptr_t)block % (2 * PE_MIB) == 0, "the base %p is not aligned", (void *)block);
+    PE_CHECK_EQ(shmem_get_space(block + SIZE - 1, &found), 0);
+    PE_CHECK(found == s.space, "another space has the last byte");
+    if (shmem_ptr(heap, pe_right()) != NULL) {
+        long *there = shmem_ptr(block + SIZE - sizeof(long), pe_right());
+
+        PE_REQUIRE(there != NULL, "no pointer to the part of PE %d", pe_right());
+        *there = pe_me;
+        PE_CHECK_EQ(shmemx_space_path(s.space, pe_right()), SHMEMX_PATH_LOAD_STORE);
+        shmem_barrier_all();
+        PE_CHECK_EQ(*(long *)(block + SIZE - sizeof(long)), pe_left());
+    }
+    shmem_barrier_all();
+    pe_reach_all((long *)(block + SIZE / 2), heap, pe_kinds[kind].name);
+    shmem_space_free(s.space, block);
+    pe_kind_destroy(&s);
+}
+
+/* Two at once, and a small one that the window takes. */
+static void check_beside(void)
+{
+    struct pe_space first, small, second;
+
+    PE_REQUIRE(pe_kind_create(PE_CPU, SIZE, &first), "no first space");
+    PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &small), "no small space");
+    PE_REQUIRE(pe_kind_create(PE_CPU, 2 * SIZE, &second), "no second space");
+    pe_kind_use(&first, 1);
+    pe_kind_use(&small, 2);
+    pe_kind_use(&second, 3);
+    pe_kind_destroy(&first);
+    pe_kind_use(&second, 4);
+    pe_kind_use(&small, 5);
+    pe_kind_destroy(&small);
+    pe_kind_destroy(&second);
+}
+
+static void check_subset(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    struct pe_space s = {.kind = &pe_kinds[PE_CPU], .rank = -1};
+    shmem_team_t odd;
+
+    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n > 1, 2, pe_n > 1 ? pe_n / 2 : 1,
+                                         NULL, 0, &odd),
+                0);
+    if (odd != SHMEM_TEAM_INVALID) {
+        attr.parent = odd;
+        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &s.space, &s.team) == 0, "no space");
+        s.rank = shmem_team_my_pe(s.team);
+        s.n = shmem_team_n_pes(s.team);
+        pe_kind_use(&s, 7);
+        pe_kind_destroy(&s);
+        shmem_team_destroy(odd);
+    }
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    pe_test_begin();
+    PE_REQUIRE(pe_n <= PE_REACH_MAX_PES, "too many PEs");
+    if (getenv("SHMEM_WINDOW_SIZE") == NULL) pe_test_skip("SHMEM_WINDOW_SIZE=64m is to be set");
+    heap = shmem_malloc(PE_REACH_N * sizeof(*heap));
+    check_use(PE_CPU);
+    if (pe_kind_exists(PE_FAM)) check_use(PE_FAM);
+    check_beside();
+    check_subset();
+    shmem_free(heap);
+    return pe_test_end();
+}
