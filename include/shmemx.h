@@ -109,7 +109,7 @@ typedef struct {
     shmemx_space_open_t open;        /* FAM, with a name */
     shmemx_space_numa_t numa_policy; /* CPU: which NUMA nodes pages come from; may differ per PE */
     int numa_node;                   /* CPU, with SHMEMX_NUMA_BIND: this one; -1: that of this PE */
-    int pinned; /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
+    int pinned;  /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
     int reshape; /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
 } shmemx_space_attr_t;
 
@@ -280,6 +280,38 @@ int shmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);
 /* A team of the same members in the same order, with collectives of its own. As a split. */
 int shmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
 
+/* ---- operations that kernels begin (shmemx_device.h) ------------------------ */
+
+#ifndef SHMEMX_DEVICE_HANDLE_T
+#define SHMEMX_DEVICE_HANDLE_T
+typedef struct shmemx_device_handle shmemx_device_handle_t;
+#endif
+
+/* How a handle is made. Begin with SHMEMX_DEVICE_OPTIONS_INITIALIZER. */
+typedef struct {
+    size_t struct_size; /* of this structure */
+    int n_rings;        /* 1 to 1024; blocks take turns among them */
+    int n_slots;        /* 2 to 65536; requests that a ring holds */
+    int by_ring;        /* nonzero: no loads and stores on parts of others, for tests */
+} shmemx_device_options_t;
+
+#define SHMEMX_DEVICE_OPTIONS_INITIALIZER                                                          \
+    {                                                                                              \
+        sizeof(shmemx_device_options_t), 8, 64, 0                                                  \
+    }
+
+/*
+ * A handle by which code that does not call the library, host threads that play the blocks of a
+ * grid, reaches the host memory of the team's PEs: shmemx_device.h, which has to be included. While
+ * it lives, a thread of this PE serves its requests, and spaces that it has cannot be destroyed.
+ * Collective over the team; options are the same on all its members (NULL: the defaults). Takes a
+ * space of host memory for its words. destroy: collective; all that was begun by it is complete.
+ * Returns 0; nonzero on all members, with a message, when it cannot be made, or is none.
+ */
+int shmemx_device_handle_create(shmem_team_t team, const shmemx_device_options_t *options,
+                                shmemx_device_handle_t *handle);
+int shmemx_device_handle_destroy(shmemx_device_handle_t *handle);
+
 const char *pshmemx_version(void);
 int pshmemx_info_print(int fd, const char *section, int json);
 int pshmemx_device_count(shmem_device_type_t kind);
@@ -305,6 +337,9 @@ int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ct
 int pshmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
+int pshmemx_device_handle_create(shmem_team_t team, const shmemx_device_options_t *options,
+                                 shmemx_device_handle_t *handle);
+int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
  */
 #include "coll/coll.h"
 #include "crash.h"
+#include "kernel/kernel.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"
@@ -92,6 +93,14 @@ static void *runtime_exit_anyway(void *arg)
     _exit(EXIT_SUCCESS);
 }
 
+/* The library's threads that use the fabric and devices have come to an end. */
+static bool runtime_halt(void)
+{
+    bool proxy = stp_proxy_halt();
+
+    return stp_kernel_halt() && proxy;
+}
+
 /*
  * The last handler of an exit after which threads may still be in the library, or in libfabric:
  * destructors would tear these down under them.
@@ -100,7 +109,7 @@ static _Noreturn void runtime_end_beside_threads(void)
 {
     pthread_t thread;
 
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_proxy_halt()) stp_fabric_stop();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_stop();
     (void)stp_thread_create(&thread, runtime_exit_anyway, NULL);
     fflush(NULL);
     _exit(EXIT_SUCCESS);
@@ -164,7 +173,7 @@ void pshmem_global_exit(int status)
     /* Without anybody to look after the time no handler may run. */
     if (stp_thread_create(&thread, runtime_end_anyway, &runtime_leave.ending) != 0)
         runtime_end_leave();
-    (void)stp_proxy_halt(); /* libraries for devices have handlers too */
+    (void)runtime_halt(); /* libraries for devices have handlers too */
     exit(status);
 }
 STP_PROFILED(shmem_global_exit);
@@ -183,7 +192,7 @@ static void runtime_at_exit(int status, void *arg)
         return;
     }
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && stp_proxy_halt()) stp_fabric_stop();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_stop();
     runtime_flush_and_end(status, "exit before shmem_finalize");
 }
 
@@ -334,6 +343,7 @@ static void runtime_stop(enum stp_end how)
 {
     runtime_part(how);
     stp_crash_remove();
+    stp_kernel_stop();
     stp_team_destroy_ctxs();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */

@@ -9,6 +9,7 @@
 
 #include <pshmem.h>
 #include <shmemx.h>
+#include <shmemx_device.h>
 
 enum { EVERY_BYTES = 4096 };
 

@@ -73,6 +73,12 @@ STATEMENTS = {
     "shmem_team_get_space": "@(SHMEM_TEAM_WORLD, &space)",
     "shmemx_space_attr_init": "shmemx_space_attr_t attr; @(&attr, sizeof(attr))",
     "shmemx_space_info_init": "shmemx_space_info_t info; @(&info, sizeof(info))",
+    "shmemx_device_handle_create": "shmemx_device_handle_t kernels; "
+                                   "@(SHMEM_TEAM_WORLD, NULL, &kernels); "
+                                   "pshmemx_device_handle_destroy(&kernels)",
+    "shmemx_device_handle_destroy": "shmemx_device_handle_t kernels; "
+                                    "pshmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &kernels); "
+                                    "@(&kernels)",
     "shmemx_device_count": "@(SHMEM_DEVICE_CPU)",
     "shmemx_device_describe": "shmemx_device_info_t info = SHMEMX_DEVICE_INFO_INITIALIZER;"
                               " @(SHMEM_DEVICE_CPU, 0, &info)",

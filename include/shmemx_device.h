@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations that kernels begin themselves, without the host: shmemx_dev_*. Header alone, without
+ * headers of CUDA, for nvcc, for clang -x cuda (also -nocudainc -nocudalib), and for C, where
+ * threads of the host play the blocks of a grid: a thread is a block, and a warp, of one.
+ *
+ * The host makes a handle (shmemx_device_handle_create() of shmemx.h) and passes it to kernels by
+ * value; they pass its address to these routines. PE numbers are those of the handle's team.
+ * Symmetric addresses are this PE's, as shmemx_space_device_ptr() gives them, in spaces that were
+ * there when the handle was made.
+ *
+ * Where a PE's part of a space can be loaded from and stored to, that is done; else a request goes
+ * into a ring, which a thread of this PE's host empties. A full ring makes the kernel wait.
+ *
+ * Order: a put is weak stores. fence and quiet are fences of the system and wait until what this
+ * thread's block gave to its ring is done. A signal is a release, of the system, after its data;
+ * wait_until and test are acquires. Nothing else orders.
+ *
+ * Variants: _warp is called by all threads of a warp, _block by all of a block, with the same
+ * arguments; they share the work. Words are atomic and waited for by 4 and 8 bytes.
+ *
+ * What is wrong ends the job with a line of the host: an address in no space of the handle, a PE
+ * that the team has not, a comparison that there is not. Has not run on a GPU yet.
+ */
+#ifndef SHMEMX_DEVICE_H
+#define SHMEMX_DEVICE_H
+
+#include <shmemx_device_machine.h>
+
+/* ---- rings ------------------------------------------------------------------------------ */
+
+SHMEMX_DEV struct shmemx_dev_request shmemx_dev_request(uint32_t op, int pe, uint64_t nbytes,
+                                                        int waits)
+{
+    struct shmemx_dev_request request = {op, 0, 0, 0, pe, (uint32_t)waits, 0, 0, 0, nbytes, 0, 0};
+
+    return request;
+}
+
+/* Give a request to this block's ring. With waits set, the result; else 0 at once. */
+SHMEMX_DEV uint64_t shmemx_dev_ask(const shmemx_device_handle_t *handle,
+                                   const struct shmemx_dev_request *request)
+{
+    uint32_t number = shmemx_dev_block_number() % handle->n_rings;
+    uint64_t ticket = shmemx_dev_add64(&handle->rings[number].tickets, 1), result;
+    struct shmemx_dev_slot *slot =
+        &handle->slots[(uint64_t)number * handle->n_slots + ticket % handle->n_slots];
+
+    while (shmemx_dev_load64(&slot->turn) != ticket)
+        shmemx_dev_pause();
+    slot->request = *request;
+    shmemx_dev_store64(&slot->ready, ticket + 1);
+    if (!request->waits) return 0;
+    while (shmemx_dev_load64(&slot->done) != ticket + 1)
+        shmemx_dev_pause();
+    result = slot->result;
+    shmemx_dev_store64(&slot->turn, ticket + handle->n_slots);
+    return result;
+}
+
+/* ---- where an object is ------------------------------------------------------------------ */
+
+/* Number of the space that has addr, and where there; UINT32_MAX and the address: none has. */
+SHMEMX_DEV uint32_t shmemx_dev_find(const shmemx_device_handle_t *handle, const void *addr,
+                                    uint64_t *offset)
+{
+    for (uint32_t i = 0; i < handle->n_spaces; i++) {
+        *offset = (uint64_t)(uintptr_t)addr - handle->spaces[i].base;
+        if (*offset < handle->spaces[i].nbytes) return i;
+    }
+    *offset = (uint64_t)(uintptr_t)addr;
+    return UINT32_MAX;
+}
+
+/* Where nbytes of it lie in the part of pe, for loads and stores; 0: by the ring. */
+SHMEMX_DEV char *shmemx_dev_reach(const shmemx_device_handle_t *handle, uint32_t space,
+                                  uint64_t offset, uint64_t nbytes, int pe, int atomic)
+{
+    const struct shmemx_dev_space *found = &handle->spaces[space];
+    uint64_t part;
+
+    if (space == UINT32_MAX || (uint32_t)pe >= (uint32_t)handle->n_pes ||
+        nbytes > found->nbytes - offset)
+        return 0;
+    if (atomic && ((const uint64_t *)(uintptr_t)found->atomic)[pe] == 0) return 0;
+    part = ((const uint64_t *)(uintptr_t)found->parts)[pe];
+    return part == 0 ? 0 : (char *)(uintptr_t)(part + offset);
+}
+
+/* As shmem_my_pe() and shmem_n_pes(), of the handle's team. */
+SHMEMX_DEV int shmemx_dev_my_pe(const shmemx_device_handle_t *handle)
+{
+    return handle->my_pe;
+}
+
+SHMEMX_DEV int shmemx_dev_n_pes(const shmemx_device_handle_t *handle)
+{
+    return handle->n_pes;
+}
+
+/* As shmem_ptr(): the address of pe's copy for loads and stores of this device, NULL: none. */
+SHMEMX_DEV void *shmemx_dev_ptr(const shmemx_device_handle_t *handle, const void *addr, int pe)
+{
+    uint64_t offset;
+    uint32_t space = shmemx_dev_find(handle, addr, &offset);
+
+    return shmemx_dev_reach(handle, space, offset, 1, pe, 0);
+}
+
+/* ---- order ------------------------------------------------------------------------------ */
+
+/* OpenSHMEM 1.6, 9.12.2, for what this thread began, and its block by the ring. */
+SHMEMX_DEV void shmemx_dev_quiet(const shmemx_device_handle_t *handle)
+{
+    const struct shmemx_dev_ring *ring =
+        &handle->rings[shmemx_dev_block_number() % handle->n_rings];
+    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_QUIET, 0, 0, 1);
+
+    shmemx_dev_fence_system();
+    if (shmemx_dev_load64(&ring->completed) == shmemx_dev_load64(&ring->tickets)) return;
+    (void)shmemx_dev_ask(handle, &request);
+}
+
+/*
+ * OpenSHMEM 1.6, 9.12.1. Loads and stores pass by the ring, so that a fence has to wait for it,
+ * too.
+ */
+SHMEMX_DEV void shmemx_dev_fence(const shmemx_device_handle_t *handle)
+{
+    shmemx_dev_quiet(handle);
+}
+
+/* ---- copies ------------------------------------------------------------------------------ */
+
+/* This thread's share of a copy. */
+SHMEMX_DEV void shmemx_dev_copy(void *dest, const void *source, uint64_t nbytes, int group)
+{
+    uint32_t lane = shmemx_dev_lane(group), lanes = shmemx_dev_lanes(group);
+    uint64_t words = 0;
+
+    if (!SHMEMX_DEV_ON_GPU) {
+        __builtin_memcpy(dest, source, nbytes);
+        return;
+    }
+    if ((((uintptr_t)dest | (uintptr_t)source) & 7) == 0) words = nbytes / 8;
+    for (uint64_t i = lane; i < words; i += lanes)
+        ((uint64_t *)dest)[i] = ((const uint64_t *)source)[i];
+    for (uint64_t i = words * 8 + lane; i < nbytes; i += lanes)
+        ((char *)dest)[i] = ((const char *)source)[i];
+}
+
+SHMEMX_DEV void shmemx_dev_put_group(const shmemx_device_handle_t *handle, void *dest,
+                                     const void *source, uint64_t nbytes, int pe, int nbi,
+                                     int group)
+{
+    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_PUT, pe, nbytes, !nbi);
+    char *there;
+
+    request.space = shmemx_dev_find(handle, dest, &request.offset);
+    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 0);
+    shmemx_dev_meet(group); /* what others of the group wrote to source is there */
+    if (there != 0) {
+        shmemx_dev_copy(there, source, nbytes, group);
+    } else if (shmemx_dev_lane(group) == 0) {
+        request.local = (uint64_t)(uintptr_t)source;
+        (void)shmemx_dev_ask(handle, &request);
+    }
+    shmemx_dev_meet(group);
+}
+
+SHMEMX_DEV void shmemx_dev_get_group(const shmemx_device_handle_t *handle, void *dest,
+                                     const void *source, uint64_t nbytes, int pe, int nbi,
+                                     int group)
+{
+    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_GET, pe, nbytes, !nbi);
+    const char *there;
+
+    request.space = shmemx_dev_find(handle, source, &request.offset);
+    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 0);
+    shmemx_dev_meet(group);
+    if (there != 0) {
+        shmemx_dev_copy(dest, there, nbytes, group);
+    } else if (shmemx_dev_lane(group) == 0) {
+        request.local = (uint64_t)(uintptr_t)dest;
+        (void)shmemx_dev_ask(handle, &request);
+    }
+    shmemx_dev_meet(group);
+}
+
+/* ---- atomics ------------------------------------------------------------------------------ */
+
+SHMEMX_DEV uint64_t shmemx_dev_amo_here(char *word, uint32_t nbytes, uint32_t variant,
+                                        uint64_t value, uint64_t compare)
+{
+#define SHMEMX_DEV_AMO_HERE(bits)                                                                  \
+    switch (variant) {                                                                             \
+    case SHMEMX_DEV_AMO_FETCH:                                                                     \
+        return shmemx_dev_or##bits(word, 0);                                                       \
+    case SHMEMX_DEV_AMO_SET:                                                                       \
+    case SHMEMX_DEV_AMO_SWAP:                                                                      \
+        return shmemx_dev_exch##bits(word, (uint##bits##_t)value);                                 \
+    case SHMEMX_DEV_AMO_CSWAP:                                                                     \
+        return shmemx_dev_cas##bits(word, (uint##bits##_t)compare, (uint##bits##_t)value);         \
+    case SHMEMX_DEV_AMO_ADD:                                                                       \
+        return shmemx_dev_add##bits(word, (uint##bits##_t)value);                                  \
+    case SHMEMX_DEV_AMO_AND:                                                                       \
+        return shmemx_dev_and##bits(word, (uint##bits##_t)value);                                  \
+    case SHMEMX_DEV_AMO_OR:                                                                        \
+        return shmemx_dev_or##bits(word, (uint##bits##_t)value);                                   \
+    default:                                                                                       \
+        return shmemx_dev_xor##bits(word, (uint##bits##_t)value);                                  \
+    }
+    if (nbytes == 4) {
+        SHMEMX_DEV_AMO_HERE(32)
+    }
+    SHMEMX_DEV_AMO_HERE(64)
+#undef SHMEMX_DEV_AMO_HERE
+}
+
+SHMEMX_DEV uint64_t shmemx_dev_amo(const shmemx_device_handle_t *handle, const void *dest,
+                                   uint32_t nbytes, uint32_t variant, uint64_t value,
+                                   uint64_t compare, int fetches, int pe)
+{
+    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_ATOMIC, pe, nbytes, fetches);
+    char *there;
+
+    request.space = shmemx_dev_find(handle, dest, &request.offset);
+    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 1);
+    if (there != 0) return shmemx_dev_amo_here(there, nbytes, variant, value, compare);
+    request.variant = variant;
+    request.value = value;
+    request.compare = compare;
+    return shmemx_dev_ask(handle, &request);
+}
+
+/* ---- signals, 9.9 ---------------------------------------------------------------------- */
+
+/* shmem_signal_set and _add for PE pe: behind what this thread's block stored before. */
+SHMEMX_DEV void shmemx_dev_signal_op(const shmemx_device_handle_t *handle, uint64_t *sig_addr,
+                                     uint64_t signal, int sig_op, int pe)
+{
+    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, 0, 0);
+    char *there;
+
+    request.space = shmemx_dev_find(handle, sig_addr, &request.offset);
+    there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(*sig_addr), pe,
+                             sig_op != SHMEMX_DEV_SIGNAL_SET);
+    if (there != 0 && sig_op == SHMEMX_DEV_SIGNAL_SET) {
+        shmemx_dev_store64(there, signal);
+        return;
+    }
+    shmemx_dev_fence_system();
+    if (there != 0 && sig_op == SHMEMX_DEV_SIGNAL_ADD) {
+        (void)shmemx_dev_add64(there, signal);
+        return;
+    }
+    request.variant = (uint32_t)sig_op;
+    request.signal_space = request.space;
+    request.signal_offset = request.offset;
+    request.value = signal;
+    (void)shmemx_dev_ask(handle, &request);
+}
+
+SHMEMX_DEV void shmemx_dev_put_signal_group(const shmemx_device_handle_t *handle, void *dest,
+                                            const void *source, uint64_t nbytes, uint64_t *sig_addr,
+                                            uint64_t signal, int sig_op, int pe, int nbi, int group)
+{
+    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, nbytes, !nbi);
+    char *there;
+
+    request.space = shmemx_dev_find(handle, dest, &request.offset);
+    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 0);
+    shmemx_dev_meet(group);
+    if (there != 0) {
+        shmemx_dev_copy(there, source, nbytes, group);
+        shmemx_dev_meet(group);
+        if (shmemx_dev_lane(group) == 0) shmemx_dev_signal_op(handle, sig_addr, signal, sig_op, pe);
+    } else if (shmemx_dev_lane(group) == 0) {
+        request.variant = (uint32_t)sig_op;
+        request.local = (uint64_t)(uintptr_t)source;
+        request.value = signal;
+        request.signal_space = shmemx_dev_find(handle, sig_addr, &request.signal_offset);
+        (void)shmemx_dev_ask(handle, &request);
+    }
+    shmemx_dev_meet(group);
+}
+
+/* This PE's signal, as shmem_signal_fetch(). */
+SHMEMX_DEV uint64_t shmemx_dev_signal_fetch(const uint64_t *sig_addr)
+{
+    return shmemx_dev_load64(sig_addr);
+}
+
+/* ---- waiting, 9.10 --------------------------------------------------------------------- */
+
+/* Does a hold against b? As the signed or unsigned type that the caller widened them from. */
+#define SHMEMX_DEV_HOLDS(a, cmp, b)                                                                \
+    ((cmp) == SHMEMX_DEV_CMP_EQ   ? (a) == (b)                                                     \
+     : (cmp) == SHMEMX_DEV_CMP_NE ? (a) != (b)                                                     \
+     : (cmp) == SHMEMX_DEV_CMP_GT ? (a) > (b)                                                      \
+     : (cmp) == SHMEMX_DEV_CMP_GE ? (a) >= (b)                                                     \
+     : (cmp) == SHMEMX_DEV_CMP_LT ? (a) < (b)                                                      \
+                                  : (a) <= (b))
+
+SHMEMX_DEV void shmemx_dev_check_cmp(const shmemx_device_handle_t *handle, int cmp)
+{
+    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_BAD_COMPARISON, 0, 0, 1);
+
+    if (cmp >= SHMEMX_DEV_CMP_EQ && cmp <= SHMEMX_DEV_CMP_GE) return;
+    request.variant = (uint32_t)cmp;
+    (void)shmemx_dev_ask(handle, &request);
+}
+
+/* Waits for this PE's signal; its value then. */
+SHMEMX_DEV uint64_t shmemx_dev_signal_wait_until(const shmemx_device_handle_t *handle,
+                                                 uint64_t *sig_addr, int cmp, uint64_t cmp_value)
+{
+    uint64_t seen;
+
+    shmemx_dev_check_cmp(handle, cmp);
+    for (;;) {
+        seen = shmemx_dev_load64(sig_addr);
+        if (SHMEMX_DEV_HOLDS(seen, cmp, cmp_value)) return seen;
+        shmemx_dev_pause();
+    }
+}
+
+/* ---- barrier ------------------------------------------------------------------------------ */
+
+/*
+ * Of the handle's team, with a quiet of this block before. One thread, warp or block of a PE is in
+ * it at a time; what other blocks began is theirs to complete.
+ */
+SHMEMX_DEV void shmemx_dev_barrier_group(const shmemx_device_handle_t *handle, int group)
+{
+    struct shmemx_dev_sync *sync = handle->sync;
+    uint64_t epoch;
+
+    shmemx_dev_meet(group);
+    if (shmemx_dev_lane(group) == 0) {
+        shmemx_dev_quiet(handle);
+        epoch = ++sync->epoch;
+        for (int step = 0, away = 1; away < handle->n_pes; step++, away *= 2) {
+            shmemx_dev_signal_op(handle, &sync->words[step], epoch, SHMEMX_DEV_SIGNAL_SET,
+                                 (handle->my_pe + away) % handle->n_pes);
+            while (shmemx_dev_load64(&sync->words[step]) < epoch)
+                shmemx_dev_pause();
+        }
+        shmemx_dev_fence_system();
+    }
+    shmemx_dev_meet(group);
+}
+
+/* ---- the variants ------------------------------------------------------------------------ */
+
+#define SHMEMX_DEV_GROUP(SUFFIX, GROUP)                                                            \
+    SHMEMX_DEV void shmemx_dev_putmem##SUFFIX(const shmemx_device_handle_t *handle, void *dest,    \
+                                              const void *source, size_t nbytes, int pe)           \
+    {                                                                                              \
+        shmemx_dev_put_group(handle, dest, source, nbytes, pe, 0, GROUP);                          \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_putmem_nbi##SUFFIX(const shmemx_device_handle_t *handle,            \
+                                                  void *dest, const void *source, size_t nbytes,   \
+                                                  int pe)                                          \
+    {                                                                                              \
+        shmemx_dev_put_group(handle, dest, source, nbytes, pe, 1, GROUP);                          \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_getmem##SUFFIX(const shmemx_device_handle_t *handle, void *dest,    \
+                                              const void *source, size_t nbytes, int pe)           \
+    {                                                                                              \
+        shmemx_dev_get_group(handle, dest, source, nbytes, pe, 0, GROUP);                          \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_getmem_nbi##SUFFIX(const shmemx_device_handle_t *handle,            \
+                                                  void *dest, const void *source, size_t nbytes,   \
+                                                  int pe)                                          \
+    {                                                                                              \
+        shmemx_dev_get_group(handle, dest, source, nbytes, pe, 1, GROUP);                          \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_putmem_signal##SUFFIX(                                              \
+        const shmemx_device_handle_t *handle, void *dest, const void *source, size_t nbytes,       \
+        uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                                   \
+    {                                                                                              \
+        shmemx_dev_put_signal_group(handle, dest, source, nbytes, sig_addr, signal, sig_op, pe, 0, \
+                                    GROUP);                                                        \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_putmem_signal_nbi##SUFFIX(                                          \
+        const shmemx_device_handle_t *handle, void *dest, const void *source, size_t nbytes,       \
+        uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                                   \
+    {                                                                                              \
+        shmemx_dev_put_signal_group(handle, dest, source, nbytes, sig_addr, signal, sig_op, pe, 1, \
+                                    GROUP);                                                        \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_barrier##SUFFIX(const shmemx_device_handle_t *handle)               \
+    {                                                                                              \
+        shmemx_dev_barrier_group(handle, GROUP);                                                   \
+    }
+SHMEMX_DEV_GROUP(, 0)
+SHMEMX_DEV_GROUP(_warp, 1)
+SHMEMX_DEV_GROUP(_block, 2)
+
+#include <shmemx_device_types.h>
+
+#endif /* SHMEMX_DEVICE_H */

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What shmemx_device.h is made of: handles, rings, and what differs between a GPU and threads of
+ * the host. Include that.
+ */
+#ifndef SHMEMX_DEVICE_MACHINE_H
+#define SHMEMX_DEVICE_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- what a handle is ------------------------------------------------------------------ */
+
+#define SHMEMX_DEVICE_VERSION 1
+
+/* A space, as the device sees it. */
+struct shmemx_dev_space {
+    uint64_t base;   /* address of this PE's part */
+    uint64_t nbytes; /* of it */
+    uint64_t parts;  /* address of a table: a part of each PE of the team; 0: by the ring */
+    uint64_t atomic; /* address of a table: not 0 where atomics on that part are atomic for all */
+};
+
+/* What a ring is asked for, in the order in which the fields below say it. */
+enum {
+    SHMEMX_DEV_NOTHING,
+    SHMEMX_DEV_PUT,        /* nbytes from local */
+    SHMEMX_DEV_STORE,      /* nbytes, up to 8, of value */
+    SHMEMX_DEV_GET,        /* nbytes to local */
+    SHMEMX_DEV_LOAD,       /* nbytes, up to 8, to the result */
+    SHMEMX_DEV_PUT_SIGNAL, /* nbytes from local, then value to the signal, as variant says */
+    SHMEMX_DEV_ATOMIC,     /* variant says which; 4 or 8 bytes of value and compare; old: result */
+    SHMEMX_DEV_QUIET,
+    SHMEMX_DEV_BAD_COMPARISON, /* variant is none */
+    SHMEMX_DEV_N_OPS
+};
+
+/* Variants of atomics and of signals. */
+enum {
+    SHMEMX_DEV_AMO_FETCH = 1,
+    SHMEMX_DEV_AMO_SET,
+    SHMEMX_DEV_AMO_SWAP,
+    SHMEMX_DEV_AMO_CSWAP,
+    SHMEMX_DEV_AMO_ADD,
+    SHMEMX_DEV_AMO_AND,
+    SHMEMX_DEV_AMO_OR,
+    SHMEMX_DEV_AMO_XOR,
+    SHMEMX_DEV_N_AMOS
+};
+
+/* The values of SHMEM_CMP_EQ and so on, and of SHMEM_SIGNAL_SET and ADD, in shmem.h. */
+enum {
+    SHMEMX_DEV_CMP_EQ = 1,
+    SHMEMX_DEV_CMP_NE,
+    SHMEMX_DEV_CMP_LT,
+    SHMEMX_DEV_CMP_LE,
+    SHMEMX_DEV_CMP_GT,
+    SHMEMX_DEV_CMP_GE
+};
+enum { SHMEMX_DEV_SIGNAL_SET = 1, SHMEMX_DEV_SIGNAL_ADD };
+
+/* Spaces are numbers in the handle's table; UINT32_MAX: the offset is an address in none. */
+struct shmemx_dev_request {
+    uint32_t op, variant, space, signal_space;
+    int32_t pe;
+    uint32_t waits; /* somebody reads the result, and frees the place */
+    uint64_t offset, signal_offset, local, nbytes, value, compare;
+};
+
+/*
+ * A place of a ring. Request number t goes to place t modulo their number: it is written when turn
+ * is t, served when ready is t + 1, and its result is there when done is t + 1.
+ */
+struct shmemx_dev_slot {
+    uint64_t turn, ready, done, result;
+    struct shmemx_dev_request request;
+    uint64_t pad[3];
+};
+
+struct shmemx_dev_ring {
+    uint64_t tickets;   /* requests that have a place, or wait for one */
+    uint64_t pad[7];    /* the words below are written by the host */
+    uint64_t completed; /* of them, those that a quiet has completed */
+    uint64_t host_pad[7];
+};
+
+/* Words of the barrier: in symmetric memory, one for each step, and how many there were. */
+enum { SHMEMX_DEV_STEPS = 32 };
+struct shmemx_dev_sync {
+    uint64_t words[SHMEMX_DEV_STEPS];
+    uint64_t epoch;
+};
+
+/* shmemx_device_handle_t of shmemx.h. Nothing in it is for programs. */
+struct shmemx_device_handle {
+    uint32_t version; /* SHMEMX_DEVICE_VERSION */
+    uint32_t nbytes;  /* of this structure */
+    int32_t my_pe, n_pes;
+    uint32_t n_spaces, n_rings, n_slots; /* slots a ring */
+    struct shmemx_dev_space *spaces;
+    struct shmemx_dev_ring *rings;
+    struct shmemx_dev_slot *slots;
+    struct shmemx_dev_sync *sync;
+    void *owner; /* of the host */
+};
+
+#ifndef SHMEMX_DEVICE_HANDLE_T
+#define SHMEMX_DEVICE_HANDLE_T
+typedef struct shmemx_device_handle shmemx_device_handle_t;
+#endif
+
+/* ---- the machine ------------------------------------------------------------------------ */
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define SHMEMX_DEV_ON_GPU 1
+#else
+#define SHMEMX_DEV_ON_GPU 0
+#endif
+
+#if SHMEMX_DEV_ON_GPU
+
+#define SHMEMX_DEV static inline __attribute__((device, unused))
+
+#define SHMEMX_DEV_WORDS(bits)                                                                     \
+    SHMEMX_DEV uint##bits##_t shmemx_dev_load##bits(const void *word)                              \
+    {                                                                                              \
+        uint##bits##_t value;                                                                      \
+        asm volatile("ld.acquire.sys.u" #bits " %0, [%1];"                                         \
+                     : SHMEMX_DEV_OUT##bits(value)                                                 \
+                     : "l"(word)                                                                   \
+                     : "memory");                                                                  \
+        return value;                                                                              \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_store##bits(void *word, uint##bits##_t value)                       \
+    {                                                                                              \
+        asm volatile("st.release.sys.u" #bits " [%0], %1;"                                         \
+                     :                                                                             \
+                     : "l"(word), SHMEMX_DEV_IN##bits(value)                                       \
+                     : "memory");                                                                  \
+    }                                                                                              \
+    SHMEMX_DEV_FETCH(bits, add, "add.u")                                                           \
+    SHMEMX_DEV_FETCH(bits, exch, "exch.b")                                                         \
+    SHMEMX_DEV_FETCH(bits, and, "and.b")                                                           \
+    SHMEMX_DEV_FETCH(bits, or, "or.b")                                                             \
+    SHMEMX_DEV_FETCH(bits, xor, "xor.b")                                                           \
+    SHMEMX_DEV uint##bits##_t shmemx_dev_cas##bits(void *word, uint##bits##_t compare,             \
+                                                   uint##bits##_t value)                           \
+    {                                                                                              \
+        uint##bits##_t old;                                                                        \
+        asm volatile("atom.relaxed.sys.cas.b" #bits " %0, [%1], %2, %3;"                           \
+                     : SHMEMX_DEV_OUT##bits(old)                                                   \
+                     : "l"(word), SHMEMX_DEV_IN##bits(compare), SHMEMX_DEV_IN##bits(value)         \
+                     : "memory");                                                                  \
+        return old;                                                                                \
+    }
+#define SHMEMX_DEV_FETCH(bits, name, ptx)                                                          \
+    SHMEMX_DEV uint##bits##_t shmemx_dev_##name##bits(void *word, uint##bits##_t value)            \
+    {                                                                                              \
+        uint##bits##_t old;                                                                        \
+        asm volatile("atom.relaxed.sys." ptx #bits " %0, [%1], %2;"                                \
+                     : SHMEMX_DEV_OUT##bits(old)                                                   \
+                     : "l"(word), SHMEMX_DEV_IN##bits(value)                                       \
+                     : "memory");                                                                  \
+        return old;                                                                                \
+    }
+#define SHMEMX_DEV_IN32(value) "r"(value)
+#define SHMEMX_DEV_IN64(value) "l"(value)
+#define SHMEMX_DEV_OUT32(value) "=r"(value)
+#define SHMEMX_DEV_OUT64(value) "=l"(value)
+SHMEMX_DEV_WORDS(32)
+SHMEMX_DEV_WORDS(64)
+
+SHMEMX_DEV void shmemx_dev_fence_system(void)
+{
+    asm volatile("fence.sc.sys;" : : : "memory");
+}
+
+SHMEMX_DEV void shmemx_dev_pause(void)
+{
+    asm volatile("nanosleep.u32 100;" : : : "memory");
+}
+
+#define SHMEMX_DEV_REGISTER(name, ptx)                                                             \
+    SHMEMX_DEV uint32_t shmemx_dev_##name(void)                                                    \
+    {                                                                                              \
+        uint32_t value;                                                                            \
+        asm volatile("mov.u32 %0, %%" ptx ";" : "=r"(value));                                      \
+        return value;                                                                              \
+    }
+SHMEMX_DEV_REGISTER(tid_x, "tid.x")
+SHMEMX_DEV_REGISTER(tid_y, "tid.y")
+SHMEMX_DEV_REGISTER(tid_z, "tid.z")
+SHMEMX_DEV_REGISTER(ntid_x, "ntid.x")
+SHMEMX_DEV_REGISTER(ntid_y, "ntid.y")
+SHMEMX_DEV_REGISTER(ntid_z, "ntid.z")
+SHMEMX_DEV_REGISTER(ctaid_x, "ctaid.x")
+SHMEMX_DEV_REGISTER(ctaid_y, "ctaid.y")
+SHMEMX_DEV_REGISTER(ctaid_z, "ctaid.z")
+SHMEMX_DEV_REGISTER(nctaid_x, "nctaid.x")
+SHMEMX_DEV_REGISTER(nctaid_y, "nctaid.y")
+SHMEMX_DEV_REGISTER(laneid, "laneid")
+
+SHMEMX_DEV uint32_t shmemx_dev_block_number(void)
+{
+    return (shmemx_dev_ctaid_z() * shmemx_dev_nctaid_y() + shmemx_dev_ctaid_y()) *
+               shmemx_dev_nctaid_x() +
+           shmemx_dev_ctaid_x();
+}
+
+/* Groups: 0 a thread, 1 a warp of 32, 2 a block. This thread's number there, and how many. */
+SHMEMX_DEV uint32_t shmemx_dev_lane(int group)
+{
+    if (group == 0) return 0;
+    if (group == 1) return shmemx_dev_laneid();
+    return (shmemx_dev_tid_z() * shmemx_dev_ntid_y() + shmemx_dev_tid_y()) * shmemx_dev_ntid_x() +
+           shmemx_dev_tid_x();
+}
+
+SHMEMX_DEV uint32_t shmemx_dev_lanes(int group)
+{
+    if (group == 0) return 1;
+    if (group == 1) return 32;
+    return shmemx_dev_ntid_x() * shmemx_dev_ntid_y() * shmemx_dev_ntid_z();
+}
+
+SHMEMX_DEV void shmemx_dev_meet(int group)
+{
+    if (group == 1) asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
+    if (group == 2) asm volatile("bar.sync 0;" : : : "memory");
+}
+
+#else /* C: threads of the host */
+
+#include <pthread.h>
+#include <sched.h>
+
+#define SHMEMX_DEV static inline __attribute__((unused))
+
+#define SHMEMX_DEV_WORDS(bits)                                                                     \
+    SHMEMX_DEV uint##bits##_t shmemx_dev_load##bits(const void *word)                              \
+    {                                                                                              \
+        return __atomic_load_n((const uint##bits##_t *)word, __ATOMIC_ACQUIRE);                    \
+    }                                                                                              \
+    SHMEMX_DEV void shmemx_dev_store##bits(void *word, uint##bits##_t value)                       \
+    {                                                                                              \
+        __atomic_store_n((uint##bits##_t *)word, value, __ATOMIC_RELEASE);                         \
+    }                                                                                              \
+    SHMEMX_DEV_FETCH(bits, add, __atomic_fetch_add)                                                \
+    SHMEMX_DEV_FETCH(bits, exch, __atomic_exchange_n)                                              \
+    SHMEMX_DEV_FETCH(bits, and, __atomic_fetch_and)                                                \
+    SHMEMX_DEV_FETCH(bits, or, __atomic_fetch_or)                                                  \
+    SHMEMX_DEV_FETCH(bits, xor, __atomic_fetch_xor)                                                \
+    SHMEMX_DEV uint##bits##_t shmemx_dev_cas##bits(void *word, uint##bits##_t compare,             \
+                                                   uint##bits##_t value)                           \
+    {                                                                                              \
+        __atomic_compare_exchange_n((uint##bits##_t *)word, &compare, value, 0, __ATOMIC_RELAXED,  \
+                                    __ATOMIC_RELAXED);                                             \
+        return compare;                                                                            \
+    }
+#define SHMEMX_DEV_FETCH(bits, name, function)                                                     \
+    SHMEMX_DEV uint##bits##_t shmemx_dev_##name##bits(void *word, uint##bits##_t value)            \
+    {                                                                                              \
+        return function((uint##bits##_t *)word, value, __ATOMIC_RELAXED);                          \
+    }
+SHMEMX_DEV_WORDS(32)
+SHMEMX_DEV_WORDS(64)
+
+SHMEMX_DEV void shmemx_dev_fence_system(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+SHMEMX_DEV void shmemx_dev_pause(void)
+{
+    sched_yield();
+}
+
+SHMEMX_DEV uint32_t shmemx_dev_block_number(void)
+{
+    return (uint32_t)((uintptr_t)pthread_self() >> 12);
+}
+
+SHMEMX_DEV uint32_t shmemx_dev_lane(int group)
+{
+    (void)group;
+    return 0;
+}
+
+SHMEMX_DEV uint32_t shmemx_dev_lanes(int group)
+{
+    (void)group;
+    return 1;
+}
+
+SHMEMX_DEV void shmemx_dev_meet(int group)
+{
+    (void)group;
+}
+
+#endif
+
+#endif /* SHMEMX_DEVICE_MACHINE_H */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations that kernels begin: handles, and the thread that empties their rings. Design:
+ * docs/design/kernel.md.
+ */
+#ifndef STP_KERNEL_H
+#define STP_KERNEL_H
+
+#include "base/base.h"
+
+#include <shmemx_device.h>
+
+struct stp_space;
+struct stp_ctx;
+
+/* What the host keeps of a handle. */
+struct stp_kernel {
+    shmemx_device_handle_t handle;
+    struct stp_space *words; /* the handle's own, of all its tables and rings */
+    struct stp_space **used; /* by number in the handle's table; each a user of its space */
+    char **bases;            /* the host's addresses of this PE's parts, likewise */
+    int *pes;                /* world numbers of the team's PEs */
+    struct stp_ctx *ctx;     /* of what the rings ask for */
+    uint64_t *served;        /* requests of each ring */
+    struct stp_kernel *next; /* live ones, guarded by the thread's lock */
+};
+
+/* ---- the thread (ring.c) --------------------------------------------------- */
+
+/* Serve the rings of a handle from now on. 0 or -errno. */
+int stp_kernel_serve(struct stp_kernel *kernel);
+
+/* No longer: what its rings have is done first, and complete. False: it is no live handle. */
+bool stp_kernel_leave(struct stp_kernel *kernel);
+
+/* The live one that owner is; NULL: none. */
+struct stp_kernel *stp_kernel_find(const void *owner);
+
+/* Its thread ends; before the contexts go. */
+void stp_kernel_stop(void);
+
+/* The same when the job is aborted: false when the thread did not come back in time. */
+bool stp_kernel_halt(void);
+
+#endif /* STP_KERNEL_H */

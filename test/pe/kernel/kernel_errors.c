@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What code with a handle can get wrong: one call, which the first argument names, made by the
+ * last PE while the others wait, and what the host says of it. "list" prints the name and a regular
+ * expression of each. run_kernel_errors.sh checks what is said, the status, and that nobody is
+ * left.
+ */
+#include "pe_test.h"
+
+#include <shmemx.h>
+#include <shmemx_device.h>
+
+static shmemx_device_handle_t handle;
+static long *word;
+static long *private; /* on the stack */
+
+static void put_private(void)
+{
+    shmemx_dev_long_put(&handle, private, private, 1, pe_me);
+}
+
+static void get_private(void)
+{
+    shmemx_dev_getmem(&handle, word, private, 8, pe_me);
+}
+
+static void p_private(void)
+{
+    shmemx_dev_long_p(&handle, private, 1, pe_me);
+    shmemx_dev_quiet(&handle);
+}
+
+static void amo_private(void)
+{
+    (void)shmemx_dev_long_atomic_fetch_inc(&handle, private, pe_me);
+}
+
+static void signal_private(void)
+{
+    shmemx_dev_putmem_signal(&handle, word, word + 1, 8, (uint64_t *)private, 1,
+                             SHMEMX_DEV_SIGNAL_SET, pe_me);
+    shmemx_dev_quiet(&handle);
+}
+
+static void put_beyond(void)
+{
+    shmemx_dev_putmem(&handle, word, word, (size_t)1 << 40, pe_me);
+}
+
+static void pe_number(void)
+{
+    (void)shmemx_dev_long_g(&handle, word, pe_n);
+}
+
+static void pe_negative(void)
+{
+    shmemx_dev_long_put(&handle, word, word + 1, 1, -1);
+}
+
+static void comparison(void)
+{
+    shmemx_dev_long_wait_until(&handle, word, 7, 0);
+}
+
+static void sig_op(void)
+{
+    shmemx_dev_signal_op(&handle, (uint64_t *)word, 1, 9, pe_me);
+    shmemx_dev_quiet(&handle);
+}
+
+static const struct call {
+    const char *name, *text;
+    void (*make)(void);
+} calls[] = {
+    {"put_private", "shmemx_dev_put: dest 0x[0-9a-f]+ is not symmetric", put_private},
+    {"get_private", "shmemx_dev_get: source 0x[0-9a-f]+ is not symmetric", get_private},
+    {"p_private", "shmemx_dev_p: dest 0x[0-9a-f]+ is not symmetric", p_private},
+    {"amo_private", "shmemx_dev_atomic: dest 0x[0-9a-f]+ is not symmetric", amo_private},
+    {"signal_private", "shmemx_dev_put_signal: sig_addr 0x[0-9a-f]+ is not symmetric",
+     signal_private},
+    {"put_beyond", "shmemx_dev_put: dest .*past the end of its space", put_beyond},
+    {"pe_number", "shmemx_dev_g: pe is [0-9]+: PEs here are 0..[0-9]+", pe_number},
+    {"pe_negative", "shmemx_dev_put: pe is -1: PEs here are 0..[0-9]+", pe_negative},
+    {"comparison", "shmemx_dev_wait_until: cmp is 7", comparison},
+    {"sig_op", "shmemx_dev_put_signal: sig_op is 9", sig_op},
+};
+
+/* Told, and survived. */
+static void refused(void)
+{
+    shmemx_device_options_t options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
+    shmemx_device_handle_t none = {0}, copy;
+
+    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_INVALID, NULL, &none) != 0, "no team");
+    PE_CHECK(shmemx_device_handle_destroy(&none) != 0, "a handle that was never made");
+    options.n_rings = 0;
+    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0, "no rings");
+    options.n_rings = 1 + pe_me % 2;
+    PE_CHECK((shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0) == (pe_n > 1),
+             "options that differ");
+    if (pe_n == 1) PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
+    PE_CHECK_EQ(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &copy), 0);
+    none = copy;
+    PE_CHECK_EQ(shmemx_device_handle_destroy(&copy), 0);
+    PE_CHECK(shmemx_device_handle_destroy(&none) != 0, "destroyed twice, by a copy");
+    /* and one that nobody destroys */
+    PE_CHECK_EQ(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &copy), 0);
+}
+
+int main(int argc, char **argv)
+{
+    long on_stack = 0;
+    const char *name = argc > 1 ? argv[1] : "list";
+    const size_t n = sizeof(calls) / sizeof(calls[0]);
+
+    if (strcmp(name, "list") == 0) {
+        for (size_t i = 0; i < n; i++)
+            printf("%s %s\n", calls[i].name, calls[i].text);
+        return PE_PASS;
+    }
+    private = &on_stack;
+    pe_test_begin();
+    if (strcmp(name, "refused") == 0) {
+        refused();
+        return pe_test_end();
+    }
+    word = shmem_calloc(4, sizeof(*word));
+    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &handle) == 0, "handle");
+    for (size_t i = 0; i < n; i++)
+        if (pe_me == pe_n - 1 && strcmp(calls[i].name, name) == 0) calls[i].make();
+    shmem_barrier_all();
+    fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
+    return pe_test_end();
+}
