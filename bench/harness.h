@@ -333,4 +333,7 @@ bool bench_is_tool(const char *word);
 /* startup.c: init and finalize timed, one line of JSON a PE. */
 int bench_startup(void);
 
+/* tune: a table of algorithms, measured on the job; argv[0] is the word itself (tune.c). */
+int bench_tune(int argc, char **argv);
+
 #endif /* STEPPE_BENCH_HARNESS_H */

@@ -250,6 +250,7 @@ int main(int argc, char **argv)
 
     if (argc > 1 && bench_is_tool(argv[1])) return bench_run_tool(argv);
     if (argc == 2 && strcmp(argv[1], "--startup") == 0) return bench_startup();
+    if (argc > 1 && strcmp(argv[1], "tune") == 0) return bench_tune(argc - 1, argv + 1);
     if (argc == 2 && strcmp(argv[1], "--man") == 0) {
         bench_write_man(stdout);
         return 0;
