@@ -76,6 +76,11 @@ steppe_man3(shmemx_space_create_attr shmemx_space_attr_init)
 steppe_man3(shmemx_space_device_ptr)
 steppe_man3(shmemx_device_handle_create shmemx_device_handle_destroy)
 steppe_man3(shmemx_device_count shmemx_device_describe)
+steppe_man3(shmemx_putmem_on_stream shmemx_putmem_nbi_on_stream shmemx_getmem_on_stream
+    shmemx_getmem_nbi_on_stream shmemx_putmem_signal_on_stream shmemx_putmem_signal_nbi_on_stream
+    shmemx_signal_op_on_stream shmemx_signal_wait_until_on_stream shmemx_quiet_on_stream
+    shmemx_barrier_all_on_stream shmemx_sync_all_on_stream shmemx_barrier_on_stream
+    shmemx_sync_on_stream shmemx_broadcastmem_on_stream)
 steppe_man3(shmemx_space_persist)
 steppe_man3(shmemx_space_stat)
 steppe_man3(shmemx_space_part shmemx_space_part_release)

@@ -6,6 +6,7 @@
 #define SHMEMX_H
 
 #include <shmem.h>
+#include <shmemx_stream.h>
 
 #if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility push(default)

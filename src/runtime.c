@@ -11,6 +11,7 @@
 #include "rma/rma.h"
 #include "runtime.h"
 #include "space/space.h"
+#include "stream/stream.h"
 #include "team/team.h"
 
 #include <errno.h>
@@ -52,6 +53,7 @@ static void runtime_end_job(int status)
     struct stp_pmi_info info;
 
     if (runtime_pid != 0 && getpid() != runtime_pid) _exit(status);
+    stp_stream_halt();
     if (stp_pmi_open(&info) != 0) _exit(status); /* the same again when it is open */
     runtime_abort(status, "fatal error");
 }
@@ -173,6 +175,7 @@ void pshmem_global_exit(int status)
     /* Without anybody to look after the time no handler may run. */
     if (stp_thread_create(&thread, runtime_end_anyway, &runtime_leave.ending) != 0)
         runtime_end_leave();
+    stp_stream_halt();
     (void)runtime_halt(); /* libraries for devices have handlers too */
     exit(status);
 }
@@ -344,6 +347,7 @@ static void runtime_stop(enum stp_end how)
     runtime_part(how);
     stp_crash_remove();
     stp_kernel_stop();
+    stp_stream_stop();
     stp_team_destroy_ctxs();
     stp_ctx_fini();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */

@@ -24,16 +24,17 @@ ARROWS = {
     "src/boot": BASE + ["src/core", "pmi"],
     "src/rma": BASE + ["src/core", "src/boot", "pmi"],
     "src/coll": BASE + ["src/core", "src/boot", "src/rma"],
+    "src/stream": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
     "src/team": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
     "src/space": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team"],
     "src/kernel": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space",
                           "pmi"],
-    "src/api": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
+    "src/api": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream"],
     "src/launch": ["src/base"],  # a program
     "src/json": [],  # apart: what writes reports has it
     "src/info": BASE + ["src/json", "src/core", "src/boot", "src/coll", "pmi"],
-    "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space",
-                   "src/kernel", "src/info", "pmi"],
+    "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream", "src/team",
+                   "src/space", "src/kernel", "src/info", "pmi"],
     "tools": ["include"],
     "bench": ["include", "src/json"],
     "bench/peer": ["include"],  # of that shmem.h alone: it runs with any implementation

@@ -17,7 +17,7 @@ import sys
 
 # Longest match decides.
 FLOORS = ["src/base", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
-          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/kernel",
+          "src/boot", "src/rma", "src/coll", "src/stream", "src/team", "src/space", "src/kernel",
           "src/api", "src"]
 # Folders that must not be in the library: modules.
 APART = ["src/info", "src/json", "src/launch", "transport"]

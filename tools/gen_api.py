@@ -181,9 +181,9 @@ def wrap(proto):
 # ---- shmem.h ----------------------------------------------------------------
 
 
-def read_template():
+def read_template(name="shmem.h.in"):
     """Lines of shmem.h.in, with patterns parsed."""
-    with open(os.path.join(ROOT, "include", "shmem.h.in"), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "include", name), encoding="utf-8") as f:
         lines = iter(f.read().splitlines())
     items = []
     for line in lines:
@@ -378,6 +378,13 @@ LIST_HEAD = """\
 """
 
 
+def shmemx_stream_h(items):
+    """A header of extensions, with the twins behind the routines."""
+    out = shmem_h(items).split("@twins@\n")
+    twins = [wrap(re.sub(r"(\w+)\(", r"p\1(", proto, count=1)) for proto in declarations(out[0])]
+    return out[0] + "\n".join(twins) + "\n" + out[1]
+
+
 def type_list(cls):
     rows = [f"#define NAME {name}\n#define TYPE {TYPES[name]}\n#include TEMPLATE\n"
             "#undef TYPE\n#undef NAME\n" for name in CLASSES[cls]]
@@ -395,7 +402,8 @@ def outputs():
     items = read_template()
     header = shmem_h(items)
     files = {"include/shmem.h": header, "include/pshmem.h": pshmem_h(header),
-             "include/shmem_cxx.h": shmem_cxx_h(items)}
+             "include/shmem_cxx.h": shmem_cxx_h(items),
+             "include/shmemx_stream.h": shmemx_stream_h(read_template("shmemx_stream.h.in"))}
     patterns = [item for item in items if isinstance(item, Pattern)]
     files["src/api/gen/types_amo_real.h"] = type_list("amo_real")
     for folder in ("src/api/gen", "test/pe/typed/gen"):

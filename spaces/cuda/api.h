@@ -21,6 +21,7 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
+typedef void (*CUhostFn)(void *user);
 
 typedef enum {
     CUDA_SUCCESS = 0,
@@ -122,6 +123,12 @@ typedef enum {
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES = 200
 } CUflushGPUDirectRDMAWritesScope;
 
+typedef enum {
+    CU_STREAM_CAPTURE_STATUS_NONE = 0,
+    CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
+} CUstreamCaptureStatus;
+
 /* Flags, each for the argument of the function that its name names. */
 enum {
     CU_CTX_SCHED_AUTO = 0x00,
@@ -130,6 +137,9 @@ enum {
     CU_CTX_SCHED_BLOCKING_SYNC = 0x04,
     CU_STREAM_DEFAULT = 0x0,
     CU_STREAM_NON_BLOCKING = 0x1,
+    CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* cyclic: the difference is not negative */
+    CU_STREAM_WAIT_VALUE_EQ = 0x1,
+    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0, /* what came before in the stream is visible before it */
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1,
     CU_MEMHOSTALLOC_PORTABLE = 0x01,
     CU_MEMHOSTALLOC_DEVICEMAP = 0x02,
@@ -264,7 +274,15 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
     X(stream_create, cuStreamCreate, true, (CUstream * stream, unsigned int flags))                \
     X(stream_destroy, cuStreamDestroy_v2, true, (CUstream stream))                                 \
     X(stream_synchronize, cuStreamSynchronize, true, (CUstream stream))                            \
-    X(stream_query, cuStreamQuery, true, (CUstream stream))
+    X(stream_query, cuStreamQuery, true, (CUstream stream))                                        \
+    X(stream_get_ctx, cuStreamGetCtx, false, (CUstream stream, CUcontext * ctx))                   \
+    X(stream_is_capturing, cuStreamIsCapturing, false,                                             \
+      (CUstream stream, CUstreamCaptureStatus * status))                                           \
+    X(launch_host_func, cuLaunchHostFunc, false, (CUstream stream, CUhostFn function, void *user)) \
+    X(stream_write_value, cuStreamWriteValue64_v2, false,                                          \
+      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))                  \
+    X(stream_wait_value, cuStreamWaitValue64_v2, false,                                            \
+      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))
 
 /* The functions, found by dlsym() under their symbols. */
 struct stp_cuda_api {

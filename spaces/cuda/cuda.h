@@ -117,6 +117,9 @@ struct cuda_location {
 struct cuda_location stp_cuda_location(const void *ptr);
 bool stp_cuda_owns(const void *ptr);
 
+/* Do asynchronous copies reach it without waiting: device memory, host memory that is pinned? */
+bool stp_cuda_reaches(const void *ptr);
+
 /* Remember and forget memory of a space, so that the driver need not be asked. */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer);

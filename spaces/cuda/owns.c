@@ -249,6 +249,17 @@ struct cuda_location stp_cuda_location(const void *ptr)
     return owns_ask_location(ptr);
 }
 
+/* What only looks like memory that nobody pinned costs a detour, no more. */
+bool stp_cuda_reaches(const void *ptr)
+{
+    uintptr_t at = (uintptr_t)ptr;
+    struct owns_range range;
+    unsigned type = 0;
+
+    if (owns_is_symmetric_host(at) || owns_is_stack(at) || owns_is_brk(at)) return false;
+    return owns_search(at, &range) || owns_ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr);
+}
+
 bool stp_cuda_owns(const void *ptr)
 {
     return stp_cuda_location(ptr).device != NULL;

@@ -156,6 +156,7 @@ struct stp_env {
     bool gpu;                                      /* SHMEM_GPU: look for GPUs */
     int gpu_device;                                /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
     bool gpu_ipc;         /* SHMEM_GPU_IPC: map GPU memory of other PEs of the node */
+    int stream_waits;     /* SHMEM_STREAM_WAITS: streams that may wait at once */
     bool pin_heap;        /* SHMEM_PIN_HEAP: GPUs reach what the default heap has handed out */
     const char *fam_path; /* SHMEM_FAM_PATH: directory, file or DAX device */
 };

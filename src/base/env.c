@@ -112,6 +112,8 @@ const struct stp_env_row stp_env_table[] = {
      "map GPU memory of other PEs of the node; off: their proxy threads copy"},
     {"SHMEM_PIN_HEAP", NULL, STP_ENV_BOOL, FIELD(pin_heap), "off", NULL,
      "pin what shmem_malloc hands out, for kernels of GPUs; makes a CUDA context"},
+    {"SHMEM_STREAM_WAITS", NULL, STP_ENV_INT, FIELD(stream_waits), "8", NULL,
+     "streams of a PE that may wait at once for what operations on them need"},
     {"SHMEM_FAM_PATH", NULL, STP_ENV_STRING, FIELD(fam_path), NULL, NULL,
      "directory, file or DAX device of fabric-attached memory"},
 };

@@ -186,6 +186,7 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     if (!team->predefined) memset(team->area, 0, sizeof(*team->area));
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = 0;
+    team->stream_called = team->stream_done = team->stream_epoch = 0;
     __atomic_store_n(&slots.teams[slot], team, __ATOMIC_RELEASE);
     return 0;
 }

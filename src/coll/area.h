@@ -69,6 +69,7 @@ struct stp_coll_area {
     struct stp_coll_word flat[COLL_FLAT_ROUNDS];
     uint64_t across[2][COLL_ROUNDS + 4];    /* dissemination between nodes, by parity and round */
     uint64_t close_across[COLL_ROUNDS + 4]; /* and that of close */
+    uint64_t on_streams[COLL_ROUNDS + 4]; /* dissemination between all, of collectives on streams */
     struct stp_coll_cell cells[COLL_RING];
 };
 

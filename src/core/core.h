@@ -124,8 +124,11 @@ struct stp_team {
     uint64_t sync_epoch;                /* syncs done; the world's is read by other threads too */
     uint64_t node_epoch;                /* node-only syncs done */
     uint64_t sequence;                  /* collectives that took a cell; read likewise */
-    unsigned char *scratch;             /* of large reductions: threads have small stacks */
-    struct stp_team *next, *prev;       /* live teams, guarded by stp_rt.lock */
+    uint64_t stream_called;             /* collectives on streams: called, in the order of all; */
+    uint64_t stream_done;               /* done; and syncs of such: the stream thread's */
+    uint64_t stream_epoch;
+    unsigned char *scratch;       /* of large reductions: threads have small stacks */
+    struct stp_team *next, *prev; /* live teams, guarded by stp_rt.lock */
 };
 
 extern struct stp_team *stp_team_world, *stp_team_shared;

@@ -13,6 +13,7 @@ struct stp_ctx stp_ctx_coll;
 struct stp_ctx stp_ctx_small;
 struct stp_ctx stp_ctx_stage;
 struct stp_ctx stp_ctx_proxy;
+struct stp_ctx stp_ctx_stream;
 
 /* Does the program promise that threads do not use it at the same time? */
 static bool ctx_alone(long options)
@@ -56,6 +57,16 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
+}
+
+int stp_ctx_open_stream(void)
+{
+    return ctx_open(&stp_ctx_stream, stp_team_world, SHMEM_CTX_SERIALIZED);
+}
+
+void stp_ctx_close_stream(void)
+{
+    ctx_close(&stp_ctx_stream);
 }
 
 /*

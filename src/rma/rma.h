@@ -74,6 +74,11 @@ extern struct stp_ctx stp_ctx_small; /* their words, and small data with its wor
 extern struct stp_ctx stp_ctx_stage; /* requests to proxy threads, and own words of device memory */
 extern struct stp_ctx stp_ctx_proxy; /* what this PE's proxy thread does */
 
+/* Of the thread for streams: open while that runs. 0, or nonzero. */
+extern struct stp_ctx stp_ctx_stream;
+int stp_ctx_open_stream(void);
+void stp_ctx_close_stream(void);
+
 /* Open and close the contexts above; needs the world team and the fabric. */
 void stp_ctx_init(void);
 void stp_ctx_fini(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs use of the CUDA driver API beside this library, declared as in spaces/cuda/api.h,
- * which this adds to: events, kernels, host functions, words that streams write and wait for,
- * captures, memory by handles. For the fake driver and its tests.
+ * which this adds to: events, kernels, captures, memory by handles. For the fake driver and its
+ * tests.
  */
 #ifndef STP_FAKECUDA_MORE_H
 #define STP_FAKECUDA_MORE_H
@@ -12,7 +12,6 @@
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUgraph_st *CUgraph;
-typedef void (*CUhostFn)(void *user);
 typedef unsigned long long CUmemGenericAllocationHandle;
 
 #define CUDA_ERROR_INVALID_IMAGE ((CUresult)200)
@@ -29,12 +28,9 @@ typedef unsigned long long CUmemGenericAllocationHandle;
 enum {
     CU_EVENT_BLOCKING_SYNC = 0x1,
     CU_EVENT_DISABLE_TIMING = 0x2,
-    CU_STREAM_WAIT_VALUE_GEQ = 0x0,
-    CU_STREAM_WAIT_VALUE_EQ = 0x1,
     CU_STREAM_WAIT_VALUE_AND = 0x2,
     CU_STREAM_WAIT_VALUE_NOR = 0x3,
     CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30,
-    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0,
     CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 0x1,
     CU_MEM_ALLOCATION_TYPE_PINNED = 0x1,
     CU_MEM_LOCATION_TYPE_DEVICE = 0x1,
@@ -43,12 +39,6 @@ enum {
     CU_MEM_ACCESS_FLAGS_PROT_READ = 0x1,
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 0x3
 };
-
-typedef enum {
-    CU_STREAM_CAPTURE_STATUS_NONE = 0,
-    CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
-    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
-} CUstreamCaptureStatus;
 
 typedef enum {
     CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
@@ -92,12 +82,6 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     X(cuEventSynchronize, (CUevent event))                                                         \
     X(cuEventElapsedTime, (float *ms, CUevent start, CUevent end))                                 \
     X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags))                     \
-    /* work of streams */                                                                          \
-    X(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *user))                          \
-    X(cuStreamWriteValue64_v2,                                                                     \
-      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))                  \
-    X(cuStreamWaitValue64_v2,                                                                      \
-      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))                  \
     /* kernels */                                                                                  \
     X(cuModuleLoadData, (CUmodule * module, const void *image))                                    \
     X(cuModuleUnload, (CUmodule module))                                                           \
@@ -109,7 +93,6 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     /* captures */                                                                                 \
     X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))                        \
     X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                      \
-    X(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus * status))                      \
     X(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus * status, uint64_t * id))    \
     X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))                             \
     X(cuGraphDestroy, (CUgraph graph))                                                             \

@@ -288,6 +288,19 @@ CUresult cuStreamDestroy_v2(CUstream handle)
     return fake_end(CUDA_SUCCESS);
 }
 
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *owner)
+{
+    CUresult result = fake_begin(FAKE_cuStreamGetCtx);
+    CUstream stream;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!owner || (!fake_ctx_current() && (!handle || handle == LEGACY_HANDLE)))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    result = fake_stream_of_locked(handle, NULL, &stream);
+    if (result == CUDA_SUCCESS) *owner = stream->ctx;
+    return fake_end(result);
+}
+
 CUresult cuStreamSynchronize(CUstream handle)
 {
     CUcontext ctx;

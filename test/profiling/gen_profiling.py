@@ -4,7 +4,7 @@
 
 usage: gen_profiling.py FOLDER
 
-Writes into FOLDER, a routine's number being its place in shmem.h, then shmemx.h:
+Writes into FOLDER, a routine's number being its place in shmem.h, then shmemx.h, then shmemx_stream.h:
     names.h     CALLS_N and the list of names
     tool.c      defines each shmem_X: counts, then calls pshmem_X; valid C++ too
     every.c     calls each shmem_X, one to three times, and counts what it does
@@ -35,7 +35,7 @@ ARGUMENTS = {
     "options": "0", "pSync": "sync_array", "pWrk": "work", "path": "SHMEMX_PATH_NONE", "pe": "me",
     "provided": "local", "section": '"version"', "sig_addr": "word", "sig_op": "SHMEM_SIGNAL_ADD",
     "signal": "1", "size": "64", "source": "source", "space": "SHMEM_SPACE_DEFAULT",
-    "src_pe": "me", "src_team": "SHMEM_TEAM_WORLD", "sst": "1", "status": "NULL",
+    "src_pe": "me", "stream": "NULL", "src_team": "SHMEM_TEAM_WORLD", "sst": "1", "status": "NULL",
     "target_pes": "&me", "team": "SHMEM_TEAM_WORLD", "value": "1",
 }
 
@@ -103,6 +103,7 @@ STATEMENTS = {
     "shmemx_space_device_ptr": "@(SHMEM_SPACE_INVALID, NULL, 0)",
     "shmemx_space_part_release": "@(SHMEM_SPACE_INVALID)",
     "shmemx_space_persist": "@(SHMEM_SPACE_INVALID, NULL, 0)",
+    "shmemx_signal_wait_until_on_stream": "@(word, SHMEM_CMP_GE, 0, NULL)",
     "shmemx_ctx_create": "@(0, &ctx_config, &ctx); pshmem_ctx_destroy(ctx)",
     "shmem_ctx_destroy": "pshmem_ctx_create(0, &ctx); @(ctx)",
     "shmem_ctx_get_team": "@(SHMEM_CTX_DEFAULT, &team)",
@@ -146,7 +147,7 @@ BUFFERS = ("dest", "source", "zeros", "ones", "local", "work")
 
 def routines():
     protos = []
-    for header in ("shmem.h", "shmemx.h"):
+    for header in ("shmem.h", "shmemx.h", "shmemx_stream.h"):
         with open(os.path.join(ROOT, "include", header), encoding="utf-8") as f:
             text = re.sub(r"typedef (?:struct|enum) \{.*?\} \w+;", "", f.read(), flags=re.S)
             protos += gen_api.declarations(text)

@@ -75,7 +75,7 @@ START_TEST(events_are_of_the_last_record)
     ck_cuda(more.cuEventQuery(event));
     ck_cuda(more.cuStreamWaitEvent(stream, event, 0));
     ck_cuda(cu.stream_synchronize(stream));
-    ck_cuda(more.cuStreamWaitValue64_v2(stream, at, 1, CU_STREAM_WAIT_VALUE_EQ));
+    ck_cuda(cu.stream_wait_value(stream, at, 1, CU_STREAM_WAIT_VALUE_EQ));
     ck_cuda(more.cuEventRecord(event, stream));
     ck_refused(more.cuEventQuery(event), CUDA_ERROR_NOT_READY);
     atomic_store(word, 1);
@@ -155,8 +155,8 @@ START_TEST(host_functions_run_in_order)
     first = new_stream(CU_STREAM_NON_BLOCKING);
     second = new_stream(CU_STREAM_NON_BLOCKING);
     for (int i = 0; i < 20; i++) {
-        ck_cuda(more.cuLaunchHostFunc(first, note, &source));
-        ck_cuda(more.cuLaunchHostFunc(second, note, &unused));
+        ck_cuda(cu.launch_host_func(first, note, &source));
+        ck_cuda(cu.launch_host_func(second, note, &unused));
         ck_cuda(cu.memcpy_htod_async(memory, &source, 1, first));
         ck_cuda(cu.memcpy_dtoh_async(&byte, memory, 1, first));
         ck_cuda(cu.stream_synchronize(first));
@@ -166,7 +166,7 @@ START_TEST(host_functions_run_in_order)
     ck_assert_int_eq(n_ran, 40);
     ck_assert(!overlapped);
     ck_assert(!pthread_equal(runner, pthread_self()));
-    ck_refused(more.cuLaunchHostFunc(first, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.launch_host_func(first, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 END_TEST
 
@@ -180,7 +180,7 @@ static void use_driver_inside(void)
     CUcontext ctx;
 
     start();
-    ck_cuda(more.cuLaunchHostFunc(NULL, call_driver, &ctx));
+    ck_cuda(cu.launch_host_func(NULL, call_driver, &ctx));
     cu.ctx_synchronize();
 }
 
@@ -220,8 +220,8 @@ START_TEST(streams_wait_for_words)
 
         words[0] = cases[i].wrong;
         words[1] = 0;
-        ck_cuda(more.cuStreamWaitValue64_v2(stream, at, cases[i].wanted, cases[i].how));
-        ck_cuda(more.cuStreamWriteValue64_v2(stream, at + 8, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
+        ck_cuda(cu.stream_wait_value(stream, at, cases[i].wanted, cases[i].how));
+        ck_cuda(cu.stream_write_value(stream, at + 8, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
         nanosleep(&ts, NULL);
         ck_refused(cu.stream_query(stream), CUDA_ERROR_NOT_READY);
         ck_assert_uint_eq(words[1], 0);
@@ -229,8 +229,8 @@ START_TEST(streams_wait_for_words)
         ck_cuda(cu.stream_synchronize(stream));
         ck_assert_uint_eq(words[1], 77);
     }
-    ck_cuda(more.cuStreamWriteValue64_v2(stream, memory, 3, 0));
-    ck_cuda(more.cuStreamWaitValue64_v2(stream, memory, 3, CU_STREAM_WAIT_VALUE_EQ));
+    ck_cuda(cu.stream_write_value(stream, memory, 3, 0));
+    ck_cuda(cu.stream_wait_value(stream, memory, 3, CU_STREAM_WAIT_VALUE_EQ));
     ck_cuda(cu.stream_synchronize(stream));
     ck_assert_uint_eq(*(uint64_t *)alias(memory), 3);
 }
@@ -245,12 +245,11 @@ START_TEST(wrong_words_are_refused)
     start();
     stream = new_stream(0);
     pinned(&at);
-    ck_refused(more.cuStreamWaitValue64_v2(stream, at + 4, 0, 0), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuStreamWriteValue64_v2(stream, device(&unknown), 0, 0),
-               CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuStreamWriteValue64_v2(stream, at, 0, 2), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuStreamWaitValue64_v2(stream, at, 0, 4), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuStreamWaitValue64_v2(stream, at, 0, CU_STREAM_WAIT_VALUE_FLUSH),
+    ck_refused(cu.stream_wait_value(stream, at + 4, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_write_value(stream, device(&unknown), 0, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_write_value(stream, at, 0, 2), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_wait_value(stream, at, 0, 4), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_wait_value(stream, at, 0, CU_STREAM_WAIT_VALUE_FLUSH),
                CUDA_ERROR_NOT_SUPPORTED);
 }
 END_TEST
@@ -266,7 +265,7 @@ static void wait_on_streams(int n)
     start();
     words = pinned(&at);
     for (int i = 0; i < n; i++)
-        ck_cuda(more.cuStreamWaitValue64_v2(new_stream(CU_STREAM_NON_BLOCKING), at, 1, 0));
+        ck_cuda(cu.stream_wait_value(new_stream(CU_STREAM_NON_BLOCKING), at, 1, 0));
     nanosleep(&ts, NULL);
     words[0] = 1;
     ck_cuda(cu.ctx_synchronize());
@@ -298,7 +297,7 @@ START_TEST(captured_work_is_not_done)
     memory = allocate(1);
     stream = new_stream(CU_STREAM_NON_BLOCKING);
     *(unsigned char *)alias(memory) = 0;
-    ck_cuda(more.cuStreamIsCapturing(stream, &status));
+    ck_cuda(cu.stream_is_capturing(stream, &status));
     ck_assert_int_eq(status, CU_STREAM_CAPTURE_STATUS_NONE);
     ck_refused(more.cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
     ck_cuda(more.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));

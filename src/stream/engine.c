@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Streams that operations were called on, and the thread that does what they cannot. A function in
+ * the stream pushes the work and rings; the thread takes all steps that can be taken, and writes a
+ * word for which the stream waits. Design: docs/design/streams.md.
+ */
+#include "stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STREAM_MAX 256      /* at once; those with nothing under way make room */
+#define STREAM_LOOKS 200    /* at works that cannot go on, before naps between */
+#define STREAM_NAP_NS 20000 /* streams look at words about as often */
+#define STREAM_FAR ((uint64_t)1 << 62)
+
+static struct {
+    pthread_mutex_t lock; /* start, slots in use, and which may wait */
+    bool running;
+    bool stop;
+    int device; /* whose context has the words */
+    struct stream_words *words;
+    struct stream_slot slots[STREAM_MAX];
+    pthread_t thread;
+    struct stream_work *pushed; /* last first; by functions of streams, taken by the thread */
+    uint32_t rings;
+    uint32_t sleeping;
+    uint64_t n_called, n_done; /* works of all streams; called under lock */
+} streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the thread ------------------------------------------------------------------------- */
+
+/* Runs in the driver: neither waits nor calls it. */
+static void stream_push(void *arg)
+{
+    struct stream_work *work = arg;
+
+    work->next = __atomic_load_n(&streams.pushed, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&streams.pushed, &work->next, work, true, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {
+    }
+    /* Pairs with the thread's, which sets sleeping and looks at pushed. */
+    if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
+    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&streams.rings, 1);
+}
+
+/* What was pushed, in its order, behind what is in the list. */
+static void stream_take(struct stream_work **list)
+{
+    struct stream_work *work = __atomic_exchange_n(&streams.pushed, NULL, __ATOMIC_ACQUIRE);
+    struct stream_work *in_order = NULL;
+
+    while (work != NULL) {
+        struct stream_work *next = work->next;
+
+        work->next = in_order;
+        in_order = work;
+        work = next;
+    }
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = in_order;
+}
+
+static void stream_finish(struct stream_work *work)
+{
+    /* what it did is visible to who sees the word */
+    if (work->number != 0)
+        __atomic_store_n(&work->slot->words->done, work->number, __ATOMIC_RELEASE);
+    free(work->buffer);
+    free(work);
+    __atomic_fetch_add(&streams.n_done, 1, __ATOMIC_RELEASE);
+}
+
+/* A step of each; true when one came to its end. */
+static bool stream_steps(struct stream_work **list)
+{
+    bool any = false;
+
+    while (*list != NULL) {
+        struct stream_work *work = *list;
+
+        if (!work->step(work)) {
+            list = &work->next;
+            continue;
+        }
+        *list = work->next;
+        stream_finish(work);
+        any = true;
+    }
+    return any;
+}
+
+static void stream_sleep(void)
+{
+    uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
+
+    __atomic_store_n(&streams.sleeping, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&streams.pushed, __ATOMIC_SEQ_CST) == NULL &&
+        !__atomic_load_n(&streams.stop, __ATOMIC_SEQ_CST))
+        (void)stp_sleep_on(&streams.rings, seen);
+    __atomic_store_n(&streams.sleeping, 0, __ATOMIC_SEQ_CST);
+    stp_thread_look();
+}
+
+static void stream_idle(int looks)
+{
+    static const struct timespec nap = {0, STREAM_NAP_NS};
+
+    if (stp_rt.has_fabric) stp_rt.fabric.progress();
+    if (looks < STREAM_LOOKS)
+        stp_wait_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+static void *stream_main(void *arg)
+{
+    struct stream_work *list = NULL;
+    int looks = 0;
+
+    (void)arg;
+    while (!__atomic_load_n(&streams.stop, __ATOMIC_RELAXED)) {
+        stream_take(&list);
+        if (list == NULL)
+            stream_sleep();
+        else if (stream_steps(&list))
+            looks = 0;
+        else
+            stream_idle(looks++);
+    }
+    return NULL;
+}
+
+/* ---- start and end ------------------------------------------------------------------------ */
+
+static void stream_start_locked(const struct stp_stream *stream, const char *fn)
+{
+    int rc;
+
+    if (streams.running) return;
+    streams.device = stream->device;
+    streams.words = stp_stream_words(stream->device, STREAM_MAX * sizeof(*streams.words));
+    if (streams.words == NULL) stp_fatal(fn, "no memory that streams can wait for");
+    for (int i = 0; i < STREAM_MAX; i++) {
+        pthread_mutex_init(&streams.slots[i].lock, NULL);
+        streams.slots[i].words = &streams.words[i];
+    }
+    if (stp_ctx_open_stream() != 0) stp_fatal(fn, "no context for operations on streams");
+    /* made now: what registers memory may wait for streams, which may then wait for us */
+    stp_bounce_give(stp_bounce_take());
+    streams.stop = false;
+    streams.n_called = streams.n_done = 0;
+    rc = stp_thread_start(&streams.thread, "steppe-stream", stream_main);
+    if (rc != 0) stp_fatal(fn, "no thread for operations on streams: %s", strerror(-rc));
+    __atomic_store_n(&streams.running, true, __ATOMIC_RELEASE);
+}
+
+void stp_stream_stop(void)
+{
+    struct stp_wait wait = {0};
+
+    if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
+    while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
+        stp_wait_idle(&wait);
+    __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&streams.rings, 1);
+    pthread_join(streams.thread, NULL);
+    /* a stream may be about to look at its word, or to write what it has passed */
+    for (int i = 0; i < STREAM_MAX; i++) {
+        struct stream_slot *slot = &streams.slots[i];
+
+        while (slot->used &&
+               __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) < slot->n_waits)
+            stp_wait_idle(&wait);
+        pthread_mutex_destroy(&slot->lock);
+        *slot = (struct stream_slot){.used = false};
+    }
+    stp_ctx_close_stream();
+    stp_stream_words_free(streams.device, streams.words);
+    stp_streams_stop();
+    __atomic_store_n(&streams.running, false, __ATOMIC_RELEASE);
+}
+
+/* Without locks: others may hold them, and will not give them back. */
+void stp_stream_halt(void)
+{
+    if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
+    for (int i = 0; i < STREAM_MAX; i++) {
+        struct stream_slot *slot = &streams.slots[i];
+        uint64_t *word = __atomic_load_n(&slot->waiting, __ATOMIC_ACQUIRE);
+
+        if (!slot->used) continue;
+        __atomic_store_n(&slot->words->done, slot->n_works + STREAM_FAR, __ATOMIC_RELEASE);
+        if (word != NULL) __atomic_store_n(word, slot->wanted, __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+_Noreturn static void stream_refuse(void *handle, const char *fn, const char *why)
+{
+    stp_fatal(fn, "stream %p: %s", handle, why);
+}
+
+static bool slot_is_idle_locked(const struct stream_slot *slot)
+{
+    return slot->n_calls == 0 &&
+           __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) >= slot->n_waits &&
+           __atomic_load_n(&slot->n_nbi, __ATOMIC_RELAXED) == 0;
+}
+
+static bool slot_is_of(const struct stream_slot *slot, const struct stp_stream *stream)
+{
+    return slot->used && slot->stream.handle == stream->handle &&
+           slot->stream.device == stream->device;
+}
+
+/* The slot of the stream, a free one, or one whose stream has nothing under way. */
+static struct stream_slot *slot_find_locked(const struct stp_stream *stream, const char *fn)
+{
+    struct stream_slot *room = NULL;
+
+    for (int i = 0; i < STREAM_MAX; i++) {
+        struct stream_slot *slot = &streams.slots[i];
+
+        if (slot_is_of(slot, stream)) return slot;
+        if (room == NULL || (room->used && !slot->used)) {
+            if (!slot->used || slot_is_idle_locked(slot)) room = slot;
+        }
+    }
+    if (room == NULL)
+        stp_fatal(fn, "%d streams have operations under way: that is all there can be", STREAM_MAX);
+    room->used = true;
+    room->stream = *stream;
+    return room;
+}
+
+struct stream_slot *stp_stream_begin(void *handle, int device, const char *fn)
+{
+    char why[STP_STREAM_WHY];
+    struct stp_stream stream;
+    struct stream_slot *slot;
+
+    stp_check_live(fn);
+    if (stp_stream_find(handle, device, &stream, why) != 0) stream_refuse(handle, fn, why);
+    pthread_mutex_lock(&streams.lock);
+    stream_start_locked(&stream, fn);
+    slot = slot_find_locked(&stream, fn);
+    slot->n_calls++;
+    pthread_mutex_unlock(&streams.lock);
+    pthread_mutex_lock(&slot->lock);
+    if (stp_stream_enter(&stream, why) != 0) stream_refuse(handle, fn, why);
+    return slot;
+}
+
+void stp_stream_end(struct stream_slot *slot)
+{
+    stp_stream_leave();
+    pthread_mutex_unlock(&slot->lock);
+    pthread_mutex_lock(&streams.lock);
+    slot->n_calls--;
+    pthread_mutex_unlock(&streams.lock);
+}
+
+static void stream_require(int rc, const char *fn)
+{
+    if (rc != 0) stp_fatal(fn, "the stream takes nothing more");
+}
+
+/* A device has few queues: a stream that waits may stand before the one that would wake it. */
+static bool slot_may_wait(struct stream_slot *slot)
+{
+    int n = 0;
+    bool may;
+
+    pthread_mutex_lock(&streams.lock);
+    for (int i = 0; i < STREAM_MAX; i++) {
+        const struct stream_slot *other = &streams.slots[i];
+
+        n += other != slot && other->used &&
+             __atomic_load_n(&other->words->passed, __ATOMIC_ACQUIRE) < other->n_waits;
+    }
+    may = n < stp_env.stream_waits;
+    if (may) slot->n_waits++;
+    pthread_mutex_unlock(&streams.lock);
+    return may;
+}
+
+static void slot_wait(struct stream_slot *slot, void *word, uint64_t value, bool equal,
+                      const char *fn)
+{
+    stream_require(stp_stream_wait(&slot->stream, word, value, equal), fn);
+    stream_require(stp_stream_write(&slot->stream, &slot->words->passed, slot->n_waits), fn);
+}
+
+static void slot_take_wait(struct stream_slot *slot)
+{
+    struct stp_wait wait = {0};
+
+    while (!slot_may_wait(slot))
+        stp_wait_idle(&wait);
+    stp_wait_end(&wait);
+}
+
+void stp_stream_hand_over(struct stream_slot *slot, const struct stream_work *work, bool wait)
+{
+    struct stream_work *copy = malloc(sizeof(*copy));
+
+    if (copy == NULL) stp_fatal(work->fn, "no memory for an operation on a stream");
+    *copy = *work;
+    copy->slot = slot;
+    copy->number = wait ? ++slot->n_works : 0;
+    if (wait) slot_take_wait(slot);
+    pthread_mutex_lock(&streams.lock);
+    streams.n_called++;
+    pthread_mutex_unlock(&streams.lock);
+    stream_require(stp_stream_call(&slot->stream, stream_push, copy), work->fn);
+    if (wait)
+        slot_wait(slot, &slot->words->done, slot->n_works, false, work->fn);
+    else
+        __atomic_store_n(&slot->n_nbi, slot->n_nbi + 1, __ATOMIC_RELAXED);
+}
+
+void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
+                          bool equal, const char *fn)
+{
+    slot_take_wait(slot);
+    slot->wanted = value;
+    __atomic_store_n(&slot->waiting, host, __ATOMIC_RELEASE);
+    slot_wait(slot, word, value, equal, fn);
+}
