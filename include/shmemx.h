@@ -180,11 +180,14 @@ typedef struct {
     char where[192]; /* "gpu 0: NVIDIA H200, 141 GiB" */
     int found;       /* its name stood for a space already, on all members; 0: it is new */
     int n_parts;     /* of a space with a name: those that shmemx_space_part() reads; else 0 */
+    shmemx_space_numa_t numa_policy; /* of this PE's part, if the kernel set it; else DEFAULT */
+    int numa_node;                   /* with SHMEMX_NUMA_BIND: that one; else -1 */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
     {                                                                                              \
-        sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0, 0    \
+        sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0, 0,   \
+            SHMEMX_NUMA_DEFAULT, -1                                                                \
     }
 
 /* As shmemx_space_attr_init(). struct_size: up to kind at least. Local, any time. */

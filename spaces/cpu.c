@@ -51,7 +51,8 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
 
     if (rc != 0) return rc;
     if (!outside) space->base = stp_window_at(space->offset);
-    space->placed = stp_numa_apply(params, space->base, space->nbytes);
+    space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
+    space->numa = space->placed ? params->numa : STP_NUMA_DEFAULT;
     space->device = -1;
     share->valid = 1; /* the node's file is everybody's */
     return 0;

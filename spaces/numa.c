@@ -79,13 +79,14 @@ int stp_numa_check(const struct stp_space_params *params)
     return 0;
 }
 
-bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes)
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound)
 {
     static const int modes[STP_N_NUMAS] = {MPOL_DEFAULT, MPOL_BIND, MPOL_INTERLEAVE, MPOL_LOCAL};
     struct numa_set nodes = {{0}};
     bool named = params->numa != STP_NUMA_TOUCH;
     int node = params->numa_node != -1 ? params->numa_node : numa_own(), rc = 0;
 
+    *bound = -1;
     if (params->numa == STP_NUMA_DEFAULT) return false;
     if (params->numa == STP_NUMA_BIND && node >= 0) numa_add(&nodes, node);
     if (params->numa == STP_NUMA_INTERLEAVE) rc = numa_allowed(&nodes);
@@ -95,6 +96,7 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
     if (rc != 0)
         stp_warn("attr->numa_policy is not honoured, pages come from any NUMA node: mbind: %s",
                  strerror(-rc));
+    if (rc == 0 && params->numa == STP_NUMA_BIND) *bound = node;
     return rc == 0;
 }
 

@@ -325,9 +325,10 @@ int stp_numa_check(const struct stp_space_params *params);
 /*
  * Where the pages of a range of the window come from, before they are touched. Where the kernel
  * refuses it, they come from anywhere, and a line says so. The policy is the file's, so it is
- * forgotten before another space may have the range. apply: was there anything to forget?
+ * forgotten before another space may have the range. apply: was there anything to forget? Sets
+ * *bound to the node that pages are bound to, -1: to none.
  */
-bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes);
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
 void stp_numa_forget(void *base, size_t nbytes);
 
 /*
@@ -646,7 +647,9 @@ struct stp_space {
     bool found;                  /* its name stood for a space before, here; later: everywhere */
     unsigned n_parts;            /* of a space with a name, those of earlier jobs too; else 0 */
     uint64_t roots;              /* hash of the named blocks that it was opened with */
-    bool placed;                 /* its range has a NUMA policy of its own */
+    bool placed;                 /* its range has a NUMA policy of its own: */
+    enum stp_numa numa;          /* this one, */
+    int numa_node;               /* bound to this node, or -1 */
     struct stp_mapped *mapped;   /* host memory that GPUs reach: what of it; else NULL */
     bool told_full;              /* it was said that something did not fit */
     void *handle;                /* what users compare when it is a constant, else NULL */

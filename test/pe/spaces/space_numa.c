@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static bool forbidden; /* mbind is */
+
 static int policy_of(void *addr)
 {
     int mode = -1;
@@ -48,8 +50,16 @@ static void check(shmemx_space_numa_t policy, int node, int mode)
     shmem_space_t space;
     shmem_team_t team;
     char *block;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
     PE_REQUIRE(make(policy, node, &space, &team) == 0, "a space with a policy");
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    PE_CHECK_EQ((int)info.numa_policy, forbidden ? (int)SHMEMX_NUMA_DEFAULT : (int)policy);
+    if (policy != SHMEMX_NUMA_BIND)
+        PE_CHECK_EQ(info.numa_node, -1);
+    else
+        PE_CHECK(info.numa_node == node || (node == -1 && info.numa_node >= 0), "node %d, not %d",
+                 info.numa_node, node);
     block = shmem_space_malloc(space, 65536);
     PE_REQUIRE(block != NULL, "64 KiB of it");
     PE_CHECK_EQ(policy_of(block), mode);
@@ -108,6 +118,7 @@ int main(void)
     refuse(SHMEMX_NUMA_BIND, pe_me == pe_n - 1 ? 1000 : -1); /* one PE alone is enough */
     refuse(SHMEMX_NUMA_DEFAULT, (int)node);
     refuse((shmemx_space_numa_t)77, -1);
-    if (forbid_mbind()) check(SHMEMX_NUMA_INTERLEAVE, -1, mode);
+    forbidden = forbid_mbind();
+    if (forbidden) check(SHMEMX_NUMA_INTERLEAVE, -1, mode);
     return pe_test_end();
 }
