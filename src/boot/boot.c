@@ -71,6 +71,11 @@ int stp_local_of(int pe)
     return -1;
 }
 
+int stp_boot_node(void)
+{
+    return stp_boot.node;
+}
+
 int stp_boot_n_local(void)
 {
     return stp_boot.n_local;

@@ -103,6 +103,8 @@ const struct stp_network *stp_boot_networks(int *n);
 void stp_boot_node_barrier(void);
 void stp_boot_detach(void);
 
+/* Number of this node. */
+int stp_boot_node(void);
 /* PEs of this node. */
 int stp_boot_n_local(void);
 /*

@@ -24,6 +24,7 @@ static __thread struct {
     uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
     int note; /* of this PE's page, plus 1; 0: none */
     bool told;
+    bool asks; /* to tell for all nodes, or to be told of */
 } mine;
 
 static struct stp_wait_page *hang_page(void)
@@ -31,8 +32,7 @@ static struct stp_wait_page *hang_page(void)
     return stp_boot_wait_page(stp_local_of(stp_rt.pe));
 }
 
-/* Between the two the pages are there. False: they are not. */
-static bool hang_enter(void)
+bool stp_hang_enter(void)
 {
     __atomic_fetch_add(&hang.looking, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&hang.on, __ATOMIC_SEQ_CST)) return true;
@@ -40,7 +40,7 @@ static bool hang_enter(void)
     return false;
 }
 
-static void hang_leave(void)
+void stp_hang_leave(void)
 {
     __atomic_fetch_sub(&hang.looking, 1, __ATOMIC_SEQ_CST);
 }
@@ -49,10 +49,11 @@ static void hang_forget(void)
 {
     int note = mine.note;
 
+    if (mine.asks) stp_hang_nodes_drop();
     memset(&mine, 0, sizeof(mine));
-    if (note == 0 || !hang_enter()) return;
+    if (note == 0 || !stp_hang_enter()) return;
     __atomic_store_n(&hang_page()->notes[note - 1].taken, 0, __ATOMIC_RELEASE);
-    hang_leave();
+    stp_hang_leave();
 }
 
 /* Is this wait to be told, by whomever? */
@@ -147,7 +148,9 @@ static void tell_if_due(uint64_t now)
         __atomic_load_n(stp_boot_hang_told(), __ATOMIC_ACQUIRE) <= mine.first_shown_ns)
         return;
     mine.told = true;
-    if (claim(now)) stp_hang_report(mine.waited_ns);
+    if (!claim(now)) return;
+    mine.asks = stp_rt.n_nodes > 1 && stp_hang_nodes_ask(now);
+    if (!mine.asks) stp_hang_report(mine.waited_ns, -1);
 }
 
 void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note)
@@ -156,19 +159,25 @@ void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note)
     uint64_t now = stp_now_ns();
 
     (void)wait;
-    if (!hang_enter()) return;
+    if (!stp_hang_enter()) return;
     note->waited_ns = mine.waited_ns;
     if (note_take(hang_page())) note_write(hang_page(), note);
     if (mine.first_shown_ns == 0) mine.first_shown_ns = now;
     mine.shown_ns = now;
     tell_if_due(now);
-    hang_leave();
+    if (mine.asks && stp_hang_nodes_step(mine.waited_ns)) mine.asks = false;
+    stp_hang_leave();
     errno = error;
 }
 
 bool stp_hang_is_new(void)
 {
     return mine.first_shown_ns == 0;
+}
+
+uint64_t stp_hang_turn_ns(void)
+{
+    return hang.show_ns > SECOND_NS / 2 ? hang.show_ns : SECOND_NS / 2;
 }
 
 void stp_hang_start(void)

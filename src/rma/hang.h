@@ -63,8 +63,35 @@ void stp_hang_fabric(unsigned looks, int pe);
 /* Where an address is, in words: a global's name, or space and offset. Returns text. */
 const char *stp_hang_where(const void *addr, char *text, size_t len);
 
-/* Say who of this node waits for what (hang_report.c). */
-void stp_hang_report(uint64_t waited_ns);
+/*
+ * Say who of this node waits for what (hang_report.c). unheard: the PE that was to tell for all,
+ * and did not answer; -1: there was none.
+ */
+void stp_hang_report(uint64_t waited_ns, int unheard);
+
+/* The same of rows of all nodes. unknown: a list of PEs whose nodes did not answer. */
+void stp_hang_report_rows(uint64_t waited_ns, struct stp_row *rows, size_t n, const char *unknown);
+
+/* By which time is given to PEs of other nodes. */
+uint64_t stp_hang_turn_ns(void);
+
+/* Between the two the pages of the node are there. False: they are not. */
+bool stp_hang_enter(void);
+void stp_hang_leave(void);
+
+/* ---- one table for all nodes (hang_nodes.c) -------------------------------------------- */
+
+/*
+ * Ask to tell for all nodes; told_ns: what hang_told was set to for that. False: this PE does
+ * already. Then step with each look of that wait until it is true: it was told, by whomever. Drop:
+ * the wait has ended before.
+ */
+bool stp_hang_nodes_ask(uint64_t told_ns);
+bool stp_hang_nodes_step(uint64_t waited_ns);
+void stp_hang_nodes_drop(void);
+
+/* A notice of that has come; as struct stp_core has it. */
+void stp_hang_told(const struct stp_notice *notice);
 
 /* From now on, until the last barrier; needs the PE infos. */
 void stp_hang_start(void);

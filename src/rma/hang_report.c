@@ -22,10 +22,11 @@ static void STP_PRINTF(1, 2) report_say(const char *fmt, ...)
     stp_warn("%s", text);
 }
 
-void stp_hang_report(uint64_t waited_ns)
+void stp_hang_report(uint64_t waited_ns, int unheard)
 {
     struct stp_table table = {.say = report_say};
     size_t nbytes = (size_t)stp_boot_n_local() * STP_WAIT_NOTES * sizeof(*table.rows);
+    char silent[64] = "";
 
     table.rows = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (table.rows == MAP_FAILED) return;
@@ -35,9 +36,21 @@ void stp_hang_report(uint64_t waited_ns)
         stp_table_add(&table, pe, stp_process_state(stp_boot_pe_info(pe)->pid),
                       stp_boot_wait_page(local));
     }
-    stp_warn("a wait lasts for %llu s so far (SHMEM_HANG_REPORT); the PEs%s are",
-             (unsigned long long)(waited_ns / SECOND_NS),
+    if (unheard >= 0)
+        snprintf(silent, sizeof(silent), "; pe %d does not answer, so each node tells", unheard);
+    stp_warn("a wait lasts for %llu s so far (SHMEM_HANG_REPORT)%s; the PEs%s are",
+             (unsigned long long)(waited_ns / SECOND_NS), silent,
              stp_rt.n_nodes > 1 ? " of this node" : "");
     stp_table_say(&table);
     munmap(table.rows, nbytes);
+}
+
+void stp_hang_report_rows(uint64_t waited_ns, struct stp_row *rows, size_t n, const char *unknown)
+{
+    struct stp_table table = {.rows = rows, .n = n, .say = report_say};
+
+    stp_warn("a wait lasts for %llu s so far (SHMEM_HANG_REPORT); the PEs are",
+             (unsigned long long)(waited_ns / SECOND_NS));
+    stp_table_say(&table);
+    if (unknown[0] != '\0') stp_warn("  not known, their nodes do not answer: %s", unknown);
 }

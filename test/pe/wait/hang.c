@@ -13,17 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LONG_US 1400000 /* longer than the limit, which is a second in the tests */
-
 int hang_flag;
 static long hang_lock;
 
 static int me, n;
+static useconds_t long_us = 1400000; /* longer than the limit, which is a second in the tests */
 
 /* All but the last PE wait in a barrier. */
 static void in_barrier(void)
 {
-    if (me == n - 1) usleep(LONG_US);
+    if (me == n - 1) usleep(long_us);
     shmem_barrier_all();
 }
 
@@ -33,7 +32,7 @@ static void in_wait(void)
     static long source = 1, sum;
 
     if (me == n - 1) {
-        usleep(LONG_US);
+        usleep(long_us);
         shmem_int_p(&hang_flag, 7, 0);
     } else if (me == 0) {
         shmem_int_wait_until(&hang_flag, SHMEM_CMP_GE, 7);
@@ -47,7 +46,7 @@ static void in_lock(void)
 {
     if (me == n - 1) shmem_set_lock(&hang_lock);
     shmem_barrier_all();
-    if (me == n - 1) usleep(LONG_US);
+    if (me == n - 1) usleep(long_us);
     if (me == 0) usleep(50000); /* behind others, which do not hold it */
     if (me != n - 1) shmem_set_lock(&hang_lock);
     shmem_clear_lock(&hang_lock);
@@ -61,7 +60,7 @@ static void in_team(void)
     shmem_team_t team;
 
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (n + 1) / 2, NULL, 0, &team);
-    if (me == n - 1) usleep(LONG_US);
+    if (me == n - 1) usleep(long_us);
     if (me == n - 1) shmem_signal_set(&words[2], 1, 1);
     if (me == 1) shmem_signal_wait_until(&words[2], SHMEM_CMP_NE, 0);
     if (team != SHMEM_TEAM_INVALID) shmem_team_sync(team);
@@ -84,7 +83,7 @@ static void stop(void)
     pid_t child = fork();
 
     if (child == 0) {
-        usleep(LONG_US);
+        usleep(long_us);
         kill(getppid(), SIGCONT);
         _exit(0);
     }
@@ -112,6 +111,13 @@ static void in_stop(void)
     shmem_sync_all();
 }
 
+/* PE 0 is: nobody decides who tells for all nodes. */
+static void in_stop_first(void)
+{
+    if (me == 0) stop();
+    shmem_sync_all();
+}
+
 static void *small_main(void *arg)
 {
     in_barrier();
@@ -133,7 +139,7 @@ static void in_thread(void)
 /* The others are in shmem_finalize. */
 static void in_finalize(void)
 {
-    if (me == n - 1) usleep(LONG_US);
+    if (me == n - 1) usleep(long_us);
 }
 
 /* The last PE is late, and says which process it is. */
@@ -142,7 +148,7 @@ static void before_init(void)
     const char *rank = getenv("PMI_RANK"), *size = getenv("PMI_SIZE");
 
     if (rank == NULL || size == NULL || atoi(rank) != atoi(size) - 1) return;
-    usleep(LONG_US);
+    usleep(long_us);
     fprintf(stderr, "late: %d\n", (int)getpid());
 }
 
@@ -153,8 +159,10 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {{"barrier", in_barrier}, {"wait", in_wait},     {"lock", in_lock},
                  {"team", in_team},       {"time", in_time},     {"quiet", in_quiet},
-                 {"stop", in_stop},       {"thread", in_thread}, {"finalize", in_finalize}};
+                 {"stop", in_stop},       {"thread", in_thread}, {"finalize", in_finalize},
+                 {"first", in_stop_first}};
 
+    if (getenv("HANG_LONG_US") != NULL) long_us = (useconds_t)atol(getenv("HANG_LONG_US"));
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "init") == 0) before_init();
     shmem_init();
