@@ -46,9 +46,11 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
                       struct stp_share *share)
 {
     bool outside = space->offset == SIZE_MAX;
-    int rc = outside ? stp_outside_create_memory(space, share)
-                     : stp_window_commit(space->offset, space->nbytes);
+    int rc;
 
+    if (params->page_bytes != 0) return stp_pages_create(space, params, share);
+    rc = outside ? stp_outside_create_memory(space, share)
+                 : stp_window_commit(space->offset, space->nbytes);
     if (rc != 0) return rc;
     if (!outside) space->base = stp_window_at(space->offset);
     space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
@@ -61,11 +63,16 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
 static int cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
     if (space->outside != NULL) return stp_outside_attach(space, local, share);
+    if (space->page_bytes != 0) return stp_pages_attach(space, local, share);
     return stp_window_show(space->offset, local);
 }
 
 static void cpu_destroy(struct stp_space *space)
 {
+    if (space->page_bytes != 0) {
+        stp_pages_destroy(space);
+        return;
+    }
     if (space->placed) stp_numa_forget(space->base, space->nbytes);
     if (space->outside != NULL)
         stp_outside_destroy(space);

@@ -295,10 +295,11 @@ struct stp_space_params {
     int n_pes;        /* of so many */
     enum stp_open open;
     enum stp_numa numa;
-    int numa_node;  /* for STP_NUMA_BIND; -1: this PE's */
-    bool pinned;    /* host memory that GPUs reach */
-    uint64_t token; /* of this creation: the same on all PEs, and no other one has it */
-    bool reshape;   /* a named space of fewer parts than n_pes gets a new generation */
+    int numa_node;     /* for STP_NUMA_BIND; -1: this PE's */
+    bool pinned;       /* host memory that GPUs reach */
+    uint64_t token;    /* of this creation: the same on all PEs, and no other one has it */
+    bool reshape;      /* a named space of fewer parts than n_pes gets a new generation */
+    size_t page_bytes; /* host memory: of its pages; 0: what the system gives */
 };
 
 /* What a name stands for, without opening it. */
@@ -357,6 +358,16 @@ struct stp_share {
     int32_t valid; /* 0: this PE has nothing to share, and says so */
     unsigned char bytes[STP_SHARE_BYTES];
 };
+
+/*
+ * As the ops of a kind's row, for a space in the window whose pages have a size of its choice
+ * (pages.c). A size that the system cannot give costs a line; space->page_bytes is what it gave.
+ */
+#define STP_PAGES_HUGE ((size_t)2 << 20)
+int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
+                     struct stp_share *share);
+int stp_pages_attach(struct stp_space *space, int local, const struct stp_share *share);
+void stp_pages_destroy(struct stp_space *space);
 
 /* ---- host memory outside the window (outside.c) ---- */
 
@@ -650,6 +661,7 @@ struct stp_space {
     bool placed;                 /* its range has a NUMA policy of its own: */
     enum stp_numa numa;          /* this one, */
     int numa_node;               /* bound to this node, or -1 */
+    size_t page_bytes;           /* of pages that were asked for, as they are; 0: not asked */
     struct stp_mapped *mapped;   /* host memory that GPUs reach: what of it; else NULL */
     bool told_full;              /* it was said that something did not fit */
     void *handle;                /* what users compare when it is a constant, else NULL */

@@ -51,6 +51,7 @@ enum {
     CONFIG_OPEN,
     CONFIG_PINNED,
     CONFIG_RESHAPE,
+    CONFIG_PAGES,
     CONFIG_N
 };
 
@@ -73,6 +74,7 @@ static void create_numbers(const shmem_space_config_t *config, const struct crea
     numbers[CONFIG_OPEN] = c->params.open;
     numbers[CONFIG_PINNED] = c->params.pinned;
     numbers[CONFIG_RESHAPE] = c->params.reshape;
+    numbers[CONFIG_PAGES] = (int64_t)(c->params.page_bytes & INT64_MAX);
 }
 
 static int create_check_config(const shmem_space_config_t *config, const char *fn)
@@ -134,6 +136,18 @@ static int create_check_params(const struct create *c)
     if (c->params.reshape && c->params.name == NULL) {
         stp_error("%s: attr->reshape is set without attr->name: there is nothing to reshape",
                   c->fn);
+        return -EINVAL;
+    }
+    if (c->params.page_bytes != 0 && c->params.page_bytes != STP_PAGES_HUGE &&
+        c->params.page_bytes != (size_t)sysconf(_SC_PAGESIZE)) {
+        stp_error("%s: attr->page_size is %zu: 0, %ld and %zu are what it can be", c->fn,
+                  c->params.page_bytes, sysconf(_SC_PAGESIZE), STP_PAGES_HUGE);
+        return -EINVAL;
+    }
+    if (c->params.page_bytes != 0 && type != SHMEM_DEVICE_CPU) {
+        stp_error("%s: attr->page_size is set, and memory of kind %s has the pages it has: only "
+                  "spaces of SHMEM_DEVICE_CPU choose",
+                  c->fn, c->kind->name);
         return -EINVAL;
     }
     if ((unsigned)c->params.numa >= STP_N_NUMAS) {
@@ -204,12 +218,14 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     stp_coll_agree(parent, &differs, 1);
     if (parent->rank == 0 || parent->rank == (int)-differs)
         stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
-                  "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld, reshape %lld",
+                  "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld, reshape %lld, "
+                  "page_size %lld",
                   c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
                   (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
                   (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
                   (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN],
-                  (long long)mine[CONFIG_PINNED], (long long)mine[CONFIG_RESHAPE]);
+                  (long long)mine[CONFIG_PINNED], (long long)mine[CONFIG_RESHAPE],
+                  (long long)mine[CONFIG_PAGES]);
 }
 
 static size_t create_find_number(size_t from, void *arg)
@@ -590,6 +606,7 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         c.params.numa_node = attr->numa_node;
         c.params.pinned = attr->pinned != 0;
         c.params.reshape = attr->reshape != 0;
+        c.params.page_bytes = attr->page_size;
     }
     rc = create_run(&c, config);
     if (rc == 0 && c.access) {

@@ -80,6 +80,7 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         .n_parts = (int)space->n_parts,
         .numa_policy = (shmemx_space_numa_t)space->numa,
         .numa_node = space->placed ? space->numa_node : -1,
+        .page_size = space->page_bytes,
     };
     snprintf(info->kind, sizeof(info->kind), "%s", space->kind->name);
     if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,

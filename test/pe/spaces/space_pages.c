@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces in pages of a chosen size. What the kernel says of the mappings, own and a peer's, is what
+ * the library tells. Huge pages are reserved for the test where root may, and the count restored.
+ */
+#include "pe_kinds.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { HUGE = 2 << 20, PAGES = 3 };
+
+static const char *reserve = "/proc/sys/vm/nr_hugepages";
+static long can_reserve, missing; /* symmetric */
+
+static long number_in(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    long n = -1;
+
+    if (file != NULL && fscanf(file, "%ld", &n) != 1) n = -1;
+    if (file != NULL) fclose(file);
+    return n;
+}
+
+static void write_number(const char *path, long n)
+{
+    FILE *file = fopen(path, "we");
+
+    if (file == NULL) return;
+    fprintf(file, "%ld\n", n);
+    fclose(file);
+}
+
+/* A field of the mapping of addr in smaps, kB. */
+static long smaps(const void *addr, const char *field)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    unsigned long first, last;
+    bool here = false;
+    long found = -1;
+    char line[512];
+
+    PE_REQUIRE(file != NULL, "no smaps");
+    while (found < 0 && fgets(line, sizeof(line), file) != NULL) {
+        if (sscanf(line, "%lx-%lx ", &first, &last) == 2)
+            here = first <= (uintptr_t)addr && (uintptr_t)addr < last;
+        else if (here && strncmp(line, field, strlen(field)) == 0)
+            found = strtol(line + strlen(field), NULL, 10);
+    }
+    fclose(file);
+    return found;
+}
+
+static int make(int type, size_t nbytes, size_t page, shmem_space_t *space, shmem_team_t *team)
+{
+    shmem_space_config_t config = {(shmem_device_type_t)type, nbytes, SHMEM_SPACE_FLAG_DEFAULT};
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.page_size = page;
+    attr.numa_policy = type == SHMEM_DEVICE_CPU ? SHMEMX_NUMA_FIRST_TOUCH : SHMEMX_NUMA_DEFAULT;
+    return shmemx_space_create_attr(&config, &attr, space, team);
+}
+
+static void expect_page(const void *addr, size_t page, const char *whose)
+{
+    bool huge = smaps(addr, "KernelPageSize:") == HUGE / 1024 || smaps(addr, "ShmemPmdMapped:") > 0;
+
+    PE_CHECK(huge == (page == HUGE), "%s pages are %sof 2 MiB, the library says %zu", whose,
+             huge ? "" : "not ", page);
+}
+
+/* got: what all PEs must have; 0: what the library says. */
+static void check(size_t nbytes, size_t page, size_t got)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+    int right = (pe_me + 1) % pe_n, left = (pe_me + pe_n - 1) % pe_n;
+    size_t n = nbytes / sizeof(long) / 2;
+    shmem_space_t space;
+    shmem_team_t team;
+    long *block, *theirs;
+
+    PE_REQUIRE(make(SHMEM_DEVICE_CPU, nbytes, page, &space, &team) == 0, "pages of %zu", page);
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    if (got != 0) PE_CHECK_EQ(info.page_size, got);
+    PE_CHECK(info.nbytes >= nbytes, "%zu bytes of %zu", info.nbytes, nbytes);
+    PE_CHECK_EQ((int)info.numa_policy, (int)SHMEMX_NUMA_FIRST_TOUCH);
+    block = shmem_space_malloc(space, n * sizeof(*block));
+    PE_REQUIRE(block != NULL, "half of it");
+    for (size_t i = 0; i < n; i++)
+        block[i] = pe_me * 1000L + (long)(i % 997);
+    expect_page(info.base, info.page_size, "own");
+    theirs = shmem_ptr(info.base, right);
+    if (theirs != NULL && got != 0) {
+        (void)*(volatile long *)theirs;
+        expect_page(theirs, info.page_size, "a peer's");
+    }
+    shmem_barrier_all();
+    for (size_t i = 0; i < n; i += 509)
+        PE_CHECK_EQ(shmem_long_g(&block[i], left), left * 1000L + (long)(i % 997));
+    shmem_barrier_all();
+    shmem_long_p(&block[n - 1], 7 + pe_me, right);
+    shmem_barrier_all();
+    PE_CHECK_EQ(block[n - 1], 7 + left);
+    shmem_space_free(space, block);
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
+static void refuse(int type, size_t page)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+
+    PE_CHECK(make(type, HUGE, page, &space, &team) != 0, "pages of %zu: made", page);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
+}
+
+/* Ours are asked for on top of what there is; one job at a time, so that the count is restored. */
+static void check_huge(void)
+{
+    long before = 0, wanted = (long)PAGES * pe_n;
+    int lock = -1;
+
+    if (pe_me == 0) {
+        lock = open(reserve, O_RDONLY | O_CLOEXEC);
+        if (lock >= 0) flock(lock, LOCK_EX);
+        before = number_in(reserve);
+        write_number(reserve, before + wanted);
+        missing = before + wanted - number_in(reserve);
+        can_reserve = before >= 0 && missing <= 0;
+        if (!can_reserve) write_number(reserve, before);
+    }
+    shmem_barrier_all();
+    if (shmem_long_g(&can_reserve, 0)) {
+        check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE);
+        check(100000, HUGE, HUGE);
+        check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE); /* the last ones gave them back */
+        shmem_barrier_all();
+        if (pe_me == 0) write_number(reserve, before);
+    } else if (pe_me == 0) {
+        fprintf(stderr, "no huge pages are tried: %s has %ld, and %ld more cannot be had here\n",
+                reserve, before, wanted);
+    }
+    if (lock >= 0) close(lock);
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    pe_test_begin();
+    check(HUGE + 4096, 4096, 4096);
+    check(3 * (size_t)HUGE + 100, HUGE, 0); /* whatever there is: the space is made */
+    check(3 * (size_t)HUGE, 4096, 4096);
+    check_huge();
+    refuse(SHMEM_DEVICE_CPU, 8192);
+    refuse(SHMEM_DEVICE_CPU, (size_t)1 << 30);
+    if (pe_n > 1) refuse(SHMEM_DEVICE_CPU, pe_me == pe_n - 1 ? 4096 : HUGE);
+    return pe_test_end();
+}
