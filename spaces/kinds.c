@@ -59,6 +59,8 @@ static bool kinds_is_symmetric_host(const void *ptr)
     return stp_window_holds(ptr, &offset, &local) || stp_segment_offset(ptr, &offset);
 }
 
+__thread unsigned stp_kind_operation = 1;
+
 const struct stp_kind *stp_kind_of(const void *ptr)
 {
     if (kinds_is_symmetric_host(ptr)) return NULL;
@@ -165,6 +167,21 @@ int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root)
     stp_error("space %u (%s) has no name: it keeps no names of blocks, \"%s\" for one",
               space->number, space->kind->name, root->name);
     return -EOPNOTSUPP;
+}
+
+int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value)
+{
+    (void)queue;
+    (void)near;
+    (void)word;
+    (void)value;
+    return -EOPNOTSUPP;
+}
+
+bool stp_kind_no_enter(const struct stp_space *space)
+{
+    (void)space;
+    return false;
 }
 
 void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes)

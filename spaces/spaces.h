@@ -534,6 +534,14 @@ struct stp_kind {
                      const struct stp_rows *rows, enum stp_copy_end end);
     int (*flush)(
         struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
+    /* Set a word that devices reach, behind the copies to near that are in the queue. */
+    int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+    /*
+     * Around what others do with the memory of a space by a library that the kind's driver is known
+     * to: its context is current. enter: false, when there is none to leave.
+     */
+    bool (*enter)(const struct stp_space *space);
+    void (*leave)(void);
     /* Host memory that copies will use much: make it quick for them. Best effort; undo. */
     void (*pin)(void *host, size_t nbytes);
     void (*unpin)(void *host, size_t nbytes);
@@ -573,6 +581,17 @@ void stp_kinds_stop(void);
  */
 const struct stp_kind *stp_kind_of(const void *ptr);
 
+/*
+ * An operation of this thread begins: what a driver says of an address is good until the next one,
+ * since the program may free memory in between.
+ */
+extern __thread unsigned stp_kind_operation __attribute__((tls_model("initial-exec")));
+
+static inline void stp_kind_begin(void)
+{
+    stp_kind_operation++;
+}
+
 /* What the kinds in the window and the host's memory share where an op means nothing (kinds.c). */
 void *stp_kind_host_reach(struct stp_space *space, int local);
 bool stp_kind_owns_nothing(const void *ptr);
@@ -583,6 +602,8 @@ int stp_kind_host_copy(struct stp_queue *queue, void *dest, const void *source, 
 int stp_kind_host_copy_rows(struct stp_queue *queue, void *dest, const void *source,
                             const struct stp_rows *rows, enum stp_copy_end end);
 int stp_kind_no_flush(struct stp_queue *queue);
+int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+bool stp_kind_no_enter(const struct stp_space *space);
 void stp_kind_no_pin(void *host, size_t nbytes);
 void stp_kind_nothing(void);
 bool stp_kind_needs_no_driver(void);
@@ -604,7 +625,8 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
     .owns = stp_kind_owns_nothing, .queue_create = stp_kind_no_queue,                              \
     .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \
     .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
-    .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing
+    .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing, .set_word = stp_kind_no_set_word,  \
+    .enter = stp_kind_no_enter, .leave = stp_kind_nothing
 
 /*
  * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c). Pieces are registered with the

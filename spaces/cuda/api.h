@@ -246,6 +246,8 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
       (CUdeviceptr * address, size_t nbytes, unsigned int flags))                                  \
     X(pointer_get_attribute, cuPointerGetAttribute, true,                                          \
       (void *data, CUpointer_attribute attribute, CUdeviceptr address))                            \
+    X(pointer_get_attributes, cuPointerGetAttributes, false,                                       \
+      (unsigned int n, CUpointer_attribute *attributes, void **data, CUdeviceptr address))         \
     X(pointer_set_attribute, cuPointerSetAttribute, true,                                          \
       (const void *value, CUpointer_attribute attribute, CUdeviceptr address))                     \
     X(ipc_get_mem_handle, cuIpcGetMemHandle, false,                                                \

@@ -194,3 +194,39 @@ int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_
 
     return dest == source ? 0 : stp_cuda_copy_rows(queue, dest, source, &one, end);
 }
+
+/* The context is current, or not where the driver has no such call: then the host does it. */
+static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, void *word,
+                           uint64_t value)
+{
+    if (stp_cuda.api.stream_write_value == NULL) {
+        int rc = stp_cuda_stream_wait(stream);
+
+        if (rc == 0) __atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
+        return rc;
+    }
+    stream->dirty = true;
+    __atomic_store_n(&queue->dirty, true, __ATOMIC_RELAXED);
+    return stp_cuda_check(stream->device,
+                          stp_cuda.api.stream_write_value(stream->handle, copy_address(word), value,
+                                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+                          "cuStreamWriteValue64");
+}
+
+int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value)
+{
+    struct cuda_device *device = stp_cuda_location(near).device;
+    struct cuda_stream *stream;
+    int rc;
+
+    if (device == NULL) return -EINVAL;
+    pthread_mutex_lock(&queue->lock);
+    stream = stp_cuda_stream_locked(queue, device);
+    rc = stream != NULL ? stp_cuda_enter(device) : -EIO;
+    if (rc == 0) {
+        rc = word_set_locked(queue, stream, word, value);
+        stp_cuda_leave();
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return rc;
+}

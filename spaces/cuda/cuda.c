@@ -306,6 +306,14 @@ static void gpu_zero(struct stp_space *space, size_t offset, size_t nbytes)
                   space->number);
 }
 
+/* Libraries for adapters ask the driver about memory that they register. */
+static bool gpu_enter(const struct stp_space *space)
+{
+    const struct cuda_part *part = space->own;
+
+    return stp_cuda_enter(part->device) == 0;
+}
+
 const struct stp_kind stp_kind_gpu = {
     .name = "gpu",
     .device_type = 1, /* SHMEM_DEVICE_GPU */
@@ -330,6 +338,9 @@ const struct stp_kind stp_kind_gpu = {
     .copy = stp_cuda_copy,
     .copy_rows = stp_cuda_copy_rows,
     .flush = stp_cuda_queue_flush,
+    .set_word = stp_cuda_set_word,
+    .enter = gpu_enter,
+    .leave = stp_cuda_leave,
     .pin = stp_cuda_pin,
     .unpin = stp_cuda_unpin,
     .flush_remote = stp_cuda_flush_remote,

@@ -203,6 +203,9 @@ int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_
 int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
                        const struct stp_rows *rows, enum stp_copy_end end);
 
+/* The stream of the device that near is on, which copied to it, sets the word. */
+int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+
 /* ---- pin.c ----------------------------------------------------------------------- */
 
 void stp_cuda_pin(void *host, size_t nbytes);

@@ -221,19 +221,53 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
     return false;
 }
 
+/* What the driver said of an address. */
+struct owns_answer {
+    uintptr_t at;
+    unsigned operation; /* of this thread, in which it was asked */
+    unsigned type;      /* a CUmemorytype, 0: it does not know it */
+    unsigned managed;
+    int ordinal;
+};
+
+static __thread struct owns_answer owns_last __attribute__((tls_model("initial-exec")));
+
+/* One after the other, where the driver does not answer all at once. */
+static void owns_ask_each(struct owns_answer *answer, const void *ptr)
+{
+    if (!owns_ask(&answer->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) answer->type = 0;
+    if (answer->type != CU_MEMORYTYPE_DEVICE) return;
+    (void)owns_ask(&answer->managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, ptr);
+    if (!owns_ask(&answer->ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) answer->ordinal = -1;
+}
+
+/* Asked once an operation: its later steps want to know the same again. */
+static const struct owns_answer *owns_ask_all(const void *ptr)
+{
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    struct owns_answer *answer = &owns_last;
+    void *data[] = {&answer->type, &answer->managed, &answer->ordinal};
+
+    if (answer->at == (uintptr_t)ptr && answer->operation == stp_kind_operation) return answer;
+    *answer = (struct owns_answer){(uintptr_t)ptr, stp_kind_operation, 0, 0, -1};
+    if (stp_cuda.api.pointer_get_attributes == NULL ||
+        stp_cuda.api.pointer_get_attributes(STP_COUNT(attributes), attributes, data,
+                                            (CUdeviceptr)(uintptr_t)ptr) != CUDA_SUCCESS)
+        owns_ask_each(answer, ptr);
+    return answer;
+}
+
 /* Managed memory is the host's to us: CPUs may touch it. */
 static struct cuda_location owns_ask_location(const void *ptr)
 {
-    struct cuda_location location = {NULL, false};
-    unsigned type = 0, managed = 0;
-    int ordinal = -1;
+    const struct owns_answer *answer = owns_ask_all(ptr);
 
-    if (!owns_ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) return location;
-    if (type != CU_MEMORYTYPE_DEVICE) return location;
-    if (owns_ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, ptr) && managed != 0) return location;
-    if (!owns_ask(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) return location;
-    if (ordinal >= 0 && ordinal < stp_cuda.n_devices) location.device = &stp_cuda.devices[ordinal];
-    return location;
+    if (answer->type != CU_MEMORYTYPE_DEVICE || answer->managed != 0 || answer->ordinal < 0 ||
+        answer->ordinal >= stp_cuda.n_devices)
+        return (struct cuda_location){NULL, false};
+    return (struct cuda_location){&stp_cuda.devices[answer->ordinal], false};
 }
 
 struct cuda_location stp_cuda_location(const void *ptr)
@@ -254,10 +288,9 @@ bool stp_cuda_reaches(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
     struct owns_range range;
-    unsigned type = 0;
 
     if (owns_is_symmetric_host(at) || owns_is_stack(at) || owns_is_brk(at)) return false;
-    return owns_search(at, &range) || owns_ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr);
+    return owns_search(at, &range) || owns_ask_all(ptr)->type != 0;
 }
 
 bool stp_cuda_owns(const void *ptr)

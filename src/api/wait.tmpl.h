@@ -8,12 +8,16 @@
 static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE value)
 {
     TYPE now;
+    bool so;
 
-    if (STP_LIKELY(!stp_win.devices))
+    if (STP_LIKELY(!stp_win.devices)) {
         now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
-    else
-        stp_load_slow(&now, ivar, sizeof(now));
-    return wanted >> (1 - (now < value) + (now > value)) & 1;
+        return wanted >> (1 - (now < value) + (now > value)) & 1;
+    }
+    stp_load_slow(&now, ivar, sizeof(now));
+    so = wanted >> (1 - (now < value) + (now > value)) & 1;
+    if (so) stp_remote_flush(); /* of the data, not at each look */
+    return so;
 }
 
 /* The half of a wait that misses. */

@@ -85,10 +85,23 @@ void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, cons
     stp_copy_rows(ctx, kind, dest, source, &one, end, fn);
 }
 
+void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
+                     const void *source, size_t nbytes, enum stp_copy_end end, void *word,
+                     uint64_t signal, const char *fn)
+{
+    struct stp_queue *queue = copy_queue(ctx, kind, fn);
+
+    stp_copy(ctx, kind, dest, source, nbytes, end, fn);
+    if (kind->set_word(queue, dest, word, signal) != 0)
+        stp_fatal(fn, "cannot set the signal at %p behind a copy (%s memory)", word, kind->name);
+}
+
 void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 {
-    const struct stp_kind *kind = stp_device_of(dest);
+    const struct stp_kind *kind;
 
+    stp_kind_begin();
+    kind = stp_device_of(dest);
     if (kind == NULL) kind = stp_device_of(source);
     if (nbytes == 0 || dest == source) return;
     if (kind == NULL)
@@ -151,7 +164,6 @@ void stp_load_slow(void *value, const void *word, size_t nbytes)
         copy_load_host(value, word, nbytes);
     else
         stp_copy(&stp_ctx_stage, kind, value, word, nbytes, STP_COPY_DONE, "shmem_wait_until");
-    stp_remote_flush();
 }
 
 void stp_remote_flush_slow(void)

@@ -57,6 +57,11 @@ void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
               size_t nbytes, enum stp_copy_end end, const char *fn);
 
+/* Copy, then set a word that the kind's devices reach, in that order; both by flush. */
+void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
+                     const void *source, size_t nbytes, enum stp_copy_end end, void *word,
+                     uint64_t signal, const char *fn);
+
 /* Between any two buffers that this PE reaches, of whatever memory; done on return. */
 void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn);
 
@@ -66,7 +71,7 @@ void stp_copy_close(struct stp_ctx *ctx);
 
 /*
  * Read a word of this PE, atomically, whatever memory it is in: for waits and tests. nbytes: 1,
- * 2, 4 or 8.
+ * 2, 4 or 8. Who acts upon the value calls stp_remote_flush() before.
  */
 void stp_load_slow(void *value, const void *word, size_t nbytes);
 

@@ -243,9 +243,15 @@ static struct stp_rows rma_one_row(size_t nbytes)
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
+    stp_kind_begin();
+    stp_put_more(ctx, dest, source, nbytes, pe, fn);
+}
+
+void stp_put_more(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
+                  const char *fn)
+{
     struct stp_rows one = rma_one_row(nbytes);
     void *there = rma_plain(dest, source, nbytes, pe);
-
     if (there != NULL)
         memcpy(there, source, nbytes);
     else if (nbytes > 0)
@@ -256,8 +262,10 @@ void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
                       const char *fn)
 {
     struct stp_rows one = rma_one_row(nbytes);
-    void *there = rma_plain(dest, source, nbytes, pe);
+    void *there;
 
+    stp_kind_begin();
+    there = rma_plain(dest, source, nbytes, pe);
     if (there != NULL)
         memcpy(there, source, nbytes);
     else if (nbytes > 0)
@@ -268,8 +276,10 @@ void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
                   const char *fn)
 {
     struct stp_rows one = rma_one_row(nbytes);
-    const void *there = rma_plain(source, dest, nbytes, pe);
+    const void *there;
 
+    stp_kind_begin();
+    there = rma_plain(source, dest, nbytes, pe);
     if (there != NULL)
         memcpy(dest, there, nbytes);
     else if (nbytes > 0)
@@ -280,8 +290,10 @@ void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
                       const char *fn)
 {
     struct stp_rows one = rma_one_row(nbytes);
-    const void *there = rma_plain(source, dest, nbytes, pe);
+    const void *there;
 
+    stp_kind_begin();
+    there = rma_plain(source, dest, nbytes, pe);
     if (there != NULL)
         memcpy(dest, there, nbytes);
     else if (nbytes > 0)
@@ -360,6 +372,7 @@ void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
     struct stp_rows rows;
 
     if (nelems == 0 || nbytes == 0) return;
+    stp_kind_begin();
     rows = rma_rows(dst, sst, nbytes, nelems, fn);
     rma_put(ctx, dest, source, &rows, pe, STP_COPY_SENT, fn);
 }
@@ -370,6 +383,7 @@ void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
     struct stp_rows rows;
 
     if (nelems == 0 || nbytes == 0) return;
+    stp_kind_begin();
     rows = rma_rows(dst, sst, nbytes, nelems, fn);
     rma_get(ctx, dest, source, &rows, pe, STP_COPY_DONE, fn);
 }

@@ -128,6 +128,9 @@ static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn);
+/* The same within an operation that has begun. */
+void stp_put_more(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
+                  const char *fn);
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn);
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,

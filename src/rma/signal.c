@@ -35,14 +35,37 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
         stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
 }
 
+/*
+ * What copies the data can set a word of host memory behind it when its device reaches that: nobody
+ * waits for the copy. A store of a device and an atomic of a CPU are atomic to each other. False:
+ * the word is not pinned.
+ */
+static bool signal_by_device(struct stp_ctx *ctx, const struct stp_target *data, const void *source,
+                             size_t nbytes, const uint64_t *sig_addr, uint64_t signal, bool nbi,
+                             int pe, const char *fn)
+{
+    size_t offset;
+    const struct stp_space *space = stp_registry_find(sig_addr, &offset);
+    void *word = space != NULL && space->mapped != NULL
+                     ? stp_mapped_ptr(space, stp_local_of(pe), offset)
+                     : NULL;
+
+    if (word == NULL || !stp_win.cpu_atomics) return false;
+    stp_copy_signal(ctx, data->space->kind, data->there, source, nbytes,
+                    nbi ? STP_COPY_ISSUED : STP_COPY_SENT, word, signal, fn);
+    return true;
+}
+
 /* Behind the hit of stp_put_signal(). The two halves may have to go different ways. */
 static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                             uint64_t *sig_addr, uint64_t signal, enum stp_fabric_amo op, bool nbi,
                             int pe, const char *fn)
 {
-    bool device = nbytes > 0 && stp_device_of(source) != NULL;
     struct stp_target data = {.way = STP_WAY_HOST}, word;
+    bool device;
 
+    stp_kind_begin();
+    device = nbytes > 0 && stp_device_of(source) != NULL;
     if ((uintptr_t)sig_addr % sizeof(signal) != 0)
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     if (nbytes > 0) data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
@@ -60,7 +83,10 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
                                  source, nbytes, word.space->number, word.offset, signal, op, nbi);
         return;
     }
-    stp_put(ctx, dest, source, nbytes, pe, fn);
+    if (data.way == STP_WAY_DEVICE && word.way == STP_WAY_HOST && op == STP_AMO_SET &&
+        signal_by_device(ctx, &data, source, nbytes, sig_addr, signal, nbi, pe, fn))
+        return;
+    if (nbytes > 0) stp_put_more(ctx, dest, source, nbytes, pe, fn);
     stp_quiet(ctx);
     stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
 }
@@ -136,7 +162,8 @@ uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
-    stp_wait_missed(); /* a program may poll with it */
+    stp_remote_flush(); /* the caller may act upon it */
+    stp_wait_missed();  /* a program may poll with it */
     return value;
 }
 STP_PROFILED(shmem_signal_fetch);
@@ -186,6 +213,7 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
         value = signal_load(sig_addr);
     }
     stp_wait_end(&wait);
+    stp_remote_flush();
     return value; /* the one that satisfied the test, not a second look */
 }
 STP_PROFILED(shmem_signal_wait_until);

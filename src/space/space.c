@@ -27,13 +27,15 @@
 static int space_register(struct stp_space *space, void *base, size_t nbytes,
                           struct stp_fabric_region *mine)
 {
-    bool device = !space->host;
+    bool device = !space->host, entered;
     int rc;
 
     *mine = (struct stp_fabric_region){0};
     if (!stp_rt.has_fabric) return 0;
+    entered = device && space->kind->enter(space);
     rc = stp_rt.fabric.region_add(space->number, base, nbytes,
                                   device ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device, mine);
+    if (entered) space->kind->leave();
     if (device && rc == -EOPNOTSUPP) return 0; /* staged then */
     if (rc != 0) return rc;
     space->registered = true;

@@ -118,6 +118,7 @@ static void stream_transfer(void *dest, const void *source, size_t nbytes, int p
     struct stream_slot *slot;
 
     stp_check_live(fn);
+    stp_kind_begin();
     stream_check(put ? dest : source, nbytes, pe, fn, put ? "dest" : "source");
     slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
     if (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, put, fn))
@@ -174,6 +175,7 @@ static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_
     uint64_t *word;
 
     stp_check_live(fn);
+    stp_kind_begin();
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
         stp_fatal(fn, "sig_op is %d: it is SHMEM_SIGNAL_SET (%d) or SHMEM_SIGNAL_ADD (%d)", sig_op,
                   SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD);

@@ -78,6 +78,26 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return fake_end(get_locked(data, attribute, address, block));
 }
 
+/* What has no such attribute, or is unknown, gets zeros, and that is no error. */
+CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes, void **data,
+                                CUdeviceptr address)
+{
+    CUresult result = fake_begin(FAKE_cuPointerGetAttributes);
+    struct fake_block *block;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (n == 0 || !attributes || !data) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    block = fake_block_find_locked(address);
+    for (unsigned int i = 0; i < n; i++) {
+        if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+            *(int *)data[i] = -2; /* as the real one says of memory that it does not know */
+        else
+            *(unsigned int *)data[i] = 0;
+        if (block) (void)get_locked(data[i], attributes[i], address, block);
+    }
+    return fake_end(CUDA_SUCCESS);
+}
+
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                CUdeviceptr address)
 {

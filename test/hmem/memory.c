@@ -47,6 +47,16 @@ static char *alias_of(const void *address)
     return alias((uintptr_t)address);
 }
 
+/* A real provider asks the driver about the memory, which it does in the current context. */
+static bool shim_has_context(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *context = NULL;
+    int (*get_current)(void **context);
+
+    *(void **)&get_current = driver != NULL ? dlsym(driver, "cuCtxGetCurrent") : NULL;
+    return get_current != NULL && get_current(&context) == 0 && context != NULL;
+}
+
 /* ---- registration ------------------------------------------------------------------ */
 
 static bool refuses(void)
@@ -105,6 +115,7 @@ static int reg_device(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
     char *alias = alias_of(iov.iov_base);
     int rc;
 
+    if (!shim_has_context()) shim_die("device memory is registered without a current context");
     if (attr->iov_count != 1 || iov.iov_len == 0) shim_die("one piece of device memory at a time");
     if (alias == NULL || alias_of((char *)iov.iov_base + iov.iov_len - 1) == NULL)
         shim_die("%p to be registered is no device memory", iov.iov_base);

@@ -150,6 +150,23 @@ static void check_private(void)
     free(got);
 }
 
+/* Without streams: the signal is set behind the copy, by whatever sets it. */
+static void check_signal_behind(void)
+{
+    for (int k = 0; k < 3; k++)
+        for (uint64_t round = 1; round <= 5; round++) {
+            uint64_t *word = signals[k] + 50;
+
+            pe_gpu_fill(blocks[0], 900 * (long)round + pe_me, N);
+            shmem_putmem_signal_nbi(blocks[0] + N, blocks[0], N * sizeof(long), word, round,
+                                    SHMEM_SIGNAL_SET, next);
+            PE_CHECK_EQ(shmem_signal_wait_until(word, SHMEM_CMP_EQ, round), round);
+            PE_GPU_EXPECT(blocks[0] + N, 900 * (long)round + before, N,
+                          "behind which a signal was");
+            shmem_barrier_all();
+        }
+}
+
 /* ---- streams that wait --------------------------------------------------------------------- */
 
 /* The first stream waits for what the second one sends to this PE, which is called later. */
@@ -296,6 +313,7 @@ int main(int argc, char **argv)
     }
     check_pairs();
     check_private();
+    check_signal_behind();
     check_two();
     check_many();
     check_collectives();

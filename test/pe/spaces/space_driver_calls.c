@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls of the driver that an operation makes, counted by the stand-in, after the first of each: no
+ * more pointer queries than one, and no wait of the host for a stream where none is needed. Prints
+ * the table of docs/design/cuda.md when DRIVER_CALLS is set.
+ */
+#include "pe_gpu.h"
+
+enum { N = 4096, ROUNDS = 10 };
+
+static long (*calls)(const char *symbol);
+static shmem_space_t space, pinned;
+static shmem_team_t team, pinned_team;
+static char *mine, *there;  /* private memory, and a block of the space, on the device */
+static uint64_t *word;      /* on the device */
+static uint64_t *host_word; /* in the default heap */
+static uint64_t *pin_word;  /* in pinned memory */
+static char *host;          /* private */
+static int next;
+
+static const char *const queries[] = {"cuPointerGetAttribute", "cuPointerGetAttributes"};
+static const char *const waits[] = {"cuStreamSynchronize", "cuCtxSynchronize"};
+static const char *const rest[] = {
+    "cuCtxPushCurrent_v2",
+    "cuCtxPopCurrent_v2",
+    "cuMemcpyAsync",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuStreamGetCtx",
+    "cuStreamIsCapturing",
+    "cuLaunchHostFunc",
+    "cuStreamWriteValue64_v2",
+    "cuStreamWaitValue64_v2",
+    "cuMemHostAlloc",
+    "cuFlushGPUDirectRDMAWrites",
+    "cuDevicePrimaryCtxGetState",
+    "cuMemHostGetDevicePointer_v2",
+};
+
+static long count(const char *const *names, size_t n)
+{
+    long sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += calls(names[i]) > 0 ? calls(names[i]) : 0;
+    return sum;
+}
+#define COUNT(names) count(names, sizeof(names) / sizeof((names)[0]))
+
+static void put(void)
+{
+    shmem_putmem_nbi(there, mine, N, next);
+}
+
+static void put_host(void)
+{
+    shmem_putmem(there, host, 8, next);
+}
+
+static void get(void)
+{
+    shmem_getmem(mine, there, N, next);
+}
+
+static void put_signal(void)
+{
+    shmem_putmem_signal_nbi(there, mine, N, word, 1, SHMEM_SIGNAL_SET, next);
+}
+
+static void put_signal_host(void)
+{
+    shmem_putmem_signal_nbi(there, mine, N, host_word, 1, SHMEM_SIGNAL_SET, next);
+}
+
+static void put_signal_pinned(void)
+{
+    shmem_putmem_signal_nbi(there, mine, N, pin_word, 1, SHMEM_SIGNAL_SET, next);
+}
+
+static void put_on_stream(void)
+{
+    shmemx_putmem_on_stream(there, mine, N, next, NULL);
+}
+
+static void put_signal_on_stream(void)
+{
+    shmemx_putmem_signal_on_stream(there, mine, N, word, 1, SHMEM_SIGNAL_SET, next, NULL);
+}
+
+static void wait_on_stream(void)
+{
+    shmemx_signal_wait_until_on_stream(pin_word, SHMEM_CMP_GE, 0, NULL);
+}
+
+static void barrier_on_stream(void)
+{
+    shmemx_barrier_all_on_stream(NULL);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    long queries, waits; /* at most */
+} operations[] = {
+    {"put_nbi from private device memory", put, 1, 0},
+    {"put of 8 bytes from the host", put_host, 0, 0},
+    {"get to private device memory", get, 1, 1},
+    {"put_signal_nbi, word on the device", put_signal, 1, 4},
+    {"put_signal_nbi, word in the heap", put_signal_host, 1, 1},
+    {"put_signal_nbi, word in pinned memory", put_signal_pinned, 1, 0},
+    {"put_on_stream from private device memory", put_on_stream, 1, 0},
+    {"put_signal_on_stream, word on the device", put_signal_on_stream, 1, 0},
+    {"signal_wait_until_on_stream, pinned word", wait_on_stream, 0, 0},
+    {"barrier_all_on_stream", barrier_on_stream, 0, 0},
+};
+
+static void check(size_t i)
+{
+    long n_queries, n_waits, n_rest;
+
+    operations[i].run();
+    shmem_quiet();
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
+    shmem_barrier_all();
+    n_queries = COUNT(queries);
+    n_waits = COUNT(waits);
+    n_rest = COUNT(rest);
+    for (int round = 0; round < ROUNDS; round++)
+        operations[i].run();
+    n_queries = COUNT(queries) - n_queries;
+    n_waits = COUNT(waits) - n_waits;
+    n_rest = COUNT(rest) - n_rest;
+    if (getenv("DRIVER_CALLS") != NULL && pe_me == 0)
+        printf("| %s | %.1f | %.1f | %.1f |\n", operations[i].name, (double)n_queries / ROUNDS,
+               (double)n_waits / ROUNDS, (double)(n_queries + n_waits + n_rest) / ROUNDS);
+    PE_CHECK(n_queries <= operations[i].queries * ROUNDS, "%s: %ld pointer queries in %d",
+             operations[i].name, n_queries, ROUNDS);
+    PE_CHECK(n_waits <= operations[i].waits * ROUNDS, "%s: %ld waits in %d", operations[i].name,
+             n_waits, ROUNDS);
+    shmem_quiet();
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 4 * PE_MIB);
+    unsigned long long memory = 0;
+    void *context = NULL;
+
+    pe_test_begin();
+    if (pe_gpu_load())
+        *(void **)&calls = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fakecuda_calls");
+    if (calls == NULL) {
+        pe_test_skip("the driver does not count its calls");
+        return pe_test_end();
+    }
+    PE_CHECK_EQ(pe_cuda.retain(&context, 0), 0);
+    PE_CHECK_EQ(pe_cuda.set_current(context), 0);
+    PE_CHECK_EQ(pe_cuda.alloc(&memory, N), 0);
+    next = (pe_me + 1) % pe_n;
+    attr.device = 0;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    config.device_type = SHMEM_DEVICE_CPU;
+    attr.pinned = 1;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &pinned, &pinned_team) == 0, "not pinned");
+    mine = (char *)(uintptr_t)memory;
+    there = shmem_space_malloc(space, N);
+    word = shmem_space_calloc(space, 1, sizeof(*word));
+    host_word = shmem_calloc(1, sizeof(*host_word));
+    pin_word = shmem_space_calloc(pinned, 1, sizeof(*pin_word));
+    host = malloc(N);
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+        check(i);
+    free(host);
+    shmem_free(host_word);
+    shmem_space_free(space, there);
+    shmem_space_free(space, word);
+    shmem_space_free(pinned, pin_word);
+    pe_space_end(space, team);
+    pe_space_end(pinned, pinned_team);
+    PE_CHECK_EQ(pe_cuda.free(memory), 0);
+    PE_CHECK_EQ(pe_cuda.release(0), 0);
+    return pe_test_end();
+}
