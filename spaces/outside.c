@@ -233,7 +233,7 @@ static char *outside_map_peer(const struct stp_outside *outside, const struct ou
     return base + into;
 }
 
-void *stp_outside_reach(struct stp_space *space, int local)
+void *stp_outside_reach(const struct stp_space *space, int local)
 {
     struct stp_outside *outside = space->outside;
     struct outside_peer *peer = &outside->peers[local];

@@ -394,7 +394,7 @@ int stp_outside_create_memory(struct stp_space *space, struct stp_share *share);
 
 /* As the ops of a kind's row, for spaces with space->outside; destroy also without. */
 int stp_outside_attach(struct stp_space *space, int local, const struct stp_share *share);
-void *stp_outside_reach(struct stp_space *space, int local);
+void *stp_outside_reach(const struct stp_space *space, int local);
 void stp_outside_detach(struct stp_space *space);
 void stp_outside_destroy(struct stp_space *space);
 

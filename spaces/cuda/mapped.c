@@ -29,10 +29,12 @@ struct stp_mapped {
     unsigned char pieces[]; /* the same for all parts; changed by collective calls alone */
 };
 
-/* Where this PE has a part of the space. */
+/* Where this PE has a part of the space, which it has reached before. */
 static char *mapped_part(const struct stp_space *space, int local)
 {
-    return local == stp_window_local() ? space->base : stp_window_part(local) + space->offset;
+    if (local == stp_window_local()) return space->base;
+    if (space->outside != NULL) return stp_outside_reach(space, local);
+    return stp_window_part(local) + space->offset;
 }
 
 int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params)
@@ -162,7 +164,8 @@ int stp_mapped_add(struct stp_space *space, int local, size_t offset, size_t nby
 {
     struct stp_mapped *mapped = space->mapped;
     size_t end = mapped_end(offset, nbytes);
-    int rc = local == stp_window_local() ? 0 : stp_window_reach(local);
+    bool reached = local == stp_window_local() || stp_kind_host_reach(space, local) != NULL;
+    int rc = reached ? 0 : -EIO;
 
     if (rc == 0) rc = stp_cuda_enter(mapped->device);
     if (rc != 0) return rc;

@@ -59,6 +59,29 @@ static void check_beside(void)
     pe_kind_destroy(&second);
 }
 
+/* For GPUs, where there are any: own part and peers'. */
+static void check_pinned(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    struct pe_space s = {.kind = &pe_kinds[PE_CPU], .rank = -1};
+    long *block;
+
+    if (!pe_kind_exists(PE_GPU)) return;
+    attr.pinned = 1;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &s.space, &s.team) == 0, "not pinned");
+    s.rank = shmem_team_my_pe(s.team);
+    s.n = shmem_team_n_pes(s.team);
+    block = pe_kind_malloc(&s, 1000);
+    PE_CHECK(shmemx_space_device_ptr(s.space, block, pe_me) != NULL, "no pointer to the own part");
+    if (shmem_ptr(heap, pe_right()) != NULL)
+        PE_CHECK(shmemx_space_device_ptr(s.space, block, pe_right()) != NULL,
+                 "no pointer to the part of PE %d", pe_right());
+    pe_kind_ring(&s, block, 1000, 8);
+    shmem_space_free(s.space, block);
+    pe_kind_destroy(&s);
+}
+
 static void check_subset(void)
 {
     shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, SIZE);
@@ -91,6 +114,7 @@ int main(void)
     if (pe_kind_exists(PE_FAM)) check_use(PE_FAM);
     check_beside();
     check_subset();
+    check_pinned();
     shmem_free(heap);
     return pe_test_end();
 }
