@@ -161,6 +161,7 @@ static void registry_remember_locked(const struct stp_space *space)
     struct gone_range *gone = &registry.gone[registry.n_gone % REGISTRY_GONE];
 
     __atomic_store_n(&gone->nbytes, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with that of stp_registry_destroyed() */
     __atomic_store_n(&gone->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->number, space->number, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->kind, space->kind->name, __ATOMIC_RELAXED);
@@ -298,10 +299,14 @@ bool stp_registry_destroyed(const void *addr, char *text, size_t len)
         const struct gone_range *gone = &registry.gone[(i - 1) % REGISTRY_GONE];
         size_t nbytes = __atomic_load_n(&gone->nbytes, __ATOMIC_ACQUIRE);
 
-        if ((uintptr_t)addr - __atomic_load_n(&gone->base, __ATOMIC_RELAXED) >= nbytes) continue;
-        snprintf(text, len, "space %u (%s, %zu bytes), which was destroyed",
-                 __atomic_load_n(&gone->number, __ATOMIC_RELAXED),
-                 __atomic_load_n(&gone->kind, __ATOMIC_RELAXED), nbytes);
+        uintptr_t base = __atomic_load_n(&gone->base, __ATOMIC_RELAXED);
+        unsigned number = __atomic_load_n(&gone->number, __ATOMIC_RELAXED);
+        const char *kind = __atomic_load_n(&gone->kind, __ATOMIC_RELAXED);
+
+        if ((uintptr_t)addr - base >= nbytes) continue;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read, before the second look */
+        if (__atomic_load_n(&gone->nbytes, __ATOMIC_RELAXED) != nbytes) continue; /* overwritten */
+        snprintf(text, len, "space %u (%s, %zu bytes), which was destroyed", number, kind, nbytes);
         return true;
     }
     return false;

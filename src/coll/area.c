@@ -276,6 +276,7 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
         /* Pairs with the fence in ring: either we see the word or the ringer sees us. */
         __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
         seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
         if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
         __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
     }

@@ -329,7 +329,7 @@ void stp_watch_start(void)
     watch.next = stp_local_of(stp_rt.pe) + 1;
     watch.looked_ns = stp_now_ns();
     watch.told.pe = watch.mine.pe = -1;
-    stp_wait_hook = watch_look;
+    __atomic_store_n(&stp_wait_hook, watch_look, __ATOMIC_RELEASE);
     __atomic_store_n(&watch.on, true, __ATOMIC_SEQ_CST);
 }
 

@@ -246,7 +246,8 @@ void pshmem_team_destroy(shmem_team_t team)
     if (t->predefined) stp_fatal(__func__, "a predefined team cannot be destroyed");
     if (t->stream_called != __atomic_load_n(&t->stream_done, __ATOMIC_ACQUIRE))
         stp_fatal(__func__, "collectives of the team are under way on streams: wait for those");
-    if (t->space->user_team == t) __atomic_store_n(&t->space->user_team, NULL, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&t->space->user_team, __ATOMIC_RELAXED) == t)
+        __atomic_store_n(&t->space->user_team, NULL, __ATOMIC_RELEASE);
     stp_team_destroy(t);
 }
 STP_PROFILED(shmem_team_destroy);
