@@ -26,7 +26,7 @@ def declared(include):
         names.update(DATA.findall(text))
         for statement in text.split(";"):
             match = PROTOTYPE.search(statement + ";")
-            if match and match.group(1).startswith("shmemx_impl_"):
+            if match and match.group(1).startswith(("shmemx_impl_", "shmemx_dev_")):
                 continue  # of inline functions
             if match and not statement.lstrip().startswith(("typedef", "return")):
                 names.add(match.group(1))
