@@ -50,9 +50,19 @@ for what in PATH MANPATH PKG_CONFIG_PATH; do
     [ -n "$path" ] && [ -d "$prefix/$path" ] || fail "the module's $what is $prefix/$path, no folder"
 done
 if command -v tclsh >/dev/null; then
-    got=$(printf '%s\n' 'proc module-whatis args {}; proc conflict args {}' \
-        'proc prepend-path {name path} { puts "$name $path" }; proc append-path args {}' \
+    got=$(printf '%s\n' 'proc module-whatis args { puts whatis }' \
+        'proc conflict name { puts "conflict $name" }' \
+        'proc prepend-path {name path} { puts "$name $path" }' \
+        'proc append-path {name path} { puts "$name behind ($path)" }' \
         "set ModulesCurrentModulefile {$module}" "source {$module}" | tclsh)
-    echo "$got" | grep -qx "PATH $prefix/bin" || fail "the module says: $got"
+    for want in whatis "conflict steppe" "PATH $prefix/bin" "MANPATH behind ()" \
+        "CMAKE_PREFIX_PATH $prefix"; do
+        echo "$got" | grep -qxF "$want" || fail "the module does not say $want: $got"
+    done
+    for what in MANPATH PKG_CONFIG_PATH; do
+        path=$(echo "$got" | sed -n "s/^$what \(\/.*\)/\1/p")
+        ls "$path"/man1/oshrun.1* "$path/steppe.pc" 2>/dev/null | grep -q . ||
+            fail "the module's $what is $path, without a file of ours"
+    done
 fi
 exit $failed
