@@ -81,6 +81,7 @@ steppe_man3(shmemx_putmem_on_stream shmemx_putmem_nbi_on_stream shmemx_getmem_on
     shmemx_signal_op_on_stream shmemx_signal_wait_until_on_stream shmemx_quiet_on_stream
     shmemx_barrier_all_on_stream shmemx_sync_all_on_stream shmemx_barrier_on_stream
     shmemx_sync_on_stream shmemx_broadcastmem_on_stream)
+steppe_man3(shmemx_buffer_register shmemx_buffer_register_attr)
 steppe_man3(shmemx_space_persist)
 steppe_man3(shmemx_space_stat)
 steppe_man3(shmemx_space_part shmemx_space_part_release)

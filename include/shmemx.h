@@ -146,7 +146,8 @@ typedef enum {
     SHMEMX_PATH_LOAD_STORE, /* mapped host memory */
     SHMEMX_PATH_DEVICE,     /* device memory that this PE's copies reach: own, or by IPC */
     SHMEMX_PATH_FABRIC,     /* the fabric reads and writes it */
-    SHMEMX_PATH_STAGED      /* through host buffers, by the proxy thread of its owner */
+    SHMEMX_PATH_STAGED,     /* through host buffers, by the proxy thread of its owner */
+    SHMEMX_PATH_PROCESS     /* private pages of another process, copied by the kernel */
 } shmemx_space_path_t;
 
 /* The path to PE pe (number in the world). Local; may open an IPC handle. */
@@ -265,6 +266,42 @@ int shmemx_space_root_set(shmem_space_t space, const char *name, const void *add
 int shmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
 
 /*
+ * Make memory that the program has a space: nbytes at addr on each PE of team. Collective over
+ * team, whose members pass equal nbytes and flags and, all or none, a descriptor; addresses may
+ * differ. The memory is readable and writable, at a multiple of 8, of 64 with SHMEMX_ADOPT_HEAP, in
+ * no other space, and stays mapped until shmem_space_destroy(), which leaves it to the program.
+ *
+ * It is one block, which the symmetric routines take at any of its addresses; with
+ * SHMEMX_ADOPT_HEAP it is a heap, for shmem_space_malloc(). fd: what is mapped there with
+ * MAP_SHARED, from byte offset on (memfd, hugetlbfs, shm, a file); peers of the node map it too. It
+ * can be closed after the call. Without one, or with -1, the memory is private: the kernel copies
+ * it between processes of a node, and single elements, atomics and signals are done by a thread of
+ * its owner. GPU memory is known as such. shmemx_space_path() tells which.
+ *
+ * The space's members are those of team; it has no team of its own. Returns 0; nonzero, with
+ * SHMEM_SPACE_INVALID, on all members.
+ */
+#define SHMEMX_ADOPT_HEAP 1
+typedef struct {
+    size_t struct_size; /* of this structure, or of its beginning, up to flags at least */
+    void *addr;
+    size_t nbytes;
+    int flags; /* SHMEMX_ADOPT_HEAP, or 0 */
+    int fd;
+    size_t offset;
+} shmemx_buffer_attr_t;
+
+#define SHMEMX_BUFFER_ATTR_INITIALIZER                                                             \
+    {                                                                                              \
+        sizeof(shmemx_buffer_attr_t), NULL, 0, 0, -1, 0                                            \
+    }
+
+int shmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags,
+                           shmem_space_t *space);
+int shmemx_buffer_register_attr(shmem_team_t team, const shmemx_buffer_attr_t *attr,
+                                shmem_space_t *space);
+
+/*
  * A context that is used with objects of one space alone (checked under SHMEM_CHECK=1). While it
  * lives the space cannot be destroyed. team: PE numbers are those of it; all its members are
  * members of the space. Local. 0; nonzero, with SHMEM_CTX_INVALID, when it cannot be made.
@@ -340,6 +377,10 @@ int pshmemx_space_part(shmem_space_t space, int index, const void **base);
 int pshmemx_space_part_release(shmem_space_t space);
 int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
 int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
+int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags,
+                            shmem_space_t *space);
+int pshmemx_buffer_register_attr(shmem_team_t team, const shmemx_buffer_attr_t *attr,
+                                 shmem_space_t *space);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
 int pshmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);

@@ -26,6 +26,7 @@ static int cpu_admit(const struct stp_space_params *params)
     size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
     size_t group = stp_cgroup_memory();
 
+    if (params->adopt != NULL) return stp_private_admit(params); /* it is there already */
     if (total < SIZE_MAX / 1024) total *= 1024;
     if (nbytes > total) {
         stp_error("a cpu space of %zu bytes a PE exceeds this host's memory of %zu bytes", nbytes,
@@ -48,6 +49,7 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
     bool outside = space->offset == SIZE_MAX;
     int rc;
 
+    if (params->adopt != NULL) return stp_outside_adopt(space, params, share);
     if (params->page_bytes != 0) return stp_pages_create(space, params, share);
     rc = outside ? stp_outside_create_memory(space, share)
                  : stp_window_commit(space->offset, space->nbytes);

@@ -74,6 +74,7 @@ const struct stp_kind *stp_kind_of(const void *ptr)
 void *stp_kind_host_reach(struct stp_space *space, int local)
 {
     if (space->outside != NULL) return stp_outside_reach(space, local);
+    if (stp_space_is_private(space)) return local == stp_window_local() ? space->base : NULL;
     return stp_window_reach(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
 
@@ -104,12 +105,37 @@ void stp_kind_no_queue_destroy(struct stp_queue *queue)
     (void)queue;
 }
 
+void stp_store_whole(void *there, const void *value, size_t nbytes)
+{
+    switch (nbytes) {
+    case 1:
+        *(volatile uint8_t *)there = *(const uint8_t *)value;
+        break;
+    case 2:
+        *(volatile uint16_t *)there = *(const uint16_t *)value;
+        break;
+    case 4:
+        *(volatile uint32_t *)there = *(const uint32_t *)value;
+        break;
+    case 8:
+        *(volatile uint64_t *)there = *(const uint64_t *)value;
+        break;
+    default:
+        memcpy(there, value, nbytes);
+    }
+}
+
+/* What is an element to somebody is written whole. */
 int stp_kind_host_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
                        enum stp_copy_end end)
 {
     (void)queue;
     (void)end;
-    memmove(dest, source, nbytes);
+    if (nbytes <= sizeof(uint64_t) && nbytes > 0 && (nbytes & (nbytes - 1)) == 0 &&
+        ((uintptr_t)dest | (uintptr_t)source) % nbytes == 0)
+        stp_store_whole(dest, source, nbytes);
+    else
+        memmove(dest, source, nbytes);
     return 0;
 }
 

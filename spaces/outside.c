@@ -174,6 +174,28 @@ int stp_outside_create_memory(struct stp_space *space, struct stp_share *share)
     return rc == -EEXIST ? -EINVAL : rc;
 }
 
+int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *params,
+                      struct stp_share *share)
+{
+    int fd = fcntl(params->adopt->fd, F_DUPFD_CLOEXEC, 0), rc = fd < 0 ? -errno : 0;
+    struct stp_outside *outside = rc == 0 ? outside_new(fd, true) : NULL;
+
+    if (rc == 0 && outside == NULL) {
+        close(fd);
+        return -ENOMEM;
+    }
+    if (rc == 0) rc = stp_file_share_fill(fd, params->adopt->at, share);
+    if (rc == 0) {
+        outside->map_bytes = params->nbytes;
+        space->base = params->buffer;
+        outside_use(space, outside);
+        return 0;
+    }
+    stp_error("descriptor %d cannot be shared: %s", params->adopt->fd, stp_strerror(-rc));
+    if (outside != NULL) outside_delete(outside);
+    return rc;
+}
+
 void stp_outside_destroy(struct stp_space *space)
 {
     struct stp_outside *outside = space->outside;
@@ -221,7 +243,9 @@ static char *outside_map_peer(const struct stp_outside *outside, const struct ou
     char *base = NULL;
 
     if (fd >= 0) {
-        base = outside_map(outside->map_bytes + into, fd, (off_t)(peer->share.at - into), 0);
+        /* whole large pages, which hugetlbfs wants; pages behind the end of a file do no harm */
+        base = outside_map(outside_whole(outside->map_bytes + into), fd,
+                           (off_t)(peer->share.at - into), 0);
         rc = base != NULL ? 0 : -errno;
         close(fd);
     }

@@ -312,6 +312,25 @@ bool stp_registry_destroyed(const void *addr, char *text, size_t len)
     return false;
 }
 
+bool stp_registry_overlaps(const void *base, size_t nbytes, char *text, size_t len)
+{
+    uintptr_t from = (uintptr_t)base;
+    bool found = false;
+
+    pthread_mutex_lock(&registry.lock);
+    for (unsigned i = 0; i < registry.n_ranges && !found; i++) {
+        const struct stp_space *space = registry.of_base[i];
+
+        found = from < registry.bases[i] + registry.sizes[i] && registry.bases[i] < from + nbytes;
+        if (found)
+            snprintf(text, len, "space %u (%s, %zu bytes at %p)", space->number,
+                     space->kind != NULL ? space->kind->name : "globals", space->nbytes,
+                     (void *)space->base);
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return found;
+}
+
 static int pool_grow_locked(void)
 {
     struct pool_chunk *chunk = calloc(1, sizeof(*chunk));

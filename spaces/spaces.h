@@ -284,6 +284,13 @@ enum stp_open { STP_OPEN_EITHER, STP_OPEN_CREATE, STP_OPEN_FOUND, STP_N_OPENS };
 /* Where pages come from; as the public constants. */
 enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_TOUCH, STP_N_NUMAS };
 
+/* Memory of the program's that becomes a space. */
+struct stp_adopt {
+    int fd; /* that is mapped there, shared, from byte at on; -1: private memory */
+    uint64_t at;
+    bool heap; /* malloc serves from it */
+};
+
 /* What is asked of a kind when a space is made: the config and what the attributes add. */
 struct stp_space_params {
     size_t nbytes;    /* a PE */
@@ -300,6 +307,7 @@ struct stp_space_params {
     uint64_t token;    /* of this creation: the same on all PEs, and no other one has it */
     bool reshape;      /* a named space of fewer parts than n_pes gets a new generation */
     size_t page_bytes; /* host memory: of its pages; 0: what the system gives */
+    const struct stp_adopt *adopt; /* the buffer is no new memory; NULL: no more than that */
 };
 
 /* What a name stands for, without opening it. */
@@ -398,7 +406,26 @@ void *stp_outside_reach(const struct stp_space *space, int local);
 void stp_outside_detach(struct stp_space *space);
 void stp_outside_destroy(struct stp_space *space);
 
+/* Of memory that the program has mapped, as params say: peers map it, too. 0 or -errno, logged. */
+int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *params,
+                      struct stp_share *share);
+
 extern unsigned stp_outside_n; /* such spaces there are */
+
+/* ---- memory that the program had before (private.c) ---- */
+
+/* May the buffer become a space? 0 or -errno, logged. Is it no longer mapped? */
+int stp_private_admit(const struct stp_space_params *params);
+bool stp_private_gone(const struct stp_space *space);
+
+/*
+ * Private pages: which process the kernel copies to and from for a local index, and where its part
+ * begins there; false: it does not. Is ptr in a space of such?
+ */
+bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uintptr_t *base);
+bool stp_private_hold(const void *ptr);
+
+extern unsigned stp_private_n; /* such spaces there are */
 
 /* ---- what machines have (sysfs.c) ---- */
 
@@ -593,6 +620,9 @@ static inline void stp_kind_begin(void)
 }
 
 /* What the kinds in the window and the host's memory share where an op means nothing (kinds.c). */
+/* One store where nbytes is 1, 2, 4 or 8: who reads it sees the old value or the new one. */
+void stp_store_whole(void *there, const void *value, size_t nbytes);
+
 void *stp_kind_host_reach(struct stp_space *space, int local);
 bool stp_kind_owns_nothing(const void *ptr);
 int stp_kind_no_queue(struct stp_queue **queue);
@@ -691,8 +721,18 @@ struct stp_space {
     struct stp_team *user_team;  /* the one create returned, NULL once destroyed */
     int n_users; /* live teams that descend from it, contexts bound to it; stp_rt.lock */
     struct stp_space *next_free;
+    bool whole;                  /* of the program's: one block, that is not freed */
+    bool adopted;                /* of the program's, which may have unmapped it */
     struct stp_outside *outside; /* mappings of host memory outside the window, else NULL */
 };
+
+extern const struct stp_kind stp_kind_private; /* by no constant: only what is adopted is of it */
+
+/* Private pages: the owner's loads and stores work, and nobody else's. */
+static inline bool stp_space_is_private(const struct stp_space *space)
+{
+    return !space->host && space->kind->direct;
+}
 
 /*
  * Take the number of a space that is being made: 0, or -EEXIST when another thread was quicker.
@@ -726,6 +766,9 @@ size_t stp_registry_find_number(size_t from);
  * one found on this thread costs two compares, another one a search of the sorted ranges.
  */
 struct stp_space *stp_registry_find(const void *addr, size_t *offset);
+
+/* Is any of these bytes in a space? Which one, as text: "space 5 (cpu, 4096 bytes at 0x...)". */
+bool stp_registry_overlaps(const void *base, size_t nbytes, char *text, size_t len);
 
 /* By number; NULL when there is none. It may be on its way in or out. */
 struct stp_space *stp_registry_at(unsigned number);

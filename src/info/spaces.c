@@ -407,7 +407,7 @@ static void spaces_text_matrix(FILE *out, const unsigned char *path, int indent)
 {
     static const char letters[] = {
         [SHMEMX_PATH_NONE] = '-',   [SHMEMX_PATH_LOAD_STORE] = 'L', [SHMEMX_PATH_DEVICE] = 'D',
-        [SHMEMX_PATH_FABRIC] = 'F', [SHMEMX_PATH_STAGED] = 'S',
+        [SHMEMX_PATH_FABRIC] = 'F', [SHMEMX_PATH_STAGED] = 'S',     [SHMEMX_PATH_PROCESS] = 'P',
     };
 
     fprintf(out, "%*spaths, row to column: L load/store, D device, F fabric, S staged, - none\n",
@@ -442,7 +442,7 @@ static void spaces_text_rows(struct stp_report *report, const struct spaces_kind
         pes = spaces_ranges(want);
         spaces_wrap(report, "paths from PE", pes != NULL ? pes : "?");
         free(pes);
-        for (int path = 0; path <= SHMEMX_PATH_STAGED; path++) {
+        for (int path = 0; path <= SHMEMX_PATH_PROCESS; path++) {
             if (memchr(row, path, n) == NULL) continue;
             for (size_t i = 0; i < n; i++)
                 want[i] = row[i] == path;

@@ -35,6 +35,7 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
                           compare, result, nbi);
         break;
     case STP_WAY_DEVICE: /* no atomics by copies */
+    case STP_WAY_PROCESS:
     case STP_WAY_STAGED:
         stp_stage_amo(target.space, target.offset, op, dtype, operand, compare, result, pe, fn);
         break;

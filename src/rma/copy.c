@@ -65,7 +65,7 @@ void stp_copy_close(struct stp_ctx *ctx)
 void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
                    const struct stp_rows *rows, enum stp_copy_end end, const char *fn)
 {
-    struct stp_queue *queue = copy_queue(ctx, kind, fn);
+    struct stp_queue *queue = kind->direct ? NULL : copy_queue(ctx, kind, fn);
     int rc;
 
     if (rows->n == 1)

@@ -17,10 +17,11 @@ struct stp_ctx;
 
 /* How the bytes of a symmetric object on a PE are reached from here. */
 enum stp_way {
-    STP_WAY_HOST,   /* host memory mapped here */
-    STP_WAY_DEVICE, /* device memory that copies of its kind can name here */
-    STP_WAY_FABRIC, /* by region and offset */
-    STP_WAY_STAGED, /* by the proxy thread of the PE that owns it */
+    STP_WAY_HOST,    /* host memory mapped here */
+    STP_WAY_DEVICE,  /* device memory that copies of its kind can name here */
+    STP_WAY_FABRIC,  /* by region and offset */
+    STP_WAY_STAGED,  /* by the proxy thread of the PE that owns it */
+    STP_WAY_PROCESS, /* private pages of a process of the node: the kernel copies */
 };
 
 struct stp_target {
@@ -41,9 +42,15 @@ static inline const struct stp_kind *stp_device_of(const void *ptr)
     return STP_LIKELY(!stp_win.devices) ? NULL : stp_kind_of(ptr);
 }
 
-/* Is one of them device memory? For symmetric addresses all PEs find the same. */
+/*
+ * Is one of them device memory, or private pages: not to be mapped by peers? For symmetric
+ * addresses all PEs find the same.
+ */
 static inline bool stp_on_device(const void *dest, const void *source)
 {
+    if (STP_UNLIKELY(__atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) != 0) &&
+        (stp_private_hold(dest) || stp_private_hold(source)))
+        return true;
     return STP_UNLIKELY(stp_win.devices) &&
            (stp_kind_of(dest) != NULL || stp_kind_of(source) != NULL);
 }
@@ -98,6 +105,14 @@ struct stp_fragments {
     size_t room, row, column;
 };
 bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fragment);
+
+/* ---- private pages (process.c) --------------------------------------------- */
+
+/* To and from a part that STP_WAY_PROCESS leads to; done on return. Fatal when it is gone. */
+void stp_process_put(const struct stp_target *target, const void *source,
+                     const struct stp_rows *rows, int pe, const char *fn);
+void stp_process_get(const struct stp_target *target, void *dest, const struct stp_rows *rows,
+                     int pe, const char *fn);
 
 /* ---- staging (stage.c, proxy.c) ------------------------------------------- */
 

@@ -23,10 +23,13 @@ static void *locate_outside(const void *addr, int pe, int local)
     size_t offset;
     char *part;
 
-    if (STP_LIKELY(__atomic_load_n(&stp_outside_n, __ATOMIC_RELAXED) == 0)) return NULL;
+    if (STP_LIKELY(__atomic_load_n(&stp_outside_n, __ATOMIC_RELAXED) == 0 &&
+                   __atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) == 0))
+        return NULL;
     space = stp_registry_find(addr, &offset);
-    if (space == NULL || space->outside == NULL) return NULL;
+    if (space == NULL || (space->outside == NULL && !stp_space_is_private(space))) return NULL;
     if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
+    if (space->outside == NULL) return NULL;
     if (stp_team_rank_of(space->team, pe) < 0) return NULL; /* for the caller to say */
     part = stp_outside_reach(space, local);
     if (part == NULL)
@@ -99,12 +102,26 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
     return space;
 }
 
+/* Atomics are the owner's, on all ways; elements are, where the kernel would copy byte by byte. */
+static enum stp_way locate_way_to_private(const struct stp_space *space, int pe, int local,
+                                          enum stp_use use)
+{
+    uintptr_t base;
+    pid_t pid;
+
+    if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
+    if (pe == stp_rt.pe) return STP_WAY_HOST;
+    if (local >= 0 && stp_private_peer(space, local, &pid, &base)) return STP_WAY_PROCESS;
+    return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;
+}
+
 enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use)
 {
     int local = stp_local_of(pe);
     bool cpu = use != STP_USE_ATOMIC || stp_win.cpu_atomics;
 
     if (space->host) return local >= 0 && cpu ? STP_WAY_HOST : STP_WAY_FABRIC;
+    if (stp_space_is_private(space)) return locate_way_to_private(space, pe, local, use);
     if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
     if (local >= 0 && space->kind->reach(space, local) != NULL) return STP_WAY_DEVICE;
     return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;

@@ -181,6 +181,15 @@ static inline void *rma_plain(const void *addr, const void *buffer, size_t nbyte
     return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
 }
 
+/* One that must not tear: the kernel copies bytes, as it likes. */
+static bool rma_is_element(const struct stp_rows *rows, const void *addr)
+{
+    size_t width = rows->width;
+
+    return rows->n == 1 && width <= sizeof(uint64_t) && (width & (width - 1)) == 0 &&
+           (uintptr_t)addr % width == 0;
+}
+
 /* ---- every way --------------------------------------------------------------------- */
 
 static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
@@ -205,6 +214,12 @@ static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
         break;
     case STP_WAY_STAGED:
         stp_stage_put(ctx, &target, source, rows, pe, fn);
+        break;
+    case STP_WAY_PROCESS:
+        if (from != NULL || rma_is_element(rows, dest))
+            stp_stage_put(ctx, &target, source, rows, pe, fn);
+        else
+            stp_process_put(&target, source, rows, pe, fn);
         break;
     }
 }
@@ -231,6 +246,12 @@ static void rma_get(struct stp_ctx *ctx, void *dest, const void *source,
         break;
     case STP_WAY_STAGED:
         stp_stage_get(ctx, &target, dest, rows, pe, fn);
+        break;
+    case STP_WAY_PROCESS:
+        if (to != NULL || rma_is_element(rows, source))
+            stp_stage_get(ctx, &target, dest, rows, pe, fn);
+        else
+            stp_process_get(&target, dest, rows, pe, fn);
         break;
     }
 }
@@ -300,27 +321,6 @@ void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
         rma_get(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
 }
 
-/* One store each, so that a reader sees the old value or the new one. */
-static void rma_store_host(void *there, const void *value, size_t nbytes)
-{
-    switch (nbytes) {
-    case 1:
-        *(volatile uint8_t *)there = *(const uint8_t *)value;
-        break;
-    case 2:
-        *(volatile uint16_t *)there = *(const uint16_t *)value;
-        break;
-    case 4:
-        *(volatile uint32_t *)there = *(const uint32_t *)value;
-        break;
-    case 8:
-        *(volatile uint64_t *)there = *(const uint64_t *)value;
-        break;
-    default:
-        memcpy(there, value, nbytes);
-    }
-}
-
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                     const char *fn)
 {
@@ -329,19 +329,21 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
 
     switch (target.way) {
     case STP_WAY_HOST:
-        rma_store_host(target.there, value, nbytes);
+        stp_store_whole(target.there, value, nbytes);
         break;
     case STP_WAY_DEVICE:
         stp_copy(ctx, target.space->kind, target.there, value, nbytes, STP_COPY_SENT, fn);
         break;
     case STP_WAY_FABRIC:
         stp_ctx_by_fabric(ctx, pe);
-        if (target.space->host && nbytes <= 8 && (uintptr_t)dest % nbytes == 0)
+        if ((target.space->host || target.space->kind->direct) && nbytes <= 8 &&
+            (uintptr_t)dest % nbytes == 0)
             stp_rt.fabric.store(ctx->fabric, pe, target.space->number, target.offset, value,
                                 nbytes);
         else
             fabric_put(ctx, &target, 0, value, nbytes, pe, STP_COPY_SENT);
         break;
+    case STP_WAY_PROCESS: /* it might tear */
     case STP_WAY_STAGED:
         stp_stage_put(ctx, &target, value, &one, pe, fn);
         break;

@@ -315,6 +315,11 @@ void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t off
     char *word = space->base + offset;
     uint64_t value = 0, before;
 
+    if (space->kind->direct) { /* as the owner's own threads do, and what they wait for */
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        stp_amo_apply(word, nbytes, op, operand, compare, result);
+        return;
+    }
     pthread_mutex_lock(&stage.words);
     stp_copy(ctx, space->kind, &value, word, nbytes, STP_COPY_DONE, fn);
     before = value;

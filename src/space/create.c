@@ -52,6 +52,7 @@ enum {
     CONFIG_PINNED,
     CONFIG_RESHAPE,
     CONFIG_PAGES,
+    CONFIG_ADOPT,
     CONFIG_N
 };
 
@@ -59,6 +60,12 @@ static int64_t create_hash(const char *name)
 {
     if (name == NULL) return 0;
     return (int64_t)(stp_hash(STP_HASH_EMPTY, name, strlen(name)) & INT64_MAX);
+}
+
+/* How a buffer is adopted must be the same everywhere. */
+static int64_t create_adopts(const struct stp_adopt *adopt)
+{
+    return adopt == NULL ? 0 : 1 + 2 * adopt->heap + 4 * (adopt->fd >= 0);
 }
 
 static void create_numbers(const shmem_space_config_t *config, const struct create *c,
@@ -75,6 +82,7 @@ static void create_numbers(const shmem_space_config_t *config, const struct crea
     numbers[CONFIG_PINNED] = c->params.pinned;
     numbers[CONFIG_RESHAPE] = c->params.reshape;
     numbers[CONFIG_PAGES] = (int64_t)(c->params.page_bytes & INT64_MAX);
+    numbers[CONFIG_ADOPT] = create_adopts(c->params.adopt);
 }
 
 static int create_check_config(const shmem_space_config_t *config, const char *fn)
@@ -173,7 +181,12 @@ static int create_check_params(const struct create *c)
                   c->fn, c->kind->name);
         return -EINVAL;
     }
-    if (c->params.buffer != NULL && type != SHMEM_DEVICE_GPU) {
+    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && type == SHMEM_DEVICE_GPU) {
+        stp_error("%s: attr->fd is %d, and the buffer is GPU memory, which goes without", c->fn,
+                  c->params.adopt->fd);
+        return -EINVAL;
+    }
+    if (c->params.buffer != NULL && c->params.adopt == NULL && type != SHMEM_DEVICE_GPU) {
         stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
                   "those of SHMEM_DEVICE_GPU take a buffer",
                   c->fn, c->kind->name);
@@ -189,6 +202,10 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
 
     if (rc != 0) return rc;
     c->kind = stp_kind_find((int)config->device_type);
+    if (c->params.adopt != NULL && c->kind->in_window) {
+        c->outside = true;
+        if (c->params.adopt->fd < 0) c->kind = &stp_kind_private;
+    }
     c->params.nbytes = config->size;
     rc = create_check_params(c);
     if (rc != 0) return rc;
@@ -199,6 +216,8 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
         return -ENOMEM;
     }
     if (c->params.buffer != NULL) c->space->nbytes = config->size; /* not a byte more is ours */
+    c->space->adopted = c->params.adopt != NULL;
+    c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
     c->params.nbytes = c->space->nbytes;
     return c->access ? c->kind->admit(&c->params) : 0;
 }
@@ -219,13 +238,13 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     if (parent->rank == 0 || parent->rank == (int)-differs)
         stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
                   "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld, reshape %lld, "
-                  "page_size %lld",
+                  "page_size %lld, buffer %lld",
                   c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
                   (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
                   (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
                   (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN],
                   (long long)mine[CONFIG_PINNED], (long long)mine[CONFIG_RESHAPE],
-                  (long long)mine[CONFIG_PAGES]);
+                  (long long)mine[CONFIG_PAGES], (long long)mine[CONFIG_ADOPT]);
 }
 
 static size_t create_find_number(size_t from, void *arg)
@@ -401,7 +420,8 @@ static int create_teams(struct create *c)
     struct stp_team *team, *user_team;
 
     if (create_team(c, NULL, &team) != 0) return 1;
-    if (create_team(c, c->access ? c->space : NULL, &user_team) != 0) {
+    user_team = NULL; /* who adopts memory has passed a team */
+    if (c->params.adopt == NULL && create_team(c, c->access ? c->space : NULL, &user_team) != 0) {
         if (team != NULL) stp_team_destroy(team);
         return 1;
     }
@@ -549,7 +569,9 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     space->caps = stp_space_caps(space, verdict->ident, team->n_pes == stp_rt.n_pes);
     create_exchange_regions(c);
     if (space->host) return;
-    if (space->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
+    /* what goes through the owner's proxy thread may overtake what the fabric carries */
+    if (space->on_fabric || space->kind->direct)
+        __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_proxy_start();
 }
 
@@ -582,6 +604,20 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
     return 0;
 }
 
+static int create_do(struct create *c, const shmem_space_config_t *config, struct stp_space **space,
+                     struct stp_team **team)
+{
+    int rc = create_run(c, config);
+
+    if (rc == 0 && c->access) {
+        *space = c->space;
+        *team = c->space->user_team;
+    } else if (c->space != NULL) {
+        stp_registry_delete(c->space);
+    }
+    return rc;
+}
+
 int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                    struct stp_space **space, struct stp_team **team, const char *fn)
 {
@@ -589,7 +625,6 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         .fn = fn[0] == 'p' ? fn + 1 : fn, /* as users know it */
         .parent = stp_team_world,
         .params = {.device = -1, .numa_node = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes}};
-    int rc;
 
     *space = NULL;
     *team = NULL;
@@ -608,14 +643,25 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         c.params.reshape = attr->reshape != 0;
         c.params.page_bytes = attr->page_size;
     }
-    rc = create_run(&c, config);
-    if (rc == 0 && c.access) {
-        *space = c.space;
-        *team = c.space->user_team;
-    } else if (c.space != NULL) {
-        stp_registry_delete(c.space);
-    }
-    return rc;
+    return create_do(&c, config, space, team);
+}
+
+int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
+                    struct stp_space **space, const char *fn)
+{
+    shmem_space_config_t config = {stp_device_of(buffer) != NULL ? SHMEM_DEVICE_GPU
+                                                                 : SHMEM_DEVICE_CPU,
+                                   nbytes, SHMEM_SPACE_FLAG_DEFAULT};
+    struct create c = {.fn = fn[0] == 'p' ? fn + 1 : fn, .parent = stp_team_check(team, fn)};
+    struct stp_team *none;
+
+    c.params = (struct stp_space_params){.device = -1,
+                                         .numa_node = -1,
+                                         .pe = c.parent->rank,
+                                         .n_pes = c.parent->n_pes,
+                                         .buffer = buffer,
+                                         .adopt = adopt};
+    return create_do(&c, &config, space, &none);
 }
 
 /* ---- the public routines ------------------------------------------------------------------- */

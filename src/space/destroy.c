@@ -14,6 +14,7 @@ static void destroy_warn_live(const struct stp_space *space)
     const struct stp_team *team = space->team;
     struct stp_heap_stats stats;
 
+    if (space->whole) return;
     stp_heap_stats(space->heap, &stats);
     stats.n_blocks -= stp_space_rooted(space); /* these are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)
@@ -21,11 +22,21 @@ static void destroy_warn_live(const struct stp_space *space)
                  space->number, stats.n_blocks, stats.used);
 }
 
+/* An error that comes late: what peers did meanwhile went nowhere, or elsewhere. */
+static bool destroy_look_gone(const struct stp_space *space)
+{
+    if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) return false;
+    stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, was unmapped before: "
+              "destroy the space first",
+              space->number, space->nbytes, (void *)space->base);
+    return true;
+}
+
 int pshmem_space_destroy(shmem_space_t handle)
 {
     struct stp_space *space;
     bool destroyed;
-    int64_t in_use;
+    int64_t facts[2]; /* uses, and whether a buffer is gone */
     int here;
 
     if (stp_space_is_invalid(handle)) return 0;
@@ -42,9 +53,10 @@ int pshmem_space_destroy(shmem_space_t handle)
                                                 : "a space made by SHMEM_ENABLE_<KIND>");
         return 1;
     }
-    in_use = here = stp_space_users(space);
-    stp_coll_agree(space->team, &in_use, 1);
-    if (in_use != 0) {
+    facts[0] = here = stp_space_users(space);
+    facts[1] = destroy_look_gone(space);
+    stp_coll_agree(space->team, facts, 2);
+    if (facts[0] != 0) {
         if (here > 0)
             stp_error("shmem_space_destroy: %d teams and contexts of space %u are alive: destroy "
                       "them first",
@@ -63,6 +75,6 @@ int pshmem_space_destroy(shmem_space_t handle)
     space->team = NULL;
     stp_space_shut(space);
     stp_registry_delete(space);
-    return 0;
+    return facts[1] != 0;
 }
 STP_PROFILED(shmem_space_destroy);

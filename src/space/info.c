@@ -16,10 +16,9 @@
 static shmemx_space_path_t info_path(struct stp_space *space, int pe)
 {
     static const shmemx_space_path_t paths[] = {
-        [STP_WAY_HOST] = SHMEMX_PATH_LOAD_STORE,
-        [STP_WAY_DEVICE] = SHMEMX_PATH_DEVICE,
-        [STP_WAY_FABRIC] = SHMEMX_PATH_FABRIC,
-        [STP_WAY_STAGED] = SHMEMX_PATH_STAGED,
+        [STP_WAY_HOST] = SHMEMX_PATH_LOAD_STORE, [STP_WAY_DEVICE] = SHMEMX_PATH_DEVICE,
+        [STP_WAY_FABRIC] = SHMEMX_PATH_FABRIC,   [STP_WAY_STAGED] = SHMEMX_PATH_STAGED,
+        [STP_WAY_PROCESS] = SHMEMX_PATH_PROCESS,
     };
 
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return SHMEMX_PATH_NONE;
@@ -39,7 +38,7 @@ const char *pshmemx_space_path_name(shmemx_space_path_t path)
     static const char *const names[] = {
         [SHMEMX_PATH_NONE] = "none",     [SHMEMX_PATH_LOAD_STORE] = "load/store",
         [SHMEMX_PATH_DEVICE] = "device", [SHMEMX_PATH_FABRIC] = "fabric",
-        [SHMEMX_PATH_STAGED] = "staged",
+        [SHMEMX_PATH_STAGED] = "staged", [SHMEMX_PATH_PROCESS] = "process",
     };
 
     return (unsigned)path < STP_COUNT(names) ? names[path] : "unknown";

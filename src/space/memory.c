@@ -46,6 +46,8 @@ static const char *memory_remedy(const struct stp_space *space, char *text, size
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
 
     if (space->number == STP_SPACE_HEAP) return "raise SHMEM_SYMMETRIC_SIZE";
+    if (space->whole) return "a buffer of the program is one block without SHMEMX_ADOPT_HEAP";
+    if (space->adopted) return "register a larger buffer";
     if (!space->permanent) return "raise config.size where it is created";
     snprintf(text, len, "raise SHMEM_%s_SYMMETRIC_SIZE", stp_space_type_name((int)type));
     return text;
@@ -179,6 +181,9 @@ static size_t memory_block(struct stp_space *space, const void *ptr, const char 
     if (owner != space)
         stp_fatal(fn, "ptr %p belongs to space %u (%s, %zu bytes), not to space %u", ptr,
                   owner->number, owner->kind->name, owner->nbytes, space->number);
+    if (space->whole)
+        stp_fatal(fn, "ptr %p is in space %u, a buffer of the program: destroy the space instead",
+                  ptr, space->number);
     if (stp_heap_find(space->heap, offset, &start, &nbytes) != 0)
         stp_fatal(fn, "ptr %p is not allocated: was it freed before?", ptr);
     if (start != offset)

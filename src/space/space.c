@@ -27,7 +27,7 @@
 static int space_register(struct stp_space *space, void *base, size_t nbytes,
                           struct stp_fabric_region *mine)
 {
-    bool device = !space->host, entered;
+    bool device = !space->host && !space->kind->direct, entered;
     int rc;
 
     *mine = (struct stp_fabric_region){0};
@@ -36,7 +36,8 @@ static int space_register(struct stp_space *space, void *base, size_t nbytes,
     rc = stp_rt.fabric.region_add(space->number, base, nbytes,
                                   device ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device, mine);
     if (entered) space->kind->leave();
-    if (device && rc == -EOPNOTSUPP) return 0; /* staged then */
+    if (device && rc == -EOPNOTSUPP) return 0;                    /* staged then */
+    if (rc != 0 && !space->host && space->kind->direct) return 0; /* and so are private pages */
     if (rc != 0) return rc;
     space->registered = true;
     space->key = mine->key;
@@ -50,6 +51,20 @@ static void space_unregister(struct stp_space *space)
     space->registered = false;
 }
 
+/* What is one block has it from the start: the heap may end behind the memory then. */
+static int space_make_heap(struct stp_space *space)
+{
+    size_t room = space->nbytes + (space->whole ? STP_HEAP_ALIGN - 1 : 0), offset;
+    int rc = stp_heap_create(room, &space->heap);
+
+    if (rc != 0 || !space->whole) return rc;
+    rc = stp_heap_alloc(space->heap, space->nbytes, 0, &offset);
+    if (rc == 0) return 0;
+    stp_heap_destroy(space->heap);
+    space->heap = NULL;
+    return rc;
+}
+
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_share *share, struct stp_fabric_region *mine)
 {
@@ -60,7 +75,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
     rc = space->kind->create(space, params, share);
     if (rc != 0) goto err_claim;
     if (with_heap) {
-        rc = stp_heap_create(space->nbytes, &space->heap);
+        rc = space_make_heap(space);
         if (rc != 0) goto err_kind;
         rc = stp_space_reserve_roots(space);
         if (rc != 0) goto err_heap;

@@ -28,6 +28,10 @@ void stp_space_create_env(void);
 int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                    struct stp_space **space, struct stp_team **team, const char *fn);
 
+/* Make a buffer of the program's a space, collective over team. 0, or 1 on all of them, logged. */
+int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
+                    struct stp_space **space, const char *fn);
+
 /*
  * Memory and registration of this PE's part: 0, -EEXIST when another thread took the number or
  * the place, or another -errno, logged; nothing is kept then. And their end.

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory of the program as a space (shmemx_buffer_register): private pages at addresses that
+ * differ, memory with a descriptor (memfd, a file) from any offset on, GPU memory; every family of
+ * operations on each; as one block and as a heap; who may not become a space, and what happens to
+ * one that is unmapped too early. With the argument "staged": where processes may not copy to and
+ * from each other.
+ */
+#include "pe_kinds.h"
+#include "pe_leaks.h"
+#include "pe_reach.h"
+
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+enum { PAGE = 4096, BYTES = PE_REACH_N * sizeof(long) };
+
+static long *heap;
+static bool same_node; /* as the PE to the right */
+static long touched;
+static bool staged; /* nobody copies but owners */
+
+/* Each PE elsewhere, and not at a page. */
+static char *allocate(size_t nbytes)
+{
+    char *all = aligned_alloc(PAGE, (nbytes / PAGE + 4 + (size_t)pe_me) * PAGE);
+
+    PE_REQUIRE(all != NULL, "%zu bytes", nbytes);
+    return all + (size_t)pe_me * PAGE + 192;
+}
+
+static void release(char *buffer)
+{
+    free(buffer - (size_t)pe_me * PAGE - 192);
+}
+
+static void destroy(shmem_space_t space)
+{
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
+static void check_facts(shmem_space_t space, void *buffer, size_t nbytes)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+    shmem_team_t team = SHMEM_TEAM_WORLD;
+    shmem_space_t found;
+
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    PE_CHECK_EQ(info.nbytes, nbytes);
+    PE_CHECK_EQ(info.n_blocks, 1);
+    PE_CHECK(info.base == buffer, "base is %p, not %p", info.base, buffer);
+    PE_CHECK(info.caps & SHMEM_SPACE_CAP_ATOMICS, "no atomics");
+    PE_CHECK_EQ(shmem_get_space((char *)buffer + nbytes - 1, &found), 0);
+    PE_CHECK(found == space, "another space has it");
+    PE_CHECK_EQ(shmem_space_get_team(space, &team), 0);
+    PE_CHECK(team == SHMEM_TEAM_INVALID, "it has a team of its own");
+    PE_CHECK(shmem_space_malloc(space, 64) == NULL, "a block beside the buffer");
+    PE_CHECK(shmem_ptr(buffer, pe_me) == buffer, "no pointer to the own part");
+}
+
+/* What leads to the right: by load and store where it is mapped, or by the kernel or its owner. */
+static void check_path(shmem_space_t space, bool mapped)
+{
+    shmemx_space_path_t path = shmemx_space_path(space, pe_right());
+
+    PE_CHECK_EQ(shmemx_space_path(space, pe_me), SHMEMX_PATH_LOAD_STORE);
+    if (pe_n == 1) return;
+    if (mapped && same_node)
+        PE_CHECK_EQ(path, SHMEMX_PATH_LOAD_STORE);
+    else if (same_node)
+        PE_CHECK(path == (staged ? SHMEMX_PATH_STAGED : SHMEMX_PATH_PROCESS), "path %s",
+                 shmemx_space_path_name(path));
+    else
+        PE_CHECK(path == SHMEMX_PATH_FABRIC || path == SHMEMX_PATH_STAGED, "path %s",
+                 shmemx_space_path_name(path));
+}
+
+static void check_private(void)
+{
+    char *buffer = allocate(BYTES);
+    shmem_space_t space;
+
+    for (int i = 0; i < 2; i++) {
+        memset(buffer, 17 + i, BYTES);
+        PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, &space) == 0,
+                   "no space of private pages");
+        PE_CHECK(buffer[BYTES - 1] == 17 + i, "the contents are gone");
+        check_facts(space, buffer, BYTES);
+        check_path(space, false);
+        pe_reach_all((long *)buffer, heap, "private");
+        destroy(space);
+    }
+    release(buffer);
+}
+
+static void check_heap(void)
+{
+    char *buffer = allocate(2 * BYTES);
+    shmem_space_t space;
+    long *first, *second;
+
+    PE_REQUIRE(
+        shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, 2 * BYTES, SHMEMX_ADOPT_HEAP, &space) == 0,
+        "no heap in private pages");
+    first = shmem_space_malloc(space, BYTES / 2);
+    second = shmem_space_malloc(space, BYTES);
+    PE_REQUIRE(first == (long *)buffer && second != NULL, "blocks at %p and %p", (void *)first,
+               (void *)second);
+    pe_reach_all(second, heap, "heap");
+    shmem_free(first);
+    shmem_space_free(space, second);
+    destroy(space);
+    release(buffer);
+}
+
+/* PEs map other offsets of files of their own. */
+static void check_descriptor(int fd, const char *what)
+{
+    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
+    size_t at = (size_t)(pe_me + 1) * PAGE, whole = BYTES + 2 * PAGE;
+    shmem_space_t space;
+    char *map;
+
+    PE_REQUIRE(fd >= 0 && ftruncate(fd, (off_t)(at + whole)) == 0, "no file: %s", what);
+    map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    PE_REQUIRE(map != MAP_FAILED, "not mapped: %s", what);
+    attr.addr = map + 64;
+    attr.nbytes = BYTES;
+    attr.fd = fd;
+    attr.offset = at + 64;
+    PE_REQUIRE(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space) == 0,
+               "no space of a %s", what);
+    close(fd);
+    check_facts(space, attr.addr, BYTES);
+    check_path(space, true);
+    pe_reach_all(attr.addr, heap, what);
+    destroy(space);
+    munmap(map, whole);
+}
+
+static void check_gpu(void)
+{
+    unsigned long long address;
+    shmem_space_t space;
+    void *before, *context;
+    long *buffer, got[10] = {0}, values[10];
+
+    if (!pe_gpu_load() || !pe_kind_exists(PE_GPU)) return;
+    PE_REQUIRE(pe_cuda.get_current(&before) == 0 && pe_cuda.retain(&context, 0) == 0 &&
+                   pe_cuda.set_current(context) == 0 && pe_cuda.alloc(&address, BYTES) == 0,
+               "no device memory");
+    buffer = (long *)(uintptr_t)address;
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, &space) == 0,
+               "no space of device memory");
+    for (int i = 0; i < 10; i++)
+        values[i] = 100L * pe_me + i;
+    shmem_long_put(buffer, values, 10, pe_right());
+    shmem_barrier_all();
+    shmem_long_get(got, buffer, 10, pe_me);
+    for (int i = 0; i < 10; i++)
+        PE_CHECK_EQ(got[i], 100L * pe_left() + i);
+    destroy(space);
+    PE_CHECK_EQ(pe_cuda.free(address), 0);
+    pe_cuda.set_current(before);
+    pe_cuda.release(0);
+}
+
+static void refused(const shmemx_buffer_attr_t *attr, const char *what)
+{
+    shmem_space_t space = SHMEM_SPACE_DEFAULT;
+
+    PE_CHECK(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, attr, &space) != 0, "a space of %s",
+             what);
+    PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: the handle is no invalid one", what);
+}
+
+static void check_refused(void)
+{
+    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
+    static long global[64];
+    char *map = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    shmem_space_t space;
+
+    attr.addr = map;
+    refused(&attr, "no bytes");
+    attr.nbytes = PAGE;
+    attr.addr = NULL;
+    refused(&attr, "a null pointer");
+    attr.addr = map + 4;
+    refused(&attr, "an odd address");
+    attr.addr = map + 8;
+    attr.flags = SHMEMX_ADOPT_HEAP;
+    refused(&attr, "an address for no heap");
+    attr.flags = 0;
+    attr.addr = global;
+    attr.nbytes = sizeof(global);
+    refused(&attr, "globals");
+    attr.addr = heap;
+    refused(&attr, "the heap");
+    munmap(map + 2 * PAGE, PAGE);
+    attr.addr = map;
+    attr.nbytes = 4 * PAGE;
+    refused(&attr, "memory with a hole");
+    mprotect(map + PAGE, PAGE, PROT_READ);
+    attr.nbytes = 2 * PAGE;
+    refused(&attr, "memory that cannot be written");
+    attr.nbytes = PAGE;
+    attr.fd = 99;
+    refused(&attr, "a descriptor that is not open");
+    attr.fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+    refused(&attr, "a descriptor of something else");
+    close(attr.fd);
+    attr.fd = -1;
+    if (pe_n > 1) {
+        attr.nbytes = pe_me == 0 ? PAGE : PAGE / 2;
+        refused(&attr, "sizes that differ");
+        attr.nbytes = PAGE;
+        attr.addr = pe_me == pe_n - 1 ? NULL : map;
+        refused(&attr, "a null pointer on the last PE");
+        attr.addr = map;
+    }
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, map, PAGE, 0, &space) == 0, "refused");
+    attr.addr = map + 2048;
+    attr.nbytes = 64;
+    refused(&attr, "a piece of a live space");
+    munmap(map, PAGE);
+    PE_CHECK(shmem_space_destroy(space) != 0, "nobody missed the buffer");
+    PE_CHECK(shmem_get_space(map, &space) != 0, "its space is still there");
+    munmap(map + PAGE, PAGE);
+    munmap(map + 3 * PAGE, PAGE);
+}
+
+/* Many times, and nothing is left. */
+static void check_leaks(void)
+{
+    char *buffer = allocate(BYTES);
+    struct pe_holdings before = {0}, after;
+    shmem_space_t space;
+
+    for (int i = 0; i < 60; i++) {
+        int fd = memfd_create("adopted", MFD_CLOEXEC);
+        shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
+
+        PE_CHECK_EQ(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, &space), 0);
+        shmem_long_p((long *)buffer, i, pe_right());
+        destroy(space);
+        attr.nbytes = PAGE;
+        attr.fd = fd;
+        PE_REQUIRE(ftruncate(fd, PAGE) == 0, "no memfd");
+        attr.addr = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        PE_CHECK_EQ(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space), 0);
+        close(fd);
+        shmem_long_p(attr.addr, i, pe_right());
+        destroy(space);
+        munmap(attr.addr, PAGE);
+        if (i == 9) before = pe_holdings();
+    }
+    after = pe_holdings();
+    PE_CHECK_EQ(after.fds, before.fds);
+    PE_CHECK(after.maps <= before.maps + 4, "%ld mappings, were %ld", after.maps, before.maps);
+    PE_CHECK(after.heap_kib <= before.heap_kib + 64, "%ld KiB of malloc, were %ld", after.heap_kib,
+             before.heap_kib);
+    release(buffer);
+}
+
+/* As in containers: no process may copy to and from this one, so that its thread does it. */
+static void refuse_copies(void)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct caps[2];
+
+    if (syscall(SYS_capget, &header, caps) == 0) {
+        caps[0].effective &= ~(1u << CAP_SYS_PTRACE);
+        (void)syscall(SYS_capset, &header, caps);
+    }
+    PE_REQUIRE(prctl(PR_SET_DUMPABLE, 0) == 0, "still dumpable");
+    shmem_barrier_all();
+}
+
+int main(int argc, char **argv)
+{
+    char path[] = "/tmp/steppe-test-adopt-XXXXXX";
+    int fd;
+
+    pe_test_begin();
+    heap = shmem_malloc(PE_REACH_N * sizeof(*heap));
+    for (int pe = 0; pe < pe_n; pe++) /* heaps and globals of the node are mapped */
+        (void)(shmem_long_g(heap, pe) + shmem_long_g(&touched, pe));
+    same_node = shmem_ptr(heap, pe_right()) != NULL;
+    staged = argc > 1 && strcmp(argv[1], "staged") == 0;
+    if (staged) refuse_copies();
+    check_private();
+    check_heap();
+    if (staged) return pe_test_end();
+    check_descriptor(memfd_create("adopted", MFD_CLOEXEC), "memfd");
+    fd = mkostemp(path, O_CLOEXEC);
+    unlink(path);
+    check_descriptor(fd, "file");
+    check_gpu();
+    check_refused();
+    check_leaks();
+    shmem_free(heap);
+    return pe_test_end();
+}
