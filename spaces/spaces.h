@@ -731,7 +731,7 @@ extern const struct stp_kind stp_kind_private; /* by no constant: only what is a
 /* Private pages: the owner's loads and stores work, and nobody else's. */
 static inline bool stp_space_is_private(const struct stp_space *space)
 {
-    return !space->host && space->kind->direct;
+    return space->kind == &stp_kind_private;
 }
 
 /*

@@ -31,7 +31,7 @@ size_t stp_coll_internal_bytes(size_t window_capacity)
     free(slots.used);
     slots.used = calloc(slots.n_slots / 64 + 1, sizeof(*slots.used));
     free(slots.teams);
-    slots.teams = calloc(slots.n_slots + 1, sizeof(*slots.teams));
+    slots.teams = calloc(slots.n_slots + 1, sizeof(struct stp_team *));
     if (slots.used == NULL || slots.teams == NULL)
         stp_fatal("shmem_init", "no memory for the table of team slots");
     slots.hint = 0;

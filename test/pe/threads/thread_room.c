@@ -2,7 +2,7 @@
 /*
  * Threads make spaces with different teams until there is no room for one more: whoever was refused
  * was refused rightly, so that one thread alone finds no room afterwards either. The job is run in
- * a small window.
+ * a small window; pages of a chosen size are had there alone, so nothing goes outside.
  */
 #include "pe_spaces.h"
 
@@ -24,6 +24,7 @@ static int make_all(shmem_team_t parent, int owner)
     int n = 0;
 
     attr.parent = parent;
+    attr.page_size = 4096;
     while (n < MOST &&
            shmemx_space_create_attr(&config, &attr, &spaces[owner][n], &teams[owner][n]) == 0)
         n++;
