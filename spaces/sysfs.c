@@ -211,24 +211,40 @@ static void host_memory(struct stp_device *device)
     device->distance = STP_DISTANCE_LOCAL;
 }
 
-int stp_numa_devices(int i, struct stp_device *device)
+/* The i-th node with memory, -1 when there are fewer; *n becomes how many there are. */
+static int node_find(int i, int *n)
 {
-    struct stp_numbers nodes, own;
-    int n = 0, found = -1;
+    struct stp_numbers nodes;
+    int found = -1;
 
+    *n = 0;
     stp_sysfs_list(&nodes, "devices/system/node/has_memory");
     for (int node = 0; node < STP_NUMBERS; node++) {
         if (!numbers_have(&nodes, node)) continue;
-        if (n++ == i) found = node;
+        if ((*n)++ == i) found = node;
     }
+    return found;
+}
+
+static int node_from_here(int node)
+{
+    struct stp_numbers own;
+
+    stp_numbers_own_cpus(&own);
+    return stp_numa_distance(node, &own);
+}
+
+int stp_numa_devices(int i, struct stp_device *device)
+{
+    int n, found = node_find(i, &n);
+
     if (device != NULL && i >= 0 && i < (n > 0 ? n : 1)) {
         node_pages(device);
         if (found < 0) {
             host_memory(device);
         } else {
-            stp_numbers_own_cpus(&own);
             device->numa = found;
-            device->distance = stp_numa_distance(found, &own);
+            device->distance = node_from_here(found);
             snprintf(device->name, sizeof(device->name), "host memory, NUMA node %d", found);
             node_memory(found, device);
         }

@@ -326,7 +326,7 @@ const void *stp_coll_table_read(size_t *nbytes)
     char why[256], *text;
     int line;
 
-    *table = (struct stp_coll_table){0};
+    memset(table, 0, sizeof(*table));
     *nbytes = 0;
     if (path == NULL || stp_rt.pe != 0) return table;
     text = table_load(path);
