@@ -24,7 +24,8 @@ APART = ["src/info", "src/json", "src/launch", "transport"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
-    ["limit", "state", "self", "interface", "advice", "choose"], ["descriptors"], ["liveness"],
+    ["limit", "state", "self", "interface", "kallsyms"], ["advice", "choose"], ["descriptors"],
+    ["liveness"],
     ["address"], ["sockets", "packed", "local", "shm"],
     ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],
     ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]

@@ -84,7 +84,9 @@ def parse():
         help="after which a job has hung (default 100)")
     add("--never-kill", action="store_true",
         help="in the place of mpiexec.hydra a launcher that ends nobody (pmi1.py)")
-    add("--launcher-option", action="append", default=[], metavar="WORD", help="for mpiexec.hydra")
+    add("--mpirun", action="store_true",
+        help="in the place of mpiexec.hydra Open MPI's launcher, for programs of Open MPI")
+    add("--launcher-option", action="append", default=[], metavar="WORD", help="for the launcher")
     add("--quiet", action="store_true", help="print the job's output only when a check fails")
     add("command", nargs=argparse.REMAINDER, metavar="program [argument...]")
     args = parser.parse_args()
@@ -156,6 +158,9 @@ class Hosts:
                        cases + '    *) echo "no host $host" >&2; exit 1 ;;\nesac\n'
                        'exec nsenter -t "$pid" -n -u -i -m -p -- sh -c "$*"\n')
         os.chmod(f"{DIR}/launch", 0o755)
+        if self.args.mpirun:  # its daemon looks whether the command is there, and never runs it
+            for pid in self.pids:
+                shutil.copy(f"{DIR}/launch", f"/proc/{pid}/root{DIR}/launch")
 
     def address(self, i):
         return f"10.77.{i + 1}.1" if self.args.routed else f"10.77.0.{i + 1}"
@@ -277,7 +282,7 @@ class Hosts:
                 pass
         root = f"/proc/{self.pids[i]}/root{DIR}"
         if os.path.isdir(root):
-            words += [f"{DIR}/{name}" for name in os.listdir(root)]
+            words += [f"{DIR}/{name}" for name in os.listdir(root) if name != "launch"]
         return words
 
 
@@ -315,6 +320,11 @@ class Job:
             pmi1 = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pmi1.py")
             return [sys.executable, pmi1, "--hosts", names, "--launch", f"{DIR}/launch",
                     *self.args.launcher_option, *words]
+        if self.args.mpirun:
+            return ["mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent",
+                    f"{DIR}/launch", "--mca", "oob_tcp_if_include", "eth0", "--mca",
+                    "btl_tcp_if_include", "eth0", "-host", names, *self.args.launcher_option, "-n",
+                    str(sum(pes)), *words]
         return ["mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", f"{DIR}/launch", "-iface",
                 "eth0", "-hosts", names, *self.args.launcher_option, "-n", str(sum(pes)), *words]
 
