@@ -57,6 +57,8 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
+    /* Who has sent a word of a collective waits for others' words, not for it to have arrived. */
+    if (stp_ctx_small.fabric != NULL) stp_rt.fabric.patient(stp_ctx_small.fabric);
 }
 
 int stp_ctx_open_stream(void)

@@ -169,7 +169,7 @@ static void serve_packed_locked(const struct inbox *box)
                             "pe %d sends a packed message of %llu bytes, there is room for %zu",
                             packed->pe, (unsigned long long)packed->operand, items_room());
     stp_ofi_packed_open(box->items, (size_t)packed->operand, packed->pe);
-    stp_ofi_owed_add_locked(packed->pe, packed->id);
+    stp_ofi_owed_add_locked(packed->pe, packed->id, packed->patient != 0);
 }
 
 static void take_answer_locked(const struct stp_ofi_am_header *answer)
@@ -232,7 +232,7 @@ static void answer_ping_locked(const struct stp_ofi_am_header *ping)
     struct stp_ofi_am_header pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
 
     if (stp_ofi_owed_carrying()) return;
-    if (stp_ofi_owed_any()) stp_ofi_owed_send_locked();
+    if (stp_ofi_owed_any()) stp_ofi_owed_send_locked(STP_OFI_OWED_ALL);
     pong.operand = ping->operand;
     stp_ofi_answer_locked(&pong, ping->pe);
 }

@@ -38,7 +38,8 @@ struct stp_ofi_am_header {
     uint8_t op;
     uint8_t size; /* of the element */
     uint8_t n_receipts;
-    uint8_t unused[2];
+    uint8_t patient; /* packed message: nobody waits for the answer soon */
+    uint8_t unused;
 };
 
 _Static_assert(sizeof(struct stp_ofi_am_header) == 48, "no padding, whose bytes would be sent");

@@ -84,11 +84,18 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
 
+/* Requests whose answers are held back are few: others need not wait for those. */
+static bool has_plenty(const struct stp_ofi_pool *pool)
+{
+    return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) < pool->limit / 2;
+}
+
 static void close_packed(struct stp_ofi_req *req, size_t used)
 {
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
 
     header.operand = used;
+    header.patient = req->batch->ctx->patient && has_plenty(req->pool);
     memcpy(req->data, &header, sizeof(header));
     req->local = req->data;
     req->nbytes = sizeof(header) + used;

@@ -356,7 +356,7 @@ void stp_ofi_finish(void)
 {
     __atomic_store_n(&stp_ofi.finishing, true, __ATOMIC_RELAXED);
     while (stp_ofi_owed_any())
-        stp_ofi_owed_send(); /* or a drain by another thread does */
+        stp_ofi_owed_send(STP_OFI_OWED_ALL); /* or a drain by another thread does */
 }
 
 int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
@@ -370,7 +370,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
     /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
-    owes = endpoint == &stp_ofi.main && stp_ofi_owed_any();
+    owes = endpoint == &stp_ofi.main && stp_ofi_owed_due();
     n = fi_cq_read(endpoint->cq, entries, BATCH);
     if (n > 0)
         complete_locked(endpoint, entries, n);
@@ -380,9 +380,10 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
     /* Nothing has carried it since the last time: who waits for it must not wait for more. */
-    if (STP_UNLIKELY(owes) && stp_ofi_owed_any()) stp_ofi_owed_send_locked();
+    if (STP_UNLIKELY(owes)) stp_ofi_owed_send_locked(STP_OFI_OWED_DUE);
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
-    again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_owed_any();
+    again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_owed_urgent() ||
+            (!stp_ofi.by_sockets && stp_ofi_owed_any());
     pthread_mutex_unlock(&endpoint->drain);
     /* This thread may not come back for long. */
     if (STP_UNLIKELY(again)) stp_ofi_progress_wake();

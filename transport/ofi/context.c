@@ -188,6 +188,11 @@ void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx)
     free(ctx);
 }
 
+void stp_ofi_patient(struct stp_fabric_ctx *ctx)
+{
+    ctx->patient = true;
+}
+
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
 {
     struct stp_ofi_batch *made = batch ? stp_ofi_batch_prepare(ctx, total_ops) : NULL;

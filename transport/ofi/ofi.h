@@ -38,6 +38,7 @@ struct stp_fabric_ctx {
     unsigned pending[2];
     bool messages;         /* sent since the last quiet: what follows may pass them at the target */
     bool batching;         /* a session: small operations are collected, see batch.c */
+    bool patient;          /* the answers to its packed messages may be held back, see owed.c */
     pthread_mutex_t quiet; /* one quiet at a time turns the phase */
     struct stp_ofi_batch *batch; /* NULL before something is collected */
 } STP_ALIGNED_LINE;
@@ -371,6 +372,7 @@ const char *stp_ofi_strerror(int error);
 /* Operations (rma.c, atomic.c, signal.c, context.c): as in transport.h. */
 
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
+void stp_ofi_patient(struct stp_fabric_ctx *ctx);
 void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                  const void *source, size_t nbytes);
 void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,

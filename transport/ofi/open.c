@@ -243,6 +243,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->quiet = stp_ofi_quiet;
     fabric->quiet_pes = stp_ofi_quiet_pes;
     fabric->session = stp_ofi_session;
+    fabric->patient = stp_ofi_patient;
     fabric->progress = stp_ofi_progress;
     fabric->finish = stp_ofi_finish;
     fabric->tell = stp_ofi_notice_send;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define N_DEBTS 8     /* PEs that something is owed to at a time */
+#define N_DEBTS 16    /* PEs that something is owed to at a time */
 #define N_HABITS 256u /* a power of two */
 #define HITS_TO_OWE 4 /* messages in a row that could have carried an answer */
 
@@ -15,6 +15,8 @@
 struct debt {
     int pe;
     unsigned n;
+    bool urgent;  /* its sender waits for one of them */
+    uint32_t due; /* the drain that sends it */
     uint32_t ids[STP_OFI_AM_RECEIPTS];
 };
 
@@ -26,7 +28,8 @@ struct habit {
 
 static struct {
     pthread_mutex_t lock; /* guards debts and habits */
-    unsigned n;           /* of debts; asked about without */
+    unsigned n, n_urgent; /* of debts; asked about without */
+    uint32_t due;         /* the first of them; asked about without */
     struct debt debts[N_DEBTS];
     struct habit habits[N_HABITS];
     unsigned carrying; /* messages that are being posted */
@@ -47,6 +50,22 @@ bool stp_ofi_owed_any(void)
     return __atomic_load_n(&owed.n, __ATOMIC_RELAXED) != 0;
 }
 
+bool stp_ofi_owed_urgent(void)
+{
+    return __atomic_load_n(&owed.n_urgent, __ATOMIC_RELAXED) != 0;
+}
+
+/* Counts go round. */
+static bool is_due(uint32_t due, uint32_t now)
+{
+    return (int32_t)(now - due) >= 0;
+}
+
+bool stp_ofi_owed_due(void)
+{
+    return stp_ofi_owed_any() && is_due(__atomic_load_n(&owed.due, __ATOMIC_RELAXED), drains_now());
+}
+
 bool stp_ofi_owed_carrying(void)
 {
     return __atomic_load_n(&owed.carrying, __ATOMIC_ACQUIRE) != 0;
@@ -54,8 +73,18 @@ bool stp_ofi_owed_carrying(void)
 
 /* ---- owing -------------------------------------------------------------------- */
 
-static void set_n_locked(unsigned n)
+/* What is asked about without the lock. */
+static void publish_locked(unsigned n)
 {
+    uint32_t due = owed.debts[0].due;
+    unsigned n_urgent = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        n_urgent += owed.debts[i].urgent;
+        if (is_due(owed.debts[i].due, due)) due = owed.debts[i].due;
+    }
+    __atomic_store_n(&owed.due, due, __ATOMIC_RELAXED);
+    __atomic_store_n(&owed.n_urgent, n_urgent, __ATOMIC_RELAXED);
     __atomic_store_n(&owed.n, n, __ATOMIC_RELAXED);
 }
 
@@ -66,23 +95,23 @@ static bool may_owe(void)
            !__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
 }
 
-/* False: this one has to be answered now. */
-static bool owe_locked(int pe, uint32_t id)
+/* False: this one has to be answered now. *full: those to be answered now in its place, or none. */
+static bool owe_locked(int pe, uint32_t id, bool patient, struct debt *full)
 {
-    struct habit *habit = habit_of(pe);
     struct debt *debt = owed.debts, *end = owed.debts + owed.n;
+    uint32_t due = drains_now() + (patient ? STP_OFI_OWED_ALL : STP_OFI_OWED_URGENT);
 
-    habit->answered = drains_now();
-    if (habit->hits < HITS_TO_OWE) return false;
+    if (!patient) habit_of(pe)->answered = drains_now();
+    if (!patient && habit_of(pe)->hits < HITS_TO_OWE) return false;
     while (debt < end && debt->pe != pe)
         debt++;
-    if (debt == end) {
-        if (owed.n == N_DEBTS) return false;
-        *debt = (struct debt){.pe = pe};
-        set_n_locked(owed.n + 1);
-    }
-    if (debt->n == STP_OFI_AM_RECEIPTS) return false;
+    if (debt == end && owed.n == N_DEBTS) return false;
+    if (debt < end && debt->n == STP_OFI_AM_RECEIPTS) *full = *debt;
+    if (debt == end || debt->n == STP_OFI_AM_RECEIPTS) *debt = (struct debt){.pe = pe, .due = due};
+    if (!is_due(debt->due, due)) debt->due = due;
+    debt->urgent |= !patient;
     debt->ids[debt->n++] = id;
+    publish_locked(owed.n + (debt == end));
     return true;
 }
 
@@ -95,46 +124,62 @@ static void answer_locked(const struct debt *debt)
     stp_ofi_answer_locked(&receipt, debt->pe);
 }
 
-void stp_ofi_owed_add_locked(int pe, uint32_t id)
+void stp_ofi_owed_add_locked(int pe, uint32_t id, bool patient)
 {
-    struct debt now = {.pe = pe, .n = 1, .ids = {id}};
+    struct debt now = {.pe = pe, .n = 1, .ids = {id}}, full = {.n = 0};
     bool owes = false;
 
     if (may_owe()) {
         pthread_mutex_lock(&owed.lock);
-        owes = owe_locked(pe, id);
+        owes = owe_locked(pe, id, patient, &full);
         pthread_mutex_unlock(&owed.lock);
     }
     if (!owes) answer_locked(&now);
+    if (full.n > 0) answer_locked(&full);
 }
 
-void stp_ofi_owed_send_locked(void)
+/* Take out those that are due at some drain. Returns how many. */
+static unsigned take_due_locked(uint32_t at, struct debt *taken)
+{
+    unsigned n = 0, left = 0;
+
+    for (unsigned i = 0; i < owed.n; i++) {
+        struct debt *debt = &owed.debts[i];
+
+        if (!is_due(debt->due, at)) {
+            owed.debts[left++] = *debt;
+            continue;
+        }
+        if (debt->urgent) habit_of(debt->pe)->hits = 0; /* nothing has carried it */
+        taken[n++] = *debt;
+    }
+    publish_locked(left);
+    return n;
+}
+
+void stp_ofi_owed_send_locked(enum stp_ofi_owed which)
 {
     struct debt debts[N_DEBTS];
     unsigned n;
 
     pthread_mutex_lock(&owed.lock);
-    n = owed.n;
-    memcpy(debts, owed.debts, n * sizeof(*debts));
-    for (unsigned i = 0; i < n; i++)
-        habit_of(debts[i].pe)->hits = 0; /* nothing has carried it */
-    set_n_locked(0);
+    n = take_due_locked(drains_now() + which, debts);
     pthread_mutex_unlock(&owed.lock);
     for (unsigned i = 0; i < n; i++)
         answer_locked(&debts[i]);
 }
 
-void stp_ofi_owed_send(void)
+void stp_ofi_owed_send(enum stp_ofi_owed which)
 {
-    if (STP_LIKELY(!stp_ofi_owed_any()) || pthread_mutex_trylock(&stp_ofi.main.drain) != 0) return;
-    stp_ofi_owed_send_locked();
+    if (pthread_mutex_trylock(&stp_ofi.main.drain) != 0) return;
+    stp_ofi_owed_send_locked(which);
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
 void stp_ofi_owed_forget(void)
 {
     pthread_mutex_lock(&owed.lock);
-    set_n_locked(0);
+    publish_locked(0);
     memset(owed.habits, 0, sizeof(owed.habits));
     pthread_mutex_unlock(&owed.lock);
 }
@@ -148,7 +193,7 @@ static bool take_locked(int pe, struct debt *taken)
         if (owed.debts[i].pe != pe) continue;
         *taken = owed.debts[i];
         owed.debts[i] = owed.debts[owed.n - 1];
-        set_n_locked(owed.n - 1);
+        publish_locked(owed.n - 1);
         return true;
     }
     return false;

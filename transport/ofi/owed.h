@@ -10,17 +10,31 @@
 
 #include "am.h"
 
-/* A packed message of PE pe is done: answer it, or owe the answer. Caller holds the main drain. */
-void stp_ofi_owed_add_locked(int pe, uint32_t id);
+/*
+ * A packed message of PE pe is done: answer it, or owe the answer. patient: its sender does not
+ * wait for it. Caller holds the main drain.
+ */
+void stp_ofi_owed_add_locked(int pe, uint32_t id, bool patient);
 
-/* Are answers owed that no message carries? */
+/* Are answers owed at all; and such that somebody waits for? */
 bool stp_ofi_owed_any(void);
+bool stp_ofi_owed_urgent(void);
 
-/* Send them all. Caller holds the main drain. */
-void stp_ofi_owed_send_locked(void);
+/* Has one waited for a message to carry it for as long as it may? */
+bool stp_ofi_owed_due(void);
+
+/* Which to send, by drains until they are due. */
+enum stp_ofi_owed {
+    STP_OFI_OWED_DUE = 0,
+    STP_OFI_OWED_URGENT = 1, /* and those that somebody waits for */
+    STP_OFI_OWED_ALL = 64    /* and those of patient senders */
+};
+
+/* Caller holds the main drain. */
+void stp_ofi_owed_send_locked(enum stp_ofi_owed which);
 
 /* The same for the progress thread: whoever polls sends them anyway. */
-void stp_ofi_owed_send(void);
+void stp_ofi_owed_send(enum stp_ofi_owed which);
 
 /*
  * A packed message of this thread is about to be posted: let it carry what is owed to its PE. True:

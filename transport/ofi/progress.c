@@ -78,11 +78,11 @@ static bool other_endpoints_busy(void)
     return false;
 }
 
-/* For a program that computes: no message of its own will carry answers. */
+/* For a program that computes: no message of its own will soon carry answers. */
 static void serve(void)
 {
     stp_ofi_drain_all();
-    stp_ofi_owed_send();
+    if (stp_ofi_owed_urgent()) stp_ofi_owed_send(STP_OFI_OWED_URGENT);
 }
 
 /*
@@ -204,6 +204,7 @@ static void *progress_main(void *arg)
             seen = park();
             if (stp_ofi.by_sockets) stp_ofi_sockets_disturb();
         } else {
+            if (stp_ofi_owed_any()) stp_ofi_owed_send(STP_OFI_OWED_ALL);
             sleep_on_queue();
         }
         stp_ofi_health_look();
