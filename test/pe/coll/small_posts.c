@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-enum { CALLS = 320, WORDS = 48, BATCHES = 16 };
+enum { CALLS = 320, WORDS = 48, BATCHES = 80 };
 
 static long source[64], dest[64];
 
