@@ -69,6 +69,13 @@ const struct stp_kind *stp_kind_of(const void *ptr)
     return NULL;
 }
 
+int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset)
+{
+    const struct stp_kind *kind = stp_kind_of(base);
+
+    return kind != NULL && kind->dmabuf != NULL ? kind->dmabuf(base, nbytes, offset) : -1;
+}
+
 /* ---- rows of kinds in the window ------------------------------------------------ */
 
 void *stp_kind_host_reach(struct stp_space *space, int local)

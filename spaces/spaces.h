@@ -575,6 +575,11 @@ struct stp_kind {
     /* A peer's adapter wrote to this PE's memory: make it visible to what the kind runs. */
     void (*flush_remote)(void);
     /*
+     * A descriptor of memory of a space, between enter and leave, that an adapter can register from
+     * *offset on; the caller closes it. -1: the driver has none.
+     */
+    int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
+    /*
      * One line about device i of this kind as this PE sees it: name, memory. Returns false when
      * there is no such device.
      */
@@ -607,6 +612,9 @@ void stp_kinds_stop(void);
  * stp_win.devices says whether anything but host memory can be met at all.
  */
 const struct stp_kind *stp_kind_of(const void *ptr);
+
+/* As dmabuf of the kind that base is memory of; -1 also where it is host memory. */
+int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset);
 
 /*
  * An operation of this thread begins: what a driver says of an address is good until the next one,

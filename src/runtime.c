@@ -276,8 +276,8 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
-    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told,
-                                                  stp_hang_fabric};
+    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told, stp_hang_fabric,
+                                                  stp_kinds_dmabuf};
     struct stp_pe_info pe_info = {0};
     const void *told;
     size_t nbytes;

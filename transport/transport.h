@@ -19,7 +19,7 @@
 #include "base/base.h"
 #include "base/notes.h"
 
-#define STP_FABRIC_ABI 9u
+#define STP_FABRIC_ABI 10u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -156,6 +156,11 @@ struct stp_core {
      * with what the wait holds locked, so it must not call back.
      */
     void (*waits)(unsigned looks, int pe);
+    /*
+     * NULL, or a descriptor of the device memory that a region is to be made of, to register from
+     * *offset on (FI_MR_DMABUF); the caller closes it. -1: there is none.
+     */
+    int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /* As stp_thread_start() and stp_thread_look() in base/base.h. */
     int (*thread_start)(pthread_t *thread, const char *name, void *(*main)(void *));
     void (*thread_look)(void);

@@ -115,6 +115,10 @@ typedef enum {
 } CUmemorytype;
 
 typedef enum {
+    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1 /* the handle is an int: a descriptor */
+} CUmemRangeHandleType;
+
+typedef enum {
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0
 } CUflushGPUDirectRDMAWritesTarget;
 
@@ -235,6 +239,9 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
     X(mem_free, cuMemFree_v2, true, (CUdeviceptr address))                                         \
     X(mem_get_address_range, cuMemGetAddressRange_v2, true,                                        \
       (CUdeviceptr * base, size_t * nbytes, CUdeviceptr address))                                  \
+    X(mem_get_handle, cuMemGetHandleForAddressRange, false,                                        \
+      (void *handle, CUdeviceptr address, size_t nbytes, CUmemRangeHandleType type,                \
+       unsigned long long flags))                                                                  \
     X(mem_host_alloc, cuMemHostAlloc, true, (void **address, size_t nbytes, unsigned int flags))   \
     X(mem_free_host, cuMemFreeHost, true, (void *address))                                         \
     X(mem_host_register, cuMemHostRegister_v2, true,                                               \

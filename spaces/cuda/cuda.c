@@ -344,6 +344,7 @@ const struct stp_kind stp_kind_gpu = {
     .pin = stp_cuda_pin,
     .unpin = stp_cuda_unpin,
     .flush_remote = stp_cuda_flush_remote,
+    .dmabuf = stp_cuda_dmabuf,
     .describe = stp_cuda_describe,
     .devices = stp_cuda_devices,
 };

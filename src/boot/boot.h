@@ -137,6 +137,7 @@ struct stp_fabric_calls {
     void (*served)(void);
     void (*told)(const struct stp_notice *notice);
     void (*waits)(unsigned looks, int pe);
+    int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
 };
 
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */

@@ -37,6 +37,7 @@ static const struct stp_core *fabric_fill_core(void)
         .served = fabric_calls.served,
         .told = fabric_calls.told,
         .waits = fabric_calls.waits,
+        .dmabuf = fabric_calls.dmabuf,
         .thread_start = stp_thread_start,
         .thread_look = stp_thread_look,
     };

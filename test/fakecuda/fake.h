@@ -229,7 +229,8 @@ CUdeviceptr fake_file_base(const struct fake_file *file); /* what hosts may not 
 char *fake_file_alias(const struct fake_file *file);
 uint64_t fake_file_id(const struct fake_file *file);
 int fake_file_importer(const struct fake_file *file); /* a process that has it open, 0: none */
-bool fake_file_range_has(CUdeviceptr address);        /* where this process's device memory lies */
+int fake_file_export(const struct fake_file *file, CUdeviceptr start, size_t nbytes); /* or -1 */
+bool fake_file_range_has(CUdeviceptr address); /* where this process's device memory lies */
 
 /* A range there that nobody may touch, at a multiple of alignment. NULL: none. */
 void *fake_range_reserve_locked(size_t nbytes, size_t alignment);

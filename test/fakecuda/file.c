@@ -141,6 +141,22 @@ struct fake_file *fake_file_create_locked(size_t nbytes)
     return file;
 }
 
+/* A descriptor of its own, whose place in the file is where start lies; whole pages alone. */
+int fake_file_export(const struct fake_file *file, CUdeviceptr start, size_t nbytes)
+{
+    size_t page = page_round(1), at = (size_t)(start - (CUdeviceptr)(uintptr_t)file->view);
+    char path[64];
+    int fd;
+
+    if (file->fd < 0 || at % page != 0 || nbytes % page != 0 || at > file->mapped ||
+        nbytes > file->mapped - at)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0) lseek(fd, (off_t)at, SEEK_SET);
+    return fd;
+}
+
 /* ---- other processes -------------------------------------------------------- */
 
 static bool take_slot(struct fake_file *file)

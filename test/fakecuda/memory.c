@@ -246,6 +246,24 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *nbytes, CUdeviceptr 
     return fake_end(CUDA_SUCCESS);
 }
 
+/* The range begins where a page does, which may be before the block. */
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t nbytes,
+                                       CUmemRangeHandleType type, unsigned long long flags)
+{
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(FAKE_cuMemGetHandleForAddressRange, &ctx);
+    struct fake_block *block = NULL;
+    int fd = -1;
+
+    if (result != CUDA_SUCCESS) return result;
+    if (type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && flags == 0 && nbytes > 0)
+        block = fake_block_find_locked(address + pages(1) - 1);
+    if (block && block->kind == FAKE_DEVICE) fd = fake_file_export(block->file, address, nbytes);
+    if (!handle || fd < 0) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    *(int *)handle = fd;
+    return fake_end(CUDA_SUCCESS);
+}
+
 /* ---- memory that hosts may touch ------------------------------------------ */
 
 static CUresult map_host_locked(enum fake_kind kind, CUcontext ctx, size_t nbytes, void **address)

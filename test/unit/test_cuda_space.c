@@ -102,6 +102,53 @@ START_TEST(memory_that_cannot_be_shared)
 }
 END_TEST
 
+/* A descriptor that begins at a page, and what the space has is from the offset on. */
+START_TEST(memory_by_descriptor)
+{
+    struct stp_queue *queue;
+    struct stp_space space;
+    unsigned char sent[64], got[64];
+    size_t offset = SIZE_MAX;
+    int fd;
+
+    memset(sent, 42, sizeof(sent));
+    start_with("1");
+    ck_assert_int_eq(gpu->queue_create(&queue), 0);
+    space_up(&space, MIB, 0);
+    ck_assert_int_eq(gpu->copy(queue, space.base, sent, sizeof(sent), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->flush(queue), 0);
+    ck_assert(gpu->enter(&space));
+    fd = gpu->dmabuf(space.base, space.nbytes, &offset);
+    gpu->leave();
+    ck_assert_int_ge(fd, 0);
+    ck_assert_uint_eq(offset, (uintptr_t)space.base % (size_t)sysconf(_SC_PAGESIZE));
+    ck_assert_int_ge(lseek(fd, (off_t)offset, SEEK_CUR), 0); /* the stand-in begins in its file */
+    ck_assert_int_eq(read(fd, got, sizeof(got)), sizeof(got));
+    ck_assert_mem_eq(got, sent, sizeof(got));
+    close(fd);
+    gpu->queue_destroy(queue);
+    space_down(&space);
+    ck_nothing_left();
+}
+END_TEST
+
+/* No reason to fail, either: the provider gets the address. */
+START_TEST(memory_that_has_no_descriptor)
+{
+    struct stp_space space;
+    size_t offset;
+
+    setenv("FAKECUDA_FAIL", "cuMemGetHandleForAddressRange:801", 1);
+    start_with("1");
+    space_up(&space, MIB, 0);
+    ck_assert(gpu->enter(&space));
+    ck_assert_int_eq(gpu->dmabuf(space.base, space.nbytes, &offset), -1);
+    gpu->leave();
+    space_down(&space);
+    ck_nothing_left();
+}
+END_TEST
+
 /* ---- the program's current context -------------------- */
 
 /* All there is, some of it refused on order. */
@@ -379,6 +426,8 @@ int main(void)
     tcase_add_test(tcase, contexts_live_as_long_as_spaces);
     tcase_add_loop_test(tcase, failed_creation_leaves_nothing, 0, (int)STP_COUNT(create_calls));
     tcase_add_test(tcase, memory_that_cannot_be_shared);
+    tcase_add_test(tcase, memory_by_descriptor);
+    tcase_add_test(tcase, memory_that_has_no_descriptor);
     tcase_add_test(tcase, current_context_is_kept);
     tcase_add_test(tcase, usual_memory_is_told_without_the_driver);
     tcase_add_test(tcase, other_memory_is_asked_for);

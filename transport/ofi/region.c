@@ -10,23 +10,60 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * Memory of a device: also the provider's source and destination on this side, where the host's
  * needs no registration.
  */
+static struct fi_mr_attr device_attr(unsigned number, int device)
+{
+    return (struct fi_mr_attr){.iov_count = 1,
+                               .access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE,
+                               .requested_key = stp_ofi.key_base + number,
+                               .iface = FI_HMEM_CUDA,
+                               .device.cuda = device};
+}
+
+/*
+ * By its descriptor. Providers of a library older than the headers would take it for an address.
+ * Not where the provider refuses: it may take the address.
+ */
+static int mr_open_dmabuf(void *base, size_t nbytes, unsigned number, int device,
+                          struct fid_mr **mr)
+{
+    int rc = -FI_EOPNOTSUPP;
+#ifdef FI_MR_DMABUF
+    size_t offset = 0;
+    int fd = -1;
+
+    if (stp_ofi.core->dmabuf != NULL && FI_VERSION_GE(fi_version(), FI_VERSION(1, 20)))
+        fd = stp_ofi.core->dmabuf(base, nbytes, &offset);
+    if (fd >= 0) {
+        struct fi_mr_dmabuf whole = {
+            .fd = fd, .offset = offset, .len = nbytes, .base_addr = (char *)base - offset};
+        struct fi_mr_attr attr = device_attr(number, device);
+
+        attr.dmabuf = &whole;
+        rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
+        close(fd); /* the registration holds what it is of */
+    }
+#else
+    (void)base, (void)nbytes, (void)number, (void)device, (void)mr;
+#endif
+    return rc;
+}
+
 static int mr_open_device(void *base, size_t nbytes, unsigned number, int device,
                           struct fid_mr **mr)
 {
     struct iovec iov = {.iov_base = base, .iov_len = nbytes};
-    struct fi_mr_attr attr = {.mr_iov = &iov,
-                              .iov_count = 1,
-                              .access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE,
-                              .requested_key = stp_ofi.key_base + number,
-                              .iface = FI_HMEM_CUDA,
-                              .device.cuda = device};
+    struct fi_mr_attr attr = device_attr(number, device);
 
-    return stp_ofi.hmem ? fi_mr_regattr(stp_ofi.domain, &attr, 0, mr) : -FI_EOPNOTSUPP;
+    if (!stp_ofi.hmem) return -FI_EOPNOTSUPP;
+    if (mr_open_dmabuf(base, nbytes, number, device, mr) == 0) return 0;
+    attr.mr_iov = &iov;
+    return fi_mr_regattr(stp_ofi.domain, &attr, 0, mr);
 }
 
 /* Register with the key of the number; a provider that makes keys ignores it. */

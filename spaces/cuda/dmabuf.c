@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GPU memory as a descriptor (dma-buf), by which adapters register it without a kernel module of
+ * their own between. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <unistd.h>
+
+/* The driver takes whole pages, as the host's are; memory of small spaces may begin within one. */
+int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset)
+{
+    CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE), at = (CUdeviceptr)(uintptr_t)base;
+    CUdeviceptr start = at / page * page, end = (at + nbytes + page - 1) / page * page;
+    CUresult result;
+    int fd = -1;
+
+    if (stp_cuda.api.mem_get_handle == NULL) return -1;
+    result = stp_cuda.api.mem_get_handle(&fd, start, (size_t)(end - start),
+                                         CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    stp_cuda_tell(result, "cuMemGetHandleForAddressRange");
+    if (result != CUDA_SUCCESS) return -1;
+    *offset = (size_t)(at - start);
+    return fd;
+}
