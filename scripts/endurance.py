@@ -250,9 +250,12 @@ def last_seed(leg, text):
 
 
 def run_leg(args, leg):
-    """Run it and wait for its end. Returns exit status, None for hung; seconds; output; stacks."""
+    """
+    Run it and wait for its end. Returns exit status, None for hung; seconds; output; stacks. Other
+    calls may run other paths and kinds from the same folder meanwhile.
+    """
     command, variables = command_of(args, leg, 2 * (leg.seconds + args.grace))
-    name, where = os.path.join(args.store, "output"), ""
+    name, where = os.path.join(args.store, f"output-{leg.path}-{leg.kind}"), ""
     start = time.monotonic()
     with open(name, "wb") as out:
         job = begin(args, command, variables, out)

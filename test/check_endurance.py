@@ -113,9 +113,25 @@ def check_turns(where, folder):
           sorted((n, check) for n in "235" for check in ("on", "off")), f"turns: {found}")
     check([row[5:7] for row in found] == [[str(7 * i + 1), str(7 * i + 7)] for i in range(6)],
           f"turns, seeds: {found}")
-    with open(os.path.join(folder, "endurance", "output"), encoding="utf-8") as out:
+    with open(os.path.join(folder, "endurance", "output-tcp-random"), encoding="utf-8") as out:
         check(out.read().splitlines()[2] == "off tcp 1", "turns: the environment is another")
     check(sums(results)["tcp"][:2] == ["0.0 of 60", "0"], f"turns: {sums(results)}")
+
+
+def check_beside(where):
+    """Two calls at once, on paths of their own: each row has its own seeds."""
+    results, folder = os.path.join(where, "beside.md"), os.path.join(where, "beside")
+    os.makedirs(os.path.join(folder, "bin"))
+    play(folder, "oshrun", 'shift 2\n"$@"\nexit $?\n')
+    play(folder, "pe_random", 'test "$SHMEM_OFI_PROVIDER" = tcp && n=700 || n=7\nsleep 1\n'
+         'echo "random: seed $n"\nsleep 1\n')
+    calls = [subprocess.Popen([SCRIPT, "--seconds", "1", "--path", path, "--programs", "random",
+                               "--build", folder, "--results", results],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+             for path in ("node", "tcp")]
+    check([call.wait(60) for call in calls] == [0, 0], "beside: a call failed")
+    check(sorted((row[0], row[6]) for row in rows(results)) == [("node", "7"), ("tcp", "700")],
+          f"beside: {rows(results)}")
 
 
 def check_failure(where, folder):
@@ -202,6 +218,7 @@ def main():
         check_real(where)
         check_build(where)
         check_turns(where, folder)
+        check_beside(where)
         check_failure(where, folder)
         check_hang(where, folder)
         check_stop(where, folder)
