@@ -80,7 +80,8 @@ class Cluster:
         os.environ.pop(hosts.INSIDE)
         lacking()  # makes the daemons' folder part of PATH
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", DIR], check=True)
-        self.hosts = hosts.Hosts(argparse.Namespace(pes=[1] * nodes, interface=[], routed=False))
+        self.hosts = hosts.Hosts(argparse.Namespace(pes=[1] * nodes, interface=[], routed=False,
+                                                    mpirun=False))
         self.daemons = []
         self.write(nodes, cores)
         self.start("munged", ["munged", "--foreground", "--force", f"--key-file={DIR}/munge.key",
