@@ -19,7 +19,7 @@
 #include "base/base.h"
 #include "base/notes.h"
 
-#define STP_FABRIC_ABI 10u
+#define STP_FABRIC_ABI 11u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
@@ -262,6 +262,16 @@ struct stp_fabric {
     void (*put_signal)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                        const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                        uint64_t signal, enum stp_fabric_amo op, bool nbi);
+
+    /*
+     * Put, nbytes > 0, then update a word that only grows: value is what it becomes (STP_AMO_SET)
+     * or what is added. quiet means the data alone, whose source may be reused then: the word is
+     * waited for by the PE that owns it. So data and word may be one message, where a signal
+     * would wait for its data.
+     */
+    void (*put_word)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                     const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
+                     uint64_t value, enum stp_fabric_amo op);
 
     void (*fence)(struct stp_fabric_ctx *ctx); /* order per target, as the standard says */
     void (*quiet)(struct stp_fabric_ctx *ctx); /* complete and visible to all PEs; results here */

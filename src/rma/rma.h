@@ -230,6 +230,14 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     uint64_t *sig_addr, uint64_t signal, int sig_op, bool nbi, int pe,
                     const char *fn);
 
+/*
+ * Put, nbytes may be 0, and then a word of the library's own that only grows, with the same
+ * operations. Source may be reused after quiet of the context, which does not wait for the word:
+ * who owns it does. May be one message where a signal would wait for its data.
+ */
+void stp_put_word(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                  uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn);
+
 /* ---- order (order.c) ---------------------------------------------------- */
 
 void stp_fence(struct stp_ctx *ctx);

@@ -107,6 +107,24 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
     signal_put_slow(ctx, dest, source, nbytes, sig_addr, signal, op, nbi, pe, fn);
 }
 
+void stp_put_word(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                  uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn)
+{
+    struct stp_target data, there;
+
+    stp_kind_begin();
+    if (nbytes > 0 && stp_local_of(pe) < 0 && stp_device_of(source) == NULL) {
+        data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
+        there = stp_locate(ctx, word, sizeof(*word), pe, STP_USE_ATOMIC, fn, "word");
+        if (there.way == STP_WAY_FABRIC && data.space->host) {
+            stp_rt.fabric.put_word(ctx->fabric, pe, data.space->number, data.offset, source, nbytes,
+                                   there.space->number, there.offset, value, signal_op(sig_op, fn));
+            return;
+        }
+    }
+    stp_put_signal(ctx, dest, source, nbytes, word, value, sig_op, true, pe, fn);
+}
+
 void pshmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
 {
     struct stp_ctx *c = stp_ctx_check(ctx, __func__);

@@ -218,7 +218,8 @@ static ssize_t hand_over_rma(struct shim_op *op)
                              .addr = op->peer,
                              .rma_iov = &rma,
                              .rma_iov_count = 1,
-                             .context = op};
+                             .context = op,
+                             .data = op->data};
     const struct shim_ep *ep = op->ep;
 
     return op->kind == SHIM_WRITE ? ep->real_rma->writemsg(ep->ep, &msg, real_flags(op))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The calls that start operations. Each becomes a record. Forms that the fabric module does not
- * use (vectors, remote data, tags) end the process, so that their use is noticed here before it
- * goes unwatched.
+ * use (vectors, tags, remote data of messages) end the process, so that their use is noticed here
+ * before it goes unwatched.
  */
 #include "shim.h"
 
@@ -87,12 +87,14 @@ static struct shim_op *rma_op(struct fid_ep *ep, enum shim_kind kind, const char
 static ssize_t rma_msg(struct fid_ep *ep, enum shim_kind kind, const char *name,
                        const struct fi_msg_rma *msg, uint64_t flags)
 {
+    struct shim_op *op;
+
     need_one(name, msg->iov_count, msg->rma_iov_count);
-    if (flags & FI_REMOTE_CQ_DATA) shim_die("%s: remote data is not watched", name);
     if (msg->rma_iov->len != msg->msg_iov->iov_len) shim_die("%s: two lengths", name);
-    return submit(rma_op(ep, kind, name, flags, msg->msg_iov->iov_base, msg->msg_iov->iov_len,
-                         first(msg->desc), msg->addr, msg->rma_iov->addr, msg->rma_iov->key,
-                         msg->context));
+    op = rma_op(ep, kind, name, flags, msg->msg_iov->iov_base, msg->msg_iov->iov_len,
+                first(msg->desc), msg->addr, msg->rma_iov->addr, msg->rma_iov->key, msg->context);
+    op->data = msg->data;
+    return submit(op);
 }
 
 static ssize_t rma_read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t peer,

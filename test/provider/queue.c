@@ -92,6 +92,7 @@ static bool translate(struct shim_cq *cq, struct fi_cq_tagged_entry *entry)
     struct shim_op *op = entry->op_context;
     bool wanted;
 
+    if (op == NULL && entry->flags & FI_REMOTE_CQ_DATA) return true; /* a peer's write */
     if (op == NULL) shim_die("fi_cq_read: a completion without our context");
     if (op->dead || put_off(cq, op, entry->flags)) return false;
     wanted = op->wanted;

@@ -53,6 +53,42 @@ static void multi_recv(void)
     need(local[32] == 50 && local[33] == 51 && local[34] == 52, "the messages in order");
 }
 
+/* A write that tells its target: two completions, one of them the target's, without context. */
+static void remote_data(void)
+{
+    struct iovec iov = {&local[4], 8};
+    struct fi_rma_iov rma = {at(44), 8, fi_mr_key(target_mr)};
+    void *desc = desc_of(local_mr);
+    struct fi_msg_rma msg = {.msg_iov = &iov,
+                             .desc = &desc,
+                             .iov_count = 1,
+                             .addr = self,
+                             .rma_iov = &rma,
+                             .rma_iov_count = 1,
+                             .context = &contexts[4],
+                             .data = 0x0123456789abcdef};
+    uint64_t flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA, told = 0;
+    ssize_t rc;
+
+    if (info->domain_attr->cq_data_size < sizeof(told)) return;
+    while ((rc = fi_writemsg(ep, &msg, flags)) == -FI_EAGAIN)
+        fi_cq_read(cq, NULL, 0);
+    need(rc == 0, "to write with remote data");
+    for (int n = 0; n < 2; n++) {
+        struct fi_cq_data_entry entry;
+
+        while ((rc = fi_cq_read(cq, &entry, 1)) == -FI_EAGAIN)
+            ;
+        need(rc == 1, "a completion of a write with remote data");
+        if (entry.flags & FI_REMOTE_CQ_DATA)
+            told = entry.data;
+        else
+            need(entry.op_context == &contexts[4], "its context back");
+    }
+    need(told == msg.data, "the remote data");
+    need(target[44] == local[4], "the data that it tells of");
+}
+
 /* Every call, as the provider wants it; then its effect. */
 static void work(void)
 {
@@ -68,6 +104,7 @@ static void work(void)
         need(completion() == &contexts[i], "the context back");
         need(target[i] == (uint64_t)i + 100, "the data when delivery completes");
     }
+    remote_data();
     while ((rc = fi_read(ep, &local[20], 64, desc, self, at(0), key, &contexts[1])) == -FI_EAGAIN)
         fi_cq_read(cq, NULL, 0);
     need(rc == 0 && completion() == &contexts[1], "a read");

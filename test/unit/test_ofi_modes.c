@@ -298,6 +298,36 @@ static void signals(void)
     }
 }
 
+/*
+ * A word that grows behind the data that it tells of: it becomes a value, of which not all bits
+ * travel, or is added to. Nobody's quiet waits for it.
+ */
+static void words(void)
+{
+    static unsigned char source[HALF];
+    uint64_t value = 0;
+
+    memory[WORD] = 0;
+    meet();
+    for (unsigned i = 1; i <= 24; i++) {
+        size_t n = sizes[i % STP_COUNT(sizes)];
+        bool adds = i % 3 == 0;
+        uint64_t step = adds ? i * 1000 : i * 20011; /* past 19 bits, and past each power of two */
+
+        value += step;
+        fill(source, n, me, i);
+        fabric.put_word(ctx, to, REGION, 0, source, n, REGION, WORD * 8, adds ? step : value,
+                        adds ? STP_AMO_ADD : STP_AMO_SET);
+        while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != value) {
+            expect(__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) < value, "a word that grows");
+            fabric.progress();
+        }
+        check(memory, n, from, i, "data that a word tells of");
+        fabric.quiet(ctx);
+        meet();
+    }
+}
+
 /* The last of several stores with fences between them stays. */
 static void stores(void)
 {
@@ -361,6 +391,7 @@ static void batched(void)
     each_operation();
     fences();
     signals();
+    words();
     stores();
     transfers();
     fabric.session(ctx, false, SIZE_MAX);

@@ -16,6 +16,7 @@
  */
 
 #define STP_OFI_ITEM_MAX 256    /* bytes of the largest put that is collected */
+#define STP_OFI_SIGNAL_PUTS 3   /* such puts that fit each packed message with their signal */
 #define STP_OFI_PIECE_MAX 16384 /* and of the largest that is a piece of a write with others */
 #define STP_OFI_ITEM_PUT 15u    /* the operation of an item that is no update */
 

@@ -65,8 +65,10 @@ static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *r
                              .rma_iov_count = 1,
                              .context = &req->work.fi};
 
-    return req->work.kind == STP_OFI_WRITE ? fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS)
-                                           : fi_readmsg(endpoint->ep, &msg, FI_COMPLETION);
+    if (req->work.kind == STP_OFI_READ) return fi_readmsg(endpoint->ep, &msg, FI_COMPLETION);
+    if (STP_LIKELY(!req->has_word)) return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS);
+    msg.data = req->word;
+    return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS | FI_REMOTE_CQ_DATA);
 }
 
 static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
@@ -301,15 +303,17 @@ void stp_ofi_message_done_locked(struct stp_ofi_req *req)
     finished_give(&list);
 }
 
-static void complete_locked(struct stp_ofi_endpoint *endpoint, const struct fi_cq_entry *entries,
-                            ssize_t n)
+static void complete_locked(struct stp_ofi_endpoint *endpoint,
+                            const struct fi_cq_data_entry *entries, ssize_t n)
 {
     struct finished list = {NULL, NULL, NULL};
 
     for (ssize_t i = 0; i < n; i++) {
         struct stp_ofi_work *work = entries[i].op_context;
 
-        if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
+        if (STP_UNLIKELY((entries[i].flags & FI_REMOTE_CQ_DATA) != 0))
+            stp_ofi_word_locked(entries[i].data); /* no operation of this PE's */
+        else if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
             finish_locked(endpoint, &list, (struct stp_ofi_req *)work);
         else if (work->kind != STP_OFI_INBOX)
             stp_ofi_message_done_locked((struct stp_ofi_req *)work);
@@ -361,7 +365,7 @@ void stp_ofi_finish(void)
 
 int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 {
-    struct fi_cq_entry entries[BATCH];
+    struct fi_cq_data_entry entries[BATCH];
     bool again, owes;
     ssize_t n;
 

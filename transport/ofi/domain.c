@@ -38,7 +38,7 @@
 
 static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, bool wait_fd)
 {
-    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT,
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA,
                               .wait_obj = wait_fd ? FI_WAIT_FD : FI_WAIT_NONE,
                               .size = QUEUE_SIZE};
     int rc = fi_cq_open(domain, &attr, &endpoint->cq, NULL);
@@ -153,6 +153,16 @@ static bool gathers(const struct stp_core *core, const struct fi_info *info)
     return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && is_tcp(info);
 }
 
+/*
+ * Does a write with remote CQ data save a message? Where a signal waits for its data, or is one
+ * more system call, and the target's CPU does atomics anyway.
+ */
+static bool takes_words(const struct fi_info *info)
+{
+    return is_tcp(info) && stp_ofi.cpu_atomics && !stp_ofi.mr_local &&
+           info->domain_attr->cq_data_size >= sizeof(uint64_t);
+}
+
 /* Puts that one write takes along at most; below 2 they go one by one. */
 static unsigned max_pieces(const struct fi_info *info)
 {
@@ -190,6 +200,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.packed_size = packed_size(info);
     stp_ofi.gathers = gathers(core, info);
     stp_ofi.max_pieces = max_pieces(info);
+    stp_ofi.words = takes_words(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
     stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
     stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&

@@ -80,6 +80,7 @@ struct stp_ofi {
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
     bool gathers;         /* small operations while others to the same PE are unanswered */
+    bool words;           /* a write may take a word along, see word.c */
     unsigned max_pieces;  /* puts that one write may take along */
     bool forgets;         /* atomics that a broken connection took along */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
@@ -392,6 +393,18 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
 void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi);
+
+void stp_ofi_put_word(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                      const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
+                      uint64_t value, enum stp_fabric_amo op);
+
+/*
+ * Words that writes take along (word.c): the remote CQ data of such a write, false: it has no room
+ * for that; and what the target does with it. Caller holds the main endpoint's drain.
+ */
+bool stp_ofi_word_pack(unsigned number, size_t offset, uint64_t value, enum stp_fabric_amo op,
+                       uint64_t *data);
+void stp_ofi_word_locked(uint64_t data);
 
 /* A request ready to aim for one fragment of a local buffer. */
 struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,

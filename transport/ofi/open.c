@@ -222,6 +222,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
     fabric->peer_table = stp_ofi.peer_table;
     fabric->dialect = (uint32_t)stp_ofi.by_message | (uint32_t)stp_ofi.cpu_atomics << 1 |
+                      (uint32_t)stp_ofi.words << 2 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
     /* its files in /dev/shm are unlinked by closing alone */
@@ -239,6 +240,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->store = stp_ofi_store;
     fabric->amo = stp_ofi_amo;
     fabric->put_signal = stp_ofi_put_signal;
+    fabric->put_word = stp_ofi_put_word;
     fabric->fence = stp_ofi_fence;
     fabric->quiet = stp_ofi_quiet;
     fabric->quiet_pes = stp_ofi_quiet_pes;

@@ -47,7 +47,9 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     return -stp_ofi.failure;
 }
 
-static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes)
+/* word: NULL, or remote CQ data that a write takes along. */
+static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes,
+                   const uint64_t *word)
 {
     struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
     int rc = 0;
@@ -58,6 +60,8 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
             stp_ofi_fragment(ONE_ENDPOINT, kind, 0, &fragments, local + at, n);
         unsigned pending = 1;
 
+        req->has_word = word != NULL;
+        if (word != NULL) req->word = *word;
         stp_ofi_aim(req, REGION, offset + at);
         stp_ofi_count_on(req, &pending);
         rc = run(req, &pending);
@@ -90,14 +94,34 @@ static int try_data(const uint64_t *region, uint64_t *local, size_t n, const cha
     for (size_t i = 0; i < n; i++)
         local[i] = word(i + n);
     *why = "failed a put to itself";
-    if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, nbytes)) != 0) return rc;
+    if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, nbytes, NULL)) != 0) return rc;
     *why = "completed a put to itself that had not arrived";
     if (memcmp(region, local, nbytes) != 0) return -EIO;
     memset(local, 0, nbytes);
     *why = "failed a get from itself";
-    if ((rc = run_rma(STP_OFI_READ, 0, (char *)local, nbytes)) != 0) return rc;
+    if ((rc = run_rma(STP_OFI_READ, 0, (char *)local, nbytes, NULL)) != 0) return rc;
     *why = "got wrong bytes from itself";
     return memcmp(region, local, nbytes) == 0 ? 0 : -EIO;
+}
+
+/* A put that takes a word along, which the target's library updates. */
+static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **why)
+{
+    volatile uint64_t *word = &region[at];
+    uint64_t begin = stp_now_ns(), data;
+    int rc;
+
+    if (!stp_ofi.words) return 0;
+    *word = 3;
+    *why = "failed a put with remote CQ data to itself";
+    if (!stp_ofi_word_pack(REGION, at * sizeof(*region), 4, STP_AMO_ADD, &data)) return -EIO;
+    if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, sizeof(*local), &data)) != 0) return rc;
+    *why = "lost the remote CQ data of a put to itself";
+    while (*word != 7) {
+        if (stp_now_ns() - begin > LIMIT_NS) return -FI_ETIMEDOUT;
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) sched_yield();
+    }
+    return 0;
 }
 
 /* The operations that the standard needs most, on word at. */
@@ -131,6 +155,7 @@ static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local
     if (rc == 0) rc = stp_ofi_region_peers(REGION, &mine);
     if (rc == 0) rc = try_data(region, local, 1, why);
     if (rc == 0) rc = try_data(region, local, n_words - 1, why);
+    if (rc == 0) rc = try_word(region, n_words - 1, local, why);
     return rc != 0 ? rc : try_atomics(ctx, region, n_words - 1, why);
 }
 

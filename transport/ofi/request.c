@@ -169,6 +169,7 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
     req->lease = NULL;
     req->batch = NULL;
     req->n_pieces = 0;
+    req->has_word = false;
     return req;
 }
 

@@ -2,14 +2,13 @@
 /*
  * Put with signal. Where the provider keeps order, data and signal leave back to back. Elsewhere
  * the signal waits as a ready request behind the segments of its data and is posted by the
- * completion of the last one, so that nobody stands still for it.
+ * completion of the last one, so that nobody stands still for it. A word of the library's own may
+ * travel with its data (word.c).
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
 
 #include "batch.h"
-
-#define SIGNAL_PUTS 3 /* items of data that fit each packed message with their signal */
 
 static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, int pe, unsigned number,
                                           size_t offset, uint64_t signal, enum stp_fabric_amo op)
@@ -37,16 +36,17 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
 
 /*
  * Data and signal in one packed message, whose items are done in order: the data as items of the
- * largest size, so that a message of up to SIGNAL_PUTS of them needs no answer before its signal.
+ * largest size, so that a message of up to STP_OFI_SIGNAL_PUTS of them needs no answer before its
+ * signal.
  */
 static bool batch_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                          const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                          const uint64_t *signal, enum stp_fabric_amo op)
 {
-    struct stp_ofi_item items[SIGNAL_PUTS + 1];
+    struct stp_ofi_item items[STP_OFI_SIGNAL_PUTS + 1];
     int n = 0;
 
-    if (nbytes > (size_t)SIGNAL_PUTS * STP_OFI_ITEM_MAX ||
+    if (nbytes > (size_t)STP_OFI_SIGNAL_PUTS * STP_OFI_ITEM_MAX ||
         (nbytes > 0 && stp_ofi_on_device(source)))
         return false;
     for (size_t at = 0, k; at < nbytes; at += k) {
@@ -83,4 +83,35 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
         post_chained(ctx, sig, pe, number, offset, source, nbytes, nbi);
     else
         stp_ofi_post(sig);
+}
+
+/* Small ones are cheaper packed; of device memory a signal waits for the data. */
+static bool goes_along(int pe, const void *source, size_t nbytes)
+{
+    return stp_ofi.words && pe != stp_ofi.self && nbytes <= stp_ofi.max_msg &&
+           nbytes > (size_t)STP_OFI_SIGNAL_PUTS * STP_OFI_ITEM_MAX && !stp_ofi_on_device(source);
+}
+
+void stp_ofi_put_word(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                      const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
+                      uint64_t value, enum stp_fabric_amo op)
+{
+    struct stp_ofi_fragments one;
+    struct stp_ofi_req *req;
+    uint64_t data;
+
+    if (!goes_along(pe, source, nbytes) ||
+        !stp_ofi_word_pack(word_number, word_offset, value, op, &data)) {
+        stp_ofi_put_signal(ctx, pe, number, offset, source, nbytes, word_number, word_offset, value,
+                           op, true);
+        return;
+    }
+    one = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
+    req = stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, pe, &one, source, nbytes);
+    req->has_word = true;
+    req->word = data;
+    stp_ofi_aim(req, number, offset);
+    stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
+    __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
+    stp_ofi_post(req);
 }
