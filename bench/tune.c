@@ -19,9 +19,10 @@
 #define MOST_PARTS 12 /* teams of the first nodes */
 #define MOST_ALGORITHMS 3
 #define SAMPLES 11
-#define CELL 384   /* bytes that travel in a cell, */
-#define CELLS 1536 /* and those of all members */
-#define GAIN 0.93  /* share of the time as built in below which a line is worth it */
+#define CELL 384                  /* bytes that travel in a cell, */
+#define CELLS 1536                /* and those of all members */
+#define CHUNK ((size_t)256 << 10) /* bytes of larger vectors of a reduction by doubling */
+#define GAIN 0.93                 /* share of the time as built in below which a line is worth it */
 
 enum { BROADCAST, REDUCE, COLLECT, FCOLLECT, ALLTOALL, N_OPERATIONS };
 
@@ -187,23 +188,33 @@ static bool has_size(int what, size_t nbytes)
     return nbytes <= operations[what].most;
 }
 
+/* A vector for each round and one more lie in a chunk. */
+static bool doubling_fits(size_t nbytes, size_t nodes)
+{
+    size_t n_places = 1;
+
+    for (size_t n = 1; n < nodes; n <<= 1)
+        n_places++;
+    return nbytes <= CHUNK / n_places;
+}
+
 /* Is that algorithm used for so many bytes when a table asks for it? See collectives.md. */
-static bool can(const char *how, int what, size_t nbytes, size_t members)
+static bool can(const char *how, int what, size_t nbytes, size_t members, size_t nodes)
 {
     size_t block = what == ALLTOALL ? nbytes * members : nbytes;
 
-    if (strcmp(how, "doubling") == 0) return nbytes <= CELL;
+    if (strcmp(how, "doubling") == 0) return nbytes <= CELL || doubling_fits(nbytes, nodes);
     if (strcmp(how, "shares") == 0 || strcmp(how, "scatter") == 0) return nbytes > CELL;
     if (strcmp(how, "gather") == 0 && what != COLLECT)
         return block <= CELL && block * members <= CELLS;
     return true;
 }
 
-static bool is_measured(int what, int k, size_t nbytes, size_t members)
+static bool is_measured(int what, int k, size_t nbytes, size_t members, size_t nodes)
 {
     const char *how = k > 0 ? operations[what].algorithms[k - 1] : "";
 
-    return how != NULL && has_size(what, nbytes) && can(how, what, nbytes, members);
+    return how != NULL && has_size(what, nbytes) && can(how, what, nbytes, members, nodes);
 }
 
 static void measure_part(int part, shmem_team_t team, char *dest, char *source, int k)
@@ -212,7 +223,9 @@ static void measure_part(int part, shmem_team_t team, char *dest, char *source, 
         for (int i = 0; i < tune.n_sizes; i++) {
             double *best = &tune.best[what][part][i][k], seconds;
 
-            if (!is_measured(what, k, tune.sizes[i], (size_t)tune.members[part])) continue;
+            if (!is_measured(what, k, tune.sizes[i], (size_t)tune.members[part],
+                             (size_t)tune.nodes[part]))
+                continue;
             seconds = measure(what, team, dest, source, tune.sizes[i]);
             if (*best == 0 || seconds < *best) *best = seconds;
             if (k == 0) tune.built_in[what][part][i] = seconds;

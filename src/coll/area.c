@@ -9,12 +9,15 @@
 #include <string.h>
 
 #define COLL_YIELDS 32 /* looks with a yield between before going to sleep */
+#define N_CHUNKS 64    /* slots with a chunk, */
+#define CHUNKS_PART 8  /* which take no more than this part of all areas */
 #define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
 
 static struct {
     pthread_mutex_t lock;
     uint64_t *used; /* one bit a slot */
     size_t n_slots;
+    size_t n_chunks;               /* those of the first slots lie behind the areas */
     const struct stp_team **teams; /* by slot; read without the lock */
     size_t offset;                 /* of the first in the internal space */
     size_t hint;                   /* no slot below it is free */
@@ -27,7 +30,9 @@ size_t stp_coll_internal_bytes(size_t window_capacity)
     size_t most = (size_t)4 << 30;
     size_t nbytes = window_capacity / 16 < most ? window_capacity / 16 : most;
 
-    slots.n_slots = nbytes / AREA_STRIDE;
+    slots.n_chunks = nbytes / CHUNKS_PART / (2 * COLL_CHUNK);
+    if (slots.n_chunks > N_CHUNKS) slots.n_chunks = N_CHUNKS;
+    slots.n_slots = (nbytes - slots.n_chunks * 2 * COLL_CHUNK) / AREA_STRIDE;
     free(slots.used);
     slots.used = calloc(slots.n_slots / 64 + 1, sizeof(*slots.used));
     free(slots.teams);
@@ -36,7 +41,21 @@ size_t stp_coll_internal_bytes(size_t window_capacity)
         stp_fatal("shmem_init", "no memory for the table of team slots");
     slots.hint = 0;
     slots.offset = stp_stage_internal_bytes(window_capacity);
-    return slots.offset + slots.n_slots * AREA_STRIDE;
+    return slots.offset + slots.n_slots * AREA_STRIDE + slots.n_chunks * 2 * COLL_CHUNK;
+}
+
+bool stp_coll_has_chunk(const struct stp_team *team)
+{
+    return !team->active_set && team->slot < slots.n_chunks;
+}
+
+char *stp_coll_next_chunk(struct stp_team *team)
+{
+    char *areas = stp_registry_at(STP_SPACE_INTERNAL)->base + slots.offset;
+    size_t half = ++team->n_chunked & 1;
+
+    if (!stp_coll_has_chunk(team)) return NULL;
+    return areas + slots.n_slots * AREA_STRIDE + (2 * team->slot + half) * COLL_CHUNK;
 }
 
 static bool slot_used(size_t slot)
@@ -185,7 +204,7 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     /* Peers may already post to the predefined teams; their memory is fresh. */
     if (!team->predefined) memset(team->area, 0, sizeof(*team->area));
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
-    team->sync_epoch = team->node_epoch = team->sequence = 0;
+    team->sync_epoch = team->node_epoch = team->sequence = team->n_chunked = 0;
     team->stream_called = team->stream_done = team->stream_epoch = 0;
     __atomic_store_n(&slots.teams[slot], team, __ATOMIC_RELEASE);
     return 0;

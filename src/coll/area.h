@@ -73,6 +73,17 @@ struct stp_coll_area {
     struct stp_coll_cell cells[COLL_RING];
 };
 
+/*
+ * What is too large for a cell: two chunks of COLL_CHUNK bytes of the internal space, which
+ * collectives take in turn. All members take one, or none; it is left alone until they take the
+ * next but one, for which all have come: nobody waits until what is there was read. NULL: none.
+ * Teams of the first slots alone have them, and of those not the active sets', which give a slot
+ * back without a sync.
+ */
+#define COLL_CHUNK ((size_t)256 << 10)
+bool stp_coll_has_chunk(const struct stp_team *team);
+char *stp_coll_next_chunk(struct stp_team *team);
+
 /* Take the cell for the next collective of the team; sets *sequence. May sync. */
 struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence);
 
@@ -104,6 +115,13 @@ void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word
                    int pe);
 
 /*
+ * The same for any nbytes, from a source that stays as it is until somebody has waited for what
+ * follows from it.
+ */
+void stp_coll_send_kept(void *dest, const void *source, size_t nbytes, uint64_t *word,
+                        uint64_t value, int pe);
+
+/*
  * Reduce what the leaders have at acc, nreduce elements, between them, up to stp_coll_net_room();
  * all have the same bits there then. By doubling, when stp_coll_doubling_can(), or by a tree, in
  * the same order. Leaders alone; the cell is that of the collective.
@@ -111,7 +129,18 @@ void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word
 void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
                          enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce,
                          bool doubling);
-bool stp_coll_doubling_can(const struct stp_team *team);
+
+/* Does doubling do vectors of nbytes: small ones in the cell, larger ones in the chunk? */
+bool stp_coll_doubling_can(const struct stp_team *team, size_t nbytes);
+
+/*
+ * Of larger ones: where in the next chunk a leader puts what its node has, the reduction there
+ * between the leaders, and where the result is then, at every leader.
+ */
+char *stp_coll_doubling_place(struct stp_team *team);
+void stp_coll_doubling_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                              enum stp_op op, enum stp_dtype dtype, char *place, size_t nreduce);
+const char *stp_coll_doubling_result(const struct stp_team *team, const char *place, size_t nbytes);
 
 /* Bytes that stp_coll_net_reduce() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
 size_t stp_coll_net_room(const struct stp_team *team);

@@ -124,9 +124,9 @@ static void bcast_tree(const struct bcast *b, void *dest, const void *source, si
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1) {
         if (vg + mask >= b->team->plan.n_groups) continue;
         if (b->ask) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
-        stp_put_signal(&stp_ctx_coll, dest, vg == 0 ? source : dest, nbytes,
-                       &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET, true,
-                       bcast_leader(b, vg + mask), fn);
+        stp_put_word(&stp_ctx_coll, dest, vg == 0 ? source : dest, nbytes,
+                     &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET,
+                     bcast_leader(b, vg + mask), fn);
     }
 }
 

@@ -2,9 +2,10 @@
 /*
  * Collect, fcollect and the alltoalls: everyone writes its blocks straight into the dest of
  * every member, starting with its neighbour so that no one is hit by all at once; then
- * quiet and sync. Writing into a dest before its owner arrives is the standard's right; of active
- * sets nobody's memory is touched so early (docs/design/active-sets.md), which costs those a
- * sync before, or for small data nothing, since it goes through the cells.
+ * quiet and sync, or between nodes a count that each block brings along. Writing into a dest
+ * before its owner arrives is the standard's right; of active sets nobody's memory is touched so
+ * early (docs/design/active-sets.md), which costs those a sync before, or for small data nothing,
+ * since it goes through the cells.
  */
 #include "area.h"
 #include "table.h"
@@ -15,18 +16,14 @@
 #define COLLECT_INLINE 48 /* bytes of a member that the first gather of collect takes along */
 #define COLLECT_HEAD offsetof(struct collect_block, data)
 
-/* Put my block at offset into dest on every member, me included. */
-static void collect_spread(struct stp_team *team, char *dest, const void *source, size_t nbytes,
-                           const char *fn)
-{
-    for (int i = 1; i <= team->n_pes; i++) {
-        int pe = stp_team_pe(team, (team->rank + i) % team->n_pes);
-        if (pe == stp_rt.pe)
-            stp_copy_any(dest, source, nbytes, fn);
-        else
-            stp_put_nbi(&stp_ctx_coll, dest, source, nbytes, pe, fn);
-    }
-}
+/* Blocks for all members, me included: that of a rank lies at source + rank * step. */
+struct collect {
+    struct stp_team *team;
+    char *dest; /* on each of them */
+    const char *source;
+    size_t step, nbytes; /* 0: I have none */
+    const char *fn;
+};
 
 /* Before other members' dests are written. */
 static void collect_begin(struct stp_team *team)
@@ -63,6 +60,69 @@ static void collect_finish(struct stp_team *team)
     stp_coll_sync(team);
 }
 
+static void collect_puts(const struct collect *c)
+{
+    struct stp_team *team = c->team;
+
+    for (int i = 1; i <= team->n_pes && c->nbytes > 0; i++) {
+        int rank = (team->rank + i) % team->n_pes, pe = stp_team_pe(team, rank);
+        const char *block = c->source + (size_t)rank * c->step;
+        if (pe == stp_rt.pe)
+            stp_copy_any(c->dest, block, c->nbytes, c->fn);
+        else
+            stp_put_nbi(&stp_ctx_coll, c->dest, block, c->nbytes, pe, c->fn);
+    }
+    collect_finish(team);
+}
+
+/*
+ * Between nodes: a block brings its count along, and who has them all knows it, so that no sync has
+ * to tell. kept: source stays as it is until the others have read it.
+ */
+static void collect_counted(const struct collect *c, bool kept)
+{
+    struct stp_team *team = c->team;
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+
+    for (int i = 1; i <= team->n_pes; i++) {
+        int rank = (team->rank + i) % team->n_pes, pe = stp_team_pe(team, rank);
+        const char *block = c->source + (size_t)rank * c->step;
+        if (stp_local_of(pe) < 0)
+            stp_coll_send_count(cell, COLL_CAME, c->dest, block, c->nbytes, pe, c->fn);
+        else if (c->nbytes > 0)
+            stp_copy_any(stp_ptr(c->dest, pe), block, c->nbytes, c->fn);
+    }
+    stp_coll_wait_count(cell, COLL_CAME, (size_t)(team->n_pes - team->plan.n_local));
+    if (!kept) stp_coll_quiet();
+    stp_coll_node_sync(team); /* the blocks of this node */
+}
+
+/* A copy of nbytes that stays, where the team has room for one; the same on all members. */
+static const char *collect_keep(struct stp_team *team, const char *source, size_t nbytes)
+{
+    char *chunk = nbytes <= COLL_CHUNK ? stp_coll_next_chunk(team) : NULL;
+
+    return chunk != NULL ? memcpy(chunk, source, nbytes) : NULL;
+}
+
+/* equal: nbytes is that of all members. */
+static void collect_all(struct collect *c, bool equal)
+{
+    struct stp_team *team = c->team;
+    size_t all = c->step > 0 ? c->step * (size_t)team->n_pes : c->nbytes;
+    const char *copy = NULL;
+
+    collect_begin(team);
+    if (team->plan.n_groups == 1 || stp_on_device(c->dest, c->source)) {
+        collect_puts(c);
+        return;
+    }
+    if (equal) copy = collect_keep(team, c->source, all);
+    if (copy != NULL) c->source = copy;
+    collect_counted(c, copy != NULL);
+}
+
 int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                       const char *fn)
 {
@@ -76,9 +136,9 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
         stp_coll_gather(team, dest, source, nbytes);
         return 0;
     }
-    collect_begin(team);
-    collect_spread(team, (char *)dest + nbytes * (size_t)team->rank, source, nbytes, fn);
-    collect_finish(team);
+    collect_all(
+        &(struct collect){team, (char *)dest + nbytes * (size_t)team->rank, source, 0, nbytes, fn},
+        true);
     return 0;
 }
 
@@ -173,8 +233,7 @@ static void collect_flat(struct stp_team *team, char *dest, const void *source, 
     size_t sum, offset = collect_tell(team, nbytes, &sum);
 
     stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
-    if (nbytes > 0) collect_spread(team, dest + offset, source, nbytes, fn);
-    collect_finish(team);
+    collect_puts(&(struct collect){team, dest + offset, source, 0, nbytes, fn});
 }
 
 /* A node's members read each other's blocks where they are. */
@@ -211,8 +270,7 @@ static void collect_crowded(struct stp_team *team, char *dest, const void *sourc
     }
     stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
     if (!whole) {
-        if (nbytes > 0) collect_spread(team, dest + offset, source, nbytes, fn);
-        collect_finish(team);
+        collect_puts(&(struct collect){team, dest + offset, source, 0, nbytes, fn});
         return;
     }
     for (int rank = 0; rank < team->n_pes; rank++) {
@@ -232,8 +290,7 @@ static void collect_far(struct stp_team *team, char *dest, const void *source, s
 
     stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
     if (!whole) {
-        if (nbytes > 0) collect_spread(team, dest + offset, source, nbytes, fn);
-        collect_finish(team);
+        collect_all(&(struct collect){team, dest + offset, source, 0, nbytes, fn}, false);
         return;
     }
     for (int rank = 0; rank < team->n_pes; rank++) {
@@ -266,10 +323,7 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
     cell = stp_coll_take_cell(team, &sequence);
     offset = collect_offset(team, cell, nbytes);
     stp_coll_check(team, dest, source, nbytes > 0 ? offset + nbytes : 0, nbytes, fn);
-    if (nbytes > 0) {
-        collect_spread(team, (char *)dest + offset, source, nbytes, fn);
-    }
-    collect_finish(team);
+    collect_all(&(struct collect){team, (char *)dest + offset, source, 0, nbytes, fn}, false);
     return 0;
 }
 
@@ -305,13 +359,7 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
         alltoall_by_cells(team, dest, source, nbytes);
         return 0;
     }
-    collect_begin(team);
-    for (int i = 1; i <= team->n_pes; i++) {
-        int rank = (team->rank + i) % team->n_pes;
-        const char *block = (const char *)source + nbytes * (size_t)rank;
-        stp_put_nbi(&stp_ctx_coll, mine, block, nbytes, stp_team_pe(team, rank), fn);
-    }
-    collect_finish(team);
+    collect_all(&(struct collect){team, mine, source, nbytes, nbytes, fn}, true);
     return 0;
 }
 

@@ -57,8 +57,8 @@ static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
         mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1)
         if (plan->group + mask < plan->n_groups)
-            stp_put_signal(&stp_ctx_coll, mine, mine, nbytes, flag, r->sequence, SHMEM_SIGNAL_SET,
-                           true, plan->leaders[plan->group + mask], r->fn);
+            stp_put_word(&stp_ctx_coll, mine, mine, nbytes, flag, r->sequence, SHMEM_SIGNAL_SET,
+                         plan->leaders[plan->group + mask], r->fn);
     stp_coll_quiet();
 }
 
@@ -231,6 +231,38 @@ static void reduce_large_crowded(const struct reduce *r, void *dest, const void 
     stp_coll_release(r->team, first, r->sequence);
 }
 
+/*
+ * Between nodes, when the leaders double in their chunks. They read their members' sources and keep
+ * the result in the chunk, so nobody waits for those that read it.
+ */
+static void reduce_chunked(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+{
+    const struct stp_plan *plan = &r->team->plan;
+    size_t nbytes = nreduce * r->size;
+    char *place = stp_coll_doubling_place(r->team);
+    const char *result = stp_coll_doubling_result(r->team, place, nbytes);
+    struct stp_coll_cell *leader = stp_ptr(r->cell, plan->local_pes[0]);
+
+    if (plan->local != 0) {
+        stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
+        stp_coll_wait_node(r->team, &leader->flags[COLL_DONE], r->sequence);
+        memcpy(dest, stp_ptr(result, plan->local_pes[0]), nbytes);
+        return;
+    }
+    if (plan->n_local == 1) {
+        memcpy(place, source, nbytes);
+    } else {
+        for (int i = 1; i < plan->n_local; i++) {
+            struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
+            stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
+        }
+        reduce_range(r, place, source, 0, nreduce, 1);
+    }
+    stp_coll_doubling_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, place, nreduce);
+    stp_coll_post_node(r->team, &r->cell->flags[COLL_DONE], r->sequence);
+    memcpy(dest, result, nbytes);
+}
+
 struct reduce_vector {
     char *dest;
     size_t nreduce;
@@ -279,6 +311,10 @@ static void reduce_large(const struct reduce *r, void *dest, const void *source,
         stp_coll_sync(r->team); /* all shares are written */
         return;
     }
+    if (r->how == STP_COLL_DOUBLING) {
+        reduce_chunked(r, dest, source, nreduce);
+        return;
+    }
     stp_coll_node_sync(r->team);
     if (plan->n_local > 1)
         reduce_share(r, dest, source, nreduce, false);
@@ -301,7 +337,7 @@ static enum stp_coll_algorithm reduce_choose(const struct stp_team *team, size_t
     unsigned can = STP_COLL_CAN(STP_COLL_TREE);
 
     if (team->plan.n_groups == 1) return STP_COLL_TREE;
-    if (nbytes <= COLL_SMALL && stp_coll_doubling_can(team)) can |= STP_COLL_CAN(STP_COLL_DOUBLING);
+    if (stp_coll_doubling_can(team, nbytes)) can |= STP_COLL_CAN(STP_COLL_DOUBLING);
     if (stp_coll_shares_can(team, nbytes)) can |= STP_COLL_CAN(STP_COLL_SHARES);
     return stp_coll_choose(team, STP_COLL_REDUCE, nbytes, can);
 }

@@ -61,9 +61,9 @@ void stp_coll_scatter_send(const struct stp_coll_scatter *s, const void *source)
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++)
         for (int place = 1; place < n; place++)
             if ((nbytes = scatter_find(s, place, piece, &at)) > 0)
-                stp_put_signal(&stp_ctx_coll, s->dest + at, (const char *)source + at, nbytes,
-                               &s->cell->flags[COLL_CHILD + piece], s->sequence, SHMEM_SIGNAL_SET,
-                               true, scatter_leader(s, place), s->fn);
+                stp_put_word(&stp_ctx_coll, s->dest + at, (const char *)source + at, nbytes,
+                             &s->cell->flags[COLL_CHILD + piece], s->sequence, SHMEM_SIGNAL_SET,
+                             scatter_leader(s, place), s->fn);
 }
 
 void stp_coll_scatter_take(const struct stp_coll_scatter *s)

@@ -124,6 +124,7 @@ struct stp_team {
     uint64_t sync_epoch;                /* syncs done; the world's is read by other threads too */
     uint64_t node_epoch;                /* node-only syncs done */
     uint64_t sequence;                  /* collectives that took a cell; read likewise */
+    uint64_t n_chunked;                 /* collectives that took a chunk */
     uint64_t stream_called;             /* collectives on streams: called, in the order of all; */
     uint64_t stream_done;               /* done; and syncs of such: the stream thread's */
     uint64_t stream_epoch;
