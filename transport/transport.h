@@ -201,6 +201,7 @@ struct stp_fabric {
     bool cpu_atomics;    /* provider atomics are CPU atomics: they mix with those of the node */
     bool close_at_abort; /* leaves files behind otherwise: close() also when the job is aborted */
     uint32_t dialect;    /* how atomics and keys travel: PEs that differ in it do not understand */
+    bool by_kernel;      /* operations, and looks for what has come, are system calls */
     bool peer_table;     /* descriptors differ between PEs: region_peers() needs the table */
 
     /*

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define COLL_YIELDS 32 /* looks with a yield between before going to sleep */
+#define COLL_LOOKS 4   /* the same where other nodes are waited for, by system calls */
 #define N_CHUNKS 64    /* slots with a chunk, */
 #define CHUNKS_PART 8  /* which take no more than this part of all areas */
 #define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
@@ -187,6 +188,8 @@ static int plan_make(struct stp_team *team)
     if (sorted) plan_sort(team, group_of_node);
     free(group_of_node);
     plan->flat = plan->n_local <= stp_rt.host_cores && plan->n_local <= 1 << COLL_FLAT_ROUNDS;
+    plan->sleeps =
+        !plan->flat || (plan->n_groups > 1 && stp_rt.has_fabric && stp_rt.fabric.by_kernel);
     return 0;
 }
 
@@ -277,13 +280,15 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
 {
     struct stp_coll_doorbell *doorbell = team->doorbell;
-    int patience = stp_wait_spin + COLL_YIELDS;
+    bool far = team->plan.n_groups > 1 && stp_rt.has_fabric && stp_rt.fabric.by_kernel;
+    int patience = far ? COLL_LOOKS : stp_wait_spin + COLL_YIELDS;
     struct stp_wait wait = {0};
 
     if (coll_reached(word, value)) return;
     for (int i = 0; i < patience; i++) {
         if (coll_reached(word, value)) break;
         if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
+        if (far) stp_wait_yield();
     }
     while (!coll_reached(word, value)) {
         uint32_t seen;

@@ -225,14 +225,14 @@ const struct stp_team *stp_coll_team_at(size_t slot);
 bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *at);
 
 /*
- * The same for words that members of this node write: with more members than cores the waiter
- * goes to sleep in the end, and whoever writes such a word rings.
+ * The same for words that members of this node write: with more members than cores, or where they
+ * wait for other nodes, the waiter goes to sleep in the end, and whoever writes such a word rings.
  */
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value);
 
 static inline void stp_coll_wait_node(struct stp_team *team, const uint64_t *word, uint64_t value)
 {
-    if (!team->plan.flat)
+    if (team->plan.sleeps)
         stp_coll_wait_node_slow(team, word, value);
     else if (team->plan.n_groups > 1) /* its writer may be waiting for another node */
         stp_coll_wait_far(word, value);
@@ -245,7 +245,7 @@ void stp_coll_ring_slow(struct stp_team *team);
 
 static inline void stp_coll_ring(struct stp_team *team)
 {
-    if (!team->plan.flat) stp_coll_ring_slow(team);
+    if (team->plan.sleeps) stp_coll_ring_slow(team);
 }
 
 /* Set a word of this node's memory that members of the team wait for. */

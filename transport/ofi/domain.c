@@ -148,9 +148,9 @@ static bool is_tcp(const struct fi_info *info)
  * Do small operations wait for earlier ones? On TCP, and with a thread that sends what lies about
  * while the program computes.
  */
-static bool gathers(const struct stp_core *core, const struct fi_info *info)
+static bool gathers(const struct stp_core *core)
 {
-    return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && is_tcp(info);
+    return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && stp_ofi.by_kernel;
 }
 
 /*
@@ -159,7 +159,7 @@ static bool gathers(const struct stp_core *core, const struct fi_info *info)
  */
 static bool takes_words(const struct fi_info *info)
 {
-    return is_tcp(info) && stp_ofi.cpu_atomics && !stp_ofi.mr_local &&
+    return stp_ofi.by_kernel && stp_ofi.cpu_atomics && !stp_ofi.mr_local &&
            info->domain_attr->cq_data_size >= sizeof(uint64_t);
 }
 
@@ -197,8 +197,9 @@ static void settle(const struct stp_core *core)
     stp_ofi.cpu_atomics = stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
     /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
+    stp_ofi.by_kernel = is_tcp(info);
     stp_ofi.packed_size = packed_size(info);
-    stp_ofi.gathers = gathers(core, info);
+    stp_ofi.gathers = gathers(core);
     stp_ofi.max_pieces = max_pieces(info);
     stp_ofi.words = takes_words(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;

@@ -80,6 +80,7 @@ struct stp_ofi {
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
     bool gathers;         /* small operations while others to the same PE are unanswered */
+    bool by_kernel;       /* TCP: each operation, and each look for one, is system calls */
     bool words;           /* a write may take a word along, see word.c */
     unsigned max_pieces;  /* puts that one write may take along */
     bool forgets;         /* atomics that a broken connection took along */

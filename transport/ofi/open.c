@@ -220,6 +220,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->provider = stp_ofi.info->fabric_attr->prov_name;
     fabric->domain = name_of(stp_ofi.info->domain_attr->name);
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
+    fabric->by_kernel = stp_ofi.by_kernel;
     fabric->peer_table = stp_ofi.peer_table;
     fabric->dialect = (uint32_t)stp_ofi.by_message | (uint32_t)stp_ofi.cpu_atomics << 1 |
                       (uint32_t)stp_ofi.words << 2 |
