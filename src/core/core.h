@@ -93,7 +93,7 @@ struct stp_plan {
     int n_local;      /* members on my node */
     int local;        /* my index among them, in rank order */
     bool flat;        /* few enough local members to spin on each other's flags */
-    bool sleeps;      /* else, or since other nodes take long, who waits for them sleeps in the end */
+    bool sleeps;      /* else, or where other nodes take long: waits for them end asleep */
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* and their ranks */
     int *leaders;     /* world number of the first member of each group */
