@@ -45,7 +45,7 @@ ARROWS = {
     "test/provider": [],  # libfabric alone
     "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],
     "test/unit": ["include", "test/fakecuda", "src", "src/base", "src/boot", "src/coll", "src/api", "src/info",
-                  "pmi", "spaces", "transport"],
+                  "pmi", "spaces", "transport", "transport/ofi"],
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {

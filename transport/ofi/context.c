@@ -167,13 +167,7 @@ int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
     struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
 
     if (made == NULL) return -ENOMEM;
-    made->endpoint = stp_ofi_endpoint_take(alone);
-    made->phase = 0;
-    made->pending[0] = 0;
-    made->pending[1] = 0;
-    made->messages = false;
-    made->batching = false;
-    made->batch = NULL;
+    *made = (struct stp_fabric_ctx){.endpoint = stp_ofi_endpoint_take(alone)};
     pthread_mutex_init(&made->quiet, NULL);
     *ctx = made;
     return 0;
