@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers that the fabric module holds back (transport/ofi/owed.c): only to contexts that were said
- * to be patient.
+ * Answers that the fabric module holds back (transport/ofi/owed.c), and those who wait for them: a
+ * context is patient only when it was said to be, and messages that lie about when their PE goes
+ * are done with.
  */
 #include "ofi_pes.h"
 
@@ -37,6 +38,56 @@ START_TEST(new_contexts_are_not_patient)
 }
 END_TEST
 
+/* ---- messages that lie about when their PE goes -------------------------------- */
+
+static atomic_bool stop;
+
+/* Slowly, so that one lies about nearly always. */
+static void *keep_collecting(void *arg)
+{
+    struct stp_fabric_ctx *own = arg;
+    uint64_t one = 1;
+
+    fabric.session(own, true, SIZE_MAX);
+    while (!atomic_load(&stop)) {
+        fabric.amo(own, 1, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
+        usleep(20);
+    }
+    fabric.quiet(own);
+    return NULL;
+}
+
+/* PE 0 ends while a thread of it still collects for a PE that has gone. */
+static void collect_for_dead(void)
+{
+    struct stp_fabric_ctx *own;
+    pthread_t thread;
+    uint64_t one = 1;
+
+    meet();
+    if (me == 1) raise(SIGKILL);
+    if (me != 0) return;
+    usleep(100000);
+    fabric.finish();
+    expect(fabric.ctx_create(false, &own) == 0, "a context");
+    pthread_create(&thread, NULL, keep_collecting, own);
+    for (int i = 0; i < 10; i++) {
+        fabric.amo(ctx, 1, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
+        fabric.quiet(ctx);
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+}
+
+START_TEST(what_lies_about_for_dead_peers)
+{
+    setup();
+    core.thread_multiple = true;
+    deaths = true;
+    ck_assert_msg(run(_i == 0 ? "tcp" : "net", collect_for_dead) == 0, "%s", world->text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ofi_owed");
@@ -46,6 +97,7 @@ int main(void)
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, new_contexts_are_not_patient);
+    tcase_add_loop_test(tests, what_lies_about_for_dead_peers, 0, 2);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);

@@ -90,12 +90,13 @@ static bool has_plenty(const struct stp_ofi_pool *pool)
     return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) < pool->limit / 2;
 }
 
-static void close_packed(struct stp_ofi_req *req, size_t used)
+/* req->batch is none by now if its PE has gone. */
+static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *req, size_t used)
 {
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
 
     header.operand = used;
-    header.patient = req->batch->ctx->patient && has_plenty(req->pool);
+    header.patient = ctx->patient && has_plenty(req->pool);
     memcpy(req->data, &header, sizeof(header));
     req->local = req->data;
     req->nbytes = sizeof(header) + used;
@@ -108,7 +109,7 @@ static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct 
     struct stp_ofi_req *req = slot->req;
 
     if (req->work.kind == STP_OFI_PACKED)
-        close_packed(req, slot->used);
+        close_packed(batch->ctx, req, slot->used);
     else
         req->n_pieces = (unsigned)slot->used;
     slot->req = NULL;
