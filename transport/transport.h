@@ -287,8 +287,8 @@ struct stp_fabric {
     void (*session)(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 
     /*
-     * Nobody waits for what the context sends to be complete, before a quiet that may take longer:
-     * its targets may keep their answers until something else goes to this PE.
+     * Nobody waits for what the context sends to be complete before its quiet, which asks for what
+     * is missing: its targets may keep their answers until something else goes to this PE.
      */
     void (*patient)(struct stp_fabric_ctx *ctx);
 

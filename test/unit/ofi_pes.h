@@ -26,6 +26,7 @@ enum { PES = 4, REGION = 7, NBYTES = 1 << 16, TEXT = 4096 };
 /* Memory of all processes of one test. */
 struct world {
     atomic_int arrived;
+    atomic_int step; /* of a test's own */
     unsigned char addrs[PES][STP_FABRIC_ADDR_MAX];
     struct stp_fabric_region parts[PES];
     atomic_bool broken; /* a PE did not find what it expects: all end */

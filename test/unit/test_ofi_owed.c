@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Answers that the fabric module holds back (transport/ofi/owed.c), and those who wait for them: a
- * context is patient only when it was said to be, and messages that lie about when their PE goes
- * are done with.
+ * context is patient only when it was said to be, its quiet asks for them, and messages that lie
+ * about when their PE goes are done with.
  */
 #include "ofi_pes.h"
 
@@ -10,7 +10,9 @@
 
 #include <malloc.h>
 
-enum { CTXS = 4 };
+static const char *const providers[] = {"tcp", "shm", "net"};
+
+enum { CTXS = 4, FEW_POLLS = 40, MOMENT_US = 20000 };
 
 /* ---- whose context is patient ------------------------------------------------- */
 
@@ -35,6 +37,62 @@ START_TEST(new_contexts_are_not_patient)
 {
     setup();
     ck_assert_msg(run("tcp", look_at_new_contexts) == 0, "%s", world->text);
+}
+END_TEST
+
+/* ---- who waits for answers that are held back ----------------------------------- */
+
+static atomic_bool held;
+
+/* The progress thread of PE 1 is away meanwhile. */
+static void hold(void)
+{
+    while (me == 1 && atomic_load(&held))
+        usleep(1000);
+}
+
+static void poll_until(const atomic_int *what, int value, int n_polls)
+{
+    for (int i = 0; i < n_polls && atomic_load(what) != value; i++) {
+        fabric.progress();
+        usleep(MOMENT_US);
+    }
+}
+
+/*
+ * PE 0 waits for a message to PE 1 that PE 1 need not have answered: not within so few looks at its
+ * queue, nor would PE 0 find out within that time that its wait stands still.
+ */
+static void wait_for_held(void)
+{
+    uint64_t word = 7;
+
+    if (me == 0) {
+        fabric.patient(ctx);
+        fabric.session(ctx, true, SIZE_MAX);
+        fabric.store(ctx, 1, REGION, 0, &word, sizeof(word));
+        fabric.session(ctx, false, SIZE_MAX);
+    }
+    while (me == 1 && __atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) != word)
+        fabric.progress();
+    meet();
+    if (me == 0) {
+        fabric.quiet(ctx);
+        atomic_store(&world->step, 1);
+    } else if (me == 1) {
+        poll_until(&world->step, 1, FEW_POLLS);
+        expect(atomic_load(&world->step) == 1, "pe 0 to have its answer");
+    }
+    atomic_store(&held, false);
+    go_down();
+}
+
+START_TEST(quiet_asks_for_answers)
+{
+    setup();
+    core.thread_look = hold;
+    atomic_store(&held, true);
+    ck_assert_msg(run(providers[_i], wait_for_held) == 0, "%s", world->text);
 }
 END_TEST
 
@@ -97,6 +155,7 @@ int main(void)
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, new_contexts_are_not_patient);
+    tcase_add_loop_test(tests, quiet_asks_for_answers, 0, STP_COUNT(providers));
     tcase_add_loop_test(tests, what_lies_about_for_dead_peers, 0, 2);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);

@@ -19,7 +19,8 @@
 #define N_INBOXES 128
 #define CANCEL_POLLS 100000
 
-#define LOOKS 16 /* PEs looked at in one round */
+#define LOOKS 16   /* PEs looked at in one round */
+#define HURRIES 64 /* PEs asked for answers at once; the others' come by themselves */
 #define PING_NS 500000000ull
 
 /* A buffer that a message arrives in. */
@@ -237,6 +238,24 @@ static void answer_ping_locked(const struct stp_ofi_am_header *ping)
     stp_ofi_answer_locked(&pong, ping->pe);
 }
 
+/* ---- answers that somebody waits for after all ------------------------------- */
+
+void stp_ofi_message_hurry(void)
+{
+    struct stp_ofi_am_header hurry = stp_ofi_am_header(STP_OFI_AM_HURRY, 0);
+    int pes[HURRIES], n;
+
+    /* Nothing is held back any more, and peers may be gone. */
+    if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
+    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, 0, HURRIES);
+    pthread_mutex_lock(&stp_ofi.main.drain);
+    for (int i = 0; i < n; i++)
+        stp_ofi_answer_locked(&hurry, pes[i]);
+    pthread_mutex_unlock(&stp_ofi.main.drain);
+}
+
+/* ---- receiving, of all kinds -------------------------------------------------- */
+
 /* Told of the first, then of every doubling: strangers must not fill the job's output. */
 static void drop_locked(void)
 {
@@ -267,6 +286,9 @@ static void open_locked(const struct inbox *box)
         break;
     case STP_OFI_AM_RECEIPT:
         take_receipts_locked(header);
+        break;
+    case STP_OFI_AM_HURRY:
+        stp_ofi_owed_send_to_locked(header->pe);
         break;
     case STP_OFI_AM_PING:
         answer_ping_locked(header);

@@ -17,6 +17,7 @@ enum {
     STP_OFI_AM_PONG,
     STP_OFI_AM_PACKED,
     STP_OFI_AM_RECEIPT, /* answers to packed messages, which others of these may carry too */
+    STP_OFI_AM_HURRY,   /* the sender waits now for answers that are held back */
 };
 
 #define STP_OFI_AM_RECEIPTS 4 /* packed messages that one message answers at most */
@@ -85,6 +86,9 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
  * what they had sent. Called every second or so; takes a second round to be sure.
  */
 void stp_ofi_message_check(void);
+
+/* The caller is about to wait for answers that targets may hold back: ask for them. */
+void stp_ofi_message_hurry(void);
 
 /*
  * Send an active message that nobody waits for: at once, or from a request when the provider has no

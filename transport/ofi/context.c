@@ -6,6 +6,7 @@
  */
 #include "ofi.h"
 
+#include "am.h"
 #include "batch.h"
 
 #include <errno.h>
@@ -29,6 +30,13 @@ static bool is_done(struct stp_fabric_ctx *ctx)
            __atomic_load_n(&ctx->pending[1], __ATOMIC_ACQUIRE) == 0;
 }
 
+/* Its targets hold the answers back, and what else they might do first is up to the program. */
+static void ask_for_answers(struct stp_fabric_ctx *ctx)
+{
+    stp_ofi_drain(&stp_ofi.main);
+    if (!is_done(ctx)) stp_ofi_message_hurry();
+}
+
 void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
 {
     unsigned phase;
@@ -41,6 +49,7 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
     /* Now, not before: whoever collects from here on counts in the new phase. */
     stp_ofi_batch_flush(ctx);
+    if (ctx->patient) ask_for_answers(ctx);
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
     /* Other threads may have sent more meanwhile: then fences go on waiting. */
     if (!stp_ofi.core->thread_multiple) __atomic_store_n(&ctx->messages, false, __ATOMIC_RELAXED);

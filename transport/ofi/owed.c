@@ -169,6 +169,30 @@ void stp_ofi_owed_send_locked(enum stp_ofi_owed which)
         answer_locked(&debts[i]);
 }
 
+/* Take the debt to a PE out. False: there is none. */
+static bool take_locked(int pe, struct debt *taken)
+{
+    for (unsigned i = 0; i < owed.n; i++) {
+        if (owed.debts[i].pe != pe) continue;
+        *taken = owed.debts[i];
+        owed.debts[i] = owed.debts[owed.n - 1];
+        publish_locked(owed.n - 1);
+        return true;
+    }
+    return false;
+}
+
+void stp_ofi_owed_send_to_locked(int pe)
+{
+    struct debt debt;
+    bool some;
+
+    pthread_mutex_lock(&owed.lock);
+    some = take_locked(pe, &debt);
+    pthread_mutex_unlock(&owed.lock);
+    if (some) answer_locked(&debt);
+}
+
 void stp_ofi_owed_send(enum stp_ofi_owed which)
 {
     if (pthread_mutex_trylock(&stp_ofi.main.drain) != 0) return;
@@ -185,19 +209,6 @@ void stp_ofi_owed_forget(void)
 }
 
 /* ---- carrying ------------------------------------------------------------------ */
-
-/* Take the debt to a PE out. False: there is none. */
-static bool take_locked(int pe, struct debt *taken)
-{
-    for (unsigned i = 0; i < owed.n; i++) {
-        if (owed.debts[i].pe != pe) continue;
-        *taken = owed.debts[i];
-        owed.debts[i] = owed.debts[owed.n - 1];
-        publish_locked(owed.n - 1);
-        return true;
-    }
-    return false;
-}
 
 bool stp_ofi_owed_carry(struct stp_ofi_req *req)
 {

@@ -33,7 +33,10 @@ enum stp_ofi_owed {
 /* Caller holds the main drain. */
 void stp_ofi_owed_send_locked(enum stp_ofi_owed which);
 
-/* The same for the progress thread: whoever polls sends them anyway. */
+/* All that is owed to one PE. Caller holds the main drain. */
+void stp_ofi_owed_send_to_locked(int pe);
+
+/* As stp_ofi_owed_send_locked() for the progress thread: whoever polls sends them anyway. */
 void stp_ofi_owed_send(enum stp_ofi_owed which);
 
 /*
