@@ -49,7 +49,7 @@ ARROWS = {
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {
-    "rdma/": ["transport/ofi", "bench", "test", "test/hmem", "test/provider"],
+    "rdma/": ["transport/ofi", "bench", "test", "test/hmem", "test/provider", "test/unit"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src/info"],
     "mpi": ["test", "bench/peer"],

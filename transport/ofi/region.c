@@ -25,10 +25,34 @@ static struct fi_mr_attr device_attr(unsigned number, int device)
                                .device.cuda = device};
 }
 
+#ifdef FI_MR_DMABUF
 /*
- * By its descriptor. Providers of a library older than the headers would take it for an address.
- * Not where the provider refuses: it may take the address.
+ * Does the provider of the library that runs know descriptors? The others have no eye for the flag:
+ * they would register what lies at the number of the descriptor, and say that all is well. What
+ * software providers of 1.20 to 2.6 note of it is the same, where addressing is by offset.
  */
+static bool knows_descriptors(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t since;
+    } providers[] = {
+        {"verbs", FI_VERSION(1, 20)},
+        {"efa", FI_VERSION(1, 20)},
+        {"cxi", FI_VERSION(2, 5)},
+        {"opx", FI_VERSION(2, 6)},
+    };
+    const char *name = stp_ofi.info->fabric_attr->prov_name;
+    size_t len = strcspn(name, ";"); /* ofi_rxm hands it on */
+
+    for (size_t i = 0; i < STP_COUNT(providers); i++)
+        if (strlen(providers[i].name) == len && strncmp(providers[i].name, name, len) == 0)
+            return FI_VERSION_GE(fi_version(), providers[i].since);
+    return false;
+}
+#endif
+
+/* By its descriptor. Not where the provider refuses: it may take the address. */
 static int mr_open_dmabuf(void *base, size_t nbytes, unsigned number, int device,
                           struct fid_mr **mr)
 {
@@ -37,7 +61,7 @@ static int mr_open_dmabuf(void *base, size_t nbytes, unsigned number, int device
     size_t offset = 0;
     int fd = -1;
 
-    if (stp_ofi.core->dmabuf != NULL && FI_VERSION_GE(fi_version(), FI_VERSION(1, 20)))
+    if (stp_ofi.core->dmabuf != NULL && knows_descriptors())
         fd = stp_ofi.core->dmabuf(base, nbytes, &offset);
     if (fd >= 0) {
         struct fi_mr_dmabuf whole = {
