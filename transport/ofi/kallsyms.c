@@ -3,8 +3,9 @@
  * libfabric's first question makes its provider for verbs read all of /proc/kallsyms, twice in
  * 1.17, whatever provider is wanted: 90 ms of a core in each PE, of 1 ms that all else takes. What
  * it looks for there is whether the kernel lets adapters reach device memory. Where this PE sees no
- * device the answer serves nobody, so the file cannot be opened while that question is asked: the
- * word through which libfabric calls fopen leads here. Nothing else of the process is touched.
+ * device, and nobody else in its process could reach one with an adapter, the answer serves nobody,
+ * so the file cannot be opened while that question is asked: the word through which libfabric calls
+ * fopen leads here. Nothing else of the process is touched.
  * Where the word is not found (libfabric linked in, or renamed) the file is read.
  * Design: docs/design/providers.md.
  */
@@ -135,10 +136,26 @@ static bool set_word(const struct word *word, void *value)
     return true;
 }
 
+/*
+ * libfabric asks once in a process. MPI beside us may use devices that this library knows nothing
+ * of, or was told to leave alone; so may this PE after the next init.
+ */
+static bool may_be_wanted(void)
+{
+    static const char *const drivers[] = {"/sys/module/nvidia", "/sys/module/amdgpu",
+                                          "/sys/module/habanalabs", "/sys/module/xe",
+                                          "/sys/module/i915"};
+    bool some = false;
+
+    for (size_t i = 0; i < STP_COUNT(drivers); i++)
+        some |= access(drivers[i], F_OK) == 0;
+    return some && access("/sys/class/infiniband", F_OK) == 0;
+}
+
 void stp_ofi_kallsyms_hide(const struct stp_core *core)
 {
     memset(words, 0, sizeof(words));
-    if (core->devices) return;
+    if (core->devices || may_be_wanted()) return;
     dl_iterate_phdr(visit, NULL);
     for (size_t i = 0; i < STP_COUNT(words); i++) {
         if (words[i].at == NULL) continue;
