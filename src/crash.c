@@ -87,11 +87,34 @@ static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *a
     return place;
 }
 
-/* A fault right below the stack pointer is what a stack without room looks like. */
+/* The kernel reads the set before it refuses what is to be done with it. */
+static bool crash_is_readable(uintptr_t at)
+{
+    int error = errno;
+    bool fault =
+        syscall(SYS_rt_sigprocmask, -1, at, NULL, sizeof(uint64_t)) != 0 && errno == EFAULT;
+
+    errno = error;
+    return !fault;
+}
+
+/*
+ * A stack without room: what was asked for is near the stack pointer, and either that points out of
+ * the stack already, or all from the next page up to it is stack. Other memory may lie as near,
+ * above a thread's stack or below its guard.
+ */
 static bool crash_stack_full(const siginfo_t *info, const struct crash_place *place)
 {
-    return info->si_signo == SIGSEGV && place->sp != NULL &&
-           (uintptr_t)place->sp - (uintptr_t)info->si_addr + CRASH_NEAR < 2 * CRASH_NEAR;
+    uintptr_t at = (uintptr_t)info->si_addr, sp = (uintptr_t)place->sp & ~(sizeof(uint64_t) - 1);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+    if (info->si_signo != SIGSEGV || sp == 0 || sp - at + CRASH_NEAR >= 2 * CRASH_NEAR)
+        return false;
+    if (!crash_is_readable(sp)) return true;
+    if (at >= sp) return false;
+    for (at = at / page * page + page; at < sp; at += page)
+        if (!crash_is_readable(at)) return false;
+    return true;
 }
 
 static const char *crash_reason(const siginfo_t *info)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <shmem.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,25 @@ static void *in_thread(void *arg)
     return NULL;
 }
 
+/* A thread beside whose stack a page is gone: above it, or below its guard. */
+static void crash_beside_stack(bool above)
+{
+    enum { PAGE = 4096, STACK = 14 * PAGE };
+    char *all =
+        mmap(NULL, 3 * PAGE + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *guard = all + PAGE, *stack = guard + PAGE;
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    if (all == MAP_FAILED || mprotect(guard, PAGE, PROT_NONE) != 0) return;
+    munmap(all, PAGE);
+    munmap(stack + STACK, PAGE);
+    pthread_attr_init(&attr);
+    pthread_attr_setstack(&attr, stack, STACK);
+    if (pthread_create(&thread, &attr, in_thread, above ? stack + STACK : all) == 0)
+        pthread_join(thread, NULL);
+}
+
 static void say(int signo)
 {
     static const char text[] = "the program's handler\n";
@@ -69,6 +89,8 @@ static int die(const char *how)
                                                 : NULL);
     if (strcmp(how, "call") == 0) nowhere();
     if (strcmp(how, "stack") == 0) crash_deep(0);
+    if (strcmp(how, "above") == 0) crash_beside_stack(true);
+    if (strcmp(how, "below") == 0) crash_beside_stack(false);
     if (strcmp(how, "divide") == 0) return 100 / zero;
     if (strcmp(how, "abort") == 0) abort();
     if (strcmp(how, "raise") == 0) raise(SIGSEGV);

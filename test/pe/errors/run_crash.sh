@@ -80,6 +80,8 @@ if [ "${SHMEM_NODE:-on}" = on ]; then
 fi
 dies call      139 'access to \(nil\): not mapped \(SIGSEGV\)' '#0 0, no code' '#1 .*crash'
 dies stack     139 'access to 0x[0-9a-f]+, next to the stack .*is full.*' '#0 .*' '#4 crash_deep'
+dies above     139 'access to 0x[0-9a-f]+: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
+dies below     139 'access to 0x[0-9a-f]+: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
 dies divide    136 'at 0x[0-9a-f]+ \(SIGFPE\)' '#0 .*crash'
 dies abort     134 'raised by the program itself \(SIGABRT\)' 'abort' '__libc_start_main'
 dies raise     139 'raised by the program itself \(SIGSEGV\)' 'gsignal' '__libc_start_main'
