@@ -8,9 +8,11 @@
 #include "table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define TABLE_TEXT_MAX ((size_t)64 << 10) /* bytes of a file */
 #define TABLE_COLUMNS 6
@@ -298,15 +300,28 @@ int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *p
 
 /* ---- the user's file ------------------------------------------------------------- */
 
+/* Opened for reading, without waiting for whoever writes to a pipe; fatal when it cannot be. */
+static FILE *table_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *file = NULL;
+    struct stat stat;
+
+    if (fd >= 0 && fstat(fd, &stat) == 0 && !S_ISREG(stat.st_mode))
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which is no regular file", path);
+    if (fd >= 0) file = fdopen(fd, "r");
+    if (file == NULL)
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': %s", path, stp_strerror(errno));
+    return file;
+}
+
 /* All of the file, with a zero behind it; fatal when it cannot be. Free it. */
 static char *table_load(const char *path)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = table_open(path);
     char *text = malloc(TABLE_TEXT_MAX + 1);
     size_t n;
 
-    if (file == NULL)
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': %s", path, stp_strerror(errno));
     if (text == NULL) stp_fatal("shmem_init", "no memory to read %s", path);
     n = fread(text, 1, TABLE_TEXT_MAX, file);
     if (ferror(file))

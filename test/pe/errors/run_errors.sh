@@ -23,7 +23,7 @@ if [ ! -x "$program" ]; then
 fi
 . "$(dirname "$0")/../endless.sh"
 out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+trap 'rm -f "$out" "$out.fifo"' EXIT
 
 fail()
 {
@@ -184,6 +184,11 @@ expect active_before_init any shmem_barrier          "before shmem_init"
 expect after_finalize   any shmem_barrier_all        "after shmem_finalize"
 for size in -5 nan 1e99g many ''; do
     expect good any "SHMEM_SYMMETRIC_SIZE is '$size'" "expected" SHMEM_SYMMETRIC_SIZE="$size"
+done
+mkfifo "$out.fifo"
+for file in "$out.fifo" / /dev/zero; do # a pipe that nobody writes to, and what has no end
+    expect good 0 shmem_init "SHMEM_COLL_TABLE is '$file', which is no regular file" \
+        SHMEM_COLL_TABLE="$file"
 done
 
 exit $((failed * 2))
