@@ -98,7 +98,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
 {
     struct stp_ofi_req *req;
     struct stp_ofi_endpoint *endpoint;
-    unsigned left = 1;
+    unsigned left = 1, *pending;
 
     assert(!stp_ofi.regions[number].device); /* its owner's CPU does those, through the library */
     if (pe == stp_ofi.self) {
@@ -114,8 +114,9 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t off
         stp_ofi_post(req);
         stp_ofi_wait_zero(endpoint, &left);
     } else {
-        stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
-        __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
+        pending = stp_ofi_ctx_pending(ctx);
+        __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+        stp_ofi_count_on(req, pending);
         stp_ofi_post(req);
     }
 }

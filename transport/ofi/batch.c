@@ -73,9 +73,9 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
 {
     unsigned *pending = stp_ofi_ctx_pending(batch->ctx);
 
-    stp_ofi_count_on(req, pending);
     req->batch = batch;
     __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+    stp_ofi_count_on(req, pending); /* last: from here on its PE may be found to have gone */
     __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);

@@ -178,7 +178,7 @@ static unsigned mark_activity(struct stp_ofi_endpoint *endpoint)
 /* Its PE has gone while the job ends: whoever counted on it counts no more. */
 static bool is_abandoned(const struct stp_ofi_req *req)
 {
-    return req->pending == &stp_ofi.abandoned;
+    return stp_ofi_counts_on(req) == &stp_ofi.abandoned;
 }
 
 /* ---- completions: all of it under the endpoint's drain ------------------------- */

@@ -164,15 +164,20 @@ int stp_ofi_targets(int *pes, int max);
 void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
                       struct stp_ofi_req *last);
 
-/* The completion of the request will subtract from *pending. context.c looks at it meanwhile. */
+/*
+ * The completion of the request will subtract from *pending, which it has been added to. Other
+ * threads look at it meanwhile, and take it off the count, and its batch away, when its PE has
+ * gone: what was written before is theirs to see.
+ */
 static inline void stp_ofi_count_on(struct stp_ofi_req *req, unsigned *pending)
 {
-    __atomic_store_n(&req->pending, pending, __ATOMIC_RELAXED);
+    __atomic_store_n(&req->pending, pending, __ATOMIC_RELEASE);
 }
 
+/* Pairs with the release of stp_ofi_count_on(). */
 static inline unsigned *stp_ofi_counts_on(const struct stp_ofi_req *req)
 {
-    return __atomic_load_n(&req->pending, __ATOMIC_RELAXED);
+    return __atomic_load_n(&req->pending, __ATOMIC_ACQUIRE);
 }
 
 /* ---- endpoints --------------------------------------------------------------- */

@@ -158,18 +158,17 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
         req->result = NULL;
         __atomic_store_n(&req->turn, 0, __ATOMIC_RELAXED);
         req->missed = 0;
+        req->then = NULL;
+        req->desc = NULL;
+        req->lease = NULL;
+        req->batch = NULL;
+        req->n_pieces = 0;
+        req->has_word = false;
         count_locked(pool, 1);
     }
     none_made = pool->n_made == 0;
     pthread_mutex_unlock(&pool->lock);
     if (none_made) stp_ofi.core->fatal("fabric", "no memory for requests");
-    if (req == NULL) return NULL;
-    req->then = NULL;
-    req->desc = NULL;
-    req->lease = NULL;
-    req->batch = NULL;
-    req->n_pieces = 0;
-    req->has_word = false;
     return req;
 }
 

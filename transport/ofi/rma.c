@@ -128,8 +128,8 @@ static void put_first(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, i
 
     raise_by(pending, 1);
     stp_ofi_aim(req, number, offset);
-    stp_ofi_count_on(req, pending);
     req->batch = batch;
+    stp_ofi_count_on(req, pending);
     stp_ofi_post(req);
 }
 

@@ -15,9 +15,10 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, int pe, un
 {
     struct stp_ofi_req *req =
         stp_ofi_atomic(ctx, pe, number, offset, op, STP_U64, &signal, NULL, NULL);
+    unsigned *pending = stp_ofi_ctx_pending(ctx);
 
-    stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
-    __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+    stp_ofi_count_on(req, pending);
     return req;
 }
 
@@ -98,6 +99,7 @@ void stp_ofi_put_word(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_
 {
     struct stp_ofi_fragments one;
     struct stp_ofi_req *req;
+    unsigned *pending;
     uint64_t data;
 
     if (!goes_along(pe, source, nbytes) ||
@@ -111,7 +113,8 @@ void stp_ofi_put_word(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_
     req->has_word = true;
     req->word = data;
     stp_ofi_aim(req, number, offset);
-    stp_ofi_count_on(req, stp_ofi_ctx_pending(ctx));
-    __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
+    pending = stp_ofi_ctx_pending(ctx);
+    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+    stp_ofi_count_on(req, pending);
     stp_ofi_post(req);
 }
