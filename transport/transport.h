@@ -104,6 +104,8 @@ struct stp_hang_notice {
     char row_state; /* as struct stp_row (base/notes.h) */
     bool row_waits;
     struct stp_wait_note note;
+    struct stp_seen seen;
+    uint64_t ago_ns;
 };
 
 /*

@@ -29,7 +29,7 @@ static __attribute__((noinline)) void STP_LOCAL(wait)(const TYPE *ivar, unsigned
     do {
         if (STP_UNLIKELY(stp_wait_idle(&wait))) STP_HANG_VARS(&wait, fn, ivar, 1, 0, wanted, value);
     } while (!STP_LOCAL(holds)(ivar, wanted, value));
-    stp_wait_end(&wait);
+    stp_wait_end(&wait, fn);
 }
 
 static void STP_LOCAL(wait_until)(const TYPE *ivar, int cmp, TYPE cmp_value, const char *fn)

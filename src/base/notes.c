@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of waits: PEs that wait for the same in one line, then those that do not wait. No
- * memory of the heap: its lock may be held by who hangs. Design: docs/design/hang.md.
+ * What PEs show to their node, read into the rows of a table, and words for it. No memory of the
+ * heap: its lock may be held by who hangs. Design: docs/design/hang.md.
  */
 #include "base/notes.h"
 
@@ -33,6 +33,24 @@ static bool note_read(const struct stp_wait_page *page, int i, struct stp_wait_n
     return false;
 }
 
+/* False: it is nowhere, or changes all the time. */
+static bool seen_read(const struct stp_wait_page *page, struct stp_seen *seen)
+{
+    for (int reads = 0; reads < READS; reads++) {
+        uint32_t version = __atomic_load_n(&page->last.version, __ATOMIC_ACQUIRE);
+
+        if (version == 0) return false;
+        *seen = page->last.seen;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (version % 2 == 0 && version == __atomic_load_n(&page->last.version, __ATOMIC_RELAXED)) {
+            seen->what[sizeof(seen->what) - 1] = '\0';
+            return seen->at_ns != 0;
+        }
+        stp_cpu_relax();
+    }
+    return false;
+}
+
 char stp_process_state(pid_t pid)
 {
     char path[48], text[256] = "";
@@ -48,13 +66,20 @@ char stp_process_state(pid_t pid)
     return state != NULL && state[1] == ' ' ? state[2] : '\0';
 }
 
-static struct stp_row *table_row(struct stp_table *table, int pe, char state)
+static struct stp_row *table_row(struct stp_table *table, int pe, char state,
+                                 const struct stp_wait_page *page)
 {
     struct stp_row *row = &table->rows[table->n++];
 
     row->pe = pe;
     row->state = state;
     row->waits = row->said = false;
+    row->note = (struct stp_wait_note){.before = -1};
+    row->ago_ns = STP_NEVER;
+    if (seen_read(page, &row->seen)) {
+        uint64_t now = stp_now_ns();
+        row->ago_ns = now > row->seen.at_ns ? now - row->seen.at_ns : 0;
+    }
     return row;
 }
 
@@ -65,11 +90,43 @@ void stp_table_add(struct stp_table *table, int pe, char state, const struct stp
 
     for (int i = 0; i < STP_WAIT_NOTES; i++) {
         if (!note_read(page, i, &note)) continue;
-        struct stp_row *row = table_row(table, pe, state);
+        struct stp_row *row = table_row(table, pe, state, page);
         row->waits = true;
         row->note = note;
     }
-    if (table->n == before) table_row(table, pe, state);
+    if (table->n == before) table_row(table, pe, state, page);
+}
+
+/* ---- words --------------------------------------------------------------------------- */
+
+/* Who the members are: "the world", "the team of pes 0-6 by 2". */
+static void team_text(const struct stp_seen *seen, char *text, size_t len)
+{
+    const char *what = seen->team == STP_SEEN_ACTIVE_SET ? "the active set" : "the team";
+
+    if (seen->team == STP_SEEN_WORLD)
+        snprintf(text, len, "the world");
+    else if (seen->stride == 0)
+        snprintf(text, len, "%s of %d pes from %d to %d", what, seen->n_pes, seen->first,
+                 seen->last);
+    else if (seen->stride != 1)
+        snprintf(text, len, "%s of pes %d-%d by %d", what, seen->first, seen->last, seen->stride);
+    else
+        snprintf(text, len, "%s of pes %d-%d", what, seen->first, seen->last);
+}
+
+const char *stp_seen_text(const struct stp_seen *seen, char *text, size_t len)
+{
+    char count[24] = "", team[80];
+
+    if (seen->count != 0) snprintf(count, sizeof(count), " %llu", (unsigned long long)seen->count);
+    if (seen->team == STP_SEEN_NO_TEAM) {
+        snprintf(text, len, "%s", seen->what);
+        return text;
+    }
+    team_text(seen, team, sizeof(team));
+    snprintf(text, len, "%s%s of %s", seen->what, count, team);
+    return text;
 }
 
 /* ---- lists of PEs -------------------------------------------------------------------- */
@@ -100,144 +157,4 @@ void stp_list_add(struct stp_list *list, int pe)
     }
     stp_list_close(list);
     list->first = list->last = pe;
-}
-
-/* ---- saying -------------------------------------------------------------------------- */
-
-static bool is_member(const struct stp_wait_note *note, int pe)
-{
-    int rank;
-
-    if (note->team_n_pes == 0 || note->team_stride == 0) return false;
-    rank = (pe - note->team_start) / note->team_stride;
-    return rank >= 0 && rank < note->team_n_pes &&
-           note->team_start + rank * note->team_stride == pe;
-}
-
-static bool is_same(const struct stp_row *row, const struct stp_wait_note *note)
-{
-    return row->waits && row->note.lock == note->lock && strcmp(row->note.text, note->text) == 0;
-}
-
-static bool pe_waits_for(const struct stp_table *table, int pe, const struct stp_wait_note *note)
-{
-    for (size_t i = 0; i < table->n; i++)
-        if (table->rows[i].pe == pe && is_same(&table->rows[i], note)) return true;
-    return false;
-}
-
-static bool is_here(const struct stp_table *table, int pe)
-{
-    for (size_t i = 0; i < table->n; i++)
-        if (table->rows[i].pe == pe) return true;
-    return false;
-}
-
-/* From one that waits for the lock to the next in front of it, until one that does not wait. */
-static int lock_owner(const struct stp_table *table, const struct stp_wait_note *note)
-{
-    int pe = note->before;
-
-    for (size_t steps = 0; steps < table->n; steps++) {
-        int before = pe;
-
-        for (size_t i = 0; i < table->n && before == pe; i++)
-            if (table->rows[i].pe == pe && table->rows[i].waits &&
-                table->rows[i].note.lock == note->lock)
-                before = table->rows[i].note.before;
-        if (before == pe) break;
-        pe = before;
-    }
-    return pe;
-}
-
-static void say_missing(const struct stp_table *table, const struct stp_wait_note *note)
-{
-    struct stp_list list = {.first = -1};
-
-    for (size_t i = 0; i < table->n; i++)
-        if (is_member(note, table->rows[i].pe) && !pe_waits_for(table, table->rows[i].pe, note))
-            stp_list_add(&list, table->rows[i].pe);
-    stp_list_close(&list);
-    if (list.len > 0) table->say("    have not come: %s", list.text);
-}
-
-/* The PEs of other nodes whose words those that wait so need first. */
-static void say_far(const struct stp_table *table, size_t first)
-{
-    const struct stp_wait_note *note = &table->rows[first].note;
-    struct stp_list list = {.first = -1};
-
-    for (size_t i = first; i < table->n && note->lock == 0; i++)
-        if (is_same(&table->rows[i], note) && table->rows[i].note.before >= 0)
-            stp_list_add(&list, table->rows[i].note.before);
-    stp_list_close(&list);
-    if (list.len > 0) table->say("    nothing has come from: %s", list.text);
-}
-
-static void say_wait(struct stp_table *table, size_t first)
-{
-    const struct stp_wait_note *note = &table->rows[first].note;
-    struct stp_list list = {.first = -1};
-    char owner[32] = "";
-
-    for (size_t i = first; i < table->n; i++) {
-        if (!is_same(&table->rows[i], note)) continue;
-        table->rows[i].said = true;
-        stp_list_add(&list, table->rows[i].pe);
-    }
-    stp_list_close(&list);
-    if (note->lock != 0) {
-        int pe = lock_owner(table, note);
-        snprintf(owner, sizeof(owner), ", %s pe %d", is_here(table, pe) ? "held by" : "behind", pe);
-    }
-    table->say("  in %s%s: %s", note->text, owner, list.text);
-    say_far(table, first);
-    say_missing(table, note);
-}
-
-static bool is_stopped(const struct stp_row *row)
-{
-    return row->state == 'T' || row->state == 't';
-}
-
-static bool is_ended(const struct stp_row *row)
-{
-    return row->state == '\0' || row->state == 'Z' || row->state == 'X';
-}
-
-/* What a PE does that shows no wait, or is not able to show more. */
-static const char *class_of(const struct stp_table *table, const struct stp_row *row)
-{
-    if (is_stopped(row)) return "stopped";
-    if (row->waits) return NULL;
-    if (!table->states) return "in the program";
-    if (is_ended(row)) return "ended";
-    return row->state == 'R' ? "in the program, running" : "in the program, asleep";
-}
-
-static void say_others(const struct stp_table *table)
-{
-    static const char *const classes[] = {"in the program", "in the program, running",
-                                          "in the program, asleep", "stopped", "ended"};
-
-    for (size_t k = 0; k < STP_COUNT(classes); k++) {
-        struct stp_list list = {.first = -1};
-
-        for (size_t i = 0; i < table->n; i++) {
-            const char *class = class_of(table, &table->rows[i]);
-
-            if (class != NULL && strcmp(class, classes[k]) == 0)
-                stp_list_add(&list, table->rows[i].pe);
-        }
-        stp_list_close(&list);
-        if (list.len > 0) table->say("  %s: %s", classes[k], list.text);
-    }
-}
-
-void stp_table_say(struct stp_table *table)
-{
-    for (size_t i = 0; i < table->n; i++)
-        if (table->rows[i].waits && !table->rows[i].said) say_wait(table, i);
-    say_others(table);
 }

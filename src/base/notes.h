@@ -23,9 +23,28 @@ struct stp_wait_note {
     char text[160];
 };
 
+/*
+ * Where a PE was seen last: the end of its latest wait that was not short. Calls that need not wait
+ * leave nothing.
+ */
+struct stp_seen {
+    uint64_t at_ns; /* stp_now_ns(), the same clock for all processes of the host; 0: nowhere yet */
+    uint64_t count; /* which collective of the team; 0: none, or not known */
+    enum { STP_SEEN_NO_TEAM, STP_SEEN_WORLD, STP_SEEN_TEAM, STP_SEEN_ACTIVE_SET } team;
+    int n_pes, first, last; /* of the team */
+    int stride;             /* 0: its members are no stride */
+    bool all;               /* and all of them had come by then */
+    char what[40];          /* a routine, or a kind of collective */
+};
+
 #define STP_WAIT_NOTES 4 /* threads of a PE that are shown */
 
 struct stp_wait_page {
+    struct {
+        uint32_t taken;   /* by a thread of the PE, while it writes */
+        uint32_t version; /* as below */
+        struct stp_seen seen;
+    } STP_ALIGNED_LINE last;
     struct {
         uint32_t taken;   /* by a thread of the PE */
         uint32_t version; /* odd while it is written */
@@ -47,7 +66,7 @@ struct stp_node_mark {
     char program[48];
 };
 
-#define STP_MARK_MAGIC UINT64_C(0x7374702d6d726b31)
+#define STP_MARK_MAGIC UINT64_C(0x7374702d6d726b32)
 #define STP_NODE_FILE "steppe-node"
 #define STP_WITNESS_NAME "steppe-pe" /* of a file that a PE has open from the begin of init */
 
@@ -61,13 +80,20 @@ struct stp_row {
     int pe;
     char state; /* of its process: the letter of /proc; 0: it has none */
     bool waits, said;
-    struct stp_wait_note note;
+    struct stp_wait_note note; /* once the table is said, of one that does not: text is where the */
+                               /* PE was seen last */
+    struct stp_seen seen;      /* as the PE has it: others may have seen it later */
+    uint64_t ago_ns;           /* since then; STP_NEVER */
 };
+
+#define STP_NEVER UINT64_MAX
 
 struct stp_table {
     struct stp_row *rows; /* room for STP_WAIT_NOTES a PE; ascending by PE */
     size_t n;
     bool states; /* those that do not wait: also which run and which sleep */
+    /* This process was stopped for so long, until so long ago; times before are less by that. */
+    uint64_t stopped_ns, stopped_ago_ns;
     void (*say)(const char *fmt, ...) STP_PRINTF(1, 2);
 };
 
@@ -76,6 +102,9 @@ char stp_process_state(pid_t pid);
 
 /* Add what a PE shows; it may change meanwhile. */
 void stp_table_add(struct stp_table *table, int pe, char state, const struct stp_wait_page *page);
+
+/* In words: "sync 12 of the world". Empty when it is nowhere. Returns text. */
+const char *stp_seen_text(const struct stp_seen *seen, char *text, size_t len);
 
 /* Say all: who waits for what, who is missing there, who does not wait. */
 void stp_table_say(struct stp_table *table);

@@ -75,6 +75,9 @@ static inline size_t stp_boot_world_bytes(void)
            (STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region));
 }
 
+/* Where in the area the pages of waits begin. */
+size_t stp_boot_pages_at(void);
+
 /* The leader of a node says at the end of its file what the area has for others to read. */
 void stp_boot_mark(void);
 

@@ -192,8 +192,8 @@ _Noreturn void stp_boot_differ(bool mine, const char *fmt, ...)
 
 /* ---- the node -------------------------------------------------------------- */
 
-/* Pages of waits are the last in the area: memory that nobody touches, until a wait has lasted. */
-static size_t boot_pages_at(void)
+/* Pages of waits are the last in the area. */
+size_t stp_boot_pages_at(void)
 {
     size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
 
@@ -204,14 +204,14 @@ static size_t boot_pages_at(void)
 static size_t boot_area_bytes(void)
 {
     size_t pages = (size_t)stp_boot.n_local * sizeof(struct stp_wait_page);
-    size_t nbytes = boot_pages_at() + pages + sizeof(struct stp_node_mark);
+    size_t nbytes = stp_boot_pages_at() + pages + sizeof(struct stp_node_mark);
 
     return (nbytes + 0xffff) & ~(size_t)0xffff;
 }
 
 struct stp_wait_page *stp_boot_wait_page(int local)
 {
-    return (struct stp_wait_page *)((char *)stp_boot.area + boot_pages_at()) + local;
+    return (struct stp_wait_page *)((char *)stp_boot.area + stp_boot_pages_at()) + local;
 }
 
 uint64_t *stp_boot_hang_told(void)
@@ -228,7 +228,7 @@ void stp_boot_mark(void)
                                       .area_bytes = stp_boot.layout.area_bytes,
                                       .processes_at = offsetof(struct stp_boot_area, pes),
                                       .process_bytes = sizeof(struct stp_pe_info),
-                                      .pages_at = boot_pages_at(),
+                                      .pages_at = stp_boot_pages_at(),
                                       .n_pes = stp_rt.n_pes,
                                       .n_local = stp_boot.n_local};
     snprintf(mark[-1].program, sizeof(mark->program), "%s", program_invocation_short_name);

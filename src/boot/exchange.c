@@ -528,16 +528,14 @@ bool stp_boot_heap_registered(void)
     return stp_boot.area->registered;
 }
 
-/* The pages behind the addresses, which stay: the fabric looks them up when it needs them. */
+/* What lies between the addresses, which the fabric looks up when it needs them, and the pages. */
 void stp_boot_done(void)
 {
     size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;
     uintptr_t from = ((uintptr_t)stp_boot_world() + addrs + 0xffff) & ~(uintptr_t)0xffff;
-    uintptr_t end = (uintptr_t)stp_boot.area + stp_boot.layout.area_bytes;
+    uintptr_t end = ((uintptr_t)stp_boot.area + stp_boot_pages_at()) & ~(uintptr_t)0xffff;
 
     stp_boot_node_barrier();
-    if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && from < end) {
+    if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && from < end)
         madvise((void *)from, end - from, MADV_REMOVE);
-        stp_boot_mark(); /* it went too */
-    }
 }

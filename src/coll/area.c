@@ -274,7 +274,7 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
     do {
         if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
     } while (!coll_reached(word, value));
-    stp_wait_end(&wait);
+    stp_coll_wait_end(&wait, word);
 }
 
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
@@ -304,7 +304,7 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
         if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
         __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
     }
-    stp_wait_end(&wait);
+    stp_coll_wait_end(&wait, word);
 }
 
 void stp_coll_ring_slow(struct stp_team *team)

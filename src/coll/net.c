@@ -85,7 +85,7 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
         if (STP_UNLIKELY(stp_hang_turn(&wait))) stp_coll_show(&wait, word);
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
     }
-    stp_wait_end(&wait);
+    stp_coll_wait_end(&wait, word);
 }
 
 void stp_coll_wait_far(const uint64_t *word, uint64_t value)

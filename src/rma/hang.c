@@ -22,7 +22,8 @@ static struct {
 /* The wait that this thread is in, if it has lasted. */
 static __thread struct {
     uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
-    int note; /* of this PE's page, plus 1; 0: none */
+    uint64_t stopped_ns, stopped_until_ns; /* meanwhile, in all, and last */
+    int note;                              /* of this PE's page, plus 1; 0: none */
     bool told;
     bool asks; /* to tell for all nodes, or to be told of */
 } mine;
@@ -75,6 +76,10 @@ bool stp_hang_look(const struct stp_wait *wait)
     }
     passed = now - mine.seen_ns;
     mine.waited_ns += passed < hang.most_ns ? passed : hang.most_ns;
+    if (passed > hang.most_ns) {
+        mine.stopped_ns += passed - hang.most_ns;
+        mine.stopped_until_ns = now;
+    }
     mine.seen_ns = now;
     return mine.waited_ns >= hang.show_ns && (now - mine.shown_ns >= hang.show_ns || is_due());
 }
@@ -85,13 +90,52 @@ bool stp_hang_slept(struct stp_wait *wait)
     return stp_hang_look(wait);
 }
 
-void stp_hang_end(const struct stp_wait *wait)
+/* ---- the page ----------------------------------------------------------------------- */
+
+/*
+ * One thread at a time; another one that comes meanwhile has nothing newer to say. Processes that
+ * read it compare the version before and after.
+ */
+static void seen_write(struct stp_wait_page *page, const struct stp_seen *seen)
 {
-    (void)wait;
-    hang_forget();
+    uint32_t before;
+
+    if (__atomic_exchange_n(&page->last.taken, 1, __ATOMIC_ACQ_REL) != 0) return;
+    before = page->last.version;
+    __atomic_store_n(&page->last.version, before + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    page->last.seen = *seen;
+    __atomic_store_n(&page->last.version, before + 2, __ATOMIC_RELEASE);
+    __atomic_store_n(&page->last.taken, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- the page ----------------------------------------------------------------------- */
+static void seen_publish(struct stp_seen *seen)
+{
+    if (!stp_hang_enter()) return;
+    seen->at_ns = stp_now_ns();
+    seen_write(hang_page(), seen);
+    stp_hang_leave();
+}
+
+void stp_hang_seen(const char *what)
+{
+    struct stp_seen seen = {.team = STP_SEEN_NO_TEAM};
+
+    memccpy(seen.what, stp_public_name(what), '\0', sizeof(seen.what) - 1);
+    seen_publish(&seen);
+}
+
+void stp_hang_end(const char *what)
+{
+    hang_forget();
+    stp_hang_seen(what);
+}
+
+void stp_hang_end_as(struct stp_seen *seen)
+{
+    hang_forget();
+    seen_publish(seen);
+}
 
 static bool note_take(struct stp_wait_page *page)
 {
@@ -141,8 +185,15 @@ static bool claim(uint64_t now)
     return __atomic_compare_exchange_n(told, &last, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+static struct stp_hang_time time_of_mine(uint64_t now)
+{
+    return (struct stp_hang_time){mine.waited_ns, mine.stopped_ns, now - mine.stopped_until_ns};
+}
+
 static void tell_if_due(uint64_t now)
 {
+    struct stp_hang_time time = time_of_mine(now);
+
     if (!is_due()) return;
     if (mine.waited_ns < hang.limit_ns + 2 * hang.show_ns && is_lower_there() &&
         __atomic_load_n(stp_boot_hang_told(), __ATOMIC_ACQUIRE) <= mine.first_shown_ns)
@@ -150,7 +201,7 @@ static void tell_if_due(uint64_t now)
     mine.told = true;
     if (!claim(now)) return;
     mine.asks = stp_rt.n_nodes > 1 && stp_hang_nodes_ask(now);
-    if (!mine.asks) stp_hang_report(mine.waited_ns, -1);
+    if (!mine.asks) stp_hang_report(&time, -1);
 }
 
 void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note)
@@ -165,7 +216,10 @@ void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note)
     if (mine.first_shown_ns == 0) mine.first_shown_ns = now;
     mine.shown_ns = now;
     tell_if_due(now);
-    if (mine.asks && stp_hang_nodes_step(mine.waited_ns)) mine.asks = false;
+    if (mine.asks) {
+        struct stp_hang_time time = time_of_mine(now);
+        mine.asks = !stp_hang_nodes_step(&time);
+    }
     stp_hang_leave();
     errno = error;
 }
@@ -272,7 +326,7 @@ void stp_hang_fabric(unsigned looks, int pe)
     struct stp_wait_note note = {.before = pe};
     const char *routine;
 
-    if (looks == 0) hang_forget();
+    if (looks == 0) stp_hang_end("a call that needs answers");
     if (looks == 0 || !stp_hang_look(&wait)) return;
     routine = stp_symbol_routine();
     /* Public routines of one line jump there, and leave no frame. */

@@ -22,13 +22,22 @@ static inline bool stp_hang_turn(struct stp_wait *wait)
 /* The same of a turn that is about to sleep. */
 bool stp_hang_slept(struct stp_wait *wait);
 
-/* What the wait was for has come: it is shown no longer. */
-void stp_hang_end(const struct stp_wait *wait);
+/*
+ * What the wait was for has come: it is shown no longer, but as where this PE was seen last.
+ * what: a routine, or words for it.
+ */
+void stp_hang_end(const char *what);
 
-static inline void stp_wait_end(const struct stp_wait *wait)
+static inline void stp_wait_end(const struct stp_wait *wait, const char *what)
 {
-    if (STP_UNLIKELY(wait->turns >= STP_HANG_TURNS)) stp_hang_end(wait);
+    if (STP_UNLIKELY(wait->turns >= STP_HANG_TURNS)) stp_hang_end(what);
 }
+
+/* The same where more is known; at_ns is set here. */
+void stp_hang_end_as(struct stp_seen *seen);
+
+/* This PE was seen, without a wait. */
+void stp_hang_seen(const char *what);
 
 /*
  * Show that this thread waits so; and tell the whole node, if it is time and nobody else does. When
@@ -63,14 +72,21 @@ void stp_hang_fabric(unsigned looks, int pe);
 /* Where an address is, in words: a global's name, or space and offset. Returns text. */
 const char *stp_hang_where(const void *addr, char *text, size_t len);
 
+/* How long a wait has lasted, and for how long, until how long ago, its process was stopped. */
+struct stp_hang_time {
+    uint64_t waited_ns;
+    uint64_t stopped_ns, stopped_ago_ns;
+};
+
 /*
  * Say who of this node waits for what (hang_report.c). unheard: the PE that was to tell for all,
  * and did not answer; -1: there was none.
  */
-void stp_hang_report(uint64_t waited_ns, int unheard);
+void stp_hang_report(const struct stp_hang_time *time, int unheard);
 
 /* The same of rows of all nodes. unknown: a list of PEs whose nodes did not answer. */
-void stp_hang_report_rows(uint64_t waited_ns, struct stp_row *rows, size_t n, const char *unknown);
+void stp_hang_report_rows(const struct stp_hang_time *time, struct stp_row *rows, size_t n,
+                          const char *unknown);
 
 /* By which time is given to PEs of other nodes. */
 uint64_t stp_hang_turn_ns(void);
@@ -87,7 +103,7 @@ void stp_hang_leave(void);
  * the wait has ended before.
  */
 bool stp_hang_nodes_ask(uint64_t told_ns);
-bool stp_hang_nodes_step(uint64_t waited_ns);
+bool stp_hang_nodes_step(const struct stp_hang_time *time);
 void stp_hang_nodes_drop(void);
 
 /* A notice of that has come; as struct stp_core has it. */

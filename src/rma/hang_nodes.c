@@ -141,9 +141,14 @@ static void row_take_locked(const struct stp_hang_notice *hang)
     if (known->row[hang->row]) return;
     known->row[hang->row] = true;
     known->n_rows = (unsigned char)hang->n_rows;
-    *row = (struct stp_row){
-        .pe = hang->row_pe, .state = hang->row_state, .waits = hang->row_waits, .note = hang->note};
+    *row = (struct stp_row){.pe = hang->row_pe,
+                            .state = hang->row_state,
+                            .waits = hang->row_waits,
+                            .note = hang->note,
+                            .seen = hang->seen,
+                            .ago_ns = hang->ago_ns};
     row->note.text[sizeof(row->note.text) - 1] = '\0';
+    row->seen.what[sizeof(row->seen.what) - 1] = '\0';
     if (++known->got < known->n_rows || ++node->n_known < node->n_pes) return;
     all.n_done++;
     if (hang->node != stp_boot_node()) all.n_open -= node->n_pes;
@@ -183,7 +188,9 @@ static void pe_answer(int to, struct stp_hang_notice *hang, int local)
         hang->n_rows = (int)table.n;
         hang->row_state = rows[i].state;
         hang->row_waits = rows[i].waits;
-        if (rows[i].waits) hang->note = rows[i].note;
+        hang->note = rows[i].note;
+        hang->seen = rows[i].seen;
+        hang->ago_ns = rows[i].ago_ns;
         if (to == stp_rt.pe)
             row_take_locked(hang);
         else
@@ -309,15 +316,15 @@ static size_t rows_pack(struct stp_list *unknown)
     return n;
 }
 
-static void nodes_tell(uint64_t waited_ns)
+static void nodes_tell(const struct stp_hang_time *time)
 {
     struct stp_list unknown = {.first = -1};
     size_t n = rows_pack(&unknown);
 
-    stp_hang_report_rows(waited_ns, all.rows, n, unknown.text);
+    stp_hang_report_rows(time, all.rows, n, unknown.text);
 }
 
-bool stp_hang_nodes_step(uint64_t waited_ns)
+bool stp_hang_nodes_step(const struct stp_hang_time *time)
 {
     uint64_t now = stp_now_ns();
     bool late, follows, complete, done;
@@ -331,9 +338,9 @@ bool stp_hang_nodes_step(uint64_t waited_ns)
     /* Of a node that was asked for its rows all is told. */
     done = follows && __atomic_load_n(stp_boot_hang_told(), __ATOMIC_ACQUIRE) > all.told_ns;
     pthread_mutex_unlock(&all.lock);
-    if (complete) nodes_tell(waited_ns); /* nobody else touches what is complete */
+    if (complete) nodes_tell(time); /* nobody else touches what is complete */
     if (!complete && !done && !late) return false;
-    if (!complete && !done) stp_hang_report(waited_ns, follows ? all.leader : 0);
+    if (!complete && !done) stp_hang_report(time, follows ? all.leader : 0);
     stp_hang_nodes_drop();
     return true;
 }

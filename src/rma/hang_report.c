@@ -22,9 +22,10 @@ static void STP_PRINTF(1, 2) report_say(const char *fmt, ...)
     stp_warn("%s", text);
 }
 
-void stp_hang_report(uint64_t waited_ns, int unheard)
+void stp_hang_report(const struct stp_hang_time *time, int unheard)
 {
-    struct stp_table table = {.say = report_say};
+    struct stp_table table = {
+        .say = report_say, .stopped_ns = time->stopped_ns, .stopped_ago_ns = time->stopped_ago_ns};
     size_t nbytes = (size_t)stp_boot_n_local() * STP_WAIT_NOTES * sizeof(*table.rows);
     char silent[64] = "";
 
@@ -39,18 +40,23 @@ void stp_hang_report(uint64_t waited_ns, int unheard)
     if (unheard >= 0)
         snprintf(silent, sizeof(silent), "; pe %d does not answer, so each node tells", unheard);
     stp_warn("a wait lasts for %llu s so far (SHMEM_HANG_REPORT)%s; the PEs%s are",
-             (unsigned long long)(waited_ns / SECOND_NS), silent,
+             (unsigned long long)(time->waited_ns / SECOND_NS), silent,
              stp_rt.n_nodes > 1 ? " of this node" : "");
     stp_table_say(&table);
     munmap(table.rows, nbytes);
 }
 
-void stp_hang_report_rows(uint64_t waited_ns, struct stp_row *rows, size_t n, const char *unknown)
+void stp_hang_report_rows(const struct stp_hang_time *time, struct stp_row *rows, size_t n,
+                          const char *unknown)
 {
-    struct stp_table table = {.rows = rows, .n = n, .say = report_say};
+    struct stp_table table = {.rows = rows,
+                              .n = n,
+                              .say = report_say,
+                              .stopped_ns = time->stopped_ns,
+                              .stopped_ago_ns = time->stopped_ago_ns};
 
     stp_warn("a wait lasts for %llu s so far (SHMEM_HANG_REPORT); the PEs are",
-             (unsigned long long)(waited_ns / SECOND_NS));
+             (unsigned long long)(time->waited_ns / SECOND_NS));
     stp_table_say(&table);
     if (unknown[0] != '\0') stp_warn("  not known, their nodes do not answer: %s", unknown);
 }

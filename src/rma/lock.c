@@ -101,7 +101,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 
     while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
         if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(&wait, fn, hold->lock, stp_rt.pe);
-    stp_wait_end(&wait);
+    stp_wait_end(&wait, fn);
     holds_lock();
     hold->owner = thread_number();
     holds_unlock();
@@ -245,7 +245,7 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int befor
         if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(&wait, fn, word, before);
         mine = lock_mine(word);
     }
-    stp_wait_end(&wait);
+    stp_wait_end(&wait, fn);
     return mine;
 }
 

@@ -230,7 +230,7 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
             signal_show(&wait, sig_addr, cmp, cmp_value, __func__);
         value = signal_load(sig_addr);
     }
-    stp_wait_end(&wait);
+    stp_wait_end(&wait, __func__);
     stp_remote_flush();
     return value; /* the one that satisfied the test, not a second look */
 }

@@ -19,9 +19,15 @@ static long hang_lock;
 static int me, n;
 static useconds_t long_us = 1400000; /* longer than the limit, which is a second in the tests */
 
-/* All but the last PE wait in a barrier. */
+/*
+ * All but the last PE wait in a barrier, some of them in two steps, so that these have seen some
+ * others come. In the one before they have waited for the last one.
+ */
 static void in_barrier(void)
 {
+    if (me == n - 1) usleep(20000);
+    shmem_barrier_all();
+    if (me == 1) usleep(30000);
     if (me == n - 1) usleep(long_us);
     shmem_barrier_all();
 }
@@ -32,9 +38,12 @@ static void in_wait(void)
     static long source = 1, sum;
 
     if (me == n - 1) {
+        shmem_int_wait_until(&hang_flag, SHMEM_CMP_EQ, 5); /* where it is seen last */
         usleep(long_us);
         shmem_int_p(&hang_flag, 7, 0);
     } else if (me == 0) {
+        usleep(20000);
+        shmem_int_p(&hang_flag, 5, n - 1);
         shmem_int_wait_until(&hang_flag, SHMEM_CMP_GE, 7);
     }
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &source, 1);
@@ -77,18 +86,35 @@ static void in_time(void)
     }
 }
 
-/* All threads of this process stop, until a child has waited for so long. */
-static void stop(void)
+/* A child stops all threads of this process after so long, until it has waited for so long. */
+static pid_t stop_after(useconds_t us, useconds_t stopped_us)
 {
     pid_t child = fork();
 
-    if (child == 0) {
-        usleep(long_us);
-        kill(getppid(), SIGCONT);
-        _exit(0);
-    }
-    raise(SIGSTOP);
-    waitpid(child, NULL, 0);
+    if (child != 0) return child;
+    usleep(us);
+    kill(getppid(), SIGSTOP);
+    usleep(stopped_us);
+    kill(getppid(), SIGCONT);
+    _exit(0);
+}
+
+static void stop(void)
+{
+    waitpid(stop_after(0, long_us), NULL, 0);
+}
+
+/* All are stopped while they wait for the last PE, which computes: that time does not count. */
+static void in_frozen(void)
+{
+    pid_t child;
+
+    if (me == 0) usleep(20000); /* so that all others wait */
+    shmem_barrier_all();
+    child = me == n - 1 ? 0 : stop_after(100000, 2 * long_us);
+    if (me == n - 1) usleep(3 * long_us);
+    shmem_barrier_all();
+    if (child != 0) waitpid(child, NULL, 0);
 }
 
 /* The last PE is stopped while PE 0 waits for what it has put there. */
@@ -157,10 +183,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"barrier", in_barrier}, {"wait", in_wait},     {"lock", in_lock},
-                 {"team", in_team},       {"time", in_time},     {"quiet", in_quiet},
-                 {"stop", in_stop},       {"thread", in_thread}, {"finalize", in_finalize},
-                 {"first", in_stop_first}};
+    } cases[] = {{"barrier", in_barrier},  {"wait", in_wait},     {"lock", in_lock},
+                 {"team", in_team},        {"time", in_time},     {"quiet", in_quiet},
+                 {"stop", in_stop},        {"thread", in_thread}, {"finalize", in_finalize},
+                 {"first", in_stop_first}, {"frozen", in_frozen}};
 
     if (getenv("HANG_LONG_US") != NULL) long_us = (useconds_t)atol(getenv("HANG_LONG_US"));
     for (int i = 1; i < argc; i++)

@@ -21,27 +21,38 @@ def pes(first, end):
     return f"{first}" if first == end else f"{first}, {end}" if first + 1 == end else f"{first}-{end}"
 
 
+SYNC = r"sync \d+ of the world"
+ANYWHERE = r"(?:(?:sync|collective) \d+ of the [^:]*|shmem_\w+|a call that needs answers)"
+
+
+def computing(who, what=ANYWHERE, seconds=r"\d+"):
+    """PEs that show no wait."""
+    return rf"in the program, last seen {seconds} s ago in {what}: {who}"
+
+
 every_other = [pe for pe in range(0, n, 2) if pe != last]
 TABLES = {
     "init": [rf"shmem_init has waited for 1 s so far .*: 1 of the {n} PEs of this host have not "
              r"come; processes that may be theirs: \d+", r"late: \d+"],
     "barrier": [rf"in shmem_barrier_all, sync \d+ of the world: {pes(0, last - 1)}",
-                f"have not come: {last}", f"in the program: {last}"],
+                f"have not come: {last}", computing(last, SYNC, "[12]")],
     "wait": [r"in shmem_int_wait_until: hang_flag is 0, to be >= 7: 0",
              rf"in shmem_long_sum_reduce, collective \d+ of the world: {pes(1, last - 1)}",
-             f"have not come: 0, {last}", f"in the program: {last}"],
+             f"have not come: 0, {last}", computing(last, "shmem_int_wait_until")],
     "lock": [f"in shmem_set_lock: lock hang_lock, held by pe {last}: {pes(0, last - 1)}",
-             f"in the program: {last}"],
+             computing(last)],
     "team": [rf"in shmem_team_sync, sync \d+ of the team of pes 0-\d+ by 2: "
              + ", ".join(map(str, every_other)),
              f"have not come: {last}",
              r"in shmem_signal_wait_until: heap\+0x[0-9a-f]+ is 0, to be != 0: 1",
-             f"in the program: {last}"],
+             computing(last)],
     "stop": [rf"in shmem_sync_all, sync \d+ of the world: {pes(0, last - 1)}",
              f"have not come: {last}", f"stopped: {last}"],
+    "frozen": [rf"in shmem_barrier_all, sync \d+ of the world: {pes(0, last - 1)}",
+               f"have not come: {last}", computing(last, SYNC, "[12]")],
     "time": [],
     "finalize": [f"in shmem_finalize, the end of the world: {pes(0, last - 1)}",
-                 f"have not come: {last}", f"in the program: {last}"],
+                 f"have not come: {last}", computing(last)],
 }
 
 # Each PE is a node, and one tells for all: nothing is known of a PE that is stopped, or that computes
