@@ -62,9 +62,14 @@ struct stp_node_mark {
     uint64_t area_bytes;
     uint64_t processes_at, process_bytes; /* struct stp_process begins each of them */
     uint64_t pages_at;                    /* struct stp_wait_page */
+    uint64_t hosts_at; /* of several nodes: a name each, STP_HOST_MAX bytes; empty: not known yet */
+    uint64_t nodes_at; /* and an int for each PE of the job: its node */
     int n_pes, n_local;
+    int n_nodes, node; /* node: this one */
     char program[48];
 };
+
+#define STP_HOST_MAX 64
 
 #define STP_MARK_MAGIC UINT64_C(0x7374702d6d726b32)
 #define STP_NODE_FILE "steppe-node"

@@ -10,10 +10,10 @@
 #include "core/core.h"
 
 #define STP_BOOT_VERSION_MAX 32
-#define STP_BOOT_HOST_MAX 64
 
 /*
- * At the start of the node's area; PE infos of the node's PEs follow, then the world's addresses.
+ * At the start of the node's area; PE infos of the node's PEs follow, then, where there are several
+ * nodes, the names of hosts, the nodes of PEs, and the world's addresses.
  */
 struct stp_boot_area {
     uint64_t magic;
@@ -53,10 +53,30 @@ struct stp_boot {
 
 extern struct stp_boot stp_boot;
 
-/* Behind the PE infos, only when there are several nodes: n_pes addresses, at most so long each. */
+/* Names of the hosts of all nodes, for whoever looks at the job from outside. */
+static inline char *stp_boot_host(int node)
+{
+    return (char *)(stp_boot.area->pes + stp_boot.n_local) + (size_t)node * STP_HOST_MAX;
+}
+
+/* Then the nodes of all PEs. */
+static inline int *stp_boot_nodes(void)
+{
+    return (int *)stp_boot_host(stp_rt.n_nodes);
+}
+
+/* Bytes of both; 0 on one node. */
+static inline size_t stp_boot_hosts_bytes(void)
+{
+    size_t nbytes = (size_t)stp_rt.n_nodes * STP_HOST_MAX + (size_t)stp_rt.n_pes * sizeof(int);
+
+    return stp_rt.n_nodes == 1 ? 0 : (nbytes + STP_CACHE_LINE - 1) & ~(size_t)(STP_CACHE_LINE - 1);
+}
+
+/* Then n_pes addresses, at most so long each. */
 static inline unsigned char *stp_boot_world(void)
 {
-    return (unsigned char *)(stp_boot.area->pes + stp_boot.n_local);
+    return (unsigned char *)(stp_boot.area->pes + stp_boot.n_local) + stp_boot_hosts_bytes();
 }
 
 /* Then the regions of all PEs, one table a number, only where the fabric wants them. */

@@ -32,7 +32,7 @@ struct boot_node_info {
     char version[STP_BOOT_VERSION_MAX];
     uint32_t pe_info_bytes; /* versions under development differ in it */
     uint32_t node;          /* SHMEM_NODE: it decides who publishes what */
-    char host[STP_BOOT_HOST_MAX];
+    char host[STP_HOST_MAX];
     uint64_t job_key, job_token; /* of PE 0, random */
     uint64_t nonce;
     uint64_t pids; /* PID namespace, in which pid means something */
@@ -197,7 +197,8 @@ size_t stp_boot_pages_at(void)
 {
     size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
 
-    return (sizeof(struct stp_boot_area) + pe_infos + stp_boot_world_bytes() + STP_CACHE_LINE - 1) /
+    return (sizeof(struct stp_boot_area) + pe_infos + stp_boot_hosts_bytes() +
+            stp_boot_world_bytes() + STP_CACHE_LINE - 1) /
            STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
@@ -219,6 +220,12 @@ uint64_t *stp_boot_hang_told(void)
     return &stp_boot.area->hang_told;
 }
 
+/* Where a place behind the PE infos is, for a reader from outside; 0: it is not there. */
+static uint64_t boot_offset(const void *place)
+{
+    return stp_rt.n_nodes > 1 ? (uint64_t)((const char *)place - (const char *)stp_boot.area) : 0;
+}
+
 void stp_boot_mark(void)
 {
     struct stp_node_mark *mark = (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
@@ -229,8 +236,12 @@ void stp_boot_mark(void)
                                       .processes_at = offsetof(struct stp_boot_area, pes),
                                       .process_bytes = sizeof(struct stp_pe_info),
                                       .pages_at = stp_boot_pages_at(),
+                                      .hosts_at = boot_offset(stp_boot_host(0)),
+                                      .nodes_at = boot_offset(stp_boot_nodes()),
                                       .n_pes = stp_rt.n_pes,
-                                      .n_local = stp_boot.n_local};
+                                      .n_local = stp_boot.n_local,
+                                      .n_nodes = stp_rt.n_nodes,
+                                      .node = stp_boot.node};
     snprintf(mark[-1].program, sizeof(mark->program), "%s", program_invocation_short_name);
 }
 
@@ -291,6 +302,8 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     stp_boot.area->missing = stp_kinds_look();
+    for (int pe = 0; pe < stp_rt.n_pes && stp_rt.n_nodes > 1; pe++)
+        stp_boot_nodes()[pe] = stp_node_of(pe);
     stp_boot_mark(); /* again when the job has a name */
     return fd;
 }

@@ -36,7 +36,7 @@ struct exchange_node {
     int poor_pe;                  /* one without memory for the default space, or -1 */
     int registered;               /* all have the default space registered */
     struct stp_cores cores;       /* of all its PEs */
-    char host[STP_BOOT_HOST_MAX];
+    char host[STP_HOST_MAX];
 };
 
 /* ---- bytes of a blob ------------------------------------------------------- */
@@ -378,6 +378,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     if (leader == 0) *first = that;
     if (leader == 0 && !blob->bad) exchange_judge(stp_boot.node, stp_boot.first_pe, mine, first);
     if (!blob->bad) exchange_judge(node, leader, &that, first);
+    memcpy(stp_boot_host(node), that.host, sizeof(that.host));
     if (!blob->bad) blob_get_told(blob, leader);
     if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
     if (!blob->bad && area->peer_table) blob_get_regions(blob, node);

@@ -303,7 +303,9 @@ static int print_status(const char *word)
     if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
         launch_fail("--status %s: there is no such process", word);
     if (launch_status((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
-    fprintf(stderr, "oshrun: no PE of %s runs on this host\n", pid != 0 ? "that job" : "yours");
+    fprintf(stderr,
+            "oshrun: no PE of %s runs on this host; of another one: ssh HOST oshrun --status\n",
+            pid != 0 ? "that job" : "yours");
     return EXIT_FAILURE;
 }
 

@@ -77,6 +77,14 @@ static void in_team(void)
     shmem_free(words);
 }
 
+/* PE 0 runs a command, and the others wait. */
+static void in_command(void)
+{
+    shmem_barrier_all();
+    if (me == 0 && system(getenv("HANG_COMMAND")) == -1) abort();
+    shmem_barrier_all();
+}
+
 /* Waits that are shorter, many of them: nothing is told. */
 static void in_time(void)
 {
@@ -186,7 +194,7 @@ int main(int argc, char **argv)
     } cases[] = {{"barrier", in_barrier},  {"wait", in_wait},     {"lock", in_lock},
                  {"team", in_team},        {"time", in_time},     {"quiet", in_quiet},
                  {"stop", in_stop},        {"thread", in_thread}, {"finalize", in_finalize},
-                 {"first", in_stop_first}, {"frozen", in_frozen}};
+                 {"first", in_stop_first}, {"frozen", in_frozen}, {"command", in_command}};
 
     if (getenv("HANG_LONG_US") != NULL) long_us = (useconds_t)atol(getenv("HANG_LONG_US"));
     for (int i = 1; i < argc; i++)
