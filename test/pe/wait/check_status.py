@@ -16,6 +16,7 @@ import sys
 import time
 
 PATIENCE_S = 20
+TELL_S = 0.9  # that oshrun waits for the table at Ctrl-C
 oshrun, n, program = sys.argv[1], int(sys.argv[3]), sys.argv[4]
 flat = os.environ.get("SHMEM_NODE") == "off"
 env = {name: value for name, value in os.environ.items() if name != "SHMEM_LAUNCHER"}
@@ -116,6 +117,57 @@ def check_interrupt(job):
     job.stdin.close()
 
 
+def full_pipe():
+    """Its ends; whoever writes to it waits for ever."""
+    ends = os.pipe()
+    os.set_blocking(ends[1], False)
+    try:
+        while True:
+            os.write(ends[1], b"x" * 4096)
+    except BlockingIOError:
+        pass
+    os.set_blocking(ends[1], True)
+    return ends
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return f.read().split()
+
+
+def end_of_blocked(interrupts):
+    """
+    How long a job lives after Ctrl-C, while the table of which nobody reads: how long oshrun waits
+    for it, and somewhat more.
+    """
+    ends = full_pipe()
+    job = subprocess.Popen([oshrun, "-n", str(n), program], env=env, stdin=subprocess.PIPE,
+                           stdout=subprocess.DEVNULL, stderr=ends[1])
+    becomes(job.pid, WAITING)
+    begin = time.monotonic()
+    job.send_signal(signal.SIGINT)
+    while len(children_of(job.pid)) < 2 and time.monotonic() < begin + PATIENCE_S:
+        time.sleep(0.001)  # until a child of oshrun makes the table
+    for _ in range(1, interrupts):
+        job.send_signal(signal.SIGINT)
+    check(job.wait(PATIENCE_S) != 0, "Ctrl-C, nobody reads: status 0")
+    job.stdin.close()
+    for end in ends:
+        os.close(end)
+    return time.monotonic() - begin
+
+
+def check_blocked():
+    """After a while the table is given up, and at a second Ctrl-C at once."""
+    took = end_of_blocked(1)
+    check(took >= TELL_S, f"Ctrl-C, nobody reads: the launcher got it after {took} s at most")
+    for _ in range(3):  # the machine may be slow
+        took = end_of_blocked(2)
+        if took < TELL_S:
+            return
+    check(False, f"a second Ctrl-C: the job ended after {took} s")
+
+
 def check_others():
     job = start([oshrun], "init")
     becomes(job.pid, INIT)
@@ -146,6 +198,7 @@ def check_crash():
 
 
 check_waits()
+check_blocked()
 check_others()
 if shutil.which("addr2line"):
     check_crash()
