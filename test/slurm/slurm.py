@@ -5,6 +5,7 @@
 usage: slurm.py GROUP BUILD SOURCE [ROW]
   jobs     srun, oshrun and mpiexec.hydra, in salloc, in sbatch and alone; two steps at once; scancel
   shapes   distributions of PEs over one, two and three nodes
+  status   what oshrun tells of a job of srun
   ends     the table of ends in docs/design/launch.md, row by row; ROW: this one
 """
 import os
@@ -162,6 +163,34 @@ def cancel(group):
         print(f"scancel {options}: {status}, {time.monotonic() - began:.1f} s", flush=True)
 
 
+# ---- status --------------------------------------------------------------------------------------
+
+def status(group):
+    """
+    oshrun, srun and half of the PEs on one host: the table is of these, which are no descendants of
+    oshrun, and says where the others are. Ctrl-C prints it too; srun wants another one to end a job, and SIGTERM ends it.
+    """
+    oshrun = group.program("oshrun")
+    output = os.path.join(cluster.DIR, "status.out")
+    path = script("status.sh", f"{oshrun} -n 4 {group.program('pe_hang')} barrier &", "job=$!",
+                  "for i in $(seq 100); do",
+                  f"  {oshrun} --status $job > table && grep -q 'shmem_barrier_all' table && break",
+                  "  sleep 0.1", "done", "cat table", "echo interrupt", "kill -INT $job", "sleep 2",
+                  "kill -TERM $job", "wait $job",
+                  'test $? -ne 0 && echo ended')
+    group.run("oshrun --status under srun", [0], "sbatch", "-Q", "--wait", "-N2", "-n4",
+              "--ntasks-per-node=2", f"--output={output}", path, HANG_LONG_US="60000000",
+              SHMEM_HANG_REPORT="0")
+    with open(output, encoding="utf-8") as file:
+        text = file.read()
+    table = (r"pe_hang, process \d+: 4 PEs, 2 of them on this host\n"
+             r"  in shmem_barrier_all, sync \d+ of the world: 0, 1\n"
+             r"(?:    nothing has come from: .*\n)?"
+             r"  on h1 \(ssh h1 oshrun --status\): 2, 3\n")
+    check(re.search(table + "(?s:.*)^interrupt$(?s:.*)" + table + "(?s:.*)^ended$", text, re.M),
+          f"oshrun --status under srun: {text}")
+
+
 # ---- shapes --------------------------------------------------------------------------------------
 
 def shapes(group):
@@ -211,7 +240,7 @@ def ends(group):
 
 
 def main():
-    groups = {"jobs": (jobs, 2), "shapes": (shapes, 3), "ends": (ends, 2)}
+    groups = {"jobs": (jobs, 2), "shapes": (shapes, 3), "ends": (ends, 2), "status": (status, 2)}
     if len(sys.argv) not in (4, 5) or sys.argv[1] not in groups:
         sys.exit(__doc__)
     cluster.go_inside(__file__)
