@@ -100,6 +100,10 @@ def check_rest(oshrun, fakes):
     status, out = oshrun.run(fakes["hydra"], "-n", "2", "-hosts", "nosuch.invalid:2", "prog")
     check(status == 2 and out.startswith("oshrun: host nosuch.invalid: ") and out.count("\n") == 1,
           f"an unknown host: {out}")
+    for words in (["-np", "2", "-n3", "prog"], ["-n", "2", "--gdb=", "prog"], ["--status", "1", "2"],
+                  ["--status="], ["--status", "x"]):
+        status, out = oshrun.run(fakes["hydra"], *words)
+        check(status == 2 and out.startswith("oshrun: ") and out.count("\n") == 1, f"{words}: {out}")
     status, out = oshrun.run(fakes["hydra"], "-n", "2", "-hosts", "localhost,127.0.0.1", "prog")
     check(status == 0, f"known hosts: {out}")
 

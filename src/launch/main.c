@@ -293,6 +293,15 @@ _Noreturn static void end_as_launcher(void)
     _exit(128 + signo);
 }
 
+/* The files of other users' processes are not told. */
+static bool may_look_at(pid_t pid)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    return access(path, R_OK | X_OK) == 0 || errno != EACCES;
+}
+
 /* The table of one job, or of all on this host that may be looked at. */
 static int print_status(const char *word)
 {
@@ -303,6 +312,8 @@ static int print_status(const char *word)
     if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
         launch_fail("--status %s: there is no such process", word);
     if (launch_status((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
+    if (pid != 0 && !may_look_at((pid_t)pid))
+        launch_fail("--status %s: this process is of another user, who may ask", word);
     fprintf(stderr,
             "oshrun: no PE of %s runs on this host; of another one: ssh HOST oshrun --status\n",
             pid != 0 ? "that job" : "yours");

@@ -185,6 +185,18 @@ def check_others():
         check(alone.returncode == 2 and alone.stderr.startswith("oshrun: "), f"{word}: {alone}")
 
 
+def check_stranger():
+    """A process of another user, whose files may not be looked at: it is not said that it has no PE."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        return
+    setpriv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*setpriv, oshrun, "--version"], capture_output=True, check=False).returncode:
+        return  # it may not even be started
+    alone = subprocess.run([*setpriv, oshrun, "--status", str(os.getpid())], env=env, text=True,
+                           capture_output=True, check=False)
+    check(alone.returncode == 2 and "another user" in alone.stderr, f"a stranger: {alone}")
+
+
 def check_crash():
     """Behind all that the PEs and the launcher say, which is what they say without oshrun."""
     run = subprocess.run([oshrun, "-n", str(n), program, "crash", "1", "2"], env=env, text=True,
@@ -200,6 +212,7 @@ def check_crash():
 check_waits()
 check_blocked()
 check_others()
+check_stranger()
 if shutil.which("addr2line"):
     check_crash()
 print("\n".join(wrong + [f"{len(wrong)} faults"]))
