@@ -19,7 +19,7 @@
 #include "base/base.h"
 #include "base/notes.h"
 
-#define STP_FABRIC_ABI 11u
+#define STP_FABRIC_ABI 12u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
 
