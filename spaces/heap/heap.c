@@ -17,11 +17,6 @@ struct stp_heap_chunk {
     struct stp_heap_block blocks[CHUNK_RECORDS];
 };
 
-static size_t round_up(size_t nbytes)
-{
-    return (nbytes + STP_HEAP_ALIGN - 1) & ~(size_t)(STP_HEAP_ALIGN - 1);
-}
-
 /* ---- records ------------------------------------------------------------ */
 
 static void record_put(struct stp_heap *heap, struct stp_heap_block *block)
@@ -30,12 +25,16 @@ static void record_put(struct stp_heap *heap, struct stp_heap_block *block)
     heap->spare = block;
 }
 
-/* See to it that two records are at hand: what one call can need. Returns 0 or -ENOMEM. */
-static int records_reserve(struct stp_heap *heap)
+int stp_heap_records_reserve(struct stp_heap *heap, unsigned n)
 {
+    const struct stp_heap_block *spare = heap->spare;
     struct stp_heap_chunk *chunk;
 
-    if (heap->spare && heap->spare->spare) return 0;
+    while (n > 0 && spare) {
+        spare = spare->spare;
+        n--;
+    }
+    if (n == 0) return 0;
     chunk = malloc(sizeof(*chunk));
     if (!chunk) return -ENOMEM;
     chunk->next = heap->chunks;
@@ -45,7 +44,7 @@ static int records_reserve(struct stp_heap *heap)
     return 0;
 }
 
-static struct stp_heap_block *record_get(struct stp_heap *heap)
+struct stp_heap_block *stp_heap_record_get(struct stp_heap *heap)
 {
     struct stp_heap_block *block = heap->spare;
 
@@ -62,14 +61,17 @@ static struct stp_heap_block *record_get(struct stp_heap *heap)
 static struct stp_heap_block *block_cut(struct stp_heap *heap, struct stp_heap_block *block,
                                         size_t nbytes)
 {
-    struct stp_heap_block *rest = record_get(heap);
+    struct stp_heap_block *rest = stp_heap_record_get(heap);
 
     rest->offset = block->offset + nbytes;
     rest->size = block->size - nbytes;
     rest->asked = 0;
     rest->before = block;
     rest->after = block->after;
-    if (block->after) block->after->before = rest;
+    if (block->after)
+        block->after->before = rest;
+    else
+        heap->last = rest;
     block->after = rest;
     block->size = nbytes;
     return rest;
@@ -82,36 +84,26 @@ static void block_join(struct stp_heap *heap, struct stp_heap_block *block)
 
     block->size += gone->size;
     block->after = gone->after;
-    if (gone->after) gone->after->before = block;
+    if (gone->after)
+        gone->after->before = block;
+    else
+        heap->last = block;
     record_put(heap, gone);
-}
-
-static bool is_free(const struct stp_heap_block *block)
-{
-    return block && block->asked == 0;
 }
 
 /* Join a free block that is in no bin with its free neighbours and put the whole in its bin. */
 static void block_release(struct stp_heap *heap, struct stp_heap_block *block)
 {
-    if (is_free(block->after)) {
+    if (stp_heap_is_free(block->after)) {
         stp_heap_bins_remove(&heap->bins, block->after);
         block_join(heap, block);
     }
-    if (is_free(block->before)) {
+    if (stp_heap_is_free(block->before)) {
         block = block->before;
         stp_heap_bins_remove(&heap->bins, block);
         block_join(heap, block);
     }
     stp_heap_bins_add(&heap->bins, block);
-}
-
-/* The live block that starts at offset, or NULL. */
-static struct stp_heap_block *block_at(const struct stp_heap *heap, size_t offset)
-{
-    struct stp_heap_block *block = stp_heap_index_floor(heap->index, offset);
-
-    return block && block->offset == offset ? block : NULL;
 }
 
 /* ---- the heap ----------------------------------------------------------- */
@@ -126,8 +118,7 @@ static void heap_unlock(struct stp_heap *heap)
     pthread_mutex_unlock(&heap->lock);
 }
 
-/* What threads remember of the records is worth nothing from now on. */
-static void heap_changed_locked(struct stp_heap *heap)
+void stp_heap_changed_locked(struct stp_heap *heap)
 {
     static uint64_t last;
 
@@ -144,15 +135,15 @@ int stp_heap_create(size_t size, struct stp_heap **heap)
     pthread_mutex_init(&made->lock, NULL);
     made->size = size & ~(size_t)(STP_HEAP_ALIGN - 1);
     if (made->size > 0) {
-        if (records_reserve(made) != 0) {
+        if (stp_heap_records_reserve(made, STP_HEAP_RECORDS_A_CALL) != 0) {
             stp_heap_destroy(made);
             return -ENOMEM;
         }
-        made->first = record_get(made);
+        made->first = made->last = stp_heap_record_get(made);
         *made->first = (struct stp_heap_block){.size = made->size};
         stp_heap_bins_add(&made->bins, made->first);
     }
-    heap_changed_locked(made);
+    stp_heap_changed_locked(made);
     *heap = made;
     return 0;
 }
@@ -186,7 +177,7 @@ static void take_locked(struct stp_heap *heap, struct stp_heap_block *block, siz
     stp_heap_index_add(&heap->index, block);
     heap->used += size;
     heap->n_blocks++;
-    heap_changed_locked(heap);
+    stp_heap_changed_locked(heap);
 }
 
 static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
@@ -195,8 +186,9 @@ static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size
     size_t size;
     size_t gap;
 
-    if (nbytes > heap->size || records_reserve(heap) != 0) return -ENOMEM;
-    size = round_up(nbytes); /* no overflow: the heap's size is a multiple as well */
+    if (nbytes > heap->size || stp_heap_records_reserve(heap, STP_HEAP_RECORDS_A_CALL) != 0)
+        return -ENOMEM;
+    size = stp_heap_round(nbytes); /* no overflow: the heap's size is a multiple as well */
     block = stp_heap_bins_search(&heap->bins, size, align);
     if (!block) return -ENOMEM;
 
@@ -213,11 +205,11 @@ static int reserve_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
 
     if (nbytes == 0 || offset % STP_HEAP_ALIGN != 0) return -EINVAL;
     if (offset >= heap->size || nbytes > heap->size - offset) return -EINVAL;
-    if (records_reserve(heap) != 0) return -ENOMEM;
-    size = round_up(nbytes);
+    if (stp_heap_records_reserve(heap, STP_HEAP_RECORDS_A_CALL) != 0) return -ENOMEM;
+    size = stp_heap_round(nbytes);
     while (block->offset + block->size <= offset)
         block = block->after;
-    if (!is_free(block) || block->offset + block->size - offset < size) return -EEXIST;
+    if (!stp_heap_is_free(block) || block->offset + block->size - offset < size) return -EEXIST;
     take_locked(heap, block, offset - block->offset, size, nbytes);
     return 0;
 }
@@ -246,7 +238,7 @@ int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *o
 
 static int free_locked(struct stp_heap *heap, size_t offset)
 {
-    struct stp_heap_block *block = block_at(heap, offset);
+    struct stp_heap_block *block = stp_heap_block_at(heap, offset);
 
     if (!block) return -EINVAL;
     stp_heap_index_remove(&heap->index, block);
@@ -254,7 +246,7 @@ static int free_locked(struct stp_heap *heap, size_t offset)
     heap->n_blocks--;
     block->asked = 0;
     block_release(heap, block);
-    heap_changed_locked(heap);
+    stp_heap_changed_locked(heap);
     return 0;
 }
 
@@ -270,23 +262,24 @@ int stp_heap_free(struct stp_heap *heap, size_t offset)
 
 static int resize_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
 {
-    struct stp_heap_block *block = block_at(heap, offset);
+    struct stp_heap_block *block = stp_heap_block_at(heap, offset);
     size_t had;
     size_t size;
 
     if (!block || nbytes == 0) return -EINVAL;
-    if (nbytes > heap->size || records_reserve(heap) != 0) return -ENOMEM;
-    size = round_up(nbytes);
+    if (nbytes > heap->size || stp_heap_records_reserve(heap, STP_HEAP_RECORDS_A_CALL) != 0)
+        return -ENOMEM;
+    size = stp_heap_round(nbytes);
     had = block->size;
     if (size > had) {
-        if (!is_free(block->after) || block->after->size < size - had) return -ENOMEM;
+        if (!stp_heap_is_free(block->after) || block->after->size < size - had) return -ENOMEM;
         stp_heap_bins_remove(&heap->bins, block->after);
         block_join(heap, block);
     }
     if (size < block->size) block_release(heap, block_cut(heap, block, size));
     block->asked = nbytes;
     heap->used += size - had; /* wraps as it should when the block shrinks */
-    heap_changed_locked(heap);
+    stp_heap_changed_locked(heap);
     return 0;
 }
 
@@ -299,6 +292,8 @@ int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes)
     heap_unlock(heap);
     return rc;
 }
+
+/* ---- questions ---------------------------------------------------------- */
 
 /* What a thread found last: good while the records are in the state that it names. */
 struct last_find {
@@ -343,62 +338,4 @@ void stp_heap_stats(struct stp_heap *heap, struct stp_heap_stats *stats)
     stats->largest_free = stp_heap_bins_largest(&heap->bins);
     stats->n_blocks = heap->n_blocks;
     heap_unlock(heap);
-}
-
-/* ---- self check --------------------------------------------------------- */
-
-/* What a walk over all blocks in order of offset adds up to. */
-struct walk {
-    size_t end;
-    size_t used;
-    size_t n_live;
-    size_t n_free;
-};
-
-static bool block_verify(const struct stp_heap *heap, const struct stp_heap_block *block)
-{
-    if (block->size == 0 || block->size % STP_HEAP_ALIGN != 0) return false;
-    if (block->after && block->after->before != block) return false;
-    if (is_free(block)) return !is_free(block->after);
-    return block->asked <= block->size && round_up(block->asked) == block->size &&
-           block_at(heap, block->offset) == block;
-}
-
-static bool blocks_verify(const struct stp_heap *heap, struct walk *walk)
-{
-    const struct stp_heap_block *block = heap->first;
-
-    if (block && block->before) return false;
-    for (; block; block = block->after) {
-        if (block->offset != walk->end || !block_verify(heap, block)) return false;
-        walk->end += block->size;
-        if (is_free(block)) {
-            walk->n_free++;
-        } else {
-            walk->n_live++;
-            walk->used += block->size;
-        }
-    }
-    return walk->end == heap->size;
-}
-
-static int verify_locked(const struct stp_heap *heap)
-{
-    struct walk walk = {0};
-    size_t n_free;
-
-    if (!blocks_verify(heap, &walk)) return -EFAULT;
-    if (!stp_heap_index_verify(heap->index, walk.n_live)) return -EFAULT;
-    if (!stp_heap_bins_verify(&heap->bins, &n_free) || n_free != walk.n_free) return -EFAULT;
-    return walk.n_live == heap->n_blocks && walk.used == heap->used ? 0 : -EFAULT;
-}
-
-int stp_heap_verify(struct stp_heap *heap)
-{
-    int rc;
-
-    heap_lock(heap);
-    rc = verify_locked(heap);
-    heap_unlock(heap);
-    return rc;
 }

@@ -50,6 +50,22 @@ int stp_heap_free(struct stp_heap *heap, size_t offset);
 int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes);
 
 /*
+ * Room at the end: the heap is over [0, size) from now on, size rounded down as above, and what is
+ * new is joined with a free block before it. 0, -EINVAL when it would shrink, or -ENOMEM, which
+ * stp_heap_ready() before it rules out for this call and for the allocation behind it.
+ */
+int stp_heap_grow(struct stp_heap *heap, size_t size);
+int stp_heap_ready(struct stp_heap *heap);
+
+/*
+ * The size that the heap has to have for nbytes at a multiple of align (as for stp_heap_alloc());
+ * 0: there is a block for them. The same for the block at offset to have nbytes in place. SIZE_MAX:
+ * no size will do.
+ */
+size_t stp_heap_lack(struct stp_heap *heap, size_t nbytes, size_t align);
+size_t stp_heap_lack_at(struct stp_heap *heap, size_t offset, size_t nbytes);
+
+/*
  * The live block that holds offset, one of the bytes asked for and not of their rounding: 0 with
  * *start and *nbytes (as asked for), or -ENOENT. In the block that this thread found last it takes
  * no lock until the heap changes.

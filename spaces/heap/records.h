@@ -53,6 +53,7 @@ struct stp_heap {
     size_t used;
     size_t n_blocks;
     struct stp_heap_block *first;  /* block at offset 0, NULL in a heap of no bytes */
+    struct stp_heap_block *last;   /* block that ends at size, likewise */
     struct stp_heap_block *index;  /* root of the live blocks */
     struct stp_heap_block *spare;  /* unused records */
     struct stp_heap_chunk *chunks; /* where records live */
@@ -88,7 +89,37 @@ struct stp_heap_block *stp_heap_index_floor(struct stp_heap_block *root, size_t 
 /* True when the index holds n_live blocks, in order and not much deeper than it need be. */
 bool stp_heap_index_verify(const struct stp_heap_block *root, size_t n_live);
 
-/* ---- for both ----------------------------------------------------------- */
+/* ---- heap.c -------------------------------------------------------- */
+
+#define STP_HEAP_RECORDS_A_CALL 2 /* that one call can need */
+
+/* See to it that n records are at hand, less than a chunk has: 0 or -ENOMEM. Then take one. */
+int stp_heap_records_reserve(struct stp_heap *heap, unsigned n);
+struct stp_heap_block *stp_heap_record_get(struct stp_heap *heap);
+
+/* What threads remember of the records is worth nothing from now on. */
+void stp_heap_changed_locked(struct stp_heap *heap);
+
+/* ---- for all ------------------------------------------------------------ */
+
+/* No overflow when nbytes is at most a heap's size. */
+static inline size_t stp_heap_round(size_t nbytes)
+{
+    return (nbytes + STP_HEAP_ALIGN - 1) & ~(size_t)(STP_HEAP_ALIGN - 1);
+}
+
+static inline bool stp_heap_is_free(const struct stp_heap_block *block)
+{
+    return block && block->asked == 0;
+}
+
+/* The live block that starts at offset, or NULL. */
+static inline struct stp_heap_block *stp_heap_block_at(const struct stp_heap *heap, size_t offset)
+{
+    struct stp_heap_block *block = stp_heap_index_floor(heap->index, offset);
+
+    return block && block->offset == offset ? block : NULL;
+}
 
 /* Bytes from the start of the block to the first multiple of align. */
 static inline size_t stp_heap_gap(const struct stp_heap_block *block, size_t align)

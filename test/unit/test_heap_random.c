@@ -31,6 +31,7 @@ struct model {
     size_t size;
     int n_refused; /* allocations */
     int n_resized;
+    int n_grown;
     int n;
     struct live {
         size_t offset;
@@ -126,6 +127,27 @@ static size_t random_size(uint64_t *state, size_t heap_size)
     }
 }
 
+/* What did not fit does when the heap has the size that it lacks, and not with a granule less. */
+static void step_grow(struct model *model, struct stp_heap *heap, size_t nbytes, size_t align,
+                      uint64_t seed)
+{
+    size_t size = stp_heap_lack(heap, nbytes, align), offset;
+
+    ck_assert_uint_gt(size, model->size);
+    ck_assert_int_eq(stp_heap_ready(heap), 0);
+    ck_assert_int_eq(stp_heap_grow(heap, size - STP_HEAP_ALIGN), 0);
+    model->size = size - STP_HEAP_ALIGN;
+    model_compare(model, heap, seed);
+    ck_assert_int_eq(stp_heap_alloc(heap, nbytes, align, &offset), -ENOMEM);
+    ck_assert_int_eq(stp_heap_grow(heap, size), 0);
+    model->size = size;
+    model_compare(model, heap, seed);
+    ck_assert_int_eq(stp_heap_alloc(heap, nbytes, align, &offset), 0);
+    ck_assert_uint_eq(offset, size - rounded(nbytes));
+    model_add(model, offset, nbytes, seed);
+    model->n_grown++;
+}
+
 static void step_alloc(struct model *model, struct stp_heap *heap, uint64_t *state, uint64_t seed)
 {
     size_t nbytes = random_size(state, model->size);
@@ -133,14 +155,18 @@ static void step_alloc(struct model *model, struct stp_heap *heap, uint64_t *sta
     size_t align = r % 3 != 0 ? 1 : (size_t)64 << (r >> 8) % 11;
     size_t offset;
     bool fits = model_fits(model, nbytes, align < 64 ? 64 : align);
+    size_t lack = stp_heap_lack(heap, nbytes, align);
     int rc = stp_heap_alloc(heap, nbytes, align, &offset);
 
+    if ((lack == 0) != fits)
+        ck_abort_msg("seed %llu: alloc(%zu, %zu) lacks %zu, fits: %d", (unsigned long long)seed,
+                     nbytes, align, lack, fits);
     if (rc != (fits ? 0 : -ENOMEM))
         ck_abort_msg("seed %llu: alloc(%zu, %zu) gave %d, fits: %d", (unsigned long long)seed,
                      nbytes, align, rc, fits);
-    if (rc != 0) {
-        model->n_refused++;
-    } else {
+    if (rc != 0 && model->n_refused++ % 8 == 7) {
+        step_grow(model, heap, nbytes, align, seed);
+    } else if (rc == 0) {
         ck_assert_uint_eq(offset % (align < 64 ? 64 : align), 0);
         model_add(model, offset, nbytes, seed);
     }
@@ -151,7 +177,12 @@ static void step_resize(struct model *model, struct stp_heap *heap, uint64_t *st
     int i = (int)(next_random(state) % (unsigned)model->n);
     size_t nbytes = random_size(state, model->size);
     size_t room = model_start(model, i + 1) - model->live[i].offset;
+    size_t lack = stp_heap_lack_at(heap, model->live[i].offset, nbytes);
     int rc = stp_heap_resize(heap, model->live[i].offset, nbytes);
+
+    if (lack != (i == model->n - 1 ? model->live[i].offset + rounded(nbytes) : SIZE_MAX))
+        ck_abort_msg("seed %llu: block %d of %d at %zu lacks %zu for %zu bytes",
+                     (unsigned long long)seed, i, model->n, model->live[i].offset, lack, nbytes);
 
     if (rc != (rounded(nbytes) <= room ? 0 : -ENOMEM))
         ck_abort_msg("seed %llu: resize to %zu gave %d, room: %zu", (unsigned long long)seed,
@@ -209,6 +240,7 @@ static void random_run(uint64_t seed, int n_steps)
     /* A run that never filled the heap or never grew a block would have shown little. */
     ck_assert_int_gt(model.n_refused, 0);
     ck_assert_int_gt(model.n_resized, 0);
+    ck_assert_int_gt(model.n_grown, 0);
     while (model.n > 0) {
         ck_assert_int_eq(stp_heap_free(heap, model.live[0].offset), 0);
         model_remove(&model, 0);
