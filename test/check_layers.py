@@ -26,7 +26,7 @@ APART = ["src/info", "src/json", "src/launch", "transport"]
 FABRIC = [
     ["limit", "state", "self", "interface", "kallsyms"], ["advice", "choose"], ["descriptors"],
     ["liveness"],
-    ["address"], ["sockets", "packed", "word", "local", "shm"],
+    ["address"], ["extent"], ["sockets", "packed", "word", "local", "shm"],
     ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],
     ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
 # Files of src/info.

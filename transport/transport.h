@@ -19,9 +19,11 @@
 #include "base/base.h"
 #include "base/notes.h"
 
-#define STP_FABRIC_ABI 12u
+#define STP_FABRIC_ABI 13u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
+
+#define STP_FABRIC_EXTENTS 16 /* pieces that a region can grow to have */
 
 #define STP_NETWORKS_MAX 16 /* addresses of one host that are looked at */
 
@@ -225,6 +227,17 @@ struct stp_fabric {
      */
     int (*region_peers)(unsigned number, const struct stp_fabric_region *peers);
     void (*region_remove)(unsigned number);
+    /*
+     * Register more bytes behind the end of this PE's part of a region of host memory. Sets *mine,
+     * the descriptor of this piece. As yet they are no part of the region; they become one by
+     * region_grown(), when all PEs with a part have registered as many, and before any of them
+     * names these bytes; peers as for region_peers(), of this piece. region_shrink() forgets them
+     * instead. 0 or -errno, not logged. At most STP_FABRIC_EXTENTS - 1 times a region; operations
+     * on the region go on meanwhile.
+     */
+    int (*region_grow)(unsigned number, size_t more, struct stp_fabric_region *mine);
+    int (*region_grown)(unsigned number, const struct stp_fabric_region *peers);
+    void (*region_shrink)(unsigned number);
 
     /* alone: one thread at a time will use it, which may give it an endpoint of its own. */
     int (*ctx_create)(bool alone, struct stp_fabric_ctx **ctx);

@@ -135,14 +135,15 @@ static size_t items_room(void)
 static bool is_sound(const struct stp_ofi_am_header *ask)
 {
     const struct stp_ofi_region *region;
+    size_t has;
 
     if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) ||
         ask->op > STP_AMO_CSWAP)
         return false;
     region = &stp_ofi.regions[ask->number];
+    has = stp_ofi_region_bytes(region);
     return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device &&
-           ask->offset % ask->size == 0 && ask->offset <= region->nbytes &&
-           region->nbytes - ask->offset >= ask->size;
+           ask->offset % ask->size == 0 && ask->offset <= has && has - ask->offset >= ask->size;
 }
 
 static void serve_locked(const struct stp_ofi_am_header *ask)

@@ -50,7 +50,7 @@ const struct stp_ofi_region *stp_ofi_list_find(const void *local)
     pthread_rwlock_rdlock(&list.lock);
     below = count_below_locked(at);
     if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
-    if (found != NULL && (size_t)(at - found->base) >= found->nbytes) found = NULL;
+    if (found != NULL && (size_t)(at - found->base) >= stp_ofi_region_bytes(found)) found = NULL;
     pthread_rwlock_unlock(&list.lock);
     return found;
 }
@@ -101,7 +101,7 @@ struct stp_ofi_lease {
 
 /*
  * Register for use on this side alone. Keys that this side chooses must differ from all others:
- * they count up from those of regions.
+ * they count up from those of regions and their extents.
  */
 static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struct fid_mr **mr)
 {
@@ -109,16 +109,12 @@ static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struc
     int rc = -FI_ENOKEY;
 
     for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) {
-        uint64_t key =
-            stp_ofi.key_base + STP_FABRIC_REGIONS + __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
+        uint64_t key = stp_ofi.key_base + (uint64_t)STP_FABRIC_REGIONS * STP_FABRIC_EXTENTS +
+                       __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
 
         rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
     }
-    if (rc == 0 && (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT)) {
-        rc = fi_mr_bind(*mr, &stp_ofi.main.ep->fid, 0);
-        if (rc == 0) rc = fi_mr_enable(*mr);
-        if (rc != 0) fi_close(&(*mr)->fid);
-    }
+    if (rc == 0) rc = stp_ofi_mr_enable(*mr);
     if (rc != 0) *mr = NULL;
     return rc;
 }
@@ -160,23 +156,26 @@ void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
 
 /* ---- fragments --------------------------------------------------------------- */
 
-static unsigned n_fragments(size_t nbytes, size_t size)
+/* Of a listed region; NULL: what begins in a host region and ends beyond it is of two. */
+static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void *local,
+                                size_t nbytes)
 {
-    return (unsigned)((nbytes + size - 1) / size);
+    if (region->device) return region->mr;
+    return stp_ofi_extent_mr(region, (size_t)((const char *)local - region->base), nbytes);
 }
 
-struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes)
+struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes,
+                                          unsigned number, size_t offset)
 {
+    const struct stp_ofi_more *more = stp_ofi_more(&stp_ofi.regions[number]);
     const struct stp_ofi_region *region = stp_ofi_region_of(local);
+    struct fid_mr *mr = region != NULL ? mr_around(region, local, nbytes) : NULL;
     size_t size = nbytes < stp_ofi.max_msg ? nbytes : stp_ofi.max_msg;
-    struct stp_ofi_fragments fragments = {.size = size, .n = n_fragments(nbytes, size)};
+    struct stp_ofi_fragments fragments = {.size = size,
+                                          .n = stp_ofi_extent_pieces(more, offset, nbytes, size)};
 
-    /* What begins in a host region and ends beyond it is two fragments of memory. */
-    if (region != NULL && !region->device &&
-        nbytes > region->nbytes - (size_t)((const char *)local - region->base))
-        region = NULL;
-    if (region != NULL) {
-        fragments.desc = fi_mr_desc(region->mr);
+    if (mr != NULL) {
+        fragments.desc = fi_mr_desc(mr);
         return fragments;
     }
     if (!stp_ofi.mr_local) return fragments;
@@ -188,6 +187,6 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *lo
     }
     fragments.copied = true;
     fragments.size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
-    fragments.n = n_fragments(nbytes, fragments.size);
+    fragments.n = stp_ofi_extent_pieces(more, offset, nbytes, fragments.size);
     return fragments;
 }

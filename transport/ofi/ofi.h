@@ -58,13 +58,25 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 
 /* ---- the module --------------------------------------------------------- */
 
+/*
+ * What a region has grown by (extent.c): extent 0 is the region as it was added, i + 1 the piece i
+ * here. What is below n does not change any more.
+ */
+struct stp_ofi_more {
+    unsigned n;                                /* that all PEs have */
+    size_t begin[STP_FABRIC_EXTENTS];          /* of piece i, in the region; its end is the next */
+    struct fid_mr *mr[STP_FABRIC_EXTENTS - 1]; /* that of n: registered, nobody may use it yet */
+    struct stp_fabric_region *peers[STP_FABRIC_EXTENTS - 1]; /* as those of the region */
+};
+
 struct stp_ofi_region {
     struct fid_mr *mr;               /* NULL: this PE has no part */
     char *base;                      /* of this PE's part */
-    size_t nbytes;                   /* of this PE's part */
+    size_t nbytes;                   /* of this PE's part; it may grow */
     bool device;                     /* this PE's part is memory that the CPU may not touch */
     bool listed;                     /* found by address: see local.c */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
+    struct stp_ofi_more *more;       /* NULL: it has not grown */
 };
 
 struct stp_ofi {
@@ -240,17 +252,65 @@ int stp_ofi_region_peers(unsigned number, const struct stp_fabric_region *peers)
 void stp_ofi_region_remove(unsigned number);
 void stp_ofi_region_remove_all(void);
 
+/* Registrations, and regions that grow (extent.c). */
+
+/* Host memory with this key; a provider that makes keys ignores it. 0 or -errno, not logged. */
+int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr);
+/* What some providers want before it is used. 0, or -errno: it is closed then. */
+int stp_ofi_mr_enable(struct fid_mr *mr);
+
+int stp_ofi_region_grow(unsigned number, size_t more, struct stp_fabric_region *mine);
+int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers);
+void stp_ofi_region_shrink(unsigned number);
+void stp_ofi_more_close(struct stp_ofi_region *region); /* all that it has grown by */
+
+/* Pairs with the release of stp_ofi_region_grown(). */
+static inline const struct stp_ofi_more *stp_ofi_more(const struct stp_ofi_region *region)
+{
+    return __atomic_load_n(&region->more, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Bytes from offset to the end of its extent, SIZE_MAX in the last; and the registration of nbytes
+ * there, NULL where they are of two.
+ */
+size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset);
+struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes);
+
+/* Into how many writes or reads of at most size bytes nbytes from offset on must be cut. */
+unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
+                               size_t size);
+
+/* Do nbytes at offset lie in several extents? A write or a read is of one alone. */
+static inline bool stp_ofi_crosses(unsigned number, size_t offset, size_t nbytes)
+{
+    const struct stp_ofi_more *more = stp_ofi_more(&stp_ofi.regions[number]);
+
+    return STP_UNLIKELY(more != NULL) && stp_ofi_extent_left(more, offset) < nbytes;
+}
+
+static inline size_t stp_ofi_region_bytes(const struct stp_ofi_region *region)
+{
+    return __atomic_load_n(&region->nbytes, __ATOMIC_ACQUIRE);
+}
+
 /* Where offset of this PE's own part is. */
 static inline void *stp_ofi_own(unsigned number, size_t offset)
 {
     return stp_ofi.regions[number].base + offset;
 }
 
+void stp_ofi_aim_slow(struct stp_ofi_req *req, unsigned number, size_t offset);
+
 /* Aim the request at offset in PE req->pe's part of a region. */
 static inline void stp_ofi_aim(struct stp_ofi_req *req, unsigned number, size_t offset)
 {
     const struct stp_fabric_region *peers = stp_ofi.regions[number].peers;
 
+    if (STP_UNLIKELY(stp_ofi_more(&stp_ofi.regions[number]) != NULL)) {
+        stp_ofi_aim_slow(req, number, offset);
+        return;
+    }
     req->addr = offset + (peers != NULL ? peers[req->pe].addr : 0);
     req->key = peers != NULL ? peers[req->pe].key : stp_ofi.key_base + number;
 }
@@ -294,16 +354,21 @@ struct stp_ofi_fragments {
     struct stp_ofi_lease *lease; /* one reference a fragment */
 };
 
-/* kind: WRITE, local is read, or READ, local is written. nbytes > 0. */
-struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes);
+/*
+ * kind: WRITE, local is read, or READ, local is written, of nbytes > 0 at offset of a region of the
+ * peer, whose extents cut fragments too.
+ */
+struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes,
+                                          unsigned number, size_t offset);
 
 static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind, const void *local,
-                                                   size_t nbytes)
+                                                   size_t nbytes, unsigned number, size_t offset)
 {
     if (STP_LIKELY(__atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0 &&
-                   nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local))
+                   nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local &&
+                   stp_ofi_more(&stp_ofi.regions[number]) == NULL))
         return (struct stp_ofi_fragments){.size = nbytes, .n = 1};
-    return stp_ofi_cut_slow(kind, local, nbytes);
+    return stp_ofi_cut_slow(kind, local, nbytes, number, offset);
 }
 
 /* One operation less uses the registration. */

@@ -232,6 +232,9 @@ static void fill(struct stp_fabric *fabric)
     fabric->region_add = stp_ofi_region_add;
     fabric->region_peers = stp_ofi_region_peers;
     fabric->region_remove = stp_ofi_region_remove;
+    fabric->region_grow = stp_ofi_region_grow;
+    fabric->region_grown = stp_ofi_region_grown;
+    fabric->region_shrink = stp_ofi_region_shrink;
     fabric->ctx_create = stp_ofi_ctx_create;
     fabric->ctx_destroy = stp_ofi_ctx_destroy;
     fabric->put = stp_ofi_put;

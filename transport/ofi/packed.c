@@ -75,9 +75,10 @@ static void store(void *there, const void *data, size_t nbytes)
 static void *place_of(unsigned number, size_t offset, size_t nbytes)
 {
     const struct stp_ofi_region *region = &stp_ofi.regions[number];
+    size_t has = stp_ofi_region_bytes(region);
 
-    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device ||
-        offset > region->nbytes || region->nbytes - offset < nbytes)
+    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
+        has - offset < nbytes)
         return NULL;
     return region->base + offset;
 }

@@ -51,7 +51,7 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
 static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes,
                    const uint64_t *word)
 {
-    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, REGION, offset);
     int rc = 0;
 
     for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {

@@ -90,25 +90,16 @@ static int mr_open_device(void *base, size_t nbytes, unsigned number, int device
     return fi_mr_regattr(stp_ofi.domain, &attr, 0, mr);
 }
 
-/* Register with the key of the number; a provider that makes keys ignores it. */
+/* Register with the key of the number. */
 static int mr_open(void *base, size_t nbytes, unsigned number, enum stp_fabric_memory memory,
                    int device, struct fid_mr **mr)
 {
-    int mode = stp_ofi.info->domain_attr->mr_mode;
-    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
     int rc;
 
-    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE; /* buffers may lie in it too */
-    if (memory == STP_MEMORY_CUDA)
-        rc = mr_open_device(base, nbytes, number, device, mr);
-    else
-        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, stp_ofi.key_base + number, 0, mr,
-                       NULL);
-    if (rc != 0 || !(mode & FI_MR_ENDPOINT)) return rc;
-    rc = fi_mr_bind(*mr, &stp_ofi.main.ep->fid, 0);
-    if (rc == 0) rc = fi_mr_enable(*mr);
-    if (rc != 0) fi_close(&(*mr)->fid);
-    return rc;
+    if (memory == STP_MEMORY_HOST)
+        return stp_ofi_mr_open(base, nbytes, stp_ofi.key_base + number, mr);
+    rc = mr_open_device(base, nbytes, number, device, mr);
+    return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
 }
 
 /*
@@ -176,6 +167,7 @@ void stp_ofi_region_remove(unsigned number)
     if (region->listed) stp_ofi_list_remove(number);
     __atomic_store_n(&region->mr, NULL, __ATOMIC_RELEASE);
     if (mr != NULL) fi_close(&mr->fid);
+    stp_ofi_more_close(region);
     free(region->peers);
     *region = (struct stp_ofi_region){.mr = NULL};
 }

@@ -52,16 +52,28 @@ struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp
     return req;
 }
 
+/* A fragment ends with its extent. */
+static size_t extent_least(const struct stp_ofi_more *more, size_t offset, size_t nbytes)
+{
+    size_t left = stp_ofi_extent_left(more, offset);
+
+    return left < nbytes ? left : nbytes;
+}
+
 static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                            const struct stp_ofi_fragments *fragments, int pe, unsigned number,
                            size_t offset, const void *local, size_t nbytes, unsigned *pending,
                            struct stp_ofi_req *then)
 {
+    const struct stp_ofi_more *more = stp_ofi_more(&stp_ofi.regions[number]);
     const char *at = local;
 
     do {
         size_t n = nbytes < fragments->size ? nbytes : fragments->size;
-        struct stp_ofi_req *req = stp_ofi_fragment(endpoint, kind, pe, fragments, at, n);
+        struct stp_ofi_req *req;
+
+        if (STP_UNLIKELY(more != NULL)) n = extent_least(more, offset, n);
+        req = stp_ofi_fragment(endpoint, kind, pe, fragments, at, n);
 
         stp_ofi_aim(req, number, offset);
         stp_ofi_count_on(req, pending);
@@ -97,7 +109,7 @@ static void put_copied(struct stp_ofi_endpoint *endpoint, int pe, unsigned numbe
 static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
                      unsigned number, size_t offset, const void *local, size_t nbytes)
 {
-    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, number, offset);
     unsigned left = fragments.n;
 
     post_fragments(endpoint, kind, &fragments, pe, number, offset, local, nbytes, &left, NULL);
@@ -108,7 +120,7 @@ static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, 
 static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int pe,
                          unsigned number, size_t offset, const void *local, size_t nbytes)
 {
-    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes);
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, number, offset);
     unsigned *pending = stp_ofi_ctx_pending(ctx);
 
     raise_by(pending, fragments.n);
@@ -145,7 +157,9 @@ static bool batch_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_
     struct stp_ofi_batch *alone = NULL;
     bool copies = nbytes <= STP_OFI_INLINE || nbytes <= stp_ofi.bounce_size;
 
-    if (nbytes > STP_OFI_ITEM_MAX || stp_ofi_on_device(source)) return false;
+    if (nbytes > STP_OFI_ITEM_MAX || stp_ofi_on_device(source) ||
+        stp_ofi_crosses(number, offset, nbytes))
+        return false;
     if (stp_ofi_batch_add(ctx, pe, &item, 1, copies ? &alone : NULL)) return true;
     if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, true);
     return alone != NULL;
@@ -157,7 +171,7 @@ static bool join_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t
 {
     struct stp_ofi_batch *alone = NULL;
 
-    if (!stp_ofi_joins(nbytes)) return false;
+    if (!stp_ofi_joins(nbytes) || stp_ofi_crosses(number, offset, nbytes)) return false;
     if (stp_ofi_batch_join(ctx, pe, number, offset, source, nbytes, &alone)) return true;
     if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, false);
     return alone != NULL;
@@ -168,7 +182,8 @@ void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, int pe, unsigned number, size
 {
     if (nbi) {
         transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
-    } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source)) {
+    } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source) &&
+               !stp_ofi_crosses(number, offset, nbytes)) {
         unsigned *pending = stp_ofi_ctx_pending(ctx);
 
         raise_by(pending, 1);

@@ -29,7 +29,7 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig, in
 {
     struct stp_ofi_fragments fragments = {.size = nbytes, .n = 1, .copied = true};
 
-    if (nbi) fragments = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
+    if (nbi) fragments = stp_ofi_cut(STP_OFI_WRITE, source, nbytes, number, offset);
     __atomic_store_n(&sig->parts, fragments.n, __ATOMIC_RELAXED);
     stp_ofi_put_fragments(ctx->endpoint, &fragments, pe, number, offset, source, nbytes,
                           &sig->parts, sig);
@@ -65,7 +65,8 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
                         uint64_t signal, enum stp_fabric_amo op, bool nbi)
 {
     /* Blocking puts that leave from no copy are delivered on return: nothing to chain. */
-    bool waits = !nbi && (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source));
+    bool waits = !nbi && (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source) ||
+                          stp_ofi_crosses(number, offset, nbytes));
     bool chain = nbytes > 0 && !stp_ofi_in_order(ctx) && !waits;
     struct stp_ofi_req *sig;
 
@@ -87,10 +88,11 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
 }
 
 /* Small ones are cheaper packed; of device memory a signal waits for the data. */
-static bool goes_along(int pe, const void *source, size_t nbytes)
+static bool goes_along(int pe, unsigned number, size_t offset, const void *source, size_t nbytes)
 {
     return stp_ofi.words && pe != stp_ofi.self && nbytes <= stp_ofi.max_msg &&
-           nbytes > (size_t)STP_OFI_SIGNAL_PUTS * STP_OFI_ITEM_MAX && !stp_ofi_on_device(source);
+           nbytes > (size_t)STP_OFI_SIGNAL_PUTS * STP_OFI_ITEM_MAX && !stp_ofi_on_device(source) &&
+           !stp_ofi_crosses(number, offset, nbytes);
 }
 
 void stp_ofi_put_word(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
@@ -102,13 +104,13 @@ void stp_ofi_put_word(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_
     unsigned *pending;
     uint64_t data;
 
-    if (!goes_along(pe, source, nbytes) ||
+    if (!goes_along(pe, number, offset, source, nbytes) ||
         !stp_ofi_word_pack(word_number, word_offset, value, op, &data)) {
         stp_ofi_put_signal(ctx, pe, number, offset, source, nbytes, word_number, word_offset, value,
                            op, true);
         return;
     }
-    one = stp_ofi_cut(STP_OFI_WRITE, source, nbytes);
+    one = stp_ofi_cut(STP_OFI_WRITE, source, nbytes, number, offset);
     req = stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, pe, &one, source, nbytes);
     req->has_word = true;
     req->word = data;

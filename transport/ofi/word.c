@@ -41,9 +41,10 @@ void stp_ofi_word_locked(uint64_t data)
     size_t offset = (size_t)(data & UINT32_MAX) * sizeof(uint64_t);
     const struct stp_ofi_region *region = &stp_ofi.regions[number];
     uint64_t value = data >> VALUE_AT, *word;
+    size_t has = stp_ofi_region_bytes(region);
 
-    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device ||
-        offset > region->nbytes || region->nbytes - offset < sizeof(*word))
+    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
+        has - offset < sizeof(*word))
         stp_ofi.core->fatal("fabric",
                             "a put tells of a word at %zu of region %u, which is not there", offset,
                             number);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registrations of host memory, and regions that grow: pieces registered behind the first, one
+ * registration each, with a key and, on providers that need it, an address of their own. An
+ * operation is aimed at one of them, so what lies across two is cut. Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- registrations --------------------------------------------------------------------------- */
+
+int stp_ofi_mr_enable(struct fid_mr *mr)
+{
+    int rc;
+
+    if (!(stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT)) return 0;
+    rc = fi_mr_bind(mr, &stp_ofi.main.ep->fid, 0);
+    if (rc == 0) rc = fi_mr_enable(mr);
+    if (rc != 0) fi_close(&mr->fid);
+    return rc;
+}
+
+int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr)
+{
+    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+    int rc;
+
+    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE; /* buffers may lie in it too */
+    rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
+    return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
+}
+
+/* ---- which extent an offset is in ---------------------------------------------------------- */
+
+/* 0: the region as it was added; extents double, so the last ones are asked for most. */
+static unsigned extent_of(const struct stp_ofi_more *more, size_t offset)
+{
+    unsigned i = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE);
+
+    while (i > 0 && offset < more->begin[i - 1])
+        i--;
+    return i;
+}
+
+size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset)
+{
+    unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
+
+    return i < n ? more->begin[i] - offset : SIZE_MAX; /* the caller has checked the end */
+}
+
+unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
+                               size_t size)
+{
+    unsigned n = 0;
+
+    while (more != NULL && nbytes > stp_ofi_extent_left(more, offset)) {
+        size_t left = stp_ofi_extent_left(more, offset);
+
+        n += (unsigned)((left + size - 1) / size);
+        offset += left;
+        nbytes -= left;
+    }
+    return n + (unsigned)((nbytes + size - 1) / size);
+}
+
+struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes)
+{
+    const struct stp_ofi_more *more = stp_ofi_more(region);
+    unsigned i = more != NULL ? extent_of(more, offset) : 0;
+
+    if (nbytes > stp_ofi_region_bytes(region) - offset) return NULL;
+    if (more != NULL && nbytes > stp_ofi_extent_left(more, offset)) return NULL;
+    return i == 0 ? region->mr : more->mr[i - 1];
+}
+
+/* Keys that this side chooses: those of regions, extent by extent. */
+static uint64_t key_of(unsigned number, unsigned extent)
+{
+    return stp_ofi.key_base + number + (uint64_t)extent * STP_FABRIC_REGIONS;
+}
+
+void stp_ofi_aim_slow(struct stp_ofi_req *req, unsigned number, size_t offset)
+{
+    const struct stp_ofi_region *region = &stp_ofi.regions[number];
+    const struct stp_ofi_more *more = stp_ofi_more(region);
+    unsigned i = extent_of(more, offset);
+    const struct stp_fabric_region *peers = i == 0 ? region->peers : more->peers[i - 1];
+
+    if (i > 0) offset -= more->begin[i - 1];
+    req->addr = offset + (peers != NULL ? peers[req->pe].addr : 0);
+    req->key = peers != NULL ? peers[req->pe].key : key_of(number, i);
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+/* Made when the region grows for the first time, and then seen by all: it has no piece as yet. */
+static struct stp_ofi_more *more_of(struct stp_ofi_region *region)
+{
+    struct stp_ofi_more *more = region->more;
+
+    if (more != NULL) return more;
+    more = calloc(1, sizeof(*more));
+    if (more == NULL) return NULL;
+    more->begin[0] = region->nbytes;
+    __atomic_store_n(&region->more, more, __ATOMIC_RELEASE);
+    return more;
+}
+
+int stp_ofi_region_grow(unsigned number, size_t bytes, struct stp_fabric_region *mine)
+{
+    struct stp_ofi_region *region = &stp_ofi.regions[number];
+    struct stp_ofi_more *more = more_of(region);
+    char *base = region->base + region->nbytes;
+    int rc;
+
+    if (more == NULL) return -ENOMEM;
+    if (more->n + 1 >= STP_FABRIC_EXTENTS) return -ENOSPC;
+    rc = stp_ofi_mr_open(base, bytes, key_of(number, more->n + 1), &more->mr[more->n]);
+    if (rc != 0) {
+        more->mr[more->n] = NULL;
+        return rc;
+    }
+    more->begin[more->n + 1] = more->begin[more->n] + bytes;
+    mine->addr =
+        stp_ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)base : 0;
+    mine->key = fi_mr_key(more->mr[more->n]);
+    return 0;
+}
+
+int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
+{
+    struct stp_ofi_region *region = &stp_ofi.regions[number];
+    size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
+    struct stp_ofi_more *more = region->more;
+
+    if (stp_ofi.peer_table) {
+        if (peers == NULL) return -EINVAL;
+        more->peers[more->n] = malloc(nbytes);
+        if (more->peers[more->n] == NULL) return -ENOMEM;
+        memcpy(more->peers[more->n], peers, nbytes);
+    }
+    /* Whoever names a byte of it was told after: by the caller, or by a message of a peer. */
+    __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);
+    return 0;
+}
+
+void stp_ofi_region_shrink(unsigned number)
+{
+    struct stp_ofi_more *more = stp_ofi.regions[number].more;
+
+    if (more == NULL || more->mr[more->n] == NULL) return;
+    fi_close(&more->mr[more->n]->fid);
+    more->mr[more->n] = NULL;
+}
+
+void stp_ofi_more_close(struct stp_ofi_region *region)
+{
+    struct stp_ofi_more *more = region->more;
+
+    if (more == NULL) return;
+    for (unsigned i = 0; i < more->n; i++) {
+        fi_close(&more->mr[i]->fid);
+        free(more->peers[i]);
+    }
+    __atomic_store_n(&region->more, NULL, __ATOMIC_RELEASE);
+    free(more);
+}
