@@ -113,12 +113,13 @@ typedef struct {
     int pinned;  /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
     int reshape; /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
     size_t page_size; /* CPU: bytes of a page, 4096 or 2 MiB; 0: what the system gives */
+    size_t max_size;  /* CPU: bytes that it may grow to when malloc finds no room; 0: never grows */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
     {                                                                                              \
         sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL, SHMEMX_SPACE_EITHER,     \
-            SHMEMX_NUMA_DEFAULT, -1, 0, 0, 0                                                       \
+            SHMEMX_NUMA_DEFAULT, -1, 0, 0, 0, 0                                                    \
     }
 
 /*
@@ -130,12 +131,12 @@ void shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
- * members pass equal configs, names, keep, open, pinned, reshape and page_size; the others may
- * differ. A name may hold 63 letters, digits, dots, dashes and underscores. Member i of the parent
- * owns part i of a named space, which keeps the number of parts and the size that it was made with:
- * fewer PEs may open it, more are refused, unless they reshape it, and so is another size. Jobs of
- * different numbers of PEs use it one after the other. Returns 0; nonzero on all members of the
- * parent.
+ * members pass equal configs, names, keep, open, pinned, reshape, page_size and max_size; the
+ * others may differ. A name may hold 63 letters, digits, dots, dashes and underscores. Member i of
+ * the parent owns part i of a named space, which keeps the number of parts and the size that it was
+ * made with: fewer PEs may open it, more are refused, unless they reshape it, and so is another
+ * size. Jobs of different numbers of PEs use it one after the other. Returns 0; nonzero on all
+ * members of the parent.
  */
 int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                              shmem_space_t *space, shmem_team_t *team);
@@ -176,7 +177,7 @@ typedef struct {
     size_t nbytes;   /* a PE */
     size_t used;     /* by live blocks, with what the heap adds to them */
     size_t n_blocks; /* live */
-    size_t largest;  /* bytes of the largest block that can be allocated now */
+    size_t largest;  /* bytes of the largest block that can be allocated now, without growth */
     void *base;      /* this PE's part */
     shmem_space_cap_t caps;
     char kind[16];   /* "gpu" */
@@ -186,12 +187,13 @@ typedef struct {
     shmemx_space_numa_t numa_policy; /* of this PE's part, if the kernel set it; else DEFAULT */
     int numa_node;                   /* with SHMEMX_NUMA_BIND: that one; else -1 */
     size_t page_size;                /* of attr->page_size, what this PE got; 0: not asked */
+    size_t max_size;                 /* nbytes, or what it may grow to */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
     {                                                                                              \
         sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0, 0,   \
-            SHMEMX_NUMA_DEFAULT, -1, 0                                                             \
+            SHMEMX_NUMA_DEFAULT, -1, 0, 0                                                          \
     }
 
 /* As shmemx_space_attr_init(). struct_size: up to kind at least. Local, any time. */

@@ -19,15 +19,22 @@ static int cpu_probe(const struct stp_space_params *params, char *why, size_t le
     return 0;
 }
 
+/* In bytes; SIZE_MAX: unknown. */
+static size_t cpu_meminfo(const char *field)
+{
+    size_t kib = stp_file_number("/proc/meminfo", field);
+
+    return kib < SIZE_MAX / 1024 ? kib * 1024 : SIZE_MAX;
+}
+
 /* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
 static int cpu_admit(const struct stp_space_params *params)
 {
     size_t nbytes = params->nbytes;
-    size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
+    size_t total = cpu_meminfo("MemTotal:");
     size_t group = stp_cgroup_memory();
 
     if (params->adopt != NULL) return stp_private_admit(params); /* it is there already */
-    if (total < SIZE_MAX / 1024) total *= 1024;
     if (nbytes > total) {
         stp_error("a cpu space of %zu bytes a PE exceeds this host's memory of %zu bytes", nbytes,
                   total);
@@ -43,6 +50,69 @@ static int cpu_admit(const struct stp_space_params *params)
     return 0;
 }
 
+/*
+ * May the part have so much? What it gets by growing is wanted now, so it is compared with what the
+ * host has left, too; at creation nobody knows how much of a space will be touched, and when.
+ */
+static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *why, size_t len)
+{
+    size_t total = cpu_meminfo("MemTotal:"), left = cpu_meminfo("MemAvailable:");
+    size_t swap = cpu_meminfo("SwapFree:"), group = stp_cgroup_memory();
+    size_t more = nbytes - space->nbytes;
+
+    if (swap < SIZE_MAX - left) left += swap;
+    if (nbytes > total)
+        snprintf(why, len, "this host has %zu bytes of memory", total);
+    else if (nbytes > group)
+        snprintf(why, len, "the cgroup limit is %zu bytes (memory.max)", group);
+    else if (more > left)
+        snprintf(why, len, "%zu bytes of memory are left on this host", left);
+    else
+        return 0;
+    return -ENOMEM;
+}
+
+static void cpu_place_growth(struct stp_space *space, size_t nbytes)
+{
+    struct stp_space_params params = {.numa = space->numa, .numa_node = space->numa_node};
+    int node;
+
+    if (space->placed)
+        (void)stp_numa_apply(&params, space->base + space->nbytes, nbytes - space->nbytes, &node);
+}
+
+static int cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
+{
+    int rc = cpu_admit_growth(space, nbytes, why, len);
+
+    if (rc != 0) return rc;
+    if (space->page_bytes != 0)
+        rc = stp_pages_grow(space, nbytes);
+    else if (space->outside != NULL)
+        rc = stp_outside_grow(space, nbytes);
+    else
+        rc = stp_window_grow(space->offset, nbytes);
+    if (rc == 0) {
+        if (space->page_bytes == 0) cpu_place_growth(space, nbytes);
+        return 0;
+    }
+    snprintf(why, len, "%s%s", stp_strerror(-rc),
+             rc == -ENOMEM ? " (see vm.max_map_count and vm.nr_hugepages)" : "");
+    return rc;
+}
+
+static void cpu_shrink(struct stp_space *space)
+{
+    if (space->placed && space->page_bytes == 0) /* of the file, which the window keeps */
+        stp_numa_forget(space->base + space->nbytes, space->max_bytes - space->nbytes);
+    if (space->page_bytes != 0)
+        stp_pages_shrink(space);
+    else if (space->outside != NULL)
+        stp_outside_shrink(space);
+    else
+        stp_window_shrink(space->offset, space->nbytes);
+}
+
 static int cpu_create(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_share *share)
 {
@@ -52,7 +122,7 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
     if (params->adopt != NULL) return stp_outside_adopt(space, params, share);
     if (params->page_bytes != 0) return stp_pages_create(space, params, share);
     rc = outside ? stp_outside_create_memory(space, share)
-                 : stp_window_commit(space->offset, space->nbytes);
+                 : stp_window_commit_growing(space->offset, space->nbytes, space->max_bytes);
     if (rc != 0) return rc;
     if (!outside) space->base = stp_window_at(space->offset);
     space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
@@ -99,11 +169,14 @@ const struct stp_kind stp_kind_cpu = {
     .device_type = 0, /* SHMEM_DEVICE_CPU */
     .in_window = true,
     .direct = true,
+    .grows = true,
     .start = stp_kind_nothing,
     .stop = stp_kind_nothing,
     .probe = cpu_probe,
     .admit = cpu_admit,
     .create = cpu_create,
+    .grow = cpu_grow,
+    .shrink = cpu_shrink,
     .attach = cpu_attach,
     .destroy = cpu_destroy,
     STP_KIND_PASSING_OPS,

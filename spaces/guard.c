@@ -113,17 +113,23 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
         guard_explain_globals(access, offset - stp_window_capacity(), whose, what, text, len);
         return;
     }
-    if (space != NULL && offset < space->offset + space->nbytes)
+    if (space != NULL && offset < space->offset + stp_space_nbytes(space))
         snprintf(text, len, "%s: offset %zu of space %u (%s) of %s: %s", access,
                  offset - space->offset, space->number, name, whose, what);
+    else if (space != NULL && offset - space->offset < space->max_bytes)
+        snprintf(text, len,
+                 "%s: offset %zu of space %u (%s) of %s, which has %zu bytes now and may grow to "
+                 "%zu",
+                 access, offset - space->offset, space->number, name, whose,
+                 stp_space_nbytes(space), space->max_bytes);
     else if (stp_registry_destroyed(stp_window_at(offset), gone, sizeof(gone)))
         snprintf(text, len, "%s: it was in %s, of %s", access, gone, whose);
     else if (space != NULL)
         snprintf(text, len,
                  "%s: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
                  "%zu bytes before",
-                 access, whose, space->number, name, space->nbytes,
-                 offset - space->offset - space->nbytes);
+                 access, whose, space->number, name, stp_space_nbytes(space),
+                 offset - space->offset - stp_space_nbytes(space));
     else
         snprintf(text, len, "%s: offset %zu of the window of %s belongs to no space", access,
                  offset, whose);
@@ -135,6 +141,30 @@ static void guard_explain_argument(const void *addr, const char *routine, char *
              "%s: access to %p, which is no memory of this process: a pointer that was passed is "
              "wrong",
              routine, addr);
+}
+
+/* What a space outside the window keeps for its growth, here and in the parts of peers. */
+static bool guard_explain_kept(const void *addr, const char *routine, char *text, size_t len)
+{
+    char whose[48] = "this PE";
+    size_t offset;
+    int local;
+
+    for (unsigned n = STP_SPACE_FIRST_USER; n < STP_SPACE_NUMBERS; n++) {
+        const struct stp_space *space = stp_registry_at(n);
+
+        if (space == NULL || !stp_outside_holds(space, addr, &local, &offset)) continue;
+        if (offset < stp_space_nbytes(space)) continue;
+        if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
+        snprintf(text, len,
+                 "%s%saccess to %p: offset %zu of space %u (%s) of %s, which has %zu bytes now and "
+                 "may grow to %zu",
+                 routine != NULL ? routine : "", routine != NULL ? ": " : "", addr, offset,
+                 space->number, space->kind->name, whose, stp_space_nbytes(space),
+                 space->max_bytes);
+        return true;
+    }
+    return false;
 }
 
 /* Memory of spaces outside the window, as far as it is this PE's own. */
@@ -152,7 +182,7 @@ static bool guard_explain_own(const siginfo_t *info, const char *routine, char *
     else if (stp_registry_destroyed(info->si_addr, gone, sizeof(gone)))
         snprintf(text, len, "%s%saccess to %p: it was in %s", in, colon, info->si_addr, gone);
     else
-        return false;
+        return guard_explain_kept(info->si_addr, routine, text, len);
     return true;
 }
 

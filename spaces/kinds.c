@@ -6,6 +6,7 @@
 #include "spaces/spaces.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_fam;
@@ -83,6 +84,18 @@ void *stp_kind_host_reach(struct stp_space *space, int local)
     if (space->outside != NULL) return stp_outside_reach(space, local);
     if (stp_space_is_private(space)) return local == stp_window_local() ? space->base : NULL;
     return stp_window_reach(local) == 0 ? stp_window_part(local) + space->offset : NULL;
+}
+
+int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
+{
+    (void)nbytes;
+    snprintf(why, len, "memory of kind %s has the size it has", space->kind->name);
+    return -EOPNOTSUPP;
+}
+
+void stp_kind_no_shrink(struct stp_space *space)
+{
+    (void)space;
 }
 
 bool stp_kind_needs_no_driver(void)

@@ -32,8 +32,9 @@ struct stp_outside {
     int fd;               /* open while the space lives: peers open it through this process */
     bool own_fd;          /* to be closed here */
     bool mapped;          /* the part was mapped here, and goes with the space */
-    size_t map_bytes;     /* of the part */
-    pthread_mutex_t lock; /* of who maps a peer's part */
+    size_t map_bytes;     /* of the part, with what is kept for its growth */
+    pthread_mutex_t lock; /* of who maps a peer's part, or changes the next */
+    size_t open_bytes;    /* of the part: as much may be touched */
     int n_peers;
     struct outside_peer peers[]; /* by local index */
 };
@@ -76,10 +77,8 @@ static size_t outside_whole(size_t nbytes)
     return (nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
-/*
- * Aligned as offsets in it are promised to be, up to what its size is worth. fd -1: reserved alone.
- */
-static char *outside_map(size_t nbytes, int fd, off_t at, int extra)
+/* Aligned as offsets in it are promised to be, up to what its size is worth. */
+static char *outside_map(size_t nbytes, size_t open_bytes, int fd, off_t at, int extra)
 {
     size_t align = nbytes >= STP_WINDOW_ALIGN ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN;
     size_t whole = outside_whole(nbytes), room = whole + align;
@@ -92,7 +91,9 @@ static char *outside_map(size_t nbytes, int fd, off_t at, int extra)
     end = base + whole;
     if (base > all) munmap(all, (size_t)(base - all));
     if (end < all + room) munmap(end, (size_t)(all + room - end));
-    if (mmap(base, nbytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, at) != MAP_FAILED)
+    if (mmap(base, nbytes, open_bytes < nbytes ? PROT_NONE : PROT_READ | PROT_WRITE,
+             flags | MAP_NORESERVE, fd, at) != MAP_FAILED &&
+        (open_bytes >= nbytes || mprotect(base, open_bytes, PROT_READ | PROT_WRITE) == 0))
         return base;
     extra = errno;
     munmap(base, whole);
@@ -137,15 +138,16 @@ static void outside_use(struct stp_space *space, struct stp_outside *outside)
     __atomic_fetch_add(&stp_outside_n, 1, __ATOMIC_RELEASE);
 }
 
-int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes, int extra,
-                       struct stp_share *share)
+static int outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                          size_t open_bytes, int extra, struct stp_share *share)
 {
     struct stp_outside *outside = outside_new(fd, false);
     int rc;
 
     if (outside == NULL) return -ENOMEM;
     outside->map_bytes = map_bytes;
-    space->base = outside_map(map_bytes, fd, at, extra);
+    outside->open_bytes = open_bytes;
+    space->base = outside_map(map_bytes, open_bytes, fd, at, extra);
     rc = space->base != NULL ? stp_file_share_fill(fd, (uint64_t)at, share) : -errno;
     if (rc == 0) {
         outside->mapped = true;
@@ -157,19 +159,25 @@ int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_byt
     return rc;
 }
 
+int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes, int extra,
+                       struct stp_share *share)
+{
+    return outside_create(space, fd, at, map_bytes, map_bytes, extra, share);
+}
+
 int stp_outside_create_memory(struct stp_space *space, struct stp_share *share)
 {
     int fd = memfd_create("steppe-space", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
 
     if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-space", MFD_CLOEXEC);
     rc = fd < 0 ? -errno : stp_file_resize(fd, space->nbytes);
-    if (rc == 0) rc = stp_outside_create(space, fd, 0, space->nbytes, 0, share);
+    if (rc == 0) rc = outside_create(space, fd, 0, space->max_bytes, space->nbytes, 0, share);
     if (rc == 0) {
         space->outside->own_fd = true;
         return 0;
     }
     if (fd >= 0) close(fd);
-    stp_error("cannot map %zu bytes of memory outside the window: %s", space->nbytes,
+    stp_error("cannot map %zu bytes of memory outside the window: %s", space->max_bytes,
               stp_strerror(-rc));
     return rc == -EEXIST ? -EINVAL : rc;
 }
@@ -186,7 +194,7 @@ int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *pa
     }
     if (rc == 0) rc = stp_file_share_fill(fd, params->adopt->at, share);
     if (rc == 0) {
-        outside->map_bytes = params->nbytes;
+        outside->map_bytes = outside->open_bytes = params->nbytes;
         space->base = params->buffer;
         outside_use(space, outside);
         return 0;
@@ -239,12 +247,14 @@ static char *outside_map_peer(const struct stp_outside *outside, const struct ou
                               int local)
 {
     size_t into = peer->share.at % STP_RANGE_ALIGN; /* of adopted memory: anywhere */
+    bool grows = outside->open_bytes < outside->map_bytes;
     int fd = stp_file_share_open(&peer->share, NULL), rc = fd;
     char *base = NULL;
 
     if (fd >= 0) {
         /* whole large pages, which hugetlbfs wants; pages behind the end of a file do no harm */
-        base = outside_map(outside_whole(outside->map_bytes + into), fd,
+        base = outside_map(outside_whole(outside->map_bytes + into),
+                           grows ? outside->open_bytes : SIZE_MAX, fd,
                            (off_t)(peer->share.at - into), 0);
         rc = base != NULL ? 0 : -errno;
         close(fd);
@@ -272,6 +282,73 @@ void *stp_outside_reach(const struct stp_space *space, int local)
     part = peer->part;
     pthread_mutex_unlock(&outside->lock);
     return part;
+}
+
+/* ---- growth ------------------------------------------------------------------------------- */
+
+/* From byte from on, in all parts that are mapped here. */
+static int outside_protect_locked(const struct stp_space *space, size_t from, size_t to, int prot)
+{
+    const struct stp_outside *outside = space->outside;
+    int rc = mprotect(space->base + from, to - from, prot) == 0 ? 0 : -errno;
+
+    for (int i = 0; i < outside->n_peers && (rc == 0 || prot == PROT_NONE); i++)
+        if (outside->peers[i].part != NULL &&
+            mprotect(outside->peers[i].part + from, to - from, prot) != 0)
+            rc = -errno;
+    return rc;
+}
+
+static void outside_shrink_locked(struct stp_space *space, size_t from)
+{
+    struct stp_outside *outside = space->outside;
+
+    (void)outside_protect_locked(space, space->nbytes, from, PROT_NONE);
+    (void)stp_file_resize(outside->fd, space->nbytes);
+    outside->open_bytes = space->nbytes;
+}
+
+int stp_outside_grow(struct stp_space *space, size_t nbytes)
+{
+    struct stp_outside *outside = space->outside;
+    int rc;
+
+    pthread_mutex_lock(&outside->lock);
+    rc = stp_file_resize(outside->fd, nbytes);
+    if (rc == 0) rc = outside_protect_locked(space, space->nbytes, nbytes, PROT_READ | PROT_WRITE);
+    if (rc == 0)
+        outside->open_bytes = nbytes;
+    else
+        outside_shrink_locked(space, nbytes);
+    pthread_mutex_unlock(&outside->lock);
+    return rc;
+}
+
+void stp_outside_shrink(struct stp_space *space)
+{
+    struct stp_outside *outside = space->outside;
+
+    pthread_mutex_lock(&outside->lock);
+    outside_shrink_locked(space, outside->open_bytes);
+    pthread_mutex_unlock(&outside->lock);
+}
+
+bool stp_outside_holds(const struct stp_space *space, const void *addr, int *local, size_t *offset)
+{
+    const struct stp_outside *outside = space->outside;
+
+    if (outside == NULL || !outside->mapped) return false;
+    *local = -1;
+    *offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
+    if (*offset < outside->map_bytes) return true;
+    for (int i = 0; i < outside->n_peers; i++) {
+        const char *part = __atomic_load_n(&outside->peers[i].part, __ATOMIC_ACQUIRE);
+
+        *local = i;
+        *offset = (size_t)((uintptr_t)addr - (uintptr_t)part);
+        if (part != NULL && *offset < outside->map_bytes) return true;
+    }
+    return false;
 }
 
 void stp_outside_detach(struct stp_space *space)

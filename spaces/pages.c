@@ -23,6 +23,9 @@
 struct pages {
     int fd;
     size_t map_bytes;
+    bool reserved;                /* pages that an administrator reserved */
+    size_t page_bytes;            /* that were asked for */
+    struct stp_file_share *peers; /* by local index, where growth maps more; pid 0: no member */
 };
 
 /* In kB, a field of the mapping that addr lies in; 0: it has none. */
@@ -128,6 +131,12 @@ static void pages_tell(size_t wanted, size_t got, int refused)
              stp_strerror(-refused));
 }
 
+/* Whole pages, whatever they are. */
+static size_t pages_whole(size_t nbytes)
+{
+    return (nbytes + STP_PAGES_HUGE - 1) & ~(STP_PAGES_HUGE - 1);
+}
+
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
                      struct stp_share *share)
 {
@@ -143,14 +152,17 @@ int stp_pages_create(struct stp_space *space, const struct stp_space_params *par
         goto err_pages;
     }
     if (pages == NULL) goto err_pages;
+    pages->page_bytes = params->page_bytes;
+    pages->peers = calloc((size_t)stp_win.n_view, sizeof(*pages->peers));
+    if (pages->peers == NULL) goto err_pages;
     /* a range of the window and its guard end before the next multiple of STP_RANGE_ALIGN */
-    pages->map_bytes = (space->nbytes + STP_PAGES_HUGE - 1) & ~(STP_PAGES_HUGE - 1);
-    rc = stp_window_commit(space->offset, pages->map_bytes);
+    pages->map_bytes = pages_whole(space->nbytes);
+    rc = stp_window_commit_growing(space->offset, pages->map_bytes, pages_whole(space->max_bytes));
     if (rc != 0) goto err_pages;
     space->base = stp_window_at(space->offset);
     if (params->page_bytes == STP_PAGES_HUGE) refused = pages_reserved(space, pages, params);
-    if (params->page_bytes != STP_PAGES_HUGE || refused != 0)
-        rc = pages_advised(space, pages, params);
+    pages->reserved = params->page_bytes == STP_PAGES_HUGE && refused == 0;
+    if (!pages->reserved) rc = pages_advised(space, pages, params);
     if (rc == 0) {
         rc = stp_file_share_fill(pages->fd, 0, share);
         if (rc != 0) close(pages->fd);
@@ -169,13 +181,14 @@ int stp_pages_create(struct stp_space *space, const struct stp_space_params *par
 err_window:
     stp_window_release(space->offset, pages->map_bytes);
 err_pages:
+    if (pages != NULL) free(pages->peers);
     free(pages);
     return rc;
 }
 
 int stp_pages_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
-    const struct pages *pages = space->own;
+    struct pages *pages = space->own;
     struct stp_file_share theirs;
     int fd, rc;
 
@@ -184,10 +197,81 @@ int stp_pages_attach(struct stp_space *space, int local, const struct stp_share 
     fd = share->valid ? stp_file_share_open(&theirs, NULL) : -EINVAL;
     rc = fd < 0 ? fd : stp_window_overlay(space->offset, pages->map_bytes, local, fd, 0, 0);
     if (fd >= 0) close(fd);
+    if (rc == 0) pages->peers[local] = theirs;
     if (rc != 0)
         stp_error("cannot map the part of PE %d, descriptor %d of process %d: %s", (int)share->pe,
                   (int)theirs.fd, (int)theirs.pid, stp_strerror(-rc));
     return rc;
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+/* The piece of this PE's own file, placed, and taken or advised as the rest is. */
+static int pages_grow_own(struct stp_space *space, const struct pages *pages, size_t to)
+{
+    struct stp_space_params params = {.numa = space->numa, .numa_node = space->numa_node};
+    size_t from = pages->map_bytes;
+    char *piece = space->base + from;
+    int rc = stp_file_resize(pages->fd, to), node;
+
+    if (rc == 0)
+        rc = stp_window_overlay(space->offset + from, to - from, stp_window_local(), pages->fd,
+                                (off_t)from, 0);
+    if (rc != 0) return rc;
+    if (space->placed) (void)stp_numa_apply(&params, piece, to - from, &node);
+    if (!pages->reserved)
+        madvise(piece, to - from,
+                pages->page_bytes == STP_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    else if (madvise(piece, to - from, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
+        return -errno;
+    return 0;
+}
+
+/* The piece of a peer's file, which that peer takes pages for. */
+static int pages_grow_peer(const struct stp_space *space, const struct pages *pages, int local,
+                           size_t to)
+{
+    int fd = stp_file_share_open(&pages->peers[local], NULL), rc = fd;
+
+    if (fd < 0) return rc;
+    rc = stp_window_overlay(space->offset + pages->map_bytes, to - pages->map_bytes, local, fd,
+                            (off_t)pages->map_bytes, MAP_NORESERVE);
+    close(fd);
+    return rc;
+}
+
+static void pages_shrink_to(struct stp_space *space, struct pages *pages, size_t nbytes)
+{
+    stp_window_shrink(space->offset, nbytes);
+    (void)stp_file_resize(pages->fd, nbytes);
+    pages->map_bytes = nbytes;
+}
+
+int stp_pages_grow(struct stp_space *space, size_t nbytes)
+{
+    struct pages *pages = space->own;
+    size_t had = pages->map_bytes, to = pages_whole(nbytes);
+    int rc = 0;
+
+    if (to == had) return 0;
+    rc = stp_window_grow(space->offset, to);
+    if (rc != 0) return rc;
+    rc = pages_grow_own(space, pages, to);
+    for (int i = 0; i < stp_win.n_view && rc == 0; i++)
+        if (pages->peers[i].pid != 0) rc = pages_grow_peer(space, pages, i, to);
+    if (rc == 0)
+        pages->map_bytes = to;
+    else
+        pages_shrink_to(space, pages, had);
+    return rc;
+}
+
+void stp_pages_shrink(struct stp_space *space)
+{
+    struct pages *pages = space->own;
+    size_t had = pages_whole(space->nbytes);
+
+    if (pages->map_bytes != had) pages_shrink_to(space, pages, had);
 }
 
 /* Policy and advice go with the mapping. */
@@ -197,6 +281,7 @@ void stp_pages_destroy(struct stp_space *space)
 
     stp_window_release(space->offset, pages->map_bytes);
     close(pages->fd);
+    free(pages->peers);
     free(pages);
     space->own = NULL;
 }

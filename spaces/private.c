@@ -237,6 +237,7 @@ const struct stp_kind stp_kind_private = {
     .create = pages_create,
     .attach = pages_attach,
     .destroy = pages_destroy,
+    STP_KIND_FIXED_OPS,
     STP_KIND_PASSING_OPS,
     STP_KIND_HOST_OPS,
     .describe = pages_describe,

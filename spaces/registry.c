@@ -101,6 +101,20 @@ static void registry_take_out_locked(const struct stp_space *space)
     registry_end_change_locked();
 }
 
+void stp_registry_resize(struct stp_space *space, size_t nbytes)
+{
+    unsigned i = 0;
+
+    pthread_mutex_lock(&registry.lock);
+    while (i < registry.n_ranges && registry.of_base[i] != space)
+        i++;
+    registry_begin_change_locked();
+    __atomic_store_n(&space->nbytes, nbytes, __ATOMIC_RELAXED);
+    if (i < registry.n_ranges) registry_set_locked(i, space);
+    registry_end_change_locked();
+    pthread_mutex_unlock(&registry.lock);
+}
+
 int stp_registry_claim(struct stp_space *space)
 {
     int rc = 0;
@@ -266,6 +280,18 @@ struct stp_space *stp_registry_find(const void *addr, size_t *offset)
     if (*offset >= found.nbytes) return NULL;
     last = found;
     return found.space;
+}
+
+const struct stp_space *stp_registry_find_kept(const void *addr, size_t *offset)
+{
+    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
+        const struct stp_space *space = stp_registry_at(n);
+
+        if (space == NULL || !space->may_grow) continue;
+        *offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
+        if (*offset >= stp_space_nbytes(space) && *offset < space->max_bytes) return space;
+    }
+    return NULL;
 }
 
 void *stp_registry_handle(const struct stp_space *space)

@@ -170,6 +170,17 @@ size_t stp_window_find(size_t nbytes, size_t align, size_t from);
  */
 int stp_window_commit(size_t offset, size_t nbytes);
 
+/* The same with address space up to reserved bytes, untouchable, kept behind it for growth. */
+int stp_window_commit_growing(size_t offset, size_t nbytes, size_t reserved);
+
+/*
+ * The range at offset has nbytes from now on, more than it had, within what was reserved: usable in
+ * the window, and in the parts of members where they are open or will be. 0 or -errno, not logged;
+ * nothing changed then. Shrink undoes it: nbytes are what it had, and nobody has used the rest.
+ */
+int stp_window_grow(size_t offset, size_t nbytes);
+void stp_window_shrink(size_t offset, size_t nbytes);
+
 /*
  * The PE with local index local has a part of the range at offset too: usable in the view as soon
  * as its part is open. 0 or -errno, logged.
@@ -294,6 +305,7 @@ struct stp_adopt {
 /* What is asked of a kind when a space is made: the config and what the attributes add. */
 struct stp_space_params {
     size_t nbytes;    /* a PE */
+    size_t max_bytes; /* that it may grow to; nbytes: it does not */
     int device;       /* ordinal, -1: the kind chooses */
     const char *name; /* of a space that other jobs can open; NULL: nobody else's */
     bool keep;        /* a named space outlives the job */
@@ -375,6 +387,8 @@ struct stp_share {
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
                      struct stp_share *share);
 int stp_pages_attach(struct stp_space *space, int local, const struct stp_share *share);
+int stp_pages_grow(struct stp_space *space, size_t nbytes);
+void stp_pages_shrink(struct stp_space *space);
 void stp_pages_destroy(struct stp_space *space);
 
 /* ---- host memory outside the window (outside.c) ---- */
@@ -400,7 +414,12 @@ int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_byt
                        struct stp_share *share);
 int stp_outside_create_memory(struct stp_space *space, struct stp_share *share);
 
-/* As the ops of a kind's row, for spaces with space->outside; destroy also without. */
+/*
+ * As the ops of a kind's row, for spaces with space->outside; destroy also without. grow: 0 or
+ * -errno, not logged.
+ */
+int stp_outside_grow(struct stp_space *space, size_t nbytes);
+void stp_outside_shrink(struct stp_space *space);
 int stp_outside_attach(struct stp_space *space, int local, const struct stp_share *share);
 void *stp_outside_reach(const struct stp_space *space, int local);
 void stp_outside_detach(struct stp_space *space);
@@ -409,6 +428,12 @@ void stp_outside_destroy(struct stp_space *space);
 /* Of memory that the program has mapped, as params say: peers map it, too. 0 or -errno, logged. */
 int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_share *share);
+
+/*
+ * Is addr in a part of the space that is mapped here, or in what is kept for its growth? Sets
+ * local, -1 for this PE's own, and offset. Also from a signal handler.
+ */
+bool stp_outside_holds(const struct stp_space *space, const void *addr, int *local, size_t *offset);
 
 extern unsigned stp_outside_n; /* such spaces there are */
 
@@ -494,6 +519,7 @@ struct stp_kind {
     int device_type;  /* SHMEM_DEVICE_... */
     bool in_window;
     bool direct; /* a member's loads and stores work on its part */
+    bool grows;  /* a space of it can get more memory; else grow refuses, and shrink is nothing */
 
     /*
      * Is there a driver, as far as this PE may look? Where there is none, the search takes a
@@ -516,6 +542,14 @@ struct stp_kind {
      */
     int (*create)(struct stp_space *space, const struct stp_space_params *params,
                   struct stp_share *share);
+    /*
+     * This PE's part gets more memory, nbytes in all and at most space->max_bytes, and this PE's
+     * ways to the parts of members of the node reach as far: as yet nobody uses it, and
+     * space->nbytes is what it was. 0, or -errno with the reason as text; nothing changed then.
+     * shrink undoes it while space->nbytes is what it was.
+     */
+    int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
+    void (*shrink)(struct stp_space *space);
     /*
      * A member of this node, with local index local, shared its part. Kinds in the window map it
      * into the view, the others remember it. Called for this PE's own index too. 0 or -errno,
@@ -651,6 +685,11 @@ int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes);
 bool stp_kind_no_root_at(struct stp_space *space, unsigned i, struct stp_root *root);
 int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root);
 
+/* The ops of a row whose spaces keep their size. */
+int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);
+void stp_kind_no_shrink(struct stp_space *space);
+#define STP_KIND_FIXED_OPS .grow = stp_kind_no_grow, .shrink = stp_kind_no_shrink
+
 /* The ops of a row whose memory goes with the job. */
 #define STP_KIND_PASSING_OPS                                                                       \
     .persist = stp_kind_no_persist, .root_at = stp_kind_no_root_at, .root_set = stp_kind_no_root_set
@@ -701,7 +740,11 @@ struct stp_space {
     uint64_t generation;         /* no other structure had it, nor this one before */
     const struct stp_kind *kind; /* NULL: the data segment */
     bool host;                   /* CPUs load and store it: the data segment, kinds in the window */
-    size_t nbytes;               /* of memory, a PE */
+    size_t nbytes;               /* of memory, a PE; where it grows, see stp_space_nbytes() */
+    size_t max_bytes;            /* nbytes, or what it may grow to */
+    unsigned n_extents;          /* pieces it has grown by, and the first */
+    bool may_grow;               /* it was made to */
+    bool told_grow;              /* it was said why this PE's part did not */
     char *base;                  /* this PE's part */
     size_t at; /* where that begins in the fabric region; 0 but in the data segment */
     struct stp_space *next_part; /* of the data segment: one structure each, the same number */
@@ -742,6 +785,12 @@ static inline bool stp_space_is_private(const struct stp_space *space)
     return space->kind == &stp_kind_private;
 }
 
+/* Another thread may be growing it: who has an object in what is new got its address after. */
+static inline size_t stp_space_nbytes(const struct stp_space *space)
+{
+    return __atomic_load_n(&space->nbytes, __ATOMIC_RELAXED);
+}
+
 /*
  * Take the number of a space that is being made: 0, or -EEXIST when another thread was quicker.
  * Give it back, when nothing of the space is left.
@@ -766,6 +815,9 @@ bool stp_registry_room_moved(unsigned *seen);
 void stp_registry_enter(struct stp_space *space);
 void stp_registry_leave(struct stp_space *space);
 
+/* All members have grown their parts: nbytes of it are found from now on. */
+void stp_registry_resize(struct stp_space *space, size_t nbytes);
+
 /* Lowest number >= from (and >= STP_SPACE_FIRST_USER) that is free here; SIZE_MAX: none. */
 size_t stp_registry_find_number(size_t from);
 
@@ -774,6 +826,12 @@ size_t stp_registry_find_number(size_t from);
  * one found on this thread costs two compares, another one a search of the sorted ranges.
  */
 struct stp_space *stp_registry_find(const void *addr, size_t *offset);
+
+/*
+ * The space that keeps addr for its growth and has not got there, with its offset; NULL: none does.
+ * For messages: it looks at one after the other, as they are now.
+ */
+const struct stp_space *stp_registry_find_kept(const void *addr, size_t *offset);
 
 /* Is any of these bytes in a space? Which one, as text: "space 5 (cpu, 4096 bytes at 0x...)". */
 bool stp_registry_overlaps(const void *base, size_t nbytes, char *text, size_t len);

@@ -4,7 +4,7 @@
  * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
  */
 #include "base/notes.h"
-#include "spaces/spaces.h"
+#include "spaces/window.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,32 +19,14 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/*
- * More than hosts have of memory: a space fits. Not from what this host has, since windows are
- * equal on all hosts of a job.
- */
-#define WINDOW_DEFAULT ((size_t)4 << 40)
-#define WINDOW_LESS ((size_t)64 << 30)  /* where that cannot be reserved */
-#define WINDOW_MODEST ((size_t)4 << 30) /* where less than the default must do */
-#define WINDOW_MIN ((size_t)64 << 20)   /* below it nothing useful fits */
-/* All parts of a node, up to 4096: a quarter of what user space has, and what lies between them. */
-#define VIEW_MAX (((size_t)1 << 45) + 4096 * STP_WINDOW_SKEW)
 #define RANGE_GUARD ((size_t)64 << 10)
-
-/*
- * Bases tried in turn. Large windows: in the middle, above the shadow memory of the address
- * sanitizer and below executables. Others: high, far from where the kernel puts libraries, stacks
- * and the brk heap, and from the shadow memory of the thread sanitizer, too.
- */
-static const uintptr_t large_bases[] = {0x200000000000u, 0x280000000000u, 0x300000000000u};
-static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
-_Static_assert(STP_COUNT(large_bases) == STP_COUNT(window_bases), "one index for both");
 
 /* So often parts are asked for before all of them are opened, for each part of the node. */
 #define PATIENCE 16
 
 struct window_range {
     size_t offset, nbytes;
+    size_t reserved;   /* nbytes, or more: what it may grow to */
     uint64_t *members; /* a bit for each local PE that has a part of it */
     bool overlaid;     /* other files than the node's are mapped over it */
 };
@@ -66,124 +48,6 @@ static struct {
 } window = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct stp_window stp_win;
-
-static void *window_map(uintptr_t base, size_t nbytes, int fd, off_t at)
-{
-    int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-    void *got;
-
-    if (base != 0) flags |= MAP_FIXED_NOREPLACE;
-    got = mmap((void *)base, nbytes, PROT_NONE, flags, fd, at);
-    if (got == MAP_FAILED) return NULL;
-    if (base != 0 && (uintptr_t)got != base) { /* a kernel before 4.17 ignores the flag */
-        munmap(got, nbytes);
-        return NULL;
-    }
-    return got;
-}
-
-/* Map where the system likes, so many bytes past a multiple of STP_WINDOW_ALIGN. */
-static void *window_map_aligned(size_t past, size_t nbytes, int fd, off_t at)
-{
-    size_t room = past + nbytes + STP_WINDOW_ALIGN;
-    char *anywhere = window_map(0, room, -1, 0);
-    uintptr_t base = ((uintptr_t)anywhere + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
-
-    if (anywhere == NULL) return NULL;
-    munmap(anywhere, room);
-    return window_map(base + past, nbytes, fd, at);
-}
-
-/* Map the window at the hint, at one of the known bases, or anywhere. NULL when nothing fits. */
-static void *window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at)
-{
-    const uintptr_t *bases = nbytes > WINDOW_LESS ? large_bases : window_bases;
-    void *got = hint != 0 ? window_map(hint, nbytes, fd, at) : NULL;
-
-    for (size_t i = 0; i < STP_COUNT(window_bases) && got == NULL; i++)
-        got = window_map(bases[i], nbytes, fd, at);
-    return got != NULL ? got : window_map_aligned(0, nbytes, fd, at);
-}
-
-static size_t window_stride(const struct stp_window_layout *layout)
-{
-    return layout->nbytes + STP_WINDOW_SKEW;
-}
-
-size_t stp_window_view_bytes(const struct stp_window_layout *layout)
-{
-    return window_stride(layout) * (size_t)layout->n_local;
-}
-
-/*
- * Would a window and a view of this layout fit into the address space? Sets the base to a hint. The
- * window comes first: the kernel may put a large view right over the known bases.
- */
-static bool window_fits(struct stp_window_layout *layout)
-{
-    size_t view_bytes = stp_window_view_bytes(layout);
-    void *mine, *view;
-
-    if (view_bytes > VIEW_MAX) return false;
-    mine = window_map_somewhere(0, layout->nbytes, -1, 0);
-    view = mine != NULL ? window_map(0, view_bytes, -1, 0) : NULL;
-    layout->base = (uintptr_t)mine;
-    if (mine != NULL) munmap(mine, layout->nbytes);
-    if (view != NULL) munmap(view, view_bytes);
-    return view != NULL;
-}
-
-/* What the view keeps for the data segment of a peer, at the top of its part. */
-static size_t window_segment_room(void)
-{
-    return (stp_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
-}
-
-/* The least power of two that is not below nbytes; 2^63 at most. */
-static size_t window_power_up(size_t nbytes)
-{
-    size_t power = 1;
-
-    while (power < nbytes && power <= SIZE_MAX / 4)
-        power *= 2;
-    return power;
-}
-
-/* What to try when nbytes could not be reserved. */
-static size_t window_less(size_t nbytes, size_t wanted, size_t modest)
-{
-    size_t less = modest > WINDOW_LESS ? modest : WINDOW_LESS;
-
-    if (wanted != 0) return nbytes / 2;
-    if (nbytes > less) return less;
-    /* Tight or instrumented (valgrind pays for every byte reserved): be modest at once. */
-    return nbytes > modest ? modest : nbytes / 2;
-}
-
-int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
-                      struct stp_window_layout *layout)
-{
-    size_t most = heap_bytes > SIZE_MAX / 4 ? heap_bytes : heap_bytes + window_segment_room();
-    size_t need = window_power_up(most > VIEW_MAX ? VIEW_MAX : most * 2);
-    size_t modest = 4 * need > WINDOW_MODEST ? 4 * need : WINDOW_MODEST;
-    size_t nbytes = wanted != 0 ? window_power_up(wanted) : WINDOW_DEFAULT;
-
-    if (wanted == 0 && nbytes < 2 * need) nbytes = 2 * need;
-    layout->n_local = n_local;
-    if (nbytes > VIEW_MAX) nbytes = VIEW_MAX;
-    while (nbytes > WINDOW_MIN && (nbytes + STP_WINDOW_SKEW) * (size_t)n_local > VIEW_MAX)
-        nbytes /= 2;
-    while (nbytes >= WINDOW_MIN && nbytes >= need) {
-        layout->nbytes = nbytes;
-        if (window_fits(layout)) return 0;
-        nbytes = window_less(nbytes, wanted, modest);
-    }
-    stp_error("no address space for %d parts with a symmetric heap of %zu bytes and globals and "
-              "statics of %zu each: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
-              n_local, heap_bytes, stp_segment.nbytes,
-              wanted != 0 ? "SHMEM_WINDOW_SIZE" : "the limit on virtual memory (ulimit -v)");
-    return -ENOMEM;
-}
 
 int stp_window_create_file(const struct stp_window_layout *layout)
 {
@@ -220,8 +84,8 @@ void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
 int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
 {
     size_t nbytes = layout->nbytes, view_bytes = stp_window_view_bytes(layout);
-    size_t room = window_segment_room();
-    off_t at = (off_t)((size_t)local * window_stride(layout));
+    size_t room = stp_window_segment_room();
+    off_t at = (off_t)((size_t)local * stp_window_stride(layout));
     void *mine, *view;
 
     if (room > nbytes / 2) {
@@ -234,14 +98,14 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
     if (window.open == NULL) goto err_errno;
     window.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (window.fd < 0) goto err_open;
-    mine = window_map_somewhere(layout->base, nbytes, fd, at);
+    mine = stp_window_map_somewhere(layout->base, nbytes, fd, at);
     if (mine == NULL) goto err_fd;
     /*
      * Where there is room, aligned for large pages and DAX devices, and skewed against the window,
      * which is the part of this PE that its program uses.
      */
-    view = window_map_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
-    if (view == NULL) view = window_map(0, view_bytes, fd, 0);
+    view = stp_window_map_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
+    if (view == NULL) view = stp_window_map(0, view_bytes, fd, 0);
     if (view == NULL) goto err_mine;
     madvise(view, view_bytes, MADV_DONTDUMP);
     madvise(mine, nbytes, MADV_DONTDUMP); /* but for what spaces have of it */
@@ -251,7 +115,7 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
     window.local = local;
     stp_win = (struct stp_window){.base = (uintptr_t)mine,
                                   .view = view,
-                                  .stride = window_stride(layout),
+                                  .stride = stp_window_stride(layout),
                                   .n_view = layout->n_local,
                                   .cpu_atomics = true};
     return 0;
@@ -364,8 +228,8 @@ size_t stp_window_find(size_t nbytes, size_t align, size_t from)
     for (size_t i = 0; i < window.n_ranges; i++) {
         const struct window_range *used = &window.ranges[i];
         if (at + nbytes + RANGE_GUARD <= used->offset) break;
-        if (at < used->offset + used->nbytes + RANGE_GUARD)
-            at = window_round(used->offset + used->nbytes + RANGE_GUARD, align);
+        if (at < used->offset + used->reserved + RANGE_GUARD)
+            at = window_round(used->offset + used->reserved + RANGE_GUARD, align);
     }
     pthread_mutex_unlock(&window.lock);
     return at <= window.capacity - nbytes ? at : SIZE_MAX;
@@ -385,17 +249,17 @@ static bool window_taken_locked(size_t offset, size_t nbytes)
 {
     for (size_t i = 0; i < window.n_ranges; i++) {
         const struct window_range *used = &window.ranges[i];
-        if (offset < used->offset + used->nbytes && used->offset < offset + nbytes) return true;
+        if (offset < used->offset + used->reserved && used->offset < offset + nbytes) return true;
     }
     return false;
 }
 
-static int window_remember_locked(size_t offset, size_t nbytes)
+static int window_remember_locked(size_t offset, size_t nbytes, size_t reserved)
 {
     size_t i = window.n_ranges;
     uint64_t *members;
 
-    if (window_taken_locked(offset, nbytes)) return -EEXIST;
+    if (window_taken_locked(offset, reserved)) return -EEXIST;
     members = calloc((size_t)stp_win.n_view / 64 + 1, sizeof(*members));
     if (members == NULL) return -ENOMEM;
     if (window.n_ranges == window.max_ranges) {
@@ -410,7 +274,7 @@ static int window_remember_locked(size_t offset, size_t nbytes)
     }
     for (; i > 0 && window.ranges[i - 1].offset > offset; i--)
         window.ranges[i] = window.ranges[i - 1];
-    window.ranges[i] = (struct window_range){offset, nbytes, members, false};
+    window.ranges[i] = (struct window_range){offset, nbytes, reserved, members, false};
     window_add_member(&window.ranges[i], window.local);
     window.n_ranges++;
     return 0;
@@ -485,6 +349,15 @@ static void window_restore(size_t offset, size_t nbytes)
             madvise(part, nbytes, MADV_DONTDUMP);
     }
     madvise(stp_window_at(offset), nbytes, MADV_DONTDUMP);
+}
+
+/* Give the pages of this PE's part back. */
+static void window_punch_locked(size_t offset, size_t nbytes)
+{
+    off_t at = window_file_at(window.local, offset);
+
+    if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
+        stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
 }
 
 int stp_window_local(void)
@@ -599,11 +472,16 @@ static int window_open_own_locked(const struct window_range *range)
 
 int stp_window_commit(size_t offset, size_t nbytes)
 {
+    return stp_window_commit_growing(offset, nbytes, nbytes);
+}
+
+int stp_window_commit_growing(size_t offset, size_t nbytes, size_t reserved)
+{
     struct window_range *range;
     int rc;
 
     pthread_mutex_lock(&window.lock);
-    rc = window_remember_locked(offset, nbytes);
+    rc = window_remember_locked(offset, nbytes, reserved);
     if (rc == 0) {
         range = window_range_locked(offset);
         rc = window_open_own_locked(range);
@@ -615,6 +493,66 @@ int stp_window_commit(size_t offset, size_t nbytes)
     }
     pthread_mutex_unlock(&window.lock);
     return rc;
+}
+
+/* ---- growth ------------------------------------------------------------------------------ */
+
+/* The piece of all mappings of the range from byte from on, as far as the range reaches. */
+static int window_protect_locked(const struct window_range *range, size_t from, size_t to, int prot)
+{
+    size_t at = range->offset + from, nbytes = to - from;
+    int rc = mprotect(stp_window_at(at), nbytes, prot) == 0 ? 0 : -errno;
+
+    for (int i = 0; i < stp_win.n_view && (rc == 0 || prot == PROT_NONE); i++)
+        if (window.open[i] && window_is_member(range, i) &&
+            mprotect(stp_window_part(i) + at, nbytes, prot) != 0)
+            rc = -errno;
+    madvise(stp_window_at(at), nbytes, prot == PROT_NONE ? MADV_DONTDUMP : MADV_DODUMP);
+    return rc;
+}
+
+static void window_close_piece_locked(const struct window_range *range, size_t from, size_t to)
+{
+    if (range->overlaid)
+        window_restore(range->offset + from, to - from);
+    else
+        (void)window_protect_locked(range, from, to, PROT_NONE);
+}
+
+int stp_window_grow(size_t offset, size_t nbytes)
+{
+    struct window_range *range;
+    int rc = 0;
+
+    pthread_mutex_lock(&window.lock);
+    range = window_range_locked(offset);
+    assert(range != NULL && nbytes >= range->nbytes && nbytes <= range->reserved);
+    /* what other files lie over is opened by them */
+    if (!range->overlaid)
+        rc = window_protect_locked(range, range->nbytes, nbytes, PROT_READ | PROT_WRITE);
+    if (rc == 0)
+        range->nbytes = nbytes;
+    else
+        window_close_piece_locked(range, range->nbytes, nbytes);
+    window_update_top_locked();
+    pthread_mutex_unlock(&window.lock);
+    return rc;
+}
+
+void stp_window_shrink(size_t offset, size_t nbytes)
+{
+    struct window_range *range;
+    size_t had;
+
+    pthread_mutex_lock(&window.lock);
+    range = window_range_locked(offset);
+    assert(range != NULL && nbytes <= range->nbytes);
+    had = range->nbytes;
+    range->nbytes = nbytes;
+    window_update_top_locked();
+    window_close_piece_locked(range, nbytes, had);
+    window_punch_locked(offset + nbytes, had - nbytes);
+    pthread_mutex_unlock(&window.lock);
 }
 
 int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at, int extra)
@@ -633,7 +571,6 @@ int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at
 
 void stp_window_release(size_t offset, size_t nbytes)
 {
-    off_t at = window_file_at(window.local, offset);
     struct window_range *range;
 
     pthread_mutex_lock(&window.lock);
@@ -646,8 +583,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     else
         window_guard_locked(range);
     /* before another thread may take the range and write to it */
-    if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
-        stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
+    window_punch_locked(offset, nbytes);
     window_forget_locked(range);
     window_update_top_locked();
     pthread_mutex_unlock(&window.lock);

@@ -329,6 +329,7 @@ const struct stp_kind stp_kind_gpu = {
     .attach = stp_cuda_peer_attach,
     .detach = stp_cuda_peer_detach,
     .destroy = gpu_destroy,
+    STP_KIND_FIXED_OPS,
     STP_KIND_PASSING_OPS,
     .zero = gpu_zero,
     .reach = stp_cuda_peer_reach,

@@ -39,7 +39,7 @@ static char *mapped_part(const struct stp_space *space, int local)
 
 int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params)
 {
-    size_t n = (space->nbytes + MAPPED_PIECE - 1) / MAPPED_PIECE;
+    size_t n = (space->max_bytes + MAPPED_PIECE - 1) / MAPPED_PIECE; /* it may grow */
     struct cuda_device *device;
     struct stp_mapped *mapped;
     char text[CUDA_TEXT];
@@ -55,7 +55,7 @@ int stp_mapped_create(struct stp_space *space, const struct stp_space_params *pa
     }
     mapped = calloc(1, sizeof(*mapped) + n);
     if (mapped == NULL) {
-        stp_error("no memory for the records of a pinned space of %zu bytes", space->nbytes);
+        stp_error("no memory for the records of a pinned space of %zu bytes", space->max_bytes);
         return -ENOMEM;
     }
     rc = stp_cuda_retain(device);

@@ -363,6 +363,7 @@ const struct stp_kind stp_kind_fam = {
     .persist = fam_persist,
     .root_at = fam_root_at,
     .root_set = fam_root_set,
+    STP_KIND_FIXED_OPS,
     STP_KIND_HOST_OPS, /* nothing to detach: a mapping outlives what the peer does to its file */
     .describe = fam_describe,
     .devices = fam_devices,

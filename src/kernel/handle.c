@@ -136,7 +136,7 @@ static void tables_fill(struct stp_kernel *kernel, char *tables, bool by_ring)
         }
         handle->spaces[n] = (struct shmemx_dev_space){
             .base = (uint64_t)(uintptr_t)space->base,
-            .nbytes = space->nbytes,
+            .nbytes = space->max_bytes, /* objects in what it grows by are reached, too */
             .parts = (uint64_t)(uintptr_t)parts,
             .atomic = (uint64_t)(uintptr_t)atomic,
         };

@@ -54,10 +54,18 @@ void *stp_ptr_slow(const void *addr, int pe)
 
 _Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)
 {
-    const struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP);
+    const struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP), *kept;
+    size_t offset;
     char globals[256], whose[1792]; /* a line has 2048 */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
+    kept = stp_registry_find_kept(addr, &offset);
+    if (kept != NULL)
+        stp_fatal(
+            fn,
+            "%s %p is not symmetric: it is at offset %zu of space %u, which has %zu bytes now "
+            "and may grow to %zu",
+            argument, addr, offset, kept->number, stp_space_nbytes(kept), kept->max_bytes);
     if (stp_registry_destroyed(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
     if (stp_whose(addr, whose, sizeof(whose)))
@@ -66,7 +74,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
         fn,
         "%s %p is not symmetric: it is neither in the symmetric heap (%p..%p), nor in a space, "
         "nor a global or static of the executable (%s)",
-        argument, addr, (void *)heap->base, (void *)(heap->base + heap->nbytes),
+        argument, addr, (void *)heap->base, (void *)(heap->base + stp_space_nbytes(heap)),
         stp_segment_format(globals, sizeof(globals)));
 }
 
@@ -87,14 +95,15 @@ static void locate_check(const struct stp_space *space, size_t offset, const voi
 struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t *offset,
                                 const char *fn, const char *argument)
 {
-    size_t at;
+    size_t at, has;
     struct stp_space *space = stp_registry_find(addr, &at);
 
     if (space == NULL) locate_fatal_address(addr, fn, argument);
-    if (nbytes > space->nbytes - at)
+    has = stp_space_nbytes(space);
+    if (nbytes > has - at)
         stp_fatal(fn, "%s %p with %zu bytes reaches %zu bytes past the end of its space (%p..%p)",
-                  argument, addr, nbytes, nbytes - (space->nbytes - at), (void *)space->base,
-                  (void *)(space->base + space->nbytes));
+                  argument, addr, nbytes, nbytes - (has - at), (void *)space->base,
+                  (void *)(space->base + has));
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0)
         stp_fatal(fn, "%s %p is in a space that PE %d has no part of", argument, addr, pe);
     if (STP_UNLIKELY(stp_rt.check)) locate_check(space, at, addr, nbytes, fn, argument);

@@ -52,6 +52,7 @@ enum {
     CONFIG_PINNED,
     CONFIG_RESHAPE,
     CONFIG_PAGES,
+    CONFIG_MAX,
     CONFIG_ADOPT,
     CONFIG_N
 };
@@ -82,6 +83,7 @@ static void create_numbers(const shmem_space_config_t *config, const struct crea
     numbers[CONFIG_PINNED] = c->params.pinned;
     numbers[CONFIG_RESHAPE] = c->params.reshape;
     numbers[CONFIG_PAGES] = (int64_t)(c->params.page_bytes & INT64_MAX);
+    numbers[CONFIG_MAX] = (int64_t)(c->params.max_bytes & INT64_MAX);
     numbers[CONFIG_ADOPT] = create_adopts(c->params.adopt);
 }
 
@@ -113,6 +115,33 @@ static int create_check_config(const shmem_space_config_t *config, const char *f
         return -EINVAL;
     }
     return 0;
+}
+
+/* To what size may it grow? */
+static int create_check_max(const struct create *c)
+{
+    size_t max = c->params.max_bytes;
+
+    if (max == 0) return 0;
+    if (max < c->params.nbytes) {
+        stp_error(
+            "%s: attr->max_size is %zu, less than config->size, %zu: 0, or what the space may "
+            "grow to",
+            c->fn, max, c->params.nbytes);
+        return -EINVAL;
+    }
+    if (max > INT64_MAX) {
+        stp_error("%s: attr->max_size is %zu, more than any memory has: was a negative number "
+                  "converted?",
+                  c->fn, max);
+        return -EINVAL;
+    }
+    if (c->params.buffer == NULL && c->kind->grows) return 0;
+    stp_error("%s: attr->max_size is set, and %s: only spaces of SHMEM_DEVICE_CPU grow", c->fn,
+              c->params.buffer != NULL ? "a buffer of the program has the size it has"
+              : c->kind->device_type == SHMEM_DEVICE_GPU ? "memory of kind gpu does not grow"
+                                                         : "memory of kind fam does not grow");
+    return -EINVAL;
 }
 
 /* Attributes that the kind cannot honour are errors, not hints. */
@@ -208,6 +237,7 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
     }
     c->params.nbytes = config->size;
     rc = create_check_params(c);
+    if (rc == 0) rc = create_check_max(c);
     if (rc != 0) return rc;
     c->access = c->kind->probe(&c->params, c->why, sizeof(c->why)) == 0;
     c->space = stp_space_prepare(c->kind, config->size);
@@ -219,6 +249,8 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
     c->params.nbytes = c->space->nbytes;
+    stp_space_set_max(c->space, c->params.max_bytes);
+    c->params.max_bytes = c->space->max_bytes;
     return c->access ? c->kind->admit(&c->params) : 0;
 }
 
@@ -238,13 +270,14 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     if (parent->rank == 0 || parent->rank == (int)-differs)
         stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
                   "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld, reshape %lld, "
-                  "page_size %lld, buffer %lld",
+                  "page_size %lld, max_size %lld, buffer %lld",
                   c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
                   (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
                   (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
                   (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN],
                   (long long)mine[CONFIG_PINNED], (long long)mine[CONFIG_RESHAPE],
-                  (long long)mine[CONFIG_PAGES], (long long)mine[CONFIG_ADOPT]);
+                  (long long)mine[CONFIG_PAGES], (long long)mine[CONFIG_MAX],
+                  (long long)mine[CONFIG_ADOPT]);
 }
 
 static size_t create_find_number(size_t from, void *arg)
@@ -260,7 +293,7 @@ static size_t create_find_offset(size_t from, void *arg)
 
     if (c->kind == NULL || !c->kind->in_window || c->outside || c->space == NULL) return 0;
     if (from < c->floor_offset) from = c->floor_offset;
-    return stp_window_find(c->space->nbytes, STP_RANGE_ALIGN, from);
+    return stp_window_find(c->space->max_bytes, STP_RANGE_ALIGN, from);
 }
 
 static int64_t create_offer(size_t index)
@@ -351,8 +384,8 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     int64_t mine[CONFIG_N], facts[N];
 
     stp_coll_search_begin(&c->search, c->parent, stp_registry_room_moved);
+    create_numbers(config, c, mine); /* before the check rounds some */
     facts[FAILED] = create_check(c, config) != 0;
-    create_numbers(config, c, mine);
     for (int i = 0; i < CONFIG_N; i++)
         create_range(&facts[2 * i], mine[i]);
     create_range(&facts[ACCESS], c->access);
@@ -642,6 +675,7 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
         c.params.pinned = attr->pinned != 0;
         c.params.reshape = attr->reshape != 0;
         c.params.page_bytes = attr->page_size;
+        c.params.max_bytes = attr->max_size;
     }
     return create_do(&c, config, space, team);
 }

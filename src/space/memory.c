@@ -41,13 +41,18 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
 }
 
 /* What to change so that the space is larger. */
-static const char *memory_remedy(const struct stp_space *space, char *text, size_t len)
+static const char *memory_remedy(const struct stp_space *space, size_t need, char *text, size_t len)
 {
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
 
-    if (space->number == STP_SPACE_HEAP) return "raise SHMEM_SYMMETRIC_SIZE";
+    if (space->may_grow && need <= space->max_bytes)
+        return "a member's part could not grow, and it says why";
+    if (space->number == STP_SPACE_HEAP)
+        return space->may_grow ? "raise the second number of SHMEM_SYMMETRIC_SIZE"
+                               : "raise SHMEM_SYMMETRIC_SIZE";
     if (space->whole) return "a buffer of the program is one block without SHMEMX_ADOPT_HEAP";
     if (space->adopted) return "register a larger buffer";
+    if (!space->permanent && space->may_grow) return "raise attr.max_size where it is created";
     if (!space->permanent) return "raise config.size where it is created";
     snprintf(text, len, "raise SHMEM_%s_SYMMETRIC_SIZE", stp_space_type_name((int)type));
     return text;
@@ -78,10 +83,11 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
                  "(told once; SHMEM_WARN=off: never)",
                  stp_public_name(fn), what, where, space->base_align);
     else
-        stp_warn("%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
-                 "has %zu: %s (told once; SHMEM_WARN=off: never)",
-                 stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
-                 memory_remedy(space, text, sizeof(text)));
+        stp_warn(
+            "%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
+            "has %zu: %s (told once; SHMEM_WARN=off: never)",
+            stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
+            memory_remedy(space, stp_heap_lack(space->heap, nbytes, align), text, sizeof(text)));
 }
 
 /*
@@ -109,11 +115,25 @@ int stp_space_pin(struct stp_space *space, size_t offset, size_t nbytes)
     return failed == 0 ? 0 : -EIO;
 }
 
+/*
+ * Has the heap no room, or would it have had memory for its records? All members' heaps are equal,
+ * so all of them come here, and all do the same.
+ */
+STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char *fn)
+{
+    if (!space->may_grow || need == 0 || need > space->max_bytes) return -ENOMEM;
+    return stp_space_grow(space, need, fn);
+}
+
 /* A block of a heap, pinned where its space is. */
-static int memory_take(struct stp_space *space, size_t nbytes, size_t align, size_t *offset)
+static int memory_take(struct stp_space *space, size_t nbytes, size_t align, size_t *offset,
+                       const char *fn)
 {
     int rc = stp_heap_alloc(space->heap, nbytes, align, offset);
 
+    if (STP_UNLIKELY(rc == -ENOMEM) &&
+        memory_grow(space, stp_heap_lack(space->heap, nbytes, align), fn) == 0)
+        rc = stp_heap_alloc(space->heap, nbytes, align, offset);
     if (rc != 0) return rc;
     rc = memory_pin(space, *offset, nbytes);
     if (STP_UNLIKELY(rc != 0)) stp_heap_free(space->heap, *offset);
@@ -127,7 +147,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     int rc;
 
     memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
-    rc = align > space->base_align ? -ENOMEM : memory_take(space, nbytes, align, &offset);
+    rc = align > space->base_align ? -ENOMEM : memory_take(space, nbytes, align, &offset, fn);
     if (rc == 0 && zero) space->kind->zero(space, offset, nbytes);
     if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, align, fn);
     memory_barrier(space);
@@ -205,6 +225,17 @@ void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
     stp_heap_free(space->heap, offset);
 }
 
+/* In place, if need be by growth of the space, where the block is the last: no byte is copied. */
+static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, const char *fn)
+{
+    int rc = stp_heap_resize(space->heap, offset, nbytes);
+
+    if (STP_UNLIKELY(rc == -ENOMEM) && stp_heap_lack(space->heap, nbytes, 0) != 0 &&
+        memory_grow(space, stp_heap_lack_at(space->heap, offset, nbytes), fn) == 0)
+        rc = stp_heap_resize(space->heap, offset, nbytes);
+    return rc;
+}
+
 void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn)
 {
     size_t offset = memory_block(space, ptr, fn);
@@ -216,13 +247,13 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
     stp_active_forget(ptr, old); /* it may shrink or move */
-    rc = stp_heap_resize(space->heap, offset, nbytes);
+    rc = memory_resize(space, offset, nbytes, fn);
     if (rc == 0 && memory_pin(space, offset, nbytes) != 0) {
         (void)stp_heap_resize(space->heap, offset, old); /* smaller: there is room */
         rc = -EIO;
     }
     if (rc == -ENOMEM) {
-        rc = memory_take(space, nbytes, 0, &target);
+        rc = memory_take(space, nbytes, 0, &target, fn);
         if (rc == 0) {
             stp_copy_any(space->base + target, space->base + offset, old < nbytes ? old : nbytes,
                          fn);

@@ -117,7 +117,17 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
     space->offset = SIZE_MAX;
     space->nbytes = (nbytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
     if (space->nbytes == 0) space->nbytes = SPACE_PAGE;
+    space->max_bytes = space->nbytes;
+    space->n_extents = 1;
     return space;
+}
+
+void stp_space_set_max(struct stp_space *space, size_t max_bytes)
+{
+    max_bytes = (max_bytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
+    if (max_bytes <= space->nbytes) return;
+    space->max_bytes = max_bytes;
+    space->may_grow = true;
 }
 
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
@@ -137,20 +147,23 @@ static void space_find_first(struct stp_space *space, bool with_heap)
     if (!space->host) return;
     /* shmem_align can promise what the heap's base has */
     space->offset =
-        stp_window_find(space->nbytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
+        stp_window_find(space->max_bytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
-        space->offset = stp_window_find(space->nbytes, STP_RANGE_ALIGN, 0);
+        space->offset = stp_window_find(space->max_bytes, STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
         stp_fatal("shmem_init",
                   "a space of %zu bytes does not fit the window: raise "
                   "SHMEM_WINDOW_SIZE",
-                  space->nbytes);
+                  space->max_bytes);
 }
 
 static struct stp_space_params space_params(size_t nbytes)
 {
-    return (struct stp_space_params){
-        .nbytes = nbytes, .device = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes};
+    return (struct stp_space_params){.nbytes = nbytes,
+                                     .max_bytes = nbytes,
+                                     .device = -1,
+                                     .pe = stp_rt.pe,
+                                     .n_pes = stp_rt.n_pes};
 }
 
 static void space_init_internal(struct stp_fabric_region *mine)

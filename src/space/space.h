@@ -58,6 +58,16 @@ int stp_space_pin(struct stp_space *space, size_t offset, size_t nbytes);
 /* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
+/* Before it has any: what it may grow to. */
+void stp_space_set_max(struct stp_space *space, size_t max_bytes);
+
+/*
+ * Grow the space so that it has need bytes at least (grow.c). Collective over its private team,
+ * whose members' heaps are equal. 0, or -ENOMEM on all members: need is more than it may have, or
+ * one of them could not, which is told there once; then nothing has changed anywhere.
+ */
+int stp_space_grow(struct stp_space *space, size_t need, const char *fn);
+
 /*
  * The capabilities: some hold for each space of a kind by construction, the last two, of which the
  * arguments tell, were found.

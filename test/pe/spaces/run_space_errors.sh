@@ -75,6 +75,10 @@ creation()
     told in_buffer   cpu "attr->buffer is set, and spaces of kind cpu"
     told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
+    told growing     fam "attr->max_size is set, and memory of kind fam does not grow" -- 2097152
+    told growing     gpu "attr->max_size is set, and memory of kind gpu does not grow" -- 2097152
+    told growing     cpu "attr->max_size is 1048575, less than config->size, 1048576" -- 1048575
+    told growing     cpu "attr->max_size is 18446744073709551615, more than any memory" -- -1
     told on_device   gpu "device is 9, devices are 0..0"
 }
 
@@ -159,6 +163,18 @@ if [ "${SHMEM_NODE:-on}" != off ]; then
 fi
 
 # ---- use ---------------------------------------------------------------------------------------
+
+# What a space keeps for its growth, in the window and outside it: by the library, and by the trap.
+kept="offset 4194304 of space .*which has 1048576 bytes now and may grow to 67108864"
+if [ "${SHMEM_NODE:-on}" = off ]; then
+    ends kept_put cpu $last shmem_long_p "dest 0x[0-9a-f]+ .*$kept"
+else
+    for window in 0 64m; do
+        ends kept_put   cpu any 'shmem_long_p(: access to 0x[0-9a-f]+)?' "$kept" \
+            SHMEM_WINDOW_SIZE=$window
+        ends kept_store cpu any 'access to 0x[0-9a-f]+' "$kept" SHMEM_WINDOW_SIZE=$window
+    done
+fi
 
 for kind in "${kinds[@]}"; do
     gone="it was in space [0-9]+ \($kind, 1048576 bytes\), which was destroyed"

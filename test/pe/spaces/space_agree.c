@@ -49,6 +49,11 @@ static void differ_keep(bool odd)
     attr.keep = odd;
 }
 
+static void differ_max(bool odd)
+{
+    attr.max_size = (size_t)(64 * PE_MIB + odd);
+}
+
 /* One PE has nothing to say at all. */
 static void differ_bad_type(bool odd)
 {
@@ -84,7 +89,7 @@ static const struct {
     {"name", differ_name}, {"no_name", differ_no_name},
     {"keep", differ_keep}, {"bad_type", differ_bad_type},
     {"zero", differ_zero}, {"gpu", ask_gpu},
-    {"fam", ask_fam},
+    {"fam", ask_fam},      {"max", differ_max},
 };
 
 static void prepare(const char *name)

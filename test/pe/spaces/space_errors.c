@@ -128,6 +128,15 @@ static void create_in_buffer(void)
     refused(&config, &attr);
 }
 
+static void create_growing(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.max_size = (size_t)atol(word);
+    refused(&config, &attr);
+}
+
 static void create_on_device(void)
 {
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
@@ -369,6 +378,38 @@ static void fatal_get_beyond(void)
     if (the_one()) shmem_long_get(dest, block, 2 * SIZE / sizeof(long), peer);
 }
 
+/* Where a space that may grow has not got yet: an object of nobody's. */
+static long *kept_words(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_t space;
+    shmem_team_t team;
+    long *words;
+
+    attr.max_size = (size_t)64 * SIZE;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    words = shmem_space_malloc(space, SIZE);
+    for (int i = 0; i < 100; i++) /* all parts are open by now */
+        shmem_long_p(words, i, i % pe_n);
+    shmem_barrier_all();
+    return words;
+}
+
+static void fatal_kept_put(void)
+{
+    long *words = kept_words();
+
+    if (the_one()) shmem_long_p(words + 4 * SIZE / sizeof(long), 1, peer);
+}
+
+static void fatal_kept_store(void)
+{
+    long *there = shmem_ptr(kept_words(), peer);
+
+    if (the_one()) there[4 * SIZE / sizeof(long)] = 1;
+}
+
 static void fatal_put_past_block(void)
 {
     static long source[2 * N];
@@ -553,6 +594,7 @@ static const struct mistake told[] = {
     {"keep", create_keep},
     {"reshaped", create_reshaped},
     {"in_buffer", create_in_buffer},
+    {"growing", create_growing},
     {"on_device", create_on_device},
     {"named", create_named},
 };
@@ -587,6 +629,8 @@ static const struct mistake fatal[] = {
     {"amo_stale", fatal_amo_stale},
     {"put_beyond", fatal_put_beyond},
     {"get_beyond", fatal_get_beyond},
+    {"kept_put", fatal_kept_put},
+    {"kept_store", fatal_kept_store},
     {"put_past_block", fatal_put_past_block},
     {"amo_unaligned", fatal_amo_unaligned},
     {"private_dest", fatal_private_dest},

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How large windows are and where they lie, before there is one. Design: docs/design/memory.md.
+ */
+#include "spaces/window.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+/*
+ * More than hosts have of memory: a space fits. Not from what this host has, since windows are
+ * equal on all hosts of a job.
+ */
+#define WINDOW_DEFAULT ((size_t)4 << 40)
+#define WINDOW_LESS ((size_t)64 << 30)  /* where that cannot be reserved */
+#define WINDOW_MODEST ((size_t)4 << 30) /* where less than the default must do */
+#define WINDOW_MIN ((size_t)64 << 20)   /* below it nothing useful fits */
+/* All parts of a node, up to 4096: a quarter of what user space has, and what lies between them. */
+#define VIEW_MAX (((size_t)1 << 45) + 4096 * STP_WINDOW_SKEW)
+
+/*
+ * Bases tried in turn. Large windows: in the middle, above the shadow memory of the address
+ * sanitizer and below executables. Others: high, far from where the kernel puts libraries, stacks
+ * and the brk heap, and from the shadow memory of the thread sanitizer, too.
+ */
+static const uintptr_t large_bases[] = {0x200000000000u, 0x280000000000u, 0x300000000000u};
+static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
+_Static_assert(STP_COUNT(large_bases) == STP_COUNT(window_bases), "one index for both");
+
+void *stp_window_map(uintptr_t base, size_t nbytes, int fd, off_t at)
+{
+    int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+    void *got;
+
+    if (base != 0) flags |= MAP_FIXED_NOREPLACE;
+    got = mmap((void *)base, nbytes, PROT_NONE, flags, fd, at);
+    if (got == MAP_FAILED) return NULL;
+    if (base != 0 && (uintptr_t)got != base) { /* a kernel before 4.17 ignores the flag */
+        munmap(got, nbytes);
+        return NULL;
+    }
+    return got;
+}
+
+void *stp_window_map_aligned(size_t past, size_t nbytes, int fd, off_t at)
+{
+    size_t room = past + nbytes + STP_WINDOW_ALIGN;
+    char *anywhere = stp_window_map(0, room, -1, 0);
+    uintptr_t base = ((uintptr_t)anywhere + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
+
+    if (anywhere == NULL) return NULL;
+    munmap(anywhere, room);
+    return stp_window_map(base + past, nbytes, fd, at);
+}
+
+void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at)
+{
+    const uintptr_t *bases = nbytes > WINDOW_LESS ? large_bases : window_bases;
+    void *got = hint != 0 ? stp_window_map(hint, nbytes, fd, at) : NULL;
+
+    for (size_t i = 0; i < STP_COUNT(window_bases) && got == NULL; i++)
+        got = stp_window_map(bases[i], nbytes, fd, at);
+    return got != NULL ? got : stp_window_map_aligned(0, nbytes, fd, at);
+}
+
+size_t stp_window_stride(const struct stp_window_layout *layout)
+{
+    return layout->nbytes + STP_WINDOW_SKEW;
+}
+
+size_t stp_window_view_bytes(const struct stp_window_layout *layout)
+{
+    return stp_window_stride(layout) * (size_t)layout->n_local;
+}
+
+/*
+ * Would a window and a view of this layout fit into the address space? Sets the base to a hint. The
+ * window comes first: the kernel may put a large view right over the known bases.
+ */
+static bool window_fits(struct stp_window_layout *layout)
+{
+    size_t view_bytes = stp_window_view_bytes(layout);
+    void *mine, *view;
+
+    if (view_bytes > VIEW_MAX) return false;
+    mine = stp_window_map_somewhere(0, layout->nbytes, -1, 0);
+    view = mine != NULL ? stp_window_map(0, view_bytes, -1, 0) : NULL;
+    layout->base = (uintptr_t)mine;
+    if (mine != NULL) munmap(mine, layout->nbytes);
+    if (view != NULL) munmap(view, view_bytes);
+    return view != NULL;
+}
+
+size_t stp_window_segment_room(void)
+{
+    return (stp_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
+}
+
+/* The least power of two that is not below nbytes; 2^63 at most. */
+static size_t window_power_up(size_t nbytes)
+{
+    size_t power = 1;
+
+    while (power < nbytes && power <= SIZE_MAX / 4)
+        power *= 2;
+    return power;
+}
+
+/* What to try when nbytes could not be reserved. */
+static size_t window_less(size_t nbytes, size_t wanted, size_t modest)
+{
+    size_t less = modest > WINDOW_LESS ? modest : WINDOW_LESS;
+
+    if (wanted != 0) return nbytes / 2;
+    if (nbytes > less) return less;
+    /* Tight or instrumented (valgrind pays for every byte reserved): be modest at once. */
+    return nbytes > modest ? modest : nbytes / 2;
+}
+
+int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
+                      struct stp_window_layout *layout)
+{
+    size_t most = heap_bytes > SIZE_MAX / 4 ? heap_bytes : heap_bytes + stp_window_segment_room();
+    size_t need = window_power_up(most > VIEW_MAX ? VIEW_MAX : most * 2);
+    size_t modest = 4 * need > WINDOW_MODEST ? 4 * need : WINDOW_MODEST;
+    size_t nbytes = wanted != 0 ? window_power_up(wanted) : WINDOW_DEFAULT;
+
+    if (wanted == 0 && nbytes < 2 * need) nbytes = 2 * need;
+    layout->n_local = n_local;
+    if (nbytes > VIEW_MAX) nbytes = VIEW_MAX;
+    while (nbytes > WINDOW_MIN && (nbytes + STP_WINDOW_SKEW) * (size_t)n_local > VIEW_MAX)
+        nbytes /= 2;
+    while (nbytes >= WINDOW_MIN && nbytes >= need) {
+        layout->nbytes = nbytes;
+        if (window_fits(layout)) return 0;
+        nbytes = window_less(nbytes, wanted, modest);
+    }
+    stp_error("no address space for %d parts with a symmetric heap of %zu bytes and globals and "
+              "statics of %zu each: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
+              n_local, heap_bytes, stp_segment.nbytes,
+              wanted != 0 ? "SHMEM_WINDOW_SIZE" : "the limit on virtual memory (ulimit -v)");
+    return -ENOMEM;
+}
