@@ -239,7 +239,8 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     settings->globals = stp_segment.shape;
     settings->n_globals = stp_segment.n_parts;
     settings->window_bytes = stp_window_bytes();
-    settings->heap_bytes = stp_env.symmetric_size;
+    settings->heap_bytes = stp_env.symmetric.size;
+    settings->heap_max = stp_env.symmetric.max;
     settings->check = stp_env.check;
     stp_space_settings(settings->spaces);
     snprintf(settings->program, sizeof(settings->program), "%s", program_invocation_short_name);
@@ -320,7 +321,7 @@ static void runtime_start(void)
     stp_coll_sync(stp_team_world);
     stp_space_create_env();
     stp_debug("start: PE %d of %d, heap of %zu bytes, fabric: %s", stp_rt.pe, stp_rt.n_pes,
-              stp_env.symmetric_size, stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
+              stp_env.symmetric.size, stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
 }
 
 /* Complete what this PE has to do with the others. */

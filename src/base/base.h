@@ -117,34 +117,40 @@ enum stp_env_kind {
     STP_ENV_BOOL,    /* bool: on/off, yes/no, true/false, 1/0 */
     STP_ENV_INT,     /* int, -1 or more */
     STP_ENV_SIZE,    /* size_t: number with optional suffix k m g t; see stp_env_parse_size() */
+    STP_ENV_GROWTH,  /* struct stp_env_growth: a size, or two with a colon between */
     STP_ENV_STRING,  /* const char *, NULL when unset or empty */
     STP_ENV_CHOICE,  /* int: index into the row's words */
+};
+
+/* What something has, and what it may grow to: the same where that is not said. */
+struct stp_env_growth {
+    size_t size, max;
 };
 
 enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE, STP_PMI_X };
 
 /* Values of all variables, filled by stp_env_load(). One row of the table in env.c each. */
 struct stp_env {
-    bool version;              /* SHMEM_VERSION */
-    bool info;                 /* SHMEM_INFO */
-    bool debug;                /* SHMEM_DEBUG */
-    size_t symmetric_size;     /* SHMEM_SYMMETRIC_SIZE, bytes */
-    bool warn;                 /* SHMEM_WARN: print warnings */
-    bool check;                /* SHMEM_CHECK */
-    bool crash;                /* SHMEM_CRASH: say why a PE dies of a signal */
-    bool node;                 /* SHMEM_NODE: use load/store between PEs of a node */
-    size_t window_size;        /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
-    int spin;                  /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
-    const char *coll_table;    /* SHMEM_COLL_TABLE */
-    int isa;                   /* SHMEM_ISA, enum stp_isa */
-    int pmi;                   /* SHMEM_PMI, enum stp_env_pmi */
-    const char *launcher;      /* SHMEM_LAUNCHER, read by oshrun */
-    bool resolve;              /* SHMEM_RESOLVE, read by oshrun */
-    const char *ofi_provider;  /* SHMEM_OFI_PROVIDER */
-    const char *ofi_fabric;    /* SHMEM_OFI_FABRIC */
-    const char *ofi_domain;    /* SHMEM_OFI_DOMAIN */
-    const char *ofi_interface; /* SHMEM_OFI_INTERFACE: names or subnets, by commas */
-    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
+    bool version;                    /* SHMEM_VERSION */
+    bool info;                       /* SHMEM_INFO */
+    bool debug;                      /* SHMEM_DEBUG */
+    struct stp_env_growth symmetric; /* SHMEM_SYMMETRIC_SIZE, bytes */
+    bool warn;                       /* SHMEM_WARN: print warnings */
+    bool check;                      /* SHMEM_CHECK */
+    bool crash;                      /* SHMEM_CRASH: say why a PE dies of a signal */
+    bool node;                       /* SHMEM_NODE: use load/store between PEs of a node */
+    size_t window_size;              /* SHMEM_WINDOW_SIZE, bytes, 0 = automatic */
+    int spin;                        /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
+    const char *coll_table;          /* SHMEM_COLL_TABLE */
+    int isa;                         /* SHMEM_ISA, enum stp_isa */
+    int pmi;                         /* SHMEM_PMI, enum stp_env_pmi */
+    const char *launcher;            /* SHMEM_LAUNCHER, read by oshrun */
+    bool resolve;                    /* SHMEM_RESOLVE, read by oshrun */
+    const char *ofi_provider;        /* SHMEM_OFI_PROVIDER */
+    const char *ofi_fabric;          /* SHMEM_OFI_FABRIC */
+    const char *ofi_domain;          /* SHMEM_OFI_DOMAIN */
+    const char *ofi_interface;       /* SHMEM_OFI_INTERFACE: names or subnets, by commas */
+    size_t ofi_bounce_size;          /* SHMEM_OFI_BOUNCE_SIZE: puts up to it are copied, bytes */
     int ofi_endpoints;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     int peer_timeout;         /* SHMEM_PEER_TIMEOUT, seconds, 0 = never */

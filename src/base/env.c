@@ -41,8 +41,8 @@ const struct stp_env_row stp_env_table[] = {
      "print this list at start"},
     {"SHMEM_DEBUG", "SMA_DEBUG", STP_ENV_PRESENT, FIELD(debug), NULL, NULL,
      "print debugging messages"},
-    {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", STP_ENV_SIZE, FIELD(symmetric_size), "512m",
-     NULL, "bytes of the symmetric heap of each PE"},
+    {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", STP_ENV_GROWTH, FIELD(symmetric), "512m", NULL,
+     "bytes of the symmetric heap of each PE; 512m:64g: and what it may grow to"},
     {"SHMEM_WARN", NULL, STP_ENV_BOOL, FIELD(warn), "on", NULL,
      "print warnings, such as the first allocation that does not fit; off: errors alone"},
     {"SHMEM_CHECK", NULL, STP_ENV_BOOL, FIELD(check), "off", NULL,
@@ -166,6 +166,31 @@ static int parse_int(const char *text, int *value)
     return 0;
 }
 
+#define SIZE_TEXT 64 /* of the first of two sizes */
+
+/* A size, or two with a colon between, the second one no less. */
+static int parse_growth(const char *text, struct stp_env_growth *value)
+{
+    const char *colon = strchr(text, ':');
+    struct stp_env_growth growth;
+    char first[SIZE_TEXT];
+    int rc;
+
+    if (colon == NULL) {
+        rc = stp_env_parse_size(text, &growth.size);
+        growth.max = growth.size;
+    } else {
+        if ((size_t)(colon - text) >= sizeof(first) || strchr(colon + 1, ':') != NULL)
+            return -EINVAL;
+        snprintf(first, sizeof(first), "%.*s", (int)(colon - text), text);
+        rc = stp_env_parse_size(first, &growth.size);
+        if (rc == 0) rc = stp_env_parse_size(colon + 1, &growth.max);
+        if (rc == 0 && growth.max < growth.size) rc = -EINVAL;
+    }
+    if (rc == 0) *value = growth;
+    return rc;
+}
+
 static int parse_choice(const char *const *words, const char *text, int *value)
 {
     int index = word_find(words, text);
@@ -204,6 +229,8 @@ static int row_parse(const struct stp_env_row *row, const char *text)
         return parse_int(text, value);
     case STP_ENV_SIZE:
         return stp_env_parse_size(text, value);
+    case STP_ENV_GROWTH:
+        return parse_growth(text, value);
     case STP_ENV_STRING:
         return parse_string(text, value);
     case STP_ENV_CHOICE:
@@ -225,6 +252,9 @@ static const char *row_expects(const struct stp_env_row *row, char *buf, size_t 
     case STP_ENV_SIZE:
         return "a number of bytes from 0 on, with k, m, g or t after it for the binary multiples, "
                "as in 512m or 1.5g";
+    case STP_ENV_GROWTH:
+        return "a number of bytes from 0 on, with k, m, g or t after it for the binary multiples, "
+               "as in 512m, or two such with a colon between, the second no less: 512m:64g";
     case STP_ENV_CHOICE:
         for (int i = 0; row->words[i] && used < len; i++) {
             used += (size_t)snprintf(buf + used, len - used, "%s%s", i == 0 ? "one of: " : ", ",
@@ -395,6 +425,17 @@ static void format_size(size_t bytes, char *buf, size_t len)
         snprintf(buf, len, "%zu%c", bytes, units[unit - 1]);
 }
 
+static void format_growth(const struct stp_env_growth *growth, char *buf, size_t len)
+{
+    size_t used;
+
+    format_size(growth->size, buf, len);
+    used = strlen(buf);
+    if (growth->max == growth->size || used + 1 >= len) return;
+    buf[used] = ':';
+    format_size(growth->max, buf + used + 1, len - used - 1);
+}
+
 const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
 {
     const void *value = (const char *)&stp_env + row->offset;
@@ -412,6 +453,9 @@ const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
         break;
     case STP_ENV_SIZE:
         format_size(*(const size_t *)value, buf, len);
+        break;
+    case STP_ENV_GROWTH:
+        format_growth(value, buf, len);
         break;
     case STP_ENV_STRING:
         text = *(const char *const *)value;

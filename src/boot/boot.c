@@ -278,7 +278,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
 {
     int fd;
 
-    if (stp_window_choose(boot_most_local(), stp_env.symmetric_size, stp_env.window_size,
+    if (stp_window_choose(boot_most_local(), stp_env.symmetric.max, stp_env.window_size,
                           &stp_boot.layout) != 0)
         stp_fatal("shmem_init", "cannot reserve symmetric memory");
     stp_boot.layout.n_local = stp_boot.n_local;
@@ -424,13 +424,13 @@ static void boot_warn_memory(void)
     if (stp_env.default_space != 0 /* no host memory */ || !boot_first_of_host()) return;
     group = stp_cgroup_memory();
     if (group == SIZE_MAX) return;
-    if (!__builtin_mul_overflow(stp_env.symmetric_size, (size_t)stp_rt.host_pes, &all) &&
+    if (!__builtin_mul_overflow(stp_env.symmetric.size, (size_t)stp_rt.host_pes, &all) &&
         all <= group)
         return;
     stp_warn("%d symmetric heaps of %zu MiB on this host exceed the memory limit of its control "
              "group, %zu MiB (memory.max): the kernel kills a PE that touches more; lower "
              "SHMEM_SYMMETRIC_SIZE or raise the limit",
-             stp_rt.host_pes, stp_env.symmetric_size >> 20, group >> 20);
+             stp_rt.host_pes, stp_env.symmetric.size >> 20, group >> 20);
 }
 
 void stp_boot_attach(void)

@@ -22,7 +22,7 @@ struct stp_settings {
     uint64_t layout;  /* of the executable */
     uint64_t globals; /* which ranges of its globals are symmetric */
     uint64_t window_bytes;
-    uint64_t heap_bytes;
+    uint64_t heap_bytes, heap_max;
     int64_t spaces[STP_PE_INFO_SPACES]; /* the variables that shape spaces */
     uint32_t n_globals;
     uint32_t check;      /* SHMEM_CHECK: collectives agree first, or not */

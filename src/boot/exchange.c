@@ -237,6 +237,7 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
         const char *name;
         int64_t a, b;
     } variables[] = {{"SHMEM_SYMMETRIC_SIZE", (int64_t)a->heap_bytes, (int64_t)b->heap_bytes},
+                     {"SHMEM_SYMMETRIC_SIZE", (int64_t)a->heap_max, (int64_t)b->heap_max},
                      {"SHMEM_CHECK", a->check, b->check}};
 
     of_a[0] = of_b[0] = '\0';

@@ -27,7 +27,7 @@ static void info_node(struct stp_report *report)
     stp_report_text(report, "used",
                     stp_lib->env->node ? "between PEs of one node"
                                        : "not at all: SHMEM_NODE is off");
-    if (stp_lib->window_choose(1, stp_lib->env->symmetric_size, stp_lib->env->window_size,
+    if (stp_lib->window_choose(1, stp_lib->env->symmetric.max, stp_lib->env->window_size,
                                &layout) == 0)
         stp_report_bytes(report, "window", layout.nbytes);
     stp_report_end(report);

@@ -43,7 +43,8 @@ static void info_cpu_memory(struct stp_report *report)
     stp_report_bytes(report, "installed", (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)page);
     stp_report_bytes(report, "available", (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)page);
     stp_report_bytes(report, "page", (size_t)page);
-    stp_report_bytes(report, "default_heap", stp_lib->env->symmetric_size);
+    stp_report_bytes(report, "default_heap", stp_lib->env->symmetric.size);
+    stp_report_bytes(report, "default_heap_max", stp_lib->env->symmetric.max);
 }
 
 /* What is not known is left out. */

@@ -237,7 +237,7 @@ static void space_fini_parts(struct stp_space *first)
 static void space_init_heap(struct stp_pe_info *pe_info)
 {
     const struct stp_kind *kind = stp_kind_find(stp_env.default_space);
-    struct stp_space_params params = space_params(stp_env.symmetric_size);
+    struct stp_space_params params = space_params(stp_env.symmetric.size);
     struct stp_space *space;
 
     if (kind == NULL) {
@@ -246,12 +246,20 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     }
     if (kind->probe(&params, pe_info->no_heap, sizeof(pe_info->no_heap)) != 0) return;
     pe_info->no_heap[0] = '\0';
-    space = stp_space_prepare(kind, stp_env.symmetric_size);
+    if (stp_env.symmetric.max > stp_env.symmetric.size && !kind->grows) {
+        snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
+                 "SHMEM_SYMMETRIC_SIZE asks for growth, and memory of kind %s does not grow",
+                 kind->name);
+        return;
+    }
+    space = stp_space_prepare(kind, stp_env.symmetric.size);
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
     space->number = STP_SPACE_HEAP;
     space->handle = SHMEM_SPACE_DEFAULT;
     space->permanent = true;
+    stp_space_set_max(space, stp_env.symmetric.max);
     params.nbytes = space->nbytes;
+    params.max_bytes = space->max_bytes;
     space_find_first(space, true);
     if (kind->admit(&params) != 0 || stp_space_open(space, &params, true, &pe_info->heap_share,
                                                     &pe_info->regions[STP_SPACE_HEAP]) != 0) {

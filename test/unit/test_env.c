@@ -231,7 +231,7 @@ START_TEST(defaults)
     clear_environment();
     ck_assert_int_eq(stp_env_load(), 0);
     ck_assert(!stp_env.version && !stp_env.info && !stp_env.debug);
-    ck_assert_uint_eq(stp_env.symmetric_size, 536870912);
+    ck_assert_uint_eq(stp_env.symmetric.size, 536870912);
     ck_assert(!stp_env.check);
     ck_assert(stp_env.node);
     ck_assert_uint_eq(stp_env.window_size, 0);
@@ -273,11 +273,11 @@ START_TEST(new_name_wins)
     clear_environment();
     ck_assert(!stp_env_is_set(row));
     load_with("SMA_SYMMETRIC_SIZE", "3m", 0, NULL);
-    ck_assert_uint_eq(stp_env.symmetric_size, 3145728);
+    ck_assert_uint_eq(stp_env.symmetric.size, 3145728);
     setenv("SMA_SYMMETRIC_SIZE", "3m", 1);
     ck_assert(stp_env_is_set(row));
     load_with("SHMEM_SYMMETRIC_SIZE", "2m", 0, NULL);
-    ck_assert_uint_eq(stp_env.symmetric_size, 2097152);
+    ck_assert_uint_eq(stp_env.symmetric.size, 2097152);
     /* What loses is not looked at, what wins is, even when the other would do. */
     setenv("SMA_SYMMETRIC_SIZE", "nonsense", 1);
     load_with("SHMEM_SYMMETRIC_SIZE", "2m", 0, NULL);
@@ -364,8 +364,33 @@ START_TEST(sizes_in_the_table)
     load_with("SHMEM_WINDOW_SIZE", "1t", 0, NULL);
     ck_assert_uint_eq(stp_env.window_size, (size_t)1 << 40);
     load_with("SHMEM_SYMMETRIC_SIZE", "0", 0, NULL);
-    ck_assert_uint_eq(stp_env.symmetric_size, 0);
+    ck_assert_uint_eq(stp_env.symmetric.size, 0);
     load_with("SHMEM_SYMMETRIC_SIZE", "16777216t", -EINVAL, "more bytes than an address");
+}
+END_TEST
+
+START_TEST(sizes_that_grow)
+{
+    const struct stp_env_row *row = row_of("SHMEM_SYMMETRIC_SIZE");
+    static const char *const wrong[] = {"64g:512m", "512m:", ":64g", "1m:2m:3m", "1m:many", "x:1g"};
+    char text[64];
+
+    clear_environment();
+    ck_assert_int_eq(stp_env_load(), 0);
+    ck_assert_uint_eq(stp_env.symmetric.max, 536870912);
+    load_with("SHMEM_SYMMETRIC_SIZE", "512m:64g", 0, NULL);
+    ck_assert_uint_eq(stp_env.symmetric.size, 536870912);
+    ck_assert_uint_eq(stp_env.symmetric.max, (size_t)64 << 30);
+    ck_assert_str_eq(stp_env_format(row, text, sizeof(text)), "512m:64g");
+    load_with("SHMEM_SYMMETRIC_SIZE", "0:1.5g", 0, NULL);
+    ck_assert_str_eq(stp_env_format(row, text, sizeof(text)), "0:1536m");
+    load_with("SHMEM_SYMMETRIC_SIZE", "1m:1024k", 0, NULL);
+    ck_assert_str_eq(stp_env_format(row, text, sizeof(text)), "1m");
+    for (size_t i = 0; i < STP_COUNT(wrong); i++) {
+        load_with("SHMEM_SYMMETRIC_SIZE", wrong[i], -EINVAL, "512m:64g");
+        ck_assert_uint_eq(stp_env.symmetric.max, 536870912);
+    }
+    load_with("SHMEM_SYMMETRIC_SIZE", "1m:16777216t", -EINVAL, "more bytes than an address");
 }
 END_TEST
 
@@ -537,6 +562,7 @@ int main(void)
     tcase_add_test(table, choices);
     tcase_add_test(table, strings);
     tcase_add_test(table, sizes_in_the_table);
+    tcase_add_test(table, sizes_that_grow);
     tcase_add_test(table, all_mistakes_at_once);
     tcase_add_test(table, old_name);
     tcase_add_test(table, table_is_sound);

@@ -55,7 +55,7 @@ static size_t count_files(const char *pattern)
 
 static void host_memlock(struct stp_doctor *doctor)
 {
-    size_t hard, soft = limit_of(RLIMIT_MEMLOCK, &hard), need = stp_lib->env->symmetric_size;
+    size_t hard, soft = limit_of(RLIMIT_MEMLOCK, &hard), need = stp_lib->env->symmetric.size;
     size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
     bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
     char have[STP_SIZE_TEXT], want[STP_SIZE_TEXT];

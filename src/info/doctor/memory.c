@@ -23,7 +23,7 @@ static size_t meminfo(const char *key)
 
 static void memory_heaps(struct stp_doctor *doctor)
 {
-    size_t one = stp_lib->env->symmetric_size, total = meminfo("MemTotal:"), all;
+    size_t one = stp_lib->env->symmetric.size, total = meminfo("MemTotal:"), all;
     size_t available = meminfo("MemAvailable:"), group = stp_lib->cgroup_memory();
     size_t most = group < total ? group : total;
     char s[5][STP_SIZE_TEXT], todo[200];
@@ -82,7 +82,7 @@ static int try_window(const struct stp_doctor *doctor, struct stp_window_layout 
     int level = *stp_lib->log_level, rc;
 
     *stp_lib->log_level = -1;
-    rc = stp_lib->window_choose(doctor->most_local, stp_lib->env->symmetric_size,
+    rc = stp_lib->window_choose(doctor->most_local, stp_lib->env->symmetric.max,
                                 stp_lib->env->window_size, layout);
     *stp_lib->log_level = level;
     return rc;
@@ -102,10 +102,10 @@ static void memory_window(struct stp_doctor *doctor)
         snprintf(todo, sizeof(todo),
                  "ulimit -v unlimited, or a smaller heap: "
                  "SHMEM_SYMMETRIC_SIZE=%zum",
-                 stp_lib->env->symmetric_size / 4 >> 20);
+                 stp_lib->env->symmetric.max / 4 >> 20);
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "address space", why, todo,
                        "%d x a heap of %s cannot be reserved; ulimit -v: %s", doctor->most_local,
-                       stp_size_text(stp_lib->env->symmetric_size, s[2]), s[0]);
+                       stp_size_text(stp_lib->env->symmetric.max, s[2]), s[0]);
         return;
     }
     view = stp_lib->window_view_bytes(&layout);

@@ -63,6 +63,11 @@ bad default_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+" SHMEM_DEFAULT
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
 bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
+for kind in gpu fam; do
+    bad grows_$kind "${init}SHMEM_DEFAULT_SPACE is ${kind^^}.*memory of kind $kind does not grow" \
+        SHMEM_DEFAULT_SPACE=$kind SHMEM_SYMMETRIC_SIZE=16m:32m "${gpu[@]}" "${fam[@]}"
+done
+bad grows_less "SHMEM_SYMMETRIC_SIZE is '32m:16m': expected .*512m:64g" SHMEM_SYMMETRIC_SIZE=32m:16m
 bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, and .*SHMEM_GPU_SYMMETRIC_SIZE" \
     SHMEM_ENABLE_GPU=1 FAKECUDA_DEVICES=0 "${gpu[@]}"
 bad enable_without_path "${init}SHMEM_ENABLE_FAM is on, and .*SHMEM_FAM_SYMMETRIC_SIZE" \
@@ -94,6 +99,7 @@ differs gpu_size    SHMEM_GPU_SYMMETRIC_SIZE=5m SHMEM_ENABLE_GPU=1 "${gpu[@]}"
 differs fam_size    SHMEM_FAM_SYMMETRIC_SIZE=5m SHMEM_ENABLE_FAM=1 "${fam[@]}"
 differs default     SHMEM_DEFAULT_SPACE=fam "${fam[@]}"
 differs size        SHMEM_SYMMETRIC_SIZE=5m
+differs max         SHMEM_SYMMETRIC_SIZE=512m:1g
 unset ONE
 bad default_lacks_one "${init}SHMEM_DEFAULT_SPACE is GPU, and PE $last has no such memory" \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m "${gpu[@]}" \
