@@ -2,12 +2,14 @@
 /*
  * Nothing is left of spaces that are gone: cycles of creation, use by all paths, and destruction
  * hold no more afterwards than the first few did, and the last space gets the number and the
- * place of the first. Arguments: kind and number of cycles. Rules P, S5, S7 (see
+ * place of the first. Arguments: kind, or "grow", of host memory that grows, and number of cycles. Rules P, S5, S7 (see
  * docs/conformance-spaces.md).
  */
 #include "pe_leaks.h"
 
 enum { SIZE = 64 * PE_MIB, N = 32 * 1024, WARM_UP = 10 };
+
+static bool grows;
 
 /* What a cycle found out about its space. */
 struct identity {
@@ -43,12 +45,34 @@ static void use(const struct pe_space *s, long cycle)
     shmem_space_free(s->space, far);
 }
 
+/* Grown twice by the blocks of use(), and to its end by one that is given back. */
+static bool create_growing(struct pe_space *s)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, PE_MIB);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    void *block;
+
+    attr.max_size = 4 * (size_t)SIZE;
+    *s = (struct pe_space){.kind = &pe_kinds[PE_CPU], .rank = -1};
+    if (shmemx_space_create_attr(&config, &attr, &s->space, &s->team) != 0) return false;
+    s->rank = shmem_team_my_pe(s->team);
+    s->n = shmem_team_n_pes(s->team);
+    block = shmem_space_malloc(s->space, 2 * PE_MIB);
+    shmem_space_free(s->space, block);
+    block = shmem_space_malloc(s->space, 2 * (size_t)SIZE);
+    PE_CHECK(block != NULL, "it does not grow");
+    PE_CHECK(shmem_space_malloc(s->space, 4 * (size_t)SIZE) == NULL, "it has no end");
+    shmem_space_free(s->space, block);
+    return true;
+}
+
 static bool cycle(int kind, long i, struct identity *id)
 {
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     struct pe_space s;
 
-    if (!pe_kind_create(kind, SIZE, &s)) return PE_CHECK(false, "cycle %ld: no space", i);
+    if (!(grows ? create_growing(&s) : pe_kind_create(kind, SIZE, &s)))
+        return PE_CHECK(false, "cycle %ld: no space", i);
     pe_space_numbers(id->numbers, sizeof(id->numbers));
     if (s.rank >= 0) {
         PE_CHECK_EQ(shmemx_space_query(s.space, &info), 0);
@@ -102,6 +126,8 @@ int main(int argc, char **argv)
     int kind = -1;
 
     pe_test_begin();
+    grows = strcmp(name, "grow") == 0;
+    if (grows) kind = PE_CPU;
     for (int k = 0; k < PE_N_KINDS; k++)
         if (strcmp(pe_kinds[k].name, name) == 0) kind = k;
     PE_REQUIRE(kind >= 0, "no kind is called %s", name);
