@@ -248,8 +248,8 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
     if (c->params.buffer != NULL) c->space->nbytes = config->size; /* not a byte more is ours */
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
+    stp_space_set_max(c->space, c->params.max_bytes, c->params.pinned);
     c->params.nbytes = c->space->nbytes;
-    stp_space_set_max(c->space, c->params.max_bytes);
     c->params.max_bytes = c->space->max_bytes;
     return c->access ? c->kind->admit(&c->params) : 0;
 }

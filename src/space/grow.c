@@ -26,6 +26,16 @@ struct grow {
     char why[GROW_WHY]; /* or not */
 };
 
+/* As little as will do, in large pages. */
+static size_t grow_least(const struct stp_space *space, size_t need)
+{
+    size_t whole = need > SIZE_MAX - STP_RANGE_ALIGN
+                       ? SIZE_MAX
+                       : (need + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
+
+    return whole < space->max_bytes ? whole : space->max_bytes;
+}
+
 /*
  * What a growth takes: twice the space, so that a space of any size is there after a few; the last
  * extent takes all there may be.
@@ -36,17 +46,7 @@ static size_t grow_target(const struct stp_space *space, size_t need)
     size_t more = had > GROW_LEAST ? had : GROW_LEAST;
 
     if (space->n_extents + 1 == STP_FABRIC_EXTENTS || more > max - had) return max;
-    return had + more > need ? had + more : need;
-}
-
-/* As little as will do. */
-static size_t grow_least(const struct stp_space *space, size_t need)
-{
-    size_t whole = need > SIZE_MAX - STP_RANGE_ALIGN
-                       ? SIZE_MAX
-                       : (need + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
-
-    return whole < space->max_bytes ? whole : space->max_bytes;
+    return had + more > need ? had + more : grow_least(space, need);
 }
 
 static int grow_here(struct grow *g)

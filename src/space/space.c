@@ -122,12 +122,16 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
     return space;
 }
 
-void stp_space_set_max(struct stp_space *space, size_t max_bytes)
+void stp_space_set_max(struct stp_space *space, size_t max_bytes, bool pinned)
 {
+    size_t whole = (space->nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
+
     max_bytes = (max_bytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
     if (max_bytes <= space->nbytes) return;
     space->max_bytes = max_bytes;
     space->may_grow = true;
+    /* what is pinned is so by large pages, none of which may lie on both sides of an end */
+    if (pinned) space->nbytes = whole < max_bytes ? whole : max_bytes;
 }
 
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
@@ -257,7 +261,7 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     space->number = STP_SPACE_HEAP;
     space->handle = SHMEM_SPACE_DEFAULT;
     space->permanent = true;
-    stp_space_set_max(space, stp_env.symmetric.max);
+    stp_space_set_max(space, stp_env.symmetric.max, stp_env.pin_heap);
     params.nbytes = space->nbytes;
     params.max_bytes = space->max_bytes;
     space_find_first(space, true);

@@ -58,8 +58,8 @@ int stp_space_pin(struct stp_space *space, size_t offset, size_t nbytes);
 /* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
-/* Before it has any: what it may grow to. */
-void stp_space_set_max(struct stp_space *space, size_t max_bytes);
+/* Before it has any: what it may grow to, and whether it will be pinned. */
+void stp_space_set_max(struct stp_space *space, size_t max_bytes, bool pinned);
 
 /*
  * Grow the space so that it has need bytes at least (grow.c). Collective over its private team,

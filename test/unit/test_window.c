@@ -185,6 +185,52 @@ START_TEST(who_asks_often_gets_all_parts)
 }
 END_TEST
 
+static void look_at_growth(void)
+{
+    stp_window_set_peers(0, PARTS);
+    ck_assert_int_eq(stp_window_commit_growing(AT, NBYTES, 4 * NBYTES), 0);
+    ck_assert_int_eq(stp_window_show(AT, 2), 0);
+    for (int a = 0; a < PARTS; a++)
+        if (a != 2) ck_assert_int_eq(stp_window_reach(a), 0);
+    ck_assert_uint_ge(stp_window_find(NBYTES, STP_RANGE_ALIGN, 0), AT + 4 * NBYTES);
+    ck_assert_uint_eq(stp_window_end(), AT + NBYTES);
+    ck_assert_int_eq(stp_window_grow(AT, 3 * NBYTES), 0);
+    ck_assert_uint_eq(stp_window_end(), AT + 3 * NBYTES);
+    ck_assert_int_eq(stp_window_reach(2), 0);
+    *stp_window_at(AT + 3 * NBYTES - 1) = 1;
+    stp_window_part(2)[AT + 3 * NBYTES - 1] = 2;
+    ck_assert_ptr_nonnull(stp_ptr_inline(stp_window_at(AT + 2 * NBYTES), 2, STP_USE_ACCESS));
+}
+
+START_TEST(a_range_grows_into_what_is_kept_for_it)
+{
+    look_at_growth();
+    stp_window_shrink(AT, 2 * NBYTES);
+    ck_assert_uint_eq(stp_window_end(), AT + 2 * NBYTES);
+    ck_assert_int_eq(stp_window_grow(AT, 4 * NBYTES), 0);
+    ck_assert_int_eq(*stp_window_at(AT + 3 * NBYTES - 1), 0); /* given back meanwhile */
+    stp_window_release(AT, 4 * NBYTES);
+    ck_assert_int_eq(stp_window_commit(AT + 2 * NBYTES, NBYTES), 0);
+}
+END_TEST
+
+START_TEST(what_is_kept_for_growth_is_closed)
+{
+    trap_plainly();
+    look_at_growth();
+    *stp_window_at(AT + 3 * NBYTES) = 1;
+}
+END_TEST
+
+START_TEST(what_has_shrunk_is_closed)
+{
+    trap_plainly();
+    look_at_growth();
+    stp_window_shrink(AT, NBYTES);
+    stp_window_part(2)[AT + NBYTES] = 1;
+}
+END_TEST
+
 /* Without any patience being needed. */
 START_TEST(who_asks_for_all_parts_has_them)
 {
@@ -255,6 +301,9 @@ int main(void)
     tcase_add_test_raise_signal(parts, a_part_is_closed_until_it_is_asked_for, SIGSEGV);
     tcase_add_test_raise_signal(parts, a_part_stays_closed_to_others_than_members, SIGSEGV);
     tcase_add_test_raise_signal(parts, a_released_range_is_closed, SIGSEGV);
+    tcase_add_test(parts, a_range_grows_into_what_is_kept_for_it);
+    tcase_add_test_raise_signal(parts, what_is_kept_for_growth_is_closed, SIGSEGV);
+    tcase_add_test_raise_signal(parts, what_has_shrunk_is_closed, SIGSEGV);
     tcase_add_test(parts, what_is_shown_later_is_open_in_an_open_part);
     tcase_add_test(parts, who_asks_often_gets_all_parts);
     tcase_add_test(parts, who_asks_for_all_parts_has_them);

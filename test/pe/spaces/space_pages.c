@@ -118,6 +118,44 @@ static void refuse(int type, size_t page)
     PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
 }
 
+/* Of pages that are reserved: as many as the request needs, or none. */
+static void check_huge_growth(void)
+{
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, HUGE, SHMEM_SPACE_FLAG_DEFAULT};
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+    int right = (pe_me + 1) % pe_n, left = (pe_me + pe_n - 1) % pe_n;
+    shmem_space_t space;
+    shmem_team_t team;
+    char *first, *second;
+
+    attr.page_size = HUGE;
+    attr.max_size = 8 * (size_t)HUGE;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    first = shmem_space_malloc(space, HUGE);
+    second = shmem_space_malloc(space, HUGE);
+    PE_REQUIRE(first != NULL && second != NULL, "it does not grow by one page");
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    PE_CHECK_EQ(info.nbytes, 2 * (size_t)HUGE);
+    second[0] = 0;
+    expect_page(second, HUGE, "the new");
+    shmem_barrier_all();
+    shmem_char_p(second + HUGE - 1, (char)(1 + pe_me), right);
+    shmem_char_p(second, (char)(101 + pe_me), right);
+    shmem_barrier_all();
+    PE_CHECK_EQ(second[0], (char)(101 + left));
+    PE_CHECK_EQ(second[HUGE - 1], (char)(1 + left));
+    PE_CHECK(shmem_space_malloc(space, 2 * (size_t)HUGE) == NULL, "more pages than there are");
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    PE_CHECK_EQ(info.nbytes, 2 * (size_t)HUGE);
+    shmem_char_p(second + HUGE / 2, (char)(11 + pe_me), right);
+    shmem_barrier_all();
+    PE_CHECK_EQ(second[HUGE / 2], (char)(11 + left));
+    PE_CHECK(shmem_space_malloc(space, HUGE) != NULL, "the last page");
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
 /* Ours are asked for on top of what there is; one job at a time, so that the count is restored. */
 static void check_huge(void)
 {
@@ -137,6 +175,7 @@ static void check_huge(void)
     if (shmem_long_g(&can_reserve, 0)) {
         check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE);
         check(100000, HUGE, HUGE);
+        check_huge_growth();
         check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE); /* the last ones gave them back */
         shmem_barrier_all();
         if (pe_me == 0) write_number(reserve, before);

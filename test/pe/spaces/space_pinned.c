@@ -95,6 +95,28 @@ static void check_space(void)
     PE_CHECK_EQ(registered(), before);
 }
 
+/* What a space grows by is handed out, and pinned, as the rest: the piece that it ended in, too. */
+static void check_growing(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, PE_MIB);
+    long before = registered();
+    shmem_space_t space;
+    shmem_team_t team;
+    char *first, *block;
+
+    attr.pinned = 1;
+    attr.max_size = 200 * PE_MIB;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not made");
+    first = shmem_space_malloc(space, PE_MIB / 2);
+    block = shmem_space_calloc(space, 1, 9 * PE_MIB);
+    PE_REQUIRE(first != NULL && block != NULL, "it does not grow");
+    check_words(space, (uint64_t *)(void *)(first + PE_MIB)); /* behind its first end */
+    check_words(space, (uint64_t *)(void *)(block + 9 * PE_MIB - 4096));
+    pe_space_end(space, team);
+    PE_CHECK_EQ(registered(), before);
+}
+
 static void check_refused(void)
 {
     shmem_space_t space;
@@ -194,6 +216,7 @@ int main(int argc, char **argv)
         pe_test_skip("this PE has no GPU");
     } else if (strcmp(what, "works") == 0) {
         check_space();
+        check_growing();
         check_refused();
         check_heap();
         check_device();
