@@ -10,6 +10,8 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { SIZE = PE_MIB, MAX = 300 * PE_MIB, EXTENT = 64 * PE_MIB, SLACK = PE_MIB / 4 };
 
@@ -268,6 +270,49 @@ static void obstacle_clear(struct obstacle *obstacle)
     setrlimit(RLIMIT_FSIZE, &obstacle->before);
 }
 
+/* Asked of the kernel, which traps nobody. */
+static bool may_touch(const char *addr)
+{
+    int ends[2];
+    bool may;
+
+    PE_REQUIRE(pipe(ends) == 0, "no pipe");
+    may = write(ends[1], addr, 1) == 1;
+    close(ends[0]);
+    close(ends[1]);
+    return may;
+}
+
+/* Files of parts outside the window that are longer than SIZE. */
+static int longer_files(void)
+{
+    int n = 0;
+
+    for (int fd = 3; fd < 256; fd++) {
+        char path[32], name[64] = "";
+        struct stat st;
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        if (readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, "steppe-space") != NULL &&
+            fstat(fd, &st) == 0 && st.st_size > SIZE)
+            n++;
+    }
+    return n;
+}
+
+/* Nothing of an attempt that failed is there: in this PE's part and in a peer's. */
+static void check_undone(const char *base)
+{
+    const char *theirs = shmem_ptr(base, pe_right());
+
+    PE_CHECK(may_touch(base + SIZE - 1), "the old end of the own part");
+    PE_CHECK(!may_touch(base + SIZE), "more of the own part");
+    if (theirs == NULL) return;
+    PE_CHECK(may_touch(theirs + SIZE - 1), "the old end of a peer's part");
+    PE_CHECK(!may_touch(theirs + SIZE), "more of a peer's part");
+    PE_CHECK_EQ(longer_files(), 0);
+}
+
 /* A sanitizer needs mappings of its own. */
 static bool may_set_obstacle(void)
 {
@@ -294,6 +339,7 @@ static void check_refusal(void)
         PE_CHECK(shmem_space_malloc(s.space, 2 * SIZE) == NULL, "it grows where PE 0 cannot");
         if (pe_me == 0) obstacle_clear(&obstacle);
     }
+    check_undone(before.base);
     after = info_of(s.space);
     PE_CHECK_EQ(after.nbytes, before.nbytes);
     PE_CHECK_EQ(after.largest, before.largest);
