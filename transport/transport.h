@@ -21,7 +21,8 @@
 
 #define STP_FABRIC_ABI 13u
 #define STP_FABRIC_ADDR_MAX 256
-#define STP_FABRIC_REGIONS 4096 /* region numbers are below it */
+#define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
+#define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_word: a word grows by less at a time */
 
 #define STP_FABRIC_EXTENTS 16 /* pieces that a region can grow to have */
 
@@ -280,10 +281,10 @@ struct stp_fabric {
                        uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
     /*
-     * Put, nbytes > 0, then update a word that only grows: value is what it becomes (STP_AMO_SET)
-     * or what is added. quiet means the data alone, whose source may be reused then: the word is
-     * waited for by the PE that owns it. So data and word may be one message, where a signal
-     * would wait for its data.
+     * Put, nbytes > 0, then update a word that only grows: value is what it becomes (STP_AMO_SET),
+     * less than STP_FABRIC_WORD_GROWS above what it is, or what is added. quiet means the data
+     * alone, whose source may be reused then: the word is waited for by the PE that owns it. So
+     * data and word may be one message, where a signal would wait for its data.
      */
     void (*put_word)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                      const void *source, size_t nbytes, unsigned word_number, size_t word_offset,

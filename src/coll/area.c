@@ -12,7 +12,10 @@
 #define COLL_LOOKS 4   /* the same where other nodes are waited for, by system calls */
 #define N_CHUNKS 64    /* slots with a chunk, */
 #define CHUNKS_PART 8  /* which take no more than this part of all areas */
+#define COLL_RAISE (STP_FABRIC_WORD_GROWS / 2)
 #define AREA_STRIDE (((sizeof(struct stp_coll_area) + 4095) / 4096) * 4096)
+
+_Static_assert(COLL_RAISE % COLL_RING == 0, "where the ring comes round");
 
 static struct {
     pthread_mutex_t lock;
@@ -242,13 +245,31 @@ void stp_coll_detach(struct stp_team *team)
     memset(&team->plan, 0, sizeof(team->plan));
 }
 
+/*
+ * The words that others send to this PE, as if collective n had sent all of them: what travels with
+ * data are low bits, and a team may go without some words for as long as it likes. None is under
+ * way, and none will be before this PE has come to the next sync.
+ */
+static void raise_words(struct stp_team *team, uint64_t n)
+{
+    for (int i = 0; i < COLL_RING; i++) {
+        uint64_t *flags = team->area->cells[i].flags;
+        __atomic_store_n(&flags[COLL_RESULT], n, __ATOMIC_RELAXED);
+        for (int round = 0; round < COLL_ROUNDS; round++)
+            __atomic_store_n(&flags[COLL_CHILD + round], n, __ATOMIC_RELAXED);
+    }
+}
+
 struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence)
 {
     uint64_t n = team->sequence;
 
     __atomic_store_n(&team->sequence, n + 1, __ATOMIC_RELAXED);
-    /* Every word is waited for by whom it is sent to: behind the sync none is under way. */
-    if (n != 0 && n % COLL_RING == 0) stp_coll_sync(team);
+    if (n != 0 && n % COLL_RING == 0) {
+        if (STP_UNLIKELY(n % COLL_RAISE == 0)) raise_words(team, n);
+        /* Every word is waited for by whom it is sent to: behind the sync none is under way. */
+        stp_coll_sync(team);
+    }
     *sequence = n + 1; /* never the zero of a fresh area */
     return &team->area->cells[n % COLL_RING];
 }

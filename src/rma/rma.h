@@ -231,9 +231,10 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     const char *fn);
 
 /*
- * Put, nbytes may be 0, and then a word of the library's own that only grows, with the same
- * operations. Source may be reused after quiet of the context, which does not wait for the word:
- * who owns it does. May be one message where a signal would wait for its data.
+ * Put, nbytes may be 0, and then a word of the library's own that only grows, by less than
+ * STP_FABRIC_WORD_GROWS at a time, with the same operations. Source may be reused after quiet of
+ * the context, which does not wait for the word: who owns it does. May be one message where a
+ * signal would wait for its data.
  */
 void stp_put_word(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                   uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn);

@@ -12,6 +12,7 @@ enum { INDEX_BITS = 32, NUMBER_BITS = 12, ADD_BITS = 1, VALUE_BITS = 19 };
 enum { NUMBER_AT = INDEX_BITS, ADD_AT = NUMBER_AT + NUMBER_BITS, VALUE_AT = ADD_AT + ADD_BITS };
 
 _Static_assert(VALUE_AT + VALUE_BITS == 64, "that is all of it");
+_Static_assert(STP_FABRIC_WORD_GROWS <= (uint64_t)1 << VALUE_BITS, "the low bits tell");
 _Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number fits");
 
 #define VALUE_MASK (((uint64_t)1 << VALUE_BITS) - 1)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words of collectives that nobody has sent for longer than their low bits tell, which is what
+ * travels with data: after half a million small broadcasts, large collectives of other kinds.
+ */
+#include "pe_test.h"
+
+enum { SMALL = (1 << 19) + 100, WORDS = 4096 };
+
+static long source[WORDS], dest[WORDS], one, other;
+
+static void check(const char *what, long factor, long sum)
+{
+    for (long i = 0; i < WORDS; i++)
+        if (!PE_CHECK(dest[i] == factor * i + sum, "%s: %ld at %ld", what, dest[i], i)) return;
+}
+
+int main(void)
+{
+    pe_test_begin();
+    for (long i = 0; i < SMALL; i++) {
+        one = i;
+        shmem_long_broadcast(SHMEM_TEAM_WORLD, &other, &one, 1, 0);
+        if (!PE_CHECK(other == i, "broadcast %ld: %ld", i, other)) break;
+    }
+    shmem_barrier_all();
+    for (long i = 0; i < WORDS; i++)
+        source[i] = pe_me + i;
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, dest, source, WORDS);
+    check("reduce", pe_n, pe_n * (pe_n - 1L) / 2);
+    shmem_barrier_all();
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, dest, source, WORDS, pe_n - 1);
+    check("broadcast", 1, pe_n - 1);
+    return pe_test_end();
+}
