@@ -75,6 +75,19 @@ static void collect_puts(const struct collect *c)
     collect_finish(team);
 }
 
+/* To a PE of this node; false: through the fabric, since its part is not mapped here. */
+static bool collect_store(const struct collect *c, const char *block, int pe)
+{
+    char *there = c->nbytes > 0 ? stp_ptr(c->dest, pe) : NULL;
+
+    if (c->nbytes == 0) return true;
+    if (there == NULL)
+        stp_put_nbi(&stp_ctx_coll, c->dest, block, c->nbytes, pe, c->fn);
+    else
+        stp_copy_any(there, block, c->nbytes, c->fn);
+    return there != NULL;
+}
+
 /*
  * Between nodes: a block brings its count along, and who has them all knows it, so that no sync has
  * to tell. kept: source stays as it is until the others have read it.
@@ -82,6 +95,7 @@ static void collect_puts(const struct collect *c)
 static void collect_counted(const struct collect *c, bool kept)
 {
     struct stp_team *team = c->team;
+    bool quiet = !kept;
     uint64_t sequence;
     struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
 
@@ -90,11 +104,11 @@ static void collect_counted(const struct collect *c, bool kept)
         const char *block = c->source + (size_t)rank * c->step;
         if (stp_local_of(pe) < 0)
             stp_coll_send_count(cell, COLL_CAME, c->dest, block, c->nbytes, pe, c->fn);
-        else if (c->nbytes > 0)
-            stp_copy_any(stp_ptr(c->dest, pe), block, c->nbytes, c->fn);
+        else if (!collect_store(c, block, pe))
+            quiet = true;
     }
     stp_coll_wait_count(cell, COLL_CAME, (size_t)(team->n_pes - team->plan.n_local));
-    if (!kept) stp_coll_quiet();
+    if (quiet) stp_coll_quiet();
     stp_coll_node_sync(team); /* the blocks of this node */
 }
 
