@@ -305,7 +305,7 @@ static void signals(void)
 static void words(void)
 {
     static unsigned char source[HALF];
-    uint64_t value = 0;
+    uint64_t value = 0, seen;
 
     memory[WORD] = 0;
     meet();
@@ -318,8 +318,8 @@ static void words(void)
         fill(source, n, me, i);
         fabric.put_word(ctx, to, REGION, 0, source, n, REGION, WORD * 8, adds ? step : value,
                         adds ? STP_AMO_ADD : STP_AMO_SET);
-        while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != value) {
-            expect(__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) < value, "a word that grows");
+        while ((seen = __atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE)) != value) {
+            expect(seen < value, "a word that grows");
             fabric.progress();
         }
         check(memory, n, from, i, "data that a word tells of");
