@@ -138,7 +138,7 @@ def children_of(pid):
 def end_of_blocked(interrupts):
     """
     How long a job lives after Ctrl-C, while the table of which nobody reads: how long oshrun waits
-    for it, and somewhat more.
+    for it, and somewhat more. With which status is the launcher's: it can write no more than oshrun.
     """
     ends = full_pipe()
     job = subprocess.Popen([oshrun, "-n", str(n), program], env=env, stdin=subprocess.PIPE,
@@ -150,7 +150,7 @@ def end_of_blocked(interrupts):
         time.sleep(0.001)  # until a child of oshrun makes the table
     for _ in range(1, interrupts):
         job.send_signal(signal.SIGINT)
-    check(job.wait(PATIENCE_S) != 0, "Ctrl-C, nobody reads: status 0")
+    job.wait(PATIENCE_S)
     job.stdin.close()
     for end in ends:
         os.close(end)
