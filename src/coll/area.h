@@ -134,13 +134,12 @@ void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint
 bool stp_coll_doubling_can(const struct stp_team *team, size_t nbytes);
 
 /*
- * Of larger ones: where in the next chunk a leader puts what its node has, the reduction there
+ * Of larger ones: a leader puts what its node has where its next chunk begins. The reduction there
  * between the leaders, and where the result is then, at every leader.
  */
-char *stp_coll_doubling_place(struct stp_team *team);
 void stp_coll_doubling_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                              enum stp_op op, enum stp_dtype dtype, char *place, size_t nreduce);
-const char *stp_coll_doubling_result(const struct stp_team *team, const char *place, size_t nbytes);
+                              enum stp_op op, enum stp_dtype dtype, char *chunk, size_t nreduce);
+const char *stp_coll_doubling_result(const struct stp_team *team, const char *chunk, size_t nbytes);
 
 /* Bytes that stp_coll_net_reduce() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
 size_t stp_coll_net_room(const struct stp_team *team);

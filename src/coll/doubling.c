@@ -141,55 +141,48 @@ bool stp_coll_doubling_can(const struct stp_team *team, size_t nbytes)
            n_places * doubling_padded(nbytes) <= COLL_CHUNK;
 }
 
+static struct doubling doubling_of(struct stp_team *team, struct stp_coll_cell *cell,
+                                   uint64_t sequence, enum stp_op op, enum stp_dtype dtype,
+                                   const void *acc, size_t nreduce)
+{
+    return (struct doubling){.team = team,
+                             .cell = cell,
+                             .sequence = sequence,
+                             .op = op,
+                             .dtype = dtype,
+                             .acc = acc,
+                             .nreduce = nreduce,
+                             .nbytes = nreduce * stp_dtype_size(dtype)};
+}
+
 void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
                          enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce,
                          bool doubling)
 {
-    size_t nbytes = nreduce * stp_dtype_size(dtype);
-    struct doubling d = {.team = team,
-                         .cell = cell,
-                         .sequence = sequence,
-                         .op = op,
-                         .dtype = dtype,
-                         .acc = acc,
-                         .nreduce = nreduce,
-                         .nbytes = nbytes,
-                         .pieces = (char *)cell->net,
-                         .piece = (nbytes + 15) & ~(size_t)15};
+    struct doubling d = doubling_of(team, cell, sequence, op, dtype, acc, nreduce);
 
+    d.pieces = (char *)cell->net;
+    d.piece = (d.nbytes + 15) & ~(size_t)15;
     if (doubling)
         doubling_run(&d);
     else
         doubling_tree(&d);
-    memcpy(acc, d.acc, nbytes);
+    memcpy(acc, d.acc, d.nbytes);
 }
 
-/* ---- in the chunk ---------------------------------------------------------------- */
+/* ---- in the chunk: what this node has, what comes, by round, and so the result last -------- */
 
-char *stp_coll_doubling_place(struct stp_team *team)
+const char *stp_coll_doubling_result(const struct stp_team *team, const char *chunk, size_t nbytes)
 {
-    return stp_coll_next_chunk(team);
-}
-
-const char *stp_coll_doubling_result(const struct stp_team *team, const char *place, size_t nbytes)
-{
-    return place + (size_t)doubling_rounds(team->plan.n_groups) * doubling_padded(nbytes);
+    return chunk + (size_t)doubling_rounds(team->plan.n_groups) * doubling_padded(nbytes);
 }
 
 void stp_coll_doubling_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                              enum stp_op op, enum stp_dtype dtype, char *place, size_t nreduce)
+                              enum stp_op op, enum stp_dtype dtype, char *chunk, size_t nreduce)
 {
-    size_t nbytes = nreduce * stp_dtype_size(dtype);
-    struct doubling d = {.team = team,
-                         .cell = cell,
-                         .sequence = sequence,
-                         .op = op,
-                         .dtype = dtype,
-                         .acc = place,
-                         .nreduce = nreduce,
-                         .nbytes = nbytes,
-                         .pieces = place + doubling_padded(nbytes),
-                         .piece = doubling_padded(nbytes)};
+    struct doubling d = doubling_of(team, cell, sequence, op, dtype, chunk, nreduce);
 
+    d.piece = doubling_padded(d.nbytes);
+    d.pieces = chunk + d.piece;
     doubling_run(&d);
 }

@@ -2,9 +2,10 @@
 /*
  * Reductions. On a node, small vectors are read from the members' cells and reduced by
  * everyone in rank order; large ones are split so that each member reduces its share from
- * all sources. Between nodes: a binomial tree of leaders, each reading what its children
- * have; the result comes down the same tree. One order of operations, so every member gets
- * the same bits.
+ * all sources. Between nodes the leaders go on with what their nodes have: by doubling
+ * (doubling.c), by shares (shares.c), or by a binomial tree, in which each reads what its children
+ * have and the result comes down. One order of operations in all, so every member gets the same
+ * bits. Design: docs/design/collectives.md.
  */
 #include "area.h"
 #include "table.h"
@@ -239,8 +240,8 @@ static void reduce_chunked(const struct reduce *r, void *dest, const void *sourc
 {
     const struct stp_plan *plan = &r->team->plan;
     size_t nbytes = nreduce * r->size;
-    char *place = stp_coll_doubling_place(r->team);
-    const char *result = stp_coll_doubling_result(r->team, place, nbytes);
+    char *chunk = stp_coll_next_chunk(r->team);
+    const char *result = stp_coll_doubling_result(r->team, chunk, nbytes);
     struct stp_coll_cell *leader = stp_ptr(r->cell, plan->local_pes[0]);
 
     if (plan->local != 0) {
@@ -250,15 +251,15 @@ static void reduce_chunked(const struct reduce *r, void *dest, const void *sourc
         return;
     }
     if (plan->n_local == 1) {
-        memcpy(place, source, nbytes);
+        memcpy(chunk, source, nbytes);
     } else {
         for (int i = 1; i < plan->n_local; i++) {
             struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
             stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
         }
-        reduce_range(r, place, source, 0, nreduce, 1);
+        reduce_range(r, chunk, source, 0, nreduce, 1);
     }
-    stp_coll_doubling_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, place, nreduce);
+    stp_coll_doubling_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, chunk, nreduce);
     stp_coll_post_node(r->team, &r->cell->flags[COLL_DONE], r->sequence);
     memcpy(dest, result, nbytes);
 }
