@@ -21,7 +21,7 @@
 #define SAMPLES 11
 #define CELL 384                  /* bytes that travel in a cell, */
 #define CELLS 1536                /* and those of all members */
-#define CHUNK ((size_t)256 << 10) /* bytes of larger vectors of a reduction by doubling */
+#define CHUNK ((size_t)256 << 10) /* bytes of a leader's staging memory */
 #define GAIN 0.93                 /* share of the time as built in below which a line is worth it */
 
 enum { BROADCAST, REDUCE, COLLECT, FCOLLECT, ALLTOALL, N_OPERATIONS };
@@ -29,14 +29,13 @@ enum { BROADCAST, REDUCE, COLLECT, FCOLLECT, ALLTOALL, N_OPERATIONS };
 static const struct operation {
     const char *name;
     const char *algorithms[MOST_ALGORITHMS];
-    size_t most; /* bytes to which algorithms differ; of blocks where they are */
-    bool blocks; /* bytes are those of each member */
+    size_t most; /* bytes to which algorithms differ; of all members where those are of each */
 } operations[N_OPERATIONS] = {
-    [BROADCAST] = {"broadcast", {"tree", "scatter"}, SIZE_MAX, false},
-    [REDUCE] = {"reduce", {"tree", "doubling", "shares"}, SIZE_MAX, false},
-    [COLLECT] = {"collect", {"gather", "direct"}, 8, true},
-    [FCOLLECT] = {"fcollect", {"gather", "direct"}, 512, true},
-    [ALLTOALL] = {"alltoall", {"gather", "direct"}, 512, true},
+    [BROADCAST] = {"broadcast", {"tree", "scatter"}, SIZE_MAX},
+    [REDUCE] = {"reduce", {"tree", "doubling", "shares"}, SIZE_MAX},
+    [COLLECT] = {"collect", {"gather", "direct"}, CHUNK},
+    [FCOLLECT] = {"fcollect", {"gather", "heads", "direct"}, CHUNK},
+    [ALLTOALL] = {"alltoall", {"gather", "heads", "direct"}, CHUNK / 2},
 };
 
 struct tune {
@@ -46,7 +45,8 @@ struct tune {
     int rounds;
     size_t sizes[MOST_SIZES];
     int n_sizes;
-    int members[MOST_PARTS], nodes[MOST_PARTS]; /* of each part of the world */
+    int members[MOST_PARTS], nodes[MOST_PARTS]; /* of each part of the world, */
+    int most_local[MOST_PARTS];                 /* and of its fullest node */
     int n_parts;
     char provider[64];
     /* Seconds of the best round; algorithm 0 is what is built in. */
@@ -106,7 +106,7 @@ static void start(int k)
 /* The first PEs of the world that are on 2, 3, 4, 6, 8, 12, ... nodes, and all of them. */
 static void find_parts(void)
 {
-    int n_pes = tune.run.n_pes, n_nodes = 0, next = 2;
+    int n_pes = tune.run.n_pes, n_nodes = 0, next = 2, n_local = 0, most_local = 0;
     int *node = shmem_malloc((size_t)n_pes * sizeof(*node)); /* first PE of each one's node */
     int *mine = shmem_malloc(sizeof(*mine));
 
@@ -118,8 +118,11 @@ static void find_parts(void)
         bool last = pe == n_pes - 1;
 
         n_nodes += node[pe] == pe;
+        n_local = node[pe] == pe ? 1 : n_local + 1; /* of this node, where PEs lie node by node */
+        if (n_local > most_local) most_local = n_local;
         if (n_nodes < 2 || (!last && (node[pe + 1] != pe + 1 || n_nodes < next))) continue;
         tune.members[tune.n_parts] = pe + 1;
+        tune.most_local[tune.n_parts] = most_local;
         tune.nodes[tune.n_parts++] = n_nodes;
         next = (n_nodes & (n_nodes - 1)) == 0 ? n_nodes / 2 * 3 : n_nodes / 3 * 4;
         if (next <= n_nodes) next = n_nodes + 1;
@@ -183,8 +186,10 @@ static double measure(int what, shmem_team_t team, char *dest, char *source, siz
     return longest[SAMPLES / 2];
 }
 
-static bool has_size(int what, size_t nbytes)
+static bool has_size(int what, int part, size_t nbytes)
 {
+    if (what == COLLECT) return nbytes == tune.sizes[0]; /* one line for any */
+    if (what >= FCOLLECT) nbytes *= (size_t)tune.members[part];
     return nbytes <= operations[what].most;
 }
 
@@ -198,23 +203,33 @@ static bool doubling_fits(size_t nbytes, size_t nodes)
     return nbytes <= CHUNK / n_places;
 }
 
-/* Is that algorithm used for so many bytes when a table asks for it? See collectives.md. */
-static bool can(const char *how, int what, size_t nbytes, size_t members, size_t nodes)
+static bool heads_fit(int what, int part, size_t nbytes)
 {
+    size_t all = nbytes * (size_t)tune.members[part], n = (size_t)tune.most_local[part];
+
+    return n > 1 && (what == ALLTOALL ? all * n <= CHUNK / 2 : all <= CHUNK);
+}
+
+/* Is that algorithm used for so many bytes when a table asks for it? See collectives.md. */
+static bool can(const char *how, int what, int part, size_t nbytes)
+{
+    size_t members = (size_t)tune.members[part];
     size_t block = what == ALLTOALL ? nbytes * members : nbytes;
 
-    if (strcmp(how, "doubling") == 0) return nbytes <= CELL || doubling_fits(nbytes, nodes);
+    if (strcmp(how, "doubling") == 0)
+        return nbytes <= CELL || doubling_fits(nbytes, (size_t)tune.nodes[part]);
+    if (strcmp(how, "heads") == 0) return heads_fit(what, part, nbytes);
     if (strcmp(how, "shares") == 0 || strcmp(how, "scatter") == 0) return nbytes > CELL;
     if (strcmp(how, "gather") == 0 && what != COLLECT)
         return block <= CELL && block * members <= CELLS;
     return true;
 }
 
-static bool is_measured(int what, int k, size_t nbytes, size_t members, size_t nodes)
+static bool is_measured(int what, int k, int part, size_t nbytes)
 {
     const char *how = k > 0 ? operations[what].algorithms[k - 1] : "";
 
-    return how != NULL && has_size(what, nbytes) && can(how, what, nbytes, members, nodes);
+    return how != NULL && has_size(what, part, nbytes) && can(how, what, part, nbytes);
 }
 
 static void measure_part(int part, shmem_team_t team, char *dest, char *source, int k)
@@ -223,9 +238,7 @@ static void measure_part(int part, shmem_team_t team, char *dest, char *source, 
         for (int i = 0; i < tune.n_sizes; i++) {
             double *best = &tune.best[what][part][i][k], seconds;
 
-            if (!is_measured(what, k, tune.sizes[i], (size_t)tune.members[part],
-                             (size_t)tune.nodes[part]))
-                continue;
+            if (!is_measured(what, k, part, tune.sizes[i])) continue;
             seconds = measure(what, team, dest, source, tune.sizes[i]);
             if (*best == 0 || seconds < *best) *best = seconds;
             if (k == 0) tune.built_in[what][part][i] = seconds;
@@ -237,9 +250,9 @@ static void measure_part(int part, shmem_team_t team, char *dest, char *source, 
 /* One start of the library, with algorithm number k of each operation. */
 static void measure_all(int k)
 {
-    size_t most = tune.max, blocks = (size_t)tune.run.n_pes * 1024;
-    char *dest = shmem_malloc(most > blocks ? most : blocks);
-    char *source = shmem_calloc(most > blocks ? most : blocks, 1);
+    size_t blocks = (size_t)tune.run.n_pes * 1024, most = blocks > CHUNK ? blocks : CHUNK;
+    char *dest = shmem_malloc(tune.max > most ? tune.max : most);
+    char *source = shmem_calloc(tune.max > most ? tune.max : most, 1);
 
     if (dest == NULL || source == NULL)
         bench_die(&tune.run, "tune: no memory: want a smaller --max, or a larger "
@@ -303,10 +316,10 @@ static void write_part(FILE *file, int what, int part)
 {
     int end;
 
-    for (int from = 0; from < tune.n_sizes && has_size(what, tune.sizes[from]); from = end) {
+    for (int from = 0; from < tune.n_sizes && has_size(what, part, tune.sizes[from]); from = end) {
         int how = quickest(what, part, from);
 
-        for (end = from + 1; end < tune.n_sizes && has_size(what, tune.sizes[end]); end++)
+        for (end = from + 1; end < tune.n_sizes && has_size(what, part, tune.sizes[end]); end++)
             if (quickest(what, part, end) != how) break;
         if (how > 0) write_line(file, what, part, from, end, how);
     }

@@ -152,17 +152,29 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
     plan->group = group_of_node[mine];
 }
 
-/* Ranks by group, each group's ascending. */
+/*
+ * Ranks by group, each group's ascending. first[group + 1] counts the group's members, then says
+ * where the next of them goes, and so in the end where the next group begins.
+ */
 static void plan_sort(struct stp_team *team, const int *group_of_node)
 {
     struct stp_plan *plan = &team->plan;
+    int before = 0;
 
-    for (int group = 0, at = 0; group < plan->n_groups; group++) {
-        plan->first[group] = at;
-        for (int rank = 0; rank < team->n_pes; rank++)
-            if (group_of_node[stp_node_of(stp_team_pe(team, rank))] == group)
-                plan->order[at++] = rank;
-        plan->first[group + 1] = at;
+    memset(plan->first, 0, ((size_t)plan->n_groups + 1) * sizeof(*plan->first));
+    for (int rank = 0; rank < team->n_pes; rank++)
+        plan->first[group_of_node[stp_node_of(stp_team_pe(team, rank))] + 1]++;
+    for (int group = 0; group < plan->n_groups; group++) {
+        int n = plan->first[group + 1];
+
+        if (n > plan->most_local) plan->most_local = n;
+        plan->first[group + 1] = before;
+        before += n;
+    }
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        int group = group_of_node[stp_node_of(stp_team_pe(team, rank))];
+
+        plan->order[plan->first[group + 1]++] = rank;
     }
 }
 
@@ -172,7 +184,7 @@ static int plan_make(struct stp_team *team)
     size_t n_nodes = (size_t)stp_rt.n_nodes, n_pes = (size_t)team->n_pes;
     size_t n_leaders = n_nodes < n_pes ? n_nodes : n_pes;
     int *group_of_node = malloc(n_nodes * sizeof(*group_of_node));
-    bool sorted = n_nodes > 1 && n_pes <= COLL_NET / sizeof(uint64_t);
+    bool sorted = n_nodes > 1 && n_pes <= COLL_CHUNK / sizeof(uint64_t);
 
     if (sorted) {
         plan->order = malloc(n_pes * sizeof(*plan->order));

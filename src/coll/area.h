@@ -163,6 +163,38 @@ void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, si
                           size_t skip, size_t take);
 
 /*
+ * Larger ones between nodes, in the leaders' chunks (heads.c). Of a team, the size of a result, or
+ * of each block: can it be done so? The same on all members. No device memory.
+ */
+bool stp_coll_heads_can(const struct stp_team *team);
+bool stp_coll_heads_gather_can(const struct stp_team *team, size_t all);
+bool stp_coll_heads_alltoall_can(const struct stp_team *team, size_t nbytes);
+
+/* What every member has, to all: nbytes each, or that of rank at at[rank]..at[rank + 1] - 1. */
+struct stp_coll_gather {
+    struct stp_team *team;
+    void *dest;
+    const void *source;
+    size_t nbytes;
+    const size_t *at; /* n_pes + 1 offsets in dest, NULL: all have nbytes */
+    const char *fn;
+};
+
+void stp_coll_heads_gather(const struct stp_coll_gather *g);
+
+/* nelems elements for each member, dst and sst apart. Nobody leaves before all have come. */
+struct stp_coll_alltoall {
+    struct stp_team *team;
+    void *dest;
+    const void *source;
+    ptrdiff_t dst, sst;
+    size_t size, nelems;
+    const char *fn;
+};
+
+void stp_coll_heads_alltoall(const struct stp_coll_alltoall *a);
+
+/*
  * Wait until a word that another node writes reaches the value. It takes microseconds at best, so
  * that giving up the core meanwhile costs little, and on a busy host gains much. All words here
  * only grow.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collect, fcollect and the alltoalls: everyone writes its blocks straight into the dest of
- * every member, starting with its neighbour so that no one is hit by all at once; then
- * quiet and sync, or between nodes a count that each block brings along. Writing into a dest
- * before its owner arrives is the standard's right; of active sets nobody's memory is touched so
- * early (docs/design/active-sets.md), which costs those a sync before, or for small data nothing,
- * since it goes through the cells.
+ * Collect, fcollect and the alltoalls. Between nodes what fits goes by the leaders (gather.c,
+ * heads.c). Else everyone writes its blocks straight into the dest of every member, starting with
+ * its neighbour so that no one is hit by all at once; then quiet and sync, or between nodes a count
+ * that each block brings along. Writing into a dest before its owner arrives is the standard's
+ * right; of active sets nobody's memory is touched so early (docs/design/active-sets.md), which
+ * costs those a sync before, or for small data nothing, since it goes through the cells.
  */
 #include "area.h"
 #include "table.h"
@@ -45,13 +45,28 @@ static bool collect_gathers(const struct stp_team *team, const void *dest, const
     return stp_coll_gather_fits(team, nbytes) && !stp_on_device(dest, source);
 }
 
-/* Is that to be done, of what a gather can? block: bytes that the table is asked for. */
-static bool collect_prefers_gather(const struct stp_team *team, enum stp_coll_operation what,
-                                   size_t block)
+/* Which algorithm, of direct and what else can do it. block: bytes that the table is asked for. */
+static enum stp_coll_algorithm collect_choose(const struct stp_team *team,
+                                              enum stp_coll_operation what, size_t block,
+                                              bool gather, bool heads)
 {
-    const unsigned can = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_DIRECT);
+    unsigned can = STP_COLL_CAN(STP_COLL_DIRECT);
 
-    return stp_coll_choose(team, what, block, can) == STP_COLL_GATHER;
+    if (!gather && !heads) return STP_COLL_DIRECT;
+    if (gather) can |= STP_COLL_CAN(STP_COLL_GATHER);
+    if (heads) can |= STP_COLL_CAN(STP_COLL_HEADS);
+    return stp_coll_choose(team, what, block, can);
+}
+
+/*
+ * Between nodes, in the leaders' chunks: what makes all bytes of a result. Where each member is a
+ * leader that is copies for nothing.
+ */
+static bool collect_by_heads(const struct stp_team *team, const void *dest, const void *source,
+                             size_t all)
+{
+    return team->plan.most_local > 1 && stp_coll_heads_gather_can(team, all) &&
+           !stp_on_device(dest, source);
 }
 
 static void collect_finish(struct stp_team *team)
@@ -141,13 +156,19 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
                       const char *fn)
 {
     size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
+    enum stp_coll_algorithm how;
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, nbytes, fn);
-    if ((collect_gathers(team, dest, source, nbytes) &&
-         collect_prefers_gather(team, STP_COLL_FCOLLECT, nbytes)) ||
-        collect_by_cells(team, dest, source, nbytes)) {
+    how =
+        collect_choose(team, STP_COLL_FCOLLECT, nbytes, collect_gathers(team, dest, source, nbytes),
+                       collect_by_heads(team, dest, source, all));
+    if (how == STP_COLL_GATHER || collect_by_cells(team, dest, source, nbytes)) {
         stp_coll_gather(team, dest, source, nbytes);
+        return 0;
+    }
+    if (how == STP_COLL_HEADS) {
+        stp_coll_heads_gather(&(struct stp_coll_gather){team, dest, source, nbytes, NULL, fn});
         return 0;
     }
     collect_all(
@@ -190,9 +211,11 @@ static size_t collect_block_bytes(const struct stp_team *team)
     return nbytes < sizeof(struct collect_block) ? nbytes : sizeof(struct collect_block);
 }
 
-/* Each member's block; true when all of them are whole. Sets *offset of mine, and the sum. */
+#define COLLECT_MEMBERS (COLL_NET / (COLLECT_HEAD + 8)) /* take part in that gather at most */
+
+/* Each member's block; true when all are whole. at: where each begins in dest, and the end. */
 static bool collect_blocks(struct stp_team *team, const void *source, size_t nbytes, size_t size,
-                           unsigned char *blocks, size_t *offset, size_t *sum)
+                           unsigned char *blocks, size_t *at)
 {
     struct collect_block mine = {.nbytes = nbytes};
     bool whole = true;
@@ -200,11 +223,10 @@ static bool collect_blocks(struct stp_team *team, const void *source, size_t nby
     mine.whole = nbytes <= size - COLLECT_HEAD && (nbytes == 0 || !stp_on_device(source, source));
     if (mine.whole && nbytes > 0) memcpy(mine.data, source, nbytes);
     stp_coll_gather_part(team, blocks, &mine, size, 0, size);
-    *sum = 0;
+    at[0] = 0;
     for (int rank = 0; rank < team->n_pes; rank++) {
         const struct collect_block *block = (const void *)(blocks + (size_t)rank * size);
-        if (rank == team->rank) *offset = *sum;
-        *sum += block->nbytes;
+        at[rank + 1] = at[rank] + block->nbytes;
         whole = whole && block->whole;
     }
     return whole;
@@ -299,12 +321,18 @@ static void collect_far(struct stp_team *team, char *dest, const void *source, s
                         size_t size, const char *fn)
 {
     _Alignas(16) unsigned char blocks[COLL_NET];
-    size_t offset = 0, sum;
-    bool whole = collect_blocks(team, source, nbytes, size, blocks, &offset, &sum);
+    size_t at[COLLECT_MEMBERS + 1];
+    bool whole = collect_blocks(team, source, nbytes, size, blocks, at);
+    size_t sum = at[team->n_pes], mean = sum / (size_t)team->n_pes;
 
     stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
+    if (!whole && collect_choose(team, STP_COLL_FCOLLECT, mean, false,
+                                 collect_by_heads(team, dest, source, sum)) == STP_COLL_HEADS) {
+        stp_coll_heads_gather(&(struct stp_coll_gather){team, dest, source, nbytes, at, fn});
+        return;
+    }
     if (!whole) {
-        collect_all(&(struct collect){team, dest + offset, source, 0, nbytes, fn}, false);
+        collect_all(&(struct collect){team, dest + at[team->rank], source, 0, nbytes, fn}, false);
         return;
     }
     for (int rank = 0; rank < team->n_pes; rank++) {
@@ -322,7 +350,7 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
     size_t offset, size = collect_block_bytes(team);
 
     if (size > COLLECT_HEAD && stp_coll_gather_fits(team, size) &&
-        collect_prefers_gather(team, STP_COLL_COLLECT, 0)) {
+        collect_choose(team, STP_COLL_COLLECT, 0, true, false) == STP_COLL_GATHER) {
         collect_far(team, dest, source, nbytes, size, fn);
         return 0;
     }
@@ -356,16 +384,30 @@ static void alltoall_by_cells(struct stp_team *team, char *dest, const void *sou
     stp_coll_quiet();
 }
 
+static bool alltoall_by_heads(const struct stp_team *team, const void *dest, const void *source,
+                              size_t nbytes)
+{
+    return team->plan.most_local > 1 && stp_coll_heads_alltoall_can(team, nbytes) &&
+           !stp_on_device(dest, source);
+}
+
 int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                       const char *fn)
 {
     size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
     char *mine = (char *)dest + nbytes * (size_t)team->rank;
+    enum stp_coll_algorithm how;
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, all, fn);
-    if (collect_gathers(team, dest, source, all) &&
-        collect_prefers_gather(team, STP_COLL_ALLTOALL, nbytes)) {
+    how = collect_choose(team, STP_COLL_ALLTOALL, nbytes, collect_gathers(team, dest, source, all),
+                         alltoall_by_heads(team, dest, source, nbytes));
+    if (how == STP_COLL_HEADS) {
+        stp_coll_heads_alltoall(
+            &(struct stp_coll_alltoall){team, dest, source, 1, 1, 1, nbytes, fn});
+        return 0;
+    }
+    if (how == STP_COLL_GATHER) {
         stp_coll_gather_part(team, dest, source, all, nbytes * (size_t)team->rank, nbytes);
         return 0;
     }
@@ -396,6 +438,12 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     if (nelems == 0 || size == 0) return 0;
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);
+    /* Elements that lie apart are one message that way, else one each. */
+    if (stp_coll_heads_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
+        stp_coll_heads_alltoall(
+            &(struct stp_coll_alltoall){team, dest, source, dst, sst, size, nelems, fn});
+        return 0;
+    }
     collect_begin(team);
     for (int i = 1; i <= team->n_pes; i++) {
         int rank = (team->rank + i) % team->n_pes;

@@ -26,7 +26,8 @@ static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
 
 static const char *const table_algorithms[STP_COLL_N_ALGORITHMS] = {
     [STP_COLL_TREE] = "tree",     [STP_COLL_SCATTER] = "scatter", [STP_COLL_DOUBLING] = "doubling",
-    [STP_COLL_SHARES] = "shares", [STP_COLL_GATHER] = "gather",   [STP_COLL_DIRECT] = "direct",
+    [STP_COLL_SHARES] = "shares", [STP_COLL_GATHER] = "gather",   [STP_COLL_HEADS] = "heads",
+    [STP_COLL_DIRECT] = "direct",
 };
 
 /* Each operation's algorithms, as bits. */
@@ -35,8 +36,10 @@ static const unsigned table_has[STP_COLL_N_OPERATIONS] = {
     [STP_COLL_REDUCE] = STP_COLL_CAN(STP_COLL_DOUBLING) | STP_COLL_CAN(STP_COLL_TREE) |
                         STP_COLL_CAN(STP_COLL_SHARES),
     [STP_COLL_COLLECT] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_DIRECT),
-    [STP_COLL_FCOLLECT] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_DIRECT),
-    [STP_COLL_ALLTOALL] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_DIRECT),
+    [STP_COLL_FCOLLECT] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_HEADS) |
+                          STP_COLL_CAN(STP_COLL_DIRECT),
+    [STP_COLL_ALLTOALL] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_HEADS) |
+                          STP_COLL_CAN(STP_COLL_DIRECT),
 };
 
 /* ---- what is built in ------------------------------------------------------------ */
@@ -75,8 +78,10 @@ static const struct stp_coll_line table_built_in[] = {
     ALWAYS(STP_COLL_COLLECT, STP_COLL_GATHER),
     ALWAYS(STP_COLL_COLLECT, STP_COLL_DIRECT),
     ALWAYS(STP_COLL_FCOLLECT, STP_COLL_GATHER),
+    ALWAYS(STP_COLL_FCOLLECT, STP_COLL_HEADS),
     ALWAYS(STP_COLL_FCOLLECT, STP_COLL_DIRECT),
     ALWAYS(STP_COLL_ALLTOALL, STP_COLL_GATHER),
+    ALWAYS(STP_COLL_ALLTOALL, STP_COLL_HEADS),
     ALWAYS(STP_COLL_ALLTOALL, STP_COLL_DIRECT),
 };
 

@@ -24,6 +24,7 @@ enum stp_coll_algorithm {
     STP_COLL_DOUBLING,
     STP_COLL_SHARES,
     STP_COLL_GATHER,
+    STP_COLL_HEADS,
     STP_COLL_DIRECT,
     STP_COLL_N_ALGORITHMS
 };

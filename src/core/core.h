@@ -92,12 +92,13 @@ struct stp_plan {
     int group;        /* mine; group 0 holds rank 0 */
     int n_local;      /* members on my node */
     int local;        /* my index among them, in rank order */
+    int most_local;   /* members of the node that has most; 0: no order */
     bool flat;        /* few enough local members to spin on each other's flags */
     bool sleeps;      /* else, or where other nodes take long: waits for them end asleep */
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* and their ranks */
     int *leaders;     /* world number of the first member of each group */
-    int *order;       /* ranks, those of a group together; NULL: too many for small gathers */
+    int *order;       /* ranks, those of a group together; NULL: on one node, or too many */
     int *first;       /* where each group begins there; n_groups + 1 */
 };
 

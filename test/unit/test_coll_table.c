@@ -98,6 +98,10 @@ START_TEST(built_in)
     ck_assert_int_eq(find(STP_COLL_REDUCE, 3, 6, 6144, LARGE_REDUCE), STP_COLL_SHARES);
     ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 131071, LARGE_REDUCE), STP_COLL_TREE);
     ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 131072, LARGE_REDUCE), STP_COLL_SHARES);
+    for (int what = STP_COLL_FCOLLECT; what <= STP_COLL_ALLTOALL; what++)
+        ck_assert_int_eq(find((enum stp_coll_operation)what, 3, 6, 4096,
+                              CAN(STP_COLL_HEADS) | CAN(STP_COLL_DIRECT)),
+                         STP_COLL_HEADS);
     for (int what = STP_COLL_COLLECT; what <= STP_COLL_ALLTOALL; what++) {
         ck_assert_int_eq(find((enum stp_coll_operation)what, 2, 2, 0, gather), STP_COLL_GATHER);
         ck_assert_int_eq(find((enum stp_coll_operation)what, 2, 2, 0, CAN(STP_COLL_DIRECT)),
@@ -118,7 +122,7 @@ static const struct {
     {"reduce * * * * scatter", 1,
      "'scatter' is no algorithm of reduce: expected one of: tree, doubling, shares"},
     {"alltoall * * * * quick", 1,
-     "'quick' is no algorithm of alltoall: expected one of: gather, direct"},
+     "'quick' is no algorithm of alltoall: expected one of: gather, heads, direct"},
     {"reduce * 4-2 * * tree", 1, "nodes are '4-2': expected *, a number, or a range such as 4-16"},
     {"reduce * -2 * * tree", 1, "nodes are '-2'"},
     {"reduce * 4k * * tree", 1, "nodes are '4k'"},
