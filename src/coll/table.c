@@ -62,9 +62,10 @@ static const unsigned table_has[STP_COLL_N_OPERATIONS] = {
  * has more steps there. Where an algorithm cannot do what is asked the next line decides.
  */
 static const struct stp_coll_line table_built_in[] = {
-    LINE(STP_COLL_BROADCAST, 4, 4, 384 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 4, 4, 192 * KB, STP_COLL_SCATTER),
     LINE(STP_COLL_BROADCAST, 5, 5, 512 * KB, STP_COLL_SCATTER),
-    LINE(STP_COLL_BROADCAST, 6, 8, 768 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 6, 7, 384 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 8, 8, 512 * KB, STP_COLL_SCATTER),
     LINE(STP_COLL_BROADCAST, 9, 16, 2048 * KB, STP_COLL_SCATTER),
     LINE(STP_COLL_BROADCAST, 17, 32, 4096 * KB, STP_COLL_SCATTER),
     LINE(STP_COLL_BROADCAST, 33, UINT32_MAX, 8192 * KB, STP_COLL_SCATTER),

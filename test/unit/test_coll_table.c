@@ -90,8 +90,8 @@ START_TEST(built_in)
 
     parse_well("", "tcp", 0);
     ck_assert_int_eq(find(STP_COLL_BROADCAST, 3, 6, 4 << 20, scatter), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_BROADCAST, 4, 4, 393215, scatter), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_BROADCAST, 4, 4, 393216, scatter), STP_COLL_SCATTER);
+    ck_assert_int_eq(find(STP_COLL_BROADCAST, 4, 4, 196607, scatter), STP_COLL_TREE);
+    ck_assert_int_eq(find(STP_COLL_BROADCAST, 4, 4, 196608, scatter), STP_COLL_SCATTER);
     ck_assert_int_eq(find(STP_COLL_BROADCAST, 64, 64, 8 << 20, scatter), STP_COLL_SCATTER);
     ck_assert_int_eq(find(STP_COLL_REDUCE, 3, 6, 8, ALL_REDUCE), STP_COLL_DOUBLING);
     ck_assert_int_eq(find(STP_COLL_REDUCE, 3, 6, 6143, LARGE_REDUCE), STP_COLL_TREE);
