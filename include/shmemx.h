@@ -51,7 +51,7 @@ typedef struct {
     shmem_device_type_t device_type;
     int device;       /* its number; GPU: what attr->device takes */
     int usable;       /* 0: it is there and cannot be used, and why_not says why */
-    int numa_node;    /* CPU: what attr->numa_node takes; -1: unknown */
+    int numa_node;    /* CPU, HBM: what attr->numa_node takes; -1: unknown */
     int distance;     /* from the CPUs of this process, as the kernel tells: 10: the same NUMA */
     int nic_distance; /* node, more: farther; and from what its fabric goes by; -1: unknown */
     int n_page_sizes;
@@ -71,10 +71,10 @@ typedef struct {
 
 /*
  * Devices of a kind that this process sees, and facts about number i of them, from 0. Of the CPU
- * each NUMA node with memory is one; of FAM what SHMEM_FAM_PATH names. Local, any time, also before
- * shmem_init(); makes no context on a GPU: what is free there is told by one that is up, or by
- * NVML. count: negative: this library has no such kind. describe: 0; nonzero when there is no such
- * device.
+ * each NUMA node with memory is one, of HBM each with high bandwidth, as hwloc tells; of FAM what
+ * SHMEM_FAM_PATH names. Local, any time, also before shmem_init(); makes no context on a GPU: what
+ * is free there is told by one that is up, or by NVML. count: negative: this library has no such
+ * kind. describe: 0; nonzero when there is no such device.
  */
 int shmemx_device_count(shmem_device_type_t kind);
 int shmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_t *info);
@@ -109,11 +109,11 @@ typedef struct {
     void *buffer;        /* GPU: use config->size bytes of the caller's here; NULL: allocate */
     shmemx_space_open_t open;        /* FAM, with a name */
     shmemx_space_numa_t numa_policy; /* CPU: which NUMA nodes pages come from; may differ per PE */
-    int numa_node;                   /* CPU, with SHMEMX_NUMA_BIND: this one; -1: that of this PE */
-    int pinned;  /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
-    int reshape; /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
-    size_t page_size; /* CPU: bytes of a page, 4096 or 2 MiB; 0: what the system gives */
-    size_t max_size;  /* CPU: bytes that it may grow to when malloc finds no room; 0: never grows */
+    int numa_node; /* CPU with SHMEMX_NUMA_BIND, HBM: this one; -1: that of this PE */
+    int pinned;    /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
+    int reshape;   /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
+    size_t page_size; /* CPU, HBM: bytes of a page, 4096 or 2 MiB; 0: what the system gives */
+    size_t max_size;  /* CPU, HBM: what it may grow to when malloc finds no room; 0: never grows */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \

@@ -286,6 +286,7 @@ build_plain()
     mkdir -p "$build/bin" "$build/lib/steppe" "$build/plain"
     printf '#define STP_VERSION "%s"\n#define STP_BUILD_FLAGS "%s (plain build)"\n' "$version" \
         "$cflags" >"$build/plain/defines.h"
+    ! has_header hwloc.h || echo '#define STP_HAVE_HWLOC' >>"$build/plain/defines.h"
     scripts/list-sources.sh steppe_core | compile "$build/plain/core" -Iinclude -Isrc -I. &&
         link core libsteppe.so.0 -Wl,-soname,libsteppe.so.0 -Wl,-Bsymbolic-functions \
             -Wl,-z,nodelete -Wl,--version-script=cmake/libsteppe.map -ldl -lm &&

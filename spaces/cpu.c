@@ -28,26 +28,30 @@ static size_t cpu_meminfo(const char *field)
 }
 
 /* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
-static int cpu_admit(const struct stp_space_params *params)
+int stp_cpu_fits(const struct stp_space_params *params, const char *kind)
 {
     size_t nbytes = params->nbytes;
     size_t total = cpu_meminfo("MemTotal:");
     size_t group = stp_cgroup_memory();
 
-    if (params->adopt != NULL) return stp_private_admit(params); /* it is there already */
     if (nbytes > total) {
-        stp_error("a cpu space of %zu bytes a PE exceeds this host's memory of %zu bytes", nbytes,
-                  total);
+        stp_error("a %s space of %zu bytes a PE exceeds this host's memory of %zu bytes", kind,
+                  nbytes, total);
         return -ENOMEM;
     }
-    if (stp_numa_check(params) != 0) return -ENODEV;
     if (nbytes > group) {
-        stp_error(
-            "a cpu space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
-            nbytes, group);
+        stp_error("a %s space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
+                  kind, nbytes, group);
         return -ENOMEM;
     }
     return 0;
+}
+
+static int cpu_admit(const struct stp_space_params *params)
+{
+    if (params->adopt != NULL) return stp_private_admit(params); /* it is there already */
+    if (stp_numa_check(params) != 0) return -ENODEV;
+    return stp_cpu_fits(params, "cpu");
 }
 
 /*
@@ -72,16 +76,7 @@ static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *
     return -ENOMEM;
 }
 
-static void cpu_place_growth(struct stp_space *space, size_t nbytes)
-{
-    struct stp_space_params params = {.numa = space->numa, .numa_node = space->numa_node};
-    int node;
-
-    if (space->placed)
-        (void)stp_numa_apply(&params, space->base + space->nbytes, nbytes - space->nbytes, &node);
-}
-
-static int cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
+int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
     int rc = cpu_admit_growth(space, nbytes, why, len);
 
@@ -93,7 +88,8 @@ static int cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t le
     else
         rc = stp_window_grow(space->offset, nbytes);
     if (rc == 0) {
-        if (space->page_bytes == 0) cpu_place_growth(space, nbytes);
+        if (space->page_bytes == 0)
+            stp_numa_extend(space, space->base + space->nbytes, nbytes - space->nbytes);
         return 0;
     }
     snprintf(why, len, "%s%s", stp_strerror(-rc),
@@ -101,7 +97,7 @@ static int cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t le
     return rc;
 }
 
-static void cpu_shrink(struct stp_space *space)
+void stp_cpu_shrink(struct stp_space *space)
 {
     if (space->placed && space->page_bytes == 0) /* of the file, which the window keeps */
         stp_numa_forget(space->base + space->nbytes, space->max_bytes - space->nbytes);
@@ -113,8 +109,8 @@ static void cpu_shrink(struct stp_space *space)
         stp_window_shrink(space->offset, space->nbytes);
 }
 
-static int cpu_create(struct stp_space *space, const struct stp_space_params *params,
-                      struct stp_share *share)
+int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
+                   struct stp_share *share)
 {
     bool outside = space->offset == SIZE_MAX;
     int rc;
@@ -132,14 +128,14 @@ static int cpu_create(struct stp_space *space, const struct stp_space_params *pa
     return 0;
 }
 
-static int cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
+int stp_cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
     if (space->outside != NULL) return stp_outside_attach(space, local, share);
     if (space->page_bytes != 0) return stp_pages_attach(space, local, share);
     return stp_window_show(space->offset, local);
 }
 
-static void cpu_destroy(struct stp_space *space)
+void stp_cpu_destroy(struct stp_space *space)
 {
     if (space->page_bytes != 0) {
         stp_pages_destroy(space);
@@ -174,11 +170,11 @@ const struct stp_kind stp_kind_cpu = {
     .stop = stp_kind_nothing,
     .probe = cpu_probe,
     .admit = cpu_admit,
-    .create = cpu_create,
-    .grow = cpu_grow,
-    .shrink = cpu_shrink,
-    .attach = cpu_attach,
-    .destroy = cpu_destroy,
+    .create = stp_cpu_create,
+    .grow = stp_cpu_grow,
+    .shrink = stp_cpu_shrink,
+    .attach = stp_cpu_attach,
+    .destroy = stp_cpu_destroy,
     STP_KIND_PASSING_OPS,
     STP_KIND_HOST_OPS,
     .describe = cpu_describe,

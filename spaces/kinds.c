@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_fam;
+extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_hbm, stp_kind_fam;
 
 const struct stp_kind *const stp_kinds[STP_N_KINDS] = {
     [STP_KIND_CPU] = &stp_kind_cpu,
     [STP_KIND_GPU] = &stp_kind_gpu,
+    [STP_KIND_HBM] = &stp_kind_hbm,
     [STP_KIND_FAM] = &stp_kind_fam,
 };
 

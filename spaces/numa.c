@@ -58,6 +58,12 @@ static bool numa_exists(int node)
     return access(path, F_OK) == 0 || access("/sys/devices/system/node", F_OK) != 0;
 }
 
+/* Who chose the node. */
+static const char *numa_who(const struct stp_space_params *params)
+{
+    return params->hbm ? "the node of SHMEM_DEVICE_HBM" : "attr->numa_node";
+}
+
 int stp_numa_check(const struct stp_space_params *params)
 {
     struct numa_set allowed;
@@ -65,15 +71,13 @@ int stp_numa_check(const struct stp_space_params *params)
 
     if (params->numa != STP_NUMA_BIND || node == -1) return 0;
     if (node < 0 || !numa_exists(node)) {
-        stp_error("attr->numa_node is %d: this host has no such NUMA node (numactl -H lists "
-                  "them)",
-                  node);
+        stp_error("%s is %d: this host has no such NUMA node (numactl -H lists them)",
+                  numa_who(params), node);
         return -ENODEV;
     }
     if (numa_allowed(&allowed) == 0 && !numa_has(&allowed, node)) {
-        stp_error("attr->numa_node is %d, which has no memory or is not for this process "
-                  "(cpuset)",
-                  node);
+        stp_error("%s is %d, which has no memory or is not for this process (cpuset)",
+                  numa_who(params), node);
         return -ENODEV;
     }
     return 0;
@@ -94,10 +98,20 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
                            named ? NUMA_WORDS * NUMA_WORD_BITS : 0, 0) != 0)
         rc = -errno;
     if (rc != 0)
-        stp_warn("attr->numa_policy is not honoured, pages come from any NUMA node: mbind: %s",
-                 strerror(-rc));
+        stp_warn("%s is not honoured, pages come from any NUMA node: mbind: %s",
+                 params->hbm ? "SHMEM_DEVICE_HBM" : "attr->numa_policy", strerror(-rc));
     if (rc == 0 && params->numa == STP_NUMA_BIND) *bound = node;
     return rc == 0;
+}
+
+void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes)
+{
+    struct stp_space_params params = {.numa = space->numa,
+                                      .numa_node = space->numa_node,
+                                      .hbm = space->kind == stp_kinds[STP_KIND_HBM]};
+    int node;
+
+    if (space->placed) (void)stp_numa_apply(&params, piece, nbytes, &node);
 }
 
 void stp_numa_forget(void *base, size_t nbytes)

@@ -209,16 +209,15 @@ int stp_pages_attach(struct stp_space *space, int local, const struct stp_share 
 /* The piece of this PE's own file, placed, and taken or advised as the rest is. */
 static int pages_grow_own(struct stp_space *space, const struct pages *pages, size_t to)
 {
-    struct stp_space_params params = {.numa = space->numa, .numa_node = space->numa_node};
     size_t from = pages->map_bytes;
     char *piece = space->base + from;
-    int rc = stp_file_resize(pages->fd, to), node;
+    int rc = stp_file_resize(pages->fd, to);
 
     if (rc == 0)
         rc = stp_window_overlay(space->offset + from, to - from, stp_window_local(), pages->fd,
                                 (off_t)from, 0);
     if (rc != 0) return rc;
-    if (space->placed) (void)stp_numa_apply(&params, piece, to - from, &node);
+    stp_numa_extend(space, piece, to - from);
     if (!pages->reserved)
         madvise(piece, to - from,
                 pages->page_bytes == STP_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);

@@ -284,7 +284,7 @@ bool stp_whose(const void *addr, char *text, size_t len);
 
 /* ---- kinds and spaces --------------------------------------------------- */
 
-enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_FAM, STP_N_KINDS };
+enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_HBM, STP_KIND_FAM, STP_N_KINDS };
 
 struct stp_space;
 struct stp_team; /* only kept for those above */
@@ -315,6 +315,7 @@ struct stp_space_params {
     enum stp_open open;
     enum stp_numa numa;
     int numa_node;     /* for STP_NUMA_BIND; -1: this PE's */
+    bool hbm;          /* and the kind says so: high-bandwidth memory */
     bool pinned;       /* host memory that GPUs reach */
     uint64_t token;    /* of this creation: the same on all PEs, and no other one has it */
     bool reshape;      /* a named space of fewer parts than n_pes gets a new generation */
@@ -351,6 +352,9 @@ int stp_numa_check(const struct stp_space_params *params);
  */
 bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
 void stp_numa_forget(void *base, size_t nbytes);
+
+/* The same for a piece by which a space that has a policy grows. */
+void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
 
 /*
  * Part i of a space, less than n_parts, to read, until the space is destroyed, or, of an old
@@ -467,6 +471,7 @@ struct stp_numbers {
 };
 
 void stp_sysfs_list(struct stp_numbers *set, const char *path);
+void stp_numbers_add(struct stp_numbers *set, int i); /* below STP_NUMBERS */
 bool stp_numbers_meet(const struct stp_numbers *a, const struct stp_numbers *b);
 void stp_numbers_own_cpus(struct stp_numbers *set); /* that this process may run on */
 
@@ -493,6 +498,9 @@ struct stp_device {
 
 /* Host memory: a device is a NUMA node that has some. As devices of a kind's row. */
 int stp_numa_devices(int i, struct stp_device *device);
+
+/* What is known of the memory of one node; where it lies, and its page sizes. */
+void stp_numa_describe(int node, struct stp_device *device);
 
 /* How far a copy must be when the call returns. */
 enum stp_copy_end {
@@ -689,6 +697,20 @@ int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root);
 int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);
 void stp_kind_no_shrink(struct stp_space *space);
 #define STP_KIND_FIXED_OPS .grow = stp_kind_no_grow, .shrink = stp_kind_no_shrink
+
+/*
+ * Of the row of host memory (cpu.c), for that of hbm too, whose params name the NUMA node: all that
+ * is asked of cpu may be asked of it.
+ */
+int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
+                   struct stp_share *share);
+int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);
+void stp_cpu_shrink(struct stp_space *space);
+int stp_cpu_attach(struct stp_space *space, int local, const struct stp_share *share);
+void stp_cpu_destroy(struct stp_space *space);
+
+/* Do they fit this host's memory, and the limit of its cgroup? 0 or -ENOMEM, logged. */
+int stp_cpu_fits(const struct stp_space_params *params, const char *kind);
 
 /* The ops of a row whose memory goes with the job. */
 #define STP_KIND_PASSING_OPS                                                                       \

@@ -46,6 +46,11 @@ static char *sysfs_long_line(const char *path)
     return line;
 }
 
+void stp_numbers_add(struct stp_numbers *set, int i)
+{
+    set->bits[i / 8] |= (unsigned char)(1u << i % 8);
+}
+
 /* "0-3,8,10-11" */
 static void numbers_parse(struct stp_numbers *set, const char *at)
 {
@@ -56,7 +61,7 @@ static void numbers_parse(struct stp_numbers *set, const char *at)
         if (end == at) return;
         if (*end == '-') high = strtoul(end + 1, &end, 10);
         for (unsigned long i = low; i <= high && i < STP_NUMBERS; i++)
-            set->bits[i / 8] |= (unsigned char)(1u << i % 8);
+            stp_numbers_add(set, (int)i);
         if (*end != ',') return;
         at = end + 1;
     }
@@ -90,8 +95,7 @@ void stp_numbers_own_cpus(struct stp_numbers *set)
     memset(set, 0, sizeof(*set));
     if (sched_getaffinity(0, sizeof(cpus), cpus) != 0) return;
     for (int i = 0; i < STP_NUMBERS; i++)
-        if (CPU_ISSET_S((size_t)i, sizeof(cpus), cpus))
-            set->bits[i / 8] |= (unsigned char)(1u << i % 8);
+        if (CPU_ISSET_S((size_t)i, sizeof(cpus), cpus)) stp_numbers_add(set, i);
 }
 
 /* ---- distances -------------------------------------------------------------------------- */
@@ -234,19 +238,25 @@ static int node_from_here(int node)
     return stp_numa_distance(node, &own);
 }
 
+void stp_numa_describe(int node, struct stp_device *device)
+{
+    node_pages(device);
+    device->numa = node;
+    device->distance = node_from_here(node);
+    node_memory(node, device);
+}
+
 int stp_numa_devices(int i, struct stp_device *device)
 {
     int n, found = node_find(i, &n);
 
     if (device != NULL && i >= 0 && i < (n > 0 ? n : 1)) {
-        node_pages(device);
         if (found < 0) {
+            node_pages(device);
             host_memory(device);
         } else {
-            device->numa = found;
-            device->distance = node_from_here(found);
+            stp_numa_describe(found, device);
             snprintf(device->name, sizeof(device->name), "host memory, NUMA node %d", found);
-            node_memory(found, device);
         }
     }
     return n > 0 ? n : 1;

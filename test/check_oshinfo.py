@@ -118,15 +118,35 @@ def check_kind(kind, members, n, way):
         check(all(row["where"] for row in kind["parts"]), f"{name}: no place")
 
 
+def check_hbm(clean):
+    """On a host whose node 0 is called HBM; and where hwloc was told of another host."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "topology")
+    told = {**clean, b"HWLOC_XMLFILE": os.fsencode(os.path.join(folder, "here.xml"))}
+    del told[b"HWLOC_SYNTHETIC"]
+    kind = spaces_by_kind(job(2, "--spaces", "--json", env=told), 2)["hbm"]
+    check_kind(kind, [0, 1], 2, "load/store")
+    check(kind["parts"][0]["where"].startswith("HBM, NUMA node 0, "), f"hbm: {kind['parts']}")
+    check(kind["devices"][0]["numa_node"] == 0, f"hbm: {kind['devices']}")
+    told[b"HWLOC_XMLFILE"] = os.fsencode(os.path.join(folder, "knl.xml"))
+    told[b"HWLOC_THISSYSTEM"] = b"0"
+    kind = spaces_by_kind(job(1, "--spaces", "--json", env=told), 1)["hbm"]
+    check_kind(kind, [], 1, "none")
+    check("another host" in kind["without"][0]["why"], f"hbm: {kind['without']}")
+
+
 def check_spaces():
     fake = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "../lib/fakecuda")
-    clean = {b"SHMEM_FAM_PATH": b"", b"SHMEM_GPU": b"off", b"SHMEM_NODE": b"on"}
+    clean = {b"SHMEM_FAM_PATH": b"", b"SHMEM_GPU": b"off", b"SHMEM_NODE": b"on",
+             b"HWLOC_SYNTHETIC": b"node:2 pu:2", b"HWLOC_THISSYSTEM": b"1"}
     for n in (1, 3):
         kinds = spaces_by_kind(job(n, "--json", "--spaces", env=clean), n)
         check(list(kinds) == ["cpu", "gpu", "hbm", "fam"], f"kinds are {list(kinds)}")
         check_kind(kinds["cpu"], range(n), n, "load/store")
         for name in ("gpu", "hbm", "fam"):
             check_kind(kinds[name], [], n, "none")
+        why = kinds["hbm"]["without"][0]["why"]
+        check(why.startswith("no NUMA node with high bandwidth: of 2,"), f"hbm: {why}")
+    check_hbm(clean)
     with tempfile.TemporaryDirectory() as folder:
         rich = {**clean, b"SHMEM_FAM_PATH": os.fsencode(folder), b"SHMEM_GPU": b"on",
                 b"LD_LIBRARY_PATH": os.fsencode(fake), b"FAKECUDA_RANKS": b"0,2"}

@@ -32,8 +32,6 @@ static const struct {
     {"fam", SHMEM_DEVICE_FAM},
 };
 
-static const char spaces_not_built[] = "not built in this version";
-
 /* ---- as one process sees it ------------------------------------------------------------ */
 
 static void info_cpu_memory(struct stp_report *report)
@@ -111,10 +109,10 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
 /* Does this PE have memory of the kind? why: the reason, or what it found. */
 static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
 {
-    const struct stp_space_params wanted = {.nbytes = SPACES_BYTES, .device = -1, .n_pes = 1};
+    const struct stp_space_params wanted = {
+        .nbytes = SPACES_BYTES, .device = -1, .numa_node = -1, .n_pes = 1};
 
-    snprintf(why, len, "%s", spaces_not_built);
-    return kind != NULL && kind->probe(&wanted, why, len) == 0;
+    return kind->probe(&wanted, why, len) == 0;
 }
 
 static void info_kind(struct stp_report *report, const char *name, const struct stp_kind *kind)
@@ -157,7 +155,7 @@ _Static_assert(sizeof(struct spaces_answer) <= SPACES_GATHER, "goes into one gat
 
 struct spaces_kind {
     const char *name;
-    const struct stp_kind *kind; /* NULL: not built */
+    const struct stp_kind *kind;
     int n_usable, n_members;
     uint64_t caps;
     struct spaces_answer *answers; /* by PE */

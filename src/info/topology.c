@@ -1,53 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The section of the report about the machine's shape, by hwloc. The library is opened at run
- * time, here only: programs never pay for it, and without it the kernel's own numbers are told.
+ * The section of the report about the machine's shape, by hwloc; without it the kernel's own
+ * numbers are told.
  */
 #include "info.h"
 
-#include <dlfcn.h>
+#include "spaces/topology.h"
+
 #include <glob.h>
-#include <hwloc.h>
 #include <sched.h>
 #include <unistd.h>
-
-#define HWLOC_FUNCTIONS(X)                                                                         \
-    X(hwloc_topology_init)                                                                         \
-    X(hwloc_topology_load)                                                                         \
-    X(hwloc_topology_destroy)                                                                      \
-    X(hwloc_get_type_depth)                                                                        \
-    X(hwloc_get_nbobjs_by_depth)                                                                   \
-    X(hwloc_get_obj_by_depth)
-
-/* The functions of hwloc that we call, under their own names. */
-struct hwloc_calls {
-#define FIELD(name) __typeof__(name) *name;
-    HWLOC_FUNCTIONS(FIELD)
-#undef FIELD
-};
-
-static bool hwloc_open(struct hwloc_calls *calls)
-{
-    void *handle = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
-
-    if (handle == NULL) return false;
-#define LOOK_UP(name)                                                                              \
-    calls->name = (__typeof__(name) *)(uintptr_t)dlsym(handle, #name);                             \
-    if (calls->name == NULL) return false;
-    HWLOC_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
-    return true;
-}
-
-static unsigned count_objects(const struct hwloc_calls *calls, hwloc_topology_t topology,
-                              hwloc_obj_type_t type)
-{
-    int depth = calls->hwloc_get_type_depth(topology, type);
-
-    return depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE
-               ? 0
-               : calls->hwloc_get_nbobjs_by_depth(topology, depth);
-}
 
 static void info_counts(struct stp_report *report, const struct hwloc_calls *calls,
                         hwloc_topology_t topology)
@@ -62,13 +24,13 @@ static void info_counts(struct stp_report *report, const struct hwloc_calls *cal
     };
 
     for (size_t i = 0; i < STP_COUNT(rows); i++)
-        stp_report_number(report, rows[i].name, count_objects(calls, topology, rows[i].type));
+        stp_report_number(report, rows[i].name, hwloc_count(calls, topology, rows[i].type));
 }
 
 static void info_numa(struct stp_report *report, const struct hwloc_calls *calls,
                       hwloc_topology_t topology)
 {
-    unsigned n = count_objects(calls, topology, HWLOC_OBJ_NUMANODE);
+    unsigned n = hwloc_count(calls, topology, HWLOC_OBJ_NUMANODE);
     int depth = calls->hwloc_get_type_depth(topology, HWLOC_OBJ_NUMANODE);
 
     stp_report_list(report, "numa_nodes");
@@ -92,7 +54,7 @@ static void info_caches(struct stp_report *report, const struct hwloc_calls *cal
 
     stp_report_list(report, "caches");
     for (size_t i = 0; i < STP_COUNT(types); i++) {
-        unsigned n = count_objects(calls, topology, types[i]);
+        unsigned n = hwloc_count(calls, topology, types[i]);
         hwloc_obj_t cache;
         char title[16];
 

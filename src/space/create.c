@@ -95,9 +95,9 @@ static int create_check_config(const shmem_space_config_t *config, const char *f
     }
     if (stp_kind_find((int)config->device_type) == NULL) {
         stp_error("%s: device_type %d is no kind of memory this build has: SHMEM_DEVICE_CPU (%d), "
-                  "SHMEM_DEVICE_GPU (%d) and SHMEM_DEVICE_FAM (%d) are",
+                  "SHMEM_DEVICE_GPU (%d), SHMEM_DEVICE_HBM (%d) and SHMEM_DEVICE_FAM (%d) are",
                   fn, (int)config->device_type, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU,
-                  SHMEM_DEVICE_FAM);
+                  SHMEM_DEVICE_HBM, SHMEM_DEVICE_FAM);
         return -ENODEV;
     }
     if (config->size == 0) {
@@ -137,10 +137,42 @@ static int create_check_max(const struct create *c)
         return -EINVAL;
     }
     if (c->params.buffer == NULL && c->kind->grows) return 0;
-    stp_error("%s: attr->max_size is set, and %s: only spaces of SHMEM_DEVICE_CPU grow", c->fn,
+    stp_error("%s: attr->max_size is set, and %s: only spaces of SHMEM_DEVICE_CPU and "
+              "SHMEM_DEVICE_HBM grow",
+              c->fn,
               c->params.buffer != NULL ? "a buffer of the program has the size it has"
               : c->kind->device_type == SHMEM_DEVICE_GPU ? "memory of kind gpu does not grow"
                                                          : "memory of kind fam does not grow");
+    return -EINVAL;
+}
+
+/* Where pages come from: of HBM, from a node of it, which is all that can be asked. */
+static int create_check_numa(const struct create *c)
+{
+    bool hbm = c->kind->device_type == SHMEM_DEVICE_HBM;
+
+    if ((unsigned)c->params.numa >= STP_N_NUMAS) {
+        stp_error("%s: attr->numa_policy is %d: SHMEMX_NUMA_DEFAULT (0), _BIND (1), _INTERLEAVE "
+                  "(2) and _FIRST_TOUCH (3) are what it can be",
+                  c->fn, (int)c->params.numa);
+        return -EINVAL;
+    }
+    if (hbm && c->params.numa != STP_NUMA_DEFAULT && c->params.numa != STP_NUMA_BIND) {
+        stp_error("%s: attr->numa_policy is %d, and memory of kind hbm is bound to a node of it: "
+                  "SHMEMX_NUMA_DEFAULT (0) and _BIND (1) are what it can be",
+                  c->fn, (int)c->params.numa);
+        return -EINVAL;
+    }
+    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND && !hbm) {
+        stp_error("%s: attr->numa_node is %d without SHMEMX_NUMA_BIND: nothing asks for it", c->fn,
+                  c->params.numa_node);
+        return -EINVAL;
+    }
+    if (hbm || c->params.numa == STP_NUMA_DEFAULT || c->kind->device_type == SHMEM_DEVICE_CPU)
+        return 0;
+    stp_error("%s: attr->numa_policy is set, and memory of kind %s is where it is: only spaces of "
+              "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM choose",
+              c->fn, c->kind->name);
     return -EINVAL;
 }
 
@@ -181,26 +213,9 @@ static int create_check_params(const struct create *c)
                   c->params.page_bytes, sysconf(_SC_PAGESIZE), STP_PAGES_HUGE);
         return -EINVAL;
     }
-    if (c->params.page_bytes != 0 && type != SHMEM_DEVICE_CPU) {
+    if (c->params.page_bytes != 0 && type != SHMEM_DEVICE_CPU && type != SHMEM_DEVICE_HBM) {
         stp_error("%s: attr->page_size is set, and memory of kind %s has the pages it has: only "
-                  "spaces of SHMEM_DEVICE_CPU choose",
-                  c->fn, c->kind->name);
-        return -EINVAL;
-    }
-    if ((unsigned)c->params.numa >= STP_N_NUMAS) {
-        stp_error("%s: attr->numa_policy is %d: SHMEMX_NUMA_DEFAULT (0), _BIND (1), _INTERLEAVE "
-                  "(2) and _FIRST_TOUCH (3) are what it can be",
-                  c->fn, (int)c->params.numa);
-        return -EINVAL;
-    }
-    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND) {
-        stp_error("%s: attr->numa_node is %d without SHMEMX_NUMA_BIND: nothing asks for it", c->fn,
-                  c->params.numa_node);
-        return -EINVAL;
-    }
-    if (c->params.numa != STP_NUMA_DEFAULT && type != SHMEM_DEVICE_CPU) {
-        stp_error("%s: attr->numa_policy is set, and memory of kind %s is where it is: only spaces "
-                  "of SHMEM_DEVICE_CPU choose",
+                  "spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM choose",
                   c->fn, c->kind->name);
         return -EINVAL;
     }
@@ -237,6 +252,7 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
     }
     c->params.nbytes = config->size;
     rc = create_check_params(c);
+    if (rc == 0) rc = create_check_numa(c);
     if (rc == 0) rc = create_check_max(c);
     if (rc != 0) return rc;
     c->access = c->kind->probe(&c->params, c->why, sizeof(c->why)) == 0;

@@ -166,6 +166,7 @@ static struct stp_space_params space_params(size_t nbytes)
     return (struct stp_space_params){.nbytes = nbytes,
                                      .max_bytes = nbytes,
                                      .device = -1,
+                                     .numa_node = -1,
                                      .pe = stp_rt.pe,
                                      .n_pes = stp_rt.n_pes};
 }
@@ -244,10 +245,6 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     struct stp_space_params params = space_params(stp_env.symmetric.size);
     struct stp_space *space;
 
-    if (kind == NULL) {
-        snprintf(pe_info->no_heap, sizeof(pe_info->no_heap), "this build does not know that kind");
-        return;
-    }
     if (kind->probe(&params, pe_info->no_heap, sizeof(pe_info->no_heap)) != 0) return;
     pe_info->no_heap[0] = '\0';
     if (stp_env.symmetric.max > stp_env.symmetric.size && !kind->grows) {

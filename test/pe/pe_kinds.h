@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces of any kind for the tests of the spaces proposal: CPU always, GPU and FAM where the PEs
+ * Spaces of any kind for the tests of the spaces proposal: CPU always, GPU, HBM and FAM where PEs
  * have them. Memory is filled and read through puts and gets of this PE to itself, because the
  * host may not touch a GPU's. "P<n>" and "S<n>" are the rules of docs/conformance-spaces.md.
  */
@@ -17,8 +17,9 @@ struct pe_kind {
 
 static const struct pe_kind pe_kinds[] = {{"cpu", SHMEM_DEVICE_CPU, true},
                                           {"gpu", SHMEM_DEVICE_GPU, false},
+                                          {"hbm", SHMEM_DEVICE_HBM, true},
                                           {"fam", SHMEM_DEVICE_FAM, true}};
-enum { PE_CPU, PE_GPU, PE_FAM, PE_N_KINDS };
+enum { PE_CPU, PE_GPU, PE_HBM, PE_FAM, PE_N_KINDS };
 
 /* A space as this PE sees it: rank -1 and n 0 where it is no member. */
 struct pe_space {

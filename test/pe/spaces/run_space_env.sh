@@ -10,6 +10,8 @@ set -u
 mkdir "$dir/fam"
 gpu=(LD_LIBRARY_PATH="$fake")
 fam=(SHMEM_FAM_PATH="$dir/fam")
+hbm=(HWLOC_XMLFILE="$(dirname "$0")/../../topology/here.xml" HWLOC_THISSYSTEM=1)
+no_hbm=(HWLOC_SYNTHETIC="node:1 pu:2" HWLOC_THISSYSTEM=1)
 
 good()
 {
@@ -42,11 +44,13 @@ good cpu_off SHMEM_ENABLE_CPU=0
 good fam SHMEM_ENABLE_FAM=1 SHMEM_FAM_SYMMETRIC_SIZE=2097152 "${fam[@]}"
 good gpu SHMEM_ENABLE_GPU=1 SHMEM_GPU_SYMMETRIC_SIZE=4194304 "${gpu[@]}"
 good gpu_of_last SHMEM_ENABLE_GPU=1 FAKECUDA_RANKS=$last "${gpu[@]}"
+good hbm SHMEM_ENABLE_HBM=1 SHMEM_HBM_SYMMETRIC_SIZE=2097152 "${hbm[@]}"
 good all SHMEM_ENABLE_CPU=1 SHMEM_ENABLE_GPU=1 SHMEM_ENABLE_FAM=1 "${gpu[@]}" "${fam[@]}"
 good default_gpu SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 "${gpu[@]}"
 good default_GPU SHMEM_DEFAULT_SPACE=GPU SHMEM_SYMMETRIC_SIZE=16777216 SHMEM_GPU_IPC=off \
     "${gpu[@]}"
 good default_fam SHMEM_DEFAULT_SPACE=fam SHMEM_SYMMETRIC_SIZE=16777216 "${fam[@]}"
+good default_hbm SHMEM_DEFAULT_SPACE=hbm SHMEM_SYMMETRIC_SIZE=16777216 "${hbm[@]}"
 good default_cpu SHMEM_DEFAULT_SPACE=cpu SHMEM_SYMMETRIC_SIZE=16777216
 good default_gpu_all SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 SHMEM_ENABLE_CPU=1 \
     SHMEM_ENABLE_GPU=1 SHMEM_ENABLE_FAM=1 "${gpu[@]}" "${fam[@]}"
@@ -59,7 +63,8 @@ bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE is GPU, and PE [0-9]+ has no
     SHMEM_DEFAULT_SPACE=gpu FAKECUDA_DEVICES=0 "${gpu[@]}"
 bad default_without_path "${init}SHMEM_DEFAULT_SPACE is FAM, and PE [0-9]+ .*FAM_PATH is not set" \
     SHMEM_DEFAULT_SPACE=fam
-bad default_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+" SHMEM_DEFAULT_SPACE=hbm
+bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+ .*NUMA node with high bandw" \
+    SHMEM_DEFAULT_SPACE=hbm "${no_hbm[@]}"
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
 bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
@@ -72,7 +77,8 @@ bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, and .*SHMEM_GPU_SYMMETRIC
     SHMEM_ENABLE_GPU=1 FAKECUDA_DEVICES=0 "${gpu[@]}"
 bad enable_without_path "${init}SHMEM_ENABLE_FAM is on, and .*SHMEM_FAM_SYMMETRIC_SIZE" \
     SHMEM_ENABLE_FAM=1
-bad enable_hbm "${init}SHMEM_ENABLE_HBM is on" SHMEM_ENABLE_HBM=1
+bad enable_without_hbm "${init}SHMEM_ENABLE_HBM is on, and .*SHMEM_HBM_SYMMETRIC_SIZE" \
+    SHMEM_ENABLE_HBM=1 "${no_hbm[@]}"
 bad enable_too_large "${init}SHMEM_ENABLE_GPU is on, and its space of 4294967296 bytes" \
     SHMEM_ENABLE_GPU=1 SHMEM_GPU_SYMMETRIC_SIZE=4g "${gpu[@]}"
 bad enable_what "SHMEM_ENABLE_GPU is 'maybe': expected" SHMEM_ENABLE_GPU=maybe "${gpu[@]}"

@@ -7,7 +7,9 @@
 set -u
 . "$(dirname "$0")/../job.sh"
 
-mkdir "$dir/fam"
+mkdir "$dir/fam" "$dir/lib"
+echo "no library" >"$dir/lib/libhwloc.so.15"
+topologies=$(dirname "$0")/../../topology
 export SHMEM_FAM_PATH="$dir/fam" SHMEM_SYMMETRIC_SIZE=16m
 gpu=(LD_LIBRARY_PATH="$fake")
 
@@ -51,7 +53,19 @@ creation()
 {
 
     told bad_kind    cpu "device_type 99 .*SHMEM_DEVICE_CPU"
-    told hbm         cpu "device_type 2 .*SHMEM_DEVICE_CPU"
+    told hbm         cpu "no PE has hbm memory; PE 0: no NUMA node with high bandwidth: of 1, none" \
+        HWLOC_SYNTHETIC="node:1 pu:2" HWLOC_THISSYSTEM=1
+    told hbm         cpu "no PE has hbm memory; PE 0: hwloc was told of another host .*node 2 has" \
+        HWLOC_XMLFILE="$topologies/knl.xml"
+    # of PEs alone: launchers need hwloc, too
+    export ONE=0 ONE_ENV="LD_LIBRARY_PATH=$dir/lib" REST_ENV="LD_LIBRARY_PATH=$dir/lib"
+    told hbm         cpu "no PE has hbm memory; PE 0: .*libhwloc.so.15 of hwloc 2.3 or later cannot"
+    unset ONE ONE_ENV REST_ENV
+    told hbm_numa    cpu "attr->numa_policy is 2, and memory of kind hbm is bound"
+    told hbm_node    cpu "attr->numa_node is 7, which has no high-bandwidth memory: node 0 has" \
+        HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
+    told hbm_node    cpu "attr->numa_node is 7, which has no high-bandwidth memory: node 2 has, of 2" \
+        HWLOC_XMLFILE="$topologies/knl.xml" HWLOC_THISSYSTEM=1
     told null_config cpu "config is a null pointer"
     told create      gpu "no PE has gpu memory" FAKECUDA_DEVICES=0
     told create      gpu "no PE has gpu memory" SHMEM_GPU=off

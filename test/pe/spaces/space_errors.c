@@ -57,6 +57,24 @@ static void create_hbm(void)
     refused(&config, NULL);
 }
 
+static void create_hbm_numa(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.numa_policy = SHMEMX_NUMA_INTERLEAVE;
+    refused(&config, &attr);
+}
+
+static void create_hbm_node(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.numa_node = 7;
+    refused(&config, &attr);
+}
+
 static void create_zero(void)
 {
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, 0);
@@ -585,6 +603,8 @@ static const struct mistake told[] = {
     {"create", create_as_it_is},
     {"bad_kind", create_bad_kind},
     {"hbm", create_hbm},
+    {"hbm_numa", create_hbm_numa},
+    {"hbm_node", create_hbm_node},
     {"zero", create_zero},
     {"negative", create_negative},
     {"too_large", create_too_large},

@@ -3,7 +3,7 @@
  * Spaces that grow: what was in them stays, the new memory and what lies across its border is
  * reached by every family of operations, the end is NULL, and a member that cannot leaves all as it
  * was. With a small SHMEM_WINDOW_SIZE the spaces lie outside the window. "heap": the default one,
- * with SHMEM_SYMMETRIC_SIZE=4m:200m.
+ * with SHMEM_SYMMETRIC_SIZE=4m:200m. "hbm": spaces of that kind.
  */
 #include "pe_kinds.h"
 #include "pe_reach.h"
@@ -16,6 +16,7 @@
 enum { SIZE = PE_MIB, MAX = 300 * PE_MIB, EXTENT = 64 * PE_MIB, SLACK = PE_MIB / 4 };
 
 static long *heap;
+static int kind = PE_CPU;
 
 static shmemx_space_info_t info_of(shmem_space_t space)
 {
@@ -27,13 +28,13 @@ static shmemx_space_info_t info_of(shmem_space_t space)
 
 static bool make(size_t max, size_t page, shmemx_space_numa_t numa, struct pe_space *s)
 {
-    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, SIZE);
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
-    *s = (struct pe_space){.kind = &pe_kinds[PE_CPU], .rank = -1};
+    *s = (struct pe_space){.kind = &pe_kinds[kind], .rank = -1};
     attr.max_size = max;
     attr.page_size = page;
-    attr.numa_policy = numa;
+    attr.numa_policy = kind == PE_HBM ? SHMEMX_NUMA_DEFAULT : numa; /* it has its own */
     if (shmemx_space_create_attr(&config, &attr, &s->space, &s->team) != 0) return false;
     s->rank = shmem_team_my_pe(s->team);
     s->n = shmem_team_n_pes(s->team);
@@ -206,7 +207,7 @@ static void check_all(void)
 
 static void check_subset(void)
 {
-    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, SIZE);
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmem_team_t some, team;
     shmem_space_t space;
@@ -381,6 +382,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "heap") == 0) {
         check_heap();
     } else {
+        if (argc > 1 && strcmp(argv[1], "hbm") == 0) kind = PE_HBM;
         check_use(0, SHMEMX_NUMA_DEFAULT, "usual memory");
         if (getenv("SHMEM_WINDOW_SIZE") == NULL)
             check_use(4096, SHMEMX_NUMA_FIRST_TOUCH, "pages of 4 KiB");

@@ -5,35 +5,9 @@
  * destroyed space has no policy any more, and where mbind is refused the space is made without.
  */
 #include "pe_kinds.h"
-
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/mempolicy.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "pe_numa.h"
 
 static bool forbidden; /* mbind is */
-
-static int policy_of(void *addr)
-{
-    int mode = -1;
-
-    PE_CHECK_EQ(syscall(SYS_get_mempolicy, &mode, NULL, 0, addr, MPOL_F_ADDR), 0);
-    return mode;
-}
-
-static int node_of(void *addr)
-{
-    void *page = (void *)((uintptr_t)addr & ~(uintptr_t)4095);
-    int node = -1;
-
-    PE_CHECK_EQ(syscall(SYS_move_pages, 0, 1, &page, NULL, &node, 0), 0);
-    return node;
-}
 
 static int make(shmemx_space_numa_t policy, int node, shmem_space_t *space, shmem_team_t *team)
 {
@@ -62,10 +36,10 @@ static void check(shmemx_space_numa_t policy, int node, int mode)
                  info.numa_node, node);
     block = shmem_space_malloc(space, 65536);
     PE_REQUIRE(block != NULL, "64 KiB of it");
-    PE_CHECK_EQ(policy_of(block), mode);
+    PE_CHECK_EQ(pe_numa_policy_of(block), mode);
     memset(block, 1, 65536);
-    if (policy == SHMEMX_NUMA_BIND && node >= 0) PE_CHECK_EQ(node_of(block), node);
-    PE_CHECK(node_of(block) >= 0, "a touched page is on no node");
+    if (policy == SHMEMX_NUMA_BIND && node >= 0) PE_CHECK_EQ(pe_numa_node_of(block), node);
+    PE_CHECK(pe_numa_node_of(block) >= 0, "a touched page is on no node");
     shmem_space_free(space, block);
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
@@ -80,31 +54,12 @@ static void refuse(shmemx_space_numa_t policy, int node)
     PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
 }
 
-/* As container runtimes do. From here on. */
-static bool forbid_mbind(void)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 int main(void)
 {
     unsigned cpu = 0, node = 0;
-    int mode = 0;
+    int mode = pe_numa_policy();
 
-    if (syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, 0) != 0 ||
-        (syscall(SYS_mbind, NULL, 0, MPOL_DEFAULT, NULL, 0, 0) != 0 && errno != EINVAL)) {
-        fprintf(stderr, "the kernel sets and tells no NUMA policies\n");
-        return 77;
-    }
+    if (mode < 0) return PE_SKIP;
     (void)syscall(SYS_getcpu, &cpu, &node, NULL);
     pe_test_begin();
     check(SHMEMX_NUMA_BIND, (int)node, MPOL_BIND);
@@ -118,7 +73,7 @@ int main(void)
     refuse(SHMEMX_NUMA_BIND, pe_me == pe_n - 1 ? 1000 : -1); /* one PE alone is enough */
     refuse(SHMEMX_NUMA_DEFAULT, (int)node);
     refuse((shmemx_space_numa_t)77, -1);
-    forbidden = forbid_mbind();
+    forbidden = pe_numa_forbid_mbind();
     if (forbidden) check(SHMEMX_NUMA_INTERLEAVE, -1, mode);
     return pe_test_end();
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * High-bandwidth memory of the host: what the kind cpu does, bound to a NUMA node that has it.
+ * Design: docs/design/kinds.md.
+ */
+#include "spaces/hbm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const struct stp_kind stp_kind_hbm;
+
+static struct {
+    pthread_mutex_t lock;
+    struct stp_hbm *found;
+} hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What hwloc said, when it was first asked since the kind started. NULL: no memory. */
+static const struct stp_hbm *hbm_look(void)
+{
+    const struct stp_hbm *found;
+
+    pthread_mutex_lock(&hbm.lock);
+    if (hbm.found == NULL) {
+        hbm.found = malloc(sizeof(*hbm.found));
+        if (hbm.found != NULL) stp_hbm_read(hbm.found);
+    }
+    found = hbm.found;
+    pthread_mutex_unlock(&hbm.lock);
+    return found;
+}
+
+static void hbm_stop(void)
+{
+    pthread_mutex_lock(&hbm.lock);
+    free(hbm.found);
+    hbm.found = NULL;
+    pthread_mutex_unlock(&hbm.lock);
+}
+
+static int hbm_probe(const struct stp_space_params *params, char *why, size_t len)
+{
+    const struct stp_hbm *found = hbm_look();
+
+    (void)params;
+    if (found == NULL) {
+        snprintf(why, len, "no memory for a list of NUMA nodes");
+        return -ENOMEM;
+    }
+    if (found->why_not[0] != '\0') {
+        snprintf(why, len, "%s", found->why_not);
+        return -ENODEV;
+    }
+    snprintf(why, len, "high-bandwidth memory");
+    return 0;
+}
+
+/* Which node: an index, or -ENODEV, logged. */
+static int hbm_pick(const struct stp_space_params *params)
+{
+    const struct stp_hbm *found = hbm_look();
+    struct stp_numbers own;
+
+    if (params->numa_node == -1) {
+        stp_numbers_own_cpus(&own);
+        return stp_hbm_choose(found, &own, stp_window_local());
+    }
+    for (int i = 0; i < found->n; i++)
+        if (found->nodes[i].number == params->numa_node) return i;
+    stp_error("attr->numa_node is %d, which has no high-bandwidth memory: node %d has, of %d such "
+              "(oshinfo --spaces lists them)",
+              params->numa_node, found->nodes[0].number, found->n);
+    return -ENODEV;
+}
+
+/* The params as the kind cpu understands them. */
+static struct stp_space_params hbm_params(const struct stp_space_params *params, int i)
+{
+    struct stp_space_params bound = *params;
+
+    bound.hbm = true;
+    bound.numa = STP_NUMA_BIND;
+    bound.numa_node = hbm_look()->nodes[i].number;
+    return bound;
+}
+
+static size_t hbm_free(int node)
+{
+    struct stp_device device = STP_DEVICE_UNKNOWN;
+
+    stp_numa_describe(node, &device);
+    return device.free;
+}
+
+/*
+ * Pages that a full node should give end the job, and none come from elsewhere. So what is free now
+ * is what there is to have, though it is taken when it is touched.
+ */
+static int hbm_admit(const struct stp_space_params *params)
+{
+    int i = hbm_pick(params);
+    struct stp_space_params bound;
+    size_t left;
+
+    if (i < 0) return i;
+    bound = hbm_params(params, i);
+    if (stp_numa_check(&bound) != 0) return -ENODEV;
+    left = hbm_free(bound.numa_node);
+    if (bound.nbytes > left) {
+        stp_error("an hbm space of %zu bytes a PE exceeds what NUMA node %d has free, %zu bytes",
+                  bound.nbytes, bound.numa_node, left);
+        return -ENOMEM;
+    }
+    return stp_cpu_fits(&bound, "hbm");
+}
+
+static int hbm_create(struct stp_space *space, const struct stp_space_params *params,
+                      struct stp_share *share)
+{
+    int i = hbm_pick(params), rc;
+    struct stp_space_params bound;
+
+    if (i < 0) return i;
+    bound = hbm_params(params, i);
+    rc = stp_cpu_create(space, &bound, share);
+    if (rc == 0) space->device = i;
+    return rc;
+}
+
+static int hbm_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
+{
+    size_t left = space->placed ? hbm_free(space->numa_node) : SIZE_MAX;
+
+    if (nbytes - space->nbytes <= left) return stp_cpu_grow(space, nbytes, why, len);
+    snprintf(why, len, "NUMA node %d has %zu bytes free", space->numa_node, left);
+    return -ENOMEM;
+}
+
+static int hbm_devices(int i, struct stp_device *device)
+{
+    const struct stp_hbm *found = hbm_look();
+    const struct stp_hbm_node *node;
+
+    if (found == NULL) return 0;
+    if (device == NULL || i < 0 || i >= found->n) return found->n;
+    node = &found->nodes[i];
+    stp_numa_describe(node->number, device);
+    device->nbytes = node->nbytes; /* also where hwloc was told of another host */
+    snprintf(device->name, sizeof(device->name), "%s, NUMA node %d", node->what, node->number);
+    snprintf(device->why_not, sizeof(device->why_not), "%s", found->why_not);
+    if (found->why_not[0] != '\0') device->free = SIZE_MAX;
+    return found->n;
+}
+
+static bool hbm_describe(int i, char *text, size_t len)
+{
+    struct stp_device device = STP_DEVICE_UNKNOWN;
+    char size[STP_SIZE_TEXT];
+
+    if (i < 0 || i >= hbm_devices(i, &device)) return false;
+    snprintf(text, len, "%s, %s", device.name, stp_size_text(device.nbytes, size));
+    return true;
+}
+
+const struct stp_kind stp_kind_hbm = {
+    .name = "hbm",
+    .device_type = 2, /* SHMEM_DEVICE_HBM */
+    .in_window = true,
+    .direct = true,
+    .grows = true,
+    .start = stp_kind_nothing,
+    .stop = hbm_stop,
+    .probe = hbm_probe,
+    .admit = hbm_admit,
+    .create = hbm_create,
+    .grow = hbm_grow,
+    .shrink = stp_cpu_shrink,
+    .attach = stp_cpu_attach,
+    .destroy = stp_cpu_destroy,
+    STP_KIND_PASSING_OPS,
+    STP_KIND_HOST_OPS,
+    .describe = hbm_describe,
+    .devices = hbm_devices,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which NUMA nodes have high-bandwidth memory, and which of them is a PE's. For the row of the kind
+ * (hbm.c) and its tests. Design: docs/design/kinds.md.
+ */
+#ifndef STP_HBM_H
+#define STP_HBM_H
+
+#include "spaces/spaces.h"
+
+#define STP_HBM_NODES 64
+
+struct stp_hbm_node {
+    int number;              /* the kernel's */
+    size_t nbytes;           /* of memory */
+    char what[24];           /* what firmware or hwloc calls it: "MCDRAM"; else "HBM" */
+    struct stp_numbers cpus; /* that are next to it */
+};
+
+struct stp_hbm {
+    char why_not[128]; /* there is none; "": there is */
+    int n;
+    struct stp_hbm_node nodes[STP_HBM_NODES]; /* by number */
+};
+
+/* Ask hwloc. Takes as long as hwloc does to look at the machine. */
+void stp_hbm_read(struct stp_hbm *hbm);
+
+/*
+ * Which of the nodes a PE on these CPUs takes: one next to them, else a nearest one as firmware
+ * tells; of several that are alike, the one whose turn it is. -1: there is none.
+ */
+int stp_hbm_choose(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn);
+
+#endif /* STP_HBM_H */

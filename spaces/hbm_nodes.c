@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which NUMA nodes have high-bandwidth memory: hwloc knows, from firmware and from machines that
+ * its authors had. Loaded when somebody asks for such memory, not before: its look at a host takes
+ * longer than all of init. Design: docs/design/kinds.md.
+ */
+#include "spaces/hbm.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#ifdef STP_HAVE_HWLOC
+#include "spaces/topology.h"
+#endif
+
+#if defined(HWLOC_API_VERSION) && HWLOC_API_VERSION >= 0x00020300 /* it has memory attributes */
+
+/* A look at a topology. */
+struct look {
+    struct hwloc_calls calls;
+    hwloc_topology_t topology;
+    int depth;
+    unsigned n; /* NUMA nodes */
+};
+
+static hwloc_obj_t look_node(const struct look *look, unsigned i)
+{
+    return look->calls.hwloc_get_obj_by_depth(look->topology, look->depth, i);
+}
+
+/* 0 or -1. The topology is the process's view of this host, unless HWLOC_XMLFILE says otherwise. */
+static int look_load(struct look *look)
+{
+    if (look->calls.hwloc_topology_init(&look->topology) != 0) return -1;
+#if HWLOC_API_VERSION >= 0x00020500
+    /* else it runs on each CPU in turn to ask that about its caches */
+    (void)look->calls.hwloc_topology_set_flags(look->topology,
+                                               HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
+#endif
+    if (look->calls.hwloc_topology_load(look->topology) == 0) {
+        look->depth = look->calls.hwloc_get_type_depth(look->topology, HWLOC_OBJ_NUMANODE);
+        look->n = hwloc_count(&look->calls, look->topology, HWLOC_OBJ_NUMANODE);
+        return 0;
+    }
+    look->calls.hwloc_topology_destroy(look->topology);
+    return -1;
+}
+
+/* In MiB/s from one CPU's place; 0: unknown. */
+static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cpu)
+{
+    hwloc_bitmap_t cpus = look->calls.hwloc_bitmap_alloc();
+    struct hwloc_location from = {.type = HWLOC_LOCATION_TYPE_CPUSET, .location.cpuset = cpus};
+    hwloc_uint64_t value = 0;
+
+    if (cpus == NULL) return 0;
+    look->calls.hwloc_bitmap_only(cpus, (unsigned)cpu);
+    if (look->calls.hwloc_memattr_get_value(look->topology, HWLOC_MEMATTR_ID_BANDWIDTH, node, &from,
+                                            0, &value) != 0)
+        value = 0;
+    look->calls.hwloc_bitmap_free(cpus);
+    return value;
+}
+
+/* The usual memory beside a CPU: that of the lowest number, since firmware numbers it first. */
+static hwloc_obj_t look_usual(const struct look *look, int cpu)
+{
+    hwloc_obj_t usual = NULL;
+
+    for (unsigned i = 0; i < look->n; i++) {
+        hwloc_obj_t node = look_node(look, i);
+        if (node->cpuset == NULL ||
+            look->calls.hwloc_bitmap_next(node->cpuset, cpu - 1) != cpu) /* it is not beside it */
+            continue;
+        if (usual == NULL || node->os_index < usual->os_index) usual = node;
+    }
+    return usual;
+}
+
+/*
+ * Memory that has a name is what it is called. Else it has to be twice as quick as the usual memory
+ * of its own CPUs: hwloc itself takes no less for high bandwidth.
+ */
+static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
+{
+    const char *name = node->subtype;
+    hwloc_obj_t usual;
+    int cpu;
+
+    if (name != NULL && (strcasecmp(name, "MCDRAM") == 0 || strcasecmp(name, "HBM") == 0))
+        return true;
+    if (name != NULL && strcasecmp(name, "SPM") != 0) return false; /* DRAM, NVM, of a GPU, ... */
+    cpu = node->cpuset != NULL ? look->calls.hwloc_bitmap_next(node->cpuset, -1) : -1;
+    usual = cpu >= 0 ? look_usual(look, cpu) : NULL;
+    if (usual == NULL || usual == node) return false;
+    return look_bandwidth(look, usual, cpu) > 0 &&
+           look_bandwidth(look, node, cpu) >= 2 * look_bandwidth(look, usual, cpu);
+}
+
+static void look_keep(const struct look *look, hwloc_obj_t node, struct stp_hbm *hbm)
+{
+    struct stp_hbm_node *kept = &hbm->nodes[hbm->n];
+    const char *name = node->subtype;
+
+    if (hbm->n == STP_HBM_NODES) return;
+    *kept = (struct stp_hbm_node){.number = (int)node->os_index,
+                                  .nbytes = node->attr->numanode.local_memory};
+    snprintf(kept->what, sizeof(kept->what), "%s",
+             name != NULL && strcasecmp(name, "SPM") != 0 ? name : "HBM");
+    for (int cpu = -1; node->cpuset != NULL &&
+                       (cpu = look->calls.hwloc_bitmap_next(node->cpuset, cpu)) >= 0 &&
+                       cpu < STP_NUMBERS;)
+        stp_numbers_add(&kept->cpus, cpu);
+    hbm->n++;
+}
+
+void stp_hbm_read(struct stp_hbm *hbm)
+{
+    struct look look;
+
+    hbm->n = 0;
+    hbm->why_not[0] = '\0';
+    if (!hwloc_open(&look.calls)) {
+        snprintf(hbm->why_not, sizeof(hbm->why_not),
+                 "no NUMA node is known to have high bandwidth: %s of hwloc 2.3 or later cannot be "
+                 "loaded",
+                 HWLOC_LIBRARY);
+        return;
+    }
+    if (look_load(&look) != 0) {
+        snprintf(hbm->why_not, sizeof(hbm->why_not),
+                 "no NUMA node is known to have high bandwidth: hwloc cannot look at this host");
+        return;
+    }
+    for (unsigned i = 0; i < look.n; i++)
+        if (look_is_hbm(&look, look_node(&look, i))) look_keep(&look, look_node(&look, i), hbm);
+    if (hbm->n == 0)
+        snprintf(hbm->why_not, sizeof(hbm->why_not),
+                 "no NUMA node with high bandwidth: of %u, none is MCDRAM, HBM or twice as fast as "
+                 "its neighbour",
+                 look.n);
+    else if (!look.calls.hwloc_topology_is_thissystem(look.topology))
+        snprintf(
+            hbm->why_not, sizeof(hbm->why_not),
+            "hwloc was told of another host (HWLOC_XMLFILE, HWLOC_SYNTHETIC): its NUMA node %d "
+            "has high bandwidth",
+            hbm->nodes[0].number);
+    look.calls.hwloc_topology_destroy(look.topology);
+}
+
+#else
+
+void stp_hbm_read(struct stp_hbm *hbm)
+{
+    hbm->n = 0;
+    snprintf(
+        hbm->why_not, sizeof(hbm->why_not),
+        "no NUMA node is known to have high bandwidth: built without the headers of hwloc 2.3");
+}
+
+#endif
+
+/* The less the nearer. */
+static int hbm_distance(const struct stp_hbm_node *node, const struct stp_numbers *cpus)
+{
+    int distance;
+
+    if (stp_numbers_meet(&node->cpus, cpus)) return 0;
+    distance = stp_numa_distance(node->number, cpus);
+    return distance >= 0 ? distance : INT_MAX;
+}
+
+int stp_hbm_choose(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn)
+{
+    int distances[STP_HBM_NODES], best = INT_MAX, n = 0;
+
+    for (int i = 0; i < hbm->n; i++) {
+        distances[i] = hbm_distance(&hbm->nodes[i], cpus);
+        if (distances[i] < best) n = 0;
+        if (distances[i] <= best) n++;
+        if (distances[i] < best) best = distances[i];
+    }
+    for (int i = 0, nth = n > 0 ? turn % n : 0; i < hbm->n; i++)
+        if (distances[i] == best && nth-- == 0) return i;
+    return -1;
+}

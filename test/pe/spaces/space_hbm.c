@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces of high-bandwidth memory, on a host whose one NUMA node hwloc was told to be such
+ * (test/topology/here.xml): the kernel is asked for the policy of the range and the node of touched
+ * pages. What the node has free is what there is; where mbind is refused the space is made without.
+ * "some": only PEs of even numbers have such memory.
+ */
+#include "pe_kinds.h"
+#include "pe_numa.h"
+
+static bool forbidden; /* mbind is */
+
+static shmemx_space_info_t info_of(shmem_space_t space)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    return info;
+}
+
+static int make(size_t nbytes, const shmemx_space_attr_t *attr, shmem_space_t *space,
+                shmem_team_t *team)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, nbytes);
+
+    return shmemx_space_create_attr(&config, attr, space, team);
+}
+
+static void refuse(size_t nbytes, const shmemx_space_attr_t *attr, const char *what)
+{
+    shmem_space_t space;
+    shmem_team_t team;
+
+    PE_CHECK(make(nbytes, attr, &space, &team) != 0, "%s: made", what);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "%s: handles", what);
+}
+
+static shmemx_device_info_t device_of(void)
+{
+    shmemx_device_info_t info = SHMEMX_DEVICE_INFO_INITIALIZER;
+
+    PE_CHECK_EQ(shmemx_device_count(SHMEM_DEVICE_HBM), 1);
+    PE_CHECK_EQ(shmemx_device_describe(SHMEM_DEVICE_HBM, 0, &info), 0);
+    PE_CHECK(info.usable, "the node cannot be used: %s", info.why_not);
+    PE_CHECK_EQ(info.numa_node, 0);
+    PE_CHECK(strcmp(info.name, "HBM, NUMA node 0") == 0, "its name is %s", info.name);
+    PE_CHECK(info.n_page_sizes >= 1, "no page sizes");
+    return info;
+}
+
+/* Own pages lie where they must, and a peer's that this PE touches first too. */
+static void check_place(char *block, size_t nbytes)
+{
+    for (int end = 0; end < 2 && !forbidden; end++)
+        PE_CHECK_EQ(pe_numa_policy_of(block + (end ? nbytes - 1 : 0)), MPOL_BIND);
+    memset(block, 1, nbytes / 2);
+    if (!forbidden) PE_CHECK_EQ(pe_numa_node_of(block), 0);
+    shmem_barrier_all();
+    shmem_char_p(block + nbytes - 1, (char)(1 + pe_me), pe_right());
+    shmem_barrier_all();
+    PE_CHECK_EQ(block[nbytes - 1], (char)(1 + pe_left()));
+    if (!forbidden) PE_CHECK_EQ(pe_numa_node_of(block + nbytes - 1), 0);
+}
+
+static void check(int node, size_t page, size_t max)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmemx_space_info_t info;
+    shmem_space_cap_t caps;
+    shmem_space_t space;
+    shmem_team_t team;
+    char *block, *more;
+
+    attr.numa_node = node;
+    attr.page_size = page;
+    attr.max_size = max;
+    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "no space");
+    info = info_of(space);
+    PE_CHECK_EQ(info.device_type, SHMEM_DEVICE_HBM);
+    PE_CHECK_EQ(info.device, 0);
+    PE_CHECK(strcmp(info.kind, "hbm") == 0, "its kind is %s", info.kind);
+    PE_CHECK(strstr(info.where, "HBM, NUMA node 0") != NULL, "it is %s", info.where);
+    PE_CHECK_EQ((int)info.numa_policy,
+                forbidden ? (int)SHMEMX_NUMA_DEFAULT : (int)SHMEMX_NUMA_BIND);
+    PE_CHECK_EQ(info.numa_node, forbidden ? -1 : 0);
+    PE_CHECK_EQ(info.page_size, page);
+    PE_CHECK_EQ(shmem_space_get_caps(space, &caps), 0);
+    PE_CHECK((caps & SHMEM_SPACE_CAP_DIRECT_ACCESS) != 0 &&
+                 (caps & SHMEM_SPACE_CAP_WORLD_ACCESS) != 0,
+             "capabilities %#llx", (unsigned long long)caps);
+    PE_CHECK(shmem_team_n_pes(team) == pe_n, "members are %d", shmem_team_n_pes(team));
+    block = shmem_space_malloc(space, PE_MIB / 2);
+    PE_REQUIRE(block != NULL, "half of it");
+    check_place(block, PE_MIB / 2);
+    if (max > 0) {
+        more = shmem_space_malloc(space, 2 * PE_MIB);
+        PE_REQUIRE(more != NULL, "it does not grow");
+        check_place(more, 2 * PE_MIB);
+    }
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
+/* The range that a space of HBM had is any memory again. */
+static void check_forgotten(int mode)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, PE_MIB);
+    shmem_space_t space;
+    shmem_team_t team;
+
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no cpu space");
+    PE_CHECK_EQ(pe_numa_policy_of(info_of(space).base), mode);
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
+static void check_refusals(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.numa_node = 1;
+    refuse(PE_MIB, &attr, "a node without");
+    attr.numa_node = pe_me == pe_n - 1 ? 1 : 0;
+    refuse(PE_MIB, &attr, "a node without, on one PE");
+    attr.numa_node = -1;
+    attr.numa_policy = SHMEMX_NUMA_INTERLEAVE;
+    refuse(PE_MIB, &attr, "a policy of its own");
+    attr.numa_policy = SHMEMX_NUMA_DEFAULT;
+    attr.pinned = 1;
+    refuse(PE_MIB, &attr, "pinned");
+}
+
+/* More than the node has free: at creation, and when a space grows. Others take and give. */
+static void check_free(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    size_t nbytes = device_of().free, most;
+    long mine = (long)nbytes;
+    shmem_space_t space;
+    shmem_team_t team;
+    static long all;
+
+    PE_CHECK(nbytes != SHMEMX_BYTES_UNKNOWN, "nobody knows what is free");
+    shmem_long_max_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1);
+    most = (size_t)all + (size_t)all / 4 + (size_t)64 * PE_MIB;
+    refuse(most, &attr, "more than there is");
+    attr.max_size = 4 * most;
+    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "address space alone");
+    PE_CHECK(shmem_space_malloc(space, most) == NULL, "it grows by more than there is");
+    PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) != NULL, "it does not grow by what there is");
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
+/* Who has none is no member. hwloc is loaded when such memory is asked for first. */
+static void check_some(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, PE_MIB);
+    bool member = pe_me % 2 == 0;
+    struct pe_space s = {.kind = &pe_kinds[PE_HBM], .rank = -1};
+
+    if (!member) {
+        unsetenv("HWLOC_XMLFILE");
+        setenv("HWLOC_SYNTHETIC", "node:2 pu:2", 1);
+    }
+    PE_REQUIRE(shmem_space_create(&config, &s.space, &s.team) == 0, "no space");
+    PE_CHECK_EQ(shmemx_device_count(SHMEM_DEVICE_HBM), member ? 1 : 0);
+    if (!member) {
+        PE_CHECK(s.space == SHMEM_SPACE_INVALID && s.team == SHMEM_TEAM_INVALID, "handles");
+        return;
+    }
+    s.rank = shmem_team_my_pe(s.team);
+    s.n = shmem_team_n_pes(s.team);
+    PE_CHECK_EQ(s.n, (pe_n + 1) / 2);
+    PE_CHECK_EQ(pe_member(&s, s.rank), pe_me);
+    pe_kind_ring(&s, pe_kind_malloc(&s, 1000), 1000, 7);
+    pe_kind_destroy(&s);
+}
+
+int main(int argc, char **argv)
+{
+    int mode = pe_numa_policy();
+
+    if (mode < 0) return PE_SKIP;
+    pe_test_begin();
+    if (argc > 1 && strcmp(argv[1], "some") == 0) {
+        check_some();
+        return pe_test_end();
+    }
+    (void)device_of();
+    check(-1, 0, 0);
+    check_forgotten(mode);
+    check(0, 0, 0);
+    check(-1, 0, (size_t)64 * PE_MIB);
+    if (getenv("SHMEM_WINDOW_SIZE") == NULL) { /* what chooses its pages lies in the window */
+        check(-1, 4096, 0);
+        check(-1, 4096, (size_t)64 * PE_MIB);
+    }
+    check_refusals();
+    check_free();
+    forbidden = pe_numa_forbid_mbind();
+    if (forbidden) check(-1, 0, (size_t)64 * PE_MIB);
+    return pe_test_end();
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which NUMA nodes have high bandwidth, on hosts that hwloc is told of by files (test/topology),
+ * and which of them PEs take.
+ */
+#include "spaces/hbm.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct stp_hbm hbm;
+
+/* The host of a file of test/topology, or of hwloc's words for one. */
+static void look_at(const char *name, const char *synthetic)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/%s.xml", TOPOLOGIES, name != NULL ? name : "");
+    unsetenv("HWLOC_XMLFILE");
+    unsetenv("HWLOC_SYNTHETIC");
+    if (name != NULL)
+        setenv("HWLOC_XMLFILE", path, 1);
+    else
+        setenv("HWLOC_SYNTHETIC", synthetic, 1);
+    setenv("HWLOC_THISSYSTEM", "1", 0);
+    stp_hbm_read(&hbm);
+}
+
+/* That of a file in which each from became to. */
+static void look_at_changed(const char *name, const char *from, const char *to)
+{
+    char path[512], line[1024], *at;
+    FILE *file, *copy;
+
+    snprintf(path, sizeof(path), "%s/%s.xml", TOPOLOGIES, name);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    strcpy(path, "/tmp/steppe-test-topology-XXXXXX");
+    copy = fdopen(mkstemp(path), "w");
+    ck_assert_ptr_nonnull(copy);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        at = strstr(line, from);
+        if (at == NULL)
+            fputs(line, copy);
+        else
+            fprintf(copy, "%.*s%s%s", (int)(at - line), line, to, at + strlen(from));
+    }
+    fclose(file);
+    fclose(copy);
+    setenv("HWLOC_XMLFILE", path, 1);
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    stp_hbm_read(&hbm);
+    unlink(path);
+}
+
+/* The number of the node that a PE takes which may run on these CPUs. */
+static int taken(const char *cpus, int turn)
+{
+    struct stp_numbers set = {{0}};
+    int i;
+
+    for (; *cpus != '\0'; cpus++)
+        stp_numbers_add(&set, *cpus - '0');
+    i = stp_hbm_choose(&hbm, &set, turn);
+    return i >= 0 ? hbm.nodes[i].number : -1;
+}
+
+static void ck_says(const char *words)
+{
+    ck_assert_msg(strstr(hbm.why_not, words) != NULL, "expected \"%s\" in: %s", words, hbm.why_not);
+}
+
+static const struct {
+    const char *host, *what;
+    size_t nbytes;
+} hosts[] = {
+    {"knl", "MCDRAM", (size_t)8 << 30}, /* by its name */
+    {"spr", "HBM", (size_t)64 << 30},   /* by its bandwidth */
+};
+
+START_TEST(nodes_of_hosts)
+{
+    look_at(hosts[_i].host, NULL);
+    ck_assert_str_eq(hbm.why_not, "");
+    ck_assert_int_eq(hbm.n, 2);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(hbm.nodes[i].number, 2 + i);
+        ck_assert_str_eq(hbm.nodes[i].what, hosts[_i].what);
+        ck_assert_uint_eq(hbm.nodes[i].nbytes, hosts[_i].nbytes);
+    }
+}
+END_TEST
+
+START_TEST(a_little_faster_is_not_enough)
+{
+    look_at_changed("spr", "\"800000\"", "\"599999\"");
+    ck_assert_int_eq(hbm.n, 0);
+    ck_says("of 4, none is MCDRAM, HBM or twice as fast");
+    look_at_changed("spr", "\"800000\"", "\"600000\"");
+    ck_assert_int_eq(hbm.n, 2);
+}
+END_TEST
+
+/* Memory that is slower than the usual one, and no high bandwidth anywhere. */
+START_TEST(the_usual_memory_beside_slow_one)
+{
+    look_at_changed("spr", "\"800000\"", "\"100000\"");
+    ck_assert_int_eq(hbm.n, 0);
+}
+END_TEST
+
+START_TEST(other_names)
+{
+    static const char *const names[] = {"GPUMemory", "NVM", "DRAM"};
+
+    for (size_t i = 0; i < STP_COUNT(names); i++) {
+        look_at_changed("knl", "MCDRAM", names[i]);
+        ck_assert_int_eq(hbm.n, 0);
+        ck_says("of 4, none");
+    }
+    look_at_changed("knl", "MCDRAM", "hbm");
+    ck_assert_int_eq(hbm.n, 2);
+}
+END_TEST
+
+START_TEST(ordinary_hosts)
+{
+    look_at(NULL, "node:2 pu:2");
+    ck_assert_int_eq(hbm.n, 0);
+    ck_says("no NUMA node with high bandwidth: of 2, none");
+    ck_assert_int_eq(taken("0", 0), -1);
+}
+END_TEST
+
+START_TEST(another_host)
+{
+    setenv("HWLOC_THISSYSTEM", "0", 1);
+    look_at("knl", NULL);
+    ck_says("told of another host (HWLOC_XMLFILE");
+    ck_says("node 2");
+    ck_assert_int_eq(hbm.n, 2);
+}
+END_TEST
+
+START_TEST(no_topology_at_all)
+{
+    setenv("HWLOC_COMPONENTS", "stop", 1); /* hwloc may ask nobody */
+    stp_hbm_read(&hbm);
+    ck_assert_int_eq(hbm.n, 0);
+    ck_says("hwloc cannot look at this host");
+}
+END_TEST
+
+START_TEST(pes_take_what_is_beside_them)
+{
+    look_at(hosts[_i].host, NULL);
+    for (int turn = 0; turn < 3; turn++) {
+        ck_assert_int_eq(taken("0", turn), 2);
+        ck_assert_int_eq(taken("01", turn), 2);
+        ck_assert_int_eq(taken("3", turn), 3);
+        ck_assert_int_eq(taken("0123", turn), 2 + turn % 2); /* not bound: in turns */
+    }
+}
+END_TEST
+
+/* ---- of those that are not beside a PE -------------------------------------------------- */
+
+static char tree[] = "/tmp/steppe-test-sysfs-XXXXXX";
+
+static void tree_write(const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", tree, name);
+    for (char *at = path + strlen(tree) + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        (void)mkdir(path, 0700);
+        *at = '/';
+    }
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+START_TEST(or_the_nearest)
+{
+    char command[64];
+
+    ck_assert_ptr_nonnull(mkdtemp(tree));
+    stp_sysfs = tree;
+    tree_write("devices/system/node/online", "0-3\n");
+    tree_write("devices/system/node/node0/cpulist", "0-1\n");
+    tree_write("devices/system/node/node1/cpulist", "2-3,7\n"); /* hwloc knows nothing of 7 */
+    tree_write("devices/system/node/node2/distance", "13 24 10 20\n");
+    tree_write("devices/system/node/node3/distance", "24 13 20 10\n");
+    look_at("knl", NULL);
+    ck_assert_int_eq(taken("7", 0), 3);
+    ck_assert_int_eq(taken("7", 1), 3);
+    ck_assert_int_eq(taken("9", 0), 2); /* of a CPU that nobody knows: in turns */
+    ck_assert_int_eq(taken("9", 1), 3);
+    snprintf(command, sizeof(command), "rm -r %s", tree);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("hbm");
+    TCase *nodes = tcase_create("nodes");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_loop_test(nodes, nodes_of_hosts, 0, 2);
+    tcase_add_test(nodes, a_little_faster_is_not_enough);
+    tcase_add_test(nodes, the_usual_memory_beside_slow_one);
+    tcase_add_test(nodes, other_names);
+    tcase_add_test(nodes, ordinary_hosts);
+    tcase_add_test(nodes, another_host);
+    tcase_add_test(nodes, no_topology_at_all);
+    tcase_add_loop_test(nodes, pes_take_what_is_beside_them, 0, 2);
+    tcase_add_test(nodes, or_the_nearest);
+    suite_add_tcase(suite, nodes);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
