@@ -104,7 +104,7 @@ void stp_cpu_shrink(struct stp_space *space)
     if (space->page_bytes != 0)
         stp_pages_shrink(space);
     else if (space->outside != NULL)
-        stp_outside_shrink(space);
+        stp_outside_shrink(space, space->nbytes);
     else
         stp_window_shrink(space->offset, space->nbytes);
 }

@@ -138,8 +138,8 @@ static void outside_use(struct stp_space *space, struct stp_outside *outside)
     __atomic_fetch_add(&stp_outside_n, 1, __ATOMIC_RELEASE);
 }
 
-static int outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
-                          size_t open_bytes, int extra, struct stp_share *share)
+int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                       size_t open_bytes, int extra, struct stp_share *share)
 {
     struct stp_outside *outside = outside_new(fd, false);
     int rc;
@@ -159,19 +159,13 @@ static int outside_create(struct stp_space *space, int fd, off_t at, size_t map_
     return rc;
 }
 
-int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes, int extra,
-                       struct stp_share *share)
-{
-    return outside_create(space, fd, at, map_bytes, map_bytes, extra, share);
-}
-
 int stp_outside_create_memory(struct stp_space *space, struct stp_share *share)
 {
     int fd = memfd_create("steppe-space", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
 
     if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-space", MFD_CLOEXEC);
     rc = fd < 0 ? -errno : stp_file_resize(fd, space->nbytes);
-    if (rc == 0) rc = outside_create(space, fd, 0, space->max_bytes, space->nbytes, 0, share);
+    if (rc == 0) rc = stp_outside_create(space, fd, 0, space->max_bytes, space->nbytes, 0, share);
     if (rc == 0) {
         space->outside->own_fd = true;
         return 0;
@@ -299,37 +293,39 @@ static int outside_protect_locked(const struct stp_space *space, size_t from, si
     return rc;
 }
 
-static void outside_shrink_locked(struct stp_space *space, size_t from)
+static void outside_shrink_locked(struct stp_space *space, size_t from, size_t to)
 {
     struct stp_outside *outside = space->outside;
 
-    (void)outside_protect_locked(space, space->nbytes, from, PROT_NONE);
-    (void)stp_file_resize(outside->fd, space->nbytes);
-    outside->open_bytes = space->nbytes;
+    (void)outside_protect_locked(space, to, from, PROT_NONE);
+    (void)stp_file_resize(outside->fd, to);
+    outside->open_bytes = to;
 }
 
 int stp_outside_grow(struct stp_space *space, size_t nbytes)
 {
     struct stp_outside *outside = space->outside;
+    size_t had;
     int rc;
 
     pthread_mutex_lock(&outside->lock);
+    had = outside->open_bytes;
     rc = stp_file_resize(outside->fd, nbytes);
-    if (rc == 0) rc = outside_protect_locked(space, space->nbytes, nbytes, PROT_READ | PROT_WRITE);
+    if (rc == 0) rc = outside_protect_locked(space, had, nbytes, PROT_READ | PROT_WRITE);
     if (rc == 0)
         outside->open_bytes = nbytes;
     else
-        outside_shrink_locked(space, nbytes);
+        outside_shrink_locked(space, nbytes, had);
     pthread_mutex_unlock(&outside->lock);
     return rc;
 }
 
-void stp_outside_shrink(struct stp_space *space)
+void stp_outside_shrink(struct stp_space *space, size_t nbytes)
 {
     struct stp_outside *outside = space->outside;
 
     pthread_mutex_lock(&outside->lock);
-    outside_shrink_locked(space, outside->open_bytes);
+    outside_shrink_locked(space, outside->open_bytes, nbytes);
     pthread_mutex_unlock(&outside->lock);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory in pages of a size that the program chose: each PE's part is a file of its own,
- * mapped over the space's range of the window, since advice and huge pages belong to files and
- * mappings. What the pages are is asked of the kernel. Design: docs/design/memory.md.
+ * Host memory in pages of a size that the program chose: each PE's part is a file of its own, since
+ * advice and huge pages belong to files and mappings. It is mapped over the space's range of the
+ * window, or, where that has no room or the pages are larger than ranges are aligned, outside it.
+ * What the pages are is asked of the kernel. Design: docs/design/memory.md.
  */
 #include "spaces/spaces.h"
 
@@ -22,10 +23,11 @@
 /* space->own */
 struct pages {
     int fd;
+    size_t unit; /* of the file and its mappings: whole ones of it */
     size_t map_bytes;
     bool reserved;                /* pages that an administrator reserved */
     size_t page_bytes;            /* that were asked for */
-    struct stp_file_share *peers; /* by local index, where growth maps more; pid 0: no member */
+    struct stp_file_share *peers; /* in the window, where growth maps more; pid 0: no member */
 };
 
 /* In kB, a field of the mapping that addr lies in; 0: it has none. */
@@ -65,20 +67,46 @@ static size_t pages_look(const char *base)
                                                     : (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Over the range of the window. 0 or -errno, not logged; nothing is kept then. */
-static int pages_map(struct stp_space *space, struct pages *pages, unsigned flags)
+static size_t pages_whole(const struct pages *pages, size_t nbytes)
+{
+    return (nbytes + pages->unit - 1) & ~(pages->unit - 1);
+}
+
+/* Over the range of the window. 0 or -errno, not logged. */
+static int pages_overlay(struct stp_space *space, struct pages *pages, int fd,
+                         struct stp_share *share)
+{
+    int rc = stp_window_overlay(space->offset, pages->map_bytes, stp_window_local(), fd, 0, 0);
+
+    return rc == 0 ? stp_file_share_fill(fd, 0, share) : rc;
+}
+
+/* This PE's part. 0 or -errno, not logged; but for the range of the window nothing is kept then. */
+static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, unsigned flags,
+                     struct stp_share *share)
 {
     int fd = memfd_create("steppe-pages", MFD_CLOEXEC | flags), rc;
 
     if (fd < 0) return -errno;
+    pages->unit = unit;
+    pages->map_bytes = pages_whole(pages, space->nbytes);
     rc = stp_file_resize(fd, pages->map_bytes);
     if (rc == 0)
-        rc = stp_window_overlay(space->offset, pages->map_bytes, stp_window_local(), fd, 0, 0);
+        rc = space->offset == SIZE_MAX
+                 ? stp_outside_create(space, fd, 0, pages_whole(pages, space->max_bytes),
+                                      pages->map_bytes, 0, share)
+                 : pages_overlay(space, pages, fd, share);
     if (rc == 0)
         pages->fd = fd;
     else
         close(fd);
     return rc;
+}
+
+static void pages_unmap(struct stp_space *space, const struct pages *pages)
+{
+    stp_outside_destroy(space); /* nothing, in the window */
+    close(pages->fd);
 }
 
 static void pages_place(struct stp_space *space, size_t nbytes,
@@ -89,34 +117,63 @@ static void pages_place(struct stp_space *space, size_t nbytes,
 }
 
 /*
- * Pages that an administrator reserved. All are taken now, from the nodes that were asked for: one
- * that is missing later would be a SIGBUS. Kernels before 5.14 cannot, and have promised them.
+ * Take the pages of a piece now: one that is missing later would be a SIGBUS. Kernels before 5.14
+ * take them from any node. 0 or -errno, not logged.
  */
-static int pages_reserved(struct stp_space *space, struct pages *pages,
-                          const struct stp_space_params *params)
+static int pages_take(const struct stp_space *space, const struct pages *pages, size_t from,
+                      size_t to)
 {
-    int rc = pages_map(space, pages, MFD_HUGETLB | MFD_HUGE_2MB);
+    if (madvise(space->base + from, to - from, MADV_POPULATE_WRITE) == 0) return 0;
+    if (errno == EFAULT) return -ENOMEM; /* so it says that there are none */
+    if (errno != EINVAL) return -errno;
+    return fallocate(pages->fd, 0, (off_t)from, (off_t)(to - from)) == 0 ? 0 : -errno;
+}
+
+/* Pages that an administrator reserved, of the nodes that were asked for. */
+static int pages_reserved(struct stp_space *space, struct pages *pages,
+                          const struct stp_space_params *params, size_t unit,
+                          struct stp_share *share)
+{
+    unsigned size = unit == STP_PAGES_GIANT ? MFD_HUGE_1GB : MFD_HUGE_2MB;
+    int rc = pages_map(space, pages, unit, MFD_HUGETLB | size, share);
 
     if (rc != 0) return rc;
     pages_place(space, pages->map_bytes, params);
-    if (madvise(space->base, pages->map_bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
-        return 0;
-    rc = -errno;
-    close(pages->fd);
+    rc = pages_take(space, pages, 0, pages->map_bytes);
+    pages->reserved = rc == 0;
+    if (rc != 0) pages_unmap(space, pages);
     return rc;
 }
 
 /* The usual memory, with advice. */
 static int pages_advised(struct stp_space *space, struct pages *pages,
-                         const struct stp_space_params *params)
+                         const struct stp_space_params *params, struct stp_share *share)
 {
-    bool huge = params->page_bytes == STP_PAGES_HUGE;
-    int rc = pages_map(space, pages, 0);
+    bool huge = params->page_bytes >= STP_PAGES_HUGE;
+    int rc = pages_map(space, pages, STP_PAGES_HUGE, 0, share);
 
     if (rc != 0) return rc;
     pages_place(space, pages->map_bytes, params);
     madvise(space->base, pages->map_bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return 0;
+}
+
+/*
+ * The best there is: reserved pages of the size that was asked for, else smaller ones, else advice.
+ * *refused: what became of the first. 0 or -errno, not logged.
+ */
+static int pages_best(struct stp_space *space, struct pages *pages,
+                      const struct stp_space_params *params, struct stp_share *share, int *refused)
+{
+    *refused = 0;
+    if (params->page_bytes >= STP_PAGES_HUGE) {
+        *refused = pages_reserved(space, pages, params, params->page_bytes, share);
+        if (*refused == 0) return 0;
+    }
+    if (params->page_bytes == STP_PAGES_GIANT &&
+        pages_reserved(space, pages, params, STP_PAGES_HUGE, share) == 0)
+        return 0;
+    return pages_advised(space, pages, params, share);
 }
 
 static void pages_tell(size_t wanted, size_t got, int refused)
@@ -125,50 +182,42 @@ static void pages_tell(size_t wanted, size_t got, int refused)
 
     if (got == wanted) return;
     stp_warn("attr->page_size is %s, the pages are of %s: none that are reserved could be had (%s; "
-             "vm.nr_hugepages), and the system gives shared memory no larger ones "
-             "(/sys/kernel/mm/transparent_hugepage/shmem_enabled)",
+             "/sys/kernel/mm/hugepages/hugepages-%zukB/nr_hugepages)%s",
              stp_size_exact(wanted, wanted_text), stp_size_exact(got, got_text),
-             stp_strerror(-refused));
+             stp_strerror(-refused), wanted / 1024,
+             got >= STP_PAGES_HUGE ? ""
+                                   : ", and the system gives shared memory no larger ones "
+                                     "(/sys/kernel/mm/transparent_hugepage/shmem_enabled)");
 }
 
-/* Whole pages, whatever they are. */
-static size_t pages_whole(size_t nbytes)
+/* In the window a range and its guard end before the next multiple of STP_RANGE_ALIGN. */
+static int pages_commit(struct stp_space *space)
 {
-    return (nbytes + STP_PAGES_HUGE - 1) & ~(STP_PAGES_HUGE - 1);
+    const struct pages range = {.unit = STP_RANGE_ALIGN};
+    int rc;
+
+    if (space->offset == SIZE_MAX) return 0;
+    rc = stp_window_commit_growing(space->offset, pages_whole(&range, space->nbytes),
+                                   pages_whole(&range, space->max_bytes));
+    if (rc == 0) space->base = stp_window_at(space->offset);
+    return rc;
 }
 
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
                      struct stp_share *share)
 {
     struct pages *pages = calloc(1, sizeof(*pages));
-    int rc = -ENOMEM, refused = 0;
+    int rc = -ENOMEM, refused;
 
-    if (space->offset == SIZE_MAX) {
-        stp_error(
-            "a space of %zu bytes whose attr->page_size is set does not fit the window: raise "
-            "SHMEM_WINDOW_SIZE",
-            space->nbytes);
-        rc = -ENOSPC;
-        goto err_pages;
-    }
-    if (pages == NULL) goto err_pages;
+    if (pages == NULL) return rc;
     pages->page_bytes = params->page_bytes;
     pages->peers = calloc((size_t)stp_win.n_view, sizeof(*pages->peers));
     if (pages->peers == NULL) goto err_pages;
-    /* a range of the window and its guard end before the next multiple of STP_RANGE_ALIGN */
-    pages->map_bytes = pages_whole(space->nbytes);
-    rc = stp_window_commit_growing(space->offset, pages->map_bytes, pages_whole(space->max_bytes));
+    rc = pages_commit(space);
     if (rc != 0) goto err_pages;
-    space->base = stp_window_at(space->offset);
-    if (params->page_bytes == STP_PAGES_HUGE) refused = pages_reserved(space, pages, params);
-    pages->reserved = params->page_bytes == STP_PAGES_HUGE && refused == 0;
-    if (!pages->reserved) rc = pages_advised(space, pages, params);
-    if (rc == 0) {
-        rc = stp_file_share_fill(pages->fd, 0, share);
-        if (rc != 0) close(pages->fd);
-    }
+    rc = pages_best(space, pages, params, share, &refused);
     if (rc != 0) {
-        stp_error("cannot map %zu bytes of memory: %s", pages->map_bytes, stp_strerror(-rc));
+        stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_strerror(-rc));
         if (rc == -EEXIST) rc = -EINVAL; /* that is the window's word for a lost race */
         goto err_window;
     }
@@ -179,9 +228,9 @@ int stp_pages_create(struct stp_space *space, const struct stp_space_params *par
     return 0;
 
 err_window:
-    stp_window_release(space->offset, pages->map_bytes);
+    if (space->offset != SIZE_MAX) stp_window_release(space->offset, pages->map_bytes);
 err_pages:
-    if (pages != NULL) free(pages->peers);
+    free(pages->peers);
     free(pages);
     return rc;
 }
@@ -206,23 +255,15 @@ int stp_pages_attach(struct stp_space *space, int local, const struct stp_share 
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* The piece of this PE's own file, placed, and taken or advised as the rest is. */
-static int pages_grow_own(struct stp_space *space, const struct pages *pages, size_t to)
+/* The piece of this PE's own part, placed, and taken or advised as the rest is. */
+static int pages_settle(struct stp_space *space, const struct pages *pages, size_t to)
 {
     size_t from = pages->map_bytes;
-    char *piece = space->base + from;
-    int rc = stp_file_resize(pages->fd, to);
 
-    if (rc == 0)
-        rc = stp_window_overlay(space->offset + from, to - from, stp_window_local(), pages->fd,
-                                (off_t)from, 0);
-    if (rc != 0) return rc;
-    stp_numa_extend(space, piece, to - from);
-    if (!pages->reserved)
-        madvise(piece, to - from,
-                pages->page_bytes == STP_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-    else if (madvise(piece, to - from, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
-        return -errno;
+    stp_numa_extend(space, space->base + from, to - from);
+    if (pages->reserved) return pages_take(space, pages, from, to);
+    madvise(space->base + from, to - from,
+            pages->page_bytes >= STP_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return 0;
 }
 
@@ -239,25 +280,43 @@ static int pages_grow_peer(const struct stp_space *space, const struct pages *pa
     return rc;
 }
 
+/* Over the range of the window, which has grown: own file, and those of peers. */
+static int pages_grow_overlay(struct stp_space *space, const struct pages *pages, size_t to)
+{
+    size_t from = pages->map_bytes;
+    int rc = stp_file_resize(pages->fd, to);
+
+    if (rc == 0)
+        rc = stp_window_overlay(space->offset + from, to - from, stp_window_local(), pages->fd,
+                                (off_t)from, 0);
+    for (int i = 0; i < stp_win.n_view && rc == 0; i++)
+        if (pages->peers[i].pid != 0) rc = pages_grow_peer(space, pages, i, to);
+    return rc;
+}
+
 static void pages_shrink_to(struct stp_space *space, struct pages *pages, size_t nbytes)
 {
+    pages->map_bytes = nbytes;
+    if (space->outside != NULL) {
+        stp_outside_shrink(space, nbytes);
+        return;
+    }
     stp_window_shrink(space->offset, nbytes);
     (void)stp_file_resize(pages->fd, nbytes);
-    pages->map_bytes = nbytes;
 }
 
 int stp_pages_grow(struct stp_space *space, size_t nbytes)
 {
     struct pages *pages = space->own;
-    size_t had = pages->map_bytes, to = pages_whole(nbytes);
-    int rc = 0;
+    size_t had = pages->map_bytes, to = pages_whole(pages, nbytes);
+    bool outside = space->outside != NULL;
+    int rc;
 
     if (to == had) return 0;
-    rc = stp_window_grow(space->offset, to);
+    rc = outside ? stp_outside_grow(space, to) : stp_window_grow(space->offset, to);
     if (rc != 0) return rc;
-    rc = pages_grow_own(space, pages, to);
-    for (int i = 0; i < stp_win.n_view && rc == 0; i++)
-        if (pages->peers[i].pid != 0) rc = pages_grow_peer(space, pages, i, to);
+    if (!outside) rc = pages_grow_overlay(space, pages, to);
+    if (rc == 0) rc = pages_settle(space, pages, to);
     if (rc == 0)
         pages->map_bytes = to;
     else
@@ -268,7 +327,7 @@ int stp_pages_grow(struct stp_space *space, size_t nbytes)
 void stp_pages_shrink(struct stp_space *space)
 {
     struct pages *pages = space->own;
-    size_t had = pages_whole(space->nbytes);
+    size_t had = pages_whole(pages, space->nbytes);
 
     if (pages->map_bytes != had) pages_shrink_to(space, pages, had);
 }
@@ -278,8 +337,8 @@ void stp_pages_destroy(struct stp_space *space)
 {
     struct pages *pages = space->own;
 
-    stp_window_release(space->offset, pages->map_bytes);
-    close(pages->fd);
+    if (space->offset != SIZE_MAX) stp_window_release(space->offset, pages->map_bytes);
+    pages_unmap(space, pages);
     free(pages->peers);
     free(pages);
     space->own = NULL;

@@ -384,10 +384,12 @@ struct stp_share {
 };
 
 /*
- * As the ops of a kind's row, for a space in the window whose pages have a size of its choice
- * (pages.c). A size that the system cannot give costs a line; space->page_bytes is what it gave.
+ * As the ops of a kind's row, for a space whose pages have a size of its choice (pages.c), in the
+ * window or, always where the largest is asked for, outside it. A size that the system cannot give
+ * costs a line; space->page_bytes is what it gave.
  */
 #define STP_PAGES_HUGE ((size_t)2 << 20)
+#define STP_PAGES_GIANT ((size_t)1 << 30)
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
                      struct stp_share *share);
 int stp_pages_attach(struct stp_space *space, int local, const struct stp_share *share);
@@ -411,19 +413,21 @@ int stp_file_share_open(const struct stp_file_share *share, const char *otherwis
 
 /*
  * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
- * mapped where there is room. extra: flags of mmap besides MAP_SHARED. fd stays the caller's, and
- * open while the space lives. 0 or -errno, not logged. memory: of a file made for it; logged.
+ * mapped where there is room, untouchable from open_bytes on. extra: flags of mmap besides
+ * MAP_SHARED. fd stays the caller's, and open while the space lives. 0 or -errno, not logged.
+ * memory: of a file made for it; logged.
  */
-int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes, int extra,
-                       struct stp_share *share);
+int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                       size_t open_bytes, int extra, struct stp_share *share);
 int stp_outside_create_memory(struct stp_space *space, struct stp_share *share);
 
 /*
- * As the ops of a kind's row, for spaces with space->outside; destroy also without. grow: 0 or
- * -errno, not logged.
+ * As the ops of a kind's row, for spaces with space->outside; destroy also without. grow, shrink:
+ * as many bytes of the parts may be touched then, whole pages of the file. grow: 0 or -errno, not
+ * logged.
  */
 int stp_outside_grow(struct stp_space *space, size_t nbytes);
-void stp_outside_shrink(struct stp_space *space);
+void stp_outside_shrink(struct stp_space *space, size_t nbytes);
 int stp_outside_attach(struct stp_space *space, int local, const struct stp_share *share);
 void *stp_outside_reach(const struct stp_space *space, int local);
 void stp_outside_detach(struct stp_space *space);

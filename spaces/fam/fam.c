@@ -85,11 +85,12 @@ static int fam_overlay(const struct stp_space *space, int local, int fd, off_t a
 static int fam_map_outside(struct stp_space *space, struct stp_share *share)
 {
     struct fam_own *own = space->own;
+    size_t nbytes = own->map_bytes;
     int fd = own->part.fd;
-    int rc = stp_outside_create(space, fd, own->part.at, own->map_bytes, MAP_SYNC, share);
+    int rc = stp_outside_create(space, fd, own->part.at, nbytes, nbytes, MAP_SYNC, share);
 
     own->dax = rc == 0 || (own->part.pooled && own->part.pool.device);
-    return rc == 0 ? 0 : stp_outside_create(space, fd, own->part.at, own->map_bytes, 0, share);
+    return rc == 0 ? 0 : stp_outside_create(space, fd, own->part.at, nbytes, nbytes, 0, share);
 }
 
 static int fam_map(struct stp_space *space, struct stp_share *share)

@@ -208,9 +208,10 @@ static int create_check_params(const struct create *c)
         return -EINVAL;
     }
     if (c->params.page_bytes != 0 && c->params.page_bytes != STP_PAGES_HUGE &&
+        c->params.page_bytes != STP_PAGES_GIANT &&
         c->params.page_bytes != (size_t)sysconf(_SC_PAGESIZE)) {
-        stp_error("%s: attr->page_size is %zu: 0, %ld and %zu are what it can be", c->fn,
-                  c->params.page_bytes, sysconf(_SC_PAGESIZE), STP_PAGES_HUGE);
+        stp_error("%s: attr->page_size is %zu: 0, %ld, %zu and %zu are what it can be", c->fn,
+                  c->params.page_bytes, sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
         return -EINVAL;
     }
     if (c->params.page_bytes != 0 && type != SHMEM_DEVICE_CPU && type != SHMEM_DEVICE_HBM) {
@@ -250,6 +251,7 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
         c->outside = true;
         if (c->params.adopt->fd < 0) c->kind = &stp_kind_private;
     }
+    if (c->params.page_bytes == STP_PAGES_GIANT) c->outside = true; /* ranges are not so aligned */
     c->params.nbytes = config->size;
     rc = create_check_params(c);
     if (rc == 0) rc = create_check_numa(c);

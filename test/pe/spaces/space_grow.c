@@ -384,8 +384,7 @@ int main(int argc, char **argv)
     } else {
         if (argc > 1 && strcmp(argv[1], "hbm") == 0) kind = PE_HBM;
         check_use(0, SHMEMX_NUMA_DEFAULT, "usual memory");
-        if (getenv("SHMEM_WINDOW_SIZE") == NULL)
-            check_use(4096, SHMEMX_NUMA_FIRST_TOUCH, "pages of 4 KiB");
+        check_use(4096, SHMEMX_NUMA_FIRST_TOUCH, "pages of 4 KiB");
         check_all();
         check_subset();
         check_refusal();

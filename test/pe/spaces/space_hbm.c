@@ -192,10 +192,8 @@ int main(int argc, char **argv)
     check_forgotten(mode);
     check(0, 0, 0);
     check(-1, 0, (size_t)64 * PE_MIB);
-    if (getenv("SHMEM_WINDOW_SIZE") == NULL) { /* what chooses its pages lies in the window */
-        check(-1, 4096, 0);
-        check(-1, 4096, (size_t)64 * PE_MIB);
-    }
+    check(-1, 4096, 0);
+    check(-1, 4096, (size_t)64 * PE_MIB);
     check_refusals();
     check_free();
     forbidden = pe_numa_forbid_mbind();

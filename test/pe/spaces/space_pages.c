@@ -2,6 +2,8 @@
 /*
  * Spaces in pages of a chosen size. What the kernel says of the mappings, own and a peer's, is what
  * the library tells. Huge pages are reserved for the test where root may, and the count restored.
+ * "outside": with more address space than a small SHMEM_WINDOW_SIZE has, so outside the window.
+ * "giant": pages of 1 GiB, always outside it.
  */
 #include "pe_kinds.h"
 
@@ -10,10 +12,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { HUGE = 2 << 20, PAGES = 3 };
+enum { HUGE = 2 << 20, GIANT = 1 << 30, PAGES = 3 };
 
-static const char *reserve = "/proc/sys/vm/nr_hugepages";
-static long can_reserve, missing; /* symmetric */
+#define POOL "/sys/kernel/mm/hugepages/hugepages-"
+static const char *const huge_pool = POOL "2048kB/nr_hugepages";
+static const char *const giant_pool = POOL "1048576kB/nr_hugepages";
+static const char *const lock_file = "/proc/sys/vm/nr_hugepages"; /* of who changes either */
+static size_t kept;      /* attr.max_size of spaces; 0: they do not grow */
+static long can_reserve; /* symmetric */
 
 static long number_in(const char *path)
 {
@@ -60,16 +66,28 @@ static int make(int type, size_t nbytes, size_t page, shmem_space_t *space, shme
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     attr.page_size = page;
+    attr.max_size = kept;
     attr.numa_policy = type == SHMEM_DEVICE_CPU ? SHMEMX_NUMA_FIRST_TOUCH : SHMEMX_NUMA_DEFAULT;
     return shmemx_space_create_attr(&config, &attr, space, team);
 }
 
 static void expect_page(const void *addr, size_t page, const char *whose)
 {
-    bool huge = smaps(addr, "KernelPageSize:") == HUGE / 1024 || smaps(addr, "ShmemPmdMapped:") > 0;
+    size_t kernel = (size_t)smaps(addr, "KernelPageSize:") * 1024;
 
-    PE_CHECK(huge == (page == HUGE), "%s pages are %sof 2 MiB, the library says %zu", whose,
-             huge ? "" : "not ", page);
+    if (kernel < HUGE && smaps(addr, "ShmemPmdMapped:") > 0) kernel = HUGE;
+    PE_CHECK(kernel == page, "%s pages are of %zu bytes, the library says %zu", whose, kernel,
+             page);
+}
+
+/* Not within the window, which the default heap is in. */
+static void expect_outside(const char *base)
+{
+    const char *heap = shmem_malloc(64);
+    size_t between = base > heap ? (size_t)(base - heap) : (size_t)(heap - base);
+
+    PE_CHECK(between > 64 * (size_t)PE_MIB, "it is %zu bytes from the heap", between);
+    shmem_free((void *)(uintptr_t)heap);
 }
 
 /* got: what all PEs must have; 0: what the library says. */
@@ -87,6 +105,8 @@ static void check(size_t nbytes, size_t page, size_t got)
     if (got != 0) PE_CHECK_EQ(info.page_size, got);
     PE_CHECK(info.nbytes >= nbytes, "%zu bytes of %zu", info.nbytes, nbytes);
     PE_CHECK_EQ((int)info.numa_policy, (int)SHMEMX_NUMA_FIRST_TOUCH);
+    if (kept > 0) expect_outside(info.base);
+    if (got >= HUGE) PE_CHECK_EQ((uintptr_t)info.base % got, 0);
     block = shmem_space_malloc(space, n * sizeof(*block));
     PE_REQUIRE(block != NULL, "half of it");
     for (size_t i = 0; i < n; i++)
@@ -119,9 +139,9 @@ static void refuse(int type, size_t page)
 }
 
 /* Of pages that are reserved: as many as the request needs, or none. */
-static void check_huge_growth(void)
+static void check_growth(size_t page)
 {
-    shmem_space_config_t config = {SHMEM_DEVICE_CPU, HUGE, SHMEM_SPACE_FLAG_DEFAULT};
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, page, SHMEM_SPACE_FLAG_DEFAULT};
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     int right = (pe_me + 1) % pe_n, left = (pe_me + pe_n - 1) % pe_n;
@@ -129,73 +149,105 @@ static void check_huge_growth(void)
     shmem_team_t team;
     char *first, *second;
 
-    attr.page_size = HUGE;
-    attr.max_size = 8 * (size_t)HUGE;
+    attr.page_size = page;
+    attr.max_size = kept > 0 && kept > 8 * page ? kept : 8 * page;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
-    first = shmem_space_malloc(space, HUGE);
-    second = shmem_space_malloc(space, HUGE);
+    first = shmem_space_malloc(space, page);
+    second = shmem_space_malloc(space, page);
     PE_REQUIRE(first != NULL && second != NULL, "it does not grow by one page");
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
-    PE_CHECK_EQ(info.nbytes, 2 * (size_t)HUGE);
+    PE_CHECK_EQ(info.nbytes, 2 * page);
     second[0] = 0;
-    expect_page(second, HUGE, "the new");
+    expect_page(second, page, "the new");
     shmem_barrier_all();
-    shmem_char_p(second + HUGE - 1, (char)(1 + pe_me), right);
+    shmem_char_p(second + page - 1, (char)(1 + pe_me), right);
     shmem_char_p(second, (char)(101 + pe_me), right);
     shmem_barrier_all();
     PE_CHECK_EQ(second[0], (char)(101 + left));
-    PE_CHECK_EQ(second[HUGE - 1], (char)(1 + left));
-    PE_CHECK(shmem_space_malloc(space, 2 * (size_t)HUGE) == NULL, "more pages than there are");
+    PE_CHECK_EQ(second[page - 1], (char)(1 + left));
+    PE_CHECK(shmem_space_malloc(space, 2 * page) == NULL, "more pages than there are");
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
-    PE_CHECK_EQ(info.nbytes, 2 * (size_t)HUGE);
-    shmem_char_p(second + HUGE / 2, (char)(11 + pe_me), right);
+    PE_CHECK_EQ(info.nbytes, 2 * page);
+    shmem_char_p(second + page / 2, (char)(11 + pe_me), right);
     shmem_barrier_all();
-    PE_CHECK_EQ(second[HUGE / 2], (char)(11 + left));
-    PE_CHECK(shmem_space_malloc(space, HUGE) != NULL, "the last page");
+    PE_CHECK_EQ(second[page / 2], (char)(11 + left));
+    if (page == HUGE) PE_CHECK(shmem_space_malloc(space, page) != NULL, "the last page");
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
 }
 
-/* Ours are asked for on top of what there is; one job at a time, so that the count is restored. */
-static void check_huge(void)
+/* As many more as wanted: all of them are there, or none is and that is told. */
+static bool pool_grow(const char *pool, long wanted, long *before)
 {
-    long before = 0, wanted = (long)PAGES * pe_n;
+    *before = number_in(pool);
+    if (*before >= 0) write_number(pool, *before + wanted);
+    if (*before >= 0 && number_in(pool) >= *before + wanted) return true;
+    if (*before >= 0) write_number(pool, *before);
+    fprintf(stderr, "none are tried: %s has %ld, and %ld more cannot be had here\n", pool, *before,
+            wanted);
+    return false;
+}
+
+/* Ours are asked for on top of what there is; one job at a time, so that the count is restored. */
+static void with_pages(const char *pool, long wanted, void (*run)(void))
+{
+    long before = 0;
     int lock = -1;
 
     if (pe_me == 0) {
-        lock = open(reserve, O_RDONLY | O_CLOEXEC);
+        lock = open(lock_file, O_RDONLY | O_CLOEXEC);
         if (lock >= 0) flock(lock, LOCK_EX);
-        before = number_in(reserve);
-        write_number(reserve, before + wanted);
-        missing = before + wanted - number_in(reserve);
-        can_reserve = before >= 0 && missing <= 0;
-        if (!can_reserve) write_number(reserve, before);
+        can_reserve = pool_grow(pool, wanted, &before);
     }
     shmem_barrier_all();
     if (shmem_long_g(&can_reserve, 0)) {
-        check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE);
-        check(100000, HUGE, HUGE);
-        check_huge_growth();
-        check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE); /* the last ones gave them back */
+        run();
         shmem_barrier_all();
-        if (pe_me == 0) write_number(reserve, before);
-    } else if (pe_me == 0) {
-        fprintf(stderr, "no huge pages are tried: %s has %ld, and %ld more cannot be had here\n",
-                reserve, before, wanted);
+        if (pe_me == 0) write_number(pool, before);
     }
     if (lock >= 0) close(lock);
     shmem_barrier_all();
 }
 
-int main(void)
+static void check_huge(void)
 {
+    check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE);
+    check(100000, HUGE, HUGE);
+    check_growth(HUGE);
+    check((PAGES - 1) * (size_t)HUGE, HUGE, HUGE); /* the last ones gave them back */
+    /* smaller ones than were asked for, where there are none of those */
+    if (number_in(POOL "1048576kB/free_hugepages") <= 0) check(100000, GIANT, HUGE);
+}
+
+static void check_giant(void)
+{
+    check(100000, GIANT, GIANT);
+}
+
+static void check_giant_growth(void)
+{
+    check_growth(GIANT);
+}
+
+int main(int argc, char **argv)
+{
+    bool giant = argc > 1 && strcmp(argv[1], "giant") == 0;
+
     pe_test_begin();
+    if (argc > 1 && !giant) kept = 100 * PE_MIB;
+    if (giant) {
+        check(3 * (size_t)HUGE + 100, GIANT, 0); /* whatever there is: the space is made */
+        if (pe_n > 1) with_pages(giant_pool, pe_n, check_giant);
+        if (pe_n == 1) with_pages(giant_pool, 2, check_giant_growth);
+        return pe_test_end();
+    }
     check(HUGE + 4096, 4096, 4096);
     check(3 * (size_t)HUGE + 100, HUGE, 0); /* whatever there is: the space is made */
     check(3 * (size_t)HUGE, 4096, 4096);
-    check_huge();
+    with_pages(huge_pool, (long)PAGES * pe_n, check_huge);
     refuse(SHMEM_DEVICE_CPU, 8192);
-    refuse(SHMEM_DEVICE_CPU, (size_t)1 << 30);
+    refuse(SHMEM_DEVICE_CPU, (size_t)1 << 29);
     if (pe_n > 1) refuse(SHMEM_DEVICE_CPU, pe_me == pe_n - 1 ? 4096 : HUGE);
+    if (pe_n > 1) refuse(SHMEM_DEVICE_CPU, pe_me == pe_n - 1 ? 4096 : GIANT);
     return pe_test_end();
 }
