@@ -241,6 +241,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     space->device = device->ordinal;
     stp_cuda_range_add(space->base, space->nbytes, device, false);
     gpu_count_space(device, 1);
+    stp_cuda_streams_prepare(device);
     stp_cuda_pin_refresh();
     return 0;
 

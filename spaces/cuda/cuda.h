@@ -169,10 +169,16 @@ struct cuda_stream {
 
 struct stp_queue {
     pthread_mutex_t lock;        /* contexts may be shared by threads */
-    struct cuda_stream *streams; /* one a device, made at first use */
+    struct cuda_stream *streams; /* one a device, made at first use or before */
     bool dirty;                  /* any stream is */
     struct stp_queue *next;
 };
+
+/*
+ * Unless SHMEM_GPU_IPC is lazy: all queues get what they need on a device that has a space, as do
+ * those that are made later.
+ */
+void stp_cuda_streams_prepare(struct cuda_device *device);
 
 int stp_cuda_queue_create(struct stp_queue **queue);
 void stp_cuda_queue_destroy(struct stp_queue *queue);

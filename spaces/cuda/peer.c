@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU memory of the other PEs of the node: exported as an IPC handle, opened when somebody first
- * wants to reach it. A refusal is no error: the owner's proxy thread copies then. Design:
- * docs/design/cuda.md.
+ * GPU memory of the other PEs of the node: exported as an IPC handle, opened when the space is made
+ * or, with SHMEM_GPU_IPC=lazy, when somebody first wants to reach it. A refusal is no error: the
+ * owner's proxy thread copies then. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -46,7 +46,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
     CUresult result;
 
     share->valid = 0;
-    if (!stp_env.gpu_ipc) {
+    if (stp_env.gpu_ipc == STP_IPC_OFF) {
         stp_info("gpu space %u: SHMEM_GPU_IPC is off: this PE copies for the others of the node",
                  space->number);
         return;
@@ -82,7 +82,9 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_sh
         part->peers[local].there = space->base;
         part->peers[local].state = PEER_THERE;
     } else {
-        part->peers[local].state = share->valid && stp_env.gpu_ipc ? PEER_CLOSED : PEER_REFUSED;
+        part->peers[local].state =
+            share->valid && stp_env.gpu_ipc != STP_IPC_OFF ? PEER_CLOSED : PEER_REFUSED;
+        if (stp_env.gpu_ipc == STP_IPC_ON) (void)stp_cuda_peer_reach(space, local);
     }
     return 0;
 }

@@ -86,6 +86,16 @@ static void stream_end(struct cuda_stream *stream)
     free(stream);
 }
 
+static struct cuda_stream *stream_add_locked(struct stp_queue *queue, struct cuda_device *device)
+{
+    struct cuda_stream *stream = stream_new(device);
+
+    if (stream == NULL) return NULL;
+    stream->next = queue->streams;
+    queue->streams = stream;
+    return stream;
+}
+
 struct cuda_stream *stp_cuda_stream_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *found = NULL;
@@ -97,25 +107,25 @@ struct cuda_stream *stp_cuda_stream_locked(struct stp_queue *queue, struct cuda_
             return NULL;
     }
     if (STP_LIKELY(found != NULL)) return found;
-    found = stream_new(device);
-    if (found == NULL) return NULL;
-    found->next = queue->streams;
-    queue->streams = found;
-    return found;
+    return stream_add_locked(queue, device);
+}
+
+/* The context is current. */
+static bool stream_make_arena(struct cuda_stream *stream)
+{
+    void *arena = NULL;
+    CUresult result = stp_cuda.api.mem_host_alloc(&arena, QUEUE_ARENA, CU_MEMHOSTALLOC_PORTABLE);
+
+    stp_cuda_tell(result, "cuMemHostAlloc");
+    if (result == CUDA_SUCCESS) stream->arena = arena;
+    return result == CUDA_SUCCESS;
 }
 
 char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes)
 {
     size_t take = (nbytes + QUEUE_ALIGN - 1) & ~(size_t)(QUEUE_ALIGN - 1);
-    void *arena = NULL;
 
-    if (STP_UNLIKELY(stream->arena == NULL)) {
-        CUresult result =
-            stp_cuda.api.mem_host_alloc(&arena, QUEUE_ARENA, CU_MEMHOSTALLOC_PORTABLE);
-        stp_cuda_tell(result, "cuMemHostAlloc");
-        if (result != CUDA_SUCCESS) return NULL;
-        stream->arena = arena;
-    }
+    if (STP_UNLIKELY(stream->arena == NULL) && !stream_make_arena(stream)) return NULL;
     if (stream->used + take > QUEUE_ARENA && stp_cuda_stream_wait(stream) != 0) return NULL;
     stream->used += take;
     return stream->arena + stream->used - take;
@@ -141,7 +151,53 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool end)
     pthread_mutex_unlock(&queues.lock);
 }
 
+/* What cannot be made now is tried again by the copy that needs it. */
+static void stream_prepare_locked(struct stp_queue *queue, struct cuda_device *device)
+{
+    struct cuda_stream *stream = queue->streams;
+
+    while (stream != NULL && stream->device != device)
+        stream = stream->next;
+    if (stream == NULL) stream = stream_add_locked(queue, device);
+    if (stream == NULL || stream->arena != NULL || stp_cuda_enter(device) != 0) return;
+    (void)stream_make_arena(stream);
+    stp_cuda_leave();
+}
+
+void stp_cuda_streams_prepare(struct cuda_device *device)
+{
+    if (stp_env.gpu_ipc == STP_IPC_LAZY) return;
+    pthread_mutex_lock(&queues.lock);
+    for (struct stp_queue *queue = queues.first; queue != NULL; queue = queue->next) {
+        pthread_mutex_lock(&queue->lock);
+        stream_prepare_locked(queue, device);
+        pthread_mutex_unlock(&queue->lock);
+    }
+    pthread_mutex_unlock(&queues.lock);
+}
+
 /* ---- queues ------------------------------------------------------------------------------- */
+
+static bool device_has_spaces(const struct cuda_device *device)
+{
+    bool has;
+
+    pthread_mutex_lock(&stp_cuda.lock);
+    has = device->n_spaces > 0;
+    pthread_mutex_unlock(&stp_cuda.lock);
+    return has;
+}
+
+/* It is in the list: a space that is made meanwhile finds it there, or is found here. */
+static void queue_prepare(struct stp_queue *queue)
+{
+    for (int i = 0; i < stp_cuda.n_devices && stp_env.gpu_ipc != STP_IPC_LAZY; i++) {
+        if (!device_has_spaces(&stp_cuda.devices[i])) continue;
+        pthread_mutex_lock(&queue->lock);
+        stream_prepare_locked(queue, &stp_cuda.devices[i]);
+        pthread_mutex_unlock(&queue->lock);
+    }
+}
 
 int stp_cuda_queue_create(struct stp_queue **queue)
 {
@@ -156,6 +212,7 @@ int stp_cuda_queue_create(struct stp_queue **queue)
     made->next = queues.first;
     queues.first = made;
     pthread_mutex_unlock(&queues.lock);
+    queue_prepare(made);
     *queue = made;
     return 0;
 }

@@ -34,7 +34,10 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     ctx->in_session = false;
     memset(ctx->queues, 0, sizeof(ctx->queues));
     ctx->live = true;
-    return stp_rt.has_fabric ? stp_rt.fabric.ctx_create(ctx_alone(options), &ctx->fabric) : 0;
+    if (stp_rt.has_fabric && stp_rt.fabric.ctx_create(ctx_alone(options), &ctx->fabric) != 0)
+        return 1;
+    stp_copy_open(ctx, "shmem_ctx_create");
+    return 0;
 }
 
 static void ctx_close(struct stp_ctx *ctx)
@@ -88,6 +91,7 @@ void stp_ctx_fini(void)
 void stp_ctx_close_queues(void)
 {
     stp_copy_close(&stp_ctx_coll);
+    stp_copy_close(&stp_ctx_small);
     stp_copy_close(&stp_ctx_stage);
     stp_copy_close(&stp_ctx_proxy);
 }

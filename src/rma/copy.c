@@ -27,7 +27,6 @@ static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, enum stp_kind_id i
         struct stp_queue *queue;
         if (stp_kinds[id]->queue_create(&queue) != 0)
             stp_fatal(fn, "no queue for copies of %s memory", stp_kinds[id]->name);
-        __atomic_store_n(&ctx->copies, true, __ATOMIC_RELAXED);
         __atomic_store_n(&ctx->queues[id], queue, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&stp_rt.lock);
@@ -40,7 +39,25 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
     enum stp_kind_id id = copy_kind_id(kind);
     struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
 
+    if (STP_UNLIKELY(!__atomic_load_n(&ctx->copies, __ATOMIC_RELAXED)))
+        __atomic_store_n(&ctx->copies, true, __ATOMIC_RELAXED);
     return STP_LIKELY(queue != NULL) ? queue : copy_queue_make(ctx, id, fn);
+}
+
+/*
+ * Beside a kernel that does not end the driver may not be asked for a stream, nor for pinned
+ * memory: a queue that is there gets them when spaces are made.
+ */
+void stp_copy_open(struct stp_ctx *ctx, const char *fn)
+{
+    if (!stp_win.devices || stp_env.gpu_ipc == STP_IPC_LAZY) return;
+    for (int id = 0; id < STP_N_KINDS; id++)
+        if (!stp_kinds[id]->in_window) (void)copy_queue_make(ctx, (enum stp_kind_id)id, fn);
+}
+
+void stp_copy_ready(void)
+{
+    if (stp_env.gpu_ipc != STP_IPC_LAZY) stp_bounce_give(stp_bounce_take());
 }
 
 void stp_copy_flush(struct stp_ctx *ctx)

@@ -72,6 +72,13 @@ void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *des
 /* Between any two buffers that this PE reaches, of whatever memory; done on return. */
 void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn);
 
+/*
+ * Make what copies need before they do, unless SHMEM_GPU_IPC is lazy: the queues of a context, when
+ * that is made; what all contexts share, when a space of device memory is.
+ */
+void stp_copy_open(struct stp_ctx *ctx, const char *fn);
+void stp_copy_ready(void);
+
 /* Complete the copies of the context; give its queues back, after that. */
 void stp_copy_flush(struct stp_ctx *ctx);
 void stp_copy_close(struct stp_ctx *ctx);

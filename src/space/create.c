@@ -578,6 +578,10 @@ static int create_build(struct create *c, struct create_verdict *verdict)
         stp_coll_sync(c->space->team);
         verdict->outcome = OPEN_FAILED;
     }
+    if (c->access && verdict->outcome != OPEN_DONE && !c->space->host) {
+        if (opened) c->kind->detach(c->space); /* what it has opened of others, who free it next */
+        stp_coll_sync(c->space->team);
+    }
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
     stp_registry_attempt_end();
     return verdict->outcome;
@@ -624,6 +628,7 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     if (space->on_fabric || space->kind->direct)
         __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_proxy_start();
+    if (!space->kind->direct) stp_copy_ready();
 }
 
 /* Two threads that want the same place part ways here. */

@@ -342,6 +342,7 @@ void stp_space_teams_init(void)
     if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_proxy_start();
+    stp_copy_ready();
 }
 
 void stp_space_detach_all(void)

@@ -60,6 +60,35 @@ static inline bool pe_gpu_load(void)
     return pe_cuda.init(0) == 0 && pe_cuda.device_count(&n) == 0 && n > 0;
 }
 
+/*
+ * How often a function of the driver was called, on the stand-in, with private memory of device 0
+ * and its context current. NULL, with a skip, where the driver does not count.
+ */
+static inline long (*pe_gpu_counted(size_t nbytes, void **memory))(const char *symbol)
+{
+    long (*calls)(const char *symbol) = NULL;
+    unsigned long long address = 0;
+    void *context = NULL;
+
+    if (pe_gpu_load())
+        *(void **)&calls = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fakecuda_calls");
+    if (calls == NULL) {
+        pe_test_skip("the driver does not count its calls");
+        return NULL;
+    }
+    PE_CHECK_EQ(pe_cuda.retain(&context, 0), 0);
+    PE_CHECK_EQ(pe_cuda.set_current(context), 0);
+    PE_CHECK_EQ(pe_cuda.alloc(&address, nbytes), 0);
+    *memory = (void *)(uintptr_t)address;
+    return calls;
+}
+
+static inline void pe_gpu_counted_end(void *memory)
+{
+    PE_CHECK_EQ(pe_cuda.free((uintptr_t)memory), 0);
+    PE_CHECK_EQ(pe_cuda.release(0), 0);
+}
+
 static inline shmem_space_config_t pe_kind_config(shmem_device_type_t kind, size_t size)
 {
     shmem_space_config_t config = {

@@ -512,16 +512,56 @@ START_TEST(zeros_that_cannot_be_written_end_the_job)
 }
 END_TEST
 
+/* What queues need is made at first use; the other way is tested last. */
+static void world_lazy(void)
+{
+    world_up();
+    stp_env.gpu_ipc = STP_IPC_LAZY;
+}
+
+/* For queues of before and of after the first space; the last one takes them along. */
+START_TEST(streams_are_there_before_copies)
+{
+    struct stp_queue *before, *after;
+    struct stp_space space;
+    char small[100] = {0};
+
+    stp_env.gpu_ipc = _i == 0 ? STP_IPC_ON : STP_IPC_OFF;
+    start_with("2");
+    ck_assert_int_eq(gpu->queue_create(&before), 0);
+    ck_assert_int_eq(fake.live("stream"), 0);
+    space_up(&space, MIB, 1);
+    ck_assert_int_eq(gpu->queue_create(&after), 0);
+    ck_assert_int_eq(fake.live("stream"), 2);
+    ck_assert_int_eq(fake.live("host"), 2);
+    ck_assert_int_eq(gpu->copy(before, space.base, small, sizeof(small), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->copy(after, space.base, small, sizeof(small), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->flush(before), 0);
+    ck_assert_int_eq(gpu->flush(after), 0);
+    ck_assert_int_eq(fake.calls("cuStreamCreate"), 2);
+    ck_assert_int_eq(fake.calls("cuMemHostAlloc"), 2);
+    gpu->destroy(&space);
+    ck_assert_int_eq(fake.live("stream"), 0);
+    ck_assert_int_eq(fake.contexts(1), 0);
+    gpu->queue_destroy(before);
+    gpu->queue_destroy(after);
+    gpu->stop();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cuda_copy");
-    TCase *tcase = tcase_create("cuda_copy");
+    TCase *tcase = tcase_create("cuda_copy"), *eager = tcase_create("eager");
     SRunner *runner = srunner_create(suite);
     int failed;
 
     if (fake_find() != 0) return EXIT_FAILURE;
     tcase_set_timeout(tcase, 100);
-    tcase_add_checked_fixture(tcase, world_up, world_down);
+    tcase_add_checked_fixture(tcase, world_lazy, world_down);
+    tcase_add_checked_fixture(eager, world_up, world_down);
+    tcase_add_loop_test(eager, streams_are_there_before_copies, 0, 2);
+    suite_add_tcase(suite, eager);
     tcase_add_test(tcase, all_directions_and_ends);
     tcase_add_test(tcase, nothing_to_copy);
     tcase_add_test(tcase, flush_waits_for_what_is_dirty);

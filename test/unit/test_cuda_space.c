@@ -319,6 +319,7 @@ static void pe_ring(int pe, int n)
     struct stp_space space;
     char *there;
 
+    stp_env.gpu_ipc = STP_IPC_LAZY;
     start_with("2"); /* PEs 0 and 2 on one, 1 and 3 on the other */
     space_shared(&space, pe, n, pe == 1 ? (char *)private_memory(1, MIB) + 8 * KIB : NULL);
     MUST(gpu->queue_create(&queue) == 0);
@@ -354,25 +355,27 @@ END_TEST
 
 static void pe_refused(int pe, int n)
 {
+    bool opens = stp_env.gpu_ipc != STP_IPC_OFF;
     struct capture capture;
     struct stp_space space;
 
     start_with("1");
-    space_shared(&space, pe, n, NULL);
     capture_begin(&capture);
+    space_shared(&space, pe, n, NULL);
+    MUST(fake.calls("cuIpcOpenMemHandle_v2") == (stp_env.gpu_ipc == STP_IPC_ON));
     MUST(gpu->reach(&space, 1 - pe) == NULL && gpu->reach(&space, 1 - pe) == NULL);
     capture_end(&capture);
-    MUST((strstr(capture.text, "cannot map the part of PE") != NULL) == stp_env.gpu_ipc);
-    MUST(fake.calls("cuIpcOpenMemHandle_v2") == stp_env.gpu_ipc);
+    MUST((strstr(capture.text, "cannot map the part of PE") != NULL) == opens);
+    MUST(fake.calls("cuIpcOpenMemHandle_v2") == opens);
     MUST(gpu->reach(&space, pe) == space.base);
-    MUST(meeting->shares[pe].valid == stp_env.gpu_ipc);
+    MUST(meeting->shares[pe].valid == opens);
     space_unshared(&space, n);
     MUST(fake.live("ctx") == 0);
 }
 
 START_TEST(refused_once_and_for_all)
 {
-    stp_env.gpu_ipc = _i == 0;
+    stp_env.gpu_ipc = _i; /* off, on, lazy */
     setenv("FAKECUDA_FAIL", "cuIpcOpenMemHandle_v2:801", 1);
     ck_assert_int_eq(run_pes(2, pe_refused), 0);
 }
@@ -393,6 +396,7 @@ static void pe_threads(int pe, int n)
     pthread_t threads[8];
     void *there[8];
 
+    stp_env.gpu_ipc = STP_IPC_LAZY;
     start_with("1");
     space_shared(&space, pe, n, NULL);
     wanted = &space;
@@ -433,7 +437,7 @@ int main(void)
     tcase_add_test(tcase, other_memory_is_asked_for);
     tcase_add_test(tcase, a_full_table_of_ranges);
     tcase_add_test(tcase, pes_reach_each_other);
-    tcase_add_loop_test(tcase, refused_once_and_for_all, 0, 2);
+    tcase_add_loop_test(tcase, refused_once_and_for_all, 0, 3);
     tcase_add_test(tcase, opened_once_by_many_threads);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

@@ -146,26 +146,18 @@ int main(void)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 4 * PE_MIB);
-    unsigned long long memory = 0;
-    void *context = NULL;
+    void *memory;
 
     pe_test_begin();
-    if (pe_gpu_load())
-        *(void **)&calls = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fakecuda_calls");
-    if (calls == NULL) {
-        pe_test_skip("the driver does not count its calls");
-        return pe_test_end();
-    }
-    PE_CHECK_EQ(pe_cuda.retain(&context, 0), 0);
-    PE_CHECK_EQ(pe_cuda.set_current(context), 0);
-    PE_CHECK_EQ(pe_cuda.alloc(&memory, N), 0);
+    calls = pe_gpu_counted(N, &memory);
+    if (calls == NULL) return pe_test_end();
     next = (pe_me + 1) % pe_n;
     attr.device = 0;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
     config.device_type = SHMEM_DEVICE_CPU;
     attr.pinned = 1;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &pinned, &pinned_team) == 0, "not pinned");
-    mine = (char *)(uintptr_t)memory;
+    mine = memory;
     there = shmem_space_malloc(space, N);
     word = shmem_space_calloc(space, 1, sizeof(*word));
     host_word = shmem_calloc(1, sizeof(*host_word));
@@ -180,7 +172,6 @@ int main(void)
     shmem_space_free(pinned, pin_word);
     pe_space_end(space, team);
     pe_space_end(pinned, pinned_team);
-    PE_CHECK_EQ(pe_cuda.free(memory), 0);
-    PE_CHECK_EQ(pe_cuda.release(0), 0);
+    pe_gpu_counted_end(memory);
     return pe_test_end();
 }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What operations on GPU memory need is there when spaces and contexts are: beside a kernel that
+ * does not end the driver may not be asked for streams, memory or the memory of other processes.
+ * The stand-in counts its calls. With SHMEM_GPU_IPC=lazy they come with the first operations, with
+ * off no memory of another process is opened.
+ */
+#include "pe_gpu.h"
+
+enum { N = 20000, FEW = 10, N_CTXS = 3 };
+
+static long (*calls)(const char *symbol);
+static shmem_space_t space;
+static shmem_team_t team;
+static shmem_ctx_t ctxs[N_CTXS];
+static long *block, *other;     /* of the space */
+static uint64_t *word;          /* too */
+static long *in_heap, *own_gpu; /* the default heap; private memory on the device */
+static long host[N];
+static int next;
+
+/* Such calls may wait for all that runs on the device. */
+static const char *const makers[] = {
+    "cuIpcOpenMemHandle_v2", "cuStreamCreate",   "cuMemHostAlloc", "cuMemHostRegister_v2",
+    "cuMemAlloc_v2",         "cuModuleLoadData", "cuEventCreate",  "cuStreamDestroy_v2",
+    "cuMemFreeHost",         "cuMemFree_v2",
+};
+enum { N_MAKERS = sizeof(makers) / sizeof(makers[0]) };
+
+static void count(long counts[N_MAKERS])
+{
+    for (int i = 0; i < N_MAKERS; i++) {
+        counts[i] = calls(makers[i]);
+        if (counts[i] < 0) counts[i] = 0; /* one that the library never makes */
+    }
+}
+
+static void use_context(shmem_ctx_t ctx)
+{
+    long *ends[] = {host, own_gpu, in_heap};
+
+    for (int i = 0; i < 3; i++) {
+        shmem_ctx_long_put(ctx, block, ends[i], FEW, next);
+        shmem_ctx_long_put(ctx, block, ends[i], N, next);
+        shmem_ctx_long_put_nbi(ctx, block, ends[i], N, next);
+        shmem_ctx_quiet(ctx);
+        shmem_ctx_long_get(ctx, ends[i], block, FEW, next);
+        shmem_ctx_long_get(ctx, ends[i], block, N, next);
+        shmem_ctx_long_iput(ctx, block, ends[i], 2, 3, FEW, next);
+        shmem_ctx_long_iget(ctx, ends[i], block, 2, 3, FEW, next);
+        shmem_ctx_long_put(ctx, in_heap, block, N, next);
+        shmem_ctx_quiet(ctx);
+    }
+    shmem_ctx_long_put(ctx, other, block, N, next);
+    shmem_ctx_long_p(ctx, block, 7, next);
+    (void)shmem_ctx_long_g(ctx, block, next);
+    (void)shmem_ctx_long_atomic_fetch_add(ctx, block, 1, next);
+    shmem_ctx_long_atomic_set(ctx, block, 1, next);
+    shmem_ctx_quiet(ctx);
+}
+
+static void use_all(void)
+{
+    for (int i = 0; i < N_CTXS; i++)
+        use_context(ctxs[i]);
+    shmem_long_put_signal(other, host, FEW, word, 1, SHMEM_SIGNAL_ADD, next);
+    shmem_signal_wait_until(word, SHMEM_CMP_GE, 1);
+    shmem_barrier_all();
+    shmem_long_broadcast(team, other, block, N, 0);
+    shmem_long_sum_reduce(team, other, block, FEW);
+    shmem_long_fcollect(team, other, block, FEW);
+    shmem_barrier_all();
+}
+
+static void check(const char *mode)
+{
+    bool lazy = strcmp(mode, "lazy") == 0;
+    const char *path = getenv("SHMEM_NODE"), *heap = getenv("SHMEM_DEFAULT_SPACE");
+    long spaces = heap != NULL && strcmp(heap, "gpu") == 0 ? 2 : 1, opened;
+    bool node = path == NULL || strcmp(path, "off") != 0;
+    long before[N_MAKERS], after[N_MAKERS], sum = 0;
+
+    count(before);
+    use_all();
+    count(after);
+    for (int i = 0; i < N_MAKERS; i++) {
+        sum += after[i] - before[i];
+        if (!lazy)
+            PE_CHECK(after[i] == before[i], "SHMEM_GPU_IPC=%s: operations called %s %ld times",
+                     mode, makers[i], after[i] - before[i]);
+    }
+    if (lazy) PE_CHECK(sum > 0, "nothing was made at first use");
+    opened = node && strcmp(mode, "off") != 0 ? spaces * (pe_n - 1) : 0;
+    if (lazy)
+        PE_CHECK(after[0] <= opened && (opened == 0 || after[0] > 0), "%ld parts are open of %ld",
+                 after[0], opened);
+    else
+        PE_CHECK_EQ(after[0], opened);
+    if (lazy) PE_CHECK_EQ(before[0], 0);
+}
+
+int main(void)
+{
+    const char *mode = getenv("SHMEM_GPU_IPC") != NULL ? getenv("SHMEM_GPU_IPC") : "on";
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 4 * PE_MIB);
+    void *memory;
+
+    pe_test_begin();
+    calls = pe_gpu_counted(N * sizeof(long), &memory);
+    if (calls == NULL) return pe_test_end();
+    next = (pe_me + 1) % pe_n;
+    own_gpu = memory;
+    in_heap = shmem_malloc(N * sizeof(long));
+    ctxs[0] = SHMEM_CTX_DEFAULT;
+    PE_REQUIRE(shmem_ctx_create(0, &ctxs[1]) == 0, "no context"); /* before the space */
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space");
+    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctxs[2]) == 0, "no context"); /* and after */
+    block = shmem_space_malloc(space, N * sizeof(long));
+    other = shmem_space_malloc(space, N * sizeof(long));
+    word = shmem_space_calloc(space, 1, sizeof(*word));
+    check(mode);
+    shmem_ctx_destroy(ctxs[1]);
+    shmem_ctx_destroy(ctxs[2]);
+    shmem_space_free(space, word);
+    shmem_space_free(space, other);
+    shmem_space_free(space, block);
+    pe_space_end(space, team);
+    shmem_free(in_heap);
+    pe_gpu_counted_end(memory);
+    return pe_test_end();
+}
