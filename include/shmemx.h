@@ -280,10 +280,26 @@ int shmemx_space_root_get(shmem_space_t space, const char *name, void **addr, si
  * it between processes of a node, and single elements, atomics and signals are done by a thread of
  * its owner. GPU memory is known as such. shmemx_space_path() tells which.
  *
+ * ranges: up to SHMEMX_BUFFER_RANGES pieces of memory that are one space, in this order, instead of
+ * addr, nbytes, fd and offset. All members pass as many, whose sizes are equal one by one. An
+ * object lies in one range: what reaches past the end of a range is an error, and a block of
+ * shmem_space_malloc() is in one of them. All are of one kind: private, with a descriptor, or GPU
+ * memory.
+ *
  * The space's members are those of team; it has no team of its own. Returns 0; nonzero, with
  * SHMEM_SPACE_INVALID, on all members.
  */
 #define SHMEMX_ADOPT_HEAP 1
+#define SHMEMX_BUFFER_RANGES 16
+
+typedef struct {
+    void *addr;
+    size_t nbytes;
+    int with_fd; /* nonzero: fd and offset as below */
+    int fd;
+    size_t offset;
+} shmemx_buffer_range_t;
+
 typedef struct {
     size_t struct_size; /* of this structure, or of its beginning, up to flags at least */
     void *addr;
@@ -291,11 +307,13 @@ typedef struct {
     int flags; /* SHMEMX_ADOPT_HEAP, or 0 */
     int fd;
     size_t offset;
+    const shmemx_buffer_range_t *ranges; /* NULL: there is one, as above */
+    int n_ranges;
 } shmemx_buffer_attr_t;
 
 #define SHMEMX_BUFFER_ATTR_INITIALIZER                                                             \
     {                                                                                              \
-        sizeof(shmemx_buffer_attr_t), NULL, 0, 0, -1, 0                                            \
+        sizeof(shmemx_buffer_attr_t), NULL, 0, 0, -1, 0, NULL, 0                                   \
     }
 
 int shmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags,

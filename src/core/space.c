@@ -45,6 +45,7 @@ struct stp_space *stp_space_of(shmem_space_t space, bool *destroyed)
 
 shmem_space_t stp_space_handle(const struct stp_space *space)
 {
+    if (space->range_of != NULL) space = space->range_of;
     return space->handle != NULL ? space->handle : stp_registry_handle(space);
 }
 
@@ -64,7 +65,7 @@ struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const ch
 void stp_space_use(struct stp_space *space, int n)
 {
     pthread_mutex_lock(&stp_rt.lock);
-    space->n_users += n;
+    stp_space_whole(space)->n_users += n;
     pthread_mutex_unlock(&stp_rt.lock);
 }
 

@@ -141,8 +141,9 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
                              const char *fn, const char *argument)
 {
     size_t offset;
+    struct stp_space *space = ctx->space != NULL ? stp_registry_find(addr, &offset) : NULL;
 
-    if (ctx->space != NULL && stp_registry_find(addr, &offset) != ctx->space)
+    if (ctx->space != NULL && (space == NULL || stp_space_whole(space) != ctx->space))
         stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
                   ctx->space->number);
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);

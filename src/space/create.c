@@ -37,6 +37,7 @@ struct create {
     struct stp_coll_search search;     /* for both */
     bool everyone;                     /* all of the parent are members */
     bool outside;                      /* of the window: there is no room in it, or need for it */
+    struct stp_space *range_of;        /* of which it will be one more range; else NULL */
 };
 
 /* ---- what is asked -------------------------------------------------------------------- */
@@ -263,7 +264,8 @@ static int create_check(struct create *c, const shmem_space_config_t *config)
         stp_error("%s: no memory for the records of a space", c->fn);
         return -ENOMEM;
     }
-    if (c->params.buffer != NULL) c->space->nbytes = config->size; /* not a byte more is ours */
+    if (c->params.buffer != NULL) /* not a byte more is ours */
+        c->space->nbytes = c->space->max_bytes = config->size;
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
     stp_space_set_max(c->space, c->params.max_bytes, c->params.pinned);
@@ -470,6 +472,11 @@ static int create_teams(struct create *c)
 {
     struct stp_team *team, *user_team;
 
+    if (c->range_of != NULL) { /* all of its parent have access to what they have passed */
+        c->space->range_of = c->range_of;
+        c->space->team = c->range_of->team;
+        return 0;
+    }
     if (create_team(c, NULL, &team) != 0) return 1;
     user_team = NULL; /* who adopts memory has passed a team */
     if (c->params.adopt == NULL && create_team(c, c->access ? c->space : NULL, &user_team) != 0) {
@@ -483,6 +490,7 @@ static int create_teams(struct create *c)
 
 static void create_drop_teams(struct create *c)
 {
+    if (c->range_of != NULL) return;
     if (c->space->user_team != NULL) stp_team_destroy(c->space->user_team);
     if (c->space->team != NULL) stp_team_destroy(c->space->team);
 }
@@ -704,12 +712,13 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
 }
 
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
-                    struct stp_space **space, const char *fn)
+                    struct stp_space *first, struct stp_space **space, const char *fn)
 {
     shmem_space_config_t config = {stp_device_of(buffer) != NULL ? SHMEM_DEVICE_GPU
                                                                  : SHMEM_DEVICE_CPU,
                                    nbytes, SHMEM_SPACE_FLAG_DEFAULT};
-    struct create c = {.fn = fn[0] == 'p' ? fn + 1 : fn, .parent = stp_team_check(team, fn)};
+    struct create c = {
+        .fn = fn[0] == 'p' ? fn + 1 : fn, .parent = stp_team_check(team, fn), .range_of = first};
     struct stp_team *none;
 
     c.params = (struct stp_space_params){.device = -1,

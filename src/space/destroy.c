@@ -15,7 +15,7 @@ static void destroy_warn_live(const struct stp_space *space)
     struct stp_heap_stats stats;
 
     if (space->whole) return;
-    stp_heap_stats(space->heap, &stats);
+    stp_space_all_stats(space, &stats);
     stats.n_blocks -= stp_space_rooted(space); /* these are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)
         stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
@@ -25,11 +25,38 @@ static void destroy_warn_live(const struct stp_space *space)
 /* An error that comes late: what peers did meanwhile went nowhere, or elsewhere. */
 static bool destroy_look_gone(const struct stp_space *space)
 {
-    if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) return false;
-    stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, was unmapped before: "
-              "destroy the space first",
-              space->number, space->nbytes, (void *)space->base);
-    return true;
+    bool gone = false;
+
+    for (; space != NULL; space = space->next_range) {
+        if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) continue;
+        stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, was unmapped "
+                  "before: destroy the space first",
+                  space->number, space->nbytes, (void *)space->base);
+        gone = true;
+    }
+    return gone;
+}
+
+void stp_space_end(struct stp_space *space)
+{
+    struct stp_team *team = space->team;
+
+    for (struct stp_space *range = space; range != NULL; range = range->next_range)
+        stp_registry_leave(range); /* nobody looks at its team and its records */
+    for (struct stp_space *range = space; range != NULL; range = range->next_range) {
+        stp_active_forget(range->base, range->nbytes);
+        stp_mapped_detach(range);
+        range->kind->detach(range);
+    }
+    stp_team_destroy(team); /* and with its sync nobody holds a peer's part */
+    while (space != NULL) {
+        struct stp_space *next = space->next_range;
+
+        space->team = NULL;
+        stp_space_shut(space);
+        stp_registry_delete(space);
+        space = next;
+    }
 }
 
 int pshmem_space_destroy(shmem_space_t handle)
@@ -66,15 +93,8 @@ int pshmem_space_destroy(shmem_space_t handle)
     destroy_warn_live(space);
     stp_active_quiet();
     stp_quiet(&stp_ctx_default);
-    stp_coll_sync(space->team); /* nobody uses the space any more, */
-    stp_registry_leave(space);  /* nor looks at its team and its records */
-    stp_active_forget(space->base, space->nbytes);
-    stp_mapped_detach(space);
-    space->kind->detach(space);
-    stp_team_destroy(space->team); /* and with its sync nobody holds a peer's part */
-    space->team = NULL;
-    stp_space_shut(space);
-    stp_registry_delete(space);
+    stp_coll_sync(space->team); /* nobody uses the space any more */
+    stp_space_end(space);
     return facts[1] != 0;
 }
 STP_PROFILED(shmem_space_destroy);

@@ -98,10 +98,9 @@ void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
     if (stp_space_is_invalid(handle)) return NULL;
     space = stp_space_check(handle, __func__, "space");
     if ((unsigned)pe >= (unsigned)stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
-    offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
+    space = stp_space_range_in(space, addr, &offset);
     local = stp_local_of(pe);
-    if (offset >= stp_space_nbytes(space) || local < 0 || stp_team_rank_of(space->team, pe) < 0)
-        return NULL;
+    if (space == NULL || local < 0 || stp_team_rank_of(space->team, pe) < 0) return NULL;
     if (space->host) return space->mapped != NULL ? stp_mapped_ptr(space, local, offset) : NULL;
     there = space->kind->reach(space, local);
     return there != NULL ? there + offset : NULL;

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Mistakes with spaces of several ranges (space_ranges.c): the line names the PE and the range; what
+# reaches past the end of a range ends the job, as what reaches past the end of a space does.
+#
+# usage: run_space_ranges.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+set -u
+. "$(dirname "$0")/../job.sh"
+
+fn=shmemx_buffer_register_attr
+
+# A mistake that is survived: told MISTAKE PE TEXT
+told()
+{
+    job "$1" -- "$1" || return
+    [ $status -eq 0 ] || { fail "$1" "status $status"; return; }
+    says "$1" "^steppe: pe $2 .*$3" && echo "ok   $1"
+}
+
+# One that is not.
+ends()
+{
+    job "$1" -- "$1" || return
+    if [ $status -eq 0 ] || grep -q survived "$out"; then
+        fail "$1" "the call came back"
+    elif says "$1" "^steppe: pe $2 .*$3"; then
+        echo "ok   $1 (status $status)"
+    fi
+}
+
+for pe in 0 "$last"; do
+    told size $pe "$fn: attr->ranges\[1\].nbytes is 16000 on PE 0 and 15992 on PE $last: sizes"
+    told number $pe "$fn: attr->n_ranges is 3 on PE 0 and 2 on PE $last: all pass as many"
+done
+told overlap "$last" "$fn: attr->ranges\[2\], 320000 bytes at 0x[0-9a-f]+, overlaps \[1\], 16000"
+told taken "$last" "buffer 0x[0-9a-f]+ of 320000 bytes cannot become a space: it overlaps space 2"
+told taken 0 "$fn: attr->ranges\[2\], 320000 bytes, is refused"
+ends past "$last" "shmem_long_put: dest 0x[0-9a-f]+ with 160 bytes reaches 80 bytes past the end"
+ends free "[0-9]+" "shmem_space_free: ptr 0x[0-9a-f]+ is in space [0-9]+, a buffer of the program"
+exit $failed
