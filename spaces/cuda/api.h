@@ -22,6 +22,7 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
 typedef void (*CUhostFn)(void *user);
+typedef unsigned long long CUmemGenericAllocationHandle;
 
 typedef enum {
     CUDA_SUCCESS = 0,
@@ -77,6 +78,7 @@ typedef enum {
     CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
     CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 91,
     CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED = 116,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS = 117, /* CU_FLUSH_..._OPTION_ bits */
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 118,
@@ -156,6 +158,13 @@ enum {
     CU_MEM_ATTACH_HOST = 0x2,
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST = 0x1,
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS = 0x2,
+    CU_MEM_ALLOCATION_TYPE_PINNED = 0x1,
+    CU_MEM_LOCATION_TYPE_DEVICE = 0x1,
+    CU_MEM_HANDLE_TYPE_NONE = 0x0,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 0x1,
+    CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0x0,
+    CU_MEM_ACCESS_FLAGS_PROT_READ = 0x1,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 0x3,
     CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE = 0,
     CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100,
     CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES = 200
@@ -170,6 +179,29 @@ typedef struct {
 typedef struct {
     char reserved[CU_IPC_HANDLE_SIZE];
 } CUipcMemHandle;
+
+typedef struct {
+    int type;
+    int id; /* of a device: its ordinal */
+} CUmemLocation;
+
+typedef struct {
+    int type;
+    int requestedHandleTypes;
+    CUmemLocation location;
+    void *win32HandleMetaData;
+    struct {
+        unsigned char compressionType;
+        unsigned char gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
+} CUmemAllocationProp;
+
+typedef struct {
+    CUmemLocation location;
+    int flags;
+} CUmemAccessDesc;
 
 /* Height rows of WidthInBytes bytes; UNIFIED takes the address from srcDevice and dstDevice. */
 typedef struct {
@@ -195,6 +227,8 @@ _Static_assert(sizeof(void *) == 8 && sizeof(CUdeviceptr) == 8, "the driver's AB
 _Static_assert(sizeof(CUresult) == 4 && sizeof(CUmemorytype) == 4, "enums are passed as int");
 _Static_assert(sizeof(CUuuid) == 16 && sizeof(CUipcMemHandle) == 64, "passed as they are");
 _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
+_Static_assert(sizeof(CUmemAllocationProp) == 32, "read by the driver");
+_Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
 
 /*
  * Every function: X(member, symbol, required, arguments). All return CUresult. The member names it
@@ -251,6 +285,29 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
       (CUdeviceptr * address, void *host, unsigned int flags))                                     \
     X(mem_alloc_managed, cuMemAllocManaged, false,                                                 \
       (CUdeviceptr * address, size_t nbytes, unsigned int flags))                                  \
+    /* memory by handles, mapped where addresses were reserved: none of these needs a context */   \
+    X(mem_granularity, cuMemGetAllocationGranularity, false,                                       \
+      (size_t * granularity, const CUmemAllocationProp *prop, int option))                         \
+    X(mem_address_reserve, cuMemAddressReserve, false,                                             \
+      (CUdeviceptr * address, size_t nbytes, size_t alignment, CUdeviceptr wanted,                 \
+       unsigned long long flags))                                                                  \
+    X(mem_address_free, cuMemAddressFree, false, (CUdeviceptr address, size_t nbytes))             \
+    X(mem_create, cuMemCreate, false,                                                              \
+      (CUmemGenericAllocationHandle * handle, size_t nbytes, const CUmemAllocationProp *prop,      \
+       unsigned long long flags))                                                                  \
+    X(mem_release, cuMemRelease, false, (CUmemGenericAllocationHandle handle))                     \
+    X(mem_retain, cuMemRetainAllocationHandle, false,                                              \
+      (CUmemGenericAllocationHandle * handle, void *address))                                      \
+    X(mem_map, cuMemMap, false,                                                                    \
+      (CUdeviceptr address, size_t nbytes, size_t offset, CUmemGenericAllocationHandle handle,     \
+       unsigned long long flags))                                                                  \
+    X(mem_unmap, cuMemUnmap, false, (CUdeviceptr address, size_t nbytes))                          \
+    X(mem_set_access, cuMemSetAccess, false,                                                       \
+      (CUdeviceptr address, size_t nbytes, const CUmemAccessDesc *access, size_t count))           \
+    X(mem_export, cuMemExportToShareableHandle, false,                                             \
+      (void *shareable, CUmemGenericAllocationHandle handle, int type, unsigned long long flags))  \
+    X(mem_import, cuMemImportFromShareableHandle, false,                                           \
+      (CUmemGenericAllocationHandle * handle, void *shareable, int type))                          \
     X(pointer_get_attribute, cuPointerGetAttribute, true,                                          \
       (void *data, CUpointer_attribute attribute, CUdeviceptr address))                            \
     X(pointer_get_attributes, cuPointerGetAttributes, false,                                       \

@@ -20,8 +20,12 @@ enum wanted { WANT_ANY, WANT_HOST, WANT_DEVICE };
 
 void fake_op_pin_locked(const struct fake_op *op, int by)
 {
-    if (op->dest.block) op->dest.block->n_pending += by;
-    if (op->source.block) op->source.block->n_pending += by;
+    const struct fake_place *places[] = {&op->dest, &op->source};
+
+    for (int i = 0; i < 2; i++)
+        for (struct fake_block *block = places[i]->block; block;
+             block = fake_block_next_locked(block, places[i]->end))
+            block->n_pending += by;
     if (op->work && op->work->pin_locked) op->work->pin_locked(op->work, by);
 }
 
@@ -64,8 +68,12 @@ static bool is_synchronous(const struct fake_op *op)
 
 static void check_access_locked(const struct fake_op *op)
 {
-    if (op->dest.block) fake_block_check_access_locked(op->dest.block, true);
-    if (op->source.block) fake_block_check_access_locked(op->source.block, false);
+    const struct fake_place *places[] = {&op->dest, &op->source};
+
+    for (int i = 0; i < 2; i++)
+        for (struct fake_block *block = places[i]->block; block;
+             block = fake_block_next_locked(block, places[i]->end))
+            fake_block_check_access_locked(block, i == 0);
 }
 
 /* A copy or fill of a call that is not named Async. */
@@ -102,6 +110,14 @@ static CUresult queue_locked(CUcontext ctx, CUstream handle, const struct fake_o
 
 /* ---- addresses -------------------------------------------------------------- */
 
+/* Mapped memory may go on in further mappings, behind each other in one reservation. */
+static bool is_there_locked(const struct fake_block *block, CUdeviceptr end)
+{
+    while (block && block->base + block->nbytes < end)
+        block = fake_block_next_locked(block, end);
+    return block != NULL;
+}
+
 /* Find where [address, address + nbytes) is and check that it suits. */
 static CUresult resolve_locked(CUdeviceptr address, size_t nbytes, enum wanted wanted,
                                struct fake_place *place)
@@ -116,7 +132,9 @@ static CUresult resolve_locked(CUdeviceptr address, size_t nbytes, enum wanted w
             return CUDA_ERROR_INVALID_VALUE;
         return CUDA_SUCCESS;
     }
-    if (nbytes > block->nbytes - (address - block->base)) return CUDA_ERROR_INVALID_VALUE;
+    place->end = address + nbytes;
+    if (place->end < address || !is_there_locked(block, place->end))
+        return CUDA_ERROR_INVALID_VALUE;
     if (wanted == WANT_HOST && on_device(place)) return CUDA_ERROR_INVALID_VALUE;
     place->at = block->alias + (address - block->base);
     return CUDA_SUCCESS;

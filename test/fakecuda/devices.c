@@ -88,6 +88,7 @@ void fake_devices_configure(void)
     fake.delay_us = env_number("FAKECUDA_DELAY_US", 0, 10000000, -1);
     fake.max_waiting = (int)env_number("FAKECUDA_WAITERS", 0, 1 << 20, 8);
     fake.peer_access = env_number("FAKECUDA_PEER", 0, 1, 1);
+    fake.handles = env_number("FAKECUDA_HANDLES", 0, 1, 1);
     if (ranks && !list_has(ranks, fake.rank)) n_physical = 0;
     fake.n_devices = n_physical;
     for (int i = 0; i < n_physical; i++)
@@ -210,8 +211,7 @@ CUresult cuDeviceTotalMem_v2(size_t *nbytes, CUdevice device)
 /* Those that spaces/cuda/api.h does not name. */
 static int more_attribute_value(CUdevice_attribute attribute)
 {
-    return attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ||
-           attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ||
+    return attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ||
            attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR;
 }
 
@@ -233,8 +233,10 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
         return 1;
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+        return fake.handles;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:
         return CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:

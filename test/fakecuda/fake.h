@@ -67,6 +67,7 @@ struct fake_place {
     char *at;
     size_t pitch;
     struct fake_block *block; /* NULL: host memory unknown to the driver */
+    CUdeviceptr end;          /* behind the block where mapped memory goes on */
 };
 
 /*
@@ -135,6 +136,7 @@ struct fake {
     size_t memory;                  /* bytes of each device */
     size_t used[FAKE_MAX_DEVICES];
     bool peer_access;
+    bool handles;    /* of memory: devices have them */
     long delay_us;   /* of asynchronous work; -1: random */
     int max_waiting; /* streams that may wait for a word at once */
     CUcontext primary[FAKE_MAX_DEVICES];
@@ -198,6 +200,9 @@ void fake_block_check_stale_locked(CUdeviceptr address);
 /* A block in the books of ctx, at base; the caller fills in the rest. */
 struct fake_block *fake_block_add_locked(enum fake_kind kind, CUdeviceptr base, size_t nbytes,
                                          CUcontext ctx);
+
+/* The mapped block that begins where this one ends, when a range goes on to end; or NULL. */
+struct fake_block *fake_block_next_locked(const struct fake_block *block, CUdeviceptr end);
 
 /* Take a block out of the books and give its memory back. Dies when work on it is pending. */
 void fake_block_drop_locked(struct fake_block *block);

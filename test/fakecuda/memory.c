@@ -39,6 +39,16 @@ static struct fake_block *find_base_locked(CUdeviceptr base)
     return block && block->base == base ? block : NULL;
 }
 
+struct fake_block *fake_block_next_locked(const struct fake_block *block, CUdeviceptr end)
+{
+    CUdeviceptr behind = block->base + block->nbytes;
+    struct fake_block *next;
+
+    if (block->kind != FAKE_MAPPED || behind >= end) return NULL;
+    next = find_base_locked(behind);
+    return next && next->kind == FAKE_MAPPED ? next : NULL;
+}
+
 long fake_block_count_locked(enum fake_kind kind)
 {
     long count = 0;

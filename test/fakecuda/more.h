@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs use of the CUDA driver API beside this library, declared as in spaces/cuda/api.h,
- * which this adds to: events, kernels, captures, memory by handles. For the fake driver and its
+ * which this adds to: events, kernels, captures. For the fake driver and its
  * tests.
  */
 #ifndef STP_FAKECUDA_MORE_H
@@ -12,7 +12,6 @@
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUgraph_st *CUgraph;
-typedef unsigned long long CUmemGenericAllocationHandle;
 
 #define CUDA_ERROR_INVALID_IMAGE ((CUresult)200)
 #define CUDA_ERROR_INVALID_PTX ((CUresult)218)
@@ -21,7 +20,6 @@ typedef unsigned long long CUmemGenericAllocationHandle;
 #define CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ((CUresult)901)
 
 #define CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES ((CUdevice_attribute)98)
-#define CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ((CUdevice_attribute)103)
 #define CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ((CUdevice_attribute)122)
 #define CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR ((CUdevice_attribute)123)
 
@@ -31,13 +29,7 @@ enum {
     CU_STREAM_WAIT_VALUE_AND = 0x2,
     CU_STREAM_WAIT_VALUE_NOR = 0x3,
     CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30,
-    CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 0x1,
-    CU_MEM_ALLOCATION_TYPE_PINNED = 0x1,
-    CU_MEM_LOCATION_TYPE_DEVICE = 0x1,
-    CU_MEM_HANDLE_TYPE_NONE = 0x0,
-    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 0x1,
-    CU_MEM_ACCESS_FLAGS_PROT_READ = 0x1,
-    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 0x3
+    CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 0x1
 };
 
 typedef enum {
@@ -45,32 +37,6 @@ typedef enum {
     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
     CU_STREAM_CAPTURE_MODE_RELAXED = 2
 } CUstreamCaptureMode;
-
-typedef struct {
-    int type;
-    int id; /* of a device: its ordinal */
-} CUmemLocation;
-
-typedef struct {
-    int type;
-    int requestedHandleTypes;
-    CUmemLocation location;
-    void *win32HandleMetaData;
-    struct {
-        unsigned char compressionType;
-        unsigned char gpuDirectRDMACapable;
-        unsigned short usage;
-        unsigned char reserved[4];
-    } allocFlags;
-} CUmemAllocationProp;
-
-typedef struct {
-    CUmemLocation location;
-    int flags;
-} CUmemAccessDesc;
-
-_Static_assert(sizeof(CUmemAllocationProp) == 32, "read by the driver");
-_Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
 
 /* Every function: X(symbol, arguments). */
 #define FAKE_MORE_FUNCTIONS(X)                                                                     \
@@ -95,25 +61,7 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                      \
     X(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus * status, uint64_t * id))    \
     X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))                             \
-    X(cuGraphDestroy, (CUgraph graph))                                                             \
-    /* memory */                                                                                   \
-    X(cuMemGetAllocationGranularity,                                                               \
-      (size_t * granularity, const CUmemAllocationProp *prop, int option))                         \
-    X(cuMemAddressReserve, (CUdeviceptr * address, size_t nbytes, size_t alignment,                \
-                            CUdeviceptr wanted, unsigned long long flags))                         \
-    X(cuMemAddressFree, (CUdeviceptr address, size_t nbytes))                                      \
-    X(cuMemCreate, (CUmemGenericAllocationHandle * handle, size_t nbytes,                          \
-                    const CUmemAllocationProp *prop, unsigned long long flags))                    \
-    X(cuMemRelease, (CUmemGenericAllocationHandle handle))                                         \
-    X(cuMemMap, (CUdeviceptr address, size_t nbytes, size_t offset,                                \
-                 CUmemGenericAllocationHandle handle, unsigned long long flags))                   \
-    X(cuMemUnmap, (CUdeviceptr address, size_t nbytes))                                            \
-    X(cuMemSetAccess,                                                                              \
-      (CUdeviceptr address, size_t nbytes, const CUmemAccessDesc *access, size_t count))           \
-    X(cuMemExportToShareableHandle,                                                                \
-      (void *shareable, CUmemGenericAllocationHandle handle, int type, unsigned long long flags))  \
-    X(cuMemImportFromShareableHandle,                                                              \
-      (CUmemGenericAllocationHandle * handle, void *shareable, int type))
+    X(cuGraphDestroy, (CUgraph graph))
 
 /*
  * The host twin of a kernel: a C function that does what all its threads do. It runs when the

@@ -38,6 +38,7 @@ struct fake_physical {
 struct reservation {
     CUdeviceptr base;
     size_t nbytes;
+    char *alias; /* as long, where it is for us: what lies behind each other hangs together */
     struct reservation *next;
 };
 
@@ -127,6 +128,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t nbytes,
     int fd;
 
     if (result != CUDA_SUCCESS) return result;
+    if (!fake.handles) return fake_end(CUDA_ERROR_NOT_SUPPORTED);
     if (!handle || !is_prop_valid(prop) || flags != 0 || !is_multiple(nbytes))
         return fake_end(CUDA_ERROR_INVALID_VALUE);
     device = prop->location.id;
@@ -173,6 +175,20 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
     physical = find_physical(handle);
     physical->n_handles--;
     end_unused_locked(physical);
+    return fake_end(CUDA_SUCCESS);
+}
+
+/* One more reference to the memory behind an address, of which cuMemRelease gives one back. */
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
+{
+    CUresult result = fake_begin(FAKE_cuMemRetainAllocationHandle);
+    struct fake_block *block;
+
+    if (result != CUDA_SUCCESS) return result;
+    block = fake_block_find_locked((CUdeviceptr)(uintptr_t)address);
+    if (!handle || !block || block->kind != FAKE_MAPPED) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    block->physical->n_handles++;
+    *handle = block->physical->handle;
     return fake_end(CUDA_SUCCESS);
 }
 
@@ -251,6 +267,12 @@ CUresult cuMemAddressReserve(CUdeviceptr *address, size_t nbytes, size_t alignme
         free(made);
         return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
+    made->alias = mmap(NULL, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made->alias == MAP_FAILED) {
+        munmap(range, nbytes);
+        free(made);
+        return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
     made->base = (CUdeviceptr)(uintptr_t)range;
     made->nbytes = nbytes;
     made->next = reservations;
@@ -284,17 +306,26 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t nbytes)
         fake_die("addresses from 0x%llx are freed while memory is mapped there", address);
     *at = found->next;
     munmap((void *)(uintptr_t)address, nbytes);
+    munmap(found->alias, nbytes);
     free(found);
     return fake_end(CUDA_SUCCESS);
 }
 
-static bool is_reserved_locked(CUdeviceptr base, size_t nbytes)
+/* Where a range that is reserved is for us; NULL: it is not. */
+static char *find_reserved_locked(CUdeviceptr base, size_t nbytes)
 {
     for (struct reservation *at = reservations; at; at = at->next)
         if (base >= at->base && base - at->base <= at->nbytes &&
             nbytes <= at->nbytes - (base - at->base))
-            return true;
-    return false;
+            return at->alias + (base - at->base);
+    return NULL;
+}
+
+/* The place stays reserved. */
+static void unmap(char *alias, size_t nbytes)
+{
+    (void)mmap(alias, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+               -1, 0);
 }
 
 CUresult cuMemMap(CUdeviceptr address, size_t nbytes, size_t offset,
@@ -303,19 +334,20 @@ CUresult cuMemMap(CUdeviceptr address, size_t nbytes, size_t offset,
     CUresult result = fake_begin(FAKE_cuMemMap);
     struct fake_physical *physical;
     struct fake_block *block;
-    void *alias;
+    char *alias;
 
     if (result != CUDA_SUCCESS) return result;
     physical = find_physical(handle);
+    alias = find_reserved_locked(address, nbytes);
     if (flags != 0 || offset != 0 || !is_multiple(nbytes) || address % GRANULARITY != 0 ||
-        nbytes > physical->nbytes || !is_reserved_locked(address, nbytes) ||
-        find_mapping_locked(address, nbytes))
+        nbytes > physical->nbytes || !alias || find_mapping_locked(address, nbytes))
         return fake_end(CUDA_ERROR_INVALID_VALUE);
-    alias = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, physical->fd, 0);
-    if (alias == MAP_FAILED) return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
+    if (mmap(alias, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+             physical->fd, 0) == MAP_FAILED)
+        return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
     block = fake_block_add_locked(FAKE_MAPPED, address, nbytes, NULL);
     if (!block) {
-        munmap(alias, nbytes);
+        unmap(alias, nbytes);
         return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
     block->alias = alias;
@@ -327,7 +359,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t nbytes, size_t offset,
 
 void fake_physical_unmap_locked(struct fake_block *block)
 {
-    munmap(block->alias, block->nbytes);
+    unmap(block->alias, block->nbytes);
     block->physical->n_maps--;
     end_unused_locked(block->physical);
 }

@@ -20,7 +20,7 @@ static CUdeviceptr reserve(size_t nbytes)
 {
     CUdeviceptr address;
 
-    ck_cuda(more.cuMemAddressReserve(&address, nbytes, 0, 0, 0));
+    ck_cuda(cu.mem_address_reserve(&address, nbytes, 0, 0, 0));
     return address;
 }
 
@@ -28,7 +28,7 @@ static CUmemGenericAllocationHandle create(size_t nbytes)
 {
     CUmemGenericAllocationHandle handle;
 
-    ck_cuda(more.cuMemCreate(&handle, nbytes, &prop, 0));
+    ck_cuda(cu.mem_create(&handle, nbytes, &prop, 0));
     return handle;
 }
 
@@ -36,7 +36,7 @@ static void give_access(CUdeviceptr address, size_t nbytes, int flags)
 {
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, flags};
 
-    ck_cuda(more.cuMemSetAccess(address, nbytes, &access, 1));
+    ck_cuda(cu.mem_set_access(address, nbytes, &access, 1));
 }
 
 START_TEST(memory_is_made_and_mapped)
@@ -50,15 +50,15 @@ START_TEST(memory_is_made_and_mapped)
     int capable = 1;
 
     start();
-    ck_cuda(more.cuMemGetAllocationGranularity(&granularity, &prop, 0));
+    ck_cuda(cu.mem_granularity(&granularity, &prop, 0));
     ck_assert_uint_eq(granularity, MIB2);
     ck_cuda(cu.mem_get_info(&free_bytes[0], &total));
     address = reserve(2 * MIB2);
     ck_assert_uint_eq(address % MIB2, 0);
     handle = create(MIB2);
-    ck_cuda(more.cuMemMap(address + MIB2, MIB2, 0, handle, 0));
+    ck_cuda(cu.mem_map(address + MIB2, MIB2, 0, handle, 0));
     give_access(address + MIB2, MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    ck_cuda(more.cuMemRelease(handle)); /* the mapping keeps the memory */
+    ck_cuda(cu.mem_release(handle)); /* the mapping keeps the memory */
     ck_assert_int_eq(live("physical") + live("mapped") + live("reservation"), 3);
     ck_cuda(cu.memset_d8(address + 2 * MIB2 - 1, 5, 1));
     ck_cuda(cu.memcpy_dtoh(&byte, address + 2 * MIB2 - 1, 1));
@@ -70,8 +70,8 @@ START_TEST(memory_is_made_and_mapped)
     ck_refused(cu.ipc_get_mem_handle(&(CUipcMemHandle){0}, address + MIB2),
                CUDA_ERROR_INVALID_VALUE);
     ck_refused(cu.mem_free(address + MIB2), CUDA_ERROR_INVALID_VALUE);
-    ck_cuda(more.cuMemUnmap(address + MIB2, MIB2));
-    ck_cuda(more.cuMemAddressFree(address, 2 * MIB2));
+    ck_cuda(cu.mem_unmap(address + MIB2, MIB2));
+    ck_cuda(cu.mem_address_free(address, 2 * MIB2));
     ck_assert_int_eq(live("physical") + live("mapped") + live("reservation"), 0);
     ck_cuda(cu.mem_get_info(&free_bytes[1], &total));
     ck_assert_uint_eq(free_bytes[0], free_bytes[1]);
@@ -86,12 +86,65 @@ START_TEST(one_memory_has_two_places)
     start();
     address = reserve(2 * MIB2);
     handle = create(MIB2);
-    ck_cuda(more.cuMemMap(address, MIB2, 0, handle, 0));
-    ck_cuda(more.cuMemMap(address + MIB2, MIB2, 0, handle, 0));
+    ck_cuda(cu.mem_map(address, MIB2, 0, handle, 0));
+    ck_cuda(cu.mem_map(address + MIB2, MIB2, 0, handle, 0));
     give_access(address, 2 * MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     ck_cuda(cu.memset_d8(address + 100, 1, 1));
     ck_cuda(cu.ctx_synchronize());
     ck_assert_int_eq(*(unsigned char *)alias(address + MIB2 + 100), 1);
+}
+END_TEST
+
+START_TEST(work_goes_over_borders)
+{
+    CUdeviceptr address;
+    unsigned char bytes[4] = {0};
+
+    start();
+    address = reserve(4 * MIB2);
+    for (int i = 0; i < 2; i++)
+        ck_cuda(cu.mem_map(address + MIB2 * (size_t)i, MIB2, 0, create(MIB2), 0));
+    ck_cuda(cu.mem_map(address + 3 * MIB2, MIB2, 0, create(MIB2), 0));
+    give_access(address, 2 * MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    ck_cuda(cu.memset_d8(address, 7, 2 * MIB2));
+    ck_cuda(cu.memcpy_dtoh(bytes, address + MIB2 - 2, 4));
+    ck_assert(bytes[0] == 7 && bytes[3] == 7);
+    ck_refused(cu.memset_d8(address, 7, 2 * MIB2 + 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memset_d8(address + 2 * MIB2, 7, 1), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(handles_are_found_again)
+{
+    CUmemGenericAllocationHandle made, again;
+    CUdeviceptr address;
+
+    start();
+    address = reserve(MIB2);
+    made = create(MIB2);
+    ck_cuda(cu.mem_map(address, MIB2, 0, made, 0));
+    ck_cuda(cu.mem_release(made));
+    ck_cuda(cu.mem_retain(&again, (void *)(uintptr_t)(address + 100)));
+    ck_cuda(cu.mem_unmap(address, MIB2));
+    ck_assert_int_eq(live("physical"), 1);
+    ck_cuda(cu.mem_release(again));
+    ck_assert_int_eq(live("physical"), 0);
+    address = allocate(MIB2);
+    ck_refused(cu.mem_retain(&again, (void *)(uintptr_t)address), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(devices_may_have_none)
+{
+    CUmemGenericAllocationHandle handle;
+    int value = 1;
+
+    setenv("FAKECUDA_HANDLES", "0", 1);
+    start();
+    ck_cuda(
+        cu.device_attribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    ck_assert_int_eq(value, 0);
+    ck_refused(cu.mem_create(&handle, MIB2, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
 }
 END_TEST
 
@@ -103,22 +156,20 @@ START_TEST(arguments_are_checked)
     int fd;
 
     start();
-    ck_refused(more.cuMemCreate(&handle, MIB2 + 1, &prop, 0), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuMemCreate(&handle, (size_t)1 << 40, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
-    ck_refused(more.cuMemAddressReserve(&address, 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_create(&handle, MIB2 + 1, &prop, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_create(&handle, (size_t)1 << 40, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    ck_refused(cu.mem_address_reserve(&address, 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
     address = reserve(MIB2);
     handle = create(2 * MIB2);
-    ck_refused(more.cuMemMap(address, 2 * MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuMemMap(address + 4096, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-    ck_cuda(more.cuMemMap(address, MIB2, 0, handle, 0));
-    ck_refused(more.cuMemMap(address, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuMemUnmap(address, MIB2 / 2), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuMemSetAccess(address + MIB2, MIB2, &access, 1), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)0, 1),
-               CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_map(address, 2 * MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_map(address + 4096, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.mem_map(address, MIB2, 0, handle, 0));
+    ck_refused(cu.mem_map(address, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_unmap(address, MIB2 / 2), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_set_access(address + MIB2, MIB2, &access, 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_import(&handle, (void *)(intptr_t)0, 1), CUDA_ERROR_INVALID_VALUE);
     prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
-    ck_refused(more.cuMemExportToShareableHandle(&fd, create(MIB2), 1, 0),
-               CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_export(&fd, create(MIB2), 1, 0), CUDA_ERROR_INVALID_VALUE);
 }
 END_TEST
 
@@ -133,7 +184,7 @@ static CUmemGenericAllocationHandle map(int flags)
     start();
     mapped = reserve(MIB2);
     handle = create(MIB2);
-    ck_cuda(more.cuMemMap(mapped, MIB2, 0, handle, 0));
+    ck_cuda(cu.mem_map(mapped, MIB2, 0, handle, 0));
     if (flags != 0) give_access(mapped, MIB2, flags);
     return handle;
 }
@@ -157,14 +208,14 @@ static void release_twice(void)
 {
     CUmemGenericAllocationHandle handle = map(0);
 
-    ck_cuda(more.cuMemRelease(handle));
-    more.cuMemRelease(handle);
+    ck_cuda(cu.mem_release(handle));
+    cu.mem_release(handle);
 }
 
 static void free_mapped_addresses(void)
 {
     map(0);
-    more.cuMemAddressFree(mapped, MIB2);
+    cu.mem_address_free(mapped, MIB2);
 }
 
 static void unmap_under_work(void)
@@ -172,13 +223,38 @@ static void unmap_under_work(void)
     setenv("FAKECUDA_DELAY_US", "200000", 1);
     map(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     ck_cuda(cu.memset_d8_async(mapped, 0, 1, NULL));
-    more.cuMemUnmap(mapped, MIB2);
+    cu.mem_unmap(mapped, MIB2);
+}
+
+/* Two mappings, of which the work begins in the first. */
+static void map_two(int second_flags)
+{
+    start();
+    mapped = reserve(2 * MIB2);
+    for (size_t i = 0; i < 2; i++)
+        ck_cuda(cu.mem_map(mapped + i * MIB2, MIB2, 0, create(MIB2), 0));
+    give_access(mapped, MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    if (second_flags != 0) give_access(mapped + MIB2, MIB2, second_flags);
+}
+
+static void unmap_second_under_work(void)
+{
+    setenv("FAKECUDA_DELAY_US", "200000", 1);
+    map_two(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    ck_cuda(cu.memset_d8_async(mapped, 0, 2 * MIB2, NULL));
+    cu.mem_unmap(mapped + MIB2, MIB2);
+}
+
+static void use_second_without_access(void)
+{
+    map_two(0);
+    cu.memset_d8(mapped, 0, 2 * MIB2);
 }
 
 static void use_unmapped(void)
 {
     map(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    ck_cuda(more.cuMemUnmap(mapped, MIB2));
+    ck_cuda(cu.mem_unmap(mapped, MIB2));
     cu.memset_d8(mapped, 0, 1);
 }
 
@@ -195,6 +271,8 @@ START_TEST(misuse_is_loud)
     expect_signal(release_twice, SIGABRT, "was released");
     expect_signal(free_mapped_addresses, SIGABRT, "while memory is mapped there");
     expect_signal(unmap_under_work, SIGABRT, "1 operations on it are under way");
+    expect_signal(unmap_second_under_work, SIGABRT, "1 operations on it are under way");
+    expect_signal(use_second_without_access, SIGABRT, "was not given access to write");
     expect_signal(use_unmapped, SIGABRT, "was unmapped");
     expect_signal(touch_from_host, SIGSEGV, "");
 }
@@ -249,7 +327,7 @@ static int export_memory(int socket)
 
     ck_cuda(cu.memset_d8(mapped, 1, MIB2));
     ck_cuda(cu.ctx_synchronize());
-    ck_cuda(more.cuMemExportToShareableHandle(&fd, handle, 1, 0));
+    ck_cuda(cu.mem_export(&fd, handle, 1, 0));
     send_fd(socket, fd);
     close(fd);
     if (read(socket, &byte, 1) != 1) return 4;
@@ -276,10 +354,10 @@ START_TEST(descriptors_share_memory)
     fd = receive_fd(sockets[0]);
     start();
     ck_cuda(cu.mem_get_info(&free_bytes[0], &total));
-    ck_cuda(more.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, 1));
+    ck_cuda(cu.mem_import(&handle, (void *)(intptr_t)fd, 1));
     close(fd);
     address = reserve(MIB2);
-    ck_cuda(more.cuMemMap(address, MIB2, 0, handle, 0));
+    ck_cuda(cu.mem_map(address, MIB2, 0, handle, 0));
     give_access(address, MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     ck_cuda(cu.memcpy_dtoh(&byte, address + MIB2 - 1, 1));
     ck_assert_int_eq(byte, 1);
@@ -291,8 +369,8 @@ START_TEST(descriptors_share_memory)
     /* The memory is there as long as somebody has it. */
     ck_cuda(cu.memcpy_dtoh(&byte, address, 1));
     ck_assert_int_eq(byte, 2);
-    ck_cuda(more.cuMemUnmap(address, MIB2));
-    ck_cuda(more.cuMemRelease(handle));
+    ck_cuda(cu.mem_unmap(address, MIB2));
+    ck_cuda(cu.mem_release(handle));
     ck_assert_int_eq(live("physical"), 0);
     ck_cuda(cu.mem_get_info(&free_bytes[1], &total));
     ck_assert_uint_eq(free_bytes[0], free_bytes[1]);
@@ -350,6 +428,9 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, memory_is_made_and_mapped);
     tcase_add_test(tcase, one_memory_has_two_places);
+    tcase_add_test(tcase, work_goes_over_borders);
+    tcase_add_test(tcase, handles_are_found_again);
+    tcase_add_test(tcase, devices_may_have_none);
     tcase_add_test(tcase, arguments_are_checked);
     tcase_add_test(tcase, misuse_is_loud);
     tcase_add_test(tcase, descriptors_share_memory);
