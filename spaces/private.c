@@ -13,10 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 unsigned stp_private_n;
 
@@ -113,14 +110,10 @@ bool stp_private_gone(const struct stp_space *space)
 
 /* ---- private pages: what peers know ---------------------------------------------------------- */
 
-/*
- * By which the kernel copies. Numbers of processes mean another one in another container, so what
- * is said to be at proof is read before anything else.
- */
+/* By which the kernel copies. */
 struct pages_share {
-    int32_t pid;
-    uint64_t base, proof;
-    uint64_t secret[2];
+    struct stp_neighbour owner;
+    uint64_t base;
 };
 _Static_assert(sizeof(struct pages_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
 
@@ -128,7 +121,7 @@ _Static_assert(sizeof(struct pages_share) <= STP_SHARE_BYTES, "fits what PEs exc
 struct pages_own {
     uint64_t secret[2];
     int n_peers;
-    struct pages_share peers[]; /* by local index; pid 0: the kernel does not copy there */
+    struct pages_share peers[]; /* by local index; owner.pid 0: the kernel does not copy there */
 };
 
 static int pages_create(struct stp_space *space, const struct stp_space_params *params,
@@ -136,17 +129,14 @@ static int pages_create(struct stp_space *space, const struct stp_space_params *
 {
     int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
     struct pages_own *own = calloc(1, sizeof(*own) + (size_t)n * sizeof(own->peers[0]));
-    struct pages_share mine = {.pid = getpid(), .base = (uintptr_t)params->buffer};
+    struct pages_share mine = {.base = (uintptr_t)params->buffer};
 
     if (own == NULL) {
         stp_error("no memory for the records of a space that %d PEs share", n);
         return -ENOMEM;
     }
     own->n_peers = n;
-    if (getrandom(own->secret, sizeof(own->secret), GRND_NONBLOCK) != sizeof(own->secret))
-        own->secret[0] = stp_now_ns();
-    mine.proof = (uintptr_t)own->secret;
-    memcpy(mine.secret, own->secret, sizeof(mine.secret));
+    stp_neighbour_me(&mine.owner, own->secret);
     memcpy(share->bytes, &mine, sizeof(mine));
     share->valid = 1;
     space->own = own;
@@ -163,26 +153,19 @@ static void pages_destroy(struct stp_space *space)
     __atomic_fetch_sub(&stp_private_n, 1, __ATOMIC_RELAXED);
 }
 
-static bool pages_prove(const struct pages_share *peer)
-{
-    uint64_t found[2];
-    struct iovec here = {found, sizeof(found)};
-    struct iovec there = {(void *)(uintptr_t)peer->proof, sizeof(found)};
-
-    return process_vm_readv(peer->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(found) &&
-           memcmp(found, peer->secret, sizeof(found)) == 0;
-}
-
 /* A refusal is none of the space: the owner's proxy thread copies then. */
 static int pages_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
     struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
+    int rc = 0;
 
     memcpy(peer, share->bytes, sizeof(*peer));
-    if (local == stp_window_local() || (share->valid && pages_prove(peer))) return 0;
+    if (local == stp_window_local()) return 0;
+    if (share->valid) rc = stp_neighbour_prove(&peer->owner);
+    if (share->valid && rc == 0) return 0;
     stp_debug("space %u: the kernel does not copy to and from process %d: %s", space->number,
-              (int)peer->pid, strerror(errno));
-    peer->pid = 0;
+              (int)peer->owner.pid, stp_strerror(-rc));
+    peer->owner.pid = 0;
     return 0;
 }
 
@@ -190,9 +173,9 @@ bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uint
 {
     const struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
 
-    *pid = peer->pid;
+    *pid = peer->owner.pid;
     *base = peer->base;
-    return peer->pid != 0;
+    return peer->owner.pid != 0;
 }
 
 bool stp_private_hold(const void *ptr)

@@ -262,6 +262,7 @@ static void gpu_destroy(struct stp_space *space)
     device = part->device;
     stp_cuda_peer_detach(space);
     stp_cuda_range_remove(space->base, false);
+    stp_cuda_pieces_drop(part);
     if (part->allocated != 0 && stp_cuda_enter(device) == 0) {
         stp_cuda_tell(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
         stp_cuda_leave();

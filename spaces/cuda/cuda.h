@@ -130,21 +130,84 @@ bool stp_cuda_range_taken(const void *base, size_t nbytes);
 
 void stp_cuda_owns_start(void);
 
+/* ---- pieces.c ---------------------------------------------------------------------- */
+
+#define CUDA_PIECES 16 /* of a space, as it has extents */
+
+/* A piece of memory as the others of the node read it from its owner's list. */
+struct cuda_piece {
+    int32_t fd;
+    uint64_t nbytes;
+};
+
+/* Addresses that are reserved here, and what is mapped there from their begin on. */
+struct cuda_addresses {
+    CUdeviceptr base;
+    size_t reserved; /* 0: none are */
+    size_t nbytes;   /* that are mapped */
+    unsigned n;
+    size_t sizes[CUDA_PIECES];
+};
+
+/* This PE's part, where it is memory by handles. */
+struct cuda_pieces {
+    uint64_t secret[2];
+    struct cuda_piece list[CUDA_PIECES];
+    unsigned n;
+    struct cuda_addresses addresses; /* of memory of the program's: none */
+};
+
+/* What the others of the node need of it. */
+struct cuda_pieces_share {
+    struct stp_neighbour owner;
+    uint64_t list; /* where its list is */
+    uint64_t reserved;
+};
+
+struct cuda_part;
+
+/* Has the driver memory by handles? Devices say for themselves. */
+bool stp_cuda_pieces_known(void);
+
+/*
+ * Is memory of the program's of that sort? As a piece then: CUDA_SUCCESS, and where base is in it;
+ * or what the call said.
+ */
+bool stp_cuda_pieces_behind(const void *base);
+CUresult stp_cuda_pieces_adopt(struct cuda_part *part, CUdeviceptr base, size_t *offset,
+                               const char **call);
+void stp_cuda_pieces_share(const struct cuda_part *part, struct cuda_pieces_share *share);
+void stp_cuda_pieces_drop(struct cuda_part *part);
+
+/*
+ * A peer's pieces, so that nbytes of its memory are mapped here for the device; and more of them.
+ * 0, or -errno with the reason; open has kept nothing then. close: whether opened or not.
+ */
+int stp_cuda_pieces_open(struct cuda_addresses *addresses, const struct cuda_device *device,
+                         const struct cuda_pieces_share *share, size_t nbytes, char *why,
+                         size_t len);
+int stp_cuda_pieces_more(struct cuda_addresses *addresses, const struct cuda_device *device,
+                         const struct cuda_pieces_share *share, size_t nbytes, char *why,
+                         size_t len);
+void stp_cuda_pieces_close(struct cuda_addresses *addresses);
+
 /* ---- peer.c ---------------------------------------------------------------------- */
 
 /* A member's part as its node may know it. */
 struct cuda_peer {
     struct stp_share share;
-    int state;     /* enum in peer.c; released when there is set */
-    char *there;   /* where its part is mapped here */
-    char *mapping; /* what was opened */
+    int state;                        /* enum in peer.c; released when there is set */
+    char *there;                      /* where its part is mapped here */
+    char *mapping;                    /* what was opened by an IPC handle */
+    struct cuda_addresses *addresses; /* or where its pieces are */
 };
 
 /* space->own */
 struct cuda_part {
     struct cuda_device *device;
-    CUdeviceptr allocated; /* what to free; 0: memory of the program's, adopted */
-    pthread_mutex_t lock;  /* of who opens a peer's part */
+    CUdeviceptr allocated;      /* what to free; 0: memory of the program's, or pieces */
+    struct cuda_pieces *pieces; /* NULL: it is no memory by handles */
+    pthread_mutex_t lock;       /* of who opens a peer's part */
     int n_peers;
     struct cuda_peer peers[]; /* by local index */
 };

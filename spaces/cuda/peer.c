@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU memory of the other PEs of the node: exported as an IPC handle, opened when the space is made
- * or, with SHMEM_GPU_IPC=lazy, when somebody first wants to reach it. A refusal is no error: the
- * owner's proxy thread copies then. Design: docs/design/cuda.md.
+ * GPU memory of the other PEs of the node: exported as an IPC handle, or as a list of descriptors,
+ * opened when the space is made or, with SHMEM_GPU_IPC=lazy, when somebody first wants to reach it.
+ * A refusal is no error: the owner's proxy thread copies then. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What stp_share.bytes holds. */
 struct peer_export {
-    CUipcMemHandle handle; /* of the allocation that the part lies in */
-    CUuuid uuid;           /* of the device */
-    uint64_t offset;       /* of the part in the allocation */
-    uint64_t nbytes;       /* of the part */
+    union {
+        CUipcMemHandle handle; /* of the allocation that the part lies in, */
+        struct cuda_pieces_share pieces;
+    };
+    CUuuid uuid;     /* of the device */
+    uint64_t offset; /* of the part in the allocation, or in the first piece */
+    uint64_t nbytes; /* of the part */
+    bool by_pieces;
 };
 _Static_assert(sizeof(struct peer_export) <= STP_SHARE_BYTES, "a share carries it");
 
@@ -22,13 +28,33 @@ enum { PEER_NONE, PEER_CLOSED, PEER_REFUSED, PEER_THERE };
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
-static CUresult peer_make_export(const struct stp_space *space, struct peer_export *export,
-                                 const char **call)
+/* Memory by handles has no IPC handle, and the rest no handle. */
+static CUresult peer_export_pieces(const struct stp_space *space, struct peer_export *export,
+                                   const char **call)
+{
+    struct cuda_part *part = space->own;
+    CUdeviceptr base = (CUdeviceptr)(uintptr_t)space->base;
+    size_t offset = 0;
+    CUresult result = stp_cuda_pieces_adopt(part, base, &offset, call);
+
+    if (result != CUDA_SUCCESS) return result;
+    export->offset = offset;
+    export->by_pieces = true;
+    stp_cuda_pieces_share(part, &export->pieces);
+    return CUDA_SUCCESS;
+}
+
+static CUresult peer_export_ipc(const struct stp_space *space, struct peer_export *export,
+                                const char **call)
 {
     CUdeviceptr base = (CUdeviceptr)(uintptr_t)space->base, start;
     size_t nbytes;
     CUresult result;
 
+    *call = "cuIpcGetMemHandle";
+    if (stp_cuda.api.ipc_get_mem_handle == NULL || stp_cuda.api.ipc_open_mem_handle == NULL ||
+        stp_cuda.api.ipc_close_mem_handle == NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
     *call = "cuMemGetAddressRange";
     result = stp_cuda.api.mem_get_address_range(&start, &nbytes, base);
     if (result != CUDA_SUCCESS) return result;
@@ -37,10 +63,20 @@ static CUresult peer_make_export(const struct stp_space *space, struct peer_expo
     return stp_cuda.api.ipc_get_mem_handle(&export->handle, start);
 }
 
+static CUresult peer_make_export(const struct stp_space *space, struct peer_export *export,
+                                 const char **call)
+{
+    const struct cuda_part *part = space->own;
+
+    if (part->allocated != 0 || !stp_cuda_pieces_behind(space->base))
+        return peer_export_ipc(space, export, call);
+    return peer_export_pieces(space, export, call);
+}
+
 void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share)
 {
     const struct cuda_part *part = space->own;
-    struct peer_export export = {.uuid = part->device->uuid, .nbytes = space->nbytes};
+    struct peer_export export;
     char text[CUDA_TEXT];
     const char *call;
     CUresult result;
@@ -51,11 +87,9 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
                  space->number);
         return;
     }
-    if (stp_cuda.api.ipc_get_mem_handle == NULL || stp_cuda.api.ipc_open_mem_handle == NULL ||
-        stp_cuda.api.ipc_close_mem_handle == NULL) {
-        stp_info("gpu space %u: this driver shares no memory between processes", space->number);
-        return;
-    }
+    memset(&export, 0, sizeof(export)); /* all of it goes to the others */
+    export.uuid = part->device->uuid;
+    export.nbytes = space->nbytes;
     result = peer_make_export(space, &export, &call);
     if (result != CUDA_SUCCESS) {
         stp_info("gpu space %u: the others of the node cannot map it: %s: %s", space->number, call,
@@ -89,14 +123,49 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_sh
     return 0;
 }
 
-static void peer_told(const struct stp_space *space, const struct cuda_peer *peer, CUresult result)
+static void peer_told(const struct stp_space *space, const struct cuda_peer *peer, const char *why)
 {
+    stp_info("gpu space %u: gpu %d cannot map the part of PE %d: %s; its owner copies",
+             space->number, space->device, peer->share.pe, why);
+}
+
+/* 0, or -errno with the reason. The context is current. */
+static int peer_open_ipc(struct cuda_peer *peer, const struct peer_export *export, char *why,
+                         size_t len)
+{
+    CUdeviceptr mapping;
+    CUresult result = stp_cuda.api.ipc_open_mem_handle(&mapping, export->handle,
+                                                       CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     char text[CUDA_TEXT];
 
-    stp_info("gpu space %u: gpu %d cannot map the part of PE %d: cuIpcOpenMemHandle: %s; its "
-             "owner copies",
-             space->number, space->device, peer->share.pe,
-             stp_cuda_text(result, text, sizeof(text)));
+    if (result != CUDA_SUCCESS) {
+        snprintf(why, len, "cuIpcOpenMemHandle: %s", stp_cuda_text(result, text, sizeof(text)));
+        return -EIO;
+    }
+    peer->mapping = (char *)(uintptr_t)mapping;
+    peer->there = peer->mapping + export->offset;
+    return 0;
+}
+
+/* The same of pieces. */
+static int peer_open_pieces(const struct stp_space *space, struct cuda_peer *peer,
+                            const struct peer_export *export, char *why, size_t len)
+{
+    const struct cuda_part *part = space->own;
+    int rc;
+
+    peer->addresses = calloc(1, sizeof(*peer->addresses));
+    if (peer->addresses == NULL) {
+        snprintf(why, len, "no memory for the records of it");
+        return -ENOMEM;
+    }
+    rc = stp_cuda_pieces_open(peer->addresses, part->device, &export->pieces,
+                              export->offset + stp_space_nbytes(space), why, len);
+    peer->there = (char *)(uintptr_t)peer->addresses->base + export->offset;
+    if (rc == 0) return 0;
+    free(peer->addresses);
+    peer->addresses = NULL;
+    return rc;
 }
 
 static void peer_open_locked(const struct stp_space *space, struct cuda_peer *peer)
@@ -104,21 +173,19 @@ static void peer_open_locked(const struct stp_space *space, struct cuda_peer *pe
     struct cuda_part *part = space->own;
     int state = PEER_REFUSED;
     struct peer_export export;
-    CUdeviceptr mapping;
-    CUresult result;
+    char why[2 * CUDA_TEXT];
+    int rc;
 
     memcpy(&export, peer->share.bytes, sizeof(export));
     if (stp_cuda_enter(part->device) == 0) {
-        result = stp_cuda.api.ipc_open_mem_handle(&mapping, export.handle,
-                                                  CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+        rc = export.by_pieces ? peer_open_pieces(space, peer, &export, why, sizeof(why))
+                              : peer_open_ipc(peer, &export, why, sizeof(why));
         stp_cuda_leave();
-        if (result == CUDA_SUCCESS) {
-            peer->mapping = (char *)(uintptr_t)mapping;
-            peer->there = peer->mapping + export.offset;
+        if (rc == 0) {
             stp_cuda_range_add(peer->there, export.nbytes, part->device, true);
             state = PEER_THERE;
         } else {
-            peer_told(space, peer, result);
+            peer_told(space, peer, why);
         }
     }
     /* Pairs with the acquire of stp_cuda_peer_reach(). */
@@ -156,11 +223,15 @@ void stp_cuda_peer_detach(struct stp_space *space)
     for (int local = 0; local < part->n_peers; local++) {
         struct cuda_peer *peer = &part->peers[local];
         if (peer->state == PEER_CLOSED) peer->state = PEER_REFUSED;
-        if (peer->mapping == NULL) continue;
+        if (peer->mapping == NULL && peer->addresses == NULL) continue;
         stp_cuda_range_remove(peer->there, true);
-        if (entered)
+        if (peer->addresses != NULL)
+            stp_cuda_pieces_close(peer->addresses);
+        else if (entered)
             stp_cuda_tell(stp_cuda.api.ipc_close_mem_handle((CUdeviceptr)(uintptr_t)peer->mapping),
                           "cuIpcCloseMemHandle");
+        free(peer->addresses);
+        peer->addresses = NULL;
         peer->mapping = NULL;
         __atomic_store_n(&peer->state, PEER_REFUSED, __ATOMIC_RELEASE);
     }

@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 enum {
-    PE_N_DRIVER = 6,
+    PE_N_DRIVER = 9,
     PE_ARENAS = 160 * 1024 /* KiB of address space that malloc takes for two new threads */
 };
 
-static const char *const pe_driver_things[PE_N_DRIVER] = {"alloc",  "ipc", "registered",
-                                                          "stream", "ctx", "host"};
+static const char *const pe_driver_things[PE_N_DRIVER] = {
+    "alloc", "ipc", "registered", "stream", "ctx", "host", "physical", "mapped", "reservation"};
 
 struct pe_holdings {
     long fds, maps;

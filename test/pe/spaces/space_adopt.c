@@ -6,14 +6,12 @@
  * one that is unmapped too early. With the argument "staged": where processes may not copy to and
  * from each other.
  */
+#include "pe_copies.h"
 #include "pe_kinds.h"
 #include "pe_leaks.h"
 #include "pe_reach.h"
 
-#include <linux/capability.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 enum { PAGE = 4096, BYTES = PE_REACH_N * sizeof(long) };
 
@@ -265,20 +263,6 @@ static void check_leaks(void)
     release(buffer);
 }
 
-/* As in containers: no process may copy to and from this one, so that its thread does it. */
-static void refuse_copies(void)
-{
-    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct caps[2];
-
-    if (syscall(SYS_capget, &header, caps) == 0) {
-        caps[0].effective &= ~(1u << CAP_SYS_PTRACE);
-        (void)syscall(SYS_capset, &header, caps);
-    }
-    PE_REQUIRE(prctl(PR_SET_DUMPABLE, 0) == 0, "still dumpable");
-    shmem_barrier_all();
-}
-
 int main(int argc, char **argv)
 {
     char path[] = "/tmp/steppe-test-adopt-XXXXXX";
@@ -290,7 +274,7 @@ int main(int argc, char **argv)
         (void)(shmem_long_g(heap, pe) + shmem_long_g(&touched, pe));
     same_node = shmem_ptr(heap, pe_right()) != NULL;
     staged = argc > 1 && strcmp(argv[1], "staged") == 0;
-    if (staged) refuse_copies();
+    if (staged) pe_refuse_copies();
     check_private();
     check_heap();
     if (staged) return pe_test_end();

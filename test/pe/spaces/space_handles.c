@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GPU memory of the program that was made by handles (cuMemCreate, cuMemMap) as a space: the PEs of
+ * a node map it by descriptors; from any byte on, as a heap, in two ranges; memory that cannot be
+ * exported goes by its owner. With the argument "staged": where processes may not take descriptors
+ * of each other.
+ */
+#include "pe_copies.h"
+#include "pe_handles.h"
+#include "pe_kinds.h"
+#include "pe_leaks.h"
+
+enum { N = 3000 };
+
+static bool same_node; /* as the PE to the right */
+static bool mapped;    /* and can be mapped */
+static void *context;
+
+static void check_path(shmem_space_t space, bool shareable)
+{
+    shmemx_space_path_t path = shmemx_space_path(space, pe_right());
+
+    PE_CHECK_EQ(shmemx_space_path(space, pe_me), SHMEMX_PATH_DEVICE);
+    if (!same_node || pe_n == 1) return;
+    PE_CHECK(path == (mapped && shareable ? SHMEMX_PATH_DEVICE : SHMEMX_PATH_STAGED), "path %s",
+             shmemx_space_path_name(path));
+}
+
+/* Put, get and atomics around the ring. */
+static void check_use(long *block, long salt)
+{
+    long values[N], got[N];
+
+    for (long i = 0; i < N; i++)
+        values[i] = salt + 10000L * pe_me + i;
+    shmem_barrier_all();
+    shmem_long_put(block, values, N, pe_right());
+    shmem_barrier_all();
+    PE_GPU_EXPECT(block, salt + 10000L * pe_left(), N, "what came from the left");
+    memset(got, 0, sizeof(got));
+    shmem_long_get(got, block, N, pe_left());
+    PE_EXPECT(got, salt + 10000L * ((pe_left() + pe_n - 1) % pe_n), N, "what the left has");
+    shmem_barrier_all();
+    shmem_long_p(block, 0, pe_me);
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_long_atomic_add(block, pe_me + 1, pe);
+    shmem_barrier_all();
+    PE_CHECK_EQ(shmem_long_g(block, pe_right()), pe_n * (pe_n + 1) / 2);
+    shmem_barrier_all();
+}
+
+static void check_block(bool shareable)
+{
+    size_t nbytes = 2 * PE_HANDLES_UNIT, at = 64 * (size_t)(pe_me + 1) * 100;
+    unsigned long long address = pe_handles_alloc(nbytes, shareable);
+    char *buffer = (char *)(uintptr_t)address + at;
+    shmem_space_t space;
+
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, N * sizeof(long) + 8, 0, &space) ==
+                   0,
+               "no space");
+    check_path(space, shareable);
+    check_use((long *)(void *)(buffer + 8), 1000000);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    pe_handles_free(address, nbytes);
+}
+
+static void check_heap(void)
+{
+    unsigned long long address = pe_handles_alloc(PE_HANDLES_UNIT, true);
+    shmem_space_t space;
+    long *first, *second;
+
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, (void *)(uintptr_t)address, PE_HANDLES_UNIT,
+                                      SHMEMX_ADOPT_HEAP, &space) == 0,
+               "no heap");
+    first = shmem_space_malloc(space, N * sizeof(long));
+    second = shmem_space_calloc(space, N, sizeof(long));
+    check_use(second, 5000000);
+    check_use(first, 6000000);
+    shmem_free(second);
+    shmem_free(first);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    pe_handles_free(address, PE_HANDLES_UNIT);
+}
+
+static void check_ranges(void)
+{
+    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
+    shmemx_buffer_range_t ranges[2] = {{0}};
+    shmem_space_t space;
+
+    for (int i = 0; i < 2; i++) {
+        ranges[i].addr = (void *)(uintptr_t)pe_handles_alloc(PE_HANDLES_UNIT, true);
+        ranges[i].nbytes = PE_HANDLES_UNIT;
+    }
+    attr.ranges = ranges;
+    attr.n_ranges = 2;
+    PE_REQUIRE(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space) == 0, "no ranges");
+    check_path(space, true);
+    check_use(ranges[0].addr, 2000000);
+    check_use((long *)ranges[1].addr + PE_HANDLES_UNIT / sizeof(long) - N, 3000000);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    for (int i = 0; i < 2; i++)
+        pe_handles_free((unsigned long long)(uintptr_t)ranges[i].addr, PE_HANDLES_UNIT);
+}
+
+/* Two pieces of memory behind each other are two ranges. */
+static void check_refused(void)
+{
+    unsigned long long address = pe_handles_alloc(PE_HANDLES_UNIT, true);
+    shmem_space_t space;
+
+    PE_CHECK(shmemx_buffer_register(SHMEM_TEAM_WORLD, (void *)(uintptr_t)address,
+                                    PE_HANDLES_UNIT + 64, 0, &space) != 0,
+             "a space longer than its memory");
+    pe_handles_free(address, PE_HANDLES_UNIT);
+}
+
+static void check_leaks(void)
+{
+    static const struct pe_slack slack = {8, 256, 64, 8192, 4096};
+    struct pe_holdings before = {0}, after;
+
+    for (int i = 0; i < 12; i++) {
+        check_block(true);
+        if (i == 4) before = pe_holdings();
+    }
+    after = pe_holdings();
+    pe_check_holdings(&before, &after, &slack, "12 rounds");
+}
+
+int main(int argc, char **argv)
+{
+    long *heap;
+
+    pe_test_begin();
+    heap = shmem_calloc(1, sizeof(*heap));
+    for (int pe = 0; pe < pe_n; pe++)
+        (void)shmem_long_g(heap, pe);
+    if (!pe_handles_load() || !pe_kind_exists(PE_GPU)) {
+        pe_test_skip("no GPU with memory by handles");
+        return pe_test_end();
+    }
+    same_node = shmem_ptr(heap, pe_right()) != NULL;
+    mapped = argc < 2 || strcmp(argv[1], "staged") != 0;
+    if (!mapped) pe_refuse_copies();
+    PE_REQUIRE(pe_cuda.retain(&context, 0) == 0 && pe_cuda.set_current(context) == 0, "no context");
+    check_block(true);
+    check_block(false);
+    check_heap();
+    check_ranges();
+    check_refused();
+    check_leaks();
+    pe_cuda.set_current(NULL);
+    pe_cuda.release(0);
+    shmem_free(heap);
+    return pe_test_end();
+}
