@@ -229,9 +229,9 @@ struct stp_fabric {
     int (*region_peers)(unsigned number, const struct stp_fabric_region *peers);
     void (*region_remove)(unsigned number);
     /*
-     * Register more bytes behind the end of this PE's part of a region of host memory. Sets *mine,
-     * the descriptor of this piece. As yet they are no part of the region; they become one by
-     * region_grown(), when all PEs with a part have registered as many, and before any of them
+     * Register more bytes behind the end of this PE's part of a region, of the same memory. Sets
+     * *mine, the descriptor of this piece. As yet they are no part of the region; they become one
+     * by region_grown(), when all PEs with a part have registered as many, and before any of them
      * names these bytes; peers as for region_peers(), of this piece. region_shrink() forgets them
      * instead. 0 or -errno, not logged. At most STP_FABRIC_EXTENTS - 1 times a region; operations
      * on the region go on meanwhile.

@@ -117,8 +117,13 @@ static int gpu_admit(const struct stp_space_params *params)
         stp_error("a gpu space cannot be created here: %s", text);
         return rc;
     }
-    return params->buffer != NULL ? gpu_admit_buffer(device, params)
-                                  : gpu_admit_size(device, params->nbytes);
+    if (params->buffer != NULL) return gpu_admit_buffer(device, params);
+    if (params->max_bytes > params->nbytes && !stp_cuda_pieces_can(device, text, sizeof(text))) {
+        stp_error("a gpu space that grows cannot be created on gpu %d (%s): %s", device->ordinal,
+                  device->name, text);
+        return -ENOTSUP;
+    }
+    return gpu_admit_size(device, params->nbytes);
 }
 
 /* ---- creation ---------------------------------------------------------------------------- */
@@ -162,22 +167,39 @@ static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
     return stp_cuda_check(device, result, "cuMemAlloc");
 }
 
+static int gpu_allocate_pieces(struct stp_space *space, struct cuda_part *part)
+{
+    CUdeviceptr base = 0;
+    int rc = stp_cuda_pieces_create(part, space->nbytes, space->max_bytes, &base);
+
+    space->base = (char *)(uintptr_t)base;
+    return rc;
+}
+
+/* What adapters and the program's own calls do to the memory must be done when they say so. */
+static void gpu_sync_memops(const char *at)
+{
+    unsigned on = 1;
+
+    stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                     (CUdeviceptr)(uintptr_t)at),
+                  "cuPointerSetAttribute");
+}
+
 /* The context is current. */
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_share *share)
 {
-    unsigned on = 1;
     int rc = 0;
 
     if (params->buffer != NULL)
         space->base = params->buffer;
+    else if (params->max_bytes > params->nbytes)
+        rc = gpu_allocate_pieces(space, space->own);
     else
         rc = gpu_allocate(space, space->own);
     if (rc != 0) return rc;
-    /* what adapters and the program's own calls do to it must be done when they say so */
-    stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                     (CUdeviceptr)(uintptr_t)space->base),
-                  "cuPointerSetAttribute");
+    gpu_sync_memops(space->base);
     stp_cuda_peer_export(space, share);
     return 0;
 }
@@ -239,7 +261,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     stp_cuda_leave();
     if (rc != 0) goto err_retain;
     space->device = device->ordinal;
-    stp_cuda_range_add(space->base, space->nbytes, device, false);
+    stp_cuda_range_add(space->base, space->max_bytes, device, false);
     gpu_count_space(device, 1);
     stp_cuda_streams_prepare(device);
     stp_cuda_pin_refresh();
@@ -272,6 +294,32 @@ static void gpu_destroy(struct stp_space *space)
     gpu_count_space(device, -1);
     stp_cuda_release(device);
     stp_cuda_pin_refresh(); /* another device may be up */
+}
+
+/* ---- growth -------------------------------------------------------------------------------- */
+
+static int gpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
+{
+    struct cuda_part *part = space->own;
+    int rc = stp_cuda_enter(part->device);
+
+    if (rc != 0) {
+        snprintf(why, len, "gpu %d cannot be used any more", part->device->ordinal);
+        return rc;
+    }
+    rc = stp_cuda_pieces_grow(part, nbytes, why, len);
+    if (rc == 0) gpu_sync_memops(space->base + space->nbytes);
+    stp_cuda_leave();
+    return rc;
+}
+
+static void gpu_shrink(struct stp_space *space)
+{
+    struct cuda_part *part = space->own;
+
+    if (stp_cuda_enter(part->device) != 0) return;
+    stp_cuda_pieces_shrink(part);
+    stp_cuda_leave();
 }
 
 /* ---- the rest of the row ------------------------------------------------------------------ */
@@ -321,6 +369,7 @@ const struct stp_kind stp_kind_gpu = {
     .device_type = 1, /* SHMEM_DEVICE_GPU */
     .in_window = false,
     .direct = false,
+    .grows = true,
     .look = stp_cuda_look,
     .missing = stp_cuda_missing,
     .start = stp_cuda_start,
@@ -331,7 +380,8 @@ const struct stp_kind stp_kind_gpu = {
     .attach = stp_cuda_peer_attach,
     .detach = stp_cuda_peer_detach,
     .destroy = gpu_destroy,
-    STP_KIND_FIXED_OPS,
+    .grow = gpu_grow,
+    .shrink = gpu_shrink,
     STP_KIND_PASSING_OPS,
     .zero = gpu_zero,
     .reach = stp_cuda_peer_reach,

@@ -19,6 +19,8 @@ struct cuda_device {
     int ordinal;
     int numa;     /* node it hangs on, -1: unknown */
     bool flushes; /* what adapters wrote must and can be flushed from the host */
+    bool pieces;  /* it has memory by handles that go to other processes as descriptors, */
+    bool rdma;    /* and adapters reach that */
     char name[96];
     char bus[16]; /* as sysfs spells it: 0000:17:00.0 */
     CUuuid uuid;
@@ -176,6 +178,18 @@ bool stp_cuda_pieces_known(void);
 bool stp_cuda_pieces_behind(const void *base);
 CUresult stp_cuda_pieces_adopt(struct cuda_part *part, CUdeviceptr base, size_t *offset,
                                const char **call);
+
+/*
+ * This PE's part of a space that may grow to max_bytes: addresses for all of it, and a first piece.
+ * can: does the device do it? With the reason, if not. create: 0 or -errno, logged. grow: one more
+ * piece, 0 or -errno with the reason; shrink: the last one goes, which nobody has used.
+ */
+bool stp_cuda_pieces_can(const struct cuda_device *device, char *why, size_t len);
+int stp_cuda_pieces_create(struct cuda_part *part, size_t nbytes, size_t max_bytes,
+                           CUdeviceptr *base);
+int stp_cuda_pieces_grow(struct cuda_part *part, size_t nbytes, char *why, size_t len);
+void stp_cuda_pieces_shrink(struct cuda_part *part);
+
 void stp_cuda_pieces_share(const struct cuda_part *part, struct cuda_pieces_share *share);
 void stp_cuda_pieces_drop(struct cuda_part *part);
 

@@ -19,7 +19,7 @@ struct peer_export {
     };
     CUuuid uuid;     /* of the device */
     uint64_t offset; /* of the part in the allocation, or in the first piece */
-    uint64_t nbytes; /* of the part */
+    uint64_t nbytes; /* of the part, or that it may grow to */
     bool by_pieces;
 };
 _Static_assert(sizeof(struct peer_export) <= STP_SHARE_BYTES, "a share carries it");
@@ -35,8 +35,9 @@ static CUresult peer_export_pieces(const struct stp_space *space, struct peer_ex
     struct cuda_part *part = space->own;
     CUdeviceptr base = (CUdeviceptr)(uintptr_t)space->base;
     size_t offset = 0;
-    CUresult result = stp_cuda_pieces_adopt(part, base, &offset, call);
+    CUresult result = CUDA_SUCCESS;
 
+    if (part->pieces == NULL) result = stp_cuda_pieces_adopt(part, base, &offset, call);
     if (result != CUDA_SUCCESS) return result;
     export->offset = offset;
     export->by_pieces = true;
@@ -68,9 +69,9 @@ static CUresult peer_make_export(const struct stp_space *space, struct peer_expo
 {
     const struct cuda_part *part = space->own;
 
-    if (part->allocated != 0 || !stp_cuda_pieces_behind(space->base))
-        return peer_export_ipc(space, export, call);
-    return peer_export_pieces(space, export, call);
+    if (part->pieces != NULL || (part->allocated == 0 && stp_cuda_pieces_behind(space->base)))
+        return peer_export_pieces(space, export, call);
+    return peer_export_ipc(space, export, call);
 }
 
 void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share)
@@ -89,7 +90,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
     }
     memset(&export, 0, sizeof(export)); /* all of it goes to the others */
     export.uuid = part->device->uuid;
-    export.nbytes = space->nbytes;
+    export.nbytes = space->max_bytes; /* as many addresses */
     result = peer_make_export(space, &export, &call);
     if (result != CUDA_SUCCESS) {
         stp_info("gpu space %u: the others of the node cannot map it: %s: %s", space->number, call,
@@ -192,6 +193,39 @@ static void peer_open_locked(const struct stp_space *space, struct cuda_peer *pe
     __atomic_store_n(&peer->state, state, __ATOMIC_RELEASE);
 }
 
+/*
+ * Is some of what all members have by now not mapped here? The piece of an owner is there before
+ * the space has its size.
+ */
+static bool peer_lacks(const struct stp_space *space, const struct cuda_peer *peer)
+{
+    const struct cuda_addresses *addresses = peer->addresses;
+
+    return addresses != NULL &&
+           (size_t)(peer->there - (char *)(uintptr_t)addresses->base) + stp_space_nbytes(space) >
+               __atomic_load_n(&addresses->nbytes, __ATOMIC_ACQUIRE);
+}
+
+/* If there is no more, the owner copies from now on; what is mapped stays so, for who is at it. */
+static void peer_grow_locked(const struct stp_space *space, struct cuda_peer *peer)
+{
+    struct cuda_part *part = space->own;
+    size_t into = (size_t)(peer->there - (char *)(uintptr_t)peer->addresses->base);
+    struct peer_export export;
+    char why[2 * CUDA_TEXT] = "its context is lost";
+    int rc = stp_cuda_enter(part->device);
+
+    memcpy(&export, peer->share.bytes, sizeof(export));
+    if (rc == 0) {
+        rc = stp_cuda_pieces_more(peer->addresses, part->device, &export.pieces,
+                                  into + stp_space_nbytes(space), why, sizeof(why));
+        stp_cuda_leave();
+    }
+    if (rc == 0) return;
+    peer_told(space, peer, why);
+    __atomic_store_n(&peer->state, PEER_REFUSED, __ATOMIC_RELEASE);
+}
+
 void *stp_cuda_peer_reach(struct stp_space *space, int local)
 {
     struct cuda_part *part = space->own;
@@ -201,9 +235,10 @@ void *stp_cuda_peer_reach(struct stp_space *space, int local)
     if (local < 0 || local >= part->n_peers) return NULL;
     peer = &part->peers[local];
     state = __atomic_load_n(&peer->state, __ATOMIC_ACQUIRE);
-    if (STP_UNLIKELY(state == PEER_CLOSED)) {
+    if (STP_UNLIKELY(state == PEER_CLOSED || (state == PEER_THERE && peer_lacks(space, peer)))) {
         pthread_mutex_lock(&part->lock);
         if (peer->state == PEER_CLOSED) peer_open_locked(space, peer);
+        if (peer->state == PEER_THERE && peer_lacks(space, peer)) peer_grow_locked(space, peer);
         state = peer->state;
         pthread_mutex_unlock(&part->lock);
     }

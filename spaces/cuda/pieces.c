@@ -44,7 +44,8 @@ static CUresult addresses_map(struct cuda_addresses *addresses, const struct cud
         return result;
     }
     addresses->sizes[addresses->n++] = nbytes;
-    addresses->nbytes += nbytes;
+    /* Pairs with the acquire of stp_cuda_peer_reach(). */
+    __atomic_store_n(&addresses->nbytes, addresses->nbytes + nbytes, __ATOMIC_RELEASE);
     return CUDA_SUCCESS;
 }
 
@@ -88,17 +89,115 @@ static struct cuda_pieces *pieces_new(void)
     return pieces;
 }
 
-/* One more in the list that peers read. */
+static CUmemAllocationProp pieces_prop(const struct cuda_device *device)
+{
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, device->ordinal},
+        .allocFlags.gpuDirectRDMACapable = device->rdma,
+    };
+}
+
+/* Pieces begin where spaces have their borders. */
+bool stp_cuda_pieces_can(const struct cuda_device *device, char *why, size_t len)
+{
+    CUmemAllocationProp prop = pieces_prop(device);
+    size_t unit = 0;
+
+    snprintf(why, len, "it has no memory by handles that other processes get as descriptors");
+    if (!device->pieces || !stp_cuda_pieces_known()) return false;
+    snprintf(why, len, "its memory by handles does not come in multiples of %zu bytes",
+             CUDA_BASE_ALIGN);
+    return stp_cuda.api.mem_granularity(&unit, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) ==
+               CUDA_SUCCESS &&
+           unit != 0 && CUDA_BASE_ALIGN % unit == 0;
+}
+
+/* One more in the list that peers read; without a descriptor where they are not to map it. */
 static CUresult pieces_export(struct cuda_pieces *pieces, CUmemGenericAllocationHandle handle,
                               size_t nbytes)
 {
+    CUresult result = CUDA_SUCCESS;
     int fd = -1;
-    CUresult result =
-        stp_cuda.api.mem_export(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
 
+    if (stp_env.gpu_ipc)
+        result = stp_cuda.api.mem_export(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     if (result != CUDA_SUCCESS) return result;
     pieces->list[pieces->n++] = (struct cuda_piece){.fd = fd, .nbytes = nbytes};
     return CUDA_SUCCESS;
+}
+
+/* And no more. */
+static void pieces_forget_last(struct cuda_pieces *pieces)
+{
+    int fd = pieces->list[--pieces->n].fd;
+
+    if (fd >= 0) close(fd);
+}
+
+static size_t pieces_whole(size_t nbytes)
+{
+    return (nbytes + CUDA_BASE_ALIGN - 1) & ~(CUDA_BASE_ALIGN - 1);
+}
+
+static CUresult pieces_add(struct cuda_part *part, size_t nbytes, const char **call)
+{
+    struct cuda_pieces *pieces = part->pieces;
+    CUmemAllocationProp prop = pieces_prop(part->device);
+    CUmemGenericAllocationHandle handle;
+    CUresult result;
+
+    *call = "cuMemCreate";
+    if (pieces->n == CUDA_PIECES) return CUDA_ERROR_OUT_OF_MEMORY;
+    result = stp_cuda.api.mem_create(&handle, nbytes, &prop, 0);
+    if (result != CUDA_SUCCESS) return result;
+    result = addresses_map(&pieces->addresses, part->device, handle, nbytes, call);
+    if (result == CUDA_SUCCESS) {
+        *call = "cuMemExportToShareableHandle";
+        result = pieces_export(pieces, handle, nbytes);
+        if (result != CUDA_SUCCESS) addresses_unmap_last(&pieces->addresses);
+    }
+    stp_cuda_tell(stp_cuda.api.mem_release(handle), "cuMemRelease"); /* the mapping has it */
+    return result;
+}
+
+int stp_cuda_pieces_create(struct cuda_part *part, size_t nbytes, size_t max_bytes,
+                           CUdeviceptr *base)
+{
+    const char *call = "cuMemAddressReserve";
+    CUresult result;
+    int rc;
+
+    part->pieces = pieces_new();
+    if (part->pieces == NULL) return -ENOMEM;
+    result = addresses_reserve(&part->pieces->addresses, pieces_whole(max_bytes));
+    if (result == CUDA_SUCCESS) result = pieces_add(part, pieces_whole(nbytes), &call);
+    *base = part->pieces->addresses.base;
+    rc = stp_cuda_check(part->device, result, call);
+    if (rc != 0) stp_cuda_pieces_drop(part);
+    return rc;
+}
+
+int stp_cuda_pieces_grow(struct cuda_part *part, size_t nbytes, char *why, size_t len)
+{
+    size_t had = part->pieces->addresses.nbytes, whole = pieces_whole(nbytes);
+    char text[CUDA_TEXT];
+    const char *call;
+    CUresult result = whole > had ? pieces_add(part, whole - had, &call) : CUDA_SUCCESS;
+
+    if (result == CUDA_SUCCESS) return 0;
+    snprintf(why, len, "gpu %d: %s of %zu bytes: %s", part->device->ordinal, call, whole - had,
+             stp_cuda_text(result, text, sizeof(text)));
+    return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
+}
+
+void stp_cuda_pieces_shrink(struct cuda_part *part)
+{
+    struct cuda_pieces *pieces = part->pieces;
+
+    pieces_forget_last(pieces);
+    addresses_unmap_last(&pieces->addresses);
 }
 
 bool stp_cuda_pieces_behind(const void *base)
@@ -153,7 +252,7 @@ void stp_cuda_pieces_drop(struct cuda_part *part)
 
     if (pieces == NULL) return;
     while (pieces->n > 0)
-        close(pieces->list[--pieces->n].fd);
+        pieces_forget_last(pieces);
     addresses_free(&pieces->addresses);
     free(pieces);
     part->pieces = NULL;

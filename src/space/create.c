@@ -138,12 +138,11 @@ static int create_check_max(const struct create *c)
         return -EINVAL;
     }
     if (c->params.buffer == NULL && c->kind->grows) return 0;
-    stp_error("%s: attr->max_size is set, and %s: only spaces of SHMEM_DEVICE_CPU and "
-              "SHMEM_DEVICE_HBM grow",
+    stp_error("%s: attr->max_size is set, and %s: only spaces of SHMEM_DEVICE_CPU, "
+              "SHMEM_DEVICE_HBM and SHMEM_DEVICE_GPU grow",
               c->fn,
               c->params.buffer != NULL ? "a buffer of the program has the size it has"
-              : c->kind->device_type == SHMEM_DEVICE_GPU ? "memory of kind gpu does not grow"
-                                                         : "memory of kind fam does not grow");
+                                       : "memory of kind fam does not grow");
     return -EINVAL;
 }
 

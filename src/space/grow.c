@@ -49,6 +49,17 @@ static size_t grow_target(const struct stp_space *space, size_t need)
     return had + more > need ? had + more : grow_least(space, need);
 }
 
+/* Libraries for adapters ask the driver of a device about what they register. */
+static int grow_register(struct grow *g)
+{
+    struct stp_space *space = g->space;
+    bool entered = !space->host && !space->kind->direct && space->kind->enter(space);
+    int rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
+
+    if (entered) space->kind->leave();
+    return rc;
+}
+
 static int grow_here(struct grow *g)
 {
     struct stp_space *space = g->space;
@@ -61,7 +72,7 @@ static int grow_here(struct grow *g)
     rc = space->kind->grow(space, g->nbytes, g->why, sizeof(g->why));
     g->here = rc == 0;
     if (rc != 0 || !space->registered) return rc;
-    rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
+    rc = grow_register(g);
     g->registered = rc == 0;
     if (rc != 0)
         snprintf(g->why, sizeof(g->why), "%s does not register %zu bytes more: %s",

@@ -130,8 +130,11 @@ void stp_space_set_max(struct stp_space *space, size_t max_bytes, bool pinned)
     if (max_bytes <= space->nbytes) return;
     space->max_bytes = max_bytes;
     space->may_grow = true;
-    /* what is pinned is so by large pages, none of which may lie on both sides of an end */
-    if (pinned) space->nbytes = whole < max_bytes ? whole : max_bytes;
+    /*
+     * What is pinned is so by large pages, none of which may lie on both sides of an end; and so do
+     * the pieces of devices begin.
+     */
+    if (pinned || !space->host) space->nbytes = whole < max_bytes ? whole : max_bytes;
 }
 
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)

@@ -68,6 +68,17 @@ static inline bool pe_kind_exists(int kind)
     return known[kind] > 0;
 }
 
+/* n longs of the heap, 0; what the node's PEs have of it is mapped, as from the first use on. */
+static inline long *pe_heap_seen(size_t n)
+{
+    long *heap = shmem_calloc(n, sizeof(*heap));
+
+    PE_REQUIRE(heap != NULL, "no heap");
+    for (int pe = 0; pe < pe_n; pe++)
+        (void)shmem_long_g(heap, pe);
+    return heap;
+}
+
 /* World number of a member. */
 static inline int pe_member(const struct pe_space *s, int rank)
 {

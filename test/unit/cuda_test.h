@@ -124,7 +124,8 @@ static inline int space_try(struct stp_space *space, const struct stp_space_para
     struct stp_share share = {.pe = 0};
     int rc = gpu->admit(params);
 
-    *space = (struct stp_space){.kind = gpu, .nbytes = params->nbytes, .number = 3};
+    *space = (struct stp_space){
+        .kind = gpu, .nbytes = params->nbytes, .max_bytes = params->nbytes, .number = 3};
     if (rc == 0) rc = gpu->create(space, params, &share);
     if (rc == 0) rc = gpu->attach(space, stp_window_local(), &share);
     return rc;

@@ -355,7 +355,7 @@ START_TEST(sizes_are_compared_with_the_device)
 {
     struct stp_space_params params = params_of(300 * MIB, -1);
     struct stp_share share;
-    struct stp_space space, second = {.kind = gpu, .nbytes = 100 * MIB};
+    struct stp_space space, second = {.kind = gpu, .nbytes = 100 * MIB, .max_bytes = 100 * MIB};
     struct capture capture;
 
     start_with("1");

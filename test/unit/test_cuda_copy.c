@@ -469,7 +469,7 @@ START_TEST(a_lost_device)
 {
     struct stp_rows rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
     struct stp_space_params params = params_of(4096, 0);
-    struct stp_space third = {.kind = gpu, .nbytes = 4096};
+    struct stp_space third = {.kind = gpu, .nbytes = 4096, .max_bytes = 4096};
     struct stp_share share;
     struct capture capture;
 

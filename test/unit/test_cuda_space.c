@@ -82,7 +82,7 @@ END_TEST
 START_TEST(memory_that_cannot_be_shared)
 {
     struct stp_space_params params = params_of(MIB, -1);
-    struct stp_space space = {.kind = gpu, .nbytes = MIB, .number = 9};
+    struct stp_space space = {.kind = gpu, .nbytes = MIB, .max_bytes = MIB, .number = 9};
     struct stp_share share = {.valid = 1};
     struct capture capture;
 
@@ -295,7 +295,8 @@ static void space_shared(struct stp_space *space, int pe, int n, void *buffer)
     struct stp_space_params params = {
         .nbytes = 64 * KIB, .device = -1, .buffer = buffer, .pe = pe, .n_pes = n};
 
-    *space = (struct stp_space){.kind = gpu, .nbytes = params.nbytes, .number = 5};
+    *space = (struct stp_space){
+        .kind = gpu, .nbytes = params.nbytes, .max_bytes = params.nbytes, .number = 5};
     meeting->shares[pe] = (struct stp_share){.pe = pe};
     MUST(gpu->admit(&params) == 0 && gpu->create(space, &params, &meeting->shares[pe]) == 0);
     meet(n);

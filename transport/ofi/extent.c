@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations of host memory, and regions that grow: pieces registered behind the first, one
+ * Registrations, and regions that grow: pieces registered behind the first, one
  * registration each, with a key and, on providers that need it, an address of their own. An
  * operation is aimed at one of them, so what lies across two is cut. Design: docs/design/fabric.md.
  */
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- registrations --------------------------------------------------------------------------- */
 
@@ -33,6 +34,86 @@ int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr)
     return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
 }
 
+/*
+ * Memory of a device: also the provider's source and destination on this side, where the host's
+ * needs no registration.
+ */
+static struct fi_mr_attr device_attr(uint64_t key, int device)
+{
+    return (struct fi_mr_attr){.iov_count = 1,
+                               .access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE,
+                               .requested_key = key,
+                               .iface = FI_HMEM_CUDA,
+                               .device.cuda = device};
+}
+
+#ifdef FI_MR_DMABUF
+/*
+ * Does the provider of the library that runs know descriptors? The others have no eye for the flag:
+ * they would register what lies at the number of the descriptor, and say that all is well. What
+ * software providers of 1.20 to 2.6 note of it is the same, where addressing is by offset.
+ */
+static bool knows_descriptors(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t since;
+    } providers[] = {
+        {"verbs", FI_VERSION(1, 20)},
+        {"efa", FI_VERSION(1, 20)},
+        {"cxi", FI_VERSION(2, 5)},
+        {"opx", FI_VERSION(2, 6)},
+    };
+    const char *name = stp_ofi.info->fabric_attr->prov_name;
+    size_t len = strcspn(name, ";"); /* ofi_rxm hands it on */
+
+    for (size_t i = 0; i < STP_COUNT(providers); i++)
+        if (strlen(providers[i].name) == len && strncmp(providers[i].name, name, len) == 0)
+            return FI_VERSION_GE(fi_version(), providers[i].since);
+    return false;
+}
+#endif
+
+/* By its descriptor. Not where the provider refuses: it may take the address. */
+static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr)
+{
+    int rc = -FI_EOPNOTSUPP;
+#ifdef FI_MR_DMABUF
+    size_t offset = 0;
+    int fd = -1;
+
+    if (stp_ofi.core->dmabuf != NULL && knows_descriptors())
+        fd = stp_ofi.core->dmabuf(base, nbytes, &offset);
+    if (fd >= 0) {
+        struct fi_mr_dmabuf whole = {
+            .fd = fd, .offset = offset, .len = nbytes, .base_addr = (char *)base - offset};
+        struct fi_mr_attr attr = device_attr(key, device);
+
+        attr.dmabuf = &whole;
+        rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
+        close(fd); /* the registration holds what it is of */
+    }
+#else
+    (void)base, (void)nbytes, (void)key, (void)device, (void)mr;
+#endif
+    return rc;
+}
+
+int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr)
+{
+    struct iovec iov = {.iov_base = base, .iov_len = nbytes};
+    struct fi_mr_attr attr = device_attr(key, device);
+    int rc;
+
+    if (!stp_ofi.hmem) return -FI_EOPNOTSUPP;
+    rc = mr_open_dmabuf(base, nbytes, key, device, mr);
+    if (rc != 0) {
+        attr.mr_iov = &iov;
+        rc = fi_mr_regattr(stp_ofi.domain, &attr, 0, mr);
+    }
+    return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
+}
+
 /* ---- which extent an offset is in ---------------------------------------------------------- */
 
 /* 0: the region as it was added; extents double, so the last ones are asked for most. */
@@ -50,6 +131,29 @@ size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset)
     unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
 
     return i < n ? more->begin[i] - offset : SIZE_MAX; /* the caller has checked the end */
+}
+
+size_t stp_ofi_extent_least(const struct stp_ofi_fragments *fragments,
+                            const struct stp_ofi_more *more, size_t offset, const char *local,
+                            size_t nbytes)
+{
+    const struct stp_ofi_region *around = fragments->around;
+    size_t n = nbytes < fragments->size ? nbytes : fragments->size, left = SIZE_MAX;
+
+    if (more != NULL) left = stp_ofi_extent_left(more, offset);
+    if (left < n) n = left;
+    if (around == NULL) return n;
+    left = stp_ofi_extent_left(stp_ofi_more(around), (size_t)(local - around->base));
+    return left < n ? left : n;
+}
+
+void *stp_ofi_extent_desc(const struct stp_ofi_fragments *fragments, const char *local,
+                          size_t nbytes)
+{
+    const struct stp_ofi_region *around = fragments->around;
+
+    if (around == NULL) return fragments->desc;
+    return fi_mr_desc(stp_ofi_extent_mr(around, (size_t)(local - around->base), nbytes));
 }
 
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
@@ -115,13 +219,18 @@ int stp_ofi_region_grow(unsigned number, size_t bytes, struct stp_fabric_region 
     struct stp_ofi_region *region = &stp_ofi.regions[number];
     struct stp_ofi_more *more = more_of(region);
     char *base = region->base + region->nbytes;
+    struct fid_mr **mr;
+    uint64_t key;
     int rc;
 
     if (more == NULL) return -ENOMEM;
     if (more->n + 1 >= STP_FABRIC_EXTENTS) return -ENOSPC;
-    rc = stp_ofi_mr_open(base, bytes, key_of(number, more->n + 1), &more->mr[more->n]);
+    key = key_of(number, more->n + 1);
+    mr = &more->mr[more->n];
+    rc = region->device ? stp_ofi_mr_open_device(base, bytes, key, region->cuda, mr)
+                        : stp_ofi_mr_open(base, bytes, key, mr);
     if (rc != 0) {
-        more->mr[more->n] = NULL;
+        *mr = NULL;
         return rc;
     }
     more->begin[more->n + 1] = more->begin[more->n] + bytes;

@@ -156,12 +156,26 @@ void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
 
 /* ---- fragments --------------------------------------------------------------- */
 
-/* Of a listed region; NULL: what begins in a host region and ends beyond it is of two. */
+/* Of a listed region; NULL: what begins in it and ends beyond its extent is of two. */
 static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void *local,
                                 size_t nbytes)
 {
-    if (region->device) return region->mr;
     return stp_ofi_extent_mr(region, (size_t)((const char *)local - region->base), nbytes);
+}
+
+/* Device memory has no other right than those of its extents. */
+static void cut_around(struct stp_ofi_fragments *fragments, const struct stp_ofi_region *region,
+                       const struct stp_ofi_more *more, size_t offset, const char *local,
+                       size_t nbytes)
+{
+    fragments->around = region;
+    for (fragments->n = 0; nbytes > 0; fragments->n++) {
+        size_t n = stp_ofi_extent_least(fragments, more, offset, local, nbytes);
+
+        offset += n;
+        local += n;
+        nbytes -= n;
+    }
 }
 
 struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes,
@@ -176,6 +190,10 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *lo
 
     if (mr != NULL) {
         fragments.desc = fi_mr_desc(mr);
+        return fragments;
+    }
+    if (region != NULL && region->device) {
+        cut_around(&fragments, region, more, offset, local, nbytes);
         return fragments;
     }
     if (!stp_ofi.mr_local) return fragments;

@@ -73,7 +73,8 @@ struct stp_ofi_region {
     struct fid_mr *mr;               /* NULL: this PE has no part */
     char *base;                      /* of this PE's part */
     size_t nbytes;                   /* of this PE's part; it may grow */
-    bool device;                     /* this PE's part is memory that the CPU may not touch */
+    bool device;                     /* this PE's part is memory that the CPU may not touch, */
+    int cuda;                        /* of the device with this ordinal */
     bool listed;                     /* found by address: see local.c */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
     struct stp_ofi_more *more;       /* NULL: it has not grown */
@@ -256,6 +257,9 @@ void stp_ofi_region_remove_all(void);
 
 /* Host memory with this key; a provider that makes keys ignores it. 0 or -errno, not logged. */
 int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr);
+
+/* The same of memory of a device, its ordinal. */
+int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr);
 /* What some providers want before it is used. 0, or -errno: it is closed then. */
 int stp_ofi_mr_enable(struct fid_mr *mr);
 
@@ -276,6 +280,17 @@ static inline const struct stp_ofi_more *stp_ofi_more(const struct stp_ofi_regio
  */
 size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset);
 struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes);
+
+/*
+ * What the next fragment has, of nbytes between local and offset of a region of the peer: it ends
+ * with its extent there, more, and here. And the right to it, where that is another one for each.
+ */
+struct stp_ofi_fragments;
+size_t stp_ofi_extent_least(const struct stp_ofi_fragments *fragments,
+                            const struct stp_ofi_more *more, size_t offset, const char *local,
+                            size_t nbytes);
+void *stp_ofi_extent_desc(const struct stp_ofi_fragments *fragments, const char *local,
+                          size_t nbytes);
 
 /* Into how many writes or reads of at most size bytes nbytes from offset on must be cut. */
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
@@ -352,6 +367,8 @@ struct stp_ofi_fragments {
     bool copied; /* through the request's own bytes */
     void *desc;
     struct stp_ofi_lease *lease; /* one reference a fragment */
+    /* Device memory of this one, across its extents: each fragment is in one. Else NULL. */
+    const struct stp_ofi_region *around;
 };
 
 /*

@@ -10,96 +10,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/*
- * Memory of a device: also the provider's source and destination on this side, where the host's
- * needs no registration.
- */
-static struct fi_mr_attr device_attr(unsigned number, int device)
-{
-    return (struct fi_mr_attr){.iov_count = 1,
-                               .access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE,
-                               .requested_key = stp_ofi.key_base + number,
-                               .iface = FI_HMEM_CUDA,
-                               .device.cuda = device};
-}
-
-#ifdef FI_MR_DMABUF
-/*
- * Does the provider of the library that runs know descriptors? The others have no eye for the flag:
- * they would register what lies at the number of the descriptor, and say that all is well. What
- * software providers of 1.20 to 2.6 note of it is the same, where addressing is by offset.
- */
-static bool knows_descriptors(void)
-{
-    static const struct {
-        const char *name;
-        uint32_t since;
-    } providers[] = {
-        {"verbs", FI_VERSION(1, 20)},
-        {"efa", FI_VERSION(1, 20)},
-        {"cxi", FI_VERSION(2, 5)},
-        {"opx", FI_VERSION(2, 6)},
-    };
-    const char *name = stp_ofi.info->fabric_attr->prov_name;
-    size_t len = strcspn(name, ";"); /* ofi_rxm hands it on */
-
-    for (size_t i = 0; i < STP_COUNT(providers); i++)
-        if (strlen(providers[i].name) == len && strncmp(providers[i].name, name, len) == 0)
-            return FI_VERSION_GE(fi_version(), providers[i].since);
-    return false;
-}
-#endif
-
-/* By its descriptor. Not where the provider refuses: it may take the address. */
-static int mr_open_dmabuf(void *base, size_t nbytes, unsigned number, int device,
-                          struct fid_mr **mr)
-{
-    int rc = -FI_EOPNOTSUPP;
-#ifdef FI_MR_DMABUF
-    size_t offset = 0;
-    int fd = -1;
-
-    if (stp_ofi.core->dmabuf != NULL && knows_descriptors())
-        fd = stp_ofi.core->dmabuf(base, nbytes, &offset);
-    if (fd >= 0) {
-        struct fi_mr_dmabuf whole = {
-            .fd = fd, .offset = offset, .len = nbytes, .base_addr = (char *)base - offset};
-        struct fi_mr_attr attr = device_attr(number, device);
-
-        attr.dmabuf = &whole;
-        rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
-        close(fd); /* the registration holds what it is of */
-    }
-#else
-    (void)base, (void)nbytes, (void)number, (void)device, (void)mr;
-#endif
-    return rc;
-}
-
-static int mr_open_device(void *base, size_t nbytes, unsigned number, int device,
-                          struct fid_mr **mr)
-{
-    struct iovec iov = {.iov_base = base, .iov_len = nbytes};
-    struct fi_mr_attr attr = device_attr(number, device);
-
-    if (!stp_ofi.hmem) return -FI_EOPNOTSUPP;
-    if (mr_open_dmabuf(base, nbytes, number, device, mr) == 0) return 0;
-    attr.mr_iov = &iov;
-    return fi_mr_regattr(stp_ofi.domain, &attr, 0, mr);
-}
 
 /* Register with the key of the number. */
 static int mr_open(void *base, size_t nbytes, unsigned number, enum stp_fabric_memory memory,
                    int device, struct fid_mr **mr)
 {
-    int rc;
+    uint64_t key = stp_ofi.key_base + number;
 
-    if (memory == STP_MEMORY_HOST)
-        return stp_ofi_mr_open(base, nbytes, stp_ofi.key_base + number, mr);
-    rc = mr_open_device(base, nbytes, number, device, mr);
-    return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
+    return memory == STP_MEMORY_HOST ? stp_ofi_mr_open(base, nbytes, key, mr)
+                                     : stp_ofi_mr_open_device(base, nbytes, key, device, mr);
 }
 
 /*
@@ -135,6 +54,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     region->base = base;
     region->nbytes = nbytes;
     region->device = memory == STP_MEMORY_CUDA;
+    region->cuda = device;
     /* Last: a message may look whether the region is there. Pairs with the acquire in am.c. */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
     if (region->device || stp_ofi.mr_local) stp_ofi_list_add(number);

@@ -90,7 +90,8 @@ creation()
     told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
     told growing     fam "attr->max_size is set, and memory of kind fam does not grow" -- 2097152
-    told growing     gpu "attr->max_size is set, and memory of kind gpu does not grow" -- 2097152
+    told growing     gpu "a gpu space that grows cannot be created on gpu 0 .*no memory by handles" \
+        FAKECUDA_HANDLES=0 -- 4194304
     told growing     cpu "attr->max_size is 1048575, less than config->size, 1048576" -- 1048575
     told growing     cpu "attr->max_size is 18446744073709551615, more than any memory" -- -1
     told on_device   gpu "device is 9, devices are 0..0"

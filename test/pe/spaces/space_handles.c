@@ -136,9 +136,7 @@ int main(int argc, char **argv)
     long *heap;
 
     pe_test_begin();
-    heap = shmem_calloc(1, sizeof(*heap));
-    for (int pe = 0; pe < pe_n; pe++)
-        (void)shmem_long_g(heap, pe);
+    heap = pe_heap_seen(1);
     if (!pe_handles_load() || !pe_kind_exists(PE_GPU)) {
         pe_test_skip("no GPU with memory by handles");
         return pe_test_end();
