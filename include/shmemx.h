@@ -357,19 +357,22 @@ typedef struct {
     int n_rings;        /* 1 to 1024; blocks take turns among them */
     int n_slots;        /* 2 to 65536; requests that a ring holds */
     int by_ring;        /* nonzero: no loads and stores on parts of others, for tests */
+    int kind;           /* SHMEM_DEVICE_GPU: for kernels; SHMEM_DEVICE_CPU: for host threads */
+    int device; /* GPU: the ordinal, which may differ between PEs; -1: the library chooses */
 } shmemx_device_options_t;
 
 #define SHMEMX_DEVICE_OPTIONS_INITIALIZER                                                          \
     {                                                                                              \
-        sizeof(shmemx_device_options_t), 8, 64, 0                                                  \
+        sizeof(shmemx_device_options_t), 8, 64, 0, SHMEM_DEVICE_CPU, -1                            \
     }
 
 /*
- * A handle by which code that does not call the library, host threads that play the blocks of a
- * grid, reaches the host memory of the team's PEs: shmemx_device.h, which has to be included. While
- * it lives, a thread of this PE serves its requests, and spaces that it has cannot be destroyed.
- * Collective over the team; options are the same on all its members (NULL: the defaults). Takes a
- * space of host memory for its words. destroy: collective; all that was begun by it is complete.
+ * A handle by which code that does not call the library, kernels on a GPU or host threads that play
+ * the blocks of a grid, reaches the memory of the team's PEs: shmemx_device.h, which has to be
+ * included. It is passed by value. While it lives, a thread of this PE serves its requests, and
+ * spaces that it has cannot be destroyed. Collective over the team; options but device are the same
+ * on all its members (NULL: the defaults). Takes a space of host memory for its words, pinned where
+ * it is for a GPU. destroy: collective; all that was begun by it is complete, and no kernel has it.
  * Returns 0; nonzero on all members, with a message, when it cannot be made, or is none.
  */
 int shmemx_device_handle_create(shmem_team_t team, const shmemx_device_options_t *options,

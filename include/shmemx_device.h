@@ -6,8 +6,7 @@
  *
  * The host makes a handle (shmemx_device_handle_create() of shmemx.h) and passes it to kernels by
  * value; they pass its address to these routines. PE numbers are those of the handle's team.
- * Symmetric addresses are this PE's, as shmemx_space_device_ptr() gives them, in spaces that were
- * there when the handle was made.
+ * Symmetric addresses are this PE's: as shmemx_space_device_ptr() gives them, else the host's.
  *
  * Where a PE's part of a space can be loaded from and stored to, that is done; else a request goes
  * into a ring, which a thread of this PE's host empties. A full ring makes the kernel wait.
@@ -38,22 +37,23 @@ SHMEMX_DEV struct shmemx_dev_request shmemx_dev_request(uint32_t op, int pe, uin
 }
 
 /* Give a request to this block's ring. With waits set, the result; else 0 at once. */
-SHMEMX_DEV uint64_t shmemx_dev_ask(const shmemx_device_handle_t *handle,
-                                   const struct shmemx_dev_request *request)
+SHMEMX_DEV_COLD uint64_t shmemx_dev_ask(const shmemx_device_handle_t *handle,
+                                        const struct shmemx_dev_request *request)
 {
     uint32_t number = shmemx_dev_block_number() % handle->n_rings;
     uint64_t ticket = shmemx_dev_add64(&handle->rings[number].tickets, 1), result;
     struct shmemx_dev_slot *slot =
         &handle->slots[(uint64_t)number * handle->n_slots + ticket % handle->n_slots];
+    struct shmemx_dev_slot *there = SHMEMX_DEV_AT(slot, sizeof(*slot));
 
     while (shmemx_dev_load64(&slot->turn) != ticket)
         shmemx_dev_pause();
-    slot->request = *request;
+    there->request = *request;
     shmemx_dev_store64(&slot->ready, ticket + 1);
     if (!request->waits) return 0;
     while (shmemx_dev_load64(&slot->done) != ticket + 1)
         shmemx_dev_pause();
-    result = slot->result;
+    result = there->result;
     shmemx_dev_store64(&slot->turn, ticket + handle->n_slots);
     return result;
 }
@@ -64,26 +64,37 @@ SHMEMX_DEV uint64_t shmemx_dev_ask(const shmemx_device_handle_t *handle,
 SHMEMX_DEV uint32_t shmemx_dev_find(const shmemx_device_handle_t *handle, const void *addr,
                                     uint64_t *offset)
 {
+    const struct shmemx_dev_space *spaces =
+        SHMEMX_DEV_AT(handle->spaces, handle->n_spaces * sizeof(*spaces));
+
     for (uint32_t i = 0; i < handle->n_spaces; i++) {
-        *offset = (uint64_t)(uintptr_t)addr - handle->spaces[i].base;
-        if (*offset < handle->spaces[i].nbytes) return i;
+        *offset = (uint64_t)(uintptr_t)addr - spaces[i].base;
+        if (*offset < spaces[i].nbytes) return i;
     }
     *offset = (uint64_t)(uintptr_t)addr;
     return UINT32_MAX;
 }
 
-/* Where nbytes of it lie in the part of pe, for loads and stores; 0: by the ring. */
-SHMEMX_DEV char *shmemx_dev_reach(const shmemx_device_handle_t *handle, uint32_t space,
-                                  uint64_t offset, uint64_t nbytes, int pe, int atomic)
+/* Entry i of a table of the handle. */
+SHMEMX_DEV uint64_t shmemx_dev_entry(uint64_t table, int i)
 {
-    const struct shmemx_dev_space *found = &handle->spaces[space];
+    const uint64_t *entry = (const uint64_t *)(uintptr_t)table + i;
+
+    return *SHMEMX_DEV_AT(entry, sizeof(*entry));
+}
+
+/* Where nbytes of it lie in the part of pe, for what way says; 0: by the ring. */
+SHMEMX_DEV char *shmemx_dev_reach(const shmemx_device_handle_t *handle, uint32_t space,
+                                  uint64_t offset, uint64_t nbytes, int pe, int way)
+{
+    const struct shmemx_dev_space *found = handle->spaces;
     uint64_t part;
 
-    if (space == UINT32_MAX || (uint32_t)pe >= (uint32_t)handle->n_pes ||
-        nbytes > found->nbytes - offset)
-        return 0;
-    if (atomic && ((const uint64_t *)(uintptr_t)found->atomic)[pe] == 0) return 0;
-    part = ((const uint64_t *)(uintptr_t)found->parts)[pe];
+    if (space == UINT32_MAX || (uint32_t)pe >= (uint32_t)handle->n_pes) return 0;
+    found = SHMEMX_DEV_AT(found + space, sizeof(*found));
+    if (nbytes > found->nbytes - offset) return 0;
+    if (shmemx_dev_entry(found->atomic, pe) < (uint64_t)way) return 0;
+    part = shmemx_dev_entry(found->parts, pe);
     return part == 0 ? 0 : (char *)(uintptr_t)(part + offset);
 }
 
@@ -104,7 +115,7 @@ SHMEMX_DEV void *shmemx_dev_ptr(const shmemx_device_handle_t *handle, const void
     uint64_t offset;
     uint32_t space = shmemx_dev_find(handle, addr, &offset);
 
-    return shmemx_dev_reach(handle, space, offset, 1, pe, 0);
+    return shmemx_dev_reach(handle, space, offset, 1, pe, SHMEMX_DEV_BY_COPY);
 }
 
 /* ---- order ------------------------------------------------------------------------------ */
@@ -139,7 +150,8 @@ SHMEMX_DEV void shmemx_dev_copy(void *dest, const void *source, uint64_t nbytes,
     uint64_t words = 0;
 
     if (!SHMEMX_DEV_ON_GPU) {
-        __builtin_memcpy(dest, source, nbytes);
+        if (nbytes > 0)
+            __builtin_memcpy(SHMEMX_DEV_AT(dest, nbytes), SHMEMX_DEV_AT(source, nbytes), nbytes);
         return;
     }
     if ((((uintptr_t)dest | (uintptr_t)source) & 7) == 0) words = nbytes / 8;
@@ -157,7 +169,7 @@ SHMEMX_DEV void shmemx_dev_put_group(const shmemx_device_handle_t *handle, void 
     char *there;
 
     request.space = shmemx_dev_find(handle, dest, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 0);
+    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
     shmemx_dev_meet(group); /* what others of the group wrote to source is there */
     if (there != 0) {
         shmemx_dev_copy(there, source, nbytes, group);
@@ -176,7 +188,7 @@ SHMEMX_DEV void shmemx_dev_get_group(const shmemx_device_handle_t *handle, void 
     const char *there;
 
     request.space = shmemx_dev_find(handle, source, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 0);
+    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
     shmemx_dev_meet(group);
     if (there != 0) {
         shmemx_dev_copy(dest, there, nbytes, group);
@@ -192,6 +204,7 @@ SHMEMX_DEV void shmemx_dev_get_group(const shmemx_device_handle_t *handle, void 
 SHMEMX_DEV uint64_t shmemx_dev_amo_here(char *word, uint32_t nbytes, uint32_t variant,
                                         uint64_t value, uint64_t compare)
 {
+    SHMEMX_DEV_ATOMIC_AT(word);
 #define SHMEMX_DEV_AMO_HERE(bits)                                                                  \
     switch (variant) {                                                                             \
     case SHMEMX_DEV_AMO_FETCH:                                                                     \
@@ -225,7 +238,8 @@ SHMEMX_DEV uint64_t shmemx_dev_amo(const shmemx_device_handle_t *handle, const v
     char *there;
 
     request.space = shmemx_dev_find(handle, dest, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 1);
+    there =
+        shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_ATOMIC);
     if (there != 0) return shmemx_dev_amo_here(there, nbytes, variant, value, compare);
     request.variant = variant;
     request.value = value;
@@ -244,13 +258,15 @@ SHMEMX_DEV void shmemx_dev_signal_op(const shmemx_device_handle_t *handle, uint6
 
     request.space = shmemx_dev_find(handle, sig_addr, &request.offset);
     there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(*sig_addr), pe,
-                             sig_op != SHMEMX_DEV_SIGNAL_SET);
+                             sig_op == SHMEMX_DEV_SIGNAL_SET ? SHMEMX_DEV_BY_STORE
+                                                             : SHMEMX_DEV_BY_ATOMIC);
     if (there != 0 && sig_op == SHMEMX_DEV_SIGNAL_SET) {
         shmemx_dev_store64(there, signal);
         return;
     }
     shmemx_dev_fence_system();
     if (there != 0 && sig_op == SHMEMX_DEV_SIGNAL_ADD) {
+        SHMEMX_DEV_ATOMIC_AT(there);
         (void)shmemx_dev_add64(there, signal);
         return;
     }
@@ -269,7 +285,7 @@ SHMEMX_DEV void shmemx_dev_put_signal_group(const shmemx_device_handle_t *handle
     char *there;
 
     request.space = shmemx_dev_find(handle, dest, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, 0);
+    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
     shmemx_dev_meet(group);
     if (there != 0) {
         shmemx_dev_copy(there, source, nbytes, group);
@@ -334,12 +350,12 @@ SHMEMX_DEV uint64_t shmemx_dev_signal_wait_until(const shmemx_device_handle_t *h
 SHMEMX_DEV void shmemx_dev_barrier_group(const shmemx_device_handle_t *handle, int group)
 {
     struct shmemx_dev_sync *sync = handle->sync;
-    uint64_t epoch;
+    uint64_t *count = SHMEMX_DEV_AT(&sync->epoch, sizeof(sync->epoch)), epoch;
 
     shmemx_dev_meet(group);
     if (shmemx_dev_lane(group) == 0) {
         shmemx_dev_quiet(handle);
-        epoch = ++sync->epoch;
+        epoch = ++*count;
         for (int step = 0, away = 1; away < handle->n_pes; step++, away *= 2) {
             shmemx_dev_signal_op(handle, &sync->words[step], epoch, SHMEMX_DEV_SIGNAL_SET,
                                  (handle->my_pe + away) % handle->n_pes);

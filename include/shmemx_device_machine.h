@@ -18,8 +18,11 @@ struct shmemx_dev_space {
     uint64_t base;   /* address of this PE's part */
     uint64_t nbytes; /* of it */
     uint64_t parts;  /* address of a table: a part of each PE of the team; 0: by the ring */
-    uint64_t atomic; /* address of a table: not 0 where atomics on that part are atomic for all */
+    uint64_t atomic; /* address of a table: what of an SHMEMX_DEV_BY_... may be done to that part */
 };
+
+/* Loads and stores; words that are stored are atomic to others' atomics; so are own atomics. */
+enum { SHMEMX_DEV_BY_COPY, SHMEMX_DEV_BY_STORE, SHMEMX_DEV_BY_ATOMIC };
 
 /* What a ring is asked for, in the order in which the fields below say it. */
 enum {
@@ -120,6 +123,9 @@ typedef struct shmemx_device_handle shmemx_device_handle_t;
 #if SHMEMX_DEV_ON_GPU
 
 #define SHMEMX_DEV static inline __attribute__((device, unused))
+#define SHMEMX_DEV_COLD static __attribute__((device, unused, noinline))
+#define SHMEMX_DEV_AT(address, nbytes) (address)
+#define SHMEMX_DEV_ATOMIC_AT(address) (void)0
 
 #define SHMEMX_DEV_WORDS(bits)                                                                     \
     SHMEMX_DEV uint##bits##_t shmemx_dev_load##bits(const void *word)                              \
@@ -235,15 +241,29 @@ SHMEMX_DEV void shmemx_dev_meet(int group)
 #include <sched.h>
 
 #define SHMEMX_DEV static inline __attribute__((unused))
+#define SHMEMX_DEV_COLD static __attribute__((unused, noinline))
+
+/*
+ * A stand-in for a device may define these before: where the host finds nbytes at an address of the
+ * device, and a look at a word that is about to be changed by an atomic.
+ */
+#ifndef SHMEMX_DEV_AT
+#define SHMEMX_DEV_AT(address, nbytes) (address)
+#endif
+#ifndef SHMEMX_DEV_ATOMIC_AT
+#define SHMEMX_DEV_ATOMIC_AT(address) (void)0
+#endif
+#define SHMEMX_DEV_WORD(word, bits) ((uint##bits##_t *)SHMEMX_DEV_AT(word, bits / 8))
 
 #define SHMEMX_DEV_WORDS(bits)                                                                     \
     SHMEMX_DEV uint##bits##_t shmemx_dev_load##bits(const void *word)                              \
     {                                                                                              \
-        return __atomic_load_n((const uint##bits##_t *)word, __ATOMIC_ACQUIRE);                    \
+        return __atomic_load_n((const uint##bits##_t *)SHMEMX_DEV_AT(word, bits / 8),              \
+                               __ATOMIC_ACQUIRE);                                                  \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_store##bits(void *word, uint##bits##_t value)                       \
     {                                                                                              \
-        __atomic_store_n((uint##bits##_t *)word, value, __ATOMIC_RELEASE);                         \
+        __atomic_store_n(SHMEMX_DEV_WORD(word, bits), value, __ATOMIC_RELEASE);                    \
     }                                                                                              \
     SHMEMX_DEV_FETCH(bits, add, __atomic_fetch_add)                                                \
     SHMEMX_DEV_FETCH(bits, exch, __atomic_exchange_n)                                              \
@@ -253,14 +273,14 @@ SHMEMX_DEV void shmemx_dev_meet(int group)
     SHMEMX_DEV uint##bits##_t shmemx_dev_cas##bits(void *word, uint##bits##_t compare,             \
                                                    uint##bits##_t value)                           \
     {                                                                                              \
-        __atomic_compare_exchange_n((uint##bits##_t *)word, &compare, value, 0, __ATOMIC_RELAXED,  \
-                                    __ATOMIC_RELAXED);                                             \
+        __atomic_compare_exchange_n(SHMEMX_DEV_WORD(word, bits), &compare, value, 0,               \
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);                           \
         return compare;                                                                            \
     }
 #define SHMEMX_DEV_FETCH(bits, name, function)                                                     \
     SHMEMX_DEV uint##bits##_t shmemx_dev_##name##bits(void *word, uint##bits##_t value)            \
     {                                                                                              \
-        return function((uint##bits##_t *)word, value, __ATOMIC_RELAXED);                          \
+        return function(SHMEMX_DEV_WORD(word, bits), value, __ATOMIC_RELAXED);                     \
     }
 SHMEMX_DEV_WORDS(32)
 SHMEMX_DEV_WORDS(64)

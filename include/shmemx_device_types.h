@@ -48,9 +48,10 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
         char *there;                                                                               \
                                                                                                    \
         request.space = shmemx_dev_find(handle, dest, &request.offset);                            \
-        there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe, 0);      \
+        there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe,          \
+                                 SHMEMX_DEV_BY_COPY);                                              \
         if (there != 0) {                                                                          \
-            *(volatile TYPE *)there = value;                                                       \
+            *(volatile TYPE *)SHMEMX_DEV_AT(there, sizeof(TYPE)) = value;                          \
             return;                                                                                \
         }                                                                                          \
         __builtin_memcpy(&request.value, &value, sizeof(TYPE));                                    \
@@ -66,8 +67,9 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
         TYPE value;                                                                                \
                                                                                                    \
         request.space = shmemx_dev_find(handle, source, &request.offset);                          \
-        there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe, 0);      \
-        if (there != 0) return *(const volatile TYPE *)there;                                      \
+        there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe,          \
+                                 SHMEMX_DEV_BY_COPY);                                              \
+        if (there != 0) return *(const volatile TYPE *)SHMEMX_DEV_AT(there, sizeof(TYPE));         \
         result = shmemx_dev_ask(handle, &request);                                                 \
         __builtin_memcpy(&value, &result, sizeof(TYPE));                                           \
         return value;                                                                              \

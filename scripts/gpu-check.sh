@@ -17,7 +17,7 @@
 # Environment: GPU_CHECK_DEPS, such a folder; OUT, file or folder of the report (default:
 # docs/results/gpu-DEVICE.json); GPU_CHECK_BUILD, build folder (build-gpu); JOBS; CC;
 # GPU_CHECK_CFLAGS, of builds without CMake (-O2 -g -DNDEBUG); GPU_CHECK_TESTS, files of tests
-# (all of test/pe/spaces); GPU_CHECK_PES, numbers of PEs (1 2 4); GPU_CHECK_LIMIT, seconds that a
+# (those of GPUs in test/pe); GPU_CHECK_PES, numbers of PEs (1 2 4); GPU_CHECK_LIMIT, seconds that a
 # test may take (180).
 # Beside the report a file of the same name with .jsonl gets each result, a line of JSON, as soon as
 # there is one: what a run that was cut short leaves behind.
@@ -344,9 +344,11 @@ build_all()
     done
 }
 
-# Programs of GPU memory; those with a script of their own are about jobs that fail.
+# Programs of GPU memory; those with a script of their own are about jobs that fail, two of them
+# only when they are told to.
 list_tests()
 {
+    printf '%s ' "$suite/../kernel/kernel_gpu.c" "$suite/space_streams.c"
     for file in "$suite"/space_*.c; do
         [ -f "$suite/run_$(basename "$file" .c).sh" ] || printf '%s ' "$file"
     done
@@ -373,6 +375,8 @@ arguments_of()
 {
     case $1 in
         space_kernels) echo "$root/test/gpu/kernels.ptx" ;;
+        kernel_gpu) echo "$root/test/gpu/handle.ptx" ;;
+        space_pinned) echo works ;;
         space_leaks) echo gpu 20 ;;
     esac
 }
@@ -463,8 +467,8 @@ order_tests()
                 case $n:$name in
                     2:space_gpu) first=1 ;;
                     ?:space_gpu) first=2 ;;
-                    2:space_kernels) first=3 ;;
-                    ?:space_kernels) first=4 ;;
+                    2:space_kernels | 2:kernel_gpu) first=3 ;;
+                    ?:space_kernels | ?:kernel_gpu) first=4 ;;
                     2:*) first=5 ;;
                     *) first=6 ;;
                 esac
@@ -671,7 +675,7 @@ paths="ipc no_ipc"
 [ $fabric = OFF ] || paths="$paths tcp"
 n_first=0
 for name in $tests; do
-    case $name in space_gpu | space_kernels) n_first=$((n_first + 1)) ;; esac
+    case $name in space_gpu | space_kernels | kernel_gpu) n_first=$((n_first + 1)) ;; esac
 done
 n_first=$((n_first * $(echo "$paths" | wc -w) * $(echo "$pes" | wc -w)))
 [ $n_first -eq 0 ] || run_tests 1 $n_first

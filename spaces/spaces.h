@@ -774,6 +774,22 @@ void stp_mapped_settle(struct stp_space *space, size_t offset, size_t nbytes, bo
 /* What devices call a byte of the part of local; NULL when it is not pinned. Any thread. */
 void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset);
 
+/* Is a piece of it not pinned for good, which a permanent space may have? */
+bool stp_mapped_refused(const struct stp_space *space);
+
+/* A GPU that kernels run on (spaces/cuda/kernel.c). */
+struct stp_gpu {
+    int device;          /* its ordinal */
+    bool native_atomics; /* its atomics on host memory are atomic to CPUs */
+    bool host_pointers;  /* it calls host memory that is registered what the host does */
+};
+
+/*
+ * The one with this ordinal, -1: that which spaces of this PE would be made on. 0; -ENODEV: this PE
+ * has none; -EINVAL: the ordinal is wrong. The text tells which one, or why none.
+ */
+int stp_gpu_choose(int ordinal, struct stp_gpu *gpu, char *text, size_t len);
+
 #define STP_SPACE_MAGIC 0x53505445u
 #define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */
 

@@ -41,7 +41,8 @@ done
 export GPU_CHECK_ALLOW_FAKE=1 GPU_CHECK_BUILD="$work/build" OUT="$work/out.json" CC=gcc
 export GPU_CHECK_CFLAGS="-O0" LD_LIBRARY_PATH="$build/lib/fakecuda" FAKECUDA_DELAY_US=0
 unset SHMEM_LAUNCHER GPU_CHECK_DEPS
-export GPU_CHECK_TESTS="test/pe/spaces/space_gpu.c test/pe/spaces/space_kernels.c"
+export GPU_CHECK_TESTS="test/pe/spaces/space_gpu.c test/pe/spaces/space_kernels.c
+    test/pe/kernel/kernel_gpu.c"
 if [ "$what" = bare ]; then
     set -- --quick --seconds 500 --no-bench
 else
@@ -76,6 +77,7 @@ if [ "$what" = bare ]; then
     has '"test": "space_gpu", "path": "ipc", "pes": 1, "result": "pass"'
     has '"test": "space_gpu", "path": "ipc", "pes": 2, "result": "skip"'
     has '"test": "space_kernels", "path": "ipc", "pes": 1, "result": "pass"'
+    has '"test": "kernel_gpu", "path": "ipc", "pes": 1, "result": "pass"'
     has '"row": "spin"'
     has '"row": "copy-in-pinned"'
     has '"missing": "cmake, pkg-config, libfabric, hwloc.h, mpiexec.hydra'

@@ -39,8 +39,9 @@ ARROWS = {
     "bench": ["include", "src/json"],
     "bench/peer": ["include"],  # of that shmem.h alone: it runs with any implementation
     "examples": ["include"],
-    "test": ["include"],
-    "test/fakecuda": ["include", "spaces"],  # it is what spaces/cuda/api.h declares
+    "test": ["include", "test/gpu"],
+    "test/gpu": ["include"],  # what kernels do, and their twins
+    "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/api.h declares
     "test/hmem": ["include", "spaces"],
     "test/provider": [],  # libfabric alone
     "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],

@@ -205,6 +205,15 @@ void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset)
     return result == CUDA_SUCCESS ? (void *)(uintptr_t)at : NULL;
 }
 
+bool stp_mapped_refused(const struct stp_space *space)
+{
+    const struct stp_mapped *mapped = space->mapped;
+
+    for (size_t i = 0; i < mapped->n_pieces; i++)
+        if (mapped->pieces[i] == PIECE_REFUSED) return true;
+    return false;
+}
+
 void stp_mapped_detach(struct stp_space *space)
 {
     if (space->mapped != NULL) mapped_unregister(space, mapped_is_peers);

@@ -17,6 +17,10 @@
 #include <string.h>
 
 enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
+enum {
+    FIRST_OPTIONS = offsetof(shmemx_device_options_t, device),
+    FIRST_MEMBERS = offsetof(shmemx_device_options_t, kind)
+};
 
 /* ---- what it is made with ---------------------------------------------------------------- */
 
@@ -31,7 +35,18 @@ static bool options_read(const shmemx_device_options_t *given, shmemx_device_opt
         stp_fatal("shmemx_device_handle_create",
                   "options->struct_size is %zu: begin with SHMEMX_DEVICE_OPTIONS_INITIALIZER (%zu)",
                   given->struct_size, sizeof(*options));
-    memcpy(options, given, given->struct_size);
+    /* the first version ended with by_ring; what fills it up is no member */
+    memcpy(options, given,
+           given->struct_size <= FIRST_OPTIONS && given->struct_size > FIRST_MEMBERS
+               ? FIRST_MEMBERS
+               : given->struct_size);
+    if (options->kind != SHMEM_DEVICE_CPU && options->kind != SHMEM_DEVICE_GPU) {
+        stp_error(
+            "shmemx_device_handle_create: options->kind is %d: it is SHMEM_DEVICE_CPU (%d) or "
+            "SHMEM_DEVICE_GPU (%d)",
+            options->kind, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU);
+        return false;
+    }
     if (options->n_rings >= 1 && options->n_rings <= RINGS_MAX && options->n_slots >= SLOTS_MIN &&
         options->n_slots <= SLOTS_MAX)
         return true;
@@ -41,30 +56,36 @@ static bool options_read(const shmemx_device_options_t *given, shmemx_device_opt
     return false;
 }
 
-/* The next of the parts of spaces that this PE's CPUs load and store; NULL: no more. */
-static struct stp_space *spaces_next(unsigned *number, struct stp_space *before)
+/* The GPU that is asked for; false, logged, when this PE has it not. */
+static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_gpu *gpu)
 {
-    struct stp_space *space = before != NULL ? before->next_part : NULL;
+    char text[256];
 
-    while (space == NULL && *number + 1 < STP_SPACE_NUMBERS) {
-        space = stp_registry_at(++*number);
-        if (space != NULL && !space->host) space = NULL;
-    }
-    return space;
+    if (options->kind == SHMEM_DEVICE_CPU) return true;
+    if (stp_gpu_choose(options->device, gpu, text, sizeof(text)) == 0) return true;
+    stp_error("shmemx_device_handle_create: no GPU for kernels here: %s", text);
+    return false;
 }
 
-#define FOR_EACH_SPACE(space, number)                                                              \
-    for (struct stp_space *space = (number = STP_SPACE_INTERNAL, spaces_next(&number, NULL));      \
-         space != NULL; space = spaces_next(&number, space))
-
-static size_t spaces_count(void)
+/*
+ * Whether all members can go on, with the same options. n_rows becomes what all have room for.
+ */
+static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options, bool good,
+                          size_t *n_rows)
 {
-    unsigned number;
-    size_t n = 0;
+    int64_t facts[] = {
+        !good,          -options->n_rings, options->n_rings, -options->n_slots, options->n_slots,
+        -options->kind, options->kind,     (int64_t)*n_rows};
 
-    FOR_EACH_SPACE(space, number)
-    n++;
-    return n;
+    stp_coll_agree(team, facts, STP_COUNT(facts));
+    *n_rows = (size_t)facts[7];
+    if (facts[0] != 0) return false;
+    if (facts[1] == -facts[2] && facts[3] == -facts[4] && facts[5] == -facts[6]) return true;
+    stp_error("shmemx_device_handle_create: options differ between PEs: here %d rings of %d "
+              "requests, for %s",
+              options->n_rings, options->n_slots,
+              options->kind == SHMEM_DEVICE_CPU ? "threads of the host" : "kernels on a GPU");
+    return false;
 }
 
 /* ---- the words ---------------------------------------------------------------------------- */
@@ -105,46 +126,11 @@ static char *words_make(struct stp_kernel *kernel, shmem_team_t team, size_t nby
     struct stp_team *user_team;
 
     attr.parent = team;
+    attr.pinned = kernel->on_gpu;
+    attr.device = kernel->on_gpu ? kernel->gpu.device : -1;
     if (stp_space_make(&config, &attr, &kernel->words, &user_team, fn) != 0) return NULL;
     pshmem_team_destroy(stp_team_handle(user_team));
     return stp_space_alloc(kernel->words, nbytes, STP_CACHE_LINE, true, fn);
-}
-
-/* Where the part of a space that PE pe has is, for this PE's loads and stores; 0: nowhere. */
-static uint64_t part_of(struct stp_space *space, int pe, bool by_ring)
-{
-    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
-    if (pe == stp_rt.pe) return (uint64_t)(uintptr_t)space->base;
-    return by_ring ? 0 : (uint64_t)(uintptr_t)stp_ptr(space->base, pe);
-}
-
-static void tables_fill(struct stp_kernel *kernel, char *tables, bool by_ring)
-{
-    shmemx_device_handle_t *handle = &kernel->handle;
-    size_t n_pes = (size_t)handle->n_pes, n = 0;
-    unsigned number;
-
-    FOR_EACH_SPACE(space, number)
-    {
-        uint64_t *parts = (uint64_t *)(void *)tables + 2 * n * n_pes, *atomic = parts + n_pes;
-
-        if (n == handle->n_spaces) break; /* another thread made one meanwhile: by the rings */
-        for (size_t i = 0; i < n_pes; i++) {
-            parts[i] = part_of(space, kernel->pes[i], by_ring);
-            atomic[i] = parts[i] != 0 &&
-                        stp_ptr_inline(space->base, kernel->pes[i], STP_USE_ATOMIC) != NULL;
-        }
-        handle->spaces[n] = (struct shmemx_dev_space){
-            .base = (uint64_t)(uintptr_t)space->base,
-            .nbytes = space->max_bytes, /* objects in what it grows by are reached, too */
-            .parts = (uint64_t)(uintptr_t)parts,
-            .atomic = (uint64_t)(uintptr_t)atomic,
-        };
-        kernel->used[n] = space;
-        kernel->bases[n++] = space->base;
-        stp_space_use(space, 1);
-    }
-    handle->n_spaces = (uint32_t)n;
 }
 
 /* ---- making and ending ---------------------------------------------------------------------- */
@@ -158,11 +144,14 @@ static void kernel_delete(struct stp_kernel *kernel)
     free(kernel);
 }
 
-static struct stp_kernel *kernel_new(const struct stp_team *team, size_t n_rings, size_t n_spaces)
+/* With what it has before there are words. */
+static struct stp_kernel *kernel_new(const struct stp_team *team, const struct stp_kernel *how,
+                                     size_t n_rings, size_t n_spaces)
 {
     struct stp_kernel *kernel = calloc(1, sizeof(*kernel));
 
     if (kernel == NULL) return NULL;
+    *kernel = *how;
     kernel->used = calloc(n_spaces, sizeof(struct stp_space *));
     kernel->bases = calloc(n_spaces, sizeof(*kernel->bases));
     kernel->pes = calloc((size_t)team->n_pes, sizeof(*kernel->pes));
@@ -177,16 +166,18 @@ static struct stp_kernel *kernel_new(const struct stp_team *team, size_t n_rings
     return kernel;
 }
 
-static void kernel_fill(struct stp_kernel *kernel, const struct stp_team *team, char *words,
-                        const shmemx_device_options_t *options, const struct layout *layout,
-                        size_t n_spaces)
+/* 0 or -errno. */
+static int kernel_fill(struct stp_kernel *kernel, const struct stp_team *team, char *words,
+                       const shmemx_device_options_t *options, const struct layout *layout,
+                       size_t n_spaces)
 {
+    int rc;
+
     kernel->handle = (shmemx_device_handle_t){
         .version = SHMEMX_DEVICE_VERSION,
         .nbytes = sizeof(kernel->handle),
         .my_pe = team->rank,
         .n_pes = team->n_pes,
-        .n_spaces = (uint32_t)n_spaces,
         .n_rings = (uint32_t)options->n_rings,
         .n_slots = (uint32_t)options->n_slots,
         .spaces = (struct shmemx_dev_space *)(void *)(words + layout->spaces),
@@ -197,10 +188,14 @@ static void kernel_fill(struct stp_kernel *kernel, const struct stp_team *team, 
     };
     for (size_t i = 0; i < (size_t)options->n_rings * (size_t)options->n_slots; i++)
         kernel->handle.slots[i].turn = i % (size_t)options->n_slots;
-    tables_fill(kernel, words + layout->tables, options->by_ring != 0);
+    rc = stp_kernel_find_words(kernel);
+    if (rc != 0) return rc;
+    kernel->handle.n_spaces = (uint32_t)n_spaces;
+    stp_kernel_fill_tables(kernel, (uint64_t *)(void *)(words + layout->tables));
+    return 0;
 }
 
-/* Everything but the handle's space, which all members have. 0 or -errno. */
+/* A context, and the thread. 0 or -errno. */
 static int kernel_start(struct stp_kernel *kernel)
 {
     shmem_ctx_t ctx;
@@ -227,57 +222,58 @@ static void kernel_end(struct stp_kernel *kernel)
         stp_space_use(kernel->used[i], -1);
 }
 
+/* All but the options is there or fails, on all members; how: what they say. NULL, logged. */
+static struct stp_kernel *kernel_make(struct stp_team *team, shmem_team_t team_handle,
+                                      const shmemx_device_options_t *options,
+                                      const struct stp_kernel *how, size_t n_rows, const char *fn)
+{
+    struct layout layout = layout_of(options, n_rows, team->n_pes);
+    struct stp_kernel *kernel = kernel_new(team, how, (size_t)options->n_rings, n_rows);
+    int64_t failed = kernel == NULL;
+    char *words = NULL;
+
+    stp_coll_agree(team, &failed, 1);
+    if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
+    if (kernel != NULL && failed == 0) words = words_make(kernel, team_handle, layout.nbytes, fn);
+    if (words == NULL) { /* on all members */
+        if (kernel != NULL) kernel_delete(kernel);
+        return NULL;
+    }
+    failed = -kernel_fill(kernel, team, words, options, &layout, n_rows);
+    if (failed == 0) failed = -kernel_start(kernel);
+    stp_coll_agree(team, &failed, 1); /* and the words of all are as they begin */
+    if (failed == 0) return kernel;
+    stp_error("%s: no thread, context or words to serve it: %s", stp_public_name(fn),
+              strerror((int)failed));
+    kernel_end(kernel);
+    stp_space_free(kernel->words, words, fn);
+    (void)pshmem_space_destroy(stp_space_handle(kernel->words));
+    kernel_delete(kernel);
+    return NULL;
+}
+
 int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_options_t *given,
                                  shmemx_device_handle_t *handle)
 {
-    struct stp_kernel *kernel;
     shmemx_device_options_t options;
-    struct layout layout;
+    struct stp_kernel how = {0}, *kernel;
     struct stp_team *team;
-    int64_t facts[6];
-    char *words;
+    size_t n_rows;
+    bool good;
 
     stp_check_given(handle, __func__, "handle");
     memset(handle, 0, sizeof(*handle));
     if (stp_team_is_invalid(team_handle)) return 1;
     team = stp_team_check(team_handle, __func__);
-    facts[0] = !options_read(given, &options);
-    facts[1] = -(facts[2] = options.n_rings);
-    facts[3] = -(facts[4] = options.n_slots);
-    facts[5] = (int64_t)spaces_count() + 1; /* and the handle's own */
-    stp_coll_agree(team, facts, STP_COUNT(facts));
-    if (facts[0] != 0) return 1;
-    if (facts[1] != -facts[2] || facts[3] != -facts[4]) {
-        stp_error("%s: options differ between PEs: here %d rings of %d requests",
-                  stp_public_name(__func__), options.n_rings, options.n_slots);
-        return 1;
-    }
-    layout = layout_of(&options, (size_t)facts[5], team->n_pes);
-    kernel = kernel_new(team, (size_t)options.n_rings, (size_t)facts[5]);
-    facts[0] = kernel == NULL;
-    stp_coll_agree(team, facts, 1);
-    words = kernel != NULL && facts[0] == 0
-                ? words_make(kernel, team_handle, layout.nbytes, __func__)
-                : NULL;
-    if (words == NULL) { /* on all members */
-        if (facts[0] != 0) stp_error("%s: no memory for a handle", stp_public_name(__func__));
-        if (kernel != NULL) kernel_delete(kernel);
-        return 1;
-    }
-    kernel_fill(kernel, team, words, &options, &layout, (size_t)facts[5]);
-    facts[0] = -kernel_start(kernel);
-    stp_coll_agree(team, facts, 1); /* and the words of all are as they begin */
-    if (facts[0] == 0) {
-        *handle = kernel->handle;
-        return 0;
-    }
-    stp_error("%s: no thread or context to serve it: %s", stp_public_name(__func__),
-              strerror((int)facts[0]));
-    kernel_end(kernel);
-    stp_space_free(kernel->words, words, __func__);
-    (void)pshmem_space_destroy(stp_space_handle(kernel->words));
-    kernel_delete(kernel);
-    return 1;
+    good = options_read(given, &options) && options_find_gpu(&options, &how.gpu);
+    how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
+    how.by_ring = options.by_ring != 0;
+    n_rows = stp_kernel_rows(&how) + 1; /* and the handle's own */
+    if (!options_agree(team, &options, good, &n_rows)) return 1;
+    kernel = kernel_make(team, team_handle, &options, &how, n_rows, __func__);
+    if (kernel == NULL) return 1;
+    *handle = stp_kernel_view(kernel);
+    return 0;
 }
 STP_PROFILED(shmemx_device_handle_create);
 

@@ -6,24 +6,41 @@
 #ifndef STP_KERNEL_H
 #define STP_KERNEL_H
 
-#include "base/base.h"
+#include "spaces/spaces.h"
 
 #include <shmemx_device.h>
 
-struct stp_space;
 struct stp_ctx;
 
 /* What the host keeps of a handle. */
 struct stp_kernel {
-    shmemx_device_handle_t handle;
-    struct stp_space *words; /* the handle's own, of all its tables and rings */
-    struct stp_space **used; /* by number in the handle's table; each a user of its space */
-    char **bases;            /* the host's addresses of this PE's parts, likewise */
-    int *pes;                /* world numbers of the team's PEs */
-    struct stp_ctx *ctx;     /* of what the rings ask for */
-    uint64_t *served;        /* requests of each ring */
-    struct stp_kernel *next; /* live ones, guarded by the thread's lock */
+    shmemx_device_handle_t handle; /* with the host's addresses of its words */
+    bool on_gpu;                   /* kernels use it, not threads of the host, */
+    struct stp_gpu gpu;            /* on this one, */
+    uint64_t shift;                /* which finds the words so much further on */
+    bool by_ring;                  /* all that is not this PE's */
+    struct stp_space *words;       /* the handle's own, of all its tables and rings */
+    struct stp_space **used;       /* by number in the handle's table; each a user of its space */
+    char **bases;                  /* the host's addresses of this PE's parts, likewise */
+    int *pes;                      /* world numbers of the team's PEs */
+    struct stp_ctx *ctx;           /* of what the rings ask for */
+    uint64_t *served;              /* requests of each ring */
+    struct stp_kernel *next;       /* live ones, guarded by the thread's lock */
 };
+
+/* ---- what lies where (table.c) --------------------------------------------- */
+
+/* Spaces that would have a row now. */
+size_t stp_kernel_rows(const struct stp_kernel *kernel);
+
+/* Where the GPU finds the words: shift. 0; -EFAULT: nowhere. Before the others. */
+int stp_kernel_find_words(struct stp_kernel *kernel);
+
+/* handle.n_spaces rows at most, then as many as there are; tables: room for two words a PE each. */
+void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables);
+
+/* The handle as those have it who run with it. */
+shmemx_device_handle_t stp_kernel_view(const struct stp_kernel *kernel);
 
 /* ---- the thread (ring.c) --------------------------------------------------- */
 

@@ -89,6 +89,8 @@ void fake_devices_configure(void)
     fake.max_waiting = (int)env_number("FAKECUDA_WAITERS", 0, 1 << 20, 8);
     fake.peer_access = env_number("FAKECUDA_PEER", 0, 1, 1);
     fake.handles = env_number("FAKECUDA_HANDLES", 0, 1, 1);
+    fake.native_atomics = env_number("FAKECUDA_NATIVE_ATOMICS", 0, 1, 0);
+    fake.host_shift = (CUdeviceptr)env_number("FAKECUDA_HOST_SHIFT", 0, 1, 0) << 46;
     if (ranks && !list_has(ranks, fake.rank)) n_physical = 0;
     fake.n_devices = n_physical;
     for (int i = 0; i < n_physical; i++)
@@ -231,13 +233,16 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
     case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
         return 1;
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
         return fake.handles;
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+        return fake.host_shift == 0;
+    case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED:
+        return fake.native_atomics;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:
         return CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:

@@ -136,9 +136,11 @@ struct fake {
     size_t memory;                  /* bytes of each device */
     size_t used[FAKE_MAX_DEVICES];
     bool peer_access;
-    bool handles;    /* of memory: devices have them */
-    long delay_us;   /* of asynchronous work; -1: random */
-    int max_waiting; /* streams that may wait for a word at once */
+    bool handles;           /* of memory: devices have them */
+    bool native_atomics;    /* atomics of devices on host memory are atomic to CPUs */
+    CUdeviceptr host_shift; /* devices find registered host memory so much further on */
+    long delay_us;          /* of asynchronous work; -1: random */
+    int max_waiting;        /* streams that may wait for a word at once */
     CUcontext primary[FAKE_MAX_DEVICES];
     CUcontext contexts;
     struct fake_block *blocks;
@@ -193,6 +195,12 @@ long fake_ctx_count_locked(void);
 
 /* The live block that holds address, or NULL. */
 struct fake_block *fake_block_find_locked(CUdeviceptr address);
+
+/*
+ * The same of an address that devices use: host memory may have another one there, and then
+ * *address becomes that of the host.
+ */
+struct fake_block *fake_block_of_device_locked(CUdeviceptr *address);
 
 /* Dies when address lies in device memory that was freed or closed. */
 void fake_block_check_stale_locked(CUdeviceptr address);
@@ -266,10 +274,11 @@ long fake_stream_count_locked(void);
 void fake_op_pin_locked(const struct fake_op *op, int by); /* count it in its blocks */
 void fake_op_execute(const struct fake_op *op);
 
-/* ---- kernel.c, twins.c ------------------------------------------------------ */
+/* ---- kernel.c, twins.c, twins_handle.c -------------------------------------- */
 
 long fake_module_count_locked(void);
 fakecuda_twin fake_twin_builtin(const char *name); /* of the kernels in test/gpu, else NULL */
+fakecuda_twin fake_twin_handle(const char *name);  /* of those in handle.cu */
 
 /* ---- event.c ---------------------------------------------------------------- */
 
@@ -297,6 +306,9 @@ long fake_reservation_count_locked(void);
 
 /* The driver's own address of device memory: for a stand-in of a network card. NULL: none. */
 FAKE_EXPORT void *fakecuda_alias(CUdeviceptr address);
+
+/* May a device change the word by an atomic that is one to everybody else? For twins. */
+FAKE_EXPORT bool fakecuda_atomic(CUdeviceptr address);
 
 /* Primary contexts of a device that are alive in this process. */
 FAKE_EXPORT int fakecuda_contexts(int device);

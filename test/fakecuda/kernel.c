@@ -16,6 +16,8 @@ enum {
     FUNCTION_MAGIC = 0x46756e46,
     MAX_NAME = 128,
     MAX_PARAMS = 32,
+    MAX_BYTES = 4096, /* of all parameters */
+    MAX_BLOCKS = 64,
     MAX_TWINS = 64,
     MAX_THREADS = 1024, /* of a block */
     PTX_VERSION = 84,   /* of CUDA 12.4, and what its devices can do */
@@ -46,8 +48,9 @@ struct kernel_work {
     CUfunction function;
     fakecuda_twin twin;
     struct fakecuda_launch launch;
-    uint64_t params[MAX_PARAMS];
-    struct fake_block *blocks[MAX_PARAMS]; /* that parameters lie in */
+    unsigned char params[MAX_BYTES];
+    struct fake_block *blocks[MAX_BLOCKS]; /* that words of parameters point into */
+    int n_blocks;
 };
 
 static CUmodule modules;
@@ -115,20 +118,37 @@ static size_t type_size(const char *type)
     return (size_t)strtoul(digits, NULL, 10) / 8;
 }
 
-/* Parse ".param .u64 name, ...)"; what follows, or NULL. Arrays and structures are not known. */
+/*
+ * Bytes of the parameter ".u64 name", or ".align 8 .b8 name[80]" for a structure; 0: not known.
+ * end: of all of them.
+ */
+static size_t param_size(const char *text, const char *end)
+{
+    const char *comma = memchr(text, ',', (size_t)(end - text));
+    const char *bracket = memchr(text, '[', (size_t)((comma ? comma : end) - text));
+    size_t n = bracket ? (size_t)strtoul(bracket + 1, NULL, 10) : 1;
+
+    if (strncmp(text, ".align", 6) == 0) text = strchr(text + 1, '.');
+    if (!text || text > end || *text != '.') return 0;
+    return bracket && type_size(text) != 1 ? 0 : n * type_size(text);
+}
+
+/* Parse ".param .u64 name, ...)"; what follows, or NULL. */
 static const char *parse_params(const char *text, CUfunction function)
 {
     const char *end = strchr(text, ')');
+    size_t total = 0;
 
     while (end) {
         const char *param = after(text, ".param");
+        size_t nbytes;
 
         if (!param || param > end) return end + 1;
         param += strspn(param, " \t\n");
-        if (function->n_params == MAX_PARAMS || *param != '.' || type_size(param) == 0 ||
-            type_size(param) > 8 || memchr(param, '[', (size_t)(end - param)))
-            return NULL;
-        function->sizes[function->n_params++] = type_size(param);
+        nbytes = param_size(param, end);
+        total += (nbytes + 7) / 8 * 8;
+        if (function->n_params == MAX_PARAMS || nbytes == 0 || total > MAX_BYTES) return NULL;
+        function->sizes[function->n_params++] = nbytes;
         text = param;
     }
     return NULL;
@@ -259,7 +279,7 @@ static void *kernel_memory(CUdeviceptr address, size_t nbytes)
     void *memory = NULL;
 
     pthread_mutex_lock(&fake.lock);
-    block = fake_block_find_locked(address);
+    block = fake_block_of_device_locked(&address);
     if (!block) fake_block_check_stale_locked(address);
     if (block && nbytes <= block->nbytes - (address - block->base))
         memory = block->alias + (address - block->base);
@@ -267,23 +287,39 @@ static void *kernel_memory(CUdeviceptr address, size_t nbytes)
     return memory;
 }
 
+bool fakecuda_atomic(CUdeviceptr address)
+{
+    const struct fake_block *block;
+    bool may;
+
+    pthread_mutex_lock(&fake.lock);
+    block = fake_block_of_device_locked(&address);
+    may = block &&
+          (fake.native_atomics || (block->kind != FAKE_HOST && block->kind != FAKE_REGISTERED));
+    pthread_mutex_unlock(&fake.lock);
+    return may;
+}
+
 static void pin_locked(struct fake_work *work, int by)
 {
     struct kernel_work *own = (struct kernel_work *)work;
 
     own->function->module->n_pending += by;
-    for (int i = 0; i < own->function->n_params; i++)
-        if (own->blocks[i]) own->blocks[i]->n_pending += by;
+    for (int i = 0; i < own->n_blocks; i++)
+        own->blocks[i]->n_pending += by;
 }
 
 static CUresult run_twin(struct fake_work *work)
 {
     struct kernel_work *own = (struct kernel_work *)work;
     void *params[MAX_PARAMS];
+    size_t at = 0;
     CUresult fault;
 
-    for (int i = 0; i < own->function->n_params; i++)
-        params[i] = &own->params[i];
+    for (int i = 0; i < own->function->n_params; i++) {
+        params[i] = &own->params[at];
+        at += (own->function->sizes[i] + 7) / 8 * 8;
+    }
     fake_running(own->function->name);
     fault = own->twin(&own->launch, params);
     fake_running("work of a stream");
@@ -295,14 +331,30 @@ static void end_locked(struct fake_work *work)
     free(work);
 }
 
-/* Values are taken now; those that are addresses keep their memory from being freed. */
+static void take_address_locked(struct kernel_work *own, CUdeviceptr address)
+{
+    struct fake_block *block = fake_block_of_device_locked(&address);
+
+    if (!block || own->n_blocks == MAX_BLOCKS) return;
+    fake_block_check_access_locked(block, false);
+    own->blocks[own->n_blocks++] = block;
+}
+
+/* Values are taken now; words that are addresses keep their memory from being freed. */
 static void take_params_locked(struct kernel_work *own, void **params)
 {
+    size_t at = 0;
+
     for (int i = 0; i < own->function->n_params; i++) {
-        memcpy(&own->params[i], params[i], own->function->sizes[i]);
-        if (own->function->sizes[i] != sizeof(CUdeviceptr)) continue;
-        own->blocks[i] = fake_block_find_locked(own->params[i]);
-        if (own->blocks[i]) fake_block_check_access_locked(own->blocks[i], false);
+        size_t nbytes = own->function->sizes[i];
+        CUdeviceptr word;
+
+        memcpy(&own->params[at], params[i], nbytes);
+        for (size_t j = 0; j + sizeof(word) <= nbytes; j += sizeof(word)) {
+            memcpy(&word, &own->params[at + j], sizeof(word));
+            take_address_locked(own, word);
+        }
+        at += (nbytes + 7) / 8 * 8;
     }
 }
 

@@ -32,6 +32,23 @@ struct fake_block *fake_block_find_locked(CUdeviceptr address)
     return NULL;
 }
 
+static bool is_host(const struct fake_block *block)
+{
+    return block->kind == FAKE_HOST || block->kind == FAKE_REGISTERED;
+}
+
+struct fake_block *fake_block_of_device_locked(CUdeviceptr *address)
+{
+    CUdeviceptr at = *address - fake.host_shift;
+    struct fake_block *block = fake_block_find_locked(*address);
+
+    if (fake.host_shift == 0 || (block && !is_host(block))) return block;
+    block = fake_block_find_locked(at);
+    if (!block || !is_host(block)) return NULL;
+    *address = at;
+    return block;
+}
+
 static struct fake_block *find_base_locked(CUdeviceptr base)
 {
     struct fake_block *block = fake_block_find_locked(base);
@@ -380,7 +397,7 @@ CUresult cuMemHostUnregister(void *address)
         drop_host_locked(FAKE_REGISTERED, address, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED));
 }
 
-/* Where a device finds host memory: at its own address, as with unified addressing. */
+/* Where a device finds host memory: at its own address, as with unified addressing, or not. */
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned int flags)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)host;
@@ -390,9 +407,8 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned
 
     if (result != CUDA_SUCCESS) return result;
     block = fake_block_find_locked(at);
-    if (!address || flags != 0 || !block ||
-        (block->kind != FAKE_HOST && block->kind != FAKE_REGISTERED))
+    if (!address || flags != 0 || !block || !is_host(block))
         return fake_end(CUDA_ERROR_INVALID_VALUE);
-    *address = at;
+    *address = at + fake.host_shift;
     return fake_end(CUDA_SUCCESS);
 }

@@ -104,5 +104,5 @@ fakecuda_twin fake_twin_builtin(const char *name)
 
     for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++)
         if (strcmp(builtin[i].name, name) == 0) return builtin[i].twin;
-    return NULL;
+    return fake_twin_handle(name);
 }

@@ -72,7 +72,7 @@ static CUresult submit_locked(CUstream handle, CUdeviceptr address, struct value
     struct value_work *own;
     CUstream stream;
     CUresult result = fake_stream_of_locked(handle, NULL, &stream);
-    struct fake_block *block = fake_block_find_locked(address);
+    struct fake_block *block = fake_block_of_device_locked(&address);
 
     if (result != CUDA_SUCCESS) return result;
     if (!block) fake_block_check_stale_locked(address);

@@ -8,7 +8,7 @@
  *
  * usage: space_kernels KERNELS.PTX
  */
-#include "pe_gpu.h"
+#include "pe_kernels.h"
 
 #include <fcntl.h>
 #include <time.h>
@@ -27,37 +27,7 @@ enum {
 enum { NATIVE_ATOMICS = 86, CAN_USE_HOST_POINTER = 91 }; /* CU_DEVICE_ATTRIBUTE_... */
 enum { ALREADY_REGISTERED = 712 };
 
-/* The driver as a program with kernels uses it. */
-#define DRIVER_CALLS(X)                                                                            \
-    X(attribute, cuDeviceGetAttribute, (int *value, int which, int device))                        \
-    X(load, cuModuleLoadData, (void **module, const void *image))                                  \
-    X(unload, cuModuleUnload, (void *module))                                                      \
-    X(get_function, cuModuleGetFunction, (void **function, void *module, const char *name))        \
-    X(launch, cuLaunchKernel,                                                                      \
-      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,        \
-       unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **params,           \
-       void **extra))                                                                              \
-    X(stream_create, cuStreamCreate, (void **stream, unsigned flags))                              \
-    X(stream_destroy, cuStreamDestroy_v2, (void *stream))                                          \
-    X(stream_query, cuStreamQuery, (void *stream))                                                 \
-    X(stream_wait, cuStreamSynchronize, (void *stream))                                            \
-    X(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
-      (unsigned long long dest, const void *source, size_t nbytes, void *stream))                  \
-    X(host_register, cuMemHostRegister_v2, (void *address, size_t nbytes, unsigned flags))         \
-    X(host_unregister, cuMemHostUnregister, (void *address))                                       \
-    X(host_pointer, cuMemHostGetDevicePointer_v2,                                                  \
-      (unsigned long long *address, void *host, unsigned flags))
-
-static struct {
-#define MEMBER(member, symbol, arguments) int(*member) arguments;
-    DRIVER_CALLS(MEMBER)
-#undef MEMBER
-} driver;
-
-static struct {
-    void *module, *spin, *copy, *add, *poll, *stream;
-    int device;
-} gpu;
+static void *spin, *copy, *add, *poll;
 
 static shmem_space_t space;
 static shmem_team_t team;
@@ -106,58 +76,16 @@ static double median(double *values, size_t n)
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static bool find_calls(void)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-
-#define FIND(member, symbol, arguments) *(void **)&driver.member = pe_gpu_symbol(library, #symbol);
-    DRIVER_CALLS(FIND)
-#undef FIND
-    return true;
-}
-
-static char *read_text(const char *name)
-{
-    FILE *file = fopen(name, "re");
-    char *text = calloc(1, 1 << 20);
-
-    PE_REQUIRE(file != NULL && text != NULL, "%s cannot be read", name);
-    PE_REQUIRE(fread(text, 1, (1 << 20) - 1, file) > 0, "%s is empty", name);
-    fclose(file);
-    return text;
-}
-
-/* The driver compiles the text for its device now. */
 static void load(const char *name)
 {
-    static const char *const names[] = {"stp_test_spin", "stp_test_copy", "stp_test_add",
-                                        "stp_test_poll"};
-    void **const functions[] = {&gpu.spin, &gpu.copy, &gpu.add, &gpu.poll};
-    char *text = read_text(name);
     double start = now_us();
-    int error = driver.load(&gpu.module, text);
 
-    PE_REQUIRE(error == 0, "the driver does not take %s: %d", name, error);
+    pe_kernels_load(name);
     row("load", "us", now_us() - start);
-    for (int i = 0; i < 4; i++)
-        PE_REQUIRE(driver.get_function(functions[i], gpu.module, names[i]) == 0, "no kernel %s",
-                   names[i]);
-    PE_REQUIRE(driver.stream_create(&gpu.stream, 1 /* non-blocking */) == 0, "no stream");
-    free(text);
-}
-
-static void launch(void *function, unsigned blocks, unsigned threads, void **params)
-{
-    int error = driver.launch(function, blocks, 1, 1, threads, 1, 1, 0, gpu.stream, params, NULL);
-
-    PE_REQUIRE(error == 0, "a kernel cannot be launched: %d", error);
-}
-
-static void finish(const char *what)
-{
-    int error = driver.stream_wait(gpu.stream);
-
-    PE_REQUIRE(error == 0, "%s ended with error %d", what, error);
+    spin = pe_kernel("stp_test_spin");
+    copy = pe_kernel("stp_test_copy");
+    add = pe_kernel("stp_test_add");
+    poll = pe_kernel("stp_test_poll");
 }
 
 /* ---- what is run ----------------------------------------------------------------------------- */
@@ -172,12 +100,12 @@ static void check_copy(uint64_t *words)
     for (int i = 0; i < ROUNDS; i++) {
         double start = now_us();
 
-        launch(gpu.copy, 32, 256, params);
+        launch(copy, 32, 256, params);
         finish("the copy");
         took[i] = now_us() - start;
         params[2] = &none;
         start = now_us();
-        launch(gpu.copy, 1, 1, params);
+        launch(copy, 1, 1, params);
         finish("a kernel that does nothing");
         empty[i] = now_us() - start;
         params[2] = &n;
@@ -205,7 +133,7 @@ static void check_spin(uint64_t *words)
         shmem_uint64_p(words, 0, pe_me);
         shmem_quiet();
         shmem_team_sync(team);
-        launch(gpu.spin, 1, 1, params);
+        launch(spin, 1, 1, params);
         shmem_team_sync(team); /* all kernels are under way */
         start = now_us();
         shmem_uint64_p(words, value, next);
@@ -240,7 +168,7 @@ static void check_poll(uint64_t *words, uint64_t *signal, uint64_t at, const cha
         shmem_uint64_atomic_set(signal, 0, pe_me);
         shmem_quiet();
         shmem_team_sync(team);
-        launch(gpu.poll, 1, 1, params);
+        launch(poll, 1, 1, params);
         shmem_team_sync(team);
         start = now_us();
         shmem_uint64_put_signal(data, values, DATA, signal, value, SHMEM_SIGNAL_SET, next);
@@ -267,11 +195,11 @@ static void check_add(uint64_t *word, uint64_t at, const char *name, bool exact)
 
     shmem_uint64_atomic_set(word, 0, pe_me);
     shmem_quiet();
-    launch(gpu.add, 1, THREADS, params);
+    launch(add, 1, THREADS, params);
     finish("the kernel that adds alone");
     PE_CHECK_EQ(shmem_uint64_atomic_fetch(word, pe_me), total);
     shmem_team_sync(team);
-    launch(gpu.add, 1, THREADS, params);
+    launch(add, 1, THREADS, params);
     for (int i = 0; i < ADDS; i++)
         shmem_uint64_atomic_inc(word, next);
     shmem_quiet();
@@ -343,15 +271,11 @@ static void check_heap(uint64_t *words, uint64_t *heap)
 static void run_as_member(const char *ptx, uint64_t *heap)
 {
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
-    void *context = NULL, *before = NULL;
     uint64_t *words;
 
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     path = shmemx_space_path_name(shmemx_space_path(space, next));
-    gpu.device = info.device;
-    PE_REQUIRE(find_calls() && pe_cuda.retain(&context, gpu.device) == 0, "no context");
-    PE_CHECK_EQ(pe_cuda.get_current(&before), 0);
-    PE_REQUIRE(pe_cuda.set_current(context) == 0, "the context cannot be made current");
+    pe_kernels_begin(info.device);
     words = shmem_space_malloc(space, PINNED);
     PE_REQUIRE(words != NULL, "GPU memory of %d bytes", PINNED);
     load(ptx);
@@ -362,10 +286,7 @@ static void run_as_member(const char *ptx, uint64_t *heap)
     check_add(words, (uintptr_t)words, "gpu", false);
     check_pinned(words);
     shmem_space_free(space, words);
-    PE_CHECK_EQ(driver.stream_destroy(gpu.stream), 0);
-    PE_CHECK_EQ(driver.unload(gpu.module), 0);
-    PE_CHECK_EQ(pe_cuda.set_current(before), 0);
-    PE_CHECK_EQ(pe_cuda.release(gpu.device), 0);
+    pe_kernels_end();
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a handle of kernels knows of where objects are: a row for each space that is loaded from and
+ * stored to, by threads of the host or by a GPU, and in it an address for each PE of the team.
+ * Design: docs/design/kernel.md.
+ */
+#include "kernel.h"
+
+#include "rma/rma.h"
+#include "space/space.h"
+
+#include <errno.h>
+
+/* ---- which spaces have a row ---------------------------------------------------------------- */
+
+/*
+ * A GPU reaches its own memory, and host memory that is pinned: by the host's addresses, or the row
+ * could not be one of base and length, since pieces are registered one by one.
+ */
+static bool table_wants(const struct stp_kernel *kernel, const struct stp_space *space)
+{
+    if (!kernel->on_gpu || space == kernel->words) return space->host;
+    if (space->host)
+        return space->mapped != NULL && kernel->gpu.host_pointers && !stp_mapped_refused(space);
+    return !stp_space_is_private(space) && space->device == kernel->gpu.device;
+}
+
+/* The next of the parts of spaces that have a row; NULL: no more. */
+static struct stp_space *table_next(const struct stp_kernel *kernel, unsigned *number,
+                                    struct stp_space *before)
+{
+    struct stp_space *space = before != NULL ? before->next_part : NULL;
+
+    while (space == NULL && *number + 1 < STP_SPACE_NUMBERS) {
+        space = stp_registry_at(++*number);
+        if (space != NULL && !table_wants(kernel, space)) space = NULL;
+    }
+    return space;
+}
+
+#define FOR_EACH_ROW(kernel, space, number)                                                        \
+    for (struct stp_space *space =                                                                 \
+             (number = STP_SPACE_INTERNAL, table_next(kernel, &number, NULL));                     \
+         space != NULL; space = table_next(kernel, &number, space))
+
+size_t stp_kernel_rows(const struct stp_kernel *kernel)
+{
+    unsigned number;
+    size_t n = 0;
+
+    FOR_EACH_ROW(kernel, space, number)
+    n++;
+    return n;
+}
+
+/* ---- what is in it -------------------------------------------------------------------------- */
+
+/* Where the part of the handle's own space that PE pe has is to the GPU; 0: nowhere. */
+static uint64_t table_words(const struct stp_kernel *kernel, int pe)
+{
+    const struct stp_space *words = kernel->words;
+    size_t offset = (size_t)((char *)kernel->handle.sync - words->base);
+    int local = stp_local_of(pe);
+    void *there = local >= 0 ? stp_mapped_ptr(words, local, offset) : NULL;
+
+    return there != NULL ? (uint64_t)(uintptr_t)there - offset : 0;
+}
+
+/* Where the part of a space that PE pe has begins, for loads and stores from here; 0: nowhere. */
+static uint64_t table_part(const struct stp_kernel *kernel, struct stp_space *space, int pe)
+{
+    int local = stp_local_of(pe);
+
+    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
+    if (pe != stp_rt.pe && kernel->by_ring) return 0;
+    if (kernel->on_gpu && space == kernel->words) return table_words(kernel, pe);
+    if (pe == stp_rt.pe) return (uint64_t)(uintptr_t)space->base;
+    if (space->host) return (uint64_t)(uintptr_t)stp_ptr(space->base, pe);
+    return local >= 0 ? (uint64_t)(uintptr_t)space->kind->reach(space, local) : 0;
+}
+
+/*
+ * What may be done to words of that part beside what all others do: those of devices are their
+ * owner's. A store of a device and an atomic of a CPU are atomic to each other; an atomic of a
+ * device is one for CPUs only where the bus can do it.
+ */
+static uint64_t table_way(const struct stp_kernel *kernel, struct stp_space *space, int pe)
+{
+    if (stp_way_to(space, pe, STP_USE_ATOMIC) != STP_WAY_HOST) return SHMEMX_DEV_BY_COPY;
+    return kernel->on_gpu && !kernel->gpu.native_atomics ? SHMEMX_DEV_BY_STORE
+                                                         : SHMEMX_DEV_BY_ATOMIC;
+}
+
+/* For what runs with the handle: host addresses of its words are shifted there. */
+static void table_row(struct stp_kernel *kernel, struct stp_space *space, size_t n, uint64_t *parts)
+{
+    size_t n_pes = (size_t)kernel->handle.n_pes;
+    uint64_t *atomic = parts + n_pes;
+    uint64_t shift = space == kernel->words ? kernel->shift : 0;
+
+    for (size_t i = 0; i < n_pes; i++) {
+        parts[i] = table_part(kernel, space, kernel->pes[i]);
+        atomic[i] = parts[i] != 0 ? table_way(kernel, space, kernel->pes[i]) : SHMEMX_DEV_BY_COPY;
+    }
+    kernel->handle.spaces[n] = (struct shmemx_dev_space){
+        .base = (uint64_t)(uintptr_t)space->base + shift,
+        .nbytes = space->max_bytes, /* objects in what it grows by are reached, too */
+        .parts = (uint64_t)(uintptr_t)parts + kernel->shift,
+        .atomic = (uint64_t)(uintptr_t)atomic + kernel->shift,
+    };
+}
+
+void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables)
+{
+    size_t n_pes = (size_t)kernel->handle.n_pes, n = 0;
+    unsigned number;
+
+    FOR_EACH_ROW(kernel, space, number)
+    {
+        if (n == kernel->handle.n_spaces) break; /* another thread made one meanwhile: by rings */
+        table_row(kernel, space, n, tables + 2 * n * n_pes);
+        kernel->used[n] = space;
+        kernel->bases[n++] = space->base;
+        stp_space_use(space, 1);
+    }
+    kernel->handle.n_spaces = (uint32_t)n;
+}
+
+int stp_kernel_find_words(struct stp_kernel *kernel)
+{
+    uint64_t there;
+
+    if (!kernel->on_gpu) return 0;
+    there = table_words(kernel, stp_rt.pe);
+    if (there == 0) return -EFAULT;
+    kernel->shift = there - (uint64_t)(uintptr_t)kernel->words->base;
+    return 0;
+}
+
+static void *table_shifted(const struct stp_kernel *kernel, const void *words)
+{
+    return (void *)((uintptr_t)words + kernel->shift);
+}
+
+shmemx_device_handle_t stp_kernel_view(const struct stp_kernel *kernel)
+{
+    shmemx_device_handle_t view = kernel->handle;
+
+    view.spaces = table_shifted(kernel, view.spaces);
+    view.rings = table_shifted(kernel, view.rings);
+    view.slots = table_shifted(kernel, view.slots);
+    view.sync = table_shifted(kernel, view.sync);
+    return view;
+}

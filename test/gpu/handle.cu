@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels that begin operations themselves, by shmemx_device.h: handle_ops.h says what they do.
+ * CUDA without its headers; make_ptx.sh makes handle.ptx of it, which is checked in.
+ */
+#include <shmemx_device.h>
+
+#include "handle_ops.h"
+
+#define KERNEL extern "C" __attribute__((global)) void
+
+/* Any grid of one dimension, the same on all PEs: puts, gets, atomics, signals, waits. */
+KERNEL stp_test_handle(shmemx_device_handle_t handle, struct ops_part *parts, uint64_t *total,
+                       struct ops_result *results, uint64_t rounds)
+{
+    struct ops_block ops =
+        ops_begin(&handle, parts, results, shmemx_dev_block_number(), shmemx_dev_nctaid_x());
+
+    ops_run(&ops, total, rounds);
+}
+
+/* One block: barriers. */
+KERNEL stp_test_handle_barrier(shmemx_device_handle_t handle, uint64_t *word,
+                               struct ops_result *result, uint64_t rounds)
+{
+    struct ops_block ops = ops_begin(&handle, 0, result, 0, 1);
+
+    ops_barrier(&ops, word, rounds);
+}
+
+/* One thread: a word of PE pe, by its address there or whatever else. */
+KERNEL stp_test_handle_p(shmemx_device_handle_t handle, uint64_t *word, uint64_t value, uint64_t pe)
+{
+    shmemx_dev_uint64_p(&handle, word, value, (int)pe);
+    shmemx_dev_quiet(&handle);
+}

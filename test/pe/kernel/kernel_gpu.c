@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Handles for kernels on a GPU: the kernels of test/gpu/handle.cu do with the neighbour, in memory
+ * of GPUs and in pinned memory of hosts, what shmemx_device.h has, while the host changes the same
+ * words. On the fake driver their host twins run. Where only some PEs have a GPU they work among
+ * themselves.
+ *
+ * usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies]
+ * The last three end the job: run_kernel_gpu.sh.
+ */
+#include "pe_kernels.h"
+
+#include <shmemx_device.h>
+
+#include "../../gpu/handle_ops.h"
+
+enum { BLOCKS = 3, THREADS = 64, ROUNDS = 6, BARRIERS = 20 };
+enum { HOST_POINTER = 91 }; /* CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
+
+static void *all_kernel, *barrier_kernel, *p_kernel;
+static bool host_pointers; /* of this GPU, and so pinned spaces are loaded from and stored to */
+
+static shmem_space_t space;
+static shmem_team_t team;
+static int rank, n_ranks, next;
+static shmemx_device_options_t options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
+static shmemx_device_handle_t handle;
+
+static void load(const char *ptx, int device)
+{
+    int value = 0;
+
+    pe_kernels_begin(device);
+    pe_kernels_load(ptx);
+    all_kernel = pe_kernel("stp_test_handle");
+    barrier_kernel = pe_kernel("stp_test_handle_barrier");
+    p_kernel = pe_kernel("stp_test_handle_p");
+    PE_CHECK_EQ(driver.attribute(&value, HOST_POINTER, device), 0);
+    host_pointers = value != 0;
+}
+
+/* ---- what is run ----------------------------------------------------------------------------- */
+
+/* In GPU memory, where kernels put it. */
+static void check_results(const struct ops_result *results, int n, uint64_t rounds)
+{
+    struct ops_result got;
+
+    for (int i = 0; i < n; i++) {
+        shmem_getmem(&got, &results[i], sizeof(got), pe_me);
+        PE_CHECK(got.n_failed == 0, "block %d: %lu wrong, first handle_ops.h:%lu: %lu, not %lu", i,
+                 (unsigned long)got.n_failed, (unsigned long)got.line, (unsigned long)got.got,
+                 (unsigned long)got.want);
+        PE_CHECK_EQ(got.n_done, rounds);
+    }
+}
+
+/* What the neighbour's kernel left in this PE's parts, and the host's additions beside it. */
+static void check_parts(const struct ops_part *parts, const uint64_t *total)
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        struct ops_part got;
+
+        shmem_getmem(&got, &parts[i], sizeof(got), pe_me);
+        PE_CHECK_EQ(got.added, ROUNDS);
+        PE_CHECK_EQ(got.bits, 0);
+        PE_CHECK_EQ(got.alone, 0);
+        PE_CHECK(got.real == -1.5, "a double is %g", got.real);
+    }
+    if (rank == 0)
+        PE_CHECK_EQ(shmem_uint64_g(total, pe_me),
+                    (4u * BLOCKS * ROUNDS + 2u * ROUNDS) * (unsigned)n_ranks);
+}
+
+/* Kernels and hosts together, on objects of a space. */
+static void check_space(shmem_space_t where, struct ops_result *results)
+{
+    struct ops_part *parts = shmem_space_calloc(where, BLOCKS, sizeof(*parts));
+    uint64_t *total = shmem_space_calloc(where, 1, sizeof(*total)), rounds = ROUNDS;
+    int root = shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD);
+    void *params[] = {&handle, &parts, &total, &results, &rounds};
+
+    PE_REQUIRE(parts != NULL && total != NULL, "no memory");
+    PE_CHECK(shmemx_space_device_ptr(where, parts, pe_me) == (void *)parts, "another address");
+    launch(all_kernel, BLOCKS, THREADS, params);
+    for (int i = 0; i < ROUNDS; i++) {
+        shmem_uint64_atomic_inc(total, root);
+        (void)shmem_uint64_atomic_fetch_inc(total, root);
+    }
+    finish("the kernel with a handle");
+    shmem_quiet();
+    shmem_team_sync(team);
+    check_results(results, BLOCKS, ROUNDS);
+    check_parts(parts, total);
+    shmem_space_free(where, total);
+    shmem_space_free(where, parts);
+}
+
+static void check_barrier(uint64_t *word, struct ops_result *result)
+{
+    uint64_t rounds = BARRIERS;
+    void *params[] = {&handle, &word, &result, &rounds};
+
+    launch(barrier_kernel, 1, THREADS, params);
+    finish("the kernel of barriers");
+    check_results(result, 1, BARRIERS);
+    shmem_team_sync(team);
+}
+
+static void run_p(uint64_t *word, uint64_t value, int to)
+{
+    uint64_t pe = (uint64_t)to;
+    void *params[] = {&handle, &word, &value, &pe};
+
+    launch(p_kernel, 1, 1, params);
+    finish("the kernel that stores a word");
+}
+
+/* To the right neighbour: by whatever address the host has for it. */
+static void check_p(uint64_t *word, uint64_t value)
+{
+    run_p(word, value, (rank + 1) % n_ranks);
+    shmem_team_sync(team);
+    PE_CHECK_EQ(shmem_uint64_g(word, pe_me), value);
+    shmem_team_sync(team);
+}
+
+static shmem_space_t make_pinned(shmem_team_t *pinned_team)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, 1 << 20);
+    shmem_space_t pinned;
+
+    attr.parent = team;
+    attr.pinned = 1;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &pinned, pinned_team) == 0, "pinned space");
+    return pinned;
+}
+
+/* Spaces, heaps and globals that the table has not are reached by the rings. */
+static void check_others(uint64_t *heap)
+{
+    static uint64_t global;
+    shmem_space_t later;
+    shmem_team_t later_team;
+    uint64_t *word;
+
+    check_p(heap, 1001);
+    check_p(&global, 1002);
+    later = make_pinned(&later_team);
+    word = shmem_space_calloc(later, 1, sizeof(*word));
+    check_p(word, 1003);
+    shmem_space_free(later, word);
+    shmem_team_destroy(later_team);
+    PE_CHECK_EQ(shmem_space_destroy(later), 0);
+}
+
+static void check_handles(void)
+{
+    shmemx_device_options_t wrong = options;
+    shmemx_device_handle_t none;
+
+    wrong.device = 60;
+    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0, "there is no GPU 60");
+    wrong.device = -1;
+    wrong.kind = rank == 0 ? SHMEM_DEVICE_GPU : SHMEM_DEVICE_CPU;
+    PE_CHECK((shmemx_device_handle_create(team, &wrong, &none) != 0) == (n_ranks > 1),
+             "handles of different kinds");
+    if (n_ranks == 1) PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
+    wrong.kind = 7;
+    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0, "a handle of kind 7");
+    /* the structure as it was before there were kinds: what fills it up is no member */
+    wrong.struct_size = offsetof(shmemx_device_options_t, device);
+    PE_CHECK_EQ(shmemx_device_handle_create(team, &wrong, &none), 0);
+    PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
+}
+
+/* What ends the job, by the last PE while kernels of the others wait for it. */
+static void run_wrong(const char *name)
+{
+    uint64_t private = 0, *word = shmem_space_calloc(space, 1, sizeof(*word)), rounds = 1;
+    struct ops_result *result = shmem_space_calloc(space, 1, sizeof(*result));
+    void *params[] = {&handle, &word, &result, &rounds};
+
+    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    if (rank < n_ranks - 1) {
+        launch(barrier_kernel, 1, THREADS, params);
+        finish("the kernel of barriers");
+    } else if (strcmp(name, "dies") == 0) {
+        shmem_global_exit(7);
+    } else {
+        run_p(strcmp(name, "private") == 0 ? &private : word, 1,
+              strcmp(name, "pe") == 0 ? n_ranks : rank);
+    }
+    fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
+}
+
+static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+    struct ops_result *results = shmem_space_calloc(space, BLOCKS + 1, sizeof(*results));
+    uint64_t *word = shmem_space_calloc(space, 1, sizeof(*word));
+    shmem_team_t pinned_team;
+    shmem_space_t pinned = make_pinned(&pinned_team);
+    struct ops_result *pinned_results = shmem_space_calloc(space, BLOCKS, sizeof(*results));
+
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    load(ptx, info.device);
+    if (mode != NULL && strcmp(mode, "ring") != 0) run_wrong(mode);
+    check_handles();
+    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    check_space(space, results);
+    if (host_pointers) check_space(pinned, pinned_results);
+    check_barrier(word, results + BLOCKS);
+    check_others(heap);
+    PE_CHECK(shmem_space_destroy(space) != 0, "the space went from under a handle");
+    PE_CHECK_EQ(shmemx_device_handle_destroy(&handle), 0);
+    PE_CHECK(shmemx_device_handle_destroy(&handle) != 0, "destroyed twice");
+    pe_kernels_end();
+    shmem_team_destroy(pinned_team);
+    PE_CHECK_EQ(shmem_space_destroy(pinned), 0);
+    shmem_space_free(space, pinned_results);
+    shmem_space_free(space, word);
+    shmem_space_free(space, results);
+}
+
+/* Where a PE has no GPU there is no handle for the team, and all are told. */
+static void check_world(void)
+{
+    shmemx_device_handle_t of_world;
+    bool made = shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &of_world) == 0;
+
+    PE_CHECK_EQ(made, team != SHMEM_TEAM_INVALID && n_ranks == pe_n);
+    if (made) PE_CHECK_EQ(shmemx_device_handle_destroy(&of_world), 0);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t *heap;
+
+    pe_test_begin();
+    PE_REQUIRE(argc >= 2, "usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies]");
+    options.kind = SHMEM_DEVICE_GPU;
+    if (argc > 2 && strcmp(argv[2], "ring") == 0) { /* full ones, each of two places */
+        options.by_ring = 1;
+        options.n_rings = 2;
+        options.n_slots = 2;
+    }
+    pe_gpu_load();
+    heap = shmem_calloc(1, sizeof(*heap));
+    PE_REQUIRE(heap != NULL, "heap");
+    if (pe_gpu_space((size_t)1 << 20, &space, &team)) {
+        n_ranks = 0;
+        if (team != SHMEM_TEAM_INVALID) {
+            rank = shmem_team_my_pe(team);
+            n_ranks = shmem_team_n_pes(team);
+        }
+        check_world();
+        if (n_ranks > 0) {
+            next = shmem_team_translate_pe(team, (rank + 1) % n_ranks, SHMEM_TEAM_WORLD);
+            run_as_member(argv[1], argv[2], heap);
+            shmem_team_destroy(team);
+            PE_CHECK_EQ(shmem_space_destroy(space), 0);
+        }
+    }
+    shmem_free(heap);
+    return pe_test_end();
+}

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Ways in which kernels with handles end a job (kernel_gpu.c): what is said, and that nobody waits
+# for ever, neither for a kernel nor in one.
+#
+# usage: run_kernel_gpu.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+set -u
+. "$(dirname "$0")/../job.sh"
+ptx=$(dirname "$0")/../../gpu/handle.ptx
+
+# ends NAME TEXT [VARIABLE=VALUE...]
+ends()
+{
+    local name=$1 text=$2
+    shift 2
+    job "$name" LD_LIBRARY_PATH="$fake" "$@" -- "$ptx" "$name" </dev/null || return
+    [ $status -ne 0 ] || fail "$name" "the job ended with status 0"
+    grep -q survived "$out" && fail "$name" "the kernel came back"
+    says "$name" "$text" && echo "ok   $name (status $status)"
+}
+
+ends pe "^steppe: pe $last \([^)]*\): shmemx_dev_p: pe is $np: PEs here are 0..$last"
+ends private "^steppe: pe $last \([^)]*\): shmemx_dev_p: dest 0x[0-9a-f]+ is not symmetric"
+job dies LD_LIBRARY_PATH="$fake" -- "$ptx" dies </dev/null && [ $status -ne 7 ] &&
+    fail dies "the job ended with status $status, not 7"
+exit $failed
