@@ -164,6 +164,14 @@ const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" an
  */
 void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 
+/* Who does atomics on a space's words, and so what kernels may do to them beside: docs of each. */
+typedef enum {
+    SHMEMX_ATOMICS_HOST = 1, /* CPUs, or the fabric: kernels' own are not atomic to them */
+    SHMEMX_ATOMICS_NATIVE, /* CPUs, and kernels' own on the GPU it is pinned for are atomic, too */
+    SHMEMX_ATOMICS_OWNER,  /* its owner, one after another: kernels' own are not atomic to them */
+    SHMEMX_ATOMICS_DEVICE  /* its device, while a handle for kernels lives: as kernels' own */
+} shmemx_space_atomics_t;
+
 /*
  * What shmemx_space_query() fills in: as far as struct_size goes, which the caller sets. Begin with
  * SHMEMX_SPACE_INFO_INITIALIZER. Later versions add fields at the end; bytes of a caller's
@@ -188,12 +196,13 @@ typedef struct {
     int numa_node;                   /* with SHMEMX_NUMA_BIND: that one; else -1 */
     size_t page_size;                /* of attr->page_size, what this PE got; 0: not asked */
     size_t max_size;                 /* nbytes, or what it may grow to */
+    shmemx_space_atomics_t atomics;  /* on words of this PE's part, now; 0: this library is older */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
     {                                                                                              \
         sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0, 0,   \
-            SHMEMX_NUMA_DEFAULT, -1, 0, 0                                                          \
+            SHMEMX_NUMA_DEFAULT, -1, 0, 0, SHMEMX_ATOMICS_HOST                                     \
     }
 
 /* As shmemx_space_attr_init(). struct_size: up to kind at least. Local, any time. */

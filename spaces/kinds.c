@@ -216,6 +216,16 @@ int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root)
     return -EOPNOTSUPP;
 }
 
+int stp_kind_no_atomic(struct stp_space *space, size_t offset, const struct stp_word_op *op,
+                       uint64_t *old)
+{
+    (void)space;
+    (void)offset;
+    (void)op;
+    (void)old;
+    return -ENOTSUP;
+}
+
 int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value)
 {
     (void)queue;

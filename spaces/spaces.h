@@ -538,6 +538,12 @@ struct stp_rows {
     size_t width, n, dest_pitch, source_pitch;
 };
 
+/* An atomic on a word of 4 or 8 bytes. variant: an SHMEMX_DEV_AMO_ of shmemx_device_machine.h. */
+struct stp_word_op {
+    uint32_t nbytes, variant;
+    uint64_t value, compare;
+};
+
 /* Copies of one context by one kind: they run in order, and are complete after flush. */
 struct stp_queue;
 
@@ -630,6 +636,13 @@ struct stp_kind {
     /* Set a word that devices reach, behind the copies to near that are in the queue. */
     int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
     /*
+     * Do an atomic on a word of this PE's part by what the memory is on, one at a time; old gets
+     * what was there. 0; -ENOTSUP: nothing but this PE's threads changes the words, which do it
+     * themselves; -errno, logged.
+     */
+    int (*atomic)(struct stp_space *space, size_t offset, const struct stp_word_op *op,
+                  uint64_t *old);
+    /*
      * Around what others do with the memory of a space by a library that the kind's driver is known
      * to: its context is current. enter: false, when there is none to leave.
      */
@@ -707,6 +720,8 @@ int stp_kind_host_copy_rows(struct stp_queue *queue, void *dest, const void *sou
                             const struct stp_rows *rows, enum stp_copy_end end);
 int stp_kind_no_flush(struct stp_queue *queue);
 int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+int stp_kind_no_atomic(struct stp_space *space, size_t offset, const struct stp_word_op *op,
+                       uint64_t *old);
 bool stp_kind_no_enter(const struct stp_space *space);
 void stp_kind_no_pin(void *host, size_t nbytes);
 void stp_kind_nothing(void);
@@ -749,7 +764,7 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
     .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \
     .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
     .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing, .set_word = stp_kind_no_set_word,  \
-    .enter = stp_kind_no_enter, .leave = stp_kind_nothing
+    .atomic = stp_kind_no_atomic, .enter = stp_kind_no_enter, .leave = stp_kind_nothing
 
 /*
  * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c). Pieces are registered with the
@@ -789,6 +804,21 @@ struct stp_gpu {
  * has none; -EINVAL: the ordinal is wrong. The text tells which one, or why none.
  */
 int stp_gpu_choose(int ordinal, struct stp_gpu *gpu, char *text, size_t len);
+
+/*
+ * Kernels may change words of this PE's GPU spaces from now on (spaces/cuda/atomic.c), so that the
+ * kind's atomic is done by the devices; keep undoes one call. Caller: one at a time, with no atomic
+ * under way. 0; -errno, not logged: a device cannot do that, and all is as before.
+ */
+int stp_gpu_share_words(void);
+void stp_gpu_keep_words(void);
+
+/* Are they, of this GPU space? Are atomics of its device on the part of local atomic there? */
+bool stp_gpu_words_shared(const struct stp_space *space);
+bool stp_gpu_atomics_reach(const struct stp_space *space, int local);
+
+/* Are atomics of the device that this pinned host space is for atomic to CPUs? */
+bool stp_mapped_native(const struct stp_space *space);
 
 #define STP_SPACE_MAGIC 0x53505445u
 #define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */

@@ -20,6 +20,8 @@ typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
 typedef struct CUarray_st *CUarray;
 typedef void (*CUhostFn)(void *user);
 typedef unsigned long long CUmemGenericAllocationHandle;
@@ -93,6 +95,8 @@ typedef enum {
     CU_COMPUTEMODE_PROHIBITED = 2,
     CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3
 } CUcomputemode;
+
+typedef enum { CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3 } CUdevice_P2PAttribute;
 
 /* What the driver says of an address; the comment gives the type of *data. */
 typedef enum {
@@ -255,6 +259,8 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
       (int *value, CUdevice_attribute attribute, CUdevice device))                                 \
     X(device_can_access_peer, cuDeviceCanAccessPeer, true,                                         \
       (int *can, CUdevice device, CUdevice peer))                                                  \
+    X(device_p2p_attribute, cuDeviceGetP2PAttribute, false,                                        \
+      (int *value, CUdevice_P2PAttribute attribute, CUdevice from, CUdevice to))                   \
     /* contexts */                                                                                 \
     X(primary_ctx_retain, cuDevicePrimaryCtxRetain, true, (CUcontext * ctx, CUdevice device))      \
     X(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, true, (CUdevice device))                  \
@@ -350,7 +356,16 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     X(stream_write_value, cuStreamWriteValue64_v2, false,                                          \
       (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))                  \
     X(stream_wait_value, cuStreamWaitValue64_v2, false,                                            \
-      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))
+      (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags))                  \
+    /* kernels */                                                                                  \
+    X(module_load, cuModuleLoadData, false, (CUmodule * module, const void *image))                \
+    X(module_unload, cuModuleUnload, false, (CUmodule module))                                     \
+    X(module_get_function, cuModuleGetFunction, false,                                             \
+      (CUfunction * function, CUmodule module, const char *name))                                  \
+    X(launch_kernel, cuLaunchKernel, false,                                                        \
+      (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,         \
+       unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,      \
+       CUstream stream, void **params, void **extra))
 
 /* The functions, found by dlsym() under their symbols. */
 struct stp_cuda_api {

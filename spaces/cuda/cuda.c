@@ -392,6 +392,7 @@ const struct stp_kind stp_kind_gpu = {
     .copy_rows = stp_cuda_copy_rows,
     .flush = stp_cuda_queue_flush,
     .set_word = stp_cuda_set_word,
+    .atomic = stp_cuda_word,
     .enter = gpu_enter,
     .leave = stp_cuda_leave,
     .pin = stp_cuda_pin,

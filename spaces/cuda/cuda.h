@@ -33,6 +33,8 @@ struct cuda_device {
     int refs;      /* spaces, streams of queues, pinned memory */
     int n_spaces;
     bool lost; /* the driver gave it up; everything fails from then on */
+
+    struct cuda_atomics *atomics; /* while kernels change words of its memory, see atomic.c */
 };
 
 /* Written by start and stop only, but what a device says otherwise. */
@@ -103,6 +105,11 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
                     size_t len);
 
 bool stp_cuda_describe(int i, char *text, size_t len);
+
+/* ---- mapped.c -------------------------------------------------------------------- */
+
+/* The device that a host space is pinned for. */
+const struct cuda_device *stp_mapped_device(const struct stp_space *space);
 
 /* ---- look.c ---------------------------------------------------------------------- */
 
@@ -231,6 +238,17 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
 int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_share *share);
 void *stp_cuda_peer_reach(struct stp_space *space, int local);
 void stp_cuda_peer_detach(struct stp_space *space);
+
+/* The device that it is on. */
+const CUuuid *stp_cuda_peer_uuid(const struct cuda_peer *peer);
+
+/* ---- atomic.c -------------------------------------------------------------------- */
+
+/* The row of the kind's table. All here: one caller at a time. */
+int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_op *op,
+                  uint64_t *old);
+
+void stp_cuda_words_stop(void); /* at finalize */
 
 /* ---- copy.c, queue.c -------------------------------------------------------- */
 

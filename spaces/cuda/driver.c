@@ -272,6 +272,7 @@ void stp_cuda_start(void)
 /* Spaces and queues are gone by now; what they forgot must not keep the contexts. */
 void stp_cuda_stop(void)
 {
+    stp_cuda_words_stop();
     for (int i = 0; i < stp_cuda.n_devices; i++) {
         stp_cuda_pin_drop(&stp_cuda.devices[i]);
         stp_cuda_streams_drain(&stp_cuda.devices[i], true);

@@ -26,3 +26,8 @@ int stp_gpu_choose(int ordinal, struct stp_gpu *gpu, char *text, size_t len)
         kernel_can(device, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM);
     return 0;
 }
+
+bool stp_mapped_native(const struct stp_space *space)
+{
+    return kernel_can(stp_mapped_device(space), CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
+}

@@ -205,6 +205,11 @@ void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset)
     return result == CUDA_SUCCESS ? (void *)(uintptr_t)at : NULL;
 }
 
+const struct cuda_device *stp_mapped_device(const struct stp_space *space)
+{
+    return space->mapped->device;
+}
+
 bool stp_mapped_refused(const struct stp_space *space)
 {
     const struct stp_mapped *mapped = space->mapped;

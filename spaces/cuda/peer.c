@@ -245,6 +245,11 @@ void *stp_cuda_peer_reach(struct stp_space *space, int local)
     return state == PEER_THERE ? peer->there : NULL;
 }
 
+const CUuuid *stp_cuda_peer_uuid(const struct cuda_peer *peer)
+{
+    return (const CUuuid *)(const void *)(peer->share.bytes + offsetof(struct peer_export, uuid));
+}
+
 /* Copies that nobody waited for must not run into memory that is gone. */
 void stp_cuda_peer_detach(struct stp_space *space)
 {

@@ -222,6 +222,25 @@ static void kernel_end(struct stp_kernel *kernel)
         stp_space_use(kernel->used[i], -1);
 }
 
+/* Atomics of kernels on device memory take that all members can do theirs beside them. */
+static void kernel_share(struct stp_kernel *kernel, struct stp_team *team)
+{
+    int64_t alone;
+
+    if (!kernel->on_gpu) return; /* on all */
+    alone = stp_stage_share_words() != 0;
+    kernel->shares = alone == 0;
+    stp_coll_agree(team, &alone, 1);
+    if (kernel->shares && alone != 0) stp_stage_keep_words();
+    kernel->shares = alone == 0;
+}
+
+/* Behind a sync of the members, whose kernels have ended. */
+static void kernel_keep(struct stp_kernel *kernel)
+{
+    if (kernel->shares) stp_stage_keep_words();
+}
+
 /* All but the options is there or fails, on all members; how: what they say. NULL, logged. */
 static struct stp_kernel *kernel_make(struct stp_team *team, shmem_team_t team_handle,
                                       const shmemx_device_options_t *options,
@@ -239,6 +258,7 @@ static struct stp_kernel *kernel_make(struct stp_team *team, shmem_team_t team_h
         if (kernel != NULL) kernel_delete(kernel);
         return NULL;
     }
+    kernel_share(kernel, team);
     failed = -kernel_fill(kernel, team, words, options, &layout, n_rows);
     if (failed == 0) failed = -kernel_start(kernel);
     stp_coll_agree(team, &failed, 1); /* and the words of all are as they begin */
@@ -246,6 +266,7 @@ static struct stp_kernel *kernel_make(struct stp_team *team, shmem_team_t team_h
     stp_error("%s: no thread, context or words to serve it: %s", stp_public_name(fn),
               strerror((int)failed));
     kernel_end(kernel);
+    kernel_keep(kernel);
     stp_space_free(kernel->words, words, fn);
     (void)pshmem_space_destroy(stp_space_handle(kernel->words));
     kernel_delete(kernel);
@@ -295,6 +316,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     memory = kernel->handle.sync;
     kernel_end(kernel);
     stp_space_free(words, memory, __func__); /* with a sync of the members: all have ended it */
+    kernel_keep(kernel);
     (void)pshmem_space_destroy(stp_space_handle(words));
     kernel_delete(kernel);
     memset(handle, 0, sizeof(*handle));

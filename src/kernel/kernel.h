@@ -19,6 +19,7 @@ struct stp_kernel {
     struct stp_gpu gpu;            /* on this one, */
     uint64_t shift;                /* which finds the words so much further on */
     bool by_ring;                  /* all that is not this PE's */
+    bool shares;                   /* all members share words of their devices with kernels */
     struct stp_space *words;       /* the handle's own, of all its tables and rings */
     struct stp_space **used;       /* by number in the handle's table; each a user of its space */
     char **bases;                  /* the host's addresses of this PE's parts, likewise */

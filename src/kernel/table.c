@@ -80,12 +80,17 @@ static uint64_t table_part(const struct stp_kernel *kernel, struct stp_space *sp
 }
 
 /*
- * What may be done to words of that part beside what all others do: those of devices are their
- * owner's. A store of a device and an atomic of a CPU are atomic to each other; an atomic of a
- * device is one for CPUs only where the bus can do it.
+ * What may be done to words of that part beside what all others do. Those of devices are their
+ * owner's, unless that one does them by its device. A store of a device and an atomic of a CPU or
+ * of another device are atomic to each other; an atomic of a device is one for others only where
+ * the bus can do it.
  */
 static uint64_t table_way(const struct stp_kernel *kernel, struct stp_space *space, int pe)
 {
+    if (!space->host && !kernel->shares) return SHMEMX_DEV_BY_COPY;
+    if (!space->host)
+        return stp_gpu_atomics_reach(space, stp_local_of(pe)) ? SHMEMX_DEV_BY_ATOMIC
+                                                              : SHMEMX_DEV_BY_STORE;
     if (stp_way_to(space, pe, STP_USE_ATOMIC) != STP_WAY_HOST) return SHMEMX_DEV_BY_COPY;
     return kernel->on_gpu && !kernel->gpu.native_atomics ? SHMEMX_DEV_BY_STORE
                                                          : SHMEMX_DEV_BY_ATOMIC;

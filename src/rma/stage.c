@@ -19,8 +19,7 @@ static struct {
     unsigned used;                 /* replies, one bit each */
     uint64_t turns[STAGE_REPLIES]; /* the last turn of each reply */
     uint64_t *served;              /* by PE that was asked through the fabric: at least so many */
-    pthread_mutex_t words;         /* one atomic at a time on this PE's device memory */
-} stage = {.lock = PTHREAD_MUTEX_INITIALIZER, .words = PTHREAD_MUTEX_INITIALIZER};
+} stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the box ------------------------------------------------------------------------ */
 
@@ -306,27 +305,6 @@ void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *d
 }
 
 /* ---- atomics ------------------------------------------------------------------------------ */
-
-void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
-                        enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
-                        const void *compare, void *result, const char *fn)
-{
-    size_t nbytes = stp_dtype_size(dtype);
-    char *word = space->base + offset;
-    uint64_t value = 0, before;
-
-    if (space->kind->direct) { /* as the owner's own threads do, and what they wait for */
-        __atomic_thread_fence(__ATOMIC_RELEASE);
-        stp_amo_apply(word, nbytes, op, operand, compare, result);
-        return;
-    }
-    pthread_mutex_lock(&stage.words);
-    stp_copy(ctx, space->kind, &value, word, nbytes, STP_COPY_DONE, fn);
-    before = value;
-    stp_amo_apply(&value, nbytes, op, operand, compare, result);
-    if (value != before) stp_copy(ctx, space->kind, word, &value, nbytes, STP_COPY_DONE, fn);
-    pthread_mutex_unlock(&stage.words);
-}
 
 void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo op,
                    enum stp_dtype dtype, const void *operand, const void *compare, void *result,

@@ -61,7 +61,10 @@ char *stp_stage_reply_memory(unsigned reply);
 /* Wake the proxy thread that sleeps at a box mapped here, after slots[].ready was written. */
 void stp_stage_ring(struct stage_box *there);
 
-/* An atomic on a word of this PE's own part; one at a time in this process. */
+/*
+ * An atomic on a word of this PE's own part (words.c): one at a time in this process, and by the
+ * device while words are shared with kernels.
+ */
 void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
                         enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
                         const void *compare, void *result, const char *fn);

@@ -65,6 +65,15 @@ static void info_check_size(const shmemx_space_info_t *info, const char *fn)
                   info->struct_size, sizeof(*info));
 }
 
+static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
+{
+    if (space->host || space->kind->direct)
+        return space->mapped != NULL && stp_win.cpu_atomics && stp_mapped_native(space)
+                   ? SHMEMX_ATOMICS_NATIVE
+                   : SHMEMX_ATOMICS_HOST;
+    return stp_stage_words_shared(space) ? SHMEMX_ATOMICS_DEVICE : SHMEMX_ATOMICS_OWNER;
+}
+
 static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
 {
     const struct stp_team *team = space->team;
@@ -88,6 +97,7 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         .numa_policy = (shmemx_space_numa_t)space->numa,
         .numa_node = space->placed ? space->numa_node : -1,
         .page_size = space->page_bytes,
+        .atomics = info_atomics(space),
     };
     snprintf(info->kind, sizeof(info->kind), "%s", space->kind->name);
     if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,

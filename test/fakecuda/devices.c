@@ -89,6 +89,7 @@ void fake_devices_configure(void)
     fake.max_waiting = (int)env_number("FAKECUDA_WAITERS", 0, 1 << 20, 8);
     fake.peer_access = env_number("FAKECUDA_PEER", 0, 1, 1);
     fake.handles = env_number("FAKECUDA_HANDLES", 0, 1, 1);
+    fake.p2p_atomics = env_number("FAKECUDA_P2P_ATOMICS", 0, 1, 0);
     fake.native_atomics = env_number("FAKECUDA_NATIVE_ATOMICS", 0, 1, 0);
     fake.host_shift = (CUdeviceptr)env_number("FAKECUDA_HOST_SHIFT", 0, 1, 0) << 46;
     if (ranks && !list_has(ranks, fake.rank)) n_physical = 0;
@@ -269,5 +270,18 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
     if (result != CUDA_SUCCESS) return result;
     if (!fake_device_valid(peer)) return fake_end(CUDA_ERROR_INVALID_DEVICE);
     *can = fake.peer_access && device != peer; /* no device is its own peer */
+    return fake_end(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
+                                 CUdevice to)
+{
+    CUresult result = begin_device(FAKE_cuDeviceGetP2PAttribute, from);
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!value || !fake_device_valid(to) || from == to) return fake_end(CUDA_ERROR_INVALID_DEVICE);
+    if (attribute != CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    *value = fake.peer_access && fake.p2p_atomics;
     return fake_end(CUDA_SUCCESS);
 }

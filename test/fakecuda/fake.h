@@ -137,6 +137,7 @@ struct fake {
     size_t used[FAKE_MAX_DEVICES];
     bool peer_access;
     bool handles;           /* of memory: devices have them */
+    bool p2p_atomics;       /* those on other devices are atomic to theirs */
     bool native_atomics;    /* atomics of devices on host memory are atomic to CPUs */
     CUdeviceptr host_shift; /* devices find registered host memory so much further on */
     long delay_us;          /* of asynchronous work; -1: random */
@@ -308,7 +309,7 @@ long fake_reservation_count_locked(void);
 FAKE_EXPORT void *fakecuda_alias(CUdeviceptr address);
 
 /* May a device change the word by an atomic that is one to everybody else? For twins. */
-FAKE_EXPORT bool fakecuda_atomic(CUdeviceptr address);
+FAKE_EXPORT bool fakecuda_atomic(const struct fakecuda_launch *launch, CUdeviceptr address);
 
 /* Primary contexts of a device that are alive in this process. */
 FAKE_EXPORT int fakecuda_contexts(int device);

@@ -287,15 +287,17 @@ static void *kernel_memory(CUdeviceptr address, size_t nbytes)
     return memory;
 }
 
-bool fakecuda_atomic(CUdeviceptr address)
+bool fakecuda_atomic(const struct fakecuda_launch *launch, CUdeviceptr address)
 {
     const struct fake_block *block;
     bool may;
 
     pthread_mutex_lock(&fake.lock);
     block = fake_block_of_device_locked(&address);
-    may = block &&
-          (fake.native_atomics || (block->kind != FAKE_HOST && block->kind != FAKE_REGISTERED));
+    if (block && (block->kind == FAKE_HOST || block->kind == FAKE_REGISTERED))
+        may = fake.native_atomics;
+    else
+        may = block && (fake.p2p_atomics || block->device == launch->device);
     pthread_mutex_unlock(&fake.lock);
     return may;
 }
@@ -383,6 +385,7 @@ static CUresult launch_locked(CUfunction function, const struct fakecuda_launch 
         (struct fake_work){.run = run_twin, .end_locked = end_locked, .pin_locked = pin_locked};
     own->function = function;
     own->launch = *launch;
+    own->launch.device = stream->ctx->device;
     own->twin = find_twin_locked(function->name);
     if (!own->twin) fake_die("kernel %s has no host twin: fakecuda_kernel()", function->name);
     take_params_locked(own, params);

@@ -9,8 +9,6 @@
 
 #include "spaces/cuda/api.h"
 
-typedef struct CUmod_st *CUmodule;
-typedef struct CUfunc_st *CUfunction;
 typedef struct CUgraph_st *CUgraph;
 
 #define CUDA_ERROR_INVALID_IMAGE ((CUresult)200)
@@ -48,14 +46,6 @@ typedef enum {
     X(cuEventSynchronize, (CUevent event))                                                         \
     X(cuEventElapsedTime, (float *ms, CUevent start, CUevent end))                                 \
     X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags))                     \
-    /* kernels */                                                                                  \
-    X(cuModuleLoadData, (CUmodule * module, const void *image))                                    \
-    X(cuModuleUnload, (CUmodule module))                                                           \
-    X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))             \
-    X(cuLaunchKernel,                                                                              \
-      (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,         \
-       unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,      \
-       CUstream stream, void **params, void **extra))                                              \
     /* captures */                                                                                 \
     X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))                        \
     X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                      \
@@ -73,6 +63,7 @@ typedef enum {
 struct fakecuda_launch {
     unsigned int grid[3];
     unsigned int block[3];
+    int device; /* ordinal */
     void *(*memory)(CUdeviceptr address, size_t nbytes);
 };
 

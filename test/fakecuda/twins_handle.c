@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: the host twins of the kernels in
- * test/gpu/handle.cu. They have the same source, shmemx_device.h compiled as C, and reach memory by
- * the addresses that devices use: any other one ends the process, as does an atomic that would be
- * none to the host. Each block is a thread.
+ * test/gpu/handle.cu, and of the library's own, spaces/cuda/atomic.cu. They have the same source,
+ * shmemx_device.h compiled as C, and reach memory by the addresses that devices use: any other one
+ * ends the process, as does an atomic that would be none to others. Each block is a thread.
  */
 #include "fake.h"
 
@@ -21,14 +21,15 @@ static void *twin_at(const void *address, size_t nbytes)
 
 static void twin_atomic(const void *address)
 {
-    if (!fakecuda_atomic((CUdeviceptr)(uintptr_t)address))
-        fake_die("a kernel's atomic at %p is none to the host: this device has none", address);
+    if (!fakecuda_atomic(running, (CUdeviceptr)(uintptr_t)address))
+        fake_die("a kernel's atomic at %p is none to others: this device has none there", address);
 }
 
 #define SHMEMX_DEV_AT(address, nbytes) ((__typeof__(address))twin_at(address, nbytes))
 #define SHMEMX_DEV_ATOMIC_AT(address) twin_atomic(address)
 #include <shmemx_device.h>
 
+#include "spaces/cuda/atomic.h"
 #include "test/gpu/handle_ops.h"
 
 enum { MAX_GRID = 64 };
@@ -110,6 +111,23 @@ static CUresult handle_p(const struct fakecuda_launch *launch, void *const *para
     return CUDA_SUCCESS;
 }
 
+/* Until the host stops it, or it has taken times looks. */
+static CUresult handle_add(const struct fakecuda_launch *launch, void *const *params)
+{
+    running = launch;
+    ops_add(address(params, 0), address(params, 1), number(params, 2));
+    return CUDA_SUCCESS;
+}
+
+/* The library's own. */
+static CUresult atomic(const struct fakecuda_launch *launch, void *const *params)
+{
+    running = launch;
+    stp_word_atomic(address(params, 0), number(params, 1), number(params, 2), number(params, 3),
+                    number(params, 4), address(params, 5));
+    return CUDA_SUCCESS;
+}
+
 fakecuda_twin fake_twin_handle(const char *name)
 {
     static const struct {
@@ -117,7 +135,9 @@ fakecuda_twin fake_twin_handle(const char *name)
         fakecuda_twin twin;
     } twins[] = {{"stp_test_handle", handle_all},
                  {"stp_test_handle_barrier", handle_barrier},
-                 {"stp_test_handle_p", handle_p}};
+                 {"stp_test_handle_p", handle_p},
+                 {"stp_test_handle_add", handle_add},
+                 {"stp_atomic", atomic}};
 
     for (size_t i = 0; i < sizeof(twins) / sizeof(twins[0]); i++)
         if (strcmp(twins[i].name, name) == 0) return twins[i].twin;

@@ -34,3 +34,9 @@ KERNEL stp_test_handle_p(shmemx_device_handle_t handle, uint64_t *word, uint64_t
     shmemx_dev_uint64_p(&handle, word, value, (int)pe);
     shmemx_dev_quiet(&handle);
 }
+
+/* One thread, without a handle: adds to a word beside whoever else does. */
+KERNEL stp_test_handle_add(uint64_t *word, const uint64_t *stop, uint64_t limit)
+{
+    ops_add(word, stop, limit);
+}

@@ -175,6 +175,13 @@ SHMEMX_DEV void ops_barrier(const struct ops_block *ops, uint64_t *word, uint64_
     if (ops_first()) OPS_AT(&ops->result->n_done) = rounds;
 }
 
+/* One thread: adds 1 to word again and again, until stop is not 0. */
+SHMEMX_DEV void ops_add(uint64_t *word, const uint64_t *stop, uint64_t limit)
+{
+    for (uint64_t i = 0; i < limit && shmemx_dev_load64(stop) == 0; i++)
+        (void)shmemx_dev_add64(word, 1);
+}
+
 SHMEMX_DEV struct ops_block ops_begin(const shmemx_device_handle_t *handle, struct ops_part *parts,
                                       struct ops_result *results, uint64_t block, uint64_t n_blocks)
 {

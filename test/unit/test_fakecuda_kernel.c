@@ -16,7 +16,7 @@ static CUmodule load_module(const char *text)
 {
     CUmodule module;
 
-    ck_cuda(more.cuModuleLoadData(&module, text));
+    ck_cuda(cu.module_load(&module, text));
     return module;
 }
 
@@ -24,7 +24,7 @@ static CUfunction get_function(CUmodule module, const char *name)
 {
     CUfunction function;
 
-    ck_cuda(more.cuModuleGetFunction(&function, module, name));
+    ck_cuda(cu.module_get_function(&function, module, name));
     return function;
 }
 
@@ -45,7 +45,7 @@ static CUmodule load_kernels(void)
 static void launch(CUfunction function, unsigned int blocks, unsigned int threads, CUstream stream,
                    void **params)
 {
-    ck_cuda(more.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL));
+    ck_cuda(cu.launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL));
 }
 
 /* ---- modules ------------------------------------------------------------------ */
@@ -78,16 +78,16 @@ START_TEST(texts_are_checked)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         strcpy(text, small_ptx);
         replace(text, wrong[i].old, wrong[i].with);
-        if (wrong[i].result != 0) ck_refused(more.cuModuleLoadData(&module, text), wrong[i].result);
+        if (wrong[i].result != 0) ck_refused(cu.module_load(&module, text), wrong[i].result);
     }
-    ck_refused(more.cuModuleLoadData(&module, "\x7f"
-                                              "ELF"),
+    ck_refused(cu.module_load(&module, "\x7f"
+                                       "ELF"),
                CUDA_ERROR_INVALID_IMAGE);
     module = load_module(small_ptx);
-    ck_cuda(more.cuModuleGetFunction(&function, module, "bare"));
-    ck_refused(more.cuModuleGetFunction(&function, module, "min"), CUDA_ERROR_NOT_FOUND);
+    ck_cuda(cu.module_get_function(&function, module, "bare"));
+    ck_refused(cu.module_get_function(&function, module, "min"), CUDA_ERROR_NOT_FOUND);
     ck_assert_int_eq(live("module"), 1);
-    ck_cuda(more.cuModuleUnload(module));
+    ck_cuda(cu.module_unload(module));
     ck_assert_int_eq(live("module"), 0);
 }
 END_TEST
@@ -155,13 +155,13 @@ START_TEST(wrong_launches_are_refused)
     set_twin("mine", note);
     mine = get_function(load_module(small_ptx), "mine");
     ck_cuda(cu.stream_create(&stream, 0));
-    ck_refused(more.cuLaunchKernel(mine, 0, 1, 1, 1, 1, 1, 0, stream, params, NULL),
+    ck_refused(cu.launch_kernel(mine, 0, 1, 1, 1, 1, 1, 0, stream, params, NULL),
                CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuLaunchKernel(mine, 1, 1, 1, 1024, 2, 1, 0, stream, params, NULL),
+    ck_refused(cu.launch_kernel(mine, 1, 1, 1, 1024, 2, 1, 0, stream, params, NULL),
                CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuLaunchKernel(mine, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL),
+    ck_refused(cu.launch_kernel(mine, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL),
                CUDA_ERROR_INVALID_VALUE);
-    ck_refused(more.cuLaunchKernel(mine, 1, 1, 1, 1, 1, 1, 1 << 20, stream, params, NULL),
+    ck_refused(cu.launch_kernel(mine, 1, 1, 1, 1, 1, 1, 1 << 20, stream, params, NULL),
                CUDA_ERROR_INVALID_VALUE);
     /* Host memory that no device knows: a fault when the kernel runs, which ends the context. */
     launch(mine, 1, 1, stream, params);
@@ -185,8 +185,8 @@ static void launch_unloaded(void)
     set_twin("mine", note);
     module = load_module(small_ptx);
     function = get_function(module, "mine");
-    ck_cuda(more.cuModuleUnload(module));
-    more.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+    ck_cuda(cu.module_unload(module));
+    cu.launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
 }
 
 static void launch_on_freed(void)
@@ -216,7 +216,7 @@ static void unload_under_kernel(void)
     memory = allocate(8);
     module = load_module(small_ptx);
     launch(get_function(module, "mine"), 1, 1, NULL, params);
-    more.cuModuleUnload(module);
+    cu.module_unload(module);
 }
 
 static void free_under_kernel(void)

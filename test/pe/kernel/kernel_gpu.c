@@ -5,8 +5,8 @@
  * words. On the fake driver their host twins run. Where only some PEs have a GPU they work among
  * themselves.
  *
- * usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies]
- * The last three end the job: run_kernel_gpu.sh.
+ * usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies | mixed]
+ * The last four end the job: run_kernel_gpu.sh.
  */
 #include "pe_kernels.h"
 
@@ -15,10 +15,11 @@
 #include "../../gpu/handle_ops.h"
 
 enum { BLOCKS = 3, THREADS = 64, ROUNDS = 6, BARRIERS = 20 };
-enum { HOST_POINTER = 91 }; /* CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
+enum { NATIVE_ATOMICS = 86, HOST_POINTER = 91 }; /* CU_DEVICE_ATTRIBUTE_... */
 
 static void *all_kernel, *barrier_kernel, *p_kernel;
 static bool host_pointers; /* of this GPU, and so pinned spaces are loaded from and stored to */
+static bool native_atomics;
 
 static shmem_space_t space;
 static shmem_team_t team;
@@ -37,6 +38,8 @@ static void load(const char *ptx, int device)
     p_kernel = pe_kernel("stp_test_handle_p");
     PE_CHECK_EQ(driver.attribute(&value, HOST_POINTER, device), 0);
     host_pointers = value != 0;
+    PE_CHECK_EQ(driver.attribute(&value, NATIVE_ATOMICS, device), 0);
+    native_atomics = value != 0;
 }
 
 /* ---- what is run ----------------------------------------------------------------------------- */
@@ -175,6 +178,19 @@ static void check_handles(void)
     PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
 }
 
+/* A kernel without a handle changes what this PE does atomics on. */
+static void run_mixed(uint64_t *word, uint64_t *stop)
+{
+    uint64_t limit = 600000000;
+    void *params[] = {&word, &stop, &limit};
+
+    launch(pe_kernel("stp_test_handle_add"), 1, 1, params);
+    while (shmem_uint64_g(word, pe_me) == 0) { /* until it runs */
+    }
+    for (int i = 0; i < 10; i++)
+        shmem_uint64_atomic_inc(word, pe_me);
+}
+
 /* What ends the job, by the last PE while kernels of the others wait for it. */
 static void run_wrong(const char *name)
 {
@@ -182,6 +198,10 @@ static void run_wrong(const char *name)
     struct ops_result *result = shmem_space_calloc(space, 1, sizeof(*result));
     void *params[] = {&handle, &word, &result, &rounds};
 
+    if (strcmp(name, "mixed") == 0) {
+        run_mixed(word, &result->n_done);
+        return;
+    }
     PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
     if (rank < n_ranks - 1) {
         launch(barrier_kernel, 1, THREADS, params);
@@ -193,6 +213,18 @@ static void run_wrong(const char *name)
               strcmp(name, "pe") == 0 ? n_ranks : rank);
     }
     fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
+}
+
+/* Who does atomics on a space's words; PE_APART: a PE's driver takes no kernel of the library. */
+static void check_atomics(shmem_space_t where, shmemx_space_atomics_t expected)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    if (expected == SHMEMX_ATOMICS_DEVICE && getenv("PE_APART") != NULL)
+        expected = SHMEMX_ATOMICS_OWNER;
+    if (expected == SHMEMX_ATOMICS_HOST && native_atomics) expected = SHMEMX_ATOMICS_NATIVE;
+    PE_CHECK_EQ(shmemx_space_query(where, &info), 0);
+    PE_CHECK_EQ(info.atomics, expected);
 }
 
 static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
@@ -208,13 +240,17 @@ static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
     load(ptx, info.device);
     if (mode != NULL && strcmp(mode, "ring") != 0) run_wrong(mode);
     check_handles();
+    check_atomics(space, SHMEMX_ATOMICS_OWNER);
     PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    check_atomics(space, SHMEMX_ATOMICS_DEVICE);
+    check_atomics(pinned, SHMEMX_ATOMICS_HOST);
     check_space(space, results);
     if (host_pointers) check_space(pinned, pinned_results);
     check_barrier(word, results + BLOCKS);
     check_others(heap);
     PE_CHECK(shmem_space_destroy(space) != 0, "the space went from under a handle");
     PE_CHECK_EQ(shmemx_device_handle_destroy(&handle), 0);
+    check_atomics(space, SHMEMX_ATOMICS_OWNER);
     PE_CHECK(shmemx_device_handle_destroy(&handle) != 0, "destroyed twice");
     pe_kernels_end();
     shmem_team_destroy(pinned_team);
@@ -239,7 +275,7 @@ int main(int argc, char **argv)
     uint64_t *heap;
 
     pe_test_begin();
-    PE_REQUIRE(argc >= 2, "usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies]");
+    PE_REQUIRE(argc >= 2, "usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies | mixed]");
     options.kind = SHMEM_DEVICE_GPU;
     if (argc > 2 && strcmp(argv[2], "ring") == 0) { /* full ones, each of two places */
         options.by_ring = 1;

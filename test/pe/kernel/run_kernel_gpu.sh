@@ -21,6 +21,8 @@ ends()
 
 ends pe "^steppe: pe $last \([^)]*\): shmemx_dev_p: pe is $np: PEs here are 0..$last"
 ends private "^steppe: pe $last \([^)]*\): shmemx_dev_p: dest 0x[0-9a-f]+ is not symmetric"
+ends mixed "shmem_uint64_atomic_inc: 0x[0-9a-f]+ in space [0-9]+ \(gpu\) was changed while an atomic" \
+    SHMEM_CHECK=1
 job dies LD_LIBRARY_PATH="$fake" -- "$ptx" dies </dev/null && [ $status -ne 7 ] &&
     fail dies "the job ended with status $status, not 7"
 exit $failed
