@@ -30,7 +30,9 @@ static struct rnd_call call_of(struct rnd *r, const struct rnd_op *op)
     c.value = op->value;
     c.cond = op->cond;
     c.sig_op = op->arg;
-    if (op->to >= 0) c.pe = rnd_rank(&r->teams[r->slots[op->pe][op->slot].team], op->to);
+    c.stream = rnd_stream(op->slot);
+    if (op->to >= 0 && op->pe >= 0)
+        c.pe = rnd_rank(&r->teams[r->slots[op->pe][op->slot].team], op->to);
     return c;
 }
 
@@ -45,6 +47,11 @@ static void do_amo(struct rnd *r, const struct rnd_op *op)
     rnd_types[op->type].call[op->kind](&c);
 }
 
+static bool is_device(const struct rnd *r, struct rnd_place place)
+{
+    return r->areas[place.area].device;
+}
+
 /* By load or store where the other PE's memory is mapped, else by put or get. */
 static void do_pointer(struct rnd *r, const struct rnd_op *op)
 {
@@ -52,7 +59,7 @@ static void do_pointer(struct rnd *r, const struct rnd_op *op)
     size_t nbytes = op->n * rnd_types[op->type].size;
     void *there = nbytes == 0 ? NULL : shmem_ptr(op->kind == RND_POKE ? c.dest : c.source, op->to);
 
-    if (there == NULL)
+    if (there == NULL || is_device(r, op->dest) || is_device(r, op->source))
         rnd_types[op->type].call[op->kind == RND_POKE ? RND_PUT : RND_GET](&c);
     else if (op->kind == RND_POKE)
         memcpy(there, c.source, nbytes);
@@ -169,6 +176,33 @@ static void do_session(struct rnd *r, const struct rnd_op *op)
 
 /* ---- collectives ------------------------------------------------------------------------- */
 
+static void settle(struct rnd *r, const struct rnd_op *op)
+{
+    const struct rnd_type *type = &rnd_types[op->type];
+    size_t nbytes = op->n * type->size;
+    void *values = rnd_mine(r, op->dest);
+
+    if (!is_device(r, op->dest)) {
+        rnd_type_settle(type, values, op->n);
+        return;
+    }
+    values = malloc(nbytes + 1);
+    rnd_fetch(values, rnd_mine(r, op->dest), nbytes);
+    rnd_type_settle(type, values, op->n);
+    rnd_fill(rnd_mine(r, op->dest), values, nbytes);
+    free(values);
+}
+
+static void do_coll_on_stream(struct rnd *r, const struct rnd_op *op)
+{
+    struct rnd_call c = call_of(r, op);
+
+    c.team = r->teams[op->team].handle;
+    c.root = op->arg;
+    rnd_types[op->type].call[op->kind](&c);
+    if (c.rc != 0) rnd_fail(r, op, "returned %lld", c.rc);
+}
+
 static void do_coll(struct rnd *r, const struct rnd_op *op)
 {
     const struct rnd_team *team = &r->teams[op->team];
@@ -180,7 +214,7 @@ static void do_coll(struct rnd *r, const struct rnd_op *op)
     if (op->kind == RND_COLLECT) c.n = rnd_collect_nelems(op, rnd_rank(team, r->me));
     type->call[op->kind](&c);
     if (c.rc != 0) rnd_fail(r, op, "returned %lld", c.rc);
-    if (op->kind >= RND_MAX && op->kind <= RND_EXSCAN) rnd_type_settle(type, c.dest, op->n);
+    if (op->kind >= RND_MAX && op->kind <= RND_EXSCAN) settle(r, op);
 }
 
 /* A read and a write of a word that only the lock keeps together. */
@@ -202,13 +236,27 @@ static void do_locked_add(struct rnd *r, const struct rnd_op *op)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+static void do_store(struct rnd *r, const struct rnd_op *op)
+{
+    unsigned char *bytes = rnd_mine(r, op->dest);
+
+    if (is_device(r, op->dest)) { /* of a long double not all bytes are stored */
+        bytes = malloc(op->n + 1);
+        rnd_fetch(bytes, rnd_mine(r, op->dest), op->n);
+    }
+    rnd_store_bytes(op, op->pe, bytes);
+    if (!is_device(r, op->dest)) return;
+    rnd_fill(rnd_mine(r, op->dest), bytes, op->n);
+    free(bytes);
+}
+
 static void do_one_sided(struct rnd *r, const struct rnd_op *op)
 {
     struct rnd_call c;
 
     switch (op->kind) {
     case RND_STORE:
-        rnd_store_bytes(op, op->pe, rnd_mine(r, op->dest));
+        do_store(r, op);
         break;
     case RND_POKE:
     case RND_PEEK:
@@ -246,6 +294,10 @@ void rnd_execute(struct rnd *r, const struct rnd_op *op)
     r->n_done++;
     if (kind == RND_SYNC)
         rnd_sync_run(r, op);
+    else if (kind > RND_SYNC)
+        rnd_execute_stream(r, op);
+    else if (kind == RND_S_BROADCAST || kind == RND_S_SUM)
+        do_coll_on_stream(r, op);
     else if (kind >= RND_BROADCAST && kind <= RND_EXSCAN)
         do_coll(r, op);
     else if (kind >= RND_A_FETCH && kind <= RND_A_FXOR_NBI)

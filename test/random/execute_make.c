@@ -145,10 +145,17 @@ static void do_space_malloc(struct rnd *r, const struct rnd_op *op)
 
 static void do_space_create(struct rnd *r, const struct rnd_op *op)
 {
+    enum rnd_memory memory = r->spaces[op->arg].memory;
     shmem_space_config_t config = {SHMEM_DEVICE_CPU, op->n, SHMEM_SPACE_FLAG_DEFAULT};
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_t *space = &r->spaces[op->arg].handle;
+    shmem_team_t *team = &r->teams[op->arg2].handle;
 
+    if (memory == RND_GPU) config.device_type = SHMEM_DEVICE_GPU;
+    attr.pinned = memory == RND_PINNED;
     must(r, op,
-         shmem_space_create(&config, &r->spaces[op->arg].handle, &r->teams[op->arg2].handle));
+         attr.pinned ? shmemx_space_create_attr(&config, &attr, space, team)
+                     : shmem_space_create(&config, space, team));
     check_team(r, op, op->arg2);
 }
 

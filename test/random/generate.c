@@ -5,7 +5,7 @@
  */
 #include "random.h"
 
-enum { TRIES = 6, PHASE_BYTES = 1 << 20 };
+enum { PHASE_BYTES = 1 << 20 };
 
 struct rnd_op rnd_op_new(struct rnd *r, enum rnd_kind kind, int pe, int slot)
 {
@@ -25,14 +25,25 @@ static void note(struct rnd *r, const struct rnd_op *op)
 
     switch (op->kind) {
     case RND_FENCE:
+    case RND_S_FENCE:
         slot->fences++;
         break;
+    case RND_S_QUIET:
     case RND_QUIET:
     case RND_PE_QUIET:
     case RND_CTX_DESTROY:
         slot->quiets++, slot->fences++;
         slot->dirty = false;
         break;
+    case RND_S_BARRIER:
+        for (int i = 0; i < r->teams[op->team].n; i++) {
+            slot = &r->slots[r->teams[op->team].members[i]][op->slot];
+            slot->quiets++, slot->fences++;
+            slot->dirty = false;
+        }
+        rnd_spread(r, op->set, op->set);
+        break;
+    case RND_S_SYNC:
     case RND_TEAM_SYNC:
         rnd_spread(r, r->teams[op->team].set, r->teams[op->team].set);
         break;
@@ -122,134 +133,23 @@ int rnd_draw_team(struct rnd *r)
     return 0;
 }
 
-/* ---- places --------------------------------------------------------------------------- */
-
-bool rnd_overlap(struct rnd_place a, size_t a_bytes, struct rnd_place b, size_t b_bytes)
-{
-    return a.area == b.area && a_bytes > 0 && b_bytes > 0 && a.at < b.at + b_bytes &&
-           b.at < a.at + a_bytes;
-}
-
-static int draw_area(struct rnd *r, size_t nbytes, bool local)
-{
-    for (int i = 0; i < 24; i++) {
-        int number = (int)rnd_below(&r->rng, RND_AREAS);
-        const struct rnd_area *area = &r->areas[number];
-
-        if (area->live && (local || rnd_is_symmetric(area)) && area->hi - area->lo >= nbytes)
-            return number;
-    }
-    return -1;
-}
-
-/* Often beside or over a range that is in use: that is where mistakes are. */
-static size_t draw_offset(struct rnd *r, const struct rnd_area *area, int pe, size_t nbytes,
-                          size_t align)
-{
-    const struct rnd_claims *claims = &area->claims[pe];
-    size_t last = area->hi - nbytes, at;
-
-    if (claims->n > 0 && !rnd_one_in(&r->rng, 3)) {
-        const struct rnd_claim *c = &claims->v[rnd_below(&r->rng, claims->n)];
-
-        switch (rnd_below(&r->rng, 4)) {
-        case 0:
-            at = c->hi + align - 1;
-            break;
-        case 1:
-            at = c->lo;
-            break;
-        case 2:
-            at = c->lo >= nbytes ? c->lo - nbytes : 0;
-            break;
-        default:
-            at = c->lo + rnd_below(&r->rng, c->hi - c->lo);
-            break;
-        }
-    } else if (rnd_one_in(&r->rng, 8)) {
-        at = rnd_one_in(&r->rng, 2) ? area->lo : last;
-    } else {
-        at = area->lo + rnd_below(&r->rng, last - area->lo + 1);
-    }
-    if (at > last) at = last;
-    at -= at % align;
-    return at < area->lo ? (area->lo + align - 1) / align * align : at;
-}
-
-/* Emit the fence or quiet that makes room. */
-static bool make_room(struct rnd *r, enum rnd_verdict verdict, const struct rnd_claim *why)
-{
-    struct rnd_op op;
-
-    if (verdict == RND_TAKEN || rnd_one_in(&r->rng, 4)) return false;
-    if (!r->slots[why->by.pe][why->by.slot].live) return false;
-    op =
-        rnd_op_new(r, verdict == RND_NEEDS_FENCE ? RND_FENCE : RND_QUIET, why->by.pe, why->by.slot);
-    rnd_emit(r, &op);
-    return true;
-}
-
-bool rnd_find(struct rnd *r, int pe, size_t nbytes, size_t align, bool local,
-              const struct rnd_access *access, struct rnd_place *place)
-{
-    for (int i = 0; i < TRIES; i++) {
-        const struct rnd_claim *why = NULL;
-        enum rnd_verdict verdict;
-        int area = draw_area(r, nbytes + align, local);
-
-        if (area < 0) return false;
-        place->area = area;
-        place->at = draw_offset(r, &r->areas[area], pe, nbytes, align);
-        for (int k = 0; k < 3; k++) {
-            verdict = rnd_judge(r, *place, nbytes, pe, access, &why);
-            if (verdict == RND_OPEN) return true;
-            if (!make_room(r, verdict, why)) break;
-        }
-    }
-    return false;
-}
-
-bool rnd_find_all(struct rnd *r, const struct rnd_team *team, size_t nbytes, size_t align,
-                  struct rnd_access access, struct rnd_place *place)
-{
-    bool dest = access.pe < 0;
-
-    for (int i = 0; i < TRIES; i++) {
-        const struct rnd_claim *why;
-        int area = draw_area(r, nbytes + align, false), k;
-
-        if (area < 0) return false;
-        place->area = area;
-        place->at = draw_offset(r, &r->areas[area], rnd_draw_member(r, team), nbytes, align);
-        for (k = 0; k < team->n; k++) {
-            access.pe = dest ? -1 : team->members[k];
-            if (rnd_judge(r, *place, nbytes, team->members[k], &access, &why) != RND_OPEN) break;
-        }
-        if (k == team->n) return true;
-    }
-    return false;
-}
-
 /* ---- put and get -------------------------------------------------------------------------- */
-
-static bool is_get(enum rnd_kind kind)
-{
-    return kind == RND_GET || kind == RND_GET_NBI || kind == RND_G || kind == RND_IGET ||
-           kind == RND_IBGET || kind == RND_PEEK;
-}
 
 /* The two sides of a transfer by op->pe, with op->slot, to op->to. */
 static void sides(const struct rnd_op *op, struct rnd_access *remote, struct rnd_access *local)
 {
-    bool get = is_get(op->kind);
-    bool nbi = op->kind == RND_GET_NBI || op->kind == RND_PUT_NBI || op->kind == RND_PUT_SIGNAL_NBI;
+    bool get = rnd_is_get(op->kind);
+    bool nbi = rnd_is_nbi(op->kind), stream = rnd_on_stream(op->kind);
 
     *remote = *local = (struct rnd_access){.pe = op->pe, .slot = op->slot};
     remote->how = get ? RND_READ : RND_WRITE;
     local->how = get ? RND_WRITE : RND_READ;
-    remote->sent = get ? nbi : true;
-    remote->ordered = !get;
-    local->sent = nbi;
+    remote->sent = get && !stream ? nbi : true;
+    remote->ordered = !get || stream;
+    remote->in_order = stream && get && !nbi;
+    local->sent = nbi || stream;
+    local->ordered = stream;
+    local->in_order = stream && !nbi;
 }
 
 /* Who does it, by which context, to whom; sometimes with what it has just waited for. */
@@ -257,7 +157,9 @@ static struct rnd_op draw_actors(struct rnd *r, enum rnd_kind kind)
 {
     bool hot = r->hot_pe >= 0 && !r->burst.on && rnd_one_in(&r->rng, 2);
     int pe = hot ? r->hot_pe : rnd_draw_pe(r);
-    int slot = kind == RND_POKE || kind == RND_PEEK ? 0 : rnd_draw_slot(r, pe);
+    int slot = rnd_on_stream(kind)                    ? rnd_draw_stream(r)
+               : kind == RND_POKE || kind == RND_PEEK ? 0
+                                                      : rnd_draw_slot(r, pe);
     struct rnd_op op = rnd_op_new(r, kind, pe, slot);
 
     op.to = rnd_draw_member(r, &r->teams[r->slots[pe][slot].team]);
@@ -265,10 +167,10 @@ static struct rnd_op draw_actors(struct rnd *r, enum rnd_kind kind)
 }
 
 /* Find and claim both ranges. */
-static bool place_both(struct rnd *r, struct rnd_op *op, size_t remote_bytes, size_t local_bytes)
+bool rnd_place_both(struct rnd *r, struct rnd_op *op, size_t remote_bytes, size_t local_bytes)
 {
-    struct rnd_place *there = is_get(op->kind) ? &op->source : &op->dest;
-    struct rnd_place *here = is_get(op->kind) ? &op->dest : &op->source;
+    struct rnd_place *there = rnd_is_get(op->kind) ? &op->source : &op->dest;
+    struct rnd_place *here = rnd_is_get(op->kind) ? &op->dest : &op->source;
     size_t align = rnd_types[op->type].size;
     struct rnd_access remote, local;
     const struct rnd_claim *why;
@@ -276,10 +178,16 @@ static bool place_both(struct rnd *r, struct rnd_op *op, size_t remote_bytes, si
     sides(op, &remote, &local);
     if (!rnd_find(r, op->to, remote_bytes, align, false, &remote, there)) return false;
     *here = r->hot;
-    if (r->hot_pe != op->pe || is_get(op->kind) || r->hot_n < local_bytes ||
+    if (r->hot_pe != op->pe || rnd_is_get(op->kind) || r->hot_n < local_bytes ||
         r->hot.at % align != 0 || !r->areas[r->hot.area].live ||
+        (r->areas[r->hot.area].device && op->kind == RND_P) ||
         rnd_judge(r, r->hot, local_bytes, op->pe, &local, &why) != RND_OPEN) {
-        if (!rnd_find(r, op->pe, local_bytes, align, true, &local, here)) return false;
+        bool found;
+
+        r->host = op->kind == RND_P || op->kind == RND_G; /* values of variables */
+        found = rnd_find(r, op->pe, local_bytes, align, true, &local, here);
+        r->host = false;
+        if (!found) return false;
     }
     if (op->pe == op->to && rnd_overlap(*there, remote_bytes, *here, local_bytes)) return false;
     rnd_claim(r, *there, remote_bytes, op->to, &remote);
@@ -298,7 +206,7 @@ bool rnd_generate_rma(struct rnd *r, enum rnd_kind kind)
     size = rnd_types[op.type].size;
     op.n = kind == RND_P || kind == RND_G ? 1 : rnd_draw_bytes(r, 300 * 1024) / size;
     nbytes = op.n * size;
-    if (!place_both(r, &op, nbytes, nbytes)) return false;
+    if (!rnd_place_both(r, &op, nbytes, nbytes)) return false;
     if (kind == RND_POKE || kind == RND_PEEK) op.plain = false;
     rnd_emit(r, &op);
     return true;
@@ -320,13 +228,13 @@ bool rnd_generate_strided(struct rnd *r, enum rnd_kind kind)
     op.n = elements / widest;
     there = op.n == 0 ? 0 : ((op.n - 1) * (size_t)op.dst + op.bsize) * size;
     here = op.n == 0 ? 0 : ((op.n - 1) * (size_t)op.sst + op.bsize) * size;
-    if (is_get(kind)) {
+    if (rnd_is_get(kind)) {
         size_t dest = there;
 
         there = here;
         here = dest;
     }
-    if (!place_both(r, &op, there, here)) return false;
+    if (!rnd_place_both(r, &op, there, here)) return false;
     rnd_emit(r, &op);
     return true;
 }
@@ -420,7 +328,28 @@ static const int usual[RND_N_KINDS] = {
     [RND_SPACE_FREE] = 1,
     [RND_SPACE_DESTROY] = 1,
     [RND_LOCKED_ADD] = 2,
+    [RND_S_PUT] = 12,
+    [RND_S_PUT_NBI] = 8,
+    [RND_S_GET] = 8,
+    [RND_S_GET_NBI] = 4,
+    [RND_S_PUT_SIGNAL] = 12,
+    [RND_S_PUT_SIGNAL_NBI] = 6,
+    [RND_S_BROADCAST] = 2,
+    [RND_S_SUM] = 2,
+    [RND_S_SIGNAL] = 4,
+    [RND_S_FENCE] = 3,
+    [RND_S_QUIET] = 2,
+    [RND_S_SYNC] = 1,
+    [RND_S_BARRIER] = 1,
 };
+
+/* Memory of all kinds soon, where there are some. */
+static int weight(const struct rnd *r, int kind)
+{
+    bool makes = kind == RND_SPACE_CREATE || kind == RND_SPACE_MALLOC;
+
+    return usual[kind] * (r->gpu && makes ? 6 : 1);
+}
 
 /* Each phase leaves some kinds out and does more of others. */
 static void draw_weights(struct rnd *r)
@@ -429,7 +358,8 @@ static void draw_weights(struct rnd *r)
     bool all = rnd_one_in(&r->rng, 4);
 
     for (int i = 0; i < RND_N_KINDS; i++)
-        r->weights[i] = usual[i] * (all ? 1 : factors[rnd_below(&r->rng, 6)]);
+        if (r->gpu || !rnd_on_stream(i))
+            r->weights[i] = weight(r, i) * (all ? 1 : factors[rnd_below(&r->rng, 6)]);
 }
 
 static enum rnd_kind draw_kind(struct rnd *r)
@@ -459,8 +389,12 @@ static bool generate_order(struct rnd *r, enum rnd_kind kind)
 
 static bool generate_one(struct rnd *r, enum rnd_kind kind)
 {
-    if (kind == RND_PUT_SIGNAL || kind == RND_PUT_SIGNAL_NBI || kind == RND_SIGNAL)
+    if (kind == RND_PUT_SIGNAL || kind == RND_PUT_SIGNAL_NBI || kind == RND_SIGNAL ||
+        kind == RND_S_PUT_SIGNAL || kind == RND_S_PUT_SIGNAL_NBI || kind == RND_S_SIGNAL)
         return rnd_generate_signal(r, kind);
+    if (kind == RND_S_BROADCAST || kind == RND_S_SUM) return rnd_generate_coll(r, kind);
+    if (kind >= RND_S_PUT && kind <= RND_S_GET_NBI) return rnd_generate_rma(r, kind);
+    if (kind > RND_SYNC) return rnd_generate_stream(r, kind);
     if (kind >= RND_IPUT && kind <= RND_IBGET) return rnd_generate_strided(r, kind);
     if (kind <= RND_IBGET || kind == RND_POKE || kind == RND_PEEK) return rnd_generate_rma(r, kind);
     if (kind >= RND_BROADCAST && kind <= RND_EXSCAN) return rnd_generate_coll(r, kind);
@@ -539,9 +473,11 @@ void rnd_generate_end(struct rnd *r, bool quiets)
     op.arg = rnd_sync_draw(r);
     op.value = rnd_next(&r->rng);
     for (int pe = 0; quiets && pe < r->n_pes; pe++) {
-        for (int slot = 0; slot < RND_SLOTS; slot++) {
+        for (int slot = 0; slot < RND_ALL_SLOTS; slot++) {
             if (!r->slots[pe][slot].live || !r->slots[pe][slot].dirty) continue;
-            if (slot == 0 && rnd_sync_quiets(op.arg))
+            if (slot >= RND_SLOTS)
+                rnd_emit_stream_quiet(r, pe, slot);
+            else if (slot == 0 && rnd_sync_quiets(op.arg))
                 r->slots[pe][slot].dirty = false;
             else
                 end_slot(r, pe, slot);

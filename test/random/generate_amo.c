@@ -68,6 +68,18 @@ static struct rnd_access amo_access(const struct rnd_op *op, bool shared)
     return access;
 }
 
+/* Room for a value that the program itself reads or writes. */
+static bool find_variable(struct rnd *r, int pe, size_t size, const struct rnd_access *access,
+                          struct rnd_place *place)
+{
+    bool found;
+
+    r->host = true;
+    found = rnd_find(r, pe, size, size, true, access, place);
+    r->host = false;
+    return found;
+}
+
 /* Where the old value goes: a word of the issuer, or nowhere that anyone looks. */
 static bool place_result(struct rnd *r, struct rnd_op *op, bool shared)
 {
@@ -80,7 +92,7 @@ static bool place_result(struct rnd *r, struct rnd_op *op, bool shared)
         return true;
     }
     access.sent = is_nbi(op->kind);
-    if (!rnd_find(r, op->pe, size, size, true, &access, &op->source)) return false;
+    if (!find_variable(r, op->pe, size, &access, &op->source)) return false;
     if (op->pe == op->to && rnd_overlap(op->source, size, op->dest, size)) return false;
     rnd_claim(r, op->source, size, op->pe, &access);
     return true;
@@ -117,8 +129,7 @@ bool rnd_generate_amo(struct rnd *r, enum rnd_kind kind)
 
 /* ---- waits ------------------------------------------------------------------------ */
 
-/* A comparison that holds now and did not before. */
-static int draw_cmp(struct rnd *r, const struct rnd_type *type, uint64_t old, uint64_t now)
+int rnd_draw_cmp(struct rnd *r, const struct rnd_type *type, uint64_t old, uint64_t now)
 {
     for (int i = 0; i < 20; i++) {
         int cmp = SHMEM_CMP_EQ + (int)rnd_below(&r->rng, 6);
@@ -146,20 +157,13 @@ static void emit_wait(struct rnd *r, int pe, struct rnd_place word, int type, ui
     op.sig = word;
     op.n = 1;
     op.value = current_word(r, word, pe, rnd_types[type].size);
-    op.arg = once ? draw_cmp(r, &rnd_types[type], old, op.value) : SHMEM_CMP_EQ;
+    op.arg = once ? rnd_draw_cmp(r, &rnd_types[type], old, op.value) : SHMEM_CMP_EQ;
     if (once && rnd_one_in(&r->rng, 4)) {
         op.value = old;
         op.arg = SHMEM_CMP_NE;
     }
     op.arg2 = (int)rnd_below(&r->rng, 2); /* the vector form */
     rnd_emit(r, &op);
-}
-
-static int type_named(const char *name)
-{
-    for (int i = 0; i < rnd_n_types; i++)
-        if (strcmp(rnd_types[i].name, name) == 0) return i;
-    return 0;
 }
 
 /* Has nobody written to the word in this phase? */
@@ -211,7 +215,9 @@ static bool place_data(struct rnd *r, struct rnd_op *op, const struct rnd_access
     size_t size = rnd_types[op->type].size, nbytes = op->n * size;
     struct rnd_access here = {.pe = op->pe, .slot = op->slot, .how = RND_READ};
 
-    here.sent = op->kind == RND_PUT_SIGNAL_NBI;
+    here.sent = rnd_is_nbi(op->kind) || rnd_on_stream(op->kind);
+    here.ordered = rnd_on_stream(op->kind);
+    here.in_order = rnd_on_stream(op->kind) && !rnd_is_nbi(op->kind);
     if (!rnd_find(r, op->to, nbytes, size, false, there, &op->dest) ||
         rnd_overlap(op->dest, nbytes, op->sig, 8) ||
         !rnd_find(r, op->pe, nbytes, size, true, &here, &op->source))
@@ -247,9 +253,10 @@ static void emit_look(struct rnd *r, const struct rnd_op *sent)
 /* put with signal, or a signal alone; mostly the target waits for it. */
 bool rnd_generate_signal(struct rnd *r, enum rnd_kind kind)
 {
-    int pe = (int)rnd_below(&r->rng, (size_t)r->n_pes), slot = rnd_draw_slot(r, pe);
+    int pe = (int)rnd_below(&r->rng, (size_t)r->n_pes);
+    int slot = rnd_on_stream(kind) ? rnd_draw_stream(r) : rnd_draw_slot(r, pe);
     struct rnd_op op = rnd_op_new(r, kind, pe, slot);
-    bool data = kind != RND_SIGNAL;
+    bool data = kind != RND_SIGNAL && kind != RND_S_SIGNAL;
     struct rnd_access there;
     uint64_t old;
     bool once;
@@ -266,7 +273,10 @@ bool rnd_generate_signal(struct rnd *r, enum rnd_kind kind)
         return true;
     }
     rnd_emit(r, &op);
-    emit_wait(r, op.to, op.sig, type_named("uint64"), old, once);
+    if (r->gpu && rnd_one_in(&r->rng, 2))
+        rnd_emit_stream_wait(r, &op, old, once);
+    else
+        emit_wait(r, op.to, op.sig, rnd_type_named("uint64"), old, once);
     if (data && op.n > 0) {
         tell(r, op.dest, op.to);
         r->hot = op.dest;
@@ -307,7 +317,7 @@ static bool place_value(struct rnd *r, struct rnd_op *op)
     op->n = 1;
     store.n = size;
     store.value = rnd_next(&r->rng);
-    if (!rnd_find(r, op->pe, size, size, true, &access, &store.dest)) return false;
+    if (!find_variable(r, op->pe, size, &access, &store.dest)) return false;
     if (op->pe == op->to && rnd_overlap(store.dest, size, op->dest, size)) return false;
     rnd_claim(r, store.dest, size, op->pe, &access);
     rnd_emit(r, &store);

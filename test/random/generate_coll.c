@@ -9,14 +9,15 @@ enum { COLL_BYTES = 160 * 1024 };
 
 static bool is_reduction(enum rnd_kind kind)
 {
-    return kind >= RND_MAX && kind <= RND_EXSCAN;
+    return (kind >= RND_MAX && kind <= RND_EXSCAN) || kind == RND_S_SUM;
 }
 
 static size_t draw_nelems(struct rnd *r, enum rnd_kind kind, size_t size, int members)
 {
     size_t most = COLL_BYTES / size;
 
-    if (!is_reduction(kind) && kind != RND_BROADCAST) most /= (size_t)members;
+    if (!is_reduction(kind) && kind != RND_BROADCAST && kind != RND_S_BROADCAST)
+        most /= (size_t)members;
     if (is_reduction(kind)) most /= 2;
     return rnd_draw_bytes(r, most * size) / size;
 }
@@ -92,7 +93,8 @@ static bool place_coll(struct rnd *r, struct rnd_op *op, const struct rnd_team *
 
 bool rnd_generate_coll(struct rnd *r, enum rnd_kind kind)
 {
-    struct rnd_op op = rnd_op_new(r, kind, -1, 0);
+    int slot = rnd_on_stream(kind) ? rnd_draw_stream(r) : 0;
+    struct rnd_op op = rnd_op_new(r, kind, -1, slot);
     const struct rnd_team *team;
     bool fill;
 
@@ -111,5 +113,7 @@ bool rnd_generate_coll(struct rnd *r, enum rnd_kind kind)
     fill = is_reduction(kind) && rnd_types[op.type].is_real;
     if (!place_coll(r, &op, team, fill)) return false;
     rnd_emit(r, &op);
+    for (int i = 0; rnd_on_stream(kind) && i < team->n; i++)
+        rnd_emit_stream_quiet(r, team->members[i], slot);
     return true;
 }

@@ -194,6 +194,7 @@ static bool allocate(struct rnd *r, int space)
     area = rnd_area_take(r, space < 0 ? RND_HEAP : RND_SPACE, nbytes);
     if (area < 0) return false;
     r->areas[area].space = space;
+    r->areas[area].device = space >= 0 && r->spaces[space].memory == RND_GPU;
     op.team = 0;
     op.arg = area;
     op.arg2 = space;
@@ -270,6 +271,8 @@ static bool create_space(struct rnd *r)
     for (int pe = 0; pe < r->n_pes; pe++)
         join(&r->teams[team], pe);
     r->spaces[space].live = true;
+    r->spaces[space].memory =
+        r->gpu ? (enum rnd_memory)rnd_below(&r->rng, RND_N_MEMORIES) : RND_HOST;
     op.team = 0;
     op.arg = space;
     op.arg2 = team;

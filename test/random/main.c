@@ -4,8 +4,9 @@
  *
  * --seed N: the first program; --seeds K: so many, one after the other; --steps M: phases of each;
  * --seconds S: programs until so long; --threads T: strands at once; --stall S: how long a phase
- * may take; --trace P: print what PE P does; --tell 1: name each seed before its program. Exit
- * status: 0, 2 when something is wrong, 77 without the thread level.
+ * may take; --trace P: print what PE P does; --tell 1: name each seed before its program; --gpu 1:
+ * streams, and spaces of GPU memory and pinned host memory, which strand 0 alone has. Exit status:
+ * 0, 2 when something is wrong, 77 without the thread level or a GPU.
  */
 #include "random.h"
 
@@ -18,7 +19,7 @@ enum { STACK_BYTES = 96 * 1024, LOG_OPS = 20000 };
 
 static struct {
     uint64_t seed;
-    long seeds, steps, seconds, threads, stall, trace, tell;
+    long seeds, steps, seconds, threads, stall, trace, tell, gpu;
 } options = {.seed = 1, .seeds = 1, .steps = 40, .threads = 1, .stall = 80, .trace = -1};
 
 static unsigned char globals[RND_STRANDS][RND_GLOBAL_BYTES] __attribute__((aligned(64)));
@@ -29,7 +30,7 @@ static void usage(const char *program)
 {
     fprintf(stderr,
             "usage: %s [--seed N] [--seeds K] [--steps M] [--seconds S] [--threads T] [--stall S]\n"
-            "       [--trace P] [--tell 1]\n",
+            "       [--trace P] [--tell 1] [--gpu 1]\n",
             program);
     exit(2);
 }
@@ -57,6 +58,8 @@ static void read_options(int argc, char **argv)
             options.trace = atol(value);
         else if (strcmp(argv[i], "--tell") == 0)
             options.tell = atol(value);
+        else if (strcmp(argv[i], "--gpu") == 0)
+            options.gpu = atol(value);
         else
             usage(argv[0]);
     }
@@ -66,7 +69,8 @@ static void read_options(int argc, char **argv)
 /* The line that runs a program again, but for its seed. */
 static void note_command(const char *program)
 {
-    static const char *const variables[] = {"SHMEM_NODE", "SHMEM_OFI_PROVIDER", "SHMEM_CHECK"};
+    static const char *const variables[] = {"SHMEM_NODE", "SHMEM_OFI_PROVIDER", "SHMEM_CHECK",
+                                            "SHMEM_GPU_IPC", "LD_LIBRARY_PATH"};
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
@@ -74,8 +78,8 @@ static void note_command(const char *program)
             used += (size_t)snprintf(rnd_command + used, sizeof(rnd_command) - used, "%s=%.40s ",
                                      variables[i], getenv(variables[i]));
     snprintf(rnd_command + used, sizeof(rnd_command) - used,
-             "oshrun -n %d %.150s --steps %ld --threads %ld", shmem_n_pes(), program, options.steps,
-             options.threads);
+             "oshrun -n %d %.150s --steps %ld --threads %ld --gpu %ld", shmem_n_pes(), program,
+             options.steps, options.threads, options.gpu);
 }
 
 /* SIGALRM: say what each strand is doing, then end the job; by signal if the library cannot. */
@@ -191,7 +195,10 @@ static struct rnd *strand_new(int number, uint64_t seed)
         all->set |= rnd_bit(pe);
         r->slots[pe][0] = (struct rnd_slot){.live = true, .fixed = true};
         if (options.threads > 1) r->slots[pe][1] = r->slots[pe][0];
+        for (int i = RND_SLOTS; i < RND_ALL_SLOTS; i++)
+            r->slots[pe][i] = (struct rnd_slot){.live = true, .fixed = true};
     }
+    r->gpu = options.gpu != 0 && number == 0;
     r->ctx[1] = shared_ctx;
     if (number > 0 &&
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, r->n_pes, NULL, 0, &all->handle) != 0)
@@ -281,7 +288,7 @@ int main(int argc, char **argv)
     uint64_t n = 0, ops = 0;
 
     read_options(argc, argv);
-    if (!start()) {
+    if (!start() || (options.gpu && !rnd_gpu_init())) {
         shmem_finalize();
         return 77;
     }
@@ -295,6 +302,7 @@ int main(int argc, char **argv)
         ops += run_program(options.seed + n++);
     }
     alarm(0);
+    if (options.gpu) rnd_gpu_fini();
     if (shmem_my_pe() == 0)
         fprintf(stderr, "random: %d PEs, %lu programs from seed %lu, %lu operations of PE 0: ok\n",
                 shmem_n_pes(), n, options.seed, ops);

@@ -126,6 +126,7 @@ static enum rnd_verdict judge(const struct rnd *r, const struct rnd_claim *c,
     if (c->known & rnd_bit(a->pe)) return RND_OPEN;
     if (c->by.pe != a->pe) return RND_TAKEN;
     if (rnd_is_over(r, c) || (c->by.fetched && a->amo)) return RND_OPEN;
+    if (c->by.in_order && c->by.slot == a->slot) return RND_OPEN;
     if (!c->by.ordered || !a->ordered || c->by.slot != a->slot) return RND_NEEDS_QUIET;
     slot = &r->slots[a->pe][a->slot];
     return slot->fences > c->fences ? RND_OPEN : RND_NEEDS_FENCE;

@@ -152,7 +152,7 @@ static void combine(const struct rnd_op *op, void *acc, const void *source)
     else if (op->kind >= RND_AND && op->kind <= RND_XOR)
         type->reduce_bit(op->kind, acc, source, op->n);
     else
-        type->reduce_sum(op->kind, acc, source, op->n);
+        type->reduce_sum(op->kind == RND_S_SUM ? RND_SUM : (int)op->kind, acc, source, op->n);
 }
 
 static void apply_reduce(struct rnd *r, const struct rnd_op *op, const struct rnd_team *team)
@@ -201,6 +201,7 @@ static void apply_coll(struct rnd *r, const struct rnd_op *op)
 
     switch (op->kind) {
     case RND_BROADCAST:
+    case RND_S_BROADCAST:
         apply_broadcast(r, op, team);
         break;
     case RND_COLLECT:
@@ -231,16 +232,21 @@ static void apply_locked_add(struct rnd *r, const struct rnd_op *op)
     memcpy(rnd_model(r, op->dest, op->to), &value, 8);
 }
 
+static bool is_coll(enum rnd_kind kind)
+{
+    return (kind >= RND_BROADCAST && kind <= RND_EXSCAN) || kind == RND_S_BROADCAST ||
+           kind == RND_S_SUM;
+}
+
 void rnd_apply(struct rnd *r, const struct rnd_op *op)
 {
     enum rnd_kind kind = op->kind;
 
-    if (kind == RND_GET || kind == RND_GET_NBI || kind == RND_G || kind == RND_IGET ||
-        kind == RND_IBGET || kind == RND_PEEK)
+    if (rnd_is_get(kind))
         apply_copy(r, op, op->pe, op->to);
-    else if (kind <= RND_PUT_SIGNAL_NBI || kind == RND_POKE)
+    else if (rnd_is_put(kind))
         apply_copy(r, op, op->to, op->pe);
-    else if (kind >= RND_BROADCAST && kind <= RND_EXSCAN)
+    else if (is_coll(kind))
         apply_coll(r, op);
     else if (kind >= RND_A_FETCH && kind <= RND_A_FXOR_NBI)
         apply_amo(r, op);
@@ -248,8 +254,7 @@ void rnd_apply(struct rnd *r, const struct rnd_op *op)
         rnd_store_bytes(op, op->pe, rnd_model(r, op->dest, op->pe));
     else if (kind == RND_LOCKED_ADD)
         apply_locked_add(r, op);
-    if (kind == RND_PUT_SIGNAL || kind == RND_PUT_SIGNAL_NBI || kind == RND_SIGNAL)
-        apply_signal(r, op);
+    if (rnd_signals(kind)) apply_signal(r, op);
 }
 
 static size_t strided_span(const struct rnd_op *op, size_t size)
@@ -264,7 +269,7 @@ size_t rnd_dest_span(const struct rnd_op *op, int pe)
     size_t size = op->type >= 0 ? rnd_types[op->type].size : 1;
 
     if (op->dest.area < 0) return 0;
-    if (op->kind >= RND_BROADCAST && op->kind <= RND_EXSCAN) {
+    if (is_coll(op->kind)) {
         size_t n = op->n * size;
 
         if ((op->set >> pe & 1) == 0) return 0;
@@ -272,12 +277,9 @@ size_t rnd_dest_span(const struct rnd_op *op, int pe)
         return op->kind == RND_ALLTOALLS ? n * (size_t)op->dst : n;
     }
     if (op->kind == RND_LOCKED_ADD) return pe == op->to ? 8 : 0;
-    if (op->kind == RND_GET || op->kind == RND_GET_NBI || op->kind == RND_G ||
-        op->kind == RND_IGET || op->kind == RND_IBGET || op->kind == RND_PEEK)
-        return pe == op->pe ? strided_span(op, size) : 0;
+    if (rnd_is_get(op->kind)) return pe == op->pe ? strided_span(op, size) : 0;
     if (op->kind >= RND_A_FETCH && op->kind <= RND_A_FXOR_NBI) return pe == op->to ? size : 0;
     if (op->kind == RND_STORE) return pe == op->pe ? op->n : 0;
-    if (op->kind <= RND_PUT_SIGNAL_NBI || op->kind == RND_POKE)
-        return pe == op->to ? strided_span(op, size) : 0;
+    if (rnd_is_put(op->kind)) return pe == op->to ? strided_span(op, size) : 0;
     return 0;
 }

@@ -23,6 +23,8 @@ enum {
     RND_AREAS = 20,
     RND_TEAMS = 24,
     RND_SLOTS = 6, /* contexts of a PE; 0 is the default one */
+    RND_STREAMS = 2,
+    RND_ALL_SLOTS = RND_SLOTS + RND_STREAMS, /* streams are slots, too */
     RND_SPACES = 2,
     RND_LOCKS = 4,
     RND_TYPES = 40,
@@ -87,6 +89,14 @@ enum rnd_kind {
     RND_TEST_ALL,
     RND_TEST_ANY,
     RND_TEST_SOME,
+    RND_S_PUT, /* on a stream */
+    RND_S_PUT_NBI,
+    RND_S_GET,
+    RND_S_GET_NBI,
+    RND_S_PUT_SIGNAL,
+    RND_S_PUT_SIGNAL_NBI,
+    RND_S_BROADCAST,
+    RND_S_SUM,
     RND_N_CALLS,
     RND_STORE = RND_N_CALLS, /* this PE's CPU fills its own memory */
     RND_POKE,
@@ -113,8 +123,46 @@ enum rnd_kind {
     RND_SPACE_DESTROY,
     RND_LOCKED_ADD,
     RND_SYNC,
+    RND_S_SIGNAL,
+    RND_S_WAIT,
+    RND_S_FENCE, /* a quiet, in the stream alone */
+    RND_S_QUIET, /* and the host waits for the stream */
+    RND_S_SYNC,
+    RND_S_BARRIER,
     RND_N_KINDS
 };
+
+/* What is put into a stream. */
+static inline bool rnd_on_stream(enum rnd_kind kind)
+{
+    return kind > RND_SYNC || (kind >= RND_S_PUT && kind <= RND_S_SUM);
+}
+
+static inline bool rnd_is_get(enum rnd_kind kind)
+{
+    return kind == RND_GET || kind == RND_GET_NBI || kind == RND_G || kind == RND_IGET ||
+           kind == RND_IBGET || kind == RND_PEEK || kind == RND_S_GET || kind == RND_S_GET_NBI;
+}
+
+static inline bool rnd_is_put(enum rnd_kind kind)
+{
+    return (kind <= RND_PUT_SIGNAL_NBI && !rnd_is_get(kind)) || kind == RND_POKE ||
+           kind == RND_S_PUT || kind == RND_S_PUT_NBI || kind == RND_S_PUT_SIGNAL ||
+           kind == RND_S_PUT_SIGNAL_NBI;
+}
+
+static inline bool rnd_signals(enum rnd_kind kind)
+{
+    return kind == RND_PUT_SIGNAL || kind == RND_PUT_SIGNAL_NBI || kind == RND_SIGNAL ||
+           kind == RND_S_PUT_SIGNAL || kind == RND_S_PUT_SIGNAL_NBI || kind == RND_S_SIGNAL;
+}
+
+/* Its source or dest is the caller's until a quiet. */
+static inline bool rnd_is_nbi(enum rnd_kind kind)
+{
+    return kind == RND_GET_NBI || kind == RND_PUT_NBI || kind == RND_PUT_SIGNAL_NBI ||
+           kind == RND_S_GET_NBI || kind == RND_S_PUT_NBI || kind == RND_S_PUT_SIGNAL_NBI;
+}
 
 /* ---- random numbers -------------------------------------------------------- */
 
@@ -158,6 +206,7 @@ struct rnd_call {
     shmem_team_t team;
     const int *status;
     size_t *indices;
+    void *stream;
     bool vector;
     long long rc; /* what a collective, wait or test returned */
 };
@@ -183,6 +232,7 @@ void rnd_types_init(void);
 int rnd_type_draw(uint64_t *rng, int kind);
 /* long double leaves bytes of its 16 unused: make them 0. */
 void rnd_type_settle(const struct rnd_type *type, void *values, size_t n);
+int rnd_type_named(const char *name);
 /* Do bits a compare so with b, in the type? */
 bool rnd_type_compare(const struct rnd_type *type, uint64_t a, int cmp, uint64_t b);
 
@@ -218,7 +268,8 @@ enum rnd_how { RND_READ, RND_WRITE, RND_MERGE };
 
 /*
  * One use of a range in a phase. NOW: over when the call returns. Sent: over at quiet of slot;
- * ordered: fence of slot orders it. MERGE: in any order with uses of the same family.
+ * ordered: fence of slot orders it, which in a stream is a quiet that nobody waits for. MERGE: in
+ * any order with uses of the same family.
  */
 struct rnd_access {
     int pe; /* who; -1: any of who, at any time of a collective */
@@ -226,6 +277,7 @@ struct rnd_access {
     int slot;
     enum rnd_how how;
     bool sent, ordered;
+    bool in_order;     /* of a stream: over for what follows there */
     bool amo, fetched; /* an atomic; one that has returned the old value */
     int family;
 };
@@ -253,6 +305,7 @@ struct rnd_area {
     enum rnd_where where;
     bool fixed;            /* there from the beginning to the end */
     int space;             /* of RND_SPACE */
+    bool device;           /* the CPU may not touch it */
     size_t nbytes, lo, hi; /* operations stay in [lo, hi) */
     unsigned char *base;   /* of this PE */
     unsigned char *model[RND_MAX_PES];
@@ -274,8 +327,12 @@ struct rnd_slot {
     unsigned fences, quiets;
 };
 
+/* Spaces are of host memory, of pinned host memory, of GPU memory. */
+enum rnd_memory { RND_HOST, RND_PINNED, RND_GPU, RND_N_MEMORIES };
+
 struct rnd_space {
     bool live, retired;
+    enum rnd_memory memory;
     shmem_space_t handle;
 };
 
@@ -283,11 +340,13 @@ struct rnd_space {
 struct rnd {
     int me, n_pes, strand;
     bool threads; /* there are other strands */
+    bool gpu;     /* there are streams and GPU spaces */
+    bool host;    /* while set, places are where the CPU may touch them */
     uint64_t seed, rng;
     unsigned phase;
     struct rnd_area areas[RND_AREAS];
     struct rnd_team teams[RND_TEAMS]; /* 0: all PEs */
-    struct rnd_slot slots[RND_MAX_PES][RND_SLOTS];
+    struct rnd_slot slots[RND_MAX_PES][RND_ALL_SLOTS];
     shmem_ctx_t ctx[RND_SLOTS]; /* mine */
     struct rnd_space spaces[RND_SPACES];
     struct rnd_op *log; /* of the phases since the last comparison and some before */
@@ -427,6 +486,30 @@ int rnd_sync_draw(struct rnd *r);
 bool rnd_sync_quiets(int kind);
 void rnd_sync_run(struct rnd *r, const struct rnd_op *op);
 const char *rnd_sync_name(int kind);
+
+/* ---- GPUs (stream.c) ------------------------------------------------------------ */
+
+/* The driver, the device's context for this thread, streams. False: there is none. */
+bool rnd_gpu_init(void);
+void rnd_gpu_fini(void);
+void *rnd_stream(int slot);
+void rnd_execute_stream(struct rnd *r, const struct rnd_op *op);
+/* Bytes of this PE's memory of any kind, by the library. */
+void rnd_fetch(void *to, const void *mine, size_t nbytes);
+void rnd_fill(void *mine, const void *from, size_t nbytes);
+
+/* ---- generating on streams (generate_stream.c) ---------------------------------- */
+
+int rnd_draw_stream(struct rnd *r);
+bool rnd_generate_stream(struct rnd *r, enum rnd_kind kind);
+/* The host of pe waits for one of its streams. */
+void rnd_emit_stream_quiet(struct rnd *r, int pe, int slot);
+/* A stream of the target waits for the signal of sent, then mostly passes its data on. */
+void rnd_emit_stream_wait(struct rnd *r, const struct rnd_op *sent, uint64_t old, bool once);
+/* A comparison that holds now and did not before. */
+int rnd_draw_cmp(struct rnd *r, const struct rnd_type *type, uint64_t old, uint64_t now);
+/* Find and claim both ranges of a transfer. */
+bool rnd_place_both(struct rnd *r, struct rnd_op *op, size_t remote_bytes, size_t local_bytes);
 
 /* ---- reporting (report.c) ------------------------------------------------------ */
 

@@ -65,6 +65,14 @@ static const char *const names[RND_N_KINDS] = {
     "test_all",
     "test_any",
     "test_some",
+    "put_on_stream",
+    "put_nbi_on_stream",
+    "get_on_stream",
+    "get_nbi_on_stream",
+    "put_signal_on_stream",
+    "put_signal_nbi_on_stream",
+    "broadcast_on_stream",
+    "sum_reduce_on_stream",
     "store",
     "store through shmem_ptr",
     "load through shmem_ptr",
@@ -90,6 +98,12 @@ static const char *const names[RND_N_KINDS] = {
     "space_destroy",
     "add under a lock",
     "sync",
+    "signal_op_on_stream",
+    "signal_wait_until_on_stream",
+    "quiet_on_stream",
+    "quiet_on_stream and wait",
+    "sync_on_stream",
+    "barrier_on_stream",
 };
 
 static const char *const where_names[] = {"heap", "globals", "space", "malloc", "stack"};
@@ -159,10 +173,7 @@ static bool touches(const struct rnd_op *op, struct rnd_place place, int pe)
 {
     struct rnd_place result = op->source;
 
-    if (op->sig.area == place.area && op->to == pe && op->kind < RND_WAIT &&
-        place.at >= op->sig.at && place.at < op->sig.at + 8)
-        return true;
-    if (op->kind == RND_SIGNAL && op->sig.area == place.area && op->to == pe &&
+    if (rnd_signals(op->kind) && op->sig.area == place.area && op->to == pe &&
         place.at >= op->sig.at && place.at < op->sig.at + 8)
         return true;
     if (op->kind >= RND_A_FETCH && op->kind <= RND_A_FXOR_NBI && op->pe == pe &&
@@ -198,31 +209,32 @@ static void print_writers(const struct rnd *r, struct rnd_place place)
 }
 
 /* How many bytes differ from here to the next 64 that do not. */
-static size_t damage(const struct rnd_area *area, const unsigned char *want, size_t at)
+static size_t damage(const struct rnd_area *area, const unsigned char *is,
+                     const unsigned char *want, size_t at)
 {
     size_t last = at;
 
     for (size_t i = at; i < area->nbytes && i < last + 64; i++)
-        if (area->base[i] != want[i]) last = i;
+        if (is[i] != want[i]) last = i;
     return last + 1 - at;
 }
 
-static void differ(const struct rnd *r, int number)
+static void differ(const struct rnd *r, int number, const unsigned char *is)
 {
     const struct rnd_area *area = &r->areas[number];
     const unsigned char *want = area->model[r->me];
     struct rnd_place place = {number, 0};
     size_t n;
 
-    while (area->base[place.at] == want[place.at])
+    while (is[place.at] == want[place.at])
         place.at++;
-    n = damage(area, want, place.at);
+    n = damage(area, is, want, place.at);
     fprintf(stderr,
             "pe %d: FAIL: seed %lu, strand %d, phase %u: %s %d (%zu bytes at %p) differs at "
             "%zu, %zu bytes\n",
             r->me, r->seed, r->strand, r->phase, where_names[area->where], number, area->nbytes,
             (void *)area->base, place.at, n);
-    print_bytes(r, "is     ", area->base + place.at, n);
+    print_bytes(r, "is     ", is + place.at, n);
     print_bytes(r, "must be", want + place.at, n);
     print_writers(r, place);
     print_command(r);
@@ -233,7 +245,14 @@ void rnd_compare(struct rnd *r)
 {
     for (int i = 0; i < RND_AREAS; i++) {
         const struct rnd_area *area = &r->areas[i];
+        unsigned char *is = area->base;
 
-        if (area->live && memcmp(area->base, area->model[r->me], area->nbytes) != 0) differ(r, i);
+        if (!area->live) continue;
+        if (area->device) {
+            is = malloc(area->nbytes);
+            rnd_fetch(is, area->base, area->nbytes);
+        }
+        if (memcmp(is, area->model[r->me], area->nbytes) != 0) differ(r, i, is);
+        if (area->device) free(is);
     }
 }

@@ -96,6 +96,26 @@ static void T(put_signal_nbi)(struct rnd_call *c)
         X(put_signal_nbi)(c->ctx, c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe);
 }
 
+static void T(s_put)(struct rnd_call *c)
+{
+    FS(put_on_stream)(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
+static void T(s_put_nbi)(struct rnd_call *c)
+{
+    FS(put_nbi_on_stream)(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
+static void T(s_get)(struct rnd_call *c)
+{
+    FS(get_on_stream)(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
+static void T(s_get_nbi)(struct rnd_call *c)
+{
+    FS(get_nbi_on_stream)(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
 static void T(broadcast)(struct rnd_call *c)
 {
     c->rc = F(broadcast)(c->team, c->dest, c->source, c->n, c->root);
@@ -170,4 +190,8 @@ static void T(add_rma)(void)
     t->call[RND_ALLTOALLS] = T(alltoalls);
     t->call[RND_MAX] = T(max);
     t->call[RND_MIN] = T(min);
+    t->call[RND_S_PUT] = T(s_put);
+    t->call[RND_S_PUT_NBI] = T(s_put_nbi);
+    t->call[RND_S_GET] = T(s_get);
+    t->call[RND_S_GET_NBI] = T(s_get_nbi);
 }

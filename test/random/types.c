@@ -16,6 +16,7 @@
 /* Of the type NAME: a function of ours, a routine, its context form. */
 #define T(what) PASTE(PASTE(t_, NAME), PASTE(_, what))
 #define F(what) PASTE(PASTE(shmem_, NAME), PASTE(_, what))
+#define FS(what) PASTE(PASTE(shmemx_, NAME), PASTE(_, what))
 #define X(what) PASTE(PASTE(shmem_ctx_, NAME), PASTE(_, what))
 /* Of a SIZE in bits, likewise. */
 #define S(what) PASTE(PASTE(s_, SIZE), PASTE(_, what))
@@ -142,6 +143,43 @@ static void mem_alltoalls(struct rnd_call *c)
     c->rc = shmem_alltoallsmem(c->team, c->dest, c->source, c->dst, c->sst, c->n);
 }
 
+static void mem_s_put(struct rnd_call *c)
+{
+    shmemx_putmem_on_stream(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
+static void mem_s_put_nbi(struct rnd_call *c)
+{
+    shmemx_putmem_nbi_on_stream(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
+static void mem_s_get(struct rnd_call *c)
+{
+    shmemx_getmem_on_stream(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
+static void mem_s_get_nbi(struct rnd_call *c)
+{
+    shmemx_getmem_nbi_on_stream(c->dest, c->source, c->n, c->pe, c->stream);
+}
+
+static void mem_s_put_signal(struct rnd_call *c)
+{
+    shmemx_putmem_signal_on_stream(c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe,
+                                   c->stream);
+}
+
+static void mem_s_put_signal_nbi(struct rnd_call *c)
+{
+    shmemx_putmem_signal_nbi_on_stream(c->dest, c->source, c->n, c->sig, c->value, c->sig_op, c->pe,
+                                       c->stream);
+}
+
+static void mem_s_broadcast(struct rnd_call *c)
+{
+    c->rc = shmemx_broadcastmem_on_stream(c->team, c->dest, c->source, c->n, c->root, c->stream);
+}
+
 static void add_mem(void)
 {
     struct rnd_type *t = type_of("mem", 1);
@@ -157,6 +195,13 @@ static void add_mem(void)
     t->call[RND_FCOLLECT] = mem_fcollect;
     t->call[RND_ALLTOALL] = mem_alltoall;
     t->call[RND_ALLTOALLS] = mem_alltoalls;
+    t->call[RND_S_PUT] = mem_s_put;
+    t->call[RND_S_PUT_NBI] = mem_s_put_nbi;
+    t->call[RND_S_GET] = mem_s_get;
+    t->call[RND_S_GET_NBI] = mem_s_get_nbi;
+    t->call[RND_S_PUT_SIGNAL] = mem_s_put_signal;
+    t->call[RND_S_PUT_SIGNAL_NBI] = mem_s_put_signal_nbi;
+    t->call[RND_S_BROADCAST] = mem_s_broadcast;
 }
 
 /* ---- the table ------------------------------------------------------------------ */
@@ -198,6 +243,13 @@ int rnd_type_draw(uint64_t *rng, int kind)
         if (rnd_types[type].call[kind] != NULL) return type;
     }
     return -1;
+}
+
+int rnd_type_named(const char *name)
+{
+    for (int i = 0; i < rnd_n_types; i++)
+        if (strcmp(rnd_types[i].name, name) == 0) return i;
+    return 0;
 }
 
 void rnd_type_settle(const struct rnd_type *type, void *values, size_t n)
