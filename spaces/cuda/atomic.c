@@ -159,7 +159,7 @@ static bool word_calls(void)
            api->mem_host_get_device_pointer != NULL;
 }
 
-int stp_gpu_share_words(void)
+int stp_gpu_share_words(int ordinal)
 {
     int rc = word_calls() ? 0 : -ENOTSUP;
 
@@ -168,7 +168,7 @@ int stp_gpu_share_words(void)
         bool used;
 
         pthread_mutex_lock(&stp_cuda.lock);
-        used = device->n_spaces > 0;
+        used = device->n_spaces > 0 || i == ordinal;
         pthread_mutex_unlock(&stp_cuda.lock);
         if (used && device->atomics == NULL) rc = atomics_make(device);
     }

@@ -228,7 +228,7 @@ static void kernel_share(struct stp_kernel *kernel, struct stp_team *team)
     int64_t alone;
 
     if (!kernel->on_gpu) return; /* on all */
-    alone = stp_stage_share_words() != 0;
+    alone = stp_stage_share_words(kernel->gpu.device) != 0;
     kernel->shares = alone == 0;
     stp_coll_agree(team, &alone, 1);
     if (kernel->shares && alone != 0) stp_stage_keep_words();

@@ -140,11 +140,11 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
 
 /* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
 /*
- * Kernels may change words of this PE's device memory: from now on its atomics are atomic to theirs
- * (words.c). Keep undoes one call. 0; -errno, not logged: a device cannot do that, and all is as
- * before. Is it so for the words of this GPU space?
+ * Kernels on this device may change words of this PE's device memory: from now on its atomics are
+ * atomic to theirs (words.c). Keep undoes one call. 0; -errno, not logged: a device cannot do that,
+ * and all is as before. Is it so for the words of this GPU space?
  */
-int stp_stage_share_words(void);
+int stp_stage_share_words(int device);
 void stp_stage_keep_words(void);
 bool stp_stage_words_shared(const struct stp_space *space);
 

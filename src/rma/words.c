@@ -16,12 +16,12 @@ static struct {
 
 /* ---- by the device ------------------------------------------------------------------------ */
 
-int stp_stage_share_words(void)
+int stp_stage_share_words(int device)
 {
     int rc;
 
     pthread_mutex_lock(&words.lock); /* what is under way was begun without kernels, and ends so */
-    rc = stp_gpu_share_words();
+    rc = stp_gpu_share_words(device);
     pthread_mutex_unlock(&words.lock);
     return rc;
 }

@@ -11,6 +11,7 @@
 #include "random.h"
 
 #include <pthread.h>
+#include <shmemx_device.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -229,8 +230,14 @@ static void strand_end(struct rnd *r)
 static uint64_t run_program(uint64_t seed)
 {
     pthread_t threads[RND_STRANDS];
+    shmemx_device_options_t kernels = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
+    shmemx_device_handle_t handle;
+    bool shared = options.gpu && seed % 2 == 1;
     uint64_t done = 0;
 
+    kernels.kind = SHMEM_DEVICE_GPU;
+    if (shared && shmemx_device_handle_create(SHMEM_TEAM_WORLD, &kernels, &handle) != 0)
+        shmem_global_exit(2);
     if (options.threads > 1 && shmem_ctx_create(0, &shared_ctx) != 0) shmem_global_exit(2);
     for (int i = 0; i < options.threads; i++)
         strands[i] = strand_new(i, seed);
@@ -249,6 +256,7 @@ static uint64_t run_program(uint64_t seed)
         strands[i] = NULL;
         strand_end(r);
     }
+    if (shared && shmemx_device_handle_destroy(&handle) != 0) shmem_global_exit(2);
     return done;
 }
 

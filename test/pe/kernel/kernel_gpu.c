@@ -128,34 +128,56 @@ static void check_p(uint64_t *word, uint64_t value)
     shmem_team_sync(team);
 }
 
-static shmem_space_t make_pinned(shmem_team_t *pinned_team)
+/* Who does atomics on a space's words; PE_APART: a PE's driver takes no kernel of the library. */
+static void check_atomics(shmem_space_t where, shmemx_space_atomics_t expected)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    if (expected == SHMEMX_ATOMICS_DEVICE && getenv("PE_APART") != NULL)
+        expected = SHMEMX_ATOMICS_OWNER;
+    if (expected == SHMEMX_ATOMICS_HOST && native_atomics) expected = SHMEMX_ATOMICS_NATIVE;
+    PE_CHECK_EQ(shmemx_space_query(where, &info), 0);
+    PE_CHECK_EQ(info.atomics, expected);
+}
+
+/* GPU memory, or pinned memory of the host. */
+static shmem_space_t make_space(shmem_device_type_t kind, shmem_team_t *its_team)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
-    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, 1 << 20);
-    shmem_space_t pinned;
+    shmem_space_config_t config = pe_kind_config(kind, 1 << 20);
+    shmem_space_t made;
 
     attr.parent = team;
-    attr.pinned = 1;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &pinned, pinned_team) == 0, "pinned space");
-    return pinned;
+    attr.pinned = kind == SHMEM_DEVICE_CPU;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0, "a space");
+    return made;
+}
+
+/* One that the handle's table has not; its atomics are done as in others. */
+static void check_later(shmem_device_type_t kind, uint64_t value)
+{
+    shmem_team_t later_team;
+    shmem_space_t later = make_space(kind, &later_team);
+    uint64_t *word = shmem_space_calloc(later, 1, sizeof(*word));
+
+    check_atomics(later, kind == SHMEM_DEVICE_GPU ? SHMEMX_ATOMICS_DEVICE : SHMEMX_ATOMICS_HOST);
+    check_p(word, value);
+    PE_CHECK_EQ(shmem_uint64_atomic_fetch_add(word, 5, pe_me), value);
+    PE_CHECK_EQ(shmem_uint64_atomic_fetch(word, pe_me), value + 5);
+    shmem_space_free(later, word);
+    shmem_team_destroy(later_team);
+    PE_CHECK_EQ(shmem_space_destroy(later), 0);
 }
 
 /* Spaces, heaps and globals that the table has not are reached by the rings. */
 static void check_others(uint64_t *heap)
 {
     static uint64_t global;
-    shmem_space_t later;
-    shmem_team_t later_team;
-    uint64_t *word;
 
     check_p(heap, 1001);
     check_p(&global, 1002);
-    later = make_pinned(&later_team);
-    word = shmem_space_calloc(later, 1, sizeof(*word));
-    check_p(word, 1003);
-    shmem_space_free(later, word);
-    shmem_team_destroy(later_team);
-    PE_CHECK_EQ(shmem_space_destroy(later), 0);
+    check_later(SHMEM_DEVICE_CPU, 1003);
+    check_later(SHMEM_DEVICE_GPU, 1004);
 }
 
 static void check_handles(void)
@@ -215,25 +237,13 @@ static void run_wrong(const char *name)
     fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
 }
 
-/* Who does atomics on a space's words; PE_APART: a PE's driver takes no kernel of the library. */
-static void check_atomics(shmem_space_t where, shmemx_space_atomics_t expected)
-{
-    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
-
-    if (expected == SHMEMX_ATOMICS_DEVICE && getenv("PE_APART") != NULL)
-        expected = SHMEMX_ATOMICS_OWNER;
-    if (expected == SHMEMX_ATOMICS_HOST && native_atomics) expected = SHMEMX_ATOMICS_NATIVE;
-    PE_CHECK_EQ(shmemx_space_query(where, &info), 0);
-    PE_CHECK_EQ(info.atomics, expected);
-}
-
 static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
 {
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     struct ops_result *results = shmem_space_calloc(space, BLOCKS + 1, sizeof(*results));
     uint64_t *word = shmem_space_calloc(space, 1, sizeof(*word));
     shmem_team_t pinned_team;
-    shmem_space_t pinned = make_pinned(&pinned_team);
+    shmem_space_t pinned = make_space(SHMEM_DEVICE_CPU, &pinned_team);
     struct ops_result *pinned_results = shmem_space_calloc(space, BLOCKS, sizeof(*results));
 
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
