@@ -176,30 +176,24 @@ static int gpu_allocate_pieces(struct stp_space *space, struct cuda_part *part)
     return rc;
 }
 
-/* What adapters and the program's own calls do to the memory must be done when they say so. */
-static void gpu_sync_memops(const char *at)
-{
-    unsigned on = 1;
-
-    stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                     (CUdeviceptr)(uintptr_t)at),
-                  "cuPointerSetAttribute");
-}
-
 /* The context is current. */
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_share *share)
 {
+    struct cuda_part *part = space->own;
     int rc = 0;
 
     if (params->buffer != NULL)
         space->base = params->buffer;
     else if (params->max_bytes > params->nbytes)
-        rc = gpu_allocate_pieces(space, space->own);
+        rc = gpu_allocate_pieces(space, part);
     else
-        rc = gpu_allocate(space, space->own);
+        rc = gpu_allocate(space, part);
     if (rc != 0) return rc;
-    gpu_sync_memops(space->base);
+    if (params->buffer != NULL)
+        part->memops = stp_cuda_memops_borrow(space->base);
+    else
+        stp_cuda_memops_set(space->base);
     stp_cuda_peer_export(space, share);
     return 0;
 }
@@ -289,6 +283,10 @@ static void gpu_destroy(struct stp_space *space)
         stp_cuda_tell(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
         stp_cuda_leave();
     }
+    if (part->memops != 0 && stp_cuda_enter(device) == 0) {
+        stp_cuda_memops_return(space->base, part->memops);
+        stp_cuda_leave();
+    }
     space->own = NULL;
     gpu_part_delete(part);
     gpu_count_space(device, -1);
@@ -308,7 +306,7 @@ static int gpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t le
         return rc;
     }
     rc = stp_cuda_pieces_grow(part, nbytes, why, len);
-    if (rc == 0) gpu_sync_memops(space->base + space->nbytes);
+    if (rc == 0) stp_cuda_memops_set(space->base + space->nbytes);
     stp_cuda_leave();
     return rc;
 }

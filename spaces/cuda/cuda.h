@@ -212,6 +212,16 @@ int stp_cuda_pieces_more(struct cuda_addresses *addresses, const struct cuda_dev
                          size_t len);
 void stp_cuda_pieces_close(struct cuda_addresses *addresses);
 
+/* ---- memops.c ---------------------------------------------------------------------- */
+
+/*
+ * Make copies to and from memory of a space synchronous, where they say that they are; the context
+ * is current. borrow: memory of the program's; what it gives is to be returned with it, 0: nothing.
+ */
+void stp_cuda_memops_set(const void *base);
+unsigned long long stp_cuda_memops_borrow(const void *base);
+void stp_cuda_memops_return(const void *base, unsigned long long id);
+
 /* ---- peer.c ---------------------------------------------------------------------- */
 
 /* A member's part as its node may know it. */
@@ -228,6 +238,7 @@ struct cuda_part {
     struct cuda_device *device;
     CUdeviceptr allocated;      /* what to free; 0: memory of the program's, or pieces */
     struct cuda_pieces *pieces; /* NULL: it is no memory by handles */
+    unsigned long long memops;  /* to be returned, of memory of the program's; 0: nothing */
     pthread_mutex_t lock;       /* of who opens a peer's part */
     int n_peers;
     struct cuda_peer peers[]; /* by local index */

@@ -423,6 +423,46 @@ START_TEST(buffers_of_the_program)
 }
 END_TEST
 
+static unsigned copies_wait(const char *buffer)
+{
+    unsigned on = 7;
+
+    ck_cuda(api.pointer_get_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address_of(buffer)));
+    return on;
+}
+
+/* Whether copies to it are synchronous is of a whole allocation, and the program's again. */
+START_TEST(buffers_are_given_back_as_they_were)
+{
+    struct stp_space_params params = params_of(32 * KIB, -1);
+    struct stp_space first, second;
+    unsigned on = 1;
+    long calls;
+    char *buffer;
+
+    start_with("1");
+    buffer = private_memory(0, 100 * KIB);
+    ck_assert_uint_eq(copies_wait(buffer), 0);
+    params.buffer = buffer;
+    ck_assert_int_eq(space_try(&first, &params), 0);
+    params.buffer = buffer + 64 * KIB;
+    ck_assert_int_eq(space_try(&second, &params), 0);
+    ck_assert_uint_eq(copies_wait(buffer), 1);
+    calls = fake.calls("cuPointerSetAttribute");
+    space_down(&first);
+    ck_assert_uint_eq(copies_wait(buffer), 1);
+    space_down(&second);
+    ck_assert_uint_eq(copies_wait(buffer), 0);
+    ck_assert_int_eq(fake.calls("cuPointerSetAttribute") - calls, 1);
+    /* the program had it so */
+    ck_cuda(api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address_of(buffer)));
+    ck_assert_int_eq(space_try(&second, &params), 0);
+    space_down(&second);
+    ck_assert_uint_eq(copies_wait(buffer), 1);
+    ck_cuda(api.primary_ctx_release(0));
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite;
@@ -448,6 +488,7 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, without_locality_all_take_turns);
     tcase_add_test(tcase, sizes_are_compared_with_the_device);
     tcase_add_test(tcase, buffers_of_the_program);
+    tcase_add_test(tcase, buffers_are_given_back_as_they_were);
     suite = suite_create("cuda");
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: what adapters and the program's own calls do to memory of a
+ * space is done when they say so. It is a property of a whole allocation, so one of the program's
+ * gets back what it had when the last space in it goes. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <stdlib.h>
+
+/* An allocation of the program's that had it off. */
+struct memops {
+    struct memops *next;
+    unsigned long long id; /* that no other allocation has, ever */
+    int n_spaces;
+};
+
+static struct memops *memops_list; /* under stp_cuda.lock */
+
+static void memops_switch(const void *base, unsigned on)
+{
+    stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                     (CUdeviceptr)(uintptr_t)base),
+                  "cuPointerSetAttribute");
+}
+
+void stp_cuda_memops_set(const void *base)
+{
+    memops_switch(base, 1);
+}
+
+/* 0: there is no such allocation. */
+static unsigned long long memops_id(const void *base)
+{
+    unsigned long long id = 0;
+    CUresult result = stp_cuda.api.pointer_get_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                         (CUdeviceptr)(uintptr_t)base);
+
+    return result == CUDA_SUCCESS ? id : 0;
+}
+
+static bool memops_is_on(const void *base)
+{
+    unsigned on = 0;
+    CUresult result = stp_cuda.api.pointer_get_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                         (CUdeviceptr)(uintptr_t)base);
+
+    return result != CUDA_SUCCESS || on != 0;
+}
+
+static struct memops **memops_find_locked(unsigned long long id)
+{
+    struct memops **at = &memops_list;
+
+    while (*at != NULL && (*at)->id != id)
+        at = &(*at)->next;
+    return at;
+}
+
+unsigned long long stp_cuda_memops_borrow(const void *base)
+{
+    unsigned long long id = memops_id(base), borrowed = 0;
+    struct memops *memops;
+
+    pthread_mutex_lock(&stp_cuda.lock);
+    memops = id != 0 ? *memops_find_locked(id) : NULL;
+    if (memops == NULL && id != 0 && !memops_is_on(base)) {
+        memops = calloc(1, sizeof(*memops)); /* without one it stays on */
+        if (memops != NULL) {
+            *memops = (struct memops){.next = memops_list, .id = id};
+            memops_list = memops;
+        }
+    }
+    if (memops != NULL) {
+        memops->n_spaces++;
+        borrowed = id;
+    }
+    memops_switch(base, 1);
+    pthread_mutex_unlock(&stp_cuda.lock);
+    return borrowed;
+}
+
+void stp_cuda_memops_return(const void *base, unsigned long long id)
+{
+    struct memops **at, *gone = NULL;
+
+    pthread_mutex_lock(&stp_cuda.lock);
+    at = memops_find_locked(id);
+    if (*at != NULL && --(*at)->n_spaces == 0) {
+        gone = *at;
+        *at = gone->next;
+        if (memops_id(base) == id) memops_switch(base, 0); /* the program may have freed it */
+    }
+    pthread_mutex_unlock(&stp_cuda.lock);
+    free(gone);
+}
