@@ -28,7 +28,8 @@ FABRIC = [
     ["liveness"],
     ["address"], ["extent"], ["sockets", "packed", "word", "local", "shm"],
     ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],
-    ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"], ["open"]]
+    ["cuda"], ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"],
+    ["open"]]
 # Files of src/info.
 INFO = [
     ["limit", "text", "json"], ["library"], ["report"], ["fabric", "launcher", "spaces", "topology"],

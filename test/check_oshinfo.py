@@ -134,6 +134,24 @@ def check_hbm(clean):
     check("another host" in kind["without"][0]["why"], f"hbm: {kind['without']}")
 
 
+def check_fabric(clean, fake):
+    """Why the fabric does not take device memory: not offered, no endpoint with it, or it does."""
+    shim = os.path.join(fake, "../hmem/libhmemshim.so")
+    if not os.path.exists(os.path.join(fake, "libcuda.so.1")) or not os.path.exists(shim):
+        return
+    for extra, way, says in (
+            ({b"SHMEM_OFI_PROVIDER": b"tcp"}, "staged", "offers no device memory"),
+            ({b"LD_PRELOAD": os.fsencode(shim), b"HMEMSHIM_NO_ENDPOINT": b"1"}, "staged",
+             "tcp;ofi_rxm cannot open an endpoint: staged"),
+            ({b"LD_PRELOAD": os.fsencode(shim)}, "fabric", None)):
+        env = {b"SHMEM_OFI_PROVIDER": b"tcp;ofi_rxm", **clean, b"SHMEM_GPU": b"on",
+               b"LD_LIBRARY_PATH": os.fsencode(fake), b"SHMEM_NODE": b"off", **extra}
+        kind = spaces_by_kind(job(2, "--spaces", "--json", env=env), 2)["gpu"]
+        check(kind["paths"][0][1] == way, f"gpu over the fabric: {kind['paths']}, wanted {way}")
+        told = kind.get("fabric")
+        check(told == says or says and told and says in told, f"gpu over the fabric: {told}")
+
+
 def check_spaces():
     fake = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "../lib/fakecuda")
     clean = {b"SHMEM_FAM_PATH": b"", b"SHMEM_GPU": b"off", b"SHMEM_NODE": b"on",
@@ -147,6 +165,7 @@ def check_spaces():
         why = kinds["hbm"]["without"][0]["why"]
         check(why.startswith("no NUMA node with high bandwidth: of 2,"), f"hbm: {why}")
     check_hbm(clean)
+    check_fabric(clean, fake)
     with tempfile.TemporaryDirectory() as folder:
         rich = {**clean, b"SHMEM_FAM_PATH": os.fsencode(folder), b"SHMEM_GPU": b"on",
                 b"LD_LIBRARY_PATH": os.fsencode(fake), b"FAKECUDA_RANKS": b"0,2"}

@@ -19,7 +19,7 @@
 #include "base/base.h"
 #include "base/notes.h"
 
-#define STP_FABRIC_ABI 13u
+#define STP_FABRIC_ABI 14u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
 #define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_word: a word grows by less at a time */
@@ -201,6 +201,7 @@ struct stp_fabric {
     uint32_t abi;
     const char *provider;                    /* as libfabric names it: "tcp;ofi_rxm" */
     const char *domain;                      /* interface */
+    const char *why_no_devices;              /* memory of devices is not reached; NULL: it is */
     size_t addr_len;                         /* bytes of addr, the same on all PEs of a job */
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* this PE's address */
     bool cpu_atomics;    /* provider atomics are CPU atomics: they mix with those of the node */

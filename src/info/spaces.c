@@ -467,6 +467,20 @@ static void spaces_print_paths(struct stp_report *report, const struct spaces_ki
         spaces_text_rows(report, kind);
 }
 
+/* Why the fabric does not take this PE's memory of devices where it lies. */
+static void spaces_print_fabric(struct stp_report *report, const struct stp_kind *kind)
+{
+    const struct stp_runtime *rt = stp_lib->rt;
+    char text[SPACES_TEXT];
+
+    if (kind->in_window || !rt->has_fabric || rt->fabric.why_no_devices == NULL) return;
+    snprintf(text, sizeof(text), "%s %s: staged", rt->fabric.provider, rt->fabric.why_no_devices);
+    if (report->json)
+        stp_report_text(report, "fabric", text);
+    else
+        spaces_wrap(report, "fabric", text);
+}
+
 /* ---- the section -------------------------------------------------------------------------- */
 
 static void spaces_print_kind(struct stp_report *report, const struct spaces_kind *kind)
@@ -480,6 +494,7 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
         spaces_print_texts(report, kind, true, "parts", "where");
         if (kind->kind == stp_lib->kinds[STP_KIND_CPU]) info_cpu_memory(report);
         if (kind->answers[0].member) spaces_print_devices(report, kind->kind);
+        spaces_print_fabric(report, kind->kind);
         spaces_print_caps(report, kind->caps);
         spaces_print_paths(report, kind);
     }

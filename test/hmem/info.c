@@ -130,9 +130,13 @@ static struct fi_ops_domain *domain_ops, our_domain_ops;
 static int open_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
                          void *context)
 {
-    struct fi_info *copy = dup_without(info);
-    int rc = domain_ops->endpoint(domain, copy, ep, context);
+    bool hmem = (info->caps & FI_HMEM) != 0;
+    struct fi_info *copy;
+    int rc;
 
+    if (hmem && getenv("HMEMSHIM_NO_ENDPOINT") != NULL) return -FI_EOPNOTSUPP;
+    copy = dup_without(info);
+    rc = domain_ops->endpoint(domain, copy, ep, context);
     free_info(copy);
     if (rc == 0) shim_rma_wrap(*ep);
     return rc;

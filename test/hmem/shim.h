@@ -7,7 +7,8 @@
  * nothing about an adapter.
  *
  * HMEMSHIM_REFUSE=all, or the PMI_RANK of one process: FI_HMEM is granted there, but no device
- * memory can be registered, as without the kernel's part of GPUDirect.
+ * memory can be registered, as without the kernel's part of GPUDirect. HMEMSHIM_NO_ENDPOINT: no
+ * endpoint can be opened with it, as by a provider that would not do without CUDA.
  */
 #ifndef STP_HMEM_SHIM_H
 #define STP_HMEM_SHIM_H

@@ -64,6 +64,8 @@ static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *d
     if (rc != 0 && (rc = queue_open(endpoint, domain, false)) != 0) return rc;
     *why = "cannot open an endpoint";
     if ((rc = fi_endpoint(domain, stp_ofi.info, &endpoint->ep, NULL)) != 0) return rc;
+    *why = "needs CUDA in operations, which may wait for kernels (FI_OPT_CUDA_API_PERMITTED)";
+    if ((rc = stp_ofi_forbid_cuda(endpoint->ep)) != 0) return rc;
     *why = "cannot bind and enable the endpoint";
     if ((rc = fi_ep_bind(endpoint->ep, &av->fid, 0)) != 0) return rc;
     rc = fi_ep_bind(endpoint->ep, &endpoint->cq->fid, FI_TRANSMIT | FI_RECV);
@@ -252,7 +254,11 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
         struct fi_info *base = ordered ? stp_ofi_ordered(info) : fi_dupinfo(info);
 
         if (base == NULL) continue;
-        if (core->devices) rc = open_with(core, stp_ofi_with_devices(base), why);
+        if (core->devices) {
+            *why = "offers no device memory (FI_HMEM)";
+            rc = open_with(core, stp_ofi_with_devices(base), why);
+            stp_ofi.why_no_devices = rc != 0 ? *why : NULL;
+        }
         if (rc == 0)
             fi_freeinfo(base);
         else

@@ -99,11 +99,12 @@ struct stp_ofi {
     bool forgets;         /* atomics that a broken connection took along */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
-    bool ordered;   /* the provider keeps writes and atomics to one peer in order */
-    bool hmem;      /* it was opened for device memory */
-    bool mr_local;  /* local buffers must be registered too */
-    int spin;       /* polls before a wait yields */
-    bool finishing; /* failures are peers that have gone */
+    bool ordered;               /* the provider keeps writes and atomics to one peer in order */
+    bool hmem;                  /* it was opened for device memory */
+    const char *why_no_devices; /* or not, where this PE has some; else NULL */
+    bool mr_local;              /* local buffers must be registered too */
+    int spin;                   /* polls before a wait yields */
+    bool finishing;             /* failures are peers that have gone */
 
     unsigned abandoned STP_ALIGNED_LINE; /* requests to gone PEs count on it while finishing */
     unsigned unwaited;                   /* what answers count on: nobody waits */
@@ -225,6 +226,12 @@ int stp_ofi_domain_open(const struct stp_core *core, const struct fi_info *info,
 void stp_ofi_domain_close(void);
 int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
+
+/*
+ * Where device memory is used: the endpoint makes no calls of CUDA from now on. 0, or -errno when
+ * it needs them (cuda.c). Before it is enabled.
+ */
+int stp_ofi_forbid_cuda(struct fid_ep *ep);
 
 /* Open queue and endpoint of an endpoint on a domain and its address table. *why as above. */
 int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,

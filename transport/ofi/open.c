@@ -218,6 +218,7 @@ static void fill(struct stp_fabric *fabric)
 {
     fabric->abi = STP_FABRIC_ABI;
     fabric->provider = stp_ofi.info->fabric_attr->prov_name;
+    fabric->why_no_devices = stp_ofi.why_no_devices;
     fabric->domain = name_of(stp_ofi.info->domain_attr->name);
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
     fabric->by_kernel = stp_ofi.by_kernel;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the fabric module forbids endpoints to call CUDA (transport/ofi/cuda.c), with an endpoint and
+ * a version of libfabric of the test's own: here is no library that has the option.
+ */
+#include "base/base.h"
+
+#include <check.h>
+#include <errno.h>
+#include <rdma/fi_endpoint.h>
+#include <stdlib.h>
+
+#if FI_MAJOR_VERSION == 1 && FI_MINOR_VERSION < 18
+#define FI_OPT_CUDA_API_PERMITTED 10 /* as libfabric 1.18 has it, whatever the headers are */
+#endif
+
+#include "transport/ofi/cuda.c"
+
+static uint32_t version;
+static int answer, n_asked;
+
+/* ---- what the module stands on -------------------------------------------------- */
+
+struct stp_ofi stp_ofi;
+
+uint32_t fi_version(void)
+{
+    return version;
+}
+
+static int set_option(fid_t fid, int level, int name, const void *value, size_t len)
+{
+    ck_assert_ptr_nonnull(fid);
+    ck_assert_int_eq(level, FI_OPT_ENDPOINT);
+    ck_assert_int_eq(name, FI_OPT_CUDA_API_PERMITTED);
+    ck_assert_uint_eq(len, sizeof(bool));
+    ck_assert(!*(const bool *)value);
+    n_asked++;
+    return answer;
+}
+
+static int forbid(bool hmem, int ipc, uint32_t runs)
+{
+    static struct fi_ops_ep ops = {.size = sizeof(ops), .setopt = set_option};
+    static struct fid_ep ep = {.ops = &ops};
+    static struct stp_env env;
+    static struct stp_core core = {.env = &env};
+
+    env.gpu_ipc = ipc;
+    stp_ofi.core = &core;
+    stp_ofi.hmem = hmem;
+    version = runs;
+    n_asked = 0;
+    return stp_ofi_forbid_cuda(&ep);
+}
+
+/* ---- the tests ------------------------------------------------------------------ */
+
+START_TEST(refusals_are_told)
+{
+    static const int answers[] = {0, -FI_EOPNOTSUPP, -FI_EINVAL, -FI_ENOPROTOOPT};
+
+    for (size_t i = 0; i < STP_COUNT(answers); i++) {
+        answer = answers[i];
+        ck_assert_int_eq(forbid(true, STP_IPC_ON, FI_VERSION(1, 18)), answer);
+        ck_assert_int_eq(n_asked, 1);
+        ck_assert_int_eq(forbid(true, STP_IPC_OFF, FI_VERSION(2, 0)), answer);
+        ck_assert_int_eq(n_asked, 1);
+    }
+}
+END_TEST
+
+START_TEST(who_is_not_asked)
+{
+    answer = -FI_EOPNOTSUPP;
+    ck_assert_int_eq(forbid(false, STP_IPC_ON, FI_VERSION(1, 18)), 0); /* no device memory */
+    ck_assert_int_eq(n_asked, 0);
+    ck_assert_int_eq(forbid(true, STP_IPC_LAZY, FI_VERSION(1, 18)), 0); /* no such kernels */
+    ck_assert_int_eq(n_asked, 0);
+    ck_assert_int_eq(forbid(true, STP_IPC_ON, FI_VERSION(1, 17)), 0); /* no such option */
+    ck_assert_int_eq(n_asked, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ofi_cuda");
+    TCase *tcase = tcase_create("ofi_cuda");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_test(tcase, refusals_are_told);
+    tcase_add_test(tcase, who_is_not_asked);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
