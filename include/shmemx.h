@@ -113,7 +113,7 @@ typedef struct {
     int pinned;    /* CPU: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
     int reshape;   /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
     size_t page_size; /* CPU, HBM: bytes of a page: 4096, 2 MiB, 1 GiB; 0: the system's */
-    size_t max_size; /* CPU, HBM, GPU: what it may grow to when malloc finds no room; 0: never */
+    size_t max_size;  /* CPU, HBM, GPU: what it may grow to when malloc finds no room; 0: never */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \

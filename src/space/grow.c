@@ -108,6 +108,16 @@ static void grow_exchange(const struct grow *g, const char *fn)
     free(by_pe);
 }
 
+/* What operations need is there before them: docs/design/cuda.md. If refused, the owner copies. */
+static void grow_open(struct stp_space *space)
+{
+    const struct stp_plan *plan = &space->team->plan;
+
+    if (space->kind->in_window || stp_env.gpu_ipc != STP_IPC_ON) return;
+    for (int i = 0; i < plan->n_local; i++)
+        (void)space->kind->reach(space, stp_local_of(plan->local_pes[i]));
+}
+
 /* The caller's routine ends with a barrier: nobody uses the room before all members have it. */
 static void grow_commit(const struct grow *g, const char *fn)
 {
@@ -117,6 +127,7 @@ static void grow_commit(const struct grow *g, const char *fn)
     stp_registry_resize(space, g->nbytes);
     (void)stp_heap_grow(space->heap, g->nbytes); /* it has the records that it needs */
     space->n_extents++;
+    grow_open(space);
 }
 
 /* The same on all members: 0, or 1. */

@@ -46,20 +46,13 @@ static inline void find(void *library, const char *symbol, void *function)
 static inline void load(void)
 {
     static const char *const surroundings[] = {
-        "CUDA_VISIBLE_DEVICES",
-        "FAKECUDA_COUNTS",
-        "FAKECUDA_DELAY_US",
-        "FAKECUDA_DEVICES",
-        "FAKECUDA_FAIL",
-        "FAKECUDA_HANDLES",
-        "FAKECUDA_MEMORY",
-        "FAKECUDA_PEER",
-        "FAKECUDA_RANKS",
-        "FAKECUDA_WAITERS",
-        "FAKECUDA_HOST_SHIFT",
-        "FAKECUDA_NATIVE_ATOMICS",
-        "FAKECUDA_P2P_ATOMICS",
-        "PMI_RANK",
+        "CUDA_VISIBLE_DEVICES", "FAKECUDA_COUNTS",
+        "FAKECUDA_DELAY_US",    "FAKECUDA_DEVICES",
+        "FAKECUDA_FAIL",        "FAKECUDA_HANDLES",
+        "FAKECUDA_MEMORY",      "FAKECUDA_PEER",
+        "FAKECUDA_RANKS",       "FAKECUDA_WAITERS",
+        "FAKECUDA_HOST_SHIFT",  "FAKECUDA_NATIVE_ATOMICS",
+        "FAKECUDA_P2P_ATOMICS", "PMI_RANK",
     };
     const char *path = getenv("FAKECUDA_LIBRARY");
     void *library = dlopen(path ? path : FAKECUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);

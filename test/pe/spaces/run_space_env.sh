@@ -68,10 +68,10 @@ bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+ .*NUMA
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
 bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
-for kind in gpu fam; do
-    bad grows_$kind "${init}SHMEM_DEFAULT_SPACE is ${kind^^}.*memory of kind $kind does not grow" \
-        SHMEM_DEFAULT_SPACE=$kind SHMEM_SYMMETRIC_SIZE=16m:32m "${gpu[@]}" "${fam[@]}"
-done
+bad grows_fam "${init}SHMEM_DEFAULT_SPACE is FAM.*memory of kind fam does not grow" \
+    SHMEM_DEFAULT_SPACE=fam SHMEM_SYMMETRIC_SIZE=16m:32m "${fam[@]}"
+bad grows_gpu "a gpu space that grows cannot be created.*it has no memory by handles" \
+    SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m:32m FAKECUDA_HANDLES=0 "${gpu[@]}"
 bad grows_less "SHMEM_SYMMETRIC_SIZE is '32m:16m': expected .*512m:64g" SHMEM_SYMMETRIC_SIZE=32m:16m
 bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, and .*SHMEM_GPU_SYMMETRIC_SIZE" \
     SHMEM_ENABLE_GPU=1 FAKECUDA_DEVICES=0 "${gpu[@]}"

@@ -220,7 +220,7 @@ static void check_default(void)
 
 static void check_leaks(void)
 {
-    static const struct pe_slack slack = {8, 256, 64, 8192, 4096};
+    static const struct pe_slack slack = {8, 256, 64, PE_ARENAS, 4096};
     struct pe_holdings before = {0}, after;
     shmem_space_t space;
     shmem_team_t team;

@@ -120,7 +120,7 @@ static void check_refused(void)
 
 static void check_leaks(void)
 {
-    static const struct pe_slack slack = {8, 256, 64, 8192, 4096};
+    static const struct pe_slack slack = {8, 256, 64, PE_ARENAS, 4096};
     struct pe_holdings before = {0}, after;
 
     for (int i = 0; i < 12; i++) {

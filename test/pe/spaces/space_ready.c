@@ -3,7 +3,8 @@
  * What operations on GPU memory need is there when spaces and contexts are: beside a kernel that
  * does not end the driver may not be asked for streams, memory or the memory of other processes.
  * The stand-in counts its calls. With SHMEM_GPU_IPC=lazy they come with the first operations, with
- * off no memory of another process is opened.
+ * off no memory of another process is opened. With the argument grown, the objects lie in what a
+ * space got when malloc found no room.
  */
 #include "pe_gpu.h"
 
@@ -23,7 +24,8 @@ static int next;
 static const char *const makers[] = {
     "cuIpcOpenMemHandle_v2", "cuStreamCreate",   "cuMemHostAlloc", "cuMemHostRegister_v2",
     "cuMemAlloc_v2",         "cuModuleLoadData", "cuEventCreate",  "cuStreamDestroy_v2",
-    "cuMemFreeHost",         "cuMemFree_v2",
+    "cuMemFreeHost",         "cuMemFree_v2",     "cuMemMap",       "cuMemImportFromShareableHandle",
+    "cuMemAddressReserve",
 };
 enum { N_MAKERS = sizeof(makers) / sizeof(makers[0]) };
 
@@ -72,11 +74,11 @@ static void use_all(void)
     shmem_barrier_all();
 }
 
-static void check(const char *mode)
+static void check(const char *mode, bool grown)
 {
     bool lazy = strcmp(mode, "lazy") == 0;
     const char *path = getenv("SHMEM_NODE"), *heap = getenv("SHMEM_DEFAULT_SPACE");
-    long spaces = heap != NULL && strcmp(heap, "gpu") == 0 ? 2 : 1, opened;
+    long spaces = (heap != NULL && strcmp(heap, "gpu") == 0) + !grown, opened; /* by IPC */
     bool node = path == NULL || strcmp(path, "off") != 0;
     long before[N_MAKERS], after[N_MAKERS], sum = 0;
 
@@ -99,8 +101,11 @@ static void check(const char *mode)
     if (lazy) PE_CHECK_EQ(before[0], 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    bool grown = argc > 1 && strcmp(argv[1], "grown") == 0;
+    void *room = NULL;
     const char *mode = getenv("SHMEM_GPU_IPC") != NULL ? getenv("SHMEM_GPU_IPC") : "on";
     shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 4 * PE_MIB);
     void *memory;
@@ -113,17 +118,21 @@ int main(void)
     in_heap = shmem_malloc(N * sizeof(long));
     ctxs[0] = SHMEM_CTX_DEFAULT;
     PE_REQUIRE(shmem_ctx_create(0, &ctxs[1]) == 0, "no context"); /* before the space */
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space");
+    attr.max_size = grown ? 16 * PE_MIB : 0;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
     PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctxs[2]) == 0, "no context"); /* and after */
+    if (grown) room = shmem_space_malloc(space, 4 * PE_MIB - 4096);
     block = shmem_space_malloc(space, N * sizeof(long));
     other = shmem_space_malloc(space, N * sizeof(long));
     word = shmem_space_calloc(space, 1, sizeof(*word));
-    check(mode);
+    PE_REQUIRE(block != NULL && other != NULL && word != NULL, "no room");
+    check(mode, grown);
     shmem_ctx_destroy(ctxs[1]);
     shmem_ctx_destroy(ctxs[2]);
     shmem_space_free(space, word);
     shmem_space_free(space, other);
     shmem_space_free(space, block);
+    shmem_space_free(space, room);
     pe_space_end(space, team);
     shmem_free(in_heap);
     pe_gpu_counted_end(memory);
