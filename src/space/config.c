@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a program asks of a space: checked on each PE, with an error that names what is wrong, and
+ * made into numbers by which the PEs compare it. Design: docs/design/spaces.md.
+ */
+#include "create.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert((int)STP_NUMA_TOUCH == (int)SHMEMX_NUMA_FIRST_TOUCH, "one set of constants");
+_Static_assert((int)STP_OPEN_FOUND == (int)SHMEMX_SPACE_OPEN, "one set of constants");
+
+static int64_t create_hash(const char *name)
+{
+    if (name == NULL) return 0;
+    return (int64_t)(stp_hash(STP_HASH_EMPTY, name, strlen(name)) & INT64_MAX);
+}
+
+/* How a buffer is adopted must be the same everywhere. */
+static int64_t create_adopts(const struct stp_adopt *adopt)
+{
+    return adopt == NULL ? 0 : 1 + 2 * adopt->heap + 4 * (adopt->fd >= 0);
+}
+
+void stp_create_numbers(const shmem_space_config_t *config, const struct create *c,
+                        int64_t numbers[CONFIG_N])
+{
+    memset(numbers, 0, CONFIG_N * sizeof(*numbers));
+    if (config == NULL) return;
+    numbers[CONFIG_TYPE] = (int64_t)config->device_type;
+    numbers[CONFIG_SIZE] = (int64_t)(config->size & INT64_MAX);
+    numbers[CONFIG_FLAGS] = config->flags;
+    numbers[CONFIG_NAME] = create_hash(c->params.name);
+    numbers[CONFIG_KEEP] = c->params.keep;
+    numbers[CONFIG_OPEN] = c->params.open;
+    numbers[CONFIG_PINNED] = c->params.pinned;
+    numbers[CONFIG_RESHAPE] = c->params.reshape;
+    numbers[CONFIG_PAGES] = (int64_t)(c->params.page_bytes & INT64_MAX);
+    numbers[CONFIG_MAX] = (int64_t)(c->params.max_bytes & INT64_MAX);
+    numbers[CONFIG_ADOPT] = create_adopts(c->params.adopt);
+}
+
+static int create_check_config(const shmem_space_config_t *config, const char *fn)
+{
+    if (config == NULL) {
+        stp_error("%s: config is a null pointer", fn);
+        return -EINVAL;
+    }
+    if (stp_kind_find((int)config->device_type) == NULL) {
+        stp_error("%s: device_type %d is no kind of memory this build has: SHMEM_DEVICE_CPU (%d), "
+                  "SHMEM_DEVICE_GPU (%d), SHMEM_DEVICE_HBM (%d) and SHMEM_DEVICE_FAM (%d) are",
+                  fn, (int)config->device_type, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU,
+                  SHMEM_DEVICE_HBM, SHMEM_DEVICE_FAM);
+        return -ENODEV;
+    }
+    if (config->size == 0) {
+        stp_error("%s: size is 0: bytes a PE, at least 1", fn);
+        return -EINVAL;
+    }
+    if (config->size > INT64_MAX) {
+        stp_error("%s: size is %zu, more than any memory has: was a negative number converted?", fn,
+                  config->size);
+        return -EINVAL;
+    }
+    if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
+        stp_error("%s: flags %#x are unknown: SHMEM_SPACE_FLAG_DEFAULT (0) is the only one", fn,
+                  (unsigned)config->flags);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* To what size may it grow? */
+static int create_check_max(const struct create *c)
+{
+    size_t max = c->params.max_bytes;
+
+    if (max == 0) return 0;
+    if (max < c->params.nbytes) {
+        stp_error(
+            "%s: attr->max_size is %zu, less than config->size, %zu: 0, or what the space may "
+            "grow to",
+            c->fn, max, c->params.nbytes);
+        return -EINVAL;
+    }
+    if (max > INT64_MAX) {
+        stp_error("%s: attr->max_size is %zu, more than any memory has: was a negative number "
+                  "converted?",
+                  c->fn, max);
+        return -EINVAL;
+    }
+    if (c->params.buffer == NULL && c->kind->grows) return 0;
+    stp_error("%s: attr->max_size is set, and %s: only spaces of SHMEM_DEVICE_CPU, "
+              "SHMEM_DEVICE_HBM and SHMEM_DEVICE_GPU grow",
+              c->fn,
+              c->params.buffer != NULL ? "a buffer of the program has the size it has"
+                                       : "memory of kind fam does not grow");
+    return -EINVAL;
+}
+
+/* Where pages come from: of HBM, from a node of it, which is all that can be asked. */
+static int create_check_numa(const struct create *c)
+{
+    bool hbm = c->kind->device_type == SHMEM_DEVICE_HBM;
+
+    if ((unsigned)c->params.numa >= STP_N_NUMAS) {
+        stp_error("%s: attr->numa_policy is %d: SHMEMX_NUMA_DEFAULT (0), _BIND (1), _INTERLEAVE "
+                  "(2) and _FIRST_TOUCH (3) are what it can be",
+                  c->fn, (int)c->params.numa);
+        return -EINVAL;
+    }
+    if (hbm && c->params.numa != STP_NUMA_DEFAULT && c->params.numa != STP_NUMA_BIND) {
+        stp_error("%s: attr->numa_policy is %d, and memory of kind hbm is bound to a node of it: "
+                  "SHMEMX_NUMA_DEFAULT (0) and _BIND (1) are what it can be",
+                  c->fn, (int)c->params.numa);
+        return -EINVAL;
+    }
+    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND && !hbm) {
+        stp_error("%s: attr->numa_node is %d without SHMEMX_NUMA_BIND: nothing asks for it", c->fn,
+                  c->params.numa_node);
+        return -EINVAL;
+    }
+    if (hbm || c->params.numa == STP_NUMA_DEFAULT || c->kind->device_type == SHMEM_DEVICE_CPU)
+        return 0;
+    stp_error("%s: attr->numa_policy is set, and memory of kind %s is where it is: only spaces of "
+              "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM choose",
+              c->fn, c->kind->name);
+    return -EINVAL;
+}
+
+/* Attributes that the kind cannot honour are errors, not hints. */
+static int create_check_params(const struct create *c)
+{
+    int type = c->kind->device_type;
+
+    if (c->params.name != NULL && type != SHMEM_DEVICE_FAM) {
+        stp_error("%s: attr->name is \"%s\", and spaces of kind %s have no names: only those of "
+                  "SHMEM_DEVICE_FAM do",
+                  c->fn, c->params.name, c->kind->name);
+        return -EINVAL;
+    }
+    if (c->params.keep && c->params.name == NULL) {
+        stp_error("%s: attr->keep is set without attr->name: nobody could find the space again",
+                  c->fn);
+        return -EINVAL;
+    }
+    if ((unsigned)c->params.open >= STP_N_OPENS) {
+        stp_error("%s: attr->open is %d: SHMEMX_SPACE_EITHER (0), _CREATE (1) and _OPEN (2) are "
+                  "what it can be",
+                  c->fn, (int)c->params.open);
+        return -EINVAL;
+    }
+    if (c->params.open != STP_OPEN_EITHER && c->params.name == NULL) {
+        stp_error("%s: attr->open is set without attr->name: nothing could be there", c->fn);
+        return -EINVAL;
+    }
+    if (c->params.reshape && c->params.name == NULL) {
+        stp_error("%s: attr->reshape is set without attr->name: there is nothing to reshape",
+                  c->fn);
+        return -EINVAL;
+    }
+    if (c->params.page_bytes != 0 && c->params.page_bytes != STP_PAGES_HUGE &&
+        c->params.page_bytes != STP_PAGES_GIANT &&
+        c->params.page_bytes != (size_t)sysconf(_SC_PAGESIZE)) {
+        stp_error("%s: attr->page_size is %zu: 0, %ld, %zu and %zu are what it can be", c->fn,
+                  c->params.page_bytes, sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
+        return -EINVAL;
+    }
+    if (c->params.page_bytes != 0 && type != SHMEM_DEVICE_CPU && type != SHMEM_DEVICE_HBM) {
+        stp_error("%s: attr->page_size is set, and memory of kind %s has the pages it has: only "
+                  "spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM choose",
+                  c->fn, c->kind->name);
+        return -EINVAL;
+    }
+    if (c->params.pinned && type != SHMEM_DEVICE_CPU) {
+        stp_error("%s: attr->pinned is set, and spaces of kind %s are not pinned: only those of "
+                  "SHMEM_DEVICE_CPU are",
+                  c->fn, c->kind->name);
+        return -EINVAL;
+    }
+    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && type == SHMEM_DEVICE_GPU) {
+        stp_error("%s: attr->fd is %d, and the buffer is GPU memory, which goes without", c->fn,
+                  c->params.adopt->fd);
+        return -EINVAL;
+    }
+    if (c->params.buffer != NULL && c->params.adopt == NULL && type != SHMEM_DEVICE_GPU) {
+        stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
+                  "those of SHMEM_DEVICE_GPU take a buffer",
+                  c->fn, c->kind->name);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int stp_create_check(struct create *c, const shmem_space_config_t *config)
+{
+    int rc = create_check_config(config, c->fn);
+
+    if (rc != 0) return rc;
+    c->kind = stp_kind_find((int)config->device_type);
+    if (c->params.adopt != NULL && c->kind->in_window) {
+        c->outside = true;
+        if (c->params.adopt->fd < 0) c->kind = &stp_kind_private;
+    }
+    if (c->params.page_bytes == STP_PAGES_GIANT) c->outside = true; /* ranges are not so aligned */
+    c->params.nbytes = config->size;
+    rc = create_check_params(c);
+    if (rc == 0) rc = create_check_numa(c);
+    if (rc == 0) rc = create_check_max(c);
+    if (rc != 0) return rc;
+    c->access = c->kind->probe(&c->params, c->why, sizeof(c->why)) == 0;
+    c->space = stp_space_prepare(c->kind, config->size);
+    if (c->space == NULL) {
+        stp_error("%s: no memory for the records of a space", c->fn);
+        return -ENOMEM;
+    }
+    if (c->params.buffer != NULL) /* not a byte more is ours */
+        c->space->nbytes = c->space->max_bytes = config->size;
+    c->space->adopted = c->params.adopt != NULL;
+    c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
+    stp_space_set_max(c->space, c->params.max_bytes, c->params.pinned);
+    c->params.nbytes = c->space->nbytes;
+    c->params.max_bytes = c->space->max_bytes;
+    return c->access ? c->kind->admit(&c->params) : 0;
+}
