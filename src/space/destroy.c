@@ -48,12 +48,15 @@ void stp_space_end(struct stp_space *space)
         stp_mapped_detach(range);
         range->kind->detach(range);
     }
-    stp_team_destroy(team); /* and with its sync nobody holds a peer's part */
+    stp_coll_sync(team); /* nobody holds a peer's part */
+    for (struct stp_space *range = space; range != NULL; range = range->next_range) {
+        range->team = NULL;
+        stp_space_shut(range);
+    }
+    stp_team_destroy(team); /* and with its sync all have let go of their own, and of a name */
     while (space != NULL) {
         struct stp_space *next = space->next_range;
 
-        space->team = NULL;
-        stp_space_shut(space);
         stp_registry_delete(space);
         space = next;
     }

@@ -2,20 +2,34 @@
 /*
  * Threads make spaces with different teams until there is no room for one more: whoever was refused
  * was refused rightly, so that one thread alone finds no room afterwards either. The job is run in
- * a small window; pages of a chosen size are had there alone, so nothing goes outside.
+ * a small window, and refused is who gets a space outside it.
  */
 #include "pe_spaces.h"
 
 #include <pthread.h>
 #include <shmemx.h>
 
-enum { N_THREADS = 3, MOST = 64, ROUNDS = 30 };
+enum { N_THREADS = 3, MOST = 64, ROUNDS = 30, WINDOW_MIB = 256 };
+
+static char *heap; /* near the start of the window */
 
 static shmem_team_t parents[N_THREADS];
 static shmem_space_t spaces[N_THREADS + 1][MOST];
 static shmem_team_t teams[N_THREADS + 1][MOST];
 static int n_spaces[N_THREADS + 1];
 static pthread_barrier_t together;
+
+/* Of the space just made; what lies outside goes at once. */
+static bool is_in_window(shmem_space_t space, shmem_team_t team)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    if ((uintptr_t)info.base - (uintptr_t)heap < (size_t)WINDOW_MIB * PE_MIB) return true;
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    return false;
+}
 
 static int make_all(shmem_team_t parent, int owner)
 {
@@ -24,9 +38,9 @@ static int make_all(shmem_team_t parent, int owner)
     int n = 0;
 
     attr.parent = parent;
-    attr.page_size = 4096;
     while (n < MOST &&
-           shmemx_space_create_attr(&config, &attr, &spaces[owner][n], &teams[owner][n]) == 0)
+           shmemx_space_create_attr(&config, &attr, &spaces[owner][n], &teams[owner][n]) == 0 &&
+           is_in_window(spaces[owner][n], teams[owner][n]))
         n++;
     return n;
 }
@@ -79,6 +93,8 @@ int main(void)
         pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
         return pe_test_end();
     }
+    heap = shmem_malloc(1);
+    PE_REQUIRE(heap != NULL, "malloc failed");
     for (int i = 0; i < N_THREADS; i++)
         PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &parents[i]) == 0, "no team");
     pthread_barrier_init(&together, NULL, N_THREADS);
@@ -89,5 +105,6 @@ int main(void)
     shmem_barrier_all();
     for (int round = 0; round < pe_rounds(ROUNDS); round++)
         race(round);
+    shmem_free(heap);
     return pe_test_end();
 }
