@@ -11,6 +11,7 @@
 #include "table.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COLLECT_INLINE 48 /* bytes of a member that the first gather of collect takes along */
@@ -38,11 +39,16 @@ static bool collect_by_cells(const struct stp_team *team, const void *dest, cons
     return STP_UNLIKELY(team->active_set) && nbytes <= COLL_SMALL && !stp_on_device(dest, source);
 }
 
-/* Between nodes: all members get nbytes of each through the cells of the leaders. */
-static bool collect_gathers(const struct stp_team *team, const void *dest, const void *source,
-                            size_t nbytes)
+/* Between nodes, where device memory goes other ways than the rest. */
+static bool collect_on_device(const struct stp_team *team, const void *dest, const void *source)
 {
-    return stp_coll_gather_fits(team, nbytes) && !stp_on_device(dest, source);
+    return team->plan.n_groups > 1 && stp_on_device(dest, source);
+}
+
+/* Between nodes: all members get nbytes of each through the cells of the leaders. */
+static bool collect_gathers(const struct stp_team *team, size_t nbytes, bool device)
+{
+    return !device && stp_coll_gather_fits(team, nbytes);
 }
 
 /* Which algorithm, of direct and what else can do it. block: bytes that the table is asked for. */
@@ -62,11 +68,9 @@ static enum stp_coll_algorithm collect_choose(const struct stp_team *team,
  * Between nodes, in the leaders' chunks: what makes all bytes of a result. Where each member is a
  * leader that is copies for nothing.
  */
-static bool collect_by_heads(const struct stp_team *team, const void *dest, const void *source,
-                             size_t all)
+static bool collect_by_heads(const struct stp_team *team, size_t all, bool device)
 {
-    return team->plan.most_local > 1 && stp_coll_heads_gather_can(team, all) &&
-           !stp_on_device(dest, source);
+    return !device && team->plan.most_local > 1 && stp_coll_heads_gather_can(team, all);
 }
 
 static void collect_finish(struct stp_team *team)
@@ -135,15 +139,15 @@ static const char *collect_keep(struct stp_team *team, const char *source, size_
     return chunk != NULL ? memcpy(chunk, source, nbytes) : NULL;
 }
 
-/* equal: nbytes is that of all members. */
-static void collect_all(struct collect *c, bool equal)
+/* equal: nbytes is that of all members; device: of device memory, on all. */
+static void collect_all(struct collect *c, bool equal, bool device)
 {
     struct stp_team *team = c->team;
     size_t all = c->step > 0 ? c->step * (size_t)team->n_pes : c->nbytes;
     const char *copy = NULL;
 
     collect_begin(team);
-    if (team->plan.n_groups == 1 || stp_on_device(c->dest, c->source)) {
+    if (team->plan.n_groups == 1 || device) {
         collect_puts(c);
         return;
     }
@@ -157,12 +161,13 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
 {
     size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
     enum stp_coll_algorithm how;
+    bool device;
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, nbytes, fn);
-    how =
-        collect_choose(team, STP_COLL_FCOLLECT, nbytes, collect_gathers(team, dest, source, nbytes),
-                       collect_by_heads(team, dest, source, all));
+    device = collect_on_device(team, dest, source);
+    how = collect_choose(team, STP_COLL_FCOLLECT, nbytes, collect_gathers(team, nbytes, device),
+                         collect_by_heads(team, all, device));
     if (how == STP_COLL_GATHER || collect_by_cells(team, dest, source, nbytes)) {
         stp_coll_gather(team, dest, source, nbytes);
         return 0;
@@ -173,23 +178,39 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
     }
     collect_all(
         &(struct collect){team, (char *)dest + nbytes * (size_t)team->rank, source, 0, nbytes, fn},
-        true);
+        true, device);
     return 0;
 }
 
-/* Sum of what the members before me contribute: every member reads their counts. */
-static size_t collect_offset(struct stp_team *team, struct stp_coll_cell *cell, size_t nbytes)
+/*
+ * Who has nothing may pass no source, and so cannot know what others move: members tell each other.
+ */
+static bool collect_is_device(const void *dest, const void *source, size_t nbytes)
 {
-    uint64_t offset = 0;
+    return nbytes > 0 && stp_on_device(dest, source);
+}
 
-    memcpy(cell->in, &nbytes, sizeof(nbytes));
-    stp_coll_sync(team);
-    for (int rank = 0; rank < team->rank; rank++) {
-        uint64_t count;
-        stp_get(&stp_ctx_coll, &count, cell->in, sizeof(count), stp_team_pe(team, rank),
-                "collective");
-        offset += count;
+/* What a member has, as the others read it. */
+struct collect_has {
+    uint64_t nbytes;
+    uint64_t device;
+};
+
+/* Sum of what the members before me contribute: every member reads what all have. */
+static size_t collect_offset(struct stp_team *team, struct collect_has mine, bool *device,
+                             const char *fn)
+{
+    struct collect_has *all = malloc((size_t)team->n_pes * sizeof(*all));
+    size_t offset = 0;
+
+    if (all == NULL) stp_fatal(fn, "no memory for what %d PEs have", team->n_pes);
+    stp_coll_gather(team, all, &mine, sizeof(mine));
+    *device = false;
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        if (rank < team->rank) offset += all[rank].nbytes;
+        if (all[rank].device) *device = true;
     }
+    free(all);
     return offset;
 }
 
@@ -199,7 +220,8 @@ static size_t collect_offset(struct stp_team *team, struct stp_coll_cell *cell, 
  */
 struct collect_block {
     uint64_t nbytes;
-    uint64_t whole;
+    uint32_t whole;
+    uint32_t device;
     unsigned char data[COLLECT_INLINE];
 };
 
@@ -213,21 +235,26 @@ static size_t collect_block_bytes(const struct stp_team *team)
 
 #define COLLECT_MEMBERS (COLL_NET / (COLLECT_HEAD + 8)) /* take part in that gather at most */
 
-/* Each member's block; true when all are whole. at: where each begins in dest, and the end. */
-static bool collect_blocks(struct stp_team *team, const void *source, size_t nbytes, size_t size,
-                           unsigned char *blocks, size_t *at)
+/*
+ * Each member's block; true when all are whole. mine: of this one, without its data. at: where each
+ * begins in dest, and the end.
+ */
+static bool collect_blocks(struct stp_team *team, const void *source, struct collect_block mine,
+                           size_t size, unsigned char *blocks, size_t *at, bool *device)
 {
-    struct collect_block mine = {.nbytes = nbytes};
+    size_t nbytes = mine.nbytes;
     bool whole = true;
 
     mine.whole = nbytes <= size - COLLECT_HEAD && (nbytes == 0 || !stp_on_device(source, source));
     if (mine.whole && nbytes > 0) memcpy(mine.data, source, nbytes);
     stp_coll_gather_part(team, blocks, &mine, size, 0, size);
     at[0] = 0;
+    *device = false;
     for (int rank = 0; rank < team->n_pes; rank++) {
         const struct collect_block *block = (const void *)(blocks + (size_t)rank * size);
         at[rank + 1] = at[rank] + block->nbytes;
         whole = whole && block->whole;
+        *device = *device || block->device;
     }
     return whole;
 }
@@ -322,17 +349,20 @@ static void collect_far(struct stp_team *team, char *dest, const void *source, s
 {
     _Alignas(16) unsigned char blocks[COLL_NET];
     size_t at[COLLECT_MEMBERS + 1];
-    bool whole = collect_blocks(team, source, nbytes, size, blocks, at);
+    struct collect_block mine = {.nbytes = nbytes,
+                                 .device = collect_is_device(dest, source, nbytes)};
+    bool device, whole = collect_blocks(team, source, mine, size, blocks, at, &device);
     size_t sum = at[team->n_pes], mean = sum / (size_t)team->n_pes;
 
     stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
     if (!whole && collect_choose(team, STP_COLL_FCOLLECT, mean, false,
-                                 collect_by_heads(team, dest, source, sum)) == STP_COLL_HEADS) {
+                                 collect_by_heads(team, sum, device)) == STP_COLL_HEADS) {
         stp_coll_heads_gather(&(struct stp_coll_gather){team, dest, source, nbytes, at, fn});
         return;
     }
     if (!whole) {
-        collect_all(&(struct collect){team, dest + at[team->rank], source, 0, nbytes, fn}, false);
+        collect_all(&(struct collect){team, dest + at[team->rank], source, 0, nbytes, fn}, false,
+                    device);
         return;
     }
     for (int rank = 0; rank < team->n_pes; rank++) {
@@ -345,9 +375,8 @@ static void collect_far(struct stp_team *team, char *dest, const void *source, s
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                      const char *fn)
 {
-    uint64_t sequence;
-    struct stp_coll_cell *cell;
     size_t offset, size = collect_block_bytes(team);
+    bool device;
 
     if (size > COLLECT_HEAD && stp_coll_gather_fits(team, size) &&
         collect_choose(team, STP_COLL_COLLECT, 0, true, false) == STP_COLL_GATHER) {
@@ -362,10 +391,11 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
         collect_crowded(team, dest, source, nbytes, fn);
         return 0;
     }
-    cell = stp_coll_take_cell(team, &sequence);
-    offset = collect_offset(team, cell, nbytes);
+    offset = collect_offset(
+        team, (struct collect_has){nbytes, collect_is_device(dest, source, nbytes)}, &device, fn);
     stp_coll_check(team, dest, source, nbytes > 0 ? offset + nbytes : 0, nbytes, fn);
-    collect_all(&(struct collect){team, (char *)dest + offset, source, 0, nbytes, fn}, false);
+    collect_all(&(struct collect){team, (char *)dest + offset, source, 0, nbytes, fn}, false,
+                device);
     return 0;
 }
 
@@ -384,11 +414,9 @@ static void alltoall_by_cells(struct stp_team *team, char *dest, const void *sou
     stp_coll_quiet();
 }
 
-static bool alltoall_by_heads(const struct stp_team *team, const void *dest, const void *source,
-                              size_t nbytes)
+static bool alltoall_by_heads(const struct stp_team *team, size_t nbytes, bool device)
 {
-    return team->plan.most_local > 1 && stp_coll_heads_alltoall_can(team, nbytes) &&
-           !stp_on_device(dest, source);
+    return !device && team->plan.most_local > 1 && stp_coll_heads_alltoall_can(team, nbytes);
 }
 
 int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
@@ -397,11 +425,13 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
     size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
     char *mine = (char *)dest + nbytes * (size_t)team->rank;
     enum stp_coll_algorithm how;
+    bool device;
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, all, fn);
-    how = collect_choose(team, STP_COLL_ALLTOALL, nbytes, collect_gathers(team, dest, source, all),
-                         alltoall_by_heads(team, dest, source, nbytes));
+    device = collect_on_device(team, dest, source);
+    how = collect_choose(team, STP_COLL_ALLTOALL, nbytes, collect_gathers(team, all, device),
+                         alltoall_by_heads(team, nbytes, device));
     if (how == STP_COLL_HEADS) {
         stp_coll_heads_alltoall(
             &(struct stp_coll_alltoall){team, dest, source, 1, 1, 1, nbytes, fn});
@@ -415,7 +445,7 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
         alltoall_by_cells(team, dest, source, nbytes);
         return 0;
     }
-    collect_all(&(struct collect){team, mine, source, nbytes, nbytes, fn}, true);
+    collect_all(&(struct collect){team, mine, source, nbytes, nbytes, fn}, true, device);
     return 0;
 }
 
