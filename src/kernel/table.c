@@ -115,6 +115,15 @@ static void table_row(struct stp_kernel *kernel, struct stp_space *space, size_t
     };
 }
 
+/* One handle more, or less, that has the addresses of a space's parts. */
+void stp_kernel_use(struct stp_space *space, int n)
+{
+    stp_space_use(space, n);
+    pthread_mutex_lock(&stp_rt.lock);
+    space->n_kernels += n;
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
 void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables)
 {
     size_t n_pes = (size_t)kernel->handle.n_pes, n = 0;
@@ -126,7 +135,7 @@ void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables)
         table_row(kernel, space, n, tables + 2 * n * n_pes);
         kernel->used[n] = space;
         kernel->bases[n++] = space->base;
-        stp_space_use(space, 1);
+        stp_kernel_use(space, 1);
     }
     kernel->handle.n_spaces = (uint32_t)n;
 }

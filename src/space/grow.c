@@ -108,12 +108,27 @@ static void grow_exchange(const struct grow *g, const char *fn)
     free(by_pe);
 }
 
-/* What operations need is there before them: docs/design/cuda.md. If refused, the owner copies. */
+/* Are there handles of kernels that have the space? */
+static bool grow_has_kernels(const struct stp_space *space)
+{
+    bool has;
+
+    pthread_mutex_lock(&stp_rt.lock);
+    has = space->n_kernels > 0;
+    pthread_mutex_unlock(&stp_rt.lock);
+    return has;
+}
+
+/*
+ * What operations need is there before them: docs/design/cuda.md. If refused, the owner copies. A
+ * kernel with a handle goes by addresses alone, which have to lead somewhere, lazily or not.
+ */
 static void grow_open(struct stp_space *space)
 {
     const struct stp_plan *plan = &space->team->plan;
 
-    if (space->kind->in_window || stp_env.gpu_ipc != STP_IPC_ON) return;
+    if (space->kind->in_window) return;
+    if (stp_env.gpu_ipc == STP_IPC_LAZY && !grow_has_kernels(space)) return;
     for (int i = 0; i < plan->n_local; i++)
         (void)space->kind->reach(space, stp_local_of(plan->local_pes[i]));
 }

@@ -169,6 +169,28 @@ static void check_later(shmem_device_type_t kind, uint64_t value)
     PE_CHECK_EQ(shmem_space_destroy(later), 0);
 }
 
+/* A space that may grow; the handle's table has it, and what it will grow by. */
+static shmem_space_t growing_space(shmem_team_t *its_team)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 2 << 20);
+    shmem_space_t made;
+
+    attr.parent = team;
+    attr.max_size = 100 << 20;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0, "a growing space");
+    return made;
+}
+
+static void check_grown(shmem_space_t growing)
+{
+    uint64_t *large = shmem_space_malloc(growing, 4 << 20);
+
+    PE_REQUIRE(large != NULL, "it does not grow");
+    check_p(large + (4 << 20) / sizeof(*large) - 1, 1005);
+    shmem_space_free(growing, large);
+}
+
 /* Spaces, heaps and globals that the table has not are reached by the rings. */
 static void check_others(uint64_t *heap)
 {
@@ -242,8 +264,9 @@ static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     struct ops_result *results = shmem_space_calloc(space, BLOCKS + 1, sizeof(*results));
     uint64_t *word = shmem_space_calloc(space, 1, sizeof(*word));
-    shmem_team_t pinned_team;
+    shmem_team_t pinned_team, growing_team;
     shmem_space_t pinned = make_space(SHMEM_DEVICE_CPU, &pinned_team);
+    shmem_space_t growing = growing_space(&growing_team);
     struct ops_result *pinned_results = shmem_space_calloc(space, BLOCKS, sizeof(*results));
 
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
@@ -258,11 +281,14 @@ static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
     if (host_pointers) check_space(pinned, pinned_results);
     check_barrier(word, results + BLOCKS);
     check_others(heap);
+    check_grown(growing);
     PE_CHECK(shmem_space_destroy(space) != 0, "the space went from under a handle");
     PE_CHECK_EQ(shmemx_device_handle_destroy(&handle), 0);
     check_atomics(space, SHMEMX_ATOMICS_OWNER);
     PE_CHECK(shmemx_device_handle_destroy(&handle) != 0, "destroyed twice");
     pe_kernels_end();
+    shmem_team_destroy(growing_team);
+    PE_CHECK_EQ(shmem_space_destroy(growing), 0);
     shmem_team_destroy(pinned_team);
     PE_CHECK_EQ(shmem_space_destroy(pinned), 0);
     shmem_space_free(space, pinned_results);
