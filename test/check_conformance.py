@@ -5,12 +5,12 @@
 usage: check_conformance.py <source directory>
 
 Rules are table rows of three columns that begin with their kind and number: R1, R2... in
-docs/conformance.md; P1... and S1... in docs/conformance-spaces.md. Each kind counts up from 1
-without a gap, R up to RULES. The last column names tests as `file:name`: a function of a test
-program (T(name) in a template), a function of a script, or a case that a script tries. A row that
-names none says why, after "Not testable:" or "**Undefined:**". Files are found anywhere under
-test/; the program, or the script itself, is declared to CTest in test/**/CMakeLists.txt or
-test/**/*.cmake.
+docs/conformance.md; P1..., S1... and W1... in docs/conformance-spaces.md. Each kind counts up
+from 1 without a gap, R up to RULES. The last column names tests as `file:name`: a function of a
+test program (T(name) in a template), a function of a script, or a case that a script tries; so does
+the text between tables. A row that names none says why, after "Not testable:", "Not done:" or
+"**Undefined:**". Files are found anywhere under test/; the program, or the script itself, is
+declared to CTest in test/**/CMakeLists.txt or test/**/*.cmake.
 """
 import pathlib
 import re
@@ -18,11 +18,12 @@ import sys
 
 RULES = 272  # of the standard
 
-PAGES = {"docs/conformance.md": "R", "docs/conformance-spaces.md": "PS"}
-ROW = re.compile(r"^\| ([PRS])(\d+) \|(.*)\|(.*)\|$")
+PAGES = {"docs/conformance.md": "R", "docs/conformance-spaces.md": "PSW"}
+ROW = re.compile(r"^\| ([PRSW])(\d+) \|(.*)\|(.*)\|$")
 TEST = re.compile(r"`([\w./]+\.(?:c|cpp|h|sh|py)):([\w.]+)`")
+LIKE_TEST = re.compile(r"`([^`\s]+\.[a-z]+:[^`\s]*)`")
 TRIES = "good|bad|told|ends|differs|job|lost|expect"
-REASONS = ("Not testable:", "**Undefined:**")
+REASONS = ("Not testable:", "Not done:", "**Undefined:**")
 
 
 def find(root, name):
@@ -71,7 +72,7 @@ def read_rows(page, kinds, errors):
     for line in page.read_text().splitlines():
         match = ROW.match(line)
         if not match:
-            if re.match(r"^\| [PRS]\d", line):
+            if re.match(r"^\| [PRSW]\d", line):
                 errors.append(f"not a row of three columns: {line}")
             continue
         kind, number = match.group(1), int(match.group(2))
@@ -108,14 +109,16 @@ def main():
     files = [root / "test/CMakeLists.txt", *(root / "test").rglob("*/CMakeLists.txt"),
              *(root / "test").rglob("*.cmake")]
     cmake = "\n".join(path.read_text() for path in files)
-    count = dict.fromkeys("RPS", 0)
+    count = dict.fromkeys("RPSW", 0)
     tests, errors = set(), []
     for page, kinds in PAGES.items():
+        text = (root / page).read_text()
+        tests.update(TEST.findall(text))
+        errors += [f"{page}: `{name}` is not the name of a test" for name in LIKE_TEST.findall(text)
+                   if not TEST.fullmatch(f"`{name}`") and "file:name" not in name]
         for kind, number, proof in read_rows(root / page, kinds, errors):
             count[kind] = number
-            named = TEST.findall(proof)
-            tests.update(named)
-            if not named and not any(reason in proof for reason in REASONS):
+            if not TEST.search(proof) and not any(reason in proof for reason in REASONS):
                 errors.append(f"{kind}{number} has neither a test nor a reason")
     if count["R"] != RULES:
         errors.append(f"the standard's rules end with R{count['R']}, not with R{RULES}")
@@ -125,7 +128,7 @@ def main():
     for error in errors:
         print(error, file=sys.stderr)
     print(f"{count['R']} rules of the standard, {count['P']} sentences, {count['S']} decisions, "
-          f"{len(tests)} checks")
+          f"{count['W']} lines of the wiki, {len(tests)} checks")
     sys.exit(2 if errors else 0)
 
 

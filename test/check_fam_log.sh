@@ -17,17 +17,21 @@ fail()
     exit 1
 }
 
-"$launcher" -n "$n" "$program" append -n "$each" the one </dev/null &
-"$launcher" -n "$n" "$program" append -n "$each" the other </dev/null
-wait $! || fail "the first job failed"
-out=$("$launcher" -n "$n" "$program" show)
-[ "$(echo "$out" | grep -c ': the one$')" -eq $((n * each)) ] || fail "records are missing: $out"
-[ "$(echo "$out" | grep -c ': the other$')" -eq $((n * each)) ] || fail "records are missing: $out"
-echo "$out" | grep -q "fam_log: $((2 * n * each)) records\$" || fail "not all are counted: $out"
-# numbers from 0 on, without gap, each once
-numbers=$(echo "$out" | sed -n 's/^ *\([0-9]*\)  20.*/\1/p')
-[ "$numbers" = "$(seq 0 $((2 * n * each - 1)))" ] || fail "numbers are not in order: $out"
+meet() # two jobs write at the same time, a third one reads
+{
+    "$launcher" -n "$n" "$program" append -n "$each" the one </dev/null &
+    "$launcher" -n "$n" "$program" append -n "$each" the other </dev/null
+    wait $! || fail "the first job failed"
+    out=$("$launcher" -n "$n" "$program" show)
+    [ "$(echo "$out" | grep -c ': the one$')" -eq $((n * each)) ] || fail "records are missing: $out"
+    [ "$(echo "$out" | grep -c ': the other$')" -eq $((n * each)) ] || fail "records are missing: $out"
+    echo "$out" | grep -q "fam_log: $((2 * n * each)) records\$" || fail "not all are counted: $out"
+    # numbers from 0 on, without gap, each once
+    numbers=$(echo "$out" | sed -n 's/^ *\([0-9]*\)  20.*/\1/p')
+    [ "$numbers" = "$(seq 0 $((2 * n * each - 1)))" ] || fail "numbers are not in order: $out"
+}
 
+meet
 if out=$("$launcher" -n $((n + 1)) "$program" show 2>&1); then fail "another size is accepted"; fi
 echo "$out" | grep -q "'fam_log' in .* has $n PEs of .*, this job wants $((n + 1)) of" ||
     fail "the refusal does not tell both sizes: $out"
