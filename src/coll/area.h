@@ -173,7 +173,7 @@ bool stp_coll_heads_alltoall_can(const struct stp_team *team, size_t nbytes);
 /* What every member has, to all: nbytes each, or that of rank at at[rank]..at[rank + 1] - 1. */
 struct stp_coll_gather {
     struct stp_team *team;
-    void *dest;
+    void *dest; /* NULL: this member has nothing, and wants nothing */
     const void *source;
     size_t nbytes;
     const size_t *at; /* n_pes + 1 offsets in dest, NULL: all have nbytes */

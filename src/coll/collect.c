@@ -259,6 +259,12 @@ static bool collect_blocks(struct stp_team *team, const void *source, struct col
     return whole;
 }
 
+/* R44: who has nothing may pass no dest either, and gets nothing then. */
+static bool collect_nowhere(const void *dest, size_t nbytes)
+{
+    return STP_UNLIKELY(dest == NULL) && nbytes == 0;
+}
+
 /* What each member tells all others on a node with a core for each. */
 struct collect_count {
     uint64_t nbytes;
@@ -336,6 +342,7 @@ static void collect_crowded(struct stp_team *team, char *dest, const void *sourc
         collect_puts(&(struct collect){team, dest + offset, source, 0, nbytes, fn});
         return;
     }
+    if (collect_nowhere(dest, nbytes)) return;
     for (int rank = 0; rank < team->n_pes; rank++) {
         const struct collect_near *theirs = stp_ptr(mine, stp_team_pe(team, rank));
         if (theirs->nbytes > 0) stp_copy_any(dest, theirs->data, theirs->nbytes, fn);
@@ -365,6 +372,7 @@ static void collect_far(struct stp_team *team, char *dest, const void *source, s
                     device);
         return;
     }
+    if (collect_nowhere(dest, nbytes)) return;
     for (int rank = 0; rank < team->n_pes; rank++) {
         const struct collect_block *block = (const void *)(blocks + (size_t)rank * size);
         if (block->nbytes > 0) stp_copy_any(dest, block->data, block->nbytes, fn);

@@ -130,7 +130,7 @@ void stp_coll_heads_gather(const struct stp_coll_gather *g)
             heads_send(&h, (plan->group + i) % plan->n_groups, at, at, nbytes);
     }
     heads_wait(&h);
-    gather_take(&h, g);
+    if (g->dest != NULL || mine > 0) gather_take(&h, g);
 }
 
 /* ---- a block of each to each ------------------------------------------------------------ */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * collect of what no other PE maps, private pages and memory of GPUs, where members that have
- * nothing pass no source, or one of another space: all take the same way. Rules R44, R176.
+ * nothing pass no source, or one of another space: all take the same way. And members that have
+ * nothing and pass no dest. Rules R44, R176.
  */
 #include "pe_spaces.h"
 
@@ -51,6 +52,24 @@ static void check_all(const char *what, unsigned char *source)
         }
 }
 
+/* In the heap; whoever passes no dest gets nothing, or what others put there. */
+static void check_nowhere(int pattern, size_t nbytes)
+{
+    size_t mine = size_of(pattern, pe_me, nbytes), at = 0;
+
+    for (size_t i = 0; i < mine; i++)
+        plain[i] = value_of(pe_me, nbytes, i);
+    shmem_barrier_all();
+    PE_CHECK_EQ(
+        shmem_collectmem(SHMEM_TEAM_WORLD, mine > 0 ? dest : NULL, mine > 0 ? plain : NULL, mine),
+        0);
+    for (int pe = 0; pe < pe_n && mine > 0; pe++)
+        for (size_t i = 0; i < size_of(pattern, pe, nbytes); i++, at++)
+            PE_REQUIRE(dest[at] == value_of(pe, nbytes, i), "of %zu bytes: byte %zu of PE %d",
+                       nbytes, i, pe);
+    shmem_barrier_all();
+}
+
 static void check_private(void)
 {
     void *pages = aligned_alloc(4096, PRIVATE);
@@ -87,6 +106,10 @@ int main(void)
     dest = shmem_malloc((size_t)ROOM * (size_t)pe_n);
     plain = shmem_malloc(ROOM);
     PE_REQUIRE(dest != NULL && plain != NULL, "malloc failed");
+    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+        check_nowhere(0, sizes[k]);
+        check_nowhere(1, sizes[k]);
+    }
     check_private();
     check_gpu();
     return pe_test_end();
