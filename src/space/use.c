@@ -131,24 +131,25 @@ STP_PROFILED(shmemx_space_realloc);
 
 int pshmemx_space_persist(shmem_space_t handle, const void *addr, size_t nbytes)
 {
-    struct stp_space *space;
+    struct stp_space *space, *range;
     size_t offset;
     int rc;
 
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
     if (nbytes == 0) return 0;
-    offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
-    if (offset >= space->nbytes || nbytes > space->nbytes - offset) {
+    range = stp_space_range_in(space, addr, &offset);
+    if (range == NULL || nbytes > stp_space_nbytes(range) - offset) {
+        if (range == NULL) range = space;
         stp_error("shmemx_space_persist: %zu bytes at %p do not lie in this PE's part of space %u, "
                   "%zu bytes at %p",
-                  nbytes, addr, space->number, space->nbytes, (void *)space->base);
+                  nbytes, addr, range->number, stp_space_nbytes(range), (void *)range->base);
         return 1;
     }
-    rc = space->kind->persist(space, offset, nbytes);
+    rc = range->kind->persist(range, offset, nbytes);
     if (rc != 0)
         stp_error("shmemx_space_persist: %zu bytes of space %u (%s) cannot be made durable: %s",
-                  nbytes, space->number, space->kind->name, strerror(-rc));
+                  nbytes, range->number, range->kind->name, strerror(-rc));
     return rc != 0;
 }
 STP_PROFILED(shmemx_space_persist);

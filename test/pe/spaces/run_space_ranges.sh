@@ -35,6 +35,7 @@ done
 told overlap "$last" "$fn: attr->ranges\[2\], 320000 bytes at 0x[0-9a-f]+, overlaps \[1\], 16000"
 told taken "$last" "buffer 0x[0-9a-f]+ of 320000 bytes cannot become a space: it overlaps space 2"
 told taken 0 "$fn: attr->ranges\[2\], 320000 bytes, is refused"
+told persist "$last" "shmemx_space_persist: 100 bytes of space [0-9]+ .*cannot be made durable"
 ends past "$last" "shmem_long_put: dest 0x[0-9a-f]+ with 160 bytes reaches 80 bytes past the end"
 ends free "[0-9]+" "shmem_space_free: ptr 0x[0-9a-f]+ is in space [0-9]+, a buffer of the program"
 exit $failed

@@ -314,6 +314,10 @@ static void mistake(const char *name, char *all)
     } else if (strcmp(name, "taken") == 0) {
         if (here) ranges[2].addr = heap;
         refused(ranges, 3, name);
+    } else if (strcmp(name, "persist") == 0) {
+        space = register_all(ranges, 3, 0);
+        PE_CHECK(shmemx_space_persist(space, ranges[1].addr, 100) != 0, "it was made durable");
+        destroy(space, ranges, 3);
     } else if (strcmp(name, "free") == 0) {
         space = register_all(ranges, 3, 0);
         shmem_space_free(space, ranges[1].addr);
