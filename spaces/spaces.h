@@ -547,6 +547,15 @@ struct stp_word_op {
 /* Copies of one context by one kind: they run in order, and are complete after flush. */
 struct stp_queue;
 
+/* Private memory of a device as the program allocated it. */
+struct stp_allocation {
+    void *base;
+    size_t nbytes;
+    unsigned long long id; /* that no other allocation of this process has, ever */
+    int device;
+    unsigned long long lent; /* the kind's: what is to be taken back */
+};
+
 /*
  * One row per kind of memory; named no-ops, never NULL. Kinds in the window are host memory,
  * reached by load and store at window addresses; the others have addresses of their own, and
@@ -658,6 +667,19 @@ struct stp_kind {
      * *offset on; the caller closes it. -1: the driver has none.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
+    /*
+     * The allocation that private memory of this kind is in, where adapters can be given all of it
+     * until the program frees it. false: it is of a space, or cannot. Asks the driver nothing that
+     * owns has not asked in this operation.
+     */
+    bool (*allocation)(const void *ptr, struct stp_allocation *allocation);
+    /*
+     * Have it registered by add, with number, for adapters to read and write; 0, or what add or
+     * the driver said, and nothing is changed. take_back: no longer, if it is still there.
+     */
+    int (*lend)(struct stp_allocation *allocation, unsigned number,
+                int (*add)(unsigned number, void *base, size_t nbytes, int device));
+    void (*take_back)(const struct stp_allocation *allocation);
     /*
      * One line about device i of this kind as this PE sees it: name, memory. Returns false when
      * there is no such device.

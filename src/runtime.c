@@ -363,6 +363,7 @@ static void runtime_stop(enum stp_end how)
     stp_bounce_fini();
     stp_stage_fini();
     stp_ctx_close_own();
+    stp_buffers_fini();
     stp_fabric_stop(); /* its thread may look into the internal space until then */
     stp_window_leave();
     stp_space_fini();

@@ -19,12 +19,13 @@
 #include "base/base.h"
 #include "base/notes.h"
 
-#define STP_FABRIC_ABI 14u
+#define STP_FABRIC_ABI 15u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
 #define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_word: a word grows by less at a time */
 
 #define STP_FABRIC_EXTENTS 16 /* pieces that a region can grow to have */
+#define STP_FABRIC_BUFFERS 64 /* allocations of private device memory that are registered */
 
 #define STP_NETWORKS_MAX 16 /* addresses of one host that are looked at */
 
@@ -241,14 +242,25 @@ struct stp_fabric {
     int (*region_grown)(unsigned number, const struct stp_fabric_region *peers);
     void (*region_shrink)(unsigned number);
 
+    /*
+     * Register an allocation of private memory on a CUDA device, for this side alone, as number of
+     * STP_FABRIC_BUFFERS. 0 or -errno, not logged. use: until the next call of this thread, buffers
+     * in it may be passed to put and get, whose operations hold the registration; -1: in none.
+     * remove: false, and nothing changed, while operations hold it.
+     */
+    int (*buffer_add)(unsigned number, void *base, size_t nbytes, int device);
+    void (*buffer_use)(int number);
+    bool (*buffer_remove)(unsigned number);
+
     /* alone: one thread at a time will use it, which may give it an endpoint of its own. */
     int (*ctx_create)(bool alone, struct stp_fabric_ctx **ctx);
     void (*ctx_destroy)(struct stp_fabric_ctx *ctx); /* after quiet */
 
     /*
      * Blocking: source may be reused on return. nbi: not before quiet. nbytes > 0, any size.
-     * source and dest on this side are host memory, or lie in one of this PE's regions, and those
-     * of memory other than the host's are copied by the provider only. On such regions these four
+     * source and dest on this side are host memory, or lie in one of this PE's regions or in the
+     * buffer that the thread uses, and those of memory other than the host's are copied by the
+     * provider only. On such regions these four
      * are all that works: store and amo are for host memory, and a signal in host memory may
      * overtake data for a device, so the caller puts, quiets and signals in steps.
      */

@@ -362,6 +362,47 @@ static bool gpu_enter(const struct stp_space *space)
     return stp_cuda_enter(part->device) == 0;
 }
 
+/* A reference for as long as it lasts: what was allocated in the context is gone with it. */
+static int gpu_visit(struct cuda_device *device)
+{
+    int rc = stp_cuda_retain(device);
+
+    if (rc != 0) return rc;
+    rc = stp_cuda_enter(device);
+    if (rc != 0) stp_cuda_release(device);
+    return rc;
+}
+
+static void gpu_go(struct cuda_device *device)
+{
+    stp_cuda_leave();
+    stp_cuda_release(device);
+}
+
+static int gpu_lend(struct stp_allocation *allocation, unsigned number,
+                    int (*add)(unsigned number, void *base, size_t nbytes, int device))
+{
+    struct cuda_device *device = &stp_cuda.devices[allocation->device];
+    int rc = gpu_visit(device);
+
+    if (rc != 0) return rc;
+    allocation->lent = stp_cuda_memops_borrow(allocation->base);
+    rc = add(number, allocation->base, allocation->nbytes, allocation->device);
+    if (rc != 0 && allocation->lent != 0)
+        stp_cuda_memops_return(allocation->base, allocation->lent);
+    gpu_go(device);
+    return rc;
+}
+
+static void gpu_take_back(const struct stp_allocation *allocation)
+{
+    struct cuda_device *device = &stp_cuda.devices[allocation->device];
+
+    if (allocation->lent == 0 || gpu_visit(device) != 0) return;
+    stp_cuda_memops_return(allocation->base, allocation->lent);
+    gpu_go(device);
+}
+
 const struct stp_kind stp_kind_gpu = {
     .name = "gpu",
     .device_type = 1, /* SHMEM_DEVICE_GPU */
@@ -397,6 +438,9 @@ const struct stp_kind stp_kind_gpu = {
     .unpin = stp_cuda_unpin,
     .flush_remote = stp_cuda_flush_remote,
     .dmabuf = stp_cuda_dmabuf,
+    .allocation = stp_cuda_allocation,
+    .lend = gpu_lend,
+    .take_back = gpu_take_back,
     .describe = stp_cuda_describe,
     .devices = stp_cuda_devices,
 };

@@ -126,6 +126,9 @@ struct cuda_location {
 struct cuda_location stp_cuda_location(const void *ptr);
 bool stp_cuda_owns(const void *ptr);
 
+/* As allocation of the kind: of cuMemAlloc alone, which adapters may have whole. */
+bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation);
+
 /* Do asynchronous copies reach it without waiting: device memory, host memory that is pinned? */
 bool stp_cuda_reaches(const void *ptr);
 

@@ -228,6 +228,10 @@ struct owns_answer {
     unsigned type;      /* a CUmemorytype, 0: it does not know it */
     unsigned managed;
     int ordinal;
+    int whole; /* of cuMemAlloc: [base, base + nbytes) is its one allocation */
+    CUdeviceptr base;
+    size_t nbytes;
+    unsigned long long id;
 };
 
 static __thread struct owns_answer owns_last __attribute__((tls_model("initial-exec")));
@@ -244,14 +248,18 @@ static void owns_ask_each(struct owns_answer *answer, const void *ptr)
 /* Asked once an operation: its later steps want to know the same again. */
 static const struct owns_answer *owns_ask_all(const void *ptr)
 {
-    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID};
     struct owns_answer *answer = &owns_last;
-    void *data[] = {&answer->type, &answer->managed, &answer->ordinal};
+    void *data[] = {&answer->type, &answer->managed, &answer->ordinal, &answer->whole,
+                    &answer->base, &answer->nbytes,  &answer->id};
 
     if (answer->at == (uintptr_t)ptr && answer->operation == stp_kind_operation) return answer;
-    *answer = (struct owns_answer){(uintptr_t)ptr, stp_kind_operation, 0, 0, -1};
+    *answer =
+        (struct owns_answer){.at = (uintptr_t)ptr, .operation = stp_kind_operation, .ordinal = -1};
     if (stp_cuda.api.pointer_get_attributes == NULL ||
         stp_cuda.api.pointer_get_attributes(STP_COUNT(attributes), attributes, data,
                                             (CUdeviceptr)(uintptr_t)ptr) != CUDA_SUCCESS)
@@ -296,4 +304,25 @@ bool stp_cuda_reaches(const void *ptr)
 bool stp_cuda_owns(const void *ptr)
 {
     return stp_cuda_location(ptr).device != NULL;
+}
+
+/*
+ * Not memory by handles, whose range is that of addresses, mapped or not, nor memory of pools,
+ * which no adapter is given.
+ */
+bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation)
+{
+    const struct owns_answer *answer;
+    struct owns_range range;
+
+    if (owns_search((uintptr_t)ptr, &range)) return false;
+    answer = owns_ask_all(ptr);
+    if (answer->type != CU_MEMORYTYPE_DEVICE || answer->managed != 0 || answer->whole == 0 ||
+        answer->id == 0 || answer->ordinal < 0 || answer->ordinal >= stp_cuda.n_devices)
+        return false;
+    *allocation = (struct stp_allocation){.base = (void *)(uintptr_t)answer->base,
+                                          .nbytes = answer->nbytes,
+                                          .id = answer->id,
+                                          .device = answer->ordinal};
+    return true;
 }

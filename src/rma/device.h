@@ -113,6 +113,16 @@ struct stp_fragments {
 };
 bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fragment);
 
+/* ---- private device memory (buffers.c) ------------------------------------- */
+
+/*
+ * Have the allocation of private memory of the kind registered with the fabric, for the operations
+ * that this thread issues until release; -1: it cannot be.
+ */
+int stp_buffer_hold(const struct stp_kind *kind, const void *ptr, size_t nbytes);
+void stp_buffer_release(int number); /* -1 is fine */
+void stp_buffers_fini(void);
+
 /* ---- private pages (process.c) --------------------------------------------- */
 
 /* To and from a part that STP_WAY_PROCESS leads to; done on return. Fatal when it is gone. */

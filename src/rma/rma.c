@@ -16,15 +16,23 @@ static size_t rma_extent(const struct stp_rows *rows, size_t pitch)
     return (rows->n - 1) * pitch + rows->width;
 }
 
-/* Can the fabric itself read and write this buffer? Host memory always, device if registered. */
-static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer)
+/*
+ * Can the fabric itself read and write this buffer? Host memory always, device if registered. Rows
+ * of private device memory are packed on their way: an operation each would be slower. held: to be
+ * released when all is issued.
+ */
+static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
+                               const struct stp_rows *rows, int *held)
 {
     const struct stp_space *space;
     size_t offset;
 
+    *held = -1;
     if (STP_LIKELY(kind == NULL)) return true;
     space = stp_registry_find(buffer, &offset);
-    return space != NULL && space->registered;
+    if (space != NULL && space->registered) return true;
+    if (rows->n == 1) *held = stp_buffer_hold(kind, buffer, rows->width);
+    return *held >= 0;
 }
 
 /* ---- host memory --------------------------------------------------------------- */
@@ -139,14 +147,17 @@ static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
                            const struct stp_rows *rows, int pe, enum stp_copy_end end,
                            const char *fn)
 {
+    int held;
+
     stp_ctx_by_fabric(ctx, pe);
-    if (!rma_fabric_reaches(from, source)) {
+    if (!rma_fabric_reaches(from, source, rows, &held)) {
         fabric_put_bounced(ctx, from, target, source, rows, pe, fn);
         return;
     }
     for (size_t i = 0; i < rows->n; i++)
         fabric_put(ctx, target, i * rows->dest_pitch, source + i * rows->source_pitch, rows->width,
                    pe, end);
+    stp_buffer_release(held);
 }
 
 static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
@@ -154,19 +165,22 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
                            int pe, enum stp_copy_end end, const char *fn)
 {
     const struct stp_fabric *fabric = &stp_rt.fabric;
+    int held;
 
-    if (!rma_fabric_reaches(to, dest)) {
+    if (!rma_fabric_reaches(to, dest, rows, &held)) {
         fabric_get_bounced(ctx, to, target, dest, rows, pe, fn);
         return;
     }
     if (rows->n == 1 && end == STP_COPY_DONE) {
         fabric->get(ctx->fabric, pe, target->space->number, target->offset, dest, rows->width);
+        stp_buffer_release(held);
         return;
     }
     for (size_t i = 0; i < rows->n; i++)
         fabric->get_nbi(ctx->fabric, pe, target->space->number,
                         target->offset + i * rows->source_pitch, dest + i * rows->dest_pitch,
                         rows->width);
+    stp_buffer_release(held);
     if (end == STP_COPY_DONE) fabric->quiet(ctx->fabric); /* the data is here on return */
 }
 

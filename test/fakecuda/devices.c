@@ -91,6 +91,7 @@ void fake_devices_configure(void)
     fake.handles = env_number("FAKECUDA_HANDLES", 0, 1, 1);
     fake.p2p_atomics = env_number("FAKECUDA_P2P_ATOMICS", 0, 1, 0);
     fake.native_atomics = env_number("FAKECUDA_NATIVE_ATOMICS", 0, 1, 0);
+    fake.reuses = env_number("FAKECUDA_REUSE", 0, 1, 0) != 0;
     fake.host_shift = (CUdeviceptr)env_number("FAKECUDA_HOST_SHIFT", 0, 1, 0) << 46;
     if (ranks && !list_has(ranks, fake.rank)) n_physical = 0;
     fake.n_devices = n_physical;

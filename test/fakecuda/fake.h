@@ -139,6 +139,7 @@ struct fake {
     bool handles;           /* of memory: devices have them */
     bool p2p_atomics;       /* those on other devices are atomic to theirs */
     bool native_atomics;    /* atomics of devices on host memory are atomic to CPUs */
+    bool reuses;            /* FAKECUDA_REUSE */
     CUdeviceptr host_shift; /* devices find registered host memory so much further on */
     long delay_us;          /* of asynchronous work; -1: random */
     int max_waiting;        /* streams that may wait for a word at once */

@@ -50,6 +50,13 @@ struct fake_file {
 
 static uint64_t range_next;
 
+/* Where memory was that was freed last, of FAKECUDA_REUSE: the next of its size is there again. */
+static struct {
+    char *view;
+    size_t nbytes;
+    size_t shift;
+} freed;
+
 static size_t page_round(size_t nbytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -99,7 +106,22 @@ void *fake_range_reserve_locked(size_t nbytes, size_t alignment)
     return at;
 }
 
-static struct fake_file *map_file_locked(int fd, size_t mapped)
+static char *map_again_locked(int fd, size_t mapped, size_t nbytes)
+{
+    int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    char *view;
+
+    if (freed.view == NULL || freed.nbytes != nbytes) return MAP_FAILED;
+    view = mmap(freed.view, mapped, PROT_NONE, flags, fd, 0);
+    if (view != MAP_FAILED && view != freed.view) {
+        munmap(view, mapped);
+        view = MAP_FAILED;
+    }
+    freed.view = NULL;
+    return view;
+}
+
+static struct fake_file *map_file_locked(int fd, size_t mapped, size_t nbytes)
 {
     struct fake_file *file = calloc(1, sizeof(*file));
 
@@ -107,7 +129,8 @@ static struct fake_file *map_file_locked(int fd, size_t mapped)
     file->mapped = mapped;
     file->fd = fd;
     file->slot = -1;
-    file->view = map_view_locked(fd, mapped);
+    file->view = map_again_locked(fd, mapped, nbytes);
+    if (file->view == MAP_FAILED) file->view = map_view_locked(fd, mapped);
     file->alias = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (file->view == MAP_FAILED || file->alias == MAP_FAILED) {
         if (file->view != MAP_FAILED) munmap(file->view, mapped);
@@ -121,13 +144,14 @@ static struct fake_file *map_file_locked(int fd, size_t mapped)
 
 struct fake_file *fake_file_create_locked(size_t nbytes)
 {
-    size_t shift = fake_random_locked() % 8 * FAKE_ALIGN;
+    bool again = freed.view != NULL && freed.nbytes == nbytes;
+    size_t shift = again ? freed.shift : fake_random_locked() % 8 * FAKE_ALIGN;
     size_t mapped = page_round(shift + nbytes) + page_round(sizeof(struct trailer));
     size_t poison = nbytes < POISON_SIZE ? nbytes : POISON_SIZE;
     int fd = memfd_create("fakecuda", MFD_CLOEXEC);
     struct fake_file *file = NULL;
 
-    if (fd >= 0 && ftruncate(fd, (off_t)mapped) == 0) file = map_file_locked(fd, mapped);
+    if (fd >= 0 && ftruncate(fd, (off_t)mapped) == 0) file = map_file_locked(fd, mapped, nbytes);
     if (!file) {
         if (fd >= 0) close(fd);
         return NULL;
@@ -223,7 +247,7 @@ struct fake_file *fake_file_open_locked(const struct fake_file_key *key)
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         (size_t)st.st_size >= key->nbytes + sizeof(struct trailer) &&
         (size_t)st.st_size == page_round((size_t)st.st_size))
-        file = map_file_locked(fd, (size_t)st.st_size);
+        file = map_file_locked(fd, (size_t)st.st_size, 0);
     close(fd);
     if (!file) return NULL;
     file->fd = -1;
@@ -244,6 +268,11 @@ void fake_file_leave(struct fake_file *file)
 void fake_file_close_locked(struct fake_file *file)
 {
     fake_file_leave(file);
+    if (fake.reuses && file->fd >= 0) {
+        freed.view = file->view;
+        freed.nbytes = file->nbytes;
+        freed.shift = file->trailer->shift;
+    }
     munmap(file->view, file->mapped);
     munmap(file->alias, file->mapped);
     if (file->fd >= 0) close(file->fd);

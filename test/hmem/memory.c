@@ -24,7 +24,7 @@ struct shim_region {
 static struct {
     pthread_mutex_t lock; /* guards all below */
     struct shim_region *regions;
-    long n_regions, n_buffers, n_refused;
+    long n_regions, n_made, n_buffers, n_refused;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct fi_ops_mr *mr_ops, our_mr_ops;
@@ -104,6 +104,7 @@ static void add_region(struct fid_mr *mr, char *base, char *alias, size_t nbytes
     region->next = memory.regions;
     memory.regions = region;
     memory.n_regions++;
+    memory.n_made++;
     pthread_mutex_unlock(&memory.lock);
 }
 
@@ -201,6 +202,7 @@ long hmemshim_count(const char *what)
 
     pthread_mutex_lock(&memory.lock);
     if (strcmp(what, "regions") == 0) n = memory.n_regions;
+    if (strcmp(what, "made") == 0) n = memory.n_made;
     if (strcmp(what, "buffers") == 0) n = memory.n_buffers;
     if (strcmp(what, "refused") == 0) n = memory.n_refused;
     pthread_mutex_unlock(&memory.lock);

@@ -44,8 +44,8 @@ void shim_rma_wrap(struct fid_ep *ep);
 /* ---- for tests, found with dlsym() ----------------------------------------- */
 
 /*
- * How many: "regions" of device memory are registered, "buffers" of device memory were passed to
- * operations, "refused" registrations. -1: no such thing.
+ * How many: "regions" of device memory are registered, "made" were ever, "buffers" of device memory
+ * were passed to operations, "refused" registrations. -1: no such thing.
  */
 SHIM_EXPORT long hmemshim_count(const char *what);
 

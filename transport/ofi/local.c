@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Buffers of this PE. A buffer may need a descriptor: in device memory, which the CPU must not
- * touch either, and anywhere with providers that want local buffers registered (FI_MR_LOCAL). There
- * small transfers pass through requests, which are registered for good, and larger ones register
- * their buffer until they are done; providers that make this dear keep a cache of their own, and
- * learn when memory goes. What cannot be registered passes through requests in fragments.
+ * touch either, be it a region's or a private allocation that was registered for it, and anywhere
+ * with providers that want local buffers registered (FI_MR_LOCAL). There small transfers pass
+ * through requests, which are registered for good, and larger ones register their buffer until they
+ * are done; providers that make this dear keep a cache of their own, and learn when memory goes.
+ * What cannot be registered passes through requests in fragments.
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -21,7 +22,13 @@ static struct {
     pthread_rwlock_t lock; /* guards all below; other threads may look while a region comes */
     unsigned n;
     uint16_t numbers[STP_FABRIC_REGIONS]; /* of regions, in the order of their addresses */
+    unsigned n_buffers;                   /* private ones; they are not in the list */
 } list = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+/* By number; whoever names one has added it, and nobody removes it meanwhile. */
+static struct stp_ofi_region buffers[STP_FABRIC_BUFFERS];
+
+static __thread const struct stp_ofi_region *buffer_used;
 
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a number fits");
 
@@ -52,13 +59,17 @@ const struct stp_ofi_region *stp_ofi_list_find(const void *local)
     if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
     if (found != NULL && (size_t)(at - found->base) >= stp_ofi_region_bytes(found)) found = NULL;
     pthread_rwlock_unlock(&list.lock);
+    /* Behind the regions: a space may lie in an allocation that is registered as a whole. */
+    if (found == NULL && buffer_used != NULL && at >= buffer_used->base &&
+        (size_t)(at - buffer_used->base) < buffer_used->nbytes)
+        found = buffer_used;
     return found;
 }
 
 static void publish_locked(void)
 {
     /* Whoever passes a buffer of a new region has been told of it by who added it. */
-    __atomic_store_n(&stp_ofi.n_listed, list.n, __ATOMIC_RELAXED);
+    __atomic_store_n(&stp_ofi.n_listed, list.n + list.n_buffers, __ATOMIC_RELAXED);
 }
 
 void stp_ofi_list_add(unsigned number)
@@ -100,20 +111,23 @@ struct stp_ofi_lease {
 };
 
 /*
- * Register for use on this side alone. Keys that this side chooses must differ from all others:
- * they count up from those of regions and their extents.
+ * For use on this side alone. Keys that this side chooses must differ from all others: they count
+ * up from those of regions and their extents.
  */
-static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struct fid_mr **mr)
+static uint64_t local_key(void)
 {
     static unsigned count;
+
+    return stp_ofi.key_base + (uint64_t)STP_FABRIC_REGIONS * STP_FABRIC_EXTENTS +
+           __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
+}
+
+static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struct fid_mr **mr)
+{
     int rc = -FI_ENOKEY;
 
-    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) {
-        uint64_t key = stp_ofi.key_base + (uint64_t)STP_FABRIC_REGIONS * STP_FABRIC_EXTENTS +
-                       __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
-
-        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
-    }
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++)
+        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, local_key(), 0, mr, NULL);
     if (rc == 0) rc = stp_ofi_mr_enable(*mr);
     if (rc != 0) *mr = NULL;
     return rc;
@@ -154,6 +168,66 @@ void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
     free(lease);
 }
 
+/* ---- private device memory ------------------------------------------------ */
+
+static void count_buffers(unsigned change)
+{
+    pthread_rwlock_wrlock(&list.lock);
+    list.n_buffers += change;
+    publish_locked();
+    pthread_rwlock_unlock(&list.lock);
+}
+
+int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device)
+{
+    struct stp_ofi_lease *lease = malloc(sizeof(*lease));
+    int rc = -FI_ENOKEY;
+
+    if (lease == NULL) return -ENOMEM;
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++)
+        rc = stp_ofi_mr_open_device(base, nbytes, local_key(), device, &lease->mr);
+    if (rc != 0) {
+        free(lease);
+        return -EOPNOTSUPP;
+    }
+    lease->refs = 1;
+    buffers[number] = (struct stp_ofi_region){.mr = lease->mr,
+                                              .base = base,
+                                              .nbytes = nbytes,
+                                              .device = true,
+                                              .cuda = device,
+                                              .lease = lease};
+    count_buffers(1);
+    return 0;
+}
+
+void stp_ofi_buffer_use(int number)
+{
+    buffer_used = number >= 0 ? &buffers[number] : NULL;
+}
+
+bool stp_ofi_buffer_remove(unsigned number)
+{
+    struct stp_ofi_lease *lease = buffers[number].lease;
+
+    /* Pairs with the drops of completions: what they brought is there before it is closed. */
+    if (__atomic_load_n(&lease->refs, __ATOMIC_ACQUIRE) > 1) return false;
+    buffers[number] = (struct stp_ofi_region){.mr = NULL};
+    count_buffers(-1U);
+    stp_ofi_lease_drop(lease);
+    return true;
+}
+
+/* Nothing completes any more that could hold one. */
+void stp_ofi_buffers_close(void)
+{
+    for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
+        if (buffers[i].lease == NULL) continue;
+        buffers[i].lease->refs = 1;
+        (void)stp_ofi_buffer_remove(i);
+    }
+}
+
 /* ---- fragments --------------------------------------------------------------- */
 
 /* Of a listed region; NULL: what begins in it and ends beyond its extent is of two. */
@@ -190,6 +264,11 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *lo
 
     if (mr != NULL) {
         fragments.desc = fi_mr_desc(mr);
+        if (region->lease != NULL) {
+            /* The caller uses it, so one is there: nobody closes it meanwhile. */
+            __atomic_fetch_add(&region->lease->refs, fragments.n, __ATOMIC_RELAXED);
+            fragments.lease = region->lease;
+        }
         return fragments;
     }
     if (region != NULL && region->device) {

@@ -78,6 +78,7 @@ struct stp_ofi_region {
     bool listed;                     /* found by address: see local.c */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
     struct stp_ofi_more *more;       /* NULL: it has not grown */
+    struct stp_ofi_lease *lease;     /* of a private buffer: operations share it; else NULL */
 };
 
 struct stp_ofi {
@@ -343,9 +344,15 @@ void stp_ofi_list_add(unsigned number);
 void stp_ofi_list_remove(unsigned number);
 const struct stp_ofi_region *stp_ofi_list_find(const void *local);
 
+/* As transport.h says, and close what is left of them at the end. */
+int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device);
+void stp_ofi_buffer_use(int number);
+bool stp_ofi_buffer_remove(unsigned number);
+void stp_ofi_buffers_close(void);
+
 /*
- * The listed region of this PE that a buffer begins in, or NULL. Listed are those of device memory,
- * and all when local buffers must be registered.
+ * The listed region of this PE that a buffer begins in, or the private buffer that this thread
+ * uses, or NULL. Listed are those of device memory, and all when local buffers must be registered.
  */
 static inline const struct stp_ofi_region *stp_ofi_region_of(const void *local)
 {

@@ -208,6 +208,7 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
 static void close_all(void)
 {
     stp_ofi_progress_stop();
+    stp_ofi_buffers_close();
     stp_ofi_region_remove_all();
     stp_ofi_endpoints_close();
     stp_ofi_domain_close();
@@ -236,6 +237,9 @@ static void fill(struct stp_fabric *fabric)
     fabric->region_grow = stp_ofi_region_grow;
     fabric->region_grown = stp_ofi_region_grown;
     fabric->region_shrink = stp_ofi_region_shrink;
+    fabric->buffer_add = stp_ofi_buffer_add;
+    fabric->buffer_use = stp_ofi_buffer_use;
+    fabric->buffer_remove = stp_ofi_buffer_remove;
     fabric->ctx_create = stp_ofi_ctx_create;
     fabric->ctx_destroy = stp_ofi_ctx_destroy;
     fabric->put = stp_ofi_put;

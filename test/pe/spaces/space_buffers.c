@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private device memory as a buffer of operations of the fabric: an allocation is registered once,
+ * found again, and known to be another one when it was freed and allocated anew at the same place;
+ * no more are registered than there is room for, and none behind finalize. Needs test/hmem, whose
+ * provider says what is registered. "refused": it registers nothing, and is asked once.
+ */
+#include "pe_gpu.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { N = 3000, NBYTES = N * (int)sizeof(long), ROOM = 64, MANY = 70, THREADS = 4, ROUNDS = 30 };
+
+static long (*calls)(const char *symbol);
+static long (*shim)(const char *what);
+static int (*attribute)(void *data, int attribute, unsigned long long address);
+static long *mine; /* private memory of the device */
+static long *there;
+static void *context;
+
+static long *allocate(void)
+{
+    unsigned long long address = 0;
+
+    PE_REQUIRE(pe_cuda.alloc(&address, NBYTES) == 0, "device memory");
+    return (long *)(uintptr_t)address;
+}
+
+static void release(long *memory)
+{
+    PE_CHECK_EQ(pe_cuda.free((uintptr_t)memory), 0);
+}
+
+/* Done on return, whether or not the driver's copies are synchronous. */
+static void fill(long *memory, long base)
+{
+    static __thread long values[N];
+
+    for (int i = 0; i < N; i++)
+        values[i] = base + i;
+    PE_CHECK_EQ(pe_cuda.to_device((uintptr_t)memory, values, sizeof(values)), 0);
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
+}
+
+static void expect(const long *memory, long base, const char *what)
+{
+    static __thread long values[N];
+    int wrong = 0;
+
+    PE_CHECK_EQ(pe_cuda.to_host(values, (uintptr_t)memory, sizeof(values)), 0);
+    for (int i = 0; i < N; i++)
+        wrong += values[i] != base + i;
+    PE_CHECK(wrong == 0, "%s: %d of %d elements are wrong", what, wrong, (int)N);
+}
+
+/* From memory to block on the next PE and back, by either sort of operation. */
+static void use(long *memory, long *block, long base, bool nbi, const char *what)
+{
+    fill(memory, base);
+    if (nbi)
+        shmem_long_put_nbi(block, memory, N, pe_right());
+    else
+        shmem_long_put(block, memory, N, pe_right());
+    shmem_quiet();
+    fill(memory, -1);
+    if (nbi)
+        shmem_long_get_nbi(memory, block, N, pe_right());
+    else
+        shmem_long_get(memory, block, N, pe_right());
+    shmem_quiet();
+    expect(memory, base, what);
+}
+
+static long n_queries(void)
+{
+    return calls("cuPointerGetAttribute") + calls("cuPointerGetAttributes");
+}
+
+/* One registration, whatever is done with it, and one question to the driver an operation. */
+static void check_reuse(bool registers)
+{
+    long made = shim("made"), refused = shim("refused"), queries, passed;
+
+    use(mine, there, 100, false, "the first");
+    PE_CHECK_EQ(shim("made") - made, registers ? 1 : 0);
+    PE_CHECK_EQ(shim("refused") - refused, registers ? 0 : 1);
+    queries = n_queries();
+    passed = shim("buffers");
+    for (int round = 0; round < ROUNDS; round++)
+        use(mine, there, 1000L * round + pe_me, round % 2 != 0, "again");
+    PE_CHECK(n_queries() - queries <= 2 * ROUNDS, "%ld questions in %d operations",
+             n_queries() - queries, 2 * (int)ROUNDS);
+    shmem_long_put(there, mine + N / 2, 1, pe_right()); /* its middle, and rows of it */
+    shmem_long_iput(there, mine, 3, 2, 10, pe_right());
+    shmem_quiet();
+    PE_CHECK_EQ(shim("made") - made, registers ? 1 : 0);
+    PE_CHECK_EQ(shim("refused") - refused, registers ? 0 : 1);
+    PE_CHECK((shim("buffers") - passed >= 2 * ROUNDS) == registers, "%ld buffers were passed",
+             shim("buffers") - passed);
+}
+
+/* The old registration is of memory that has gone: its bytes would be those of before. */
+static void check_anew(void)
+{
+    long made = shim("made"), regions = shim("regions");
+    long *before = mine;
+
+    for (int round = 0; round < 3; round++) {
+        release(mine);
+        mine = allocate();
+        PE_REQUIRE(mine == before, "the stand-in gives freed addresses again");
+        use(mine, there, 7000L * round + pe_me, round % 2 != 0, "allocated anew");
+        PE_CHECK_EQ(shim("made") - made, round + 1);
+        PE_CHECK_EQ(shim("regions"), regions);
+    }
+}
+
+/* Copies of the program are synchronous while adapters read the memory, and only then. */
+static bool is_synchronous(const long *memory)
+{
+    unsigned on = 2;
+
+    PE_CHECK_EQ(attribute(&on, 6, (uintptr_t)memory), 0); /* SYNC_MEMOPS */
+    return on != 0;
+}
+
+/* More than there is room for: the one unused for longest makes room. */
+static void check_many(void)
+{
+    long regions = shim("regions") - 1, made; /* without mine */
+    long *many[MANY];
+
+    for (int i = 0; i < MANY; i++)
+        many[i] = allocate();
+    PE_CHECK(!is_synchronous(many[0]), "memory of the program is as it was");
+    for (int i = 0; i < MANY; i++) {
+        use(many[i], there, 10L * i + pe_me, i % 2 != 0, "one of many");
+        if (i == 0) PE_CHECK(is_synchronous(many[0]), "what adapters read");
+        PE_CHECK(shim("regions") <= regions + ROOM, "%ld are registered", shim("regions"));
+    }
+    PE_CHECK(!is_synchronous(many[0]), "the first had to go");
+    made = shim("made");
+    use(many[MANY - 1], there, 1, true, "the last of many");
+    use(many[MANY - ROOM], there, 2, true, "the oldest one left");
+    PE_CHECK_EQ(shim("made"), made);
+    use(many[0], there, 3, true, "one that had to go");
+    use(many[MANY - ROOM], there, 4, true, "one that was used meanwhile");
+    PE_CHECK_EQ(shim("made"), made + 1);
+    for (int i = 0; i < MANY; i++)
+        release(many[i]);
+    use(mine, there, 5, false, "behind many");
+}
+
+/* Each with memory of its own that comes and goes, and with some that all use. */
+static void *run(void *arg)
+{
+    int id = (int)(intptr_t)arg;
+    long *block = there + (size_t)id * N;
+
+    PE_CHECK_EQ(pe_cuda.set_current(context), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        long *memory = allocate();
+
+        use(memory, block, 100L * round + id, round % 2 != 0, "of a thread");
+        shmem_long_put_nbi(block, mine, N, pe_right());
+        shmem_quiet();
+        shmem_long_get(memory, block, N, pe_right());
+        expect(memory, 77, "what all threads use");
+        release(memory);
+    }
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    pthread_t threads[THREADS];
+
+    fill(mine, 77);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, run, (void *)(intptr_t)i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    bool registers = argc < 2 || strcmp(argv[1], "refused") != 0;
+    void *memory = NULL, *driver;
+    int provided;
+
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    pe_test_attach();
+    *(void **)&shim = dlsym(RTLD_DEFAULT, "hmemshim_count");
+    calls = pe_gpu_counted(NBYTES, &memory);
+    PE_REQUIRE(shim != NULL && calls != NULL, "the test doubles");
+    driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *(void **)&attribute = pe_gpu_symbol(driver, "cuPointerGetAttribute");
+    PE_CHECK_EQ(pe_cuda.get_current(&context), 0);
+    mine = memory;
+    there = shmem_malloc((size_t)THREADS * NBYTES);
+    PE_REQUIRE(there != NULL, "a block in the heap");
+    check_reuse(registers);
+    if (registers) {
+        check_anew();
+        check_many();
+        check_threads();
+        PE_CHECK(is_synchronous(mine), "what adapters read");
+    }
+    shmem_barrier_all();
+    shmem_free(there);
+    provided = pe_test_end(); /* finalizes */
+    if (shim("regions") != 0 || is_synchronous(mine)) {
+        fprintf(stderr, "space_buffers: %ld are registered behind finalize\n", shim("regions"));
+        return 1;
+    }
+    pe_gpu_counted_end(mine);
+    return provided;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private device memory in the fabric module (transport/ofi/local.c), with registrations of the
+ * test's own: who finds it, and that none is closed while operations hold it.
+ */
+#include "transport/ofi/extent.c"
+#include "transport/ofi/local.c"
+
+#include <check.h>
+
+enum { N_FRAGMENTS = 3, FRAGMENT = 1000, NBYTES = N_FRAGMENTS * FRAGMENT, REGION = 7 };
+
+static char memory[2 * NBYTES];
+static int n_closed;
+
+struct stp_ofi stp_ofi;
+
+const char *fi_strerror(int error)
+{
+    return strerror(error);
+}
+
+static int close_counted(struct fid *fid)
+{
+    (void)fid;
+    n_closed++;
+    return 0;
+}
+
+static struct fi_ops mr_ops = {.size = sizeof(mr_ops), .close = close_counted};
+static struct fid_mr registration = {.fid.ops = &mr_ops, .mem_desc = &registration};
+
+static int regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+                   struct fid_mr **mr)
+{
+    (void)fid;
+    (void)flags;
+    ck_assert_int_eq(attr->iface, FI_HMEM_CUDA);
+    *mr = &registration;
+    return 0;
+}
+
+static void come_up(void)
+{
+    static struct fi_ops_mr ops = {.size = sizeof(ops), .regattr = regattr};
+    static struct fid_domain domain = {.mr = &ops};
+    static struct fi_fabric_attr fabric_attr;
+    static struct fi_domain_attr domain_attr;
+    static struct fi_info info = {.fabric_attr = &fabric_attr, .domain_attr = &domain_attr};
+    static struct stp_core core;
+
+    stp_ofi.core = &core;
+    stp_ofi.info = &info;
+    stp_ofi.domain = &domain;
+    stp_ofi.hmem = true;
+    stp_ofi.max_msg = FRAGMENT;
+    n_closed = 0;
+}
+
+static struct stp_ofi_fragments cut(const char *local)
+{
+    return stp_ofi_cut(STP_OFI_WRITE, local, NBYTES, REGION, 0);
+}
+
+START_TEST(closed_when_nobody_holds_it)
+{
+    struct stp_ofi_fragments first, second;
+
+    come_up();
+    ck_assert_int_eq(stp_ofi_buffer_add(2, memory, NBYTES, 0), 0);
+    stp_ofi_buffer_use(2);
+    first = cut(memory);
+    second = cut(memory);
+    stp_ofi_buffer_use(-1);
+    ck_assert_uint_eq(first.n, N_FRAGMENTS);
+    ck_assert_ptr_eq(first.desc, &registration);
+    for (unsigned i = 0; i < 2 * N_FRAGMENTS; i++) {
+        ck_assert_msg(!stp_ofi_buffer_remove(2) && n_closed == 0, "%u fragments are done", i);
+        stp_ofi_lease_drop(i % 2 ? first.lease : second.lease);
+    }
+    ck_assert(stp_ofi_buffer_remove(2));
+    ck_assert_int_eq(n_closed, 1);
+    ck_assert_uint_eq(stp_ofi.n_listed, 0);
+}
+END_TEST
+
+/* Only for who uses it, and behind regions, one of which may lie in it. */
+START_TEST(found_by_who_uses_it)
+{
+    struct fid_mr inner = {.fid.ops = &mr_ops};
+
+    come_up();
+    ck_assert_int_eq(stp_ofi_buffer_add(0, memory, NBYTES, 0), 0);
+    ck_assert(!stp_ofi_on_device(memory));
+    stp_ofi_buffer_use(0);
+    ck_assert(stp_ofi_on_device(memory));
+    ck_assert(stp_ofi_on_device(memory + NBYTES - 1));
+    ck_assert(!stp_ofi_on_device(memory + NBYTES));
+    stp_ofi.regions[REGION] =
+        (struct stp_ofi_region){.mr = &inner, .base = memory + 10, .nbytes = 10, .device = true};
+    stp_ofi_list_add(REGION);
+    ck_assert_ptr_eq(stp_ofi_region_of(memory + 15), &stp_ofi.regions[REGION]);
+    ck_assert(stp_ofi_on_device(memory + 30));
+    stp_ofi_list_remove(REGION);
+    stp_ofi_buffer_use(-1);
+    stp_ofi_buffers_close();
+    ck_assert_int_eq(n_closed, 1);
+    stp_ofi_buffers_close();
+    ck_assert_int_eq(n_closed, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ofi_buffers");
+    TCase *tests = tcase_create("ofi_buffers");
+    SRunner *runner = srunner_create(suite);
+    int n_failed;
+
+    tcase_add_test(tests, closed_when_nobody_holds_it);
+    tcase_add_test(tests, found_by_who_uses_it);
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_NORMAL);
+    n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed == 0 ? 0 : 2;
+}
