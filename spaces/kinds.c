@@ -226,6 +226,13 @@ int stp_kind_no_atomic(struct stp_space *space, size_t offset, const struct stp_
     return -ENOTSUP;
 }
 
+int stp_kind_no_reduce(struct stp_queue *queue, const struct stp_reduction *reduction)
+{
+    (void)queue;
+    (void)reduction;
+    return -ENOTSUP;
+}
+
 int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value)
 {
     (void)queue;

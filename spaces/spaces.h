@@ -544,6 +544,17 @@ struct stp_word_op {
     uint64_t value, compare;
 };
 
+/* Elements of n parts, in that order, to n parts; each reached from here. */
+#define STP_REDUCTION_PARTS 64
+struct stp_reduction {
+    enum stp_op op;
+    enum stp_dtype dtype;
+    size_t nelems;
+    int n;
+    const void *sources[STP_REDUCTION_PARTS];
+    void *dests[STP_REDUCTION_PARTS]; /* they may be the sources */
+};
+
 /* Copies of one context by one kind: they run in order, and are complete after flush. */
 struct stp_queue;
 
@@ -652,6 +663,12 @@ struct stp_kind {
     int (*atomic)(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                   uint64_t *old);
     /*
+     * Reduce by what the memory is on, in the order and with the bits of stp_op_reduce() but for
+     * which NaN it is; done on return. 0; -ENOTSUP: it cannot, and nothing was written; -errno,
+     * logged.
+     */
+    int (*reduce)(struct stp_queue *queue, const struct stp_reduction *reduction);
+    /*
      * Around what others do with the memory of a space by a library that the kind's driver is known
      * to: its context is current. enter: false, when there is none to leave.
      */
@@ -744,6 +761,7 @@ int stp_kind_no_flush(struct stp_queue *queue);
 int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
 int stp_kind_no_atomic(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                        uint64_t *old);
+int stp_kind_no_reduce(struct stp_queue *queue, const struct stp_reduction *reduction);
 bool stp_kind_no_enter(const struct stp_space *space);
 void stp_kind_no_pin(void *host, size_t nbytes);
 void stp_kind_nothing(void);
@@ -786,7 +804,8 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
     .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \
     .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
     .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing, .set_word = stp_kind_no_set_word,  \
-    .atomic = stp_kind_no_atomic, .enter = stp_kind_no_enter, .leave = stp_kind_nothing
+    .atomic = stp_kind_no_atomic, .reduce = stp_kind_no_reduce, .enter = stp_kind_no_enter,        \
+    .leave = stp_kind_nothing
 
 /*
  * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c). Pieces are registered with the

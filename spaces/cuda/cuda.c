@@ -229,6 +229,7 @@ static void gpu_count_space(struct cuda_device *device, int by)
     pthread_mutex_unlock(&stp_cuda.lock);
     if (!last) return;
     stp_cuda_streams_drain(device, true);
+    stp_cuda_reduce_end(device);
     stp_cuda_pin_drop(device);
 }
 
@@ -432,6 +433,7 @@ const struct stp_kind stp_kind_gpu = {
     .flush = stp_cuda_queue_flush,
     .set_word = stp_cuda_set_word,
     .atomic = stp_cuda_word,
+    .reduce = stp_cuda_reduce,
     .enter = gpu_enter,
     .leave = stp_cuda_leave,
     .pin = stp_cuda_pin,

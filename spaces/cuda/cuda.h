@@ -35,6 +35,7 @@ struct cuda_device {
     bool lost; /* the driver gave it up; everything fails from then on */
 
     struct cuda_atomics *atomics; /* while kernels change words of its memory, see atomic.c */
+    struct cuda_reducer *reducer; /* from the first part of a peer on, see reduce.c */
 };
 
 /* Written by start and stop only, but what a device says otherwise. */
@@ -263,6 +264,18 @@ int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_
                   uint64_t *old);
 
 void stp_cuda_words_stop(void); /* at finalize */
+
+/* ---- reduce.c -------------------------------------------------------------------- */
+
+/* The row of the kind's table. */
+int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reduction);
+
+/*
+ * Make what reductions on a device take; a reduction does that else. End: when the device has no
+ * spaces any more.
+ */
+void stp_cuda_reduce_prepare(struct cuda_device *device);
+void stp_cuda_reduce_end(struct cuda_device *device);
 
 /* ---- copy.c, queue.c -------------------------------------------------------- */
 

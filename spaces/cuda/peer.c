@@ -119,7 +119,8 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_sh
     } else {
         part->peers[local].state =
             share->valid && stp_env.gpu_ipc != STP_IPC_OFF ? PEER_CLOSED : PEER_REFUSED;
-        if (stp_env.gpu_ipc == STP_IPC_ON) (void)stp_cuda_peer_reach(space, local);
+        if (stp_env.gpu_ipc == STP_IPC_ON && stp_cuda_peer_reach(space, local) != NULL)
+            stp_cuda_reduce_prepare(part->device);
     }
     return 0;
 }

@@ -166,6 +166,7 @@ struct stp_env {
     int gpu_device;                                /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
     int gpu_ipc;                                   /* SHMEM_GPU_IPC: STP_IPC_... */
     int stream_waits;     /* SHMEM_STREAM_WAITS: streams that may wait at once */
+    bool gpu_reduce;      /* SHMEM_GPU_REDUCE: by kernels, where they reach all the data */
     bool pin_heap;        /* SHMEM_PIN_HEAP: GPUs reach what the default heap has handed out */
     const char *fam_path; /* SHMEM_FAM_PATH: directory, file or DAX device */
 };

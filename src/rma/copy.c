@@ -6,6 +6,7 @@
  */
 #include "rma.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,19 @@ void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *des
     stp_copy(ctx, kind, dest, source, nbytes, end, fn);
     if (kind->set_word(queue, dest, word, signal) != 0)
         stp_fatal(fn, "cannot set the signal at %p behind a copy (%s memory)", word, kind->name);
+}
+
+bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
+                     const struct stp_reduction *reduction, const char *fn)
+{
+    int rc;
+
+    if (kind->direct) return false;
+    rc = kind->reduce(copy_queue(ctx, kind, fn), reduction);
+    if (rc != 0 && rc != -ENOTSUP)
+        stp_fatal(fn, "cannot reduce %zu elements of %s memory (message above)", reduction->nelems,
+                  kind->name);
+    return rc == 0;
 }
 
 void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)

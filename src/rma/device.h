@@ -69,6 +69,13 @@ void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *des
                      const void *source, size_t nbytes, enum stp_copy_end end, void *word,
                      uint64_t signal, const char *fn);
 
+/*
+ * Reduce parts of memory of a kind that its device reaches; done on return. False: it does not, and
+ * nothing was written. Fatal when the device fails.
+ */
+bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
+                     const struct stp_reduction *reduction, const char *fn);
+
 /* Between any two buffers that this PE reaches, of whatever memory; done on return. */
 void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn);
 

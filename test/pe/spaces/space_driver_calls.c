@@ -35,6 +35,7 @@ static const char *const rest[] = {
     "cuFlushGPUDirectRDMAWrites",
     "cuDevicePrimaryCtxGetState",
     "cuMemHostGetDevicePointer_v2",
+    "cuLaunchKernel",
 };
 
 static long count(const char *const *names, size_t n)
@@ -97,6 +98,12 @@ static void barrier_on_stream(void)
     shmemx_barrier_all_on_stream(NULL);
 }
 
+/* In place. */
+static void reduce(void)
+{
+    shmem_int_max_reduce(team, (int *)(void *)there, (int *)(void *)there, N / sizeof(int));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -112,6 +119,7 @@ static const struct {
     {"put_signal_on_stream, word on the device", put_signal_on_stream, 1, 0},
     {"signal_wait_until_on_stream, pinned word", wait_on_stream, 0, 0},
     {"barrier_all_on_stream", barrier_on_stream, 0, 0},
+    {"max_reduce of 4 KiB on the device", reduce, 0, 1},
 };
 
 static void check(size_t i)
