@@ -7,6 +7,7 @@
 #include "cuda.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ static CUresult pieces_export(struct cuda_pieces *pieces, CUmemGenericAllocation
     if (stp_env.gpu_ipc)
         result = stp_cuda.api.mem_export(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     if (result != CUDA_SUCCESS) return result;
+    if (fd >= 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* programs that a PE starts have no part */
     pieces->list[pieces->n++] = (struct cuda_piece){.fd = fd, .nbytes = nbytes};
     return CUDA_SUCCESS;
 }

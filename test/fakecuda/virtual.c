@@ -206,7 +206,7 @@ CUresult cuMemExportToShareableHandle(void *shareable, CUmemGenericAllocationHan
         return fake_end(CUDA_ERROR_INVALID_VALUE);
     physical = find_physical(handle);
     if (!physical->exportable) return fake_end(CUDA_ERROR_INVALID_VALUE);
-    fd = fcntl(physical->fd, F_DUPFD_CLOEXEC, 0);
+    fd = fcntl(physical->fd, F_DUPFD, 0); /* closed on exec: for who gets it to say */
     if (fd < 0) return fake_end(CUDA_ERROR_OPERATING_SYSTEM);
     *(int *)shareable = fd;
     return fake_end(CUDA_SUCCESS);

@@ -10,6 +10,8 @@
 #include "pe_kinds.h"
 #include "pe_leaks.h"
 
+#include <fcntl.h>
+
 enum { SIZE = 2 * PE_MIB, MAX = 150 * PE_MIB, EXTENT = 64 * PE_MIB, N = 5000 };
 
 static shmemx_space_info_t info_of(shmem_space_t space)
@@ -85,8 +87,22 @@ static void check_border(char *border, long *heap, const char *what)
     shmem_barrier_all();
 }
 
+/* Descriptors that a program started by this PE would have, too. */
+static int n_inherited(void)
+{
+    int n = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+
+        n += flags >= 0 && (flags & FD_CLOEXEC) == 0;
+    }
+    return n;
+}
+
 static void check_use(long *heap)
 {
+    int inherited = n_inherited();
     shmem_space_t space;
     shmem_team_t team;
     long *keep, *block, *more, *cleared;
@@ -101,6 +117,7 @@ static void check_use(long *heap)
     block = shmem_space_malloc(space, 4 * PE_MIB);
     PE_REQUIRE(block != NULL, "it does not grow");
     PE_CHECK_EQ(info_of(space).nbytes, SIZE + EXTENT);
+    PE_CHECK_EQ(n_inherited(), inherited);
     check_path(space);
     check_border(base + SIZE, heap, "the first border");
     more = shmem_space_malloc(space, EXTENT);
