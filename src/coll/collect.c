@@ -236,13 +236,15 @@ static size_t collect_block_bytes(const struct stp_team *team)
 #define COLLECT_MEMBERS (COLL_NET / (COLLECT_HEAD + 8)) /* take part in that gather at most */
 
 /*
- * Each member's block; true when all are whole. mine: of this one, without its data. at: where each
- * begins in dest, and the end.
+ * Each member's block; true when all are whole. at: where each begins in dest, and the end. device:
+ * whether anybody's goes from device memory, or to it.
  */
-static bool collect_blocks(struct stp_team *team, const void *source, struct collect_block mine,
-                           size_t size, unsigned char *blocks, size_t *at, bool *device)
+static bool collect_blocks(struct stp_team *team, const void *dest, const void *source,
+                           size_t nbytes, size_t size, unsigned char *blocks, size_t *at,
+                           bool *device)
 {
-    size_t nbytes = mine.nbytes;
+    struct collect_block mine = {.nbytes = nbytes,
+                                 .device = collect_is_device(dest, source, nbytes)};
     bool whole = true;
 
     mine.whole = nbytes <= size - COLLECT_HEAD && (nbytes == 0 || !stp_on_device(source, source));
@@ -350,26 +352,32 @@ static void collect_crowded(struct stp_team *team, char *dest, const void *sourc
     }
 }
 
+/* Blocks whose places all members know. */
+static void collect_parts(const struct stp_coll_gather *g, bool device)
+{
+    struct stp_team *team = g->team;
+    size_t sum = g->at[team->n_pes], mean = sum / (size_t)team->n_pes;
+
+    if (collect_choose(team, STP_COLL_FCOLLECT, mean, false, collect_by_heads(team, sum, device)) ==
+        STP_COLL_HEADS)
+        stp_coll_heads_gather(g);
+    else
+        collect_all(&(struct collect){team, (char *)g->dest + g->at[team->rank], g->source, 0,
+                                      g->nbytes, g->fn},
+                    false, device);
+}
+
 /* Between nodes. One gather does where every member has little; else it tells the offsets. */
 static void collect_far(struct stp_team *team, char *dest, const void *source, size_t nbytes,
                         size_t size, const char *fn)
 {
     _Alignas(16) unsigned char blocks[COLL_NET];
     size_t at[COLLECT_MEMBERS + 1];
-    struct collect_block mine = {.nbytes = nbytes,
-                                 .device = collect_is_device(dest, source, nbytes)};
-    bool device, whole = collect_blocks(team, source, mine, size, blocks, at, &device);
-    size_t sum = at[team->n_pes], mean = sum / (size_t)team->n_pes;
+    bool device, whole = collect_blocks(team, dest, source, nbytes, size, blocks, at, &device);
 
-    stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
-    if (!whole && collect_choose(team, STP_COLL_FCOLLECT, mean, false,
-                                 collect_by_heads(team, sum, device)) == STP_COLL_HEADS) {
-        stp_coll_heads_gather(&(struct stp_coll_gather){team, dest, source, nbytes, at, fn});
-        return;
-    }
+    stp_coll_check(team, dest, source, nbytes > 0 ? at[team->n_pes] : 0, nbytes, fn);
     if (!whole) {
-        collect_all(&(struct collect){team, dest + at[team->rank], source, 0, nbytes, fn}, false,
-                    device);
+        collect_parts(&(struct stp_coll_gather){team, dest, source, nbytes, at, fn}, device);
         return;
     }
     if (collect_nowhere(dest, nbytes)) return;
