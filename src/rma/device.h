@@ -155,7 +155,6 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
                    enum stp_dtype dtype, const void *operand, const void *compare, void *result,
                    int pe, const char *fn);
 
-/* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
 /*
  * Kernels on this device may change words of this PE's device memory: from now on its atomics are
  * atomic to theirs (words.c). Keep undoes one call. 0; -errno, not logged: a device cannot do that,
@@ -165,6 +164,7 @@ int stp_stage_share_words(int device);
 void stp_stage_keep_words(void);
 bool stp_stage_words_shared(const struct stp_space *space);
 
+/* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
 size_t stp_stage_internal_bytes(size_t window_capacity);
 void stp_stage_fini(void); /* no request is under way any more */
 
