@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kinds of memory: one row of operations each, and what spaces share to reach each other. Design:
+ * docs/design/kinds.md.
+ */
+#ifndef STP_KINDS_H
+#define STP_KINDS_H
+
+#include "machine.h"
+#include "view.h"
+
+enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_HBM, STP_KIND_FAM, STP_N_KINDS };
+
+struct stp_space;
+struct stp_team; /* only kept for those above */
+
+/* What a name is to stand for; as the public constants. */
+enum stp_open { STP_OPEN_EITHER, STP_OPEN_CREATE, STP_OPEN_FOUND, STP_N_OPENS };
+
+/* Where pages come from; as the public constants. */
+enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_TOUCH, STP_N_NUMAS };
+
+/* Memory of the program's that becomes a space. */
+struct stp_adopt {
+    int fd; /* that is mapped there, shared, from byte at on; -1: private memory */
+    uint64_t at;
+    bool heap; /* malloc serves from it */
+};
+
+/* What is asked of a kind when a space is made: the config and what the attributes add. */
+struct stp_space_params {
+    size_t nbytes;    /* a PE */
+    size_t max_bytes; /* that it may grow to; nbytes: it does not */
+    int device;       /* ordinal, -1: the kind chooses */
+    const char *name; /* of a space that other jobs can open; NULL: nobody else's */
+    bool keep;        /* a named space outlives the job */
+    void *buffer;     /* adopt this memory of the caller's instead of allocating; or NULL */
+    int pe;           /* this PE's number in the team that makes the space, */
+    int n_pes;        /* of so many */
+    enum stp_open open;
+    enum stp_numa numa;
+    int numa_node;     /* for STP_NUMA_BIND; -1: this PE's */
+    bool hbm;          /* and the kind says so: high-bandwidth memory */
+    bool pinned;       /* host memory that GPUs reach */
+    uint64_t token;    /* of this creation: the same on all PEs, and no other one has it */
+    bool reshape;      /* a named space of fewer parts than n_pes gets a new generation */
+    size_t page_bytes; /* host memory: of its pages; 0: what the system gives */
+    const struct stp_adopt *adopt; /* the buffer is no new memory; NULL: no more than that */
+};
+
+/* What a name stands for, without opening it. */
+struct stp_named {
+    size_t nbytes; /* a part */
+    unsigned n_parts;
+    bool keep, in_use;
+};
+
+/* A block that a named space keeps a name for; offsets are the same in every part. */
+#define STP_ROOT_NAME 64
+struct stp_root {
+    char name[STP_ROOT_NAME];
+    uint64_t offset, nbytes;     /* what the name stands for */
+    uint64_t block, block_bytes; /* what was allocated around it */
+};
+
+/* Of fabric-attached memory: 0, -ENOENT when there is none, not logged, or -errno, logged. */
+int stp_fam_stat(const char *name, struct stp_named *named);
+
+/* Is there the NUMA node that is asked for? 0, or -ENODEV, logged. */
+int stp_numa_check(const struct stp_space_params *params);
+
+/*
+ * Where the pages of a range of the window come from, before they are touched. Where the kernel
+ * refuses it, they come from anywhere, and a line says so. The policy is the file's, so it is
+ * forgotten before another space may have the range. apply: was there anything to forget? Sets
+ * *bound to the node that pages are bound to, -1: to none.
+ */
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
+void stp_numa_forget(void *base, size_t nbytes);
+
+/* The same for a piece by which a space that has a policy grows. */
+void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
+
+/*
+ * Part i of a space, less than n_parts, to read, until the space is destroyed, or, of an old
+ * generation, it is released. 0 or -errno, logged. Any thread.
+ */
+int stp_fam_part(struct stp_space *space, unsigned i, const void **base);
+
+/*
+ * Is this a new generation whose parts are filled, beside one that its name stands for still? The
+ * three steps of its release, each after all members did the one before: what this PE's part holds
+ * is durable; the name stands for it; the old one goes. 0 or -errno, logged.
+ */
+bool stp_fam_reshaping(const struct stp_space *space);
+int stp_fam_settle(struct stp_space *space);
+int stp_fam_release(struct stp_space *space);
+void stp_fam_drop(struct stp_space *space);
+
+/*
+ * What a PE tells the others of its node about its part of a space, so that they can reach it:
+ * a descriptor, an IPC handle. The kind knows what the bytes mean.
+ */
+#define STP_SHARE_BYTES 112
+struct stp_share {
+    int32_t pe;
+    int32_t valid; /* 0: this PE has nothing to share, and says so */
+    unsigned char bytes[STP_SHARE_BYTES];
+};
+
+/*
+ * As the ops of a kind's row, for a space whose pages have a size of its choice (pages.c), in the
+ * window or, always where the largest is asked for, outside it. A size that the system cannot give
+ * costs a line; space->page_bytes is what it gave.
+ */
+#define STP_PAGES_HUGE ((size_t)2 << 20)
+#define STP_PAGES_GIANT ((size_t)1 << 30)
+int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
+                     struct stp_share *share);
+int stp_pages_attach(struct stp_space *space, int local, const struct stp_share *share);
+int stp_pages_grow(struct stp_space *space, size_t nbytes);
+void stp_pages_shrink(struct stp_space *space);
+void stp_pages_destroy(struct stp_space *space);
+
+/* ---- other processes of the node (neighbour.c) ---- */
+
+/* A process by its number, with what is at an address of it to prove that it is the right one. */
+struct stp_neighbour {
+    int32_t pid;
+    uint64_t proof;
+    uint64_t secret[2];
+};
+
+/* This one; secret is drawn, and stays where it is while others may ask. */
+void stp_neighbour_me(struct stp_neighbour *mine, uint64_t secret[2]);
+
+/*
+ * Is it the one? Then: its bytes from an address on; a duplicate of its descriptor fd. 0, or the
+ * descriptor, or -errno, not logged: kernels refuse where the process may not be traced.
+ */
+int stp_neighbour_prove(const struct stp_neighbour *it);
+int stp_neighbour_read(const struct stp_neighbour *it, void *to, uint64_t from, size_t nbytes);
+int stp_neighbour_take(const struct stp_neighbour *it, int fd);
+
+/* ---- host memory outside the window (outside.c) ---- */
+
+/* The bytes of a share that names a piece of a file, and proof that what is opened is that file. */
+struct stp_file_share {
+    int32_t pid, fd; /* an open descriptor of a process */
+    uint64_t at;     /* where the part begins */
+    uint64_t dev, ino;
+};
+_Static_assert(sizeof(struct stp_file_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
+
+/* 0 or -errno, not logged. open: a descriptor; otherwise: a name that may lead there, or NULL. */
+int stp_file_share_fill(int fd, uint64_t at, struct stp_share *share);
+int stp_file_share_open(const struct stp_file_share *share, const char *otherwise);
+
+/*
+ * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
+ * mapped where there is room, untouchable from open_bytes on. extra: flags of mmap besides
+ * MAP_SHARED. fd stays the caller's, and open while the space lives. 0 or -errno, not logged.
+ * memory: of a file made for it; logged.
+ */
+int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                       size_t open_bytes, int extra, struct stp_share *share);
+int stp_outside_create_memory(struct stp_space *space, struct stp_share *share);
+
+/*
+ * As the ops of a kind's row, for spaces with space->outside; destroy also without. grow, shrink:
+ * as many bytes of the parts may be touched then, whole pages of the file. grow: 0 or -errno, not
+ * logged.
+ */
+int stp_outside_grow(struct stp_space *space, size_t nbytes);
+void stp_outside_shrink(struct stp_space *space, size_t nbytes);
+int stp_outside_attach(struct stp_space *space, int local, const struct stp_share *share);
+void *stp_outside_reach(const struct stp_space *space, int local);
+void stp_outside_detach(struct stp_space *space);
+void stp_outside_destroy(struct stp_space *space);
+
+/* Of memory that the program has mapped, as params say: peers map it, too. 0 or -errno, logged. */
+int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *params,
+                      struct stp_share *share);
+
+/*
+ * Is addr in a part of the space that is mapped here, or in what is kept for its growth? Sets
+ * local, -1 for this PE's own, and offset. Also from a signal handler.
+ */
+bool stp_outside_holds(const struct stp_space *space, const void *addr, int *local, size_t *offset);
+
+extern unsigned stp_outside_n; /* such spaces there are */
+
+/* ---- memory that the program had before (private.c) ---- */
+
+/* May the buffer become a space? 0 or -errno, logged. Is it no longer mapped? */
+int stp_private_admit(const struct stp_space_params *params);
+bool stp_private_gone(const struct stp_space *space);
+
+/*
+ * Private pages: which process the kernel copies to and from for a local index, and where its part
+ * begins there; false: it does not. Is ptr in a space of such?
+ */
+bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uintptr_t *base);
+bool stp_private_hold(const void *ptr);
+
+extern unsigned stp_private_n; /* such spaces there are */
+
+/* How far a copy must be when the call returns. */
+enum stp_copy_end {
+    STP_COPY_ISSUED, /* source and dest may be in use until flush */
+    STP_COPY_SENT,   /* source may be reused; dest is written by flush */
+    STP_COPY_DONE,   /* dest is written */
+};
+
+/* Rows of a strided copy: n rows of width bytes, so many bytes from row to row. */
+struct stp_rows {
+    size_t width, n, dest_pitch, source_pitch;
+};
+
+/* An atomic on a word of 4 or 8 bytes. variant: an SHMEMX_DEV_AMO_ of shmemx_device_machine.h. */
+struct stp_word_op {
+    uint32_t nbytes, variant;
+    uint64_t value, compare;
+};
+
+/* Elements of n parts, in that order, to n parts; each reached from here. */
+#define STP_REDUCTION_PARTS 64
+struct stp_reduction {
+    enum stp_op op;
+    enum stp_dtype dtype;
+    size_t nelems;
+    int n;
+    const void *sources[STP_REDUCTION_PARTS];
+    void *dests[STP_REDUCTION_PARTS]; /* they may be the sources */
+};
+
+/* Copies of one context by one kind: they run in order, and are complete after flush. */
+struct stp_queue;
+
+/* Private memory of a device as the program allocated it. */
+struct stp_allocation {
+    void *base;
+    size_t nbytes;
+    unsigned long long id; /* that no other allocation of this process has, ever */
+    int device;
+    unsigned long long lent; /* the kind's: what is to be taken back */
+};
+
+/*
+ * One row per kind of memory; named no-ops, never NULL. Kinds in the window are host memory,
+ * reached by load and store at window addresses; the others have addresses of their own, and
+ * only their ops touch the memory. Anything but probe may be called from any thread.
+ */
+struct stp_kind {
+    const char *name; /* "gpu" */
+    int device_type;  /* SHMEM_DEVICE_... */
+    bool in_window;
+    bool direct; /* a member's loads and stores work on its part */
+    bool grows;  /* a space of it can get more memory; else grow refuses, and shrink is nothing */
+
+    /*
+     * Is there a driver, as far as this PE may look? Where there is none, the search takes a
+     * hundred system calls, so the leader of a node looks, and the others are told of it before
+     * their start by missing.
+     */
+    bool (*look)(void);
+    void (*missing)(int leader);
+    /* Look what this machine has, without taking any of it; stop undoes. start returns nothing:
+     * what is missing is probe's to tell. */
+    void (*start)(void);
+    void (*stop)(void);
+    /* Does this PE have access? 0, or -errno with the reason as text; also told on success. */
+    int (*probe)(const struct stp_space_params *params, char *why, size_t len);
+    /* Can this PE provide what is wished? 0 or -errno, logged. */
+    int (*admit)(const struct stp_space_params *params);
+    /*
+     * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
+     * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
+     */
+    int (*create)(struct stp_space *space, const struct stp_space_params *params,
+                  struct stp_share *share);
+    /*
+     * This PE's part gets more memory, nbytes in all and at most space->max_bytes, and this PE's
+     * ways to the parts of members of the node reach as far: as yet nobody uses it, and
+     * space->nbytes is what it was. 0, or -errno with the reason as text; nothing changed then.
+     * shrink undoes it while space->nbytes is what it was.
+     */
+    int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
+    void (*shrink)(struct stp_space *space);
+    /*
+     * A member of this node, with local index local, shared its part. Kinds in the window map it
+     * into the view, the others remember it. Called for this PE's own index too. 0 or -errno,
+     * logged.
+     */
+    int (*attach)(struct stp_space *space, int local, const struct stp_share *share);
+    /* Let go of the parts of peers; before any of them destroys its own. */
+    void (*detach)(struct stp_space *space);
+    /* Undo create and what is left of attach; every member is through with the space. */
+    void (*destroy)(struct stp_space *space);
+    /* Set bytes of this PE's part to zero, done on return. */
+    void (*zero)(struct stp_space *space, size_t offset, size_t nbytes);
+
+    /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
+    int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
+
+    /* The i-th block with a name; false: there are no more. */
+    bool (*root_at)(struct stp_space *space, unsigned i, struct stp_root *root);
+    /*
+     * Name a block, durable on return; nbytes 0: forget the name. All members do it: who comes
+     * after the first finds it done. 0 or -errno, logged.
+     */
+    int (*root_set)(struct stp_space *space, const struct stp_root *root);
+
+    /* ---- kinds outside the window; in the window the CPU does all this ---- */
+
+    /*
+     * Where the part of the member with local index local can be copied to and from by this PE;
+     * opened on first use. NULL when the system refuses: then its owner's proxy thread must do it.
+     */
+    void *(*reach)(struct stp_space *space, int local);
+    /* Is ptr memory of this kind, symmetric or private? Quick no for the usual host memory. */
+    bool (*owns)(const void *ptr);
+    int (*queue_create)(struct stp_queue **queue);
+    void (*queue_destroy)(struct stp_queue *queue); /* after flush; NULL is fine */
+    /*
+     * Copy between memory of this kind and anything that it or the host can reach here; at least
+     * one side is this kind's. 0, or -errno after logging what the driver said.
+     */
+    int (*copy)(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                enum stp_copy_end end);
+    int (*copy_rows)(struct stp_queue *queue, void *dest, const void *source,
+                     const struct stp_rows *rows, enum stp_copy_end end);
+    int (*flush)(
+        struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
+    /* Set a word that devices reach, behind the copies to near that are in the queue. */
+    int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+    /*
+     * Do an atomic on a word of this PE's part by what the memory is on, one at a time; old gets
+     * what was there. 0; -ENOTSUP: nothing but this PE's threads changes the words, which do it
+     * themselves; -errno, logged.
+     */
+    int (*atomic)(struct stp_space *space, size_t offset, const struct stp_word_op *op,
+                  uint64_t *old);
+    /*
+     * Reduce by what the memory is on, in the order and with the bits of stp_op_reduce() but for
+     * which NaN it is; done on return. 0; -ENOTSUP: it cannot, and nothing was written; -errno,
+     * logged.
+     */
+    int (*reduce)(struct stp_queue *queue, const struct stp_reduction *reduction);
+    /*
+     * Around what others do with the memory of a space by a library that the kind's driver is known
+     * to: its context is current. enter: false, when there is none to leave.
+     */
+    bool (*enter)(const struct stp_space *space);
+    void (*leave)(void);
+    /* Host memory that copies will use much: make it quick for them. Best effort; undo. */
+    void (*pin)(void *host, size_t nbytes);
+    void (*unpin)(void *host, size_t nbytes);
+    /* A peer's adapter wrote to this PE's memory: make it visible to what the kind runs. */
+    void (*flush_remote)(void);
+    /*
+     * A descriptor of memory of a space, between enter and leave, that an adapter can register from
+     * *offset on; the caller closes it. -1: the driver has none.
+     */
+    int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
+    /*
+     * The allocation that private memory of this kind is in, where adapters can be given all of it
+     * until the program frees it. false: it is of a space, or cannot. Asks the driver nothing that
+     * owns has not asked in this operation.
+     */
+    bool (*allocation)(const void *ptr, struct stp_allocation *allocation);
+    /*
+     * Have it registered by add, with number, for adapters to read and write; 0, or what add or
+     * the driver said, and nothing is changed. take_back: no longer, if it is still there.
+     */
+    int (*lend)(struct stp_allocation *allocation, unsigned number,
+                int (*add)(unsigned number, void *base, size_t nbytes, int device));
+    void (*take_back)(const struct stp_allocation *allocation);
+    /*
+     * One line about device i of this kind as this PE sees it: name, memory. Returns false when
+     * there is no such device.
+     */
+    bool (*describe)(int i, char *text, size_t len);
+    /*
+     * How many devices this PE sees; device, unless NULL, gets what is known of device i, when it
+     * is one of them. Between start and stop; never makes a context.
+     */
+    int (*devices)(int i, struct stp_device *device);
+};
+
+extern const struct stp_kind *const stp_kinds[STP_N_KINDS];
+
+/* The kind of a SHMEM_DEVICE_ constant, NULL when this build has none. */
+const struct stp_kind *stp_kind_find(int device_type);
+
+/*
+ * Which kinds, a bit each by stp_kind_id, have no driver on this node: the leader looks, before it
+ * starts them; told to the others before they do.
+ */
+uint32_t stp_kinds_look(void);
+void stp_kinds_missing(uint32_t kinds, int leader);
+
+/* Look what this machine has; undo. */
+void stp_kinds_start(void);
+void stp_kinds_stop(void);
+
+/*
+ * The kind outside the window that ptr is memory of, NULL for host memory. For the slow path:
+ * stp_win.devices says whether anything but host memory can be met at all.
+ */
+const struct stp_kind *stp_kind_of(const void *ptr);
+
+/* As dmabuf of the kind that base is memory of; -1 also where it is host memory. */
+int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset);
+
+/*
+ * An operation of this thread begins: what a driver says of an address is good until the next one,
+ * since the program may free memory in between.
+ */
+extern __thread unsigned stp_kind_operation __attribute__((tls_model("initial-exec")));
+
+static inline void stp_kind_begin(void)
+{
+    stp_kind_operation++;
+}
+
+/* What the kinds in the window and the host's memory share where an op means nothing (kinds.c). */
+/* One store where nbytes is 1, 2, 4 or 8: who reads it sees the old value or the new one. */
+void stp_store_whole(void *there, const void *value, size_t nbytes);
+
+void *stp_kind_host_reach(struct stp_space *space, int local);
+bool stp_kind_owns_nothing(const void *ptr);
+int stp_kind_no_queue(struct stp_queue **queue);
+void stp_kind_no_queue_destroy(struct stp_queue *queue);
+int stp_kind_host_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                       enum stp_copy_end end);
+int stp_kind_host_copy_rows(struct stp_queue *queue, void *dest, const void *source,
+                            const struct stp_rows *rows, enum stp_copy_end end);
+int stp_kind_no_flush(struct stp_queue *queue);
+int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+int stp_kind_no_atomic(struct stp_space *space, size_t offset, const struct stp_word_op *op,
+                       uint64_t *old);
+int stp_kind_no_reduce(struct stp_queue *queue, const struct stp_reduction *reduction);
+bool stp_kind_no_enter(const struct stp_space *space);
+void stp_kind_no_pin(void *host, size_t nbytes);
+void stp_kind_nothing(void);
+bool stp_kind_needs_no_driver(void);
+void stp_kind_misses_nothing(int leader);
+void stp_kind_host_detach(struct stp_space *space);
+int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes);
+bool stp_kind_no_root_at(struct stp_space *space, unsigned i, struct stp_root *root);
+int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root);
+
+/* The ops of a row whose spaces keep their size. */
+int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);
+void stp_kind_no_shrink(struct stp_space *space);
+#define STP_KIND_FIXED_OPS .grow = stp_kind_no_grow, .shrink = stp_kind_no_shrink
+
+/*
+ * Of the row of host memory (cpu.c), for that of hbm too, whose params name the NUMA node: all that
+ * is asked of cpu may be asked of it.
+ */
+int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
+                   struct stp_share *share);
+int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);
+void stp_cpu_shrink(struct stp_space *space);
+int stp_cpu_attach(struct stp_space *space, int local, const struct stp_share *share);
+void stp_cpu_destroy(struct stp_space *space);
+
+/* Do they fit this host's memory, and the limit of its cgroup? 0 or -ENOMEM, logged. */
+int stp_cpu_fits(const struct stp_space_params *params, const char *kind);
+
+/* The ops of a row whose memory goes with the job. */
+#define STP_KIND_PASSING_OPS                                                                       \
+    .persist = stp_kind_no_persist, .root_at = stp_kind_no_root_at, .root_set = stp_kind_no_root_set
+void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
+
+/* The ops of a row whose memory the CPU reaches by itself. */
+#define STP_KIND_HOST_OPS                                                                          \
+    .look = stp_kind_needs_no_driver, .missing = stp_kind_misses_nothing,                          \
+    .detach = stp_kind_host_detach, .zero = stp_kind_host_zero, .reach = stp_kind_host_reach,      \
+    .owns = stp_kind_owns_nothing, .queue_create = stp_kind_no_queue,                              \
+    .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \
+    .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
+    .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing, .set_word = stp_kind_no_set_word,  \
+    .atomic = stp_kind_no_atomic, .reduce = stp_kind_no_reduce, .enter = stp_kind_no_enter,        \
+    .leave = stp_kind_nothing
+
+/*
+ * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c). Pieces are registered with the
+ * driver when the heap hands them out, and stay so until the space goes. create: a device of this
+ * PE's, held from then on. 0 or -errno, logged. detach, before peers' parts go, and destroy, before
+ * the own one does, may be called for any space.
+ */
+int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params);
+void stp_mapped_detach(struct stp_space *space);
+void stp_mapped_destroy(struct stp_space *space);
+
+/*
+ * Handing out nbytes at offset: are pieces new? Where members' heaps are equal, all say the same.
+ * Then register them in the part of local, whose part must be there, in each that is mapped here;
+ * 0 or -errno, with a warning. At last settle what became of it, the same on all members: pieces
+ * that were refused are tried again with the next block, in a permanent space no more.
+ */
+bool stp_mapped_lacks(const struct stp_space *space, size_t offset, size_t nbytes);
+int stp_mapped_add(struct stp_space *space, int local, size_t offset, size_t nbytes);
+void stp_mapped_settle(struct stp_space *space, size_t offset, size_t nbytes, bool there);
+
+/* What devices call a byte of the part of local; NULL when it is not pinned. Any thread. */
+void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset);
+
+/* Is a piece of it not pinned for good, which a permanent space may have? */
+bool stp_mapped_refused(const struct stp_space *space);
+
+/* A GPU that kernels run on (spaces/cuda/kernel.c). */
+struct stp_gpu {
+    int device;          /* its ordinal */
+    bool native_atomics; /* its atomics on host memory are atomic to CPUs */
+    bool host_pointers;  /* it calls host memory that is registered what the host does */
+};
+
+/*
+ * The one with this ordinal, -1: that which spaces of this PE would be made on. 0; -ENODEV: this PE
+ * has none; -EINVAL: the ordinal is wrong. The text tells which one, or why none.
+ */
+int stp_gpu_choose(int ordinal, struct stp_gpu *gpu, char *text, size_t len);
+
+/*
+ * Kernels on the device with this ordinal may change words of this PE's GPU spaces from now on
+ * (spaces/cuda/atomic.c), so that the kind's atomic is done by it, and by other devices that have
+ * spaces; keep undoes one call. Caller: one at a time, with no atomic
+ * under way. 0; -errno, not logged: a device cannot do that, and all is as before.
+ */
+int stp_gpu_share_words(int ordinal);
+void stp_gpu_keep_words(void);
+
+/* Are they, of this GPU space? Are atomics of its device on the part of local atomic there? */
+bool stp_gpu_words_shared(const struct stp_space *space);
+bool stp_gpu_atomics_reach(const struct stp_space *space, int local);
+
+/* Are atomics of the device that this pinned host space is for atomic to CPUs? */
+bool stp_mapped_native(const struct stp_space *space);
+
+#define STP_SPACE_MAGIC 0x53505445u
+#define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */
+
+#endif /* STP_KINDS_H */
