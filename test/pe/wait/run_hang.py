@@ -35,7 +35,7 @@ TABLES = {
     "init": [rf"shmem_init has waited for 1 s so far .*: 1 of the {n} PEs of this host have not "
              r"come; processes that may be theirs: \d+", r"late: \d+"],
     "barrier": [rf"in shmem_barrier_all, sync \d+ of the world: {pes(0, last - 1)}",
-                f"have not come: {last}", computing(last, SYNC, "[12]")],
+                f"have not come: {last}", computing(last, SYNC, "[0-9]")],
     "wait": [r"in shmem_int_wait_until: hang_flag is 0, to be >= 7: 0",
              rf"in shmem_long_sum_reduce, collective \d+ of the world: {pes(1, last - 1)}",
              f"have not come: 0, {last}", computing(last, "shmem_int_wait_until")],
@@ -49,7 +49,7 @@ TABLES = {
     "stop": [rf"in shmem_sync_all, sync \d+ of the world: {pes(0, last - 1)}",
              f"have not come: {last}", f"stopped: {last}"],
     "frozen": [rf"in shmem_barrier_all, sync \d+ of the world: {pes(0, last - 1)}",
-               f"have not come: {last}", computing(last, SYNC, "[12]")],
+               f"have not come: {last}", computing(last, SYNC, "[0-9]")],
     "time": [],
     "finalize": [f"in shmem_finalize, the end of the world: {pes(0, last - 1)}",
                  f"have not come: {last}", computing(last)],
