@@ -165,7 +165,8 @@ const struct stp_kind stp_kind_cpu = {
     .device_type = 0, /* SHMEM_DEVICE_CPU */
     .in_window = true,
     .direct = true,
-    .grows = true,
+    .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |
+              STP_HAS(STP_TRAIT_POLICY) | STP_HAS(STP_TRAIT_PINNED) | STP_HAS(STP_TRAIT_ADOPTS),
     .start = stp_kind_nothing,
     .stop = stp_kind_nothing,
     .probe = cpu_probe,

@@ -87,6 +87,12 @@ void *stp_kind_host_reach(struct stp_space *space, int local)
     return stp_window_reach(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
 
+bool stp_kind_host_can(enum stp_trait trait, int device, char *why, size_t len)
+{
+    (void)device;
+    return trait != STP_TRAIT_PINNED || stp_mapped_can(why, len);
+}
+
 int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
     (void)nbytes;

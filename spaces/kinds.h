@@ -9,6 +9,22 @@
 #include "machine.h"
 #include "view.h"
 
+/*
+ * What a space may be asked for besides its size. A row has the bits of those that its kind knows;
+ * whether a machine has what they take is for the kind to tell (can).
+ */
+enum stp_trait {
+    STP_TRAIT_GROWS,  /* a size that it may grow to */
+    STP_TRAIT_PAGES,  /* a size of its pages */
+    STP_TRAIT_NODE,   /* the NUMA node that its pages come from */
+    STP_TRAIT_POLICY, /* a NUMA policy other than to be bound to a node */
+    STP_TRAIT_PINNED, /* GPUs reach it */
+    STP_TRAIT_NAME,   /* a name, by which other jobs find what it holds */
+    STP_TRAIT_ADOPTS, /* memory of the program to be made of */
+    STP_N_TRAITS
+};
+#define STP_HAS(trait) (1u << (trait))
+
 enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_HBM, STP_KIND_FAM, STP_N_KINDS };
 
 struct stp_space;
@@ -256,7 +272,8 @@ struct stp_kind {
     int device_type;  /* SHMEM_DEVICE_... */
     bool in_window;
     bool direct; /* a member's loads and stores work on its part */
-    bool grows;  /* a space of it can get more memory; else grow refuses, and shrink is nothing */
+    unsigned
+        traits; /* bits of enum stp_trait; without GROWS, grow refuses, and shrink is nothing */
 
     /*
      * Is there a driver, as far as this PE may look? Where there is none, the search takes a
@@ -271,6 +288,8 @@ struct stp_kind {
     void (*stop)(void);
     /* Does this PE have access? 0, or -errno with the reason as text; also told on success. */
     int (*probe)(const struct stp_space_params *params, char *why, size_t len);
+    /* Has this PE what a trait of the row takes? Else why not. -1: the device it would choose. */
+    bool (*can)(enum stp_trait trait, int device, char *why, size_t len);
     /* Can this PE provide what is wished? 0 or -errno, logged. */
     int (*admit)(const struct stp_space_params *params);
     /*
@@ -473,18 +492,19 @@ int stp_cpu_fits(const struct stp_space_params *params, const char *kind);
 /* The ops of a row whose memory goes with the job. */
 #define STP_KIND_PASSING_OPS                                                                       \
     .persist = stp_kind_no_persist, .root_at = stp_kind_no_root_at, .root_set = stp_kind_no_root_set
+bool stp_kind_host_can(enum stp_trait trait, int device, char *why, size_t len);
 void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
 
 /* The ops of a row whose memory the CPU reaches by itself. */
 #define STP_KIND_HOST_OPS                                                                          \
     .look = stp_kind_needs_no_driver, .missing = stp_kind_misses_nothing,                          \
-    .detach = stp_kind_host_detach, .zero = stp_kind_host_zero, .reach = stp_kind_host_reach,      \
-    .owns = stp_kind_owns_nothing, .queue_create = stp_kind_no_queue,                              \
-    .queue_destroy = stp_kind_no_queue_destroy, .copy = stp_kind_host_copy,                        \
-    .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush, .pin = stp_kind_no_pin,      \
-    .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing, .set_word = stp_kind_no_set_word,  \
-    .atomic = stp_kind_no_atomic, .reduce = stp_kind_no_reduce, .enter = stp_kind_no_enter,        \
-    .leave = stp_kind_nothing
+    .can = stp_kind_host_can, .detach = stp_kind_host_detach, .zero = stp_kind_host_zero,          \
+    .reach = stp_kind_host_reach, .owns = stp_kind_owns_nothing,                                   \
+    .queue_create = stp_kind_no_queue, .queue_destroy = stp_kind_no_queue_destroy,                 \
+    .copy = stp_kind_host_copy, .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush,  \
+    .pin = stp_kind_no_pin, .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing,            \
+    .set_word = stp_kind_no_set_word, .atomic = stp_kind_no_atomic, .reduce = stp_kind_no_reduce,  \
+    .enter = stp_kind_no_enter, .leave = stp_kind_nothing
 
 /*
  * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c). Pieces are registered with the
@@ -493,6 +513,7 @@ void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
  * the own one does, may be called for any space.
  */
 int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params);
+bool stp_mapped_can(char *why, size_t len); /* would it work? else why not */
 void stp_mapped_detach(struct stp_space *space);
 void stp_mapped_destroy(struct stp_space *space);
 

@@ -32,7 +32,7 @@ FABRIC = [
     ["open"]]
 # Files of src/info.
 INFO = [
-    ["limit", "text", "json"], ["library"], ["report"], ["fabric", "launcher", "spaces", "topology"],
+    ["limit", "text", "json"], ["library"], ["report"], ["attributes"], ["fabric", "launcher", "spaces", "topology"],
     ["doctor/doctor", "doctor/fabric", "doctor/host", "doctor/job", "doctor/memory"], ["info"]]
 # (folder and name of a source, floor above it that it may use): why.
 ALLOWED = {

@@ -118,6 +118,19 @@ def check_kind(kind, members, n, way):
         check(all(row["where"] for row in kind["parts"]), f"{name}: no place")
 
 
+def check_attributes(kind, atomics, attributes, lacks=None):
+    """What spaces of a kind may have, who does atomics on them, and (attribute, PE, words)."""
+    name = kind["kind"]
+    check(kind["atomics"] == atomics, f"{name}: atomics are {kind['atomics']}")
+    check(kind["attributes"] == attributes.split(), f"{name}: attributes are {kind['attributes']}")
+    told = [(row["attribute"], row["pe"], row["why"]) for row in kind.get("not_here", [])]
+    if lacks is None:
+        check(not told, f"{name}: not here: {told}")
+    else:
+        check(len(told) == 1 and told[0][:2] == lacks[:2] and lacks[2] in told[0][2],
+              f"{name}: not here: {told}")
+
+
 def check_hbm(clean):
     """On a host whose node 0 is called HBM; and where hwloc was told of another host."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "topology")
@@ -127,6 +140,7 @@ def check_hbm(clean):
     check_kind(kind, [0, 1], 2, "load/store")
     check(kind["parts"][0]["where"].startswith("HBM, NUMA node 0, "), f"hbm: {kind['parts']}")
     check(kind["devices"][0]["numa_node"] == 0, f"hbm: {kind['devices']}")
+    check_attributes(kind, "host", "max_size page_size numa_node")
     told[b"HWLOC_XMLFILE"] = os.fsencode(os.path.join(folder, "knl.xml"))
     told[b"HWLOC_THISSYSTEM"] = b"0"
     kind = spaces_by_kind(job(1, "--spaces", "--json", env=told), 1)["hbm"]
@@ -160,6 +174,8 @@ def check_spaces():
         kinds = spaces_by_kind(job(n, "--json", "--spaces", env=clean), n)
         check(list(kinds) == ["cpu", "gpu", "hbm", "fam"], f"kinds are {list(kinds)}")
         check_kind(kinds["cpu"], range(n), n, "load/store")
+        check_attributes(kinds["cpu"], "host", "max_size page_size numa_node numa_policy buffer",
+                         ("pinned", 0, "SHMEM_GPU is off"))
         for name in ("gpu", "hbm", "fam"):
             check_kind(kinds[name], [], n, "none")
         why = kinds["hbm"]["without"][0]["why"]
@@ -171,8 +187,16 @@ def check_spaces():
                 b"LD_LIBRARY_PATH": os.fsencode(fake), b"FAKECUDA_RANKS": b"0,2"}
         kinds = spaces_by_kind(job(3, "spaces", "--json", env=rich), 3)
         check_kind(kinds["fam"], range(3), 3, "load/store")
+        check_attributes(kinds["fam"], "host", "name")
         if os.path.exists(os.path.join(fake, "libcuda.so.1")):
             check_kind(kinds["gpu"], [0, 2], 3, "device")
+            check_attributes(kinds["gpu"], "owner", "max_size buffer")
+            pinned = ("pinned", 1, "no device")  # all have to have it
+            check_attributes(kinds["cpu"], "host",
+                             "max_size page_size numa_node numa_policy buffer", pinned)
+            old = {**rich, b"FAKECUDA_HANDLES": b"0"}
+            kinds = spaces_by_kind(job(3, "spaces", "--json", env=old), 3)
+            check_attributes(kinds["gpu"], "owner", "buffer", ("max_size", 0, "by handles"))
         text = job(3, "--spaces", env=rich)
         check(text.count("cpu\n") == 1, "more than one PE prints")
         check(max(map(len, text.splitlines())) <= 80, "lines longer than 80 columns")

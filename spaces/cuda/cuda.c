@@ -107,6 +107,16 @@ static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
     return rc;
 }
 
+static bool gpu_can(enum stp_trait trait, int ordinal, char *why, size_t len)
+{
+    const struct stp_space_params wanted = {.device = ordinal};
+    struct cuda_device *device;
+
+    if (trait != STP_TRAIT_GROWS) return true;
+    return stp_cuda_choose(&wanted, &device, why, len) == 0 &&
+           stp_cuda_pieces_can(device, why, len);
+}
+
 static int gpu_admit(const struct stp_space_params *params)
 {
     struct cuda_device *device;
@@ -409,12 +419,13 @@ const struct stp_kind stp_kind_gpu = {
     .device_type = 1, /* SHMEM_DEVICE_GPU */
     .in_window = false,
     .direct = false,
-    .grows = true,
+    .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_ADOPTS),
     .look = stp_cuda_look,
     .missing = stp_cuda_missing,
     .start = stp_cuda_start,
     .stop = stp_cuda_stop,
     .probe = gpu_probe,
+    .can = gpu_can,
     .admit = gpu_admit,
     .create = gpu_create,
     .attach = stp_cuda_peer_attach,

@@ -37,18 +37,32 @@ static char *mapped_part(const struct stp_space *space, int local)
     return stp_window_part(local) + space->offset;
 }
 
+static int mapped_choose(const struct stp_space_params *params, struct cuda_device **device,
+                         char *why, size_t len)
+{
+    int rc = stp_cuda_choose(params, device, why, len);
+
+    if (rc != 0 || stp_cuda.api.mem_host_get_device_pointer != NULL) return rc;
+    snprintf(why, len, "the driver is too old");
+    return -EOPNOTSUPP;
+}
+
+bool stp_mapped_can(char *why, size_t len)
+{
+    const struct stp_space_params wanted = {.device = -1};
+    struct cuda_device *device;
+
+    return mapped_choose(&wanted, &device, why, len) == 0;
+}
+
 int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params)
 {
     size_t n = (space->max_bytes + MAPPED_PIECE - 1) / MAPPED_PIECE; /* it may grow */
     struct cuda_device *device;
     struct stp_mapped *mapped;
     char text[CUDA_TEXT];
-    int rc = stp_cuda_choose(params, &device, text, sizeof(text));
+    int rc = mapped_choose(params, &device, text, sizeof(text));
 
-    if (rc == 0 && stp_cuda.api.mem_host_get_device_pointer == NULL) {
-        rc = -EOPNOTSUPP;
-        snprintf(text, sizeof(text), "the driver is too old");
-    }
     if (rc != 0) {
         stp_error("host memory cannot be pinned for GPUs: %s", text);
         return rc;

@@ -354,6 +354,7 @@ const struct stp_kind stp_kind_fam = {
     .device_type = 3, /* SHMEM_DEVICE_FAM */
     .in_window = true,
     .direct = true,
+    .traits = STP_HAS(STP_TRAIT_NAME),
     .start = stp_kind_nothing,
     .stop = stp_kind_nothing,
     .probe = fam_probe,

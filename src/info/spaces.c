@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What kinds of memory spaces can be made of: as this process alone sees them, and, in a job, by
- * making a small space of each kind: who has it, where it lies, what it can do, and on which
- * path each PE reaches each other one. Only what was really made is reported as usable by PEs.
+ * making a small space of each kind: who has it, where it lies, what it can do, which attributes
+ * such spaces may have, and on which path each PE reaches each other one. Only what was really made
+ * is reported as usable by PEs.
  */
 #include "info.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attributes.h"
 #include "library.h"
 
 #define SPACES_BYTES ((size_t)1 << 20) /* of a space that is made to be asked */
@@ -119,11 +121,16 @@ static void info_kind(struct stp_report *report, const char *name, const struct 
 {
     char why[SPACES_TEXT];
     bool usable = info_probe(kind, why, sizeof(why));
+    struct stp_info_attributes found;
 
     stp_report_item(report, "kind", name);
     stp_report_flag(report, "usable", usable);
     stp_report_text(report, "state", why);
-    if (usable) info_devices(report, kind);
+    if (usable) {
+        stp_info_attributes_look(kind, -1, &found);
+        stp_info_attributes_print(report, &found, -1);
+        info_devices(report, kind);
+    }
     if (usable && kind == stp_lib->kinds[STP_KIND_CPU]) info_cpu_memory(report);
     stp_report_end(report);
 }
@@ -145,9 +152,11 @@ void stp_info_kinds(struct stp_report *report)
 
 /* What one PE says about one kind; fits a gather. */
 struct spaces_answer {
-    bool usable;            /* it has such memory */
-    bool member;            /* and was a member of the space */
-    uint64_t caps;          /* of the space */
+    bool usable;     /* it has such memory */
+    bool member;     /* and was a member of the space */
+    uint64_t caps;   /* of the space */
+    int32_t atomics; /* SHMEMX_ATOMICS_... on its part */
+    struct stp_info_attributes attributes;
     char text[SPACES_TEXT]; /* where a member's part lies; why this PE has none */
 };
 
@@ -158,8 +167,10 @@ struct spaces_kind {
     const struct stp_kind *kind;
     int n_usable, n_members;
     uint64_t caps;
-    struct spaces_answer *answers; /* by PE */
-    unsigned char *paths;          /* from PE, to PE; NULL: not asked */
+    struct stp_info_attributes attributes; /* of all members; what the first of them lacks */
+    int lacking;                           /* who that is */
+    struct spaces_answer *answers;         /* by PE */
+    unsigned char *paths;                  /* from PE, to PE; NULL: not asked */
 };
 
 static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *mine)
@@ -212,6 +223,8 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     if (stp_lib->space_query(space, &info) == 0) {
         mine->member = true;
         mine->caps = info.caps;
+        mine->atomics = info.atomics;
+        stp_info_attributes_look(kind->kind, info.device, &mine->attributes);
         if (!kind->kind->describe(info.device > 0 ? info.device : 0, mine->text,
                                   sizeof(mine->text)))
             mine->text[0] = '\0';
@@ -220,6 +233,25 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     if (!mine->member) return;
     stp_lib->team_destroy(team);
     stp_lib->space_destroy(space);
+}
+
+/* What all members have; of those that lack something the first says what. */
+static void spaces_combine(struct spaces_kind *kind)
+{
+    bool first = true;
+
+    for (int pe = 0; pe < stp_lib->rt->n_pes; pe++) {
+        const struct spaces_answer *answer = &kind->answers[pe];
+        unsigned has = first ? ~0u : kind->attributes.has;
+
+        if (!answer->member) continue;
+        if (first || (kind->attributes.lacks == 0 && answer->attributes.lacks != 0)) {
+            kind->attributes = answer->attributes;
+            kind->lacking = pe;
+        }
+        kind->attributes.has = has & answer->attributes.has;
+        first = false;
+    }
 }
 
 static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
@@ -250,6 +282,7 @@ static void spaces_ask(struct spaces_kind *kind)
     if (kind->n_usable == 0) return;
     spaces_try(kind, &mine);
     spaces_gather(kind, &mine);
+    spaces_combine(kind);
 }
 
 /* ---- printing on PE 0 -------------------------------------------------------------------- */
@@ -386,6 +419,17 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
         spaces_wrap(report, "capabilities", line);
 }
 
+/* Who does atomics on the members' parts: of all alike, but where handles for kernels live. */
+static void spaces_print_atomics(struct stp_report *report, const struct spaces_kind *kind)
+{
+    for (int pe = 0; pe < stp_lib->rt->n_pes; pe++) {
+        if (!kind->answers[pe].member) continue;
+        stp_report_text(report, "atomics",
+                        stp_info_atomics_name((shmemx_space_atomics_t)kind->answers[pe].atomics));
+        return;
+    }
+}
+
 /* ---- paths ------------------------------------------------------------------------------ */
 
 static void spaces_json_paths(struct stp_report *report, const struct spaces_kind *kind)
@@ -496,6 +540,8 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
         if (kind->answers[0].member) spaces_print_devices(report, kind->kind);
         spaces_print_fabric(report, kind->kind);
         spaces_print_caps(report, kind->caps);
+        spaces_print_atomics(report, kind);
+        stp_info_attributes_print(report, &kind->attributes, kind->lacking);
         spaces_print_paths(report, kind);
     }
     stp_report_end(report);

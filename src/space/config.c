@@ -5,7 +5,9 @@
  */
 #include "create.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,6 +74,45 @@ static int create_check_config(const shmem_space_config_t *config, const char *f
     return 0;
 }
 
+static bool create_has(const struct create *c, enum stp_trait trait)
+{
+    return (c->kind->traits & STP_HAS(trait)) != 0;
+}
+
+/* "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM": the kinds with a trait. */
+static const char *create_kinds_with(enum stp_trait trait, char text[CREATE_WHY])
+{
+    int n = 0, left = 0;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < STP_N_KINDS; i++)
+        left += (stp_kinds[i]->traits & STP_HAS(trait)) != 0;
+    for (int i = 0; i < STP_N_KINDS; i++) {
+        if ((stp_kinds[i]->traits & STP_HAS(trait)) == 0) continue;
+        used += (size_t)snprintf(text + used, CREATE_WHY - used, "%sSHMEM_DEVICE_",
+                                 n++ == 0    ? ""
+                                 : left == 1 ? " and "
+                                             : ", ");
+        for (const char *name = stp_kinds[i]->name; *name != '\0' && used + 1 < CREATE_WHY; name++)
+            text[used++] = (char)toupper((unsigned char)*name);
+        text[used] = '\0';
+        left--;
+    }
+    return text;
+}
+
+/* An attribute was set: has the kind what it takes? */
+static int create_check_trait(const struct create *c, enum stp_trait trait, const char *attribute)
+{
+    char kinds[CREATE_WHY];
+
+    if (create_has(c, trait)) return 0;
+    stp_error("%s: attr->%s is set, and spaces of kind %s do not take it: only those of %s do",
+              c->fn, attribute, c->kind->name, create_kinds_with(trait, kinds));
+    return -EINVAL;
+}
+
 /* To what size may it grow? */
 static int create_check_max(const struct create *c)
 {
@@ -91,19 +132,15 @@ static int create_check_max(const struct create *c)
                   c->fn, max);
         return -EINVAL;
     }
-    if (c->params.buffer == NULL && c->kind->grows) return 0;
-    stp_error("%s: attr->max_size is set, and %s: only spaces of SHMEM_DEVICE_CPU, "
-              "SHMEM_DEVICE_HBM and SHMEM_DEVICE_GPU grow",
-              c->fn,
-              c->params.buffer != NULL ? "a buffer of the program has the size it has"
-                                       : "memory of kind fam does not grow");
+    if (c->params.buffer == NULL) return create_check_trait(c, STP_TRAIT_GROWS, "max_size");
+    stp_error("%s: attr->max_size is set, and a buffer of the program has the size it has", c->fn);
     return -EINVAL;
 }
 
-/* Where pages come from: of HBM, from a node of it, which is all that can be asked. */
+/* Where pages come from: of some kinds a node is all that can be asked for. */
 static int create_check_numa(const struct create *c)
 {
-    bool hbm = c->kind->device_type == SHMEM_DEVICE_HBM;
+    bool bound = create_has(c, STP_TRAIT_NODE) && !create_has(c, STP_TRAIT_POLICY);
 
     if ((unsigned)c->params.numa >= STP_N_NUMAS) {
         stp_error("%s: attr->numa_policy is %d: SHMEMX_NUMA_DEFAULT (0), _BIND (1), _INTERLEAVE "
@@ -111,87 +148,88 @@ static int create_check_numa(const struct create *c)
                   c->fn, (int)c->params.numa);
         return -EINVAL;
     }
-    if (hbm && c->params.numa != STP_NUMA_DEFAULT && c->params.numa != STP_NUMA_BIND) {
-        stp_error("%s: attr->numa_policy is %d, and memory of kind hbm is bound to a node of it: "
+    if (bound && c->params.numa != STP_NUMA_DEFAULT && c->params.numa != STP_NUMA_BIND) {
+        stp_error("%s: attr->numa_policy is %d, and memory of kind %s is bound to a node of it: "
                   "SHMEMX_NUMA_DEFAULT (0) and _BIND (1) are what it can be",
-                  c->fn, (int)c->params.numa);
+                  c->fn, (int)c->params.numa, c->kind->name);
         return -EINVAL;
     }
-    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND && !hbm) {
+    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND && !bound) {
         stp_error("%s: attr->numa_node is %d without SHMEMX_NUMA_BIND: nothing asks for it", c->fn,
                   c->params.numa_node);
         return -EINVAL;
     }
-    if (hbm || c->params.numa == STP_NUMA_DEFAULT || c->kind->device_type == SHMEM_DEVICE_CPU)
-        return 0;
-    stp_error("%s: attr->numa_policy is set, and memory of kind %s is where it is: only spaces of "
-              "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM choose",
-              c->fn, c->kind->name);
-    return -EINVAL;
+    return c->params.numa == STP_NUMA_DEFAULT
+               ? 0
+               : create_check_trait(c, STP_TRAIT_NODE, "numa_policy");
 }
 
-/* Attributes that the kind cannot honour are errors, not hints. */
-static int create_check_params(const struct create *c)
+/* What only spaces with a name have a use for. */
+static int create_check_name(const struct create *c)
 {
-    int type = c->kind->device_type;
-
-    if (c->params.name != NULL && type != SHMEM_DEVICE_FAM) {
-        stp_error("%s: attr->name is \"%s\", and spaces of kind %s have no names: only those of "
-                  "SHMEM_DEVICE_FAM do",
-                  c->fn, c->params.name, c->kind->name);
-        return -EINVAL;
-    }
-    if (c->params.keep && c->params.name == NULL) {
-        stp_error("%s: attr->keep is set without attr->name: nobody could find the space again",
-                  c->fn);
-        return -EINVAL;
-    }
     if ((unsigned)c->params.open >= STP_N_OPENS) {
         stp_error("%s: attr->open is %d: SHMEMX_SPACE_EITHER (0), _CREATE (1) and _OPEN (2) are "
                   "what it can be",
                   c->fn, (int)c->params.open);
         return -EINVAL;
     }
-    if (c->params.open != STP_OPEN_EITHER && c->params.name == NULL) {
+    if (c->params.name != NULL) return create_check_trait(c, STP_TRAIT_NAME, "name");
+    if (c->params.keep)
+        stp_error("%s: attr->keep is set without attr->name: nobody could find the space again",
+                  c->fn);
+    else if (c->params.open != STP_OPEN_EITHER)
         stp_error("%s: attr->open is set without attr->name: nothing could be there", c->fn);
-        return -EINVAL;
-    }
-    if (c->params.reshape && c->params.name == NULL) {
+    else if (c->params.reshape)
         stp_error("%s: attr->reshape is set without attr->name: there is nothing to reshape",
                   c->fn);
-        return -EINVAL;
-    }
-    if (c->params.page_bytes != 0 && c->params.page_bytes != STP_PAGES_HUGE &&
-        c->params.page_bytes != STP_PAGES_GIANT &&
-        c->params.page_bytes != (size_t)sysconf(_SC_PAGESIZE)) {
-        stp_error("%s: attr->page_size is %zu: 0, %ld, %zu and %zu are what it can be", c->fn,
-                  c->params.page_bytes, sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
-        return -EINVAL;
-    }
-    if (c->params.page_bytes != 0 && type != SHMEM_DEVICE_CPU && type != SHMEM_DEVICE_HBM) {
-        stp_error("%s: attr->page_size is set, and memory of kind %s has the pages it has: only "
-                  "spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM choose",
-                  c->fn, c->kind->name);
-        return -EINVAL;
-    }
-    if (c->params.pinned && type != SHMEM_DEVICE_CPU) {
-        stp_error("%s: attr->pinned is set, and spaces of kind %s are not pinned: only those of "
-                  "SHMEM_DEVICE_CPU are",
-                  c->fn, c->kind->name);
-        return -EINVAL;
-    }
-    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && type == SHMEM_DEVICE_GPU) {
-        stp_error("%s: attr->fd is %d, and the buffer is GPU memory, which goes without", c->fn,
-                  c->params.adopt->fd);
-        return -EINVAL;
-    }
-    if (c->params.buffer != NULL && c->params.adopt == NULL && type != SHMEM_DEVICE_GPU) {
+    else
+        return 0;
+    return -EINVAL;
+}
+
+static int create_check_pages(const struct create *c)
+{
+    size_t nbytes = c->params.page_bytes;
+
+    if (nbytes == 0) return 0;
+    if (nbytes == STP_PAGES_HUGE || nbytes == STP_PAGES_GIANT ||
+        nbytes == (size_t)sysconf(_SC_PAGESIZE))
+        return create_check_trait(c, STP_TRAIT_PAGES, "page_size");
+    stp_error("%s: attr->page_size is %zu: 0, %ld, %zu and %zu are what it can be", c->fn, nbytes,
+              sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
+    return -EINVAL;
+}
+
+/* By attr->buffer memory of devices alone: that of hosts is registered. */
+static int create_check_buffer(const struct create *c)
+{
+    bool outside = !c->kind->in_window && create_has(c, STP_TRAIT_ADOPTS);
+
+    if (c->params.buffer == NULL) return 0;
+    if (c->params.adopt == NULL && !outside) {
         stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
                   "those of SHMEM_DEVICE_GPU take a buffer",
                   c->fn, c->kind->name);
         return -EINVAL;
     }
+    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && outside) {
+        stp_error("%s: attr->fd is %d, and the buffer is GPU memory, which goes without", c->fn,
+                  c->params.adopt->fd);
+        return -EINVAL;
+    }
     return 0;
+}
+
+/* Attributes that the kind cannot honour are errors, not hints. */
+static int create_check_params(const struct create *c)
+{
+    int rc = create_check_name(c);
+
+    if (rc == 0) rc = create_check_pages(c);
+    if (rc == 0 && c->params.pinned) rc = create_check_trait(c, STP_TRAIT_PINNED, "pinned");
+    if (rc == 0) rc = create_check_buffer(c);
+    if (rc == 0) rc = create_check_numa(c);
+    return rc == 0 ? create_check_max(c) : rc;
 }
 
 int stp_create_check(struct create *c, const shmem_space_config_t *config)
@@ -207,8 +245,6 @@ int stp_create_check(struct create *c, const shmem_space_config_t *config)
     if (c->params.page_bytes == STP_PAGES_GIANT) c->outside = true; /* ranges are not so aligned */
     c->params.nbytes = config->size;
     rc = create_check_params(c);
-    if (rc == 0) rc = create_check_numa(c);
-    if (rc == 0) rc = create_check_max(c);
     if (rc != 0) return rc;
     c->access = c->kind->probe(&c->params, c->why, sizeof(c->why)) == 0;
     c->space = stp_space_prepare(c->kind, config->size);

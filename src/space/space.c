@@ -250,7 +250,8 @@ static void space_init_heap(struct stp_pe_info *pe_info)
 
     if (kind->probe(&params, pe_info->no_heap, sizeof(pe_info->no_heap)) != 0) return;
     pe_info->no_heap[0] = '\0';
-    if (stp_env.symmetric.max > stp_env.symmetric.size && !kind->grows) {
+    if (stp_env.symmetric.max > stp_env.symmetric.size &&
+        (kind->traits & STP_HAS(STP_TRAIT_GROWS)) == 0) {
         snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
                  "SHMEM_SYMMETRIC_SIZE asks for growth, and memory of kind %s does not grow",
                  kind->name);

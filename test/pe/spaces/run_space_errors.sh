@@ -79,8 +79,8 @@ creation()
         told bad_flags  $kind "flags 0x40"
         told too_large  $kind "(70368744177664|64 TiB)"
     done
-    told with_name   cpu "attr->name is \"mine\", and spaces of kind cpu" -- mine
-    told with_name   gpu "attr->name is \"mine\", and spaces of kind gpu" -- mine
+    told with_name   cpu "attr->name is set, and spaces of kind cpu do not take it: only those of SHMEM_DEVICE_FAM do" -- mine
+    told with_name   gpu "attr->name is set, and spaces of kind gpu do not" -- mine
     told with_name   fam "\"a/b\" is no name" -- a/b
     told with_name   fam "\".hidden\" is no name" -- .hidden
     told with_name   fam "\"\" is no name" -- ""
@@ -89,7 +89,7 @@ creation()
     told in_buffer   cpu "attr->buffer is set, and spaces of kind cpu"
     told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
-    told growing     fam "attr->max_size is set, and memory of kind fam does not grow" -- 2097152
+    told growing     fam "attr->max_size is set, and spaces of kind fam do not take it: only those of SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU and SHMEM_DEVICE_HBM do" -- 2097152
     told growing     gpu "a gpu space that grows cannot be created on gpu 0 .*no memory by handles" \
         FAKECUDA_HANDLES=0 -- 4194304
     told growing     cpu "attr->max_size is 1048575, less than config->size, 1048576" -- 1048575

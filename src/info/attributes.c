@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which attributes spaces of a kind may have here (shmemx_space_attr_t), and which the kind knows
+ * and this machine lacks what they take.
+ */
+#include "attributes.h"
+
+#include <string.h>
+
+#include "info.h"
+#include "library.h"
+
+/* By trait: the field of the structure; what stands for one where there is none. */
+static const char *const attribute_names[STP_N_TRAITS] = {
+    [STP_TRAIT_GROWS] = "max_size", [STP_TRAIT_PAGES] = "page_size",
+    [STP_TRAIT_NODE] = "numa_node", [STP_TRAIT_POLICY] = "numa_policy",
+    [STP_TRAIT_PINNED] = "pinned",  [STP_TRAIT_NAME] = "name",
+    [STP_TRAIT_ADOPTS] = "buffer",
+};
+
+void stp_info_attributes_look(const struct stp_kind *kind, int device,
+                              struct stp_info_attributes *found)
+{
+    *found = (struct stp_info_attributes){0};
+    for (unsigned trait = 0; trait < STP_N_TRAITS; trait++) {
+        char why[STP_INFO_WHY];
+
+        if ((kind->traits & STP_HAS(trait)) == 0) continue;
+        if (kind->can((enum stp_trait)trait, device, why, sizeof(why))) {
+            found->has |= STP_HAS(trait);
+        } else if (found->lacks == 0) {
+            found->lacks = STP_HAS(trait);
+            snprintf(found->why, sizeof(found->why), "%s", why);
+        }
+    }
+}
+
+static void attributes_print_has(struct stp_report *report, unsigned has)
+{
+    char line[128] = "";
+
+    if (report->json) stp_report_list(report, "attributes");
+    for (unsigned trait = 0; trait < STP_N_TRAITS; trait++) {
+        size_t used = strlen(line);
+        if ((has & STP_HAS(trait)) == 0) continue;
+        if (report->json)
+            stp_report_text(report, "", attribute_names[trait]);
+        else
+            snprintf(line + used, sizeof(line) - used, "%s%s", used > 0 ? " " : "",
+                     attribute_names[trait]);
+    }
+    if (report->json)
+        stp_report_end(report);
+    else
+        stp_report_prose(report, "attributes", line[0] != '\0' ? line : "none");
+}
+
+static void attributes_print_lack(struct stp_report *report, const char *name, const char *why,
+                                  int pe)
+{
+    char text[STP_INFO_WHY + 64];
+
+    if (report->json) {
+        stp_report_list(report, "not_here");
+        stp_report_item(report, "attribute", name);
+        if (pe >= 0) stp_report_number(report, "pe", pe);
+        stp_report_text(report, "why", why);
+        stp_report_end(report);
+        stp_report_end(report);
+        return;
+    }
+    if (pe < 0)
+        snprintf(text, sizeof(text), "%s: %s", name, why);
+    else
+        snprintf(text, sizeof(text), "%s: PE %d: %s", name, pe, why);
+    stp_report_prose(report, "not_here", text);
+}
+
+void stp_info_attributes_print(struct stp_report *report, const struct stp_info_attributes *found,
+                               int pe)
+{
+    attributes_print_has(report, found->has);
+    for (unsigned trait = 0; trait < STP_N_TRAITS; trait++)
+        if ((found->lacks & STP_HAS(trait)) != 0)
+            attributes_print_lack(report, attribute_names[trait], found->why, pe);
+}
+
+const char *stp_info_atomics_name(shmemx_space_atomics_t atomics)
+{
+    static const char *const names[] = {
+        [SHMEMX_ATOMICS_HOST] = "host",
+        [SHMEMX_ATOMICS_NATIVE] = "native",
+        [SHMEMX_ATOMICS_OWNER] = "owner",
+        [SHMEMX_ATOMICS_DEVICE] = "device",
+    };
+
+    return (unsigned)atomics < STP_COUNT(names) ? names[atomics] : NULL;
+}
