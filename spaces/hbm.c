@@ -168,7 +168,8 @@ const struct stp_kind stp_kind_hbm = {
     .device_type = 2, /* SHMEM_DEVICE_HBM */
     .in_window = true,
     .direct = true,
-    .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE),
+    .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |
+              STP_HAS(STP_TRAIT_PINNED),
     .start = stp_kind_nothing,
     .stop = hbm_stop,
     .probe = hbm_probe,

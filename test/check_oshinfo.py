@@ -140,7 +140,8 @@ def check_hbm(clean):
     check_kind(kind, [0, 1], 2, "load/store")
     check(kind["parts"][0]["where"].startswith("HBM, NUMA node 0, "), f"hbm: {kind['parts']}")
     check(kind["devices"][0]["numa_node"] == 0, f"hbm: {kind['devices']}")
-    check_attributes(kind, "host", "max_size page_size numa_node")
+    check_attributes(kind, "host", "max_size page_size numa_node",
+                     ("pinned", 0, "SHMEM_GPU is off"))
     told[b"HWLOC_XMLFILE"] = os.fsencode(os.path.join(folder, "knl.xml"))
     told[b"HWLOC_THISSYSTEM"] = b"0"
     kind = spaces_by_kind(job(1, "--spaces", "--json", env=told), 1)["hbm"]

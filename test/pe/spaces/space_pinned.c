@@ -3,9 +3,12 @@
  * Host memory that devices reach: spaces with attr.pinned and the default heap. Streams write words
  * of this PE and of its node's peers by the pointers that shmemx_space_device_ptr() gives, and the
  * driver has only what was handed out. Argument: works; without: the driver, or a PE, refuses it;
- * later: it refuses what comes after the first piece.
+ * later: it refuses what comes after the first piece. With "hbm" behind it the spaces are of that
+ * kind (test/topology/here.xml).
  */
 #include "pe_gpu.h"
+
+static shmem_device_type_t host_kind = SHMEM_DEVICE_CPU;
 
 static int (*write_word)(void *stream, unsigned long long address, uint64_t value, unsigned flags);
 static long (*live)(const char *what); /* of the stand-in alone */
@@ -68,7 +71,7 @@ static void check_space(void)
     char *base, *far;
     uint64_t *words;
 
-    PE_REQUIRE(create(32 * PE_MIB, SHMEM_DEVICE_CPU, &space, &team) == 0, "not made");
+    PE_REQUIRE(create(32 * PE_MIB, host_kind, &space, &team) == 0, "not made");
     PE_CHECK(registered() > before, "nothing is registered");
     PE_CHECK(registered() - before <= pe_n, "%ld registrations", registered() - before);
     base = shmem_space_malloc(space, 64);
@@ -99,7 +102,7 @@ static void check_space(void)
 static void check_growing(void)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
-    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, PE_MIB);
+    shmem_space_config_t config = pe_kind_config(host_kind, PE_MIB);
     long before = registered();
     shmem_space_t space;
     shmem_team_t team;
@@ -174,7 +177,7 @@ static void check_unable(void)
     shmem_team_t team;
     char *block = shmem_malloc(4 * PE_MIB);
 
-    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_CPU, &space, &team) != 0, "made");
+    PE_CHECK(create(PE_MIB, host_kind, &space, &team) != 0, "made");
     PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
     PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, pe_me) == NULL, "the heap");
     PE_CHECK_EQ(registered(), 0);
@@ -188,7 +191,7 @@ static void check_later(void)
     shmem_team_t team;
     char *block, *small;
 
-    PE_REQUIRE(create(16 * PE_MIB, SHMEM_DEVICE_CPU, &space, &team) == 0, "not made");
+    PE_REQUIRE(create(16 * PE_MIB, host_kind, &space, &team) == 0, "not made");
     small = shmem_space_malloc(space, PE_MIB);
     PE_CHECK(shmemx_space_device_ptr(space, small, pe_me) != NULL, "the first piece");
     block = shmem_space_malloc(space, 4 * PE_MIB);
@@ -207,6 +210,7 @@ int main(int argc, char **argv)
     bool gpu;
 
     pe_test_begin();
+    if (argc > 2 && strcmp(argv[2], "hbm") == 0) host_kind = SHMEM_DEVICE_HBM;
     gpu = find_calls();
     if (gpu) {
         PE_CHECK_EQ(pe_cuda.retain(&context, 0), 0);
