@@ -171,6 +171,7 @@ const struct stp_kind stp_kind_cpu = {
     .stop = stp_kind_nothing,
     .probe = cpu_probe,
     .admit = cpu_admit,
+    STP_KIND_NO_CLAIMS,
     .create = stp_cpu_create,
     .grow = stp_cpu_grow,
     .shrink = stp_cpu_shrink,

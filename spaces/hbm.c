@@ -108,11 +108,26 @@ static int hbm_admit(const struct stp_space_params *params)
     if (stp_numa_check(&bound) != 0) return -ENODEV;
     left = hbm_free(bound.numa_node);
     if (bound.nbytes > left) {
-        stp_error("an hbm space of %zu bytes a PE exceeds what NUMA node %d has free, %zu bytes",
+        stp_error("an hbm space of %zu bytes a PE exceeds what NUMA node %d has free, %zu bytes: "
+                  "ask for no more",
                   bound.nbytes, bound.numa_node, left);
         return -ENOMEM;
     }
     return stp_cpu_fits(&bound, "hbm");
+}
+
+static void hbm_claim(const struct stp_space_params *params, struct stp_claim *mine)
+{
+    int i = hbm_pick(params);
+
+    mine->place = i >= 0 ? hbm_look()->nodes[i].number : -1;
+    mine->left = i >= 0 ? hbm_free(mine->place) : 0;
+}
+
+static int hbm_admit_all(struct stp_space *space, const struct stp_claim *claims, int n,
+                         const struct stp_claim *mine)
+{
+    return stp_hbm_fits(space->nbytes, claims, n, mine, &space->n_beside);
 }
 
 static int hbm_create(struct stp_space *space, const struct stp_space_params *params,
@@ -131,9 +146,11 @@ static int hbm_create(struct stp_space *space, const struct stp_space_params *pa
 static int hbm_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
     size_t left = space->placed ? hbm_free(space->numa_node) : SIZE_MAX;
+    size_t n = space->n_beside > 1 ? (size_t)space->n_beside : 1;
 
-    if (nbytes - space->nbytes <= left) return stp_cpu_grow(space, nbytes, why, len);
-    snprintf(why, len, "NUMA node %d has %zu bytes free", space->numa_node, left);
+    if (nbytes - space->nbytes <= left / n) return stp_cpu_grow(space, nbytes, why, len);
+    snprintf(why, len, "NUMA node %d has %zu bytes free, for %zu PEs of this host %zu each",
+             space->numa_node, left, n, left / n);
     return -ENOMEM;
 }
 
@@ -170,10 +187,13 @@ const struct stp_kind stp_kind_hbm = {
     .direct = true,
     .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |
               STP_HAS(STP_TRAIT_PINNED),
+    .claims = true,
     .start = stp_kind_nothing,
     .stop = hbm_stop,
     .probe = hbm_probe,
     .admit = hbm_admit,
+    .claim = hbm_claim,
+    .admit_all = hbm_admit_all,
     .create = hbm_create,
     .grow = hbm_grow,
     .shrink = stp_cpu_shrink,

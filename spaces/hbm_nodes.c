@@ -6,6 +6,7 @@
  */
 #include "spaces/hbm.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -185,4 +186,28 @@ int stp_hbm_choose(const struct stp_hbm *hbm, const struct stp_numbers *cpus, in
     for (int i = 0, nth = n > 0 ? turn % n : 0; i < hbm->n; i++)
         if (distances[i] == best && nth-- == 0) return i;
     return -1;
+}
+
+int stp_hbm_fits(size_t nbytes, const struct stp_claim *claims, int n, const struct stp_claim *mine,
+                 int *n_beside)
+{
+    size_t left = SIZE_MAX, all;
+    int first = -1, last = -1, count = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (claims[i].place != mine->place) continue;
+        if (first < 0) first = claims[i].pe;
+        last = claims[i].pe;
+        if (claims[i].left < left) left = claims[i].left;
+        count++;
+    }
+    *n_beside = count;
+    if (count == 0 || (!__builtin_mul_overflow(nbytes, (size_t)count, &all) && all <= left))
+        return 0;
+    if (mine->pe == first)
+        stp_error("an hbm space of %zu bytes a PE exceeds what NUMA node %d has free, %zu bytes, "
+                  "for %d PEs of this host (%d to %d): ask for no more than %zu bytes a PE",
+                  nbytes, mine->place, left, count, first, last,
+                  left / (size_t)count & ~(STP_RANGE_ALIGN - 1));
+    return -ENOMEM;
 }

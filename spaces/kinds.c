@@ -93,6 +93,23 @@ bool stp_kind_host_can(enum stp_trait trait, int device, char *why, size_t len)
     return trait != STP_TRAIT_PINNED || stp_mapped_can(why, len);
 }
 
+void stp_kind_no_claim(const struct stp_space_params *params, struct stp_claim *mine)
+{
+    (void)params;
+    mine->place = -1;
+    mine->left = UINT64_MAX;
+}
+
+int stp_kind_admit_any(struct stp_space *space, const struct stp_claim *claims, int n,
+                       const struct stp_claim *mine)
+{
+    (void)space;
+    (void)claims;
+    (void)n;
+    (void)mine;
+    return 0;
+}
+
 int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
     (void)nbytes;

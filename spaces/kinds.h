@@ -64,6 +64,16 @@ struct stp_space_params {
     const struct stp_adopt *adopt; /* the buffer is no new memory; NULL: no more than that */
 };
 
+/*
+ * A place of a host that parts of several PEs take memory of, and what it had left when this PE
+ * asked: each member says so before any makes its part.
+ */
+struct stp_claim {
+    int32_t pe, host;
+    int32_t place; /* the kind's number of it */
+    uint64_t left; /* bytes */
+};
+
 /* What a name stands for, without opening it. */
 struct stp_named {
     size_t nbytes; /* a part */
@@ -272,8 +282,8 @@ struct stp_kind {
     int device_type;  /* SHMEM_DEVICE_... */
     bool in_window;
     bool direct; /* a member's loads and stores work on its part */
-    unsigned
-        traits; /* bits of enum stp_trait; without GROWS, grow refuses, and shrink is nothing */
+    unsigned traits; /* bits of enum stp_trait; without GROWS grow refuses, shrink is nothing */
+    bool claims; /* its places are bound to: parts of a host's PEs have to fit them together */
 
     /*
      * Is there a driver, as far as this PE may look? Where there is none, the search takes a
@@ -292,6 +302,14 @@ struct stp_kind {
     bool (*can)(enum stp_trait trait, int device, char *why, size_t len);
     /* Can this PE provide what is wished? 0 or -errno, logged. */
     int (*admit)(const struct stp_space_params *params);
+    /*
+     * The place that this PE's part takes memory of. Then, with the n claims of all members of this
+     * host in the order of their team: can it provide for all that take of it? What growth needs of
+     * them is kept in the space. 0 or -errno, logged by the first of those alone.
+     */
+    void (*claim)(const struct stp_space_params *params, struct stp_claim *mine);
+    int (*admit_all)(struct stp_space *space, const struct stp_claim *claims, int n,
+                     const struct stp_claim *mine);
     /*
      * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
      * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
@@ -469,6 +487,12 @@ void stp_kind_host_detach(struct stp_space *space);
 int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes);
 bool stp_kind_no_root_at(struct stp_space *space, unsigned i, struct stp_root *root);
 int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root);
+
+/* The ops of a row whose parts ask for memory one by one: it is there, or create refuses. */
+void stp_kind_no_claim(const struct stp_space_params *params, struct stp_claim *mine);
+int stp_kind_admit_any(struct stp_space *space, const struct stp_claim *claims, int n,
+                       const struct stp_claim *mine);
+#define STP_KIND_NO_CLAIMS .claim = stp_kind_no_claim, .admit_all = stp_kind_admit_any
 
 /* The ops of a row whose spaces keep their size. */
 int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);

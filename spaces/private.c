@@ -217,6 +217,7 @@ const struct stp_kind stp_kind_private = {
     .stop = stp_kind_nothing,
     .probe = pages_probe,
     .admit = stp_private_admit,
+    STP_KIND_NO_CLAIMS,
     .create = pages_create,
     .attach = pages_attach,
     .destroy = pages_destroy,

@@ -44,6 +44,7 @@ struct stp_space {
     bool placed;                 /* its range has a NUMA policy of its own: */
     enum stp_numa numa;          /* this one, */
     int numa_node;               /* bound to this node, or -1 */
+    int n_beside;                /* members of this host whose parts are, with it; 0: not counted */
     size_t page_bytes;           /* of pages that were asked for, as they are; 0: not asked */
     struct stp_mapped *mapped;   /* host memory that GPUs reach: what of it; else NULL */
     bool told_full;              /* it was said that something did not fit */

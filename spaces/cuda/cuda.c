@@ -427,6 +427,7 @@ const struct stp_kind stp_kind_gpu = {
     .probe = gpu_probe,
     .can = gpu_can,
     .admit = gpu_admit,
+    STP_KIND_NO_CLAIMS,
     .create = gpu_create,
     .attach = stp_cuda_peer_attach,
     .detach = stp_cuda_peer_detach,

@@ -359,6 +359,7 @@ const struct stp_kind stp_kind_fam = {
     .stop = stp_kind_nothing,
     .probe = fam_probe,
     .admit = fam_admit,
+    STP_KIND_NO_CLAIMS,
     .create = fam_create,
     .attach = fam_attach,
     .destroy = fam_destroy,

@@ -52,6 +52,11 @@ int stp_node_of(int pe)
     return stp_env.node ? stp_pmi_node_of(pe) : pe;
 }
 
+int stp_host_of(int pe)
+{
+    return stp_pmi_node_of(pe);
+}
+
 int stp_local_of(int pe)
 {
     int low = 0, high = stp_boot.n_local - 1;

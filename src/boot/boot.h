@@ -129,6 +129,8 @@ int stp_local_of(int pe);
 int stp_local_pe(int local);
 /* Node of any PE, 0 .. stp_rt.n_nodes - 1. */
 int stp_node_of(int pe);
+/* Its host, which has several nodes where SHMEM_NODE is off. */
+int stp_host_of(int pe);
 
 /* ---- the fabric module (fabric.c) ------------------------------------------ */
 

@@ -317,7 +317,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     bool opened;
 
     stp_registry_attempt_begin();
-    if (c->access) outcome = create_open(c);
+    if (c->access) outcome = c->refused ? OPEN_FAILED : create_open(c);
     opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
     *verdict = create_judge(c, outcome);
@@ -397,6 +397,7 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
 
     if (outcome != 0) return 1;
     if (create_teams(c) != 0) return 1;
+    c->refused = c->access && stp_space_admit_all(c->space, c->space->team, &c->params, c->fn) != 0;
     while ((outcome = create_build(c, &verdict)) == OPEN_LOST_RACE)
         if (create_look_further(c) != 0) break;
     if (outcome != OPEN_DONE) {

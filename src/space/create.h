@@ -27,6 +27,7 @@ struct create {
     size_t floor_number, floor_offset; /* from which they are looked for */
     struct stp_coll_search search;     /* for both */
     bool everyone;                     /* all of the parent are members */
+    bool refused;                      /* members of this host do not fit it together */
     bool outside;                      /* of the window: there is no room in it, or need for it */
     struct stp_space *range_of;        /* of which it will be one more range; else NULL */
 };

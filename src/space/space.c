@@ -336,11 +336,26 @@ static void space_pin_heap(struct stp_space *heap)
     if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
 }
 
+/* As of other spaces, but that its parts are there: none has been touched. */
+static void space_admit_heap(struct stp_space *heap)
+{
+    struct stp_space_params params = space_params(heap->nbytes);
+    int64_t failed = stp_space_admit_all(heap, stp_team_world, &params, "shmem_init") != 0;
+
+    if (!heap->kind->claims) return;
+    stp_coll_agree(stp_team_world, &failed, 1);
+    if (failed != 0)
+        stp_fatal("shmem_init",
+                  "SHMEM_SYMMETRIC_SIZE is %zu bytes, which the PEs of a host do not have together",
+                  heap->nbytes);
+}
+
 void stp_space_teams_init(void)
 {
     struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP);
 
     heap->team = heap->user_team = stp_team_world;
+    space_admit_heap(heap);
     space_measure_heap(heap);
     space_pin_heap(heap);
     if (heap->host) return;

@@ -59,6 +59,14 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
                    struct stp_share *share, struct stp_fabric_region *mine);
 void stp_space_shut(struct stp_space *space);
 
+/*
+ * Do the parts of the members that share this host fit it together, where one alone does? Before
+ * any is made; collective over team, the members. 0 or -errno, the same on all whose memory comes
+ * from one place, and logged by the first of them (claims.c).
+ */
+int stp_space_admit_all(struct stp_space *space, struct stp_team *team,
+                        const struct stp_space_params *params, const char *fn);
+
 /* The blocks that have names are live from the start. 0 or -errno, logged. */
 int stp_space_reserve_roots(struct stp_space *space);
 

@@ -6,6 +6,7 @@
 #include "spaces/hbm.h"
 
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,81 @@ START_TEST(or_the_nearest)
 }
 END_TEST
 
+/* ---- parts of several PEs --------------------------------------------------------------- */
+
+#define GIB ((size_t)1 << 30)
+
+/* Of PEs 4, 5, ... on the nodes of a string, 8 GiB free on each but for what the last one saw. */
+static int fits(const char *nodes, size_t nbytes, int me, int *n_beside)
+{
+    struct stp_claim claims[16];
+    int n = (int)strlen(nodes);
+
+    for (int i = 0; i < n; i++)
+        claims[i] = (struct stp_claim){.pe = 4 + i, .place = nodes[i] - '0', .left = 8 * GIB};
+    claims[n - 1].left -= 64 << 20;
+    return stp_hbm_fits(nbytes, claims, n, &claims[me], n_beside);
+}
+
+static char said[512];
+
+/* What is said, of the PE at an index. */
+static const char *said_by(const char *nodes, size_t nbytes, int me, int *rc)
+{
+    int n, saved = dup(STDERR_FILENO);
+    FILE *file = tmpfile();
+    size_t len;
+
+    ck_assert_ptr_nonnull(file);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    *rc = fits(nodes, nbytes, me, &n);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(file);
+    len = fread(said, 1, sizeof(said) - 1, file);
+    said[len] = '\0';
+    fclose(file);
+    return said;
+}
+
+START_TEST(parts_of_a_host_fit_together)
+{
+    int n;
+
+    ck_assert_int_eq(fits("2222", 3 * GIB, 0, &n), -ENOMEM);
+    ck_assert_int_eq(n, 4);
+    ck_assert_int_eq(fits("2233", 3 * GIB, 0, &n), 0);
+    ck_assert_int_eq(n, 2);
+    ck_assert_int_eq(fits("2233", 3 * GIB, 3, &n), 0);
+    ck_assert_int_eq(fits("2223", 3 * GIB, 3, &n), 0);
+    ck_assert_int_eq(n, 1);
+    ck_assert_int_eq(fits("22", 4 * GIB, 0, &n), -ENOMEM); /* the last one saw less */
+    ck_assert_int_eq(fits("23", 8 * GIB, 0, &n), 0);
+    ck_assert_int_eq(fits("23", 8 * GIB, 1, &n), -ENOMEM);
+    ck_assert_int_eq(fits("22", SIZE_MAX / 2 + 1, 0, &n), -ENOMEM); /* twice that is 0 */
+}
+END_TEST
+
+START_TEST(the_first_says_what_fits)
+{
+    int rc;
+
+    said_by("3222", 3 * GIB, 1, &rc);
+    ck_assert_int_eq(rc, -ENOMEM);
+    ck_assert_msg(strstr(said,
+                         "an hbm space of 3221225472 bytes a PE exceeds what NUMA node 2 has "
+                         "free, 8522825728 bytes, for 3 PEs of this host (5 to 7): ask for no "
+                         "more than 2839543808 bytes a PE") != NULL,
+                  "%s", said);
+    for (int me = 2; me < 4; me++) {
+        said_by("3222", 3 * GIB, me, &rc);
+        ck_assert_int_eq(rc, -ENOMEM);
+        ck_assert_str_eq(said, "");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("hbm");
@@ -225,6 +301,8 @@ int main(void)
     tcase_add_test(nodes, no_topology_at_all);
     tcase_add_loop_test(nodes, pes_take_what_is_beside_them, 0, 2);
     tcase_add_test(nodes, or_the_nearest);
+    tcase_add_test(nodes, parts_of_a_host_fit_together);
+    tcase_add_test(nodes, the_first_says_what_fits);
     suite_add_tcase(suite, nodes);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -107,6 +107,13 @@ differs default     SHMEM_DEFAULT_SPACE=fam "${fam[@]}"
 differs size        SHMEM_SYMMETRIC_SIZE=5m
 differs max         SHMEM_SYMMETRIC_SIZE=512m:1g
 unset ONE
+# What the NUMA node has for one part, and not for all of a host.
+free=$(awk '/ (MemFree|Active\(file\)|Inactive\(file\)):/ { kib += $4 } END { print kib }' \
+    /sys/devices/system/node/node0/meminfo)
+share=$((free / np / 2 * 3))k
+each="(cgroup limit|hbm space .* NUMA node 0 has free, [0-9]+ bytes, for $np PEs of this host)"
+bad default_hbm_together "$each" SHMEM_DEFAULT_SPACE=hbm SHMEM_SYMMETRIC_SIZE=$share "${hbm[@]}"
+bad enable_hbm_together "$each" SHMEM_ENABLE_HBM=1 SHMEM_HBM_SYMMETRIC_SIZE=$share "${hbm[@]}"
 bad default_lacks_one "${init}SHMEM_DEFAULT_SPACE is GPU, and PE $last has no such memory" \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m "${gpu[@]}" \
     "FAKECUDA_RANKS=$(seq -s, 0 $((last - 1)))"

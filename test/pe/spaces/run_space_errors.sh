@@ -66,6 +66,14 @@ creation()
         HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
     told hbm_node    cpu "attr->numa_node is 7, which has no high-bandwidth memory: node 2 has, of 2" \
         HWLOC_XMLFILE="$topologies/knl.xml" HWLOC_THISSYSTEM=1
+    if [ "$np" -gt 1 ]; then # where the limit of a group is less, that is told
+        each="for $np PEs of this host"
+        told hbm_together cpu "(cgroup limit|hbm space of [0-9]+ bytes a PE exceeds what NUMA node 0 has \
+free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE)" \
+            HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
+        told hbm_grown cpu "(cgroup limit|NUMA node 0 has [0-9]+ bytes free, $each [0-9]+ each)" \
+            HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
+    fi
     told null_config cpu "config is a null pointer"
     told create      gpu "no PE has gpu memory" FAKECUDA_DEVICES=0
     told create      gpu "no PE has gpu memory" SHMEM_GPU=off

@@ -75,6 +75,37 @@ static void create_hbm_node(void)
     refused(&config, &attr);
 }
 
+/* Of what the node has free, an equal share of each PE and a half of that more. */
+static size_t hbm_share(void)
+{
+    shmemx_device_info_t info = SHMEMX_DEVICE_INFO_INITIALIZER;
+    static long least, mine;
+
+    PE_REQUIRE(shmemx_device_describe(SHMEM_DEVICE_HBM, 0, &info) == 0, "no such device");
+    mine = (long)info.free;
+    shmem_long_min_reduce(SHMEM_TEAM_WORLD, &least, &mine, 1);
+    return (size_t)least / (size_t)pe_n / 2 * 3;
+}
+
+static void create_hbm_together(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, hbm_share());
+
+    refused(&config, NULL);
+}
+
+static void create_hbm_grown(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_t space;
+    shmem_team_t team;
+
+    attr.max_size = 2 * hbm_share();
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    PE_CHECK(shmem_space_malloc(space, hbm_share()) == NULL, "it has grown");
+}
+
 static void create_zero(void)
 {
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, 0);
@@ -605,6 +636,8 @@ static const struct mistake told[] = {
     {"hbm", create_hbm},
     {"hbm_numa", create_hbm_numa},
     {"hbm_node", create_hbm_node},
+    {"hbm_together", create_hbm_together},
+    {"hbm_grown", create_hbm_grown},
     {"zero", create_zero},
     {"negative", create_negative},
     {"too_large", create_too_large},

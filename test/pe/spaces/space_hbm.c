@@ -2,11 +2,14 @@
 /*
  * Spaces of high-bandwidth memory, on a host whose one NUMA node hwloc was told to be such
  * (test/topology/here.xml): the kernel is asked for the policy of the range and the node of touched
- * pages. What the node has free is what there is; where mbind is refused the space is made without.
+ * pages. What the node has free is what there is for all members of a host; where mbind is refused
+ * the space is made without.
  * "some": only PEs of even numbers have such memory.
  */
 #include "pe_kinds.h"
 #include "pe_numa.h"
+
+#include <limits.h>
 
 static bool forbidden; /* mbind is */
 
@@ -127,7 +130,22 @@ static void check_refusals(void)
     refuse(PE_MIB, &attr, "a policy of its own");
     attr.numa_policy = SHMEMX_NUMA_DEFAULT;
     attr.pinned = 1;
-    refuse(PE_MIB, &attr, "pinned");
+    refuse(PE_MIB, &attr, "pinned, without a GPU");
+}
+
+/* A space that may grow does not by so much, and then does by what there is. */
+static void check_growth(size_t nbytes, const char *what)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_t space;
+    shmem_team_t team;
+
+    attr.max_size = 4 * nbytes;
+    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "address space alone");
+    PE_CHECK(shmem_space_malloc(space, nbytes) == NULL, "it grows by %s", what);
+    PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) != NULL, "it does not grow by what there is");
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
 }
 
 /* More than the node has free: at creation, and when a space grows. Others take and give. */
@@ -136,20 +154,64 @@ static void check_free(void)
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     size_t nbytes = device_of().free, most;
     long mine = (long)nbytes;
-    shmem_space_t space;
-    shmem_team_t team;
     static long all;
 
     PE_CHECK(nbytes != SHMEMX_BYTES_UNKNOWN, "nobody knows what is free");
     shmem_long_max_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1);
     most = (size_t)all + (size_t)all / 4 + (size_t)64 * PE_MIB;
     refuse(most, &attr, "more than there is");
-    attr.max_size = 4 * most;
-    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "address space alone");
-    PE_CHECK(shmem_space_malloc(space, most) == NULL, "it grows by more than there is");
-    PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) != NULL, "it does not grow by what there is");
+    check_growth(most, "more than there is");
+}
+
+/* What this host may use at most, and its group of processes: larger parts are refused for that. */
+static size_t most_of_host(void)
+{
+    unsigned long long limit = ULLONG_MAX;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+
+    if (file == NULL) return SIZE_MAX;
+    if (fscanf(file, "%llu", &limit) != 1) limit = ULLONG_MAX;
+    fclose(file);
+    return (size_t)limit;
+}
+
+/* The least that any PE finds free. */
+static size_t free_for_all(void)
+{
+    static long least, mine;
+
+    mine = (long)device_of().free;
+    shmem_long_min_reduce(SHMEM_TEAM_WORLD, &least, &mine, 1);
+    return (size_t)least;
+}
+
+/*
+ * Parts that fit the node each, and not together: at creation, and when a space grows. A third of
+ * it does, and all of it for a space with one member on the host.
+ */
+static void check_together(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    size_t nbytes = free_for_all() / (size_t)pe_n / 2 * 3;
+    shmem_space_t space;
+    shmem_team_t team, alone;
+
+    if (pe_n == 1 || nbytes > most_of_host()) return;
+    refuse(nbytes, &attr, "more than there is for all");
+    PE_REQUIRE(make(nbytes / 3, &attr, &space, &team) == 0, "what there is for all");
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    check_growth(nbytes, "more than there is for all");
+    for (int pe = 0; pe < pe_n; pe++) {
+        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe, 1, 1, NULL, 0, &alone) == 0,
+                   "team of PE %d", pe);
+        if (pe != pe_me) continue;
+        attr.parent = alone;
+        PE_REQUIRE(make(nbytes, &attr, &space, &team) == 0, "as much, for one member");
+        shmem_team_destroy(team);
+        PE_CHECK_EQ(shmem_space_destroy(space), 0);
+        shmem_team_destroy(alone);
+    }
 }
 
 /* Who has none is no member. hwloc is loaded when such memory is asked for first. */
@@ -196,6 +258,7 @@ int main(int argc, char **argv)
     check(-1, 4096, (size_t)64 * PE_MIB);
     check_refusals();
     check_free();
+    check_together();
     forbidden = pe_numa_forbid_mbind();
     if (forbidden) check(-1, 0, (size_t)64 * PE_MIB);
     return pe_test_end();
