@@ -427,6 +427,9 @@ struct stp_kind {
 
 extern const struct stp_kind *const stp_kinds[STP_N_KINDS];
 
+/* What stands for a kind in the default space of a job that wants none, until the next call. */
+const struct stp_kind *stp_kind_without_memory(const struct stp_kind *kind);
+
 /* The kind of a SHMEM_DEVICE_ constant, NULL when this build has none. */
 const struct stp_kind *stp_kind_find(int device_type);
 

@@ -22,7 +22,7 @@ struct stp_space {
     bool host;                   /* CPUs load and store it: the data segment, kinds in the window */
     size_t nbytes;               /* of memory, a PE; where it grows, see stp_space_nbytes() */
     size_t max_bytes;            /* nbytes, or what it may grow to */
-    unsigned n_extents;          /* pieces it has grown by, and the first */
+    unsigned n_extents;          /* pieces it has grown by, and the first, if it began with one */
     bool may_grow;               /* it was made to */
     bool told_grow;              /* it was said why this PE's part did not */
     char *base;                  /* this PE's part */
@@ -74,6 +74,12 @@ extern const struct stp_kind stp_kind_private; /* by no constant: only what is a
 static inline bool stp_space_is_private(const struct stp_space *space)
 {
     return space->kind == &stp_kind_private;
+}
+
+/* The default one of a job that wants none: it has no memory, no addresses, and never gets any. */
+static inline bool stp_space_is_empty(const struct stp_space *space)
+{
+    return space->max_bytes == 0;
 }
 
 /* Another thread may be growing it: who has an object in what is new got its address after. */

@@ -356,6 +356,7 @@ static void window_punch_locked(size_t offset, size_t nbytes)
 {
     off_t at = window_file_at(window.local, offset);
 
+    if (nbytes == 0) return;
     if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
         stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
 }

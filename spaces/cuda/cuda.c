@@ -202,7 +202,7 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
     if (rc != 0) return rc;
     if (params->buffer != NULL)
         part->memops = stp_cuda_memops_borrow(space->base);
-    else
+    else if (params->nbytes > 0)
         stp_cuda_memops_set(space->base);
     stp_cuda_peer_export(space, share);
     return 0;

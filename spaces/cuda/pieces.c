@@ -174,7 +174,8 @@ int stp_cuda_pieces_create(struct cuda_part *part, size_t nbytes, size_t max_byt
     part->pieces = pieces_new();
     if (part->pieces == NULL) return -ENOMEM;
     result = addresses_reserve(&part->pieces->addresses, pieces_whole(max_bytes));
-    if (result == CUDA_SUCCESS) result = pieces_add(part, pieces_whole(nbytes), &call);
+    if (result == CUDA_SUCCESS && nbytes > 0)
+        result = pieces_add(part, pieces_whole(nbytes), &call);
     *base = part->pieces->addresses.base;
     rc = stp_cuda_check(part->device, result, call);
     if (rc != 0) stp_cuda_pieces_drop(part);

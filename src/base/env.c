@@ -49,7 +49,7 @@ const struct stp_env_row stp_env_table[] = {
     {"SHMEM_DEBUG", "SMA_DEBUG", STP_ENV_PRESENT, FIELD(debug), NULL, NULL,
      "print debugging messages"},
     {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", STP_ENV_GROWTH, FIELD(symmetric), "512m", NULL,
-     "bytes of the symmetric heap of each PE; 512m:64g: and what it may grow to"},
+     "bytes of the symmetric heap of each PE; 512m:64g: and what it may grow to; 0: no heap"},
     {"SHMEM_WARN", NULL, STP_ENV_BOOL, FIELD(warn), "on", NULL,
      "print warnings, such as the first allocation that does not fit; off: errors alone"},
     {"SHMEM_CHECK", NULL, STP_ENV_BOOL, FIELD(check), "off", NULL,

@@ -6,6 +6,8 @@
  */
 #include "rma.h"
 
+#include <stdio.h>
+
 static void *locate_segment(const void *addr, size_t offset, int pe, int local)
 {
     const struct stp_pe_info *pe_info;
@@ -70,12 +72,15 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
         stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
     if (stp_whose(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
-    stp_fatal(
-        fn,
-        "%s %p is not symmetric: it is neither in the symmetric heap (%p..%p), nor in a space, "
-        "nor a global or static of the executable (%s)",
-        argument, addr, (void *)heap->base, (void *)(heap->base + stp_space_nbytes(heap)),
-        stp_segment_format(globals, sizeof(globals)));
+    if (stp_space_is_empty(heap))
+        snprintf(whose, sizeof(whose), "SHMEM_SYMMETRIC_SIZE is 0");
+    else
+        snprintf(whose, sizeof(whose), "%p..%p", (void *)heap->base,
+                 (void *)(heap->base + stp_space_nbytes(heap)));
+    stp_fatal(fn,
+              "%s %p is not symmetric: it is neither in the symmetric heap (%s), nor in a space, "
+              "nor a global or static of the executable (%s)",
+              argument, addr, whose, stp_segment_format(globals, sizeof(globals)));
 }
 
 /* SHMEM_CHECK=1: nbytes at offset of space, which are at addr here, are in a live allocation. */
@@ -133,7 +138,8 @@ enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use)
     if (stp_space_is_private(space)) return locate_way_to_private(space, pe, local, use);
     if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
     if (local >= 0 && space->kind->reach(space, local) != NULL) return STP_WAY_DEVICE;
-    return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;
+    return local < 0 && __atomic_load_n(&space->on_fabric, __ATOMIC_RELAXED) ? STP_WAY_FABRIC
+                                                                             : STP_WAY_STAGED;
 }
 
 /* SHMEM_CHECK=1: all that can be wrong with an address, before a way is looked for. */

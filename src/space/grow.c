@@ -21,6 +21,7 @@ struct grow {
     struct stp_space *space;
     size_t nbytes; /* that it shall have */
     struct stp_fabric_region mine;
+    bool first;         /* that it gets: it began with nothing */
     bool here;          /* the kind has grown this PE's part, */
     bool registered;    /* and the fabric has it */
     char why[GROW_WHY]; /* or not */
@@ -60,6 +61,18 @@ static int grow_register(struct grow *g)
     return rc;
 }
 
+/* What has no memory is no region. Devices that the fabric does not reach are staged. */
+static int grow_register_first(struct grow *g)
+{
+    int rc = stp_space_register(g->space, g->space->base, g->nbytes, &g->mine);
+
+    g->registered = g->space->registered;
+    if (rc != 0)
+        snprintf(g->why, sizeof(g->why), "%s does not register it: %s", stp_rt.fabric.provider,
+                 stp_strerror(-rc));
+    return rc;
+}
+
 static int grow_here(struct grow *g)
 {
     struct stp_space *space = g->space;
@@ -71,6 +84,7 @@ static int grow_here(struct grow *g)
     }
     rc = space->kind->grow(space, g->nbytes, g->why, sizeof(g->why));
     g->here = rc == 0;
+    if (rc == 0 && g->first) return grow_register_first(g);
     if (rc != 0 || !space->registered) return rc;
     rc = grow_register(g);
     g->registered = rc == 0;
@@ -82,7 +96,10 @@ static int grow_here(struct grow *g)
 
 static void grow_undo(struct grow *g)
 {
-    if (g->registered) stp_rt.fabric.region_shrink(g->space->number);
+    if (g->registered && g->first)
+        stp_space_unregister(g->space);
+    else if (g->registered)
+        stp_rt.fabric.region_shrink(g->space->number);
     if (g->here) g->space->kind->shrink(g->space);
 }
 
@@ -91,8 +108,10 @@ static void grow_exchange(const struct grow *g, const char *fn)
 {
     const struct stp_team *team = g->space->team;
     struct stp_fabric_region *all, *by_pe = NULL;
+    int (*tell)(unsigned number, const struct stp_fabric_region *peers) =
+        g->first ? stp_rt.fabric.region_peers : stp_rt.fabric.region_grown;
 
-    if (!g->space->registered) return;
+    if (g->first ? !g->space->on_fabric : !g->space->registered) return;
     if (stp_rt.fabric.peer_table) {
         all = malloc((size_t)team->n_pes * sizeof(*all));
         by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
@@ -103,7 +122,7 @@ static void grow_exchange(const struct grow *g, const char *fn)
             by_pe[stp_team_pe(team, rank)] = all[rank];
         free(all);
     }
-    if (stp_rt.fabric.region_grown(g->space->number, by_pe) != 0)
+    if (tell(g->space->number, by_pe) != 0)
         stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);
 }
@@ -134,10 +153,15 @@ static void grow_open(struct stp_space *space)
 }
 
 /* The caller's routine ends with a barrier: nobody uses the room before all members have it. */
-static void grow_commit(const struct grow *g, const char *fn)
+static void grow_commit(const struct grow *g, bool on_fabric, const char *fn)
 {
     struct stp_space *space = g->space;
 
+    if (g->first) {
+        __atomic_store_n(&space->on_fabric, on_fabric, __ATOMIC_RELAXED);
+        if (on_fabric && !space->host)
+            __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
+    }
     grow_exchange(g, fn);
     stp_registry_resize(space, g->nbytes);
     (void)stp_heap_grow(space->heap, g->nbytes); /* it has the records that it needs */
@@ -148,14 +172,18 @@ static void grow_commit(const struct grow *g, const char *fn)
 /* The same on all members: 0, or 1. */
 static int grow_try(struct grow *g, const char *fn)
 {
-    int64_t failed = grow_here(g) != 0;
+    enum { FAILED, UNREGISTERED, N };
+    int64_t facts[N] = {0};
 
-    stp_coll_agree(g->space->team, &failed, 1);
-    if (failed == 0)
-        grow_commit(g, fn);
+    g->first = g->space->n_extents == 0;
+    facts[FAILED] = grow_here(g) != 0;
+    facts[UNREGISTERED] = !g->space->registered;
+    stp_coll_agree(g->space->team, facts, N);
+    if (facts[FAILED] == 0)
+        grow_commit(g, facts[UNREGISTERED] == 0, fn);
     else
         grow_undo(g);
-    return failed != 0;
+    return facts[FAILED] != 0;
 }
 
 /* A program may ask again and again for what does not fit. */

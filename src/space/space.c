@@ -24,8 +24,8 @@
  * Make [base, base + nbytes) the region of the space. Hosts always take part in the fabric;
  * devices where the provider reaches them.
  */
-static int space_register(struct stp_space *space, void *base, size_t nbytes,
-                          struct stp_fabric_region *mine)
+int stp_space_register(struct stp_space *space, void *base, size_t nbytes,
+                       struct stp_fabric_region *mine)
 {
     bool device = !space->host && !space->kind->direct, entered;
     int rc;
@@ -39,16 +39,17 @@ static int space_register(struct stp_space *space, void *base, size_t nbytes,
     if (device && rc == -EOPNOTSUPP) return 0;                    /* staged then */
     if (rc != 0 && !space->host && space->kind->direct) return 0; /* and so are private pages */
     if (rc != 0) return rc;
-    space->registered = true;
-    space->key = mine->key;
+    /* another thread may show the table while the default space gets its first memory */
+    __atomic_store_n(&space->key, mine->key, __ATOMIC_RELAXED);
+    __atomic_store_n(&space->registered, true, __ATOMIC_RELAXED);
     return 0;
 }
 
-static void space_unregister(struct stp_space *space)
+void stp_space_unregister(struct stp_space *space)
 {
     /* at finalize the fabric has gone first, and the regions with it */
     if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
-    space->registered = false;
+    __atomic_store_n(&space->registered, false, __ATOMIC_RELAXED);
 }
 
 /* What is one block has it from the start: the heap may end behind the memory then. */
@@ -71,6 +72,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
     int rc = stp_registry_claim(space); /* names the fabric region: before there is one */
 
     *share = (struct stp_share){.pe = stp_rt.pe};
+    *mine = (struct stp_fabric_region){0};
     if (rc != 0) return rc;
     rc = space->kind->create(space, params, share);
     if (rc != 0) goto err_claim;
@@ -80,7 +82,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
         rc = stp_space_reserve_roots(space);
         if (rc != 0) goto err_heap;
     }
-    rc = space_register(space, space->base, space->nbytes, mine);
+    if (space->nbytes > 0) rc = stp_space_register(space, space->base, space->nbytes, mine);
     if (rc != 0) goto err_heap;
     stp_registry_enter(space);
     return 0;
@@ -98,7 +100,7 @@ err_claim:
 void stp_space_shut(struct stp_space *space)
 {
     stp_registry_leave(space);
-    space_unregister(space);
+    stp_space_unregister(space);
     stp_heap_destroy(space->heap);
     space->heap = NULL;
     stp_mapped_destroy(space);
@@ -151,7 +153,7 @@ uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
 /* Where a space of the window may lie at start, when every PE's records are still the same. */
 static void space_find_first(struct stp_space *space, bool with_heap)
 {
-    if (!space->host) return;
+    if (!space->host || stp_space_is_empty(space)) return;
     /* shmem_align can promise what the heap's base has */
     space->offset =
         stp_window_find(space->max_bytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
@@ -216,7 +218,7 @@ static void space_init_data(struct stp_fabric_region *mine)
     (void)stp_registry_claim(first); /* nobody else is there yet */
     if (stp_rt.has_fabric) in_one = stp_segment_in_one();
     if ((stp_rt.has_fabric && in_one == NULL) ||
-        space_register(first, in_one, stp_segment.nbytes, mine) != 0)
+        stp_space_register(first, in_one, stp_segment.nbytes, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
     stp_registry_enter(first);
     for (unsigned i = 1; i < stp_segment.n_parts; i++) {
@@ -237,6 +239,17 @@ static void space_fini_parts(struct stp_space *first)
         stp_registry_leave(part);
         stp_registry_delete(part);
     }
+}
+
+/*
+ * SHMEM_SYMMETRIC_SIZE=0: a heap that has nothing, and addresses for what it may grow to. Without
+ * those either it asks its kind for nothing.
+ */
+static void space_begin_empty(struct stp_space *space)
+{
+    space->nbytes = space->max_bytes = 0;
+    space->n_extents = 0;
+    if (stp_env.symmetric.max == 0) space->kind = stp_kind_without_memory(space->kind);
 }
 
 /*
@@ -262,12 +275,14 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     space->number = STP_SPACE_HEAP;
     space->handle = SHMEM_SPACE_DEFAULT;
     space->permanent = true;
+    if (stp_env.symmetric.size == 0) space_begin_empty(space);
     stp_space_set_max(space, stp_env.symmetric.max, stp_env.pin_heap);
     params.nbytes = space->nbytes;
     params.max_bytes = space->max_bytes;
     space_find_first(space, true);
-    if (kind->admit(&params) != 0 || stp_space_open(space, &params, true, &pe_info->heap_share,
-                                                    &pe_info->regions[STP_SPACE_HEAP]) != 0) {
+    if (space->kind->admit(&params) != 0 ||
+        stp_space_open(space, &params, true, &pe_info->heap_share,
+                       &pe_info->regions[STP_SPACE_HEAP]) != 0) {
         snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
                  "SHMEM_SYMMETRIC_SIZE of %zu bytes could not be allocated", space->nbytes);
         stp_registry_delete(space);
@@ -306,6 +321,11 @@ static void space_measure_heap(struct stp_space *heap)
     int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
     int64_t facts[3] = {-of_base, (int64_t)(uintptr_t)heap->base, -(int64_t)(uintptr_t)heap->base};
 
+    if (stp_space_is_empty(heap)) { /* what it has not is aligned to anything */
+        heap->base_align = STP_WINDOW_ALIGN;
+        heap->caps = stp_space_caps(heap, stp_rt.ident_addr, true);
+        return;
+    }
     if (heap->host) {
         size_t of_offset = heap->offset & -heap->offset;
         heap->base_align = of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
@@ -326,10 +346,10 @@ static void space_pin_heap(struct stp_space *heap)
     struct stp_space_params params = space_params(heap->nbytes);
     int64_t failed;
 
-    if (!stp_env.pin_heap || !heap->host) return;
+    if (!stp_env.pin_heap || !heap->host || stp_space_is_empty(heap)) return;
     failed = stp_mapped_create(heap, &params) != 0;
     stp_coll_agree(stp_team_world, &failed, 1);
-    if (failed == 0) failed = stp_space_pin(heap, 0, 1) != 0;
+    if (failed == 0 && heap->nbytes > 0) failed = stp_space_pin(heap, 0, 1) != 0;
     if (failed == 0) return;
     stp_mapped_detach(heap);
     stp_mapped_destroy(heap);
@@ -358,7 +378,7 @@ void stp_space_teams_init(void)
     space_admit_heap(heap);
     space_measure_heap(heap);
     space_pin_heap(heap);
-    if (heap->host) return;
+    if (heap->host || stp_space_is_empty(heap)) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_proxy_start();
     stp_copy_ready();

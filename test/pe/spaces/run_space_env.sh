@@ -57,6 +57,26 @@ good default_gpu_all SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 SHMEM
 good default_gpu_checked SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16777216 SHMEM_CHECK=1 \
     "${gpu[@]}"
 
+# A program that is made for a heap, where there is none: told once, by one PE.
+nothing()
+{
+    local name="nothing $*" lines
+    job "$name" SHMEM_SYMMETRIC_SIZE=0 "$@" -- nothing || return
+    [ $status -eq 0 ] || { fail "$name" "status $status"; return; }
+    says "$name" "^steppe: pe 0 \([^)]*\): shmem_malloc: NULL: there is no symmetric heap, \
+SHMEM_SYMMETRIC_SIZE is 0: raise it for 100 bytes, or create a space \(told once" || return
+    lines=$(grep -c "^steppe:" "$out")
+    [ "$lines" -eq 1 ] && echo "ok   $name" || fail "$name" "$lines lines"
+}
+nothing
+nothing SHMEM_DEFAULT_SPACE=gpu "${gpu[@]}"
+nothing SHMEM_DEFAULT_SPACE=fam "${fam[@]}"
+SHMEM_SYMMETRIC_SIZE=0 "$(dirname "${launcher[0]}")/oshinfo" --spaces >"$out" 2>&1
+says oshinfo "default_heap +0 bytes" && echo "ok   oshinfo"
+for size in -1 -0 0x 0: :0 0:-1 none; do
+    bad "size $size" "SHMEM_SYMMETRIC_SIZE is '$size': expected" SHMEM_SYMMETRIC_SIZE=$size
+done
+
 # What no PE has, and what nobody knows. Where each PE is a node, each speaks of itself first.
 init='^steppe: (pe [0-9]+ )?\([^)]*\): shmem_init: '
 bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE is GPU, and PE [0-9]+ has no such memory" \

@@ -2,7 +2,7 @@
 /*
  * Spaces that the environment makes: SHMEM_ENABLE_<KIND> with its handles, SHMEM_DEFAULT_SPACE.
  * What must be there is read from the same variables; run_space_env.sh sets them, and tries the
- * wrong ones. Argument: "start" only initialises. Rules P, S11, S13 (see
+ * wrong ones. Argument: "start" only initialises, "nothing" has no heap. Rules P, S11, S13 (see
  * docs/conformance-spaces.md).
  */
 #include "pe_kinds.h"
@@ -192,10 +192,23 @@ static void check_default_use(void)
     shmem_free(sig);
 }
 
+/* SHMEM_SYMMETRIC_SIZE=0, and a program that asks again and again. */
+static int use_nothing(void)
+{
+    int there = 0;
+
+    shmem_init();
+    for (int i = 0; i < 3; i++)
+        there += shmem_malloc(100) != NULL;
+    shmem_finalize();
+    return there == 0 ? PE_PASS : PE_FAIL;
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = getenv("SHMEM_DEFAULT_SPACE");
 
+    if (argc > 1 && strcmp(argv[1], "nothing") == 0) return use_nothing();
     pe_test_begin();
     if (argc > 1 && strcmp(argv[1], "start") == 0) {
         fprintf(stderr, "pe %d: survived start\n", pe_me);
