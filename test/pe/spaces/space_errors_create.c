@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What create refuses, and what growth does: told by what is returned. */
+#include "space_errors.h"
+
+static void refused(const shmem_space_config_t *config, const shmemx_space_attr_t *attr)
+{
+    shmem_space_t space = SHMEM_SPACE_DEFAULT;
+    shmem_team_t team = SHMEM_TEAM_WORLD;
+    int rc = shmemx_space_create_attr(config, attr, &space, &team);
+
+    PE_CHECK(rc != 0, "create gave 0");
+    PE_CHECK(space == SHMEM_SPACE_INVALID, "space is %p", space);
+    PE_CHECK(team == SHMEM_TEAM_INVALID, "team is %p", (void *)team);
+}
+
+static void create_as_it_is(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, 8 * PE_MIB);
+
+    refused(&config, NULL);
+}
+
+static void create_bad_kind(void)
+{
+    shmem_space_config_t config = pe_kind_config((shmem_device_type_t)99, SIZE);
+
+    refused(&config, NULL);
+}
+
+static void create_hbm(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, SIZE);
+
+    refused(&config, NULL);
+}
+
+static void create_hbm_numa(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.numa_policy = SHMEMX_NUMA_INTERLEAVE;
+    refused(&config, &attr);
+}
+
+static void create_hbm_node(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.numa_node = 7;
+    refused(&config, &attr);
+}
+
+/* Of what the node has free, an equal share of each PE and a half of that more. */
+static size_t hbm_share(void)
+{
+    shmemx_device_info_t info = SHMEMX_DEVICE_INFO_INITIALIZER;
+    static long least, mine;
+
+    PE_REQUIRE(shmemx_device_describe(SHMEM_DEVICE_HBM, 0, &info) == 0, "no such device");
+    mine = (long)info.free;
+    shmem_long_min_reduce(SHMEM_TEAM_WORLD, &least, &mine, 1);
+    return (size_t)least / (size_t)pe_n / 2 * 3;
+}
+
+static void create_hbm_together(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, hbm_share());
+
+    refused(&config, NULL);
+}
+
+static void create_hbm_grown(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_t space;
+    shmem_team_t team;
+
+    attr.max_size = 2 * hbm_share();
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    PE_CHECK(shmem_space_malloc(space, hbm_share()) == NULL, "it has grown");
+}
+
+static void create_zero(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, 0);
+
+    refused(&config, NULL);
+}
+
+static void create_negative(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE_MAX);
+
+    refused(&config, NULL);
+}
+
+static void create_too_large(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, (size_t)1 << 46);
+
+    refused(&config, NULL);
+}
+
+static void create_bad_flags(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+
+    config.flags = 0x40;
+    refused(&config, NULL);
+}
+
+static void create_null_config(void)
+{
+    refused(NULL, NULL);
+}
+
+static void create_with_name(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.name = word;
+    refused(&config, &attr);
+}
+
+static void create_keep(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.keep = 1;
+    refused(&config, &attr);
+}
+
+static void create_reshaped(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.reshape = 1;
+    refused(&config, &attr);
+}
+
+static void create_in_buffer(void)
+{
+    static char buffer[SIZE];
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.buffer = buffer;
+    refused(&config, &attr);
+}
+
+static void create_growing(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.max_size = (size_t)atol(word);
+    refused(&config, &attr);
+}
+
+static void create_on_device(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.device = 9;
+    refused(&config, &attr);
+}
+
+/* A named space of `word` bytes, kept: the second job asks for another shape. */
+static void create_named(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_FAM, (size_t)atol(word));
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    struct pe_space named = {.kind = &pe_kinds[PE_FAM]};
+
+    attr.name = "shape";
+    attr.keep = 1;
+    if (getenv("EXPECT_REFUSED") != NULL) {
+        refused(&config, &attr);
+        return;
+    }
+    PE_CHECK_EQ(shmemx_space_create_attr(&config, &attr, &named.space, &named.team), 0);
+    shmem_team_destroy(named.team);
+    PE_CHECK_EQ(shmem_space_destroy(named.space), 0);
+}
+
+static const struct mistake mistakes[] = {
+    {"create", create_as_it_is, TOLD_WITHOUT},
+    {"bad_kind", create_bad_kind, TOLD_WITHOUT},
+    {"hbm", create_hbm, TOLD_WITHOUT},
+    {"hbm_numa", create_hbm_numa, TOLD_WITHOUT},
+    {"hbm_node", create_hbm_node, TOLD_WITHOUT},
+    {"hbm_together", create_hbm_together, TOLD_WITHOUT},
+    {"hbm_grown", create_hbm_grown, TOLD_WITHOUT},
+    {"zero", create_zero, TOLD_WITHOUT},
+    {"negative", create_negative, TOLD_WITHOUT},
+    {"too_large", create_too_large, TOLD_WITHOUT},
+    {"bad_flags", create_bad_flags, TOLD_WITHOUT},
+    {"null_config", create_null_config, TOLD_WITHOUT},
+    {"with_name", create_with_name, TOLD_WITHOUT},
+    {"keep", create_keep, TOLD_WITHOUT},
+    {"reshaped", create_reshaped, TOLD_WITHOUT},
+    {"in_buffer", create_in_buffer, TOLD_WITHOUT},
+    {"growing", create_growing, TOLD_WITHOUT},
+    {"on_device", create_on_device, TOLD_WITHOUT},
+    {"named", create_named, TOLD_WITHOUT},
+    {NULL, NULL, MADE_BY_MEMBERS},
+};
+
+static int failures(void)
+{
+    return pe_failures;
+}
+
+const struct concern concern_create = {mistakes, concern_begin, failures};

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Destroying, freeing, and handles of what is gone. */
+#include "space_errors.h"
+
+/* ---- told by destroy ----------------------------------------------------------------------- */
+
+static void destroy_held(void)
+{
+    if (s.rank >= 0) PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed under its team");
+}
+
+static void destroy_twice(void)
+{
+    if (s.rank < 0) return;
+    shmem_space_free(s.space, block);
+    pe_kind_destroy(&s);
+    PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed twice");
+}
+
+static void destroy_live(void)
+{
+    if (s.rank >= 0) pe_kind_destroy(&s); /* block is in it */
+}
+
+/* ---- ends of the job -------------------------------------------------------------------- */
+
+static void fatal_double_free(void)
+{
+    shmem_space_free(s.space, block);
+    shmem_space_free(s.space, block);
+}
+
+/* A block that a name stands for, by some bytes in it. */
+static void fatal_free_named(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_FAM, SIZE);
+    shmem_space_t space;
+    shmem_team_t team;
+    char *named;
+
+    attr.name = "free_named";
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    named = shmem_space_malloc(space, 1000);
+    PE_REQUIRE(shmemx_space_root_set(space, "bytes", named + 8, 100) == 0, "no name");
+    shmem_free(named);
+}
+
+static void fatal_interior(void)
+{
+    shmem_space_free(s.space, block + 1);
+}
+
+/* The block of one space given to another, which is of kind CPU. */
+static void fatal_free_other(void)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_cpu_config(2 * SIZE);
+    shmem_space_t other = SHMEM_SPACE_INVALID;
+
+    attr.parent = s.team;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &other, &team) == 0, "another space");
+    shmem_space_free(other, block);
+}
+
+static void fatal_free_private(void)
+{
+    shmem_space_free(s.space, malloc(100));
+}
+
+static void fatal_free_heap(void)
+{
+    shmem_space_free(s.space, shmem_malloc(100));
+}
+
+static void fatal_stale_malloc(void)
+{
+    end_space();
+    shmem_space_malloc(s.space, 10);
+}
+
+static void fatal_stale_calloc(void)
+{
+    end_space();
+    shmem_space_calloc(s.space, 10, 10);
+}
+
+static void fatal_stale_free(void)
+{
+    end_space();
+    shmem_space_free(s.space, block);
+}
+
+static void fatal_stale_caps(void)
+{
+    shmem_space_cap_t caps;
+
+    end_space();
+    shmem_space_get_caps(s.space, &caps);
+}
+
+static void fatal_stale_team(void)
+{
+    shmem_team_t team;
+
+    end_space();
+    shmem_space_get_team(s.space, &team);
+}
+
+/* The handle of a destroyed space while a space of the same kind and number lives. */
+static shmem_space_t stale_beside_next(void)
+{
+    shmem_space_t stale = s.space;
+
+    end_space();
+    PE_REQUIRE(pe_kind_create(kind, SIZE, &s), "the next space");
+    PE_CHECK(stale != s.space, "the next space has the handle of the last one");
+    return stale;
+}
+
+static void destroy_stale(void)
+{
+    if (s.rank < 0) return;
+    PE_CHECK(shmem_space_destroy(stale_beside_next()) != 0, "the next space was destroyed");
+    PE_CHECK(shmem_space_malloc(s.space, 10) != NULL, "the next space is gone");
+    pe_kind_destroy(&s);
+}
+
+static void fatal_stale_next(void)
+{
+    shmem_space_malloc(stale_beside_next(), 10);
+}
+
+static void fatal_stale_ctx(void)
+{
+    shmemx_ctx_config_t config = {SHMEM_TEAM_WORLD, stale_beside_next()};
+    shmem_ctx_t ctx;
+
+    (void)shmemx_ctx_create(0, &config, &ctx);
+}
+
+static void fatal_stale_ptr(void)
+{
+    long *ptr = block;
+
+    end_space();
+    shmem_free(ptr);
+}
+
+static void query_sized(size_t bytes)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    info.struct_size = bytes;
+    if (the_one()) (void)shmemx_space_query(s.space, &info);
+}
+
+static void fatal_query_zero(void)
+{
+    query_sized(0);
+}
+
+static void fatal_query_short(void)
+{
+    query_sized(offsetof(shmemx_space_info_t, kind) - 1);
+}
+
+static void fatal_query_huge(void)
+{
+    query_sized(4097); /* as from a structure that was not initialized */
+}
+
+static void fatal_no_handle(void)
+{
+    shmem_space_malloc((shmem_space_t)&block, 10);
+}
+
+static const struct mistake mistakes[] = {
+    {"destroy_held", destroy_held, TOLD},
+    {"destroy_twice", destroy_twice, TOLD},
+    {"destroy_stale", destroy_stale, TOLD},
+    {"live", destroy_live, TOLD},
+    {"double_free", fatal_double_free, MADE_BY_MEMBERS},
+    {"free_named", fatal_free_named, MADE_BY_MEMBERS},
+    {"interior", fatal_interior, MADE_BY_MEMBERS},
+    {"free_other", fatal_free_other, MADE_BY_MEMBERS},
+    {"free_private", fatal_free_private, MADE_BY_MEMBERS},
+    {"free_heap", fatal_free_heap, MADE_BY_MEMBERS},
+    {"stale_malloc", fatal_stale_malloc, MADE_BY_MEMBERS},
+    {"stale_calloc", fatal_stale_calloc, MADE_BY_MEMBERS},
+    {"stale_free", fatal_stale_free, MADE_BY_MEMBERS},
+    {"stale_caps", fatal_stale_caps, MADE_BY_MEMBERS},
+    {"stale_team", fatal_stale_team, MADE_BY_MEMBERS},
+    {"stale_next", fatal_stale_next, MADE_BY_MEMBERS},
+    {"stale_ctx", fatal_stale_ctx, MADE_BY_MEMBERS},
+    {"stale_ptr", fatal_stale_ptr, MADE_BY_MEMBERS},
+    {"no_handle", fatal_no_handle, MADE_BY_MEMBERS},
+    {"query_zero", fatal_query_zero, MADE_BY_MEMBERS},
+    {"query_short", fatal_query_short, MADE_BY_MEMBERS},
+    {"query_huge", fatal_query_huge, MADE_BY_MEMBERS},
+    {NULL, NULL, MADE_BY_MEMBERS},
+};
+
+static int failures(void)
+{
+    return pe_failures;
+}
+
+const struct concern concern_life = {mistakes, concern_begin, failures};
