@@ -271,7 +271,10 @@ bool stp_kind_no_enter(const struct stp_space *space)
     return false;
 }
 
-void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes)
+int stp_kind_host_zero(struct stp_queue *queue, struct stp_space *space, size_t offset,
+                       size_t nbytes)
 {
+    (void)queue;
     memset(space->base + offset, 0, nbytes);
+    return 0;
 }

@@ -334,8 +334,6 @@ struct stp_kind {
     void (*detach)(struct stp_space *space);
     /* Undo create and what is left of attach; every member is through with the space. */
     void (*destroy)(struct stp_space *space);
-    /* Set bytes of this PE's part to zero, done on return. */
-    void (*zero)(struct stp_space *space, size_t offset, size_t nbytes);
 
     /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
     int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
@@ -369,6 +367,8 @@ struct stp_kind {
                      const struct stp_rows *rows, enum stp_copy_end end);
     int (*flush)(
         struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
+    /* Set bytes of this PE's part to zero, done on return. 0 or -errno, logged. */
+    int (*zero)(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes);
     /* Set a word that devices reach, behind the copies to near that are in the queue. */
     int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
     /*
@@ -520,7 +520,8 @@ int stp_cpu_fits(const struct stp_space_params *params, const char *kind);
 #define STP_KIND_PASSING_OPS                                                                       \
     .persist = stp_kind_no_persist, .root_at = stp_kind_no_root_at, .root_set = stp_kind_no_root_set
 bool stp_kind_host_can(enum stp_trait trait, int device, char *why, size_t len);
-void stp_kind_host_zero(struct stp_space *space, size_t offset, size_t nbytes);
+int stp_kind_host_zero(struct stp_queue *queue, struct stp_space *space, size_t offset,
+                       size_t nbytes);
 
 /* The ops of a row whose memory the CPU reaches by itself. */
 #define STP_KIND_HOST_OPS                                                                          \
@@ -556,6 +557,8 @@ void stp_mapped_settle(struct stp_space *space, size_t offset, size_t nbytes, bo
 
 /* What devices call a byte of the part of local; NULL when it is not pinned. Any thread. */
 void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset);
+
+int stp_mapped_ordinal(const struct stp_space *space); /* of the device that it is pinned for */
 
 /* Is a piece of it not pinned for good, which a permanent space may have? */
 bool stp_mapped_refused(const struct stp_space *space);

@@ -17,6 +17,7 @@ struct stp_stream {
 };
 
 #define STP_STREAM_WHY 256
+#define STP_STREAM_DEVICES 64 /* of a PE, at most */
 
 /*
  * Know a stream. device: whose default streams 0, 1 and 2 are; -1: the one this PE would choose.
@@ -44,8 +45,11 @@ int stp_stream_call(const struct stp_stream *stream, void (*function)(void *arg)
 /* May a copy of a stream have it as an end, without making its caller wait? One query at most. */
 bool stp_stream_reaches(const void *ptr);
 
-/* Host memory that devices reach by the same address, zeros. NULL: none, logged. And its end. */
-void *stp_stream_words(int device, size_t nbytes);
+/*
+ * Host memory that devices reach by the same address, zeros, while which the context is held. NULL:
+ * none, with the reason. And its end.
+ */
+void *stp_stream_words(int device, size_t nbytes, char *why);
 void stp_stream_words_free(int device, void *words);
 
 /* Let go of the contexts. */

@@ -26,7 +26,7 @@ ARROWS = {
     "src/coll": BASE + ["src/core", "src/boot", "src/rma"],
     "src/stream": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
     "src/team": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
-    "src/space": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team"],
+    "src/space": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream", "src/team"],
     "src/kernel": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space",
                           "pmi"],
     "src/api": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream"],

@@ -165,14 +165,10 @@ static int copy_start(struct stp_queue *queue, struct job *job)
                   (const void *)job->source);
         return -EINVAL;
     }
-    pthread_mutex_lock(&queue->lock);
-    stream = stp_cuda_stream_locked(queue, device);
-    rc = stream != NULL ? stp_cuda_enter(device) : -EIO;
-    if (rc == 0) {
-        rc = copy_run_locked(queue, stream, job);
-        stp_cuda_leave();
-    }
-    pthread_mutex_unlock(&queue->lock);
+    stream = stp_cuda_queue_open(queue, device);
+    if (stream == NULL) return -EIO;
+    rc = copy_run_locked(queue, stream, job);
+    stp_cuda_queue_close(queue);
     return rc;
 }
 
@@ -220,13 +216,9 @@ int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uin
     int rc;
 
     if (device == NULL) return -EINVAL;
-    pthread_mutex_lock(&queue->lock);
-    stream = stp_cuda_stream_locked(queue, device);
-    rc = stream != NULL ? stp_cuda_enter(device) : -EIO;
-    if (rc == 0) {
-        rc = word_set_locked(queue, stream, word, value);
-        stp_cuda_leave();
-    }
-    pthread_mutex_unlock(&queue->lock);
+    stream = stp_cuda_queue_open(queue, device);
+    if (stream == NULL) return -EIO;
+    rc = word_set_locked(queue, stream, word, value);
+    stp_cuda_queue_close(queue);
     return rc;
 }

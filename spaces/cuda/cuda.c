@@ -333,36 +333,21 @@ static void gpu_shrink(struct stp_space *space)
 
 /* ---- the rest of the row ------------------------------------------------------------------ */
 
-/* A stream of its own: the default one would wait for whatever the program runs. */
-static int gpu_fill_zero(struct cuda_device *device, CUdeviceptr at, size_t nbytes)
-{
-    const struct stp_cuda_api *api = &stp_cuda.api;
-    CUstream stream;
-    int rc = stp_cuda_check(device, api->stream_create(&stream, CU_STREAM_NON_BLOCKING),
-                            "cuStreamCreate");
-
-    if (rc != 0) return rc;
-    rc = stp_cuda_check(device, api->memset_d8_async(at, 0, nbytes, stream), "cuMemsetD8Async");
-    if (rc == 0)
-        rc = stp_cuda_check(device, api->stream_synchronize(stream), "cuStreamSynchronize");
-    stp_cuda_tell(api->stream_destroy(stream), "cuStreamDestroy");
-    return rc;
-}
-
-static void gpu_zero(struct stp_space *space, size_t offset, size_t nbytes)
+static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes)
 {
     const struct cuda_part *part = space->own;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)space->base + offset;
+    struct cuda_stream *stream;
     int rc;
 
-    if (nbytes == 0) return;
-    rc = stp_cuda_enter(part->device);
-    if (rc == 0) {
-        rc = gpu_fill_zero(part->device, (CUdeviceptr)(uintptr_t)space->base + offset, nbytes);
-        stp_cuda_leave();
-    }
-    if (rc != 0)
-        stp_fatal("shmem_calloc", "%zu bytes of gpu space %u cannot be set to zero", nbytes,
-                  space->number);
+    if (nbytes == 0) return 0;
+    stream = stp_cuda_queue_open(queue, part->device);
+    if (stream == NULL) return -EIO;
+    rc = stp_cuda_check(part->device, stp_cuda.api.memset_d8_async(at, 0, nbytes, stream->handle),
+                        "cuMemsetD8Async");
+    if (rc == 0) rc = stp_cuda_stream_wait(stream);
+    stp_cuda_queue_close(queue);
+    return rc;
 }
 
 /* Libraries for adapters ask the driver about memory that they register. */

@@ -8,8 +8,9 @@
 
 #include "api.h"
 #include "spaces/spaces.h"
+#include "spaces/streams.h"
 
-#define CUDA_MAX_DEVICES 64
+#define CUDA_MAX_DEVICES STP_STREAM_DEVICES
 #define CUDA_TEXT 192                     /* room for a reason */
 #define CUDA_BASE_ALIGN ((size_t)2 << 20) /* of memory that is allocated here: a page of devices */
 
@@ -302,15 +303,20 @@ struct stp_queue {
  */
 void stp_cuda_streams_prepare(struct cuda_device *device);
 
+/* GPU spaces. */
+bool stp_cuda_has_spaces(const struct cuda_device *device);
+
 int stp_cuda_queue_create(struct stp_queue **queue);
 void stp_cuda_queue_destroy(struct stp_queue *queue);
 int stp_cuda_queue_flush(struct stp_queue *queue);
 
 /*
  * The stream of a device, made if need be; work on other devices is done before, so that the queue
- * stays in order. NULL when it cannot be had, logged. Caller holds queue->lock.
+ * stays in order. The queue is locked and the context current until it is closed. NULL: neither,
+ * logged.
  */
-struct cuda_stream *stp_cuda_stream_locked(struct stp_queue *queue, struct cuda_device *device);
+struct cuda_stream *stp_cuda_queue_open(struct stp_queue *queue, struct cuda_device *device);
+void stp_cuda_queue_close(struct stp_queue *queue);
 
 /* Room for nbytes of a source, NULL when there is no pinned memory. The context is current. */
 char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes);

@@ -224,6 +224,11 @@ const struct cuda_device *stp_mapped_device(const struct stp_space *space)
     return space->mapped->device;
 }
 
+int stp_mapped_ordinal(const struct stp_space *space)
+{
+    return space->mapped->device->ordinal;
+}
+
 bool stp_mapped_refused(const struct stp_space *space)
 {
     const struct stp_mapped *mapped = space->mapped;

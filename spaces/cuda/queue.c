@@ -96,7 +96,8 @@ static struct cuda_stream *stream_add_locked(struct stp_queue *queue, struct cud
     return stream;
 }
 
-struct cuda_stream *stp_cuda_stream_locked(struct stp_queue *queue, struct cuda_device *device)
+/* Work on other devices is done before, so that the queue stays in order. NULL: logged. */
+static struct cuda_stream *stream_get_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *found = NULL;
 
@@ -108,6 +109,23 @@ struct cuda_stream *stp_cuda_stream_locked(struct stp_queue *queue, struct cuda_
     }
     if (STP_LIKELY(found != NULL)) return found;
     return stream_add_locked(queue, device);
+}
+
+struct cuda_stream *stp_cuda_queue_open(struct stp_queue *queue, struct cuda_device *device)
+{
+    struct cuda_stream *stream;
+
+    pthread_mutex_lock(&queue->lock);
+    stream = stream_get_locked(queue, device);
+    if (stream != NULL && stp_cuda_enter(device) == 0) return stream;
+    pthread_mutex_unlock(&queue->lock);
+    return NULL;
+}
+
+void stp_cuda_queue_close(struct stp_queue *queue)
+{
+    stp_cuda_leave();
+    pthread_mutex_unlock(&queue->lock);
 }
 
 /* The context is current. */
@@ -178,7 +196,7 @@ void stp_cuda_streams_prepare(struct cuda_device *device)
 
 /* ---- queues ------------------------------------------------------------------------------- */
 
-static bool device_has_spaces(const struct cuda_device *device)
+bool stp_cuda_has_spaces(const struct cuda_device *device)
 {
     bool has;
 
@@ -192,7 +210,7 @@ static bool device_has_spaces(const struct cuda_device *device)
 static void queue_prepare(struct stp_queue *queue)
 {
     for (int i = 0; i < stp_cuda.n_devices && stp_env.gpu_ipc != STP_IPC_LAZY; i++) {
-        if (!device_has_spaces(&stp_cuda.devices[i])) continue;
+        if (!stp_cuda_has_spaces(&stp_cuda.devices[i])) continue;
         pthread_mutex_lock(&queue->lock);
         stream_prepare_locked(queue, &stp_cuda.devices[i]);
         pthread_mutex_unlock(&queue->lock);

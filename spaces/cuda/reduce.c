@@ -189,18 +189,13 @@ static bool reduce_has_kernel(enum stp_op op, enum stp_dtype dtype)
 static int reduce_run(struct stp_queue *queue, const struct cuda_reducer *reducer,
                       struct cuda_device *device, struct stp_reduce_job *job)
 {
-    struct cuda_stream *stream;
+    struct cuda_stream *stream = stp_cuda_queue_open(queue, device);
     int rc;
 
-    pthread_mutex_lock(&queue->lock);
-    stream = stp_cuda_stream_locked(queue, device);
-    rc = stream != NULL ? stp_cuda_enter(device) : -EIO;
-    if (rc == 0) {
-        rc = stp_cuda_check(device, reduce_launch(reducer, stream->handle, job), "cuLaunchKernel");
-        if (rc == 0) rc = stp_cuda_stream_wait(stream);
-        stp_cuda_leave();
-    }
-    pthread_mutex_unlock(&queue->lock);
+    if (stream == NULL) return -EIO;
+    rc = stp_cuda_check(device, reduce_launch(reducer, stream->handle, job), "cuLaunchKernel");
+    if (rc == 0) rc = stp_cuda_stream_wait(stream);
+    stp_cuda_queue_close(queue);
     return rc;
 }
 

@@ -4,7 +4,6 @@
  * docs/design/streams.md.
  */
 #include "cuda.h"
-#include "spaces/streams.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +11,8 @@
 
 /* Handles up to here are default streams of whatever context is current. */
 #define STREAM_DEFAULTS ((uintptr_t)2)
+
+#define STREAM_TOO_OLD "the driver is too old for operations on streams"
 
 /* Devices whose contexts are held for streams; under stp_cuda.lock. */
 static bool held[CUDA_MAX_DEVICES];
@@ -90,7 +91,7 @@ int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *w
         return -ENODEV;
     }
     if (!stream_functions()) {
-        snprintf(why, STP_STREAM_WHY, "the driver is too old for operations on streams");
+        snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
         return -ENODEV;
     }
     if ((uintptr_t)handle <= STREAM_DEFAULTS) return stream_find_default(device, stream, why);
@@ -187,26 +188,48 @@ bool stp_stream_reaches(const void *ptr)
     return stp_cuda_reaches(ptr);
 }
 
-void *stp_stream_words(int device, size_t nbytes)
+/* The context is held. */
+static void *stream_words(struct cuda_device *device, size_t nbytes, char *why)
 {
+    char text[CUDA_TEXT];
     void *words = NULL;
-    int rc = stp_cuda_enter(&stp_cuda.devices[device]);
+    CUresult result;
 
-    if (rc != 0) return NULL;
-    rc = stp_cuda_check(&stp_cuda.devices[device],
-                        stp_cuda.api.mem_host_alloc(
-                            &words, nbytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                        "cuMemHostAlloc");
+    snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", device->ordinal);
+    if (stp_cuda_enter(device) != 0) return NULL;
+    result = stp_cuda.api.mem_host_alloc(&words, nbytes,
+                                         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     stp_cuda_leave();
-    if (rc != 0) return NULL;
-    return memset(words, 0, nbytes);
+    snprintf(why, STP_STREAM_WHY, "no memory that streams can wait for: cuMemHostAlloc: %s",
+             stp_cuda_text(result, text, sizeof(text)));
+    return result == CUDA_SUCCESS ? memset(words, 0, nbytes) : NULL;
 }
 
-void stp_stream_words_free(int device, void *words)
+void *stp_stream_words(int ordinal, size_t nbytes, char *why)
 {
-    if (stp_cuda_enter(&stp_cuda.devices[device]) != 0) return;
-    stp_cuda_tell(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
-    stp_cuda_leave();
+    struct cuda_device *device = &stp_cuda.devices[ordinal];
+    void *words = NULL;
+
+    snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
+    if (!stream_functions()) return NULL;
+    snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", ordinal);
+    if (stp_cuda_retain(device) != 0) return NULL;
+    words = stream_words(device, nbytes, why);
+    if (words == NULL) stp_cuda_release(device);
+    return words;
+}
+
+void stp_stream_words_free(int ordinal, void *words)
+{
+    struct cuda_device *device = &stp_cuda.devices[ordinal];
+
+    if (stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
+        stp_cuda_leave();
+    }
+    /* who had pinned spaces alone shall not keep the context either */
+    if (!stp_cuda_has_spaces(device)) stp_cuda_pin_drop(device);
+    stp_cuda_release(device);
 }
 
 void stp_streams_stop(void)

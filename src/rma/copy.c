@@ -127,6 +127,17 @@ bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
     return rc == 0;
 }
 
+void stp_copy_zero(struct stp_space *space, size_t offset, size_t nbytes, const char *fn)
+{
+    const struct stp_kind *kind = space->kind;
+    struct stp_queue *queue =
+        space->host || kind->direct ? NULL : copy_queue(&stp_ctx_stage, kind, fn);
+
+    if (kind->zero(queue, space, offset, nbytes) != 0)
+        stp_fatal(fn, "%zu bytes of space %u (%s) cannot be set to zero", nbytes, space->number,
+                  kind->name);
+}
+
 void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 {
     const struct stp_kind *kind;

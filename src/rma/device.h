@@ -76,6 +76,9 @@ void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *des
 bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
                      const struct stp_reduction *reduction, const char *fn);
 
+/* Set bytes of this PE's part of a space to zero; done on return. Fatal when the device fails. */
+void stp_copy_zero(struct stp_space *space, size_t offset, size_t nbytes, const char *fn);
+
 /* Between any two buffers that this PE reaches, of whatever memory; done on return. */
 void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn);
 

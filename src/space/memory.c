@@ -167,7 +167,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
 
     memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
     rc = memory_take(&space, nbytes, align, &offset, fn);
-    if (rc == 0 && zero) space->kind->zero(space, offset, nbytes);
+    if (rc == 0 && zero) stp_copy_zero(space, offset, nbytes, fn);
     if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, align, fn);
     memory_barrier(space);
     return rc == 0 ? space->base + offset : NULL;

@@ -8,6 +8,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
+#include "stream/stream.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -378,7 +379,9 @@ void stp_space_teams_init(void)
     space_admit_heap(heap);
     space_measure_heap(heap);
     space_pin_heap(heap);
-    if (heap->host || stp_space_is_empty(heap)) return;
+    if (stp_space_is_empty(heap)) return;
+    stp_stream_ready(heap);
+    if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_proxy_start();
     stp_copy_ready();

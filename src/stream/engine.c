@@ -6,6 +6,8 @@
  */
 #include "stream.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,8 +20,10 @@
 static struct {
     pthread_mutex_t lock; /* start, slots in use, and which may wait */
     bool running;
+    bool called; /* by the program: it stays until finalize then */
     bool stop;
-    int device; /* whose context has the words */
+    int device;                       /* whose context has the words */
+    int n_spaces[STP_STREAM_DEVICES]; /* whose memory each reaches, for which all is made */
     struct stream_words *words;
     struct stream_slot slots[STREAM_MAX];
     pthread_t thread;
@@ -136,53 +140,75 @@ static void *stream_main(void *arg)
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-static void stream_start_locked(const struct stp_stream *stream, const char *fn)
+/* Nothing is logged: the call that needs it says why, and before it is no error. */
+static int stream_start_locked(int device, char *why)
 {
-    int rc;
+    int rc = -EIO;
 
-    if (streams.running) return;
-    streams.device = stream->device;
-    streams.words = stp_stream_words(stream->device, STREAM_MAX * sizeof(*streams.words));
-    if (streams.words == NULL) stp_fatal(fn, "no memory that streams can wait for");
+    if (streams.running) return 0;
+    streams.words = stp_stream_words(device, STREAM_MAX * sizeof(*streams.words), why);
+    if (streams.words == NULL) return -ENOMEM;
+    streams.device = device;
     for (int i = 0; i < STREAM_MAX; i++) {
         pthread_mutex_init(&streams.slots[i].lock, NULL);
         streams.slots[i].words = &streams.words[i];
     }
-    if (stp_ctx_open_stream() != 0) stp_fatal(fn, "no context for operations on streams");
+    snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
+    if (stp_ctx_open_stream() != 0) goto err_words;
     /* made now: what registers memory may wait for streams, which may then wait for us */
     stp_bounce_give(stp_bounce_take());
     streams.stop = false;
     streams.n_called = streams.n_done = 0;
     rc = stp_thread_start(&streams.thread, "steppe-stream", stream_main);
-    if (rc != 0) stp_fatal(fn, "no thread for operations on streams: %s", strerror(-rc));
+    snprintf(why, STP_STREAM_WHY, "no thread for operations on streams: %s", strerror(-rc));
+    if (rc != 0) goto err_context;
     __atomic_store_n(&streams.running, true, __ATOMIC_RELEASE);
+    return 0;
+
+err_context:
+    stp_ctx_close_stream();
+err_words:
+    stp_stream_words_free(streams.device, streams.words);
+    return rc;
+}
+
+/* All works are done, and no stream looks at its words. */
+static void stream_end(void)
+{
+    __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&streams.rings, 1);
+    pthread_join(streams.thread, NULL);
+    for (int i = 0; i < STREAM_MAX; i++) {
+        struct stream_slot *slot = &streams.slots[i];
+
+        pthread_mutex_destroy(&slot->lock);
+        *slot = (struct stream_slot){.used = false};
+    }
+    stp_ctx_close_stream();
+    stp_stream_words_free(streams.device, streams.words);
+    streams.called = false;
+    __atomic_store_n(&streams.running, false, __ATOMIC_RELEASE);
 }
 
 void stp_stream_stop(void)
 {
     struct stp_wait wait = {0};
 
+    memset(streams.n_spaces, 0, sizeof(streams.n_spaces));
     if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
         stp_wait_idle(&wait);
-    __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
-    stp_wake(&streams.rings, 1);
-    pthread_join(streams.thread, NULL);
     /* a stream may be about to look at its word, or to write what it has passed */
     for (int i = 0; i < STREAM_MAX; i++) {
-        struct stream_slot *slot = &streams.slots[i];
+        const struct stream_slot *slot = &streams.slots[i];
 
         while (slot->used &&
                __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) < slot->n_waits)
             stp_wait_idle(&wait);
-        pthread_mutex_destroy(&slot->lock);
-        *slot = (struct stream_slot){.used = false};
     }
-    stp_ctx_close_stream();
-    stp_stream_words_free(streams.device, streams.words);
+    stream_end();
     stp_streams_stop();
-    __atomic_store_n(&streams.running, false, __ATOMIC_RELEASE);
 }
 
 /* Without locks: others may hold them, and will not give them back. */
@@ -197,6 +223,46 @@ void stp_stream_halt(void)
         __atomic_store_n(&slot->words->done, slot->n_works + STREAM_FAR, __ATOMIC_RELEASE);
         if (word != NULL) __atomic_store_n(word, slot->wanted, __ATOMIC_RELEASE);
     }
+}
+
+/* ---- before the first call ------------------------------------------------------------------ */
+
+static int stream_device_of(const struct stp_space *space)
+{
+    if (!space->host) return space->device;
+    return space->mapped != NULL ? stp_mapped_ordinal(space) : -1;
+}
+
+/* What cannot be made now is tried again with the next space, or by the call that needs it. */
+static void stream_prepare_locked(void)
+{
+    char why[STP_STREAM_WHY];
+
+    for (int device = 0; device < STP_STREAM_DEVICES && !streams.running; device++)
+        if (streams.n_spaces[device] > 0 && stream_start_locked(device, why) != 0)
+            stp_debug("streams: gpu %d: not ready for operations on them: %s", device, why);
+}
+
+static void stream_count_space(const struct stp_space *space, int by)
+{
+    int device = stream_device_of(space);
+
+    if (device < 0 || stp_env.gpu_ipc == STP_IPC_LAZY) return;
+    pthread_mutex_lock(&streams.lock);
+    streams.n_spaces[device] += by;
+    if (streams.running && !streams.called && streams.n_spaces[streams.device] == 0) stream_end();
+    stream_prepare_locked();
+    pthread_mutex_unlock(&streams.lock);
+}
+
+void stp_stream_ready(const struct stp_space *space)
+{
+    stream_count_space(space, 1);
+}
+
+void stp_stream_unready(const struct stp_space *space)
+{
+    stream_count_space(space, -1);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -248,7 +314,8 @@ struct stream_slot *stp_stream_begin(void *handle, int device, const char *fn)
     stp_check_live(fn);
     if (stp_stream_find(handle, device, &stream, why) != 0) stream_refuse(handle, fn, why);
     pthread_mutex_lock(&streams.lock);
-    stream_start_locked(&stream, fn);
+    if (stream_start_locked(stream.device, why) != 0) stp_fatal(fn, "%s", why);
+    streams.called = true;
     slot = slot_find_locked(&stream, fn);
     slot->n_calls++;
     pthread_mutex_unlock(&streams.lock);

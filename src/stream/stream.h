@@ -23,6 +23,14 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
 
 /* ---- the thread (engine.c) ------------------------------------------------------- */
 
+/*
+ * A space has been made: unless SHMEM_GPU_IPC is lazy, what the first operation on a stream takes
+ * is made now, where a device reaches its memory. One is about to go: so does that, with the last
+ * of them on its device, if there was no operation.
+ */
+void stp_stream_ready(const struct stp_space *space);
+void stp_stream_unready(const struct stp_space *space);
+
 /* Finalize: wait for all that was called, then the thread ends. In a process that dies: let go. */
 void stp_stream_stop(void);
 void stp_stream_halt(void);

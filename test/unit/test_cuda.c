@@ -396,6 +396,7 @@ static void ck_refused_buffer(struct stp_space_params params, void *buffer, int 
 START_TEST(buffers_of_the_program)
 {
     struct stp_space_params params = params_of(64 * KIB, -1);
+    struct stp_queue *queue;
     struct stp_space space;
     char *buffer, host[64];
 
@@ -412,7 +413,9 @@ START_TEST(buffers_of_the_program)
     ck_assert_ptr_eq(space.base, buffer + 4 * KIB);
     ck_assert_int_eq(space.device, 1);
     ck_refused_buffer(params, buffer + 32 * KIB, -EBUSY, "is part of another space");
-    gpu->zero(&space, 64, 64);
+    ck_assert_int_eq(gpu->queue_create(&queue), 0);
+    ck_assert_int_eq(gpu->zero(queue, &space, 64, 64), 0);
+    gpu->queue_destroy(queue);
     space_down(&space);
     params.buffer = buffer;
     ck_assert_int_eq(space_try(&space, &params), 0);

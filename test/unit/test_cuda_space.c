@@ -167,7 +167,7 @@ static void use_everything(void)
     (void)gpu->copy(queue, host, space.base, 64, STP_COPY_DONE);
     (void)gpu->copy_rows(queue, space.base, host, &rows, STP_COPY_ISSUED);
     (void)gpu->flush(queue);
-    gpu->zero(&space, 0, MIB);
+    (void)gpu->zero(queue, &space, 0, MIB);
     gpu->pin(host, sizeof(host));
     gpu->flush_remote();
     gpu->unpin(host, sizeof(host));

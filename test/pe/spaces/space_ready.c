@@ -4,7 +4,7 @@
  * does not end the driver may not be asked for streams, memory or the memory of other processes.
  * The stand-in counts its calls. With SHMEM_GPU_IPC=lazy they come with the first operations, with
  * off no memory of another process is opened. With the argument grown, the objects lie in what a
- * space got when malloc found no room.
+ * space got when malloc found no room; with pinned, there is but host memory that a device reaches.
  */
 #include "pe_gpu.h"
 
@@ -61,8 +61,35 @@ static void use_context(shmem_ctx_t ctx)
     shmem_ctx_quiet(ctx);
 }
 
+/* Memory that is handed out as zeros is written by the device. */
+static void use_heap(void)
+{
+    long *zeros = shmem_space_calloc(space, N, sizeof(*zeros));
+
+    PE_REQUIRE(zeros != NULL, "no room");
+    shmem_long_get(host, zeros, N, pe_me);
+    PE_CHECK(host[0] == 0 && host[N - 1] == 0, "%ld and %ld are no zeros", host[0], host[N - 1]);
+    shmem_space_free(space, zeros);
+}
+
+/* What streams do themselves, and what the thread for them does. */
+static void use_streams(void)
+{
+    shmemx_putmem_on_stream(block, own_gpu, N * sizeof(long), next, NULL);
+    shmemx_getmem_on_stream(in_heap, block, N * sizeof(long), next, NULL);
+    shmemx_putmem_nbi_on_stream(block, in_heap, N * sizeof(long), next, NULL);
+    shmemx_signal_op_on_stream(word, 1, SHMEM_SIGNAL_ADD, next, NULL);
+    shmemx_signal_wait_until_on_stream(word, SHMEM_CMP_GE, 2, NULL);
+    shmemx_quiet_on_stream(NULL);
+    shmemx_broadcastmem_on_stream(team, other, block, N * sizeof(long), 0, NULL);
+    shmemx_long_sum_reduce_on_stream(team, other, block, N, NULL);
+    shmemx_barrier_on_stream(team, NULL);
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
+}
+
 static void use_all(void)
 {
+    use_heap();
     for (int i = 0; i < N_CTXS; i++)
         use_context(ctxs[i]);
     shmem_long_put_signal(other, host, FEW, word, 1, SHMEM_SIGNAL_ADD, next);
@@ -72,6 +99,67 @@ static void use_all(void)
     shmem_long_sum_reduce(team, other, block, FEW);
     shmem_long_fcollect(team, other, block, FEW);
     shmem_barrier_all();
+    use_streams();
+}
+
+/* The first operation on a stream in this PE, whose spaces are all in host memory. */
+static void check_pinned(void)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, 4 * PE_MIB);
+    long before[N_MAKERS], after[N_MAKERS];
+
+    attr.pinned = 1;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not pinned");
+    word = shmem_space_calloc(space, 1, sizeof(*word));
+    count(before);
+    shmemx_signal_op_on_stream(word, 1, SHMEM_SIGNAL_ADD, next, NULL);
+    shmemx_signal_wait_until_on_stream(word, SHMEM_CMP_EQ, 1, NULL);
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
+    count(after);
+    for (int i = 0; i < N_MAKERS; i++)
+        PE_CHECK(after[i] == before[i], "operations called %s %ld times", makers[i],
+                 after[i] - before[i]);
+    shmem_space_free(space, word);
+    pe_space_end(space, team);
+}
+
+static void check_active(int device, int expect)
+{
+    unsigned flags;
+    int active;
+
+    PE_CHECK_EQ(pe_cuda.state(device, &flags, &active), 0);
+    PE_CHECK_EQ(active, expect);
+}
+
+/* What was made with spaces goes with them, on each device: no operation on a stream was called. */
+static void check_ends(void)
+{
+    static const char *const things[] = {"host", "registered", "stream", "module"};
+    enum { N_THINGS = sizeof(things) / sizeof(things[0]) };
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, PE_MIB);
+    long (*live)(const char *what) = NULL;
+    long before[N_THINGS];
+    shmem_space_t spaces[2];
+    shmem_team_t teams[2];
+
+    *(void **)&live = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fakecuda_live");
+    for (int i = 0; i < N_THINGS; i++)
+        before[i] = live(things[i]);
+    for (int i = 0; i < 2; i++) {
+        shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+        attr.device = 1 - i; /* the test itself holds the context of 0 */
+        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &spaces[i], &teams[i]) == 0, "none");
+    }
+    check_active(1, 1);
+    pe_space_end(spaces[0], teams[0]);
+    check_active(1, 0);
+    pe_space_end(spaces[1], teams[1]);
+    for (int i = 0; i < N_THINGS; i++)
+        PE_CHECK(live(things[i]) == before[i], "%s: %ld, %ld before", things[i], live(things[i]),
+                 before[i]);
 }
 
 static void check(const char *mode, bool grown)
@@ -101,20 +189,13 @@ static void check(const char *mode, bool grown)
     if (lazy) PE_CHECK_EQ(before[0], 0);
 }
 
-int main(int argc, char **argv)
+static void check_space(bool grown)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
-    bool grown = argc > 1 && strcmp(argv[1], "grown") == 0;
-    void *room = NULL;
-    const char *mode = getenv("SHMEM_GPU_IPC") != NULL ? getenv("SHMEM_GPU_IPC") : "on";
     shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 4 * PE_MIB);
-    void *memory;
+    const char *mode = getenv("SHMEM_GPU_IPC") != NULL ? getenv("SHMEM_GPU_IPC") : "on";
+    void *room = NULL;
 
-    pe_test_begin();
-    calls = pe_gpu_counted(N * sizeof(long), &memory);
-    if (calls == NULL) return pe_test_end();
-    next = (pe_me + 1) % pe_n;
-    own_gpu = memory;
     in_heap = shmem_malloc(N * sizeof(long));
     ctxs[0] = SHMEM_CTX_DEFAULT;
     PE_REQUIRE(shmem_ctx_create(0, &ctxs[1]) == 0, "no context"); /* before the space */
@@ -135,6 +216,24 @@ int main(int argc, char **argv)
     shmem_space_free(space, room);
     pe_space_end(space, team);
     shmem_free(in_heap);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    void *memory;
+
+    pe_test_begin();
+    calls = pe_gpu_counted(N * sizeof(long), &memory);
+    if (calls == NULL) return pe_test_end();
+    next = (pe_me + 1) % pe_n;
+    own_gpu = memory;
+    if (strcmp(what, "ends") == 0)
+        check_ends();
+    else if (strcmp(what, "pinned") == 0)
+        check_pinned();
+    else
+        check_space(strcmp(what, "grown") == 0);
     pe_gpu_counted_end(memory);
     return pe_test_end();
 }
