@@ -249,10 +249,14 @@ struct stp_word_op {
     uint64_t value, compare;
 };
 
+/* What a part gets of the n: all, those up to it, or those before it, which are 0 for the first. */
+enum stp_span { STP_SPAN_ALL, STP_SPAN_UPTO, STP_SPAN_BEFORE };
+
 /* Elements of n parts, in that order, to n parts; each reached from here. */
 #define STP_REDUCTION_PARTS 64
 struct stp_reduction {
     enum stp_op op;
+    enum stp_span span;
     enum stp_dtype dtype;
     size_t nelems;
     int n;

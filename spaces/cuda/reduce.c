@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions by a kernel, which reads the parts where they lie and writes the result to where it
- * is to be: this PE's part and those of peers that are mapped here. All that it takes is made when
- * the first of those is. Design: docs/design/cuda.md.
+ * Reductions and scans by a kernel, which reads the parts where they lie and writes the result to
+ * where it is to be: this PE's part and those of peers that are mapped here. All that it takes is
+ * made when the first of those is. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -31,6 +31,9 @@ _Static_assert((int)STP_REDUCE_I8 == STP_I8 && (int)STP_REDUCE_U8 == STP_U8 &&
                    (int)STP_REDUCE_I64 == STP_I64 && (int)STP_REDUCE_U64 == STP_U64 &&
                    (int)STP_REDUCE_F32 == STP_F32 && (int)STP_REDUCE_F64 == STP_F64,
                "as types have");
+_Static_assert((int)STP_REDUCE_ALL == STP_SPAN_ALL && (int)STP_REDUCE_UPTO == STP_SPAN_UPTO &&
+                   (int)STP_REDUCE_BEFORE == STP_SPAN_BEFORE,
+               "and spans");
 
 struct cuda_reducer {
     CUmodule module;
@@ -199,22 +202,33 @@ static int reduce_run(struct stp_queue *queue, const struct cuda_reducer *reduce
     return rc;
 }
 
-int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reduction)
+/* The kernel, with what it is launched with; NULL: none is for it. */
+static const struct cuda_reducer *reduce_plan(const struct stp_reduction *reduction,
+                                              struct cuda_device *device,
+                                              struct stp_reduce_job *job)
 {
     const struct cuda_reducer *reducer;
-    struct cuda_device *device;
-    struct stp_reduce_job job = {.nelems = reduction->nelems,
-                                 .op = (uint32_t)reduction->op,
-                                 .type = (uint32_t)reduction->dtype,
-                                 .n = (uint64_t)reduction->n};
 
-    if (!reduce_has_kernel(reduction->op, reduction->dtype)) return -ENOTSUP;
-    device = reduce_device(reduction);
-    reducer = device != NULL ? reduce_get(device) : NULL;
-    if (reducer == NULL) return -ENOTSUP;
+    if (device == NULL || !reduce_has_kernel(reduction->op, reduction->dtype)) return NULL;
+    reducer = reduce_get(device);
+    if (reducer == NULL) return NULL;
+    *job = (struct stp_reduce_job){.nelems = reduction->nelems,
+                                   .op = (uint32_t)reduction->op,
+                                   .type = (uint32_t)reduction->dtype,
+                                   .n = (uint32_t)reduction->n,
+                                   .span = (uint32_t)reduction->span};
     for (int i = 0; i < reduction->n; i++) {
-        job.sources[i] = reduction->sources[i];
-        job.dests[i] = reduction->dests[i];
+        job->sources[i] = reduction->sources[i];
+        job->dests[i] = reduction->dests[i];
     }
-    return reduce_run(queue, reducer, device, &job);
+    return reducer;
+}
+
+int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reduction)
+{
+    struct cuda_device *device = reduce_device(reduction);
+    struct stp_reduce_job job;
+    const struct cuda_reducer *reducer = reduce_plan(reduction, device, &job);
+
+    return reducer != NULL ? reduce_run(queue, reducer, device, &job) : -ENOTSUP;
 }

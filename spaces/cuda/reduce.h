@@ -32,11 +32,15 @@ enum {
     STP_REDUCE_F64
 };
 
+/* As enum stp_span. */
+enum { STP_REDUCE_ALL, STP_REDUCE_UPTO, STP_REDUCE_BEFORE };
+
 /* Elements of all members, in rank order, to all of them. dests may be sources. */
 struct stp_reduce_job {
     uint64_t nelems;
     uint32_t op, type;
-    uint64_t n; /* members */
+    uint32_t n; /* members */
+    uint32_t span;
     const void *sources[STP_REDUCE_MOST];
     void *dests[STP_REDUCE_MOST];
 };
@@ -52,7 +56,10 @@ struct stp_reduce_job {
         return (TYPE)(x ^ y);
 #define STP_REDUCE_NO_BITS(TYPE)
 
-/* An element is read from all before it is written to any, by one thread. */
+/*
+ * By one thread, an element is read from all before it is written to any; or, for what each gets
+ * of those up to it or before it, from each before it is written there.
+ */
 #define STP_REDUCE_TYPE(SUFFIX, TYPE, CALC, BITS)                                                  \
     SHMEMX_DEV TYPE stp_reduce_two_##SUFFIX(uint32_t op, TYPE x, TYPE y)                           \
     {                                                                                              \
@@ -69,16 +76,37 @@ struct stp_reduce_job {
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
+    SHMEMX_DEV void stp_reduce_all_##SUFFIX(const struct stp_reduce_job *job, uint64_t i)          \
+    {                                                                                              \
+        TYPE sum = ((const TYPE *)job->sources[0])[i];                                             \
+                                                                                                   \
+        for (uint32_t k = 1; k < job->n; k++)                                                      \
+            sum = stp_reduce_two_##SUFFIX(job->op, sum, ((const TYPE *)job->sources[k])[i]);       \
+        for (uint32_t k = 0; k < job->n; k++)                                                      \
+            ((TYPE *)job->dests[k])[i] = sum;                                                      \
+    }                                                                                              \
+                                                                                                   \
+    SHMEMX_DEV void stp_reduce_scan_##SUFFIX(const struct stp_reduce_job *job, uint64_t i)         \
+    {                                                                                              \
+        TYPE sum = ((const TYPE *)job->sources[0])[i], before = 0;                                 \
+                                                                                                   \
+        for (uint32_t k = 0; k < job->n; k++) {                                                    \
+            if (k > 0) {                                                                           \
+                before = sum;                                                                      \
+                sum = stp_reduce_two_##SUFFIX(job->op, sum, ((const TYPE *)job->sources[k])[i]);   \
+            }                                                                                      \
+            ((TYPE *)job->dests[k])[i] = job->span == STP_REDUCE_UPTO ? sum : before;              \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     SHMEMX_DEV void stp_reduce_##SUFFIX(const struct stp_reduce_job *job, uint64_t first,          \
                                         uint64_t step)                                             \
     {                                                                                              \
         for (uint64_t i = first; i < job->nelems; i += step) {                                     \
-            TYPE sum = ((const TYPE *)job->sources[0])[i];                                         \
-                                                                                                   \
-            for (uint64_t k = 1; k < job->n; k++)                                                  \
-                sum = stp_reduce_two_##SUFFIX(job->op, sum, ((const TYPE *)job->sources[k])[i]);   \
-            for (uint64_t k = 0; k < job->n; k++)                                                  \
-                ((TYPE *)job->dests[k])[i] = sum;                                                  \
+            if (job->span == STP_REDUCE_ALL)                                                       \
+                stp_reduce_all_##SUFFIX(job, i);                                                   \
+            else                                                                                   \
+                stp_reduce_scan_##SUFFIX(job, i);                                                  \
         }                                                                                          \
     }
 

@@ -119,7 +119,8 @@ const struct stp_env_row stp_env_table[] = {
      "map GPU memory of other PEs of the node; lazy: when it is used first, as all that copies "
      "need; off: their proxy threads copy"},
     {"SHMEM_GPU_REDUCE", NULL, STP_ENV_BOOL, FIELD(gpu_reduce), "on", NULL,
-     "reduce GPU memory that one device reaches by kernels of the library; off: on the host"},
+     "reduce and scan GPU memory that one device reaches by kernels of the library; off: on the "
+     "host"},
     {"SHMEM_PIN_HEAP", NULL, STP_ENV_BOOL, FIELD(pin_heap), "off", NULL,
      "pin what shmem_malloc hands out, for kernels of GPUs; makes a CUDA context"},
     {"SHMEM_STREAM_WAITS", NULL, STP_ENV_INT, FIELD(stream_waits), "8", NULL,

@@ -325,6 +325,39 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
 int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                            const void *source, size_t nreduce, const char *fn);
 
+/*
+ * Elements that one member reduces or scans for all: those at dest and source on each of them. A
+ * share is read by its member alone, before it is written, so source may be dest. Each member
+ * decides for its own who does it: bits do not depend on that.
+ */
+struct stp_coll_share {
+    struct stp_ctx *ctx; /* of the copies */
+    struct stp_team *team;
+    enum stp_op op;
+    enum stp_span span;
+    enum stp_dtype dtype;
+    size_t size; /* of an element */
+    char *dest;
+    const char *source;
+    size_t nelems; /* 0: there is nothing to do */
+    const char *fn;
+};
+
+/* Mine of a reduction of nreduce elements. */
+struct stp_coll_share stp_coll_share_of(struct stp_ctx *ctx, struct stp_team *team, enum stp_op op,
+                                        enum stp_dtype dtype, void *dest, const void *source,
+                                        size_t nreduce, const char *fn);
+
+/* The kind whose device may find all parts of it, and where; NULL: none, or there is nothing. */
+const struct stp_kind *stp_coll_share_parts(const struct stp_coll_share *share,
+                                            struct stp_reduction *parts);
+
+/* Done on return, between two syncs; false: a device cannot, and nothing was written. */
+bool stp_coll_share_on_device(const struct stp_coll_share *share);
+
+/* A reduction by way of the host; what was put is complete after a quiet of the context. */
+void stp_coll_share_on_host(const struct stp_coll_share *share);
+
 /* ---- active sets: active.c asks active_agree.c ---------------------------------- */
 
 #define ACTIVE_N_WORDS 3 /* elements of pSync in use */

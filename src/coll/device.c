@@ -2,13 +2,12 @@
 /*
  * Broadcast and reductions when dest or source is device memory, or both: data moves by the
  * library's own puts and gets, which know every kind and path, and is reduced on the host; or by
- * the device, where that reaches all of it.
+ * the device, where that reaches all of it, as are scans.
  * Design: docs/design/collectives.md.
  */
 #include "area.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * A binomial tree of gets, a sync a round: in round k, ranks (from the root) 2^k .. 2^(k+1) - 1
@@ -31,95 +30,109 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
     return 0;
 }
 
-struct device_reduce {
-    struct stp_team *team;
-    enum stp_op op;
-    enum stp_dtype dtype;
-    size_t size; /* of an element */
-    const char *fn;
-};
+/* ---- shares ----------------------------------------------------------------------------- */
 
 /* Elements at .. at + n: from every member in rank order, then to every member. */
-static void reduce_block(const struct device_reduce *r, char *dest, const char *source, size_t n,
-                         char *acc, char *theirs)
+static void share_block(const struct stp_coll_share *s, size_t at, size_t n, char *acc,
+                        char *theirs)
 {
-    size_t nbytes = n * r->size;
+    size_t nbytes = n * s->size;
 
-    for (int rank = 0; rank < r->team->n_pes; rank++) {
+    for (int rank = 0; rank < s->team->n_pes; rank++) {
         char *into = rank == 0 ? acc : theirs;
-        stp_get(&stp_ctx_coll, into, source, nbytes, stp_team_pe(r->team, rank), r->fn);
-        if (rank > 0) stp_op_reduce(r->op, r->dtype, acc, theirs, n);
+        stp_get(s->ctx, into, s->source + at * s->size, nbytes, stp_team_pe(s->team, rank), s->fn);
+        if (rank > 0) stp_op_reduce(s->op, s->dtype, acc, theirs, n);
     }
-    for (int rank = 0; rank < r->team->n_pes; rank++)
-        stp_put(&stp_ctx_coll, dest, acc, nbytes, stp_team_pe(r->team, rank), r->fn);
+    for (int rank = 0; rank < s->team->n_pes; rank++)
+        stp_put(s->ctx, s->dest + at * s->size, acc, nbytes, stp_team_pe(s->team, rank), s->fn);
 }
 
-/* My share from every member in rank order, then to every member, by way of the host. */
-static void reduce_on_host(const struct device_reduce *r, char *dest, const char *source,
-                           size_t nelems)
+void stp_coll_share_on_host(const struct stp_coll_share *s)
 {
-    size_t room = STP_BOUNCE_BYTES / 2 / r->size;
-    char *buffer = malloc(STP_BOUNCE_BYTES); /* not one that transfers may need to go on */
+    size_t room = STP_BOUNCE_BYTES / 2 / s->size;
+    char *buffer;
 
-    if (buffer == NULL) stp_fatal(r->fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
-    for (size_t at = 0, n; at < nelems; at += n) {
-        n = nelems - at < room ? nelems - at : room;
-        reduce_block(r, dest + at * r->size, source + at * r->size, n, buffer,
-                     buffer + STP_BOUNCE_BYTES / 2);
+    if (s->nelems == 0) return;
+    buffer = malloc(STP_BOUNCE_BYTES); /* not one that transfers may need to go on */
+    if (buffer == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
+    for (size_t at = 0, n; at < s->nelems; at += n) {
+        n = s->nelems - at < room ? s->nelems - at : room;
+        share_block(s, at, n, buffer, buffer + STP_BOUNCE_BYTES / 2);
     }
     free(buffer);
 }
 
 /* Where a device of mine may find a member's bytes, NULL: nowhere. */
-static char *reduce_reach(const struct device_reduce *r, const void *addr, size_t nbytes, int rank,
-                          const char *argument)
+static char *share_reach(const struct stp_coll_share *s, const void *addr, int rank,
+                         const char *argument)
 {
-    struct stp_target target = stp_locate(&stp_ctx_coll, addr, nbytes, stp_team_pe(r->team, rank),
-                                          STP_USE_COPY, r->fn, argument);
+    struct stp_target target =
+        stp_locate(s->ctx, addr, s->nelems * s->size, stp_team_pe(s->team, rank), STP_USE_COPY,
+                   s->fn, argument);
 
     return target.way == STP_WAY_DEVICE ? target.there : NULL;
 }
 
-/*
- * False: it cannot, and nothing was written. Each member decides for its share, which nobody else
- * computes: bits do not depend on it.
- */
-static bool reduce_on_device(const struct device_reduce *r, char *dest, const char *source,
-                             size_t nelems)
+const struct stp_kind *stp_coll_share_parts(const struct stp_coll_share *s,
+                                            struct stp_reduction *parts)
 {
-    const struct stp_kind *kind = stp_device_of(dest);
-    struct stp_reduction reduction;
+    const struct stp_kind *kind = stp_device_of(s->dest);
 
-    if (kind == NULL || stp_device_of(source) != kind || r->team->n_pes > STP_REDUCTION_PARTS)
-        return false;
-    reduction.op = r->op;
-    reduction.dtype = r->dtype;
-    reduction.nelems = nelems;
-    reduction.n = r->team->n_pes;
-    for (int rank = 0; rank < reduction.n; rank++) {
-        reduction.sources[rank] = reduce_reach(r, source, nelems * r->size, rank, "source");
-        reduction.dests[rank] = reduce_reach(r, dest, nelems * r->size, rank, "dest");
-        if (reduction.sources[rank] == NULL || reduction.dests[rank] == NULL) return false;
+    if (s->nelems == 0 || kind == NULL || stp_device_of(s->source) != kind || s->team->n_pes < 2 ||
+        s->team->n_pes > STP_REDUCTION_PARTS)
+        return NULL;
+    parts->op = s->op;
+    parts->span = s->span;
+    parts->dtype = s->dtype;
+    parts->nelems = s->nelems;
+    parts->n = s->team->n_pes;
+    for (int rank = 0; rank < parts->n; rank++) {
+        parts->sources[rank] = share_reach(s, s->source, rank, "source");
+        parts->dests[rank] = share_reach(s, s->dest, rank, "dest");
+        if (parts->sources[rank] == NULL || parts->dests[rank] == NULL) return NULL;
     }
-    return stp_copy_reduce(&stp_ctx_coll, kind, &reduction, r->fn);
+    return kind;
 }
 
-/*
- * Every member reduces its share for all. A share is read by its member alone, before it is
- * written, so source may be dest.
- */
+bool stp_coll_share_on_device(const struct stp_coll_share *s)
+{
+    struct stp_reduction parts;
+    const struct stp_kind *kind = stp_coll_share_parts(s, &parts);
+
+    return kind != NULL && stp_copy_reduce(s->ctx, kind, &parts, s->fn);
+}
+
+/* ---- reductions ------------------------------------------------------------------------- */
+
+struct stp_coll_share stp_coll_share_of(struct stp_ctx *ctx, struct stp_team *team, enum stp_op op,
+                                        enum stp_dtype dtype, void *dest, const void *source,
+                                        size_t nreduce, const char *fn)
+{
+    size_t size = stp_dtype_size(dtype);
+    size_t share = (nreduce + (size_t)team->n_pes - 1) / (size_t)team->n_pes;
+    size_t at = share * (size_t)team->rank;
+
+    if (at > nreduce) at = nreduce;
+    return (struct stp_coll_share){.ctx = ctx,
+                                   .team = team,
+                                   .op = op,
+                                   .dtype = dtype,
+                                   .size = size,
+                                   .dest = (char *)dest + at * size,
+                                   .source = (const char *)source + at * size,
+                                   .nelems = nreduce - at < share ? nreduce - at : share,
+                                   .fn = fn};
+}
+
+/* Every member reduces its share for all. */
 int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                            const void *source, size_t nreduce, const char *fn)
 {
-    struct device_reduce r = {team, op, dtype, stp_dtype_size(dtype), fn};
-    size_t share = (nreduce + (size_t)team->n_pes - 1) / (size_t)team->n_pes;
-    size_t at = share * (size_t)team->rank;
-    size_t n = at >= nreduce ? 0 : nreduce - at < share ? nreduce - at : share;
-    char *to = (char *)dest + at * r.size;
-    const char *from = (const char *)source + at * r.size;
+    struct stp_coll_share share =
+        stp_coll_share_of(&stp_ctx_coll, team, op, dtype, dest, source, nreduce, fn);
 
     stp_coll_sync(team); /* every source is ready */
-    if (n > 0 && !reduce_on_device(&r, to, from, n)) reduce_on_host(&r, to, from, n);
+    if (!stp_coll_share_on_device(&share)) stp_coll_share_on_host(&share);
     stp_coll_quiet();
     stp_coll_sync(team); /* every share is written */
     return 0;

@@ -3,7 +3,8 @@
  * Scans: each member gets the sum of what the members up to it have (inscan), or before it
  * (exscan, zeros on the first). Small vectors on one node are read from the cells of the members
  * before; across nodes they double the distance every round, which holds for ranks in any order
- * over the nodes. Large ones are split: each member scans its share of the vector for all.
+ * over the nodes. Large ones are split: each member scans its share of the vector for all, which
+ * a device does where it reaches all of it.
  * Design: docs/design/collectives.md.
  */
 #include "area.h"
@@ -133,6 +134,39 @@ static size_t scan_plan(const struct stp_team *team, size_t share, int *n_slots)
     return block < share ? block : share;
 }
 
+static void scan_on_host(const struct scan *s, char *dest, const char *source, size_t nelems)
+{
+    int n_slots;
+    size_t block = scan_plan(s->team, nelems * s->size, &n_slots);
+    size_t room = block / s->size, nbytes = block * (size_t)n_slots;
+    char *slots;
+
+    if (nelems == 0) return;
+    slots = malloc(nbytes); /* not one that transfers may need to go on */
+    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", nbytes);
+    for (size_t at = 0, k; at < nelems; at += k) {
+        k = nelems - at < room ? nelems - at : room;
+        scan_block(s, dest + at * s->size, source + at * s->size, k * s->size, slots, n_slots);
+    }
+    free(slots);
+}
+
+static bool scan_on_device(const struct scan *s, char *dest, const char *source, size_t nelems)
+{
+    struct stp_coll_share share = {.ctx = &stp_ctx_coll,
+                                   .team = s->team,
+                                   .op = STP_SUM,
+                                   .span = s->exclusive ? STP_SPAN_BEFORE : STP_SPAN_UPTO,
+                                   .dtype = s->dtype,
+                                   .size = s->size,
+                                   .dest = dest,
+                                   .source = source,
+                                   .nelems = nelems,
+                                   .fn = s->fn};
+
+    return stp_coll_share_on_device(&share);
+}
+
 /* Every member scans its share for all; nobody else reads or writes a share of any member. */
 static void scan_shares(const struct scan *s, char *dest, const char *source, size_t nelems)
 {
@@ -140,19 +174,14 @@ static void scan_shares(const struct scan *s, char *dest, const char *source, si
     size_t line = STP_CACHE_LINE / s->size;
     size_t share = (nelems / n + line) / line * line;
     size_t at = share * (size_t)s->team->rank;
-    size_t end = at + share < nelems ? at + share : nelems;
-    int n_slots;
-    size_t block = scan_plan(s->team, share * s->size, &n_slots);
-    size_t room = block / s->size, nbytes = block * (size_t)n_slots;
-    char *slots = malloc(nbytes); /* not one that transfers may need to go on */
+    size_t mine = at >= nelems ? 0 : nelems - at < share ? nelems - at : share;
 
-    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", nbytes);
-    stp_coll_sync(s->team); /* every source is ready */
-    for (size_t k; at < end; at += k) {
-        k = end - at < room ? end - at : room;
-        scan_block(s, dest + at * s->size, source + at * s->size, k * s->size, slots, n_slots);
+    if (mine > 0) {
+        dest += at * s->size;
+        source += at * s->size;
     }
-    free(slots);
+    stp_coll_sync(s->team); /* every source is ready */
+    if (!scan_on_device(s, dest, source, mine)) scan_on_host(s, dest, source, mine);
     stp_coll_sync(s->team); /* every share is written */
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions of GPU memory, all types and operators, against those of host memory: the same bits,
- * in place or not, whoever computes. Which PEs' devices do is the first argument: all, none, or
- * others than PE 1; the stand-in counts their launches. PEs of one node, or reached by the fabric.
+ * Reductions and scans of GPU memory, all types and operators, against those of host memory: the
+ * same bits, in place or not, whoever computes. Which PEs' devices do is the first argument: all,
+ * none, or others than PE 1; the stand-in counts their launches. PEs of one node, or reached by the
+ * fabric.
  */
 #include "pe_gpu.h"
 
@@ -17,6 +18,7 @@ enum form { INTEGER, REAL, REAL_OF_HOST, COMPLEX_OF_HOST };
 
 static long (*calls)(const char *symbol); /* NULL: the driver does not count */
 static bool by_device;                    /* this PE's device reduces */
+static bool by_fabric;                    /* each PE is a node of its own */
 static shmem_team_t team;
 static char *device_dest, *device_source; /* of the space */
 static char *host_dest, *host_source;     /* of the default heap */
@@ -32,7 +34,15 @@ typedef int (*reduce_fn)(void *dest, const void *source, size_t n);
     {                                                                                              \
         return shmem_##NAME##_##OP##_reduce(team, (TYPE *)dest, (const TYPE *)source, n);          \
     }
-#define ARITHMETIC(NAME, TYPE) REDUCE(NAME, TYPE, sum) REDUCE(NAME, TYPE, prod)
+#define SCAN(NAME, TYPE, OP)                                                                       \
+    static int NAME##_##OP(void *dest, const void *source, size_t n)                               \
+    {                                                                                              \
+        return shmem_##NAME##_sum_##OP(team, (TYPE *)dest, (const TYPE *)source, n);               \
+    }
+#define ARITHMETIC(NAME, TYPE)                                                                     \
+    REDUCE(NAME, TYPE, sum)                                                                        \
+    REDUCE(NAME, TYPE, prod)                                                                       \
+    SCAN(NAME, TYPE, inscan) SCAN(NAME, TYPE, exscan)
 #define ORDERED(NAME, TYPE) ARITHMETIC(NAME, TYPE) REDUCE(NAME, TYPE, max) REDUCE(NAME, TYPE, min)
 #define BITS(NAME, TYPE)                                                                           \
     ORDERED(NAME, TYPE)                                                                            \
@@ -74,7 +84,10 @@ static const struct routine {
     enum form form;
 } routines[] = {
 #define ROW(NAME, TYPE, OP, FORM) {#NAME "_" #OP, NAME##_##OP, sizeof(TYPE), FORM},
-#define ROWS_TWO(NAME, TYPE, FORM) ROW(NAME, TYPE, sum, FORM) ROW(NAME, TYPE, prod, FORM)
+#define ROWS_TWO(NAME, TYPE, FORM)                                                                 \
+    ROW(NAME, TYPE, sum, FORM)                                                                     \
+    ROW(NAME, TYPE, prod, FORM)                                                                    \
+    ROW(NAME, TYPE, inscan, FORM) ROW(NAME, TYPE, exscan, FORM)
 #define ROWS_FOUR(NAME, TYPE, FORM)                                                                \
     ROWS_TWO(NAME, TYPE, FORM) ROW(NAME, TYPE, max, FORM) ROW(NAME, TYPE, min, FORM)
 #define ROWS_SIGNED(NAME, TYPE) ROWS_FOUR(NAME, TYPE, INTEGER)
@@ -178,9 +191,24 @@ static long launches(void)
     return n > 0 ? n : 0;
 }
 
-static bool has_share(size_t n)
+static bool is_scan(const struct routine *routine)
 {
-    size_t share = (n + (size_t)pe_n - 1) / (size_t)pe_n;
+    return strstr(routine->name, "scan") != NULL;
+}
+
+/* Between nodes, scans of small vectors in host memory add in another order. */
+static bool is_comparable(const struct routine *routine, size_t n)
+{
+    return !by_fabric || pe_n < 3 || !is_scan(routine) || routine->form == INTEGER ||
+           n * routine->size > 384;
+}
+
+/* Scans have shares of whole lines. */
+static bool has_share(const struct routine *routine, size_t n)
+{
+    size_t line = is_scan(routine) ? 64 / routine->size : 1;
+    size_t share = is_scan(routine) ? (n / (size_t)pe_n + line) / line * line
+                                    : (n + (size_t)pe_n - 1) / (size_t)pe_n;
 
     return share * (size_t)shmem_team_my_pe(team) < n;
 }
@@ -190,8 +218,10 @@ static void check(const struct routine *routine, size_t n, size_t shift, bool in
     size_t nbytes = n * routine->size, wrong = 0;
     char *source = device_source + shift, *dest = in_place ? source : device_dest + shift;
     bool kernel = routine->form == INTEGER || routine->form == REAL;
-    long expect = by_device && kernel && shift % routine->size == 0 && has_share(n), before;
+    long expect = by_device && kernel && shift % routine->size == 0 && has_share(routine, n);
+    long before;
 
+    if (!is_comparable(routine, n)) return;
     draw_values(routine, n);
     shmem_putmem(source, values, nbytes, pe_me);
     memcpy(host_source, values, nbytes);
@@ -210,6 +240,14 @@ static void check(const struct routine *routine, size_t n, size_t shift, bool in
     shmem_barrier_all();
 }
 
+/* A part of them where an operation takes long: by the fabric, or by a stream and a thread. */
+static bool is_checked(size_t i, int k)
+{
+    bool slow = by_fabric || strstr(routines[i].name, "stream") != NULL;
+
+    return !slow || (i + (size_t)k) % 3 == 0;
+}
+
 static void check_all(void)
 {
     /* a first one, which makes what it takes with SHMEM_GPU_IPC=lazy */
@@ -217,7 +255,7 @@ static void check_all(void)
         shmem_uint8_max_reduce(team, (uint8_t *)device_dest, (uint8_t *)device_source, MOST), 0);
     for (size_t i = 0; i < sizeof(routines) / sizeof(routines[0]); i++) {
         for (int k = 0; k < N_COUNTS; k++)
-            check(&routines[i], counts[k], 0, (i + (size_t)k) % 2 == 0);
+            if (is_checked(i, k)) check(&routines[i], counts[k], 0, (i + (size_t)k) % 2 == 0);
         check(&routines[i], 100, 0, true);
         check(&routines[i], 10, routines[i].size * 3, false);
     }
@@ -234,16 +272,32 @@ static void check_misaligned(void)
     check(routine, 50, sizeof(uint64_t), false);
 }
 
+/* Sums on streams are in the default one of the device that the space is on. */
+static void set_device(shmem_space_t space, void **context, int *device)
+{
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
+    *device = info.device;
+    PE_CHECK_EQ(pe_cuda.retain(context, info.device), 0);
+    PE_CHECK_EQ(pe_cuda.set_current(*context), 0);
+}
+
 int main(int argc, char **argv)
 {
-    const char *who = argc > 1 ? argv[1] : "all";
+    const char *who = argc > 1 ? argv[1] : "all", *path = getenv("SHMEM_NODE");
     shmem_space_t space;
+    void *context;
+    int device;
 
     pe_test_begin();
     if (!pe_gpu_space(4 * PE_MIB, &space, &team)) return pe_test_end();
-    if (pe_gpu_load())
-        *(void **)&calls = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fakecuda_calls");
+    PE_REQUIRE(pe_gpu_load(), "no driver");
+    *(void **)&calls = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fakecuda_calls");
+    set_device(space, &context, &device);
     by_device = pe_n > 1 && strcmp(who, "none") != 0 && (strcmp(who, "others") != 0 || pe_me != 1);
+    by_fabric = path != NULL && strcmp(path, "off") == 0;
+    if (by_fabric) by_device = false;
     seed = 88172645463325252u + (uint64_t)pe_me * 1000003u;
     device_dest = shmem_space_malloc(space, MOST * ELEMENT);
     device_source = shmem_space_malloc(space, MOST * ELEMENT);
@@ -260,5 +314,6 @@ int main(int argc, char **argv)
     shmem_space_free(space, device_dest);
     shmem_space_free(space, device_source);
     pe_space_end(space, team);
+    PE_CHECK_EQ(pe_cuda.release(device), 0);
     return pe_test_end();
 }
