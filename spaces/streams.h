@@ -42,6 +42,14 @@ int stp_stream_write(const struct stp_stream *stream, void *word, uint64_t value
 int stp_stream_wait(const struct stp_stream *stream, void *word, uint64_t value, bool equal);
 int stp_stream_call(const struct stp_stream *stream, void (*function)(void *arg), void *arg);
 
+/*
+ * Reduce at the end of the stream, where its device reaches all parts and has a kernel for them;
+ * to be asked before. 0 or -errno, logged.
+ */
+struct stp_reduction;
+bool stp_stream_reduces(const struct stp_stream *stream, const struct stp_reduction *reduction);
+int stp_stream_reduction(const struct stp_stream *stream, const struct stp_reduction *reduction);
+
 /* May a copy of a stream have it as an end, without making its caller wait? One query at most. */
 bool stp_stream_reaches(const void *ptr);
 

@@ -232,3 +232,23 @@ int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reducti
 
     return reducer != NULL ? reduce_run(queue, reducer, device, &job) : -ENOTSUP;
 }
+
+/* ---- in the program's streams --------------------------------------------------------------- */
+
+bool stp_stream_reduces(const struct stp_stream *stream, const struct stp_reduction *reduction)
+{
+    struct cuda_device *device = reduce_device(reduction);
+
+    return device != NULL && device->ordinal == stream->device &&
+           reduce_has_kernel(reduction->op, reduction->dtype) && reduce_get(device) != NULL;
+}
+
+int stp_stream_reduction(const struct stp_stream *stream, const struct stp_reduction *reduction)
+{
+    struct cuda_device *device = &stp_cuda.devices[stream->device];
+    struct stp_reduce_job job;
+    const struct cuda_reducer *reducer = reduce_plan(reduction, device, &job);
+
+    if (reducer == NULL) return -ENOTSUP;
+    return stp_cuda_check(device, reduce_launch(reducer, stream->handle, &job), "cuLaunchKernel");
+}

@@ -8,8 +8,6 @@
 
 #include "coll/area.h"
 
-#include <stdlib.h>
-
 /* ---- syncs ------------------------------------------------------------------------------- */
 
 static int coll_rounds(const struct stp_team *team)
@@ -92,46 +90,58 @@ static bool step_broadcast(struct stream_work *work)
     return coll_sync_step(work) && coll_end(work);
 }
 
-/* In the order of ranks, so that all members have the same bits. */
-static void coll_reduce_all(struct stream_work *work)
+static struct stp_coll_share coll_share(const struct stream_work *work)
 {
-    struct stp_team *team = work->team;
-    unsigned char *theirs = work->buffer + work->nbytes;
-
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        stp_get(&stp_ctx_stream, rank == 0 ? work->buffer : theirs, work->source, work->nbytes,
-                stp_team_pe(team, rank), work->fn);
-        if (rank > 0) stp_op_reduce(work->op, work->dtype, work->buffer, theirs, work->nelems);
-    }
+    return stp_coll_share_of(&stp_ctx_stream, work->team, work->op, work->dtype, work->dest,
+                             work->source, work->nelems, work->fn);
 }
 
-/* dest may be source: it is written when all have read. */
+/* This member's share, by way of the host: the others are done by whom their members choose. */
 static bool step_reduce(struct stream_work *work)
 {
     if (!coll_begin(work)) return false;
     if (work->phase == 1) {
+        struct stp_coll_share share = coll_share(work);
+
         if (!coll_sync_step(work)) return false;
-        work->buffer = malloc(2 * work->nbytes);
-        if (work->buffer == NULL)
-            stp_fatal(work->fn, "no memory for a reduction of %zu bytes", work->nbytes);
-        coll_reduce_all(work);
+        stp_coll_share_on_host(&share);
+        stp_quiet(&stp_ctx_stream);
         work->phase = 2;
     }
-    if (!coll_sync_step(work)) return false;
-    stp_copy_any(work->dest, work->buffer, work->nbytes, work->fn);
-    return coll_end(work);
+    return coll_sync_step(work) && coll_end(work);
 }
 
 /* ---- calls ------ */
+
+static void coll_put(struct stream_slot *slot, struct stream_work *work)
+{
+    work->turn = __atomic_fetch_add(&work->team->stream_called, 1, __ATOMIC_RELAXED);
+    stp_stream_hand_over(slot, work, true);
+}
 
 static int coll_call(struct stream_work *work, void *stream, int device)
 {
     struct stream_slot *slot = stp_stream_begin(stream, device, work->fn);
 
-    work->turn = __atomic_fetch_add(&work->team->stream_called, 1, __ATOMIC_RELAXED);
-    stp_stream_hand_over(slot, work, true);
+    coll_put(slot, work);
     stp_stream_end(slot);
     return 0;
+}
+
+/* This member's share by a kernel in the stream, between the two syncs. False: there is none. */
+static bool coll_reduce_by_stream(struct stream_slot *slot, const struct stream_work *work)
+{
+    struct stream_work sync = {.step = step_sync, .fn = work->fn, .team = work->team};
+    struct stp_coll_share share = coll_share(work);
+    struct stp_reduction parts;
+
+    if (stp_coll_share_parts(&share, &parts) == NULL || !stp_stream_reduces(&slot->stream, &parts))
+        return false;
+    coll_put(slot, &sync);
+    if (stp_stream_reduction(&slot->stream, &parts) != 0)
+        stp_fatal(work->fn, "the stream cannot reduce %zu elements", work->nelems);
+    coll_put(slot, &sync);
+    return true;
 }
 
 static int coll_sync(struct stp_team *team, void *stream, const char *fn)
@@ -153,10 +163,16 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
                                .source = source,
                                .nelems = nreduce,
                                .nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn)};
+    struct stream_slot *slot;
 
     (void)stp_symmetric(dest, work.nbytes, stp_rt.pe, NULL, fn, "dest");
     (void)stp_symmetric(source, work.nbytes, stp_rt.pe, NULL, fn, "source");
-    return nreduce == 0 ? 0 : coll_call(&work, stream, stp_stream_choose(dest, source));
+    if (nreduce == 0) return 0;
+    stp_kind_begin();
+    slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
+    if (!coll_reduce_by_stream(slot, &work)) coll_put(slot, &work);
+    stp_stream_end(slot);
+    return 0;
 }
 
 int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *source, size_t nelems,

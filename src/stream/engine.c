@@ -73,7 +73,6 @@ static void stream_finish(struct stream_work *work)
     /* what it did is visible to who sees the word */
     if (work->number != 0)
         __atomic_store_n(&work->slot->words->done, work->number, __ATOMIC_RELEASE);
-    free(work->buffer);
     free(work);
     __atomic_fetch_add(&streams.n_done, 1, __ATOMIC_RELEASE);
 }

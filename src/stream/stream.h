@@ -80,7 +80,6 @@ struct stream_work {
     /* how far it is */
     int phase, round;
     bool sent;
-    unsigned char *buffer;
 };
 
 /*

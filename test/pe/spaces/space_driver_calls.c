@@ -6,6 +6,8 @@
  */
 #include "pe_gpu.h"
 
+#include <shmemx_device.h>
+
 enum { N = 4096, ROUNDS = 10 };
 
 static long (*calls)(const char *symbol);
@@ -104,7 +106,28 @@ static void reduce(void)
     shmem_int_max_reduce(team, (int *)(void *)there, (int *)(void *)there, N / sizeof(int));
 }
 
-static const struct {
+static void reduce_on_stream(void)
+{
+    shmemx_int_sum_reduce_on_stream(team, (int *)(void *)there, (int *)(void *)there,
+                                    N / sizeof(int), NULL);
+}
+
+static void scan(void)
+{
+    shmem_int_sum_inscan(team, (int *)(void *)there, (int *)(void *)there, N / sizeof(int));
+}
+
+static void fetch_add(void)
+{
+    (void)shmem_uint64_atomic_fetch_add(word, 1, next);
+}
+
+static void add(void)
+{
+    shmem_uint64_atomic_add(word, 1, next);
+}
+
+static const struct operation {
     const char *name;
     void (*run)(void);
     long queries, waits; /* at most */
@@ -120,13 +143,23 @@ static const struct {
     {"signal_wait_until_on_stream, pinned word", wait_on_stream, 0, 0},
     {"barrier_all_on_stream", barrier_on_stream, 0, 0},
     {"max_reduce of 4 KiB on the device", reduce, 0, 1},
+    {"sum_inscan of 4 KiB on the device", scan, 0, 1},
+    {"sum_reduce_on_stream of 4 KiB on the device", reduce_on_stream, 0, 0},
+    {"atomic_fetch_add on the device", fetch_add, 0, 2},
+    {"atomic_add on the device", add, 0, 2},
 };
 
-static void check(size_t i)
+/* While a handle for kernels lives. */
+static const struct operation operations_shared[] = {
+    {"atomic_fetch_add, with a handle for kernels", fetch_add, 0, 1},
+    {"atomic_add, with a handle for kernels", add, 0, 1},
+};
+
+static void check(const struct operation *operation)
 {
     long n_queries, n_waits, n_rest;
 
-    operations[i].run();
+    operation->run();
     shmem_quiet();
     PE_CHECK_EQ(pe_cuda.finish(), 0);
     shmem_barrier_all();
@@ -134,20 +167,34 @@ static void check(size_t i)
     n_waits = COUNT(waits);
     n_rest = COUNT(rest);
     for (int round = 0; round < ROUNDS; round++)
-        operations[i].run();
+        operation->run();
+    shmem_sync_all(); /* the others' operations, which this PE's threads may take part in, */
+    PE_CHECK_EQ(pe_cuda.finish(), 0);
     n_queries = COUNT(queries) - n_queries;
-    n_waits = COUNT(waits) - n_waits;
+    n_waits = COUNT(waits) - n_waits - 1; /* but not that one */
     n_rest = COUNT(rest) - n_rest;
     if (getenv("DRIVER_CALLS") != NULL && pe_me == 0)
-        printf("| %s | %.1f | %.1f | %.1f |\n", operations[i].name, (double)n_queries / ROUNDS,
+        printf("| %s | %.1f | %.1f | %.1f |\n", operation->name, (double)n_queries / ROUNDS,
                (double)n_waits / ROUNDS, (double)(n_queries + n_waits + n_rest) / ROUNDS);
-    PE_CHECK(n_queries <= operations[i].queries * ROUNDS, "%s: %ld pointer queries in %d",
-             operations[i].name, n_queries, ROUNDS);
-    PE_CHECK(n_waits <= operations[i].waits * ROUNDS, "%s: %ld waits in %d", operations[i].name,
-             n_waits, ROUNDS);
+    PE_CHECK(n_queries <= operation->queries * ROUNDS, "%s: %ld pointer queries in %d",
+             operation->name, n_queries, ROUNDS);
+    PE_CHECK(n_waits <= operation->waits * ROUNDS, "%s: %ld waits in %d", operation->name, n_waits,
+             ROUNDS);
     shmem_quiet();
     PE_CHECK_EQ(pe_cuda.finish(), 0);
     shmem_barrier_all();
+}
+
+static void check_shared(void)
+{
+    shmemx_device_options_t options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
+    shmemx_device_handle_t handle;
+
+    options.kind = SHMEM_DEVICE_GPU;
+    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    for (size_t i = 0; i < sizeof(operations_shared) / sizeof(operations_shared[0]); i++)
+        check(&operations_shared[i]);
+    PE_CHECK_EQ(shmemx_device_handle_destroy(&handle), 0);
 }
 
 int main(void)
@@ -172,7 +219,8 @@ int main(void)
     pin_word = shmem_space_calloc(pinned, 1, sizeof(*pin_word));
     host = malloc(N);
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-        check(i);
+        check(&operations[i]);
+    check_shared();
     free(host);
     shmem_free(host_word);
     shmem_space_free(space, there);
