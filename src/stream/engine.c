@@ -148,10 +148,6 @@ static int stream_start_locked(int device, char *why)
     streams.words = stp_stream_words(device, STREAM_MAX * sizeof(*streams.words), why);
     if (streams.words == NULL) return -ENOMEM;
     streams.device = device;
-    for (int i = 0; i < STREAM_MAX; i++) {
-        pthread_mutex_init(&streams.slots[i].lock, NULL);
-        streams.slots[i].words = &streams.words[i];
-    }
     snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
     if (stp_ctx_open_stream() != 0) goto err_words;
     /* made now: what registers memory may wait for streams, which may then wait for us */
@@ -161,6 +157,10 @@ static int stream_start_locked(int device, char *why)
     rc = stp_thread_start(&streams.thread, "steppe-stream", stream_main);
     snprintf(why, STP_STREAM_WHY, "no thread for operations on streams: %s", strerror(-rc));
     if (rc != 0) goto err_context;
+    for (int i = 0; i < STREAM_MAX; i++) {
+        pthread_mutex_init(&streams.slots[i].lock, NULL);
+        streams.slots[i].words = &streams.words[i];
+    }
     __atomic_store_n(&streams.running, true, __ATOMIC_RELEASE);
     return 0;
 
