@@ -142,6 +142,13 @@ enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use)
                                                                              : STP_WAY_STAGED;
 }
 
+/* Globals and statics belong to the default space. */
+static bool locate_is_of(struct stp_space *space, const struct stp_space *bound)
+{
+    if (space->number == STP_SPACE_DATA) return bound->number == STP_SPACE_HEAP;
+    return stp_space_whole(space) == bound;
+}
+
 /* SHMEM_CHECK=1: all that can be wrong with an address, before a way is looked for. */
 static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              const char *fn, const char *argument)
@@ -149,7 +156,7 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     size_t offset;
     struct stp_space *space = ctx->space != NULL ? stp_registry_find(addr, &offset) : NULL;
 
-    if (ctx->space != NULL && (space == NULL || stp_space_whole(space) != ctx->space))
+    if (ctx->space != NULL && (space == NULL || !locate_is_of(space, ctx->space)))
         stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
                   ctx->space->number);
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
