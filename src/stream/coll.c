@@ -151,6 +151,14 @@ static int coll_sync(struct stp_team *team, void *stream, const char *fn)
     return coll_call(&work, stream, -1);
 }
 
+/* Of no elements the addresses are not looked at. */
+static void coll_check(const struct stream_work *work)
+{
+    if (work->nbytes == 0) return;
+    (void)stp_symmetric(work->dest, work->nbytes, stp_rt.pe, NULL, work->fn, "dest");
+    (void)stp_symmetric(work->source, work->nbytes, stp_rt.pe, NULL, work->fn, "source");
+}
+
 int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                       const void *source, size_t nreduce, void *stream, const char *fn)
 {
@@ -165,8 +173,7 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
                                .nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn)};
     struct stream_slot *slot;
 
-    (void)stp_symmetric(dest, work.nbytes, stp_rt.pe, NULL, fn, "dest");
-    (void)stp_symmetric(source, work.nbytes, stp_rt.pe, NULL, fn, "source");
+    coll_check(&work);
     if (nreduce == 0) return 0;
     stp_kind_begin();
     slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
@@ -188,8 +195,7 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
 
     if ((unsigned)PE_root >= (unsigned)work.team->n_pes)
         stp_fatal(__func__, "PE_root is %d, the team has %d PEs", PE_root, work.team->n_pes);
-    (void)stp_symmetric(dest, nelems, stp_rt.pe, NULL, __func__, "dest");
-    (void)stp_symmetric(source, nelems, stp_rt.pe, NULL, __func__, "source");
+    coll_check(&work);
     return nelems == 0 ? 0 : coll_call(&work, stream, stp_stream_choose(dest, source));
 }
 STP_PROFILED(shmemx_broadcastmem_on_stream);

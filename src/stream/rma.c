@@ -39,12 +39,15 @@ int stp_stream_choose(const void *dest, const void *source)
     return device >= 0 ? device : stp_stream_device_of(source);
 }
 
-/* Everything that is wrong with the address of another PE is so now, not when the stream comes. */
+/*
+ * Everything that is wrong with the address of another PE is so now, not when the stream comes. Of
+ * no bytes the address is not looked at.
+ */
 static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
 {
     if ((unsigned)pe >= (unsigned)stp_rt.n_pes) stp_fatal_pe(fn, pe, stp_rt.n_pes);
-    (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
+    if (nbytes > 0) (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 
 /*
@@ -182,7 +185,7 @@ static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_
     if ((uintptr_t)sig_addr % sizeof(signal) != 0)
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     stream_check(sig_addr, sizeof(signal), pe, fn, "sig_addr");
-    if (nbytes > 0) stream_check(dest, nbytes, pe, fn, "dest");
+    stream_check(dest, nbytes, pe, fn, "dest");
     slot = stp_stream_begin(stream, stp_stream_choose(nbytes > 0 ? dest : sig_addr, sig_addr), fn);
     word = stream_word(slot, sig_addr, sig_op, pe);
     if (word == NULL || (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, true, fn)))

@@ -266,6 +266,19 @@ static void check_collectives(void)
 
 /* ---- ends ------ */
 
+/* No elements: nobody looks at the addresses, as in the routines without a stream. */
+static void check_nothing(void)
+{
+    shmemx_long_put_on_stream(NULL, blocks[0], 0, next, streams[0]);
+    shmemx_long_put_nbi_on_stream(NULL, NULL, 0, next, streams[0]);
+    shmemx_long_get_on_stream(blocks[0], NULL, 0, next, streams[0]);
+    shmemx_putmem_on_stream(blocks[0] + (size_t)2 * N, NULL, 0, next, streams[0]);
+    PE_CHECK_EQ(shmemx_long_sum_reduce_on_stream(SHMEM_TEAM_WORLD, NULL, NULL, 0, streams[0]), 0);
+    PE_CHECK_EQ(shmemx_broadcastmem_on_stream(SHMEM_TEAM_WORLD, NULL, NULL, 0, 0, streams[0]), 0);
+    shmemx_barrier_all_on_stream(streams[0]);
+    PE_CHECK_EQ(cu.wait(streams[0]), 0);
+}
+
 static void end_as(const char *what)
 {
     void *context = NULL, *stream = NULL;
@@ -317,6 +330,7 @@ int main(int argc, char **argv)
     check_two();
     check_many();
     check_collectives();
+    check_nothing();
     end();
     return pe_test_end();
 }
