@@ -294,8 +294,10 @@ void rnd_execute(struct rnd *r, const struct rnd_op *op)
     r->n_done++;
     if (kind == RND_SYNC)
         rnd_sync_run(r, op);
-    else if (kind > RND_SYNC)
+    else if (kind > RND_SYNC && kind <= RND_S_BARRIER)
         rnd_execute_stream(r, op);
+    else if (kind >= RND_SPACE_REALLOC || (kind >= RND_SPACE_CREATE && kind <= RND_SPACE_DESTROY))
+        rnd_execute_space(r, op);
     else if (kind == RND_S_BROADCAST || kind == RND_S_SUM)
         do_coll_on_stream(r, op);
     else if (kind >= RND_BROADCAST && kind <= RND_EXSCAN)
@@ -305,7 +307,7 @@ void rnd_execute(struct rnd *r, const struct rnd_op *op)
     else if (kind >= RND_WAIT && kind <= RND_TEST_SOME)
         do_wait(r, op);
     else if (kind == RND_CTX_CREATE || kind == RND_CTX_DESTROY ||
-             (kind >= RND_TEAM_SYNC && kind <= RND_SPACE_DESTROY))
+             (kind >= RND_TEAM_SYNC && kind <= RND_FREE))
         rnd_execute_make(r, op);
     else
         do_one_sided(r, op);

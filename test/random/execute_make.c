@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations as calls of the library: contexts, teams, the heap, spaces. Returns are checked. */
+/* Operations as calls of the library: contexts, teams, the heap. Returns are checked. */
 #include "random.h"
 
-static void must(struct rnd *r, const struct rnd_op *op, int rc)
+void rnd_must(struct rnd *r, const struct rnd_op *op, int rc)
 {
     if (rc != 0) rnd_fail(r, op, "returned %d", rc);
 }
@@ -11,20 +11,23 @@ static void must(struct rnd *r, const struct rnd_op *op, int rc)
 
 static void do_ctx_create(struct rnd *r, const struct rnd_op *op)
 {
-    shmem_team_t team = r->teams[op->arg2].handle, got;
-    int rc;
+    shmemx_ctx_config_t bound = {.team = r->teams[op->arg2].handle};
+    shmem_team_t team = bound.team, got;
+    int rc, of = r->slots[op->pe][op->slot].bound;
 
-    if (op->arg2 == 0 && r->strand == 0 && op->phase & 1)
+    bound.space = rnd_space_of(r, of);
+    if (of != 0)
+        rc = shmemx_ctx_create(op->arg, &bound, &r->ctx[op->slot]);
+    else if (op->arg2 == 0 && r->strand == 0 && op->phase & 1)
         rc = shmem_ctx_create(op->arg, &r->ctx[op->slot]);
     else
         rc = shmem_team_create_ctx(team, op->arg, &r->ctx[op->slot]);
-    must(r, op, rc);
-    must(r, op, shmem_ctx_get_team(r->ctx[op->slot], &got));
+    rnd_must(r, op, rc);
+    rnd_must(r, op, shmem_ctx_get_team(r->ctx[op->slot], &got));
     if (got != team) rnd_fail(r, op, "shmem_ctx_get_team gave another team");
 }
 
-/* The handle is that of the model's team: numbers and size. */
-static void check_team(struct rnd *r, const struct rnd_op *op, int number)
+void rnd_check_team(struct rnd *r, const struct rnd_op *op, int number)
 {
     const struct rnd_team *team = &r->teams[number];
     int rank = rnd_rank(team, r->me), n = shmem_team_n_pes(team->handle);
@@ -49,11 +52,11 @@ static void do_split(struct rnd *r, const struct rnd_op *op)
 {
     shmem_team_config_t config = {.num_contexts = (int)(op->phase % 3)};
 
-    must(r, op,
-         shmem_team_split_strided(r->teams[op->team].handle, (int)op->dst, (int)op->sst, (int)op->n,
-                                  &config, op->phase & 1 ? SHMEM_TEAM_NUM_CONTEXTS : 0,
-                                  &r->teams[op->arg].handle));
-    check_team(r, op, op->arg);
+    rnd_must(r, op,
+             shmem_team_split_strided(
+                 r->teams[op->team].handle, (int)op->dst, (int)op->sst, (int)op->n, &config,
+                 op->phase & 1 ? SHMEM_TEAM_NUM_CONTEXTS : 0, &r->teams[op->arg].handle));
+    rnd_check_team(r, op, op->arg);
 }
 
 static void do_split_2d(struct rnd *r, const struct rnd_op *op)
@@ -63,18 +66,18 @@ static void do_split_2d(struct rnd *r, const struct rnd_op *op)
 
     for (int i = 0; i < rows + columns; i++)
         r->teams[op->arg + i].handle = SHMEM_TEAM_INVALID;
-    must(r, op,
-         shmem_team_split_2d(r->teams[op->team].handle, (int)op->dst, NULL, 0,
-                             &r->teams[row].handle, NULL, 0, &r->teams[column].handle));
-    check_team(r, op, row);
-    check_team(r, op, column);
+    rnd_must(r, op,
+             shmem_team_split_2d(r->teams[op->team].handle, (int)op->dst, NULL, 0,
+                                 &r->teams[row].handle, NULL, 0, &r->teams[column].handle));
+    rnd_check_team(r, op, row);
+    rnd_check_team(r, op, column);
 }
 
 static void do_team(struct rnd *r, const struct rnd_op *op)
 {
     switch (op->kind) {
     case RND_TEAM_SYNC:
-        must(r, op, shmem_team_sync(r->teams[op->team].handle));
+        rnd_must(r, op, shmem_team_sync(r->teams[op->team].handle));
         break;
     case RND_TEAM_SPLIT:
         do_split(r, op);
@@ -89,7 +92,7 @@ static void do_team(struct rnd *r, const struct rnd_op *op)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-static void check_block(struct rnd *r, const struct rnd_op *op, size_t align)
+void rnd_check_block(struct rnd *r, const struct rnd_op *op, size_t align)
 {
     unsigned char *base = r->areas[op->arg].base;
 
@@ -111,7 +114,7 @@ static void do_malloc(struct rnd *r, const struct rnd_op *op)
         break;
     case 2:
         area->base = shmem_align(op->bsize, op->n);
-        check_block(r, op, op->bsize);
+        rnd_check_block(r, op, op->bsize);
         break;
     case 3:
         area->base = shmem_malloc_with_hints(op->n, (long)(op->phase & 3));
@@ -119,44 +122,7 @@ static void do_malloc(struct rnd *r, const struct rnd_op *op)
     default:
         area->base = shmem_realloc(NULL, op->n);
     }
-    check_block(r, op, op->cond == 2 && op->bsize < 16 ? op->bsize : 16);
-}
-
-static void do_space_malloc(struct rnd *r, const struct rnd_op *op)
-{
-    struct rnd_area *area = &r->areas[op->arg];
-    shmem_space_t space = r->spaces[op->arg2].handle, got = SHMEM_SPACE_INVALID;
-
-    switch (op->cond) {
-    case 1:
-        area->base = shmem_space_calloc(space, 1, op->n);
-        break;
-    case 2:
-        area->base = shmemx_space_align(space, op->bsize, op->n);
-        check_block(r, op, op->bsize);
-        break;
-    default:
-        area->base = shmem_space_malloc(space, op->n);
-    }
-    check_block(r, op, op->cond == 2 && op->bsize < 16 ? op->bsize : 16);
-    must(r, op, shmem_get_space(area->base, &got));
-    if (got != space) rnd_fail(r, op, "shmem_get_space gave another space");
-}
-
-static void do_space_create(struct rnd *r, const struct rnd_op *op)
-{
-    enum rnd_memory memory = r->spaces[op->arg].memory;
-    shmem_space_config_t config = {SHMEM_DEVICE_CPU, op->n, SHMEM_SPACE_FLAG_DEFAULT};
-    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
-    shmem_space_t *space = &r->spaces[op->arg].handle;
-    shmem_team_t *team = &r->teams[op->arg2].handle;
-
-    if (memory == RND_GPU) config.device_type = SHMEM_DEVICE_GPU;
-    attr.pinned = memory == RND_PINNED;
-    must(r, op,
-         attr.pinned ? shmemx_space_create_attr(&config, &attr, space, team)
-                     : shmem_space_create(&config, space, team));
-    check_team(r, op, op->arg2);
+    rnd_check_block(r, op, op->cond == 2 && op->bsize < 16 ? op->bsize : 16);
 }
 
 void rnd_execute_make(struct rnd *r, const struct rnd_op *op)
@@ -176,22 +142,10 @@ void rnd_execute_make(struct rnd *r, const struct rnd_op *op)
         break;
     case RND_REALLOC:
         r->areas[op->arg].base = shmem_realloc(r->areas[op->arg].base, op->n);
-        check_block(r, op, 16);
+        rnd_check_block(r, op, 16);
         break;
     case RND_FREE:
         shmem_free(r->areas[op->arg].base);
-        break;
-    case RND_SPACE_CREATE:
-        do_space_create(r, op);
-        break;
-    case RND_SPACE_MALLOC:
-        do_space_malloc(r, op);
-        break;
-    case RND_SPACE_FREE:
-        shmem_space_free(r->spaces[op->arg2].handle, r->areas[op->arg].base);
-        break;
-    case RND_SPACE_DESTROY:
-        must(r, op, shmem_space_destroy(r->spaces[op->arg].handle));
         break;
     default:
         do_team(r, op);

@@ -57,6 +57,12 @@ static void note(struct rnd *r, const struct rnd_op *op)
         }
         rnd_spread(r, all, all);
         break;
+    case RND_SPACE_QUIET:
+        slot->of_quiets[op->arg]++, slot->of_fences[op->arg]++;
+        break;
+    case RND_SPACE_FENCE:
+        slot->of_fences[op->arg]++;
+        break;
     default:
         break;
     }
@@ -190,6 +196,7 @@ bool rnd_place_both(struct rnd *r, struct rnd_op *op, size_t remote_bytes, size_
         if (!found) return false;
     }
     if (op->pe == op->to && rnd_overlap(*there, remote_bytes, *here, local_bytes)) return false;
+    if (!rnd_on_stream(op->kind)) remote.of = local.of = rnd_of(r, there->area);
     rnd_claim(r, *there, remote_bytes, op->to, &remote);
     rnd_claim(r, *here, local_bytes, op->pe, &local);
     return true;
@@ -341,6 +348,9 @@ static const int usual[RND_N_KINDS] = {
     [RND_S_QUIET] = 2,
     [RND_S_SYNC] = 1,
     [RND_S_BARRIER] = 1,
+    [RND_SPACE_REALLOC] = 1,
+    [RND_SPACE_FENCE] = 3,
+    [RND_SPACE_QUIET] = 3,
 };
 
 /* Memory of all kinds soon, where there are some. */
@@ -348,7 +358,7 @@ static int weight(const struct rnd *r, int kind)
 {
     bool makes = kind == RND_SPACE_CREATE || kind == RND_SPACE_MALLOC;
 
-    return usual[kind] * (r->gpu && makes ? 6 : 1);
+    return usual[kind] * ((r->gpu || r->all) && makes ? 6 : 1);
 }
 
 /* Each phase leaves some kinds out and does more of others. */
@@ -358,7 +368,7 @@ static void draw_weights(struct rnd *r)
     bool all = rnd_one_in(&r->rng, 4);
 
     for (int i = 0; i < RND_N_KINDS; i++)
-        if (r->gpu || !rnd_on_stream(i))
+        if ((r->gpu || !rnd_on_stream(i)) && (r->all || i < RND_SPACE_REALLOC))
             r->weights[i] = weight(r, i) * (all ? 1 : factors[rnd_below(&r->rng, 6)]);
 }
 
@@ -394,7 +404,8 @@ static bool generate_one(struct rnd *r, enum rnd_kind kind)
         return rnd_generate_signal(r, kind);
     if (kind == RND_S_BROADCAST || kind == RND_S_SUM) return rnd_generate_coll(r, kind);
     if (kind >= RND_S_PUT && kind <= RND_S_GET_NBI) return rnd_generate_rma(r, kind);
-    if (kind > RND_SYNC) return rnd_generate_stream(r, kind);
+    if (rnd_on_stream(kind)) return rnd_generate_stream(r, kind);
+    if (kind == RND_SPACE_FENCE || kind == RND_SPACE_QUIET) return rnd_generate_of(r, kind);
     if (kind >= RND_IPUT && kind <= RND_IBGET) return rnd_generate_strided(r, kind);
     if (kind <= RND_IBGET || kind == RND_POKE || kind == RND_PEEK) return rnd_generate_rma(r, kind);
     if (kind >= RND_BROADCAST && kind <= RND_EXSCAN) return rnd_generate_coll(r, kind);
@@ -404,7 +415,8 @@ static bool generate_one(struct rnd *r, enum rnd_kind kind)
     if (kind >= RND_FENCE && kind <= RND_PE_QUIET) return generate_order(r, kind);
     if (kind >= RND_CTX_CREATE && kind <= RND_SESSION) return rnd_generate_ctx(r, kind);
     if (kind >= RND_TEAM_SYNC && kind <= RND_TEAM_DESTROY) return rnd_generate_team(r, kind);
-    if (kind >= RND_BARRIER && kind <= RND_SPACE_DESTROY) return rnd_generate_memory(r, kind);
+    if ((kind >= RND_BARRIER && kind <= RND_SPACE_DESTROY) || kind == RND_SPACE_REALLOC)
+        return rnd_generate_memory(r, kind);
     return rnd_generate_locked(r);
 }
 

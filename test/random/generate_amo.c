@@ -92,6 +92,7 @@ static bool place_result(struct rnd *r, struct rnd_op *op, bool shared)
         return true;
     }
     access.sent = is_nbi(op->kind);
+    access.of = rnd_of(r, op->dest.area);
     if (!find_variable(r, op->pe, size, &access, &op->source)) return false;
     if (op->pe == op->to && rnd_overlap(op->source, size, op->dest, size)) return false;
     rnd_claim(r, op->source, size, op->pe, &access);
@@ -122,6 +123,7 @@ bool rnd_generate_amo(struct rnd *r, enum rnd_kind kind)
     if (!rnd_find(r, op.to, size, size, false, &access, &op.dest)) return false;
     if (!place_result(r, &op, shared)) return false;
     op.cond = rnd_one_in(&r->rng, 3) ? rnd_next(&r->rng) : current_word(r, op.dest, op.to, size);
+    access.of = rnd_of(r, op.dest.area);
     rnd_claim(r, op.dest, size, op.to, &access);
     rnd_emit(r, &op);
     return true;
@@ -181,6 +183,7 @@ static bool place_signal(struct rnd *r, struct rnd_op *op, struct rnd_access *ac
     *access = (struct rnd_access){.pe = op->pe, .slot = op->slot, .how = RND_WRITE};
     access->sent = access->ordered = true;
     if (!rnd_find(r, op->to, 8, 8, false, access, &op->sig)) return false;
+    access->of = rnd_of(r, op->sig.area);
     *old = current_word(r, op->sig, op->to, 8);
     op->arg = rnd_one_in(&r->rng, 2) ? SHMEM_SIGNAL_SET : SHMEM_SIGNAL_ADD;
     op->value = rnd_one_in(&r->rng, 2) ? rnd_next(&r->rng) : 1 + rnd_below(&r->rng, 255);
@@ -213,7 +216,7 @@ static void claim_flag(struct rnd *r, struct rnd_place word, size_t size, int ow
 static bool place_data(struct rnd *r, struct rnd_op *op, const struct rnd_access *there)
 {
     size_t size = rnd_types[op->type].size, nbytes = op->n * size;
-    struct rnd_access here = {.pe = op->pe, .slot = op->slot, .how = RND_READ};
+    struct rnd_access here = {.pe = op->pe, .slot = op->slot, .how = RND_READ}, data = *there;
 
     here.sent = rnd_is_nbi(op->kind) || rnd_on_stream(op->kind);
     here.ordered = rnd_on_stream(op->kind);
@@ -225,8 +228,9 @@ static bool place_data(struct rnd *r, struct rnd_op *op, const struct rnd_access
     if (op->pe == op->to && (rnd_overlap(op->dest, nbytes, op->source, nbytes) ||
                              rnd_overlap(op->sig, 8, op->source, nbytes)))
         return false;
+    here.of = data.of = rnd_on_stream(op->kind) ? 0 : rnd_of(r, op->dest.area);
     rnd_claim(r, op->source, nbytes, op->pe, &here);
-    rnd_claim(r, op->dest, nbytes, op->to, there);
+    rnd_claim(r, op->dest, nbytes, op->to, &data);
     return true;
 }
 
@@ -284,7 +288,7 @@ bool rnd_generate_signal(struct rnd *r, enum rnd_kind kind)
         r->hot_n = op.n * rnd_types[op.type].size;
     }
     claim_flag(r, op.sig, 8, op.to, &there);
-    rnd_spread_fenced(r, op.pe, op.slot, op.to);
+    rnd_spread_fenced(r, op.pe, op.slot, op.to, rnd_of(r, op.sig.area));
     if (data && op.n > 0 && !rnd_one_in(&r->rng, 3)) emit_look(r, &op);
     return true;
 }
@@ -332,9 +336,9 @@ bool rnd_generate_flag(struct rnd *r)
     struct rnd_op order = rnd_op_new(r, RND_FENCE, pe, slot), op;
     struct rnd_access access = {.pe = pe, .slot = slot, .how = RND_WRITE, .amo = true};
     size_t size;
-    bool once;
+    bool once, quiet = rnd_one_in(&r->rng, 2);
 
-    if (rnd_one_in(&r->rng, 2)) order.kind = RND_QUIET;
+    if (quiet) order.kind = RND_QUIET;
     op = rnd_op_new(r, flag_kinds[rnd_below(&r->rng, 8)], pe, slot);
     op.to = rnd_draw_member(r, &r->teams[r->slots[pe][slot].team]);
     do
@@ -346,11 +350,14 @@ bool rnd_generate_flag(struct rnd *r)
     if (!rnd_find(r, op.to, size, size, false, &access, &op.dest)) return false;
     once = is_fresh(r, op.dest, size, op.to);
     if (!flag_changes(r, &op) || !place_value(r, &op)) return false;
-    rnd_emit(r, &order);
+    access.of = rnd_of(r, op.dest.area);
+    if (!r->all || rnd_one_in(&r->rng, 2) ||
+        !rnd_emit_of(r, quiet ? RND_SPACE_QUIET : RND_SPACE_FENCE, pe, slot, access.of))
+        rnd_emit(r, &order);
     rnd_emit(r, &op);
     emit_wait(r, op.to, op.dest, op.type, op.cond, once);
     claim_flag(r, op.dest, size, op.to, &access);
-    if (order.kind == RND_QUIET) rnd_spread(r, rnd_bit(pe), rnd_bit(op.to));
-    rnd_spread_fenced(r, pe, slot, op.to);
+    if (quiet) rnd_spread(r, rnd_bit(pe), rnd_bit(op.to));
+    rnd_spread_fenced(r, pe, slot, op.to, access.of);
     return true;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is made and destroyed: contexts, teams, blocks of the heap, spaces and blocks in them. */
+/* What is made and destroyed: contexts, teams, blocks of the heap and of spaces. */
 #include "random.h"
 
-enum { MOST_BYTES = 100 * 1024, SPACE_BYTES = 1 << 20 };
+enum { MOST_BYTES = 100 * 1024 };
 
 /* ---- contexts ---------------------------------------------------------------------- */
 
-static void retire_slot(struct rnd *r, int pe, int slot)
+void rnd_retire_slot(struct rnd *r, int pe, int slot)
 {
     r->slots[pe][slot].live = false;
     r->slots[pe][slot].retired = true;
@@ -27,6 +27,7 @@ static bool create_ctx(struct rnd *r, int pe)
         slot->live = true;
         slot->team = op.arg2;
         slot->options = op.arg;
+        slot->bound = r->all ? rnd_draw_bound(r) : 0;
         rnd_emit(r, &op);
         return true;
     }
@@ -42,7 +43,7 @@ bool rnd_generate_ctx(struct rnd *r, enum rnd_kind kind)
     if (kind == RND_CTX_DESTROY && r->slots[pe][slot].fixed) return false;
     op.arg = (int)rnd_below(&r->rng, 3); /* of a session: start, start with a number, stop */
     rnd_emit(r, &op);
-    if (kind == RND_CTX_DESTROY) retire_slot(r, pe, slot);
+    if (kind == RND_CTX_DESTROY) rnd_retire_slot(r, pe, slot);
     return true;
 }
 
@@ -66,6 +67,15 @@ static void join(struct rnd_team *team, int pe)
 {
     team->members[team->n++] = pe;
     team->set |= rnd_bit(pe);
+}
+
+int rnd_take_world(struct rnd *r, int space)
+{
+    int team = take_team(r, space);
+
+    for (int pe = 0; team >= 0 && pe < r->n_pes; pe++)
+        join(&r->teams[team], pe);
+    return team;
 }
 
 /* Any start, stride (negative and 0, too) and size that stay inside. */
@@ -124,7 +134,7 @@ static bool split_2d(struct rnd *r, int parent)
 }
 
 /* Contexts of the team end: those that the program must end, then all others with the team. */
-static void destroy_team(struct rnd *r, int number)
+void rnd_destroy_team(struct rnd *r, int number)
 {
     struct rnd_team *team = &r->teams[number];
     struct rnd_op op = rnd_op_new(r, RND_TEAM_DESTROY, -1, 0);
@@ -138,7 +148,7 @@ static void destroy_team(struct rnd *r, int number)
             if (slot->options & SHMEM_CTX_PRIVATE || rnd_one_in(&r->rng, 2)) rnd_emit(r, &end);
             slot->quiets++;
             slot->dirty = false;
-            retire_slot(r, pe, i);
+            rnd_retire_slot(r, pe, i);
         }
     }
     op.team = number;
@@ -156,7 +166,7 @@ bool rnd_generate_team(struct rnd *r, enum rnd_kind kind)
     if (kind == RND_TEAM_2D) return split_2d(r, team);
     if (kind == RND_TEAM_DESTROY) {
         if (r->teams[team].fixed) return false;
-        destroy_team(r, team);
+        rnd_destroy_team(r, team);
         return true;
     }
     op.team = team;
@@ -166,8 +176,7 @@ bool rnd_generate_team(struct rnd *r, enum rnd_kind kind)
 
 /* ---- memory: all PEs together, so one strand alone ---------------------------------------- */
 
-/* Every PE fills what a routine left undefined. */
-static void emit_contents(struct rnd *r, int area, size_t from)
+void rnd_emit_contents(struct rnd *r, int area, size_t from)
 {
     uint64_t value = rnd_next(&r->rng);
 
@@ -183,6 +192,15 @@ static void emit_contents(struct rnd *r, int area, size_t from)
     }
 }
 
+/* Now and then a block that leaves no room for the next one, which makes the space grow. */
+static uint64_t draw_filler(struct rnd *r, int number)
+{
+    struct rnd_space *space = &r->spaces[number];
+
+    if (space->max_size == 0 || space->n_fillers == 2 || rnd_one_in(&r->rng, 2)) return 0;
+    return (uint64_t)++space->n_fillers;
+}
+
 /* malloc, calloc, align, hints, realloc of NULL: cond says which. */
 static bool allocate(struct rnd *r, int space)
 {
@@ -191,6 +209,7 @@ static bool allocate(struct rnd *r, int space)
     int area;
 
     if (nbytes > MOST_BYTES) nbytes = MOST_BYTES;
+    if (space >= 0 && !rnd_space_has_room(r, space, nbytes)) return false;
     area = rnd_area_take(r, space < 0 ? RND_HEAP : RND_SPACE, nbytes);
     if (area < 0) return false;
     r->areas[area].space = space;
@@ -201,47 +220,51 @@ static bool allocate(struct rnd *r, int space)
     op.n = nbytes;
     op.cond = rnd_below(&r->rng, 5);
     op.bsize = (size_t)8 << rnd_below(&r->rng, 10);
+    if (space >= 0) op.value = draw_filler(r, space);
+    /* a heap in the program's memory lies at no larger multiple */
+    if (space >= 0 && r->spaces[space].n_ranges > 0 && op.bsize > 64) op.bsize = 64;
     rnd_emit(r, &op);
-    if (op.cond != 1) emit_contents(r, area, 0);
+    if (op.cond != 1) rnd_emit_contents(r, area, 0);
     return true;
 }
 
 static int draw_block(struct rnd *r, enum rnd_where where)
 {
-    int first = (int)rnd_below(&r->rng, RND_AREAS);
+    int first = (int)rnd_below(&r->rng, (size_t)r->n_areas);
 
-    for (int i = 0; i < RND_AREAS; i++) {
-        const struct rnd_area *area = &r->areas[(first + i) % RND_AREAS];
+    for (int i = 0; i < r->n_areas; i++) {
+        const struct rnd_area *area = &r->areas[(first + i) % r->n_areas];
 
-        if (area->live && !area->fixed && area->where == where) return (first + i) % RND_AREAS;
+        if (area->live && !area->fixed && !area->whole && area->where == where)
+            return (first + i) % r->n_areas;
     }
     return -1;
 }
 
-static void retire_area(struct rnd *r, int area)
+void rnd_retire_area(struct rnd *r, int area)
 {
     r->areas[area].live = false;
     r->areas[area].retired = true;
 }
 
-static bool free_block(struct rnd *r, enum rnd_where where)
+bool rnd_free_block(struct rnd *r, enum rnd_where where, int area)
 {
     struct rnd_op op = rnd_op_new(r, where == RND_HEAP ? RND_FREE : RND_SPACE_FREE, -1, 0);
-    int area = draw_block(r, where);
 
+    if (area < 0) area = draw_block(r, where);
     if (area < 0 || !rnd_area_quiet(r, area, true)) return false;
     op.team = 0;
     op.arg = area;
     op.arg2 = r->areas[area].space;
     rnd_emit(r, &op);
-    retire_area(r, area);
+    rnd_retire_area(r, area);
     return true;
 }
 
-static bool resize_block(struct rnd *r)
+static bool resize_block(struct rnd *r, enum rnd_kind kind)
 {
-    struct rnd_op op = rnd_op_new(r, RND_REALLOC, -1, 0);
-    int area = draw_block(r, RND_HEAP);
+    struct rnd_op op = rnd_op_new(r, kind, -1, 0);
+    int area = draw_block(r, kind == RND_REALLOC ? RND_HEAP : RND_SPACE);
     size_t old;
 
     if (area < 0 || !rnd_area_quiet(r, area, true)) return false;
@@ -249,82 +272,39 @@ static bool resize_block(struct rnd *r)
     op.team = 0;
     op.arg = area;
     op.n = 1 + rnd_below(&r->rng, rnd_one_in(&r->rng, 2) ? MOST_BYTES : old + 64);
+    op.arg2 = r->areas[area].space;
+    if (kind != RND_REALLOC && !rnd_space_has_room(r, op.arg2, op.n)) return false;
     rnd_area_resize(r, area, op.n);
     if (r->hot_pe >= 0 && r->hot.area == area) r->hot_pe = -1;
     for (int pe = 0; pe < r->n_pes; pe++)
         r->areas[area].claims[pe].n = 0; /* it is another block */
     rnd_emit(r, &op);
-    if (op.n > old) emit_contents(r, area, old);
-    return true;
-}
-
-static bool create_space(struct rnd *r)
-{
-    struct rnd_op op = rnd_op_new(r, RND_SPACE_CREATE, -1, 0);
-    int space = 0, team;
-
-    while (space < RND_SPACES && (r->spaces[space].live || r->spaces[space].retired))
-        space++;
-    if (space == RND_SPACES) return false;
-    team = take_team(r, space);
-    if (team < 0) return false;
-    for (int pe = 0; pe < r->n_pes; pe++)
-        join(&r->teams[team], pe);
-    r->spaces[space].live = true;
-    r->spaces[space].memory =
-        r->gpu ? (enum rnd_memory)rnd_below(&r->rng, RND_N_MEMORIES) : RND_HOST;
-    op.team = 0;
-    op.arg = space;
-    op.arg2 = team;
-    op.n = SPACE_BYTES + rnd_below(&r->rng, SPACE_BYTES);
-    rnd_emit(r, &op);
-    return true;
-}
-
-/* Its teams first; blocks that are left go with it, unless somebody uses them. */
-static bool destroy_space(struct rnd *r)
-{
-    struct rnd_op op = rnd_op_new(r, RND_SPACE_DESTROY, -1, 0);
-    int space = (int)rnd_below(&r->rng, RND_SPACES);
-
-    if (!r->spaces[space].live) return false;
-    for (int i = 0; i < RND_AREAS; i++) {
-        const struct rnd_area *area = &r->areas[i];
-
-        if (area->where != RND_SPACE || area->space != space) continue;
-        if (area->live || (area->retired && !rnd_area_quiet(r, i, false))) return false;
-    }
-    for (int i = 1; i < RND_TEAMS; i++)
-        if (r->teams[i].live && r->teams[i].space == space) destroy_team(r, i);
-    op.team = 0;
-    op.arg = space;
-    rnd_emit(r, &op);
-    r->spaces[space].live = false;
-    r->spaces[space].retired = true;
+    if (op.n > old) rnd_emit_contents(r, area, old);
     return true;
 }
 
 bool rnd_generate_memory(struct rnd *r, enum rnd_kind kind)
 {
     struct rnd_op op = rnd_op_new(r, kind, -1, 0);
-    int space = (int)rnd_below(&r->rng, RND_SPACES);
+    int space = (int)rnd_below(&r->rng, (size_t)r->n_spaces);
 
     if (r->strand != 0) return false;
     switch (kind) {
     case RND_MALLOC:
         return allocate(r, -1);
     case RND_REALLOC:
-        return resize_block(r);
+    case RND_SPACE_REALLOC:
+        return resize_block(r, kind);
     case RND_FREE:
-        return free_block(r, RND_HEAP);
+        return rnd_free_block(r, RND_HEAP, -1);
     case RND_SPACE_CREATE:
-        return create_space(r);
+        return rnd_create_space(r);
     case RND_SPACE_MALLOC:
-        return r->spaces[space].live && allocate(r, space);
+        return r->spaces[space].live && r->spaces[space].areas[0] < 0 && allocate(r, space);
     case RND_SPACE_FREE:
-        return free_block(r, RND_SPACE);
+        return rnd_free_block(r, RND_SPACE, -1);
     case RND_SPACE_DESTROY:
-        return destroy_space(r);
+        return rnd_destroy_space(r);
     default:
         op.team = 0;
         rnd_emit(r, &op);

@@ -16,11 +16,11 @@ bool rnd_overlap(struct rnd_place a, size_t a_bytes, struct rnd_place b, size_t 
 static int draw_area(struct rnd *r, size_t nbytes, bool local)
 {
     for (int i = 0; i < 24; i++) {
-        int number = (int)rnd_below(&r->rng, RND_AREAS);
+        int number = (int)rnd_below(&r->rng, (size_t)r->n_areas);
         const struct rnd_area *area = &r->areas[number];
 
         if (area->live && (local || rnd_is_symmetric(area)) && area->hi - area->lo >= nbytes &&
-            !(r->host && area->device))
+            !(r->host && area->device) && (r->within == 0 || rnd_of(r, number) == r->within))
             return number;
     }
     return -1;
@@ -71,6 +71,10 @@ static bool make_room(struct rnd *r, enum rnd_verdict verdict, const struct rnd_
         rnd_emit_stream_quiet(r, why->by.pe, why->by.slot);
         return true;
     }
+    if (r->all && why->by.of != 0 && rnd_one_in(&r->rng, 2) &&
+        rnd_emit_of(r, verdict == RND_NEEDS_FENCE ? RND_SPACE_FENCE : RND_SPACE_QUIET, why->by.pe,
+                    why->by.slot, why->by.of))
+        return true;
     op = rnd_op_new(r,
                     why->by.slot >= RND_SLOTS    ? RND_S_FENCE
                     : verdict == RND_NEEDS_FENCE ? RND_FENCE
@@ -86,8 +90,11 @@ bool rnd_find(struct rnd *r, int pe, size_t nbytes, size_t align, bool local,
     for (int i = 0; i < TRIES; i++) {
         const struct rnd_claim *why = NULL;
         enum rnd_verdict verdict;
-        int area = draw_area(r, nbytes + align, local);
+        int area;
 
+        r->within = local || access->pe < 0 ? 0 : r->slots[access->pe][access->slot].bound;
+        area = draw_area(r, nbytes + align, local);
+        r->within = 0;
         if (area < 0) return false;
         place->area = area;
         place->at = draw_offset(r, &r->areas[area], pe, nbytes, align);

@@ -5,8 +5,9 @@
  * --seed N: the first program; --seeds K: so many, one after the other; --steps M: phases of each;
  * --seconds S: programs until so long; --threads T: strands at once; --stall S: how long a phase
  * may take; --trace P: print what PE P does; --tell 1: name each seed before its program; --gpu 1:
- * streams, and spaces of GPU memory and pinned host memory, which strand 0 alone has. Exit status:
- * 0, 2 when something is wrong, 77 without the thread level or a GPU.
+ * streams, and spaces of GPU memory and pinned host memory, which strand 0 alone has; --spaces 1:
+ * spaces of all kinds, and contexts of one. Exit status: 0, 2 when something is wrong, 77 without
+ * the thread level or a GPU.
  */
 #include "random.h"
 
@@ -20,18 +21,19 @@ enum { STACK_BYTES = 96 * 1024, LOG_OPS = 20000 };
 
 static struct {
     uint64_t seed;
-    long seeds, steps, seconds, threads, stall, trace, tell, gpu;
+    long seeds, steps, seconds, threads, stall, trace, tell, gpu, spaces;
 } options = {.seed = 1, .seeds = 1, .steps = 40, .threads = 1, .stall = 80, .trace = -1};
 
 static unsigned char globals[RND_STRANDS][RND_GLOBAL_BYTES] __attribute__((aligned(64)));
 static struct rnd *strands[RND_STRANDS];
 static shmem_ctx_t shared_ctx;
+static unsigned memories; /* kinds that all PEs have */
 
 static void usage(const char *program)
 {
     fprintf(stderr,
             "usage: %s [--seed N] [--seeds K] [--steps M] [--seconds S] [--threads T] [--stall S]\n"
-            "       [--trace P] [--tell 1] [--gpu 1]\n",
+            "       [--trace P] [--tell 1] [--gpu 1] [--spaces 1]\n",
             program);
     exit(2);
 }
@@ -61,6 +63,8 @@ static void read_options(int argc, char **argv)
             options.tell = atol(value);
         else if (strcmp(argv[i], "--gpu") == 0)
             options.gpu = atol(value);
+        else if (strcmp(argv[i], "--spaces") == 0)
+            options.spaces = atol(value);
         else
             usage(argv[0]);
     }
@@ -70,17 +74,18 @@ static void read_options(int argc, char **argv)
 /* The line that runs a program again, but for its seed. */
 static void note_command(const char *program)
 {
-    static const char *const variables[] = {"SHMEM_NODE", "SHMEM_OFI_PROVIDER", "SHMEM_CHECK",
-                                            "SHMEM_GPU_IPC", "LD_LIBRARY_PATH"};
+    static const char *const variables[] = {
+        "SHMEM_NODE",     "SHMEM_OFI_PROVIDER", "SHMEM_CHECK",      "SHMEM_GPU_IPC",
+        "SHMEM_FAM_PATH", "HWLOC_XMLFILE",      "HWLOC_THISSYSTEM", "LD_LIBRARY_PATH"};
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
         if (getenv(variables[i]) != NULL)
-            used += (size_t)snprintf(rnd_command + used, sizeof(rnd_command) - used, "%s=%.40s ",
+            used += (size_t)snprintf(rnd_command + used, sizeof(rnd_command) - used, "%s=%.80s ",
                                      variables[i], getenv(variables[i]));
     snprintf(rnd_command + used, sizeof(rnd_command) - used,
-             "oshrun -n %d %.150s --steps %ld --threads %ld --gpu %ld", shmem_n_pes(), program,
-             options.steps, options.threads, options.gpu);
+             "oshrun -n %d %.150s --steps %ld --threads %ld --gpu %ld --spaces %ld", shmem_n_pes(),
+             program, options.steps, options.threads, options.gpu, options.spaces);
 }
 
 /* SIGALRM: say what each strand is doing, then end the job; by signal if the library cannot. */
@@ -200,6 +205,11 @@ static struct rnd *strand_new(int number, uint64_t seed)
             r->slots[pe][i] = (struct rnd_slot){.live = true, .fixed = true};
     }
     r->gpu = options.gpu != 0 && number == 0;
+    r->all = options.spaces != 0;
+    r->n_areas = r->all ? RND_AREAS : RND_FEW_AREAS;
+    r->n_spaces = r->all ? RND_SPACES : RND_FEW_SPACES;
+    for (int i = 0; i < RND_N_MEMORIES; i++)
+        r->has[i] = (memories >> i & 1) != 0 && (r->gpu || (i != RND_GPU && i != RND_PINNED));
     r->ctx[1] = shared_ctx;
     if (number > 0 &&
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, r->n_pes, NULL, 0, &all->handle) != 0)
@@ -214,11 +224,7 @@ static void strand_end(struct rnd *r)
     for (int i = 1; i < RND_TEAMS; i++)
         if (r->teams[i].live && rnd_is_member(&r->teams[i], r->me))
             shmem_team_destroy(r->teams[i].handle);
-    for (int i = 0; i < RND_AREAS; i++)
-        if (r->areas[i].live && r->areas[i].where == RND_SPACE)
-            shmem_space_free(r->spaces[r->areas[i].space].handle, r->areas[i].base);
-    for (int i = 0; i < RND_SPACES; i++)
-        if (r->spaces[i].live) shmem_space_destroy(r->spaces[i].handle);
+    rnd_spaces_end(r);
     if (r->strand > 0) shmem_team_destroy(r->teams[0].handle);
     rnd_memory_next(r);
     rnd_memory_fini(r);
@@ -303,6 +309,7 @@ int main(int argc, char **argv)
     signal(SIGALRM, hung);
     note_command(argv[0]);
     rnd_types_init();
+    if (options.spaces) memories = rnd_memories();
     clock_gettime(CLOCK_MONOTONIC, &begun);
     while (another(n, &begun)) {
         if (options.tell && shmem_my_pe() == 0)

@@ -11,7 +11,7 @@ enum { GUARD = 64, HEAP_BYTES = 400 * 1024, SMALL_BYTES = 24 * 1024, MALLOC_BYTE
 
 int rnd_area_take(struct rnd *r, enum rnd_where where, size_t nbytes)
 {
-    for (int i = 0; i < RND_AREAS; i++) {
+    for (int i = 0; i < r->n_areas; i++) {
         struct rnd_area *area = &r->areas[i];
 
         if (area->live || area->retired) continue;
@@ -102,8 +102,12 @@ void rnd_memory_fini(struct rnd *r)
 
 bool rnd_is_over(const struct rnd *r, const struct rnd_claim *c)
 {
+    const struct rnd_slot *slot;
+
     if (!c->by.sent) return true;
-    return c->by.pe >= 0 && r->slots[c->by.pe][c->by.slot].quiets > c->quiets;
+    if (c->by.pe < 0) return false;
+    slot = &r->slots[c->by.pe][c->by.slot];
+    return slot->quiets > c->quiets || slot->of_quiets[c->by.of] > c->of_quiets;
 }
 
 /* All that may act must know that the claim is over. */
@@ -129,7 +133,8 @@ static enum rnd_verdict judge(const struct rnd *r, const struct rnd_claim *c,
     if (c->by.in_order && c->by.slot == a->slot) return RND_OPEN;
     if (!c->by.ordered || !a->ordered || c->by.slot != a->slot) return RND_NEEDS_QUIET;
     slot = &r->slots[a->pe][a->slot];
-    return slot->fences > c->fences ? RND_OPEN : RND_NEEDS_FENCE;
+    return slot->fences > c->fences || slot->of_fences[c->by.of] > c->of_fences ? RND_OPEN
+                                                                                : RND_NEEDS_FENCE;
 }
 
 enum rnd_verdict rnd_judge(const struct rnd *r, struct rnd_place place, size_t nbytes, int pe,
@@ -155,6 +160,7 @@ enum rnd_verdict rnd_judge(const struct rnd *r, struct rnd_place place, size_t n
 void rnd_claim(struct rnd *r, struct rnd_place place, size_t nbytes, int pe,
                const struct rnd_access *access)
 {
+    const struct rnd_slot *slot;
     struct rnd_claims *claims;
     struct rnd_claim *c;
 
@@ -175,8 +181,11 @@ void rnd_claim(struct rnd *r, struct rnd_place place, size_t nbytes, int pe,
         c->known = rnd_bit(pe); /* a collective's dest is its owner's at the end of the call */
         return;
     }
-    c->fences = r->slots[access->pe][access->slot].fences;
-    c->quiets = r->slots[access->pe][access->slot].quiets;
+    slot = &r->slots[access->pe][access->slot];
+    c->fences = slot->fences;
+    c->quiets = slot->quiets;
+    c->of_fences = slot->of_fences[access->of];
+    c->of_quiets = slot->of_quiets[access->of];
     if (access->sent) r->slots[access->pe][access->slot].dirty = true;
 }
 
@@ -197,16 +206,18 @@ void rnd_spread(struct rnd *r, uint64_t from, uint64_t to)
     }
 }
 
-void rnd_spread_fenced(struct rnd *r, int pe, int slot, int to)
+void rnd_spread_fenced(struct rnd *r, int pe, int number, int to, int of)
 {
+    const struct rnd_slot *slot = &r->slots[pe][number];
+
     for (int i = 0; i < RND_AREAS; i++) {
         struct rnd_claims *claims = &r->areas[i].claims[to];
 
         for (size_t k = 0; r->areas[i].live && k < claims->n; k++) {
             struct rnd_claim *c = &claims->v[k];
 
-            if (c->by.pe == pe && c->by.slot == slot && c->by.ordered &&
-                c->fences < r->slots[pe][slot].fences)
+            if (c->by.pe != pe || c->by.slot != number || !c->by.ordered) continue;
+            if (c->fences < slot->fences || (c->by.of == of && c->of_fences < slot->of_fences[of]))
                 c->known |= rnd_bit(to);
         }
     }
@@ -226,6 +237,12 @@ void rnd_memory_next(struct rnd *r)
     for (int pe = 0; pe < r->n_pes; pe++)
         for (int i = 0; i < RND_SLOTS; i++)
             r->slots[pe][i].retired = false;
+}
+
+int rnd_of(const struct rnd *r, int area)
+{
+    if (!rnd_is_symmetric(&r->areas[area])) return 0;
+    return r->areas[area].where == RND_SPACE ? 1 + r->areas[area].space : RND_OF_DEFAULT;
 }
 
 bool rnd_area_quiet(const struct rnd *r, int area, bool default_ends)

@@ -20,12 +20,16 @@
 enum {
     RND_MAX_PES = 64, /* sets of PEs are bits of a word */
     RND_STRANDS = 8,
-    RND_AREAS = 20,
+    RND_AREAS = 32, /* of a strand with spaces of all kinds, else RND_FEW_AREAS */
+    RND_FEW_AREAS = 20,
     RND_TEAMS = 24,
     RND_SLOTS = 6, /* contexts of a PE; 0 is the default one */
     RND_STREAMS = 2,
     RND_ALL_SLOTS = RND_SLOTS + RND_STREAMS, /* streams are slots, too */
-    RND_SPACES = 2,
+    RND_SPACES = 4,
+    RND_FEW_SPACES = 2,
+    RND_OF_DEFAULT = RND_SPACES + 1, /* the default space, as rnd_access.of and slots name it */
+    RND_RANGES = 4,
     RND_LOCKS = 4,
     RND_TYPES = 40,
     RND_GLOBAL_BYTES = 160 * 1024 /* of globals a strand */
@@ -129,13 +133,16 @@ enum rnd_kind {
     RND_S_QUIET, /* and the host waits for the stream */
     RND_S_SYNC,
     RND_S_BARRIER,
+    RND_SPACE_REALLOC, /* with spaces of all kinds, as what follows */
+    RND_SPACE_FENCE,
+    RND_SPACE_QUIET,
     RND_N_KINDS
 };
 
 /* What is put into a stream. */
 static inline bool rnd_on_stream(enum rnd_kind kind)
 {
-    return kind > RND_SYNC || (kind >= RND_S_PUT && kind <= RND_S_SUM);
+    return (kind > RND_SYNC && kind <= RND_S_BARRIER) || (kind >= RND_S_PUT && kind <= RND_S_SUM);
 }
 
 static inline bool rnd_is_get(enum rnd_kind kind)
@@ -280,13 +287,15 @@ struct rnd_access {
     bool in_order;     /* of a stream: over for what follows there */
     bool amo, fetched; /* an atomic; one that has returned the old value */
     int family;
+    int of; /* the space, from 1, whose quiet ends it; 0: none does */
 };
 
 struct rnd_claim {
     size_t lo, hi;
     struct rnd_access by;
     unsigned fences, quiets; /* of the slot before it */
-    uint64_t known;          /* PEs that know that it is over */
+    unsigned of_fences, of_quiets;
+    uint64_t known; /* PEs that know that it is over */
 };
 
 struct rnd_claims {
@@ -305,6 +314,7 @@ struct rnd_area {
     enum rnd_where where;
     bool fixed;            /* there from the beginning to the end */
     int space;             /* of RND_SPACE */
+    bool whole;            /* a buffer of the program, which goes with its space */
     bool device;           /* the CPU may not touch it */
     size_t nbytes, lo, hi; /* operations stay in [lo, hi) */
     unsigned char *base;   /* of this PE */
@@ -324,16 +334,38 @@ struct rnd_slot {
     bool live, retired, fixed, dirty;
     int team;
     long options;
+    int bound; /* to objects of this space alone; 0: to none */
     unsigned fences, quiets;
+    unsigned of_fences[RND_OF_DEFAULT + 1], of_quiets[RND_OF_DEFAULT + 1];
 };
 
-/* Spaces are of host memory, of pinned host memory, of GPU memory. */
-enum rnd_memory { RND_HOST, RND_PINNED, RND_GPU, RND_N_MEMORIES };
+/* What spaces are made of. Without spaces of all kinds: host, pinned host and GPU memory. */
+enum rnd_memory {
+    RND_HOST,
+    RND_PINNED,
+    RND_GPU,
+    RND_FEW_MEMORIES,
+    RND_HBM = RND_FEW_MEMORIES,
+    RND_FAM,
+    RND_PRIVATE,    /* the program's, as it is */
+    RND_DESCRIPTOR, /* the program's, of a memfd */
+    RND_N_MEMORIES
+};
 
 struct rnd_space {
     bool live, retired;
     enum rnd_memory memory;
+    size_t max_size; /* 0: it does not grow */
+    size_t room;     /* of its blocks together; 0: nobody counts */
+    int n_fillers;   /* blocks that nobody uses, which leave no room in what it has */
+    int n_ranges;    /* of the program's memory */
+    size_t ranges[RND_RANGES];
+    int areas[RND_RANGES]; /* those of the ranges; -1: it is a heap */
     shmem_space_t handle;
+    void *fillers[2];
+    unsigned char *memory_at; /* the program's, of this PE */
+    size_t memory_bytes;
+    int fd;
 };
 
 /* The state of a strand. All but handles, bases and ctx is the same on all PEs. */
@@ -341,7 +373,11 @@ struct rnd {
     int me, n_pes, strand;
     bool threads; /* there are other strands */
     bool gpu;     /* there are streams and GPU spaces */
-    bool host;    /* while set, places are where the CPU may touch them */
+    bool all;     /* there are spaces of all kinds, contexts of one, and routines for these */
+    bool has[RND_N_MEMORIES];
+    int n_areas, n_spaces;
+    bool host;  /* while set, places are where the CPU may touch them */
+    int within; /* not 0: places are in this space */
     uint64_t seed, rng;
     unsigned phase;
     struct rnd_area areas[RND_AREAS];
@@ -412,12 +448,14 @@ void rnd_claim(struct rnd *r, struct rnd_place place, size_t nbytes, int pe,
 bool rnd_is_over(const struct rnd *r, const struct rnd_claim *claim);
 /* What is over for PEs in from is known to those in to. */
 void rnd_spread(struct rnd *r, uint64_t from, uint64_t to);
-/* What pe sent to PE to by slot before its last fence is known there. */
-void rnd_spread_fenced(struct rnd *r, int pe, int slot, int to);
+/* What pe sent to PE to by slot before its last fence is known there, by a word of the space of. */
+void rnd_spread_fenced(struct rnd *r, int pe, int slot, int to, int of);
 /* A new phase: no claims; what was retired may be used anew. */
 void rnd_memory_next(struct rnd *r);
 /* May every use of the area be ended by a barrier? */
 bool rnd_area_quiet(const struct rnd *r, int area, bool default_ends);
+/* The number of an area's space in rnd_access.of. */
+int rnd_of(const struct rnd *r, int area);
 
 /* ---- the model (model.c) ---------------------------------------------------- */
 
@@ -470,12 +508,43 @@ bool rnd_generate_coll(struct rnd *r, enum rnd_kind kind);
 bool rnd_generate_team(struct rnd *r, enum rnd_kind kind);
 bool rnd_generate_ctx(struct rnd *r, enum rnd_kind kind);
 bool rnd_generate_memory(struct rnd *r, enum rnd_kind kind);
+void rnd_retire_slot(struct rnd *r, int pe, int slot);
+void rnd_retire_area(struct rnd *r, int area);
+/* A team of all PEs, of a space; -1: there is no room for one. */
+int rnd_take_world(struct rnd *r, int space);
+void rnd_destroy_team(struct rnd *r, int number);
+/* Every PE fills what a routine left undefined, from byte from on. */
+void rnd_emit_contents(struct rnd *r, int area, size_t from);
+/* area: -1: any that lies there. */
+bool rnd_free_block(struct rnd *r, enum rnd_where where, int area);
+
+/* ---- generating spaces (generate_space.c) ---------------------------------------- */
+
+bool rnd_create_space(struct rnd *r);
+bool rnd_destroy_space(struct rnd *r);
+/* Has the space room for a block of nbytes more? */
+bool rnd_space_has_room(const struct rnd *r, int space, size_t nbytes);
+/* fence or quiet of what a slot did in one space, if it is live. */
+bool rnd_emit_of(struct rnd *r, enum rnd_kind kind, int pe, int slot, int of);
+bool rnd_generate_of(struct rnd *r, enum rnd_kind kind);
+/* The space that a new context of pe is bound to; 0: none. */
+int rnd_draw_bound(struct rnd *r);
 
 /* ---- executing (execute*.c, sync.c) ------------------------------------------- */
 
 /* Do op if this PE takes part. */
 void rnd_execute(struct rnd *r, const struct rnd_op *op);
 void rnd_execute_make(struct rnd *r, const struct rnd_op *op); /* teams, contexts, memory */
+void rnd_execute_space(struct rnd *r, const struct rnd_op *op);
+void rnd_must(struct rnd *r, const struct rnd_op *op, int rc); /* be 0 */
+/* The handle is that of the model's team: numbers and size. */
+void rnd_check_team(struct rnd *r, const struct rnd_op *op, int number);
+void rnd_check_block(struct rnd *r, const struct rnd_op *op, size_t align);
+shmem_space_t rnd_space_of(const struct rnd *r, int of);
+/* Which kinds all PEs have, as bits; said where one is missing. */
+unsigned rnd_memories(void);
+/* What is left at the end of a program. */
+void rnd_spaces_end(struct rnd *r);
 int rnd_rank(const struct rnd_team *team, int pe);
 shmem_ctx_t rnd_ctx(const struct rnd *r, int slot);
 
@@ -519,6 +588,6 @@ void rnd_compare(struct rnd *r);
 /* A routine returned what it must not. Ends the job. */
 _Noreturn void __attribute__((format(printf, 3, 4)))
 rnd_fail(const struct rnd *r, const struct rnd_op *op, const char *fmt, ...);
-extern char rnd_command[400]; /* how to run this again, without seed */
+extern char rnd_command[1000]; /* how to run this again, without seed */
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-char rnd_command[400];
+char rnd_command[1000];
 
 static const char *const names[RND_N_KINDS] = {
     "put",
@@ -104,9 +104,14 @@ static const char *const names[RND_N_KINDS] = {
     "quiet_on_stream and wait",
     "sync_on_stream",
     "barrier_on_stream",
+    "space_realloc",
+    "ctx_space_fence",
+    "ctx_space_quiet",
 };
 
 static const char *const where_names[] = {"heap", "globals", "space", "malloc", "stack"};
+static const char *const memory_names[RND_N_MEMORIES] = {"host", "pinned",  "gpu",       "hbm",
+                                                         "fam",  "private", "descriptor"};
 
 static void __attribute__((format(printf, 3, 4)))
 append(char *text, size_t size, const char *fmt, ...)
@@ -119,12 +124,27 @@ append(char *text, size_t size, const char *fmt, ...)
     va_end(args);
 }
 
+/* "space (fam)" */
+static const char *area_name(const struct rnd *r, const struct rnd_area *area, char *text,
+                             size_t size)
+{
+    const struct rnd_space *space = &r->spaces[area->space];
+
+    snprintf(text, size, "%s", where_names[area->where]);
+    if (area->where == RND_SPACE)
+        append(text, size, " (%s%s%s)", memory_names[space->memory],
+               space->max_size > 0 ? ", grows" : "", area->whole ? ", whole" : "");
+    return text;
+}
+
 static void append_place(const struct rnd *r, char *text, size_t size, const char *what,
                          struct rnd_place place)
 {
+    char name[60];
+
     if (place.area < 0) return;
-    append(text, size, ", %s %s %d+%zu", what, where_names[r->areas[place.area].where], place.area,
-           place.at);
+    append(text, size, ", %s %s %d+%zu", what,
+           area_name(r, &r->areas[place.area], name, sizeof(name)), place.area, place.at);
 }
 
 void rnd_op_text(const struct rnd *r, const struct rnd_op *op, char *text, size_t size)
@@ -138,6 +158,8 @@ void rnd_op_text(const struct rnd *r, const struct rnd_op *op, char *text, size_
     if (op->pe >= 0) append(text, size, ", by pe %d with context %d", op->pe, op->slot);
     if (op->to >= 0) append(text, size, ", to pe %d", op->to);
     if (op->team >= 0) append(text, size, ", team %d = pes 0x%lx", op->team, op->set);
+    if (op->kind == RND_SPACE_CREATE)
+        append(text, size, ", of %s memory", memory_names[r->spaces[op->arg].memory]);
     append_place(r, text, size, "dest", op->dest);
     append_place(r, text, size, "source", op->source);
     append_place(r, text, size, "signal", op->sig);
@@ -224,6 +246,7 @@ static void differ(const struct rnd *r, int number, const unsigned char *is)
     const struct rnd_area *area = &r->areas[number];
     const unsigned char *want = area->model[r->me];
     struct rnd_place place = {number, 0};
+    char name[60];
     size_t n;
 
     while (is[place.at] == want[place.at])
@@ -232,8 +255,8 @@ static void differ(const struct rnd *r, int number, const unsigned char *is)
     fprintf(stderr,
             "pe %d: FAIL: seed %lu, strand %d, phase %u: %s %d (%zu bytes at %p) differs at "
             "%zu, %zu bytes\n",
-            r->me, r->seed, r->strand, r->phase, where_names[area->where], number, area->nbytes,
-            (void *)area->base, place.at, n);
+            r->me, r->seed, r->strand, r->phase, area_name(r, area, name, sizeof(name)), number,
+            area->nbytes, (void *)area->base, place.at, n);
     print_bytes(r, "is     ", is + place.at, n);
     print_bytes(r, "must be", want + place.at, n);
     print_writers(r, place);
