@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define COPY_PAGE 4096 /* registrations begin at multiples of it */
+
 /* One copy: both ends, what they are, and its shape. */
 struct job {
     char *dest;
@@ -35,28 +37,63 @@ static struct cuda_device *copy_device(const struct job *job)
 
 /* ---- one piece ----------------------------------------------------------------------- */
 
+static CUresult copy_call(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
+                          size_t nbytes, CUstream stream)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+
+    if (direction == CUDA_FROM_HOST)
+        return api->memcpy_htod_async(dest, (const void *)(uintptr_t)source, nbytes, stream);
+    if (direction == CUDA_TO_HOST)
+        return api->memcpy_dtoh_async((void *)(uintptr_t)dest, source, nbytes, stream);
+    return api->memcpy_any_async(dest, source, nbytes, stream);
+}
+
+/* The bytes up to the page in the middle of nbytes at address; 0: no page begins in them. */
+static size_t copy_half(CUdeviceptr address, size_t nbytes)
+{
+    size_t first = COPY_PAGE - address % COPY_PAGE;
+
+    if (first >= nbytes) return 0;
+    return first + (nbytes - 1 - first) / COPY_PAGE / 2 * COPY_PAGE;
+}
+
+/*
+ * The driver takes no copy of host memory of two registrations (pieces of a pinned space, or what
+ * the program has registered). It goes in halves then, at pages of either end, where these begin.
+ */
+CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
+                        size_t nbytes, CUstream stream)
+{
+    CUresult result = copy_call(direction, dest, source, nbytes, stream);
+    size_t half = 0;
+
+    if (result == CUDA_ERROR_INVALID_VALUE) half = copy_half(dest, nbytes);
+    if (result == CUDA_ERROR_INVALID_VALUE && half == 0) half = copy_half(source, nbytes);
+    if (half == 0) return result;
+    result = stp_cuda_issue(direction, dest, source, half, stream);
+    if (result != CUDA_SUCCESS) return result;
+    return stp_cuda_issue(direction, dest + half, source + half, nbytes - half, stream);
+}
+
 /* The direction is told where it is known: then host memory need not be known to the driver. */
 static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
                       size_t source_at, size_t nbytes)
 {
-    const struct stp_cuda_api *api = &stp_cuda.api;
-    const char *source = job->source + source_at;
-    char *dest = job->dest + dest_at;
+    static const char *const calls[] = {
+        [CUDA_FROM_HOST] = "cuMemcpyHtoDAsync",
+        [CUDA_TO_HOST] = "cuMemcpyDtoHAsync",
+        [CUDA_ANY_WAY] = "cuMemcpyAsync",
+    };
+    enum cuda_direction direction = job->source_location.device == NULL ? CUDA_FROM_HOST
+                                    : job->dest_location.device == NULL ? CUDA_TO_HOST
+                                                                        : CUDA_ANY_WAY;
 
-    if (job->source_location.device == NULL)
-        return stp_cuda_check(
-            stream->device,
-            api->memcpy_htod_async(copy_address(dest), source, nbytes, stream->handle),
-            "cuMemcpyHtoDAsync");
-    if (job->dest_location.device == NULL)
-        return stp_cuda_check(
-            stream->device,
-            api->memcpy_dtoh_async(dest, copy_address(source), nbytes, stream->handle),
-            "cuMemcpyDtoHAsync");
-    return stp_cuda_check(
-        stream->device,
-        api->memcpy_any_async(copy_address(dest), copy_address(source), nbytes, stream->handle),
-        "cuMemcpyAsync");
+    return stp_cuda_check(stream->device,
+                          stp_cuda_issue(direction, copy_address(job->dest + dest_at),
+                                         copy_address(job->source + source_at), nbytes,
+                                         stream->handle),
+                          calls[direction]);
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */

@@ -332,6 +332,11 @@ int stp_cuda_stream_wait(struct cuda_stream *stream);
  */
 void stp_cuda_streams_drain(struct cuda_device *device, bool end);
 
+/* A copy at the end of a stream, in pieces where host memory is of several registrations. */
+enum cuda_direction { CUDA_FROM_HOST, CUDA_TO_HOST, CUDA_ANY_WAY };
+CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
+                        size_t nbytes, CUstream stream);
+
 int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
                   enum stp_copy_end end);
 int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,

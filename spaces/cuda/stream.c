@@ -155,8 +155,8 @@ static int stream_check(const struct stp_stream *stream, CUresult result, const 
 int stp_stream_copy(const struct stp_stream *stream, void *dest, const void *source, size_t nbytes)
 {
     return stream_check(stream,
-                        stp_cuda.api.memcpy_any_async(stream_address(dest), stream_address(source),
-                                                      nbytes, stream->handle),
+                        stp_cuda_issue(CUDA_ANY_WAY, stream_address(dest), stream_address(source),
+                                       nbytes, stream->handle),
                         "cuMemcpyAsync");
 }
 

@@ -121,6 +121,60 @@ static void check_growing(void)
     PE_CHECK_EQ(registered(), before);
 }
 
+/* N longs at from, which are there as base, base + 1, ..., come to the right by each way. */
+static void check_copy(long *to, long *from, long *aside, long base, int n, const char *what)
+{
+    for (int way = 0; way < 4; way++) {
+        pe_gpu_fill(from, base + 1000000L * pe_me, (size_t)n);
+        pe_gpu_fill(to, 0, (size_t)n);
+        shmem_barrier_all();
+        if (way == 0) {
+            shmem_long_put_nbi(to, from, (size_t)n, pe_right());
+        } else if (way == 1) {
+            shmemx_long_put_on_stream(to, from, (size_t)n, pe_right(), NULL);
+        } else if (way == 2) {
+            shmem_long_get(to, from, (size_t)n, pe_left());
+        } else {
+            shmemx_long_get_on_stream(to, from, (size_t)n, pe_left(), NULL);
+        }
+        shmemx_quiet_on_stream(NULL);
+        PE_CHECK_EQ(pe_cuda.finish(), 0);
+        shmem_barrier_all();
+        PE_GPU_EXPECT(to, base + 1000000L * pe_left(), (size_t)n, what);
+        shmem_barrier_all();
+    }
+    shmem_long_iput(to + 1, from, 2, 1, (size_t)n / 2, pe_right());
+    shmem_barrier_all();
+    shmem_long_get(aside, to, (size_t)n, pe_me);
+    for (int i = 0; i < n / 2; i += 999)
+        PE_CHECK_EQ(aside[1 + 2 * i], base + 1000000L * pe_left() + i);
+    shmem_barrier_all();
+}
+
+/* A block begins in a piece that was registered before the others that it lies in. */
+static void check_pieces(void)
+{
+    enum { N = 5 * PE_MIB / sizeof(long) };
+    long *first, *block, *there, *aside = malloc(N * sizeof(*aside));
+    shmem_space_t space, device;
+    shmem_team_t team, device_team;
+
+    if (!pe_gpu_space(8 * PE_MIB, &device, &device_team)) return;
+    PE_REQUIRE(create(32 * PE_MIB, SHMEM_DEVICE_CPU, &space, &team) == 0, "not made");
+    first = shmem_space_malloc(space, 1000);
+    block = shmem_space_malloc(space, N * sizeof(*block));
+    there = shmem_space_malloc(device, N * sizeof(*there));
+    PE_REQUIRE(first != NULL && block != NULL && there != NULL, "no memory");
+    check_copy(there, block, aside, 3000, N, "to the device");
+    check_copy(block, there, aside, 70000, N, "from the device");
+    shmem_space_free(space, first);
+    shmem_space_free(space, block);
+    shmem_space_free(device, there);
+    pe_space_end(space, team);
+    pe_space_end(device, device_team);
+    free(aside);
+}
+
 static void check_refused(void)
 {
     shmem_space_t space;
@@ -222,6 +276,7 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "works") == 0) {
         check_space();
         check_growing();
+        check_pieces();
         check_refused();
         check_heap();
         check_device();
