@@ -296,7 +296,7 @@ static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, ui
 
 /*
  * SHMEM_CHECK=1: dest and source are symmetric on every member, each in the same space on all,
- * and large enough; fatal otherwise.
+ * and large enough; fatal otherwise. Those outside the window are always large enough.
  */
 void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
                          size_t dest_bytes, size_t source_bytes, const char *fn);
@@ -306,6 +306,9 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
 {
     if (STP_UNLIKELY(stp_rt.check))
         stp_coll_check_slow(team, dest, source, dest_bytes, source_bytes, fn);
+    if (STP_LIKELY(!stp_any_outside())) return;
+    stp_check_end(dest, dest_bytes, fn, "dest");
+    stp_check_end(source, source_bytes, fn, "source");
 }
 
 /*

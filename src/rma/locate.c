@@ -18,18 +18,22 @@ static void *locate_segment(const void *addr, size_t offset, int pe, int local)
     return stp_segment_reach(local, pe_info->pid, pe_info->segment_fd, offset);
 }
 
-/* Host memory of spaces that have mappings of their own. */
-static void *locate_outside(const void *addr, int pe, int local)
+/*
+ * Host memory of spaces that have mappings of their own. What lies behind the end of one may be
+ * another's, on this PE and in the peer's file: the lookup tells where it ends.
+ */
+static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, const char *fn,
+                            const char *argument)
 {
     struct stp_space *space;
     size_t offset;
     char *part;
 
-    if (STP_LIKELY(__atomic_load_n(&stp_outside_n, __ATOMIC_RELAXED) == 0 &&
-                   __atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) == 0))
-        return NULL;
+    if (STP_LIKELY(!stp_any_outside())) return NULL;
     space = stp_registry_find(addr, &offset);
     if (space == NULL || (space->outside == NULL && !stp_space_is_private(space))) return NULL;
+    if (STP_UNLIKELY(nbytes > stp_space_nbytes(space) - offset))
+        (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
     if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
     if (space->outside == NULL) return NULL;
     if (stp_team_rank_of(space->team, pe) < 0) return NULL; /* for the caller to say */
@@ -39,7 +43,9 @@ static void *locate_outside(const void *addr, int pe, int local)
     return part + offset;
 }
 
-void *stp_ptr_slow(const void *addr, int pe)
+/* nbytes of it, as far as that is known; fn and argument for messages. */
+static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn,
+                         const char *argument)
 {
     size_t offset = (uintptr_t)addr - stp_win.base;
     int local = stp_local_of(pe);
@@ -51,7 +57,17 @@ void *stp_ptr_slow(const void *addr, int pe)
         return stp_window_part(local) + offset;
     }
     if (stp_segment_offset(addr, &offset)) return locate_segment(addr, offset, pe, local);
-    return locate_outside(addr, pe, local);
+    return locate_outside(addr, nbytes, pe, local, fn, argument);
+}
+
+void *stp_ptr_slow(const void *addr, int pe)
+{
+    return locate_host(addr, 0, pe, NULL, NULL);
+}
+
+void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *argument)
+{
+    if (nbytes > 0) (void)locate_outside(addr, nbytes, stp_rt.pe, 0, fn, argument);
 }
 
 _Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)
@@ -168,7 +184,8 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     struct stp_target target = {.way = STP_WAY_HOST};
 
     if (STP_UNLIKELY(stp_rt.check)) locate_check_all(ctx, addr, nbytes, pe, fn, argument);
-    if (use != STP_USE_ATOMIC || stp_win.cpu_atomics) target.there = stp_ptr_slow(addr, pe);
+    if (use != STP_USE_ATOMIC || stp_win.cpu_atomics)
+        target.there = locate_host(addr, nbytes, pe, fn, argument);
     if (target.there != NULL) return target;
     target.space = stp_symmetric(addr, nbytes, pe, &target.offset, fn, argument);
     target.way = stp_way_to(target.space, pe, use);

@@ -28,9 +28,20 @@ static inline void *stp_ptr(const void *addr, int pe)
     return STP_LIKELY(there != NULL) ? there : stp_ptr_slow(addr, pe);
 }
 
+/* Are there spaces whose own part lies outside the window? */
+static inline bool stp_any_outside(void)
+{
+    return __atomic_load_n(&stp_outside_n, __ATOMIC_RELAXED) != 0 ||
+           __atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) != 0;
+}
+
+/* Fatal, as stp_symmetric(), when nbytes at addr, in such a space, reach beyond its end. */
+void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *argument);
+
 /*
  * Where nbytes of the symmetric object at addr are, and which way leads there, for an operation of
- * context ctx on PE pe. Fatal as stp_symmetric(), and when no way leads there. With SHMEM_CHECK=1
+ * context ctx on PE pe. Fatal as stp_symmetric(), and when no way leads there; by load and store in
+ * the window the end of a space is looked at with SHMEM_CHECK=1 alone. With it, too,
  * a context bound to a space is used with addresses of that one alone.
  */
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,

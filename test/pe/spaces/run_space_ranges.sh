@@ -17,15 +17,26 @@ told()
     says "$1" "^steppe: pe $2 .*$3" && echo "ok   $1"
 }
 
-# One that is not.
+# One that is not: ends "MISTAKE [ARGUMENT]" PE TEXT
 ends()
 {
-    job "$1" -- "$1" || return
+    job "$1" -- $1 || return
     if [ $status -eq 0 ] || grep -q survived "$out"; then
         fail "$1" "the call came back"
     elif says "$1" "^steppe: pe $2 .*$3"; then
         echo "ok   $1 (status $status)"
     fi
+}
+
+# What begins in the first range and ends in the second, which lies behind it in memory and in the
+# file, is refused, with and without SHMEM_CHECK=1: past OPERATION PE ROUTINE ARGUMENT BYTES BEYOND
+past()
+{
+    local memory
+
+    for memory in descriptor private; do
+        ends "$1 $memory" "$2" "$3: $4 0x[0-9a-f]+ with $5 bytes reaches $6 bytes past the end of its"
+    done
 }
 
 for pe in 0 "$last"; do
@@ -36,6 +47,23 @@ told overlap "$last" "$fn: attr->ranges\[2\], 320000 bytes at 0x[0-9a-f]+, overl
 told taken "$last" "buffer 0x[0-9a-f]+ of 320000 bytes cannot become a space: it overlaps space 2"
 told taken 0 "$fn: attr->ranges\[2\], 320000 bytes, is refused"
 told persist "$last" "shmemx_space_persist: 100 bytes of space [0-9]+ .*cannot be made durable"
-ends past "$last" "shmem_long_put: dest 0x[0-9a-f]+ with 160 bytes reaches 80 bytes past the end"
+for check in 0 1; do
+    export SHMEM_CHECK=$check
+    past put "$last" shmem_long_put dest 160 80
+    past get "$last" shmem_long_get source 160 80
+    past iget "$last" shmem_long_iget source 152 72
+    past put_signal "$last" shmem_long_put_signal dest 160 80
+    past g "$last" shmem_long_g source 8 4
+    past sum "[0-9]+" shmem_long_sum_reduce dest 160 80
+done
+unset SHMEM_CHECK
+past put_nbi "$last" shmem_long_put_nbi dest 160 80
+past get_nbi "$last" shmem_long_get_nbi source 160 80
+past iput "$last" shmem_long_iput dest 152 72
+past p "$last" shmem_long_p dest 8 4
+past broadcast "[0-9]+" shmem_long_broadcast dest 160 80
+past fcollect "[0-9]+" shmem_long_fcollect dest $((80 * np)) $((80 * np - 80))
+past source "[0-9]+" shmem_long_broadcast source 160 80
+past alltoall "[0-9]+" shmem_long_alltoall dest $((80 * np)) $((80 * np - 80))
 ends free "[0-9]+" "shmem_space_free: ptr 0x[0-9a-f]+ is in space [0-9]+, a buffer of the program"
 exit $failed
