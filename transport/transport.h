@@ -234,9 +234,10 @@ struct stp_fabric {
      * Register more bytes behind the end of this PE's part of a region, of the same memory. Sets
      * *mine, the descriptor of this piece. As yet they are no part of the region; they become one
      * by region_grown(), when all PEs with a part have registered as many, and before any of them
-     * names these bytes; peers as for region_peers(), of this piece. region_shrink() forgets them
-     * instead. 0 or -errno, not logged. At most STP_FABRIC_EXTENTS - 1 times a region; operations
-     * on the region go on meanwhile.
+     * names these bytes; peers as for region_peers(), of this piece, or NULL where no PE does, for
+     * the memory of some is not registered. region_shrink() forgets them instead. 0 or -errno, not
+     * logged. At most STP_FABRIC_EXTENTS - 1 times a region; operations on the region go on
+     * meanwhile.
      */
     int (*region_grow)(unsigned number, size_t more, struct stp_fabric_region *mine);
     int (*region_grown)(unsigned number, const struct stp_fabric_region *peers);

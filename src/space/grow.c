@@ -103,7 +103,10 @@ static void grow_undo(struct grow *g)
     if (g->here) g->space->kind->shrink(g->space);
 }
 
-/* Every member's descriptor of the new piece to every member, where the provider wants them. */
+/*
+ * Every member's descriptor of the new piece to every member, where the provider wants them and the
+ * fabric reaches all parts. Where it does not, those that are registered are for own transfers.
+ */
 static void grow_exchange(const struct grow *g, const char *fn)
 {
     const struct stp_team *team = g->space->team;
@@ -111,8 +114,8 @@ static void grow_exchange(const struct grow *g, const char *fn)
     int (*tell)(unsigned number, const struct stp_fabric_region *peers) =
         g->first ? stp_rt.fabric.region_peers : stp_rt.fabric.region_grown;
 
-    if (g->first ? !g->space->on_fabric : !g->space->registered) return;
-    if (stp_rt.fabric.peer_table) {
+    if (!(g->first ? g->space->on_fabric : g->space->registered)) return;
+    if (g->space->on_fabric && stp_rt.fabric.peer_table) {
         all = malloc((size_t)team->n_pes * sizeof(*all));
         by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
         if (all == NULL || by_pe == NULL)

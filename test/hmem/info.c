@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the provider claims: FI_HMEM is hidden from the real libfabric and added to what it grants
- * for tcp;ofi_rxm. Objects opened from such an info get their operations wrapped.
+ * for tcp;ofi_rxm; with HMEMSHIM_KEYS the provider chooses keys, too. Objects opened from such an info get their operations wrapped.
  */
 #include "shim.h"
 
@@ -60,6 +60,12 @@ static void free_info(struct fi_info *info)
 
 /* ---- granting ----------------------------------------------------------------- */
 
+/* The keys are those of the caller, which is not to rely on that. */
+static bool chooses_keys(void)
+{
+    return getenv("HMEMSHIM_KEYS") != NULL;
+}
+
 /* A copy without what the real provider would refuse. */
 static struct fi_info *dup_without(const struct fi_info *info)
 {
@@ -69,6 +75,7 @@ static struct fi_info *dup_without(const struct fi_info *info)
     if (copy->tx_attr != NULL) copy->tx_attr->caps &= ~FI_HMEM;
     if (copy->rx_attr != NULL) copy->rx_attr->caps &= ~FI_HMEM;
     if (copy->domain_attr != NULL) copy->domain_attr->mr_mode &= ~FI_MR_HMEM;
+    if (copy->domain_attr != NULL && chooses_keys()) copy->domain_attr->mr_mode &= ~FI_MR_PROV_KEY;
     return copy;
 }
 
@@ -80,6 +87,7 @@ static void grant(struct fi_info *info)
     info->tx_attr->caps |= FI_HMEM;
     info->rx_attr->caps |= FI_HMEM;
     info->domain_attr->mr_mode |= FI_MR_HMEM;
+    if (chooses_keys()) info->domain_attr->mr_mode |= FI_MR_PROV_KEY;
 }
 
 /* Keep only the provider that we play, now with FI_HMEM. */
@@ -99,6 +107,16 @@ static void grant_all(struct fi_info **list)
     }
 }
 
+/* Without device memory it chooses keys as well. */
+static void grant_keys(const struct fi_info *hints, struct fi_info *info)
+{
+    if (!chooses_keys() || hints == NULL || hints->domain_attr == NULL) return;
+    if (!(hints->domain_attr->mr_mode & FI_MR_PROV_KEY)) return;
+    for (; info != NULL; info = info->next)
+        if (strcmp(info->fabric_attr->prov_name, PROVIDER) == 0)
+            info->domain_attr->mr_mode |= FI_MR_PROV_KEY;
+}
+
 int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
                const struct fi_info *hints, struct fi_info **info)
 {
@@ -109,8 +127,11 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
     struct fi_info *copy;
     int rc;
 
-    if (hints == NULL || !(hints->caps & FI_HMEM))
-        return get(version, node, service, flags, hints, info);
+    if (hints == NULL || !(hints->caps & FI_HMEM)) {
+        rc = get(version, node, service, flags, hints, info);
+        if (rc == 0) grant_keys(hints, *info);
+        return rc;
+    }
     /* A provider that reaches device memory wants it registered: whoever cannot is not served. */
     if (!(hints->domain_attr->mr_mode & FI_MR_HMEM)) return -FI_ENODATA;
     copy = dup_without(hints);
