@@ -296,10 +296,19 @@ static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, ui
 
 /*
  * SHMEM_CHECK=1: dest and source are symmetric on every member, each in the same space on all,
- * and large enough; fatal otherwise. Those outside the window are always large enough.
+ * and large enough; fatal otherwise. Those outside the window are always large enough, of a team of
+ * one, too (ends).
  */
 void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
                          size_t dest_bytes, size_t source_bytes, const char *fn);
+
+static inline void stp_coll_check_ends(const void *dest, const void *source, size_t nbytes,
+                                       const char *fn)
+{
+    if (STP_LIKELY(!stp_any_outside())) return;
+    stp_check_end(dest, nbytes, fn, "dest");
+    stp_check_end(source, nbytes, fn, "source");
+}
 
 static inline void stp_coll_check(struct stp_team *team, const void *dest, const void *source,
                                   size_t dest_bytes, size_t source_bytes, const char *fn)

@@ -183,6 +183,7 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
         stp_fatal(fn, "PE_root is %d: members are 0..%d", root, team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {
+        stp_coll_check_ends(dest, source, nbytes, fn);
         if (b.to_root) stp_copy_any(dest, source, nbytes, fn);
         return 0;
     }

@@ -368,7 +368,10 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
     size_t nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn);
 
     if (nreduce == 0) return 0;
-    if (team->n_pes > 1) stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    if (team->n_pes > 1)
+        stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    else
+        stp_coll_check_ends(dest, source, nbytes, fn);
     if (team->n_pes > 1 && stp_on_device(dest, source))
         return stp_coll_device_reduce(team, op, dtype, dest, source, nreduce, fn);
     if (team->n_pes > 1 && nbytes > COLL_SMALL) {

@@ -193,7 +193,10 @@ int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const
     bool one_node = team->plan.n_groups == 1;
 
     if (nelems == 0) return 0;
-    if (team->n_pes > 1) stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    if (team->n_pes > 1)
+        stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    else
+        stp_coll_check_ends(dest, source, nbytes, fn);
     if (nbytes > COLL_SMALL || stp_on_device(dest, source))
         scan_shares(&s, dest, source, nelems);
     else if (one_node)

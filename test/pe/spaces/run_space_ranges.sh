@@ -64,6 +64,9 @@ past p "$last" shmem_long_p dest 8 4
 past broadcast "[0-9]+" shmem_long_broadcast dest 160 80
 past fcollect "[0-9]+" shmem_long_fcollect dest $((80 * np)) $((80 * np - 80))
 past source "[0-9]+" shmem_long_broadcast source 160 80
+for of in own_sum:sum_reduce own_cast:broadcast own_scan:sum_inscan; do # a team of one
+    past "${of%:*}" "$last" "shmem_long_${of#*:}" dest 160 80
+done
 past alltoall "[0-9]+" shmem_long_alltoall dest $((80 * np)) $((80 * np - 80))
 ends free "[0-9]+" "shmem_space_free: ptr 0x[0-9a-f]+ is in space [0-9]+, a buffer of the program"
 exit $failed

@@ -306,9 +306,10 @@ static void cut_beside(shmemx_buffer_range_t *ranges, char *all, int fd)
     ranges[1] = (shmemx_buffer_range_t){all + FIRST, SECOND, fd >= 0, fd, FIRST};
 }
 
-static const char *const operations[] = {"put",      "put_nbi",    "get",    "get_nbi", "iput",
-                                         "iget",     "put_signal", "p",      "g",       "broadcast",
-                                         "fcollect", "sum",        "source", "alltoall"};
+static const char *const operations[] = {
+    "put",       "put_nbi",  "get", "get_nbi", "iput",     "iget",    "put_signal", "p",       "g",
+    "broadcast", "fcollect", "sum", "source",  "alltoall", "own_sum", "own_cast",   "own_scan"};
+static shmem_team_t own; /* of the last PE alone */
 
 /* With 80 bytes in the first range, or 4 for those of one element. */
 static void reach_past(const char *name, char *base)
@@ -333,6 +334,9 @@ static void reach_past(const char *name, char *base)
     if (strcmp(name, "sum") == 0) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, at, heap, 20);
     if (strcmp(name, "source") == 0) shmem_long_broadcast(SHMEM_TEAM_WORLD, values, at, 20, 0);
     if (strcmp(name, "alltoall") == 0) shmem_long_alltoall(SHMEM_TEAM_WORLD, at, heap, 10);
+    if (strcmp(name, "own_sum") == 0) shmem_long_sum_reduce(own, at, heap, 20);
+    if (strcmp(name, "own_cast") == 0) shmem_long_broadcast(own, at, heap, 20, 0);
+    if (strcmp(name, "own_scan") == 0) shmem_long_sum_inscan(own, at, heap, 20);
 }
 
 static bool is_collective(const char *name)
@@ -358,6 +362,7 @@ static void go_past(const char *name, const char *memory)
     }
     cut_beside(ranges, all, fd);
     space = register_all(ranges, 2, 0);
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, 1, 1, NULL, 0, &own);
     if (pe_me == pe_n - 1 || is_collective(name))
         reach_past(name, all);
     else
