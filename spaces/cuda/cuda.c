@@ -229,18 +229,45 @@ static void gpu_part_delete(struct cuda_part *part)
     free(part);
 }
 
-static void gpu_count_space(struct cuda_device *device, int by)
-{
-    bool last;
+/*
+ * Over what a device gets with its first space and loses with its last one, so that a thread that
+ * destroys that does not take it from one that makes another. Taken before all other locks here.
+ */
+static pthread_mutex_t gpu_ends_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void gpu_count_locked(struct cuda_device *device, int by)
+{
     pthread_mutex_lock(&stp_cuda.lock);
     device->n_spaces += by;
-    last = device->n_spaces == 0;
     pthread_mutex_unlock(&stp_cuda.lock);
-    if (!last) return;
-    stp_cuda_streams_drain(device, true);
-    stp_cuda_reduce_end(device);
-    stp_cuda_pin_drop(device);
+}
+
+static void gpu_begin(struct cuda_device *device)
+{
+    pthread_mutex_lock(&gpu_ends_lock);
+    gpu_count_locked(device, 1);
+    stp_cuda_streams_prepare(device);
+    stp_cuda_pin_refresh();
+    pthread_mutex_unlock(&gpu_ends_lock);
+}
+
+static void gpu_end(struct cuda_device *device)
+{
+    pthread_mutex_lock(&gpu_ends_lock);
+    gpu_count_locked(device, -1);
+    if (!stp_cuda_has_spaces(device)) {
+        stp_cuda_streams_drain(device, true);
+        stp_cuda_reduce_end(device);
+        stp_cuda_pin_drop(device);
+    }
+    pthread_mutex_unlock(&gpu_ends_lock);
+}
+
+void stp_cuda_pin_drop_unused(struct cuda_device *device)
+{
+    pthread_mutex_lock(&gpu_ends_lock);
+    if (!stp_cuda_has_spaces(device)) stp_cuda_pin_drop(device);
+    pthread_mutex_unlock(&gpu_ends_lock);
 }
 
 static int gpu_create(struct stp_space *space, const struct stp_space_params *params,
@@ -267,9 +294,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     if (rc != 0) goto err_retain;
     space->device = device->ordinal;
     stp_cuda_range_add(space->base, space->max_bytes, device, false);
-    gpu_count_space(device, 1);
-    stp_cuda_streams_prepare(device);
-    stp_cuda_pin_refresh();
+    gpu_begin(device);
     return 0;
 
 err_retain:
@@ -300,7 +325,7 @@ static void gpu_destroy(struct stp_space *space)
     }
     space->own = NULL;
     gpu_part_delete(part);
-    gpu_count_space(device, -1);
+    gpu_end(device);
     stp_cuda_release(device);
     stp_cuda_pin_refresh(); /* another device may be up */
 }

@@ -228,7 +228,7 @@ void stp_stream_words_free(int ordinal, void *words)
         stp_cuda_leave();
     }
     /* who had pinned spaces alone shall not keep the context either */
-    if (!stp_cuda_has_spaces(device)) stp_cuda_pin_drop(device);
+    stp_cuda_pin_drop_unused(device);
     stp_cuda_release(device);
 }
 
