@@ -208,6 +208,6 @@ int stp_hbm_fits(size_t nbytes, const struct stp_claim *claims, int n, const str
         stp_error("an hbm space of %zu bytes a PE exceeds what NUMA node %d has free, %zu bytes, "
                   "for %d PEs of this host (%d to %d): ask for no more than %zu bytes a PE",
                   nbytes, mine->place, left, count, first, last,
-                  left / (size_t)count & ~(STP_RANGE_ALIGN - 1));
+                  left / (size_t)count & ~(size_t)4095);
     return -ENOMEM;
 }
