@@ -2,15 +2,16 @@
 /*
  * A space grows while other threads put, get and add in it, in what was there and in what has just
  * come, across its border too; another thread grows a space of its own team. Nobody waits for a
- * growth, and no byte and no count is lost.
+ * growth, and no byte and no count is lost. Argument: gpu: the spaces are of GPU memory.
  */
-#include "pe_spaces.h"
+#include "pe_kinds.h"
 
 #include <pthread.h>
-#include <shmemx.h>
 
 enum { TRAFFIC = 2, ROUNDS = 4, GROWTHS = 3, WORDS = 2000 };
-enum { SIZE = PE_MIB, MAX = 900 * PE_MIB, PIECE = 48 * PE_MIB };
+enum { SIZE = 2 * PE_MIB, MAX = 900 * PE_MIB, PIECE = 48 * PE_MIB };
+
+static int kind = PE_CPU;
 
 /* What threads work on: each its own words, WORDS of them around the border of each block. */
 static struct {
@@ -70,7 +71,7 @@ static void *run_traffic(void *arg)
 
 static shmem_space_t make(shmem_team_t parent, shmem_team_t *team)
 {
-    shmem_space_config_t config = pe_cpu_config(SIZE);
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmem_space_t space;
 
@@ -141,23 +142,33 @@ static void run_round(void)
     }
     shmem_long_p(&total[0], added, pe_right());
     shmem_barrier_all();
-    PE_CHECK_EQ(*job.counter, total[0]);
+    PE_CHECK_EQ(shmem_long_g(job.counter, pe_me), shmem_long_g(total, pe_me));
     pe_space_end(space, team);
 }
 
-int main(void)
+static void run_all(void)
 {
     shmem_team_t other;
     pthread_t thread;
-    int provided;
 
-    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "no threads");
-    pe_test_attach();
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &other);
     pthread_create(&thread, NULL, run_other, &other);
     for (int i = 0; i < ROUNDS; i++)
         run_round();
     pthread_join(thread, NULL);
     shmem_team_destroy(other);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+
+    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "no threads");
+    pe_test_attach();
+    if (argc > 1 && strcmp(argv[1], "gpu") == 0) kind = PE_GPU;
+    if (kind == PE_GPU && (!pe_gpu_load() || !pe_kind_exists(PE_GPU)))
+        pe_test_skip("no GPU");
+    else
+        run_all();
     return pe_test_end();
 }
