@@ -88,7 +88,7 @@ static void run(int kind, long cycles)
     bool node = pe_rounds(8) == 8; /* else a provider's pools fill, 20 MiB of them */
     bool gpu = kind == PE_GPU;
     const struct pe_slack slack = {.maps = 4,
-                                   .heap_kib = 64 + (gpu ? cycles : 0),
+                                   .heap_kib = 64 + (gpu ? 2 * cycles : 0),
                                    .file_kib = 256,
                                    .virtual_kib = gpu ? PE_ARENAS + cycles : 256,
                                    .rss_kib = node ? (gpu ? 1024 + cycles : 256) : 24 * 1024};
