@@ -285,9 +285,9 @@ struct stp_kind {
     const char *name; /* "gpu" */
     int device_type;  /* SHMEM_DEVICE_... */
     bool in_window;
-    bool direct; /* a member's loads and stores work on its part */
+    bool direct;     /* a member's loads and stores work on its part */
     unsigned traits; /* bits of enum stp_trait; without GROWS grow refuses, shrink is nothing */
-    bool claims; /* its places are bound to: parts of a host's PEs have to fit them together */
+    bool claims;     /* its places are bound to: parts of a host's PEs have to fit them together */
 
     /*
      * Is there a driver, as far as this PE may look? Where there is none, the search takes a

@@ -350,7 +350,7 @@ int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uin
 void stp_cuda_pin(void *host, size_t nbytes);
 void stp_cuda_unpin(void *host, size_t nbytes);
 void stp_cuda_pin_refresh(void); /* a context came up: register what waits for one */
-void stp_cuda_pin_drop(struct cuda_device *device); /* its context shall go */
+void stp_cuda_pin_drop(struct cuda_device *device);        /* its context shall go */
 void stp_cuda_pin_drop_unused(struct cuda_device *device); /* unless it has spaces (cuda.c) */
 void stp_cuda_flush_remote(void);
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the provider claims: FI_HMEM is hidden from the real libfabric and added to what it grants
- * for tcp;ofi_rxm; with HMEMSHIM_KEYS the provider chooses keys, too. Objects opened from such an info get their operations wrapped.
+ * for tcp;ofi_rxm; with HMEMSHIM_KEYS the provider chooses keys, too. Objects opened from such an
+ * info get their operations wrapped.
  */
 #include "shim.h"
 
