@@ -275,7 +275,7 @@ START_TEST(the_first_says_what_fits)
     ck_assert_msg(strstr(said,
                          "an hbm space of 3221225472 bytes a PE exceeds what NUMA node 2 has "
                          "free, 8522825728 bytes, for 3 PEs of this host (5 to 7): ask for no "
-                         "more than 2839543808 bytes a PE") != NULL,
+                         "more than 2840940544 bytes a PE") != NULL,
                   "%s", said);
     for (int me = 2; me < 4; me++) {
         said_by("3222", 3 * GIB, me, &rc);
