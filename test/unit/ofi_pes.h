@@ -27,6 +27,7 @@ enum { PES = 4, REGION = 7, NBYTES = 1 << 16, TEXT = 4096 };
 struct world {
     atomic_int arrived;
     atomic_int step; /* of a test's own */
+    pid_t pids[PES];
     unsigned char addrs[PES][STP_FABRIC_ADDR_MAX];
     struct stp_fabric_region parts[PES];
     atomic_bool broken; /* a PE did not find what it expects: all end */
@@ -140,6 +141,7 @@ static inline void come_up(int pe)
     static unsigned char addrs[PES * STP_FABRIC_ADDR_MAX];
 
     me = core.pe = pe;
+    world->pids[me] = getpid();
     core.n_pes = core.n_local = PES;
     if (pe == stranger) core.job_token ^= 1;
     core.devices = core.devices && pe % device_step == 0;
