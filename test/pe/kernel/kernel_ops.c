@@ -256,6 +256,32 @@ static void check_space(const shmemx_device_options_t *options)
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
 }
 
+/* The copy of a device, lane by lane: every byte once, and none beside, wherever both sides lie. */
+static void check_copy_share(void)
+{
+    static const uint32_t lanes[] = {1, 2, 32, 96};
+    enum { MOST = 16 * 96 * 5 + 21, PAD = 64 };
+    static unsigned char from[MOST + PAD] __attribute__((aligned(16)));
+    static unsigned char to[MOST + PAD] __attribute__((aligned(16)));
+
+    for (int i = 0; i < MOST + PAD; i++)
+        from[i] = (unsigned char)(1 + i % 251);
+    for (uint32_t round = 0; round < 16 * 16 * 4; round++) {
+        uint32_t at = round % 16, source = round / 16 % 16, n = lanes[round / 256];
+        uint64_t nbytes = round % 3 == 0 ? MOST : round * 7 % (8 * n);
+        int wrong = 0;
+
+        memset(to, 0, sizeof(to));
+        for (uint32_t lane = n; lane-- > 0;)
+            shmemx_dev_copy_share(to + 16 + at, from + source, nbytes, lane, n);
+        for (uint64_t i = 0; i < sizeof(to); i++)
+            wrong += to[i] != (i - 16 - at < nbytes ? from[source + i - 16 - at] : 0);
+        if (!PE_CHECK(wrong == 0, "%d bytes are wrong of %lu from %u to %u by %u lanes", wrong,
+                      (unsigned long)nbytes, source, at, n))
+            break;
+    }
+}
+
 int main(int argc, char **argv)
 {
     shmemx_device_options_t options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
@@ -276,6 +302,7 @@ int main(int argc, char **argv)
     PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &handle) == 0, "handle");
     check_types();
     check_comparisons();
+    check_copy_share();
     run_blocks();
     shmemx_dev_barrier(&handle);
     for (int i = 0; i < BLOCKS; i++) {
