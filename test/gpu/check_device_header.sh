@@ -20,6 +20,7 @@ if command -v "$clang" >/dev/null 2>&1 && "$clang" --print-targets 2>/dev/null |
         -I$include -S -o "$dir/uses.ptx" device_header.cu
     grep -q 'st.release.sys.u64' "$dir/uses.ptx"
     grep -q 'fence.sc.sys' "$dir/uses.ptx"
+    grep -q 'ld.v2.u64' "$dir/uses.ptx" # copies take 16 bytes at once
     "$clang" $plain --cuda-host-only -I$include -fsyntax-only device_header.cu
     took="$took clang"
     for ptxas in ptxas /usr/local/cuda/bin/ptxas; do
@@ -34,6 +35,7 @@ fi
 for nvcc in nvcc /usr/local/cuda/bin/nvcc; do
     command -v "$nvcc" >/dev/null 2>&1 || continue
     "$nvcc" -arch=sm_90 -I$include -Xcompiler -Wall,-Wextra,-Werror -c -o "$dir/uses.o" device_header.cu
+    "$nvcc" -arch=sm_90 -I$include -x cu -c -o "$dir/example.o" ../../examples/kernel_ring.c
     took="$took nvcc"
     break
 done
