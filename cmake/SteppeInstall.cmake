@@ -62,6 +62,7 @@ function(steppe_man3 page)
     endforeach()
 endfunction()
 
+include(cmake/SteppeManLinks.cmake) # the types, and the generated pages below
 steppe_man3(shmem_space_create)
 steppe_man3(shmem_space_destroy)
 steppe_man3(shmem_space_malloc shmem_space_calloc shmem_space_free shmemx_space_align
@@ -74,9 +75,20 @@ steppe_man3(shmemx_ctx_create)
 steppe_man3(shmemx_ctx_space_quiet shmemx_ctx_space_fence)
 steppe_man3(shmemx_space_create_attr shmemx_space_attr_init)
 steppe_man3(shmemx_space_device_ptr)
-steppe_man3(shmemx_device_handle_create shmemx_device_handle_destroy)
+steppe_man3(shmemx_device_handle_create shmemx_device_handle_destroy shmemx_dev_my_pe
+    shmemx_dev_n_pes shmemx_dev_ptr shmemx_dev_putmem shmemx_dev_getmem shmemx_dev_putmem_nbi
+    shmemx_dev_getmem_nbi shmemx_dev_putmem_signal shmemx_dev_putmem_signal_nbi
+    shmemx_dev_signal_op shmemx_dev_signal_fetch shmemx_dev_signal_wait_until shmemx_dev_fence
+    shmemx_dev_quiet shmemx_dev_barrier)
 steppe_man3(shmemx_device_count shmemx_device_describe)
-steppe_man3(shmemx_putmem_on_stream shmemx_putmem_nbi_on_stream shmemx_getmem_on_stream
+list(TRANSFORM STEPPE_TYPES_reduce_sum REPLACE "(.+)" "shmemx_\\1_sum_reduce_on_stream"
+    OUTPUT_VARIABLE on_stream)
+foreach(operation put put_nbi get get_nbi)
+    list(TRANSFORM STEPPE_TYPES_rma REPLACE "(.+)" "shmemx_\\1_${operation}_on_stream"
+        OUTPUT_VARIABLE typed)
+    list(APPEND on_stream ${typed})
+endforeach()
+steppe_man3(shmemx_putmem_on_stream ${on_stream} shmemx_putmem_nbi_on_stream shmemx_getmem_on_stream
     shmemx_getmem_nbi_on_stream shmemx_putmem_signal_on_stream shmemx_putmem_signal_nbi_on_stream
     shmemx_signal_op_on_stream shmemx_signal_wait_until_on_stream shmemx_quiet_on_stream
     shmemx_barrier_all_on_stream shmemx_sync_all_on_stream shmemx_barrier_on_stream
@@ -89,7 +101,6 @@ steppe_man3(shmemx_space_root_set shmemx_space_root_get)
 steppe_man3(shmemx_info_print shmemx_version)
 
 # The generated pages, and a symbolic link for each further name of a routine: 1700 of them.
-include(cmake/SteppeManLinks.cmake)
 list(TRANSFORM STEPPE_MAN_PAGES REPLACE "(.+)" "docs/man/\\1.3" OUTPUT_VARIABLE pages)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(CODE "set(STEPPE_MAN3 \"${CMAKE_INSTALL_MANDIR}/man3\")

@@ -28,7 +28,7 @@ if(STEPPE_FABRIC OR BUILD_TESTING)
     steppe_need(PkgConfig_FOUND "pkg-config, to find libraries" pkg-config)
 endif()
 find_path(HWLOC_INCLUDE_DIR hwloc.h)
-steppe_need(HWLOC_INCLUDE_DIR "hwloc.h, for oshinfo" libhwloc-dev)
+steppe_need(HWLOC_INCLUDE_DIR "hwloc.h, for oshinfo and HBM spaces" libhwloc-dev)
 if(STEPPE_FABRIC)
     steppe_find_module(steppe_has_libfabric libfabric>=1.17)
     steppe_need(steppe_has_libfabric

@@ -207,7 +207,7 @@ typedef uint64_t shmem_space_cap_t;
 #define SHMEM_SPACE_CAP_COLLECTIVES UINT64_C(0x0002)   /* collectives work on it */
 #define SHMEM_SPACE_CAP_ATOMICS UINT64_C(0x0004)       /* atomics work on it */
 #define SHMEM_SPACE_CAP_DIRECT_ACCESS UINT64_C(0x0008) /* members load and store their part */
-#define SHMEM_SPACE_CAP_WORLD_ACCESS UINT64_C(0x0010)  /* its team is SHMEM_TEAM_WORLD */
+#define SHMEM_SPACE_CAP_WORLD_ACCESS UINT64_C(0x0010)  /* all PEs are members */
 #define SHMEM_SPACE_CAP_IDENT_ADDR UINT64_C(0x0020)    /* same addresses on all members */
 
 /* ---- language ----------------------------------------------------------- */
@@ -363,8 +363,9 @@ int shmem_space_create(const shmem_space_config_t *config, shmem_space_t *space,
                        shmem_team_t *team);
 
 /**
- * Destroy a space. Collective over its team, which, with all teams split from it, must have been
- * destroyed: else nonzero and nothing happens. SHMEM_SPACE_INVALID: 0.
+ * Destroy a space. Collective over its team, which, with all teams split from it, contexts of it
+ * and handles for kernels that hold it, must have been destroyed: else nonzero and nothing happens.
+ * SHMEM_SPACE_INVALID: 0.
  */
 int shmem_space_destroy(shmem_space_t space);
 

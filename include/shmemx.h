@@ -103,12 +103,12 @@ typedef enum {
 typedef struct {
     size_t struct_size;  /* of this structure */
     shmem_team_t parent; /* the space is made by, and on, members of this team */
-    int device;          /* ordinal of the device; -1: the library chooses, may differ per PE */
-    const char *name;    /* FAM: a space that other jobs find under this name; NULL: unnamed */
-    int keep;            /* FAM: nonzero: a named space and its contents outlive the job */
-    void *buffer;        /* GPU: use config->size bytes of the caller's here; NULL: allocate */
-    shmemx_space_open_t open;        /* FAM, with a name */
-    shmemx_space_numa_t numa_policy; /* CPU: which NUMA nodes pages come from; may differ per PE */
+    int device; /* GPU, or pinned: ordinal of the device; -1: the library chooses; may differ */
+    const char *name;         /* FAM: a space that other jobs find under this name; NULL: unnamed */
+    int keep;                 /* FAM: nonzero: a named space and its contents outlive the job */
+    void *buffer;             /* GPU: use config->size bytes of the caller's here; NULL: allocate */
+    shmemx_space_open_t open; /* FAM, with a name */
+    shmemx_space_numa_t numa_policy; /* CPU; HBM: default or bind; may differ per PE */
     int numa_node; /* CPU with SHMEMX_NUMA_BIND, HBM: this one; -1: that of this PE */
     int pinned; /* CPU, HBM: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
     int reshape; /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
@@ -145,7 +145,7 @@ int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_sp
 typedef enum {
     SHMEMX_PATH_NONE = 0,   /* no member */
     SHMEMX_PATH_LOAD_STORE, /* mapped host memory */
-    SHMEMX_PATH_DEVICE,     /* device memory that this PE's copies reach: own, or by IPC */
+    SHMEMX_PATH_DEVICE,     /* device memory that this PE's copies reach: own, or of the node */
     SHMEMX_PATH_FABRIC,     /* the fabric reads and writes it */
     SHMEMX_PATH_STAGED,     /* through host buffers, by the proxy thread of its owner */
     SHMEMX_PATH_PROCESS     /* private pages of another process, copied by the kernel */
@@ -164,7 +164,7 @@ const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" an
  */
 void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 
-/* Who does atomics on a space's words, and so what kernels may do to them beside: docs of each. */
+/* Who does atomics on a space's words, and what kernels may do beside: shmem_space_get_caps(3). */
 typedef enum {
     SHMEMX_ATOMICS_HOST = 1, /* CPUs, or the fabric: kernels' own are not atomic to them */
     SHMEMX_ATOMICS_NATIVE, /* CPUs, and kernels' own on the GPU it is pinned for are atomic, too */
@@ -243,7 +243,7 @@ void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
  * survives the end of the job and a failure of power. Local. Bytes that other PEs put there are
  * meant too when they have arrived: their quiet, and a sync, come before. Returns 0; nonzero for
  * SHMEM_SPACE_INVALID, for bytes that do not lie in this PE's part, for memory that does not
- * outlive jobs (CPU, GPU), and when the system cannot write it.
+ * outlive jobs (any but FAM), and when the system cannot write it.
  */
 int shmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 

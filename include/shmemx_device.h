@@ -18,8 +18,8 @@
  * Variants: _warp is called by all threads of a warp, _block by all of a block, with the same
  * arguments; they share the work. Words are atomic and waited for by 4 and 8 bytes.
  *
- * What is wrong ends the job with a line of the host: an address in no space of the handle, a PE
- * that the team has not, a comparison that there is not. Has not run on a GPU yet.
+ * What is wrong ends the job with a line of the host: an address in no space, a PE number out of
+ * range, an unknown comparison. Has not run on a GPU yet.
  */
 #ifndef SHMEMX_DEVICE_H
 #define SHMEMX_DEVICE_H

@@ -238,7 +238,7 @@ void shmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op,
 void shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
                                         void *stream);
 
-/* The nbi operations before it in the stream are complete; the others are without. */
+/* The nbi operations before it in the stream are complete; blocking ones need no quiet. */
 void shmemx_quiet_on_stream(void *stream);
 
 /*

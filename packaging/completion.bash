@@ -28,7 +28,7 @@ _steppe()
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_steppe_options "$command")" -- "$word")
     elif [[ $name == steppe-bench* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_steppe_benches "$command") compare plot launch all" \
+        mapfile -t COMPREPLY < <(compgen -W "$(_steppe_benches "$command") compare plot launch tune all" \
             -- "$word")
     elif [[ $name == oshinfo* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_steppe_sections "$command")" -- "$word")

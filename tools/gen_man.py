@@ -6,7 +6,8 @@ usage: gen_man.py [--check | --examples]
 
 Without an option: read include/shmem.h.in and docs/man/src/*.txt and write
     docs/man/PAGE.3           for each docs/man/src/PAGE.txt
-    docs/man/shmem.7          from docs/man/src/shmem.7.txt and the list of the pages
+    docs/man/shmem.7          from docs/man/src/shmem.7.txt, the list of the pages, and the table of
+                              variables in src/base/env.c
     cmake/SteppeManLinks.cmake   which further names lead to which page, for the installation
 --check     write nothing; exit 1 when a file on disk is out of date, or a routine has no page
 --examples  print a C program that runs the examples of all pages
@@ -326,10 +327,40 @@ def index(pages):
     return out
 
 
+def index_by_hand():
+    """The pages of spaces and extensions, which have no source."""
+    out = [".SS Memory spaces and extensions"]
+    for name, head in sorted(heads_by_hand().items()):
+        title = " ".join(re.split(r"\\-", head, maxsplit=1)[1].split())
+        out += [".TP", f"\\fB{name}\\fP(3)", *lines_of(title)]
+    return out
+
+
+def environment():
+    """Every variable, as the table of the library has it."""
+    with open(os.path.join(ROOT, "src", "base", "env.c"), encoding="utf-8") as f:
+        text = f.read()
+    row = re.compile(r'\{"(SHMEM_\w+)", (NULL|"\w+"), STP_ENV_\w+, FIELD\(\w+\), '
+                     r'(NULL|"[^"]*"), \w+,\s*((?:"[^"]*"\s*)+)\}')
+    out = []
+    for name, old, default, pieces in row.findall(text):
+        help_text = "".join(re.findall(r'"([^"]*)"', pieces))
+        default = "" if default == "NULL" else f" [{default[1:-1]}]".replace("-", "\\-")
+        old = "" if old == "NULL" else f", \\fB{old[1:-1]}\\fP"
+        out += [".TP", f"\\fB{name}\\fP{old}{default}", *lines_of(help_text)]
+    if len(out) < 3 * text.count("STP_ENV_", text.index("stp_env_table[]")) / 2:
+        sys.exit("gen_man.py: src/base/env.c: the table of variables is not understood")
+    return out
+
+
 def overview_text(page, pages):
+    lists = {"@index": lambda: index(pages) + index_by_hand(), "@environment": environment}
     out = [f'.TH SHMEM 7 "" "Steppe {VERSION}" "Steppe"', ".SH NAME", f"shmem \\- {page.title}"]
     for head, text in page.sections.items():
-        out += [f".SH {head}", *(index(pages) if text == "@index" else blocks(text))]
+        out.append(f".SH {head}")
+        for part in re.split(r"^(@\w+)$", text, flags=re.M):
+            part = part.strip("\n")
+            out += lists[part]() if part in lists else blocks(part) if part else []
     return COPYRIGHT + GENERATED.format(page.source) + "\n".join(out) + "\n"
 
 
@@ -401,16 +432,22 @@ def read_pages(routines):
     return pages
 
 
-def written_by_hand():
-    """Names in the NAME sections of pages that have no source."""
-    names = set()
+def heads_by_hand():
+    """{page: NAME section} of pages that have no source."""
+    heads = {}
     folder = os.path.join(ROOT, "docs", "man")
     for entry in os.listdir(folder):
         if entry.endswith(".3") and not os.path.exists(os.path.join(SOURCE, entry[:-2] + ".txt")):
             with open(os.path.join(folder, entry), encoding="utf-8") as f:
-                head = re.search(r"^\.SH NAME\n(.*?)^\.SH", f.read(), re.S | re.M).group(1)
-            names |= set(re.findall(r"shmemx?_\w+", head.split("\\-")[0]))
-    return names
+                heads[entry[:-2]] = re.search(r"^\.SH NAME\n(.*?)^\.SH", f.read(),
+                                              re.S | re.M).group(1)
+    return heads
+
+
+def written_by_hand():
+    """Names in the NAME sections of pages that have no source."""
+    return {name for head in heads_by_hand().values()
+            for name in re.findall(r"shmemx?_\w+", head.split("\\-")[0])}
 
 
 def faults(routines, pages):

@@ -158,7 +158,7 @@ struct stp_env {
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     int peer_timeout;         /* SHMEM_PEER_TIMEOUT, seconds, 0 = never */
     int hang_report;          /* SHMEM_HANG_REPORT, seconds, 0 = never */
-    bool spaces_table;        /* SHMEM_SPACES_TABLE: print the table of spaces at creation */
+    bool spaces_table;        /* SHMEM_SPACES_TABLE: PE 0 prints the table at creation */
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
     bool enable_cpu, enable_gpu, enable_hbm, enable_fam; /* SHMEM_ENABLE_<KIND>: a space at init */
     size_t cpu_size, gpu_size, hbm_size, fam_size; /* SHMEM_<KIND>_SYMMETRIC_SIZE, bytes a PE */

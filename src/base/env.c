@@ -92,7 +92,7 @@ const struct stp_env_row stp_env_table[] = {
      "endpoints for private and serialized contexts, at most 64; -1: where the provider makes them "
      "cheap"},
     {"SHMEM_SPACES_TABLE", NULL, STP_ENV_BOOL, FIELD(spaces_table), "off", NULL,
-     "print the table of memory spaces whenever one is created"},
+     "PE 0 prints its table of memory spaces after each shmem_space_create()"},
     {"SHMEM_DEFAULT_SPACE", NULL, STP_ENV_CHOICE, FIELD(default_space), "cpu", kind_words,
      "kind of memory of the default space"},
     {"SHMEM_ENABLE_CPU", NULL, STP_ENV_BOOL, FIELD(enable_cpu), "off", NULL,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Staging, the owner's side: a thread that serves requests for this PE's device memory in the
- * order of their tickets. It runs only in PEs that have a device space with others, and sleeps
- * while there is nothing to do. Design: docs/design/stage.md.
+ * order of their tickets. It runs only in PEs that have a device space, or one of private
+ * memory, with others, and sleeps while there is nothing to do. Design: docs/design/stage.md.
  */
 #include "stage.h"
 

@@ -90,8 +90,8 @@ int pshmem_space_destroy(shmem_space_t handle)
     stp_coll_agree(space->team, facts, 2);
     if (facts[0] != 0) {
         if (here > 0)
-            stp_error("shmem_space_destroy: %d teams and contexts of space %u are alive: destroy "
-                      "them first",
+            stp_error("shmem_space_destroy: %d teams, contexts and handles of kernels hold space "
+                      "%u: destroy them first",
                       here, space->number);
         return 1;
     }

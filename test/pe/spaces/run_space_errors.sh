@@ -149,7 +149,7 @@ fi
 # ---- life --------------------------------------------------------------------------------------
 
 for kind in "${life[@]}"; do
-    told destroy_held  $kind "shmem_space_destroy: 1 teams and contexts of space [0-9]+ are alive"
+    told destroy_held  $kind "shmem_space_destroy: 1 teams, contexts and handles of kernels hold space [0-9]+"
     told destroy_twice $kind \
         "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
     told destroy_stale $kind \
