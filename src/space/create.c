@@ -309,6 +309,23 @@ static struct create_verdict create_judge(struct create *c, int outcome)
 }
 
 /*
+ * The first piece is handed out first, and tells whether the driver does it at all: the members
+ * know, and those of the parent that are none return the same.
+ */
+static int create_pin(struct create *c)
+{
+    int64_t failed = c->access && stp_space_pin(c->space, 0, 1) != 0;
+
+    stp_coll_agree(c->parent, &failed, 1);
+    if (failed == 0) return OPEN_DONE;
+    if (c->access) {
+        stp_mapped_detach(c->space);
+        stp_coll_sync(c->space->team);
+    }
+    return OPEN_FAILED;
+}
+
+/*
  * One attempt at the agreed place. A thread that made another space with other PEs at the same
  * time may have been quicker there: then all undo and look further on.
  */
@@ -322,12 +339,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
     *verdict = create_judge(c, outcome);
-    /* the first piece is handed out first, and tells whether the driver does it at all */
-    if (verdict->outcome == OPEN_DONE && c->params.pinned && stp_space_pin(c->space, 0, 1) != 0) {
-        stp_mapped_detach(c->space);
-        stp_coll_sync(c->space->team);
-        verdict->outcome = OPEN_FAILED;
-    }
+    if (verdict->outcome == OPEN_DONE && c->params.pinned) verdict->outcome = create_pin(c);
     if (c->access && verdict->outcome != OPEN_DONE && !c->space->host) {
         if (opened) c->kind->detach(c->space); /* what it has opened of others, who free it next */
         stp_coll_sync(c->space->team);

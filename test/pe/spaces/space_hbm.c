@@ -4,7 +4,8 @@
  * (test/topology/here.xml): the kernel is asked for the policy of the range and the node of touched
  * pages. What the node has free is what there is for all members of a host; where mbind is refused
  * the space is made without.
- * "some": only PEs of even numbers have such memory.
+ * "some": only PEs of even numbers have such memory; "some pinned", "some refused": it is pinned
+ * for GPUs, too, or the driver refuses that.
  */
 #include "pe_kinds.h"
 #include "pe_numa.h"
@@ -214,8 +215,27 @@ static void check_together(void)
     }
 }
 
+/* Pinned for GPUs: who is no member hears of it, too. */
+static void check_some_pinned(bool member, bool refused)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_t space;
+    shmem_team_t team;
+
+    attr.pinned = 1;
+    if (refused) {
+        refuse(PE_MIB, &attr, "pinned, which the driver refuses");
+        return;
+    }
+    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "pinned");
+    PE_CHECK((space != SHMEM_SPACE_INVALID) == member, "a member of the pinned one");
+    if (!member) return;
+    shmem_team_destroy(team);
+    PE_CHECK_EQ(shmem_space_destroy(space), 0);
+}
+
 /* Who has none is no member. hwloc is loaded when such memory is asked for first. */
-static void check_some(void)
+static void check_some(bool pinned, bool refused)
 {
     shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_HBM, PE_MIB);
     bool member = pe_me % 2 == 0;
@@ -225,6 +245,7 @@ static void check_some(void)
         unsetenv("HWLOC_XMLFILE");
         setenv("HWLOC_SYNTHETIC", "node:2 pu:2", 1);
     }
+    if (pinned) check_some_pinned(member, refused);
     PE_REQUIRE(shmem_space_create(&config, &s.space, &s.team) == 0, "no space");
     PE_CHECK_EQ(shmemx_device_count(SHMEM_DEVICE_HBM), member ? 1 : 0);
     if (!member) {
@@ -246,7 +267,7 @@ int main(int argc, char **argv)
     if (mode < 0) return PE_SKIP;
     pe_test_begin();
     if (argc > 1 && strcmp(argv[1], "some") == 0) {
-        check_some();
+        check_some(argc > 2, argc > 2 && strcmp(argv[2], "refused") == 0);
         return pe_test_end();
     }
     (void)device_of();
