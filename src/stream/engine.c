@@ -96,6 +96,13 @@ static bool stream_steps(struct stream_work **list)
     return any;
 }
 
+/* For a word, or for the thread. */
+static bool slot_is_waiting(const struct stream_slot *slot)
+{
+    return __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) <
+           __atomic_load_n(&slot->n_waits, __ATOMIC_RELAXED);
+}
+
 static void stream_sleep(void)
 {
     uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
@@ -154,13 +161,13 @@ static int stream_start_locked(int device, char *why)
     stp_bounce_give(stp_bounce_take());
     streams.stop = false;
     streams.n_called = streams.n_done = 0;
+    for (int i = 0; i < STREAM_MAX; i++)
+        streams.slots[i].words = &streams.words[i];
     rc = stp_thread_start(&streams.thread, "steppe-stream", stream_main);
     snprintf(why, STP_STREAM_WHY, "no thread for operations on streams: %s", strerror(-rc));
     if (rc != 0) goto err_context;
-    for (int i = 0; i < STREAM_MAX; i++) {
+    for (int i = 0; i < STREAM_MAX; i++)
         pthread_mutex_init(&streams.slots[i].lock, NULL);
-        streams.slots[i].words = &streams.words[i];
-    }
     __atomic_store_n(&streams.running, true, __ATOMIC_RELEASE);
     return 0;
 
@@ -200,14 +207,29 @@ void stp_stream_stop(void)
         stp_wait_idle(&wait);
     /* a stream may be about to look at its word, or to write what it has passed */
     for (int i = 0; i < STREAM_MAX; i++) {
-        const struct stream_slot *slot = &streams.slots[i];
-
-        while (slot->used &&
-               __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) < slot->n_waits)
+        while (slot_is_waiting(&streams.slots[i]))
             stp_wait_idle(&wait);
     }
     stream_end();
     stp_streams_stop();
+}
+
+/*
+ * The host words that the stream waits for. It may have passed some, and the program have freed
+ * them since.
+ */
+static void slot_let_go(const struct stream_slot *slot)
+{
+    uint64_t passed = __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE);
+
+    for (int i = 0; i < STREAM_WAITS; i++) {
+        const struct stream_wait *wait = &slot->host_waits[i];
+        uint64_t number = __atomic_load_n(&wait->number, __ATOMIC_ACQUIRE);
+        uint64_t *host = __atomic_load_n(&wait->word, __ATOMIC_RELAXED);
+        uint64_t wanted = __atomic_load_n(&wait->wanted, __ATOMIC_RELAXED);
+
+        if (number > passed) __atomic_store_n(host, wanted, __ATOMIC_RELEASE);
+    }
 }
 
 /* Without locks: others may hold them, and will not give them back. */
@@ -216,11 +238,10 @@ void stp_stream_halt(void)
     if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
     for (int i = 0; i < STREAM_MAX; i++) {
         struct stream_slot *slot = &streams.slots[i];
-        uint64_t *word = __atomic_load_n(&slot->waiting, __ATOMIC_ACQUIRE);
 
         if (!slot->used) continue;
         __atomic_store_n(&slot->words->done, slot->n_works + STREAM_FAR, __ATOMIC_RELEASE);
-        if (word != NULL) __atomic_store_n(word, slot->wanted, __ATOMIC_RELEASE);
+        slot_let_go(slot);
     }
 }
 
@@ -273,8 +294,7 @@ _Noreturn static void stream_refuse(void *handle, const char *fn, const char *wh
 
 static bool slot_is_idle_locked(const struct stream_slot *slot)
 {
-    return slot->n_calls == 0 &&
-           __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) >= slot->n_waits &&
+    return slot->n_calls == 0 && !slot_is_waiting(slot) &&
            __atomic_load_n(&slot->n_nbi, __ATOMIC_RELAXED) == 0;
 }
 
@@ -347,11 +367,10 @@ static bool slot_may_wait(struct stream_slot *slot)
     for (int i = 0; i < STREAM_MAX; i++) {
         const struct stream_slot *other = &streams.slots[i];
 
-        n += other != slot && other->used &&
-             __atomic_load_n(&other->words->passed, __ATOMIC_ACQUIRE) < other->n_waits;
+        n += other != slot && slot_is_waiting(other);
     }
     may = n < stp_env.stream_waits;
-    if (may) slot->n_waits++;
+    if (may) __atomic_store_n(&slot->n_waits, slot->n_waits + 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&streams.lock);
     return may;
 }
@@ -391,11 +410,23 @@ void stp_stream_hand_over(struct stream_slot *slot, const struct stream_work *wo
         __atomic_store_n(&slot->n_nbi, slot->n_nbi + 1, __ATOMIC_RELAXED);
 }
 
+/* What ends the wait that was taken just now, in a process that dies. */
+static void slot_note(struct stream_slot *slot, uint64_t *word, uint64_t wanted)
+{
+    struct stream_wait *wait = &slot->host_waits[slot->n_waits % STREAM_WAITS];
+
+    __atomic_store_n(&wait->number, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&wait->word, word, __ATOMIC_RELAXED);
+    __atomic_store_n(&wait->wanted, wanted, __ATOMIC_RELAXED);
+    /* Pairs with the acquire of slot_let_go(). */
+    __atomic_store_n(&wait->number, slot->n_waits, __ATOMIC_RELEASE);
+}
+
 void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
                           bool equal, const char *fn)
 {
     slot_take_wait(slot);
-    slot->wanted = value;
-    __atomic_store_n(&slot->waiting, host, __ATOMIC_RELEASE);
+    if (host != NULL) slot_note(slot, host, value);
     slot_wait(slot, word, value, equal, fn);
 }

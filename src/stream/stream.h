@@ -41,6 +41,13 @@ struct stream_words {
     uint64_t passed; /* waits that the stream has behind it; the stream writes it */
 } STP_ALIGNED_LINE;
 
+/* A wait of a stream for a host word of the program's, which no work of the thread ends. */
+struct stream_wait {
+    uint64_t number; /* of the stream's waits; 0: this says nothing */
+    uint64_t *word, wanted;
+};
+#define STREAM_WAITS 8 /* that are remembered of a stream */
+
 /* A stream that operations were called on. */
 struct stream_slot {
     pthread_mutex_t lock;     /* before streams.lock; what one call puts there stays together */
@@ -48,11 +55,10 @@ struct stream_slot {
     bool used;
     int n_calls; /* that have it, or wait for the lock */
     struct stream_words *words;
-    uint64_t n_works;  /* handed to the thread, for which the stream waits */
-    uint64_t n_waits;  /* of the stream, ever, under both; more than passed: it may be waiting */
-    uint64_t n_nbi;    /* handed over, for which nothing waits yet; read by others */
-    uint64_t *waiting; /* host word of a wait that no work of the thread ends, else NULL */
-    uint64_t wanted;
+    uint64_t n_works; /* handed to the thread, for which the stream waits */
+    uint64_t n_waits; /* of the stream, ever; more than passed: it may be waiting */
+    uint64_t n_nbi;   /* handed over, for which nothing waits yet; read by others */
+    struct stream_wait host_waits[STREAM_WAITS]; /* the last ones, by number */
 };
 
 /* One thing that the thread does, step by step. */

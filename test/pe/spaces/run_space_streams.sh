@@ -23,4 +23,5 @@ ends pe "shmemx_putmem_on_stream: .*$np"
 ends private 'shmemx_putmem_on_stream: dest 0x[0-9a-f]+ .* not symmetric|not symmetric'
 ends none 'shmemx_barrier_all_on_stream: stream .*: this PE has no GPU' FAKECUDA_DEVICES=0
 job dies LD_LIBRARY_PATH="$fake" -- dies && [ $status -ne 7 ] && fail dies "the job ended with status $status, not 7"
+job late LD_LIBRARY_PATH="$fake" -- late && [ $status -ne 7 ] && fail late "the job ended with status $status, not 7"
 exit $failed

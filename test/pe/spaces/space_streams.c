@@ -306,6 +306,20 @@ static void end_as(const char *what)
     printf("survived\n");
 }
 
+/* The streams are through with their waits, and the memory of their words is gone. */
+static void end_late(void)
+{
+    for (int i = 0; i < 2; i++) {
+        shmemx_signal_op_on_stream(signals[1] + i, 3, SHMEM_SIGNAL_SET, pe_me, streams[i]);
+        shmemx_signal_wait_until_on_stream(signals[1] + i, SHMEM_CMP_EQ, 3, streams[i]);
+        PE_CHECK_EQ(cu.wait(streams[i]), 0);
+    }
+    shmem_space_free(spaces[1], signals[1]);
+    shmem_space_free(spaces[1], blocks[1]);
+    pe_space_end(spaces[1], teams[1]);
+    shmem_global_exit(7);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -320,6 +334,7 @@ int main(int argc, char **argv)
         return pe_test_end();
     }
     begin();
+    if (argc > 1 && strcmp(argv[1], "late") == 0) end_late();
     if (argc > 1) {
         end_as(argv[1]);
         return pe_test_end();
