@@ -291,6 +291,9 @@ extern int stp_wait_sleep_ms; /* that a wait sleeps at most, a second; likewise 
  */
 extern void (*stp_wait_hook)(void);
 
+/* Call it: for threads of our own beside which the program, or a device, waits for peers. */
+void stp_wait_look(void);
+
 /*
  * Sleep while *word, shared by processes or not, is seen; at most stp_wait_sleep_ms, and also for
  * no reason: look again and come back. False: nobody has woken it. stp_wait_sleep() looks after

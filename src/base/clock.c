@@ -19,7 +19,7 @@ int stp_wait_sleep_ms = 1000;
 
 void (*stp_wait_hook)(void);
 
-static void call_hook(void)
+void stp_wait_look(void)
 {
     void (*hook)(void) = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
 
@@ -41,14 +41,14 @@ void stp_wake(const uint32_t *word, int n)
 
 void stp_wait_sleep(const uint32_t *word, uint32_t seen)
 {
-    if (!stp_sleep_on(word, seen)) call_hook();
+    if (!stp_sleep_on(word, seen)) stp_wait_look();
 }
 
 void stp_wait_yield(void)
 {
     static __thread unsigned yields;
 
-    if ((++yields & (YIELDS_A_HOOK - 1)) == 0) call_hook();
+    if ((++yields & (YIELDS_A_HOOK - 1)) == 0) stp_wait_look();
     /*
      * Not the pause instruction: it keeps the core, and where PEs outnumber cores the one that
      * must act next may be waiting for exactly this core. Not a sleep: nobody would wake us.

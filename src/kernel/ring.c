@@ -14,7 +14,7 @@
 
 #define RING_LOOKS 200 /* at nothing, with a yield between, before it naps */
 #define RING_NAP_US 50
-#define RING_NAPS_A_LOOK 10000 /* whether the program has threads left: once a second or less */
+#define RING_NAPS_A_LOOK 10000 /* at the program's threads, and at peers: once a second or less */
 #define RING_HALT_MS 100
 
 _Static_assert(SHMEMX_DEV_CMP_EQ == SHMEM_CMP_EQ && SHMEMX_DEV_CMP_NE == SHMEM_CMP_NE &&
@@ -208,12 +208,15 @@ static bool ring_serve_all(struct stp_kernel *kernel)
     return found;
 }
 
+/* A kernel may wait for a PE that is gone, and the program in the driver for the kernel. */
 static void ring_nap(void)
 {
     static unsigned naps;
 
     usleep(RING_NAP_US);
-    if (++naps % RING_NAPS_A_LOOK == 0) stp_thread_look();
+    if (++naps % RING_NAPS_A_LOOK != 0) return;
+    stp_thread_look();
+    stp_wait_look();
 }
 
 static void *ring_main(void *arg)

@@ -15,6 +15,7 @@
 #define STREAM_MAX 256      /* at once; those with nothing under way make room */
 #define STREAM_LOOKS 200    /* at works that cannot go on, before naps between */
 #define STREAM_NAP_NS 20000 /* streams look at words about as often */
+#define STREAM_NAPS 1024    /* between two looks at peers */
 #define STREAM_FAR ((uint64_t)1 << 62)
 
 static struct {
@@ -103,6 +104,16 @@ static bool slot_is_waiting(const struct stream_slot *slot)
            __atomic_load_n(&slot->n_waits, __ATOMIC_RELAXED);
 }
 
+/* The program may wait in the driver for a stream that waits for a PE which is gone. */
+static void stream_look_at_peers(void)
+{
+    bool waits = false;
+
+    for (int i = 0; i < STREAM_MAX && !waits; i++)
+        waits = slot_is_waiting(&streams.slots[i]);
+    if (waits) stp_wait_look();
+}
+
 static void stream_sleep(void)
 {
     uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
@@ -113,6 +124,7 @@ static void stream_sleep(void)
         (void)stp_sleep_on(&streams.rings, seen);
     __atomic_store_n(&streams.sleeping, 0, __ATOMIC_SEQ_CST);
     stp_thread_look();
+    stream_look_at_peers();
 }
 
 static void stream_idle(int looks)
@@ -120,6 +132,7 @@ static void stream_idle(int looks)
     static const struct timespec nap = {0, STREAM_NAP_NS};
 
     if (stp_rt.has_fabric) stp_rt.fabric.progress();
+    if (looks % STREAM_NAPS == STREAM_LOOKS) stp_wait_look();
     if (looks < STREAM_LOOKS)
         stp_wait_yield();
     else

@@ -3,12 +3,15 @@
  * What code with a handle can get wrong: one call, which the first argument names, made by the
  * last PE while the others wait, and what the host says of it. "list" prints the name and a regular
  * expression of each. run_kernel_errors.sh checks what is said, the status, and that nobody is
- * left.
+ * left. "killed": the last PE dies while the others' kernels wait for it.
  */
 #include "pe_test.h"
 
 #include <shmemx.h>
 #include <shmemx_device.h>
+
+#include <signal.h>
+#include <unistd.h>
 
 static shmemx_device_handle_t handle;
 static long *word;
@@ -107,6 +110,17 @@ static void refused(void)
     PE_CHECK_EQ(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &copy), 0);
 }
 
+static void killed(void)
+{
+    shmem_barrier_all();
+    if (pe_me == pe_n - 1) {
+        printf("now\n");
+        fflush(stdout);
+        kill(getpid(), SIGKILL);
+    }
+    shmemx_dev_long_wait_until(&handle, word, SHMEMX_DEV_CMP_NE, 0);
+}
+
 int main(int argc, char **argv)
 {
     long on_stack = 0;
@@ -126,6 +140,7 @@ int main(int argc, char **argv)
     }
     word = shmem_calloc(4, sizeof(*word));
     PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &handle) == 0, "handle");
+    if (strcmp(name, "killed") == 0) killed();
     for (size_t i = 0; i < n; i++)
         if (pe_me == pe_n - 1 && strcmp(calls[i].name, name) == 0) calls[i].make();
     shmem_barrier_all();

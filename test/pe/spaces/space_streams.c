@@ -7,6 +7,8 @@
 #include "pe_gpu.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 enum { N = 3000, MANY = 12 };
 
@@ -306,6 +308,25 @@ static void end_as(const char *what)
     printf("survived\n");
 }
 
+/* The last PE is killed; the others wait in the driver, for a stream that waits for that PE. */
+static void end_killed(const char *what)
+{
+    shmem_barrier_all();
+    if (pe_me == pe_n - 1) {
+        printf("now\n");
+        fflush(stdout);
+        kill(getpid(), SIGKILL);
+    }
+    if (strcmp(what, "killed_sync") == 0)
+        shmemx_sync_all_on_stream(streams[0]);
+    else if (strcmp(what, "killed_word") == 0)
+        shmemx_signal_wait_until_on_stream(signals[pe_me % 2], SHMEM_CMP_EQ, 1, streams[0]);
+    else
+        shmemx_signal_wait_until_on_stream(signals[2], SHMEM_CMP_NE, 0, streams[0]);
+    cu.wait(streams[0]); /* until the job ends, which lets streams go first */
+    pause();
+}
+
 /* The streams are through with their waits, and the memory of their words is gone. */
 static void end_late(void)
 {
@@ -335,6 +356,7 @@ int main(int argc, char **argv)
     }
     begin();
     if (argc > 1 && strcmp(argv[1], "late") == 0) end_late();
+    if (argc > 1 && strncmp(argv[1], "killed", 6) == 0) end_killed(argv[1]);
     if (argc > 1) {
         end_as(argv[1]);
         return pe_test_end();
