@@ -29,7 +29,7 @@ void stp_wait_look(void)
 bool stp_sleep_on(const uint32_t *word, uint32_t seen)
 {
     const struct timespec limit = {.tv_sec = stp_wait_sleep_ms / 1000,
-                                   .tv_nsec = stp_wait_sleep_ms % 1000 * 1000000};
+                                   .tv_nsec = stp_wait_sleep_ms % 1000 * 1000000L};
 
     return syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0) == 0;
 }
