@@ -116,6 +116,7 @@ enum stp_env_kind {
     STP_ENV_PRESENT, /* bool: set to anything counts, even to nothing */
     STP_ENV_BOOL,    /* bool: on/off, yes/no, true/false, 1/0 */
     STP_ENV_INT,     /* int, -1 or more */
+    STP_ENV_COUNT,   /* int, 1 or more */
     STP_ENV_SIZE,    /* size_t: number with optional suffix k m g t; see stp_env_parse_size() */
     STP_ENV_GROWTH,  /* struct stp_env_growth: a size, or two with a colon between */
     STP_ENV_STRING,  /* const char *, NULL when unset or empty */

@@ -123,7 +123,7 @@ const struct stp_env_row stp_env_table[] = {
      "host"},
     {"SHMEM_PIN_HEAP", NULL, STP_ENV_BOOL, FIELD(pin_heap), "off", NULL,
      "pin what shmem_malloc hands out, for kernels of GPUs; makes a CUDA context"},
-    {"SHMEM_STREAM_WAITS", NULL, STP_ENV_INT, FIELD(stream_waits), "8", NULL,
+    {"SHMEM_STREAM_WAITS", NULL, STP_ENV_COUNT, FIELD(stream_waits), "8", NULL,
      "streams of a PE that may wait at once for what operations on them need"},
     {"SHMEM_FAM_PATH", NULL, STP_ENV_STRING, FIELD(fam_path), NULL, NULL,
      "directory, file or DAX device of fabric-attached memory"},
@@ -164,14 +164,14 @@ static int parse_bool(const char *text, bool *value)
     return 0;
 }
 
-static int parse_int(const char *text, int *value)
+static int parse_int(const char *text, long least, int *value)
 {
     char *end;
     long number;
 
     errno = 0;
     number = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || number < -1 || number > INT_MAX)
+    if (end == text || *end != '\0' || errno != 0 || number < least || number > INT_MAX)
         return -EINVAL;
     *value = (int)number;
     return 0;
@@ -241,7 +241,9 @@ static int row_parse(const struct stp_env_row *row, const char *text)
     case STP_ENV_BOOL:
         return parse_bool(text, value);
     case STP_ENV_INT:
-        return parse_int(text, value);
+        return parse_int(text, -1, value);
+    case STP_ENV_COUNT:
+        return parse_int(text, 1, value);
     case STP_ENV_SIZE:
         return stp_env_parse_size(text, value);
     case STP_ENV_GROWTH:
@@ -264,6 +266,8 @@ static const char *row_expects(const struct stp_env_row *row, char *buf, size_t 
         return "on or off (or yes and no, true and false, 1 and 0)";
     case STP_ENV_INT:
         return "a whole number from 0 on, or -1";
+    case STP_ENV_COUNT:
+        return "a whole number from 1 on";
     case STP_ENV_SIZE:
         return "a number of bytes from 0 on, with k, m, g or t after it for the binary multiples, "
                "as in 512m or 1.5g";
@@ -464,6 +468,7 @@ const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
         snprintf(buf, len, "%s", *(const bool *)value ? "on" : "off");
         break;
     case STP_ENV_INT:
+    case STP_ENV_COUNT:
         snprintf(buf, len, "%d", *(const int *)value);
         break;
     case STP_ENV_SIZE:

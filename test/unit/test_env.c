@@ -322,6 +322,11 @@ START_TEST(whole_numbers)
     ck_assert_int_eq(stp_env.spin, -1);
     for (size_t i = 0; i < STP_COUNT(wrong); i++)
         load_with("SHMEM_SPIN", wrong[i], -EINVAL, "whole number");
+    /* of nothing a program would wait for ever */
+    load_with("SHMEM_STREAM_WAITS", "1", 0, NULL);
+    ck_assert_int_eq(stp_env.stream_waits, 1);
+    load_with("SHMEM_STREAM_WAITS", "0", -EINVAL, "from 1 on");
+    load_with("SHMEM_STREAM_WAITS", "-1", -EINVAL, "from 1 on");
 }
 END_TEST
 
