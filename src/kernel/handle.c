@@ -135,7 +135,7 @@ static char *words_make(struct stp_kernel *kernel, shmem_team_t team, size_t nby
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 
-static void kernel_delete(struct stp_kernel *kernel)
+void stp_kernel_delete(struct stp_kernel *kernel)
 {
     free(kernel->used);
     free(kernel->bases);
@@ -158,7 +158,7 @@ static struct stp_kernel *kernel_new(const struct stp_team *team, const struct s
     kernel->served = calloc(n_rings, sizeof(*kernel->served));
     if (kernel->used == NULL || kernel->bases == NULL || kernel->pes == NULL ||
         kernel->served == NULL) {
-        kernel_delete(kernel);
+        stp_kernel_delete(kernel);
         return NULL;
     }
     for (int i = 0; i < team->n_pes; i++)
@@ -255,7 +255,7 @@ static struct stp_kernel *kernel_make(struct stp_team *team, shmem_team_t team_h
     if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
     if (kernel != NULL && failed == 0) words = words_make(kernel, team_handle, layout.nbytes, fn);
     if (words == NULL) { /* on all members */
-        if (kernel != NULL) kernel_delete(kernel);
+        if (kernel != NULL) stp_kernel_delete(kernel);
         return NULL;
     }
     kernel_share(kernel, team);
@@ -269,7 +269,7 @@ static struct stp_kernel *kernel_make(struct stp_team *team, shmem_team_t team_h
     kernel_keep(kernel);
     stp_space_free(kernel->words, words, fn);
     (void)pshmem_space_destroy(stp_space_handle(kernel->words));
-    kernel_delete(kernel);
+    stp_kernel_delete(kernel);
     return NULL;
 }
 
@@ -318,7 +318,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     stp_space_free(words, memory, __func__); /* with a sync of the members: all have ended it */
     kernel_keep(kernel);
     (void)pshmem_space_destroy(stp_space_handle(words));
-    kernel_delete(kernel);
+    stp_kernel_delete(kernel);
     memset(handle, 0, sizeof(*handle));
     return 0;
 }

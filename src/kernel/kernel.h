@@ -29,6 +29,9 @@ struct stp_kernel {
     struct stp_kernel *next;       /* live ones, guarded by the thread's lock */
 };
 
+/* What the host keeps of a handle, whose words and context have gone, or go (handle.c). */
+void stp_kernel_delete(struct stp_kernel *kernel);
+
 /* ---- what lies where (table.c) --------------------------------------------- */
 
 /* Spaces that would have a row now. */
@@ -56,7 +59,7 @@ bool stp_kernel_leave(struct stp_kernel *kernel);
 /* The live one that owner is; NULL: none. */
 struct stp_kernel *stp_kernel_find(const void *owner);
 
-/* Its thread ends; before the contexts go. */
+/* Its thread ends, and handles that nobody destroyed are none; before the contexts go. */
 void stp_kernel_stop(void);
 
 /* The same when the job is aborted: false when the thread did not come back in time. */

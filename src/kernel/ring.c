@@ -311,10 +311,19 @@ bool stp_kernel_leave(struct stp_kernel *kernel)
     return found;
 }
 
+/* A handle that stays would be served in the next life: its words lie where new ones may. */
 void stp_kernel_stop(void)
 {
     pthread_mutex_lock(&ring.life);
     ring_end();
+    pthread_mutex_lock(&ring.lock);
+    while (ring.first != NULL) {
+        struct stp_kernel *kernel = ring.first;
+
+        ring.first = kernel->next;
+        stp_kernel_delete(kernel);
+    }
+    pthread_mutex_unlock(&ring.lock);
     pthread_mutex_unlock(&ring.life);
 }
 

@@ -4,6 +4,7 @@
  * last PE while the others wait, and what the host says of it. "list" prints the name and a regular
  * expression of each. run_kernel_errors.sh checks what is said, the status, and that nobody is
  * left. "killed": the last PE dies while the others' kernels wait for it.
+ * "again": handles that nobody destroys, and one of the next life.
  */
 #include "pe_test.h"
 
@@ -110,6 +111,22 @@ static void refused(void)
     PE_CHECK_EQ(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &copy), 0);
 }
 
+/* Each request of a ring is done once. */
+static void again(int life)
+{
+    shmemx_device_options_t options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
+
+    options.by_ring = 1;
+    options.n_rings = 1;
+    word = shmem_calloc(4, sizeof(*word));
+    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &handle) == 0, "handle");
+    for (int i = 0; i < 50 * life; i++)
+        shmemx_dev_long_atomic_add(&handle, word, 1, (pe_me + 1) % pe_n);
+    shmemx_dev_quiet(&handle);
+    shmem_barrier_all();
+    PE_CHECK_EQ(*word, 50 * life);
+}
+
 static void killed(void)
 {
     shmem_barrier_all();
@@ -134,6 +151,15 @@ int main(int argc, char **argv)
     }
     private = &on_stack;
     pe_test_begin();
+    if (strcmp(name, "again") == 0) {
+        for (int life = 1; life < 3; life++) {
+            again(life);
+            shmem_finalize();
+            pe_test_begin();
+        }
+        again(3);
+        return pe_test_end();
+    }
     if (strcmp(name, "refused") == 0) {
         refused();
         return pe_test_end();

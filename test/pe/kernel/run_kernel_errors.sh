@@ -22,4 +22,6 @@ job refused -- refused </dev/null
 says refused "shmemx_device_handle_create: options->n_rings is 0 and n_slots 64" \
     "shmemx_device_handle_destroy: handle is not live"
 [ "$np" -eq 1 ] || says refused "options differ between PEs: here 2 rings"
+job again -- again </dev/null
+[ $status -eq 0 ] || fail again "status $status"
 exit $failed
