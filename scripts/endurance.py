@@ -6,15 +6,15 @@ usage: endurance.sh --minutes M [--path PATH,...] [--programs KIND,...] [--leg S
                     [--build FOLDER] [--results FILE]
   --minutes M          so long on each path, of each kind of program; --seconds S: the same
   --path PATH,...      of node, tcp, shm, net (default: all)
-  --programs KIND,...  of random, stress (default: both)
+  --programs KIND,...  of random, spaces, stress (default: all)
   --leg S              seconds of one run (default: 120)
   --grace S            a run counts as hung so many seconds after its end (default: 180)
   --build FOLDER       run what is there, built where pe_random is missing (default: build, made up
                        to date)
   --results FILE       where it is kept (default: docs/results/endurance.md)
 
-A run is one program for --seconds: random programs with three strands a PE, and the stress programs
-in turn; with 2, 3 and 5 PEs in turn, every second one with SHMEM_CHECK=1. Each run that has ended
+A run is one program for --seconds: random programs with three strands a PE, the same with spaces of
+all kinds, GPUs played by test/fakecuda, and the stress programs in turn; with 2, 3 and 5 PEs in turn, every second one with SHMEM_CHECK=1. Each run that has ended
 is kept at once, and the next call goes on behind the last seed; so it may be stopped at any time,
 and what was under way then is not counted. A failed or hung run leaves its seed, command line,
 output and stacks in FOLDER/endurance, and the others go on. The exit status is 0 when all passed,
@@ -40,8 +40,10 @@ PATHS = {"node": {}}
 PATHS.update({path: {"SHMEM_NODE": "off", "SHMEM_OFI_PROVIDER": path}
               for path in ("tcp", "shm", "net")})
 PROGRAMS = {"random": ["random"],
+            "spaces": ["random_spaces"],
             "stress": ["stress_early", "stress_lost", "stress_torn", "stress_visible", "stress_mix",
                        "passive", "flow", "many_ctx"]}
+EXECUTABLES = {"random_spaces": "random"}  # those that are not pe_ and their name
 WAYS = [(n_pes, check) for check in (False, True) for n_pes in (2, 3, 5)]
 STRANDS = 3
 GOAL = 60  # minutes of each kind on each path
@@ -92,8 +94,8 @@ def sums(runs):
             passed = [run for run in of if run.result == "passed"]
             row += [f"{sum(run.minutes for run in passed):.1f} of {GOAL}", len(of) - len(passed)]
         rows.append(row)
-    return table(["path", "random, minutes passed", "failures", "stress, minutes passed",
-                  "failures"], rows)
+    head = [cell for kind in PROGRAMS for cell in (f"{kind}, minutes passed", "failures")]
+    return table(["path"] + head, rows)
 
 
 def write_runs(path, runs):
@@ -214,14 +216,29 @@ def leg_after(runs, path, kind, seconds):
     return Leg(path, kind, PROGRAMS[kind][number], pes, check, seed, seconds)
 
 
+def executable(args, leg):
+    return os.path.join(args.build, "bin",
+                        "pe_" + EXECUTABLES.get(leg.program, leg.program))
+
+
+def spaces_of_all_kinds(args):
+    """Variables: FAM in a directory, GPUs that the test double plays, HBM that hwloc is told of."""
+    return {"SHMEM_FAM_PATH": args.store,
+            "LD_LIBRARY_PATH": os.path.join(args.build, "lib", "fakecuda"),
+            "HWLOC_XMLFILE": os.path.join(ROOT, "test", "topology", "here.xml"),
+            "HWLOC_THISSYSTEM": "1"}
+
+
 def command_of(args, leg, stall):
     """The program's command line, and the variables of the environment that belong to it."""
-    program = os.path.join(args.build, "bin", "pe_" + leg.program)
-    command = [os.path.join(args.build, "bin", "oshrun"), "-n", str(leg.pes), program,
+    command = [os.path.join(args.build, "bin", "oshrun"), "-n", str(leg.pes), executable(args, leg),
                "--seed", str(leg.seed), "--seconds", str(leg.seconds), "--stall", str(stall)]
     variables = dict(PATHS[leg.path], **({"SHMEM_CHECK": "1"} if leg.check else {}))
-    if leg.kind == "random":
+    if leg.kind in ("random", "spaces"):
         command += ["--threads", str(STRANDS), "--tell", "1"]
+    if leg.kind == "spaces":
+        command += ["--spaces", "1", "--gpu", "1"]
+        variables.update(spaces_of_all_kinds(args))
     return command, variables
 
 
@@ -236,7 +253,7 @@ def begin(args, command, variables, out):
 
 def explain_hang(args, leg, job):
     """Where all threads stand; then what the programs themselves say when their alarm comes."""
-    pes = pes_of(os.path.join(args.build, "bin", "pe_" + leg.program))
+    pes = pes_of(executable(args, leg))
     text = stacks(pes)
     send(pes, signal.SIGALRM)
     ended(job, LAST_WORDS_S if pes else 0)

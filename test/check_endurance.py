@@ -40,7 +40,7 @@ def rows(results):
 def sums(results):
     with open(results, encoding="utf-8") as kept:
         cells = [[cell.strip() for cell in line.strip("|\n ").split("|")] for line in kept]
-    return {each[0]: each[1:] for each in cells if len(each) == 5 and each[0] in ("node", "tcp")}
+    return {each[0]: each[1:] for each in cells if len(each) == 7 and each[0] in ("node", "tcp")}
 
 
 def play(folder, name, text):
@@ -72,15 +72,16 @@ def check_arguments():
 
 
 def check_real(where):
-    """One second of random programs of this build."""
+    """A second each of random programs of this build, and of those with spaces of all kinds."""
     results = os.path.join(where, "real.md")
-    args = ["--seconds", "1", "--path", "node", "--programs", "random", "--build", BUILD,
+    args = ["--seconds", "1", "--path", "node", "--programs", "random,spaces", "--build", BUILD,
             "--results", results]
     status, text = call(*args)
     found = rows(results)
-    check(status == 0 and len(found) == 1, f"real: {status}: {text}")
+    check(status == 0 and len(found) == 2, f"real: {status}: {text}")
     check([row[:6] + row[9:] for row in found] ==
-          [["node", "random", "random", "2", "off", "1", "passed"]], f"real: {found}")
+          [["node", "random", "random", "2", "off", "1", "passed"],
+           ["node", "spaces", "random_spaces", "2", "off", "1", "passed"]], f"real: {found}")
 
 
 def check_build(where):
@@ -116,6 +117,19 @@ def check_turns(where, folder):
     with open(os.path.join(folder, "endurance", "output-tcp-random"), encoding="utf-8") as out:
         check(out.read().splitlines()[2] == "off tcp 1", "turns: the environment is another")
     check(sums(results)["tcp"][:2] == ["0.0 of 60", "0"], f"turns: {sums(results)}")
+
+
+def check_spaces(where, folder):
+    """Spaces of all kinds: what the program is told, and what it finds."""
+    results = os.path.join(where, "spaces.md")
+    play(folder, "pe_random", 'echo "$*"\necho "$SHMEM_FAM_PATH" "$LD_LIBRARY_PATH"\n')
+    status, text = call("--seconds", "1", "--path", "tcp", "--programs", "spaces", "--build",
+                        folder, "--results", results)
+    check(status == 0 and [row[1] for row in rows(results)] == ["spaces"], f"spaces: {text}")
+    with open(os.path.join(folder, "endurance", "output-tcp-spaces"), encoding="utf-8") as out:
+        told, found = out.read().splitlines()[:2]
+    check(told.endswith("--spaces 1 --gpu 1"), f"spaces: the program is told {told}")
+    check(found == f"{folder}/endurance {folder}/lib/fakecuda", f"spaces: it finds {found}")
 
 
 def check_beside(where):
@@ -218,6 +232,7 @@ def main():
         check_real(where)
         check_build(where)
         check_turns(where, folder)
+        check_spaces(where, folder)
         check_beside(where)
         check_failure(where, folder)
         check_hang(where, folder)
