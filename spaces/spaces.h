@@ -53,6 +53,7 @@ struct stp_space {
     struct stp_team *user_team;  /* the one create returned, NULL once destroyed */
     int n_users;   /* live teams that descend from it, contexts bound to it, handles; stp_rt.lock */
     int n_kernels; /* handles of kernels, of those: they have addresses of all it may grow to */
+    bool offered;  /* not on its way in or out, nor the library's own: stp_rt.lock */
     struct stp_space *next_free;
     bool whole;                  /* of the program's: one block, that is not freed */
     bool adopted;                /* of the program's, which may have unmapped it */
@@ -139,7 +140,7 @@ struct stp_space *stp_registry_at(unsigned number);
 /*
  * Look at a space that another thread may be about to destroy: true when one of this number is
  * entered, and look was called with it. It is not left meanwhile: the registry's lock is held, and
- * only the lock of a heap may be taken under it.
+ * only the lock of a heap and stp_rt.lock may be taken under it.
  */
 bool stp_registry_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
                        void *arg);

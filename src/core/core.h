@@ -222,7 +222,13 @@ static inline bool stp_space_is_invalid(shmem_space_t space)
 
 /* One team or context more, or less, that keeps the space from being destroyed. */
 void stp_space_use(struct stp_space *space, int n);
-int stp_space_users(const struct stp_space *space); /* how many there are */
+
+/*
+ * Who has no handle of a space may use it while the program has one: offer, with all its ranges,
+ * and withdraw, unless somebody uses it. How many do.
+ */
+void stp_space_offer(struct stp_space *space);
+int stp_space_withdraw(struct stp_space *space);
 
 /* The live space behind a handle; fatal, naming fn and the argument, when it is none. */
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument);

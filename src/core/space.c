@@ -69,12 +69,22 @@ void stp_space_use(struct stp_space *space, int n)
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-int stp_space_users(const struct stp_space *space)
+void stp_space_offer(struct stp_space *space)
+{
+    pthread_mutex_lock(&stp_rt.lock);
+    for (; space != NULL; space = space->next_range)
+        space->offered = true;
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
+int stp_space_withdraw(struct stp_space *space)
 {
     int n_users;
 
     pthread_mutex_lock(&stp_rt.lock);
     n_users = space->n_users;
+    for (; space != NULL && n_users == 0; space = space->next_range)
+        space->offered = false;
     pthread_mutex_unlock(&stp_rt.lock);
     return n_users;
 }

@@ -124,13 +124,19 @@ static char *words_make(struct stp_kernel *kernel, shmem_team_t team, size_t nby
                                    .size = nbytes + (size_t)2 * STP_CACHE_LINE,
                                    .flags = SHMEM_SPACE_FLAG_DEFAULT};
     struct stp_team *user_team;
+    char *words;
 
     attr.parent = team;
     attr.pinned = kernel->on_gpu;
     attr.device = kernel->on_gpu ? kernel->gpu.device : -1;
     if (stp_space_make(&config, &attr, &kernel->words, &user_team, fn) != 0) return NULL;
     pshmem_team_destroy(stp_team_handle(user_team));
-    return stp_space_alloc(kernel->words, nbytes, STP_CACHE_LINE, true, fn);
+    words = stp_space_alloc(kernel->words, nbytes, STP_CACHE_LINE, true, fn);
+    if (words != NULL) return words;
+    stp_error("%s: no memory that a GPU reaches for %zu bytes of rings and tables",
+              stp_public_name(fn), nbytes);
+    (void)pshmem_space_destroy(stp_space_handle(kernel->words)); /* on all members */
+    return NULL;
 }
 
 /* ---- making and ending ---------------------------------------------------------------------- */

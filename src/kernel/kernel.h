@@ -34,7 +34,7 @@ void stp_kernel_delete(struct stp_kernel *kernel);
 
 /* ---- what lies where (table.c) --------------------------------------------- */
 
-/* Spaces that would have a row now. */
+/* Spaces that would have a row now, but for the handle's own. */
 size_t stp_kernel_rows(const struct stp_kernel *kernel);
 
 /* Where the GPU finds the words: shift. 0; -EFAULT: nowhere. Before the others. */
@@ -43,6 +43,7 @@ int stp_kernel_find_words(struct stp_kernel *kernel);
 /* handle.n_spaces rows at most, then as many as there are; tables: room for two words a PE each. */
 void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables);
 
+/* One handle more, or less, that has the addresses of a space's parts. */
 void stp_kernel_use(struct stp_space *space, int n);
 
 /* The handle as those have it who run with it. */

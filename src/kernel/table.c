@@ -20,22 +20,60 @@
 static bool table_wants(const struct stp_kernel *kernel, const struct stp_space *space)
 {
     if (stp_space_is_empty(space)) return false;
-    if (!kernel->on_gpu || space == kernel->words) return space->host;
+    if (!kernel->on_gpu) return space->host;
     if (space->host)
         return space->mapped != NULL && kernel->gpu.host_pointers && !stp_mapped_refused(space);
     return !stp_space_is_private(space) && space->device == kernel->gpu.device;
 }
 
-/* The next of the parts of spaces that have a row; NULL: no more. */
+void stp_kernel_use(struct stp_space *space, int n)
+{
+    stp_space_use(space, n);
+    pthread_mutex_lock(&stp_rt.lock);
+    space->n_kernels += n;
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
+/* Use one that no thread is making or destroying, and that is no other handle's; with its lock. */
+static void table_hold(const struct stp_space *found, void *arg)
+{
+    struct stp_space *space = (struct stp_space *)found, **held = arg;
+    bool offered;
+
+    pthread_mutex_lock(&stp_rt.lock);
+    offered = space->offered;
+    if (offered) {
+        stp_space_whole(space)->n_users++;
+        space->n_kernels++;
+        *held = space;
+    }
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
+/* Its part of that number, which it uses then; NULL: none, or none that it wants. */
+static struct stp_space *table_take(const struct stp_kernel *kernel, unsigned number)
+{
+    struct stp_space *space = NULL;
+
+    (void)stp_registry_look(number, table_hold, &space);
+    if (space == NULL || table_wants(kernel, space)) return space;
+    stp_kernel_use(space, -1);
+    return NULL;
+}
+
+/*
+ * The next of the parts of the program's spaces that have a row, in use; NULL: no more. Those of
+ * the data segment live as long as the library.
+ */
 static struct stp_space *table_next(const struct stp_kernel *kernel, unsigned *number,
                                     struct stp_space *before)
 {
-    struct stp_space *space = before != NULL ? before->next_part : NULL;
+    struct stp_space *space = NULL;
 
-    while (space == NULL && *number + 1 < STP_SPACE_NUMBERS) {
-        space = stp_registry_at(++*number);
-        if (space != NULL && !table_wants(kernel, space)) space = NULL;
-    }
+    if (before != NULL && *number == STP_SPACE_DATA) space = before->next_part;
+    if (space != NULL) stp_kernel_use(space, 1);
+    while (space == NULL && *number + 1 < STP_SPACE_NUMBERS)
+        space = table_take(kernel, ++*number);
     return space;
 }
 
@@ -50,7 +88,10 @@ size_t stp_kernel_rows(const struct stp_kernel *kernel)
     size_t n = 0;
 
     FOR_EACH_ROW(kernel, space, number)
-    n++;
+    {
+        stp_kernel_use(space, -1);
+        n++;
+    }
     return n;
 }
 
@@ -119,27 +160,29 @@ static void table_row(struct stp_kernel *kernel, struct stp_space *space, size_t
     };
 }
 
-/* One handle more, or less, that has the addresses of a space's parts. */
-void stp_kernel_use(struct stp_space *space, int n)
+/* A row more; the space is in use. */
+static void table_add(struct stp_kernel *kernel, struct stp_space *space, size_t n,
+                      uint64_t *tables)
 {
-    stp_space_use(space, n);
-    pthread_mutex_lock(&stp_rt.lock);
-    space->n_kernels += n;
-    pthread_mutex_unlock(&stp_rt.lock);
+    table_row(kernel, space, n, tables + 2 * n * (size_t)kernel->handle.n_pes);
+    kernel->used[n] = space;
+    kernel->bases[n] = space->base;
 }
 
+/* Its own words come first, for which there is always room. */
 void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables)
 {
-    size_t n_pes = (size_t)kernel->handle.n_pes, n = 0;
+    size_t n = 1;
     unsigned number;
 
+    stp_kernel_use(kernel->words, 1);
+    table_add(kernel, kernel->words, 0, tables);
     FOR_EACH_ROW(kernel, space, number)
     {
-        if (n == kernel->handle.n_spaces) break; /* another thread made one meanwhile: by rings */
-        table_row(kernel, space, n, tables + 2 * n * n_pes);
-        kernel->used[n] = space;
-        kernel->bases[n++] = space->base;
-        stp_kernel_use(space, 1);
+        if (n < kernel->handle.n_spaces)
+            table_add(kernel, space, n++, tables);
+        else
+            stp_kernel_use(space, -1); /* another thread made one meanwhile: by rings */
     }
     kernel->handle.n_spaces = (uint32_t)n;
 }

@@ -193,6 +193,7 @@ static int adopt_register(shmem_team_t team, const shmemx_buffer_attr_t *attr, s
     if (attr->ranges != NULL || attr->n_ranges != 0) good = adopt_check_list(attr, &list, heap);
     if (adopt_agree(stp_team_check(team, fn), &list, good) != 0) return 1;
     if (adopt_all(team, &list, &made) != 0) return 1;
+    stp_space_offer(made);
     *space = stp_space_handle(made);
     return 0;
 }

@@ -501,6 +501,7 @@ static int create_public(const shmem_space_config_t *config, const shmemx_space_
     *team = SHMEM_TEAM_INVALID;
     if (stp_space_make(config, attr, &made, &made_team, fn) != 0) return 1;
     if (made == NULL) return 0;
+    stp_space_offer(made);
     *space = stp_space_handle(made);
     *team = stp_team_handle(made_team);
     if (stp_env.spaces_table && stp_rt.pe == 0) pshmemx_space_print(2);

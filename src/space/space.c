@@ -202,6 +202,7 @@ static struct stp_space *space_prepare_part(const struct stp_segment_part *part)
     space->number = STP_SPACE_DATA;
     space->base = part->base;
     space->at = part->at;
+    stp_space_offer(space);
     return space;
 }
 
@@ -379,6 +380,7 @@ void stp_space_teams_init(void)
     space_admit_heap(heap);
     space_measure_heap(heap);
     space_pin_heap(heap);
+    stp_space_offer(heap);
     if (stp_space_is_empty(heap)) return;
     stp_stream_ready(heap);
     if (heap->host) return;
@@ -453,6 +455,7 @@ void stp_space_create_env(void)
                       "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
                       stp_space_type_name(type), config.size, stp_space_type_name(type));
         if (space == NULL) continue;
+        stp_space_offer(space);
         space->permanent = true;
         team->predefined = true;
         team->handle = (shmem_team_t)((uintptr_t)SHMEM_TEAM_CPU + (uintptr_t)type);

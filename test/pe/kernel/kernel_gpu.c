@@ -5,10 +5,11 @@
  * words. On the fake driver their host twins run. Where only some PEs have a GPU they work among
  * themselves.
  *
- * usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies | mixed]
- * The last four end the job: run_kernel_gpu.sh.
+ * usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies | mixed | refused]
+ * From "pe" on run_kernel_gpu.sh has them; all but "refused" end the job.
  */
 #include "pe_kernels.h"
+#include "pe_leaks.h"
 
 #include <shmemx_device.h>
 
@@ -306,12 +307,28 @@ static void check_world(void)
     if (made) PE_CHECK_EQ(shmemx_device_handle_destroy(&of_world), 0);
 }
 
+/* Rings that the driver takes the first piece of and no other (FAKECUDA_FAIL): nothing is left. */
+static void check_refused(void)
+{
+    shmemx_device_options_t large = options;
+    shmemx_device_handle_t refused;
+    char before[256], after[256];
+
+    large.n_rings = 1024;
+    pe_space_numbers(before, sizeof(before));
+    PE_CHECK(shmemx_device_handle_create(team, &large, &refused) != 0, "rings that are not pinned");
+    PE_CHECK(strcmp(before, pe_space_numbers(after, sizeof(after))) == 0, "spaces %s, before %s",
+             after, before);
+}
+
 int main(int argc, char **argv)
 {
+    bool refused = argc > 2 && strcmp(argv[2], "refused") == 0;
     uint64_t *heap;
 
     pe_test_begin();
-    PE_REQUIRE(argc >= 2, "usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies | mixed]");
+    PE_REQUIRE(argc >= 2,
+               "usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies | mixed | refused]");
     options.kind = SHMEM_DEVICE_GPU;
     if (argc > 2 && strcmp(argv[2], "ring") == 0) { /* full ones, each of two places */
         options.by_ring = 1;
@@ -327,10 +344,13 @@ int main(int argc, char **argv)
             rank = shmem_team_my_pe(team);
             n_ranks = shmem_team_n_pes(team);
         }
-        check_world();
+        if (!refused) check_world();
         if (n_ranks > 0) {
             next = shmem_team_translate_pe(team, (rank + 1) % n_ranks, SHMEM_TEAM_WORLD);
-            run_as_member(argv[1], argv[2], heap);
+            if (refused)
+                check_refused();
+            else
+                run_as_member(argv[1], argv[2], heap);
             shmem_team_destroy(team);
             PE_CHECK_EQ(shmem_space_destroy(space), 0);
         }
