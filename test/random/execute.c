@@ -11,9 +11,10 @@ int rnd_rank(const struct rnd_team *team, int pe)
     return -1;
 }
 
+/* Slots behind those of contexts are streams, which have none. */
 shmem_ctx_t rnd_ctx(const struct rnd *r, int slot)
 {
-    return slot == 0 ? SHMEM_CTX_DEFAULT : r->ctx[slot];
+    return slot == 0 || slot >= RND_SLOTS ? SHMEM_CTX_DEFAULT : r->ctx[slot];
 }
 
 static struct rnd_call call_of(struct rnd *r, const struct rnd_op *op)

@@ -44,7 +44,7 @@ static void cut(shmemx_buffer_range_t *ranges, int n, char *at)
 
 static size_t room_of(int n)
 {
-    return sizes_of(n) + (size_t)(2 * n + 1) * PAGE;
+    return (sizes_of(n) + PAGE - 1) / PAGE * PAGE + (size_t)(2 * n + 1) * PAGE;
 }
 
 static shmem_space_t register_all(const shmemx_buffer_range_t *ranges, int n, int flags)

@@ -51,6 +51,7 @@ static void use(const struct user *user, long *mine, int pe)
     shmem_long_p(&mine[1], shmem_long_g(&mine[1], pe), pe);
     shmem_long_atomic_inc(&mine[VALUES], pe);
     shmem_long_put_signal(mine, values, 1, signal, 1, SHMEM_SIGNAL_ADD, pe);
+    shmem_fence(); /* the fetch below may pass the addition otherwise, and does on TCP */
     PE_CHECK(shmem_long_atomic_fetch(&mine[VALUES], pe) > 0, "nothing was added");
 }
 
