@@ -197,6 +197,10 @@ int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const
         stp_coll_check(team, dest, source, nbytes, nbytes, fn);
     else
         stp_coll_check_ends(dest, source, nbytes, fn);
+    if (team->n_pes == 1 && !exclusive) {
+        stp_copy_any(dest, source, nbytes, fn);
+        return 0;
+    }
     if (nbytes > COLL_SMALL || stp_on_device(dest, source))
         scan_shares(&s, dest, source, nelems);
     else if (one_node)

@@ -175,6 +175,10 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
 
     coll_check(&work);
     if (nreduce == 0) return 0;
+    if (team->n_pes == 1) { /* a copy, which the stream may do by itself */
+        pshmemx_putmem_on_stream(dest, source, work.nbytes, stp_rt.pe, stream);
+        return 0;
+    }
     stp_kind_begin();
     slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
     if (!coll_reduce_by_stream(slot, &work)) coll_put(slot, &work);

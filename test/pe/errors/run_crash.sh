@@ -76,7 +76,7 @@ dies store     139 'access to 0x10: not mapped \(SIGSEGV\)' "#0 $here" "#1 $oute
 dies thread    139 'access to 0x10: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '/pe_crash 0x'
 dies readonly  139 'access to 0x[0-9a-f]+: may not be accessed so \(SIGSEGV\)' "#0 $here"
 if [ "${SHMEM_NODE:-on}" = on ]; then
-    dies symmetric 139 'access to 0x[0-9a-f]+: .*PE 0 of this node.* \(SIGSEGV\)' "#0 $here"
+    dies symmetric 139 'access to 0x[0-9a-f]+: .*(PE 0 of this node|of this PE).* \(SIGSEGV\)' "#0 $here"
 fi
 dies call      139 'access to \(nil\): not mapped \(SIGSEGV\)' '#0 0, no code' '#1 .*crash'
 dies stack     139 'access to 0x[0-9a-f]+, next to the stack .*is full.*' '#0 .*' '#4 crash_deep'
