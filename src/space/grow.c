@@ -208,7 +208,10 @@ int stp_space_grow(struct stp_space *space, size_t need, const char *fn)
 
     if (need > space->max_bytes || space->n_extents == STP_FABRIC_EXTENTS) return -ENOMEM;
     if (grow_try(&most, fn) == 0) return 0;
-    if (least.nbytes < most.nbytes && grow_try(&least, fn) == 0) return 0;
+    if (least.nbytes < most.nbytes) {
+        stp_coll_sync(space->team); /* what others had taken is free again */
+        if (grow_try(&least, fn) == 0) return 0;
+    }
     grow_tell(least.nbytes < most.nbytes ? &least : &most, fn);
     return -ENOMEM;
 }

@@ -204,11 +204,14 @@ static bool is_scan(const struct routine *routine)
     return strstr(routine->name, "scan") != NULL;
 }
 
-/* Between nodes, scans of small vectors in host memory add in another order. */
+/*
+ * Between nodes host memory is reduced in another order, by four and more, and so are scans of small
+ * vectors in it, by three.
+ */
 static bool is_comparable(const struct routine *routine, size_t n)
 {
-    return !by_fabric || pe_n < 3 || !is_scan(routine) || routine->form == INTEGER ||
-           n * routine->size > 384;
+    if (!by_fabric || routine->form == INTEGER) return true;
+    return is_scan(routine) ? pe_n < 3 || n * routine->size > 384 : pe_n < 4;
 }
 
 /* Scans have shares of whole lines. */
