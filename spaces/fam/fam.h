@@ -176,8 +176,9 @@ int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, i
 int stp_fam_use_locked(struct fam_pool *pool, int index);
 void stp_fam_unuse_locked(struct fam_pool *pool, int index);
 
-/* Would a claim make a new generation? */
+/* Would a claim be of a new generation? And make it, since no other PE has? */
 bool stp_fam_makes_next_locked(const struct fam_pool *pool, const struct fam_shape *shape);
+bool stp_fam_wants_next_locked(const struct fam_pool *pool, const struct fam_shape *shape);
 
 /* The generation that an entry is the next one of; -1: it is none. */
 int stp_fam_old_locked(const struct fam_pool *pool, int index);

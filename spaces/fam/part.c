@@ -196,7 +196,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
         rc = part_resize(pool, total); /* what a killed job left had another shape */
         if (rc == 0) pool->nbytes = pool->super->nbytes = total;
     }
-    if (rc == 0 && stp_fam_makes_next_locked(pool, shape)) rc = part_grow(pool, shape);
+    if (rc == 0 && stp_fam_wants_next_locked(pool, shape)) rc = part_grow(pool, shape);
     if (rc == 0) return 0;
     if (fresh) unlink(path);
     stp_fam_pool_close(pool);

@@ -113,6 +113,11 @@ bool stp_fam_makes_next_locked(const struct fam_pool *pool, const struct fam_sha
     return entry != NULL && entry->n_parts < shape->n_parts && entry->nbytes == shape->nbytes;
 }
 
+bool stp_fam_wants_next_locked(const struct fam_pool *pool, const struct fam_shape *shape)
+{
+    return stp_fam_makes_next_locked(pool, shape) && table_find(pool, shape->name, FAM_NEXT) < 0;
+}
+
 int stp_fam_old_locked(const struct fam_pool *pool, int index)
 {
     const struct fam_entry *entry = &pool->super->entries[index];

@@ -8,6 +8,7 @@
 
 #include <shmemx.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { AGAIN = 30, WORDS = 3 * 512, FEW = 2 };
@@ -122,6 +123,23 @@ static void expect_stat(int n_parts)
     PE_CHECK_EQ(stat.keep, 1);
 }
 
+/*
+ * The file has room for both generations, heads and all, in units of 2 MiB, behind its superblock:
+ * the first PE makes it, the others find it.
+ */
+static void expect_length(void)
+{
+    const char *directory = getenv("SHMEM_FAM_PATH");
+    long units = 1 + (1 + FEW) + (1 + pe_n);
+    char path[512];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s.fam", directory, name);
+    if (stat(directory, &st) != 0 || !S_ISDIR(st.st_mode)) return;
+    if (PE_CHECK(stat(path, &st) == 0, "no file %s", path))
+        PE_CHECK_EQ((long)st.st_size, units * (2L << 20));
+}
+
 static void check_unreleased(int keep)
 {
     struct opened o, other;
@@ -131,6 +149,7 @@ static void check_unreleased(int keep)
     PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, keep, 1, &o) == 0, "no new generation");
     PE_CHECK_EQ(o.info.found, 1);
     PE_CHECK_EQ(o.info.n_blocks, 1);
+    expect_length();
     expect_parts(&o, FEW, 1);
     words = words_of(&o);
     for (int i = 0; i < WORDS; i++)
