@@ -160,9 +160,15 @@ static int part_tell_empty(const struct fam_pool *pool, bool must_be)
 static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 {
     size_t total = stp_fam_total(shape), largest;
+    char text[STP_SIZE_TEXT];
     int rc;
 
     if (stp_fam_room_locked(pool, total, &largest) != 0) return 0;
+    if (total > FAM_UNITS * FAM_ALIGN - pool->nbytes) {
+        stp_error("fam: %s cannot hold %u parts more of %s: that is more than a pool can hold",
+                  pool->path, shape->n_parts, stp_size_exact(shape->nbytes, text));
+        return -EFBIG;
+    }
     rc = part_resize(pool, pool->nbytes + total);
     if (rc == 0) pool->nbytes = pool->super->nbytes = pool->nbytes + total;
     return rc;

@@ -95,6 +95,32 @@ START_TEST(another_shape_is_refused)
 }
 END_TEST
 
+/* Two generations beside each other would be longer than a superblock can tell of. */
+START_TEST(too_many_parts_for_both_generations)
+{
+    struct stp_space_params params = fam_params("wide", 2 * MIB, true);
+    struct stp_space space;
+    struct capture capture;
+    int made;
+
+    (void)fam_use_directory();
+    params.n_pes = (int)(FAM_UNITS / 2) - 2;
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
+    stp_kind_fam.destroy(&space);
+    params.n_pes += 4;
+    params.reshape = true;
+    capture_begin(&capture);
+    made = fam_create_live(&space, &params);
+    capture_end(&capture);
+    ck_assert_int_eq(made, -EFBIG);
+    ck_assert_said(capture, "that is more than a pool can hold");
+    params.n_pes -= 4;
+    params.keep = false;
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
+    stp_kind_fam.destroy(&space);
+}
+END_TEST
+
 START_TEST(two_users_share_and_the_last_removes)
 {
     struct stp_space_params params = fam_params("both", MIB, false);
@@ -535,6 +561,7 @@ int main(void)
     const TTest *const tests[] = {names,
                                   kept_and_found_again,
                                   another_shape_is_refused,
+                                  too_many_parts_for_both_generations,
                                   two_users_share_and_the_last_removes,
                                   undone_creation,
                                   killed_job_keeps_what_is_to_stay,
