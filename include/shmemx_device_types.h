@@ -39,6 +39,10 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
 
 /* ---- remote memory access, 9.5 ---------------------------------------------------------- */
 
+/* Of more than there can be it is all there can be, which no space has: by the ring, an error. */
+#define SHMEMX_DEV_BYTES(nelems, TYPE)                                                             \
+    ((nelems) > INT64_MAX / sizeof(TYPE) ? INT64_MAX : (nelems) * sizeof(TYPE))
+
 #define SHMEMX_DEV_RMA_TYPE(NAME, TYPE)                                                            \
     SHMEMX_DEV void shmemx_dev_##NAME##_p(const shmemx_device_handle_t *handle, TYPE *dest,        \
                                           TYPE value, int pe)                                      \
@@ -82,25 +86,25 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
                                                     TYPE *dest, const TYPE *source, size_t nelems, \
                                                     int pe)                                        \
     {                                                                                              \
-        shmemx_dev_put_group(handle, dest, source, nelems * sizeof(TYPE), pe, 0, GROUP);           \
+        shmemx_dev_put_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 0, GROUP);  \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_get##SUFFIX(const shmemx_device_handle_t *handle,          \
                                                     TYPE *dest, const TYPE *source, size_t nelems, \
                                                     int pe)                                        \
     {                                                                                              \
-        shmemx_dev_get_group(handle, dest, source, nelems * sizeof(TYPE), pe, 0, GROUP);           \
+        shmemx_dev_get_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 0, GROUP);  \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_put_nbi##SUFFIX(const shmemx_device_handle_t *handle,      \
                                                         TYPE *dest, const TYPE *source,            \
                                                         size_t nelems, int pe)                     \
     {                                                                                              \
-        shmemx_dev_put_group(handle, dest, source, nelems * sizeof(TYPE), pe, 1, GROUP);           \
+        shmemx_dev_put_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 1, GROUP);  \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_get_nbi##SUFFIX(const shmemx_device_handle_t *handle,      \
                                                         TYPE *dest, const TYPE *source,            \
                                                         size_t nelems, int pe)                     \
     {                                                                                              \
-        shmemx_dev_get_group(handle, dest, source, nelems * sizeof(TYPE), pe, 1, GROUP);           \
+        shmemx_dev_get_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 1, GROUP);  \
     }
 SHMEMX_DEV_RMA_TYPE(float, float)
 SHMEMX_DEV_RMA_TYPE(double, double)

@@ -51,6 +51,21 @@ static void put_beyond(void)
     shmemx_dev_putmem(&handle, word, word, (size_t)1 << 40, pe_me);
 }
 
+static volatile size_t many; /* elements, of which bytes are 2^64 and those of one more */
+
+static void put_overflow(void)
+{
+    many = ((size_t)1 << 61) + 1;
+    shmemx_dev_long_put(&handle, word, word + 1, many, pe_me);
+}
+
+static void get_overflow(void)
+{
+    many = ((size_t)1 << 63) + 1;
+    shmemx_dev_short_get_nbi(&handle, (short *)word, (short *)(word + 1), many, pe_me);
+    shmemx_dev_quiet(&handle);
+}
+
 static void pe_number(void)
 {
     (void)shmemx_dev_long_g(&handle, word, pe_n);
@@ -83,6 +98,8 @@ static const struct call {
     {"signal_private", "shmemx_dev_put_signal: sig_addr 0x[0-9a-f]+ is not symmetric",
      signal_private},
     {"put_beyond", "shmemx_dev_put: dest .*past the end of its space", put_beyond},
+    {"put_overflow", "shmemx_dev_put: dest .*past the end of its space", put_overflow},
+    {"get_overflow", "shmemx_dev_get: source .*past the end of its space", get_overflow},
     {"pe_number", "shmemx_dev_g: pe is [0-9]+: PEs here are 0..[0-9]+", pe_number},
     {"pe_negative", "shmemx_dev_put: pe is -1: PEs here are 0..[0-9]+", pe_negative},
     {"comparison", "shmemx_dev_wait_until: cmp is 7", comparison},
