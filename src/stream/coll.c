@@ -176,7 +176,7 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
     coll_check(&work);
     if (nreduce == 0) return 0;
     if (team->n_pes == 1) { /* a copy, which the stream may do by itself */
-        pshmemx_putmem_on_stream(dest, source, work.nbytes, stp_rt.pe, stream);
+        stp_stream_put(dest, source, work.nbytes, stp_rt.pe, false, stream, fn);
         return 0;
     }
     stp_kind_begin();
