@@ -147,7 +147,7 @@ static void check(const struct pe_team *t)
     const size_t sizes[] = {1,         13,        385,       1024,  4099,
                             limit / 4, limit / 2, limit - 1, limit, limit + 1};
 
-    n_calls = 0; /* the same on all members */
+    n_calls = 0;              /* the same on all members */
     shmem_team_sync(t->team); /* they are through with the dests of other teams */
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         if (sizes[k] > 2000 && !pe_team_large(t)) continue;

@@ -205,8 +205,8 @@ static bool is_scan(const struct routine *routine)
 }
 
 /*
- * Between nodes host memory is reduced in another order, by four and more, and so are scans of small
- * vectors in it, by three.
+ * Between nodes host memory is reduced in another order, by four and more, and so are scans of
+ * small vectors in it, by three.
  */
 static bool is_comparable(const struct routine *routine, size_t n)
 {
