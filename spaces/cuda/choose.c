@@ -60,7 +60,7 @@ int stp_cuda_nearest(void)
 static int choose_number(int ordinal, const char *who, struct cuda_device **device, char *text,
                          size_t len)
 {
-    if (ordinal >= stp_cuda.n_devices) {
+    if (ordinal < 0 || ordinal >= stp_cuda.n_devices) {
         snprintf(text, len, "%s %d, devices are 0..%d", who, ordinal, stp_cuda.n_devices - 1);
         return -EINVAL;
     }
@@ -115,7 +115,7 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
     *device = &stp_cuda.devices[stp_cuda.near];
     if (params->buffer != NULL) {
         rc = choose_by_buffer(params, device, text, len);
-    } else if (params->device >= 0) {
+    } else if (params->device != -1) {
         rc = choose_number(params->device, "device is", device, text, len);
     } else if (stp_env.gpu_device >= 0) {
         rc = choose_number(stp_env.gpu_device, "SHMEM_GPU_DEVICE is", device, text, len);

@@ -220,6 +220,14 @@ static int create_check_buffer(const struct create *c)
     return 0;
 }
 
+static int create_check_device(const struct create *c)
+{
+    if (c->params.device >= -1) return 0;
+    stp_error("%s: attr->device is %d: ordinals begin at 0, and -1 lets the library choose", c->fn,
+              c->params.device);
+    return -EINVAL;
+}
+
 /* Attributes that the kind cannot honour are errors, not hints. */
 static int create_check_params(const struct create *c)
 {
@@ -227,6 +235,7 @@ static int create_check_params(const struct create *c)
 
     if (rc == 0) rc = create_check_pages(c);
     if (rc == 0 && c->params.pinned) rc = create_check_trait(c, STP_TRAIT_PINNED, "pinned");
+    if (rc == 0) rc = create_check_device(c);
     if (rc == 0) rc = create_check_buffer(c);
     if (rc == 0) rc = create_check_numa(c);
     return rc == 0 ? create_check_max(c) : rc;

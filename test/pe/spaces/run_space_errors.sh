@@ -81,6 +81,8 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told create      gpu "does not fit" FAKECUDA_MEMORY=7m
     told create      gpu "CUDA_ERROR_LAUNCH_FAILED" FAKECUDA_FAIL=cuMemAlloc_v2:719
     told create      gpu "cuDevicePrimaryCtxRetain" FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2
+    told bad_device cpu "attr->device is -2: ordinals begin at 0"
+    told bad_device gpu "attr->device is -2: ordinals begin at 0"
     told negative cpu "size is 18446744073709551615, more than any memory has"
     for kind in cpu gpu fam; do
         told zero       $kind "size is 0"

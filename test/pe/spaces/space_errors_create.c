@@ -97,6 +97,15 @@ static void create_negative(void)
     refused(&config, NULL);
 }
 
+static void create_bad_device(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.device = -2;
+    refused(&config, &attr);
+}
+
 static void create_too_large(void)
 {
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, (size_t)1 << 46);
@@ -200,6 +209,7 @@ static const struct mistake mistakes[] = {
     {"hbm_grown", create_hbm_grown, TOLD_WITHOUT},
     {"zero", create_zero, TOLD_WITHOUT},
     {"negative", create_negative, TOLD_WITHOUT},
+    {"bad_device", create_bad_device, TOLD_WITHOUT},
     {"too_large", create_too_large, TOLD_WITHOUT},
     {"bad_flags", create_bad_flags, TOLD_WITHOUT},
     {"null_config", create_null_config, TOLD_WITHOUT},
