@@ -3,6 +3,7 @@
  * The kinds of memory this build knows: one row, one file each; and what kinds whose memory the
  * CPU reaches by itself put into their rows. How to add a kind: docs/design/kinds.md.
  */
+#include "spaces/mapped.h"
 #include "spaces/spaces.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #define STP_CUDA_H
 
 #include "api.h"
+#include "spaces/mapped.h"
 #include "spaces/spaces.h"
 #include "spaces/streams.h"
 

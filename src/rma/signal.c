@@ -4,6 +4,8 @@
  */
 #include "rma.h"
 
+#include "spaces/mapped.h"
+
 #include <string.h>
 
 static enum stp_fabric_amo signal_op(int sig_op, const char *fn)

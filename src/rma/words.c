@@ -5,6 +5,8 @@
  */
 #include "stage.h"
 
+#include "spaces/mapped.h"
+
 #include <shmemx_device_machine.h>
 
 #include <errno.h>

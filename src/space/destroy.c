@@ -9,6 +9,7 @@
 #include "rma/rma.h"
 #include "stream/stream.h"
 #include "team/team.h"
+#include "spaces/mapped.h"
 
 static void destroy_warn_live(const struct stp_space *space)
 {

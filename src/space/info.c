@@ -6,6 +6,7 @@
 
 #include "pshmem.h"
 #include "rma/rma.h"
+#include "spaces/mapped.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
+#include "spaces/mapped.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "coll/coll.h"
 #include "rma/rma.h"
 #include "stream/stream.h"
+#include "spaces/mapped.h"
 
 #include <errno.h>
 #include <stdio.h>

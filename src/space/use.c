@@ -5,6 +5,7 @@
 #include "space.h"
 
 #include "pshmem.h"
+#include "spaces/mapped.h"
 
 #include <string.h>
 

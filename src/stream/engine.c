@@ -6,6 +6,8 @@
  */
 #include "stream.h"
 
+#include "spaces/mapped.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

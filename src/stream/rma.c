@@ -5,6 +5,8 @@
  */
 #include "stream.h"
 
+#include "spaces/mapped.h"
+
 /* ---- where things are ------------------------------------------------------------------ */
 
 int stp_stream_device_of(const void *addr)

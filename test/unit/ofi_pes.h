@@ -9,6 +9,7 @@
 #include "transport/transport.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -174,6 +175,41 @@ static inline void expect(bool ok, const char *what)
     if (ok) return;
     atomic_store(&world->broken, true);
     fatal_text("test", "pe %d expected %s\n", me, what);
+}
+
+/* Is every thread of this PE stopped? */
+static inline bool is_stopped(int pe)
+{
+    char path[64], state = 'R';
+    DIR *tasks;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)world->pids[pe]);
+    tasks = opendir(path);
+    expect(tasks != NULL, "threads in /proc");
+    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        char stat[sizeof(path) + sizeof(task->d_name) + 8];
+        FILE *file;
+
+        if (task->d_name[0] == '.') continue;
+        snprintf(stat, sizeof(stat), "%s/%s/stat", path, task->d_name);
+        file = fopen(stat, "r");
+        if (file == NULL) continue; /* it has ended */
+        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 'R';
+        fclose(file);
+        if (state != 'T') break;
+    }
+    closedir(tasks);
+    return state == 'T';
+}
+
+/* Stop a PE: it does nothing more until it gets a SIGCONT. */
+static inline void stop_pe(int pe)
+{
+    kill(world->pids[pe], SIGSTOP);
+    while (!is_stopped(pe)) {
+        if (atomic_load(&world->broken)) _exit(9); /* it may have ended */
+        usleep(100);
+    }
 }
 
 /*

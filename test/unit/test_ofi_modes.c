@@ -7,7 +7,6 @@
  */
 #include "ofi_pes.h"
 
-#include <dirent.h>
 #include <errno.h>
 
 enum { HALF = NBYTES / 2, WORD = HALF / 8 - 1, ROUNDS = 3, BIG = 300000 };
@@ -375,31 +374,6 @@ static void large(void)
 
 /* ---- sessions, and the quiet of some PEs ---------------------------------------- */
 
-/* Is every thread of this PE stopped? */
-static bool is_stopped(int pe)
-{
-    char path[64], state = 'R';
-    DIR *tasks;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)world->pids[pe]);
-    tasks = opendir(path);
-    expect(tasks != NULL, "threads in /proc");
-    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
-        char stat[sizeof(path) + sizeof(task->d_name) + 8];
-        FILE *file;
-
-        if (task->d_name[0] == '.') continue;
-        snprintf(stat, sizeof(stat), "%s/%s/stat", path, task->d_name);
-        file = fopen(stat, "r");
-        if (file == NULL) continue; /* it has ended */
-        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 'R';
-        fclose(file);
-        if (state != 'T') break;
-    }
-    closedir(tasks);
-    return state == 'T';
-}
-
 /*
  * How often this PE posts for small fragments to a PE that answers none, since it is stopped. The
  * first may leave at once; one message has room for the others.
@@ -416,9 +390,7 @@ static long posts_unanswered(void)
         fabric.quiet(ctx);
         meet();
         if (turn != me) continue;
-        kill(world->pids[to], SIGSTOP);
-        while (!is_stopped(to))
-            usleep(100);
+        stop_pe(to);
         posts = shim_count("posts");
         for (size_t i = 0; i < N; i++)
             fabric.put_nbi(ctx, to, REGION, i * STEP, source + i * FRAGMENT, FRAGMENT);
