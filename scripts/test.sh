@@ -5,8 +5,8 @@
 # usage: scripts/test.sh [--full [--only PART,...] [--resume | --again] [--report FILE] [--list]]
 #   --full   the full matrix in its place: some two hours. Parts, and a report: full_matrix.py
 #
-# Ends with CTest's summary and its exit status. Environment: JOBS, parallel jobs (default: all
-# processors).
+# Writes build/junit.xml, prints the slowest tests, and ends with CTest's summary and its exit
+# status. Environment: JOBS, parallel jobs (default: all processors).
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -27,6 +27,7 @@ build()
     folder=$1 cc=$2 cxx=$3
     shift 3
     echo "== building with $cc in $folder"
+    started=$(date +%s)
     log=$(mktemp)
     if ! { CC=$cc CXX=$cxx cmake -S . -B "$folder" -DSTEPPE_WERROR=ON "$@" &&
         cmake --build "$folder" -j"$jobs"; } >"$log" 2>&1 </dev/null; then
@@ -35,6 +36,7 @@ build()
         exit 1
     fi
     rm -f "$log"
+    echo "== built with $cc in $(($(date +%s) - started)) s"
 }
 
 scripts/setup.sh
@@ -44,4 +46,9 @@ if command -v clang >/dev/null 2>&1; then
     build build-clang clang clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
         -DCMAKE_CXX_FLAGS_DEBUG=-O0
 fi
-exec ctest --test-dir build -j"$jobs" -LE full --output-on-failure <>build/test/endless
+status=0
+ctest --test-dir build -j"$jobs" -LE full --output-on-failure --output-junit junit.xml \
+    --output-log build/ctest.log <>build/test/endless || status=$?
+python3 scripts/slowest.py build/junit.xml
+sed -n '/% tests passed/,$p' build/ctest.log
+exit $status
