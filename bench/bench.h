@@ -38,9 +38,7 @@ enum bench_metric {
     BENCH_OVERLAP
 };
 
-/* BENCH_FEW: as BENCH_STEPPE, with fewer spaces alive. The first two have flags of their own. */
-enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_FEW, BENCH_N_SIDES };
-#define BENCH_N_FLAGS 2
+enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_N_SIDES };
 
 enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
 
@@ -107,7 +105,7 @@ struct bench_shared {
     struct bench_word number; /* of the command, rising */
     struct bench_word done;   /* on PE 0: PEs that have measured their half of a block */
     struct bench_word acks;   /* on PE 0 */
-    struct bench_flags side[BENCH_N_FLAGS];
+    struct bench_flags side[BENCH_N_SIDES];
     long locks[BENCH_LOCKS];
     double samples[BENCH_BLOCK_SAMPLES] __attribute__((aligned(BENCH_LINE)));
 };
@@ -149,7 +147,7 @@ struct bench_run {
     char *remote_there;                /* the peer's remote as mapped here, NULL off the node */
     struct bench_shared *shared_there; /* likewise */
     struct bench_shared **shared_of;   /* of every PE; entries NULL off the node */
-    char **remote_of, **source_of;     /* likewise */
+    char **remote_of;                  /* likewise */
     const struct raw_ofi *fabric;      /* NULL: not loaded */
     size_t region;                     /* bytes of remote, and of local; of fabric->memory too */
     bool raw_flush;                    /* raw put streams: plain writes, then a flush */
@@ -157,9 +155,8 @@ struct bench_run {
     unsigned polls; /* of a raw wait on the node before it lets others run */
     bool crowded;   /* more PEs than cores on some host */
 
-    char *heap_remote, *host_local; /* what a bench with other memory replaces */
-    int kind;                       /* of the spaces of the current bench */
-    int n_few, n_many;
+    char *heap_remote, *host_local;     /* what a bench with other memory replaces */
+    int kind;                           /* of the spaces of the current bench */
     const char *space_path;             /* from PE 0 to its peer's part of a space, or NULL */
     const struct raw_cuda *cuda;        /* NULL: not loaded */
     char *driver_local, *driver_remote; /* operands of the raw driver, in this process */
@@ -190,9 +187,6 @@ typedef void bench_idle(const uint64_t *word, uint64_t value);
  */
 typedef int bench_open(struct bench_run *run, const struct bench *bench, char *why, size_t len);
 typedef void bench_close(struct bench_run *run);
-
-/* Before each block, on all PEs: bring about what this side is measured with. */
-typedef void bench_stage(struct bench_run *run, int side);
 
 /* --verify: before a block write what is to be moved, after it look whether it was. */
 typedef void bench_fill(struct bench_run *run, uint64_t block);
@@ -245,8 +239,7 @@ struct bench {
     enum bench_memory local, remote;
     bench_open *open; /* NULL: nothing needed */
     bench_close *close;
-    bench_idle *idle;   /* how the target of a Steppe block passes the time; NULL: in a wait */
-    bench_stage *stage; /* not NULL: there is a side BENCH_FEW */
+    bench_idle *idle; /* how the target of a Steppe block passes the time; NULL: in a wait */
     struct bench_body steppe, node, fabric, driver;
 };
 
@@ -328,7 +321,7 @@ bench_loop bench_get_window, bench_node_get_window, bench_fabric_get_window;
 bench_loop bench_put_rate, bench_node_put_rate, bench_fabric_put_stream;
 bench_loop bench_p, bench_node_p, bench_fabric_p;
 bench_loop bench_fetch_add, bench_node_fetch_add, bench_fabric_fetch_add;
-bench_loop bench_driver_put, bench_driver_get, bench_driver_p;
+bench_loop bench_driver_put, bench_driver_get;
 
 /* The default context in a session with SHMEM_CTX_SESSION_BATCH. */
 bench_open bench_session_open;
@@ -343,13 +336,6 @@ void bench_stepping(const struct bench_options *options, long factor, long min, 
 
 /* --op and --type. */
 void bench_reduce_words(const struct bench_run *run, const char **op, const char **type);
-
-/*
- * What raw sides combine vectors with (combine.c): to[i] = also[i] = a[i] op b[i]. Results may be
- * where operands are. NULL: there is no such operation of this type.
- */
-typedef void bench_combine_fn(void *to, void *also, const void *a, const void *b, size_t n);
-bench_combine_fn *bench_combine(const char *op, const char *type);
 
 /* ---- the harness, as benches call it ---------------------------------------- */
 

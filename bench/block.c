@@ -128,7 +128,6 @@ static void run_part(const struct bench *bench, struct bench_run *run,
     run->at = 0;
     run->sample_ops = command->n_ops;
     run->n_calls = run->n_blocks = command->number;
-    if (bench->stage != NULL) bench->stage(run, command->side);
     if (run->options->verify && command->side == BENCH_STEPPE)
         bench_verify_fill(bench, run, command->number);
     if (run->options->cold) bench_flush_caches(bench, run);

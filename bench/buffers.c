@@ -37,12 +37,9 @@ static int allocate(struct bench_run *run, const struct bench_options *options, 
     whole.local = aligned_alloc(PAGE, (local_len + PAGE - 1) & ~(size_t)(PAGE - 1));
     run->shared_of = calloc(n_pes, sizeof(*run->shared_of));
     run->remote_of = calloc(n_pes, sizeof(*run->remote_of));
-    run->source_of = calloc(n_pes, sizeof(*run->source_of));
     if (run->shared == NULL || whole.remote == NULL) return ENOBUFS;
     if (with_source && whole.source == NULL) return ENOBUFS;
-    if (whole.local == NULL || run->shared_of == NULL || run->remote_of == NULL ||
-        run->source_of == NULL)
-        return ENOMEM;
+    if (whole.local == NULL || run->shared_of == NULL || run->remote_of == NULL) return ENOMEM;
     run->remote = run->heap_remote = place(whole.remote, align, options->offset_remote);
     run->source = place(whole.source, align, options->offset_local);
     run->local = run->host_local = place(whole.local, align, options->offset_local);
@@ -81,14 +78,13 @@ void bench_buffers_free(struct bench_run *run)
     free(whole.local);
     free(run->shared_of);
     free(run->remote_of);
-    free(run->source_of);
     if (whole.source != NULL) shmem_free(whole.source);
     if (whole.remote != NULL) shmem_free(whole.remote);
     if (run->shared != NULL) shmem_free(run->shared);
     memset(&whole, 0, sizeof(whole));
     run->shared = NULL;
     run->shared_of = NULL;
-    run->remote_of = run->source_of = NULL;
+    run->remote_of = NULL;
     run->remote = run->source = run->local = NULL;
 }
 

@@ -13,13 +13,13 @@ import math
 import subprocess
 import sys
 
-COMPARED = {"spaces-p", "spaces-put8", "spaces-p-own"}  # with few spaces alive
 # What has no limit that could be measured: on no path, or not on the fabric.
 NO_RAW = {"idle-cpu", "overlap-put", "overlap-get", "ctx-create", "ctx-create-private",
-          "space-kinds-latency", "space-kinds-bandwidth"}
-NO_RAW_ON_FABRIC = {"device-put-signal", "contend-lock", "alltoalls", "inscan", "exscan",
-                    "context-threads-shared", "context-threads-private",
-                    "context-threads-serialized"}
+          "space-kinds-latency", "space-kinds-bandwidth", "collect", "fcollect", "alltoall",
+          "alltoalls", "inscan", "exscan"}
+NO_RAW_ON_NODE = {"broadcast", "reduce"}
+NO_RAW_ON_FABRIC = {"device-put-signal", "contend-lock", "context-threads-shared",
+                    "context-threads-private", "context-threads-serialized"}
 HEADING = ["steppe_bench", "library", "date", "command", "host", "kernel", "cpu", "pair_path",
            "all_path", "pes", "cores", "bound", "gpu", "gpu_driver", "test_double", "options",
            "places", "disturbed"]
@@ -61,18 +61,10 @@ def check_skipped(row, where, want_gpu):
     return []
 
 
-def check_few(where, row):
-    bad = check_side(f"{where}, few", row.get("few", {}), row)
-    for key in ("few_ratio", "spaces"):
-        if not positive(row.get(key)):
-            bad.append(f"{where}: {key} is {row.get(key)!r}")
-    return bad
-
-
 def wants_raw(row, path):
     if row["bench"] in NO_RAW or path == "mixed":
         return False
-    return path == "node" or row["bench"] not in NO_RAW_ON_FABRIC
+    return row["bench"] not in (NO_RAW_ON_NODE if path == "node" else NO_RAW_ON_FABRIC)
 
 
 def check_row(row, units, want_raw, want_gpu, path):
@@ -91,8 +83,6 @@ def check_row(row, units, want_raw, want_gpu, path):
         if not positive(row.get(key)):
             bad.append(f"{where}: {key} is {row.get(key)!r}")
     bad += check_side(f"{where}, steppe", row.get("steppe", {}), row)
-    if name in COMPARED:
-        bad += check_few(where, row)
     if want_raw and wants_raw(row, path):
         bad += check_side(f"{where}, raw", row.get("raw", {}), row)
         if not positive(row.get("ratio")):

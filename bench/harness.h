@@ -15,7 +15,7 @@
 #define BENCH_SKIP_TEXT 256
 #define BENCH_NAME_LEN 64
 
-enum bench_format { BENCH_TEXT, BENCH_CSV, BENCH_JSON, BENCH_OSU };
+enum bench_format { BENCH_TEXT, BENCH_CSV, BENCH_JSON };
 enum bench_bind { BENCH_BIND_AUTO, BENCH_BIND_ON, BENCH_BIND_OFF };
 enum bench_pairing { BENCH_PAIRS_AUTO, BENCH_PAIRS_WITHIN, BENCH_PAIRS_ACROSS };
 
@@ -37,11 +37,10 @@ struct bench_options {
     int buffers;    /* that operations use in turn */
     size_t align;   /* of buffers */
     size_t offset_local, offset_remote; /* bytes past it */
-    double until;      /* half width of the interval of the median that is good enough, a share */
-    double seconds;    /* a side of a row may take */
-    int peer;          /* -1: n_pes / 2 */
-    int kind;          /* of the spaces that benches make: a shmem_device_type_t */
-    int n_few, n_many; /* spaces alive on the two sides of a comparison */
+    double until;   /* half width of the interval of the median that is good enough, a share */
+    double seconds; /* a side of a row may take */
+    int peer;       /* -1: n_pes / 2 */
+    int kind;       /* of the spaces that benches make: a shmem_device_type_t */
     int min_pes, max_pes, pe_stride;     /* teams of collectives; 0: all PEs */
     long values_min, values_max;         /* --values, 0: those of the bench */
     const char *reduce_op, *reduce_type; /* as in shmem_TYPE_OP_reduce */
@@ -120,11 +119,11 @@ struct bench_result {
     uint64_t n_ops;  /* a sample */
     int n_samples;   /* a side */
     double interval; /* half width of the 95 % interval of the median, as a share of it */
-    bool has_raw, has_few;
+    bool has_raw;
     struct bench_stats side[BENCH_N_SIDES];
     double detail[BENCH_DETAILS];
     enum bench_cycle cycle;
-    int kind, n_few, n_many;
+    int kind;
     double barrier_ns;             /* --barrier: what one takes alone; 0: none between calls */
     const char *path;              /* to the space's memory, NULL: of no interest */
     bool unverified;               /* --verify, and the bench has nothing to look at */
@@ -305,7 +304,6 @@ double bench_noise_of(const struct bench_stats *stats);
 bool bench_is_noisy(const struct bench_result *result);
 double bench_median(const struct bench_result *result, int side);
 double bench_ratio(const struct bench_result *result);
-double bench_few_ratio(const struct bench_result *result);
 bool bench_has_kind(const struct bench_result *result);
 /* Least and most over PEs of what each by itself has: times, or rates. */
 double bench_pe_min(const struct bench_result *result, int side);
@@ -318,7 +316,6 @@ void bench_json_begin(struct bench_output *out, const struct bench_run *run,
                       const struct bench_options *options, const struct bench_machine *machine);
 void bench_json_row(struct bench_output *out, const struct bench_result *result);
 void bench_json_end(struct bench_output *out, const char *disturbed);
-void bench_osu_row(struct bench_output *out, const struct bench_result *result);
 void bench_text_begin(FILE *file, const char *prefix, const struct bench_run *run,
                       const struct bench_options *options, const struct bench_machine *machine);
 void bench_text_row(struct bench_output *out, const struct bench_result *result);

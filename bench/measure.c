@@ -5,7 +5,6 @@
  * until the median is known well enough or the time is over.
  */
 #include "harness.h"
-#include "spaces.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -254,7 +253,6 @@ static void begin(struct measure *m, const struct bench_result *result)
 
     m->sides[m->n_sides++] = BENCH_STEPPE;
     if (result->has_raw) m->sides[m->n_sides++] = BENCH_RAW;
-    if (result->has_few) m->sides[m->n_sides++] = BENCH_FEW;
     m->theirs = grown(m, NULL, BENCH_BLOCK_SAMPLES * sizeof(*m->theirs));
     for (int k = 0; k < m->n_sides; k++) {
         double *sum = grown(m, NULL, n_pes * sizeof(*sum));
@@ -322,9 +320,6 @@ static void describe(const struct bench *bench, const struct bench_run *run,
     bool others = run->n_pes > 1 || bench->pathless || bench->shape == BENCH_ALONE;
 
     result->has_raw = options->raw && others && bench_body_of(bench, run, BENCH_RAW) != NULL;
-    result->has_few = bench->stage != NULL;
-    result->n_few = run->n_few;
-    result->n_many = result->has_few ? run->n_many : bench_n_spaces;
     result->path = run->space_path;
     result->n_measuring = run->n_measuring;
     result->unverified = options->verify && !bench_is_looked_at(bench);
@@ -352,8 +347,6 @@ static void prepare(const struct bench_item *item, struct bench_run *run,
     const struct bench *bench = item->bench;
 
     run->kind = bench->on_gpu ? SHMEM_DEVICE_GPU : options->kind;
-    run->n_few = options->n_few;
-    run->n_many = options->n_many;
     memset(run->detail, 0, sizeof(run->detail));
     (void)bench_shape_row(item, run, options);
     bench_take_role(bench, run);

@@ -19,8 +19,6 @@ enum {
     OPT_RAW_FLUSH,
     OPT_RAW_MODULE,
     OPT_KIND,
-    OPT_SPACES,
-    OPT_OSU,
     OPT_PROGRESS,
     OPT_COLD,
     OPT_BUFFERS,
@@ -53,8 +51,6 @@ static const struct option long_options[] = {
     {"peer", required_argument, NULL, OPT_PEER},
     {"bind", optional_argument, NULL, OPT_BIND},
     {"kind", required_argument, NULL, OPT_KIND},
-    {"spaces", required_argument, NULL, OPT_SPACES},
-    {"osu", no_argument, NULL, OPT_OSU},
     {"progress", no_argument, NULL, OPT_PROGRESS},
     {"cold", no_argument, NULL, OPT_COLD},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
@@ -101,8 +97,6 @@ void bench_usage(FILE *out)
         "                        (64, fewer where that is more than 16 MiB)\n"
         "      --kind KIND       of the spaces that benches make: cpu, gpu, fam (cpu; those of\n"
         "                        the device benches are on GPUs)\n"
-        "      --spaces FEW:MANY spaces alive beside the default one, on the two sides that\n"
-        "                        spaces-... compare (1:64); one number: MANY\n"
         "\n"
         "How it is measured\n"
         "  -q, --quick           few samples and sizes: a smoke test, not a measurement\n"
@@ -126,8 +120,7 @@ void bench_usage(FILE *out)
         "      --raw-module FILE the module for raw libfabric\n"
         "\n"
         "What is written\n"
-        "  -f, --format FORMAT   text, csv, json or osu (text)\n"
-        "      --osu             --format osu: the columns of the OSU micro-benchmarks\n"
+        "  -f, --format FORMAT   text, csv or json (text)\n"
         "  -o, --output FILE     write there instead of standard output\n"
         "      --progress        a line on standard error: which row, how long the rest may take;\n"
         "                        by itself where that is a terminal (behind Hydra it is a pipe)\n"
@@ -172,7 +165,7 @@ static int parse_shape(int option, const char *text, struct bench_options *optio
 static int parse_valued(int option, const char *text, struct bench_options *options, char *why,
                         size_t len)
 {
-    static const char *const formats[] = {"text", "csv", "json", "osu", NULL};
+    static const char *const formats[] = {"text", "csv", "json", NULL};
     static const char *const binds[] = {"auto", "on", "off", NULL};
     static const char *const pairings[] = {"auto", "within", "across", NULL};
     long number = 0;
@@ -209,9 +202,6 @@ static int parse_valued(int option, const char *text, struct bench_options *opti
         break;
     case OPT_KIND:
         status = bench_parse_kind(text, options, why, len);
-        break;
-    case OPT_SPACES:
-        status = bench_parse_spaces(text, options, why, len);
         break;
     case OPT_PAIRS:
         status = bench_parse_word("--pairs", text, pairings, &index, why, len);
@@ -255,9 +245,6 @@ static int parse_one(int option, const char *text, struct bench_options *options
         return 0;
     case 'o':
         options->output = text;
-        return 0;
-    case OPT_OSU:
-        options->format = BENCH_OSU;
         return 0;
     case OPT_PROGRESS:
         options->progress = true;
@@ -346,8 +333,6 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
                                       .seconds = -1,
                                       .peer = -1,
                                       .kind = SHMEM_DEVICE_CPU,
-                                      .n_few = 1,
-                                      .n_many = 64,
                                       .pe_stride = 1,
                                       .reduce_op = "sum",
                                       .reduce_type = "double",

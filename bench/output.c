@@ -35,8 +35,7 @@ bool bench_is_noisy(const struct bench_result *r)
 {
     if (r->bench->metric == BENCH_OVERLAP) return false;
     return bench_noise_of(&r->side[BENCH_STEPPE]) > BENCH_NOISY ||
-           (r->has_raw && bench_noise_of(&r->side[BENCH_RAW]) > BENCH_NOISY) ||
-           (r->has_few && bench_noise_of(&r->side[BENCH_FEW]) > BENCH_NOISY);
+           (r->has_raw && bench_noise_of(&r->side[BENCH_RAW]) > BENCH_NOISY);
 }
 
 double bench_median(const struct bench_result *r, int side)
@@ -47,12 +46,6 @@ double bench_median(const struct bench_result *r, int side)
 double bench_ratio(const struct bench_result *r)
 {
     return bench_median(r, BENCH_STEPPE) / bench_median(r, BENCH_RAW);
-}
-
-/* With many spaces alive, by with few. */
-double bench_few_ratio(const struct bench_result *r)
-{
-    return bench_median(r, BENCH_STEPPE) / bench_median(r, BENCH_FEW);
 }
 
 bool bench_has_kind(const struct bench_result *r)
@@ -131,8 +124,6 @@ void bench_output_row(struct bench_output *out, const struct bench_run *run,
         bench_json_row(out, result);
     else if (out->format == BENCH_CSV)
         bench_csv_row(out, result);
-    else if (out->format == BENCH_OSU)
-        bench_osu_row(out, result);
     else if (out->summary)
         bench_summary_row(out, result);
     else

@@ -8,8 +8,7 @@ static const char names[] =
     "bench,group,unit,bytes,parameter,value,from,to,pes,measuring,run,ops,window,samples,"
     "median,p1,p99,best,noise,interval,pe_average,pe_min,pe_max,slowest_pe,"
     "raw_median,raw_p1,raw_p99,raw_best,raw_noise,ratio,"
-    "kind,spaces,path,few_spaces,few_median,few_p1,few_p99,few_best,few_noise,few_ratio,"
-    "disturbed,skipped";
+    "kind,path,disturbed,skipped";
 
 static void write_side(FILE *file, const struct bench_result *r, int side)
 {
@@ -58,20 +57,6 @@ static void write_pes(FILE *file, const struct bench_result *r)
             bench_pe_min(r, BENCH_STEPPE), bench_pe_max(r, BENCH_STEPPE), stats->slowest_pe);
 }
 
-static void write_spaces(FILE *file, const struct bench_result *r)
-{
-    fprintf(file, ",%s", bench_has_kind(r) ? bench_kind_name(r->kind) : "");
-    write_number(file, r->n_many > 0, r->n_many);
-    fprintf(file, ",%s", r->path != NULL ? r->path : "");
-    if (r->has_few) {
-        fprintf(file, ",%d", r->n_few);
-        write_side(file, r, BENCH_FEW);
-        fprintf(file, ",%.4g", bench_few_ratio(r));
-    } else {
-        fputs(",,,,,,,", file);
-    }
-}
-
 void bench_csv_row(struct bench_output *out, const struct bench_result *r)
 {
     FILE *file = out->file;
@@ -91,6 +76,6 @@ void bench_csv_row(struct bench_output *out, const struct bench_result *r)
     } else {
         fputs(",,,,,,", file);
     }
-    write_spaces(file, r);
-    fprintf(file, ",\"%s\",%s\n", r->disturbed, r->skipped[0] != '\0' ? "skipped" : "");
+    fprintf(file, ",%s,%s,\"%s\",%s\n", bench_has_kind(r) ? bench_kind_name(r->kind) : "",
+            r->path != NULL ? r->path : "", r->disturbed, r->skipped[0] != '\0' ? "skipped" : "");
 }

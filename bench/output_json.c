@@ -200,7 +200,6 @@ void bench_json_row(struct bench_output *out, const struct bench_result *r)
         fputc('}', file);
         return;
     }
-    if (r->n_many > 0) fprintf(file, ", \"spaces\": %d", r->n_many);
     if (r->path != NULL) fprintf(file, ", \"path\": \"%s\"", r->path);
     fprintf(file, ", \"ops\": %llu, \"window\": %d, \"samples\": %d, \"interval\": %.4g",
             (unsigned long long)r->n_ops, r->window, r->n_samples, r->interval);
@@ -209,10 +208,6 @@ void bench_json_row(struct bench_output *out, const struct bench_result *r)
     if (r->has_raw) {
         write_side(file, "raw", r, BENCH_RAW);
         fprintf(file, ", \"ratio\": %.4g", bench_ratio(r));
-    }
-    if (r->has_few) {
-        write_side(file, "few", r, BENCH_FEW);
-        fprintf(file, ", \"few_spaces\": %d, \"few_ratio\": %.4g", r->n_few, bench_few_ratio(r));
     }
     fputs("}", file);
 }

@@ -72,13 +72,9 @@ void bench_text_begin(FILE *file, const char *prefix, const struct bench_run *ru
 static void write_section(FILE *file, const struct bench_result *r)
 {
     const struct bench *bench = r->bench;
-    char few[32], ratio[32];
 
     fprintf(file, "\n%s [%s]: %s", bench->name, bench_unit(bench), bench->what);
-    if (bench->in_spaces && r->n_many > 1)
-        fprintf(file, "; %d spaces of kind %s", r->n_many, bench_kind_name(r->kind));
-    else if (bench->in_spaces)
-        fprintf(file, "; kind %s", bench_kind_name(r->kind));
+    if (bench->in_spaces) fprintf(file, "; kind %s", bench_kind_name(r->kind));
     if (r->path != NULL) fprintf(file, "; path %s", r->path);
     if (r->cycle != BENCH_SINGLE) fprintf(file, "; %s", bench_cycle_name(r->cycle));
     if (r->barrier_ns > 0)
@@ -90,9 +86,6 @@ static void write_section(FILE *file, const struct bench_result *r)
     if (bench_by_many(bench))
         fprintf(file, " %12s %12s %12s %7s", "PE mean", "PE min", "PE max", "slowest");
     fprintf(file, " %12s %12s %7s", "raw median", "raw p99", "ratio");
-    snprintf(few, sizeof(few), "with %d", r->n_few);
-    snprintf(ratio, sizeof(ratio), "%d/%d", r->n_many, r->n_few);
-    if (r->has_few) fprintf(file, " %12s %7s", few, ratio);
     fputc('\n', file);
 }
 
@@ -143,10 +136,6 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
         fprintf(file, " %7.2f", bench_ratio(r));
     } else {
         fprintf(file, " %12s %12s %7s", "-", "-", "-");
-    }
-    if (r->has_few) {
-        write_cell(file, bench_median(r, BENCH_FEW));
-        fprintf(file, " %7.2f", bench_few_ratio(r));
     }
     if (bench_is_noisy(r)) fputs("  noisy", file);
     if (r->unverified) fputs("  not verified", file);

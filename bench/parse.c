@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SPACES 1024
 #define MAX_BYTES ((size_t)1 << 30)
 #define MAX_RANGE (1 << 20)
 #define MAX_OFFSET 4096
@@ -175,29 +174,6 @@ int bench_parse_name(const char *option, const char *text, const char *const *wo
 
     *name = text;
     return status;
-}
-
-/* FEW:MANY, or MANY alone. */
-int bench_parse_spaces(const char *text, struct bench_options *options, char *why, size_t len)
-{
-    const char *given = text;
-    char *end;
-    long few = 1, many;
-
-    errno = 0;
-    many = strtol(text, &end, 10);
-    if (*end == ':' && end != text) {
-        few = many;
-        text = end + 1;
-        many = strtol(text, &end, 10);
-    }
-    options->n_few = (int)few;
-    options->n_many = (int)many;
-    if (errno == 0 && end != text && *end == '\0' && few >= 0 && few < many && many <= MAX_SPACES)
-        return 0;
-    snprintf(why, len, "--spaces %s: want FEW:MANY from 0 to %d with FEW < MANY, such as 1:64",
-             given, MAX_SPACES);
-    return -EINVAL;
 }
 
 int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len)

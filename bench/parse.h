@@ -20,7 +20,6 @@ int bench_parse_word(const char *option, const char *text, const char *const *wo
                      char *why, size_t len);
 int bench_parse_name(const char *option, const char *text, const char *const *words,
                      const char **name, char *why, size_t len);
-int bench_parse_spaces(const char *text, struct bench_options *options, char *why, size_t len);
 int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len);
 
 #endif /* STEPPE_BENCH_PARSE_H */

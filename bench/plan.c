@@ -201,7 +201,7 @@ void bench_plan_free(struct bench_plan *plan)
 /* Trials are a tenth more; a side of raw as long as Steppe's. */
 static double row_ns(const struct bench_item *item, const struct bench_options *options)
 {
-    int sides = 1 + options->raw + (item->bench->stage != NULL);
+    int sides = 1 + options->raw;
 
     if (item->bench->n_samples > 0) return 1e9 * item->bench->n_samples;
     return 1.2e9 * options->seconds * sides;

@@ -40,7 +40,6 @@ static void find_paths(struct bench_run *run)
     for (int pe = 0; pe < run->n_pes; pe++) {
         run->shared_of[pe] = shmem_ptr(run->shared, pe);
         run->remote_of[pe] = shmem_ptr(run->remote, pe);
-        if (run->source != NULL) run->source_of[pe] = shmem_ptr(run->source, pe);
         if (pe != run->me && run->shared_of[pe] != NULL) n_reached++;
     }
     some_unreached = bench_worst(n_reached < run->n_pes - 1) != 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces for benches: is there such memory, make them, give them back, and have as many alive as
- * each side of a comparison wants.
+ * Creates and destroys the spaces of benches, and finds out which kinds of memory all PEs have.
  */
 #include "harness.h"
 #include "raw_cuda.h"
@@ -14,11 +13,6 @@
 
 #define SMALL ((size_t)64 << 10) /* bytes of a space that is only to be there */
 #define N_KINDS (SHMEM_DEVICE_FAM + 1)
-
-struct bench_space *bench_spaces;
-int bench_n_spaces;
-
-static int max_spaces;
 
 const char *bench_kind_name(int kind)
 {
@@ -133,62 +127,6 @@ void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine)
     snprintf(machine->gpu, sizeof(machine->gpu), "%s", run->cuda->device);
     snprintf(machine->driver, sizeof(machine->driver), "%s", run->cuda->driver);
     machine->test_double = run->cuda->test_double;
-}
-
-/* ---- many spaces ------------------------------------------------------------------------ */
-
-/* Have n spaces alive. What cannot be made later could be made before: the job ends. */
-static int spaces_set(struct bench_run *run, int n, char *why, size_t len)
-{
-    while (bench_n_spaces > n)
-        bench_space_drop(&bench_spaces[--bench_n_spaces]);
-    while (bench_n_spaces < n) {
-        int status =
-            bench_space_make(run, SMALL, SMALL / 2, &bench_spaces[bench_n_spaces], why, len);
-
-        if (status != 0) return status;
-        bench_n_spaces++;
-    }
-    return 0;
-}
-
-int bench_spaces_prepare(struct bench_run *run, int max, int n, char *why, size_t len)
-{
-    int status = bench_kind_check(run, why, len);
-
-    if (status != 0) return status;
-    bench_spaces = calloc((size_t)max, sizeof(*bench_spaces));
-    if (bench_worst(bench_spaces == NULL) != 0) {
-        snprintf(why, len, "no memory for records of %d spaces", max);
-        free(bench_spaces);
-        bench_spaces = NULL;
-        return -ENOMEM;
-    }
-    max_spaces = max;
-    status = spaces_set(run, n, why, len);
-    if (status != 0) bench_spaces_close(run);
-    return status;
-}
-
-void bench_spaces_close(struct bench_run *run)
-{
-    char why[8];
-
-    bench_use_heap(run);
-    (void)spaces_set(run, 0, why, sizeof(why));
-    free(bench_spaces);
-    bench_spaces = NULL;
-    max_spaces = 0;
-}
-
-void bench_spaces_stage(struct bench_run *run, int side)
-{
-    char why[200];
-    int n = side == BENCH_FEW ? run->n_few : max_spaces;
-
-    if (side == BENCH_RAW || n == bench_n_spaces) return; /* raw does not ask how many there are */
-    if (spaces_set(run, n, why, sizeof(why)) == 0) return;
-    bench_die(run, "%d spaces were alive and cannot be made once more: %s", n, why);
 }
 
 /* ---- other memory --------------------------------------------------------------------- */

@@ -13,10 +13,6 @@ struct bench_space {
     char *memory; /* a block in it */
 };
 
-/* The spaces of the current bench; the first n are alive. */
-extern struct bench_space *bench_spaces;
-extern int bench_n_spaces;
-
 /*
  * Make a space of run->kind with a block of block bytes. Collective; 0, or -errno on all PEs alike
  * with the reason in why.
@@ -24,9 +20,6 @@ extern int bench_n_spaces;
 int bench_space_make(const struct bench_run *run, size_t nbytes, size_t block,
                      struct bench_space *made, char *why, size_t len);
 void bench_space_drop(struct bench_space *made);
-
-/* Make room for max spaces and make the first n. As bench_space_make(). */
-int bench_spaces_prepare(struct bench_run *run, int max, int n, char *why, size_t len);
 
 /* Use other memory than the heap's for puts and gets: remote, NULL: the heap's. */
 void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote);
@@ -37,9 +30,5 @@ void bench_use_heap(struct bench_run *run);
  * with the reason, on PE 0, in why. Loads the raw driver for GPUs.
  */
 int bench_kind_check(struct bench_run *run, char *why, size_t len);
-
-/* What benches of many spaces share: all given back, and as many as a side wants. */
-bench_close bench_spaces_close;
-bench_stage bench_spaces_stage;
 
 #endif /* STEPPE_BENCH_SPACES_H */

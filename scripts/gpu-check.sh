@@ -576,7 +576,6 @@ run_benches()
     run_bench no_ipc --sizes 64K:4M device
     [ $fabric = OFF ] || run_bench tcp --sizes 64K:1M device
     run_bench ipc --kind gpu spaces
-    run_bench ipc --kind gpu --spaces 0:1 spaces-p spaces-put8
     run_bench ipc --kind cpu spaces
 }
 

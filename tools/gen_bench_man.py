@@ -35,7 +35,7 @@ def options(text):
     """The items of --help: an option of the program, then its text, in lists under headings."""
     out = []
     for line in text.split("\n\n", 1)[1].splitlines():
-        item = re.match(r"  (?:    )?(-.*?)(?:  +|(?<=MANY) )(\S.*)$", line)
+        item = re.match(r"  (?:    )?(-.*?)  +(\S.*)$", line)
         if item:
             out += [".TP", f".B {quoted(item.group(1))}", quoted(item.group(2))]
         elif line.startswith("   "):

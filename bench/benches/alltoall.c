@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * alltoall, and alltoalls of 8-byte elements that lie two apart. Raw: everybody copies a block to
- * each, then they meet.
+ * alltoall, and alltoalls of 8-byte elements that lie two apart, without a raw side.
  */
 #include "collective.h"
 
@@ -21,44 +20,6 @@ static void alltoalls(struct bench_run *run, uint64_t n_ops)
         shmem_uint64_alltoalls(run->team, (uint64_t *)(run->remote + run->at),
                                (uint64_t *)(run->source + run->at), STRIDE, STRIDE,
                                run->nbytes / sizeof(uint64_t));
-        run->at = bench_next(run, run->at);
-    }
-}
-
-static void node_alltoall(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_node_push(run, (size_t)run->team_me * run->nbytes, run->nbytes, run->nbytes);
-        bench_node_team_barrier(run, 1);
-        run->at = bench_next(run, run->at);
-    }
-}
-
-static void node_alltoalls(struct bench_run *run, uint64_t n_ops)
-{
-    size_t n = run->nbytes / sizeof(uint64_t), block = n * STRIDE;
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        const uint64_t *source = (const uint64_t *)(run->source + run->at);
-
-        for (int k = 0; k < run->team_size; k++) {
-            int number = (run->team_me + k) % run->team_size;
-            uint64_t *to = (uint64_t *)(run->remote_of[bench_team_pe(run, number)] + run->at);
-
-            for (size_t j = 0; j < n; j++)
-                to[(size_t)run->team_me * block + STRIDE * j] =
-                    source[(size_t)number * block + STRIDE * j];
-        }
-        bench_node_team_barrier(run, 1);
-        run->at = bench_next(run, run->at);
-    }
-}
-
-static void fabric_alltoall(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_fabric_push(run, (size_t)run->team_me * run->nbytes, run->nbytes, run->nbytes);
-        bench_fabric_team_barrier(run, 1);
         run->at = bench_next(run, run->at);
     }
 }
@@ -94,9 +55,7 @@ static const struct bench rows[] = {
      BENCH_COLLECTIVE,
      .fill = bench_collective_fill,
      .check = check,
-     .steppe = {alltoall, NULL},
-     .node = {node_alltoall, NULL},
-     .fabric = {fabric_alltoall, NULL}},
+     .steppe = {alltoall, NULL}},
     {.name = "alltoalls",
      .what = "shmem_uint64_alltoalls, strides of 2; bytes for one PE",
      BENCH_COLLECTIVE,
@@ -104,7 +63,6 @@ static const struct bench rows[] = {
      .extent = strided_extent,
      .fill = bench_collective_fill,
      .check = check_strided,
-     .steppe = {alltoalls, NULL},
-     .node = {node_alltoalls, NULL}},
+     .steppe = {alltoalls, NULL}},
 };
 BENCH_LIST(bench_list_alltoall, rows);

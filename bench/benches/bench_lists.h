@@ -24,8 +24,6 @@
     X(bench_list_memory)                                                                           \
     X(bench_list_matrix)                                                                           \
     X(bench_list_passive)                                                                          \
-    X(bench_list_space_p)                                                                          \
-    X(bench_list_space_lookup)                                                                     \
     X(bench_list_space_life)                                                                       \
     X(bench_list_space_kinds)                                                                      \
     X(bench_list_threads)                                                                          \

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * broadcast; the root is another member each call. Raw, small: the root copies into every member's
- * memory and sets its flag; large, on the node: members copy at the same time, and meet after it.
+ * broadcast; the root is another member each call. The raw side, over libfabric only: the root
+ * writes to every member and then sets its flag there.
  */
 #include "collective.h"
-
-#include <string.h>
-
-#define PULL_BYTES 512 /* from here on members copy by themselves */
 
 static void broadcast(struct bench_run *run, uint64_t n_ops)
 {
@@ -18,56 +14,11 @@ static void broadcast(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-/* The flag of a call is its root's own: a word that two roots write might go back in time. */
-static void announce(struct bench_run *run)
-{
-    __atomic_store_n(bench_turn(run->shared, BENCH_RAW), run->token, __ATOMIC_RELEASE);
-}
-
-static void await(struct bench_run *run, int root)
-{
-    bench_spin_until(bench_turn(run->shared_of[bench_team_pe(run, root)], BENCH_RAW), run->token,
-                     run->polls);
-}
-
-static void push(struct bench_run *run)
-{
-    for (int i = 0; i < run->team_size; i++)
-        memcpy(run->remote_of[bench_team_pe(run, i)] + run->at, run->source + run->at, run->nbytes);
-    announce(run);
-}
-
-static void pull(struct bench_run *run, int root)
-{
-    if (run->team_me == root)
-        announce(run);
-    else
-        await(run, root);
-    memcpy(run->remote + run->at, run->source_of[bench_team_pe(run, root)] + run->at, run->nbytes);
-    bench_node_team_barrier(run, 1);
-}
-
-static void node_broadcast(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        int root = bench_next_root(run);
-
-        run->token++;
-        if (run->nbytes >= PULL_BYTES)
-            pull(run, root);
-        else if (run->team_me == root)
-            push(run);
-        else
-            await(run, root);
-        run->at = bench_next(run, run->at);
-    }
-}
-
 static void fabric_push(struct bench_run *run, int root)
 {
     size_t flag = BENCH_FABRIC_FLAG(run, root) + (size_t)root * sizeof(struct bench_word);
 
-    bench_fabric_push(run, 0, 0, run->nbytes);
+    bench_fabric_push(run, 0, run->nbytes);
     for (int k = 0; k < run->team_size && root < BENCH_ROUNDS; k++)
         if (k != root) run->fabric->store(bench_team_pe(run, k), flag, run->token);
 }
@@ -108,7 +59,6 @@ static const struct bench rows[] = {
      .fill = bench_collective_fill,
      .check = check,
      .steppe = {broadcast, NULL},
-     .node = {node_broadcast, NULL},
      .fabric = {fabric_broadcast, NULL}},
 };
 BENCH_LIST(bench_list_broadcast, rows);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * collect and fcollect of equal blocks. Raw: everybody copies its block to all, then they meet;
- * collect's meet before, too, since nobody knows how much the others have.
+ * collect and fcollect of equal blocks, without a raw side.
  */
 #include "collective.h"
 
@@ -21,40 +20,6 @@ static void collect(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-static void node_fcollect(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_node_push(run, (size_t)run->team_me * run->nbytes, 0, run->nbytes);
-        bench_node_team_barrier(run, 1);
-        run->at = bench_next(run, run->at);
-    }
-}
-
-static void fabric_fcollect(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_fabric_push(run, (size_t)run->team_me * run->nbytes, 0, run->nbytes);
-        bench_fabric_team_barrier(run, 1);
-        run->at = bench_next(run, run->at);
-    }
-}
-
-static void node_collect(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_node_team_barrier(run, 1);
-        node_fcollect(run, 1);
-    }
-}
-
-static void fabric_collect(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_fabric_team_barrier(run, 1);
-        fabric_fcollect(run, 1);
-    }
-}
-
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
@@ -68,14 +33,10 @@ static const struct bench rows[] = {
     {.name = "fcollect",
      .what = "shmem_fcollectmem; bytes of one PE",
      GATHER,
-     .steppe = {fcollect, NULL},
-     .node = {node_fcollect, NULL},
-     .fabric = {fabric_fcollect, NULL}},
+     .steppe = {fcollect, NULL}},
     {.name = "collect",
      .what = "shmem_collectmem of equal blocks; bytes of one PE",
      GATHER,
-     .steppe = {collect, NULL},
-     .node = {node_collect, NULL},
-     .fabric = {fabric_collect, NULL}},
+     .steppe = {collect, NULL}},
 };
 BENCH_LIST(bench_list_collect, rows);

@@ -6,28 +6,17 @@
 
 #include <string.h>
 
-void bench_node_push(struct bench_run *run, size_t dest, size_t step, size_t nbytes)
-{
-    for (int i = 0; i < run->team_size; i++) {
-        int number = (run->team_me + i) % run->team_size; /* not all at the same one */
-
-        memcpy(run->remote_of[bench_team_pe(run, number)] + run->at + dest,
-               run->source + run->at + (size_t)number * step, nbytes);
-    }
-}
-
 /* The own block by memcpy, as a careful program would. */
-void bench_fabric_push(struct bench_run *run, size_t dest, size_t step, size_t nbytes)
+void bench_fabric_push(struct bench_run *run, size_t dest, size_t nbytes)
 {
     char *local = bench_fabric_local(run) + run->at;
 
     for (int i = 1; i < run->team_size; i++) {
         int number = (run->team_me + i) % run->team_size;
 
-        run->fabric->put(bench_team_pe(run, number), run->at + dest, local + (size_t)number * step,
-                         nbytes);
+        run->fabric->put(bench_team_pe(run, number), run->at + dest, local, nbytes);
     }
-    memcpy(run->fabric->memory + run->at + dest, local + (size_t)run->team_me * step, nbytes);
+    memcpy(run->fabric->memory + run->at + dest, local, nbytes);
     run->fabric->wait();
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For benches of collectives over the row's team. What a PE gives is in run->source, what it gets
- * in run->remote, from run->at on; raw sides push blocks into the others' memory and meet once.
+ * For benches of collectives over the row's team. A PE's contribution is in run->source, the
+ * result in run->remote, from run->at on.
  */
 #ifndef STEPPE_BENCH_COLLECTIVE_H
 #define STEPPE_BENCH_COLLECTIVE_H
 
 #include "../fabric.h"
 
-/* Into every member's memory at dest, from number times step on in the own one: nbytes each. */
-void bench_node_push(struct bench_run *run, size_t dest, size_t step, size_t nbytes);
-void bench_fabric_push(struct bench_run *run, size_t dest, size_t step, size_t nbytes);
+/* Writes nbytes of this member's local memory to offset dest of every member's memory. */
+void bench_fabric_push(struct bench_run *run, size_t dest, size_t nbytes);
 
 /* The member that is root of the call: another one each time. */
 static inline int bench_next_root(struct bench_run *run)

@@ -43,13 +43,6 @@ static void driver_get_window(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-void bench_driver_p(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++)
-        run->cuda->copy(run->driver_remote, &i, sizeof(i)); /* few bytes are taken at once */
-    run->cuda->wait();
-}
-
 /* There is no atomic without a kernel: read, add, write back. */
 static void driver_fadd(struct bench_run *run, uint64_t n_ops)
 {

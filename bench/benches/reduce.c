@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reduce (--op, --type) and the scans. Raw on the node: all meet, each combines its part of the
- * vector from everybody's memory and writes it to all, with two PEs in one loop, all meet; a small
- * vector is combined by each PE for itself. On the fabric: everybody's vector to all, combined
- * there.
+ * reduce (--op, --type) and the scans. The raw side of reduce, over libfabric only: every member
+ * writes its vector to all others, and each adds them up as doubles, whatever --op and --type are.
  */
 #include "collective.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define SMALL_BYTES 1024
-#define BLOCK 512 /* elements that stay in the first-level cache */
 
 /* ---- operations and types ------------------------------------------------------------- */
 
@@ -91,7 +85,6 @@ static const struct kind kinds[] = {
 };
 
 static const struct kind *kind;
-static bench_combine_fn *combine;
 static uint64_t n_elements;
 
 static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
@@ -102,9 +95,7 @@ static int open_reduce(struct bench_run *run, const struct bench *bench, char *w
     kind = NULL;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kinds[i].op, op) == 0 && strcmp(kinds[i].type, type) == 0) kind = &kinds[i];
-    combine = bench_combine(op, type);
-    if (kind == NULL || combine == NULL)
-        bench_die(run, "%s: no operation %s of type %s", bench->name, op, type);
+    if (kind == NULL) bench_die(run, "%s: no operation %s of type %s", bench->name, op, type);
     (void)why;
     (void)len;
     n_elements = run->nbytes / kind->width;
@@ -122,76 +113,25 @@ static void reduce(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-/*
- * Elements first to first + n of all members' vectors together, into to and also: with two members
- * in one pass.
- */
-static void combine_all(const struct bench_run *run, char *to, char *also, char *const *vectors,
-                        size_t first, size_t n)
+static void add(double *to, const double *from, size_t n)
 {
-    size_t block = run->team_size > 2 ? BLOCK : n;
-
-    for (size_t done = 0; done < n; done += block) {
-        size_t offset = run->at + (first + done) * kind->width;
-        size_t m = n - done < block ? n - done : block;
-        const char *sum = vectors[0] + offset;
-
-        for (int i = 1; i < run->team_size; i++) {
-            char *second = i + 1 < run->team_size ? to : also;
-
-            combine(to + offset, second + offset, sum, vectors[i * run->team_stride] + offset, m);
-            sum = to + offset;
-        }
-        if (run->team_size == 1) memcpy(to + offset, sum, m * kind->width);
-    }
-}
-
-/* This member's part of the elements. */
-static size_t first_of(const struct bench_run *run, int number)
-{
-    return n_elements * (size_t)number / (size_t)run->team_size;
-}
-
-/* The remote memory of the member so many behind this one. */
-static char *remote_behind(const struct bench_run *run, int i)
-{
-    return run->remote_of[bench_team_pe(run, (run->team_me + i) % run->team_size)];
-}
-
-static void node_part(struct bench_run *run)
-{
-    size_t first = first_of(run, run->team_me), n = first_of(run, run->team_me + 1) - first;
-    size_t offset = run->at + first * kind->width;
-
-    combine_all(run, run->remote, remote_behind(run, 1), run->source_of, first, n);
-    for (int i = 2; i < run->team_size; i++)
-        memcpy(remote_behind(run, i) + offset, run->remote + offset, n * kind->width);
-}
-
-static void node_reduce(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_node_team_barrier(run, 1);
-        if (run->nbytes <= SMALL_BYTES)
-            combine_all(run, run->remote, run->remote, run->source_of, 0, n_elements);
-        else
-            node_part(run);
-        bench_node_team_barrier(run, 1);
-        run->at = bench_next(run, run->at);
-    }
+    for (size_t i = 0; i < n; i++)
+        to[i] += from[i];
 }
 
 static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
 {
+    size_t n = run->nbytes / sizeof(double);
+
     for (uint64_t i = 0; i < n_ops; i++) {
         char *all = run->fabric->memory + run->at;
         char *mine = all + (size_t)run->team_me * run->nbytes;
 
-        bench_fabric_push(run, (size_t)run->team_me * run->nbytes, 0, run->nbytes);
+        bench_fabric_push(run, (size_t)run->team_me * run->nbytes, run->nbytes);
         bench_fabric_team_barrier(run, 1);
         for (int k = 0; k < run->team_size; k++)
             if (k != run->team_me)
-                combine(mine, mine, mine, all + (size_t)k * run->nbytes, n_elements);
+                add((double *)mine, (const double *)(all + (size_t)k * run->nbytes), n);
         bench_fabric_team_barrier(run, 1);
         run->at = bench_next(run, run->at);
     }
@@ -215,23 +155,6 @@ static void exscan(struct bench_run *run, uint64_t n_ops)
         shmem_double_sum_exscan(run->team, (double *)(run->remote + run->at),
                                 (const double *)(run->source + run->at),
                                 run->nbytes / sizeof(double));
-        run->at = bench_next(run, run->at);
-    }
-}
-
-static void node_scan(struct bench_run *run, uint64_t n_ops)
-{
-    bench_combine_fn *sum = bench_combine("sum", "double");
-    size_t n = run->nbytes / sizeof(double);
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        char *dest = run->remote + run->at;
-
-        bench_node_team_barrier(run, 1);
-        memcpy(dest, run->source + run->at, run->nbytes);
-        for (int k = 0; k < run->team_me; k++)
-            sum(dest, dest, dest, run->source_of[bench_team_pe(run, k)] + run->at, n);
-        bench_node_team_barrier(run, 1);
         run->at = bench_next(run, run->at);
     }
 }
@@ -293,7 +216,6 @@ static const struct bench rows[] = {
      .fill = fill_doubles,
      .check = check_reduce,
      .steppe = {reduce, NULL},
-     .node = {node_reduce, NULL},
      .fabric = {fabric_reduce, NULL}},
     {.name = "inscan",
      .what = "shmem_double_sum_inscan",
@@ -301,15 +223,13 @@ static const struct bench rows[] = {
      .min_size = sizeof(double),
      .fill = fill_doubles,
      .check = check_inscan,
-     .steppe = {inscan, NULL},
-     .node = {node_scan, NULL}},
+     .steppe = {inscan, NULL}},
     {.name = "exscan",
-     .what = "shmem_double_sum_exscan; raw: inscan's",
+     .what = "shmem_double_sum_exscan",
      BENCH_COLLECTIVE,
      .min_size = sizeof(double),
      .fill = fill_doubles,
      .check = check_exscan,
-     .steppe = {exscan, NULL},
-     .node = {node_scan, NULL}},
+     .steppe = {exscan, NULL}},
 };
 BENCH_LIST(bench_list_reduce, rows);

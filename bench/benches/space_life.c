@@ -62,15 +62,29 @@ static void driver_create(struct bench_run *run, uint64_t n_ops)
 
 /* ---- blocks in a space ---------------------------------------------------------------------- */
 
+#define ALLOC_SPACE ((size_t)64 << 10)
+
+/* The space in which blocks are allocated. */
+static struct bench_space alloc_space;
+
 static int open_alloc(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
+    int status = bench_kind_check(run, why, len);
+
     (void)bench;
-    return bench_spaces_prepare(run, 1, 1, why, len);
+    if (status != 0) return status;
+    return bench_space_make(run, ALLOC_SPACE, 0, &alloc_space, why, len);
+}
+
+static void close_alloc(struct bench_run *run)
+{
+    (void)run;
+    bench_space_drop(&alloc_space);
 }
 
 static void alloc(struct bench_run *run, uint64_t n_ops)
 {
-    shmem_space_t space = bench_spaces[0].space;
+    shmem_space_t space = alloc_space.space;
 
     for (uint64_t i = 0; i < n_ops; i++)
         shmem_space_free(space, shmem_space_malloc(space, run->nbytes));
@@ -98,7 +112,6 @@ static const struct bench rows[] = {
      .pathless = true,
      .raw_driver = true,
      .open = open_create,
-     .close = bench_spaces_close,
      .steppe = {create, NULL},
      .node = {raw_create, NULL},
      .driver = {driver_create, NULL}},
@@ -108,7 +121,7 @@ static const struct bench rows[] = {
      .metric = BENCH_LATENCY,
      .nbytes = 64,
      .open = open_alloc,
-     .close = bench_spaces_close,
+     .close = close_alloc,
      .steppe = {alloc, NULL},
      .node = {node_alloc, NULL},
      .fabric = {fabric_alloc, NULL}},

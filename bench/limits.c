@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bench_limits: what collectives within a host cost when nothing but the memory is in the way.
+ * Forked processes share anonymous memory, copy with memcpy, add with a plain loop and meet by
+ * flags. There is no library, so the times are a lower bound for `steppe-bench collective`.
+ *
+ * usage: bench_limits [PROCESSES [MAX_BYTES]]
+ *
+ * Compile this file with -O3 -march=native to let the additions use all of the processor.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_PROCESSES 1024
+#define ROUNDS 10 /* log2 of MOST_PROCESSES */
+#define POLLS 2000
+#define ALONE_BYTES 384      /* up to here each process adds the whole vector for itself */
+#define BLOCK_BYTES 16384    /* of a partial sum, which stays in the first-level cache */
+#define MOST_BYTES (1 << 26) /* of a message */
+#define TRIALS 5
+#define TRIAL_SECONDS 0.02
+
+struct flag {
+    uint64_t value;
+} __attribute__((aligned(128)));
+
+static struct {
+    int n, me;
+    size_t capacity; /* bytes of one process's source, and of its dest */
+    char *source, *dest;
+    struct flag (*flags)[ROUNDS]; /* by process */
+    double *seconds;              /* by process */
+    uint64_t meetings;
+} job;
+
+static char *source_of(int process)
+{
+    return job.source + (size_t)process * job.capacity;
+}
+
+static char *dest_of(int process)
+{
+    return job.dest + (size_t)process * job.capacity;
+}
+
+/* Returns when all processes have called meet(): dissemination by flags. */
+static void meet(void)
+{
+    job.meetings++;
+    for (int round = 0, step = 1; step < job.n; round++, step *= 2) {
+        struct flag *mine = &job.flags[job.me][round];
+        struct flag *next = &job.flags[(job.me + step) % job.n][round];
+
+        __atomic_store_n(&next->value, job.meetings, __ATOMIC_RELEASE);
+        for (int i = 1; __atomic_load_n(&mine->value, __ATOMIC_ACQUIRE) < job.meetings; i++)
+            if (i % POLLS == 0) sched_yield();
+    }
+}
+
+/* ---- the collectives ------------------------------------------------------------------- */
+
+typedef void collective(size_t nbytes);
+
+static void barrier(size_t nbytes)
+{
+    (void)nbytes;
+    meet();
+}
+
+/* Adds the vectors of all processes from byte `from` on into to. */
+static void add_all(double *to, size_t from, size_t nbytes)
+{
+    memcpy(to, source_of(0) + from, nbytes);
+    for (int process = 1; process < job.n; process++) {
+        const double *vector = (const double *)(source_of(process) + from);
+
+        for (size_t i = 0; i < nbytes / sizeof(double); i++)
+            to[i] += vector[i];
+    }
+}
+
+/* Each process adds up its part of the vectors, block by block, and copies it to all others. */
+static void sum(size_t nbytes)
+{
+    static double block[BLOCK_BYTES / sizeof(double)];
+    size_t part = (nbytes / (size_t)job.n + 63) / 64 * 64, from = part * (size_t)job.me;
+    size_t end = from + part < nbytes ? from + part : nbytes;
+
+    meet();
+    if (nbytes <= ALONE_BYTES) {
+        add_all((double *)dest_of(job.me), 0, nbytes);
+        return;
+    }
+    for (size_t length; from < end; from += length) {
+        length = end - from < BLOCK_BYTES ? end - from : BLOCK_BYTES;
+        add_all(block, from, length);
+        for (int process = 0; process < job.n; process++)
+            memcpy(dest_of(process) + from, block, length);
+    }
+    meet();
+}
+
+static void broadcast(size_t nbytes)
+{
+    meet();
+    memcpy(dest_of(job.me), source_of(0), nbytes);
+}
+
+/* Copies a block to each process, beginning with this one; step: from one block to the next. */
+static void push(size_t nbytes, size_t step)
+{
+    for (int i = 0; i < job.n; i++) {
+        int to = (job.me + i) % job.n;
+
+        memcpy(dest_of(to) + (size_t)job.me * nbytes, source_of(job.me) + (size_t)to * step,
+               nbytes);
+    }
+    meet();
+}
+
+static void alltoall(size_t nbytes)
+{
+    push(nbytes, nbytes);
+}
+
+static void fcollect(size_t nbytes)
+{
+    push(nbytes, 0);
+}
+
+static const struct row {
+    const char *name;
+    collective *call;
+    bool blocks; /* the result is a block from each process */
+} rows[] = {
+    {"barrier", barrier, false},  {"reduce", sum, false},       {"broadcast", broadcast, false},
+    {"alltoall", alltoall, true}, {"fcollect", fcollect, true},
+};
+
+/* ---- are the results right? -------------------------------------------------------------- */
+
+/* The double at this position in the source of a process. */
+static double given(int process, size_t i)
+{
+    return process * 1e6 + (double)i;
+}
+
+static double expected(const struct row *row, size_t nbytes, size_t i)
+{
+    size_t n = nbytes / sizeof(double);
+    double total = 0;
+
+    if (row->call == broadcast) return given(0, i);
+    if (row->call == fcollect) return given((int)(i / n), i % n);
+    if (row->call == alltoall) return given((int)(i / n), (size_t)job.me * n + i % n);
+    for (int process = 0; process < job.n; process++)
+        total += given(process, i);
+    return total;
+}
+
+static void check(const struct row *row, size_t nbytes)
+{
+    size_t n = nbytes / sizeof(double) * (row->blocks ? (size_t)job.n : 1);
+    const double *dest = (const double *)dest_of(job.me);
+
+    memset(dest_of(job.me), 0xff, job.capacity);
+    meet();
+    row->call(nbytes);
+    for (size_t i = 0; row->call != barrier && i < n; i++)
+        if (dest[i] != expected(row, nbytes, i)) {
+            fprintf(stderr, "bench_limits: %s of %zu bytes: process %d has %g at %zu\n", row->name,
+                    nbytes, job.me, dest[i], i);
+            exit(1);
+        }
+    meet();
+}
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds of a call, of the slowest process; all processes return the same number. */
+static double time_calls(const struct row *row, size_t nbytes, long n_calls)
+{
+    double begun, slowest = 0;
+
+    meet();
+    begun = now();
+    for (long i = 0; i < n_calls; i++)
+        row->call(nbytes);
+    job.seconds[job.me] = (now() - begun) / (double)n_calls;
+    meet();
+    for (int process = 0; process < job.n; process++)
+        if (job.seconds[process] > slowest) slowest = job.seconds[process];
+    meet();
+    return slowest;
+}
+
+/* Prints the best of several trials, because what disturbs a trial only makes it longer. */
+static void measure(const struct row *row, size_t nbytes)
+{
+    double best;
+    long n_calls;
+
+    check(row, nbytes);
+    best = time_calls(row, nbytes, 10);
+    n_calls = 1 + (long)(TRIAL_SECONDS / best);
+    for (int i = 0; i < TRIALS; i++) {
+        double seconds = time_calls(row, nbytes, n_calls);
+
+        if (seconds < best) best = seconds;
+    }
+    if (job.me == 0) printf("%-10s %9zu %12.3f\n", row->name, nbytes, 1e6 * best);
+}
+
+static void measure_all(size_t max)
+{
+    double *source = (double *)source_of(job.me);
+
+    for (size_t i = 0; i < job.capacity / sizeof(double); i++)
+        source[i] = given(job.me, i);
+    if (job.me == 0) printf("%-10s %9s %12s\n", "bench", "bytes", "us");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (size_t nbytes = 8; nbytes <= max; nbytes *= 8) {
+            measure(&rows[i], nbytes);
+            if (rows[i].call == barrier) break;
+        }
+}
+
+/* ---- the processes --------------------------------------------------------------------------- */
+
+static void *shared(size_t nbytes)
+{
+    void *memory = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (memory != MAP_FAILED) return memory;
+    perror("bench_limits: mmap");
+    exit(1);
+}
+
+static int run_processes(size_t max)
+{
+    int status;
+
+    job.capacity = (max * (size_t)job.n + 4095) / 4096 * 4096 + 4096;
+    job.source = shared(job.capacity * (size_t)job.n);
+    job.dest = shared(job.capacity * (size_t)job.n);
+    job.flags = shared((size_t)job.n * sizeof(*job.flags));
+    job.seconds = shared((size_t)job.n * sizeof(*job.seconds));
+    for (job.me = 0; job.me < job.n; job.me++) {
+        pid_t child = fork();
+
+        if (child < 0) perror("bench_limits: fork");
+        if (child < 0) return 1;
+        if (child > 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* so that a failure of one process ends all of them */
+        measure_all(max);
+        exit(0);
+    }
+    while (wait(&status) > 0)
+        if (status != 0) return 1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    long n = argc > 1 ? atol(argv[1]) : 2, max = argc > 2 ? atol(argv[2]) : 1 << 20;
+
+    if (argc <= 3 && n >= 1 && n <= MOST_PROCESSES && max >= 8 && max <= MOST_BYTES) {
+        job.n = (int)n;
+        return run_processes((size_t)max);
+    }
+    fprintf(stderr, "usage: bench_limits [PROCESSES [MAX_BYTES]]: 1 to %d, 8 to %d\n",
+            MOST_PROCESSES, MOST_BYTES);
+    return 2;
+}
