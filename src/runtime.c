@@ -313,7 +313,6 @@ static void runtime_start(void)
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
     stp_boot_done();
-    stp_hang_seen("shmem_init");
     stp_team_init();
     stp_ctx_init();
     stp_space_teams_init();

@@ -17,9 +17,8 @@
 #define STP_TRANSPORT_H
 
 #include "base/base.h"
-#include "base/notes.h"
 
-#define STP_FABRIC_ABI 15u
+#define STP_FABRIC_ABI 16u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
 #define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_word: a word grows by less at a time */
@@ -93,38 +92,18 @@ enum stp_end {
     STP_END_FINALIZE, /* it has called shmem_finalize */
 };
 
-/* HANG: how the table of waits that have lasted comes to be told once for all nodes. */
-struct stp_hang_notice {
-    enum {
-        STP_HANG_ASK = 1, /* to PE 0: who tells? */
-        STP_HANG_LEAD,    /* its answer */
-        STP_HANG_WANT,    /* of who tells, to a PE of each node: what does your node show? */
-        STP_HANG_ROW,     /* an answer, one of several */
-    } what;
-    int leader;    /* LEAD */
-    int node;      /* WANT and ROW: which, */
-    uint32_t turn; /* and how often it was asked */
-    int row_pe, row, n_rows;
-    char row_state; /* as struct stp_row (base/notes.h) */
-    bool row_waits;
-    struct stp_wait_note note;
-    struct stp_seen seen;
-    uint64_t ago_ns;
-};
-
 /*
  * What a PE tells all others beside the fabric's operations, so that it arrives whatever state
  * these are in.
  */
 struct stp_notice {
-    enum { STP_NOTICE_ENDED = 1, STP_NOTICE_CLOSING, STP_NOTICE_HANG } kind;
+    enum { STP_NOTICE_ENDED = 1, STP_NOTICE_CLOSING } kind;
     int pe;           /* whom it is about */
     int status;       /* ENDED: what the job ends with */
     enum stp_end how; /* CLOSING: the PE will take part in no collective over the world behind */
     uint64_t syncs;   /* these: counts of a team (core/core.h) */
     uint64_t cells;
     uint64_t round; /* a later one is the same news again */
-    struct stp_hang_notice hang;
 };
 
 /* What the module may use of the library. */
@@ -338,8 +317,6 @@ struct stp_fabric {
      * thread, from signal handlers, whatever locks are held.
      */
     void (*tell)(const struct stp_notice *notice);
-    /* The same to one PE, which does not pass it on. */
-    void (*tell_pe)(const struct stp_notice *notice, int pe);
 
     void (*close)(void);
 };

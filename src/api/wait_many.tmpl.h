@@ -29,9 +29,9 @@ static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *sta
         if (status != NULL && status[i] != 0) continue;
         while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step))
             if (STP_UNLIKELY(stp_wait_idle(&wait)))
-                STP_HANG_VARS(&wait, fn, ivars, nelems, i, wanted, values[i * step]);
+                STP_HANG_VARS(fn, ivars, nelems, i, wanted, values[i * step]);
     }
-    stp_wait_end(&wait, fn);
+    stp_wait_end(&wait);
 }
 
 static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
@@ -83,11 +83,11 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
     for (;;) {
         size_t found = STP_LOCAL(find)(round, wanted, values, step, &open);
         if (found != SIZE_MAX || !open) {
-            stp_wait_end(&wait, fn);
+            stp_wait_end(&wait);
             return found;
         }
         if (STP_UNLIKELY(stp_wait_idle(&wait)))
-            STP_HANG_VARS(&wait, fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
+            STP_HANG_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }
 
@@ -131,11 +131,11 @@ static size_t STP_LOCAL(wait_some)(const TYPE *ivars, size_t nelems, size_t *ind
         size_t n_found =
             STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step, &open);
         if (n_found > 0 || !open) {
-            stp_wait_end(&wait, fn);
+            stp_wait_end(&wait);
             return n_found;
         }
         if (STP_UNLIKELY(stp_wait_idle(&wait)))
-            STP_HANG_VARS(&wait, fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
+            STP_HANG_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }
 

@@ -337,13 +337,10 @@ void stp_backtrace_copies(int pe);
 /* ---- names (symbol.c) -------------------------------------------------------- */
 
 /*
- * The public routine that this thread is in, the outermost one; NULL where the linker has left no
- * names, in a program that was linked with an archive.
+ * Returns the name of the outermost public routine that this thread is in, or NULL where the linker
+ * has left no names: in a program that was linked with an archive.
  */
 const char *stp_symbol_routine(void);
-
-/* Is this thread in the function that begins there? */
-bool stp_symbol_inside(uintptr_t function);
 
 /* The global of the executable at addr, as "name" or "name+8". False: it has no name. */
 bool stp_symbol_global(const void *addr, char *text, size_t len);

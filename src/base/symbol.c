@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names for people out of what the linker has left: the public routine that a thread is in, and the
- * global that an address lies in. No lock is taken, nor anything allocated: not by dladdr(), which
- * takes the loader's lock. Design: docs/design/hang.md.
+ * Names that the linker has left: of the public routine that a thread is in, and of the global of
+ * the program that contains an address. Nothing is allocated. Design: docs/design/hang.md.
  */
 #include "base/base.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -21,50 +21,10 @@
 
 /* ---- routines -------------------------------------------------------------------- */
 
-/* Of the object that this is linked into, the library or a program; NULL where there is none. */
-extern const ElfW(Dyn) dynamic[] __asm__("_DYNAMIC") __attribute__((weak, visibility("hidden")));
-extern const char object[] __asm__("__ehdr_start") __attribute__((weak, visibility("hidden")));
-
-struct frames {
-    uintptr_t at[FRAMES];
-    int n;
+struct search {
+    const char *found; /* the outermost routine so far */
+    int n_frames;
 };
-
-static _Unwind_Reason_Code frame_add(struct _Unwind_Context *context, void *arg)
-{
-    struct frames *frames = arg;
-    uintptr_t at = _Unwind_GetIP(context);
-
-    if (at == 0) return _URC_END_OF_STACK;
-    frames->at[frames->n++] = at - 1;
-    return frames->n < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
-}
-
-struct exports {
-    const ElfW(Sym) * symbols;
-    const char *names;
-    const uint32_t *hash; /* DT_GNU_HASH, which alone tells how many there are */
-};
-
-/* The loader has put addresses in place of offsets, on most systems. */
-static const void *dynamic_at(uintptr_t value)
-{
-    uintptr_t base = (uintptr_t)object;
-
-    return (const void *)(value < base ? value + base : value);
-}
-
-static bool exports_find(struct exports *exports)
-{
-    *exports = (struct exports){0};
-    if (dynamic == NULL || object == NULL) return false;
-    for (const ElfW(Dyn) *entry = dynamic; entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_SYMTAB) exports->symbols = dynamic_at(entry->d_un.d_ptr);
-        if (entry->d_tag == DT_STRTAB) exports->names = dynamic_at(entry->d_un.d_ptr);
-        if (entry->d_tag == DT_GNU_HASH) exports->hash = dynamic_at(entry->d_un.d_ptr);
-    }
-    return exports->symbols != NULL && exports->names != NULL && exports->hash != NULL;
-}
 
 static bool is_routine(const char *name)
 {
@@ -72,65 +32,25 @@ static bool is_routine(const char *name)
            strcmp(name, "start_pes") == 0 || strcmp(name, "pstart_pes") == 0;
 }
 
-/* If the symbol is a routine that some frame is in, further out than *frame: its name. */
-static const char *symbol_frame(const struct exports *exports, const ElfW(Sym) * symbol,
-                                const struct frames *frames, int *frame)
+static _Unwind_Reason_Code frame_look(struct _Unwind_Context *context, void *arg)
 {
-    uintptr_t start = (uintptr_t)object + symbol->st_value;
-    const char *name = exports->names + symbol->st_name;
+    uintptr_t at = _Unwind_GetIP(context);
+    struct search *search = arg;
+    Dl_info info;
 
-    if (symbol->st_shndx == SHN_UNDEF || (symbol->st_info & 0xf) != STT_FUNC) return NULL;
-    for (int i = frames->n - 1; i > *frame; i--) {
-        if (frames->at[i] - start >= symbol->st_size || !is_routine(name)) continue;
-        *frame = i;
-        return name;
-    }
-    return NULL;
+    if (at == 0 || search->n_frames++ == FRAMES) return _URC_END_OF_STACK;
+    if (dladdr((const void *)(at - 1), &info) != 0 && info.dli_sname != NULL &&
+        is_routine(info.dli_sname))
+        search->found = info.dli_sname;
+    return _URC_NO_REASON;
 }
 
 const char *stp_symbol_routine(void)
 {
-    struct frames frames = {.n = 0};
-    struct exports exports;
-    const char *found = NULL;
-    int frame = -1;
+    struct search search = {0};
 
-    if (!exports_find(&exports)) return NULL;
-    _Unwind_Backtrace(frame_add, &frames);
-    uint32_t n_buckets = exports.hash[0], first = exports.hash[1];
-    const uint32_t *buckets = exports.hash + 4 + exports.hash[2] * (sizeof(ElfW(Addr)) / 4);
-    const uint32_t *chain = buckets + n_buckets;
-
-    for (uint32_t i = 0; i < n_buckets; i++) {
-        for (uint32_t k = buckets[i]; k >= first && k != 0; k++) {
-            const char *name = symbol_frame(&exports, &exports.symbols[k], &frames, &frame);
-
-            if (name != NULL) found = name;
-            if (chain[k - first] & 1) break;
-        }
-    }
-    return found != NULL ? stp_public_name(found) : NULL;
-}
-
-struct search {
-    uintptr_t function;
-    bool found;
-};
-
-static _Unwind_Reason_Code frame_compare(struct _Unwind_Context *context, void *arg)
-{
-    struct search *search = arg;
-
-    search->found = _Unwind_GetRegionStart(context) == search->function;
-    return search->found ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
-bool stp_symbol_inside(uintptr_t function)
-{
-    struct search search = {.function = function};
-
-    _Unwind_Backtrace(frame_compare, &search);
-    return search.found;
+    _Unwind_Backtrace(frame_look, &search);
+    return search.found != NULL ? stp_public_name(search.found) : NULL;
 }
 
 /* ---- globals --------------------------------------------------------------------- */

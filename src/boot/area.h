@@ -13,7 +13,7 @@
 
 /*
  * At the start of the node's area; PE infos of the node's PEs follow, then, where there are several
- * nodes, the names of hosts, the nodes of PEs, and the world's addresses.
+ * nodes, the names of hosts and the world's addresses.
  */
 struct stp_boot_area {
     uint64_t magic;
@@ -59,18 +59,10 @@ static inline char *stp_boot_host(int node)
     return (char *)(stp_boot.area->pes + stp_boot.n_local) + (size_t)node * STP_HOST_MAX;
 }
 
-/* Then the nodes of all PEs. */
-static inline int *stp_boot_nodes(void)
-{
-    return (int *)stp_boot_host(stp_rt.n_nodes);
-}
-
-/* Bytes of both; 0 on one node. */
+/* Returns the bytes of these names; 0 on one node. */
 static inline size_t stp_boot_hosts_bytes(void)
 {
-    size_t nbytes = (size_t)stp_rt.n_nodes * STP_HOST_MAX + (size_t)stp_rt.n_pes * sizeof(int);
-
-    return stp_rt.n_nodes == 1 ? 0 : (nbytes + STP_CACHE_LINE - 1) & ~(size_t)(STP_CACHE_LINE - 1);
+    return stp_rt.n_nodes == 1 ? 0 : (size_t)stp_rt.n_nodes * STP_HOST_MAX;
 }
 
 /* Then n_pes addresses, at most so long each. */
@@ -110,7 +102,10 @@ size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity);
 /* The launcher's fence; fatal on error. */
 void stp_boot_fence(void);
 
-/* Between the two a fence that lasts tells how many PEs have not come (missing.c). */
+/* Returns the number of PEs of this host with a lower number, whatever SHMEM_NODE says. */
+int stp_boot_host_rank(void);
+
+/* Between these two calls a fence that lasts reports that not all PEs have come (missing.c). */
 void stp_missing_begin(void);
 void stp_missing_end(void);
 

@@ -225,15 +225,10 @@ uint64_t *stp_boot_hang_told(void)
     return &stp_boot.area->hang_told;
 }
 
-/* Where a place behind the PE infos is, for a reader from outside; 0: it is not there. */
-static uint64_t boot_offset(const void *place)
-{
-    return stp_rt.n_nodes > 1 ? (uint64_t)((const char *)place - (const char *)stp_boot.area) : 0;
-}
-
 void stp_boot_mark(void)
 {
     struct stp_node_mark *mark = (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
+    size_t hosts_at = (size_t)(stp_boot_host(0) - (char *)stp_boot.area);
 
     mark[-1] = (struct stp_node_mark){.magic = STP_MARK_MAGIC,
                                       .job = stp_boot.area->job_key,
@@ -241,8 +236,7 @@ void stp_boot_mark(void)
                                       .processes_at = offsetof(struct stp_boot_area, pes),
                                       .process_bytes = sizeof(struct stp_pe_info),
                                       .pages_at = stp_boot_pages_at(),
-                                      .hosts_at = boot_offset(stp_boot_host(0)),
-                                      .nodes_at = boot_offset(stp_boot_nodes()),
+                                      .hosts_at = stp_rt.n_nodes > 1 ? hosts_at : 0,
                                       .n_pes = stp_rt.n_pes,
                                       .n_local = stp_boot.n_local,
                                       .n_nodes = stp_rt.n_nodes,
@@ -307,8 +301,6 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     stp_boot.area->missing = stp_kinds_look();
-    for (int pe = 0; pe < stp_rt.n_pes && stp_rt.n_nodes > 1; pe++)
-        stp_boot_nodes()[pe] = stp_node_of(pe);
     stp_boot_mark(); /* again when the job has a name */
     return fd;
 }
@@ -343,20 +335,19 @@ static int boot_join_node(const struct boot_node_info *node_info)
     return fd;
 }
 
-/* The first PE of this host, whatever SHMEM_NODE says. */
-static bool boot_first_of_host(void)
+int stp_boot_host_rank(void)
 {
-    int host = stp_pmi_node_of(stp_rt.pe);
+    int host = stp_pmi_node_of(stp_rt.pe), rank = 0;
 
     for (int pe = 0; pe < stp_rt.pe; pe++)
-        if (stp_pmi_node_of(pe) == host) return false;
-    return true;
+        rank += stp_pmi_node_of(pe) == host;
+    return rank;
 }
 
 /* Fatal unless this PE and the one whose node info it is can go on together. */
 static void boot_compare_node_info(int pe, const struct boot_node_info *node_info, size_t nbytes)
 {
-    bool mine = boot_first_of_host();
+    bool mine = stp_boot_host_rank() == 0;
     const char *here = stp_hostname();
 
     if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
@@ -426,7 +417,7 @@ static void boot_warn_memory(void)
 {
     size_t group, all;
 
-    if (stp_env.default_space != 0 /* no host memory */ || !boot_first_of_host()) return;
+    if (stp_env.default_space != 0 /* no host memory */ || stp_boot_host_rank() != 0) return;
     group = stp_cgroup_memory();
     if (group == SIZE_MAX) return;
     if (!__builtin_mul_overflow(stp_env.symmetric.size, (size_t)stp_rt.host_pes, &all) &&
@@ -460,7 +451,7 @@ void stp_boot_attach(void)
     if (stp_rt.n_pes > 1) {
         if (stp_boot.local == 0)
             stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof(node_info));
-        if (stp_boot.n_hosts > 1 && boot_first_of_host()) stp_network_publish(stp_rt.pe);
+        if (stp_boot.n_hosts > 1 && stp_boot_host_rank() == 0) stp_network_publish(stp_rt.pe);
         stp_boot_fence();
         if (stp_boot.local != 0) {
             boot_greet(stp_boot.first_pe, &node_info);

@@ -305,9 +305,9 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
     struct stp_wait wait = {0};
 
     do {
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(word);
     } while (!coll_reached(word, value));
-    stp_coll_wait_end(&wait, word);
+    stp_wait_end(&wait);
 }
 
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
@@ -320,16 +320,16 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
     if (coll_reached(word, value)) return;
     for (int i = 0; i < patience; i++) {
         if (coll_reached(word, value)) break;
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(word);
         if (far) stp_wait_yield();
     }
     while (!coll_reached(word, value)) {
         uint32_t seen;
         if (!coll_may_sleep()) {
-            if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(&wait, word);
+            if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(word);
             continue;
         }
-        if (stp_hang_slept(&wait)) stp_coll_show(&wait, word);
+        if (stp_hang_slept(&wait)) stp_coll_show(word);
         /* Pairs with the fence in ring: either we see the word or the ringer sees us. */
         __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
         seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
@@ -337,7 +337,7 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
         if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
         __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
     }
-    stp_coll_wait_end(&wait, word);
+    stp_wait_end(&wait);
 }
 
 void stp_coll_ring_slow(struct stp_team *team)

@@ -248,16 +248,8 @@ static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_coll_wait_slow(word, value);
 }
 
-/* A wait for a word of an area has lasted: what for is told to the node (show.c). */
-void stp_coll_show(struct stp_wait *wait, const uint64_t *word) STP_COLD;
-
-/* It has ended. */
-void stp_coll_seen(const uint64_t *word) STP_COLD;
-
-static inline void stp_coll_wait_end(const struct stp_wait *wait, const uint64_t *word)
-{
-    if (STP_UNLIKELY(wait->turns >= STP_HANG_TURNS)) stp_coll_seen(word);
-}
+/* Shows to the node that this thread waits for a word of an area (show.c). */
+void stp_coll_show(const uint64_t *word) STP_COLD;
 
 /* The team whose area is slot, NULL: none; and the slot at an offset of the internal space. */
 const struct stp_team *stp_coll_team_at(size_t slot);

@@ -82,10 +82,10 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
         if (STP_LIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
         stp_wait_yield();
-        if (STP_UNLIKELY(stp_hang_turn(&wait))) stp_coll_show(&wait, word);
+        if (STP_UNLIKELY(stp_hang_turn(&wait))) stp_coll_show(word);
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
     }
-    stp_coll_wait_end(&wait, word);
+    stp_wait_end(&wait);
 }
 
 void stp_coll_wait_far(const uint64_t *word, uint64_t value)

@@ -99,17 +99,13 @@ struct process *look_process(const struct look *look, pid_t pid)
 
 /* ---- nodes ---------------------------------------------------------------------------- */
 
-/* Where the hosts of other nodes are, if they are. */
+/* Returns true when the names of hosts, if the mark has any, are inside the area. */
 static bool has_hosts(const struct stp_node_mark *mark)
 {
-    uint64_t nbytes = mark->area_bytes;
-
-    if (mark->hosts_at == 0) return true;
-    return mark->n_nodes >= 1 && mark->node >= 0 && mark->node < mark->n_nodes &&
-           mark->hosts_at <= nbytes && mark->nodes_at <= nbytes &&
-           mark->nodes_at % sizeof(int) == 0 &&
-           (nbytes - mark->hosts_at) / STP_HOST_MAX >= (uint64_t)mark->n_nodes &&
-           (nbytes - mark->nodes_at) / sizeof(int) >= (uint64_t)mark->n_pes;
+    return mark->hosts_at == 0 ||
+           (mark->n_nodes >= 1 && mark->node >= 0 && mark->node < mark->n_nodes &&
+            mark->hosts_at <= mark->area_bytes &&
+            (mark->area_bytes - mark->hosts_at) / STP_HOST_MAX >= (uint64_t)mark->n_nodes);
 }
 
 /* The area of a node's file, if it is one that we can read. */

@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOSTS_MOST 16 /* other hosts that have a line each */
-
 static struct {
     pid_t of; /* 0: all jobs */
     struct look found;
@@ -104,67 +102,35 @@ static const char *host_of(const struct node *node, int k)
     return node->area + node->mark.hosts_at + (size_t)k * STP_HOST_MAX;
 }
 
-static bool is_here(const struct node *node, int k)
+/* Returns true when the name of a node's host is known and was not printed for a node before. */
+static bool is_new_host(const struct node *node, int k)
 {
-    for (size_t i = 0; i < status.found.n_nodes; i++)
-        if (status.found.nodes[i].mark.job == node->mark.job &&
-            status.found.nodes[i].mark.node == k)
-            return true;
-    return false;
-}
+    const char *name = host_of(node, k);
 
-/* Say of the PEs whose nodes have that entry, of an int for each node. */
-static void say_host(const struct node *node, const int *entries, int entry, int n_hosts)
-{
-    const int *nodes = (const void *)(node->area + node->mark.nodes_at);
-    struct stp_list list = {.first = -1};
-    const char *name = host_of(node, entry);
-
-    for (int pe = 0; pe < node->mark.n_pes; pe++)
-        if (nodes[pe] >= 0 && nodes[pe] < node->mark.n_nodes && entries[nodes[pe]] == entry)
-            stp_list_add(&list, pe);
-    stp_list_close(&list);
-    if (n_hosts > 1)
-        say("  on %d more hosts: %s", n_hosts, list.text);
-    else if (name[0] == '\0')
-        say("  on other hosts: %s", list.text);
-    else if (strncmp(name, host_of(node, node->mark.node), STP_HOST_MAX) == 0)
-        say("  on this host, and not to be seen: %s", list.text);
-    else
-        say("  on %.*s (ssh %.*s oshrun --status): %s", STP_HOST_MAX, name, STP_HOST_MAX, name,
-            list.text);
-}
-
-/* The entry of a node before with a host of the same name; -1: there is none. */
-static int entry_of_host(const struct node *node, const int *entries, int k)
-{
+    if (name[0] == '\0' || strncmp(name, host_of(node, node->mark.node), STP_HOST_MAX) == 0)
+        return false;
     for (int i = 0; i < k; i++)
-        if (entries[i] >= 0 && strncmp(host_of(node, i), host_of(node, k), STP_HOST_MAX) == 0)
-            return entries[i];
-    return -1;
+        if (strncmp(name, host_of(node, i), STP_HOST_MAX) == 0) return false;
+    return true;
 }
 
-/*
- * Who is on other hosts, and on which: what they do is seen there. Nodes of one host share the
- * entry of its first node, and all hosts beyond the first ones one entry.
- */
-static void say_elsewhere(const struct node *node)
+/* Prints one line for the PEs whose memory is not to be seen on this host. */
+static void say_elsewhere(const struct node *node, int n_elsewhere)
 {
-    int n = node->mark.hosts_at != 0 ? node->mark.n_nodes : 0, n_hosts = 0, last = -1;
-    int *entries = malloc(((size_t)n + 1) * sizeof(*entries));
+    char names[1024] = "";
+    size_t len = 0;
 
-    if (entries == NULL) launch_fail("no memory");
-    for (int k = 0; k < n; k++) {
-        entries[k] = is_here(node, k) ? -1 : entry_of_host(node, entries, k);
-        if (entries[k] >= 0 || is_here(node, k)) continue;
-        if (++n_hosts <= HOSTS_MOST) last = k;
-        entries[k] = last;
+    for (int k = 0; node->mark.hosts_at != 0 && k < node->mark.n_nodes; k++) {
+        if (!is_new_host(node, k)) continue;
+        if (len + STP_HOST_MAX + 8 > sizeof(names)) {
+            snprintf(names + len, sizeof(names) - len, ", ...");
+            break;
+        }
+        len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%.*s", len > 0 ? ", " : "",
+                                STP_HOST_MAX, host_of(node, k));
     }
-    for (int k = 0; k < n; k++)
-        if (entries[k] == k)
-            say_host(node, entries, k,
-                     k == last && n_hosts > HOSTS_MOST ? n_hosts - HOSTS_MOST + 1 : 1);
-    free(entries);
+    say("  %d PE%s on other hosts%s%s", n_elsewhere, n_elsewhere == 1 ? " is" : "s are",
+        len > 0 ? ": " : "", names);
 }
 
 /* ---- jobs ----------------------------------------------------------------------------- */
@@ -189,7 +155,7 @@ static void tell_job(const struct node *node)
             (int)first, node->mark.n_pes, node->mark.n_pes == 1 ? "" : "s", here);
         qsort(table.rows, table.n, sizeof(*table.rows), by_pe);
         stp_table_say(&table);
-        say_elsewhere(node);
+        if (n_here < node->mark.n_pes) say_elsewhere(node, node->mark.n_pes - n_here);
     }
     free(table.rows);
 }

@@ -22,10 +22,8 @@ static struct {
 /* The wait that this thread is in, if it has lasted. */
 static __thread struct {
     uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
-    uint64_t stopped_ns, stopped_until_ns; /* meanwhile, in all, and last */
-    int note;                              /* of this PE's page, plus 1; 0: none */
+    int note; /* of this PE's page, plus 1; 0: none */
     bool told;
-    bool asks; /* to tell for all nodes, or to be told of */
 } mine;
 
 static struct stp_wait_page *hang_page(void)
@@ -33,7 +31,8 @@ static struct stp_wait_page *hang_page(void)
     return stp_boot_wait_page(stp_local_of(stp_rt.pe));
 }
 
-bool stp_hang_enter(void)
+/* Opens the pages of the node for this thread, until leave(); false when they are not there. */
+static bool enter(void)
 {
     __atomic_fetch_add(&hang.looking, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&hang.on, __ATOMIC_SEQ_CST)) return true;
@@ -41,20 +40,19 @@ bool stp_hang_enter(void)
     return false;
 }
 
-void stp_hang_leave(void)
+static void leave(void)
 {
     __atomic_fetch_sub(&hang.looking, 1, __ATOMIC_SEQ_CST);
 }
 
-static void hang_forget(void)
+void stp_hang_end(void)
 {
     int note = mine.note;
 
-    if (mine.asks) stp_hang_nodes_drop();
     memset(&mine, 0, sizeof(mine));
-    if (note == 0 || !stp_hang_enter()) return;
+    if (note == 0 || !enter()) return;
     __atomic_store_n(&hang_page()->notes[note - 1].taken, 0, __ATOMIC_RELEASE);
-    stp_hang_leave();
+    leave();
 }
 
 /* Is this wait to be told, by whomever? */
@@ -70,16 +68,12 @@ bool stp_hang_look(const struct stp_wait *wait)
     if (!__atomic_load_n(&hang.on, __ATOMIC_RELAXED)) return false;
     now = stp_now_ns();
     if (wait->turns < 2 * STP_HANG_TURNS) { /* its first look */
-        hang_forget();
+        stp_hang_end();
         mine.seen_ns = now;
         return false;
     }
     passed = now - mine.seen_ns;
     mine.waited_ns += passed < hang.most_ns ? passed : hang.most_ns;
-    if (passed > hang.most_ns) {
-        mine.stopped_ns += passed - hang.most_ns;
-        mine.stopped_until_ns = now;
-    }
     mine.seen_ns = now;
     return mine.waited_ns >= hang.show_ns && (now - mine.shown_ns >= hang.show_ns || is_due());
 }
@@ -91,51 +85,6 @@ bool stp_hang_slept(struct stp_wait *wait)
 }
 
 /* ---- the page ----------------------------------------------------------------------- */
-
-/*
- * One thread at a time; another one that comes meanwhile has nothing newer to say. Processes that
- * read it compare the version before and after.
- */
-static void seen_write(struct stp_wait_page *page, const struct stp_seen *seen)
-{
-    uint32_t before;
-
-    if (__atomic_exchange_n(&page->last.taken, 1, __ATOMIC_ACQ_REL) != 0) return;
-    before = page->last.version;
-    __atomic_store_n(&page->last.version, before + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    page->last.seen = *seen;
-    __atomic_store_n(&page->last.version, before + 2, __ATOMIC_RELEASE);
-    __atomic_store_n(&page->last.taken, 0, __ATOMIC_RELEASE);
-}
-
-static void seen_publish(struct stp_seen *seen)
-{
-    if (!stp_hang_enter()) return;
-    seen->at_ns = stp_now_ns();
-    seen_write(hang_page(), seen);
-    stp_hang_leave();
-}
-
-void stp_hang_seen(const char *what)
-{
-    struct stp_seen seen = {.team = STP_SEEN_NO_TEAM};
-
-    memccpy(seen.what, stp_public_name(what), '\0', sizeof(seen.what) - 1);
-    seen_publish(&seen);
-}
-
-void stp_hang_end(const char *what)
-{
-    hang_forget();
-    stp_hang_seen(what);
-}
-
-void stp_hang_end_as(struct stp_seen *seen)
-{
-    hang_forget();
-    seen_publish(seen);
-}
 
 static bool note_take(struct stp_wait_page *page)
 {
@@ -156,26 +105,9 @@ static void note_write(struct stp_wait_page *page, const struct stp_wait_note *n
     __atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
 }
 
-/* ---- whose turn it is ------------------------------------------------------------------ */
+/* ---- the report ------------------------------------------------------------------------ */
 
-static bool page_is_taken(int local)
-{
-    struct stp_wait_page *page = stp_boot_wait_page(local);
-
-    for (int i = 0; i < STP_WAIT_NOTES; i++)
-        if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_RELAXED) != 0) return true;
-    return false;
-}
-
-/* A lower PE of the node waits too. */
-static bool is_lower_there(void)
-{
-    for (int local = 0; local < stp_local_of(stp_rt.pe); local++)
-        if (page_is_taken(local)) return true;
-    return false;
-}
-
-/* Has nobody told since this wait was shown? Then it is told by who gets here first. */
+/* Returns true for the first PE of the node that asks after this wait was shown. */
 static bool claim(uint64_t now)
 {
     uint64_t *told = stp_boot_hang_told();
@@ -185,53 +117,27 @@ static bool claim(uint64_t now)
     return __atomic_compare_exchange_n(told, &last, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-static struct stp_hang_time time_of_mine(uint64_t now)
-{
-    return (struct stp_hang_time){mine.waited_ns, mine.stopped_ns, now - mine.stopped_until_ns};
-}
-
-static void tell_if_due(uint64_t now)
-{
-    struct stp_hang_time time = time_of_mine(now);
-
-    if (!is_due()) return;
-    if (mine.waited_ns < hang.limit_ns + 2 * hang.show_ns && is_lower_there() &&
-        __atomic_load_n(stp_boot_hang_told(), __ATOMIC_ACQUIRE) <= mine.first_shown_ns)
-        return;
-    mine.told = true;
-    if (!claim(now)) return;
-    mine.asks = stp_rt.n_nodes > 1 && stp_hang_nodes_ask(now);
-    if (!mine.asks) stp_hang_report(&time, -1);
-}
-
-void stp_hang_show(const struct stp_wait *wait, struct stp_wait_note *note)
+void stp_hang_show(struct stp_wait_note *note)
 {
     int error = errno;
     uint64_t now = stp_now_ns();
 
-    (void)wait;
-    if (!stp_hang_enter()) return;
+    if (!enter()) return;
     note->waited_ns = mine.waited_ns;
     if (note_take(hang_page())) note_write(hang_page(), note);
     if (mine.first_shown_ns == 0) mine.first_shown_ns = now;
     mine.shown_ns = now;
-    tell_if_due(now);
-    if (mine.asks) {
-        struct stp_hang_time time = time_of_mine(now);
-        mine.asks = !stp_hang_nodes_step(&time);
+    if (is_due()) {
+        mine.told = true;
+        if (claim(now)) stp_hang_report(mine.waited_ns);
     }
-    stp_hang_leave();
+    leave();
     errno = error;
 }
 
 bool stp_hang_is_new(void)
 {
     return mine.first_shown_ns == 0;
-}
-
-uint64_t stp_hang_turn_ns(void)
-{
-    return hang.show_ns > SECOND_NS / 2 ? hang.show_ns : SECOND_NS / 2;
 }
 
 void stp_hang_start(void)
@@ -298,7 +204,7 @@ static void element_text(const struct stp_hang_vars *vars, char *text, size_t le
     number_text(vars, now, text, len);
 }
 
-void stp_hang_vars(const struct stp_wait *wait, const char *fn, const struct stp_hang_vars *vars)
+void stp_hang_vars(const char *fn, const struct stp_hang_vars *vars)
 {
     static const char *const signs[] = {"", "<", "==", "<=", ">", "!=", ">=", ""};
     struct stp_wait_note note = {.before = -1};
@@ -317,7 +223,7 @@ void stp_hang_vars(const struct stp_wait *wait, const char *fn, const struct stp
         snprintf(note.text, sizeof(note.text), "%s: %s%s is %s, to be %s %s", stp_public_name(fn),
                  where, index, now, signs[vars->wanted & 7], value);
     }
-    stp_hang_show(wait, &note);
+    stp_hang_show(&note);
 }
 
 void stp_hang_fabric(unsigned looks, int pe)
@@ -326,16 +232,15 @@ void stp_hang_fabric(unsigned looks, int pe)
     struct stp_wait_note note = {.before = pe};
     const char *routine;
 
-    if (looks == 0) stp_hang_end("a call that needs answers");
+    if (looks == 0) stp_hang_end();
     if (looks == 0 || !stp_hang_look(&wait)) return;
     routine = stp_symbol_routine();
-    /* Public routines of one line jump there, and leave no frame. */
-    if (routine == NULL) routine = stp_symbol_inside((uintptr_t)stp_quiet) ? "a quiet" : "a call";
-    snprintf(note.text, sizeof(note.text), "%s, answers of other PEs", routine);
-    stp_hang_show(&wait, &note);
+    snprintf(note.text, sizeof(note.text), "%s, answers of other PEs",
+             routine != NULL ? routine : "a call");
+    stp_hang_show(&note);
 }
 
-void stp_hang_lock(const struct stp_wait *wait, const char *fn, const void *lock, int before)
+void stp_hang_lock(const char *fn, const void *lock, int before)
 {
     struct stp_wait_note note = {.before = before};
     char where[96];
@@ -345,5 +250,5 @@ void stp_hang_lock(const struct stp_wait *wait, const char *fn, const void *lock
     if (before >= 0) note.lock = stp_hash(STP_HASH_EMPTY, where, strlen(where)) | 1;
     snprintf(note.text, sizeof(note.text), "%s: lock %s%s", stp_public_name(fn), where,
              before >= 0 ? "" : ", for a PE that has begun to queue");
-    stp_hang_show(wait, &note);
+    stp_hang_show(&note);
 }

@@ -100,8 +100,8 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
     struct stp_wait wait = {0};
 
     while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(&wait, fn, hold->lock, stp_rt.pe);
-    stp_wait_end(&wait, fn);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(fn, hold->lock, stp_rt.pe);
+    stp_wait_end(&wait);
     holds_lock();
     hold->owner = thread_number();
     holds_unlock();
@@ -242,10 +242,10 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int befor
     uint32_t mine = lock_mine(word);
 
     while ((mine & mask) == 0) {
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(&wait, fn, word, before);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(fn, word, before);
         mine = lock_mine(word);
     }
-    stp_wait_end(&wait, fn);
+    stp_wait_end(&wait);
     return mine;
 }
 

@@ -31,12 +31,18 @@ void stp_fence(struct stp_ctx *ctx)
         stp_rt.fabric.fence(ctx->fabric);
 }
 
-void stp_quiet(struct stp_ctx *ctx)
+/* Inlined, so that the report of a hang finds a frame of the public routine on the stack. */
+static inline __attribute__((always_inline)) void quiet(struct stp_ctx *ctx)
 {
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.quiet(ctx->fabric);
     /* Sequentially consistent: a load after quiet may not pass a store before it (store buffer). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void stp_quiet(struct stp_ctx *ctx)
+{
+    quiet(ctx);
 }
 
 void pshmem_fence(void)
@@ -47,7 +53,7 @@ STP_PROFILED(shmem_fence);
 
 void pshmem_quiet(void)
 {
-    stp_quiet(&stp_ctx_default);
+    quiet(&stp_ctx_default);
 }
 STP_PROFILED(shmem_quiet);
 
@@ -59,7 +65,7 @@ STP_PROFILED(shmem_ctx_fence);
 
 void pshmem_ctx_quiet(shmem_ctx_t ctx)
 {
-    if (ctx != SHMEM_CTX_INVALID) stp_quiet(stp_ctx_of(ctx));
+    if (ctx != SHMEM_CTX_INVALID) quiet(stp_ctx_of(ctx));
 }
 STP_PROFILED(shmem_ctx_quiet);
 

@@ -208,16 +208,15 @@ static bool signal_compare(uint64_t value, int cmp, uint64_t cmp_value, const ch
     }
 }
 
-static STP_COLD void signal_show(struct stp_wait *wait, const uint64_t *sig_addr, int cmp,
-                                 uint64_t cmp_value, const char *fn)
+static STP_COLD void signal_show(const uint64_t *sig_addr, int cmp, uint64_t cmp_value,
+                                 const char *fn)
 {
     unsigned wanted = 0;
 
     for (unsigned i = 0; i < 3; i++) /* less, equal, greater */
         wanted |= (unsigned)signal_compare(i, cmp, 1, fn) << i;
     stp_hang_vars(
-        wait, fn,
-        &(struct stp_hang_vars){sig_addr, 1, 0, sizeof(*sig_addr), false, wanted, cmp_value});
+        fn, &(struct stp_hang_vars){sig_addr, 1, 0, sizeof(*sig_addr), false, wanted, cmp_value});
 }
 
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
@@ -228,11 +227,10 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
     while (!signal_compare(value, cmp, cmp_value, __func__)) {
-        if (STP_UNLIKELY(stp_wait_idle(&wait)))
-            signal_show(&wait, sig_addr, cmp, cmp_value, __func__);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) signal_show(sig_addr, cmp, cmp_value, __func__);
         value = signal_load(sig_addr);
     }
-    stp_wait_end(&wait, __func__);
+    stp_wait_end(&wait);
     stp_remote_flush();
     return value; /* the one that satisfied the test, not a second look */
 }

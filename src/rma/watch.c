@@ -273,8 +273,6 @@ void stp_watch_told(const struct stp_notice *notice)
 
     if (notice->kind == STP_NOTICE_CLOSING) {
         told_closing(notice);
-    } else if (notice->kind == STP_NOTICE_HANG) {
-        stp_hang_told(notice);
     } else if (notice->kind == STP_NOTICE_ENDED &&
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);

@@ -403,7 +403,7 @@ static void slot_take_wait(struct stream_slot *slot)
 
     while (!slot_may_wait(slot))
         stp_wait_idle(&wait);
-    stp_wait_end(&wait, "a wait of a stream");
+    stp_wait_end(&wait);
 }
 
 void stp_stream_hand_over(struct stream_slot *slot, const struct stream_work *work, bool wait)

@@ -63,8 +63,7 @@ bool stp_ofi_speaks_ip(void);
 int stp_ofi_notice_fd(void);
 void stp_ofi_notice_look(void);
 
-void stp_ofi_notice_send(const struct stp_notice *notice); /* as in transport.h, both */
-void stp_ofi_notice_send_to(const struct stp_notice *notice, int pe);
+void stp_ofi_notice_send(const struct stp_notice *notice); /* as in transport.h */
 
 /* Dead peers (health.c). */
 

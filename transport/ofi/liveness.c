@@ -365,34 +365,20 @@ static void send_to(const struct datagram *datagram, int pe)
            (struct sockaddr *)&addr, len);
 }
 
-static bool datagram_fill(struct datagram *datagram, const struct stp_notice *notice)
-{
-    memset(datagram, 0, sizeof(*datagram)); /* padding, too */
-    datagram->magic = NOTICE_MAGIC;
-    datagram->token = stp_ofi.core->job_token;
-    datagram->notice = *notice;
-    return life.notice_fd >= 0 && is_connected();
-}
-
 void stp_ofi_notice_send(const struct stp_notice *notice)
 {
     struct datagram datagram;
     int pe = stp_ofi.core->pe, n_pes = stp_ofi.core->n_pes, saved = errno;
 
-    if (!datagram_fill(&datagram, notice)) return;
+    if (life.notice_fd < 0 || !is_connected()) return;
+    memset(&datagram, 0, sizeof(datagram)); /* padding, too */
+    datagram.magic = NOTICE_MAGIC;
+    datagram.token = stp_ofi.core->job_token;
+    datagram.notice = *notice;
     for (int64_t step = 1; step < n_pes; step *= 2) {
         send_to(&datagram, (int)((pe + step) % n_pes));
         send_to(&datagram, (int)((pe + n_pes - step) % n_pes));
     }
-    errno = saved;
-}
-
-void stp_ofi_notice_send_to(const struct stp_notice *notice, int pe)
-{
-    struct datagram datagram;
-    int saved = errno;
-
-    if (datagram_fill(&datagram, notice)) send_to(&datagram, pe);
     errno = saved;
 }
 

@@ -258,7 +258,6 @@ static void fill(struct stp_fabric *fabric)
     fabric->progress = stp_ofi_progress;
     fabric->finish = stp_ofi_finish;
     fabric->tell = stp_ofi_notice_send;
-    fabric->tell_pe = stp_ofi_notice_send_to;
     fabric->close = close_all;
 }
 

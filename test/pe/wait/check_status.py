@@ -33,14 +33,14 @@ def pes(first, end):
     return f"{first}" if first == end else f"{first}, {end}" if first + 1 == end else f"{first}-{end}"
 
 
-LAST = r", last seen [0-9]+ s ago in (?:shmem_init|(?:sync|collective) [0-9]+ of the world)"
+FOR = r", for \d+ s"
 WAITING = [rf"{os.path.basename(program)}, process \d+: {n} PEs",
-           rf"  in shmem_barrier_all, sync \d+ of the world: {pes(0, n - 4)}",
+           rf"  in shmem_barrier_all, sync \d+ of the world{FOR}: {pes(0, n - 4)}",
            *(["    nothing has come from: .*"] if flat else []),
            f"    have not come: {pes(n - 3, n - 1)}",
-           f"  in shmem_set_lock: lock status_lock, held by pe 0: {n - 1}",
-           rf"  in the program, running{LAST}: {n - 3}",
-           rf"  in the program, asleep{LAST}: {n - 2}"]
+           f"  in shmem_set_lock: lock status_lock, held by pe 0{FOR}: {n - 1}",
+           f"  in the program, running: {n - 3}",
+           f"  in the program, asleep: {n - 2}"]
 STOPPED = [*WAITING, f"  stopped: {n - 1}"]
 INIT = [rf"{n} PEs, process \d+", f"  in shmem_init: {pes(0, n - 2)}",
         rf"    have not come: {n - 1} \(process \d+\)"]

@@ -19,10 +19,7 @@ static long hang_lock;
 static int me, n;
 static useconds_t long_us = 1400000; /* longer than the limit, which is a second in the tests */
 
-/*
- * All but the last PE wait in a barrier, some of them in two steps, so that these have seen some
- * others come. In the one before they have waited for the last one.
- */
+/* All but the last PE wait in a barrier. In the one before they have waited for the last one. */
 static void in_barrier(void)
 {
     if (me == n - 1) usleep(20000);
@@ -38,7 +35,7 @@ static void in_wait(void)
     static long source = 1, sum;
 
     if (me == n - 1) {
-        shmem_int_wait_until(&hang_flag, SHMEM_CMP_EQ, 5); /* where it is seen last */
+        shmem_int_wait_until(&hang_flag, SHMEM_CMP_EQ, 5); /* a wait that is no longer shown */
         usleep(long_us);
         shmem_int_p(&hang_flag, 7, 0);
     } else if (me == 0) {
@@ -145,7 +142,7 @@ static void in_stop(void)
     shmem_sync_all();
 }
 
-/* PE 0 is: nobody decides who tells for all nodes. */
+/* PE 0 is, which cannot report that others wait for it. */
 static void in_stop_first(void)
 {
     if (me == 0) stop();
@@ -176,14 +173,13 @@ static void in_finalize(void)
     if (me == n - 1) usleep(long_us);
 }
 
-/* The last PE is late, and says which process it is. */
+/* The last PE is late. */
 static void before_init(void)
 {
     const char *rank = getenv("PMI_RANK"), *size = getenv("PMI_SIZE");
 
     if (rank == NULL || size == NULL || atoi(rank) != atoi(size) - 1) return;
     usleep(long_us);
-    fprintf(stderr, "late: %d\n", (int)getpid());
 }
 
 int main(int argc, char **argv)
