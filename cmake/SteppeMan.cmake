@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Manual pages. A release brings them in docs/man/generated; in a checkout Python writes them into
+# the build folder.
+set(STEPPE_MAN ${PROJECT_SOURCE_DIR}/docs/man/generated)
+if(NOT EXISTS ${STEPPE_MAN})
+    find_package(Python3 QUIET COMPONENTS Interpreter)
+    set(STEPPE_MAN ${PROJECT_BINARY_DIR}/man)
+    if(NOT Python3_FOUND)
+        message(STATUS "Manual pages will not be installed, because making them needs Python 3")
+        return()
+    endif()
+    set(pages ${STEPPE_MAN}/man7/shmem.7) # stands for all of them
+    file(GLOB sources CONFIGURE_DEPENDS docs/man/*.[137] docs/man/src/*.txt)
+    add_custom_command(OUTPUT ${pages}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/gen_man.py ${STEPPE_MAN}
+        DEPENDS ${sources} CMakeLists.txt include/shmem.h.in include/shmemx_stream.h.in
+            src/base/env.c tools/gen_api.py tools/gen_man.py)
+    if(STEPPE_BENCH AND NOT CMAKE_CROSSCOMPILING) # the program is run
+        add_custom_command(OUTPUT ${STEPPE_MAN}/man1/steppe-bench.1
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/gen_bench_man.py
+                $<TARGET_FILE:steppe-bench> ${STEPPE_MAN}/man1/steppe-bench.1
+            DEPENDS ${pages} steppe-bench docs/man/src/steppe-bench.1.in tools/gen_bench_man.py)
+        list(APPEND pages ${STEPPE_MAN}/man1/steppe-bench.1)
+    endif()
+    add_custom_target(man ALL DEPENDS ${pages})
+endif()
+
+set(without_bench PATTERN steppe-bench.1 EXCLUDE)
+if(STEPPE_BENCH)
+    set(without_bench)
+endif()
+install(DIRECTORY ${STEPPE_MAN}/man1 ${STEPPE_MAN}/man3 ${STEPPE_MAN}/man7
+    DESTINATION ${CMAKE_INSTALL_MANDIR} ${without_bench})
