@@ -3,7 +3,7 @@
 """Random programs and stress programs for minutes or hours, path by path.
 
 usage: endurance.sh --minutes M [--path PATH,...] [--programs KIND,...] [--leg S] [--grace S]
-                    [--build FOLDER] [--results FILE]
+                    [--build FOLDER] [--seed S]
   --minutes M          so long on each path, of each kind of program; --seconds S: the same
   --path PATH,...      of node, tcp, shm, net (default: all)
   --programs KIND,...  of random, spaces, stress (default: all)
@@ -11,14 +11,15 @@ usage: endurance.sh --minutes M [--path PATH,...] [--programs KIND,...] [--leg S
   --grace S            a run counts as hung so many seconds after its end (default: 180)
   --build FOLDER       run what is there, built where pe_random is missing (default: build, made up
                        to date)
-  --results FILE       where it is kept (default: docs/results/endurance.md)
+  --seed S             the first seed on paths that FOLDER/endurance/runs.md has no run of (default: 1)
 
 A run is one program for --seconds: random programs with three strands a PE, the same with spaces of
-all kinds, GPUs played by test/fakecuda, and the stress programs in turn; with 2, 3 and 5 PEs in turn, every second one with SHMEM_CHECK=1. Each run that has ended
-is kept at once, and the next call goes on behind the last seed; so it may be stopped at any time,
-and what was under way then is not counted. A failed or hung run leaves its seed, command line,
-output and stacks in FOLDER/endurance, and the others go on. The exit status is 0 when all passed,
-1 when some did not, 2 for wrong arguments, 130 and 143 when stopped.
+all kinds, GPUs played by test/fakecuda, and the stress programs in turn; with 2, 3 and 5 PEs in
+turn, every second one with SHMEM_CHECK=1. Each run that has ended is kept at once in
+FOLDER/endurance/runs.md, with sums, and the next call goes on behind the last seed; so it may be
+stopped at any time, and what was under way then is not counted. A failed or hung run leaves its
+seed, command line, output and stacks in FOLDER/endurance, and the others go on. The exit status is
+0 when all passed, 1 when some did not, 2 for wrong arguments, 130 and 143 when stopped.
 docs/design/testing.md says what it is for.
 """
 import argparse
@@ -59,12 +60,6 @@ STACKS_S = 30  # that a debugger may take for a process
 Run = collections.namedtuple("Run", "path kind program pes check first last commit minutes result")
 HEAD = ["path", "kind", "program", "PEs", "check", "first seed", "last seed", "commit", "minutes",
         "result"]
-INTRODUCTION = """<!-- SPDX-License-Identifier: BSD-3-Clause -->
-# Endurance
-
-Written by `scripts/endurance.sh`, which goes on behind the last seed found here. What it is for:
-[testing](../design/testing.md). Seeds: [random programs](../design/random-programs.md).
-"""
 
 
 def read_runs(path):
@@ -100,7 +95,7 @@ def sums(runs):
 
 def write_runs(path, runs):
     rows = [[f"{cell:.1f}" if isinstance(cell, float) else cell for cell in run] for run in runs]
-    text = "\n".join([INTRODUCTION] + sums(runs) + table(HEAD, rows)).rstrip() + "\n"
+    text = "\n".join(["# Endurance", ""] + sums(runs) + table(HEAD, rows)).rstrip() + "\n"
     with open(path + ".new", "w", encoding="utf-8") as out:
         out.write(text)
     os.replace(path + ".new", path)
@@ -207,12 +202,13 @@ def end(job):
 Leg = collections.namedtuple("Leg", "path kind program pes check seed seconds")
 
 
-def leg_after(runs, path, kind, seconds):
+def leg_after(args, path, kind, seconds):
     """What comes next there: another program each time, each in all ways, behind the last seed."""
+    runs = read_runs(args.results)
     before = [run for run in runs if run.path == path and run.kind == kind]
     turn, number = divmod(len(before), len(PROGRAMS[kind]))
     pes, check = WAYS[(turn + number) % len(WAYS)]
-    seed = max((run.last for run in before), default=0) + 1
+    seed = max((run.last for run in before), default=args.seed - 1) + 1
     return Leg(path, kind, PROGRAMS[kind][number], pes, check, seed, seconds)
 
 
@@ -334,7 +330,7 @@ def run_all(args):
     while left:
         for path, kind in list(left):
             seconds = min(args.leg, left[path, kind])
-            leg = leg_after(read_runs(args.results), path, kind, seconds)
+            leg = leg_after(args, path, kind, seconds)
             results.append(run_and_keep(args, leg))
             left[path, kind] -= seconds
             if left[path, kind] <= 0:
@@ -376,7 +372,7 @@ def arguments():
     parser.add_argument("--leg", type=above_zero, default=120)
     parser.add_argument("--grace", type=above_zero, default=180)
     parser.add_argument("--build")
-    parser.add_argument("--results", default=os.path.join(ROOT, "docs", "results", "endurance.md"))
+    parser.add_argument("--seed", type=above_zero, default=1)
     args = parser.parse_args()
     if args.help:
         print(__doc__.strip())
@@ -387,9 +383,9 @@ def arguments():
         args.seconds = 60 * args.minutes
     args.given = args.build is not None
     args.build = os.path.abspath(args.build) if args.given else os.path.join(ROOT, "build")
-    args.results = os.path.abspath(args.results)
     args.commit = commit()
     args.store = os.path.join(args.build, "endurance")
+    args.results = os.path.join(args.store, "runs.md")
     return args
 
 
