@@ -29,7 +29,8 @@ ARROWS = {
     "src/space": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream", "src/team"],
     "src/kernel": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space",
                           "pmi"],
-    "src/api": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream"],
+    "src/api": BASE + ["src/api/gen", "src/core", "src/boot", "src/rma", "src/coll", "src/stream"],
+    "src/api/gen": [],  # lists of types
     "src/launch": ["src/base"],  # a program
     "src/json": [],  # apart: what writes reports has it
     "src/info": BASE + ["src/json", "src/core", "src/boot", "src/coll", "pmi"],
@@ -39,7 +40,7 @@ ARROWS = {
     "bench": ["include", "src/json"],
     "bench/peer": ["include"],  # of that shmem.h alone: it runs with any implementation
     "examples": ["include"],
-    "test": ["include", "test/gpu"],
+    "test": ["include", "src/api/gen", "test/gpu"],
     "test/gpu": ["include"],  # what kernels do, and their twins
     "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/api.h declares
     "test/hmem": ["include", "spaces"],
@@ -56,7 +57,7 @@ FOREIGN = {
     "mpi": ["test", "bench/peer"],
     "check.h": ["test/unit", "test/provider"],
 }
-SEARCH = ["include", "src", "test/pe", "."]
+SEARCH = ["include", "src", "src/api", "test/pe", "."]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = {".c", ".h", ".inc", ".cpp", ".cc", ".hpp", ".in"}
 

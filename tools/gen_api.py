@@ -8,8 +8,7 @@ Without an option: read include/shmem.h.in and write
     include/shmem.h           every routine, and the C11 generics
     include/pshmem.h          its profiling twins
     include/shmem_cxx.h       the generics for C++: overloads
-    src/api/gen/types_*.h     one list per class of types, for the bodies of src/api
-    test/pe/typed/gen/types_*.h   the same lists for the typed tests
+    src/api/gen/types_*.h     one list per class of types, for the bodies of src/api and typed tests
 --check     write nothing; exit 1 and show the differences when a file on disk is out of date
 --names     print the name of every routine that shmem.h declares
 --uncalled  print those from an @-line that no program or object file refers to; exit 1 if any
@@ -406,13 +405,12 @@ def outputs():
              "include/shmemx_stream.h": shmemx_stream_h(read_template("shmemx_stream.h.in"))}
     patterns = [item for item in items if isinstance(item, Pattern)]
     files["src/api/gen/types_amo_real.h"] = type_list("amo_real")
-    for folder in ("src/api/gen", "test/pe/typed/gen"):
-        for p in patterns:
-            if p.kind in ("generic", "typed"):
-                for cls, _ in p.by_class():
-                    files[f"{folder}/types_{cls}.h"] = type_list(cls)
-            elif p.kind == "sized":
-                files[f"{folder}/sizes_{p.cls}.h"] = size_list(p.cls)
+    for p in patterns:
+        if p.kind in ("generic", "typed"):
+            for cls, _ in p.by_class():
+                files[f"src/api/gen/types_{cls}.h"] = type_list(cls)
+        elif p.kind == "sized":
+            files[f"src/api/gen/sizes_{p.cls}.h"] = size_list(p.cls)
     return files
 
 

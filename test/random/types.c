@@ -38,32 +38,32 @@ static struct rnd_type *type_of(const char *name, size_t size)
     return &rnd_types[rnd_n_types++];
 }
 
-#define TEMPLATE "../../../random/rma.tmpl.h"
-#include "../pe/typed/gen/types_rma.h"
+#define TEMPLATE "../../../test/random/rma.tmpl.h"
+#include "../../src/api/gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../../random/sized.tmpl.h"
-#include "../pe/typed/gen/sizes_rma.h"
+#define TEMPLATE "../../../test/random/sized.tmpl.h"
+#include "../../src/api/gen/sizes_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../../random/sum.tmpl.h"
-#include "../pe/typed/gen/types_reduce_sum.h"
+#define TEMPLATE "../../../test/random/sum.tmpl.h"
+#include "../../src/api/gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../../random/bit.tmpl.h"
-#include "../pe/typed/gen/types_reduce_bit.h"
+#define TEMPLATE "../../../test/random/bit.tmpl.h"
+#include "../../src/api/gen/types_reduce_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../../random/amo_ext.tmpl.h"
-#include "../pe/typed/gen/types_amo_ext.h"
+#define TEMPLATE "../../../test/random/amo_ext.tmpl.h"
+#include "../../src/api/gen/types_amo_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../../random/amo.tmpl.h"
-#include "../pe/typed/gen/types_amo.h"
+#define TEMPLATE "../../../test/random/amo.tmpl.h"
+#include "../../src/api/gen/types_amo.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../../../random/amo_bit.tmpl.h"
-#include "../pe/typed/gen/types_amo_bit.h"
+#define TEMPLATE "../../../test/random/amo_bit.tmpl.h"
+#include "../../src/api/gen/types_amo_bit.h"
 #undef TEMPLATE
 
 /* ---- bytes: routines that end in mem ------------------------------------------ */
@@ -206,30 +206,30 @@ static void add_mem(void)
 
 /* ---- the table ------------------------------------------------------------------ */
 
-#define TEMPLATE "../../../random/run.tmpl.h"
+#define TEMPLATE "../../../test/random/run.tmpl.h"
 void rnd_types_init(void)
 {
     add_mem();
 #define ADD T(add_rma)
-#include "../pe/typed/gen/types_rma.h"
+#include "../../src/api/gen/types_rma.h"
 #undef ADD
 #define ADD S(add_sized)
-#include "../pe/typed/gen/sizes_rma.h"
+#include "../../src/api/gen/sizes_rma.h"
 #undef ADD
 #define ADD T(add_sum)
-#include "../pe/typed/gen/types_reduce_sum.h"
+#include "../../src/api/gen/types_reduce_sum.h"
 #undef ADD
 #define ADD T(add_bit)
-#include "../pe/typed/gen/types_reduce_bit.h"
+#include "../../src/api/gen/types_reduce_bit.h"
 #undef ADD
 #define ADD T(add_amo_ext)
-#include "../pe/typed/gen/types_amo_ext.h"
+#include "../../src/api/gen/types_amo_ext.h"
 #undef ADD
 #define ADD T(add_amo)
-#include "../pe/typed/gen/types_amo.h"
+#include "../../src/api/gen/types_amo.h"
 #undef ADD
 #define ADD T(add_amo_bit)
-#include "../pe/typed/gen/types_amo_bit.h"
+#include "../../src/api/gen/types_amo_bit.h"
 #undef ADD
 }
 

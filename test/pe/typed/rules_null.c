@@ -22,11 +22,11 @@ static shmem_team_t null_team;
 #define NULL_BIT 2
 #define NULL_WAIT 3
 
-#define TEMPLATE "../rules_null_rma.tmpl.h"
+#define TEMPLATE "typed/rules_null_rma.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../rules_null_more.tmpl.h"
+#define TEMPLATE "typed/rules_null_more.tmpl.h"
 #define NULL_ONLY NULL_SUM
 #include "gen/types_reduce_sum.h"
 #undef NULL_ONLY
@@ -38,7 +38,7 @@ static shmem_team_t null_team;
 #undef NULL_ONLY
 #undef TEMPLATE
 
-#define TEMPLATE "../rules_null_call.tmpl.h"
+#define TEMPLATE "typed/rules_null_call.tmpl.h"
 
 static void check_rma(void)
 {
@@ -90,7 +90,7 @@ static void check_waits(void)
 
 static void sized(shmem_ctx_t ctx, void *d, void *s, int pe)
 {
-#define TEMPLATE "../rules_null_sized.tmpl.h"
+#define TEMPLATE "typed/rules_null_sized.tmpl.h"
 #include "gen/sizes_rma.h"
 #undef TEMPLATE
 }

@@ -18,27 +18,27 @@ static void between(const struct pe_set *set)
     shmem_sync(PE_SET(set), sync_between);
 }
 
-#define TEMPLATE "../typed_value.tmpl.h"
+#define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_old_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_active.tmpl.h"
+#define TEMPLATE "typed/typed_active.tmpl.h"
 #include "gen/sizes_active.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_active_bit.tmpl.h"
+#define TEMPLATE "typed/typed_active_bit.tmpl.h"
 #include "gen/types_old_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_active_order.tmpl.h"
+#define TEMPLATE "typed/typed_active_order.tmpl.h"
 #include "gen/types_old_max.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_active_sum.tmpl.h"
+#define TEMPLATE "typed/typed_active_sum.tmpl.h"
 #include "gen/types_old_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_run.tmpl.h"
+#define TEMPLATE "typed/typed_run.tmpl.h"
 static void typed_active_all(const struct pe_set *ctx)
 {
     sized32_active(ctx);

@@ -4,31 +4,31 @@
  */
 #include "typed.h"
 
-#define TEMPLATE "../typed_value.tmpl.h"
+#define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_amo_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_amo_ext.tmpl.h"
+#define TEMPLATE "typed/typed_amo_ext.tmpl.h"
 #include "gen/types_amo_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_amo.tmpl.h"
+#define TEMPLATE "typed/typed_amo.tmpl.h"
 #include "gen/types_amo.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_amo_bit.tmpl.h"
+#define TEMPLATE "typed/typed_amo_bit.tmpl.h"
 #include "gen/types_amo_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_amo_old_ext.tmpl.h"
+#define TEMPLATE "typed/typed_amo_old_ext.tmpl.h"
 #include "gen/types_old_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_amo_old.tmpl.h"
+#define TEMPLATE "typed/typed_amo_old.tmpl.h"
 #include "gen/types_old.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_run.tmpl.h"
+#define TEMPLATE "typed/typed_run.tmpl.h"
 static void typed_amo_all(shmem_ctx_t ctx)
 {
 #define RUN _amo_ext

@@ -7,31 +7,31 @@
 
 #include <complex.h>
 
-#define TEMPLATE "../typed_value.tmpl.h"
+#define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_coll.tmpl.h"
+#define TEMPLATE "typed/typed_coll.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_reduce_bit.tmpl.h"
+#define TEMPLATE "typed/typed_reduce_bit.tmpl.h"
 #include "gen/types_reduce_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_reduce_order.tmpl.h"
+#define TEMPLATE "typed/typed_reduce_order.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_reduce_sum.tmpl.h"
+#define TEMPLATE "typed/typed_reduce_sum.tmpl.h"
 #include "gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_scan.tmpl.h"
+#define TEMPLATE "typed/typed_scan.tmpl.h"
 #include "gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_run.tmpl.h"
+#define TEMPLATE "typed/typed_run.tmpl.h"
 static void typed_coll_all(shmem_team_t ctx)
 {
 #define RUN _coll

@@ -36,10 +36,10 @@ void check(bool ok, const char *what)
 
 void typed(void *arena, shmem_ctx_t ctx, int right, int n_pes)
 {
-#define TEMPLATE "../typed_cxx_link.tmpl.h"
+#define TEMPLATE "typed/typed_cxx_link.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
-#define TEMPLATE "../typed_cxx_amo.tmpl.h"
+#define TEMPLATE "typed/typed_cxx_amo.tmpl.h"
 #include "gen/types_amo.h"
 #undef TEMPLATE
 }

@@ -5,56 +5,56 @@
  */
 #include "typed.h"
 
-#define TEMPLATE "../typed_value.tmpl.h"
+#define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_rma.tmpl.h"
+#define TEMPLATE "typed/typed_generic_rma.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_amo_ext.tmpl.h"
+#define TEMPLATE "typed/typed_generic_amo_ext.tmpl.h"
 #include "gen/types_amo_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_old_ext.tmpl.h"
+#define TEMPLATE "typed/typed_generic_old_ext.tmpl.h"
 #include "gen/types_old_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_amo.tmpl.h"
+#define TEMPLATE "typed/typed_generic_amo.tmpl.h"
 #include "gen/types_amo.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_old.tmpl.h"
+#define TEMPLATE "typed/typed_generic_old.tmpl.h"
 #include "gen/types_old.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_bit.tmpl.h"
+#define TEMPLATE "typed/typed_generic_bit.tmpl.h"
 #include "gen/types_amo_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_wait.tmpl.h"
+#define TEMPLATE "typed/typed_generic_wait.tmpl.h"
 #include "gen/types_wait.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_wait_many.tmpl.h"
+#define TEMPLATE "typed/typed_generic_wait_many.tmpl.h"
 #include "gen/types_wait_many.h"
 #include "gen/types_wait_more.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_coll.tmpl.h"
+#define TEMPLATE "typed/typed_generic_coll.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_sum.tmpl.h"
+#define TEMPLATE "typed/typed_generic_sum.tmpl.h"
 #include "gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_generic_bits.tmpl.h"
+#define TEMPLATE "typed/typed_generic_bits.tmpl.h"
 #include "gen/types_reduce_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_run.tmpl.h"
+#define TEMPLATE "typed/typed_run.tmpl.h"
 static void typed_generic_all(shmem_ctx_t ctx)
 {
 #define RUN _rma

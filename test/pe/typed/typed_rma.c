@@ -5,15 +5,15 @@
  */
 #include "typed.h"
 
-#define TEMPLATE "../typed_value.tmpl.h"
+#define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_rma.tmpl.h"
+#define TEMPLATE "typed/typed_rma.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_sized.tmpl.h"
+#define TEMPLATE "typed/typed_sized.tmpl.h"
 #include "gen/sizes_rma.h"
 #undef TEMPLATE
 
@@ -55,7 +55,7 @@ static void mem_rma(shmem_ctx_t ctx)
     }
 }
 
-#define TEMPLATE "../typed_run.tmpl.h"
+#define TEMPLATE "typed/typed_run.tmpl.h"
 #define RUN _rma
 static void typed_rma_all(shmem_ctx_t ctx)
 {
@@ -63,7 +63,7 @@ static void typed_rma_all(shmem_ctx_t ctx)
 }
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_sized_run.tmpl.h"
+#define TEMPLATE "typed/typed_sized_run.tmpl.h"
 static void sized_rma_all(shmem_ctx_t ctx)
 {
 #include "gen/sizes_rma.h"

@@ -7,15 +7,15 @@
 
 static uint64_t typed_step; /* what the signals hold by now; the same on all PEs */
 
-#define TEMPLATE "../typed_value.tmpl.h"
+#define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_signal.tmpl.h"
+#define TEMPLATE "typed/typed_signal.tmpl.h"
 #include "gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_run.tmpl.h"
+#define TEMPLATE "typed/typed_run.tmpl.h"
 #define RUN _signal
 static void typed_signal_all(shmem_ctx_t ctx)
 {

@@ -4,16 +4,16 @@
  */
 #include "typed.h"
 
-#define TEMPLATE "../typed_value.tmpl.h"
+#define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_wait.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_wait.tmpl.h"
+#define TEMPLATE "typed/typed_wait.tmpl.h"
 #include "gen/types_wait.h"
 #undef TEMPLATE
 
 /* On arrays the standard has no short, so Steppe's names differ; nor has short atomics. */
-#define TEMPLATE "../typed_wait_many.tmpl.h"
+#define TEMPLATE "typed/typed_wait_many.tmpl.h"
 #define MANY FN
 #define UPDATE FN(atomic_set)
 #include "gen/types_wait_many.h"
@@ -24,11 +24,11 @@
 #include "gen/types_wait_more.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_wait_old.tmpl.h"
+#define TEMPLATE "typed/typed_wait_old.tmpl.h"
 #include "gen/types_old_wait.h"
 #undef TEMPLATE
 
-#define TEMPLATE "../typed_run.tmpl.h"
+#define TEMPLATE "typed/typed_run.tmpl.h"
 static void typed_wait_all(shmem_ctx_t ctx)
 {
 #define RUN _wait
