@@ -1,120 +1,265 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""steppe-bench plot: all pictures that there are numbers for, by gnuplot."""
+"""steppe-bench plot: a picture for all rows that belong together, and a page with all of them."""
 import os
+from html import escape
 
-import gnuplot
-import matrices
-import pictures
+import svg
 from options import parser
-from results import ToolError, read, write_text
+from results import ToolError, read, short_bytes, write_text
 
 USAGE = "steppe-bench plot [OPTION...] FILE.json..."
 DESCRIPTION = """Draw what steppe-bench --format json wrote.
 
-One command makes all pictures for which there are numbers, and prints their names: latency,
-bandwidth and rates by size, by pairs, threads and whatever else was swept; operations of one size;
-collectives; overlap; matrices from PE to PE; start-up; and ratio-..., the ratio to the raw limit.
-Several files give the same pictures with the curves of each.
+The command makes all pictures for which there are numbers, as SVG, and the page index.html with
+all of them, and prints the names of these files. Rows of a group and a metric share a picture: by
+size, by what else was swept, or beside each other where they have one size. A picture whose name
+begins with ratio- has the ratios to the raw limit. Several files give the same pictures with the
+curves of each. Nothing but Python is needed."""
+MOST_CURVES = 6  # of a picture, without raw limits: more cannot be told apart
+PARAMETERS = {"pairs": "pairs of PEs", "pes": "PEs", "stride": "stride (elements)"}
+VARIANTS = ("thread_level", "kind", "context")
 
-Needs gnuplot (Debian, Ubuntu: package gnuplot-nox), except for --script."""
+
+class Curve:
+    """label: for the legend. points: [(x, y)]. style: number of its look; limit: the raw side."""
+
+    def __init__(self, label, points, style, limit=False):
+        self.label, self.points, self.style, self.limit = label, points, style, limit
 
 
-def parse_arguments(arguments):
-    options = parser("plot", USAGE, DESCRIPTION)
-    options.add_argument("files", nargs="+", metavar="FILE.json")
-    options.add_argument("-o", metavar="DIR", default=".",
-                         help="folder for the pictures, made if missing (default: this one)")
-    options.add_argument("--svg", action="store_true", help="write SVG (default)")
-    options.add_argument("--png", action="store_true", help="write PNG, besides with --svg")
-    options.add_argument("--label", action="append", default=[], metavar="TEXT",
-                         help="name of a file in legends, once for each file (default: library "
-                              "and path)")
-    options.add_argument("--script", action="store_true",
-                         help="write scripts of gnuplot with their data instead of pictures")
-    chosen = options.parse_args(arguments)
-    if chosen.label and len(chosen.label) != len(chosen.files):
-        options.error(f"{len(chosen.label)} labels for {len(chosen.files)} files")
-    if len(set(chosen.label)) < len(chosen.label):
-        options.error("two files have one label")
-    return chosen
+class Picture:
+    """Curves over one axis, or the cells of a matrix.
 
+    names: of the places on the horizontal axis, or None where x is a number. level: a horizontal
+    line, or None. linear: never a logarithmic vertical axis. cells: (from, to) -> value.
+    """
+
+    def __init__(self, name, title, xlabel, ylabel):
+        self.name, self.title, self.xlabel, self.ylabel = name, title, xlabel, ylabel
+        self.about, self.curves, self.cells = [], [], {}
+        self.names = self.level = self.better = None
+        self.linear = False
+
+    def text(self):
+        return svg.matrix(self) if self.cells else svg.curves(self)
+
+
+# ---- which rows share a picture -----------------------------------------------------------------
+
+def axes_of(row, sizes):
+    """The axes over which a row is drawn, None: beside others; sizes: how many its bench has."""
+    axes = []
+    if row.get("parameter") is not None:
+        axes.append(row["parameter"])
+    if row.get("parameter") in (None, "pes") and sizes > 1 and row.get("group") != "atomic":
+        axes.append("bytes")
+    one_size = row.get("parameter") is None and not axes
+    if one_size and (row.get("group") != "atomic" or row["bytes"] == 8):
+        axes.append(None)
+    return axes
+
+
+def groups_of(files):
+    """{(group, metric, axis): [(label, row)]} of files, [(label, Report)], without matrices."""
+    groups = {}
+    for label, report in files:
+        rows = [row for row in report.rows.values() if row.get("from") is None]
+        sizes = {}
+        for row in rows:
+            sizes.setdefault(row["bench"], set()).add(row["bytes"])
+        for row in rows:
+            for axis in axes_of(row, len(sizes[row["bench"]])):
+                key = (str(row.get("group", "")), row["metric"], axis)
+                groups.setdefault(key, []).append((label, row))
+    return groups
+
+
+def key_of(entry, axis):
+    """What makes a curve."""
+    label, row = entry
+    if axis is None:
+        return (label,)
+    return (label, row["bench"], row["bytes"] if axis != "bytes" else None,
+            row.get("pes") if axis == "bytes" else None) + tuple(map(row.get, VARIANTS))
+
+
+def split(name, axis, entries):
+    """[(name, entries)] with few enough curves: a part for each bench, then curves that fit."""
+    keys = list(dict.fromkeys(key_of(entry, axis)[1:] for entry in entries))
+    room = max(2, MOST_CURVES // len({label for label, _ in entries}))
+    if len(keys) <= room:
+        return [(name, entries)]
+    benches = dict.fromkeys(row["bench"] for _, row in entries)
+    if len(benches) > 1:
+        return [part for bench in benches for part in split(
+            f"{name}-{bench}", axis, [entry for entry in entries if entry[1]["bench"] == bench])]
+    kept = {keys[round(i * (len(keys) - 1) / (room - 1))] for i in range(room)}
+    return [(name, [entry for entry in entries if key_of(entry, axis)[1:] in kept])]
+
+
+# ---- a picture ------------------------------------------------------------------------------------
+
+def unit_of(entries):
+    """(unit, function of a row and a value in its unit): times of a picture have one unit."""
+    times = [row["steppe"]["median"] * (1e3 if row["unit"] == "us" else 1)
+             for _, row in entries if row["unit"] in ("ns", "us")]
+    if len(times) < len(entries):
+        return entries[0][1]["unit"], lambda row, value: value
+    unit, factor = next((unit, factor) for unit, factor in (("ns", 1), ("µs", 1e3), ("ms", 1e6))
+                        if max(times) < 1e4 * factor or unit == "ms")
+    return unit, lambda row, value: value * (1e3 if row["unit"] == "us" else 1) / factor
+
+
+def label_of(key, keys, axis):
+    """What tells a curve of this key from the others of the picture."""
+    if axis is None:
+        return key[0] if len(keys) > 1 else "library"
+    words = [f"{short_bytes(part)} bytes" if i == 2 else f"{part} PEs" if i == 3 else str(part)
+             for i, part in enumerate(key)
+             if part is not None and len({other[i] for other in keys}) > 1]
+    return ", ".join(words) or key[1]
+
+
+def x_of(row, axis):
+    if axis is None:
+        return " ".join([row["bench"]] + [str(row[name]) for name in VARIANTS[1:] if row.get(name)])
+    return row["bytes"] if axis == "bytes" else row["value"]
+
+
+def add_curves(values, ratios, entries, axis, convert):
+    found = {}
+    for entry in entries:
+        found.setdefault(key_of(entry, axis), []).append(entry[1])
+    for style, (key, rows) in enumerate(found.items()):
+        label = label_of(key, list(found), axis)
+        sides = {side: sorted(
+            (values.names.index(str(x_of(row, axis))) if values.names else x_of(row, axis),
+             convert(row, row[side]["median"])) for row in rows if side in row)
+            for side in ("steppe", "raw")}
+        values.curves.append(Curve(label, sides["steppe"], style))
+        limits = {x: y for x, y in sides["raw"] if y > 0}
+        if limits:
+            values.curves.append(Curve(f"{label}, raw limit", sides["raw"], style, True))
+            ratios.curves.append(Curve(label, [(x, y / limits[x]) for x, y in sides["steppe"]
+                                               if x in limits], style))
+
+
+def draw(name, entries, axis):
+    """[Picture] of the values of rows, and of their ratios to raw if there are any."""
+    unit, convert = unit_of(entries)
+    first = entries[0][1]
+    xlabel = "" if axis is None else PARAMETERS.get(axis, axis)
+    benches = list(dict.fromkeys(row["bench"] for _, row in entries))
+    title = name.replace("-", " ") if len(benches) > 1 else benches[0]
+    values = Picture(name, title, xlabel, f"{first['metric']} ({unit})")
+    ratios = Picture(f"ratio-{name}", title, xlabel,
+                     f"library / raw limit ({first['better']} is better)")
+    ratios.level = 1
+    places = [x_of(row, axis) for _, row in entries]
+    if not all(isinstance(place, (int, float)) and place > 0 for place in places):
+        values.names = ratios.names = list(dict.fromkeys(map(str, places)))
+    values.linear = first["metric"] in ("share", "overlap")
+    add_curves(values, ratios, entries, axis, convert)
+    return [picture for picture in (values, ratios)
+            if any(len({x for x, _ in curve.points}) > 1 for curve in picture.curves)]
+
+
+def matrices_of(files):
+    """[Picture] of rows from one PE to another."""
+    found = {}
+    for label, report in files:
+        for row in report.rows.values():
+            if row.get("from") is None:
+                continue
+            words = [row["bench"]] + [str(row[key]) for key in VARIANTS[1:] if row.get(key)]
+            words += [f"{short_bytes(row['bytes'])} bytes"] if row.get("bytes") else []
+            words += [label] if len(files) > 1 else []
+            picture = found.setdefault(tuple(words), Picture("-".join(words), ", ".join(words), "",
+                                                             f"{row['metric']} ({row['unit']})"))
+            picture.better = row["better"]
+            picture.cells[row["from"], row["to"]] = row["steppe"]["median"]
+    return list(found.values())
+
+
+def pictures_of(files):
+    """Every Picture of files, [(label, Report)]."""
+    found = []
+    for (group, metric, axis), entries in groups_of(files).items():
+        suffix = {"bytes": "", None: "-operations"}.get(axis, f"-by-{axis}")
+        name = f"{group}-{metric}{suffix}".strip("-")
+        for part, chosen in split(name, axis, entries):
+            found += draw(part, chosen, axis)
+    found += matrices_of(files)
+    for picture in found:
+        picture.name = "-".join("".join(c if c.isalnum() else " " for c in picture.name).split())
+        picture.about = [(f"{label}: " if len(files) > 1 else "") + about(report.heading)
+                         for label, report in files]
+    return found
+
+
+# ---- the command --------------------------------------------------------------------------------
 
 def path_of(heading):
-    """'node', 'tcp', or 'node, tcp' for what the PEs reach each other by."""
+    """What the PEs reach each other by: 'node', or the provider."""
     path = heading.get("all_path") or heading.get("pair_path") or ""
-    provider = heading.get("provider") or ""
-    if path == "fabric" and provider:
-        return provider
-    return f"{path}, {provider}" if path == "mixed" and provider else path
+    return heading.get("provider") if path == "fabric" and heading.get("provider") else path
 
 
-def about(heading, with_pes):
-    """The small line under a title."""
-    library = str(heading.get("library", "")).split(" (")[0]
-    parts = [library if "://" not in library else "", path_of(heading)]
-    if heading.get("pes") and with_pes:
-        parts.append(f"{heading['pes']} PEs")
-    if heading.get("hosts", 1) > 1:
-        parts.append(f"{heading['hosts']} hosts")
-    parts.append(heading.get("cpu"))
-    if heading.get("test_double"):
-        parts.append("test double of a GPU")
+def about(heading):
+    """The line under a title."""
+    parts = [str(heading.get("library", "")).split(" (")[0], path_of(heading),
+             f"{heading['pes']} PEs" if heading.get("pes") else "",
+             f"{heading['hosts']} hosts" if heading.get("hosts", 1) > 1 else "",
+             heading.get("cpu"), "test double of a GPU" if heading.get("test_double") else ""]
     return ", ".join(str(part) for part in parts if part)
 
 
 def labels_of(reports, given):
-    if given:
-        return given
-    labels = [" ".join(str(part) for part in (report.heading.get("library"),
-                                              path_of(report.heading)) if part)
-              for report in reports]
-    if len(set(labels)) == len(labels) and all(labels):
-        return labels
+    """A name for each file, which tells it from the others."""
     names = [os.path.splitext(os.path.basename(report.name))[0] for report in reports]
-    if len(set(names)) == len(names):
-        return names
-    return [report.name for report in reports]
+    labels = [f"{report.heading.get('library', '')} {path_of(report.heading)}" for report in reports]
+    for choice in (given, labels, names):
+        if len(set(choice)) == len(reports):
+            return choice
+    raise ToolError(f"{reports[0].name}: --label has to tell the files apart")
 
 
-def named(label, line, files):
-    return f"{label}: {line}" if len(files) > 1 else line
-
-
-def all_pictures(files):
-    """Every picture of files, [(label, Report)], with the lines about the files set."""
-    found = pictures.pictures_of(files)
-    for picture in found:
-        picture.about = [named(label, about(report.heading, picture.one_size_of_job), files)
-                         for label, report in files]
-    for matrix, name in matrices.matrices_of(files):
-        matrix.about = [named(label, about(report.heading, True), files)
-                        for label, report in files if label == name]
-        found.append(matrix)
-    return found
+def page_of(files, pictures):
+    """An HTML page that holds all pictures and refers to nothing outside of it."""
+    title = ", ".join(label for label, _ in files)
+    return "\n".join(['<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8">',
+                      f"<title>{escape(title)}</title></head>",
+                      '<body style="font-family: sans-serif">', f"<h1>{escape(title)}</h1>",
+                      *(f"<p>{escape(label)}: {escape(about(report.heading))}, "
+                        f"{escape(str(report.heading.get('date', '')))}</p>"
+                        for label, report in files),
+                      *(f'<div id="{picture.name}">{picture.text()}</div>' for picture in pictures),
+                      "</body></html>"]) + "\n"
 
 
 def main(arguments):
-    options = parse_arguments(arguments)
-    reports = [read(path) for path in options.files]
-    labels = labels_of(reports, options.label)
-    if len(set(labels)) < len(labels):
-        raise ToolError(f"{reports[0].name}: given twice; --label tells them apart")
-    found = all_pictures(list(zip(labels, reports)))
+    options = parser("plot", USAGE, DESCRIPTION)
+    options.add_argument("files", nargs="+", metavar="FILE.json")
+    options.add_argument("-o", metavar="DIR", default=".",
+                         help="folder for the files, made if missing (default: this one)")
+    options.add_argument("--label", action="append", default=[], metavar="TEXT",
+                         help="name of a file in legends, once for each file (default: library "
+                              "and path)")
+    chosen = options.parse_args(arguments)
+    if chosen.label and len(chosen.label) != len(chosen.files):
+        options.error(f"{len(chosen.label)} labels for {len(chosen.files)} files")
+    reports = [read(path) for path in chosen.files]
+    files = list(zip(labels_of(reports, chosen.label), reports))
+    found = pictures_of(files)
     if not found:
-        raise ToolError(f"{', '.join(options.files)}: no numbers for any picture")
-    program = None if options.script else gnuplot.find()
+        raise ToolError(f"{', '.join(chosen.files)}: no numbers for any picture")
     try:
-        os.makedirs(options.o, exist_ok=True)
+        os.makedirs(chosen.o, exist_ok=True)
     except OSError as error:
-        raise ToolError(f"{options.o}: {error.strerror}")
-    formats = [name for name in ("svg", "png") if getattr(options, name)] or ["svg"]
-    scripts = {f"{picture.name}.{form}": gnuplot.script(picture, form)
-               for picture in found for form in formats}
-    if options.script:
-        scripts = {f"{name}.gp": text for name, text in scripts.items()}
-        for name, text in scripts.items():
-            write_text(os.path.join(options.o, name), text)
-    else:
-        gnuplot.run(program, scripts.values(), options.o)
-    print("\n".join(os.path.join(options.o, name) for name in scripts))
+        raise ToolError(f"{chosen.o}: {error.strerror}")
+    written = {f"{picture.name}.svg": picture.text() for picture in found}
+    written["index.html"] = page_of(files, found)
+    for name, text in written.items():
+        write_text(os.path.join(chosen.o, name), text)
+        print(os.path.join(chosen.o, name))
     return 0

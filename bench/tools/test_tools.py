@@ -3,7 +3,6 @@
 """Tests of steppe-bench compare, plot and launch, on made-up results and made-up programs.
 
 usage: test_tools.py [unittest arguments]
-What needs gnuplot is skipped without it, and says so.
 """
 import contextlib
 import io
@@ -17,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,8 +26,6 @@ import main  # noqa: E402
 import options  # noqa: E402
 import ranks  # noqa: E402
 from results import ToolError  # noqa: E402
-
-HAVE_GNUPLOT = shutil.which("gnuplot") is not None
 
 
 def call(*arguments):
@@ -444,10 +442,10 @@ def picture_rows():
 
 
 ALL_PICTURES = {
-    "latency", "bandwidth", "overlap", "operations", "rate-by-pairs", "latency-by-threads",
-    "latency-by-operation", "collectives-by-pes", "collectives-by-size", "launch-by-pes",
-    "matrix-latency"}
-RATIOS = {f"ratio-{name}" for name in ALL_PICTURES - {"overlap", "matrix-latency"}}
+    "rma-latency", "rma-bandwidth", "overlap-share", "rma-latency-operations", "rma-rate-by-pairs",
+    "rma-latency-by-threads", "rma-latency-by-operation", "collectives-latency-by-pes",
+    "collectives-latency", "launch-latency-by-pes", "matrix-latency-8-bytes"}
+RATIOS = {f"ratio-{name}" for name in ALL_PICTURES - {"overlap-share", "matrix-latency-8-bytes"}}
 
 
 class Plot(Folder):
@@ -457,130 +455,119 @@ class Plot(Folder):
         self.assertEqual((status, err), (0, ""))
         names = [os.path.basename(line) for line in out.splitlines()]
         self.assertEqual(sorted(names), sorted(os.listdir(self.path("out"))))
-        return names
+        self.assertIn("index.html", names)
+        return [name for name in names if name.endswith(".svg")]
 
-    def script(self, name):
-        with open(self.path("out", name), encoding="utf-8") as file:
-            return file.read()
+    def picture(self, name):
+        """(the root of a picture, its texts)."""
+        root = ElementTree.parse(self.path("out", name)).getroot()
+        return root, [part.text for part in root.iter() if part.tag.endswith("}text")]
 
-    def test_scripts(self):
-        """Every picture there is data for, with its data, labels and titles."""
-        names = self.plot(self.save("a.json", report(picture_rows())), "--script")
-        self.assertEqual({name.replace(".svg.gp", "") for name in names}, ALL_PICTURES | RATIOS)
-        text = self.script("latency.svg.gp")
-        self.assertIn("set output 'latency.svg'", text)
-        self.assertIn("\n8 0.101\n64 0.108\n", text)
-        for part in ("set logscale x 2", "set logscale y 10", "'32K' 32768", "set xlabel 'bytes'",
-                     "'2M' 2097152", "set ylabel 'latency (µs)'", "title 'get-latency, raw limit'",
-                     "latency\\nSteppe 0.1.0, node, 4 PEs"):
-            self.assertIn(part, text)
+    def lines_of(self, name):
+        """The points of each line of a picture, in pixels."""
+        return [[tuple(map(float, point.split(","))) for point in part.get("points").split()]
+                for part in self.picture(name)[0].iter() if part.tag.endswith("}polyline")]
+
+    def test_pictures(self):
+        """Every picture that there is data for, with its labels and titles."""
+        names = self.plot(self.save("a.json", report(picture_rows())))
+        self.assertEqual({name.replace(".svg", "") for name in names}, ALL_PICTURES | RATIOS)
+        wanted = {
+            "rma-latency": ["put-latency", "put-latency, raw limit", "get-latency", "latency (µs)",
+                            "bytes", "32K", "2M", "Steppe 0.1.0, node, 4 PEs"],
+            "rma-bandwidth": ["put-bandwidth, raw limit", "bandwidth (MB/s)", "1000000"],
+            "overlap-share": ["overlap-put", "share (%)", "50"],
+            "rma-latency-operations": ["fetch_add", "swap", "library", "library, raw limit"],
+            "rma-rate-by-pairs": ["put-rate", "rate (Mmsg/s)", "pairs of PEs", "1", "2", "4"],
+            "collectives-latency-by-pes": ["8 bytes", "4K bytes, raw limit", "PEs", "latency (ns)"],
+            "collectives-latency": ["2 PEs", "8 PEs, raw limit", "bytes"],
+            "launch-latency-by-pes": ["launch", "launch, raw limit", "latency (µs)", "PEs"],
+            "matrix-latency-8-bytes": ["from", "to PE", "111", "133", "latency (ns): dark is slow"],
+            "ratio-rma-latency": ["put-latency", "library / raw limit (lower is better)"]}
+        for name, texts in wanted.items():
+            shown = self.picture(f"{name}.svg")[1]
+            for text in texts:
+                self.assertIn(text, shown, name)
+
+    def test_page(self):
+        """One page with every picture, which asks for nothing from elsewhere."""
+        names = self.plot(self.save("a.json", report(picture_rows())))
+        with open(self.path("out", "index.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertEqual(page.count("<svg "), len(names))
+        self.assertEqual(set(re.findall(r"\w+://[^\"]*", page)), {"http://www.w3.org/2000/svg"})
+        self.assertNotIn("src=", page)
 
     def test_looks_differ(self):
-        """In black and white too: no two curves have one dash type and one point type."""
-        self.plot(self.save("a.json", report(picture_rows())), "--script")
-        looks = re.findall(r"dashtype (\S+) linewidth 2 pointtype (\d+)",
-                           self.script("latency.svg.gp"))
-        self.assertEqual(len(looks), 2)
-        self.assertEqual(len(set(looks)), 2)
-        self.assertEqual(len({dash for dash, _ in looks}), 2)
+        """In black and white too: each curve has a dash pattern and a marker of its own."""
+        rows = [row(f"bench-{i}", 10 * size, bytes=size) for i in range(6) for size in (8, 16)]
+        self.plot(self.save("a.json", report(rows)))
+        root = self.picture("rma-latency.svg")[0]
+        for tag, key in (("polyline", "stroke-dasharray"), ("path", "d")):
+            looks = {part.get(key) for part in root.iter() if part.tag.endswith("}" + tag)}
+            self.assertEqual(len(looks), 6)
 
-    def test_units(self):
-        """Times of one picture have one unit."""
-        rows = [row("a", 5e3, bytes=8), row("a", 90, bytes=64, unit="us"), row("a", 2e5, bytes=512)]
-        self.plot(self.save("a.json", report(rows)), "--script")
-        text = self.script("latency.svg.gp")
-        self.assertIn("\n8 5\n64 90\n512 200\n", text)
-        self.assertIn("latency (µs)", text)
+    def test_units_and_scale(self):
+        """Times of one picture have one unit, and equal factors are equal distances."""
+        rows = [row("a", 5e3, bytes=8), row("a", 50, bytes=64, unit="us"), row("a", 5e5, bytes=512)]
+        self.plot(self.save("a.json", report(rows)))
+        self.assertIn("latency (µs)", self.picture("rma-latency.svg")[1])
+        (x1, y1), (x2, y2), (x3, y3) = self.lines_of("rma-latency.svg")[0]
+        self.assertAlmostEqual(x2 - x1, x3 - x2, delta=0.2)
+        self.assertAlmostEqual(y1 - y2, y2 - y3, delta=0.2)
+        self.assertTrue(x1 < x2 and y1 > y2 > 0)
 
     def test_ratio(self):
-        self.plot(self.save("a.json", report(picture_rows())), "--script")
-        text = self.script("ratio-rate-by-pairs.svg.gp")
-        self.assertIn("\n1 0.833333333\n2 0.833333333\n4 0.833333333\n", text)
-        self.assertIn("library / raw limit (higher is better)", text)
-        self.assertIn("plot $data0", text)
-        self.assertIn("1 with lines", text)
+        """What is as quick as raw lies on the line of the raw limit, what is slower above it."""
+        rows = [row("a", size, size if size < 100 else size / 2, bytes=size)
+                for size in (8, 64, 512)]
+        self.plot(self.save("a.json", report(rows)))
+        root = self.picture("ratio-rma-latency.svg")[0]
+        level = [float(part.get("y1")) for part in root.iter() if part.tag.endswith("}line")
+                 and part.get("stroke") == "#000000"]
+        points = self.lines_of("ratio-rma-latency.svg")[0]
+        self.assertEqual([y for _, y in points[:2]], 2 * level)
+        self.assertLess(points[2][1], level[0])
 
     def test_many_curves(self):
         rows = [row(f"bench-{i}", 10 * size, bytes=size) for i in range(8) for size in (8, 16)]
-        names = self.plot(self.save("a.json", report(rows)), "--script")
-        self.assertEqual(names, [f"latency-bench-{i}.svg.gp" for i in range(8)])
+        names = self.plot(self.save("a.json", report(rows)))
+        self.assertEqual(names, [f"rma-latency-bench-{i}.svg" for i in range(8)])
         shutil.rmtree(self.path("out"))
         rows = [row("a", size, parameter="pairs", value=n, bytes=size)
                 for size in range(8, 96, 8) for n in (1, 2)]
-        self.assertEqual(self.plot(self.save("a.json", report(rows)), "--script"),
-                         ["latency-by-pairs.svg.gp"])
-        text = self.script("latency-by-pairs.svg.gp")
-        self.assertIn("(6 of 11 curves)", text)
-        self.assertIn("title '8 bytes'", text)
-        self.assertIn("title '88 bytes'", text)
+        self.assertEqual(self.plot(self.save("a.json", report(rows))),
+                         ["rma-latency-by-pairs.svg"])
+        shown = self.picture("rma-latency-by-pairs.svg")[1]
+        self.assertEqual(sum(text.endswith(" bytes") for text in shown), 6)
+        self.assertIn("8 bytes", shown)
+        self.assertIn("88 bytes", shown)
 
-    def test_without_gnuplot(self):
-        path = os.environ["PATH"]
-        self.addCleanup(os.environ.__setitem__, "PATH", path)
-        os.environ["PATH"] = self.folder
-        file = self.save("a.json", report(picture_rows()))
-        status, _, err = call("plot", file, "-o", self.path("out"))
-        self.assertEqual(status, 2)
-        self.assertIn("gnuplot is not installed (Debian, Ubuntu: apt install gnuplot-nox); "
-                      "--script", err)
-        self.assertTrue(self.plot(file, "--script"))
+    def test_two_files(self):
+        rows = [row("put-latency", size, size, bytes=size) for size in (8, 64)]
+        rows += [row("matrix-latency", 9, **{"from": 0, "to": 1})]
+        a = self.save("a.json", report(rows))
+        b = self.save("b.json", report(rows, all_path="fabric", provider="tcp"))
+        self.assertIn("matrix-latency-8-bytes-Steppe-0-1-0-tcp.svg", self.plot(a, b))
+        shown = self.picture("rma-latency.svg")[1]
+        for text in ("Steppe 0.1.0 node", "Steppe 0.1.0 tcp, raw limit",
+                     "Steppe 0.1.0 tcp: Steppe 0.1.0, tcp, 4 PEs"):
+            self.assertIn(text, shown)
+        shutil.rmtree(self.path("out"))
+        self.plot(a, b, "--label", "before", "--label", "after's <1>")
+        self.assertIn("after's <1>, raw limit", self.picture("rma-latency.svg")[1])
 
     def test_usage(self):
         file = self.save("a.json", report([row("a", 1)]))
         for arguments, complaint in (
                 ([], "FILE.json"), ([file, "--label", "a", "--label", "b"], "2 labels for 1 files"),
-                ([file, "--pdf"], "--pdf"), ([file], "no numbers for any picture"),
-                ([file, file], "given twice"),
+                ([file, "--png"], "--png"), ([file], "no numbers for any picture"),
+                ([file, file], "--label has to tell the files apart"),
                 ([self.save("b", "{}")], "not of steppe-bench")):
             status, _, err = call("plot", *arguments)
             self.assertEqual(status, 2, arguments)
             self.assertIn(complaint, err)
-        self.assertIn("--script", call("plot", "--help")[1])
-
-    @unittest.skipUnless(HAVE_GNUPLOT, "gnuplot is not installed (package gnuplot-nox)")
-    def test_svg(self):
-        names = self.plot(self.save("a.json", report(picture_rows())))
-        self.assertEqual({name.replace(".svg", "") for name in names}, ALL_PICTURES | RATIOS)
-        wanted = {
-            "latency": ["put-latency", "put-latency, raw limit", "get-latency", "latency (µs)",
-                        "bytes", "32K", "2M", "Steppe 0.1.0, node, 4 PEs"],
-            "bandwidth": ["put-bandwidth", "raw limit", "bandwidth (MB/s)", "1000000"],
-            "overlap": ["overlap-put", "overlap (%)"],
-            "operations": ["fetch_add", "swap", "library", "raw limit", "latency (ns)"],
-            "rate-by-pairs": ["put-rate", "raw limit", "message rate (Mmsg/s)", "pairs of PEs",
-                              "message rate: put-rate, 8 bytes"],
-            "latency-by-threads": ["threads-put", "threads"],
-            "latency-by-operation": ["atomics", "operation", "fetch_add"],
-            "collectives-by-pes": ["8 bytes", "4K bytes, raw limit", "PEs", "time (ns)"],
-            "collectives-by-size": ["2 PEs", "8 PEs, raw limit", "bytes"],
-            "launch-by-pes": ["launch", "raw limit", "time (µs)", "PEs"],
-            "matrix-latency": ["from PE", "to PE", "111", "133", "ns (dark is slow)"],
-            "ratio-latency": ["put-latency", "raw limit", "library / raw limit (lower is better)"]}
-        for name, texts in wanted.items():
-            svg = self.script(f"{name}.svg")
-            shown = re.findall(r">([^<>\n]+)</(?:tspan|title|text)>", svg)
-            shown = [text.strip() for text in shown]
-            for text in texts:
-                self.assertIn(text, shown, f"{name}: {shown}")
-
-    @unittest.skipUnless(HAVE_GNUPLOT, "gnuplot is not installed (package gnuplot-nox)")
-    def test_two_files_and_png(self):
-        rows = [row("put-latency", size, size, bytes=size) for size in (8, 64)]
-        rows += [row("matrix-latency", 9, **{"from": 0, "to": 1})]
-        a = self.save("a.json", report(rows))
-        b = self.save("b.json", report(rows, all_path="fabric", provider="tcp"))
-        names = self.plot(a, b, "--png", "--svg")
-        self.assertIn("latency.png", names)
-        with open(self.path("out", "latency.png"), "rb") as file:
-            self.assertEqual(file.read(4), b"\x89PNG")
-        svg = self.script("latency.svg")
-        for text in ("<title>Steppe 0.1.0 node</title>", "<title>Steppe 0.1.0 tcp</title>",
-                     "Steppe 0.1.0 tcp: Steppe 0.1.0, tcp, 4 PEs"):
-            self.assertIn(text, svg)
-        self.assertIn("matrix-latency-Steppe-0-1-0-tcp.svg", names)
-        shutil.rmtree(self.path("out"))
-        self.plot(a, b, "--label", "before", "--label", "after's <1>")
-        self.assertIn("<title>after's &lt;1>, raw limit</title>", self.script("latency.svg"))
+        self.assertIn("--label", call("plot", "--help")[1])
 
 
 class Launch(Folder):
@@ -612,7 +599,7 @@ class Launch(Folder):
         kinds = ["L" if "--startup" in line else "r" for line in self.lines("log")]
         self.assertEqual("".join(kinds), "LrLrrL" * 2)
         self.assertEqual(call("compare", file, file, "--absolute")[0], 2)  # two runs are too few
-        self.assertEqual(call("plot", file, "--script", "-o", self.folder)[0], 0)
+        self.assertEqual(call("plot", file, "-o", self.folder)[0], 0)
 
     def test_formats(self):
         text = call("launch", "-n", "2", "--runs", "1")[1]

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures of curves and of matrices as text in SVG.
+
+Each curve has a dash pattern and a marker of its own beside its colour, so that it can be told
+apart in black and white. The raw limit of a curve is a thin line without markers.
+"""
+import math
+from html import escape
+
+from results import short_bytes
+
+WIDTH, LEFT, RIGHT, TOP, PLOT = 660, 74, 640, 58, 300  # pixels; PLOT: height of the axes
+COLOURS = ("#0060a8", "#c84800", "#00805a", "#a83278", "#000000", "#707070")
+DASHES = ("", "12 5", "2 4", "12 4 2 4", "12 4 2 4 2 4", "5 4")
+MARKERS = ("M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", "M-4-4h8v8h-8z", "M0-5l5 9h-10z", "M0-5l5 5-5 5-5-5z",
+           "M-5 0h10M0-5v10", "M-4-4l8 8M-4 4l8-8")
+
+
+class Scale:
+    """An axis: the coordinate of a value between begin and end, in pixels."""
+
+    def __init__(self, low, high, begin, end, log):
+        self.log = log
+        self.low, self.high = self.inner(low), self.inner(high)
+        self.begin, self.end = begin, end
+
+    def inner(self, value):
+        return math.log(value) if self.log else value
+
+    def at(self, value):
+        share = (self.inner(value) - self.low) / (self.high - self.low)
+        return self.begin + share * (self.end - self.begin)
+
+    def spread(self, values, distance):
+        """Those of the rising values that lie at least so many pixels apart."""
+        kept = []
+        for value in values:
+            if not kept or abs(self.at(value) - self.at(kept[-1])) >= distance:
+                kept.append(value)
+        return kept
+
+
+def plain(value):
+    """A number without an exponent: 100000, 0.01."""
+    return f"{value:.10f}".rstrip("0").rstrip(".")
+
+
+def text(x, y, words, anchor="middle", more=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
+
+
+def line(x1, y1, x2, y2, colour="#d8d8d8"):
+    return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+            f'stroke="{colour}" stroke-width="0.8"/>')
+
+
+def document(title, about, height, parts):
+    heading = [text(WIDTH / 2, 18, title, more=' font-weight="bold"')]
+    heading += [text(WIDTH / 2, 34 + 14 * i, words, more=' font-size="11"')
+                for i, words in enumerate(about)]
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
+        f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="Helvetica, Arial, sans-serif" '
+        'font-size="12">', f'<rect width="{WIDTH}" height="{height:.0f}" fill="#ffffff"/>',
+        *heading, *parts, "</svg>"]) + "\n"
+
+
+# ---- curves -------------------------------------------------------------------------------------
+
+def vertical(picture, top):
+    """(Scale, [(value, label)]) of the axis from bottom to top."""
+    ys = [y for curve in picture.curves for _, y in curve.points]
+    ys += [picture.level] if picture.level else []
+    low, high = min(ys), max(ys)
+    if not picture.linear and low > 0 and high >= 8 * low:
+        scale = Scale(low / 1.25, high * 1.25, top + PLOT, top, True)
+        digits = (1,) if high / low > 500 else (1, 2, 5)
+        values = [digit * 10.0 ** power for digit in digits for power in range(-9, 16)]
+        values = [value for value in sorted(values) if low / 1.25 <= value <= high * 1.25]
+    else:
+        high = 1.08 * high or 1
+        scale = Scale(0, high, top + PLOT, top, False)
+        power = 10.0 ** math.floor(math.log10(high))
+        step = next(step * power for step in (0.1, 0.2, 0.5, 1, 2) if high / (step * power) <= 8)
+        values = [i * step for i in range(9) if i * step <= high]
+    return scale, [(value, plain(value)) for value in scale.spread(values, 14)]
+
+
+def horizontal(picture):
+    """(Scale, [(value, label)]) of the axis from left to right."""
+    if picture.names:
+        return (Scale(-0.6, len(picture.names) - 0.4, LEFT, RIGHT, False),
+                list(enumerate(picture.names)))
+    xs = sorted({x for curve in picture.curves for x, _ in curve.points})
+    log = xs[-1] >= 8 * xs[0]
+    margin = (xs[-1] - xs[0]) / 20 or 1
+    scale = Scale(xs[0] / 1.2 if log else xs[0] - margin, xs[-1] * 1.2 if log else xs[-1] + margin,
+                  LEFT, RIGHT, log)
+    label = short_bytes if picture.xlabel == "bytes" else plain
+    return scale, [(value, label(value)) for value in scale.spread(xs, 36)]
+
+
+def draw_axes(picture, x, xticks, y, yticks, top):
+    parts = [line(LEFT, y.at(value), RIGHT, y.at(value)) for value, _ in yticks]
+    parts += [text(LEFT - 6, y.at(value) + 4, label, "end") for value, label in yticks]
+    bottom, turned = top + PLOT, picture.names and len(picture.names) > 4
+    for value, label in xticks:
+        at = x.at(value)
+        turn = f' transform="rotate(90 {at - 3:.1f} {bottom + 12})"' if turned else ""
+        parts += [line(at, top, at, bottom),
+                  text(at - 3, bottom + 12, label, "start", turn) if turned else
+                  text(at, bottom + 16, label)]
+    parts += [line(LEFT, top, LEFT, bottom, "#404040"), line(LEFT, bottom, RIGHT, bottom, "#404040"),
+              text(16, top + PLOT / 2, picture.ylabel,
+                   more=f' transform="rotate(-90 16 {top + PLOT / 2:.1f})"')]
+    return parts
+
+
+def draw_curve(curve, points, joined):
+    """A line through points, in pixels, and a marker at each that is not of a raw limit."""
+    look = f'stroke="{COLOURS[curve.style % 6]}"'
+    dash = f' stroke-dasharray="{DASHES[curve.style % 6]}"' if DASHES[curve.style % 6] else ""
+    parts = []
+    if joined:
+        through = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{through}" fill="none" {look}{dash} '
+                     f'stroke-width="{1 if curve.limit else 2}"/>')
+    if not (joined and curve.limit):
+        marker = MARKERS[5 if curve.limit else curve.style % 6]
+        fill = "none" if curve.limit else COLOURS[curve.style % 6]
+        parts += [f'<path d="{marker}" transform="translate({x:.1f} {y:.1f})" fill="{fill}" {look}/>'
+                  for x, y in points]
+    return parts
+
+
+def curves(picture):
+    """The SVG of a Picture of curves."""
+    top = TOP + 14 * (len(picture.about) - 1)
+    (x, xticks), (y, yticks) = horizontal(picture), vertical(picture, top)
+    parts = draw_axes(picture, x, xticks, y, yticks, top)
+    if picture.level:
+        parts.append(line(LEFT, y.at(picture.level), RIGHT, y.at(picture.level), "#000000"))
+    below = top + PLOT + 34
+    if picture.names and len(picture.names) > 4:
+        below += 6.5 * max(map(len, picture.names))
+    parts.append(text((LEFT + RIGHT) / 2, below, picture.xlabel))
+    for i, curve in enumerate(picture.curves):
+        parts += draw_curve(curve, [(x.at(a), y.at(b)) for a, b in curve.points], not picture.names)
+        at = (LEFT + (i % 2) * 290, below + 22 + 18 * (i // 2))
+        sample = [(at[0] + 22, at[1])] if picture.names else [at, (at[0] + 44, at[1])]
+        parts += draw_curve(curve, sample, not picture.names)
+        parts.append(text(at[0] + 54, at[1] + 4, curve.label, "start"))
+    return document(picture.title, picture.about, below + 24 + 18 * ((len(picture.curves) + 1) // 2),
+                    parts)
+
+
+# ---- matrices -----------------------------------------------------------------------------------
+
+def matrix(picture):
+    """The SVG of a Picture with values from PE to PE: a slow cell is dark."""
+    pes = sorted({pe for pair in picture.cells for pe in pair})
+    top, size = TOP + 14 * len(picture.about) + 6, min(90, (RIGHT - LEFT) / len(pes))
+    low, high = min(picture.cells.values()), max(picture.cells.values())
+    parts = [text(LEFT + size * len(pes) / 2, top - 22, "to PE"),
+             text(16, top + 20, "from", "start"), text(16, top + 34, "PE", "start")]
+    for i, pe in enumerate(pes):
+        parts += [text(LEFT + size * (i + 0.5), top - 6, pe),
+                  text(LEFT - 8, top + size * (i + 0.5) + 4, pe, "end")]
+    for (source, to), value in picture.cells.items():
+        share = (value - low) / (high - low or 1)
+        slow = share if picture.better == "lower" else 1 - share
+        grey = round(245 - 170 * slow)
+        x, y = LEFT + size * pes.index(to), top + size * pes.index(source)
+        parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{size:.1f}" height="{size:.1f}" '
+                     f'fill="rgb({grey},{grey},{grey})"/>')
+        if len(pes) <= 16:
+            words = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+            parts.append(text(x + size / 2, y + size / 2 + 4, words,
+                              more=f' fill="{"#ffffff" if slow > 0.6 else "#000000"}"'))
+    height = top + size * len(pes)
+    parts.append(text(WIDTH / 2, height + 20, f"{picture.ylabel}: dark is slow"))
+    return document(picture.title, picture.about, height + 34, parts)
