@@ -9,10 +9,31 @@
 #define STEPPE_BENCH_H
 
 #include <sched.h>
+#ifndef BENCH_MPI
 #include <shmem.h>
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * The programs that these files make: steppe-bench; with BENCH_PORTABLE a program for any
+ * OpenSHMEM of 1.4 or later, which includes nothing of Steppe; with BENCH_MPI one for MPI (mpi.c).
+ * Teams, signals and nonblocking atomics exist from OpenSHMEM 1.5 on, sessions from 1.6 on.
+ */
+#ifdef BENCH_MPI
+#define BENCH_VERSION 0
+#else
+#define BENCH_VERSION (100 * SHMEM_MAJOR_VERSION + SHMEM_MINOR_VERSION)
+#endif
+#define BENCH_TEAMS (BENCH_VERSION >= 105)
+#define BENCH_SESSIONS (BENCH_VERSION >= 106)
+
+#if BENCH_TEAMS
+typedef shmem_team_t bench_team;
+#else
+typedef int bench_team;
+#endif
 
 #define BENCH_LINE 128           /* two cache lines: neighbours are fetched in pairs */
 #define BENCH_ROUNDS 32          /* of a dissemination barrier: log2 of any number of PEs */
@@ -68,6 +89,9 @@ enum bench_shape {
 
 /* Runs of the library that a bench can ask for: see main.c. */
 enum bench_cycle { BENCH_SINGLE, BENCH_NO_PROGRESS, BENCH_MULTIPLE, BENCH_N_CYCLES };
+
+/* Kinds of spaces: the values of shmem_device_type_t. */
+enum bench_kind { BENCH_KIND_CPU, BENCH_KIND_GPU, BENCH_KIND_HBM, BENCH_KIND_FAM, BENCH_N_KINDS };
 
 /* Memory of an operand. */
 enum bench_memory { BENCH_ANY, BENCH_HOST, BENCH_HEAP, BENCH_GPU };
@@ -140,7 +164,7 @@ struct bench_run {
     struct bench_shared *shared;
 
     /* The team of the row's collectives: PEs 0, stride, 2 * stride, ... */
-    shmem_team_t team;
+    bench_team team;
     int team_me; /* -1: not in it */
     int team_size, team_stride;
 
@@ -323,7 +347,7 @@ bench_loop bench_p, bench_node_p, bench_fabric_p;
 bench_loop bench_fetch_add, bench_node_fetch_add, bench_fabric_fetch_add;
 bench_loop bench_driver_put, bench_driver_get;
 
-/* The default context in a session with SHMEM_CTX_SESSION_BATCH. */
+/* The default context in a session with SHMEM_CTX_SESSION_BATCH; OpenSHMEM 1.6. */
 bench_open bench_session_open;
 bench_close bench_session_close;
 
@@ -344,6 +368,12 @@ uint64_t bench_now_ns(void);
 /* Sorts n samples, n > 0. */
 double bench_median_of(double *samples, size_t n);
 uint64_t bench_cpu_ns(void);
+
+/* Waits until all PEs of the row's team have come. */
+void bench_team_sync(struct bench_run *run);
+
+/* Copies nbytes of each PE to all, which has room for those of all PEs; collective. */
+void bench_gather(void *all, const void *mine, size_t nbytes);
 
 /* The largest status (0 or positive) of any PE; collective. */
 int bench_worst(int status);

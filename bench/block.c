@@ -17,7 +17,7 @@ const struct bench_body *bench_body_of(const struct bench *bench, const struct b
                                        int side)
 {
     if (side != BENCH_RAW) return &bench->steppe;
-    if (bench->raw_driver && run->kind == SHMEM_DEVICE_GPU) {
+    if (bench->raw_driver && run->kind == BENCH_KIND_GPU) {
         bool reached = bench->driver.target == NULL || bench->pathless || run->shared_there != NULL;
 
         return run->cuda != NULL && reached ? &bench->driver : NULL;
@@ -55,7 +55,7 @@ static void keep_together(const struct bench *bench, struct bench_run *run,
     else if (body == &bench->fabric)
         (team ? bench_fabric_team_barrier : bench_fabric_barrier)(run, 1);
     else if (team)
-        shmem_team_sync(run->team);
+        bench_team_sync(run);
     else
         shmem_barrier_all();
 }
@@ -73,7 +73,7 @@ static void with_barriers(struct bench_run *run, const struct bench_body *body, 
 static void sync_of_team(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++)
-        shmem_team_sync(run->team);
+        bench_team_sync(run);
 }
 
 static void measure_once(const struct bench *bench, struct bench_run *run,
@@ -168,12 +168,12 @@ void bench_block_follow(const struct bench *bench, struct bench_run *run)
         run->n_commands = run->shared->number.value;
         if (command->last) break;
         run_part(bench, run, command);
-        if (run->measures) shmem_uint64_atomic_inc(&run->shared->done.value, 0);
+        if (run->measures) shmem_ulong_atomic_inc(&run->shared->done.value, 0);
         serve_until_stop(bench, run, bench_body_of(bench, run, command->side), command->number);
         look_at_block(bench, run, command);
-        shmem_uint64_atomic_inc(&run->shared->acks.value, 0);
+        shmem_ulong_atomic_inc(&run->shared->acks.value, 0);
     }
-    shmem_uint64_atomic_inc(&run->shared->acks.value, 0);
+    shmem_ulong_atomic_inc(&run->shared->acks.value, 0);
 }
 
 /* ---- PE 0 -------------------------------------------------------------------------- */

@@ -120,7 +120,7 @@ static void flush(const char *memory, size_t nbytes)
 
 void bench_flush_caches(const struct bench *bench, const struct bench_run *run)
 {
-    if (run->kind == SHMEM_DEVICE_GPU) return;
+    if (run->kind == BENCH_KIND_GPU) return;
     flush(run->remote, run->span);
     flush(bench->in_source ? run->source : run->local, run->span);
     if (run->fabric != NULL) {

@@ -106,20 +106,16 @@ static int number_hosts(const struct bench_run *run, struct bench_machine *machi
 int bench_find_places(struct bench_run *run, struct bench_machine *machine)
 {
     size_t n = (size_t)run->n_pes;
-    struct bench_place *all = shmem_calloc(n + 1, sizeof(*all)), *mine;
-    int status = 0;
+    struct bench_place mine = {.core = machine->bound ? sched_getcpu() : -1,
+                               .numa = numa_of(sched_getcpu()),
+                               .pid = (int32_t)getpid()};
+    int status;
 
     if (machine->places == NULL) machine->places = calloc(n, sizeof(*machine->places));
-    if (bench_worst(all == NULL || machine->places == NULL) != 0) return -ENOMEM;
-    mine = &all[n];
-    gethostname(mine->host, sizeof(mine->host) - 1);
-    snprintf(mine->domain, sizeof(mine->domain), "%.63s", machine->domain);
-    mine->core = machine->bound ? sched_getcpu() : -1;
-    mine->numa = numa_of(sched_getcpu());
-    mine->pid = (int32_t)getpid();
-    shmem_fcollectmem(SHMEM_TEAM_WORLD, all, mine, sizeof(*mine));
-    memcpy(machine->places, all, n * sizeof(*all));
-    shmem_free(all);
+    if (bench_worst(machine->places == NULL) != 0) return -ENOMEM;
+    gethostname(mine.host, sizeof(mine.host) - 1);
+    snprintf(mine.domain, sizeof(mine.domain), "%.63s", machine->domain);
+    bench_gather(machine->places, &mine, sizeof(mine));
     status = number_hosts(run, machine);
     return bench_worst(status != 0) != 0 ? -ENOMEM : 0;
 }

@@ -263,16 +263,24 @@ int bench_cores_set(struct bench_run *run, const struct bench_options *options,
                     struct bench_machine *machine);
 void bench_cores_restore(void);
 
+/* ---- library.c, raw_load.c, spaces.c; portable.c for any OpenSHMEM --------------- */
+
+/* Runs a command that is not a measurement. Returns its exit status, -1: it is none. */
+int bench_command(int argc, char **argv);
+
+/* Fills in the library's provider, domain and libfabric, and the time of its first get. */
+void bench_describe_library(const struct bench_run *run, struct bench_machine *machine);
+
 /* Load the driver and name the GPU in the heading, where there is one; collective. */
 void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
 
 /*
- * raw_load.c: load the module, open the machine's provider and connect all PEs; collective.
- * Returns 0, or -errno with machine->raw_note set.
+ * Load the module, open the machine's provider and connect all PEs; collective. Returns 0, or
+ * -errno with machine->raw_note set.
  */
 int bench_raw_load(struct bench_run *run, const struct bench_options *options,
                    struct bench_machine *machine);
-void bench_raw_unload(struct bench_run *run);
+void bench_raw_unload(struct bench_run *run); /* and the driver of GPUs */
 
 /* ---- output.c: what PE 0 writes ----------------------------------------------- */
 
@@ -292,10 +300,6 @@ void bench_output_begin(struct bench_output *out, const struct bench_run *run,
 void bench_output_row(struct bench_output *out, const struct bench_run *run,
                       const struct bench_result *result);
 void bench_output_end(struct bench_output *out, const char *disturbed);
-
-/* The line on a terminal: which row is measured, how long the rest may take. */
-void bench_output_progress(struct bench_output *out, const struct bench_plan *plan, int i,
-                           const struct bench_options *options);
 
 /* Words and numbers that all formats share. */
 const char *bench_path_name(enum bench_path path);
@@ -320,15 +324,6 @@ void bench_text_begin(FILE *file, const char *prefix, const struct bench_run *ru
                       const struct bench_options *options, const struct bench_machine *machine);
 void bench_text_row(struct bench_output *out, const struct bench_result *result);
 void bench_summary_row(struct bench_output *out, const struct bench_result *result);
-
-/* ---- tools.c ------------------------------------------------------------------- */
-
-/* compare, plot, launch: replaces this process, or says why not and returns the exit status. */
-int bench_run_tool(char **argv);
-bool bench_is_tool(const char *word);
-
-/* startup.c: init and finalize timed, one line of JSON a PE. */
-int bench_startup(void);
 
 /* tune: a table of algorithms, measured on the job; argv[0] is the word itself (tune.c). */
 int bench_tune(int argc, char **argv);

@@ -23,7 +23,7 @@
 
 #define MOST_PROCESSES 1024
 #define ROUNDS 10 /* log2 of MOST_PROCESSES */
-#define POLLS 2000
+#define POLLS 200
 #define ALONE_BYTES 384      /* up to here each process adds the whole vector for itself */
 #define BLOCK_BYTES 16384    /* of a partial sum, which stays in the first-level cache */
 #define MOST_BYTES (1 << 26) /* of a message */
@@ -219,7 +219,7 @@ static void measure(const struct row *row, size_t nbytes)
     long n_calls;
 
     check(row, nbytes);
-    best = time_calls(row, nbytes, 10);
+    best = time_calls(row, nbytes, 3);
     n_calls = 1 + (long)(TRIAL_SECONDS / best);
     for (int i = 0; i < TRIALS; i++) {
         double seconds = time_calls(row, nbytes, n_calls);

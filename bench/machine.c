@@ -4,8 +4,6 @@
  */
 #include "harness.h"
 
-#include <dlfcn.h>
-#include <shmemx.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -42,40 +40,6 @@ static void read_word(const char *path, char *word, size_t len)
     fclose(file);
 }
 
-/*
- * Which provider and domain the library uses: columns of its table of spaces. They stay empty
- * where the table names no fabric.
- */
-static void describe_provider(struct bench_machine *machine)
-{
-    FILE *table = tmpfile();
-    char line[512], provider[64], domain[64];
-
-    if (table == NULL) return;
-    if (shmemx_space_print(fileno(table)) == 0) rewind(table);
-    while (fgets(line, sizeof(line), table) != NULL)
-        if (sscanf(line, "%*s default %*s %*s %*s %*s %63s %63s", provider, domain) == 2 &&
-            strcmp(domain, "-") != 0) {
-            snprintf(machine->provider, sizeof(machine->provider), "%s", provider);
-            snprintf(machine->domain, sizeof(machine->domain), "%s", domain);
-        }
-    fclose(table);
-}
-
-/* Of libfabric, where this process has loaded it: as fi_version() says it. */
-static void describe_libfabric(struct bench_machine *machine)
-{
-    void *handle = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    uint32_t (*version)(void);
-
-    if (handle == NULL) return;
-    *(void **)&version = dlsym(handle, "fi_version");
-    if (version != NULL)
-        snprintf(machine->libfabric, sizeof(machine->libfabric), "%u.%u", version() >> 16,
-                 version() & 0xffff);
-    dlclose(handle);
-}
-
 void bench_describe(const struct bench_run *run, struct bench_machine *machine)
 {
     struct utsname uts;
@@ -83,7 +47,6 @@ void bench_describe(const struct bench_run *run, struct bench_machine *machine)
     time_t now = time(NULL);
     struct tm utc;
 
-    (void)run;
     shmem_info_get_name(name);
     snprintf(machine->library, sizeof(machine->library), "%.200s", name);
     if (uname(&uts) == 0)
@@ -95,8 +58,7 @@ void bench_describe(const struct bench_run *run, struct bench_machine *machine)
     if (gmtime_r(&now, &utc) != NULL)
         strftime(machine->date, sizeof(machine->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
     machine->clock_ns = bench_clock_cost_ns();
-    describe_provider(machine);
-    describe_libfabric(machine);
+    bench_describe_library(run, machine);
 }
 
 /* ---- what else it does ------------------------------------------------------------------ */

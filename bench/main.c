@@ -102,6 +102,22 @@ static void begin_output(struct session *s)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
+/* A line on standard error: which row is measured, and how long the rest may take. */
+static void show_progress(struct bench_output *out, const struct bench_plan *plan, int i,
+                          const struct bench_options *options)
+{
+    const struct bench_item *item = &plan->items[i];
+    double seconds = bench_plan_ns(plan, i, options) / 1e9;
+    double share = bench_plan_ns(plan, 0, options) / 1e9 - seconds;
+
+    if (!out->shows_progress) return;
+    /* What is past tells how much of the longest time rows really take. */
+    if (i > 0) seconds *= (double)(bench_now_ns() - out->begun_ns) / 1e9 / share;
+    fprintf(stderr, "\r\033[K[%d/%d] %s, %zu bytes; about %.0f s left", i + 1, plan->n,
+            item->bench->name, item->nbytes, seconds + 1);
+    fflush(stderr);
+}
+
 static void measure_row(struct session *s, int i, const struct bench **skipped)
 {
     const struct bench_item *item = &s->plan.items[i];
@@ -109,7 +125,7 @@ static void measure_row(struct session *s, int i, const struct bench **skipped)
     struct bench_result result;
 
     if (s->run.me == 0) {
-        bench_output_progress(&s->out, &s->plan, i, &s->options);
+        show_progress(&s->out, &s->plan, i, &s->options);
         bench_disturbance_begin(&s->machine, &begun);
     }
     if (bench_measure(item, &s->run, &s->options, &result) != 0 && item->bench->parameter == NULL)
@@ -167,6 +183,20 @@ static bool has_cycle(const struct bench_plan *plan, enum bench_cycle cycle)
     return false;
 }
 
+static bool is_last(const struct bench_plan *plan, enum bench_cycle cycle)
+{
+    for (int later = (int)cycle + 1; later < BENCH_N_CYCLES; later++)
+        if (has_cycle(plan, (enum bench_cycle)later)) return false;
+    return true;
+}
+
+/* Before the end of the library, because a library that fails there must not cost the results. */
+static void end_output(struct session *s)
+{
+    if (s->began_output && s->run.me == 0) bench_output_end(&s->out, s->disturbed);
+    s->began_output = false;
+}
+
 /* The library is up for the first of them. */
 static int run_cycles(struct session *s)
 {
@@ -185,10 +215,10 @@ static int run_cycles(struct session *s)
         }
         if (!is_up) init(s, cycle);
         status = run_cycle(s, cycle);
+        if (status != 0 || is_last(&s->plan, cycle)) end_output(s);
         finalize(cycle, progress);
         is_up = false;
     }
-    if (s->began_output && s->run.me == 0) bench_output_end(&s->out, s->disturbed);
     if (close_output(s) != 0 && status == 0) status = -EIO;
     if (is_up) shmem_finalize();
     free(progress);
@@ -248,13 +278,8 @@ int main(int argc, char **argv)
     static struct session s;
     int status;
 
-    if (argc > 1 && bench_is_tool(argv[1])) return bench_run_tool(argv);
-    if (argc == 2 && strcmp(argv[1], "--startup") == 0) return bench_startup();
-    if (argc > 1 && strcmp(argv[1], "tune") == 0) return bench_tune(argc - 1, argv + 1);
-    if (argc == 2 && strcmp(argv[1], "--man") == 0) {
-        bench_write_man(stdout);
-        return 0;
-    }
+    status = bench_command(argc, argv);
+    if (status >= 0) return status;
     init(&s, BENCH_SINGLE);
     status = answer(&s, argc, argv);
     if (status >= 0) return status;

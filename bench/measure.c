@@ -337,7 +337,7 @@ static double time_barrier(const struct bench *bench, struct bench_run *run,
     shmem_barrier_all();
     start = bench_now_ns();
     for (int i = 0; run->team_me >= 0 && i < N; i++)
-        shmem_team_sync(run->team);
+        bench_team_sync(run);
     return (double)(bench_now_ns() - start) / N;
 }
 
@@ -346,7 +346,7 @@ static void prepare(const struct bench_item *item, struct bench_run *run,
 {
     const struct bench *bench = item->bench;
 
-    run->kind = bench->on_gpu ? SHMEM_DEVICE_GPU : options->kind;
+    run->kind = bench->on_gpu ? BENCH_KIND_GPU : options->kind;
     memset(run->detail, 0, sizeof(run->detail));
     (void)bench_shape_row(item, run, options);
     bench_take_role(bench, run);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <shmem.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -332,7 +331,7 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
                                       .until = -1,
                                       .seconds = -1,
                                       .peer = -1,
-                                      .kind = SHMEM_DEVICE_CPU,
+                                      .kind = BENCH_KIND_CPU,
                                       .pe_stride = 1,
                                       .reduce_op = "sum",
                                       .reduce_type = "double",

@@ -4,8 +4,6 @@
  */
 #include "harness.h"
 
-#include "json/json.h"
-
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +13,13 @@ const char *bench_path_name(enum bench_path path)
         [BENCH_NODE] = "node", [BENCH_FABRIC] = "fabric", [BENCH_MIXED] = "mixed"};
 
     return names[path];
+}
+
+const char *bench_kind_name(int kind)
+{
+    static const char *const names[BENCH_N_KINDS] = {"cpu", "gpu", "hbm", "fam"};
+
+    return names[kind];
 }
 
 const char *bench_cycle_name(enum bench_cycle cycle)
@@ -85,21 +90,6 @@ void bench_value_text(const struct bench_result *r, char *text, size_t len)
 static void wipe(const struct bench_output *out)
 {
     if (out->shows_progress) fputs("\r\033[K", stderr);
-}
-
-void bench_output_progress(struct bench_output *out, const struct bench_plan *plan, int i,
-                           const struct bench_options *options)
-{
-    const struct bench_item *item = &plan->items[i];
-    double seconds = bench_plan_ns(plan, i, options) / 1e9;
-    double share = bench_plan_ns(plan, 0, options) / 1e9 - seconds;
-
-    if (!out->shows_progress) return;
-    /* What is past tells how much of the longest time rows really take. */
-    if (i > 0) seconds *= (double)(bench_now_ns() - out->begun_ns) / 1e9 / share;
-    fprintf(stderr, "\r\033[K[%d/%d] %s, %zu bytes; about %.0f s left", i + 1, plan->n,
-            item->bench->name, item->nbytes, seconds + 1);
-    fflush(stderr);
 }
 
 /* ---- the formats together ------------------------------------------------------------- */

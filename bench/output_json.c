@@ -5,17 +5,26 @@
 #include "harness.h"
 #include "raw_ofi.h"
 
-#include "json/json.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #define FORMAT_VERSION 2
 
+static void write_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ')
+            fprintf(file, "\\u%04x", *text);
+        else
+            fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    fputc('"', file);
+}
+
 static void write_text(FILE *file, const char *key, const char *text)
 {
     fprintf(file, "  \"%s\": ", key);
-    stp_json_string(file, text);
+    write_string(file, text);
     fputs(",\n", file);
 }
 
@@ -63,9 +72,9 @@ static void write_places(FILE *file, const struct bench_run *run, const struct b
         const struct bench_place *place = &m->places[pe];
 
         fprintf(file, "%s\n    {\"pe\": %d, \"host\": ", pe > 0 ? "," : "", pe);
-        stp_json_string(file, place->host);
+        write_string(file, place->host);
         fprintf(file, ", \"core\": %d, \"numa\": %d, \"domain\": ", place->core, place->numa);
-        stp_json_string(file, place->domain);
+        write_string(file, place->domain);
         fputc('}', file);
     }
     fputs("\n  ],\n", file);
@@ -185,7 +194,7 @@ static void write_details(FILE *file, const struct bench_result *r)
     if (r->barrier_ns > 0) fprintf(file, ", \"barrier_ns\": %.6g", r->barrier_ns);
     if (r->disturbed[0] == '\0') return;
     fputs(", \"disturbed\": ", file);
-    stp_json_string(file, r->disturbed);
+    write_string(file, r->disturbed);
 }
 
 void bench_json_row(struct bench_output *out, const struct bench_result *r)
@@ -196,7 +205,7 @@ void bench_json_row(struct bench_output *out, const struct bench_result *r)
     write_identity(file, r);
     if (r->skipped[0] != '\0') {
         fputs(", \"skipped\": ", file);
-        stp_json_string(file, r->skipped);
+        write_string(file, r->skipped);
         fputc('}', file);
         return;
     }
@@ -215,6 +224,6 @@ void bench_json_row(struct bench_output *out, const struct bench_result *r)
 void bench_json_end(struct bench_output *out, const char *disturbed)
 {
     fputs("\n  ],\n  \"disturbed\": ", out->file);
-    stp_json_string(out->file, disturbed);
+    write_string(out->file, disturbed);
     fputs("\n}\n", out->file);
 }

@@ -179,7 +179,7 @@ int bench_parse_name(const char *option, const char *text, const char *const *wo
 int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len)
 {
     static const char *const kinds[] = {"cpu", "gpu", "fam", NULL};
-    static const int types[] = {SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU, SHMEM_DEVICE_FAM};
+    static const int types[] = {BENCH_KIND_CPU, BENCH_KIND_GPU, BENCH_KIND_FAM};
     int index, status = bench_parse_word("--kind", text, kinds, &index, why, len);
 
     if (status == 0) options->kind = types[index];

@@ -131,8 +131,11 @@ static int add_summary(struct bench_plan *plan, const struct bench_run *run,
     };
     int status = 0;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && status == 0; i++)
-        status = add_size(plan, bench_find(rows[i].name), rows[i].nbytes, run, options);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && status == 0; i++) {
+        const struct bench *bench = bench_find(rows[i].name);
+
+        if (bench != NULL) status = add_size(plan, bench, rows[i].nbytes, run, options);
+    }
     return status;
 }
 
@@ -221,7 +224,7 @@ bool bench_plan_wants_gpu(const struct bench_plan *plan, const struct bench_opti
     for (int i = 0; i < plan->n; i++) {
         const struct bench *bench = plan->items[i].bench;
 
-        if (bench->on_gpu || (bench->in_spaces && options->kind == SHMEM_DEVICE_GPU)) return true;
+        if (bench->on_gpu || (bench->in_spaces && options->kind == BENCH_KIND_GPU)) return true;
     }
     return false;
 }

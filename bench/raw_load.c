@@ -3,6 +3,7 @@
  * Loads the raw libfabric module and carries the cards of all PEs to all PEs.
  */
 #include "harness.h"
+#include "raw_cuda.h"
 #include "raw_ofi.h"
 
 #include <dlfcn.h>
@@ -80,18 +81,16 @@ static int open_raw(const struct bench_run *run, const struct bench_options *opt
     return entry(&request, &loaded, why, len);
 }
 
-/* Every PE writes its card into everybody's table. */
+/* Gives every PE the cards of all others. */
 static int exchange_cards(const struct bench_run *run)
 {
-    struct raw_ofi_card *cards = shmem_calloc((size_t)run->n_pes, sizeof(*cards));
+    struct raw_ofi_card *cards = calloc((size_t)run->n_pes, sizeof(*cards));
     int status;
 
     if (cards == NULL) return -ENOMEM;
-    for (int pe = 0; pe < run->n_pes; pe++)
-        shmem_putmem(&cards[run->me], &loaded.card, sizeof(loaded.card), pe);
-    shmem_barrier_all();
+    bench_gather(cards, &loaded.card, sizeof(loaded.card));
     status = loaded.connect(cards);
-    shmem_free(cards);
+    free(cards);
     return status;
 }
 
@@ -120,6 +119,8 @@ int bench_raw_load(struct bench_run *run, const struct bench_options *options,
 
 void bench_raw_unload(struct bench_run *run)
 {
+    raw_cuda_close();
+    run->cuda = NULL;
     if (run->fabric == NULL) return;
     run->fabric = NULL;
     loaded.close();

@@ -143,21 +143,60 @@ int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe
     }
 }
 
-/* The row's team is made by all PEs; those outside have none. */
-static void make_team(const struct bench *bench, struct bench_run *run)
-{
-    bool part = bench->parameter == &bench_pes;
-    int stride = run->options->pe_stride;
+#if BENCH_TEAMS
 
-    run->team_stride = part ? stride : 1;
-    run->team_size = part ? (int)run->value : run->n_pes;
+static void split_team(const struct bench *bench, struct bench_run *run)
+{
     run->team = SHMEM_TEAM_WORLD;
-    run->team_me = in_team(run, run->me) ? run->me / run->team_stride : -1;
     if (run->team_size == run->n_pes || bench->shape != BENCH_ALL) return;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, run->team_stride, run->team_size, NULL, 0,
                              &run->team);
     if (bench_worst(run->team_me >= 0 && run->team == SHMEM_TEAM_INVALID) != 0)
         bench_die(run, "%s: a team of %d PEs could not be made", bench->name, run->team_size);
+}
+
+void bench_leave_role(struct bench_run *run)
+{
+    if (run->team != SHMEM_TEAM_WORLD && run->team != SHMEM_TEAM_INVALID)
+        shmem_team_destroy(run->team);
+    run->team = SHMEM_TEAM_WORLD;
+}
+
+void bench_team_sync(struct bench_run *run)
+{
+    shmem_team_sync(run->team);
+}
+
+#else /* no bench has the parameter bench_pes, so the team is the world */
+
+static void split_team(const struct bench *bench, struct bench_run *run)
+{
+    (void)bench;
+    (void)run;
+}
+
+void bench_leave_role(struct bench_run *run)
+{
+    (void)run;
+}
+
+void bench_team_sync(struct bench_run *run)
+{
+    (void)run;
+    shmem_sync_all();
+}
+
+#endif
+
+/* The row's team is made by all PEs; those outside have none. */
+static void make_team(const struct bench *bench, struct bench_run *run)
+{
+    bool part = bench->parameter == &bench_pes;
+
+    run->team_stride = part ? run->options->pe_stride : 1;
+    run->team_size = part ? (int)run->value : run->n_pes;
+    run->team_me = in_team(run, run->me) ? run->me / run->team_stride : -1;
+    split_team(bench, run);
 }
 
 void bench_take_role(const struct bench *bench, struct bench_run *run)
@@ -170,11 +209,4 @@ void bench_take_role(const struct bench *bench, struct bench_run *run)
         run->n_measuring += bench_measures(bench, run, pe);
     run->shared_there = run->peer >= 0 ? run->shared_of[run->peer] : NULL;
     run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
-}
-
-void bench_leave_role(struct bench_run *run)
-{
-    if (run->team != SHMEM_TEAM_WORLD && run->team != SHMEM_TEAM_INVALID)
-        shmem_team_destroy(run->team);
-    run->team = SHMEM_TEAM_WORLD;
 }

@@ -4,30 +4,40 @@
  * description of the machine for the heading.
  */
 #include "harness.h"
-#include "raw_cuda.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
+
+void bench_gather(void *all, const void *mine, size_t nbytes)
+{
+    size_t n = (size_t)shmem_n_pes();
+    char *board = shmem_malloc(n * nbytes);
+
+    if (board == NULL) {
+        fprintf(stderr, "steppe-bench: the symmetric heap has not even %zu bytes free\n",
+                n * nbytes);
+        shmem_global_exit(1);
+        abort();
+    }
+    for (int pe = 0; pe < (int)n; pe++)
+        shmem_putmem(board + (size_t)shmem_my_pe() * nbytes, mine, nbytes, pe);
+    shmem_barrier_all();
+    memcpy(all, board, n * nbytes);
+    shmem_free(board);
+}
 
 int bench_worst(int status)
 {
-    int *word = shmem_malloc(2 * sizeof(*word));
-    int worst;
+    int n_pes = shmem_n_pes(), *all = malloc((size_t)n_pes * sizeof(*all));
 
-    if (word == NULL) {
-        fprintf(stderr, "steppe-bench: the symmetric heap has not even %zu bytes free\n",
-                2 * sizeof(*word));
-        shmem_global_exit(1);
-    }
-    word[0] = status;
-    shmem_int_max_reduce(SHMEM_TEAM_WORLD, &word[1], &word[0], 1);
-    worst = word[1];
-    shmem_free(word);
-    return worst;
+    if (all == NULL) abort();
+    bench_gather(all, &status, sizeof(status));
+    for (int pe = 0; pe < n_pes; pe++)
+        if (all[pe] > status) status = all[pe];
+    free(all);
+    return status;
 }
 
 /* ---- paths ----------------------------------------------------------------- */
@@ -47,44 +57,6 @@ static void find_paths(struct bench_run *run)
     run->all_path = !some_unreached ? BENCH_NODE : some_reached ? BENCH_MIXED : BENCH_FABRIC;
     pair_apart = run->n_pes > 1 && run->me == 0 && run->remote_of[run->pair_peer] == NULL;
     run->pair_path = bench_worst(pair_apart) != 0 ? BENCH_FABRIC : BENCH_NODE;
-}
-
-/* ---- PEs that make no call ---------------------------------------------------- */
-
-bool bench_serves_idle(void)
-{
-    static const char *const off[] = {"0", "off", "no", "false", "n", "f"};
-    const char *value = getenv("SHMEM_OFI_PROGRESS_THREAD");
-
-    for (size_t i = 0; value != NULL && i < sizeof(off) / sizeof(off[0]); i++)
-        if (strcasecmp(value, off[i]) == 0) return false;
-    return true;
-}
-
-/* The first word between PE 0 and its peer, which computes: it has to get a connection first. */
-static void first_contact(const struct bench_run *run, struct bench_machine *machine)
-{
-    static uint64_t word, done; /* symmetric */
-    static bool asked;
-    struct timespec until_it_computes = {.tv_nsec = 20000000};
-    int other = run->me == 0 ? run->pair_peer : 0;
-    uint64_t start;
-
-    if (asked) return; /* in an earlier run of the library */
-    asked = true;
-    if (run->n_pes == 1 || (run->me != 0 && run->me != run->pair_peer) || !bench_serves_idle() ||
-        shmem_ptr(&word, other) != NULL)
-        return;
-    if (run->me != 0) {
-        bench_compute(&done, 1);
-        return;
-    }
-    nanosleep(&until_it_computes, NULL);
-    start = bench_now_ns();
-    (void)shmem_uint64_g(&word, other);
-    machine->first_us = (double)(bench_now_ns() - start) / 1e3;
-    shmem_uint64_p(&done, 1, other);
-    shmem_quiet();
 }
 
 /* ---- raw ------------------------------------------------------------------- */
@@ -109,8 +81,6 @@ int bench_setup(struct bench_run *run, const struct bench_options *options, size
 
     run->raw_flush = options->raw_flush;
     run->options = options;
-    run->team = SHMEM_TEAM_WORLD;
-    first_contact(run, machine);
     bench_describe(run, machine);
     status = bench_find_places(run, machine);
     if (status != 0) return status;
@@ -129,8 +99,6 @@ void bench_teardown(struct bench_run *run, struct bench_machine *machine)
 {
     shmem_barrier_all();
     bench_raw_unload(run);
-    raw_cuda_close();
-    run->cuda = NULL;
     bench_buffers_free(run);
     free(machine->places);
     machine->places = NULL;

@@ -12,14 +12,9 @@
 #include <string.h>
 
 #define SMALL ((size_t)64 << 10) /* bytes of a space that is only to be there */
-#define N_KINDS (SHMEM_DEVICE_FAM + 1)
 
-const char *bench_kind_name(int kind)
-{
-    static const char *const names[N_KINDS] = {"cpu", "gpu", "hbm", "fam"};
-
-    return names[kind];
-}
+_Static_assert((int)BENCH_KIND_GPU == SHMEM_DEVICE_GPU && (int)BENCH_KIND_FAM == SHMEM_DEVICE_FAM,
+               "bench.h has the kinds of shmem.h");
 
 /* ---- one space ------------------------------------------------------------------- */
 
@@ -103,7 +98,7 @@ int bench_kind_check(struct bench_run *run, char *why, size_t len)
         bool asked;
         int status;
         char why[200];
-    } known[N_KINDS];
+    } known[BENCH_N_KINDS];
     int kind = run->kind, status = 0;
 
     if (!known[kind].asked) {

@@ -37,8 +37,7 @@ ARROWS = {
     "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream", "src/team",
                    "src/space", "src/kernel", "src/info", "pmi"],
     "tools": ["include"],
-    "bench": ["include", "src/json"],
-    "bench/peer": ["include"],  # of that shmem.h alone: it runs with any implementation
+    "bench": ["include"],
     "examples": ["include"],
     "test": ["include", "src/api/gen", "test/gpu"],
     "test/gpu": ["include"],  # what kernels do, and their twins
@@ -54,7 +53,7 @@ FOREIGN = {
     "rdma/": ["transport/ofi", "bench", "test", "test/hmem", "test/provider", "test/unit"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src/info"],
-    "mpi": ["test", "bench/peer"],
+    "mpi": ["test", "bench"],
     "check.h": ["test/unit", "test/provider"],
 }
 SEARCH = ["include", "src", "src/api", "test/pe", "."]

@@ -4,6 +4,8 @@
  */
 #include "collective.h"
 
+#if BENCH_TEAMS
+
 #define STRIDE 2
 
 static void alltoall(struct bench_run *run, uint64_t n_ops)
@@ -66,3 +68,5 @@ static const struct bench rows[] = {
      .steppe = {alltoalls, NULL}},
 };
 BENCH_LIST(bench_list_alltoall, rows);
+
+#endif

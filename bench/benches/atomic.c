@@ -26,85 +26,56 @@ enum op {
     CSWAP
 };
 
-/* ---- one operation, by type; the compiler leaves one branch of the switch ---------------- */
+/*
+ * ---- one operation, by type; the compiler leaves one branch of the switch. The types are those
+ * of which every implementation has all atomics.
+ */
 
-#define ONE(BITS, T)                                                                               \
+#define ONE(BITS, TYPE, T)                                                                         \
     LOOP void one##BITS(enum op op, T *word, T v, int pe, volatile uint64_t *seen)                 \
     {                                                                                              \
         switch (op) {                                                                              \
         case ADD:                                                                                  \
-            shmem_uint##BITS##_atomic_add(word, v, pe);                                            \
+            shmem_##TYPE##_atomic_add(word, v, pe);                                                \
             break;                                                                                 \
         case INC:                                                                                  \
-            shmem_uint##BITS##_atomic_inc(word, pe);                                               \
+            shmem_##TYPE##_atomic_inc(word, pe);                                                   \
             break;                                                                                 \
         case AND:                                                                                  \
-            shmem_uint##BITS##_atomic_and(word, v, pe);                                            \
+            shmem_##TYPE##_atomic_and(word, v, pe);                                                \
             break;                                                                                 \
         case OR:                                                                                   \
-            shmem_uint##BITS##_atomic_or(word, v, pe);                                             \
+            shmem_##TYPE##_atomic_or(word, v, pe);                                                 \
             break;                                                                                 \
         case XOR:                                                                                  \
-            shmem_uint##BITS##_atomic_xor(word, v, pe);                                            \
+            shmem_##TYPE##_atomic_xor(word, v, pe);                                                \
             break;                                                                                 \
         case SET:                                                                                  \
-            shmem_uint##BITS##_atomic_set(word, v, pe);                                            \
+            shmem_##TYPE##_atomic_set(word, v, pe);                                                \
             break;                                                                                 \
         case FETCH:                                                                                \
-            *seen = shmem_uint##BITS##_atomic_fetch(word, pe);                                     \
+            *seen = shmem_##TYPE##_atomic_fetch(word, pe);                                         \
             break;                                                                                 \
         case FETCH_ADD:                                                                            \
-            *seen = shmem_uint##BITS##_atomic_fetch_add(word, v, pe);                              \
+            *seen = shmem_##TYPE##_atomic_fetch_add(word, v, pe);                                  \
             break;                                                                                 \
         case FETCH_INC:                                                                            \
-            *seen = shmem_uint##BITS##_atomic_fetch_inc(word, pe);                                 \
+            *seen = shmem_##TYPE##_atomic_fetch_inc(word, pe);                                     \
             break;                                                                                 \
         case FETCH_AND:                                                                            \
-            *seen = shmem_uint##BITS##_atomic_fetch_and(word, v, pe);                              \
+            *seen = shmem_##TYPE##_atomic_fetch_and(word, v, pe);                                  \
             break;                                                                                 \
         case FETCH_OR:                                                                             \
-            *seen = shmem_uint##BITS##_atomic_fetch_or(word, v, pe);                               \
+            *seen = shmem_##TYPE##_atomic_fetch_or(word, v, pe);                                   \
             break;                                                                                 \
         case FETCH_XOR:                                                                            \
-            *seen = shmem_uint##BITS##_atomic_fetch_xor(word, v, pe);                              \
+            *seen = shmem_##TYPE##_atomic_fetch_xor(word, v, pe);                                  \
             break;                                                                                 \
         case SWAP:                                                                                 \
-            *seen = shmem_uint##BITS##_atomic_swap(word, v, pe);                                   \
+            *seen = shmem_##TYPE##_atomic_swap(word, v, pe);                                       \
             break;                                                                                 \
         case CSWAP:                                                                                \
-            *seen = shmem_uint##BITS##_atomic_compare_swap(word, v, v + 1, pe);                    \
-            break;                                                                                 \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    LOOP void nbi##BITS(enum op op, T *word, T v, int pe, T *to)                                   \
-    {                                                                                              \
-        switch (op) {                                                                              \
-        case FETCH:                                                                                \
-            shmem_uint##BITS##_atomic_fetch_nbi(to, word, pe);                                     \
-            break;                                                                                 \
-        case FETCH_ADD:                                                                            \
-            shmem_uint##BITS##_atomic_fetch_add_nbi(to, word, v, pe);                              \
-            break;                                                                                 \
-        case FETCH_INC:                                                                            \
-            shmem_uint##BITS##_atomic_fetch_inc_nbi(to, word, pe);                                 \
-            break;                                                                                 \
-        case FETCH_AND:                                                                            \
-            shmem_uint##BITS##_atomic_fetch_and_nbi(to, word, v, pe);                              \
-            break;                                                                                 \
-        case FETCH_OR:                                                                             \
-            shmem_uint##BITS##_atomic_fetch_or_nbi(to, word, v, pe);                               \
-            break;                                                                                 \
-        case FETCH_XOR:                                                                            \
-            shmem_uint##BITS##_atomic_fetch_xor_nbi(to, word, v, pe);                              \
-            break;                                                                                 \
-        case SWAP:                                                                                 \
-            shmem_uint##BITS##_atomic_swap_nbi(to, word, v, pe);                                   \
-            break;                                                                                 \
-        case CSWAP:                                                                                \
-            shmem_uint##BITS##_atomic_compare_swap_nbi(to, word, v, v + 1, pe);                    \
-            break;                                                                                 \
-        default:                                                                                   \
+            *seen = shmem_##TYPE##_atomic_compare_swap(word, v, v + 1, pe);                        \
             break;                                                                                 \
         }                                                                                          \
     }                                                                                              \
@@ -161,8 +132,45 @@ enum op {
             break;                                                                                 \
         }                                                                                          \
     }
-ONE(32, uint32_t)
-ONE(64, uint64_t)
+ONE(32, uint, uint32_t)
+ONE(64, ulong, uint64_t)
+
+#if BENCH_TEAMS
+#define ONE_NBI(BITS, TYPE, T)                                                                     \
+    LOOP void nbi##BITS(enum op op, T *word, T v, int pe, T *to)                                   \
+    {                                                                                              \
+        switch (op) {                                                                              \
+        case FETCH:                                                                                \
+            shmem_##TYPE##_atomic_fetch_nbi(to, word, pe);                                         \
+            break;                                                                                 \
+        case FETCH_ADD:                                                                            \
+            shmem_##TYPE##_atomic_fetch_add_nbi(to, word, v, pe);                                  \
+            break;                                                                                 \
+        case FETCH_INC:                                                                            \
+            shmem_##TYPE##_atomic_fetch_inc_nbi(to, word, pe);                                     \
+            break;                                                                                 \
+        case FETCH_AND:                                                                            \
+            shmem_##TYPE##_atomic_fetch_and_nbi(to, word, v, pe);                                  \
+            break;                                                                                 \
+        case FETCH_OR:                                                                             \
+            shmem_##TYPE##_atomic_fetch_or_nbi(to, word, v, pe);                                   \
+            break;                                                                                 \
+        case FETCH_XOR:                                                                            \
+            shmem_##TYPE##_atomic_fetch_xor_nbi(to, word, v, pe);                                  \
+            break;                                                                                 \
+        case SWAP:                                                                                 \
+            shmem_##TYPE##_atomic_swap_nbi(to, word, v, pe);                                       \
+            break;                                                                                 \
+        case CSWAP:                                                                                \
+            shmem_##TYPE##_atomic_compare_swap_nbi(to, word, v, v + 1, pe);                        \
+            break;                                                                                 \
+        default:                                                                                   \
+            break;                                                                                 \
+        }                                                                                          \
+    }
+ONE_NBI(32, uint, uint32_t)
+ONE_NBI(64, ulong, uint64_t)
+#endif
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
@@ -187,6 +195,7 @@ LOOP void steppe(struct bench_run *run, uint64_t n_ops, enum op op)
     (void)seen;
 }
 
+#if BENCH_TEAMS
 LOOP void steppe_nbi(struct bench_run *run, uint64_t n_ops, enum op op)
 {
     static uint64_t to; /* symmetric, as all globals */
@@ -200,6 +209,8 @@ LOOP void steppe_nbi(struct bench_run *run, uint64_t n_ops, enum op op)
             nbi64(op, word, i, run->peer, &to);
     shmem_quiet();
 }
+
+#endif
 
 LOOP void node(struct bench_run *run, uint64_t n_ops, enum op op)
 {
@@ -283,6 +294,7 @@ LOOPS(fetch_or, FETCH_OR);
 LOOPS(fetch_xor, FETCH_XOR);
 LOOPS(swap, SWAP);
 LOOPS(cswap, CSWAP);
+#if BENCH_TEAMS
 LOOPS_NBI(fetch, FETCH);
 LOOPS_NBI(fetch_add, FETCH_ADD);
 LOOPS_NBI(fetch_inc, FETCH_INC);
@@ -291,6 +303,7 @@ LOOPS_NBI(fetch_or, FETCH_OR);
 LOOPS_NBI(fetch_xor, FETCH_XOR);
 LOOPS_NBI(swap, SWAP);
 LOOPS_NBI(cswap, CSWAP);
+#endif
 
 void bench_fetch_add(struct bench_run *run, uint64_t n_ops)
 {
@@ -334,7 +347,15 @@ static void check_inc(struct bench_run *run, uint64_t block, uint64_t n_ops)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static const size_t widths[] = {4, 8, 0};
+/*
+ * Open MPI 4.1.4 writes past the end of a 4-byte result of compare_swap, so a program for any
+ * implementation measures 8 bytes alone.
+ */
+#ifdef BENCH_PORTABLE
+static const size_t widths[] = {sizeof(uint64_t), 0};
+#else
+static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
+#endif
 
 #define ATOMIC(label, text, loop)                                                                  \
     .name = label, .group = "atomic", .what = "shmem_TYPE_atomic_" text, .metric = BENCH_LATENCY,  \
@@ -381,6 +402,7 @@ static const struct bench rows[] = {
     FETCHING("atomic-fetch-xor", "fetch_xor", fetch_xor),
     FETCHING("atomic-swap", "swap", swap),
     FETCHING("atomic-cswap", "compare_swap", cswap),
+#if BENCH_TEAMS
     NBI("atomic-fetch-nbi", "fetch", fetch),
     NBI("atomic-fetch-add-nbi", "fetch_add", fetch_add),
     NBI("atomic-fetch-inc-nbi", "fetch_inc", fetch_inc),
@@ -389,6 +411,7 @@ static const struct bench rows[] = {
     NBI("atomic-fetch-xor-nbi", "fetch_xor", fetch_xor),
     NBI("atomic-swap-nbi", "swap", swap),
     NBI("atomic-cswap-nbi", "compare_swap", cswap),
+#endif
     CONTEND("contend-add", "add", add, .min_ops = 1000),
     CONTEND("contend-inc", "inc", inc, .min_ops = 1000, INCREMENTS),
     CONTEND("contend-fetch-add", "fetch_add", fetch_add, .min_ops = 0),

@@ -73,11 +73,13 @@ static void sync_all(struct bench_run *run, uint64_t n_ops)
         shmem_sync_all();
 }
 
+#if BENCH_TEAMS
 static void sync_team(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++)
         shmem_team_sync(run->team);
 }
+#endif
 
 #define ALL .group = "collective", .metric = BENCH_LATENCY, .shape = BENCH_ALL, .own_pace = true
 
@@ -94,6 +96,7 @@ static const struct bench rows[] = {
      .steppe = {sync_all, NULL},
      .node = {bench_node_barrier, NULL},
      .fabric = {bench_fabric_barrier, NULL}},
+#if BENCH_TEAMS
     {.name = "sync-team",
      .what = "shmem_team_sync",
      ALL,
@@ -101,5 +104,6 @@ static const struct bench rows[] = {
      .steppe = {sync_team, NULL},
      .node = {bench_node_team_barrier, NULL},
      .fabric = {bench_fabric_team_barrier, NULL}},
+#endif
 };
 BENCH_LIST(bench_list_barrier, rows);

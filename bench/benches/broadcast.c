@@ -5,6 +5,8 @@
  */
 #include "collective.h"
 
+#if BENCH_TEAMS
+
 static void broadcast(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
@@ -62,3 +64,5 @@ static const struct bench rows[] = {
      .fabric = {fabric_broadcast, NULL}},
 };
 BENCH_LIST(bench_list_broadcast, rows);
+
+#endif

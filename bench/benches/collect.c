@@ -4,6 +4,8 @@
  */
 #include "collective.h"
 
+#if BENCH_TEAMS
+
 static void fcollect(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
@@ -40,3 +42,5 @@ static const struct bench rows[] = {
      .steppe = {collect, NULL}},
 };
 BENCH_LIST(bench_list_collect, rows);
+
+#endif

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#if BENCH_TEAMS
+
 /* The own block by memcpy, as a careful program would. */
 void bench_fabric_push(struct bench_run *run, size_t dest, size_t nbytes)
 {
@@ -32,3 +34,5 @@ void bench_collective_check(const struct bench_run *run, const char *what, int n
     bench_pattern_check(run, what, run->remote + (size_t)number * run->nbytes, run->nbytes, place,
                         bench_team_pe(run, number), block);
 }
+
+#endif

@@ -92,6 +92,7 @@ static void check_p(struct bench_run *run, uint64_t block, uint64_t n_ops)
               (unsigned long long)want);
 }
 
+#if BENCH_SESSIONS
 int bench_session_open(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     (void)run;
@@ -107,6 +108,7 @@ void bench_session_close(struct bench_run *run)
     (void)run;
     shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
 }
+#endif
 
 #define P                                                                                          \
     .metric = BENCH_LATENCY, .min_ops = 1000, .fill = fill_p, .check = check_p, .walks = true,     \
@@ -125,11 +127,13 @@ static const struct bench rows[] = {
      .steppe = {g, NULL},
      .node = {node_g, NULL},
      .fabric = {bench_fabric_get, NULL}},
+#if BENCH_SESSIONS
     {.name = "batch-p",
      .group = "session",
      .what = "p in a session with SHMEM_CTX_SESSION_BATCH; raw: one by one",
      .open = bench_session_open,
      .close = bench_session_close,
      P},
+#endif
 };
 BENCH_LIST(bench_list_p, rows);

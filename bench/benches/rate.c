@@ -122,11 +122,13 @@ static const struct bench rows[] = {
      .shape = BENCH_PAIRS,
      .parameter = &bench_pairs,
      GETS},
+#if BENCH_SESSIONS
     {.name = "batch-put-rate",
      .group = "session",
      .what = "put-rate in a session with SHMEM_CTX_SESSION_BATCH; raw: one by one",
      .open = bench_session_open,
      .close = bench_session_close,
      PUTS},
+#endif
 };
 BENCH_LIST(bench_list_rate, rows);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#if BENCH_TEAMS
+
 /* ---- operations and types ------------------------------------------------------------- */
 
 typedef int reduce_fn(shmem_team_t team, void *dest, const void *source, size_t n);
@@ -233,3 +235,5 @@ static const struct bench rows[] = {
      .steppe = {exscan, NULL}},
 };
 BENCH_LIST(bench_list_reduce, rows);
+
+#endif

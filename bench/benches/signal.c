@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#if BENCH_TEAMS
+
 static void put_signal(struct bench_run *run, uint64_t n_ops)
 {
     uint64_t *signal = bench_counter(run->shared, BENCH_STEPPE);
@@ -196,3 +198,5 @@ static const struct bench rows[] = {
      .fabric = {fabric_ping, fabric_pong}},
 };
 BENCH_LIST(bench_list_signal, rows);
+
+#endif

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""compare --ab: the samples of two installations, run in turn.
+"""compare --ab: the samples of two programs, run in turn.
+
+A side is an installation of Steppe, or a compiler and a launcher of any OpenSHMEM or MPI, with
+which the portable part of steppe-bench is built (portable.py).
 
 A run is one sample, its median the value: what is settled once a run (addresses, where pages lie,
 which state the machine was in) is then part of the noise that is measured. The runs are compared by
@@ -9,21 +12,35 @@ cannot tell any order from chance with so many rows; it is named after the first
 """
 import os
 import sys
+import tempfile
 
+import portable
 import ranks
 from options import mirrored, run_job
 from results import Report, ToolError, describe, make_side, parse
 
 
-def command(prefix, pes, arguments):
-    """The command line for one run of the steppe-bench under prefix/bin."""
+def installed(prefix):
+    """The launcher and the steppe-bench under prefix/bin."""
     programs = [os.path.join(os.path.abspath(prefix), "bin", name)
                 for name in ("oshrun", "steppe-bench")]
     for program in programs:
         if not os.access(program, os.X_OK):
             raise ToolError(f"{program}: no such program; {prefix} is neither an installation nor "
                             f"a build folder")
-    return [programs[0], "-n", str(pes), programs[1], "--format", "json"] + arguments
+    return programs[:1], programs[1]
+
+
+def command(side, folder, pes, arguments):
+    """The command line for one run of a side; a program that has to be built goes to folder."""
+    launcher, program = portable.build(side, folder) if "," in side else installed(side)
+    return launcher + ["-n", str(pes), program, "--format", "json"] + arguments
+
+
+def one_run(side, words):
+    """The Report of one run. With a program of another library the results count, whatever its end."""
+    text = run_job(words, accept=(lambda text: text.rstrip().endswith("}")) if "," in side else None)
+    return parse(text[max(0, text.find("{")):], f"output of {' '.join(words)}")
 
 
 def check_runs(first, runs, family):
@@ -35,18 +52,19 @@ def check_runs(first, runs, family):
                         f"{len(first.rows)} rows; at least --runs {least}, or fewer rows")
 
 
-def run(prefixes, pes, runs, arguments, family):
-    """(Report, Report) of the two prefixes, a block for each run. family: see check_runs."""
-    commands = [command(prefix, pes, arguments) for prefix in prefixes]
+def run(sides, pes, runs, arguments, family):
+    """(Report, Report) of the two sides, a block for each run. family: see check_runs."""
     reports = ([], [])
     turns = mirrored((0, 1), runs)
-    for number, (_, side) in enumerate(turns):
-        print(f"run {number + 1} of {len(turns)}: {prefixes[side]}", file=sys.stderr, flush=True)
-        text = run_job(commands[side])
-        reports[side].append(parse(text, f"output of {' '.join(commands[side])}"))
-        if number == 0:
-            check_runs(reports[side][0], runs, family)
-    return tuple(merge(name, found) for name, found in zip(prefixes, reports))
+    with tempfile.TemporaryDirectory() as folder:
+        commands = [command(side, os.path.join(folder, str(number)), pes, arguments)
+                    for number, side in enumerate(sides)]
+        for number, (_, side) in enumerate(turns):
+            print(f"run {number + 1} of {len(turns)}: {sides[side]}", file=sys.stderr, flush=True)
+            reports[side].append(one_run(sides[side], commands[side]))
+            if number == 0:
+                check_runs(reports[side][0], runs, family)
+    return tuple(merge(name, found) for name, found in zip(sides, reports))
 
 
 def merge(name, reports):
@@ -68,15 +86,14 @@ def merge(name, reports):
 
 def merge_row(found):
     row = dict(found[0], samples=len(found))
-    for side in ("steppe", "raw", "few"):
+    for side in ("steppe", "raw"):
         if all(side in each for each in found):
             row[side] = make_side([each[side]["median"] for each in found], row["better"])
         else:
             row.pop(side, None)
-    for side, ratio in (("raw", "ratio"), ("few", "few_ratio")):
-        row.pop(ratio, None)
-        if side in row and row[side]["median"] > 0:
-            row[ratio] = row["steppe"]["median"] / row[side]["median"]
+    row.pop("ratio", None)
+    if row.get("raw", {}).get("median", 0) > 0:
+        row["ratio"] = row["steppe"]["median"] / row["raw"]["median"]
     row.pop("interval", None)
     row.pop("disturbed", None)
     disturbed = told_by_some(each.get("disturbed") for each in found)

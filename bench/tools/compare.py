@@ -25,15 +25,16 @@ COMPARED_HEADING = ("library", "libfabric", "host", "cpu", "governor", "pair_pat
                     "provider", "domain", "gpu", "pes", "peer", "cores", "bound", "options")
 
 USAGE = """steppe-bench compare [OPTION...] OLD.json NEW.json
-       steppe-bench compare --ab PREFIX_A PREFIX_B [OPTION...] [-- ARGUMENTS of steppe-bench]"""
+       steppe-bench compare --ab A B [OPTION...] [-- ARGUMENTS of steppe-bench]"""
 DESCRIPTION = """Compare two files that steppe-bench --format json wrote, row by row, or two builds.
 
 A row is worse or better when the 95 % confidence interval of its change lies beyond the threshold
 as a whole; the 95 % are those of all rows together. Otherwise it is called equal, and marked where
 its change is beyond the threshold without being certain. Compared is the ratio to the raw limit.
 
-With --ab, two installations (or build folders) are run in turn, in the order A B B A, and a run is
-one sample: its median of a row, as ratio to the raw limit where the ARGUMENTS have --raw.
+With --ab, two sides are run in turn, in the order A B B A, and a run is one sample: its median of a
+row, as ratio to the raw limit where the ARGUMENTS have --raw. A side is the prefix of an installation
+or a build folder, or COMPILER,LAUNCHER of any OpenSHMEM, or mpi:COMPILER,LAUNCHER of an MPI.
 
 Exit status: 0 nothing is worse, 1 something is, 2 wrong usage or nothing to compare."""
 
@@ -173,8 +174,9 @@ def parse_arguments(arguments):
     options.add_argument("--absolute", action="store_true",
                          help="compare the values themselves, of all rows")
     options.add_argument("--format", choices=("text", "csv", "json"), default="text")
-    options.add_argument("--ab", nargs=2, metavar=("PREFIX_A", "PREFIX_B"),
-                         help="run the steppe-bench of two installations in turn; A is the old one")
+    options.add_argument("--ab", nargs=2, metavar=("A", "B"),
+                         help="run two programs in turn; A is the old one. Each is the prefix of an "
+                              "installation, or COMPILER,LAUNCHER, or mpi:COMPILER,LAUNCHER")
     options.add_argument("-n", type=positive, default=2, metavar="N",
                          help="with --ab: PEs (default: 2)")
     options.add_argument("--runs", type=positive, default=10, metavar="N",

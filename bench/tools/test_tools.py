@@ -393,6 +393,27 @@ class Builds(Folder):
         self.assertEqual(content["results"][0]["raw"]["blocks"], medians)
         self.assertEqual((content["runs"], content["results"][0]["samples"]), (10, 10))
 
+    def test_compilers(self):
+        """A side can be a compiler and a launcher; a build that fails names its error."""
+        b = self.build("b", 2)
+        self.program("cc", '#!/bin/sh\nfor last; do :; done\necho "$*" >>"$(dirname "$0")/built"\n'
+                           'printf "#!/bin/sh\\nexec cat %s/b/bin/run0.json" "$(dirname "$0")" >"$last"\n'
+                           'chmod +x "$last"\n')
+        self.program("run", '#!/bin/sh\nshift 2\nprogram=$1\n"$program"\nexit 139\n')
+        for side, flag in (("", "-DBENCH_PORTABLE"), ("mpi:", "-DBENCH_MPI")):
+            status, out, err = call("compare", "--ab", b, f"{side}{self.path('cc')} -x,{self.path('run')}")
+            self.assertLessEqual(status, 1, err)
+            self.assertIn("10 runs of each, in turn", out)
+            self.assertIn("exit status 139 after complete results", err)
+            self.assertIn(f"-x -std=gnu11 -O2 -Wall -D_GNU_SOURCE {flag} ", self.lines("built")[-1])
+            os.remove(self.path("b/bin/count"))
+        self.program("cc", "#!/bin/sh\necho 'x.c: error: no shmem.h'\nexit 1\n")
+        status, _, err = call("compare", "--ab", b, f"{self.path('cc')},run")
+        self.assertEqual(status, 2)
+        self.assertIn("does not build: x.c: error: no shmem.h", err)
+        self.assertIn("/none: No such file", call("compare", "--ab", b, "/none,run")[2])
+        self.assertIn("want a compiler and a launcher", call("compare", "--ab", b, ",run")[2])
+
     def test_too_few_runs(self):
         a, b = self.build("a", 1), self.build("b", 2)
         status, _, err = call("compare", "--ab", a, b, "--runs", "5")

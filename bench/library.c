@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts of steppe-bench that know Steppe: what the heading says of the library, and the
+ * commands beside measuring. portable.c stands in for this file with other implementations.
+ */
+#include "harness.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <shmemx.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUILD_DIR "../lib/steppe" /* from the program's directory, in the build tree */
+#ifndef BENCH_MODULE_DIR
+#define BENCH_MODULE_DIR BUILD_DIR /* where it is installed */
+#endif
+
+/* ---- the heading ----------------------------------------------------------------------- */
+
+/*
+ * Which provider and domain the library uses: columns of its table of spaces. They stay empty
+ * where the table names no fabric.
+ */
+static void describe_provider(struct bench_machine *machine)
+{
+    FILE *table = tmpfile();
+    char line[512], provider[64], domain[64];
+
+    if (table == NULL) return;
+    if (shmemx_space_print(fileno(table)) == 0) rewind(table);
+    while (fgets(line, sizeof(line), table) != NULL)
+        if (sscanf(line, "%*s default %*s %*s %*s %*s %63s %63s", provider, domain) == 2 &&
+            strcmp(domain, "-") != 0) {
+            snprintf(machine->provider, sizeof(machine->provider), "%s", provider);
+            snprintf(machine->domain, sizeof(machine->domain), "%s", domain);
+        }
+    fclose(table);
+}
+
+/* Of libfabric, where this process has loaded it: as fi_version() says it. */
+static void describe_libfabric(struct bench_machine *machine)
+{
+    void *handle = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    uint32_t (*version)(void);
+
+    if (handle == NULL) return;
+    *(void **)&version = dlsym(handle, "fi_version");
+    if (version != NULL)
+        snprintf(machine->libfabric, sizeof(machine->libfabric), "%u.%u", version() >> 16,
+                 version() & 0xffff);
+    dlclose(handle);
+}
+
+/* ---- PEs that make no call ------------------------------------------------------------ */
+
+bool bench_serves_idle(void)
+{
+    static const char *const off[] = {"0", "off", "no", "false", "n", "f"};
+    const char *value = getenv("SHMEM_OFI_PROGRESS_THREAD");
+
+    for (size_t i = 0; value != NULL && i < sizeof(off) / sizeof(off[0]); i++)
+        if (strcasecmp(value, off[i]) == 0) return false;
+    return true;
+}
+
+/* The first word between PE 0 and its peer, which computes: it has to get a connection first. */
+static void first_contact(const struct bench_run *run, struct bench_machine *machine)
+{
+    static uint64_t word, done; /* symmetric */
+    static bool asked;
+    struct timespec until_it_computes = {.tv_nsec = 20000000};
+    int other = run->me == 0 ? run->pair_peer : 0;
+    uint64_t start;
+
+    if (asked) return; /* in an earlier run of the library */
+    asked = true;
+    if (run->n_pes == 1 || (run->me != 0 && run->me != run->pair_peer) || !bench_serves_idle() ||
+        shmem_ptr(&word, other) != NULL)
+        return;
+    if (run->me != 0) {
+        bench_compute(&done, 1);
+        return;
+    }
+    nanosleep(&until_it_computes, NULL);
+    start = bench_now_ns();
+    (void)shmem_uint64_g(&word, other);
+    machine->first_us = (double)(bench_now_ns() - start) / 1e3;
+    shmem_uint64_p(&done, 1, other);
+    shmem_quiet();
+}
+
+void bench_describe_library(const struct bench_run *run, struct bench_machine *machine)
+{
+    first_contact(run, machine);
+    describe_provider(machine);
+    describe_libfabric(machine);
+}
+
+/* ---- commands -------------------------------------------------------------------------- */
+
+/* What a job costs before and after its work, for `steppe-bench launch`. */
+static int startup(void)
+{
+    uint64_t start = bench_now_ns(), init_ns;
+    int me;
+
+    shmem_init();
+    init_ns = bench_now_ns() - start;
+    me = shmem_my_pe();
+    start = bench_now_ns();
+    shmem_finalize();
+    printf("{\"pe\": %d, \"init_ns\": %llu, \"finalize_ns\": %llu}\n", me,
+           (unsigned long long)init_ns, (unsigned long long)(bench_now_ns() - start));
+    return 0;
+}
+
+/* compare, plot and launch are programs in Python, which need no launcher. */
+static bool is_tool(const char *word)
+{
+    static const char *const tools[] = {"compare", "plot", "launch"};
+
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+        if (strcmp(word, tools[i]) == 0) return true;
+    return false;
+}
+
+/* The program's own path, and that of the tools. */
+static int find(char *self, char *tools)
+{
+    static const char *const places[] = {BENCH_MODULE_DIR, BUILD_DIR};
+    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    char *slash;
+
+    self[n > 0 ? n : 0] = '\0';
+    slash = strrchr(self, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(tools, PATH_MAX + 64, "%.*s/%s/bench/main.py", (int)(slash - self), self,
+                 places[i]);
+        if (access(tools, R_OK) == 0) return 0;
+    }
+    return -ENOENT;
+}
+
+/* argv[1] and what follows it, behind the interpreter and the tools. */
+static int run_tool(char **argv)
+{
+    char self[PATH_MAX], tools[PATH_MAX + 64];
+    size_t n = 0;
+    char **args;
+
+    if (find(self, tools) != 0) {
+        fprintf(stderr, "steppe-bench: %s: no %s/bench/main.py beside %s: install all of Steppe\n",
+                argv[1], BENCH_MODULE_DIR, self);
+        return 2;
+    }
+    while (argv[n] != NULL)
+        n++;
+    args = calloc(n + 2, sizeof(*args));
+    if (args == NULL) return 2;
+    args[0] = "python3";
+    args[1] = tools;
+    memcpy(args + 2, argv + 1, n * sizeof(*args)); /* with the NULL */
+    setenv("STEPPE_BENCH_PROGRAM", self, 1);
+    execvp(args[0], args);
+    fprintf(stderr, "steppe-bench: %s: python3: %s\n", argv[1], strerror(errno));
+    return 2;
+}
+
+int bench_command(int argc, char **argv)
+{
+    if (argc > 1 && is_tool(argv[1])) return run_tool(argv);
+    if (argc > 1 && strcmp(argv[1], "tune") == 0) return bench_tune(argc - 1, argv + 1);
+    if (argc != 2) return -1;
+    if (strcmp(argv[1], "--startup") == 0) return startup();
+    if (strcmp(argv[1], "--man") != 0) return -1;
+    bench_write_man(stdout);
+    return 0;
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The portable part of steppe-bench, built by the compiler of any OpenSHMEM, or by that of an MPI.
+
+usage: portable.py [mpi:]COMPILER,LAUNCHER FOLDER      build FOLDER/steppe-bench
+"""
+import os
+import shlex
+import subprocess
+import sys
+
+from results import ToolError
+
+HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+COMMON = "options output output_csv output_json output_text parse plan stats table"
+SHMEM = f"""{COMMON} block buffers cores fabric machine main measure portable roles setup verify
+    benches/alltoall benches/atomic benches/bandwidth benches/barrier benches/broadcast
+    benches/collect benches/collective benches/fan benches/flag benches/latency benches/lock
+    benches/matrix benches/p benches/rate benches/reduce benches/signal"""
+MPI = f"{COMMON} mpi"
+FLAGS = ["-std=gnu11", "-O2", "-Wall", "-D_GNU_SOURCE"]
+
+
+def build(side, folder):
+    """(words of the launcher, program) of COMPILER,LAUNCHER, or of mpi:COMPILER,LAUNCHER."""
+    mpi = side.startswith("mpi:")
+    compiler, launcher = map(shlex.split, side[4 * mpi:].split(",", 1))
+    if not compiler or not launcher:
+        raise ToolError(f"{side}: want a compiler and a launcher, such as oshcc,oshrun")
+    sources = [os.path.join(HERE, name + ".c") for name in (MPI if mpi else SHMEM).split()]
+    if not os.path.exists(sources[0]):
+        raise ToolError(f"{side}: the sources of steppe-bench are not here: use the steppe-bench of "
+                        f"a build folder")
+    os.makedirs(folder, exist_ok=True)
+    program = os.path.join(folder, "steppe-bench")
+    words = compiler + FLAGS + ["-DBENCH_MPI" if mpi else "-DBENCH_PORTABLE"] + sources
+    try:
+        done = subprocess.run(words + ["-lm", "-o", program], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    except OSError as error:
+        raise ToolError(f"{compiler[0]}: {error.strerror}")
+    if done.returncode != 0:
+        said = [line for line in done.stdout.decode(errors="replace").splitlines()
+                if "error" in line] or ["it says nothing"]
+        raise ToolError(f"{side}: does not build: {said[0]}")
+    return launcher, program
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        build(*sys.argv[1:])
+    except ToolError as problem:
+        sys.exit(f"portable.py: {problem}")

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The portable part of steppe-bench: built by Steppe's own compiler wrapper it measures every bench
+# that it lists, and compare --ab runs it beside other builds.
+#
+# usage: check_portable.sh SOURCE_DIR BUILD_DIR own|openmpi|mpi      77: that compiler is missing
+set -eu
+tools=$1/bench/tools bin=$2/bin
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# ab SIDE BENCH...: Steppe beside SIDE; 1 says that SIDE is slower, which is not judged here.
+ab()
+{
+    side=$1
+    shift
+    status=0
+    STEPPE_BENCH_PROGRAM=$bin/steppe-bench python3 "$tools/main.py" compare --ab \
+        "$bin/oshcc,$bin/oshrun" "$side" -n 2 --runs 6 --format csv -- --quick --sizes 8 "$@" \
+        >"$folder/out" 2>"$folder/said" || status=$?
+    for bench in "$@"; do
+        grep -q "^$bench,8,.*,\(worse\|better\|equal\)," "$folder/out" || status=2
+    done
+    [ $status -le 1 ] || { cat "$folder/said" "$folder/out" >&2; exit 1; }
+}
+
+# need PROGRAM...
+need()
+{
+    for program in "$@"; do
+        command -v "$program" >/dev/null || exit 77
+    done
+}
+
+case $3 in
+own)
+    python3 "$tools/portable.py" "$bin/oshcc,$bin/oshrun" "$folder"
+    python3 "$1/bench/check_json.py" "$bin/oshrun" -n 2 "$folder/steppe-bench" --quick --verify \
+        --sizes 8:64 --format json all
+    ;;
+openmpi)
+    need /usr/bin/oshcc /usr/bin/oshrun
+    root=$([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root)
+    ab "/usr/bin/oshcc,/usr/bin/oshrun --oversubscribe $root" put-latency barrier
+    ;;
+mpi)
+    need mpicc.mpich mpiexec.hydra
+    ab mpi:mpicc.mpich,mpiexec.hydra put-latency barrier
+    ;;
+esac
