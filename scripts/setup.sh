@@ -13,7 +13,8 @@ packages="gcc g++ clang clang-format make cmake pkg-config python3 libc6-dev
     libmpich-dev openmpi-bin libpmix-dev
     python3-cffi python3-pycparser groff-base mandoc"
 
-extras="clang-tidy debhelper debootstrap dpkg-dev gcovr libclang-rt-dev libopenmpi-dev
+extras="abigail-tools clang-tidy debhelper debootstrap dpkg-dev gcovr libclang-rt-dev
+    libopenmpi-dev
     lintian munge slurm-wlm iproute2 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
     qemu-user"
 

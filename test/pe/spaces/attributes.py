@@ -48,7 +48,7 @@ def check_table(table):
         else:
             check(str(value) == default, f"{name} is {value}, not {default}")
     with open(sys.argv[3], encoding="utf-8") as text:
-        abi = re.findall(r"^field shmemx_space_attr_t\.(\w+) at (\d+) size (\d+)", text.read(), re.M)
+        abi = re.findall(r"^FIELD\(shmemx_space_attr_t, (\w+), (\d+), (\d+)\)", text.read(), re.M)
     told = [(name, str(at), str(getattr(Attr, name).size)) for at, name, _, _ in table]
     check(told == abi, f"the table has {told}, the ABI {abi}")
 
