@@ -12,7 +12,8 @@
 extern const struct stp_kind stp_kind_hbm;
 
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t
+        lock; /* guards the rest; held while hwloc looks at the host for the first time */
     struct stp_hbm *found;
 } hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout of the public structures and the values of constants, which are compiled into programs.
- * What changes here breaks these programs: see docs/releasing.md before a number is changed.
+ * The layout of the public structures and the values of constants. Both are compiled into programs:
+ * see docs/releasing.md before a number is changed.
  */
 #include <shmem.h>
 #include <shmemx.h>

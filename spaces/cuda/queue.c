@@ -15,7 +15,7 @@ _Static_assert(QUEUE_ARENA % CUDA_SMALL == 0 && QUEUE_ARENA >= 4 * CUDA_SMALL, "
 
 /* Locks are taken in this order: queues, queue, stp_cuda.lock. */
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards the list of all queues */
     struct stp_queue *first;
 } queues = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -23,7 +23,7 @@ struct active {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards the rest but for the counts that are read without it */
     struct active *buckets[ACTIVE_BUCKETS];
     size_t n_sets;
     uint64_t generation; /* grows when sets are forgotten */

@@ -18,8 +18,8 @@
 _Static_assert(COLL_RAISE % COLL_RING == 0, "where the ring comes round");
 
 static struct {
-    pthread_mutex_t lock;
-    uint64_t *used; /* one bit a slot */
+    pthread_mutex_t lock; /* guards which slots teams have */
+    uint64_t *used;       /* one bit a slot */
     size_t n_slots;
     size_t n_chunks;               /* those of the first slots lie behind the areas */
     const struct stp_team **teams; /* by slot; read without the lock */

@@ -15,8 +15,8 @@ struct buffer {
 };
 
 static struct {
-    pthread_mutex_t lock;
-    uint64_t now; /* counts operations */
+    pthread_mutex_t lock; /* guards the rest; held while an allocation is registered or closed */
+    uint64_t now;         /* counts operations */
     struct buffer by_number[STP_FABRIC_BUFFERS];
 } buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -217,9 +217,9 @@ void stp_remote_flush_slow(void)
 /* ---- bounce buffers ---------------------------------------------------------------------- */
 
 static struct {
-    pthread_mutex_t lock;
-    char *memory;  /* of all of them, made and pinned at the first use */
-    unsigned used; /* one bit a buffer */
+    pthread_mutex_t lock; /* guards which buffers are in use, and making them */
+    char *memory;         /* of all of them, made and pinned at the first use */
+    unsigned used;        /* one bit a buffer */
 } bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
 _Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");
 

@@ -36,7 +36,7 @@ struct lock_hold {
 #define LOCK_BUCKETS 64
 
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards the rest; taken under SHMEM_THREAD_MULTIPLE only */
     struct lock_hold *buckets[LOCK_BUCKETS];
     struct lock_hold *spare; /* the one that was freed last, or NULL */
 } holds = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -15,7 +15,7 @@
 
 static struct {
     size_t chunk;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;          /* guards which reply slots are in use */
     unsigned used;                 /* replies, one bit each */
     uint64_t turns[STAGE_REPLIES]; /* the last turn of each reply */
     uint64_t *served;              /* by PE that was asked through the fabric: at least so many */

@@ -39,7 +39,7 @@ struct stp_ofi_batch {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards the list of batches */
     struct stp_ofi_batch *first;
     unsigned parked; /* requests in slots */
     unsigned looks;
