@@ -135,6 +135,10 @@ static void outside_delete(struct stp_outside *outside)
 static void outside_use(struct stp_space *space, struct stp_outside *outside)
 {
     space->outside = outside;
+    /*
+     * Nothing acquires the count: an operation learns an address of the space after this
+     * addition.
+     */
     __atomic_fetch_add(&stp_outside_n, 1, __ATOMIC_RELEASE);
 }
 
@@ -268,6 +272,7 @@ void *stp_outside_reach(const struct stp_space *space, int local)
     char *part;
 
     if (local == stp_window_local()) return space->base;
+    /* Pairs with the release store below, by another thread. */
     part = __atomic_load_n(&peer->part, __ATOMIC_ACQUIRE);
     if (STP_LIKELY(part != NULL) || !peer->known) return part;
     pthread_mutex_lock(&outside->lock);
@@ -338,6 +343,7 @@ bool stp_outside_holds(const struct stp_space *space, const void *addr, int *loc
     *offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
     if (*offset < outside->map_bytes) return true;
     for (int i = 0; i < outside->n_peers; i++) {
+        /* Pairs with the release store in stp_outside_reach(). */
         const char *part = __atomic_load_n(&outside->peers[i].part, __ATOMIC_ACQUIRE);
 
         *local = i;

@@ -141,6 +141,10 @@ static int pages_create(struct stp_space *space, const struct stp_space_params *
     share->valid = 1;
     space->own = own;
     space->base = params->buffer;
+    /*
+     * Nothing acquires the count: an operation learns an address of the space after this
+     * addition.
+     */
     __atomic_fetch_add(&stp_private_n, 1, __ATOMIC_RELEASE);
     return 0;
 }

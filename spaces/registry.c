@@ -65,6 +65,7 @@ static void registry_begin_change_locked(void)
 
 static void registry_end_change_locked(void)
 {
+    /* Pairs with the acquire loads in registry_search() and stp_registry_find(). */
     __atomic_store_n(&registry.version, registry.version + 1, __ATOMIC_RELEASE);
 }
 
@@ -123,6 +124,7 @@ int stp_registry_claim(struct stp_space *space)
     if (registry.by_number[space->number] != NULL)
         rc = -EEXIST;
     else
+        /* Pairs with the acquire load in stp_registry_at(). */
         __atomic_store_n(&registry.by_number[space->number], space, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&registry.lock);
     return rc;
@@ -131,6 +133,7 @@ int stp_registry_claim(struct stp_space *space)
 void stp_registry_disclaim(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
+    /* Pairs with the acquire load in stp_registry_at(). */
     __atomic_store_n(&registry.by_number[space->number], NULL, __ATOMIC_RELEASE);
     registry.n_given++;
     pthread_mutex_unlock(&registry.lock);
@@ -179,6 +182,7 @@ static void registry_remember_locked(const struct stp_space *space)
     __atomic_store_n(&gone->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->number, space->number, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->kind, space->kind->name, __ATOMIC_RELAXED);
+    /* Both stores pair with the acquire loads in stp_registry_destroyed(). */
     __atomic_store_n(&gone->nbytes, space->nbytes, __ATOMIC_RELEASE);
     __atomic_store_n(&registry.n_gone, registry.n_gone + 1, __ATOMIC_RELEASE);
 }
@@ -204,6 +208,7 @@ size_t stp_registry_find_number(size_t from)
 struct stp_space *stp_registry_at(unsigned number)
 {
     if (number >= STP_SPACE_NUMBERS) return NULL;
+    /* Pairs with the release stores in stp_registry_claim() and stp_registry_disclaim(). */
     return __atomic_load_n(&registry.by_number[number], __ATOMIC_ACQUIRE);
 }
 
@@ -254,6 +259,7 @@ static struct last_find registry_search_once(uintptr_t addr)
 static struct last_find registry_search(uintptr_t addr)
 {
     for (;;) {
+        /* Pairs with the release store in registry_end_change_locked(). */
         unsigned version = __atomic_load_n(&registry.version, __ATOMIC_ACQUIRE);
         struct last_find found = {0};
 
@@ -272,6 +278,7 @@ struct stp_space *stp_registry_find(const void *addr, size_t *offset)
     struct last_find found;
 
     *offset = (uintptr_t)addr - last.base;
+    /* Pairs with the release store in registry_end_change_locked(). */
     if (*offset < last.nbytes &&
         __atomic_load_n(&registry.version, __ATOMIC_ACQUIRE) == last.version)
         return last.space;
@@ -319,6 +326,7 @@ struct stp_space *stp_registry_of_handle(const void *handle, bool *destroyed)
 
 bool stp_registry_destroyed(const void *addr, char *text, size_t len)
 {
+    /* Pairs with the release store in registry_remember_locked(), as does the load of nbytes. */
     unsigned n = __atomic_load_n(&registry.n_gone, __ATOMIC_ACQUIRE);
 
     for (unsigned i = n; i > 0 && n - i < REGISTRY_GONE; i--) {

@@ -377,11 +377,13 @@ void *stp_segment_reach(int local, pid_t pid, int fd, size_t offset)
     char *part;
 
     if (local >= SEGMENT_MAX_LOCAL) return NULL;
+    /* Pairs with the release store below, by another thread. */
     part = __atomic_load_n(&segment.peers[local], __ATOMIC_ACQUIRE);
     if (STP_UNLIKELY(part == NULL)) {
         pthread_mutex_lock(&segment.lock);
         part = __atomic_load_n(&segment.peers[local], __ATOMIC_RELAXED);
         if (part == NULL) part = segment_map_peer(local, pid, fd);
+        /* Pairs with the acquire load above. */
         __atomic_store_n(&segment.peers[local], part, __ATOMIC_RELEASE);
         pthread_mutex_unlock(&segment.lock);
     }

@@ -311,6 +311,7 @@ static void window_update_top_locked(void)
     }
     top = window.n_open == stp_win.n_view ? end : 0;
     __atomic_store_n(&stp_win.end, end, __ATOMIC_RELAXED);
+    /* Nothing acquires these two: an operation learns an address in a new range after its limit. */
     __atomic_store_n(&stp_win.top, top, __ATOMIC_RELEASE);
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELEASE);
 }
@@ -449,6 +450,7 @@ int stp_window_reach(int local)
     unsigned asked = __atomic_load_n(&window.asked, __ATOMIC_RELAXED);
     int rc;
 
+    /* Pairs with the release store in window_open_part_locked(). */
     if (STP_LIKELY(__atomic_load_n(&window.open[local], __ATOMIC_ACQUIRE))) {
         if (asked >= window.patience) return 0;
         __atomic_store_n(&window.asked, asked + 1, __ATOMIC_RELAXED);

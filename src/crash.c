@@ -160,6 +160,7 @@ static bool crash_enter(void)
 {
     int tid = (int)syscall(SYS_gettid), first = 0;
 
+    /* Pairs with the same call of other threads: the first of them reports. */
     if (__atomic_compare_exchange_n(&crash.dying_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST))
         return true;

@@ -132,11 +132,13 @@ static struct {
 
 static bool runtime_leaves(void)
 {
+    /* Pairs with the exchange in shmem_global_exit(). */
     return __atomic_load_n(&runtime_leave.begun, __ATOMIC_SEQ_CST);
 }
 
 static void runtime_end_leave(void)
 {
+    /* Pairs with the store in runtime_stop_beside_threads(). */
     if (__atomic_load_n(&runtime_leave.beside_threads, __ATOMIC_SEQ_CST) && getpid() == runtime_pid)
         runtime_end_beside_threads();
     if (runtime_leaves() && getpid() == runtime_pid)
@@ -161,6 +163,7 @@ void pshmem_global_exit(int status)
         fflush(NULL);
         _exit(status);
     }
+    /* Pairs with the same call of other threads: the first of them ends the job. */
     if (__atomic_exchange_n(&runtime_leave.begun, true, __ATOMIC_SEQ_CST)) {
         if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave(); /* a handler's */
         for (;;)
@@ -384,6 +387,7 @@ static void runtime_stop_beside_threads(void)
     stp_coll_sync(stp_team_world);
     runtime_last_words();
     stp_boot_node_barrier(); /* that of stp_boot_detach() in the others */
+    /* Pairs with the load in runtime_end_leave(). */
     __atomic_store_n(&runtime_leave.beside_threads, true, __ATOMIC_SEQ_CST);
 }
 
@@ -394,6 +398,7 @@ static void runtime_exit_finalize(void)
         runtime_stop_beside_threads();
     } else if (stp_references() > 0) {
         runtime_stop(STP_END_EXIT);
+        /* Pairs with the load in stp_references(). */
         __atomic_store_n(&stp_rt.references, 0, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&runtime_lifecycle);
@@ -407,10 +412,12 @@ int pshmem_init_thread(int requested, int *provided)
     if (requested > SHMEM_THREAD_MULTIPLE) requested = SHMEM_THREAD_MULTIPLE;
     pthread_mutex_lock(&runtime_lifecycle);
     /* every part is built for threads: a later init may raise the level */
+    /* Pairs with the load in stp_thread_level(). */
     if (requested > stp_thread_level() || stp_references() == 0)
         __atomic_store_n(&stp_rt.thread_level, requested, __ATOMIC_SEQ_CST);
     if (stp_references() == 0) runtime_start();
     stp_fabric_set_threads();
+    /* Pairs with the load in stp_references(). */
     __atomic_fetch_add(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
     *provided = stp_thread_level();
     pthread_mutex_unlock(&runtime_lifecycle);
@@ -435,6 +442,7 @@ void pshmem_finalize(void)
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_references() == 1;
     if (last) runtime_stop(STP_END_FINALIZE);
+    /* Pairs with the load in stp_references(). */
     __atomic_fetch_sub(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&runtime_lifecycle);
     if (!last) pshmem_barrier_all(); /* other threads may start the library meanwhile */

@@ -235,6 +235,7 @@ static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, 
     if (stp_cuda.api.stream_write_value == NULL) {
         int rc = stp_cuda_stream_wait(stream);
 
+        /* Pairs with the acquire load of the PE that waits for the word of a collective. */
         if (rc == 0) __atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
         return rc;
     }

@@ -58,6 +58,10 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
     char text[CUDA_TEXT];
 
     if (STP_LIKELY(result == CUDA_SUCCESS)) return 0;
+    /*
+     * Pairs with the load in stream_drain(), and with the same call of other threads: one
+     * reports.
+     */
     if (fatal && __atomic_exchange_n(&device->lost, true, __ATOMIC_SEQ_CST))
         return -EIO; /* told before */
     stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof(text)),

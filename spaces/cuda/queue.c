@@ -64,6 +64,7 @@ static int stream_drain(struct cuda_stream *stream)
 {
     int rc;
 
+    /* Pairs with the exchange in stp_cuda_check(). */
     if (!stream->dirty) return __atomic_load_n(&stream->device->lost, __ATOMIC_SEQ_CST) ? -EIO : 0;
     rc = stp_cuda_enter(stream->device);
     if (rc != 0) return rc;

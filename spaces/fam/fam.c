@@ -139,7 +139,9 @@ static void fam_forget(struct fam_own *own, struct fam_parts *parts)
 int stp_fam_part(struct stp_space *space, unsigned i, const void **base)
 {
     struct fam_own *own = space->own;
+    /* Pairs with the release store in stp_fam_drop(), by another thread. */
     const struct fam_parts *parts = __atomic_load_n(&own->read, __ATOMIC_ACQUIRE);
+    /* Pairs with the compare-and-swap below, by another thread. */
     void *map = __atomic_load_n(&parts->maps[i], __ATOMIC_ACQUIRE), *other = NULL;
     off_t at;
 
@@ -150,6 +152,10 @@ int stp_fam_part(struct stp_space *space, unsigned i, const void **base)
             stp_error("fam: cannot map part %u of %s: %s", i, own->part.path, strerror(errno));
             return -errno;
         }
+        /*
+         * Pairs with the acquire load above, and with the same call of other threads: the first
+         * map stays.
+         */
         if (!__atomic_compare_exchange_n(&parts->maps[i], &other, map, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_ACQUIRE)) { /* another thread was quicker */
             munmap(map, own->map_bytes);
@@ -187,6 +193,7 @@ void stp_fam_drop(struct stp_space *space)
 {
     struct fam_own *own = space->own;
 
+    /* Pairs with the acquire load in stp_fam_part(). */
     __atomic_store_n(&own->read, &own->parts, __ATOMIC_RELEASE);
     space->n_parts = own->parts.n;
     fam_forget(own, &own->old);

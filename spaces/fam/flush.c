@@ -30,6 +30,7 @@ static void flush_lines(uintptr_t from, uintptr_t end)
 #else
     (void)from;
     (void)end;
+    /* Pairs with nothing: earlier stores are made before the caller goes on. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }

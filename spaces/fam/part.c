@@ -306,6 +306,10 @@ bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, of
     size_t unit = stp_fam_part_at(entry, i) / FAM_ALIGN;
 
     *at = (off_t)(unit * FAM_ALIGN);
+    /*
+     * Pairs with the release in pool_prepare_locked(): a PE that sees the bit sees cleared
+     * memory.
+     */
     if (__atomic_load_n(&super->ready[unit / 8], __ATOMIC_ACQUIRE) >> unit % 8 & 1) return true;
     stp_error("fam: part %u of the space '%s' was never made in %s: it is on another host", i,
               entry->name, part->path);

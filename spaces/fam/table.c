@@ -357,6 +357,7 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
 {
     struct fam_entry *entry = &pool->super->entries[index];
 
+    /* For a reader after a crash: the entry is free before its memory is given back. */
     __atomic_store_n(&entry->valid, 0, __ATOMIC_RELEASE);
     stp_fam_punch(pool, entry->offset,
                   stp_fam_part_at(entry, entry->n_parts) - entry->offset); /* best effort */

@@ -8,6 +8,10 @@ STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TY
 
     (void)compare;
     (void)order;
+    /*
+     * Acquire pairs with the fence of shmem_fence() or shmem_quiet() that a PE passed before it
+     * stored the value.
+     */
     if (op == STP_AMO_FETCH) __atomic_load(there, &old, __ATOMIC_ACQUIRE);
     if (op == STP_AMO_SET) __atomic_store(there, &operand, __ATOMIC_RELAXED);
     if (op == STP_AMO_SWAP) __atomic_exchange(there, &operand, &old, __ATOMIC_ACQUIRE);

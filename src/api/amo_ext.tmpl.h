@@ -32,6 +32,10 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
     TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
+        /*
+         * Acquire, because the value is fetched: transport/amo_cpu.tmpl.h names what it pairs
+         * with.
+         */
         return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare,
                                      stp_api_pe_miss(ctx, world_pe, fn), fn);

@@ -11,6 +11,10 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
     bool so;
 
     if (STP_LIKELY(!stp_win.devices)) {
+        /*
+         * Pairs with the fence of shmem_fence() or shmem_quiet(), or the release store of a
+         * signal, before ivar was stored.
+         */
         now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
         return wanted >> (1 - (now < value) + (now > value)) & 1;
     }

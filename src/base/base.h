@@ -273,6 +273,7 @@ static inline void stp_cpu_relax(void)
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield" ::: "memory");
 #else
+    /* Orders the compiler alone: a loop around this function reads memory again. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #endif
 }

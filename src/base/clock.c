@@ -21,6 +21,7 @@ void (*stp_wait_hook)(void);
 
 void stp_wait_look(void)
 {
+    /* Pairs with the release store in stp_watch_start(). */
     void (*hook)(void) = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
 
     if (hook != NULL) hook();

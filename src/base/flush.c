@@ -36,6 +36,7 @@ static struct {
 
 static bool flush_is_mine(void)
 {
+    /* Pairs with the stores in run_work() and stp_run_leave(). */
     return __atomic_load_n(&flush_run.tid, __ATOMIC_SEQ_CST) == (int)syscall(SYS_gettid);
 }
 
@@ -98,6 +99,7 @@ static int run_clock(int ms, int *clock)
 static bool run_work(void (*work)(void *), void *arg)
 {
     if (sigsetjmp(flush_run.leave, 1) != 0) return false;
+    /* Pairs with the loads in flush_is_mine() and stp_run_for(). */
     __atomic_store_n(&flush_run.tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
     work(arg);
     __atomic_store_n(&flush_run.tid, 0, __ATOMIC_SEQ_CST);

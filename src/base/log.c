@@ -156,6 +156,7 @@ void stp_log_identify(int pe, int level)
     /* Now, so that a signal handler that logs later finds the name ready. */
     (void)stp_hostname();
     __atomic_store_n(&log_state.pe, pe < 0 ? -1 : pe, __ATOMIC_RELAXED);
+    /* Pairs with the load in stp_fatal(). */
     __atomic_store_n(&log_state.pid, getpid(), __ATOMIC_SEQ_CST);
     stp_log_level = level;
 }
@@ -199,6 +200,7 @@ static bool fatal_enter(int tid)
     sigaddset(&set, SIGXFSZ);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    /* Pairs with the same call of other threads: the first of them ends the process. */
     return __atomic_compare_exchange_n(&log_state.fatal_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
 }
@@ -212,6 +214,7 @@ static _Noreturn void fatal_again(int tid)
 {
     struct timespec grace = {.tv_sec = FATAL_GRACE_S};
 
+    /* Pairs with the compare-and-swap in fatal_enter(). */
     if (__atomic_load_n(&log_state.fatal_tid, __ATOMIC_SEQ_CST) == tid) {
         stp_run_leave();
     } else {
@@ -243,6 +246,7 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     struct line line;
     va_list args;
     int tid = (int)syscall(SYS_gettid);
+    /* Pairs with the stores in stp_log_identify() and stp_fatal_hook(). */
     bool is_pe =
         getpid() ==
         __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST); /* a child's buffers are its parent's */
@@ -258,6 +262,7 @@ void stp_fatal(const char *routine, const char *fmt, ...)
         fatal_again(tid);
     }
     fatal_say(&line, is_pe);
+    /* Pairs with the store in stp_fatal_hook(). */
     end_job = __atomic_load_n(&log_state.end_job, __ATOMIC_SEQ_CST);
     if (end_job)
         end_job(EXIT_FAILURE);
@@ -268,6 +273,7 @@ void stp_fatal(const char *routine, const char *fmt, ...)
 
 void stp_fatal_hook(void (*end_job)(int status))
 {
+    /* Both pair with the loads in stp_fatal(). */
     __atomic_store_n(&log_state.end_job, end_job, __ATOMIC_SEQ_CST);
     __atomic_store_n(&log_state.pid, getpid(), __ATOMIC_SEQ_CST);
 }

@@ -17,11 +17,14 @@
 static bool note_read(const struct stp_wait_page *page, int i, struct stp_wait_note *note)
 {
     for (int reads = 0; reads < READS; reads++) {
+        /* Pairs with the release store of an even version in note_write(), by another process. */
         uint32_t version = __atomic_load_n(&page->notes[i].version, __ATOMIC_ACQUIRE);
 
+        /* Pairs with the release store in stp_hang_end() and the exchange in note_take(). */
         if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_ACQUIRE) == 0 || version == 0)
             return false;
         *note = page->notes[i].note;
+        /* Pairs with the release fence in note_write(): a note that changes has another version. */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (version % 2 == 0 &&
             version == __atomic_load_n(&page->notes[i].version, __ATOMIC_RELAXED)) {

@@ -56,6 +56,7 @@ static struct own_thread *own_take(void)
     for (size_t i = 0; i < THREADS_MAX; i++) {
         int none = 0;
 
+        /* Pairs with the stores of 0 in own_main() and stp_thread_start(), which free a place. */
         if (__atomic_compare_exchange_n(&threads.own[i].tid, &none, TID_STARTING, false,
                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return &threads.own[i];
@@ -67,6 +68,7 @@ static void *own_main(void *arg)
 {
     struct own_thread *own = arg;
 
+    /* Pairs with the load in is_own(). */
     __atomic_store_n(&own->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
     pthread_setname_np(pthread_self(), own->name);
     own->main(NULL);
@@ -111,6 +113,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
 static bool is_own(int tid)
 {
     for (size_t i = 0; i < THREADS_MAX; i++)
+        /* Pairs with the stores in own_main() and the compare-and-swap in own_take(). */
         if (__atomic_load_n(&threads.own[i].tid, __ATOMIC_SEQ_CST) == tid) return true;
     return false;
 }
@@ -162,6 +165,7 @@ void stp_thread_look(void)
     pthread_t thread;
 
     if (!main_ended() || stp_thread_program() != 0) return;
+    /* Pairs with the same call of other threads: one of them starts leave_main(). */
     if (__atomic_exchange_n(&threads.leaving, true, __ATOMIC_SEQ_CST)) return;
     if (pthread_create(&thread, NULL, leave_main, NULL) == 0)
         pthread_detach(thread);

@@ -91,12 +91,17 @@ void stp_boot_set_ended(int status)
     int none = 0;
 
     if (stp_boot.area == NULL) return;
+    /*
+     * Pairs with the load in stp_boot_ended(), and with other PEs of the node: the first status
+     * stays.
+     */
     __atomic_compare_exchange_n(&stp_boot.area->ended, &none, (status & 0xff) + 1, false,
                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 bool stp_boot_ended(int *status)
 {
+    /* Pairs with the compare-and-swap in stp_boot_set_ended(). */
     int ended =
         stp_boot.area != NULL ? __atomic_load_n(&stp_boot.area->ended, __ATOMIC_SEQ_CST) : 0;
 
@@ -385,6 +390,7 @@ void stp_boot_node_barrier(void)
     int generation = __atomic_load_n(&stp_boot.area->generation, __ATOMIC_RELAXED);
     struct stp_wait wait = {0};
 
+    /* Each arrival releases what its PE wrote, and the last one acquires all of it. */
     if (__atomic_fetch_add(&stp_boot.area->arrived, 1, __ATOMIC_ACQ_REL) == stp_boot.n_local - 1) {
         __atomic_store_n(&stp_boot.area->arrived, 0, __ATOMIC_RELAXED);
         /* pairs with the acquire below: whatever was written before is visible after */
@@ -392,6 +398,7 @@ void stp_boot_node_barrier(void)
         stp_wake((uint32_t *)&stp_boot.area->generation, INT_MAX);
         return;
     }
+    /* Pairs with the release store above, by the PE that arrived last. */
     while (__atomic_load_n(&stp_boot.area->generation, __ATOMIC_ACQUIRE) == generation) {
         if (wait.polls < stp_wait_spin)
             stp_wait_step(&wait);

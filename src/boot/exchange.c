@@ -511,7 +511,7 @@ void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells)
 
     closing->syncs = syncs;
     closing->cells = cells;
-    /* Pairs with the acquire of whoever looks for it (watch.c). */
+    /* Pairs with the acquire load in find_closer_locked() of another PE. */
     __atomic_store_n(&closing->how, (int)how, __ATOMIC_RELEASE);
 }
 

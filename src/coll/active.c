@@ -151,6 +151,7 @@ struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, lon
     struct active_key key = {pSync, PE_start, logPE_stride, PE_size};
     struct active_recent *recent =
         &all[((uintptr_t)pSync >> 6 ^ (unsigned)PE_size) % ACTIVE_RECENT];
+    /* Pairs with the release store in active_forget_bucket(). */
     uint64_t generation = __atomic_load_n(&active.generation, __ATOMIC_ACQUIRE);
 
     if (STP_UNLIKELY(recent->generation != generation || !active_same(&recent->key, &key))) {
@@ -179,6 +180,7 @@ static void active_forget_bucket(struct active **at, uintptr_t base, size_t nbyt
         }
         *at = set->next;
         __atomic_store_n(&active.n_sets, active.n_sets - 1, __ATOMIC_RELAXED);
+        /* Pairs with the acquire load in stp_active_set(). */
         __atomic_store_n(&active.generation, active.generation + 1, __ATOMIC_RELEASE);
         stp_coll_detach(&set->team);
         stp_coll_release_slot(set->team.slot);

@@ -87,6 +87,7 @@ static uint64_t word_wait(const struct agreement *a, int i)
     struct stp_wait wait = {0};
 
     for (;;) {
+        /* Pairs with the release store in word_post(), or of the message that brought the word. */
         uint64_t word = __atomic_load_n(element, __ATOMIC_ACQUIRE);
         if (word_check(a, i, word)) return word;
         stp_wait_idle(&wait);
@@ -99,7 +100,7 @@ static void word_post(const struct agreement *a, int i, uint64_t word, int rank)
     int pe = stp_team_pe(a->team, rank);
     uint64_t *there = stp_ptr(element, pe);
 
-    if (there != NULL)
+    if (there != NULL) /* Pairs with the acquire load in word_wait(). */
         __atomic_store_n(there, word, __ATOMIC_RELEASE);
     else
         stp_store_slow(&stp_ctx_coll, element, &word, sizeof(word), pe, a->fn);
@@ -181,7 +182,10 @@ static void agree_follow(struct agreement *a)
         agree_give_back(a);
         agree_take(a, word_slot(word));
         all = agree_gather(a, &next);
-        /* The area is zero before anyone may be told so. */
+        /*
+         * The area is zero before anyone may be told so. Pairs with the acquire load in
+         * word_wait().
+         */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         word_post(a, 1 + (rank - 1) % 2, word_make(a, all ? WORD_YES : WORD_NO, next),
                   (rank - 1) / 2);

@@ -224,12 +224,14 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = team->n_chunked = 0;
     team->stream_called = team->stream_done = team->stream_epoch = 0;
+    /* Pairs with the acquire load in stp_coll_team_at(). */
     __atomic_store_n(&slots.teams[slot], team, __ATOMIC_RELEASE);
     return 0;
 }
 
 const struct stp_team *stp_coll_team_at(size_t slot)
 {
+    /* Pairs with the release store in stp_coll_attach(). */
     return slot < slots.n_slots ? __atomic_load_n(&slots.teams[slot], __ATOMIC_ACQUIRE) : NULL;
 }
 
@@ -244,6 +246,10 @@ void stp_coll_detach(struct stp_team *team)
 {
     const struct stp_team *here = team;
 
+    /*
+     * Pairs with the release store in stp_coll_attach(), which another team of this slot may
+     * have made.
+     */
     if (team->slot < slots.n_slots) /* active sets have a team of the same slot meanwhile */
         __atomic_compare_exchange_n(&slots.teams[team->slot], &here, NULL, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
@@ -290,6 +296,10 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
 
 static bool coll_reached(const uint64_t *word, uint64_t value)
 {
+    /*
+     * Pairs with the release stores in stp_coll_post(), stp_coll_post_node() and
+     * stp_ofi_word_locked().
+     */
     return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
 }
 
@@ -330,7 +340,10 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
             continue;
         }
         if (stp_hang_slept(&wait)) stp_coll_show(word);
-        /* Pairs with the fence in ring: either we see the word or the ringer sees us. */
+        /*
+         * Pairs with the fence in stp_coll_ring_slow(): this PE sees the word or the ringer sees
+         * this PE.
+         */
         __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
         seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -344,8 +357,13 @@ void stp_coll_ring_slow(struct stp_team *team)
 {
     struct stp_coll_doorbell *doorbell = team->doorbell;
 
+    /*
+     * Pairs with the fence in stp_coll_wait_node_slow(), between sleepers and the look at the
+     * word.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&doorbell->sleepers, __ATOMIC_RELAXED) == 0) return;
+    /* Pairs with the load of rings in stp_coll_wait_node_slow(), which the kernel compares. */
     __atomic_fetch_add(&doorbell->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&doorbell->rings, INT_MAX);
 }
@@ -355,6 +373,10 @@ void stp_coll_post(uint64_t *word, uint64_t value, int pe)
     uint64_t *there = stp_ptr(word, pe);
 
     if (STP_LIKELY(there != NULL))
+        /*
+         * Pairs with the acquire loads in stp_coll_wait(), coll_reached() and
+         * stp_coll_wait_far().
+         */
         __atomic_store_n(there, value, __ATOMIC_RELEASE);
     else
         stp_coll_post_far(word, value, pe);

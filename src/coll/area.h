@@ -245,6 +245,7 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value);
 
 static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 {
+    /* Pairs with the release stores in stp_coll_post() and stp_ofi_word_locked(). */
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_coll_wait_slow(word, value);
 }
 
@@ -282,6 +283,7 @@ static inline void stp_coll_ring(struct stp_team *team)
 /* Set a word of this node's memory that members of the team wait for. */
 static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, uint64_t value)
 {
+    /* Pairs with the acquire load in coll_reached() or stp_coll_wait(). */
     __atomic_store_n(there, value, __ATOMIC_RELEASE);
     stp_coll_ring(team);
 }

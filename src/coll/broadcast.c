@@ -93,6 +93,7 @@ static void bcast_read_from_leader(const struct bcast *b, void *dest, const void
 
     stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
     memcpy(dest, stp_ptr(data, b->leader), nbytes);
+    /* Pairs with the acquire load of the leader that waits for all acknowledgements. */
     __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
     stp_coll_ring(b->team);
 }

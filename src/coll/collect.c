@@ -287,6 +287,10 @@ static size_t collect_tell(struct stp_team *team, size_t nbytes, size_t *sum)
         int rank = (team->rank + i) % team->n_pes;
         struct collect_count *there = stp_ptr(&counts[team->rank], stp_team_pe(team, rank));
         __atomic_store_n(&there->nbytes, nbytes, __ATOMIC_RELAXED);
+        /*
+         * Pairs with the acquire load of the member that waits for sequence and then reads
+         * nbytes.
+         */
         __atomic_store_n(&there->sequence, sequence, __ATOMIC_RELEASE);
     }
     *sum = 0;

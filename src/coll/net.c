@@ -80,6 +80,7 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
 
     for (;;) {
         if (STP_LIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
+        /* Both loads pair with the release stores in stp_coll_post() and stp_ofi_word_locked(). */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
         stp_wait_yield();
         if (STP_UNLIKELY(stp_hang_turn(&wait))) stp_coll_show(word);
@@ -90,5 +91,6 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
 
 void stp_coll_wait_far(const uint64_t *word, uint64_t value)
 {
+    /* Pairs with the release stores that wait_far_slow() names. */
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) wait_far_slow(word, value);
 }

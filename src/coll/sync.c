@@ -25,6 +25,7 @@ static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_
 {
     uint64_t all = epoch * (uint64_t)n_local;
 
+    /* Each arrival releases what its PE wrote, and the last one acquires all of it. */
     return __atomic_add_fetch(&barrier->arrived.value, 1, __ATOMIC_ACQ_REL) == all;
 }
 
@@ -86,7 +87,10 @@ static void sync_team(struct stp_team *team, bool leave)
     uint64_t epoch = team->sync_epoch + 1;
 
     __atomic_store_n(&team->sync_epoch, epoch, __ATOMIC_RELAXED);
-    /* Stores of this PE first: what follows publishes them. */
+    /*
+     * A barrier is a quiet, too: stores of this PE come first. Pairs with the acquire loads of
+     * the PEs that wait for the words that are posted below.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (plan->n_groups == 1 && plan->flat)
         sync_flat(team, epoch);
@@ -121,6 +125,7 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 
         stp_coll_post(came, word, to);
         stp_coll_wait_far(came, 1);
+        /* Pairs with the release stores in stp_coll_post() and stp_ofi_word_locked(). */
         if (__atomic_load_n(came, __ATOMIC_ACQUIRE) >= *least) continue;
         *least = __atomic_load_n(came, __ATOMIC_ACQUIRE);
         whose = from;
@@ -135,6 +140,7 @@ int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least)
     int whose;
 
     *least = UINT64_MAX;
+    /* Pairs with the acquire loads of the PEs that wait, as in sync_team(). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (sync_arrive(barrier, 1, plan->n_local)) stp_coll_ring(team);
     if (plan->local != 0) {
@@ -167,7 +173,10 @@ bool stp_coll_come_last(struct stp_team *team, struct stp_coll_cell *cell, uint6
     const struct stp_plan *plan = &team->plan;
 
     *first = stp_ptr(cell, plan->local_pes[0]);
-    /* Acquire: the last one reads what the others have brought. */
+    /*
+     * Each arrival releases what its PE wrote, and the last one acquires all of it before it
+     * reads it.
+     */
     if (__atomic_add_fetch(&(*first)->arrived.value, 1, __ATOMIC_ACQ_REL) ==
         (uint64_t)plan->n_local) {
         /* For the cell's next use, which a sync stands before. */

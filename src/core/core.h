@@ -46,12 +46,17 @@ extern struct stp_runtime stp_rt;
 /* Inits not yet finalized; other threads may be at either. */
 static inline int stp_references(void)
 {
+    /*
+     * Pairs with the stores in init, finalize and exit (src/runtime.c), as do the loads of the
+     * report.
+     */
     return __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST);
 }
 
 /* SHMEM_THREAD_..., which a later init may raise. */
 static inline int stp_thread_level(void)
 {
+    /* Pairs with the store in shmem_init_thread(). */
     return __atomic_load_n(&stp_rt.thread_level, __ATOMIC_SEQ_CST);
 }
 

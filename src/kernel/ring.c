@@ -188,7 +188,7 @@ static bool ring_serve_one(struct stp_kernel *kernel, uint32_t number)
     ring_check(kernel, &request);
     slot->result = ring_do(kernel, &request);
     kernel->served[number] = ticket + 1;
-    if (request.op == SHMEMX_DEV_QUIET)
+    if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
         __atomic_store_n(&handle->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
     /* Both pair with acquires of shmemx_dev_ask(). */
     if (request.waits)
@@ -224,6 +224,7 @@ static void *ring_main(void *arg)
     int idle = 0;
 
     (void)arg;
+    /* Pairs with the release stores in ring_end() and stp_kernel_halt(). */
     while (!__atomic_load_n(&ring.stop, __ATOMIC_ACQUIRE)) {
         bool found = false;
 
@@ -238,6 +239,7 @@ static void *ring_main(void *arg)
         else
             ring_nap();
     }
+    /* Pairs with the acquire loads in stp_kernel_halt(). */
     __atomic_store_n(&ring.left, true, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -250,9 +252,11 @@ static int ring_start(void)
     int rc;
 
     if (ring.running) return 0;
+    /* Pairs with nothing, as does the next store: the thread is started below. */
     __atomic_store_n(&ring.stop, false, __ATOMIC_RELEASE);
     __atomic_store_n(&ring.left, false, __ATOMIC_RELEASE);
     rc = stp_thread_start(&ring.thread, "steppe-kernels", ring_main);
+    /* Pairs with the acquire load in stp_kernel_halt(). */
     if (rc == 0) __atomic_store_n(&ring.running, true, __ATOMIC_RELEASE);
     return rc;
 }
@@ -260,6 +264,7 @@ static int ring_start(void)
 static void ring_end(void)
 {
     if (!ring.running) return;
+    /* Pairs with the acquire load in ring_main(). */
     __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
     pthread_join(ring.thread, NULL);
     __atomic_store_n(&ring.running, false, __ATOMIC_RELEASE);
@@ -329,8 +334,10 @@ void stp_kernel_stop(void)
 
 bool stp_kernel_halt(void)
 {
+    /* Pairs with the release stores in ring_start() and ring_end(). */
     if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;
     __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
+    /* Pairs with the release store in ring_main(), as does the load below. */
     for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.left, __ATOMIC_ACQUIRE); ms++)
         usleep(1000);
     /* else it waits for a peer that may be gone, or is the one that ends the job */

@@ -11,6 +11,7 @@
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result)
 {
+    /* Acquire, because the value is fetched: transport/amo_cpu.tmpl.h names what it pairs with. */
     stp_amo_cpu(there, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
 }
 

@@ -28,6 +28,7 @@ static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, enum stp_kind_id i
         struct stp_queue *queue;
         if (stp_kinds[id]->queue_create(&queue) != 0)
             stp_fatal(fn, "no queue for copies of %s memory", stp_kinds[id]->name);
+        /* Pairs with the acquire loads in copy_queue() and stp_copy_flush(). */
         __atomic_store_n(&ctx->queues[id], queue, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&stp_rt.lock);
@@ -38,6 +39,7 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
                                     const char *fn)
 {
     enum stp_kind_id id = copy_kind_id(kind);
+    /* Pairs with the release store in copy_queue_make(). */
     struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
 
     if (STP_UNLIKELY(!__atomic_load_n(&ctx->copies, __ATOMIC_RELAXED)))
@@ -64,6 +66,7 @@ void stp_copy_ready(void)
 void stp_copy_flush(struct stp_ctx *ctx)
 {
     for (int id = 0; id < STP_N_KINDS; id++) {
+        /* Pairs with the release store in copy_queue_make(). */
         struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
         if (queue != NULL && stp_kinds[id]->flush(queue) != 0)
             stp_fatal("shmem_quiet", "copies of %s memory failed", stp_kinds[id]->name);
@@ -183,6 +186,7 @@ bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 
 static void copy_load_host(void *value, const void *word, size_t nbytes)
 {
+    /* Pairs with the fence of shmem_fence() or shmem_quiet() before the word was stored. */
     switch (nbytes) {
     case 1:
         *(uint8_t *)value = __atomic_load_n((const uint8_t *)word, __ATOMIC_ACQUIRE);

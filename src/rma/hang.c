@@ -34,6 +34,10 @@ static struct stp_wait_page *hang_page(void)
 /* Opens the pages of the node for this thread, until leave(); false when they are not there. */
 static bool enter(void)
 {
+    /*
+     * Pairs with stp_hang_stop(), which clears on and then reads looking: one side sees the
+     * other.
+     */
     __atomic_fetch_add(&hang.looking, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&hang.on, __ATOMIC_SEQ_CST)) return true;
     __atomic_fetch_sub(&hang.looking, 1, __ATOMIC_SEQ_CST);
@@ -42,6 +46,7 @@ static bool enter(void)
 
 static void leave(void)
 {
+    /* Pairs with the load of looking in stp_hang_stop(). */
     __atomic_fetch_sub(&hang.looking, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -51,6 +56,7 @@ void stp_hang_end(void)
 
     memset(&mine, 0, sizeof(mine));
     if (note == 0 || !enter()) return;
+    /* Pairs with the exchange in note_take() and the acquire load in note_read(). */
     __atomic_store_n(&hang_page()->notes[note - 1].taken, 0, __ATOMIC_RELEASE);
     leave();
 }
@@ -89,6 +95,10 @@ bool stp_hang_slept(struct stp_wait *wait)
 static bool note_take(struct stp_wait_page *page)
 {
     for (int i = 0; mine.note == 0 && i < STP_WAIT_NOTES; i++)
+        /*
+         * Pairs with the release store in stp_hang_end(), by the thread that had the note
+         * before.
+         */
         if (__atomic_exchange_n(&page->notes[i].taken, 1, __ATOMIC_ACQ_REL) == 0) mine.note = i + 1;
     return mine.note != 0;
 }
@@ -100,8 +110,10 @@ static void note_write(struct stp_wait_page *page, const struct stp_wait_note *n
     uint32_t before = *version;
 
     __atomic_store_n(version, before + 1, __ATOMIC_RELAXED);
+    /* Pairs with the acquire fence in note_read(): the version is odd before the note changes. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     page->notes[mine.note - 1].note = *note;
+    /* Pairs with the acquire load of version in note_read(). */
     __atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
 }
 
@@ -111,6 +123,7 @@ static void note_write(struct stp_wait_page *page, const struct stp_wait_note *n
 static bool claim(uint64_t now)
 {
     uint64_t *told = stp_boot_hang_told();
+    /* Pairs with the compare-and-swap below, by another PE of the node: one of them prints. */
     uint64_t last = __atomic_load_n(told, __ATOMIC_ACQUIRE);
 
     if (last > mine.first_shown_ns) return false;
@@ -149,11 +162,13 @@ void stp_hang_start(void)
     hang.show_ns = part < SECOND_NS ? part : SECOND_NS;
     hang.most_ns = part + part / 2;
     if (hang.limit_ns != 0) stp_wait_sleep_ms = (int)(hang.show_ns / 1000000);
+    /* Pairs with the load in enter(). */
     __atomic_store_n(&hang.on, true, __ATOMIC_SEQ_CST);
 }
 
 void stp_hang_stop(void)
 {
+    /* Pairs with enter(), which counts itself in looking and then reads on. */
     __atomic_store_n(&hang.on, false, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&hang.looking, __ATOMIC_SEQ_CST) != 0)
         stp_wait_yield();

@@ -47,6 +47,7 @@ static uint64_t thread_number(void)
     static _Thread_local uint64_t mine;
     static uint64_t last;
 
+    /* Pairs with nothing: each number is given once. */
     if (STP_UNLIKELY(mine == 0)) mine = __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1;
     return mine;
 }
@@ -99,6 +100,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 {
     struct stp_wait wait = {0};
 
+    /* Pairs with the release store in hold_leave(). */
     while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
         if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_hang_lock(fn, hold->lock, stp_rt.pe);
     stp_wait_end(&wait);
@@ -120,6 +122,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     if (hold == NULL) {
         hold = hold_add(link, lock, fn);
     } else {
+        /* Pairs with nothing: owner is compared under holds.lock, and held is cleared under it. */
         again = __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
         ticket = hold->tickets++;
     }
@@ -176,6 +179,7 @@ static void hold_leave(struct lock_hold *hold)
     if (hold->tickets == next)
         hold_delete(hold_find(hold->lock));
     else
+        /* Pairs with the acquire load in hold_wait(). */
         __atomic_store_n(&hold->turn, next, __ATOMIC_RELEASE);
     holds_unlock();
 }
@@ -214,7 +218,10 @@ static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, u
 {
     void *there = stp_ptr_inline(word, pe, STP_USE_ATOMIC);
 
-    /* Who finds this PE in the queue writes to its word: after what this PE wrote there before. */
+    /*
+     * A PE that finds this PE in the queue writes to its word, after what this PE wrote there
+     * before. Pairs with the acquire of the atomic on that PE, or of its lock_mine().
+     */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (STP_LIKELY(there != NULL))
         stp_amo_apply(there, sizeof(*word), op, &operand, &compare, result);
@@ -227,6 +234,7 @@ static uint32_t lock_mine(const struct lock_word *word)
 {
     uint32_t mine;
 
+    /* Pairs with the fence in lock_amo() of the PE that wrote the word. */
     if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(&word->mine, __ATOMIC_ACQUIRE);
     stp_load_slow(&mine, &word->mine, sizeof(mine));
     return mine;

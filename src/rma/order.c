@@ -36,7 +36,11 @@ static inline __attribute__((always_inline)) void quiet(struct stp_ctx *ctx)
 {
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.quiet(ctx->fabric);
-    /* Sequentially consistent: a load after quiet may not pass a store before it (store buffer). */
+    /*
+     * A load after quiet may not pass a store before it: of two PEs that store, pass quiet and
+     * load, one sees the other. Pairs with the same fence of that PE, and with the acquire of
+     * waits.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

@@ -39,7 +39,7 @@ static void proxy_answer(const struct stage_request *request, const char *data, 
     struct stage_reply *reply = &stp_stage_box()->replies[request->reply];
     struct stage_reply *there = stp_ptr(reply, request->pe);
 
-    if (there != NULL)
+    if (there != NULL) /* Pairs with the acquire load in flight_wait(). */
         __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
     else
         stp_put_signal(&stp_ctx_proxy, stp_stage_reply_memory(request->reply), data, nbytes,
@@ -81,6 +81,7 @@ static void proxy_amo(const struct stage_request *request)
                        op == STP_AMO_CSWAP ? &request->compare : NULL, &value, PROXY_FN);
     if (there != NULL) {
         there->value = value;
+        /* Pairs with the acquire load in flight_wait(). */
         __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
         return;
     }
@@ -115,17 +116,19 @@ static bool proxy_has_work(struct stage_box *box)
 {
     uint64_t next = __atomic_load_n(&box->served, __ATOMIC_RELAXED);
 
-    /* Pairs with the release of whoever filled the slot. */
+    /* Pairs with the release store in stage_send() of the PE that filled the slot. */
     return __atomic_load_n(&box->slots[next % STAGE_SLOTS].ready, __ATOMIC_ACQUIRE) == next + 1;
 }
 
 static void proxy_sleep(struct stage_box *box)
 {
+    /* Pairs with the addition in stp_stage_ring(); the kernel compares the value. */
     uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
 
     /* Pairs with the fence of stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    /* Pairs with the stores in stp_proxy_stop() and stp_proxy_halt(), which ring after them. */
     if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&box->rings, seen);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
@@ -142,6 +145,7 @@ static void *proxy_main(void *arg)
         if (proxy_has_work(box)) {
             uint64_t next = box->served;
             proxy_serve((unsigned)(next % STAGE_SLOTS));
+            /* Pairs with the acquire load in stage_served(): the slot has been read. */
             __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
             idle = 0;
         } else if (idle++ < PROXY_LOOKS) {
@@ -150,6 +154,7 @@ static void *proxy_main(void *arg)
             proxy_sleep(box);
         }
     }
+    /* Pairs with the loads in stp_proxy_halt(). */
     __atomic_store_n(&proxy.left, true, __ATOMIC_SEQ_CST);
     return NULL;
 }
@@ -158,6 +163,7 @@ void stp_proxy_served(void)
 {
     struct stage_box *box;
 
+    /* Pairs with the store in stp_proxy_start(). */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_ACQUIRE)) return;
     box = stp_stage_box();
     if (proxy_has_work(box)) stp_stage_ring(box);
@@ -183,11 +189,13 @@ void stp_proxy_start(void)
 
     pthread_mutex_lock(&proxy.lock);
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) {
+        /* Pairs with nothing, as does the next store: the thread is started below. */
         __atomic_store_n(&proxy.stop, false, __ATOMIC_SEQ_CST);
         __atomic_store_n(&proxy.left, false, __ATOMIC_SEQ_CST);
         rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
         if (rc == 0) {
             proxy_pin(true);
+            /* Pairs with the loads in stp_proxy_served(), stp_proxy_stop() and stp_proxy_halt(). */
             __atomic_store_n(&proxy.running, true, __ATOMIC_SEQ_CST);
         }
     }
@@ -199,8 +207,10 @@ void stp_proxy_stop(void)
 {
     struct stage_box *box;
 
+    /* Pairs with the stores in stp_proxy_start() and below. */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return;
     box = stp_stage_box();
+    /* Pairs with the loads in proxy_main() and proxy_sleep(). */
     __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
     stp_stage_ring(box);
     pthread_join(proxy.thread, NULL);
@@ -212,9 +222,12 @@ void stp_proxy_stop(void)
 
 bool stp_proxy_halt(void)
 {
+    /* Pairs with the stores in stp_proxy_start() and stp_proxy_stop(). */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return true;
+    /* Pairs with the loads in proxy_main() and proxy_sleep(). */
     __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
     stp_stage_ring(stp_stage_box());
+    /* Pairs with the store in proxy_main(), as does the load below. */
     for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
         usleep(1000);
     /* else it waits for a peer that may be gone */

@@ -19,6 +19,7 @@ static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
 /* Release: whoever acquires the signal's value sees what was stored before it. */
 static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo op)
 {
+    /* Pairs with the acquire load of the PE that waits for or fetches the signal. */
     if (op == STP_AMO_SET)
         __atomic_store_n(there, signal, __ATOMIC_RELEASE);
     else
@@ -171,6 +172,10 @@ static uint64_t signal_load(const uint64_t *sig_addr)
 {
     uint64_t value;
 
+    /*
+     * Pairs with the release in signal_store(), or with that of the message that brought the
+     * signal.
+     */
     if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
     stp_load_slow(&value, sig_addr, sizeof(value));
     return value;

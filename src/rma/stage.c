@@ -65,6 +65,7 @@ void stp_stage_ring(struct stage_box *there)
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
+    /* Pairs with the load of rings in proxy_sleep(); the kernel compares the value. */
     __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&there->rings, 1);
 }
@@ -101,6 +102,7 @@ static bool flight_try(struct flight *flight, bool mapped)
 /* The pages of PEs that are never asked are never touched. */
 static uint64_t *stage_served_of(int pe)
 {
+    /* Pairs with the release store below, by another thread. */
     uint64_t *served = __atomic_load_n(&stage.served, __ATOMIC_ACQUIRE);
 
     if (STP_LIKELY(served != NULL)) return &served[pe];
@@ -109,6 +111,7 @@ static uint64_t *stage_served_of(int pe)
         served = calloc((size_t)stp_rt.n_pes, sizeof(*served));
         if (served == NULL)
             stp_fatal(STAGE_FN, "no memory for what %d PEs have served", stp_rt.n_pes);
+        /* Pairs with the acquire load above. */
         __atomic_store_n(&stage.served, served, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&stage.lock);
@@ -120,7 +123,9 @@ static void stage_note_served(int pe, uint64_t n)
 {
     uint64_t *served = stage_served_of(pe);
 
+    /* Pairs with the release store below, by another thread. */
     if (__atomic_load_n(served, __ATOMIC_ACQUIRE) < n)
+        /* Pairs with the acquire load in stage_served(). */
         __atomic_store_n(served, n, __ATOMIC_RELEASE);
 }
 
@@ -129,6 +134,7 @@ static void flight_wait(const struct flight *flight, int pe)
     const uint64_t *done = &stp_stage_box()->replies[flight->reply].done;
     struct stp_wait wait = {0};
 
+    /* Pairs with the release stores in proxy_answer() and proxy_amo(), by another PE. */
     while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn)
         stp_wait_idle(&wait);
     if (flight->buffer != NULL) stage_note_served(pe, flight->ticket);
@@ -151,7 +157,9 @@ static uint64_t stage_served(uint64_t ticket, int pe)
     const uint64_t *there = stp_ptr(&box->served, pe);
     uint64_t served;
 
+    /* Pairs with the release store of served in proxy_main(), by another PE. */
     if (there != NULL) return __atomic_load_n(there, __ATOMIC_ACQUIRE);
+    /* Pairs with the release store in stage_note_served(). */
     served = __atomic_load_n(stage_served_of(pe), __ATOMIC_ACQUIRE);
     if (ticket - served < STAGE_SLOTS) return served;
     stp_get_slow(&stp_ctx_stage, &served, &box->served, sizeof(served), pe, STAGE_FN);
@@ -192,6 +200,7 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
 
     if (flight->buffer == NULL) {
         struct stage_box *there = stp_ptr(box, pe);
+        /* Pairs with the acquire load in proxy_has_work(). */
         __atomic_store_n(&there->slots[slot].ready, ticket + 1, __ATOMIC_RELEASE);
         stp_stage_ring(there);
         return;

@@ -157,6 +157,7 @@ static struct closer find_closer_locked(void)
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
         const struct stp_closing *closing = &stp_boot_pe_info(pe)->closing;
+        /* Pairs with the release store in stp_boot_set_closing(), by another PE. */
         int how = __atomic_load_n(&closing->how, __ATOMIC_ACQUIRE);
 
         if (how != STP_END_NONE && pe != stp_rt.pe && is_behind(closing->syncs, closing->cells))
@@ -274,6 +275,7 @@ void stp_watch_told(const struct stp_notice *notice)
     if (notice->kind == STP_NOTICE_CLOSING) {
         told_closing(notice);
     } else if (notice->kind == STP_NOTICE_ENDED &&
+               /* Pairs with the same call of other threads: one of them reports. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
         stp_boot_set_ended(notice->status);
@@ -305,6 +307,7 @@ static void watch_look(void)
     if (!__atomic_load_n(&watch.on, __ATOMIC_RELAXED)) return;
     if (pthread_mutex_trylock(&watch.lock) != 0) return;
     now = stp_now_ns();
+    /* Pairs with the store in stp_watch_stop(), which takes the lock after it. */
     due = now - watch.looked_ns >= LOOK_NS && __atomic_load_n(&watch.on, __ATOMIC_SEQ_CST);
     if (due) {
         watch.looked_ns = now;
@@ -327,12 +330,15 @@ void stp_watch_start(void)
     watch.next = stp_local_of(stp_rt.pe) + 1;
     watch.looked_ns = stp_now_ns();
     watch.told.pe = watch.mine.pe = -1;
+    /* Pairs with the acquire load in stp_wait_look(). */
     __atomic_store_n(&stp_wait_hook, watch_look, __ATOMIC_RELEASE);
+    /* Pairs with the loads in watch_look(). */
     __atomic_store_n(&watch.on, true, __ATOMIC_SEQ_CST);
 }
 
 void stp_watch_stop(void)
 {
+    /* Pairs with the load in watch_look() that is made under the lock. */
     __atomic_store_n(&watch.on, false, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&watch.lock); /* who is looking now has finished */
     pthread_mutex_unlock(&watch.lock);

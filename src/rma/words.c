@@ -120,6 +120,7 @@ void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t off
     char *word = space->base + offset;
 
     if (space->kind->direct) { /* as the owner's own threads do, and what they wait for */
+        /* Pairs with the acquire of a thread that waits for the word. */
         __atomic_thread_fence(__ATOMIC_RELEASE);
         stp_amo_apply(word, nbytes, op, operand, compare, result);
         return;

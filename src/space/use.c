@@ -46,7 +46,7 @@ int pshmem_space_get_team(shmem_space_t handle, shmem_team_t *team)
     stp_check_given(team, __func__, "team");
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
-    /* another thread may be destroying the team */
+    /* Pairs with the release store in shmem_team_destroy(), by another thread. */
     user_team = __atomic_load_n(&space->user_team, __ATOMIC_ACQUIRE);
     *team = user_team != NULL ? stp_team_handle(user_team) : SHMEM_TEAM_INVALID;
     return 0;

@@ -38,6 +38,7 @@ static bool coll_sync_step(struct stream_work *work)
                            stp_team_pe(team, (int)rank), work->fn);
             work->sent = true;
         }
+        /* Pairs with the fence in coll_begin() of the member that stored the word. */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < epoch) return false;
         work->sent = false;
     }
@@ -52,6 +53,7 @@ static bool coll_begin(struct stream_work *work)
     if (work->phase > 0) return true;
     if (work->team->stream_done != work->turn) return false;
     stp_quiet(&stp_ctx_stream);
+    /* Pairs with the acquire loads of the PEs that wait, as in sync_team(). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     work->phase = 1;
     return true;

@@ -44,11 +44,16 @@ static void stream_push(void *arg)
     struct stream_work *work = arg;
 
     work->next = __atomic_load_n(&streams.pushed, __ATOMIC_RELAXED);
+    /* Pairs with the exchange in stream_take(), and with stream_sleep(), which looks at pushed. */
     while (!__atomic_compare_exchange_n(&streams.pushed, &work->next, work, true, __ATOMIC_SEQ_CST,
                                         __ATOMIC_RELAXED)) {
     }
-    /* Pairs with the thread's, which sets sleeping and looks at pushed. */
+    /*
+     * Pairs with stream_sleep(), which sets sleeping and then looks at pushed: one side sees the
+     * other.
+     */
     if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
+    /* Pairs with the load of rings in stream_sleep(); the kernel compares the value. */
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.rings, 1);
 }
@@ -56,6 +61,7 @@ static void stream_push(void *arg)
 /* What was pushed, in its order, behind what is in the list. */
 static void stream_take(struct stream_work **list)
 {
+    /* Pairs with the compare-and-swap in stream_push(). */
     struct stream_work *work = __atomic_exchange_n(&streams.pushed, NULL, __ATOMIC_ACQUIRE);
     struct stream_work *in_order = NULL;
 
@@ -73,10 +79,14 @@ static void stream_take(struct stream_work **list)
 
 static void stream_finish(struct stream_work *work)
 {
-    /* what it did is visible to who sees the word */
+    /*
+     * Pairs with the wait of the stream: results of the work are visible to whoever sees the
+     * word.
+     */
     if (work->number != 0)
         __atomic_store_n(&work->slot->words->done, work->number, __ATOMIC_RELEASE);
     free(work);
+    /* Pairs with the acquire load in stp_stream_stop(). */
     __atomic_fetch_add(&streams.n_done, 1, __ATOMIC_RELEASE);
 }
 
@@ -102,6 +112,7 @@ static bool stream_steps(struct stream_work **list)
 /* For a word, or for the thread. */
 static bool slot_is_waiting(const struct stream_slot *slot)
 {
+    /* Pairs with the write of the stream after its wait. */
     return __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) <
            __atomic_load_n(&slot->n_waits, __ATOMIC_RELAXED);
 }
@@ -118,8 +129,13 @@ static void stream_look_at_peers(void)
 
 static void stream_sleep(void)
 {
+    /* Pairs with the additions in stream_push() and stream_end(). */
     uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
 
+    /*
+     * Pairs with stream_push(), which pushes and then looks at sleeping: one side sees the
+     * other.
+     */
     __atomic_store_n(&streams.sleeping, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&streams.pushed, __ATOMIC_SEQ_CST) == NULL &&
         !__atomic_load_n(&streams.stop, __ATOMIC_SEQ_CST))
@@ -183,6 +199,7 @@ static int stream_start_locked(int device, char *why)
     if (rc != 0) goto err_context;
     for (int i = 0; i < STREAM_MAX; i++)
         pthread_mutex_init(&streams.slots[i].lock, NULL);
+    /* Pairs with the acquire loads in stp_stream_stop() and stp_stream_halt(). */
     __atomic_store_n(&streams.running, true, __ATOMIC_RELEASE);
     return 0;
 
@@ -196,6 +213,7 @@ err_words:
 /* All works are done, and no stream looks at its words. */
 static void stream_end(void)
 {
+    /* Pairs with the load in stream_sleep(), before which the thread has read rings. */
     __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.rings, 1);
@@ -217,7 +235,9 @@ void stp_stream_stop(void)
     struct stp_wait wait = {0};
 
     memset(streams.n_spaces, 0, sizeof(streams.n_spaces));
+    /* Pairs with the release stores in stream_start_locked() and stream_end(). */
     if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
+    /* Pairs with the addition in stream_finish(). */
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
         stp_wait_idle(&wait);
     /* a stream may be about to look at its word, or to write what it has passed */
@@ -235,14 +255,17 @@ void stp_stream_stop(void)
  */
 static void slot_let_go(const struct stream_slot *slot)
 {
+    /* Pairs with the write of the stream after its wait. */
     uint64_t passed = __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE);
 
     for (int i = 0; i < STREAM_WAITS; i++) {
         const struct stream_wait *wait = &slot->host_waits[i];
+        /* Pairs with the release store in slot_note(). */
         uint64_t number = __atomic_load_n(&wait->number, __ATOMIC_ACQUIRE);
         uint64_t *host = __atomic_load_n(&wait->word, __ATOMIC_RELAXED);
         uint64_t wanted = __atomic_load_n(&wait->wanted, __ATOMIC_RELAXED);
 
+        /* Pairs with the wait of the stream for this word. */
         if (number > passed) __atomic_store_n(host, wanted, __ATOMIC_RELEASE);
     }
 }
@@ -250,11 +273,13 @@ static void slot_let_go(const struct stream_slot *slot)
 /* Without locks: others may hold them, and will not give them back. */
 void stp_stream_halt(void)
 {
+    /* Pairs with the release stores in stream_start_locked() and stream_end(). */
     if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
     for (int i = 0; i < STREAM_MAX; i++) {
         struct stream_slot *slot = &streams.slots[i];
 
         if (!slot->used) continue;
+        /* Pairs with the waits of the stream. */
         __atomic_store_n(&slot->words->done, slot->n_works + STREAM_FAR, __ATOMIC_RELEASE);
         slot_let_go(slot);
     }
@@ -431,6 +456,10 @@ static void slot_note(struct stream_slot *slot, uint64_t *word, uint64_t wanted)
     struct stream_wait *wait = &slot->host_waits[slot->n_waits % STREAM_WAITS];
 
     __atomic_store_n(&wait->number, 0, __ATOMIC_RELAXED);
+    /*
+     * Pairs with the acquire load in slot_let_go(): the number is 0 before word and wanted
+     * change.
+     */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&wait->word, word, __ATOMIC_RELAXED);
     __atomic_store_n(&wait->wanted, wanted, __ATOMIC_RELAXED);

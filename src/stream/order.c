@@ -29,6 +29,7 @@ static bool step_wait(struct stream_work *work)
     uint64_t value;
 
     if (stp_kind_of(work->sig_addr) == NULL)
+        /* Pairs with the release of the signal, as in signal_load(). */
         value = __atomic_load_n(work->sig_addr, __ATOMIC_ACQUIRE);
     else
         stp_copy_any(&value, work->sig_addr, sizeof(value), work->fn);

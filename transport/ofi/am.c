@@ -142,6 +142,7 @@ static bool is_sound(const struct stp_ofi_am_header *ask)
         return false;
     region = &stp_ofi.regions[ask->number];
     has = stp_ofi_region_bytes(region);
+    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
     return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device &&
            ask->offset % ask->size == 0 && ask->offset <= has && has - ask->offset >= ask->size;
 }

@@ -398,6 +398,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 
 int stp_ofi_drain_all(void)
 {
+    /* Pairs with the release store in take_locked(). */
     unsigned n_endpoints = __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
     int n = stp_ofi_drain(&stp_ofi.main);
 
@@ -479,6 +480,7 @@ void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, unsigned *pending)
 {
     struct stp_ofi_wait wait = {.endpoint = endpoint};
 
+    /* Pairs with the subtraction in finish_locked(). */
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0)
         stp_ofi_wait_step(&wait);
     stp_ofi_wait_end(&wait);

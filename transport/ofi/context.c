@@ -26,6 +26,7 @@ static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_
 
 static bool is_done(struct stp_fabric_ctx *ctx)
 {
+    /* Both loads pair with the subtraction in finish_locked(). */
     return __atomic_load_n(&ctx->pending[0], __ATOMIC_ACQUIRE) == 0 &&
            __atomic_load_n(&ctx->pending[1], __ATOMIC_ACQUIRE) == 0;
 }

@@ -171,6 +171,7 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
  */
 static inline void stp_ofi_count_on(struct stp_ofi_req *req, unsigned *pending)
 {
+    /* Pairs with the acquire load in stp_ofi_counts_on(). */
     __atomic_store_n(&req->pending, pending, __ATOMIC_RELEASE);
 }
 
@@ -210,6 +211,7 @@ fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe);
 /* Where the PE is in the endpoint's address table, which learns of it when first asked. */
 static inline fi_addr_t stp_ofi_addr(struct stp_ofi_endpoint *endpoint, int pe)
 {
+    /* Pairs with the release stores in insert_locked() and addr_find(). */
     fi_addr_t where = ~__atomic_load_n(&endpoint->addrs[pe], __ATOMIC_ACQUIRE);
 
     return STP_LIKELY(where != FI_ADDR_NOTAVAIL) ? where : stp_ofi_addr_slow(endpoint, pe);

@@ -119,6 +119,7 @@ int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, 
 /* 0: the region as it was added; extents double, so the last ones are asked for most. */
 static unsigned extent_of(const struct stp_ofi_more *more, size_t offset)
 {
+    /* Pairs with the release store in stp_ofi_region_grown(). */
     unsigned i = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE);
 
     while (i > 0 && offset < more->begin[i - 1])
@@ -128,6 +129,7 @@ static unsigned extent_of(const struct stp_ofi_more *more, size_t offset)
 
 size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset)
 {
+    /* Pairs with the release store in stp_ofi_region_grown(). */
     unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
 
     return i < n ? more->begin[i] - offset : SIZE_MAX; /* the caller has checked the end */
@@ -210,6 +212,7 @@ static struct stp_ofi_more *more_of(struct stp_ofi_region *region)
     more = calloc(1, sizeof(*more));
     if (more == NULL) return NULL;
     more->begin[0] = region->nbytes;
+    /* Pairs with the acquire load in stp_ofi_more(). */
     __atomic_store_n(&region->more, more, __ATOMIC_RELEASE);
     return more;
 }
@@ -251,7 +254,11 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
         if (more->peers[more->n] == NULL) return -ENOMEM;
         memcpy(more->peers[more->n], peers, nbytes);
     }
-    /* Whoever names a byte of it was told after: by the caller, or by a message of a peer. */
+    /*
+     * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
+     * stp_ofi_region_bytes(). A PE that names a byte of the extent was told of it afterwards, by
+     * the caller or a message.
+     */
     __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);
     return 0;
@@ -275,6 +282,7 @@ void stp_ofi_more_close(struct stp_ofi_region *region)
         fi_close(&more->mr[i]->fid);
         free(more->peers[i]);
     }
+    /* Pairs with the acquire load in stp_ofi_more(). */
     __atomic_store_n(&region->more, NULL, __ATOMIC_RELEASE);
     free(more);
 }

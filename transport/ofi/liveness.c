@@ -148,6 +148,7 @@ bool stp_ofi_speaks_ip(void)
 /* The progress thread asks, and who ends the job: as soon as the sockets are open. */
 static bool is_connected(void)
 {
+    /* Pairs with the release store in stp_ofi_liveness_connect(). */
     return __atomic_load_n(&life.connected, __ATOMIC_ACQUIRE);
 }
 

@@ -118,6 +118,7 @@ static uint64_t local_key(void)
 {
     static unsigned count;
 
+    /* The counter pairs with nothing: each key is given once. */
     return stp_ofi.key_base + (uint64_t)STP_FABRIC_REGIONS * STP_FABRIC_EXTENTS +
            __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
 }

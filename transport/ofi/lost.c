@@ -62,6 +62,7 @@ static void ask(struct stp_ofi_endpoint *endpoint, int pe)
     req->result = req->data + STP_OFI_INLINE / 2;
     req->desc = req->own_desc;
     stp_ofi_count_on(req, &lost.left);
+    /* Pairs with the load in look_locked(), which waits for the subtraction in finish_locked(). */
     __atomic_store_n(&lost.left, 1, __ATOMIC_SEQ_CST);
     lost.asked = true;
     lost.pool = pool;
@@ -74,6 +75,7 @@ static void look_locked(struct stp_ofi_endpoint *endpoint)
 {
     int pes[LOOKS], n;
 
+    /* Pairs with the subtraction in finish_locked(), when the answer has come. */
     if (lost.asked && __atomic_load_n(&lost.left, __ATOMIC_SEQ_CST) == 0) {
         lost.lost = stp_ofi_turn_missed(lost.pool, lost.pe, lost.turn);
         lost.asked = false;

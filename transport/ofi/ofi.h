@@ -314,6 +314,7 @@ static inline bool stp_ofi_crosses(unsigned number, size_t offset, size_t nbytes
 
 static inline size_t stp_ofi_region_bytes(const struct stp_ofi_region *region)
 {
+    /* Pairs with the release store in stp_ofi_region_grown(). */
     return __atomic_load_n(&region->nbytes, __ATOMIC_ACQUIRE);
 }
 

@@ -274,6 +274,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
         return rc;
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
+    /* Pairs with nothing: no other thread looks yet. */
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
     rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);

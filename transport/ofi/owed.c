@@ -68,6 +68,7 @@ bool stp_ofi_owed_due(void)
 
 bool stp_ofi_owed_carrying(void)
 {
+    /* Pairs with the subtraction in stp_ofi_owed_carried(). */
     return __atomic_load_n(&owed.carrying, __ATOMIC_ACQUIRE) != 0;
 }
 
@@ -232,6 +233,6 @@ bool stp_ofi_owed_carry(struct stp_ofi_req *req)
 
 void stp_ofi_owed_carried(void)
 {
-    /* Pairs with the acquire of who answers pings. */
+    /* Pairs with the acquire load in stp_ofi_owed_carrying(), before a ping is answered. */
     __atomic_fetch_sub(&owed.carrying, 1, __ATOMIC_RELEASE);
 }

@@ -62,6 +62,10 @@ static void store(void *there, const void *data, size_t nbytes)
     uint64_t value;
 
     if (STP_LIKELY(nbytes == 8 && (uintptr_t)there % 8 == 0)) {
+        /*
+         * Pairs with the acquire load of a thread that waits for the word, after what came
+         * before it.
+         */
         memcpy(&value, data, sizeof(value));
         __atomic_store_n((uint64_t *)there, value, __ATOMIC_RELEASE);
     } else if (stp_ofi_is_element(nbytes) && (uintptr_t)there % nbytes == 0) {
@@ -77,6 +81,7 @@ static void *place_of(unsigned number, size_t offset, size_t nbytes)
     const struct stp_ofi_region *region = &stp_ofi.regions[number];
     size_t has = stp_ofi_region_bytes(region);
 
+    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
     if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
         has - offset < nbytes)
         return NULL;

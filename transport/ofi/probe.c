@@ -39,6 +39,7 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
         stp_ofi_drain(ONE_ENDPOINT);
     }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
+    /* Pairs with the subtraction in finish_locked(). */
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_short(begin)) return -EMFILE;

@@ -45,6 +45,7 @@ static void nap(unsigned us)
 
 static unsigned n_endpoints(void)
 {
+    /* Pairs with the release store in take_locked(). */
     return __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
 }
 
@@ -175,6 +176,7 @@ static void sleep_on_queue(void)
 
 void stp_ofi_progress_wake(void)
 {
+    /* Pairs with the fence in sleep_on_queue(): either side sees what the other has written. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     /* Cannot fail: the counter is far from full. */
     if (__atomic_load_n(&progress.asleep, __ATOMIC_RELAXED)) eventfd_write(progress.wake_fd, 1);
@@ -217,6 +219,7 @@ int stp_ofi_progress_start(void)
 {
     int rc;
 
+    /* Pairs with nothing: the thread is started below. */
     __atomic_store_n(&progress.stop, false, __ATOMIC_SEQ_CST);
     progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.wake_fd < 0) {
@@ -241,6 +244,7 @@ int stp_ofi_progress_start(void)
 void stp_ofi_progress_stop(void)
 {
     if (!progress.running) return;
+    /* Pairs with the load of the thread that the eventfd wakes. */
     __atomic_store_n(&progress.stop, true, __ATOMIC_SEQ_CST);
     /* Cannot fail: the counter is far from full. */
     if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);

@@ -286,6 +286,7 @@ static void pool_abandon(struct stp_ofi_pool *pool, int pe)
             req->batch = NULL;
             if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
             __atomic_fetch_add(&stp_ofi.abandoned, 1, __ATOMIC_RELAXED);
+            /* Pairs with the acquire load in stp_ofi_wait_zero(), as in finish_locked(). */
             __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);
             stp_ofi_count_on(req, &stp_ofi.abandoned);
         }
@@ -301,6 +302,7 @@ static struct stp_ofi_endpoint *endpoint_at(unsigned i)
 
 static unsigned n_endpoints(void)
 {
+    /* Pairs with the release store in take_locked(). */
     return 1 + __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
 }
 

@@ -12,5 +12,6 @@
 void stp_ofi_self_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
                       const void *compare, void *result)
 {
+    /* On behalf of another PE: transport/amo_cpu.tmpl.h names what the orders pair with. */
     stp_amo_cpu(at, size, op, operand, compare, result, __ATOMIC_ACQ_REL);
 }

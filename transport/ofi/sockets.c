@@ -241,6 +241,6 @@ void stp_ofi_sockets_learn(const unsigned char *addrs, size_t addr_len, int n_pe
 
     for (int pe = 0; pe < n_pes && pe < MAX_PES; pe++)
         memcpy(&sockets.pes[pe], addrs + (size_t)pe * addr_len, len);
-    /* The progress thread may be looking already. */
+    /* Pairs with the acquire load in is_ours(): the progress thread may be looking already. */
     __atomic_store_n(&sockets.n_pes, n_pes < MAX_PES ? n_pes : MAX_PES, __ATOMIC_RELEASE);
 }

@@ -17,6 +17,7 @@ static unsigned long long turns;
 
 uint64_t stp_ofi_turn_next(void)
 {
+    /* Pairs with nothing: each number is given once. */
     return __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST) + 1;
 }
 

@@ -44,12 +44,17 @@ void stp_ofi_word_locked(uint64_t data)
     uint64_t value = data >> VALUE_AT, *word;
     size_t has = stp_ofi_region_bytes(region);
 
+    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
     if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
         has - offset < sizeof(*word))
         stp_ofi.core->fatal("fabric",
                             "a put tells of a word at %zu of region %u, which is not there", offset,
                             number);
     word = stp_ofi_own(number, offset);
+    /*
+     * Release pairs with the acquire loads of the collective that waits for the word:
+     * stp_coll_wait_far(), coll_reached(), stp_coll_wait(), word_wait().
+     */
     if ((data >> ADD_AT & 1) != 0)
         __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
     else /* it has one writer at a time */
