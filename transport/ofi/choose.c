@@ -195,14 +195,12 @@ static int append(struct fi_info **list, struct fi_info *hints)
 }
 
 /* What matches our hints, with atomics or else messages, followed by everything there is. */
-static int list_all(const struct stp_core *core, struct fi_info **all)
+static int list_all(struct fi_info **all)
 {
     int rc;
 
     *all = NULL;
-    stp_ofi_kallsyms_hide(core);
     append(all, make_hints(FI_RMA | FI_ATOMIC));
-    stp_ofi_kallsyms_show();
     append(all, make_hints(FI_RMA | FI_MSG));
     rc = append(all, NULL);
     return *all != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
@@ -241,7 +239,7 @@ int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
 {
     struct fi_info *infos = NULL;
     struct stp_ofi_choice *list;
-    int rc = list_all(core, &infos), n = 0, room = 0;
+    int rc = list_all(&infos), n = 0, room = 0;
 
     if (rc != 0) {
         core->log(STP_LOG_ERROR, "fabric: libfabric lists no providers: %s", fi_strerror(-rc));

@@ -172,13 +172,6 @@ struct stp_ofi_choice {
 int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
                    struct stp_ofi_choice **choices);
 
-/*
- * Around libfabric's first question: it does not read the kernel's symbols, which only device
- * memory wants and which takes 90 ms (kallsyms.c). Not for two threads at once.
- */
-void stp_ofi_kallsyms_hide(const struct stp_core *core);
-void stp_ofi_kallsyms_show(void);
-
 /* What must be promised so that puts, and atomics or messages, to one peer stay in order. */
 uint64_t stp_ofi_order_of(const struct fi_info *info);
 
