@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLLECT_INLINE 48 /* bytes of a member that the first gather of collect takes along */
-#define COLLECT_HEAD offsetof(struct collect_block, data)
-
 /* Blocks for all members, me included: that of a rank lies at source + rank * step. */
 struct collect {
     struct stp_team *team;
@@ -182,188 +179,93 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
     return 0;
 }
 
-/*
- * Who has nothing may pass no source, and so cannot know what others move: members tell each other.
- */
-static bool collect_is_device(const void *dest, const void *source, size_t nbytes)
-{
-    return nbytes > 0 && stp_on_device(dest, source);
-}
+/* ---- collect -------------------------------------------------------------------- */
 
-/* What a member has, as the others read it. */
-struct collect_has {
-    uint64_t nbytes;
-    uint64_t device;
-};
-
-/* Sum of what the members before me contribute: every member reads what all have. */
-static size_t collect_offset(struct stp_team *team, struct collect_has mine, bool *device,
-                             const char *fn)
-{
-    struct collect_has *all = malloc((size_t)team->n_pes * sizeof(*all));
-    size_t offset = 0;
-
-    if (all == NULL) stp_fatal(fn, "no memory for what %d PEs have", team->n_pes);
-    stp_coll_gather(team, all, &mine, sizeof(mine));
-    *device = false;
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        if (rank < team->rank) offset += all[rank].nbytes;
-        if (all[rank].device) *device = true;
-    }
-    free(all);
-    return offset;
-}
-
-/*
- * A block of the first gather of collect: how much a member has, and that itself when it is little.
- * A pad, so that no member knows less than others.
- */
+/* What a member tells the others: how much it has, and that itself when it fits the block. */
 struct collect_block {
     uint64_t nbytes;
     uint32_t whole;
-    uint32_t device;
-    unsigned char data[COLLECT_INLINE];
-};
-
-/* Bytes of each block: as many as fit for all members. */
-static size_t collect_block_bytes(const struct stp_team *team)
-{
-    size_t nbytes = COLL_NET / (size_t)team->n_pes / 8 * 8;
-
-    return nbytes < sizeof(struct collect_block) ? nbytes : sizeof(struct collect_block);
-}
-
-#define COLLECT_MEMBERS (COLL_NET / (COLLECT_HEAD + 8)) /* take part in that gather at most */
-
-/*
- * Each member's block; true when all are whole. at: where each begins in dest, and the end. device:
- * whether anybody's goes from device memory, or to it.
- */
-static bool collect_blocks(struct stp_team *team, const void *dest, const void *source,
-                           size_t nbytes, size_t size, unsigned char *blocks, size_t *at,
-                           bool *device)
-{
-    struct collect_block mine = {.nbytes = nbytes,
-                                 .device = collect_is_device(dest, source, nbytes)};
-    bool whole = true;
-
-    mine.whole = nbytes <= size - COLLECT_HEAD && (nbytes == 0 || !stp_on_device(source, source));
-    if (mine.whole && nbytes > 0) memcpy(mine.data, source, nbytes);
-    stp_coll_gather_part(team, blocks, &mine, size, 0, size);
-    at[0] = 0;
-    *device = false;
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        const struct collect_block *block = (const void *)(blocks + (size_t)rank * size);
-        at[rank + 1] = at[rank] + block->nbytes;
-        whole = whole && block->whole;
-        *device = *device || block->device;
-    }
-    return whole;
-}
-
-/* R44: who has nothing may pass no dest either, and gets nothing then. */
-static bool collect_nowhere(const void *dest, size_t nbytes)
-{
-    return STP_UNLIKELY(dest == NULL) && nbytes == 0;
-}
-
-/* What each member tells all others on a node with a core for each. */
-struct collect_count {
-    uint64_t nbytes;
-    uint64_t sequence; /* written behind it */
-};
-
-#define COLLECT_COUNTS (COLL_NET / sizeof(struct collect_count))
-
-/* The counts come with the words that are waited for; the sum of those before mine, and of all. */
-static size_t collect_tell(struct stp_team *team, size_t nbytes, size_t *sum)
-{
-    uint64_t sequence;
-    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
-    struct collect_count *counts = (void *)cell->net;
-    size_t offset = 0;
-
-    for (int i = 1; i <= team->n_pes; i++) {
-        int rank = (team->rank + i) % team->n_pes;
-        struct collect_count *there = stp_ptr(&counts[team->rank], stp_team_pe(team, rank));
-        __atomic_store_n(&there->nbytes, nbytes, __ATOMIC_RELAXED);
-        /*
-         * Pairs with the acquire load of the member that waits for sequence and then reads
-         * nbytes.
-         */
-        __atomic_store_n(&there->sequence, sequence, __ATOMIC_RELEASE);
-    }
-    *sum = 0;
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        stp_coll_wait(&counts[rank].sequence, sequence);
-        if (rank == team->rank) offset = *sum;
-        *sum += __atomic_load_n(&counts[rank].nbytes, __ATOMIC_RELAXED);
-    }
-    return offset;
-}
-
-static void collect_flat(struct stp_team *team, char *dest, const void *source, size_t nbytes,
-                         const char *fn)
-{
-    size_t sum, offset = collect_tell(team, nbytes, &sum);
-
-    stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
-    collect_puts(&(struct collect){team, dest + offset, source, 0, nbytes, fn});
-}
-
-/* A node's members read each other's blocks where they are. */
-struct collect_near {
-    uint64_t nbytes;
-    uint64_t whole; /* the data is here */
+    uint32_t device; /* a member without bytes may pass no source, and cannot tell by itself */
     unsigned char data[COLL_SMALL - 2 * sizeof(uint64_t)];
 };
 
-_Static_assert(sizeof(struct collect_near) == COLL_SMALL, "a block fills a cell");
+_Static_assert(sizeof(struct collect_block) == COLL_SMALL, "a block fills a cell at most");
+
+#define COLLECT_HEAD offsetof(struct collect_block, data)
+#define COLLECT_FAR (COLLECT_HEAD + 48) /* bytes of a block between nodes at most */
 
 /*
- * On one node with fewer cores: one sync where every member has little, since cells keep until the
- * ring comes round; else the blocks tell the offsets.
+ * Bytes of each block, the same on all members: as many as leave room for those of all, or the head
+ * alone.
  */
-static void collect_crowded(struct stp_team *team, char *dest, const void *source, size_t nbytes,
-                            const char *fn)
+static size_t collect_block_bytes(const struct stp_team *team)
 {
-    uint64_t sequence;
-    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
-    struct collect_near *mine = (void *)cell->in;
-    size_t offset = 0, sum = 0;
-    bool whole = true;
+    size_t most = team->plan.n_groups > 1 ? COLLECT_FAR : sizeof(struct collect_block);
+    size_t room = COLL_NET / (size_t)team->n_pes / 8 * 8, nbytes = room < most ? room : most;
 
-    mine->nbytes = nbytes;
-    mine->whole = nbytes <= sizeof(mine->data) && (nbytes == 0 || !stp_on_device(source, source));
-    if (mine->whole && nbytes > 0) memcpy(mine->data, source, nbytes);
-    stp_coll_sync(team);
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        const struct collect_near *theirs = stp_ptr(mine, stp_team_pe(team, rank));
-        if (rank == team->rank) offset = sum;
-        sum += theirs->nbytes;
-        whole = whole && theirs->whole;
-    }
-    stp_coll_check(team, dest, source, nbytes > 0 ? sum : 0, nbytes, fn);
-    if (!whole) {
-        collect_puts(&(struct collect){team, dest + offset, source, 0, nbytes, fn});
-        return;
-    }
-    if (collect_nowhere(dest, nbytes)) return;
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        const struct collect_near *theirs = stp_ptr(mine, stp_team_pe(team, rank));
-        if (theirs->nbytes > 0) stp_copy_any(dest, theirs->data, theirs->nbytes, fn);
-        dest += theirs->nbytes;
+    return nbytes > COLLECT_HEAD ? nbytes : COLLECT_HEAD;
+}
+
+/* The blocks of all members. */
+struct collect_blocks {
+    size_t size;
+    bool whole;  /* all of them */
+    bool device; /* somebody's data is in device memory, or goes there */
+    char *first;
+    size_t *at; /* n_pes + 1 offsets in dest, in the same memory */
+};
+
+static const struct collect_block *collect_block(const struct collect_blocks *blocks, int rank)
+{
+    return (const void *)(blocks->first + (size_t)rank * blocks->size);
+}
+
+/* Gathers the blocks and adds up the offsets. The caller frees blocks->at. */
+static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks *blocks)
+{
+    size_t n = (size_t)g->team->n_pes;
+    struct collect_block mine = {.nbytes = g->nbytes};
+
+    blocks->at = malloc((n + 1) * sizeof(*blocks->at) + n * blocks->size);
+    if (blocks->at == NULL) stp_fatal(g->fn, "no memory for what %d PEs have", g->team->n_pes);
+    blocks->first = (char *)(blocks->at + n + 1);
+    mine.device = g->nbytes > 0 && stp_on_device(g->dest, g->source);
+    mine.whole = g->nbytes <= blocks->size - COLLECT_HEAD &&
+                 (g->nbytes == 0 || !stp_on_device(g->source, g->source));
+    if (mine.whole && g->nbytes > 0) memcpy(mine.data, g->source, g->nbytes);
+    stp_coll_gather(g->team, blocks->first, &mine, blocks->size);
+    blocks->at[0] = 0;
+    blocks->whole = true;
+    blocks->device = false;
+    for (int rank = 0; rank < g->team->n_pes; rank++) {
+        const struct collect_block *block = collect_block(blocks, rank);
+
+        blocks->at[rank + 1] = blocks->at[rank] + block->nbytes;
+        blocks->whole = blocks->whole && block->whole;
+        blocks->device = blocks->device || block->device;
     }
 }
 
-/* Blocks whose places all members know. */
-static void collect_parts(const struct stp_coll_gather *g, bool device)
+/* All data has come with the blocks. R44: a member without bytes may pass no dest; it gets none. */
+static void collect_take(const struct stp_coll_gather *g, const struct collect_blocks *blocks)
+{
+    if (STP_UNLIKELY(g->dest == NULL) && g->nbytes == 0) return;
+    for (int rank = 0; rank < g->team->n_pes; rank++) {
+        const struct collect_block *block = collect_block(blocks, rank);
+
+        if (block->nbytes > 0)
+            stp_copy_any((char *)g->dest + blocks->at[rank], block->data, block->nbytes, g->fn);
+    }
+}
+
+/* All members know all offsets: as fcollect of the mean, or direct. */
+static void collect_parts(const struct stp_coll_gather *g, bool direct, bool device)
 {
     struct stp_team *team = g->team;
     size_t sum = g->at[team->n_pes], mean = sum / (size_t)team->n_pes;
+    bool heads = !direct && collect_by_heads(team, sum, device);
 
-    if (collect_choose(team, STP_COLL_FCOLLECT, mean, false, collect_by_heads(team, sum, device)) ==
-        STP_COLL_HEADS)
+    if (collect_choose(team, STP_COLL_FCOLLECT, mean, false, heads) == STP_COLL_HEADS)
         stp_coll_heads_gather(g);
     else
         collect_all(&(struct collect){team, (char *)g->dest + g->at[team->rank], g->source, 0,
@@ -371,53 +273,28 @@ static void collect_parts(const struct stp_coll_gather *g, bool device)
                     false, device);
 }
 
-/* Between nodes. One gather does where every member has little; else it tells the offsets. */
-static void collect_far(struct stp_team *team, char *dest, const void *source, size_t nbytes,
-                        size_t size, const char *fn)
-{
-    _Alignas(16) unsigned char blocks[COLL_NET];
-    size_t at[COLLECT_MEMBERS + 1];
-    bool device, whole = collect_blocks(team, dest, source, nbytes, size, blocks, at, &device);
-
-    stp_coll_check(team, dest, source, nbytes > 0 ? at[team->n_pes] : 0, nbytes, fn);
-    if (!whole) {
-        collect_parts(&(struct stp_coll_gather){team, dest, source, nbytes, at, fn}, device);
-        return;
-    }
-    if (collect_nowhere(dest, nbytes)) return;
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        const struct collect_block *block = (const void *)(blocks + (size_t)rank * size);
-        if (block->nbytes > 0) stp_copy_any(dest, block->data, block->nbytes, fn);
-        dest += block->nbytes;
-    }
-}
-
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                      const char *fn)
 {
-    size_t offset, size = collect_block_bytes(team);
-    bool device;
+    struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn};
+    struct collect_blocks blocks = {.size = collect_block_bytes(team)};
+    bool gather = stp_coll_gather_fits(team, blocks.size) && blocks.size > COLLECT_HEAD;
+    bool direct = team->plan.n_groups > 1 &&
+                  collect_choose(team, STP_COLL_COLLECT, 0, gather, false) == STP_COLL_DIRECT;
 
-    if (size > COLLECT_HEAD && stp_coll_gather_fits(team, size) &&
-        collect_choose(team, STP_COLL_COLLECT, 0, true, false) == STP_COLL_GATHER) {
-        collect_far(team, dest, source, nbytes, size, fn);
-        return 0;
-    }
-    if (team->plan.n_groups == 1 && team->plan.flat && (size_t)team->n_pes <= COLLECT_COUNTS) {
-        collect_flat(team, dest, source, nbytes, fn);
-        return 0;
-    }
-    if (team->plan.n_groups == 1) {
-        collect_crowded(team, dest, source, nbytes, fn);
-        return 0;
-    }
-    offset = collect_offset(
-        team, (struct collect_has){nbytes, collect_is_device(dest, source, nbytes)}, &device, fn);
-    stp_coll_check(team, dest, source, nbytes > 0 ? offset + nbytes : 0, nbytes, fn);
-    collect_all(&(struct collect){team, (char *)dest + offset, source, 0, nbytes, fn}, false,
-                device);
+    if (direct) blocks.size = COLLECT_HEAD;
+    collect_tell(&g, &blocks);
+    stp_coll_check(team, dest, source, nbytes > 0 ? blocks.at[team->n_pes] : 0, nbytes, fn);
+    g.at = blocks.at;
+    if (blocks.whole)
+        collect_take(&g, &blocks);
+    else
+        collect_parts(&g, direct, blocks.device);
+    free(blocks.at);
     return 0;
 }
+
+/* ---- alltoall ------------------------------------------------------------------- */
 
 /* nbytes is one block. The source is in the cell before a dest that may be the same is written. */
 static void alltoall_by_cells(struct stp_team *team, char *dest, const void *source, size_t nbytes)
