@@ -80,6 +80,7 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);
     slot->req = req;
+    req->nbytes = 0;
     slot->used = 0;
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
@@ -153,51 +154,94 @@ static void post_all(struct stp_ofi_req *req)
 
 /* ---- collecting ------------------------------------------------------------------ */
 
-static void write_locked(struct slot *slot, const struct stp_ofi_item *items, int n)
+/* What is to be collected: items for a packed message, or one that becomes a piece of a write. */
+struct load {
+    bool writes;
+    bool session; /* collected in any case: the context is in a session */
+    bool alone;   /* with nothing under way to the PE it leaves without the batch */
+    int pe;
+    const struct stp_ofi_item *items;
+    int n;
+    size_t room; /* that it takes of a slot: bytes, or one piece */
+};
+
+static bool has_room(const struct slot *slot, bool writes, size_t room)
 {
-    for (int i = 0; i < n; i++) {
-        stp_ofi_item_write(items_of(slot->req) + slot->used, &items[i]);
-        slot->used += stp_ofi_item_room(&items[i]);
+    return slot->used + room <= (writes ? stp_ofi.max_pieces : capacity());
+}
+
+static void items_write_locked(struct slot *slot, const struct load *load)
+{
+    for (int i = 0; i < load->n; i++) {
+        stp_ofi_item_write(items_of(slot->req) + slot->used, &load->items[i]);
+        slot->used += stp_ofi_item_room(&load->items[i]);
     }
+}
+
+static void piece_write_locked(struct slot *slot, const struct stp_ofi_item *item)
+{
+    struct stp_ofi_req *req = slot->req;
+    struct stp_ofi_piece piece = {.local = item->data, .nbytes = item->nbytes};
+
+    stp_ofi_aim(req, item->number, item->offset);
+    piece.addr = req->addr;
+    piece.key = req->key;
+    memcpy(req->data + slot->used * sizeof(piece), &piece, sizeof(piece));
+    req->nbytes += item->nbytes;
+    slot->used++;
 }
 
 /* What became of an attempt to collect. */
 struct attempt {
     bool done;
     bool idle;                  /* nothing is under way to that PE: it need not wait for others */
-    bool begun;                 /* a packed message lies about now that did not before */
+    bool begun;                 /* a request lies about now that did not before */
     bool last;                  /* as many as were expected have been collected */
     struct stp_ofi_req *leaves; /* to be posted, or NULL */
 };
 
 /*
- * *spare: a request for a new packed message, which is taken if one is begun. alone: with nothing
- * under way to the PE the operation leaves without us, and only counts as unanswered.
+ * The slot that has room for the load, or NULL: what is in it leaves first, the load goes alone and
+ * only counts as unanswered, or a request is wanted. *spare: a request, taken if one is begun.
  */
-static struct attempt try_add_locked(struct stp_ofi_batch *batch, int pe,
-                                     const struct stp_ofi_item *items, int n, size_t room,
-                                     bool alone, struct stp_ofi_req **spare)
+static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct load *load,
+                                      struct stp_ofi_req **spare, struct attempt *attempt)
 {
-    struct slot *slot = slot_of(batch, false, pe);
-    bool session = stp_ofi_batching(batch->ctx), begins = slot->req == NULL;
-    struct attempt attempt = {.idle = !session && begins && slot->unanswered == 0};
+    struct slot *slot = slot_of(batch, load->writes, load->pe);
+    bool begins = slot->req == NULL;
 
-    if (!begins && (slot->req->pe != pe || slot->used + room > capacity())) {
-        attempt.leaves = slot_take_locked(batch, slot);
-        return attempt;
+    attempt->idle = !load->session && begins && slot->unanswered == 0;
+    if (!begins && (slot->req->pe != load->pe || !has_room(slot, load->writes, load->room))) {
+        attempt->leaves = slot_take_locked(batch, slot);
+        return NULL;
     }
-    if (attempt.idle && alone) slot->unanswered++;
-    if ((attempt.idle && alone) || (begins && *spare == NULL)) return attempt;
+    if (attempt->idle && load->alone) slot->unanswered++;
+    if ((attempt->idle && load->alone) || (begins && *spare == NULL)) return NULL;
     if (begins) {
         slot_open_locked(batch, slot, *spare);
         *spare = NULL;
     }
-    write_locked(slot, items, n);
+    attempt->begun = begins;
+    return slot;
+}
+
+static struct attempt try_locked(struct stp_ofi_batch *batch, const struct load *load,
+                                 struct stp_ofi_req **spare)
+{
+    struct attempt attempt = {.done = false};
+    struct slot *slot = find_place_locked(batch, load, spare, &attempt);
+
+    if (slot == NULL) return attempt;
+    if (load->writes)
+        piece_write_locked(slot, load->items);
+    else
+        items_write_locked(slot, load);
     attempt.done = true;
-    if (attempt.idle || slot->used + ITEM_MIN > capacity())
+    if (attempt.idle || !has_room(slot, load->writes, load->writes ? 1 : ITEM_MIN)) {
         attempt.leaves = slot_take_locked(batch, slot);
-    attempt.begun = begins && attempt.leaves == NULL;
-    if (session && --batch->left == 0) {
+        attempt.begun = false;
+    }
+    if (load->session && --batch->left == 0) {
         batch->left = batch->total;
         attempt.last = true;
     }
@@ -223,29 +267,36 @@ static void drain_for(const struct stp_fabric_ctx *ctx)
     if (ctx->endpoint != &stp_ofi.main) stp_ofi_drain(ctx->endpoint);
 }
 
-bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n,
-                       struct stp_ofi_batch **alone)
+static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct load *load)
+{
+    if (load->writes)
+        return slot_req_new(&ctx->endpoint->pools[STP_OFI_JOINED], STP_OFI_WRITE, load->pe);
+    return slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, load->pe);
+}
+
+/* False: *alone is set if the load may leave alone, and nothing was done with it. */
+static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
+                    struct stp_ofi_batch **alone)
 {
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
-    bool looked = stp_ofi_batching(ctx);
     struct stp_ofi_req *spare = NULL;
     struct attempt attempt;
-    size_t room;
+    bool looked = load->session;
 
-    if (pe == stp_ofi.core->pe || !fits(items, n, &room)) return false;
+    if (load->pe == stp_ofi.core->pe) return false;
     if (STP_UNLIKELY(batch == NULL) && (batch = batch_of(ctx)) == NULL) return false;
     for (;;) {
         pthread_mutex_lock(&batch->lock);
-        attempt = try_add_locked(batch, pe, items, n, room, alone != NULL, &spare);
+        attempt = try_locked(batch, load, &spare);
         pthread_mutex_unlock(&batch->lock);
         if (attempt.leaves != NULL) post(attempt.leaves);
-        if (attempt.done || (attempt.idle && alone != NULL)) break;
+        if (attempt.done || (attempt.idle && load->alone)) break;
         /* What is thought to be unanswered may have been answered since anybody looked. */
         if (!attempt.idle && attempt.leaves == NULL && !looked) {
             looked = true;
             drain_for(ctx);
         } else if (spare == NULL) {
-            spare = slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, pe);
+            spare = spare_for(ctx, load);
         }
     }
     if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
@@ -256,77 +307,18 @@ bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_
     return attempt.done;
 }
 
-static void piece_add_locked(struct slot *slot, unsigned number, size_t offset, const void *source,
-                             size_t nbytes)
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n,
+                       struct stp_ofi_batch **alone)
 {
-    struct stp_ofi_req *req = slot->req;
-    struct stp_ofi_piece piece = {.local = source, .nbytes = nbytes};
+    struct load load = {false, stp_ofi_batching(ctx), alone != NULL, pe, items, n, 0};
 
-    stp_ofi_aim(req, number, offset);
-    piece.addr = req->addr;
-    piece.key = req->key;
-    memcpy(req->data + slot->used * sizeof(piece), &piece, sizeof(piece));
-    req->nbytes += nbytes;
-    slot->used++;
+    return fits(items, n, &load.room) && collect(ctx, &load, alone);
 }
 
-/* As try_add_locked(), for a piece. */
-static struct attempt try_join_locked(struct stp_ofi_batch *batch, int pe, unsigned number,
-                                      size_t offset, const void *source, size_t nbytes,
-                                      struct stp_ofi_req **spare)
+bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *item,
+                        struct stp_ofi_batch **alone)
 {
-    struct slot *slot = slot_of(batch, true, pe);
-    bool begins = slot->req == NULL;
-    struct attempt attempt = {.idle = begins && slot->unanswered == 0};
-
-    if (attempt.idle) {
-        slot->unanswered++;
-        return attempt;
-    }
-    if (!begins && slot->req->pe != pe) {
-        attempt.leaves = slot_take_locked(batch, slot);
-        return attempt;
-    }
-    if (begins && *spare == NULL) return attempt;
-    if (begins) {
-        slot_open_locked(batch, slot, *spare);
-        slot->req->nbytes = 0;
-        *spare = NULL;
-    }
-    piece_add_locked(slot, number, offset, source, nbytes);
-    attempt.done = true;
-    if (slot->used == stp_ofi.max_pieces) attempt.leaves = slot_take_locked(batch, slot);
-    attempt.begun = begins && attempt.leaves == NULL;
-    return attempt;
-}
-
-bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, struct stp_ofi_batch **alone)
-{
-    struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
-    struct stp_ofi_req *spare = NULL;
-    struct attempt attempt;
-    bool looked = false;
-
-    if (pe == stp_ofi.core->pe) return false;
-    if (STP_UNLIKELY(batch == NULL) && (batch = batch_of(ctx)) == NULL) return false;
-    for (;;) {
-        pthread_mutex_lock(&batch->lock);
-        attempt = try_join_locked(batch, pe, number, offset, source, nbytes, &spare);
-        pthread_mutex_unlock(&batch->lock);
-        if (attempt.leaves != NULL) post(attempt.leaves);
-        if (attempt.done || attempt.idle) break;
-        if (attempt.leaves != NULL) continue;
-        if (!looked)
-            drain_for(ctx);
-        else
-            spare = slot_req_new(&ctx->endpoint->pools[STP_OFI_JOINED], STP_OFI_WRITE, pe);
-        looked = true;
-    }
-    if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
-    if (attempt.begun) stp_ofi_progress_wake();
-    if (!attempt.done) *alone = batch;
-    return attempt.done;
+    return collect(ctx, &(struct load){true, false, true, pe, item, 1, 1}, alone);
 }
 
 /* ---- sending ---------------------------------------------------------------------- */

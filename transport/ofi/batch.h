@@ -60,8 +60,8 @@ static inline bool stp_ofi_joins(size_t nbytes)
 }
 
 /* The same for such a put, whose source stays as it is until quiet. */
-bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, struct stp_ofi_batch **alone);
+bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *item,
+                        struct stp_ofi_batch **alone);
 
 /* A request of a batch is done. Caller holds endpoint->drain, any endpoint's. */
 void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);

@@ -164,10 +164,11 @@ static bool batch_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_
 static bool join_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                      const void *source, size_t nbytes)
 {
+    struct stp_ofi_item item = {number, STP_OFI_ITEM_PUT, offset, source, nbytes};
     struct stp_ofi_batch *alone = NULL;
 
     if (!stp_ofi_joins(nbytes) || stp_ofi_crosses(number, offset, nbytes)) return false;
-    if (stp_ofi_batch_join(ctx, pe, number, offset, source, nbytes, &alone)) return true;
+    if (stp_ofi_batch_join(ctx, pe, &item, &alone)) return true;
     if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, false);
     return alone != NULL;
 }
