@@ -3,6 +3,8 @@
  * Private device memory in the fabric module (transport/ofi/local.c), with registrations of the
  * test's own: who finds it, and that none is closed while operations hold it.
  */
+#include "transport/ofi/providers.c"
+
 #include "transport/ofi/extent.c"
 #include "transport/ofi/local.c"
 

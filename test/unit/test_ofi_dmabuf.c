@@ -46,6 +46,8 @@ struct fi_mr_attr {
 static int fi_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr, uint64_t flags,
                          struct fid_mr **mr);
 
+#include "transport/ofi/providers.c"
+
 #include "transport/ofi/extent.c" /* what region.c stands on */
 #include "transport/ofi/region.c"
 

@@ -23,9 +23,7 @@ static size_t table_bytes(void)
  */
 static bool learns_late(void)
 {
-    const char *provider = stp_ofi.info->fabric_attr->prov_name;
-
-    return strncmp(provider, "tcp", 3) == 0 || strcmp(provider, "net") == 0;
+    return stp_ofi_is(stp_ofi.info, STP_OFI_LATE);
 }
 
 int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
@@ -92,10 +90,11 @@ int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint)
 {
     void *table = mmap(NULL, table_bytes(), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int n = learns_late() ? 0 : stp_ofi.core->n_pes;
 
     if (table == MAP_FAILED) return -errno;
     endpoint->addrs = table;
-    for (int pe = 0; pe < stp_ofi.core->n_pes && !learns_late(); pe++) {
+    for (int pe = 0; pe < n; pe++) {
         if (addr_find(endpoint, pe) != FI_ADDR_NOTAVAIL) continue;
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s does not accept the address of pe %d",
                           stp_ofi.info->fabric_attr->prov_name, pe);

@@ -79,22 +79,6 @@ static const struct {
     {ENOSPC, "make room in /dev/shm: df /dev/shm"},
 };
 
-/* Known trouble, by the first part of a provider's name and libfabric's versions. */
-static const struct {
-    const char *provider;
-    uint32_t from, before; /* before 0: still so in the newest that was looked at */
-    const char *text;
-} troubles[] = {
-    {"shm", FI_VERSION(1, 17), FI_VERSION(1, 18),
-     "frees a buffer twice when an update asks for delivery; worked around: updates are posted as "
-     "fetches"},
-    {"tcp;ofi_rxm", FI_VERSION(1, 17), 0,
-     "connects again for ever to a peer that has died, without an error; worked around: a silent "
-     "peer is looked for (SHMEM_PEER_TIMEOUT)"},
-    {"net", FI_VERSION(1, 17), FI_VERSION(1, 18),
-     "lists atomics that it does not have; worked around: atomics are messages to the target"},
-};
-
 const char *stp_ofi_reason(enum stp_offer_code code)
 {
     return offers[code].reason;
@@ -107,15 +91,13 @@ static const char *advice_for(enum stp_offer_code code, int error)
     return offers[code].advice;
 }
 
-static const char *trouble_of(const char *provider)
+static const char *trouble_of(const struct fi_info *info)
 {
-    uint32_t version = fi_version();
+    const struct stp_ofi_provider *provider = stp_ofi_provider_of(info);
+    uint32_t version = fi_version(), before = provider->trouble.before;
 
-    for (unsigned i = 0; i < STP_COUNT(troubles); i++)
-        if (strcmp(troubles[i].provider, provider) == 0 && version >= troubles[i].from &&
-            (troubles[i].before == 0 || version < troubles[i].before))
-            return troubles[i].text;
-    return NULL;
+    if (version < provider->trouble.from || (before != 0 && version >= before)) return NULL;
+    return provider->trouble.text;
 }
 
 const char *stp_ofi_strerror(int error)
@@ -135,7 +117,7 @@ void stp_ofi_tell(const struct stp_core *core, const struct stp_ofi_choice *choi
         .domain = domain != NULL ? domain : "-",
         .reason = choice->refused,
         .advice = advice_for(choice->code, choice->error),
-        .trouble = trouble_of(info->fabric_attr->prov_name),
+        .trouble = trouble_of(info),
         .code = choice->code,
         .error = choice->error,
         .leaves_host = stp_ofi_leaves_host(info),
@@ -155,14 +137,8 @@ static bool is_layer(const char *provider)
 
 static bool offered(const struct stp_ofi_choice *choices, int n, const char *provider)
 {
-    size_t len = strlen(provider);
-
-    for (int i = 0; i < n; i++) {
-        const char *name = choices[i].info->fabric_attr->prov_name;
-
-        if (strncmp(name, provider, len) == 0 && (name[len] == '\0' || name[len] == ';'))
-            return true;
-    }
+    for (int i = 0; i < n; i++)
+        if (stp_ofi_names(provider, choices[i].info->fabric_attr->prov_name)) return true;
     return false;
 }
 

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Bits of mr_mode that region.c and local.c handle. */
 #define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
@@ -25,28 +24,6 @@
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
 #define SHM_PEERS_MAX 256 /* what the shm provider can address (libfabric 1.17) */
 
-/* Known providers, best first. Unknown ones come before the first of the slow ones. */
-static const char *const fast[] = {"cxi", "opx", "psm3", "efa", "verbs;ofi_rxm"};
-static const char *const slow[] = {"tcp", "tcp;ofi_rxm", "shm", "net"};
-
-/* Refused unless named: what libfabric 1.17 has of them; net;ofi_rxm is mended in 1.19. */
-static const struct {
-    const char *provider;
-    const char *reason;
-} unsafe[] = {
-    {"sockets", "takes milliseconds an operation and is no longer maintained"},
-    {"udp;ofi_rxd", "loses updates of compare-and-swap and swap"},
-    {"net;ofi_rxm", "its wait descriptor never blocks, which costs a whole core"},
-};
-
-/* "tcp" names "tcp" and "tcp;ofi_rxm" alike; "tcp;ofi_rxm" only itself. */
-static bool names(const char *wanted, const char *provider)
-{
-    size_t n = strlen(wanted);
-
-    return strncasecmp(wanted, provider, n) == 0 && (provider[n] == '\0' || provider[n] == ';');
-}
-
 static bool differs(const char *wanted, const char *name)
 {
     return wanted != NULL && (name == NULL || strcmp(wanted, name) != 0);
@@ -56,20 +33,12 @@ static enum stp_offer_code judge_name(const struct fi_info *info, const struct s
 {
     const char *provider = info->fabric_attr->prov_name;
 
-    if (env->ofi_provider != NULL && !names(env->ofi_provider, provider))
+    if (env->ofi_provider != NULL && !stp_ofi_names(env->ofi_provider, provider))
         return STP_OFFER_NOT_PROVIDER;
     if (differs(env->ofi_fabric, info->fabric_attr->name)) return STP_OFFER_NOT_FABRIC;
     if (differs(env->ofi_domain, info->domain_attr->name)) return STP_OFFER_NOT_DOMAIN;
     if (!stp_ofi_interface_named(info, env)) return STP_OFFER_NOT_INTERFACE;
     return STP_OFFER_FINE;
-}
-
-/* Why it is refused unless named; NULL when it is not. */
-static const char *unsafe_reason(const char *provider)
-{
-    for (unsigned i = 0; i < STP_COUNT(unsafe); i++)
-        if (strcmp(unsafe[i].provider, provider) == 0) return unsafe[i].reason;
-    return NULL;
 }
 
 /* Those that a job with such capabilities offers. */
@@ -109,7 +78,7 @@ static enum stp_offer_code judge_reach(const struct fi_info *info, const struct 
 {
     bool several_nodes = core->n_local < core->n_pes;
 
-    if (strcmp(info->fabric_attr->prov_name, "shm") == 0) {
+    if (stp_ofi_is(info, STP_OFI_SHM)) {
         if (several_nodes) return STP_OFFER_ONE_HOST;
         if (core->n_pes > SHM_PEERS_MAX) return STP_OFFER_TOO_MANY;
         if (core->foreign_pids) return STP_OFFER_NUMBERS;
@@ -120,13 +89,13 @@ static enum stp_offer_code judge_reach(const struct fi_info *info, const struct 
 
 bool stp_ofi_leaves_host(const struct fi_info *info)
 {
-    return strcmp(info->fabric_attr->prov_name, "shm") != 0 && reach_of(info) == REACH_ALL;
+    return !stp_ofi_is(info, STP_OFI_SHM) && reach_of(info) == REACH_ALL;
 }
 
 static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
 {
     const struct fi_info *info = choice->info;
-    const char *unsafe_why = unsafe_reason(info->fabric_attr->prov_name);
+    const char *unsafe_why = stp_ofi_provider_of(info)->refused;
 
     choice->code = judge_name(info, core->env);
     choice->unnamed = choice->code != STP_OFFER_FINE;
@@ -139,30 +108,13 @@ static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
                                                           : stp_ofi_reason(choice->code);
 }
 
-static int position(const char *name, const char *const *list, int n)
-{
-    int i = 0;
-
-    while (i < n && strcmp(list[i], name) != 0)
-        i++;
-    return i;
-}
-
 /*
  * Provider first; then what all hosts prefer, loopback last, and the older internet protocol before
  * the newer.
  */
 static int cost_of(const struct fi_info *info, const struct stp_core *core)
 {
-    const char *provider = info->fabric_attr->prov_name;
-    int n_fast = STP_COUNT(fast), n_slow = STP_COUNT(slow);
-    int rank = position(provider, fast, n_fast);
-    int at = position(provider, slow, n_slow);
-
-    if (at < n_slow) rank = n_fast + 1 + at;
-    /* A name may fit several: "net" those, and their like with layers on top. */
-    if (unsafe_reason(provider) != NULL) rank = n_fast + n_slow + 1;
-    return (rank * 32 + stp_ofi_interface_rank(info, core)) * 4 +
+    return (stp_ofi_rank_of(info) * 32 + stp_ofi_interface_rank(info, core)) * 4 +
            (reach_of(info) == REACH_HOST ? 2 : 0) + (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
 }
 
@@ -317,7 +269,7 @@ static uint64_t sends_of(const struct fi_info *info)
 struct fi_info *stp_ofi_ordered(const struct fi_info *info)
 {
     /* libfabric 1.17: shm gives up its single-copy path for order, most of the bandwidth of get. */
-    if (strcmp(info->fabric_attr->prov_name, "shm") == 0) return NULL;
+    if (stp_ofi_is(info, STP_OFI_SHM)) return NULL;
     return refine(info, means_of(info), stp_ofi_order_of(info) | sends_of(info));
 }
 

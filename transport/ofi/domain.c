@@ -113,17 +113,6 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 /* ---- the main one and what it stands on ------------------------------------ */
 
 /*
- * Where the provider runs atomics on the target's CPU with its atomic instructions. Own memory is
- * reached by the CPU then: libfabric 1.17's shm does not survive a flood to itself.
- */
-static bool atomics_by_cpu(const char *provider)
-{
-    const char *layer = strchr(provider, ';');
-
-    return strcmp(provider, "shm") == 0 || (layer != NULL && strcmp(layer, ";ofi_rxm") == 0);
-}
-
-/*
  * Bytes of a packed message, 0: there are none. Only where the target's CPU does what comes anyway.
  * What ofi_rxm sends in one fragment is 1 KiB, as open.c sets it.
  */
@@ -134,16 +123,6 @@ static size_t packed_size(const struct fi_info *info)
     if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
     /* An item of every size, and its signal, has to fit. */
     return size <= stp_ofi.max_msg ? size : 0;
-}
-
-/* Is each operation, and each look for one, system calls of ours? */
-static bool is_tcp(const struct fi_info *info)
-{
-    static const char *const names[] = {"tcp;ofi_rxm", "net", "tcp"};
-
-    for (unsigned i = 0; i < STP_COUNT(names); i++)
-        if (strcmp(info->fabric_attr->prov_name, names[i]) == 0) return true;
-    return false;
 }
 
 /*
@@ -189,17 +168,17 @@ static void settle(const struct stp_core *core)
     stp_ofi.mr_local = (mr_mode & FI_MR_LOCAL) != 0;
     stp_ofi.inject_size = info->tx_attr->inject_size;
     stp_ofi.by_message = (info->caps & FI_ATOMIC) == 0;
-    stp_ofi.forgets = stp_ofi_lost_possible(info);
+    stp_ofi.forgets = !stp_ofi.by_message && stp_ofi_is(info, STP_OFI_FORGETS);
     stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
     /* Random above the region number; the top bit stays clear, some providers reserve it. */
     stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
     stp_ofi.max_msg = info->ep_attr->max_msg_size;
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
-    stp_ofi.cpu_atomics = stp_ofi.by_message || atomics_by_cpu(info->fabric_attr->prov_name);
+    stp_ofi.cpu_atomics = stp_ofi.by_message || stp_ofi_is(info, STP_OFI_CPU);
     /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
-    stp_ofi.update_by_fetch = strcmp(info->fabric_attr->prov_name, "shm") == 0;
-    stp_ofi.by_kernel = is_tcp(info);
+    stp_ofi.update_by_fetch = stp_ofi_is(info, STP_OFI_SHM);
+    stp_ofi.by_kernel = stp_ofi_is(info, STP_OFI_KERNEL);
     stp_ofi.packed_size = packed_size(info);
     stp_ofi.gathers = gathers(core);
     stp_ofi.max_pieces = max_pieces(info);
@@ -271,8 +250,7 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
 static int open_with_atomics(const struct stp_core *core, const struct fi_info *info,
                              const char **why)
 {
-    struct fi_info *both =
-        atomics_by_cpu(info->fabric_attr->prov_name) ? stp_ofi_with_both(info) : NULL;
+    struct fi_info *both = stp_ofi_is(info, STP_OFI_CPU) ? stp_ofi_with_both(info) : NULL;
     int rc = both != NULL ? open_best(core, both, why) : -FI_ENODATA;
 
     fi_freeinfo(both);
@@ -318,7 +296,7 @@ void stp_ofi_domain_close(void)
 static int choose_spin(const struct stp_core *core)
 {
     if (core->env->spin >= 0) return core->env->spin;
-    if (is_tcp(stp_ofi.info)) return 0;
+    if (stp_ofi.by_kernel) return 0;
     return core->n_cores == 0 || core->n_local <= core->n_cores ? 100 : 0;
 }
 
@@ -331,7 +309,7 @@ int stp_ofi_connect(const void *addrs)
     stp_ofi.spin = choose_spin(stp_ofi.core);
     stp_ofi.world = addrs;
     stp_ofi.endpoints_agreed = -1;
-    if (stp_ofi_is_shm(stp_ofi.info) && (rc = stp_ofi_shm_check()) != 0) return rc;
+    if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check()) != 0) return rc;
     if (stp_ofi.by_sockets) stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);
     if (rc == 0) stp_ofi_health_connect();

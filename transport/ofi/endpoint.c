@@ -17,24 +17,19 @@
 #define ENDPOINTS_CHEAP 16u /* by default where endpoints are cheap */
 #define SPARE_FDS 16u       /* left to the program when an endpoint is made */
 
-/* libfabric 1.17: net locks a domain as a whole, so an endpoint has its own. */
-static bool wants_domain(void)
-{
-    const char *provider = stp_ofi.info->fabric_attr->prov_name;
-
-    return (strcmp(provider, "net") == 0 || strcmp(provider, "tcp") == 0) && !stp_ofi.mr_local &&
-           !stp_ofi.hmem;
-}
-
 /*
  * libfabric 1.17: native TCP takes 0.1 ms and 50 KB for an endpoint, ofi_rxm up to a second and
  * 70 MB, shm 20 ms and files. Adapters have few, and others may want them.
  */
 static bool is_cheap(void)
 {
-    const char *provider = stp_ofi.info->fabric_attr->prov_name;
+    return stp_ofi_is(stp_ofi.info, STP_OFI_OWN_DOMAIN);
+}
 
-    return strcmp(provider, "net") == 0 || strcmp(provider, "tcp") == 0;
+/* libfabric 1.17: net locks a domain as a whole, so an endpoint has its own. */
+static bool wants_domain(void)
+{
+    return is_cheap() && !stp_ofi.mr_local && !stp_ofi.hmem;
 }
 
 /* What every PE can bear, as they published it before the program took descriptors of its own. */

@@ -55,22 +55,9 @@ static struct fi_mr_attr device_attr(uint64_t key, int device)
  */
 static bool knows_descriptors(void)
 {
-    static const struct {
-        const char *name;
-        uint32_t since;
-    } providers[] = {
-        {"verbs", FI_VERSION(1, 20)},
-        {"efa", FI_VERSION(1, 20)},
-        {"cxi", FI_VERSION(2, 5)},
-        {"opx", FI_VERSION(2, 6)},
-    };
-    const char *name = stp_ofi.info->fabric_attr->prov_name;
-    size_t len = strcspn(name, ";"); /* ofi_rxm hands it on */
+    uint32_t since = stp_ofi_provider_of(stp_ofi.info)->dmabuf_since;
 
-    for (size_t i = 0; i < STP_COUNT(providers); i++)
-        if (strlen(providers[i].name) == len && strncmp(providers[i].name, name, len) == 0)
-            return FI_VERSION_GE(fi_version(), providers[i].since);
-    return false;
+    return since != 0 && FI_VERSION_GE(fi_version(), since);
 }
 #endif
 

@@ -27,7 +27,6 @@ struct stp_ofi_liveness {
 #define STP_OFI_SHM_DIRECTORY "/dev/shm"
 uint64_t stp_ofi_shm_here(void);
 uint64_t stp_ofi_shm_of(int pe);
-bool stp_ofi_is_shm(const struct fi_info *info);
 
 /* All addresses are known: can this PE reach the others by shm? 0, or logged; so is little room. */
 int stp_ofi_shm_check(void);
@@ -91,7 +90,6 @@ void stp_ofi_descriptors_look(void);
  * For waits that stand still: end the job when an atomic of the endpoint was lost with a
  * connection.
  */
-bool stp_ofi_lost_possible(const struct fi_info *info);
 void stp_ofi_lost_check(struct stp_ofi_endpoint *endpoint);
 void stp_ofi_lost_forget(void); /* the endpoint is closed */
 

@@ -103,7 +103,7 @@ static bool address_named(const char *list, const unsigned char *bits, unsigned 
 /* shm leaves no host, so that no interface is wrong for it. */
 static bool needs_interface(const struct fi_info *info)
 {
-    return strcmp(info->fabric_attr->prov_name, "shm") != 0;
+    return !stp_ofi_is(info, STP_OFI_SHM);
 }
 
 bool stp_ofi_interface_named(const struct fi_info *info, const struct stp_env *env)

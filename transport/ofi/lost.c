@@ -85,14 +85,6 @@ static void look_locked(struct stp_ofi_endpoint *endpoint)
     if (n > 0) ask(endpoint, pes[lost.next++ % (unsigned)n]);
 }
 
-/* Only ofi_rxm is known to forget (libfabric 1.17). */
-bool stp_ofi_lost_possible(const struct fi_info *info)
-{
-    const char *layer = strchr(info->fabric_attr->prov_name, ';');
-
-    return layer != NULL && strcmp(layer, ";ofi_rxm") == 0 && (info->caps & FI_ATOMIC) != 0;
-}
-
 void stp_ofi_lost_check(struct stp_ofi_endpoint *endpoint)
 {
     bool is_lost;

@@ -150,6 +150,39 @@ static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
                 : !stp_ofi.gathers && __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
 }
 
+/* What is known of providers by their names (providers.c). */
+
+enum {
+    STP_OFI_KERNEL = 1,     /* each operation, and each poll, is system calls of this process */
+    STP_OFI_LATE = 2,       /* a PE need not know the address of a peer that contacts it */
+    STP_OFI_OWN_DOMAIN = 4, /* locks a domain as a whole; endpoints are cheap (0.1 ms, 50 KB) */
+    STP_OFI_CPU = 8,        /* its atomics are atomic instructions of the target's CPU */
+    STP_OFI_FORGETS = 16,   /* a connection that breaks loses atomics without an error */
+    STP_OFI_SHM = 32,       /* shared memory of one host, named by process numbers */
+};
+
+struct stp_ofi_provider {
+    const char *name;
+    unsigned flags;
+    int sleepers;          /* PEs at most with which the progress thread sleeps on its sockets */
+    const char *refused;   /* why it is used only when it is named, or NULL */
+    uint32_t dmabuf_since; /* first version that registers memory by descriptor, 0: none */
+    struct {
+        uint32_t from, before; /* before 0: still so in the newest version that was read */
+        const char *text;      /* NULL: nothing is known */
+    } trouble;
+};
+
+/* The row of the provider, for one that is unknown the row of its layer or of any other. */
+const struct stp_ofi_provider *stp_ofi_provider_of(const struct fi_info *info);
+bool stp_ofi_is(const struct fi_info *info, unsigned flag);
+
+/* Its place in the order of preference: 0 is the best. */
+int stp_ofi_rank_of(const struct fi_info *info);
+
+/* "tcp" names "tcp" and "tcp;ofi_rxm" alike; "tcp;ofi_rxm" only itself. */
+bool stp_ofi_names(const char *wanted, const char *provider);
+
 /* Provider choice (choose.c). */
 
 struct stp_ofi_choice {

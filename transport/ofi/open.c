@@ -229,7 +229,7 @@ static void fill(struct stp_fabric *fabric)
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
     /* its files in /dev/shm are unlinked by closing alone */
-    fabric->close_at_abort = strcmp(fabric->provider, "shm") == 0;
+    fabric->close_at_abort = stp_ofi_is(stp_ofi.info, STP_OFI_SHM);
     fabric->connect = stp_ofi_connect;
     fabric->region_add = stp_ofi_region_add;
     fabric->region_peers = stp_ofi_region_peers;

@@ -22,11 +22,6 @@
 #define DIRECTORY STP_OFI_SHM_DIRECTORY
 #define WANTS_MIB 32u /* libfabric 1.17 may leave it out of its list below that, without a word */
 
-bool stp_ofi_is_shm(const struct fi_info *info)
-{
-    return strcmp(info->fabric_attr->prov_name, "shm") == 0;
-}
-
 static int check_directory(void)
 {
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {

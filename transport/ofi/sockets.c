@@ -19,8 +19,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MAX_PES 64
-#define MAX_PES_RXM 12 /* libfabric 1.17 polls all itself then, 55 ns each: past it epoll wins */
+#define MAX_PES 64 /* the most that a row of providers.c has */
 #define FIRST (1 + STP_OFI_HEALTH_FDS)
 #define MAX_FDS 192 /* what does not fit is looked at when a sleep ends */
 #define MAX_SLEEP_MS 128
@@ -202,11 +201,8 @@ void stp_ofi_sockets_disturb(void)
 
 bool stp_ofi_sockets_usable(const struct fi_info *info, int n_pes)
 {
-    const char *name = info->fabric_attr->prov_name;
-    bool rxm = strcmp(name, "tcp;ofi_rxm") == 0;
-    bool tcp = rxm || strcmp(name, "net") == 0 || strcmp(name, "tcp") == 0;
-    bool few = n_pes <= (rxm ? MAX_PES_RXM : MAX_PES);
-    DIR *dir = tcp && few ? opendir("/proc/self/fd") : NULL;
+    bool few = n_pes <= stp_ofi_provider_of(info)->sleepers;
+    DIR *dir = few ? opendir("/proc/self/fd") : NULL;
 
     if (dir == NULL) return false;
     closedir(dir);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of libfabric's providers. Whatever cannot be asked of libfabric and depends on the name
+ * of a provider is a column here. What the rows say was seen with libfabric 1.17.
+ * Design: docs/design/providers.md.
+ */
+#include "ofi.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define RXM (STP_OFI_CPU | STP_OFI_FORGETS)
+#define TCP (STP_OFI_KERNEL | STP_OFI_LATE)
+
+/* The best first. A name that begins with the layer stands for all others with that layer. */
+static const struct stp_ofi_provider providers[] = {
+    {.name = "cxi", .dmabuf_since = FI_VERSION(2, 5)},
+    {.name = "opx", .dmabuf_since = FI_VERSION(2, 6)},
+    {.name = "psm3"},
+    {.name = "efa", .dmabuf_since = FI_VERSION(1, 20)},
+    {.name = "verbs;ofi_rxm", .flags = RXM, .dmabuf_since = FI_VERSION(1, 20)},
+    {.name = "verbs", .dmabuf_since = FI_VERSION(1, 20)},
+    {.name = ";ofi_rxm", .flags = RXM},
+    {.name = ""}, /* any other */
+    {.name = "tcp", .flags = TCP | STP_OFI_OWN_DOMAIN, .sleepers = 64},
+    {.name = "tcp;ofi_rxm",
+     .flags = RXM | TCP,
+     .sleepers =
+         12, /* ofi_rxm polls all sockets itself then, 55 ns each: beyond, epoll is faster */
+     .trouble =
+         {FI_VERSION(1, 17), 0,
+          "connects again for ever to a peer that has died, without an error; worked around: "
+          "a silent peer is looked for (SHMEM_PEER_TIMEOUT)"}},
+    {.name = "shm",
+     .flags = STP_OFI_SHM | STP_OFI_CPU,
+     .trouble =
+         {FI_VERSION(1, 17), FI_VERSION(1, 18),
+          "frees a buffer twice when an update asks for delivery; worked around: updates are "
+          "posted as fetches"}},
+    {.name = "net",
+     .flags = TCP | STP_OFI_OWN_DOMAIN,
+     .sleepers = 64,
+     .trouble = {FI_VERSION(1, 17), FI_VERSION(1, 18),
+                 "lists atomics that it does not have; worked around: atomics are messages to the "
+                 "target"}},
+    {.name = "sockets", .refused = "takes milliseconds an operation and is no longer maintained"},
+    {.name = "udp;ofi_rxd", .refused = "loses updates of compare-and-swap and swap"},
+    {.name = "net;ofi_rxm", /* mended in 1.19 */
+     .flags = RXM,
+     .refused = "its wait descriptor never blocks, which costs a whole core"},
+};
+
+static int find(const char *name)
+{
+    for (int i = 0; i < (int)STP_COUNT(providers); i++)
+        if (strcmp(providers[i].name, name) == 0) return i;
+    return -1;
+}
+
+int stp_ofi_rank_of(const struct fi_info *info)
+{
+    const char *name = info->fabric_attr->prov_name, *layer = strchr(name, ';');
+    int at = find(name);
+
+    if (at < 0 && layer != NULL) at = find(layer);
+    return at >= 0 ? at : find("");
+}
+
+const struct stp_ofi_provider *stp_ofi_provider_of(const struct fi_info *info)
+{
+    return &providers[stp_ofi_rank_of(info)];
+}
+
+bool stp_ofi_is(const struct fi_info *info, unsigned flag)
+{
+    return (stp_ofi_provider_of(info)->flags & flag) != 0;
+}
+
+bool stp_ofi_names(const char *wanted, const char *provider)
+{
+    size_t n = strlen(wanted);
+
+    return strncasecmp(wanted, provider, n) == 0 && (provider[n] == '\0' || provider[n] == ';');
+}
