@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When descriptors run out while a job runs. A provider that cannot accept a connection says
+ * Descriptors: how many there are, which one is the provider's listening socket, and what happens
+ * when they run out while a job runs. A provider that cannot accept a connection says
  * nothing and tries again for ever, and so does the PE at its other end: both would hang. So
  * whoever has no descriptor left looks whether connections wait for one. Seen with libfabric 1.17.
  * Design: docs/design/security.md.
@@ -14,20 +15,19 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <rdma/fi_cm.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define LOOK_NS 1000000000ull /* between two looks */
 #define WARN_NS 2000000000ull /* of no descriptor and somebody waiting before this is told */
-#define MAX_FDS 1048576       /* numbers tried in search of the provider's socket */
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the rest, but listener */
     uint64_t looked_ns;
     uint64_t since_ns; /* that connections wait in vain, 0: they do not */
-    int listener;      /* the provider's socket, -1: not found yet */
+    int listener;      /* the provider's listening socket, -1: none; set while nothing else runs */
     bool warned;
 } descriptors = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1};
 
@@ -40,11 +40,12 @@ bool stp_ofi_descriptors_out(void)
     return false;
 }
 
-/* Port as the network has it; 0: no internet address. */
-static in_port_t port_of(const struct sockaddr_storage *addr)
+/* ---- the provider's listening socket --------------------------------------------- */
+
+in_port_t stp_ofi_port_of(const struct sockaddr *addr)
 {
-    if (addr->ss_family == AF_INET) return ((const struct sockaddr_in *)addr)->sin_port;
-    if (addr->ss_family == AF_INET6) return ((const struct sockaddr_in6 *)addr)->sin6_port;
+    if (addr->sa_family == AF_INET) return ((const struct sockaddr_in *)addr)->sin_port;
+    if (addr->sa_family == AF_INET6) return ((const struct sockaddr_in6 *)addr)->sin6_port;
     return 0;
 }
 
@@ -55,30 +56,38 @@ static bool listens_at(int fd, in_port_t port)
     int on = 0;
 
     return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) == 0 && on != 0 &&
-           getsockname(fd, (struct sockaddr *)&addr, &len) == 0 && port_of(&addr) == port;
+           getsockname(fd, (struct sockaddr *)&addr, &len) == 0 &&
+           stp_ofi_port_of((struct sockaddr *)&addr) == port;
 }
 
-/* The provider keeps its socket to itself; its port is known. */
-static int find_listener(void)
+void stp_ofi_listener_find(const struct sockaddr *name)
 {
-    struct sockaddr_storage addr = {0};
-    struct rlimit limit;
-    size_t len = sizeof(addr);
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
 
-    if (fi_getname(&stp_ofi.main.ep->fid, &addr, &len) != 0 || port_of(&addr) == 0 ||
-        getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return -1;
-    for (int fd = 0; (rlim_t)fd < limit.rlim_cur && fd < MAX_FDS; fd++)
-        if (listens_at(fd, port_of(&addr))) return fd;
-    return -1;
+    descriptors.listener = -1;
+    if (dir == NULL) return;
+    while (descriptors.listener < 0 && (entry = readdir(dir)) != NULL) {
+        int fd = atoi(entry->d_name); /* "." and "..": 0 */
+
+        if (fd > 0 && listens_at(fd, stp_ofi_port_of(name))) descriptors.listener = fd;
+    }
+    closedir(dir);
+    /* libfabric 1.17 does not close it on exec. */
+    if (descriptors.listener >= 0) fcntl(descriptors.listener, F_SETFD, FD_CLOEXEC);
 }
+
+int stp_ofi_listener(void)
+{
+    return descriptors.listener;
+}
+
+/* ---- connections that wait in vain ------------------------------------------------ */
 
 static bool somebody_waits(void)
 {
-    struct pollfd poll_fd = {.events = POLLIN};
+    struct pollfd poll_fd = {.fd = descriptors.listener, .events = POLLIN};
 
-    if (descriptors.listener < 0) descriptors.listener = find_listener();
-    poll_fd.fd = descriptors.listener;
     return poll_fd.fd >= 0 && poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & POLLIN) != 0;
 }
 
@@ -128,16 +137,13 @@ void stp_ofi_descriptors_forget(void)
 
 /* ---- how many there are ------------------------------------------------------------ */
 
-/* Where none is left to read the directory with, the limit is near, and asking each is quick. */
-static int count_one_by_one(void)
+/* The limit, or SIZE_MAX where there is none. */
+static size_t fds_limit(void)
 {
     struct rlimit limit;
-    int n = 0;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 1 << 20) return -1;
-    for (int fd = 0; fd < (int)limit.rlim_cur; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    return (size_t)limit.rlim_cur;
 }
 
 int stp_ofi_count_fds(void)
@@ -145,7 +151,8 @@ int stp_ofi_count_fds(void)
     DIR *dir = opendir("/proc/self/fd");
     int n = 0;
 
-    if (dir == NULL) return count_one_by_one();
+    /* No descriptor is left to read the directory with: all are in use. */
+    if (dir == NULL) return errno == EMFILE ? (int)fds_limit() : -1;
     while (readdir(dir) != NULL)
         n++;
     closedir(dir);
@@ -160,18 +167,9 @@ size_t stp_ofi_fds_of_peers(void)
 
 size_t stp_ofi_fds_left(void)
 {
-    struct rlimit limit;
+    size_t limit = fds_limit();
     int used = stp_ofi_count_fds();
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || used < 0) return 0;
-    if (limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
-    return (size_t)limit.rlim_cur > (size_t)used ? (size_t)limit.rlim_cur - (size_t)used : 0;
-}
-
-unsigned stp_ofi_endpoints_bearable(void)
-{
-    size_t left = stp_ofi_fds_left(), main = stp_ofi_fds_of_peers(), n;
-
-    n = left > main ? (left - main) / (STP_OFI_ENDPOINT_FDS + stp_ofi_fds_of_peers()) : 0;
-    return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
+    if (limit == SIZE_MAX || used < 0) return SIZE_MAX;
+    return limit > (size_t)used ? limit - (size_t)used : 0;
 }

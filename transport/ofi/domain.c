@@ -308,7 +308,6 @@ int stp_ofi_connect(const void *addrs)
     if (rc != 0) return rc;
     stp_ofi.spin = choose_spin(stp_ofi.core);
     stp_ofi.world = addrs;
-    stp_ofi.endpoints_agreed = -1;
     if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check()) != 0) return rc;
     if (stp_ofi.by_sockets) stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);

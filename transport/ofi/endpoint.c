@@ -32,26 +32,15 @@ static bool wants_domain(void)
     return is_cheap() && !stp_ofi.mr_local && !stp_ofi.hmem;
 }
 
-/* What every PE can bear, as they published it before the program took descriptors of its own. */
-static size_t endpoints_agreed_locked(void)
-{
-    if (stp_ofi.endpoints_agreed < 0) stp_ofi.endpoints_agreed = stp_ofi_endpoints_published();
-    return (size_t)stp_ofi.endpoints_agreed;
-}
-
 static unsigned endpoints_max_locked(void)
 {
     int asked = stp_ofi.core->env->ofi_endpoints;
     size_t n = asked >= 0 ? (size_t)asked : is_cheap() ? ENDPOINTS_CHEAP : 0;
     size_t room = stp_ofi.info->domain_attr->ep_cnt;
-    size_t agreed = n > 0 ? endpoints_agreed_locked() : 0;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
     /* A registration serves one endpoint, and buffers here need one. */
     if (bound && (stp_ofi.mr_local || stp_ofi.hmem)) return 0;
-    /* Half of the descriptors are the program's, unless somebody asked. */
-    if (asked < 0) agreed = (agreed + 1) / 2;
-    if (n > agreed) n = agreed;
     /* The main one is an endpoint too. */
     if (!wants_domain() && n > 0 && n > room - 1) n = room - 1;
     return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
@@ -92,11 +81,15 @@ static unsigned n_made(void)
     return __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_RELAXED);
 }
 
-/* Those that were made may still have all their connections before them. */
-static bool has_fds_for_another(void)
+/*
+ * Descriptors for one more endpoint and for all connections of those that were made. Half of the
+ * descriptors are the program's, unless the user asked for a number of endpoints.
+ */
+static size_t fds_for_another(void)
 {
-    return stp_ofi_fds_left() >=
-           STP_OFI_ENDPOINT_FDS + (n_made() + 1) * stp_ofi_fds_of_peers() + SPARE_FDS;
+    size_t n = STP_OFI_ENDPOINT_FDS + (n_made() + 1) * stp_ofi_fds_of_peers() + SPARE_FDS;
+
+    return stp_ofi.core->env->ofi_endpoints < 0 ? 2 * n : n;
 }
 
 static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
@@ -104,8 +97,6 @@ static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
     struct stp_ofi_endpoint *endpoint;
     int rc;
 
-    *why = "what is left would not do for its connections";
-    if (!has_fds_for_another()) return -EMFILE;
     *why = "no memory";
     endpoint = aligned_alloc(STP_CACHE_LINE, sizeof(*endpoint));
     if (endpoint == NULL) return -ENOMEM;
@@ -121,10 +112,19 @@ static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
 /* One more, or NULL: sharing is always possible. */
 static struct stp_ofi_endpoint *endpoint_make_locked(void)
 {
+    size_t left = stp_ofi_fds_left(), need = fds_for_another();
     struct stp_ofi_endpoint *endpoint = NULL;
     const char *why;
-    int rc = endpoint_make(&endpoint, &why);
+    int rc;
 
+    if (left < need) {
+        stp_ofi.core->log(STP_LOG_INFO,
+                          "fabric: no further endpoint, contexts share: one needs %zu free "
+                          "descriptors, %zu are free: %s",
+                          need, left, stp_strerror(EMFILE));
+        return NULL;
+    }
+    rc = endpoint_make(&endpoint, &why);
     if (rc == 0) return endpoint;
     stp_ofi.core->log(STP_LOG_INFO, "fabric: no further endpoint, contexts share (%s: %s)", why,
                       stp_ofi_strerror(-rc));

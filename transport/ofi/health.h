@@ -9,6 +9,8 @@
 
 #include "ofi.h"
 
+#include <netinet/in.h>
+
 /* A PE's liveness socket and its notices (liveness.c). */
 
 enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
@@ -16,9 +18,9 @@ enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE
 /* What a PE publishes behind its provider's address. */
 struct stp_ofi_liveness {
     uint8_t family;
-    uint8_t endpoints; /* that the PE has descriptors for; nothing to do with its life */
-    uint16_t port;     /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
-    uint8_t at[16];    /* IP4: the first four; LOCAL: a name */
+    uint8_t unused;
+    uint16_t port;  /* of a stream and of datagrams, as the network has it; LOCAL: 0 */
+    uint8_t at[16]; /* IP4: the first four; LOCAL: a name */
 };
 
 #define STP_OFI_LIVENESS 20 /* its bytes */
@@ -39,9 +41,6 @@ void stp_ofi_shm_explain(const struct stp_core *core);
  * the STP_OFI_LIVENESS bytes at mine with how it is reached. Later calls repeat the first's answer.
  */
 void stp_ofi_liveness_open(const void *name, void *mine);
-
-/* The least number of endpoints that a PE can bear, of what all have published there. */
-int stp_ofi_endpoints_published(void);
 
 /* All liveness sockets are known: the last bytes of each PE's entry in stp_ofi.world. */
 void stp_ofi_liveness_connect(void);
@@ -96,6 +95,16 @@ void stp_ofi_lost_forget(void); /* the endpoint is closed */
 /* Is there no descriptor left? */
 bool stp_ofi_descriptors_out(void);
 
+/* The port as the network has it; 0: no internet address. */
+in_port_t stp_ofi_port_of(const struct sockaddr *addr);
+
+/*
+ * Finds the provider's listening socket by the provider's address, and has it closed on exec. Its
+ * descriptor, or -1.
+ */
+void stp_ofi_listener_find(const struct sockaddr *name);
+int stp_ofi_listener(void);
+
 /* The endpoint is closed: what is known of its socket is void. */
 void stp_ofi_descriptors_forget(void);
 
@@ -109,9 +118,6 @@ size_t stp_ofi_fds_left(void);
 size_t stp_ofi_fds_of_peers(void);
 
 #define STP_OFI_ENDPOINT_FDS 8u /* that an endpoint takes unconnected: net 7, ofi_rxm 8 */
-
-/* How many this PE has descriptors for besides the main one, those of peers included. */
-unsigned stp_ofi_endpoints_bearable(void);
 
 /* End the job when a PE that this one looks after has gone. Cheap; does nothing most times. */
 void stp_ofi_health_look(void);

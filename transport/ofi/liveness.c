@@ -4,7 +4,7 @@
  * never accepted from, on which the kernel answers while the process lives, stopped or busy; and
  * under the same address a socket for datagrams, on which the PEs tell each other what ends the
  * job. Both are closed by the kernel when the process ends or runs another program, and by hand in
- * a forked child, which must not pass for its parent; so are the provider's listening sockets. Who
+ * a forked child, which must not pass for its parent; so is the provider's listening socket. Who
  * looks at liveness sockets: health.c. Design: docs/design/security.md.
  */
 #include "ofi.h"
@@ -12,9 +12,7 @@
 #include "health.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -28,10 +26,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 4096    /* links of others that the kernel keeps for us */
-#define PORTS_TRIED 16  /* until a port is free for both sockets */
-#define LISTENERS_MAX 4 /* of the provider */
-#define LOCAL_RANDOM 8  /* bytes of a local name */
+#define BACKLOG 4096   /* links of others that the kernel keeps for us */
+#define PORTS_TRIED 16 /* until a port is free for both sockets */
+#define LOCAL_RANDOM 8 /* bytes of a local name */
 #define NOTICES_A_LOOK 64
 #define NOTICE_MAGIC 0x7374657070654e31u
 
@@ -41,11 +38,10 @@ static struct {
     int listen_fd;
     int notice_fd;
     struct stp_ofi_liveness mine;
-    int listeners[LISTENERS_MAX]; /* descriptors of the provider, -1: none */
-    bool connected;               /* the liveness sockets of all PEs are known */
+    bool connected; /* the liveness sockets of all PEs are known */
     bool atfork;
     bool said; /* that there is no liveness socket */
-} life = {.listen_fd = -1, .notice_fd = -1, .listeners = {-1, -1, -1, -1}};
+} life = {.listen_fd = -1, .notice_fd = -1};
 
 /* A notice as it travels. PEs of a job have the same build. */
 struct datagram {
@@ -179,47 +175,6 @@ const char *stp_ofi_liveness_where(int pe, char *text, size_t len)
     return text;
 }
 
-/* ---- the provider's own sockets ------------------------------------------------ */
-
-static bool is_port(int fd, const struct sockaddr *name)
-{
-    struct sockaddr_storage found;
-    socklen_t len = sizeof(found);
-    int on = 0;
-    socklen_t size = sizeof(on);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) != 0 || on == 0) return false;
-    if (getsockname(fd, (struct sockaddr *)&found, &len) != 0 || found.ss_family != name->sa_family)
-        return false;
-    if (found.ss_family == AF_INET)
-        return ((const struct sockaddr_in *)&found)->sin_port ==
-               ((const struct sockaddr_in *)name)->sin_port;
-    return found.ss_family == AF_INET6 && ((const struct sockaddr_in6 *)&found)->sin6_port ==
-                                              ((const struct sockaddr_in6 *)name)->sin6_port;
-}
-
-/*
- * Who doubts that this process lives asks the provider's port, too: it must not be open in a
- * program that this one turns into or starts. libfabric 1.17 does not close it on exec.
- */
-static void close_listeners_on_exec(const struct sockaddr *name)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    struct dirent *entry;
-    int n = 0;
-
-    memset(life.listeners, -1, sizeof(life.listeners));
-    if (dir == NULL) return;
-    while (n < LISTENERS_MAX && (entry = readdir(dir)) != NULL) {
-        int fd = atoi(entry->d_name); /* "." and "..": 0 */
-
-        if (fd <= 0 || !is_port(fd, name)) continue;
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-        life.listeners[n++] = fd;
-    }
-    closedir(dir);
-}
-
 /* ---- this PE's liveness socket ------------------------------------------------------ */
 
 static void close_fd(int *fd)
@@ -235,8 +190,7 @@ static void close_in_child(void)
 {
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);
-    for (int i = 0; i < LISTENERS_MAX; i++)
-        close_fd(&life.listeners[i]);
+    if (stp_ofi_listener() >= 0) close(stp_ofi_listener());
 }
 
 /* A socket of the type at the address. Its descriptor, or -errno. */
@@ -264,8 +218,7 @@ static uint16_t port_of(int fd)
     socklen_t len = sizeof(addr);
 
     if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0) return 0;
-    if (addr.ss_family == AF_INET) return ((struct sockaddr_in *)&addr)->sin_port;
-    return addr.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&addr)->sin6_port : 0;
+    return stp_ofi_port_of((struct sockaddr *)&addr);
 }
 
 /* Both sockets at one address; that for datagrams only if it can be had. 0 or -errno. */
@@ -301,12 +254,11 @@ void stp_ofi_liveness_open(const void *name, void *mine)
             life.listen_fd = -1;
             line.family = STP_OFI_LINE_NONE;
         } else if (stp_ofi_speaks_ip()) {
-            close_listeners_on_exec(name);
+            /* A peer that doubts that this process lives connects to that socket, too. */
+            stp_ofi_listener_find(name);
         }
     }
     if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
-    line.endpoints =
-        life.mine.endpoints != 0 ? life.mine.endpoints : (uint8_t)stp_ofi_endpoints_bearable();
     life.mine = line;
     memcpy(mine, &line, sizeof(line));
 }
@@ -320,18 +272,6 @@ uint64_t stp_ofi_shm_of(int pe)
     return there;
 }
 
-int stp_ofi_endpoints_published(void)
-{
-    int least = (int)STP_OFI_ENDPOINTS;
-
-    for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
-        struct stp_ofi_liveness line = published_by(pe);
-
-        if (line.endpoints < least) least = line.endpoints;
-    }
-    return least;
-}
-
 void stp_ofi_liveness_connect(void)
 {
     /* Pairs with the acquire in is_connected(): who sees it sees the addresses. */
@@ -342,7 +282,6 @@ void stp_ofi_liveness_close(void)
 {
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);
-    memset(life.listeners, -1, sizeof(life.listeners));
     __atomic_store_n(&life.connected, false, __ATOMIC_RELAXED);
     life.mine = (struct stp_ofi_liveness){.family = STP_OFI_LINE_NONE};
 }

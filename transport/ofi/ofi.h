@@ -123,7 +123,6 @@ struct stp_ofi {
     bool by_sockets;         /* the progress thread sleeps on the provider's sockets instead */
 
     pthread_mutex_t endpoints_lock; /* guards making, taking and giving endpoints */
-    int endpoints_agreed;           /* what every PE can bear, -1: not looked up yet */
     unsigned n_endpoints;           /* besides the main one; they stay until close */
     struct stp_ofi_endpoint *endpoints[STP_OFI_ENDPOINTS];
 

@@ -17,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#define FEW_FDS 16
+#define FEW_FDS 16 /* fewer than a provider takes before it has connected to anybody */
 
 /* ---- signal handlers ---------------------------------------------------- */
 
@@ -97,21 +96,12 @@ static const char *or_any(const char *name)
     return name != NULL ? name : "any";
 }
 
-/* Fewer than a provider takes before it has connected to anybody. */
-static bool few_fds_left(void)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-           limit.rlim_cur < (rlim_t)stp_ofi_count_fds() + FEW_FDS;
-}
-
 /* Nothing could be opened: say why of those that the user's choice leaves. */
 static void explain(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
 {
     const struct stp_env *env = core->env;
     int n_said = 0;
-    bool short_of_fds = few_fds_left();
+    bool short_of_fds = stp_ofi_fds_left() < FEW_FDS;
 
     core->log(STP_LOG_ERROR,
               "fabric: libfabric %u.%u has no usable provider "

@@ -92,14 +92,6 @@ static bool is_ours(int fd)
     return false;
 }
 
-static bool is_listening(int fd)
-{
-    int on = 0;
-    socklen_t len = sizeof(on);
-
-    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 && on != 0;
-}
-
 static void scan(void)
 {
     struct dirent *entry;
@@ -113,7 +105,7 @@ static void scan(void)
         int fd = atoi(entry->d_name); /* "." and "..": 0, which is no socket of ours */
 
         if (fd <= 0 || !is_ours(fd)) continue;
-        if (is_listening(fd)) sockets.listener = (int)sockets.n_fds;
+        if (fd == stp_ofi_listener()) sockets.listener = (int)sockets.n_fds;
         sockets.fds[sockets.n_fds++] = (struct pollfd){.fd = fd};
     }
 }
