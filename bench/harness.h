@@ -325,7 +325,4 @@ void bench_text_begin(FILE *file, const char *prefix, const struct bench_run *ru
 void bench_text_row(struct bench_output *out, const struct bench_result *result);
 void bench_summary_row(struct bench_output *out, const struct bench_result *result);
 
-/* tune: a table of algorithms, measured on the job; argv[0] is the word itself (tune.c). */
-int bench_tune(int argc, char **argv);
-
 #endif /* STEPPE_BENCH_HARNESS_H */

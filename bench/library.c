@@ -119,10 +119,10 @@ static int startup(void)
     return 0;
 }
 
-/* compare, plot and launch are programs in Python, which need no launcher. */
+/* compare, plot, launch and tune are programs in Python, which need no launcher. */
 static bool is_tool(const char *word)
 {
-    static const char *const tools[] = {"compare", "plot", "launch"};
+    static const char *const tools[] = {"compare", "plot", "launch", "tune"};
 
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
         if (strcmp(word, tools[i]) == 0) return true;
@@ -174,7 +174,6 @@ static int run_tool(char **argv)
 int bench_command(int argc, char **argv)
 {
     if (argc > 1 && is_tool(argv[1])) return run_tool(argv);
-    if (argc > 1 && strcmp(argv[1], "tune") == 0) return bench_tune(argc - 1, argv + 1);
     if (argc != 2) return -1;
     if (strcmp(argv[1], "--startup") == 0) return startup();
     if (strcmp(argv[1], "--man") != 0) return -1;

@@ -73,8 +73,7 @@ void bench_usage(FILE *out)
 {
     fputs(
         "usage: oshrun -n N steppe-bench [options] BENCH|GROUP|PATTERN|all...\n"
-        "       oshrun -n N steppe-bench tune [-o FILE] [--max BYTES] [--rounds N]\n"
-        "       steppe-bench compare|plot|launch ...   (no launcher; each has --help)\n"
+        "       steppe-bench compare|plot|launch|tune ...   (no launcher; each has --help)\n"
         "Measure Steppe between PE 0 and a peer, pairs of PEs, or over all PEs; --list names the\n"
         "benches and their groups. A pattern is one of the shell: 'atomic-*'.\n"
         "\n"

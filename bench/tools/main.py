@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of steppe-bench that do not start the library: compare, plot, launch.
+"""The commands of steppe-bench that do not start the library: compare, plot, launch, tune.
 
-usage: main.py compare|plot|launch ARGUMENT...
+usage: main.py compare|plot|launch|tune ARGUMENT...
 Exit status: 0, 1 for a regression that compare found, 2 for wrong usage and unreadable input.
 """
 import sys
@@ -12,9 +12,11 @@ sys.dont_write_bytecode = True  # beside the installed files
 import compare  # noqa: E402
 import launch  # noqa: E402
 import plot  # noqa: E402
+import tune  # noqa: E402
 from results import ToolError  # noqa: E402
 
-TOOLS = {"compare": compare.main, "plot": plot.main, "launch": launch.main}
+TOOLS = {"compare": compare.main, "plot": plot.main, "launch": launch.main,
+         "tune": tune.main}
 
 
 def main(arguments):

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""steppe-bench tune: a table for SHMEM_COLL_TABLE, from jobs of steppe-bench with each algorithm.
+
+A round is one job with what is built in and one with each algorithm, forced by a table. A line is
+written where an algorithm is better, by the test of compare, in every round. Where an algorithm
+cannot be used the library takes what is built in, which is equal to itself.
+"""
+import os
+import sys
+import tempfile
+
+from compare import compare
+from options import installed_program, parser, positive, run_job
+from results import ToolError, parse, write_text
+
+OPERATIONS = {"broadcast": ("tree", "scatter"), "reduce": ("tree", "doubling", "shares"),
+              "collect": ("gather", "direct"), "fcollect": ("gather", "heads", "direct"),
+              "alltoall": ("gather", "heads", "direct")}
+THRESHOLD = 0.07  # by which an algorithm must be quicker than what is built in
+USAGE = "steppe-bench tune -n N [OPTION...] [-- ARGUMENTS of oshrun]"
+DESCRIPTION = """Measure the algorithms of collectives between nodes, in jobs with the places and the
+provider that later jobs will have, and write a table for SHMEM_COLL_TABLE: lines where another
+algorithm than the one built in is quicker by more than 7 % in every round."""
+
+
+def measure(job, k, folder):
+    """The Report of a job with the k-th algorithm of each operation; None: what is built in."""
+    words = ["env", "-u", "SHMEM_COLL_TABLE"] + job
+    if k is not None:
+        table = os.path.join(folder, f"table{k}")
+        write_text(table, "".join(f"{name} * * * * {algorithms[k]}\n"
+                                  for name, algorithms in OPERATIONS.items()
+                                  if k < len(algorithms)))
+        words = ["env", f"SHMEM_COLL_TABLE={table}"] + job
+    return parse(run_job(words), f"output of {' '.join(words)}")
+
+
+def better(built_in, report, k):
+    """{identity of a row: what compare says of it} where the k-th algorithm is better."""
+    return {(change.row["bench"], change.row["pes"], change.row["bytes"]): change
+            for change in compare(built_in, report, THRESHOLD, "absolute")
+            if change.verdict == "better" and k < len(OPERATIONS[change.row["bench"]])}
+
+
+def run_rounds(job, rounds):
+    """(a Report of what is built in, {identity: (algorithm, Change)}) of the quickest ones."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(rounds):
+            print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+            built_in = measure(job, None, folder)
+            for k in range(max(map(len, OPERATIONS.values()))):
+                now = better(built_in, measure(job, k, folder), k)
+                found[k] = {key: change for key, change in now.items()
+                            if number == 0 or key in found[k]}
+    chosen = {}
+    for k, changes in found.items():
+        for key, change in changes.items():
+            if key not in chosen or change.change < chosen[key][1].change:
+                chosen[key] = (OPERATIONS[key[0]][k], change)
+    return built_in, chosen
+
+
+def nodes_of(report, members):
+    """On how many nodes the first PEs are."""
+    if report.heading["all_path"] == "fabric":
+        return members
+    return len({place["host"] for place in report.heading["places"][:members]})
+
+
+def line_of(name, provider, nodes, nbytes, algorithm, changes):
+    times = ", ".join(f"{change.new:.4g}" for change in changes)
+    return (f"{name:<9}  {provider:<8}  {nodes:<7}  *  {nbytes:<17}  {algorithm:<8}  "
+            f"# {times} {changes[0].row['unit']}; built in: {changes[0].old:.4g}\n")
+
+
+def lines_of(name, part, sizes, chosen):
+    """[(bytes, algorithm, [Change])] of a collective of so many PEs, one of sizes in a row."""
+    runs = []
+    for i, size in enumerate(sizes):
+        algorithm, change = chosen.get((name, part, size), (None, None))
+        end = str(sizes[i + 1] - 1) if i + 1 < len(sizes) else ""
+        if runs and runs[-1][1] == algorithm:
+            runs[-1] = (runs[-1][0], algorithm, runs[-1][2] + [change], end)
+        else:
+            runs.append((str(size if i else 0), algorithm, [change], end))
+    if name == "collect":  # members do not know each other's sizes: one line for all, or none
+        return [("*",) + run[1:3] for run in runs if len(runs) == 1 and run[1]]
+    return [(f"{begin}-{end}", algorithm, changes) for begin, algorithm, changes, end in runs
+            if algorithm]
+
+
+def table_of(report, chosen, rounds):
+    parts = {nodes_of(report, row["pes"]): row["pes"] for row in report.rows.values()}
+    parts = sorted((nodes, pes) for nodes, pes in parts.items() if nodes > 1)
+    if not parts:
+        raise ToolError("all PEs are on one node, where there is nothing to choose")
+    provider = str(report.heading.get("provider", ""))
+    text = (f"# Algorithms of collectives between nodes, for SHMEM_COLL_TABLE, by steppe-bench "
+            f"tune:\n# {parts[-1][1]} PEs on {parts[-1][0]} nodes, {provider or 'no fabric'}, "
+            f"{rounds} rounds. What is not named is as built in.\n"
+            "# operation  provider  nodes  members  bytes  algorithm\n")
+    for name in OPERATIONS:
+        for i, (nodes, pes) in enumerate(parts):
+            sizes = sorted({row["bytes"] for row in report.rows.values()
+                            if (row["bench"], row["pes"]) == (name, pes)})
+            last = str(parts[i + 1][0] - 1) if i + 1 < len(parts) else ""
+            for nbytes, algorithm, changes in lines_of(name, pes, sizes, chosen):
+                text += line_of(name, provider.split(";")[0] or "*", f"{nodes}-{last}", nbytes,
+                                algorithm, changes)
+    return text
+
+
+def main(arguments):
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser("tune", USAGE, DESCRIPTION)
+    options.add_argument("-n", type=positive, required=True, metavar="N", help="PEs")
+    options.add_argument("-o", metavar="FILE", help="write there instead of to standard output")
+    options.add_argument("--max", default="4m", metavar="BYTES",
+                         help="the largest vector, such as 64k (default: 4m)")
+    options.add_argument("--rounds", type=positive, default=5, metavar="N",
+                         help="jobs with each algorithm (default: 5)")
+    options.add_argument("--seconds", default="0.1", metavar="S",
+                         help="for a row of a job, at most (default: 0.1)")
+    chosen = options.parse_args(arguments[:at])
+    program = installed_program()
+    job = [os.path.join(os.path.dirname(program), "oshrun"), "-n", str(chosen.n)]
+    job += arguments[at + 1:] + [program, "--format", "json", "--sizes", f"8:{chosen.max}",
+                                 "--seconds", chosen.seconds, "--until", "0", "--teams",
+                                 f"{min(2, chosen.n)}:{chosen.n}"] + list(OPERATIONS)
+    text = table_of(*run_rounds(job, chosen.rounds), chosen.rounds)
+    if chosen.o:
+        write_text(chosen.o, text)
+    else:
+        sys.stdout.write(text)
+    return 0
