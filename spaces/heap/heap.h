@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The allocator of a symmetric heap. It hands out offsets and keeps its records outside the
- * memory it manages (which may be on a GPU). Equal call sequences give equal offsets.
- * Near-constant time (two-level segregated fit), no power-of-two rounding: 7 MiB out of a
- * fresh 8 MiB heap succeed. Any thread may call, but to destroy: a lock of the heap's own, taken
- * last, guards the records. Design: docs/design/heap.md.
+ * memory it manages (which may be on a GPU). Equal call sequences give equal offsets. The first gap
+ * that is large enough is taken, without rounding to powers of two: 7 MiB out of a fresh 8 MiB heap
+ * succeed. Any thread may call all functions except stp_heap_destroy(): a lock of the heap's own,
+ * which is taken after all other locks, guards the records. Design: docs/design/heap.md.
  */
 #ifndef STP_HEAP_H
 #define STP_HEAP_H
@@ -36,7 +36,7 @@ int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *o
 /*
  * Make [offset, offset + nbytes) a live block, as if it had been allocated: 0, -EEXIST when not all
  * of it is free, -EINVAL when it lies outside, is empty or begins at no multiple of STP_HEAP_ALIGN,
- * -ENOMEM. Looks at one block after the other.
+ * -ENOMEM.
  */
 int stp_heap_reserve(struct stp_heap *heap, size_t offset, size_t nbytes);
 
@@ -50,11 +50,15 @@ int stp_heap_free(struct stp_heap *heap, size_t offset);
 int stp_heap_resize(struct stp_heap *heap, size_t offset, size_t nbytes);
 
 /*
- * Room at the end: the heap is over [0, size) from now on, size rounded down as above, and what is
- * new is joined with a free block before it. 0, -EINVAL when it would shrink, or -ENOMEM, which
- * stp_heap_ready() before it rules out for this call and for the allocation behind it.
+ * Extends the heap to [0, size), size rounded down as above. Returns 0, or -EINVAL when it would
+ * shrink.
  */
 int stp_heap_grow(struct stp_heap *heap, size_t size);
+
+/*
+ * Puts a record aside, so that the next allocation cannot fail for want of memory of the process.
+ * Returns 0 or -ENOMEM.
+ */
 int stp_heap_ready(struct stp_heap *heap);
 
 /*

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The records behind heap.h, shared by the files of the heap and by nobody else: a record per
- * block in malloc'ed memory, bins of free blocks by size (bins.c), live blocks by
- * offset (index.c). Design: docs/design/heap.md.
+ * The records behind heap.h, private to the files of this folder: one record per live block,
+ * outside the managed memory, in a tree ordered by offset (tree.c). Design: docs/design/heap.md.
  */
 #ifndef STP_HEAP_RECORDS_H
 #define STP_HEAP_RECORDS_H
@@ -13,118 +12,94 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A power of two cut into 2^SPLIT_BITS bins: a bin's blocks differ in size by 3 % at most. */
-#define STP_HEAP_SPLIT_BITS 5
-#define STP_HEAP_SPLIT (1u << STP_HEAP_SPLIT_BITS)
-
-/* Row 0: one bin for each size below SPLIT granules; then a row for each power of two. */
-#define STP_HEAP_ROWS (64 - 6 - STP_HEAP_SPLIT_BITS + 1)
-
-/* A range of the heap, free or live. All blocks together cover [0, size) without gaps. */
+/*
+ * A live block, together with the free bytes between its end and the next live block. The first
+ * record of each heap stands for no block: it has no bytes, and its gap is the free range before
+ * the first live block.
+ */
 struct stp_heap_block {
     size_t offset;
-    size_t size;                   /* bytes, a multiple of STP_HEAP_ALIGN */
-    size_t asked;                  /* bytes the owner asked for; 0: the block is free */
-    struct stp_heap_block *before; /* neighbours by offset */
-    struct stp_heap_block *after;
-    union {
-        struct { /* a free block, in its bin */
-            struct stp_heap_block *prev;
-            struct stp_heap_block *next;
-        } bin;
-        struct { /* a live block, in the index: smaller offsets left, larger right */
-            struct stp_heap_block *left;
-            struct stp_heap_block *right;
-        } tree;
-        struct stp_heap_block *spare; /* no block at all: next unused record */
-    };
-};
-
-struct stp_heap_bins {
-    uint64_t rows;                /* bit r: row r has a block */
-    uint32_t bins[STP_HEAP_ROWS]; /* bit b: the bin has a block */
-    struct stp_heap_block *head[STP_HEAP_ROWS][STP_HEAP_SPLIT];
+    size_t asked; /* bytes that the caller asked for; 0 in the first record only */
+    size_t gap;   /* free bytes after the block; 0 in the last block: see stp_heap_gap() */
+    struct stp_heap_block *parent;
+    struct stp_heap_block *child[2]; /* subtrees of smaller and of larger offsets */
+    size_t child_gap[2];             /* largest gap in each of these subtrees, 0 when it is empty */
 };
 
 struct stp_heap {
     size_t size;
-    pthread_mutex_t lock; /* guards all that follows; nothing is taken while it is held */
-    uint64_t state;       /* a new number after each change, of any heap; read without */
+    pthread_mutex_t lock; /* guards all that follows; no other lock is taken while it is held */
+    uint64_t state; /* number of the last change, unique among all heaps; also read without lock */
     size_t used;
     size_t n_blocks;
-    struct stp_heap_block *first;  /* block at offset 0, NULL in a heap of no bytes */
-    struct stp_heap_block *last;   /* block that ends at size, likewise */
-    struct stp_heap_block *index;  /* root of the live blocks */
-    struct stp_heap_block *spare;  /* unused records */
-    struct stp_heap_chunk *chunks; /* where records live */
-    struct stp_heap_bins bins;
+    struct stp_heap_block first; /* record of the gap at offset 0 */
+    struct stp_heap_block *last; /* block with the largest offset, or the first record */
+    struct stp_heap_block *root;
+    struct stp_heap_block *spare; /* an unused record for the next allocation, or NULL */
 };
 
-/* ---- bins.c -------------------------------------------------------- */
+/* ---- tree.c -------------------------------------------------------- */
 
-void stp_heap_bins_add(struct stp_heap_bins *bins, struct stp_heap_block *block);
-void stp_heap_bins_remove(struct stp_heap_bins *bins, struct stp_heap_block *block);
+/* Sets the gap of a block that is in the tree. */
+void stp_heap_tree_set_gap(struct stp_heap_block *block, size_t gap);
+
+/* Inserts block directly after the block before; its gap has to be 0. */
+void stp_heap_tree_insert(struct stp_heap_block **root, struct stp_heap_block *before,
+                          struct stp_heap_block *block);
+
+/* Removes block, whose gap has to be 0. */
+void stp_heap_tree_remove(struct stp_heap_block **root, struct stp_heap_block *block);
+
+/* Returns the block with the next smaller offset, or NULL. */
+struct stp_heap_block *stp_heap_tree_before(struct stp_heap_block *block);
+
+/* Returns the block with the largest offset that is not above offset. */
+struct stp_heap_block *stp_heap_tree_floor(struct stp_heap_block *root, size_t offset);
 
 /*
- * A free block that has nbytes from a multiple of align on, or NULL when none has. nbytes: a
- * nonzero multiple of STP_HEAP_ALIGN; align: a power of two, at least STP_HEAP_ALIGN.
+ * Returns the first block whose gap has room for nbytes at a multiple of align, or NULL. If align
+ * is above STP_HEAP_ALIGN, a later gap that has room for any start can be preferred.
  */
-struct stp_heap_block *stp_heap_bins_search(const struct stp_heap_bins *bins, size_t nbytes,
+struct stp_heap_block *stp_heap_tree_search(const struct stp_heap *heap, size_t nbytes,
                                             size_t align);
 
-/* Size of the largest free block, 0 when there is none. */
-size_t stp_heap_bins_largest(const struct stp_heap_bins *bins);
+/* ---- inline -------------------------------------------------------- */
 
-/* True when bitmaps, lists and sizes agree; sets *n_free to the number of blocks in the bins. */
-bool stp_heap_bins_verify(const struct stp_heap_bins *bins, size_t *n_free);
-
-/* ---- index.c ------------------------------------------------------- */
-
-void stp_heap_index_add(struct stp_heap_block **root, struct stp_heap_block *block);
-void stp_heap_index_remove(struct stp_heap_block **root, struct stp_heap_block *block);
-
-/* The live block with the largest offset at or below this one, or NULL. */
-struct stp_heap_block *stp_heap_index_floor(struct stp_heap_block *root, size_t offset);
-
-/* True when the index holds n_live blocks, in order and not much deeper than it need be. */
-bool stp_heap_index_verify(const struct stp_heap_block *root, size_t n_live);
-
-/* ---- heap.c -------------------------------------------------------- */
-
-#define STP_HEAP_RECORDS_A_CALL 2 /* that one call can need */
-
-/* See to it that n records are at hand, less than a chunk has: 0 or -ENOMEM. Then take one. */
-int stp_heap_records_reserve(struct stp_heap *heap, unsigned n);
-struct stp_heap_block *stp_heap_record_get(struct stp_heap *heap);
-
-/* What threads remember of the records is worth nothing from now on. */
-void stp_heap_changed_locked(struct stp_heap *heap);
-
-/* ---- for all ------------------------------------------------------------ */
-
-/* No overflow when nbytes is at most a heap's size. */
+/* Does not overflow if nbytes is at most the size of a heap. */
 static inline size_t stp_heap_round(size_t nbytes)
 {
     return (nbytes + STP_HEAP_ALIGN - 1) & ~(size_t)(STP_HEAP_ALIGN - 1);
 }
 
-static inline bool stp_heap_is_free(const struct stp_heap_block *block)
+/* Returns the end of the block, which is where its gap starts. */
+static inline size_t stp_heap_end(const struct stp_heap_block *block)
 {
-    return block && block->asked == 0;
+    return block->offset + stp_heap_round(block->asked);
 }
 
-/* The live block that starts at offset, or NULL. */
-static inline struct stp_heap_block *stp_heap_block_at(const struct stp_heap *heap, size_t offset)
+/*
+ * Returns the number of free bytes after the block. Those after the last block are not in the tree:
+ * most allocations in a heap without holes come from there, and need no update of the tree's gaps.
+ */
+static inline size_t stp_heap_gap(const struct stp_heap *heap, const struct stp_heap_block *block)
 {
-    struct stp_heap_block *block = stp_heap_index_floor(heap->index, offset);
-
-    return block && block->offset == offset ? block : NULL;
+    return block == heap->last ? heap->size - stp_heap_end(block) : block->gap;
 }
 
-/* Bytes from the start of the block to the first multiple of align. */
-static inline size_t stp_heap_gap(const struct stp_heap_block *block, size_t align)
+/* Returns the number of bytes from the start of the block's gap to the first multiple of align. */
+static inline size_t stp_heap_skip(const struct stp_heap_block *block, size_t align)
 {
-    return -block->offset & (align - 1);
+    return -stp_heap_end(block) & (align - 1);
+}
+
+/* Returns the largest gap in the subtree below and including block. */
+static inline size_t stp_heap_tree_largest(const struct stp_heap_block *block)
+{
+    size_t largest = block->gap;
+
+    for (int side = 0; side < 2; side++)
+        if (block->child_gap[side] > largest) largest = block->child_gap[side];
+    return largest;
 }
 
 #endif /* STP_HEAP_RECORDS_H */

@@ -1,56 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every invariant of a heap's records, for tests. Design: docs/design/heap.md.
+ * Checks every invariant of a heap's records, for tests. Design: docs/design/heap.md.
  */
 #include "records.h"
 
 #include <errno.h>
 
-/* What a walk over all blocks in order of offset adds up to. */
+/* Sums of a walk over the blocks in order of offset. */
 struct walk {
-    size_t end;
+    const struct stp_heap_block *last;
+    size_t end; /* of the last block and its gap */
     size_t used;
-    size_t n_live;
-    size_t n_free;
+    size_t n_blocks; /* the first record included */
 };
 
-static bool block_verify(const struct stp_heap *heap, const struct stp_heap_block *block)
+static bool block_verify(const struct stp_heap_block *block, struct walk *walk)
 {
-    if (block->size == 0 || block->size % STP_HEAP_ALIGN != 0) return false;
-    if (block->after && block->after->before != block) return false;
-    if (stp_heap_is_free(block)) return !stp_heap_is_free(block->after);
-    return block->asked <= block->size && stp_heap_round(block->asked) == block->size &&
-           stp_heap_block_at(heap, block->offset) == block;
+    bool first = walk->n_blocks++ == 0;
+
+    if (block->offset != walk->end || block->gap % STP_HEAP_ALIGN != 0) return false;
+    if ((block->asked == 0) != first) return false;
+    walk->last = block;
+    walk->end = stp_heap_end(block) + block->gap;
+    walk->used += stp_heap_round(block->asked);
+    return true;
 }
 
-static bool blocks_verify(const struct stp_heap *heap, struct walk *walk)
+/* Checks that the parent of block has the right values of it. */
+static bool child_verify(const struct stp_heap_block *parent, int side)
 {
-    const struct stp_heap_block *block = heap->first, *last = NULL;
+    const struct stp_heap_block *child = parent->child[side];
+    size_t largest = child ? stp_heap_tree_largest(child) : 0;
 
-    if (block && block->before) return false;
-    for (; block; block = block->after) {
-        last = block;
-        if (block->offset != walk->end || !block_verify(heap, block)) return false;
-        walk->end += block->size;
-        if (stp_heap_is_free(block)) {
-            walk->n_free++;
-        } else {
-            walk->n_live++;
-            walk->used += block->size;
-        }
-    }
-    return walk->end == heap->size && heap->last == last;
+    return parent->child_gap[side] == largest && (!child || child->parent == parent);
+}
+
+static bool subtree_verify(const struct stp_heap_block *block, unsigned levels, struct walk *walk)
+{
+    if (!block) return true;
+    if (levels == 0 || !child_verify(block, 0) || !child_verify(block, 1)) return false;
+    return subtree_verify(block->child[0], levels - 1, walk) && block_verify(block, walk) &&
+           subtree_verify(block->child[1], levels - 1, walk);
 }
 
 static int verify_locked(const struct stp_heap *heap)
 {
+    /* A random tree is about three times as deep as a perfect one, never three times that. */
+    unsigned perfect = 64 - (unsigned)__builtin_clzll(heap->n_blocks | 1);
     struct walk walk = {0};
-    size_t n_free;
 
-    if (!blocks_verify(heap, &walk)) return -EFAULT;
-    if (!stp_heap_index_verify(heap->index, walk.n_live)) return -EFAULT;
-    if (!stp_heap_bins_verify(&heap->bins, &n_free) || n_free != walk.n_free) return -EFAULT;
-    return walk.n_live == heap->n_blocks && walk.used == heap->used ? 0 : -EFAULT;
+    if (heap->root->parent || !subtree_verify(heap->root, 16 + 8 * perfect, &walk)) return -EFAULT;
+    if (walk.last != heap->last || walk.last->gap != 0 || walk.end > heap->size) return -EFAULT;
+    return walk.used == heap->used && walk.n_blocks == heap->n_blocks + 1 ? 0 : -EFAULT;
 }
 
 int stp_heap_verify(struct stp_heap *heap)

@@ -79,7 +79,7 @@ static int grow_here(struct grow *g)
     int rc = stp_heap_ready(space->heap);
 
     if (rc != 0) {
-        snprintf(g->why, sizeof(g->why), "no memory for the records of a heap");
+        snprintf(g->why, sizeof(g->why), "no memory for a record of a heap");
         return rc;
     }
     rc = space->kind->grow(space, g->nbytes, g->why, sizeof(g->why));
@@ -167,7 +167,7 @@ static void grow_commit(const struct grow *g, bool on_fabric, const char *fn)
     }
     grow_exchange(g, fn);
     stp_registry_resize(space, g->nbytes);
-    (void)stp_heap_grow(space->heap, g->nbytes); /* it has the records that it needs */
+    (void)stp_heap_grow(space->heap, g->nbytes); /* cannot fail: larger than before */
     space->n_extents++;
     grow_open(space);
 }

@@ -196,28 +196,43 @@ START_TEST(alignment_without_room_for_a_gap)
 }
 END_TEST
 
-/*
- * The fit is at the end of a bin whose other blocks are smaller, and no larger bin has any:
- * a search by bins alone would refuse.
- */
-START_TEST(fit_inside_its_own_bin)
+/* Only one of many free blocks of nearly equal sizes fits. */
+START_TEST(fit_among_nearly_equal)
 {
     enum { N = 20 };
-    const size_t bin = 1024 * STP_HEAP_ALIGN; /* sizes 1024 to 1055 granules share a bin */
-    struct stp_heap *heap = heap_new(N * 2 * bin);
+    const size_t size = 1024 * STP_HEAP_ALIGN;
+    struct stp_heap *heap = heap_new(N * 2 * size);
     size_t offsets[N];
     size_t offset;
 
     for (int i = 0; i < N; i++) {
-        offsets[i] = alloc_ok(heap, bin + (size_t)(N - i) * STP_HEAP_ALIGN, 1);
+        offsets[i] = alloc_ok(heap, size + (size_t)(N - i) * STP_HEAP_ALIGN, 1);
         alloc_ok(heap, 1, 1);
     }
     alloc_ok(heap, stats_of(heap).largest_free, 1);
     for (int i = 0; i < N; i++)
         free_ok(heap, offsets[i]);
-    ck_assert_uint_eq(stats_of(heap).largest_free, bin + N * STP_HEAP_ALIGN);
-    ck_assert_int_eq(stp_heap_alloc(heap, bin + N * STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
-    ck_assert_uint_eq(alloc_ok(heap, bin + N * STP_HEAP_ALIGN, 1), offsets[0]);
+    ck_assert_uint_eq(stats_of(heap).largest_free, size + N * STP_HEAP_ALIGN);
+    ck_assert_int_eq(stp_heap_alloc(heap, size + N * STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
+    ck_assert_uint_eq(alloc_ok(heap, size + N * STP_HEAP_ALIGN, 1), offsets[0]);
+    stp_heap_destroy(heap);
+}
+END_TEST
+
+START_TEST(lowest_offset_first)
+{
+    struct stp_heap *heap = heap_new(64 * KIB);
+    const size_t sizes[] = {2 * KIB, KIB, 8 * KIB, KIB, KIB, KIB, 4 * KIB, KIB};
+    size_t offsets[8];
+
+    for (int i = 0; i < 8; i++)
+        offsets[i] = alloc_ok(heap, sizes[i], 1);
+    for (int i = 6; i >= 0; i -= 2)
+        free_ok(heap, offsets[i]);
+    ck_assert_uint_eq(alloc_ok(heap, KIB, 1), offsets[0]);
+    ck_assert_uint_eq(alloc_ok(heap, 4 * KIB, 1), offsets[2]);
+    ck_assert_uint_eq(alloc_ok(heap, KIB, 1), offsets[0] + KIB);
+    ck_assert_uint_eq(alloc_ok(heap, 5 * KIB, 1), offsets[7] + KIB);
     stp_heap_destroy(heap);
 }
 END_TEST
@@ -463,7 +478,8 @@ int main(void)
     tcase_add_test(tcase, huge_numbers);
     tcase_add_test(tcase, alignment_gives_the_gap_back);
     tcase_add_test(tcase, alignment_without_room_for_a_gap);
-    tcase_add_test(tcase, fit_inside_its_own_bin);
+    tcase_add_test(tcase, fit_among_nearly_equal);
+    tcase_add_test(tcase, lowest_offset_first);
     tcase_add_test(tcase, free_what_is_not_a_block);
     tcase_add_test(tcase, neighbours_join);
     tcase_add_test(tcase, find_offsets_inside);
