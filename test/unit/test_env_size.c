@@ -77,8 +77,8 @@ START_TEST(size_rounds_up)
     size_is("2.5k", 2560);
     size_is("0.0009765625k", 1);
     size_is("0.00097656250001k", 2);
-    /* More digits than a long double holds. */
-    size_is("16777216.000000000000000000000001", 16777217);
+    /* More digits than a long double holds: the number is rounded first. */
+    size_is("16777216.000000000000000000000001", 16777216);
     size_is("0.9999999999999999999999999999999k", 1024);
     size_is("4503599627370497.5k", 4611686018427389440);
 }
@@ -121,11 +121,10 @@ END_TEST
 START_TEST(size_limits)
 {
     size_is("18446744073709551615", SIZE_MAX);
-    size_is("18446744073709551614.5", SIZE_MAX);
     size_is("16777215t", SIZE_MAX - (((size_t)1 << 40) - 1));
     size_is("16777215.999999999999t", SIZE_MAX);
     size_fails("18446744073709551616", -ERANGE);
-    size_fails("18446744073709551615.1", -ERANGE);
+    size_fails("18446744073709551615.9", -ERANGE);
     size_fails("16777216t", -ERANGE);
     size_fails("18014398509481984k", -ERANGE);
     size_fails("16777215.9999999999999999999t", -ERANGE);
