@@ -66,7 +66,7 @@ PARTS = {
     "quick": Part("the quick set", "build", GCC, [], [["-LE", "full"]]),
     "full": Part("tests labelled full", "build", GCC, [], [["-L", "full"]]),
     "clang": Part("unit tests, one node and the installation, built by clang", "build-clang-full",
-                  CLANG, ["-DSTEPPE_STATIC=ON", "-DSTEPPE_ALIASES=ON"],
+                  CLANG, ["-DSTEPPE_STATIC=ON", "-DSTEPPE_ALIASES=ON", "-DSTEPPE_TEST_FLAGS="],
                   [["-L", "unit|pe|tree", "-LE", "full|fakecuda"],
                    ["-R", r"^pe\..*\.np2$", *MORE_PES, NOT_MORE]]),
     "asan": Part("the quick set, and 2 and 3 PEs of the rest, under AddressSanitizer, "
@@ -79,7 +79,7 @@ PARTS = {
                  ["-DSTEPPE_SANITIZE=thread"],
                  [["-R", THREADS, "-LE", "hosts", "-E", NOT_TSAN]]),
     "inline": Part("the quick set of one node and of tcp, its programs with SHMEMX_INLINE",
-                   "build-inline", GCC, ["-DSTEPPE_TEST_INLINE=ON"],
+                   "build-inline", GCC, ["-DSTEPPE_TEST_INLINE=ON", "-DSTEPPE_TEST_FLAGS="],
                    # space_errors: a trap in the program's own code names no routine
                    [["-L", "pe", "-LE", "full|fakecuda", "-E", r"^pe\.space_errors"],
                     ["-R", r"^fabric\.tcp\.", "-LE", "full"]]),

@@ -24,6 +24,27 @@ function(steppe_test_properties test)
     set_property(TEST ${test} PROPERTY LABELS ${ARGN})
 endfunction()
 
+# Sets processors in the caller: how many of CTest's jobs a test with this number of PEs counts as.
+# scripts/test.sh runs twice as many jobs as there are processors, because PEs often wait.
+function(steppe_processors np)
+    set(processors 1)
+    if(np GREATER 4)
+        set(processors 4)
+    elseif(np GREATER 2)
+        set(processors 2)
+    endif()
+    set(processors ${processors} PARENT_SCOPE)
+endfunction()
+
+# Targets that are slow without optimization, or that show what optimized code does.
+function(steppe_test_optimized)
+    if(STEPPE_TEST_FLAGS)
+        foreach(target IN LISTS ARGN)
+            target_compile_options(${target} PRIVATE -O2)
+        endforeach()
+    endif()
+endfunction()
+
 # test/unit/test_<name>.c: a program of Check that runs in one process.
 function(steppe_unit_test name)
     add_executable(test_${name} unit/test_${name}.c)
@@ -48,7 +69,8 @@ function(steppe_launch_test test)
     add_test(NAME ${test} COMMAND sh -c "exec \"$@\" <>\"$0\"" ${STEPPE_TEST_STDIN}
         timeout -k 5 ${STEPPE_LAUNCH_TIMEOUT} ${arg_LAUNCHER} -n ${arg_NP} ${arg_COMMAND})
     steppe_test_properties(${test} ${arg_LABELS})
-    set_tests_properties(${test} PROPERTIES PROCESSORS ${arg_NP} FIXTURES_REQUIRED dev_shm)
+    steppe_processors(${arg_NP})
+    set_tests_properties(${test} PROPERTIES PROCESSORS ${processors} FIXTURES_REQUIRED dev_shm)
     set_property(TEST ${test} PROPERTY ENVIRONMENT ${arg_ENV})
 endfunction()
 
@@ -246,9 +268,20 @@ function(steppe_job_test name)
                 list(APPEND labels full)
             endif()
             steppe_test_properties(${test} ${labels})
-            set_tests_properties(${test} PROPERTIES PROCESSORS ${np} FIXTURES_REQUIRED dev_shm)
+            steppe_processors(${np})
+            set_tests_properties(${test} PROPERTIES PROCESSORS ${processors}
+                FIXTURES_REQUIRED dev_shm)
             set_property(TEST ${test} PROPERTY ENVIRONMENT ${env})
         endforeach()
+    endforeach()
+endfunction()
+
+# Those that take longest: a clean checkout, where CTest knows no times, starts them first.
+function(steppe_slowest)
+    foreach(test IN LISTS ARGN)
+        if(TEST ${test})
+            set_property(TEST ${test} PROPERTY COST 100)
+        endif()
     endforeach()
 endfunction()
 
