@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The three ways to declare a test; see CMakeLists.txt for what their labels mean.
 
+include(quick.cmake)
+
 # The library's objects as an archive: unit tests reach hidden symbols and link only what they use.
 add_library(steppe_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:steppe_core>)
 target_link_libraries(steppe_internal PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
@@ -21,7 +23,9 @@ function(steppe_test_properties test)
     set_tests_properties(${test} PROPERTIES
         SKIP_RETURN_CODE 77 TIMEOUT ${STEPPE_TEST_TIMEOUT}
         ENVIRONMENT_MODIFICATION "${STEPPE_SANITIZE_ENV}")
-    set_property(TEST ${test} PROPERTY LABELS ${ARGN})
+    set(labels ${ARGN})
+    steppe_leave_to_full(${test} labels)
+    set_property(TEST ${test} PROPERTY LABELS ${labels})
 endfunction()
 
 # Sets processors in the caller: how many of CTest's jobs a test with this number of PEs counts as.
