@@ -6,7 +6,7 @@
 set(STEPPE_FRAME 2560)
 # Those with a path of the system, 4 KiB, or sets of CPUs: starting, making spaces, the launcher.
 set(STEPPE_FRAME_PATH 5120)
-# Reports (info.so), and the constructor of the data segment, on the stack of main.
+# Reports (src/info), and the constructor of the data segment, on the stack of main.
 set(STEPPE_FRAME_REPORT 9216)
 
 function(steppe_limit_frames target nbytes)

@@ -23,10 +23,10 @@ const char *shmemx_version(void);
  *
  * section: names of the sections to print, joined by commas, NULL for all but spaces and doctor.
  * json: nonzero for one JSON object, zero for text. Any time, also before shmem_init(); between
- * init and finalize the section spaces is collective over all PEs, before init the section doctor
- * is, and PE 0 alone prints it. Returns 0, nonzero when section is unknown or fd cannot be written,
- * ENODEV when the doctor found what will make jobs fail, ELIBACC or ELIBBAD when the module of
- * reports, steppe/info.so beside the library, cannot be used; standard error has its path.
+ * init and finalize the section spaces is collective over all PEs, and PE 0 prints it; before
+ * init the section doctor is collective, and the first PE of each host prints it. Returns 0,
+ * nonzero when section is unknown or fd cannot be written, ENODEV when the doctor found what will
+ * make jobs fail.
  */
 int shmemx_info_print(int fd, const char *section, int json);
 

@@ -296,11 +296,7 @@ build_plain()
         chmod +x "$build/bin/oshrun" &&
         scripts/list-sources.sh steppe_job | compile "$build/plain/job" -Iinclude -Isrc -I. &&
         $cc -o "$build/lib/steppe/job" "$build/plain/job"/*.o && program oshinfo tools/oshinfo.c || return 1
-    rm -f "$build/lib/steppe/info.so" "$build/lib/steppe/ofi.so"
-    if has_header hwloc.h; then
-        scripts/list-sources.sh steppe_info | compile "$build/plain/info" -Iinclude -Isrc -I. &&
-            link info steppe/info.so -Wl,--version-script=cmake/libsteppe_info.map -ldl || return 1
-    fi
+    rm -f "$build/lib/steppe/ofi.so"
     if [ $benches = yes ]; then
         scripts/list-sources.sh steppe-bench | compile "$build/plain/bench" -Iinclude -Isrc \
             '-DBENCH_MODULE_DIR="../lib/steppe"' &&
@@ -667,9 +663,7 @@ record machine '"device": %s, "driver": %s, "cuda": %s, "test_double": %s, "miss
 test_files=${GPU_CHECK_TESTS:-$(list_tests)}
 tests=$(for file in $test_files; do basename "$file" .c; done)
 build_all
-if [ -e "$build/lib/steppe/info.so" ]; then
-    "$build/bin/oshinfo" memory || say "oshinfo ended with status $?"
-fi
+"$build/bin/oshinfo" memory || say "oshinfo ended with status $?"
 paths="ipc no_ipc"
 [ $fabric = OFF ] || paths="$paths tcp"
 n_first=0

@@ -4,7 +4,7 @@
 # a line each, the path and the file's own compiler options. tree.sources holds the answer against
 # what CMake compiles.
 #
-# usage: scripts/list-sources.sh TARGET      (steppe_core, steppe_info, steppe_job, steppe_ofi, ...)
+# usage: scripts/list-sources.sh TARGET      (steppe_core, steppe_job, steppe_ofi, ...)
 set -eu
 
 [ $# -eq 1 ] || { sed -n 's/^# \{0,1\}//; 7p' "$0" >&2; exit 2; }

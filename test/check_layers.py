@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Check by the symbols of the objects that no floor of a library uses one above it.
 
-usage: check_layers.py library|fabric|info <nm> <object>...
+usage: check_layers.py library|fabric <nm> <object>...
 
-In the library an object stands on the floor of its folder, in the modules (fabric, and info, that of
-reports) on that of its name; the tables below have them from the lowest to the highest. What an object leaves undefined
-must be defined on its own floor or below. Prints each offence with the symbols; status 1 if there
-is any, if an object is on no floor, or if there is no object.
+In the library an object stands on the floor of its folder, in the fabric module on that of its name;
+the tables below have them from the lowest to the highest. What an object leaves undefined must be
+defined on its own floor or below. Prints each offence with the symbols; status 1 if there is any, if
+an object is on no floor, or if there is no object.
 """
 import collections
 import functools
@@ -16,11 +16,11 @@ import subprocess
 import sys
 
 # Longest match decides.
-FLOORS = ["src/base", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
+FLOORS = ["src/base", "src/json", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
           "src/boot", "src/rma", "src/coll", "src/stream", "src/team", "src/space", "src/kernel",
-          "src/api", "src"]
-# Folders that must not be in the library: modules.
-APART = ["src/info", "src/json", "src/launch", "transport"]
+          "src/api", "src/info", "src"]
+# Folders that must not be in the library.
+APART = ["src/launch", "transport"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
@@ -30,10 +30,6 @@ FABRIC = [
     ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],
     ["cuda"], ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"],
     ["open"]]
-# Files of src/info.
-INFO = [
-    ["limit", "text", "json"], ["library"], ["report"], ["attributes"], ["fabric", "launcher", "spaces", "topology"],
-    ["doctor/doctor", "doctor/fabric", "doctor/host", "doctor/job", "doctor/memory"], ["info"]]
 # (folder and name of a source, floor above it that it may use): why.
 ALLOWED = {
     ("spaces/kinds", "spaces/cuda"): "the table of kinds names each kind",
@@ -66,8 +62,7 @@ def floor_in_library(source):
     return FLOORS.index(folder) if folder else None
 
 
-FLOOR_OF = {"library": floor_in_library, "fabric": functools.partial(floor_in_module, FABRIC),
-            "info": functools.partial(floor_in_module, INFO)}
+FLOOR_OF = {"library": floor_in_library, "fabric": functools.partial(floor_in_module, FABRIC)}
 
 
 def symbols(nm, path):

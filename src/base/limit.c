@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Errors in words that say what to do: the limits that users can raise are named; and a limit that
- * the kernel enforces by a signal becomes an error. Also part of the modules, which have copies of
- * their own.
+ * the kernel enforces by a signal becomes an error. Also part of the fabric module, which has a
+ * copy of its own.
  * Design: docs/design/base.md.
  */
 #include "base/base.h"

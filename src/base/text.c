@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Sizes as text, numbers of small files, and hashes. Also part of the module of reports, which has
- * a copy of its own.
- */
+/* Sizes as text, numbers of small files, and hashes. */
 #include "base/base.h"
 
 #include <stdio.h>

@@ -116,6 +116,12 @@ void stp_missing_end(void);
 _Noreturn void stp_boot_differ(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
+ * Lists the addresses by which other hosts may reach this one, as far as this host can tell: rank
+ * and refused stay empty. Returns their number.
+ */
+int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX]);
+
+/*
  * The networks of this PE's host out; called before the first fence by the first PE of each host.
  */
 void stp_network_publish(int pe);

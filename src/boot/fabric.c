@@ -99,7 +99,7 @@ static void fabric_doubt_provider(void)
     char why[512];
 
     if (stp_env.ofi_provider == NULL || fabric_list_is_known(stp_env.ofi_provider)) return;
-    if (stp_module_open(STP_MODULE_FABRIC, &open_fn, why, sizeof(why)) != 0) return;
+    if (stp_module_open(&open_fn, why, sizeof(why)) != 0) return;
     core = *fabric_fill_core();
     core.log = fabric_say_nothing;
     core.report = fabric_hear_nothing;
@@ -121,7 +121,7 @@ void stp_fabric_start(const struct stp_fabric_calls *calls)
         return;
     }
     fabric_calls = *calls;
-    if (stp_module_open(STP_MODULE_FABRIC, &open_fn, why, sizeof(why)) != 0)
+    if (stp_module_open(&open_fn, why, sizeof(why)) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
     if (((stp_ofi_open_fn)open_fn)(fabric_fill_core(), &stp_rt.fabric) != 0)
         stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");

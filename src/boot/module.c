@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds a module of the library beside it and loads it: the fabric module for init, which uses it,
- * and for the reports, which ask it what it would use; and the module of reports.
+ * Finds the fabric module beside the library and loads it: for init, which uses it, and for the
+ * reports, which ask it what it would use.
  */
 #include "module.h"
 
@@ -16,18 +16,14 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-static const struct {
-    const char *what, *file, *entry;
-} modules[] = {
-    [STP_MODULE_FABRIC] = {"fabric module", "steppe/ofi.so", "stp_ofi_open"},
-    [STP_MODULE_INFO] = {"module of reports", "steppe/info.so", "stp_info_print"},
-};
+#define MODULE_FILE "steppe/ofi.so"
+#define MODULE_ENTRY "stp_ofi_open"
 
 /* The module behind the first len bytes of prefix and a separator. False when it is not there. */
-static bool module_in(enum stp_module module, const char *prefix, int len, const char *separator,
-                      char *path, size_t path_len)
+static bool module_in(const char *prefix, int len, const char *separator, char *path,
+                      size_t path_len)
 {
-    int n = snprintf(path, path_len, "%.*s%s%s", len, prefix, separator, modules[module].file);
+    int n = snprintf(path, path_len, "%.*s%s%s", len, prefix, separator, MODULE_FILE);
 
     return n >= 0 && (size_t)n < path_len && access(path, F_OK) == 0;
 }
@@ -45,7 +41,7 @@ static bool module_in_program(const Dl_info *self)
  * does not tell them.
  */
 #ifdef __GLIBC__
-static bool module_in_run_path(enum stp_module module, char *path, size_t path_len)
+static bool module_in_run_path(char *path, size_t path_len)
 {
     void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
     Dl_serinfo size, *found = NULL;
@@ -58,7 +54,7 @@ static bool module_in_run_path(enum stp_module module, char *path, size_t path_l
         for (unsigned i = 0; i < found->dls_cnt && !there; i++) {
             const char *folder = found->dls_serpath[i].dls_name;
 
-            there = module_in(module, folder, (int)strlen(folder), "/", path, path_len);
+            there = module_in(folder, (int)strlen(folder), "/", path, path_len);
         }
     }
     free(found);
@@ -66,16 +62,15 @@ static bool module_in_run_path(enum stp_module module, char *path, size_t path_l
     return there;
 }
 #else
-static bool module_in_run_path(enum stp_module module, char *path, size_t path_len)
+static bool module_in_run_path(char *path, size_t path_len)
 {
-    (void)module;
     (void)path;
     (void)path_len;
     return false;
 }
 #endif
 
-int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len)
+int stp_module_path(char *path, size_t path_len, char *why, size_t why_len)
 {
     Dl_info self;
     const char *slash;
@@ -87,22 +82,21 @@ int stp_module_path(enum stp_module module, char *path, size_t path_len, char *w
     }
     slash = strrchr(self.dli_fname, '/');
     len = slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0;
-    if (module_in(module, self.dli_fname, len, "", path, path_len)) return 0;
-    if (module_in_program(&self) && module_in_run_path(module, path, path_len)) return 0;
-    snprintf(why, why_len, "no %s at %.*s%s", modules[module].what, len, self.dli_fname,
-             modules[module].file);
+    if (module_in(self.dli_fname, len, "", path, path_len)) return 0;
+    if (module_in_program(&self) && module_in_run_path(path, path_len)) return 0;
+    snprintf(why, why_len, "no fabric module at %.*s" MODULE_FILE, len, self.dli_fname);
     return -ENOENT;
 }
 
-int stp_module_open(enum stp_module module, stp_module_entry_fn *entry, char *why, size_t len)
+int stp_module_open(stp_module_entry_fn *entry, char *why, size_t len)
 {
     char path[PATH_MAX];
     void *handle, *found;
-    int rc = stp_module_path(module, path, sizeof(path), why, len);
+    int rc = stp_module_path(path, sizeof(path), why, len);
 
     if (rc != 0) return rc;
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    found = handle != NULL ? dlsym(handle, modules[module].entry) : NULL;
+    found = handle != NULL ? dlsym(handle, MODULE_ENTRY) : NULL;
     if (found == NULL) {
         const char *text = dlerror();
 

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loading the modules of the library, which lie in steppe/ beside it.
- * Design: docs/design/fabric.md, docs/design/info.md.
+ * Loading the fabric module, which lies in steppe/ beside the library. Design:
+ * docs/design/fabric.md.
  */
 #ifndef STP_MODULE_H
 #define STP_MODULE_H
 
 #include <stddef.h>
 
-enum stp_module {
-    STP_MODULE_FABRIC, /* entry: stp_ofi_open_fn */
-    STP_MODULE_INFO,   /* stp_info_print_fn */
-};
-
-/* The one function that a module exports, to be cast to its type. */
+/* The one function that the module exports, to be cast to stp_ofi_open_fn. */
 typedef void (*stp_module_entry_fn)(void);
 
 /*
@@ -21,7 +16,7 @@ typedef void (*stp_module_entry_fn)(void);
  * the program itself (libsteppe.a), in one of the folders where it finds its libraries. Returns 0,
  * or -ENOENT with the reason as text when nothing is there.
  */
-int stp_module_path(enum stp_module module, char *path, size_t path_len, char *why, size_t why_len);
+int stp_module_path(char *path, size_t path_len, char *why, size_t why_len);
 
 /*
  * Load the module and find its entry. It stays loaded until the process ends: libfabric cannot be
@@ -31,6 +26,6 @@ int stp_module_path(enum stp_module module, char *path, size_t path_len, char *w
  * Returns 0, -ENOENT when this installation has no such module, -ENOEXEC when it cannot be loaded
  * (as where libfabric is missing) or is not one of ours.
  */
-int stp_module_open(enum stp_module module, stp_module_entry_fn *entry, char *why, size_t len);
+int stp_module_open(stp_module_entry_fn *entry, char *why, size_t len);
 
 #endif /* STP_MODULE_H */

@@ -126,6 +126,24 @@ static void network_list(struct network_host *host)
     if (fd >= 0) close(fd);
 }
 
+/* Fills what is known of an address without the other hosts. */
+static void network_fill(uint32_t i, struct stp_network *network)
+{
+    const struct network_addr *addr = &network_mine.addrs[i];
+
+    *network = (struct stp_network){.version = addr->version, .prefix = addr->prefix};
+    memcpy(network->name, network_names[i], sizeof(network->name));
+    memcpy(network->addr, addr->addr, sizeof(network->addr));
+}
+
+int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX])
+{
+    network_list(&network_mine);
+    for (uint32_t i = 0; i < network_mine.n; i++)
+        network_fill(i, &networks[i]);
+    return (int)network_mine.n;
+}
+
 void stp_network_publish(int pe)
 {
     network_list(&network_mine);
@@ -269,9 +287,7 @@ static void network_tell(const struct network_verdict *verdicts, bool common,
         uint64_t wrong = common ? verdicts[i].missing : verdicts[i].astray;
         char text[INET6_ADDRSTRLEN + 8];
 
-        *network = (struct stp_network){.version = addr->version, .prefix = addr->prefix};
-        memcpy(network->name, network_names[i], sizeof(network->name));
-        memcpy(network->addr, addr->addr, sizeof(network->addr));
+        network_fill((uint32_t)i, network);
         for (int k = 0; k < (int)network_mine.n; k++) {
             bool counts = (common ? verdicts[k].missing : verdicts[k].astray) == NOBODY;
             network->rank += counts && network_before(k, i, verdicts);

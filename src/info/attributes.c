@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "info.h"
-#include "library.h"
 
 /* By trait: the field of the structure; what stands for one where there is none. */
 static const char *const attribute_names[STP_N_TRAITS] = {
@@ -35,26 +34,6 @@ void stp_info_attributes_look(const struct stp_kind *kind, int device,
     }
 }
 
-static void attributes_print_has(struct stp_report *report, unsigned has)
-{
-    char line[128] = "";
-
-    if (report->json) stp_report_list(report, "attributes");
-    for (unsigned trait = 0; trait < STP_N_TRAITS; trait++) {
-        size_t used = strlen(line);
-        if ((has & STP_HAS(trait)) == 0) continue;
-        if (report->json)
-            stp_report_text(report, "", attribute_names[trait]);
-        else
-            snprintf(line + used, sizeof(line) - used, "%s%s", used > 0 ? " " : "",
-                     attribute_names[trait]);
-    }
-    if (report->json)
-        stp_report_end(report);
-    else
-        stp_report_prose(report, "attributes", line[0] != '\0' ? line : "none");
-}
-
 static void attributes_print_lack(struct stp_report *report, const char *name, const char *why,
                                   int pe)
 {
@@ -79,7 +58,7 @@ static void attributes_print_lack(struct stp_report *report, const char *name, c
 void stp_info_attributes_print(struct stp_report *report, const struct stp_info_attributes *found,
                                int pe)
 {
-    attributes_print_has(report, found->has);
+    stp_report_words(report, "attributes", attribute_names, STP_N_TRAITS, found->has);
     for (unsigned trait = 0; trait < STP_N_TRAITS; trait++)
         if ((found->lacks & STP_HAS(trait)) != 0)
             attributes_print_lack(report, attribute_names[trait], found->why, pe);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The report behind oshinfo: its sections by name, and the short ones, version, memory and
- * environment. Works before init, and in one process without a launcher. The entry of info.so.
+ * environment. Works before init, and in one process without a launcher.
  */
 #include "info.h"
 
@@ -9,17 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "library.h"
+#include "core/core.h"
+#include "pshmem.h"
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
 
 static void info_version(struct stp_report *report)
 {
     stp_report_text(report, "name", "Steppe");
-    stp_report_text(report, "version", stp_lib->version);
+    stp_report_text(report, "version", STP_VERSION);
     stp_report_textf(report, "specification", "OpenSHMEM %d.%d", SHMEM_MAJOR_VERSION,
                      SHMEM_MINOR_VERSION);
     stp_report_text(report, "vendor", SHMEM_VENDOR_STRING);
-    stp_report_text(report, "compiler", stp_lib->compiler);
-    stp_report_text(report, "flags", stp_lib->flags);
+    stp_report_text(report, "compiler", COMPILER);
+    stp_report_text(report, "flags", STP_BUILD_FLAGS);
 }
 
 /* ---- memory -------------------------------------------------------------- */
@@ -28,14 +35,14 @@ static void info_memory(struct stp_report *report)
 {
     size_t nbytes = 0;
 
-    for (unsigned i = 0; i < stp_lib->segment->n_parts; i++)
-        nbytes += stp_lib->segment->parts[i].nbytes;
+    for (unsigned i = 0; i < stp_segment.n_parts; i++)
+        nbytes += stp_segment.parts[i].nbytes;
     stp_info_kinds(report);
     stp_report_group(report, "globals");
     stp_report_bytes(report, "size", nbytes);
-    stp_report_number(report, "ranges", stp_lib->segment->n_parts);
-    stp_report_flag(report, "shared", stp_lib->segment->fd >= 0);
-    if (stp_lib->segment->fd < 0) stp_report_text(report, "why_not", stp_lib->segment->why_not);
+    stp_report_number(report, "ranges", stp_segment.n_parts);
+    stp_report_flag(report, "shared", stp_segment.fd >= 0);
+    if (stp_segment.fd < 0) stp_report_text(report, "why_not", stp_segment.why_not);
     stp_report_end(report);
 }
 
@@ -46,12 +53,12 @@ static void info_environment(struct stp_report *report)
     char value[512];
 
     stp_report_list(report, "variables");
-    for (size_t i = 0; i < *stp_lib->n_env_rows; i++) {
-        const struct stp_env_row *row = &stp_lib->env_rows[i];
+    for (size_t i = 0; i < stp_env_n_rows; i++) {
+        const struct stp_env_row *row = &stp_env_table[i];
 
         stp_report_item(report, "name", row->name);
-        stp_report_text(report, "value", stp_lib->env_format(row, value, sizeof(value)));
-        stp_report_flag(report, "set", stp_lib->env_is_set(row));
+        stp_report_text(report, "value", stp_env_format(row, value, sizeof(value)));
+        stp_report_flag(report, "set", stp_env_is_set(row));
         stp_report_text(report, "default", row->fallback);
         if (row->alias != NULL) stp_report_text(report, "alias", row->alias);
         stp_report_text(report, "help", row->help);
@@ -137,8 +144,7 @@ static int info_print(int fd, const char *section, bool json)
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
         if (!info_wants(section, info_sections[i].name)) continue;
         if (info_sections[i].print == stp_info_spaces &&
-            __atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) > 0 &&
-            stp_lib->rt->pe != 0) {
+            __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) > 0 && stp_rt.pe != 0) {
             stp_info_spaces(&report); /* takes part, prints nothing */
             continue;
         }
@@ -160,17 +166,14 @@ static int info_print_doctor(int fd, const char *section, bool json)
     return rc == 0 && sick && prints ? -ENODEV : rc;
 }
 
-__attribute__((visibility("default"))) int stp_info_print(const struct stp_info_library *library,
-                                                          int fd, const char *sections, bool json)
+int pshmemx_info_print(int fd, const char *section, int json)
 {
     size_t n_names;
 
-    if (library->layout != STP_INFO_LAYOUT || strcmp(library->version, STP_VERSION) != 0)
-        return -ELIBBAD;
-    if (sections != NULL && info_count(sections, &n_names) != n_names) return -EINVAL;
-    if (__atomic_load_n(&stp_lib, __ATOMIC_SEQ_CST) != library)
-        __atomic_store_n(&stp_lib, library, __ATOMIC_SEQ_CST);
-    if (info_wants(sections, "doctor") || info_wants(sections, "doctor-verbose"))
-        return info_print_doctor(fd, sections, json);
-    return info_print(fd, sections, json);
+    if (stp_references() == 0) stp_env_load();
+    if (section != NULL && info_count(section, &n_names) != n_names) return EINVAL;
+    if (info_wants(section, "doctor") || info_wants(section, "doctor-verbose"))
+        return -info_print_doctor(fd, section, json != 0);
+    return -info_print(fd, section, json != 0);
 }
+STP_PROFILED(shmemx_info_print);

@@ -26,8 +26,8 @@ void stp_info_spaces(struct stp_report *report);
  * Everything that may stand in the way of a job, and what to do about it (doctor/doctor.c; design:
  * docs/man/oshinfo.1). Before init, under a launcher, it is collective over the PEs of the job.
  *
- * examine: looks; true when this process is the one to print. print: what was found. close: true
- * when something will make jobs fail.
+ * examine: looks; true when this process is to print, as the first PE of its host. print: what was
+ * found. close: true when something will make jobs fail.
  */
 struct stp_doctor;
 bool stp_doctor_examine(struct stp_doctor **doctor);

@@ -5,19 +5,20 @@
  */
 #include "info.h"
 
-#include "library.h"
+#include "core/core.h"
+#include "pmi/pmi.h"
 
 void stp_info_launcher(struct stp_report *report)
 {
     struct stp_pmi_details details;
 
-    stp_lib->pmi_look(&details);
+    stp_pmi_look(&details);
     stp_report_text(report, "client", details.client);
     stp_report_text(report, "why", details.why);
     stp_report_flag(report, "libpmix", details.libpmix[0] == '\0');
     if (details.libpmix[0] != '\0') stp_report_text(report, "libpmix_why_not", details.libpmix);
-    if (__atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) == 0) return;
-    stp_report_number(report, "pe", stp_lib->rt->pe);
-    stp_report_number(report, "pes", stp_lib->rt->n_pes);
-    stp_report_number(report, "nodes", stp_lib->rt->n_nodes);
+    if (__atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) == 0) return;
+    stp_report_number(report, "pe", stp_rt.pe);
+    stp_report_number(report, "pes", stp_rt.n_pes);
+    stp_report_number(report, "nodes", stp_rt.n_nodes);
 }

@@ -16,10 +16,10 @@
 #define STP_REPORT_COLUMN 22 /* where values start, from the name */
 #define STP_REPORT_WIDTH 80  /* of prose */
 
-/* Text for people: what would disturb a terminal becomes a question mark. */
-static void report_plain(FILE *out, const char *value)
+/* Writes n bytes of text for people: what would disturb a terminal becomes a question mark. */
+static void report_plain(FILE *out, const char *value, size_t n)
 {
-    for (; *value != '\0'; value++)
+    for (; n > 0; n--, value++)
         fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
 }
 
@@ -64,19 +64,12 @@ static void report_push(struct stp_report *report, bool is_list)
 
 int stp_report_open(struct stp_report *report, int fd, bool json)
 {
-    int own = dup(fd);
-
-    if (own < 0) return -errno;
     memset(report, 0, sizeof(*report));
+    report->fd = fd;
     report->json = json;
     report->is_empty[0] = true;
-    report->out = fdopen(own, "w");
-    if (report->out == NULL) {
-        int rc = -errno;
-
-        close(own);
-        return rc;
-    }
+    report->out = open_memstream(&report->text, &report->len);
+    if (report->out == NULL) return -errno;
     if (json) fputc('{', report->out);
     return 0;
 }
@@ -87,7 +80,15 @@ int stp_report_close(struct stp_report *report)
 
     if (report->json) fputs("\n}\n", report->out);
     failed = ferror(report->out);
-    return fclose(report->out) != 0 || failed ? -EIO : 0;
+    if (fclose(report->out) != 0) failed = 1;
+    for (size_t done = 0; done < report->len && !failed;) {
+        ssize_t n = write(report->fd, report->text + done, report->len - done);
+
+        if (n > 0) done += (size_t)n;
+        failed = n < 0 && errno != EINTR;
+    }
+    free(report->text);
+    return failed ? -EIO : 0;
 }
 
 void stp_report_group(struct stp_report *report, const char *name)
@@ -113,7 +114,7 @@ void stp_report_item(struct stp_report *report, const char *name, const char *ti
         return;
     }
     fprintf(report->out, "%*s", 2 * report->depth, "");
-    report_plain(report->out, title);
+    report_plain(report->out, title, strlen(title));
     fputc('\n', report->out);
     report_push(report, false);
 }
@@ -137,7 +138,7 @@ void stp_report_text(struct stp_report *report, const char *name, const char *va
     else if (report->json)
         stp_json_string(report->out, value);
     else
-        report_plain(report->out, value);
+        report_plain(report->out, value, strlen(value));
     report_newline(report);
 }
 
@@ -155,29 +156,52 @@ void stp_report_textf(struct stp_report *report, const char *name, const char *f
 
 void stp_report_prose(struct stp_report *report, const char *name, const char *value)
 {
-    int column = STP_REPORT_COLUMN, at = column;
+    int at = 2 * report->depth + (int)strlen(name) + 1;
+    bool first = true;
 
     if (report->json || value == NULL) {
         stp_report_text(report, name, value);
         return;
     }
     report_name(report, name);
+    if (at < STP_REPORT_COLUMN) at = STP_REPORT_COLUMN;
     while (*value != '\0') {
-        int n = (int)strcspn(value, " ");
-        char word[512];
+        size_t n = strcspn(value, " ");
 
-        if (at > column && at + n >= STP_REPORT_WIDTH) {
-            fprintf(report->out, "\n%*s", column, "");
-            at = column;
+        if (!first && at + 1 + (int)n > STP_REPORT_WIDTH) {
+            fprintf(report->out, "\n%*s", STP_REPORT_COLUMN, "");
+            at = STP_REPORT_COLUMN;
+        } else if (!first) {
+            at += fprintf(report->out, " ");
         }
-        snprintf(word, sizeof(word), "%.*s", n, value);
-        if (at > column) fputc(' ', report->out);
-        report_plain(report->out, word);
-        at += n + 1;
+        report_plain(report->out, value, n);
+        first = false;
+        at += (int)n;
         value += n;
         value += strspn(value, " ");
     }
     report_newline(report);
+}
+
+void stp_report_words(struct stp_report *report, const char *name, const char *const *words,
+                      size_t n, unsigned mask)
+{
+    char line[128] = "";
+
+    if (report->json) stp_report_list(report, name);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(line);
+
+        if ((mask >> i & 1) == 0) continue;
+        if (report->json)
+            stp_report_text(report, "", words[i]);
+        else
+            snprintf(line + len, sizeof(line) - len, "%s%s", len > 0 ? " " : "", words[i]);
+    }
+    if (report->json)
+        stp_report_end(report);
+    else
+        stp_report_prose(report, name, line[0] != '\0' ? line : "none");
 }
 
 void stp_report_number(struct stp_report *report, const char *name, long long value)

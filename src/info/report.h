@@ -15,17 +15,23 @@
 #define STP_REPORT_DEPTH 8 /* groups inside groups */
 
 struct stp_report {
-    FILE *out;
+    FILE *out; /* memory, written to fd at the end */
+    char *text;
+    size_t len;
+    int fd;
     bool json;
     int depth;
     bool is_list[STP_REPORT_DEPTH]; /* by depth: a JSON array, else an object */
     bool is_empty[STP_REPORT_DEPTH];
 };
 
-/* Begin a report on descriptor fd, which stays the caller's. Returns 0 or -errno. */
+/*
+ * Begins a report for descriptor fd, which stays the caller's and is written to by close alone, so
+ * that reports of several PEs do not mix. Returns 0 or -errno.
+ */
 int stp_report_open(struct stp_report *report, int fd, bool json);
 
-/* End it. Returns 0, or -EIO when anything could not be written. */
+/* Ends the report. Returns 0, or -EIO when anything could not be written. */
 int stp_report_close(struct stp_report *report);
 
 /* A group of values under a name; end with stp_report_end(). */
@@ -45,6 +51,9 @@ void stp_report_textf(struct stp_report *report, const char *name, const char *f
     STP_PRINTF(3, 4);
 /* A sentence or more, which text breaks at spaces so that lines stay below 80 columns. */
 void stp_report_prose(struct stp_report *report, const char *name, const char *value);
+/* Those of n words whose bit is set in mask: a JSON list, or prose for people. */
+void stp_report_words(struct stp_report *report, const char *name, const char *const *words,
+                      size_t n, unsigned mask);
 void stp_report_number(struct stp_report *report, const char *name, long long value);
 void stp_report_flag(struct stp_report *report, const char *name, bool value);
 

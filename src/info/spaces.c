@@ -7,21 +7,19 @@
  */
 #include "info.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "attributes.h"
-#include "library.h"
+#include "base/notes.h"
+#include "coll/coll.h"
+#include "pshmem.h"
 
 #define SPACES_BYTES ((size_t)1 << 20) /* of a space that is made to be asked */
 #define SPACES_TEXT 256
-#define SPACES_MATRIX_PES 24  /* that fit a line of 80 columns */
 #define SPACES_PATHS_PES 1024 /* beyond this nobody reads it */
 #define SPACES_GATHER 384     /* bytes that one gather takes from a PE */
-#define SPACES_COLUMNS 80
-#define SPACES_VALUE 22 /* the column of values in a report */
 
 /* In the order of the constants. */
 static const struct {
@@ -43,8 +41,8 @@ static void info_cpu_memory(struct stp_report *report)
     stp_report_bytes(report, "installed", (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)page);
     stp_report_bytes(report, "available", (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)page);
     stp_report_bytes(report, "page", (size_t)page);
-    stp_report_bytes(report, "default_heap", stp_lib->env->symmetric.size);
-    stp_report_bytes(report, "default_heap_max", stp_lib->env->symmetric.max);
+    stp_report_bytes(report, "default_heap", stp_env.symmetric.size);
+    stp_report_bytes(report, "default_heap_max", stp_env.symmetric.max);
 }
 
 /* What is not known is left out. */
@@ -62,43 +60,13 @@ static void info_device(struct stp_report *report, const shmemx_device_info_t *i
     stp_report_end(report);
 }
 
-static void text_add(char *text, size_t len, const char *fmt, ...) STP_PRINTF(3, 4);
-static void text_add(char *text, size_t len, const char *fmt, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text + used, len - used, fmt, args);
-    va_end(args);
-}
-
-/* The same as a line; what the kind says of it comes first. False: there is no such device. */
-static bool info_device_text(const struct stp_kind *kind, int i, char *text, size_t len)
-{
-    shmemx_device_info_t info;
-    char size[STP_SIZE_TEXT];
-
-    if (stp_lib->device_look(kind, i, &info) != 0) return false;
-    if (kind->in_window || !kind->describe(i, text, len))
-        snprintf(text, len, "%s, %s", info.name, stp_size_text(info.nbytes, size));
-    if (info.free != SHMEMX_BYTES_UNKNOWN)
-        text_add(text, len, ", %s free", stp_size_text(info.free, size));
-    if (info.distance >= 0) text_add(text, len, ", distance %d", info.distance);
-    if (info.nic_distance >= 0) text_add(text, len, ", %d from the adapter", info.nic_distance);
-    for (int page = 0; page < info.n_page_sizes; page++)
-        text_add(text, len, "%s %s", page == 0 ? ", pages of" : "",
-                 stp_size_text(info.page_sizes[page], size));
-    return true;
-}
-
 static void info_devices(struct stp_report *report, const struct stp_kind *kind)
 {
     shmemx_device_info_t info;
     char text[SPACES_TEXT];
 
     stp_report_list(report, "devices");
-    for (int i = 0; stp_lib->device_look(kind, i, &info) == 0; i++) {
+    for (int i = 0; stp_device_look(kind, i, &info) == 0; i++) {
         if (kind->in_window || !kind->describe(i, text, sizeof(text)))
             snprintf(text, sizeof(text), "%s", info.name);
         stp_report_item(report, "device", text);
@@ -131,21 +99,21 @@ static void info_kind(struct stp_report *report, const char *name, const struct 
         stp_info_attributes_print(report, &found, -1);
         info_devices(report, kind);
     }
-    if (usable && kind == stp_lib->kinds[STP_KIND_CPU]) info_cpu_memory(report);
+    if (usable && kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
     stp_report_end(report);
 }
 
 void stp_info_kinds(struct stp_report *report)
 {
-    bool alone = __atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) ==
+    bool alone = __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) ==
                  0; /* nobody has looked for devices yet */
 
-    if (alone) stp_lib->kinds_start();
+    if (alone) stp_kinds_start();
     stp_report_list(report, "kinds");
     for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++)
-        info_kind(report, spaces_kinds[i].name, stp_lib->kind_find((int)spaces_kinds[i].type));
+        info_kind(report, spaces_kinds[i].name, stp_kind_find((int)spaces_kinds[i].type));
     stp_report_end(report);
-    if (alone) stp_lib->kinds_stop();
+    if (alone) stp_kinds_stop();
 }
 
 /* ---- asking all PEs -------------------------------------------------------------------- */
@@ -175,13 +143,13 @@ struct spaces_kind {
 
 static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *mine)
 {
-    size_t n = (size_t)stp_lib->rt->n_pes;
+    size_t n = (size_t)stp_rt.n_pes;
     unsigned char *piece = malloc(n * SPACES_GATHER);
 
-    if (piece == NULL) stp_lib->fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+    if (piece == NULL) stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
     for (size_t from = 0; from < n; from += SPACES_GATHER) {
         size_t width = n - from < SPACES_GATHER ? n - from : SPACES_GATHER;
-        stp_lib->coll_gather(*stp_lib->team_world, piece, mine + from, width);
+        stp_coll_gather(stp_team_world, piece, mine + from, width);
         for (size_t pe = 0; pe < n; pe++)
             memcpy(kind->paths + pe * n + from, piece + pe * width, width);
     }
@@ -191,16 +159,16 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
 /* The path to every PE; the space is INVALID on PEs that are no members. */
 static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
 {
-    size_t n = (size_t)stp_lib->rt->n_pes;
+    size_t n = (size_t)stp_rt.n_pes;
     unsigned char *mine;
 
     if (n > SPACES_PATHS_PES) return;
     mine = malloc(n);
     kind->paths = malloc(n * n);
     if (mine == NULL || kind->paths == NULL)
-        stp_lib->fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+        stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
     for (size_t pe = 0; pe < n; pe++)
-        mine[pe] = (unsigned char)stp_lib->space_path(space, (int)pe);
+        mine[pe] = (unsigned char)pshmemx_space_path(space, (int)pe);
     spaces_gather_paths(kind, mine);
     free(mine);
 }
@@ -214,13 +182,13 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     shmem_space_t space;
     shmem_team_t team;
 
-    if (stp_lib->space_create(&config, &space, &team) != 0) {
+    if (pshmem_space_create(&config, &space, &team) != 0) {
         if (mine->usable)
             snprintf(mine->text, sizeof(mine->text),
                      "has such memory, and a space of 1 MiB could not be made: see standard error");
         return;
     }
-    if (stp_lib->space_query(space, &info) == 0) {
+    if (pshmemx_space_query(space, &info) == 0) {
         mine->member = true;
         mine->caps = info.caps;
         mine->atomics = info.atomics;
@@ -231,8 +199,8 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     }
     spaces_ask_paths(kind, space);
     if (!mine->member) return;
-    stp_lib->team_destroy(team);
-    stp_lib->space_destroy(space);
+    pshmem_team_destroy(team);
+    pshmem_space_destroy(space);
 }
 
 /* What all members have; of those that lack something the first says what. */
@@ -240,7 +208,7 @@ static void spaces_combine(struct spaces_kind *kind)
 {
     bool first = true;
 
-    for (int pe = 0; pe < stp_lib->rt->n_pes; pe++) {
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         const struct spaces_answer *answer = &kind->answers[pe];
         unsigned has = first ? ~0u : kind->attributes.has;
 
@@ -258,9 +226,9 @@ static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *m
 {
     int n_usable = 0;
 
-    stp_lib->coll_gather(*stp_lib->team_world, kind->answers, mine, sizeof(*mine));
+    stp_coll_gather(stp_team_world, kind->answers, mine, sizeof(*mine));
     kind->n_members = 0;
-    for (int pe = 0; pe < stp_lib->rt->n_pes; pe++) {
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         const struct spaces_answer *answer = &kind->answers[pe];
         n_usable += answer->usable;
         kind->n_members += answer->member;
@@ -273,10 +241,9 @@ static void spaces_ask(struct spaces_kind *kind)
 {
     struct spaces_answer mine = {0};
 
-    kind->answers = calloc((size_t)stp_lib->rt->n_pes, sizeof(*kind->answers));
+    kind->answers = calloc((size_t)stp_rt.n_pes, sizeof(*kind->answers));
     if (kind->answers == NULL)
-        stp_lib->fatal("shmemx_info_print", "no memory for the answers of %d PEs",
-                       stp_lib->rt->n_pes);
+        stp_fatal("shmemx_info_print", "no memory for the answers of %d PEs", stp_rt.n_pes);
     mine.usable = info_probe(kind->kind, mine.text, sizeof(mine.text));
     kind->n_usable = spaces_gather(kind, &mine);
     if (kind->n_usable == 0) return;
@@ -287,58 +254,25 @@ static void spaces_ask(struct spaces_kind *kind)
 
 /* ---- printing on PE 0 -------------------------------------------------------------------- */
 
-/* PEs as people write them, "0-3, 7"; those that want[] marks. To be freed; NULL: no memory. */
-static char *spaces_ranges(const bool *want)
+/* Writes the PEs whose want[] is set, "0-3, 7". */
+static void spaces_ranges(struct stp_list *list, const bool *want)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
-
-    if (out == NULL) return NULL;
-    for (int pe = 0, first = 1; pe < stp_lib->rt->n_pes; pe++, first = 0) {
-        int from = pe;
-        while (pe < stp_lib->rt->n_pes && !want[pe])
-            pe++, from = pe;
-        if (pe >= stp_lib->rt->n_pes) break;
-        while (pe + 1 < stp_lib->rt->n_pes && want[pe + 1])
-            pe++;
-        fprintf(out, "%s%d", first ? "" : ", ", from);
-        if (pe > from) fprintf(out, "-%d", pe);
-    }
-    fclose(out);
-    return text;
-}
-
-/* Text behind a heading, broken at blanks so that it stays in the columns of a terminal. */
-static void spaces_wrap(struct stp_report *report, const char *head, const char *text)
-{
-    int column = fprintf(report->out, "%*s%s", 2 * report->depth, "", head);
-
-    if (column < SPACES_VALUE)
-        column += fprintf(report->out, "%*s", SPACES_VALUE - column, "");
-    else
-        column += fprintf(report->out, " ");
-    for (bool first = true; *text != '\0'; first = false) {
-        int len = (int)strcspn(text, " ");
-
-        if (!first && column + 1 + len > SPACES_COLUMNS) {
-            column = fprintf(report->out, "\n%*s", SPACES_VALUE, "") - 1;
-            first = true;
-        }
-        column += fprintf(report->out, "%s%.*s", first ? "" : " ", len, text);
-        text += len + (text[len] == ' ');
-    }
-    fputc('\n', report->out);
+    list->len = 0;
+    list->text[0] = '\0';
+    list->first = -1;
+    for (int pe = 0; pe < stp_rt.n_pes; pe++)
+        if (want[pe]) stp_list_add(list, pe);
+    stp_list_close(list);
 }
 
 static void spaces_print_text(struct stp_report *report, const char *pes, const char *key,
                               const char *text)
 {
-    char head[64];
+    char head[sizeof(((struct stp_list *)NULL)->text) + 8];
 
     if (!report->json) {
         snprintf(head, sizeof(head), "PE %s", pes);
-        spaces_wrap(report, head, text);
+        stp_report_prose(report, head, text);
         return;
     }
     stp_report_item(report, "pes", pes);
@@ -346,43 +280,25 @@ static void spaces_print_text(struct stp_report *report, const char *pes, const 
     stp_report_end(report);
 }
 
-/* All that PE 0 sees, used or not. */
-static void spaces_print_devices(struct stp_report *report, const struct stp_kind *kind)
-{
-    char text[2 * SPACES_TEXT], head[32];
-
-    if (report->json) {
-        info_devices(report, kind);
-        return;
-    }
-    stp_report_group(report, "devices");
-    for (int i = 0; info_device_text(kind, i, text, sizeof(text)); i++) {
-        snprintf(head, sizeof(head), "device %d", i);
-        spaces_wrap(report, head, text);
-    }
-    stp_report_end(report);
-}
-
 /* What members, or the others, say: each text once, with all the PEs that say it. */
 static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
                                bool member, const char *list, const char *key)
 {
-    size_t n = (size_t)stp_lib->rt->n_pes;
+    size_t n = (size_t)stp_rt.n_pes;
     bool *done = calloc(2 * n, sizeof(*done)), *same = done + n;
+    struct stp_list pes;
 
     if (done == NULL) return;
     stp_report_list(report, list);
     for (size_t pe = 0; pe < n; pe++) {
-        char *pes;
         if (done[pe] || kind->answers[pe].member != member) continue;
         for (size_t i = 0; i < n; i++) {
             same[i] = kind->answers[i].member == member &&
                       strcmp(kind->answers[i].text, kind->answers[pe].text) == 0;
             done[i] = done[i] || same[i];
         }
-        pes = spaces_ranges(same);
-        spaces_print_text(report, pes != NULL ? pes : "?", key, kind->answers[pe].text);
-        free(pes);
+        spaces_ranges(&pes, same);
+        spaces_print_text(report, pes.text, key, kind->answers[pe].text);
     }
     stp_report_end(report);
     free(done);
@@ -401,28 +317,20 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
         {SHMEM_SPACE_CAP_WORLD_ACCESS, "world_access"},
         {SHMEM_SPACE_CAP_IDENT_ADDR, "ident_addr"},
     };
+    const char *words[STP_COUNT(rows)];
+    unsigned mask = 0;
 
-    char line[128] = "";
-
-    if (report->json) stp_report_list(report, "capabilities");
     for (size_t i = 0; i < STP_COUNT(rows); i++) {
-        size_t len = strlen(line);
-        if ((caps & rows[i].cap) == 0) continue;
-        if (report->json)
-            stp_report_text(report, "", rows[i].name);
-        else
-            snprintf(line + len, sizeof(line) - len, "%s%s", len > 0 ? " " : "", rows[i].name);
+        words[i] = rows[i].name;
+        if (caps & rows[i].cap) mask |= 1u << i;
     }
-    if (report->json)
-        stp_report_end(report);
-    else
-        spaces_wrap(report, "capabilities", line);
+    stp_report_words(report, "capabilities", words, STP_COUNT(rows), mask);
 }
 
 /* Who does atomics on the members' parts: of all alike, but where handles for kernels live. */
 static void spaces_print_atomics(struct stp_report *report, const struct spaces_kind *kind)
 {
-    for (int pe = 0; pe < stp_lib->rt->n_pes; pe++) {
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         if (!kind->answers[pe].member) continue;
         stp_report_text(report, "atomics",
                         stp_info_atomics_name((shmemx_space_atomics_t)kind->answers[pe].atomics));
@@ -437,63 +345,43 @@ static void spaces_json_paths(struct stp_report *report, const struct spaces_kin
     const unsigned char *path = kind->paths;
 
     stp_report_list(report, "paths");
-    for (int from = 0; from < stp_lib->rt->n_pes; from++) {
+    for (int from = 0; from < stp_rt.n_pes; from++) {
         stp_report_list(report, "");
-        for (int to = 0; to < stp_lib->rt->n_pes; to++, path++)
-            stp_report_text(report, "", stp_lib->space_path_name((shmemx_space_path_t)*path));
+        for (int to = 0; to < stp_rt.n_pes; to++, path++)
+            stp_report_text(report, "", pshmemx_space_path_name((shmemx_space_path_t)*path));
         stp_report_end(report);
     }
     stp_report_end(report);
 }
 
-static void spaces_text_matrix(FILE *out, const unsigned char *path, int indent)
-{
-    static const char letters[] = {
-        [SHMEMX_PATH_NONE] = '-',   [SHMEMX_PATH_LOAD_STORE] = 'L', [SHMEMX_PATH_DEVICE] = 'D',
-        [SHMEMX_PATH_FABRIC] = 'F', [SHMEMX_PATH_STAGED] = 'S',     [SHMEMX_PATH_PROCESS] = 'P',
-    };
-
-    fprintf(out, "%*spaths, row to column: L load/store, D device, F fabric, S staged, - none\n",
-            indent, "");
-    fprintf(out, "%*s  ", indent + 2, "");
-    for (int to = 0; to < stp_lib->rt->n_pes; to++)
-        fprintf(out, " %2d", to);
-    for (int from = 0; from < stp_lib->rt->n_pes; from++) {
-        fprintf(out, "\n%*s%2d", indent + 2, "", from);
-        for (int to = 0; to < stp_lib->rt->n_pes; to++, path++)
-            fprintf(out, "  %c", *path < sizeof(letters) ? letters[*path] : '?');
-    }
-    fputc('\n', out);
-}
-
 /* PEs of one row each path; rows that are alike once, before the PEs that have them. */
-static void spaces_text_rows(struct stp_report *report, const struct spaces_kind *kind)
+static void spaces_text_paths(struct stp_report *report, const struct spaces_kind *kind)
 {
-    size_t n = (size_t)stp_lib->rt->n_pes;
+    size_t n = (size_t)stp_rt.n_pes;
     bool *done = calloc(2 * n, sizeof(*done)), *want = done + n;
+    struct stp_list pes;
 
     if (done == NULL) return;
     for (size_t from = 0; from < n; from++) {
         const unsigned char *row = kind->paths + from * n;
-        char *pes, head[64];
+
         if (done[from]) continue;
-        for (size_t i = from; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             want[i] = memcmp(kind->paths + i * n, row, n) == 0;
             done[i] = done[i] || want[i];
         }
-        memset(want, 0, from * sizeof(*want));
-        pes = spaces_ranges(want);
-        spaces_wrap(report, "paths from PE", pes != NULL ? pes : "?");
-        free(pes);
+        spaces_ranges(&pes, want);
+        stp_report_prose(report, "paths from PE", pes.text);
         for (int path = 0; path <= SHMEMX_PATH_PROCESS; path++) {
+            char head[64];
+
             if (memchr(row, path, n) == NULL) continue;
             for (size_t i = 0; i < n; i++)
                 want[i] = row[i] == path;
-            pes = spaces_ranges(want);
+            spaces_ranges(&pes, want);
             snprintf(head, sizeof(head), "  by %s to",
-                     stp_lib->space_path_name((shmemx_space_path_t)path));
-            spaces_wrap(report, head, pes != NULL ? pes : "?");
-            free(pes);
+                     pshmemx_space_path_name((shmemx_space_path_t)path));
+            stp_report_prose(report, head, pes.text);
         }
     }
     free(done);
@@ -505,24 +393,19 @@ static void spaces_print_paths(struct stp_report *report, const struct spaces_ki
         stp_report_text(report, "paths", NULL);
     else if (report->json)
         spaces_json_paths(report, kind);
-    else if (stp_lib->rt->n_pes <= SPACES_MATRIX_PES)
-        spaces_text_matrix(report->out, kind->paths, 2 * report->depth);
     else
-        spaces_text_rows(report, kind);
+        spaces_text_paths(report, kind);
 }
 
 /* Why the fabric does not take this PE's memory of devices where it lies. */
 static void spaces_print_fabric(struct stp_report *report, const struct stp_kind *kind)
 {
-    const struct stp_runtime *rt = stp_lib->rt;
     char text[SPACES_TEXT];
 
-    if (kind->in_window || !rt->has_fabric || rt->fabric.why_no_devices == NULL) return;
-    snprintf(text, sizeof(text), "%s %s: staged", rt->fabric.provider, rt->fabric.why_no_devices);
-    if (report->json)
-        stp_report_text(report, "fabric", text);
-    else
-        spaces_wrap(report, "fabric", text);
+    if (kind->in_window || !stp_rt.has_fabric || stp_rt.fabric.why_no_devices == NULL) return;
+    snprintf(text, sizeof(text), "%s %s: staged", stp_rt.fabric.provider,
+             stp_rt.fabric.why_no_devices);
+    stp_report_prose(report, "fabric", text);
 }
 
 /* ---- the section -------------------------------------------------------------------------- */
@@ -532,12 +415,11 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
     stp_report_item(report, "kind", kind->name);
     stp_report_flag(report, "usable", kind->n_members > 0);
     stp_report_number(report, "members", kind->n_members);
-    if (kind->n_members < stp_lib->rt->n_pes)
-        spaces_print_texts(report, kind, false, "without", "why");
+    if (kind->n_members < stp_rt.n_pes) spaces_print_texts(report, kind, false, "without", "why");
     if (kind->n_members > 0) {
         spaces_print_texts(report, kind, true, "parts", "where");
-        if (kind->kind == stp_lib->kinds[STP_KIND_CPU]) info_cpu_memory(report);
-        if (kind->answers[0].member) spaces_print_devices(report, kind->kind);
+        if (kind->kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
+        if (kind->answers[0].member) info_devices(report, kind->kind);
         spaces_print_fabric(report, kind->kind);
         spaces_print_caps(report, kind->caps);
         spaces_print_atomics(report, kind);
@@ -549,23 +431,23 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
 
 void stp_info_spaces(struct stp_report *report)
 {
-    if (__atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) == 0) {
+    if (__atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) == 0) {
         stp_report_text(report, "state", "no job: what this process alone has");
         stp_info_kinds(report);
         return;
     }
-    if (stp_lib->rt->pe == 0) {
-        stp_report_number(report, "pes", stp_lib->rt->n_pes);
-        stp_report_number(report, "nodes", stp_lib->rt->n_nodes);
+    if (stp_rt.pe == 0) {
+        stp_report_number(report, "pes", stp_rt.n_pes);
+        stp_report_number(report, "nodes", stp_rt.n_nodes);
         stp_report_list(report, "kinds");
     }
     for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++) {
         struct spaces_kind kind = {.name = spaces_kinds[i].name,
-                                   .kind = stp_lib->kind_find((int)spaces_kinds[i].type)};
+                                   .kind = stp_kind_find((int)spaces_kinds[i].type)};
         spaces_ask(&kind);
-        if (stp_lib->rt->pe == 0) spaces_print_kind(report, &kind);
+        if (stp_rt.pe == 0) spaces_print_kind(report, &kind);
         free(kind.paths);
         free(kind.answers);
     }
-    if (stp_lib->rt->pe == 0) stp_report_end(report);
+    if (stp_rt.pe == 0) stp_report_end(report);
 }

@@ -5,12 +5,15 @@
  */
 #include "info.h"
 
+#ifdef STP_HAVE_HWLOC
 #include "spaces/topology.h"
+#endif
 
 #include <glob.h>
 #include <sched.h>
 #include <unistd.h>
 
+#ifdef STP_HAVE_HWLOC
 static void info_counts(struct stp_report *report, const struct hwloc_calls *calls,
                         hwloc_topology_t topology)
 {
@@ -88,6 +91,14 @@ static bool info_by_hwloc(struct stp_report *report)
     calls.hwloc_topology_destroy(topology);
     return true;
 }
+
+#else
+static bool info_by_hwloc(struct stp_report *report)
+{
+    (void)report;
+    return false;
+}
+#endif
 
 static void info_by_kernel(struct stp_report *report)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * JSON strings, for what writes reports: the module of reports and steppe-bench. No part of the
- * library.
- */
+/* JSON strings, for reports. */
 #ifndef STP_JSON_H
 #define STP_JSON_H
 

@@ -5,15 +5,14 @@
  */
 #include "doctor.h"
 
+#include "core/core.h"
 #include "info/info.h"
-#include "info/library.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
 
 static const char *const health_names[] = {
     [STP_HEALTH_OK] = "ok",
@@ -28,46 +27,36 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const cha
                     const char *why, const char *todo, const char *fmt, ...)
 {
     struct stp_check *checks = realloc(doctor->checks, (doctor->n_checks + 1) * sizeof(*checks));
-    struct stp_check check = {.health = health, .name = strdup(name), .why = strdup(why)};
+    struct stp_check *check;
     va_list args;
 
-    va_start(args, fmt);
-    if (vasprintf(&check.found, fmt, args) < 0) check.found = NULL;
-    va_end(args);
-    if (todo != NULL) check.todo = strdup(todo);
-    if (checks != NULL) doctor->checks = checks;
-    if (checks == NULL || check.name == NULL || check.why == NULL || check.found == NULL) {
+    if (checks == NULL) {
         doctor->incomplete = true;
-        free(check.name);
-        free(check.why);
-        free(check.found);
-        free(check.todo);
         return;
     }
-    checks[doctor->n_checks++] = check;
+    doctor->checks = checks;
+    check = &checks[doctor->n_checks++];
+    check->health = health;
+    snprintf(check->name, sizeof(check->name), "%s", name);
+    snprintf(check->why, sizeof(check->why), "%s", why);
+    snprintf(check->todo, sizeof(check->todo), "%s", todo != NULL ? todo : "");
+    va_start(args, fmt);
+    vsnprintf(check->found, sizeof(check->found), fmt, args);
+    va_end(args);
 }
 
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor)
 {
-    return doctor->n_hosts > 1 || (doctor->n_pes > 1 && !stp_lib->env->node);
+    return doctor->n_hosts > 1 || (doctor->n_pes > 1 && !stp_env.node);
 }
 
-/* ---- small files --------------------------------------------------------- */
-
-bool stp_doctor_line(const char *path, char *text, size_t len)
+size_t stp_doctor_limit(int resource, size_t *hard)
 {
-    FILE *file = fopen(path, "re");
-    bool got = false;
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
-    if (file != NULL) {
-        got = fgets(text, (int)len, file) != NULL;
-        fclose(file);
-        if (!got) snprintf(text, len, "empty");
-    } else {
-        snprintf(text, len, "%s", strerror(errno));
-    }
-    text[strcspn(text, "\n")] = '\0';
-    return got;
+    getrlimit((__rlimit_resource_t)resource, &limit);
+    if (hard != NULL) *hard = limit.rlim_max == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_max;
+    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
 }
 
 /* ---- the report ---------------------------------------------------------- */
@@ -89,10 +78,10 @@ static void doctor_check(struct stp_report *report, const struct stp_check *chec
              report->json ? "" : ": ", check->name);
     stp_report_item(report, "check", title);
     if (report->json) stp_report_text(report, "status", health_names[check->health]);
-    if (check->host != NULL) stp_report_text(report, "host", check->host);
     stp_report_prose(report, "found", check->found);
     stp_report_prose(report, "why", check->why);
-    if (check->todo != NULL || report->json) stp_report_prose(report, "do", check->todo);
+    if (check->todo[0] != '\0' || report->json)
+        stp_report_prose(report, "do", check->todo[0] != '\0' ? check->todo : NULL);
     stp_report_end(report);
 }
 
@@ -117,7 +106,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
            notes = doctor_count(doctor, STP_HEALTH_NOTE);
 
     all = all || report->json; /* programs choose themselves */
-    stp_report_text(report, "host", stp_lib->hostname());
+    stp_report_text(report, "host", stp_hostname());
     stp_report_number(report, "pes", doctor->n_pes);
     stp_report_number(report, "hosts", doctor->n_hosts);
     stp_report_list(report, "checks");
@@ -145,8 +134,8 @@ bool stp_doctor_examine(struct stp_doctor **result)
     if (doctor == NULL) return true;
     /* a limit on the size of files must be an error here, not the end */
     sigaction(SIGXFSZ, &ignore, &before);
-    doctor->fds_open = doctor->fds_peer = -1;
-    doctor->live = __atomic_load_n(&stp_lib->rt->references, __ATOMIC_SEQ_CST) > 0;
+    doctor->offers.fds_open = doctor->offers.fds_peer = -1;
+    doctor->live = __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) > 0;
     stp_doctor_join(doctor);
     stp_doctor_node(doctor);
     if (doctor->leads) {
@@ -155,9 +144,8 @@ bool stp_doctor_examine(struct stp_doctor **result)
         stp_doctor_host(doctor);
         stp_doctor_memory(doctor);
     }
-    stp_doctor_gather(doctor);
     sigaction(SIGXFSZ, &before, NULL);
-    return doctor->pe == 0 || doctor->live;
+    return doctor->leads;
 }
 
 bool stp_doctor_close(struct stp_doctor *doctor)
@@ -165,15 +153,7 @@ bool stp_doctor_close(struct stp_doctor *doctor)
     bool bad = doctor == NULL || doctor_count(doctor, STP_HEALTH_PROBLEM) > 0;
 
     if (doctor == NULL) return bad;
-    for (size_t i = 0; i < doctor->n_checks; i++) {
-        struct stp_check *check = &doctor->checks[i];
-
-        free(check->name);
-        free(check->host);
-        free(check->found);
-        free(check->why);
-        free(check->todo);
-    }
+    free(doctor->offers.rows);
     free(doctor->checks);
     free(doctor);
     return bad;

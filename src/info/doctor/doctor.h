@@ -7,6 +7,7 @@
 #define STP_INFO_DOCTOR_H
 
 #include "base/base.h"
+#include "info/offers.h"
 #include "transport/transport.h"
 
 /* By what a job suffers, mildest first. */
@@ -19,11 +20,10 @@ enum stp_health {
 
 struct stp_check {
     enum stp_health health;
-    char *name;
-    char *host; /* NULL: this one */
-    char *found;
-    char *why;  /* it matters */
-    char *todo; /* NULL: nothing */
+    char name[96];
+    char found[1536];
+    char why[512];  /* it matters */
+    char todo[512]; /* empty: nothing */
 };
 
 struct stp_doctor {
@@ -33,38 +33,30 @@ struct stp_doctor {
 
     bool live;    /* inside a job, between init and finalize */
     bool has_job; /* a launcher was spoken with */
-    bool leads;   /* the first PE of its host, which looks at the host */
+    bool leads;   /* the first PE of its host, which looks at the host and prints */
     int pe;
     int n_pes;
     int n_hosts;
-    int n_local;                        /* PEs on this host */
-    int most_local;                     /* on the fullest */
-    const struct stp_network *networks; /* as in struct stp_core */
-    int n_networks;
-    int node_fd; /* memory shown to the other PEs of the host, -1: none */
-
-    bool pins; /* the provider used, or another that works, pins memory */
-    bool pins_used;
-    bool no_fds;  /* a provider failed for want of descriptors */
-    int fds_open; /* what the provider used takes, -1: unknown */
-    int fds_peer;
-    char provider[64]; /* used; empty: none is */
+    int n_local;                                   /* PEs on this host */
+    int most_local;                                /* on the fullest */
+    struct stp_network networks[STP_NETWORKS_MAX]; /* of this host, judged; see struct stp_core */
+    int n_networks;                                /* 0: the job has one host */
+    struct stp_info_offers offers;
 };
 
-/* Add a check. todo and why: copied, todo NULL: nothing to do. found: by printf. */
+/* Adds a check. todo: NULL when there is nothing to do. found: by printf. */
 void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const char *name,
                     const char *why, const char *todo, const char *fmt, ...) STP_PRINTF(6, 7);
 
-/* Must PEs of the job that is looked at go through the fabric? */
+/* Returns true when PEs of the job that is looked at must go through the fabric. */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
 
-/* The first line of a file without its end; false, and text says why, when it cannot be read. */
-bool stp_doctor_line(const char *path, char *text, size_t len);
+/* Returns a limit of this process, RLIMIT_..., SIZE_MAX: none. hard: NULL, or set likewise. */
+size_t stp_doctor_limit(int resource, size_t *hard);
 
 /* Launcher and fellow PEs (job.c). */
-void stp_doctor_join(struct stp_doctor *doctor);   /* who are we; collective */
-void stp_doctor_node(struct stp_doctor *doctor);   /* do the PEs of a host share memory? */
-void stp_doctor_gather(struct stp_doctor *doctor); /* what others found, to PE 0; collective */
+void stp_doctor_join(struct stp_doctor *doctor); /* who are we; collective */
+void stp_doctor_node(struct stp_doctor *doctor); /* do the PEs of a host share memory? collective */
 
 /* Providers and interfaces (fabric.c). */
 void stp_doctor_fabric(struct stp_doctor *doctor);

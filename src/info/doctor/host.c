@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor on this host: cores, limits of the process (locked memory, descriptors, threads), huge
- * pages, /dev/shm and GPUs. What can be tried is tried.
+ * The doctor on this host: limits of the process (locked memory, descriptors, threads), /dev/shm
+ * and GPUs. What can be tried is tried.
  */
 #include "doctor.h"
 
-#include "info/library.h"
+#include "core/core.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,15 +19,6 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-
-static size_t limit_of(int resource, size_t *hard)
-{
-    struct rlimit limit;
-
-    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0) return *hard = SIZE_MAX;
-    *hard = limit.rlim_max == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_max;
-    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
-}
 
 static bool has_capability(unsigned number)
 {
@@ -55,14 +46,14 @@ static size_t count_files(const char *pattern)
 
 static void host_memlock(struct stp_doctor *doctor)
 {
-    size_t hard, soft = limit_of(RLIMIT_MEMLOCK, &hard), need = stp_lib->env->symmetric.size;
+    size_t hard, soft = stp_doctor_limit(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric.size;
     size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
     bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
     char have[STP_SIZE_TEXT], want[STP_SIZE_TEXT];
-    enum stp_health health = enough                         ? STP_HEALTH_OK
-                             : doctor->pins_used            ? STP_HEALTH_PROBLEM
-                             : doctor->pins || adapters > 0 ? STP_HEALTH_WARNING
-                                                            : STP_HEALTH_NOTE;
+    enum stp_health health = enough                                ? STP_HEALTH_OK
+                             : doctor->offers.pins_used            ? STP_HEALTH_PROBLEM
+                             : doctor->offers.pins || adapters > 0 ? STP_HEALTH_WARNING
+                                                                   : STP_HEALTH_NOTE;
 
     stp_doctor_say(
         doctor, health, "locked memory",
@@ -78,9 +69,9 @@ static void host_memlock(struct stp_doctor *doctor)
         stp_size_text(soft, have),
         exempt && soft != SIZE_MAX ? ", from which this process is exempt (CAP_IPC_LOCK)" : "",
         stp_size_text(need, want), adapters,
-        doctor->provider[0] == '\0' ? "is none, and pins no"
-        : doctor->pins_used         ? "pins"
-                                    : "pins no");
+        doctor->offers.provider[0] == '\0' ? "is none, and pins no"
+        : doctor->offers.pins_used         ? "pins"
+                                           : "pins no");
 }
 
 #define FEW_PEERS 64 /* a job that outgrows the limit so soon is worth a warning */
@@ -102,47 +93,51 @@ static size_t count_fds(void)
 /* Peers this PE talks to through the fabric. */
 static size_t fabric_peers(const struct stp_doctor *doctor)
 {
-    return (size_t)(stp_lib->env->node ? doctor->n_pes - doctor->n_local : doctor->n_pes - 1);
+    return (size_t)(stp_env.node ? doctor->n_pes - doctor->n_local : doctor->n_pes - 1);
 }
 
 static void host_descriptors(struct stp_doctor *doctor)
 {
     static const char why[] = "an endpoint takes descriptors, and with tcp every peer that a PE "
                               "talks to takes more";
-    size_t hard, soft = limit_of(RLIMIT_NOFILE, &hard), now = count_fds(), peers, need, most;
+    size_t hard, soft = stp_doctor_limit(RLIMIT_NOFILE, &hard), now = count_fds(), peers, need,
+                 most;
     char todo[160], has[STP_SIZE_TEXT];
     enum stp_health health = STP_HEALTH_OK;
     bool few;
 
     snprintf(has, sizeof(has), "%zu", soft);
-    if (now == SIZE_MAX || doctor->fds_open < 0) {
+    if (now == SIZE_MAX || doctor->offers.fds_open < 0) {
         snprintf(todo, sizeof(todo), "ulimit -n %zu (the hard limit is %zu)",
                  hard < 65536 ? hard : (size_t)65536, hard);
-        stp_doctor_say(doctor, doctor->no_fds ? STP_HEALTH_PROBLEM : STP_HEALTH_NOTE, "descriptors",
-                       why, doctor->no_fds ? todo : NULL,
+        stp_doctor_say(doctor, doctor->offers.no_fds ? STP_HEALTH_PROBLEM : STP_HEALTH_NOTE,
+                       "descriptors", why, doctor->offers.no_fds ? todo : NULL,
                        "ulimit -n: %s; what a job needs could not be measured: %s", has,
                        now == SIZE_MAX ? "/proc/self/fd cannot be read"
                                        : "no provider was opened for it");
         return;
     }
     peers = fabric_peers(doctor);
-    need = now + (size_t)doctor->fds_open + peers * (size_t)doctor->fds_peer;
-    few = need > soft || doctor->no_fds;
-    if (!few && doctor->fds_peer > 0 && soft - need < FEW_PEERS * (size_t)doctor->fds_peer)
+    need = now + (size_t)doctor->offers.fds_open + peers * (size_t)doctor->offers.fds_peer;
+    few = need > soft || doctor->offers.no_fds;
+    if (!few && doctor->offers.fds_peer > 0 &&
+        soft - need < FEW_PEERS * (size_t)doctor->offers.fds_peer)
         health = STP_HEALTH_WARNING;
     if (few) health = STP_HEALTH_PROBLEM;
     snprintf(todo, sizeof(todo),
              "ulimit -n %zu (the hard limit is %zu; beyond it: nofile in "
              "/etc/security/limits.conf)",
              need > 4096 ? 2 * need : (size_t)4096, hard);
-    most = doctor->fds_peer > 0 && soft > need ? peers + (soft - need) / (size_t)doctor->fds_peer
-                                               : peers;
-    snprintf(has, sizeof(has), doctor->fds_peer > 0 ? "%zu" : "no limit", most);
-    stp_doctor_say(doctor, health, "descriptors", why, health == STP_HEALTH_OK ? NULL : todo,
-                   "ulimit -n: %zu; open now %zu, an endpoint of %s %d, a peer %d; this job needs "
-                   "%zu, which leaves room for peers: %s%s",
-                   soft, now, doctor->provider, doctor->fds_open, doctor->fds_peer, need, has,
-                   doctor->no_fds ? "; another provider failed for want of descriptors" : "");
+    most = doctor->offers.fds_peer > 0 && soft > need
+               ? peers + (soft - need) / (size_t)doctor->offers.fds_peer
+               : peers;
+    snprintf(has, sizeof(has), doctor->offers.fds_peer > 0 ? "%zu" : "no limit", most);
+    stp_doctor_say(
+        doctor, health, "descriptors", why, health == STP_HEALTH_OK ? NULL : todo,
+        "ulimit -n: %zu; open now %zu, an endpoint of %s %d, a peer %d; this job needs "
+        "%zu, which leaves room for peers: %s%s",
+        soft, now, doctor->offers.provider, doctor->offers.fds_open, doctor->offers.fds_peer, need,
+        has, doctor->offers.no_fds ? "; another provider failed for want of descriptors" : "");
 }
 
 /* ---- threads ---------------------------------------------------------------- */
@@ -167,7 +162,7 @@ static int try_threads(void)
 
 static void host_threads(struct stp_doctor *doctor)
 {
-    size_t hard, soft = limit_of(RLIMIT_NPROC, &hard);
+    size_t hard, soft = stp_doctor_limit(RLIMIT_NPROC, &hard);
     size_t group = stp_file_number("/sys/fs/cgroup/pids.max", "");
     char user[STP_SIZE_TEXT], pids[STP_SIZE_TEXT];
     int rc = try_threads();
@@ -184,85 +179,13 @@ static void host_threads(struct stp_doctor *doctor)
                    rc == 0 ? "yes" : strerror(rc), user, pids);
 }
 
-/* ---- huge pages -------------------------------------------------------------- */
-
-/* Bytes of [at, at + nbytes) that the kernel maps by huge pages, SIZE_MAX when it does not say. */
-static size_t huge_bytes(const char *at)
-{
-    FILE *file = fopen("/proc/self/smaps", "re");
-    unsigned long start, end;
-    size_t kib = SIZE_MAX;
-    bool inside = false;
-    char line[512];
-
-    if (file == NULL) return SIZE_MAX;
-    while (fgets(line, sizeof(line), file) != NULL && kib == SIZE_MAX) {
-        if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
-            inside = (uintptr_t)at >= start && (uintptr_t)at < end;
-        else if (inside)
-            sscanf(line, "ShmemPmdMapped: %zu kB", &kib);
-    }
-    fclose(file);
-    return kib == SIZE_MAX ? kib : kib * 1024;
-}
-
-/* Touch memory such as the PEs of a node share, and see what the kernel gives. */
-static size_t try_huge(size_t page)
-{
-    int fd = memfd_create("steppe-probe", MFD_CLOEXEC);
-    char *room, *at;
-    size_t got = SIZE_MAX;
-
-    if (fd < 0) return SIZE_MAX;
-    room = mmap(NULL, 4 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room != MAP_FAILED && stp_file_resize(fd, 2 * page) == 0) {
-        at = (char *)(((uintptr_t)room + page - 1) & ~(uintptr_t)(page - 1));
-        if (mmap(at, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == at) {
-            for (size_t i = 0; i < 2 * page; i += 4096)
-                at[i] = 1;
-            got = huge_bytes(at);
-        }
-    }
-    if (room != MAP_FAILED) munmap(room, 4 * page);
-    close(fd);
-    return got;
-}
-
-static void host_huge_pages(struct stp_doctor *doctor)
-{
-    static const char knob[] = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-    size_t free_pages = stp_file_number("/proc/meminfo", "HugePages_Free:");
-    size_t page = stp_file_number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "");
-    size_t got = page == SIZE_MAX ? SIZE_MAX : try_huge(page);
-    char shared[128], own[128], pages[STP_SIZE_TEXT];
-    bool settable = stp_doctor_line(knob, shared, sizeof(shared)),
-         huge = got > 0 && got != SIZE_MAX;
-
-    stp_doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", own, sizeof(own));
-    snprintf(pages, sizeof(pages), free_pages == SIZE_MAX ? "unknown" : "%zu", free_pages);
-    stp_doctor_say(
-        doctor, huge ? STP_HEALTH_OK : STP_HEALTH_NOTE, "huge pages",
-        "large copies between PEs of a node are faster when the kernel maps the symmetric "
-        "heap by huge pages; reserved ones are used by some providers, not by Steppe",
-        huge || !settable ? NULL
-                          : "echo within_size > /sys/kernel/mm/transparent_hugepage/"
-                            "shmem_enabled (as root)",
-        "shared memory that was touched is mapped by huge pages: %s; transparent_hugepage"
-        "/shmem_enabled: %s; enabled: %s; reserved pages free: %s of %zu",
-        got == SIZE_MAX ? "the kernel does not say"
-        : huge          ? "yes"
-                        : "no",
-        shared, own, pages,
-        free_pages == SIZE_MAX ? 0 : stp_file_number("/proc/meminfo", "HugePages_Total:"));
-}
-
 /* ---- the rest ---------------------------------------------------------------- */
 
 static void host_dev_shm(struct stp_doctor *doctor)
 {
     static const char why[] = "the provider shm keeps its queues and copies there; Steppe's own "
                               "shared memory does not lie there";
-    bool used = strcmp(doctor->provider, "shm") == 0;
+    bool used = strcmp(doctor->offers.provider, "shm") == 0;
     struct statvfs fs;
     char left[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
     bool writable = access("/dev/shm", W_OK | X_OK) == 0;
@@ -285,17 +208,17 @@ static void host_dev_shm(struct stp_doctor *doctor)
 
 static void host_gpu(struct stp_doctor *doctor)
 {
-    const struct stp_kind *kind = stp_lib->kinds[STP_KIND_GPU];
+    const struct stp_kind *kind = stp_kinds[STP_KIND_GPU];
     const struct stp_space_params wanted = {.nbytes = 65536, .device = -1, .n_pes = 1};
     size_t devices = count_files("/dev/nvidia[0-9]*");
     char text[256] = "";
     bool usable;
     bool lost;
 
-    if (!doctor->live) stp_lib->kinds_start(); /* else somebody has looked for devices */
+    if (!doctor->live) stp_kinds_start(); /* else somebody has looked for devices */
     usable = kind->probe(&wanted, text, sizeof(text)) == 0;
-    if (!doctor->live) stp_lib->kinds_stop();
-    lost = !usable && devices > 0 && stp_lib->env->gpu;
+    if (!doctor->live) stp_kinds_stop();
+    lost = !usable && devices > 0 && stp_env.gpu;
     stp_doctor_say(
         doctor, lost ? STP_HEALTH_WARNING : STP_HEALTH_OK, "gpu",
         "spaces of device memory need the driver's library (libcuda.so.1) and its device "
@@ -306,35 +229,11 @@ static void host_gpu(struct stp_doctor *doctor)
         "usable: %s: %s; device files /dev/nvidia*: %zu", usable ? "yes" : "no", text, devices);
 }
 
-/*
- * Launchers start each PE in a session, and the scheduler may share cores between sessions: then
- * what waits yields to nobody but its own threads.
- */
-static void host_cores(struct stp_doctor *doctor)
-{
-    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t grouped = stp_file_number("/proc/sys/kernel/sched_autogroup_enabled", "");
-    bool crowded = n_cores > 0 && doctor->n_local > n_cores;
-
-    stp_doctor_say(
-        doctor, crowded && grouped == 1 ? STP_HEALTH_NOTE : STP_HEALTH_OK, "cores",
-        "where PEs share cores, the one that waits gives its core to the one that works; "
-        "with kernel.sched_autogroup_enabled=1 it often keeps it for milliseconds, and "
-        "at times for seconds",
-        crowded && grouped == 1 ? "sysctl kernel.sched_autogroup_enabled=0, or fewer PEs" : NULL,
-        "cores: %ld; PEs here: %d; kernel.sched_autogroup_enabled: %s", n_cores, doctor->n_local,
-        grouped == SIZE_MAX ? "none"
-        : grouped == 0      ? "0"
-                            : "1");
-}
-
 void stp_doctor_host(struct stp_doctor *doctor)
 {
-    host_cores(doctor);
     host_memlock(doctor);
     host_descriptors(doctor);
     host_threads(doctor);
-    host_huge_pages(doctor);
     host_dev_shm(doctor);
     host_gpu(doctor);
 }

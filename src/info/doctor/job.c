@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor among PEs: joins the launcher without starting the library, tries whether the PEs
- * of a host can open each other's memory, and brings what the hosts found to PE 0.
+ * The doctor among PEs: joins the launcher without starting the library, and tries whether the PEs
+ * of a host can open each other's memory.
  */
 #include "doctor.h"
 
-#include "info/library.h"
+#include "boot/area.h"
+#include "core/core.h"
+#include "pmi/pmi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define JOB_PEERS_MAX 64       /* of this host that are tried; the first ones */
-#define JOB_RECORDS (64 << 10) /* bytes of what a PE tells PE 0 */
+#define JOB_PEERS_MAX 64 /* of this host that are tried; the first ones */
 
 /* How the other PEs of the host find this one's memory. */
 struct job_peer {
@@ -27,8 +28,6 @@ struct job_peer {
     int fd;
     uint64_t word; /* what is to be read there */
 };
-
-static struct stp_network job_networks[STP_NETWORKS_MAX]; /* of this host, judged */
 
 static const char launcher_why[] =
     "PEs learn their numbers, their hosts and each other's addresses "
@@ -41,7 +40,7 @@ static void say_launcher(struct stp_doctor *doctor)
     struct stp_pmi_details details;
     char carries[128] = "it tells no limits";
 
-    stp_lib->pmi_look(&details);
+    stp_pmi_look(&details);
     if (details.key_max > 0)
         snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
                  details.key_max, details.value_max);
@@ -75,7 +74,7 @@ static void say_environment(struct stp_doctor *doctor)
     const char *nearest;
     size_t used = 0;
 
-    for (size_t at = 0; (nearest = stp_lib->env_unknown(&at, name, sizeof(name))) != NULL;)
+    for (size_t at = 0; (nearest = stp_env_unknown(&at, name, sizeof(name))) != NULL;)
         if (used < sizeof(found))
             used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s%s%s%s",
                                      used > 0 ? "; " : "", name, nearest[0] != '\0' ? " (is " : "",
@@ -90,11 +89,11 @@ static void say_environment(struct stp_doctor *doctor)
 static void count_local(struct stp_doctor *doctor)
 {
     int *counts = calloc((size_t)doctor->n_hosts, sizeof(*counts));
-    int mine = stp_lib->pmi_node_of(doctor->pe);
+    int mine = stp_pmi_node_of(doctor->pe);
 
     doctor->leads = true;
     for (int pe = 0; counts != NULL && pe < doctor->n_pes; pe++) {
-        int host = stp_lib->pmi_node_of(pe), n = ++counts[host];
+        int host = stp_pmi_node_of(pe), n = ++counts[host];
 
         if (host == mine && pe < doctor->pe) doctor->leads = false;
         if (n > doctor->most_local) doctor->most_local = n;
@@ -107,41 +106,31 @@ static void count_local(struct stp_doctor *doctor)
 /* Which interfaces reach the other hosts, by the same code as at the start of a job. */
 static void judge_networks(struct stp_doctor *doctor)
 {
-    if (doctor->leads) stp_lib->network_publish(doctor->pe);
-    if (stp_lib->pmi_fence() != 0 || !doctor->leads) return;
-    doctor->n_networks =
-        stp_lib->network_learn(doctor->pe, doctor->n_pes, doctor->n_hosts, job_networks);
-    doctor->networks = doctor->n_networks > 0 ? job_networks : NULL;
+    if (doctor->leads) stp_network_publish(doctor->pe);
+    if (stp_pmi_fence() == 0 && doctor->leads)
+        doctor->n_networks =
+            stp_network_learn(doctor->pe, doctor->n_pes, doctor->n_hosts, doctor->networks);
 }
 
 static void join_live(struct stp_doctor *doctor)
 {
-    doctor->pe = stp_lib->rt->pe;
-    doctor->n_pes = stp_lib->rt->n_pes;
-    doctor->n_hosts = stp_lib->boot->n_hosts;
-    doctor->n_local = doctor->most_local = stp_lib->rt->host_pes;
-    doctor->leads = doctor->has_job = true;
-    say_launcher(doctor);
-    if (doctor->pe == 0) say_environment(doctor);
+    doctor->pe = stp_rt.pe;
+    doctor->n_pes = stp_rt.n_pes;
+    doctor->n_hosts = stp_boot.n_hosts;
+    doctor->n_local = doctor->most_local = stp_rt.host_pes;
+    doctor->has_job = true;
 }
 
-void stp_doctor_join(struct stp_doctor *doctor)
+/* Returns false when there is no launcher to join. */
+static bool join_launcher(struct stp_doctor *doctor)
 {
     struct stp_pmi_details details;
     struct stp_pmi_info info;
 
-    doctor->node_fd = -1;
-    doctor->n_pes = doctor->n_hosts = doctor->n_local = doctor->most_local = 1;
-    doctor->leads = true;
-    if (doctor->live) {
-        join_live(doctor);
-        return;
-    }
-    stp_lib->pmi_look(&details);
-    if (strcmp(details.client, "none") == 0 || stp_lib->pmi_open(&info) != 0) {
+    stp_pmi_look(&details);
+    if (strcmp(details.client, "none") == 0 || stp_pmi_open(&info) != 0) {
         say_no_launcher(doctor, &details);
-        say_environment(doctor);
-        return;
+        return false;
     }
     doctor->has_job = strcmp(info.client, "single") != 0;
     doctor->pe = info.rank;
@@ -149,8 +138,21 @@ void stp_doctor_join(struct stp_doctor *doctor)
     doctor->n_hosts = info.n_nodes;
     count_local(doctor);
     if (doctor->n_hosts > 1) judge_networks(doctor);
-    if (doctor->leads) say_launcher(doctor);
-    if (doctor->pe == 0) say_environment(doctor);
+    return true;
+}
+
+void stp_doctor_join(struct stp_doctor *doctor)
+{
+    bool joined = true;
+
+    doctor->n_pes = doctor->n_hosts = doctor->n_local = doctor->most_local = 1;
+    doctor->leads = true;
+    if (doctor->live)
+        join_live(doctor);
+    else
+        joined = join_launcher(doctor);
+    if (joined) say_launcher(doctor);
+    say_environment(doctor);
 }
 
 /* ---- the PEs of a host -------------------------------------------------------- */
@@ -225,7 +227,7 @@ static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 /* Open the memory of the first PEs of this host. Returns how many failed; *error: the first. */
 static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 {
-    int mine = stp_lib->pmi_node_of(doctor->pe), n_bad = 0;
+    int mine = stp_pmi_node_of(doctor->pe), n_bad = 0;
 
     *n_tried = *error = 0;
     for (int pe = 0; pe < doctor->n_pes && *n_tried < JOB_PEERS_MAX; pe++) {
@@ -234,9 +236,9 @@ static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
         char key[48];
         int rc;
 
-        if (pe == doctor->pe || stp_lib->pmi_node_of(pe) != mine) continue;
+        if (pe == doctor->pe || stp_pmi_node_of(pe) != mine) continue;
         snprintf(key, sizeof(key), "doc.peer.%d", pe);
-        rc = -stp_lib->pmi_get(pe, key, &peer, sizeof(peer), &nbytes);
+        rc = -stp_pmi_get(pe, key, &peer, sizeof(peer), &nbytes);
         if (rc == 0) rc = nbytes == sizeof(peer) ? open_memory(&peer) : EPROTO;
         ++*n_tried;
         if (rc != 0 && n_bad++ == 0) *error = rc;
@@ -252,21 +254,26 @@ static const char node_todo[] =
     "host), from an executable that the user may read (chmod a+r), without file capabilities or "
     "prctl(PR_SET_DUMPABLE, 0); or go on without: SHMEM_NODE=off";
 
-static void say_node(struct stp_doctor *doctor, const struct job_rights *rights, int n_tried,
-                     int n_bad, int error)
+/* Writes what the kernel allows processes that are no parents: "0", or why it does not say. */
+static void yama_text(char *text, size_t len)
 {
-    char yama[128], peers[160] = "";
-    bool bad = rights->open != 0 || n_bad > 0;
-    bool set = stp_doctor_line("/proc/sys/kernel/yama/ptrace_scope", yama, sizeof(yama));
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 
-    if (doctor->n_pes > 1 && !doctor->live)
-        snprintf(peers, sizeof(peers),
-                 "PE %d opened the memory of %d of %d other PEs of its host%s%s"
-                 "; ",
-                 doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
-                 n_bad > 0 ? strerror(error) : "");
+    snprintf(text, len, "none");
+    if (file == NULL) return;
+    if (fgets(text, (int)len, file) != NULL) text[strcspn(text, "\n")] = '\0';
+    fclose(file);
+}
+
+static void say_node(struct stp_doctor *doctor, const struct job_rights *rights, const char *peers,
+                     bool peers_bad)
+{
+    char yama[32];
+    bool bad = rights->open != 0 || peers_bad;
+
+    yama_text(yama, sizeof(yama));
     stp_doctor_say(doctor,
-                   bad && stp_lib->env->node  ? STP_HEALTH_PROBLEM
+                   bad && stp_env.node        ? STP_HEALTH_PROBLEM
                    : bad || rights->copy != 0 ? STP_HEALTH_NOTE
                                               : STP_HEALTH_OK,
                    "node sharing", node_why,
@@ -276,26 +283,39 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
                          "root); in a container: --cap-add=SYS_PTRACE"
                        : NULL,
                    "%sanother process opens this one's memory: %s; process_vm_readv: %s; "
-                   "kernel.yama.ptrace_scope: %s%s; dumpable: %d; SHMEM_NODE: %s",
+                   "kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: %s",
                    peers, rights->open == 0 ? "yes" : strerror(rights->open),
-                   rights->copy == 0 ? "yes" : strerror(rights->copy), set ? "" : "none, ", yama,
-                   prctl(PR_GET_DUMPABLE), stp_lib->env->node ? "on" : "off");
+                   rights->copy == 0 ? "yes" : strerror(rights->copy), yama, prctl(PR_GET_DUMPABLE),
+                   stp_env.node ? "on" : "off");
+}
+
+/* Lets the first PE of each host open the memory of the others. Returns false when some failed. */
+static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *peer, char *text,
+                       size_t len)
+{
+    int n_tried = 0, n_bad = 0, error = 0;
+    char key[48];
+
+    text[0] = '\0';
+    if (doctor->n_pes == 1 || doctor->live) return true;
+    snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
+    stp_pmi_put(key, peer, sizeof(*peer));
+    if (stp_pmi_fence() == 0 && doctor->leads) n_bad = try_peers(doctor, &n_tried, &error);
+    stp_pmi_fence(); /* until here the first PE of the host may look at this one's memory */
+    snprintf(text, len, "PE %d opened the memory of %d of %d other PEs of its host%s%s; ",
+             doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
+             n_bad > 0 ? strerror(error) : "");
+    return n_bad == 0;
 }
 
 void stp_doctor_node(struct stp_doctor *doctor)
 {
     struct job_peer peer;
     struct job_rights rights = {0};
-    int error = show_memory(&peer), n_tried = 0, n_bad = 0;
-    bool meet = doctor->n_pes > 1 && !doctor->live;
-    char key[48];
+    int error = show_memory(&peer);
+    char peers[160];
+    bool good = meet_peers(doctor, &peer, peers, sizeof(peers));
 
-    doctor->node_fd = peer.fd;
-    if (meet) {
-        snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
-        if (stp_lib->pmi_put(key, &peer, sizeof(peer)) == 0 && stp_lib->pmi_fence() == 0)
-            n_bad = try_peers(doctor, &n_tried, &error);
-    }
     if (peer.fd < 0)
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "node sharing", node_why,
                        "allow memfd_create (seccomp profile of the container), or free descriptors "
@@ -304,113 +324,7 @@ void stp_doctor_node(struct stp_doctor *doctor)
     else if (!try_rights(&peer, &rights))
         stp_doctor_say(doctor, STP_HEALTH_NOTE, "node sharing", node_why, NULL,
                        "could not be tried: no child process: %s", strerror(errno));
-    else if (doctor->leads || n_bad > 0)
-        say_node(doctor, &rights, n_tried, n_bad, error);
-    if (!meet && peer.fd >= 0) close(peer.fd);
-}
-
-/* ---- to PE 0 ------------------------------------------------------------------- */
-
-/* Texts one after another, each with its end. False when there is no room. */
-static bool pack(char *buffer, size_t *used, const char *text)
-{
-    size_t n = strlen(text) + 1;
-
-    if (*used + n > JOB_RECORDS) return false;
-    memcpy(buffer + *used, text, n);
-    *used += n;
-    return true;
-}
-
-/* Of what a PE found, what PE 0 must know. */
-static size_t pack_checks(const struct stp_doctor *doctor, char *buffer)
-{
-    size_t used = 0;
-
-    pack(buffer, &used, stp_lib->hostname());
-    for (size_t i = 0; i < doctor->n_checks; i++) {
-        const struct stp_check *check = &doctor->checks[i];
-        char health[2] = {(char)('0' + check->health), '\0'};
-        size_t before = used;
-
-        if (check->health < STP_HEALTH_WARNING) continue;
-        if (pack(buffer, &used, health) && pack(buffer, &used, check->name) &&
-            pack(buffer, &used, check->found) && pack(buffer, &used, check->why) &&
-            pack(buffer, &used, check->todo != NULL ? check->todo : ""))
-            continue;
-        used = before;
-        break;
-    }
-    return used;
-}
-
-/* Already said here, or by another PE, in the same words? */
-static bool known(const struct stp_doctor *doctor, const char *name, const char *found)
-{
-    for (size_t i = 0; i < doctor->n_checks; i++)
-        if (strcmp(doctor->checks[i].name, name) == 0 &&
-            strcmp(doctor->checks[i].found, found) == 0)
-            return true;
-    return false;
-}
-
-static const char *next_text(const char *at, const char *end)
-{
-    const char *zero = memchr(at, '\0', (size_t)(end - at));
-
-    return zero != NULL ? zero + 1 : end;
-}
-
-static void unpack_checks(struct stp_doctor *doctor, const char *buffer, size_t nbytes)
-{
-    const char *end = buffer + nbytes, *at = next_text(buffer, end);
-
-    while (at < end) {
-        const char *part[5];
-
-        for (int i = 0; i < 5; i++) {
-            part[i] = at < end ? at : "";
-            at = next_text(at, end);
-        }
-        if (part[0][0] < '0' || part[0][0] > '0' + STP_HEALTH_PROBLEM) return;
-        if (known(doctor, part[1], part[2])) continue;
-        stp_doctor_say(doctor, (enum stp_health)(part[0][0] - '0'), part[1], part[3],
-                       part[4][0] != '\0' ? part[4] : NULL, "%s", part[2]);
-        if (doctor->n_checks > 0) doctor->checks[doctor->n_checks - 1].host = strdup(buffer);
-    }
-}
-
-static void collect(struct stp_doctor *doctor, char *buffer)
-{
-    char key[48];
-
-    for (int pe = 1; pe < doctor->n_pes; pe++) {
-        size_t nbytes = 0;
-
-        snprintf(key, sizeof(key), "doc.found.%d", pe);
-        if (stp_lib->pmi_get(pe, key, buffer, JOB_RECORDS, &nbytes) == 0 && nbytes > 0 &&
-            buffer[nbytes - 1] == '\0')
-            unpack_checks(doctor, buffer, nbytes);
-        else
-            doctor->incomplete = true;
-    }
-}
-
-void stp_doctor_gather(struct stp_doctor *doctor)
-{
-    char *buffer;
-    char key[48];
-
-    doctor->networks = NULL;
-    if (doctor->n_pes == 1 || doctor->live) return;
-    buffer = malloc(JOB_RECORDS);
-    snprintf(key, sizeof(key), "doc.found.%d", doctor->pe);
-    if (buffer == NULL)
-        doctor->incomplete = true;
-    else if (doctor->pe != 0)
-        stp_lib->pmi_put(key, buffer, pack_checks(doctor, buffer));
-    /* until here the others may look at this one's memory */
-    if (stp_lib->pmi_fence() == 0 && doctor->pe == 0 && buffer != NULL) collect(doctor, buffer);
-    if (doctor->node_fd >= 0) close(doctor->node_fd);
-    free(buffer);
+    else
+        say_node(doctor, &rights, peers, !good);
+    if (peer.fd >= 0) close(peer.fd);
 }

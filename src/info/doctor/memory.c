@@ -5,7 +5,7 @@
  */
 #include "doctor.h"
 
-#include "info/library.h"
+#include "core/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static size_t meminfo(const char *key)
 
 static void memory_heaps(struct stp_doctor *doctor)
 {
-    size_t one = stp_lib->env->symmetric.size, total = meminfo("MemTotal:"), all;
-    size_t available = meminfo("MemAvailable:"), group = stp_lib->cgroup_memory();
+    size_t one = stp_env.symmetric.size, total = meminfo("MemTotal:"), all;
+    size_t available = meminfo("MemAvailable:"), group = stp_cgroup_memory();
     size_t most = group < total ? group : total;
     char s[5][STP_SIZE_TEXT], todo[200];
     enum stp_health health;
@@ -49,42 +49,16 @@ static void memory_heaps(struct stp_doctor *doctor)
         group == SIZE_MAX ? "none that can be read" : stp_size_text(group, s[4]));
 }
 
-static void memory_overcommit(struct stp_doctor *doctor)
-{
-    static const char why[] =
-        "a PE reserves much more address space than it uses; the strict mode, 2, "
-        "counts it against CommitLimit";
-    char mode[64], limit[STP_SIZE_TEXT], used[STP_SIZE_TEXT];
-    bool known = stp_doctor_line("/proc/sys/vm/overcommit_memory", mode, sizeof(mode));
-    bool strict = known && strcmp(mode, "2") == 0;
-
-    stp_doctor_say(doctor, strict || !known ? STP_HEALTH_NOTE : STP_HEALTH_OK, "overcommit", why,
-                   strict ? "if memory cannot be reserved: sysctl vm.overcommit_memory=0 (as root)"
-                          : NULL,
-                   "vm.overcommit_memory: %s; CommitLimit %s, Committed_AS %s", mode,
-                   stp_size_text(meminfo("CommitLimit:"), limit),
-                   stp_size_text(meminfo("Committed_AS:"), used));
-}
-
 /* ---- address space ------------------------------------------------------------- */
-
-static size_t limit_of(int resource)
-{
-    struct rlimit limit;
-
-    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0) return SIZE_MAX;
-    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
-}
 
 /* Does a reservation such as init makes succeed here? The doctor says so, not the log. */
 static int try_window(const struct stp_doctor *doctor, struct stp_window_layout *layout)
 {
-    int level = *stp_lib->log_level, rc;
+    int level = stp_log_level, rc;
 
-    *stp_lib->log_level = -1;
-    rc = stp_lib->window_choose(doctor->most_local, stp_lib->env->symmetric.max,
-                                stp_lib->env->window_size, layout);
-    *stp_lib->log_level = level;
+    stp_log_level = -1;
+    rc = stp_window_choose(doctor->most_local, stp_env.symmetric.max, stp_env.window_size, layout);
+    stp_log_level = level;
     return rc;
 }
 
@@ -92,7 +66,8 @@ static void memory_window(struct stp_doctor *doctor)
 {
     static const char why[] = "every PE reserves a window for symmetric memory and a view of all "
                               "windows of its host; addresses only, memory comes with use";
-    size_t space = limit_of(RLIMIT_AS), file = limit_of(RLIMIT_FSIZE), view;
+    size_t space = stp_doctor_limit(RLIMIT_AS, NULL), view;
+    size_t file = stp_doctor_limit(RLIMIT_FSIZE, NULL);
     struct stp_window_layout layout = {0};
     char s[4][STP_SIZE_TEXT], todo[160];
 
@@ -102,13 +77,13 @@ static void memory_window(struct stp_doctor *doctor)
         snprintf(todo, sizeof(todo),
                  "ulimit -v unlimited, or a smaller heap: "
                  "SHMEM_SYMMETRIC_SIZE=%zum",
-                 stp_lib->env->symmetric.max / 4 >> 20);
+                 stp_env.symmetric.max / 4 >> 20);
         stp_doctor_say(doctor, STP_HEALTH_PROBLEM, "address space", why, todo,
                        "%d x a heap of %s cannot be reserved; ulimit -v: %s", doctor->most_local,
-                       stp_size_text(stp_lib->env->symmetric.max, s[2]), s[0]);
+                       stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
         return;
     }
-    view = stp_lib->window_view_bytes(&layout);
+    view = stp_window_view_bytes(&layout);
     stp_doctor_say(doctor, view > file ? STP_HEALTH_PROBLEM : STP_HEALTH_OK, "address space", why,
                    view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
                    "a window of %s can be reserved, and a view of %s; the view's sparse file has "
@@ -119,6 +94,5 @@ static void memory_window(struct stp_doctor *doctor)
 void stp_doctor_memory(struct stp_doctor *doctor)
 {
     memory_heaps(doctor);
-    memory_overcommit(doctor);
     if (!doctor->live) memory_window(doctor);
 }
