@@ -110,10 +110,10 @@ typedef struct {
     shmemx_space_open_t open; /* FAM, with a name */
     shmemx_space_numa_t numa_policy; /* CPU; HBM: default or bind; may differ per PE */
     int numa_node; /* CPU with SHMEMX_NUMA_BIND, HBM: this one; -1: that of this PE */
-    int pinned; /* CPU, HBM: nonzero: GPUs reach what is allocated, see shmemx_space_device_ptr() */
+    int pinned; /* CPU, HBM: nonzero: resident, GPUs reach it, see shmemx_space_device_ptr() */
     int reshape; /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
     size_t page_size; /* CPU, HBM: bytes of a page: 4096, 2 MiB, 1 GiB; 0: the system's */
-    size_t max_size;  /* CPU, HBM, GPU: what it may grow to when malloc finds no room; 0: never */
+    size_t max_size;  /* CPU, HBM: what it may grow to when malloc finds no room; 0: never */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
@@ -151,7 +151,7 @@ typedef enum {
     SHMEMX_PATH_PROCESS     /* private pages of another process, copied by the kernel */
 } shmemx_space_path_t;
 
-/* The path to PE pe (number in the world). Local; may open an IPC handle. */
+/* The path to PE pe (number in the world). Local. */
 shmemx_space_path_t shmemx_space_path(shmem_space_t space, int pe);
 const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" and so on */
 
@@ -159,8 +159,8 @@ const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" an
  * What a kernel on this PE's GPU calls the object at addr in PE pe's part of the space (number in
  * the world; addr: this PE's address of it): for GPU spaces where this PE's copies reach that part,
  * for host spaces with attr.pinned, or SHMEM_PIN_HEAP for the default one, and PEs of this node.
- * NULL where there is no such pointer: another node, memory that is not pinned, nothing allocated
- * there, no member. Local; may open an IPC handle. Not run on a device yet.
+ * NULL where there is no such pointer: another node, memory that is not pinned or not in the space,
+ * no member. Local. Not run on a device yet.
  */
 void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 

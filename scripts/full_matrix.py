@@ -51,9 +51,6 @@ THREADS = r"^pe\..*thread.*\.np[1-7]$|^gpu\.ipc\.space_gpu\.np2$|^(pe|fabric\.tc
 THREADS += r"(many_ctx|stress_mix|passive|flow|nbi|signal|amo|order|reduce|coll_stress|contexts"
 THREADS += r"|space_life_host)\.np3$"
 
-# What a PE's proxy thread is asked for is ordered by the PE that asks: another process.
-NOT_TSAN = r"space_grow_threads_(gpu|lazy)"
-
 # Programs of which the quick set has fewer PE counts than another compiler or a sanitizer is worth.
 NOT_MORE = "stress|passive|flow|space_leaks"
 MORE_PES = ["-L", "full", "-E"]
@@ -77,7 +74,7 @@ PARTS = {
                    f"{NOT_MORE}|{NOT_ASAN}"]]),
     "tsan": Part("threads, and the progress thread, under ThreadSanitizer", "build-tsan", GCC,
                  ["-DSTEPPE_SANITIZE=thread"],
-                 [["-R", THREADS, "-LE", "hosts", "-E", NOT_TSAN]]),
+                 [["-R", THREADS, "-LE", "hosts"]]),
     "inline": Part("the quick set of one node and of tcp, its programs with SHMEMX_INLINE",
                    "build-inline", GCC, ["-DSTEPPE_TEST_INLINE=ON", "-DSTEPPE_TEST_FLAGS="],
                    # space_errors: a trap in the program's own code names no routine

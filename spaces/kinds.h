@@ -148,26 +148,6 @@ int stp_pages_grow(struct stp_space *space, size_t nbytes);
 void stp_pages_shrink(struct stp_space *space);
 void stp_pages_destroy(struct stp_space *space);
 
-/* ---- other processes of the node (neighbour.c) ---- */
-
-/* A process by its number, with what is at an address of it to prove that it is the right one. */
-struct stp_neighbour {
-    int32_t pid;
-    uint64_t proof;
-    uint64_t secret[2];
-};
-
-/* This one; secret is drawn, and stays where it is while others may ask. */
-void stp_neighbour_me(struct stp_neighbour *mine, uint64_t secret[2]);
-
-/*
- * Is it the one? Then: its bytes from an address on; a duplicate of its descriptor fd. 0, or the
- * descriptor, or -errno, not logged: kernels refuse where the process may not be traced.
- */
-int stp_neighbour_prove(const struct stp_neighbour *it);
-int stp_neighbour_read(const struct stp_neighbour *it, void *to, uint64_t from, size_t nbytes);
-int stp_neighbour_take(const struct stp_neighbour *it, int fd);
-
 /* ---- host memory outside the window (outside.c) ---- */
 
 /* The bytes of a share that names a piece of a file, and proof that what is opened is that file. */

@@ -9,10 +9,10 @@
 #include "spaces/kinds.h"
 
 /*
- * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c). Pieces are registered with the
- * driver when the heap hands them out, and stay so until the space goes. create: a device of this
- * PE's, held from then on. 0 or -errno, logged. detach, before peers' parts go, and destroy, before
- * the own one does, may be called for any space.
+ * Host spaces that are pinned for GPUs (spaces/cuda/mapped.c): their memory is registered with the
+ * driver, and so resident, until the space goes. create: takes a device of this PE, which is held
+ * from then on, and registers this PE's part. 0 or -errno, logged. detach, before peers' parts go,
+ * and destroy, before the own part does, may be called for any space.
  */
 int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params);
 bool stp_mapped_can(char *why, size_t len); /* would it work? else why not */
@@ -20,22 +20,17 @@ void stp_mapped_detach(struct stp_space *space);
 void stp_mapped_destroy(struct stp_space *space);
 
 /*
- * Handing out nbytes at offset: are pieces new? Where members' heaps are equal, all say the same.
- * Then register them in the part of local, whose part must be there, in each that is mapped here;
- * 0 or -errno, with a warning. At last settle what became of it, the same on all members: pieces
- * that were refused are tried again with the next block, in a permanent space no more.
+ * Registers bytes from..to of the part of local, whose owner has them. 0, or -errno with the reason
+ * as text. drop: no longer, from there on, in all parts.
  */
-bool stp_mapped_lacks(const struct stp_space *space, size_t offset, size_t nbytes);
-int stp_mapped_add(struct stp_space *space, int local, size_t offset, size_t nbytes);
-void stp_mapped_settle(struct stp_space *space, size_t offset, size_t nbytes, bool there);
+int stp_mapped_add(struct stp_space *space, int local, size_t from, size_t to, char *why,
+                   size_t len);
+void stp_mapped_drop(struct stp_space *space, size_t from);
 
 /* What devices call a byte of the part of local; NULL when it is not pinned. Any thread. */
-void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset);
+void *stp_mapped_ptr(struct stp_space *space, int local, size_t offset);
 
 int stp_mapped_ordinal(const struct stp_space *space); /* of the device that it is pinned for */
-
-/* Is a piece of it not pinned for good, which a permanent space may have? */
-bool stp_mapped_refused(const struct stp_space *space);
 
 /* A GPU that kernels run on (spaces/cuda/kernel.c). */
 struct stp_gpu {

@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 unsigned stp_private_n;
 
@@ -110,9 +113,14 @@ bool stp_private_gone(const struct stp_space *space)
 
 /* ---- private pages: what peers know ---------------------------------------------------------- */
 
-/* By which the kernel copies. */
+/*
+ * The process that the kernel copies to and from. Its number may mean another process in another
+ * container, so the owner's secret lies at an address that peers read first.
+ */
 struct pages_share {
-    struct stp_neighbour owner;
+    int32_t pid; /* 0: the kernel does not copy there */
+    uint64_t proof;
+    uint64_t secret[2];
     uint64_t base;
 };
 _Static_assert(sizeof(struct pages_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
@@ -121,22 +129,50 @@ _Static_assert(sizeof(struct pages_share) <= STP_SHARE_BYTES, "fits what PEs exc
 struct pages_own {
     uint64_t secret[2];
     int n_peers;
-    struct pages_share peers[]; /* by local index; owner.pid 0: the kernel does not copy there */
+    struct pages_share peers[]; /* by local index */
 };
+
+/* secret is drawn, and stays where it is while others may ask. */
+static struct pages_share pages_mine(void *base, uint64_t secret[2])
+{
+    struct pages_share mine = {
+        .pid = getpid(), .proof = (uintptr_t)secret, .base = (uintptr_t)base};
+
+    if (getrandom(secret, 2 * sizeof(*secret), GRND_NONBLOCK) != (ssize_t)(2 * sizeof(*secret)))
+        secret[0] = stp_now_ns();
+    memcpy(mine.secret, secret, sizeof(mine.secret));
+    return mine;
+}
+
+/*
+ * Is it the process that was meant? 0 or -errno, not logged: kernels refuse where the process may
+ * not be traced.
+ */
+static int pages_prove(const struct pages_share *peer)
+{
+    uint64_t found[2];
+    struct iovec here = {found, sizeof(found)};
+    struct iovec there = {(void *)(uintptr_t)peer->proof, sizeof(found)};
+    ssize_t n = process_vm_readv(peer->pid, &here, 1, &there, 1, 0);
+
+    if (n < 0) return -errno;
+    if (n != (ssize_t)sizeof(found)) return -EFAULT;
+    return memcmp(found, peer->secret, sizeof(found)) == 0 ? 0 : -ESRCH;
+}
 
 static int pages_create(struct stp_space *space, const struct stp_space_params *params,
                         struct stp_share *share)
 {
     int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
     struct pages_own *own = calloc(1, sizeof(*own) + (size_t)n * sizeof(own->peers[0]));
-    struct pages_share mine = {.base = (uintptr_t)params->buffer};
+    struct pages_share mine;
 
     if (own == NULL) {
         stp_error("no memory for the records of a space that %d PEs share", n);
         return -ENOMEM;
     }
     own->n_peers = n;
-    stp_neighbour_me(&mine.owner, own->secret);
+    mine = pages_mine(params->buffer, own->secret);
     memcpy(share->bytes, &mine, sizeof(mine));
     share->valid = 1;
     space->own = own;
@@ -165,11 +201,11 @@ static int pages_attach(struct stp_space *space, int local, const struct stp_sha
 
     memcpy(peer, share->bytes, sizeof(*peer));
     if (local == stp_window_local()) return 0;
-    if (share->valid) rc = stp_neighbour_prove(&peer->owner);
+    if (share->valid) rc = pages_prove(peer);
     if (share->valid && rc == 0) return 0;
     stp_debug("space %u: the kernel does not copy to and from process %d: %s", space->number,
-              (int)peer->owner.pid, stp_strerror(-rc));
-    peer->owner.pid = 0;
+              (int)peer->pid, stp_strerror(-rc));
+    peer->pid = 0;
     return 0;
 }
 
@@ -177,9 +213,9 @@ bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uint
 {
     const struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
 
-    *pid = peer->owner.pid;
+    *pid = peer->pid;
     *base = peer->base;
-    return peer->owner.pid != 0;
+    return peer->pid != 0;
 }
 
 bool stp_private_hold(const void *ptr)

@@ -4,7 +4,7 @@
  * destroyed, and the pool their structures come from. Pool memory is never unmapped: another thread
  * may still look at what it found. Design: docs/design/memory.md.
  */
-#include "spaces/spaces.h"
+#include "spaces/ranges.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define POOL_CHUNK 64
-#define REGISTRY_RANGES (STP_SPACE_NUMBERS + STP_SEGMENT_PARTS) /* one number has several */
 
 /*
  * A handle: the tag, which makes it no address of any process, generation, number. Programs only
@@ -40,12 +39,7 @@ struct pool_chunk {
 
 static struct {
     struct stp_space *by_number[STP_SPACE_NUMBERS];
-    /* Ranges by base; they change only while version is odd. */
-    uintptr_t bases[REGISTRY_RANGES];
-    size_t sizes[REGISTRY_RANGES];
-    struct stp_space *of_base[REGISTRY_RANGES];
-    unsigned n_ranges;
-    unsigned version;
+    struct stp_ranges ranges;
     pthread_mutex_t lock;                  /* of whoever changes any of this */
     unsigned n_attempts;                   /* that may still give back what they take */
     unsigned n_given;                      /* numbers given back, ever, and with them places */
@@ -56,63 +50,11 @@ static struct {
     struct stp_space *free;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Readers take no lock: they see an odd or a changed version and look again. */
-static void registry_begin_change_locked(void)
-{
-    __atomic_store_n(&registry.version, registry.version + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with the acquire fence of registry_search */
-}
-
-static void registry_end_change_locked(void)
-{
-    /* Pairs with the acquire loads in registry_search() and stp_registry_find(). */
-    __atomic_store_n(&registry.version, registry.version + 1, __ATOMIC_RELEASE);
-}
-
-static void registry_set_locked(unsigned i, struct stp_space *space)
-{
-    __atomic_store_n(&registry.bases[i], (uintptr_t)space->base, __ATOMIC_RELAXED);
-    __atomic_store_n(&registry.sizes[i], space->nbytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&registry.of_base[i], space, __ATOMIC_RELAXED);
-}
-
-static void registry_insert_locked(struct stp_space *space)
-{
-    unsigned i = registry.n_ranges;
-
-    registry_begin_change_locked();
-    for (; i > 0 && registry.bases[i - 1] > (uintptr_t)space->base; i--)
-        registry_set_locked(i, registry.of_base[i - 1]);
-    registry_set_locked(i, space);
-    __atomic_store_n(&registry.n_ranges, registry.n_ranges + 1, __ATOMIC_RELAXED);
-    registry_end_change_locked();
-}
-
-static void registry_take_out_locked(const struct stp_space *space)
-{
-    unsigned i = 0;
-
-    while (i < registry.n_ranges && registry.of_base[i] != space)
-        i++;
-    if (i == registry.n_ranges) return;
-    registry_begin_change_locked();
-    for (; i + 1 < registry.n_ranges; i++)
-        registry_set_locked(i, registry.of_base[i + 1]);
-    __atomic_store_n(&registry.n_ranges, registry.n_ranges - 1, __ATOMIC_RELAXED);
-    registry_end_change_locked();
-}
-
 void stp_registry_resize(struct stp_space *space, size_t nbytes)
 {
-    unsigned i = 0;
-
     pthread_mutex_lock(&registry.lock);
-    while (i < registry.n_ranges && registry.of_base[i] != space)
-        i++;
-    registry_begin_change_locked();
+    stp_ranges_resize(&registry.ranges, space->base, nbytes);
     __atomic_store_n(&space->nbytes, nbytes, __ATOMIC_RELAXED);
-    if (i < registry.n_ranges) registry_set_locked(i, space);
-    registry_end_change_locked();
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -168,7 +110,7 @@ void stp_registry_enter(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
     space->magic = STP_SPACE_MAGIC;
-    registry_insert_locked(space);
+    (void)stp_ranges_add(&registry.ranges, space->base, space->nbytes, (uintptr_t)space);
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -190,9 +132,11 @@ static void registry_remember_locked(const struct stp_space *space)
 void stp_registry_leave(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
-    if (space->magic == STP_SPACE_MAGIC && space->kind != NULL) registry_remember_locked(space);
+    if (space->magic == STP_SPACE_MAGIC) {
+        if (space->kind != NULL) registry_remember_locked(space);
+        stp_ranges_remove(&registry.ranges, space->base);
+    }
     space->magic = 0;
-    registry_take_out_locked(space);
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -226,67 +170,19 @@ bool stp_registry_look(unsigned number, void (*look)(const struct stp_space *spa
     return entered;
 }
 
-/* The last find of a thread, good until a space comes or goes. */
-struct last_find {
-    uintptr_t base;
-    size_t nbytes;
-    struct stp_space *space;
-    unsigned version;
-};
-
-/*
- * The last range that begins at or below addr, whether or not addr lies in it. Every step is a
- * conditional move: which way it goes cannot be predicted.
- */
-static struct last_find registry_search_once(uintptr_t addr)
-{
-    unsigned n = __atomic_load_n(&registry.n_ranges, __ATOMIC_RELAXED);
-    const uintptr_t *at = registry.bases;
-    struct last_find found = {0};
-
-    if (n == 0) return found;
-    while (n > 1) {
-        unsigned half = n / 2;
-        at = __atomic_load_n(&at[half], __ATOMIC_RELAXED) <= addr ? at + half : at;
-        n -= half;
-    }
-    found.base = __atomic_load_n(at, __ATOMIC_RELAXED);
-    found.nbytes = __atomic_load_n(&registry.sizes[at - registry.bases], __ATOMIC_RELAXED);
-    found.space = __atomic_load_n(&registry.of_base[at - registry.bases], __ATOMIC_RELAXED);
-    return found;
-}
-
-static struct last_find registry_search(uintptr_t addr)
-{
-    for (;;) {
-        /* Pairs with the release store in registry_end_change_locked(). */
-        unsigned version = __atomic_load_n(&registry.version, __ATOMIC_ACQUIRE);
-        struct last_find found = {0};
-
-        if (version & 1) continue; /* a few stores long */
-        found = registry_search_once(addr);
-        found.version = version;
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read, before the second look */
-        if (__atomic_load_n(&registry.version, __ATOMIC_RELAXED) == version) return found;
-    }
-}
-
 struct stp_space *stp_registry_find(const void *addr, size_t *offset)
 {
-    /* addresses come in runs */
-    static __thread struct last_find last __attribute__((tls_model("initial-exec")));
-    struct last_find found;
+    /* addresses come in runs: the last find of a thread is good until a space comes or goes */
+    static __thread struct stp_range last __attribute__((tls_model("initial-exec")));
+    struct stp_range found;
 
     *offset = (uintptr_t)addr - last.base;
-    /* Pairs with the release store in registry_end_change_locked(). */
-    if (*offset < last.nbytes &&
-        __atomic_load_n(&registry.version, __ATOMIC_ACQUIRE) == last.version)
-        return last.space;
-    found = registry_search((uintptr_t)addr);
+    if (*offset < last.nbytes && stp_ranges_unchanged(&registry.ranges, last.version))
+        return (struct stp_space *)last.what;
+    if (!stp_ranges_find(&registry.ranges, addr, &found)) return NULL;
     *offset = (uintptr_t)addr - found.base;
-    if (*offset >= found.nbytes) return NULL;
     last = found;
-    return found.space;
+    return (struct stp_space *)found.what;
 }
 
 const struct stp_space *stp_registry_find_kept(const void *addr, size_t *offset)
@@ -352,10 +248,11 @@ bool stp_registry_overlaps(const void *base, size_t nbytes, char *text, size_t l
     bool found = false;
 
     pthread_mutex_lock(&registry.lock);
-    for (unsigned i = 0; i < registry.n_ranges && !found; i++) {
-        const struct stp_space *space = registry.of_base[i];
+    for (unsigned i = 0; i < registry.ranges.n && !found; i++) {
+        const struct stp_space *space = (struct stp_space *)registry.ranges.what[i];
 
-        found = from < registry.bases[i] + registry.sizes[i] && registry.bases[i] < from + nbytes;
+        found = from < registry.ranges.bases[i] + registry.ranges.sizes[i] &&
+                registry.ranges.bases[i] < from + nbytes;
         if (found)
             snprintf(text, len, "space %u (%s, %zu bytes at %p)", space->number,
                      space->kind != NULL ? space->kind->name : "globals", space->nbytes,

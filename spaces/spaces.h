@@ -51,9 +51,8 @@ struct stp_space {
     void *handle;                /* what users compare when it is a constant, else NULL */
     struct stp_team *team;       /* private: serves the collective calls */
     struct stp_team *user_team;  /* the one create returned, NULL once destroyed */
-    int n_users;   /* live teams that descend from it, contexts bound to it, handles; stp_rt.lock */
-    int n_kernels; /* handles of kernels, of those: they have addresses of all it may grow to */
-    bool offered;  /* not on its way in or out, nor the library's own: stp_rt.lock */
+    int n_users;  /* live teams that descend from it, contexts bound to it, handles; stp_rt.lock */
+    bool offered; /* not on its way in or out, nor the library's own: stp_rt.lock */
     struct stp_space *next_free;
     bool whole;                  /* of the program's: one block, that is not freed */
     bool adopted;                /* of the program's, which may have unmapped it */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What this project uses of the CUDA driver API, declared by hand: the driver is opened with
+ * What the library uses of the CUDA driver API, declared by hand: the driver is opened with
  * dlopen() at run time, so that one build runs with and without a GPU and needs no CUDA to build.
  * Types and constants carry the driver's names and are binary compatible with it (64-bit Linux);
  * functions are listed once, by the versioned symbols that libcuda.so.1 exports. Never include it
- * together with the driver's own header. Seen by spaces/, by device helpers and by test/fakecuda.
+ * together with the driver's own header. What only programs and tests use is in
+ * test/fakecuda/more.h.
  */
 #ifndef STP_CUDA_API_H
 #define STP_CUDA_API_H
@@ -19,106 +20,55 @@ typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
-typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUarray_st *CUarray;
 typedef void (*CUhostFn)(void *user);
-typedef unsigned long long CUmemGenericAllocationHandle;
 
 typedef enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
-    CUDA_ERROR_NOT_INITIALIZED = 3,
     CUDA_ERROR_DEINITIALIZED = 4,
-    CUDA_ERROR_STUB_LIBRARY = 34,
-    CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
     CUDA_ERROR_NO_DEVICE = 100,
-    CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_CONTEXT = 201,
-    CUDA_ERROR_MAP_FAILED = 205,
-    CUDA_ERROR_UNMAP_FAILED = 206,
-    CUDA_ERROR_ALREADY_MAPPED = 208,
-    CUDA_ERROR_NOT_MAPPED = 211,
     CUDA_ERROR_ECC_UNCORRECTABLE = 214,
-    CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
-    CUDA_ERROR_OPERATING_SYSTEM = 304,
-    CUDA_ERROR_INVALID_HANDLE = 400,
-    CUDA_ERROR_NOT_FOUND = 500,
-    CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700, /* the first of those that end a context for good */
-    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
-    CUDA_ERROR_PEER_ACCESS_NOT_ENABLED = 705,
-    CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE = 708,
     CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
-    CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
-    CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
     CUDA_ERROR_LAUNCH_FAILED = 719,
-    CUDA_ERROR_NOT_PERMITTED = 800,
     CUDA_ERROR_NOT_SUPPORTED = 801,
-    CUDA_ERROR_SYSTEM_NOT_READY = 802,
-    CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
     CUDA_ERROR_UNKNOWN = 999
 } CUresult;
 
 typedef enum {
-    CU_DEVICE_ATTRIBUTE_MAX_PITCH = 11, /* bytes, of 2D copies */
-    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-    CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
-    CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
+    CU_DEVICE_ATTRIBUTE_MAX_PITCH = 11,    /* bytes, of 2D copies */
     CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20, /* a CUcomputemode */
-    CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = 33,
-    CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = 34,
-    CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
     CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
-    CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
-    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-    CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = 86,
-    CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
-    CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
     CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 91,
-    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
-    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
-    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 110,
-    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED = 116,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS = 117, /* CU_FLUSH_..._OPTION_ bits */
-    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 118,
-    CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
-    CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID = 134
+    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 118
 } CUdevice_attribute;
 
-typedef enum {
-    CU_COMPUTEMODE_DEFAULT = 0,
-    CU_COMPUTEMODE_PROHIBITED = 2,
-    CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3
-} CUcomputemode;
+typedef enum { CU_COMPUTEMODE_PROHIBITED = 2 } CUcomputemode;
 
 typedef enum { CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3 } CUdevice_P2PAttribute;
 
 /* What the driver says of an address; the comment gives the type of *data. */
 typedef enum {
-    CU_POINTER_ATTRIBUTE_CONTEXT = 1,                     /* CUcontext */
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,                 /* unsigned int, a CUmemorytype */
-    CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,              /* CUdeviceptr */
-    CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,                /* void * */
     CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,                 /* unsigned int, may be set */
     CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,                   /* unsigned long long */
     CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,                  /* unsigned int */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,              /* int */
     CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE = 10, /* int */
     CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,           /* CUdeviceptr */
-    CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,                 /* size_t */
-    CU_POINTER_ATTRIBUTE_MAPPED = 13,                     /* int */
-    CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE = 15  /* int */
+    CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12                  /* size_t */
 } CUpointer_attribute;
 
 typedef enum {
     CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
-    CU_MEMORYTYPE_ARRAY = 3,
     CU_MEMORYTYPE_UNIFIED = 4 /* the driver looks the address up */
 } CUmemorytype;
 
@@ -130,24 +80,12 @@ typedef enum {
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0
 } CUflushGPUDirectRDMAWritesTarget;
 
-typedef enum {
-    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100,
-    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES = 200
-} CUflushGPUDirectRDMAWritesScope;
+typedef enum { CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100 } CUflushGPUDirectRDMAWritesScope;
 
-typedef enum {
-    CU_STREAM_CAPTURE_STATUS_NONE = 0,
-    CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
-    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
-} CUstreamCaptureStatus;
+typedef enum { CU_STREAM_CAPTURE_STATUS_NONE = 0 } CUstreamCaptureStatus;
 
 /* Flags, each for the argument of the function that its name names. */
 enum {
-    CU_CTX_SCHED_AUTO = 0x00,
-    CU_CTX_SCHED_SPIN = 0x01,
-    CU_CTX_SCHED_YIELD = 0x02,
-    CU_CTX_SCHED_BLOCKING_SYNC = 0x04,
-    CU_STREAM_DEFAULT = 0x0,
     CU_STREAM_NON_BLOCKING = 0x1,
     CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* cyclic: the difference is not negative */
     CU_STREAM_WAIT_VALUE_EQ = 0x1,
@@ -155,25 +93,10 @@ enum {
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1,
     CU_MEMHOSTALLOC_PORTABLE = 0x01,
     CU_MEMHOSTALLOC_DEVICEMAP = 0x02,
-    CU_MEMHOSTALLOC_WRITECOMBINED = 0x04,
     CU_MEMHOSTREGISTER_PORTABLE = 0x01,
     CU_MEMHOSTREGISTER_DEVICEMAP = 0x02,
-    CU_MEMHOSTREGISTER_IOMEMORY = 0x04,
-    CU_MEMHOSTREGISTER_READ_ONLY = 0x08,
-    CU_MEM_ATTACH_GLOBAL = 0x1,
-    CU_MEM_ATTACH_HOST = 0x2,
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST = 0x1,
-    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS = 0x2,
-    CU_MEM_ALLOCATION_TYPE_PINNED = 0x1,
-    CU_MEM_LOCATION_TYPE_DEVICE = 0x1,
-    CU_MEM_HANDLE_TYPE_NONE = 0x0,
-    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 0x1,
-    CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0x0,
-    CU_MEM_ACCESS_FLAGS_PROT_READ = 0x1,
-    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 0x3,
-    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE = 0,
-    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100,
-    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES = 200
+    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100
 };
 
 typedef struct {
@@ -185,29 +108,6 @@ typedef struct {
 typedef struct {
     char reserved[CU_IPC_HANDLE_SIZE];
 } CUipcMemHandle;
-
-typedef struct {
-    int type;
-    int id; /* of a device: its ordinal */
-} CUmemLocation;
-
-typedef struct {
-    int type;
-    int requestedHandleTypes;
-    CUmemLocation location;
-    void *win32HandleMetaData;
-    struct {
-        unsigned char compressionType;
-        unsigned char gpuDirectRDMACapable;
-        unsigned short usage;
-        unsigned char reserved[4];
-    } allocFlags;
-} CUmemAllocationProp;
-
-typedef struct {
-    CUmemLocation location;
-    int flags;
-} CUmemAccessDesc;
 
 /* Height rows of WidthInBytes bytes; UNIFIED takes the address from srcDevice and dstDevice. */
 typedef struct {
@@ -233,18 +133,15 @@ _Static_assert(sizeof(void *) == 8 && sizeof(CUdeviceptr) == 8, "the driver's AB
 _Static_assert(sizeof(CUresult) == 4 && sizeof(CUmemorytype) == 4, "enums are passed as int");
 _Static_assert(sizeof(CUuuid) == 16 && sizeof(CUipcMemHandle) == 64, "passed as they are");
 _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
-_Static_assert(sizeof(CUmemAllocationProp) == 32, "read by the driver");
-_Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
 
 /*
- * Every function: X(member, symbol, required, arguments). All return CUresult. The member names it
- * in struct stp_cuda_api; without a required one the driver counts as absent, an optional one may
- * be NULL there. Context: ctx_get_device to ctx_synchronize but the creation and destruction of
- * contexts, and all of memory, copies and streams but pointer_*, need a current context.
+ * Every function that the library calls: X(member, symbol, required, arguments). All return
+ * CUresult. The member names the function in struct stp_cuda_api. A driver without a required
+ * function counts as absent; an optional one may be NULL there. All functions for memory, copies
+ * and streams except pointer_* need a current context.
  */
 #define STP_CUDA_FUNCTIONS(X)                                                                      \
     X(init, cuInit, true, (unsigned int flags))                                                    \
-    X(driver_version, cuDriverGetVersion, true, (int *version))                                    \
     X(error_name, cuGetErrorName, true, (CUresult error, const char **text))                       \
     X(error_string, cuGetErrorString, true, (CUresult error, const char **text))                   \
     /* devices */                                                                                  \
@@ -257,8 +154,6 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     X(device_total_mem, cuDeviceTotalMem_v2, true, (size_t * nbytes, CUdevice device))             \
     X(device_attribute, cuDeviceGetAttribute, true,                                                \
       (int *value, CUdevice_attribute attribute, CUdevice device))                                 \
-    X(device_can_access_peer, cuDeviceCanAccessPeer, true,                                         \
-      (int *can, CUdevice device, CUdevice peer))                                                  \
     X(device_p2p_attribute, cuDeviceGetP2PAttribute, false,                                        \
       (int *value, CUdevice_P2PAttribute attribute, CUdevice from, CUdevice to))                   \
     /* contexts */                                                                                 \
@@ -268,13 +163,6 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
       (CUdevice device, unsigned int *flags, int *active))                                         \
     X(ctx_push_current, cuCtxPushCurrent_v2, true, (CUcontext ctx))                                \
     X(ctx_pop_current, cuCtxPopCurrent_v2, true, (CUcontext * ctx))                                \
-    X(ctx_get_current, cuCtxGetCurrent, true, (CUcontext * ctx))                                   \
-    X(ctx_set_current, cuCtxSetCurrent, true, (CUcontext ctx))                                     \
-    X(ctx_get_device, cuCtxGetDevice, true, (CUdevice * device))                                   \
-    X(ctx_create, cuCtxCreate_v2, false, (CUcontext * ctx, unsigned int flags, CUdevice device))   \
-    X(ctx_destroy, cuCtxDestroy_v2, false, (CUcontext ctx))                                        \
-    X(ctx_enable_peer_access, cuCtxEnablePeerAccess, true, (CUcontext peer, unsigned int flags))   \
-    X(ctx_synchronize, cuCtxSynchronize, true, (void))                                             \
     /* memory */                                                                                   \
     X(mem_get_info, cuMemGetInfo_v2, true, (size_t * free, size_t * total))                        \
     X(mem_alloc, cuMemAlloc_v2, true, (CUdeviceptr * address, size_t nbytes))                      \
@@ -291,31 +179,6 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     X(mem_host_unregister, cuMemHostUnregister, true, (void *address))                             \
     X(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2, false,                            \
       (CUdeviceptr * address, void *host, unsigned int flags))                                     \
-    X(mem_alloc_managed, cuMemAllocManaged, false,                                                 \
-      (CUdeviceptr * address, size_t nbytes, unsigned int flags))                                  \
-    /* memory by handles, mapped where addresses were reserved: none of these needs a context */   \
-    X(mem_granularity, cuMemGetAllocationGranularity, false,                                       \
-      (size_t * granularity, const CUmemAllocationProp *prop, int option))                         \
-    X(mem_address_reserve, cuMemAddressReserve, false,                                             \
-      (CUdeviceptr * address, size_t nbytes, size_t alignment, CUdeviceptr wanted,                 \
-       unsigned long long flags))                                                                  \
-    X(mem_address_free, cuMemAddressFree, false, (CUdeviceptr address, size_t nbytes))             \
-    X(mem_create, cuMemCreate, false,                                                              \
-      (CUmemGenericAllocationHandle * handle, size_t nbytes, const CUmemAllocationProp *prop,      \
-       unsigned long long flags))                                                                  \
-    X(mem_release, cuMemRelease, false, (CUmemGenericAllocationHandle handle))                     \
-    X(mem_retain, cuMemRetainAllocationHandle, false,                                              \
-      (CUmemGenericAllocationHandle * handle, void *address))                                      \
-    X(mem_map, cuMemMap, false,                                                                    \
-      (CUdeviceptr address, size_t nbytes, size_t offset, CUmemGenericAllocationHandle handle,     \
-       unsigned long long flags))                                                                  \
-    X(mem_unmap, cuMemUnmap, false, (CUdeviceptr address, size_t nbytes))                          \
-    X(mem_set_access, cuMemSetAccess, false,                                                       \
-      (CUdeviceptr address, size_t nbytes, const CUmemAccessDesc *access, size_t count))           \
-    X(mem_export, cuMemExportToShareableHandle, false,                                             \
-      (void *shareable, CUmemGenericAllocationHandle handle, int type, unsigned long long flags))  \
-    X(mem_import, cuMemImportFromShareableHandle, false,                                           \
-      (CUmemGenericAllocationHandle * handle, void *shareable, int type))                          \
     X(pointer_get_attribute, cuPointerGetAttribute, true,                                          \
       (void *data, CUpointer_attribute attribute, CUdeviceptr address))                            \
     X(pointer_get_attributes, cuPointerGetAttributes, false,                                       \
@@ -330,25 +193,19 @@ _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
     X(flush_rdma_writes, cuFlushGPUDirectRDMAWrites, false,                                        \
       (CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope))            \
     /* copies */                                                                                   \
-    X(memcpy_any, cuMemcpy, true, (CUdeviceptr dest, CUdeviceptr source, size_t nbytes))           \
     X(memcpy_any_async, cuMemcpyAsync, true,                                                       \
       (CUdeviceptr dest, CUdeviceptr source, size_t nbytes, CUstream stream))                      \
-    X(memcpy_htod, cuMemcpyHtoD_v2, true, (CUdeviceptr dest, const void *source, size_t nbytes))   \
-    X(memcpy_dtoh, cuMemcpyDtoH_v2, true, (void *dest, CUdeviceptr source, size_t nbytes))         \
-    X(memcpy_dtod, cuMemcpyDtoD_v2, true, (CUdeviceptr dest, CUdeviceptr source, size_t nbytes))   \
     X(memcpy_htod_async, cuMemcpyHtoDAsync_v2, true,                                               \
       (CUdeviceptr dest, const void *source, size_t nbytes, CUstream stream))                      \
     X(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2, true,                                               \
       (void *dest, CUdeviceptr source, size_t nbytes, CUstream stream))                            \
     X(memcpy_2d_async, cuMemcpy2DAsync_v2, true, (const CUDA_MEMCPY2D *copy, CUstream stream))     \
-    X(memset_d8, cuMemsetD8_v2, true, (CUdeviceptr dest, unsigned char byte, size_t nbytes))       \
     X(memset_d8_async, cuMemsetD8Async, true,                                                      \
       (CUdeviceptr dest, unsigned char byte, size_t nbytes, CUstream stream))                      \
     /* streams */                                                                                  \
     X(stream_create, cuStreamCreate, true, (CUstream * stream, unsigned int flags))                \
     X(stream_destroy, cuStreamDestroy_v2, true, (CUstream stream))                                 \
     X(stream_synchronize, cuStreamSynchronize, true, (CUstream stream))                            \
-    X(stream_query, cuStreamQuery, true, (CUstream stream))                                        \
     X(stream_get_ctx, cuStreamGetCtx, false, (CUstream stream, CUcontext * ctx))                   \
     X(stream_is_capturing, cuStreamIsCapturing, false,                                             \
       (CUstream stream, CUstreamCaptureStatus * status))                                           \

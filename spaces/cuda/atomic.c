@@ -222,5 +222,5 @@ bool stp_gpu_atomics_reach(const struct stp_space *space, int local)
 
     if (local == stp_window_local()) return true;
     return local >= 0 && local < part->n_peers &&
-           word_between(part->device, stp_cuda_peer_uuid(&part->peers[local]));
+           word_between(part->device, &part->peers[local].uuid);
 }

@@ -59,8 +59,9 @@ static size_t copy_half(CUdeviceptr address, size_t nbytes)
 }
 
 /*
- * The driver takes no copy of host memory of two registrations (pieces of a pinned space, or what
- * the program has registered). It goes in halves then, at pages of either end, where these begin.
+ * The driver takes no copy of host memory of two registrations (a pinned space that has grown, or
+ * what the program has registered). It goes in halves then, at pages of either end, where these
+ * begin.
  */
 CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
                         size_t nbytes, CUstream stream)

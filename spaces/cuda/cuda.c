@@ -53,14 +53,15 @@ static int gpu_admit_range(struct cuda_device *device, const struct stp_space_pa
 
 static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_params *params)
 {
+    char whose[96];
     int rc;
 
     if ((uintptr_t)params->buffer % GPU_ALIGN != 0) {
         stp_error("a gpu space: buffer %p is not aligned to %d bytes", params->buffer, GPU_ALIGN);
         return -EINVAL;
     }
-    if (stp_cuda_range_taken(params->buffer, params->nbytes)) {
-        stp_error("a gpu space: buffer %p is part of another space already", params->buffer);
+    if (stp_registry_overlaps(params->buffer, params->nbytes, whose, sizeof(whose))) {
+        stp_error("a gpu space: buffer %p overlaps %s", params->buffer, whose);
         return -EBUSY;
     }
     rc = stp_cuda_retain(device);
@@ -107,16 +108,6 @@ static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
     return rc;
 }
 
-static bool gpu_can(enum stp_trait trait, int ordinal, char *why, size_t len)
-{
-    const struct stp_space_params wanted = {.device = ordinal};
-    struct cuda_device *device;
-
-    if (trait != STP_TRAIT_GROWS) return true;
-    return stp_cuda_choose(&wanted, &device, why, len) == 0 &&
-           stp_cuda_pieces_can(device, why, len);
-}
-
 static int gpu_admit(const struct stp_space_params *params)
 {
     struct cuda_device *device;
@@ -128,11 +119,6 @@ static int gpu_admit(const struct stp_space_params *params)
         return rc;
     }
     if (params->buffer != NULL) return gpu_admit_buffer(device, params);
-    if (params->max_bytes > params->nbytes && !stp_cuda_pieces_can(device, text, sizeof(text))) {
-        stp_error("a gpu space that grows cannot be created on gpu %d (%s): %s", device->ordinal,
-                  device->name, text);
-        return -ENOTSUP;
-    }
     return gpu_admit_size(device, params->nbytes);
 }
 
@@ -177,33 +163,21 @@ static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
     return stp_cuda_check(device, result, "cuMemAlloc");
 }
 
-static int gpu_allocate_pieces(struct stp_space *space, struct cuda_part *part)
-{
-    CUdeviceptr base = 0;
-    int rc = stp_cuda_pieces_create(part, space->nbytes, space->max_bytes, &base);
-
-    space->base = (char *)(uintptr_t)base;
-    return rc;
-}
-
 /* The context is current. */
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_share *share)
 {
     struct cuda_part *part = space->own;
-    int rc = 0;
+    int rc;
 
-    if (params->buffer != NULL)
-        space->base = params->buffer;
-    else if (params->max_bytes > params->nbytes)
-        rc = gpu_allocate_pieces(space, part);
-    else
+    if (params->buffer == NULL) {
         rc = gpu_allocate(space, part);
-    if (rc != 0) return rc;
-    if (params->buffer != NULL)
-        part->memops = stp_cuda_memops_borrow(space->base);
-    else if (params->nbytes > 0)
+        if (rc != 0) return rc;
         stp_cuda_memops_set(space->base);
+    } else {
+        space->base = params->buffer;
+        part->memops = stp_cuda_memops_borrow(space->base);
+    }
     stp_cuda_peer_export(space, share);
     return 0;
 }
@@ -219,14 +193,7 @@ static struct cuda_part *gpu_part_new(struct cuda_device *device)
     }
     part->device = device;
     part->n_peers = n;
-    pthread_mutex_init(&part->lock, NULL);
     return part;
-}
-
-static void gpu_part_delete(struct cuda_part *part)
-{
-    pthread_mutex_destroy(&part->lock);
-    free(part);
 }
 
 /*
@@ -293,7 +260,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     stp_cuda_leave();
     if (rc != 0) goto err_retain;
     space->device = device->ordinal;
-    stp_cuda_range_add(space->base, space->max_bytes, device, false);
+    stp_cuda_range_add(space->base, space->nbytes, device, false);
     gpu_begin(device);
     return 0;
 
@@ -301,7 +268,7 @@ err_retain:
     stp_cuda_release(device);
 err_part:
     space->own = NULL;
-    gpu_part_delete(part);
+    free(part);
     return rc;
 }
 
@@ -313,8 +280,7 @@ static void gpu_destroy(struct stp_space *space)
     if (part == NULL) return;
     device = part->device;
     stp_cuda_peer_detach(space);
-    stp_cuda_range_remove(space->base, false);
-    stp_cuda_pieces_drop(part);
+    stp_cuda_range_remove(space->base);
     if (part->allocated != 0 && stp_cuda_enter(device) == 0) {
         stp_cuda_tell(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
         stp_cuda_leave();
@@ -324,36 +290,10 @@ static void gpu_destroy(struct stp_space *space)
         stp_cuda_leave();
     }
     space->own = NULL;
-    gpu_part_delete(part);
+    free(part);
     gpu_end(device);
     stp_cuda_release(device);
     stp_cuda_pin_refresh(); /* another device may be up */
-}
-
-/* ---- growth -------------------------------------------------------------------------------- */
-
-static int gpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
-{
-    struct cuda_part *part = space->own;
-    int rc = stp_cuda_enter(part->device);
-
-    if (rc != 0) {
-        snprintf(why, len, "gpu %d cannot be used any more", part->device->ordinal);
-        return rc;
-    }
-    rc = stp_cuda_pieces_grow(part, nbytes, why, len);
-    if (rc == 0) stp_cuda_memops_set(space->base + space->nbytes);
-    stp_cuda_leave();
-    return rc;
-}
-
-static void gpu_shrink(struct stp_space *space)
-{
-    struct cuda_part *part = space->own;
-
-    if (stp_cuda_enter(part->device) != 0) return;
-    stp_cuda_pieces_shrink(part);
-    stp_cuda_leave();
 }
 
 /* ---- the rest of the row ------------------------------------------------------------------ */
@@ -429,21 +369,20 @@ const struct stp_kind stp_kind_gpu = {
     .device_type = 1, /* SHMEM_DEVICE_GPU */
     .in_window = false,
     .direct = false,
-    .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_ADOPTS),
+    .traits = STP_HAS(STP_TRAIT_ADOPTS),
     .look = stp_cuda_look,
     .missing = stp_cuda_missing,
     .start = stp_cuda_start,
     .stop = stp_cuda_stop,
     .probe = gpu_probe,
-    .can = gpu_can,
+    .can = stp_kind_host_can,
     .admit = gpu_admit,
     STP_KIND_NO_CLAIMS,
     .create = gpu_create,
     .attach = stp_cuda_peer_attach,
     .detach = stp_cuda_peer_detach,
     .destroy = gpu_destroy,
-    .grow = gpu_grow,
-    .shrink = gpu_shrink,
+    STP_KIND_FIXED_OPS,
     STP_KIND_PASSING_OPS,
     .zero = gpu_zero,
     .reach = stp_cuda_peer_reach,

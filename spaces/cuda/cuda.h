@@ -21,8 +21,6 @@ struct cuda_device {
     int ordinal;
     int numa;     /* node it hangs on, -1: unknown */
     bool flushes; /* what adapters wrote must and can be flushed from the host */
-    bool pieces;  /* it has memory by handles that go to other processes as descriptors, */
-    bool rdma;    /* and adapters reach that */
     char name[96];
     char bus[16]; /* as sysfs spells it: 0000:17:00.0 */
     CUuuid uuid;
@@ -138,85 +136,9 @@ bool stp_cuda_reaches(const void *ptr);
 /* Remember and forget memory of a space, so that the driver need not be asked. */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer);
-void stp_cuda_range_remove(const void *base, bool peer);
-
-/* True when a space of this PE holds any of these bytes. */
-bool stp_cuda_range_taken(const void *base, size_t nbytes);
+void stp_cuda_range_remove(const void *base);
 
 void stp_cuda_owns_start(void);
-
-/* ---- pieces.c ---------------------------------------------------------------------- */
-
-#define CUDA_PIECES 16 /* of a space, as it has extents */
-
-/* A piece of memory as the others of the node read it from its owner's list. */
-struct cuda_piece {
-    int32_t fd;
-    uint64_t nbytes;
-};
-
-/* Addresses that are reserved here, and what is mapped there from their begin on. */
-struct cuda_addresses {
-    CUdeviceptr base;
-    size_t reserved; /* 0: none are */
-    size_t nbytes;   /* that are mapped */
-    unsigned n;
-    size_t sizes[CUDA_PIECES];
-};
-
-/* This PE's part, where it is memory by handles. */
-struct cuda_pieces {
-    uint64_t secret[2];
-    struct cuda_piece list[CUDA_PIECES];
-    unsigned n;
-    struct cuda_addresses addresses; /* of memory of the program's: none */
-};
-
-/* What the others of the node need of it. */
-struct cuda_pieces_share {
-    struct stp_neighbour owner;
-    uint64_t list; /* where its list is */
-    uint64_t reserved;
-};
-
-struct cuda_part;
-
-/* Has the driver memory by handles? Devices say for themselves. */
-bool stp_cuda_pieces_known(void);
-
-/*
- * Is memory of the program's of that sort? As a piece then: CUDA_SUCCESS, and where base is in it;
- * or what the call said.
- */
-bool stp_cuda_pieces_behind(const void *base);
-CUresult stp_cuda_pieces_adopt(struct cuda_part *part, CUdeviceptr base, size_t *offset,
-                               const char **call);
-
-/*
- * This PE's part of a space that may grow to max_bytes: addresses for all of it, and a first piece.
- * can: does the device do it? With the reason, if not. create: 0 or -errno, logged. grow: one more
- * piece, 0 or -errno with the reason; shrink: the last one goes, which nobody has used.
- */
-bool stp_cuda_pieces_can(const struct cuda_device *device, char *why, size_t len);
-int stp_cuda_pieces_create(struct cuda_part *part, size_t nbytes, size_t max_bytes,
-                           CUdeviceptr *base);
-int stp_cuda_pieces_grow(struct cuda_part *part, size_t nbytes, char *why, size_t len);
-void stp_cuda_pieces_shrink(struct cuda_part *part);
-
-void stp_cuda_pieces_share(const struct cuda_part *part, struct cuda_pieces_share *share);
-void stp_cuda_pieces_drop(struct cuda_part *part);
-
-/*
- * A peer's pieces, so that nbytes of its memory are mapped here for the device; and more of them.
- * 0, or -errno with the reason; open has kept nothing then. close: whether opened or not.
- */
-int stp_cuda_pieces_open(struct cuda_addresses *addresses, const struct cuda_device *device,
-                         const struct cuda_pieces_share *share, size_t nbytes, char *why,
-                         size_t len);
-int stp_cuda_pieces_more(struct cuda_addresses *addresses, const struct cuda_device *device,
-                         const struct cuda_pieces_share *share, size_t nbytes, char *why,
-                         size_t len);
-void stp_cuda_pieces_close(struct cuda_addresses *addresses);
 
 /* ---- memops.c ---------------------------------------------------------------------- */
 
@@ -230,22 +152,19 @@ void stp_cuda_memops_return(const void *base, unsigned long long id);
 
 /* ---- peer.c ---------------------------------------------------------------------- */
 
-/* A member's part as its node may know it. */
+/* The part of a member of this node; written when the space is made and when it ends. */
 struct cuda_peer {
-    struct stp_share share;
-    int state;                        /* enum in peer.c; released when there is set */
-    char *there;                      /* where its part is mapped here */
-    char *mapping;                    /* what was opened by an IPC handle */
-    struct cuda_addresses *addresses; /* or where its pieces are */
+    CUuuid uuid;   /* the device of the part */
+    char *there;   /* the address of the part in this process; NULL: its owner copies */
+    char *mapping; /* the allocation that was opened by an IPC handle; NULL: none */
 };
 
 /* space->own */
 struct cuda_part {
     struct cuda_device *device;
-    CUdeviceptr allocated;      /* what to free; 0: memory of the program's, or pieces */
-    struct cuda_pieces *pieces; /* NULL: it is no memory by handles */
-    unsigned long long memops;  /* to be returned, of memory of the program's; 0: nothing */
-    pthread_mutex_t lock;       /* of who opens a peer's part */
+    CUdeviceptr allocated; /* the allocation to free; 0: memory of the program */
+    unsigned long long
+        memops; /* of memory of the program: what goes back to memops.c; 0: nothing */
     int n_peers;
     struct cuda_peer peers[]; /* by local index */
 };
@@ -255,9 +174,6 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
 int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_share *share);
 void *stp_cuda_peer_reach(struct stp_space *space, int local);
 void stp_cuda_peer_detach(struct stp_space *space);
-
-/* The device that it is on. */
-const CUuuid *stp_cuda_peer_uuid(const struct cuda_peer *peer);
 
 /* ---- atomic.c -------------------------------------------------------------------- */
 
@@ -299,8 +215,8 @@ struct stp_queue {
 };
 
 /*
- * Unless SHMEM_GPU_IPC is lazy: all queues get what they need on a device that has a space, as do
- * those that are made later.
+ * Gives all queues what they need on a device that has a space; a queue that is made later gets it
+ * when it is made.
  */
 void stp_cuda_streams_prepare(struct cuda_device *device);
 

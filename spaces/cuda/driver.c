@@ -204,12 +204,6 @@ static void device_discover(struct cuda_device *device, int ordinal)
     device->numa = stp_cuda_numa(device);
     device->max_pitch = (size_t)device_attribute(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
     device->flushes = device_needs_flush(device);
-    device->pieces =
-        device_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0 &&
-        device_attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED) !=
-            0;
-    device->rdma =
-        device_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
     if (device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_PROHIBITED)
         snprintf(device->why_not, sizeof(device->why_not), "its compute mode is \"prohibited\"");
     else if (device_attribute(device, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 0)

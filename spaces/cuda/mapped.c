@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host spaces whose memory devices reach: what the heap has handed out is registered with the
- * driver, by pieces of 2 MiB, this PE's part and its view of the parts of the node's peers. Design:
+ * Host spaces whose memory devices reach: this PE's part and its view of the parts of the node's
+ * peers are registered with the driver, and so is each piece by which they grow. Design:
  * docs/design/cuda.md.
  */
 #include "cuda.h"
@@ -10,31 +10,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAPPED_PIECE ((size_t)2 << 20)
-
-enum { PIECE_UNKNOWN, PIECE_REFUSED, PIECE_THERE };
-
-/* One registration: pieces of one part that lie side by side. */
-struct mapped_run {
-    struct mapped_run *next;
+/* One registration: a part as it was when the space was made, or a piece by which it grew. */
+struct mapped_piece {
+    struct mapped_piece *next;
     char *host;
-    int local; /* whose part */
+    int local;     /* local index of the PE whose part it is */
+    size_t offset; /* in the part */
 };
 
 struct stp_mapped {
     struct cuda_device *device; /* a reference is held: its context keeps the registrations */
-    size_t n_pieces;
-    struct mapped_run *runs;
-    bool told;              /* of a refusal */
-    unsigned char pieces[]; /* the same for all parts; changed by collective calls alone */
+    struct mapped_piece *pieces;
 };
 
-/* Where this PE has a part of the space, which it has reached before. */
-static char *mapped_part(const struct stp_space *space, int local)
+/* Returns the address of a part in this process, which maps it now if need be; NULL: refused. */
+static char *mapped_part(struct stp_space *space, int local)
 {
     if (local == stp_window_local()) return space->base;
-    if (space->outside != NULL) return stp_outside_reach(space, local);
-    return stp_window_part(local) + space->offset;
+    return local >= 0 ? stp_kind_host_reach(space, local) : NULL;
 }
 
 static int mapped_choose(const struct stp_space_params *params, struct cuda_device **device,
@@ -55,165 +48,134 @@ bool stp_mapped_can(char *why, size_t len)
     return mapped_choose(&wanted, &device, why, len) == 0;
 }
 
-int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params)
+static int mapped_new(struct stp_space *space, const struct stp_space_params *params, char *why,
+                      size_t len)
 {
-    size_t n = (space->max_bytes + MAPPED_PIECE - 1) / MAPPED_PIECE; /* it may grow */
     struct cuda_device *device;
-    struct stp_mapped *mapped;
-    char text[CUDA_TEXT];
-    int rc = mapped_choose(params, &device, text, sizeof(text));
+    int rc = mapped_choose(params, &device, why, len);
 
-    if (rc != 0) {
-        stp_error("host memory cannot be pinned for GPUs: %s", text);
-        return rc;
-    }
-    mapped = calloc(1, sizeof(*mapped) + n);
-    if (mapped == NULL) {
-        stp_error("no memory for the records of a pinned space of %zu bytes", space->max_bytes);
+    if (rc != 0) return rc;
+    space->mapped = calloc(1, sizeof(*space->mapped));
+    if (space->mapped == NULL) {
+        snprintf(why, len, "no memory for the records of a pinned space");
         return -ENOMEM;
     }
     rc = stp_cuda_retain(device);
-    if (rc != 0) {
-        free(mapped);
-        return rc;
+    if (rc == 0) {
+        space->mapped->device = device;
+        return 0;
     }
-    mapped->device = device;
-    mapped->n_pieces = n;
-    space->mapped = mapped;
-    return 0;
+    snprintf(why, len, "gpu %d gives no context", device->ordinal);
+    free(space->mapped);
+    space->mapped = NULL;
+    return rc;
 }
 
-static size_t mapped_first(size_t offset)
+int stp_mapped_create(struct stp_space *space, const struct stp_space_params *params)
 {
-    return offset / MAPPED_PIECE;
-}
+    char why[2 * CUDA_TEXT];
+    int rc = mapped_new(space, params, why, sizeof(why));
 
-/* Behind the last piece of nbytes at offset. */
-static size_t mapped_end(size_t offset, size_t nbytes)
-{
-    return nbytes == 0 ? mapped_first(offset) : (offset + nbytes - 1) / MAPPED_PIECE + 1;
-}
-
-bool stp_mapped_lacks(const struct stp_space *space, size_t offset, size_t nbytes)
-{
-    const struct stp_mapped *mapped = space->mapped;
-    bool lacks = false;
-
-    for (size_t i = mapped_first(offset); i < mapped_end(offset, nbytes); i++)
-        lacks |= mapped->pieces[i] == PIECE_UNKNOWN;
-    return lacks;
+    if (rc == 0) {
+        rc = stp_mapped_add(space, stp_window_local(), 0, space->nbytes, why, sizeof(why));
+        if (rc != 0) stp_mapped_destroy(space);
+    }
+    if (rc != 0) stp_error("host memory cannot be pinned for GPUs: %s", why);
+    return rc;
 }
 
 /* The context is current. */
-static int mapped_register(struct stp_space *space, int local, size_t from, size_t end)
+static int mapped_register(struct stp_mapped *mapped, const struct mapped_piece *piece,
+                           size_t nbytes, char *why, size_t len)
 {
-    struct stp_mapped *mapped = space->mapped;
-    size_t at = from * MAPPED_PIECE, stop = end * MAPPED_PIECE;
-    size_t nbytes = (stop < space->nbytes ? stop : space->nbytes) - at;
-    struct mapped_run *run = malloc(sizeof(*run));
+    struct mapped_piece *made = malloc(sizeof(*made));
+    char text[CUDA_TEXT];
     CUresult result;
 
-    if (run == NULL) return -ENOMEM;
-    *run = (struct mapped_run){mapped->runs, mapped_part(space, local) + at, local};
+    if (made == NULL) {
+        snprintf(why, len, "no memory for the records of a pinned space");
+        return -ENOMEM;
+    }
     result = stp_cuda.api.mem_host_register(
-        run->host, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+        piece->host, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (result != CUDA_SUCCESS) {
-        char text[CUDA_TEXT];
-
-        if (!mapped->told)
-            stp_warn("gpu %d: %zu bytes of host memory at %p are not pinned: cuMemHostRegister: %s "
-                     "(told once)",
-                     mapped->device->ordinal, nbytes, (void *)run->host,
-                     stp_cuda_text(result, text, sizeof(text)));
-        mapped->told = true;
-        free(run);
+        snprintf(why, len, "gpu %d: cuMemHostRegister of %zu bytes: %s", mapped->device->ordinal,
+                 nbytes, stp_cuda_text(result, text, sizeof(text)));
+        free(made);
         return -EIO;
     }
-    mapped->runs = run;
+    *made = *piece;
+    made->next = mapped->pieces;
+    mapped->pieces = made;
     return 0;
 }
 
-static bool mapped_is_peers(const struct stp_space *space, const struct mapped_run *run)
-{
-    (void)space;
-    return run->local != stp_window_local();
-}
-
-static bool mapped_is_any(const struct stp_space *space, const struct mapped_run *run)
-{
-    (void)space;
-    (void)run;
-    return true;
-}
-
-/* Of an attempt that failed somewhere. */
-static bool mapped_is_unsettled(const struct stp_space *space, const struct mapped_run *run)
-{
-    size_t at = (size_t)(run->host - mapped_part(space, run->local));
-
-    return space->mapped->pieces[mapped_first(at)] == PIECE_UNKNOWN;
-}
-
-static void mapped_unregister(struct stp_space *space,
-                              bool (*which)(const struct stp_space *, const struct mapped_run *))
+int stp_mapped_add(struct stp_space *space, int local, size_t from, size_t to, char *why,
+                   size_t len)
 {
     struct stp_mapped *mapped = space->mapped;
-    struct mapped_run **at = &mapped->runs, *run;
-    bool entered = mapped->runs != NULL && stp_cuda_enter(mapped->device) == 0;
+    char *part = mapped_part(space, local);
+    struct mapped_piece piece = {.host = part + from, .local = local, .offset = from};
+    int rc = part != NULL ? stp_cuda_enter(mapped->device) : -EIO;
 
-    while ((run = *at) != NULL) {
-        if (!which(space, run)) {
-            at = &run->next;
-            continue;
-        }
-        if (entered)
-            stp_cuda_tell(stp_cuda.api.mem_host_unregister(run->host), "cuMemHostUnregister");
-        *at = run->next;
-        free(run);
+    if (rc != 0) {
+        snprintf(why, len, "gpu %d, or the part, is out of reach", mapped->device->ordinal);
+        return rc;
     }
-    if (entered) stp_cuda_leave();
-}
-
-int stp_mapped_add(struct stp_space *space, int local, size_t offset, size_t nbytes)
-{
-    struct stp_mapped *mapped = space->mapped;
-    size_t end = mapped_end(offset, nbytes);
-    bool reached = local == stp_window_local() || stp_kind_host_reach(space, local) != NULL;
-    int rc = reached ? 0 : -EIO;
-
-    if (rc == 0) rc = stp_cuda_enter(mapped->device);
-    if (rc != 0) return rc;
-    for (size_t i = mapped_first(offset), j; i < end && rc == 0; i = j + 1) {
-        for (j = i; j < end && mapped->pieces[j] == PIECE_UNKNOWN; j++) {
-        }
-        if (j > i) rc = mapped_register(space, local, i, j);
-    }
+    if (to > from) rc = mapped_register(mapped, &piece, to - from, why, len);
     stp_cuda_leave();
     return rc;
 }
 
-void stp_mapped_settle(struct stp_space *space, size_t offset, size_t nbytes, bool there)
+/* Unregisters pieces from an offset on: of all parts, or only of the parts of peers. */
+static void mapped_unregister(struct stp_mapped *mapped, bool own, size_t from)
+{
+    struct mapped_piece **at = &mapped->pieces, *piece;
+    bool entered = mapped->pieces != NULL && stp_cuda_enter(mapped->device) == 0;
+
+    while ((piece = *at) != NULL) {
+        if (piece->offset < from || (!own && piece->local == stp_window_local())) {
+            at = &piece->next;
+            continue;
+        }
+        if (entered)
+            stp_cuda_tell(stp_cuda.api.mem_host_unregister(piece->host), "cuMemHostUnregister");
+        *at = piece->next;
+        free(piece);
+    }
+    if (entered) stp_cuda_leave();
+}
+
+void stp_mapped_drop(struct stp_space *space, size_t from)
+{
+    mapped_unregister(space->mapped, true, from);
+}
+
+void stp_mapped_detach(struct stp_space *space)
+{
+    if (space->mapped != NULL) mapped_unregister(space->mapped, false, 0);
+}
+
+void stp_mapped_destroy(struct stp_space *space)
 {
     struct stp_mapped *mapped = space->mapped;
 
-    if (!there) mapped_unregister(space, mapped_is_unsettled);
-    if (!there && !space->permanent) return; /* to be tried again, with the next block */
-    for (size_t i = mapped_first(offset); i < mapped_end(offset, nbytes); i++)
-        if (mapped->pieces[i] == PIECE_UNKNOWN) /* Pairs with the acquire of stp_mapped_ptr(). */
-            __atomic_store_n(&mapped->pieces[i], there ? PIECE_THERE : PIECE_REFUSED,
-                             __ATOMIC_RELEASE);
+    if (mapped == NULL) return;
+    mapped_unregister(mapped, true, 0);
+    stp_cuda_release(mapped->device);
+    free(mapped);
+    space->mapped = NULL;
 }
 
-void *stp_mapped_ptr(const struct stp_space *space, int local, size_t offset)
+void *stp_mapped_ptr(struct stp_space *space, int local, size_t offset)
 {
     const struct stp_mapped *mapped = space->mapped;
+    char *part = mapped_part(space, local);
     CUdeviceptr at = 0;
     CUresult result;
 
-    if (__atomic_load_n(&mapped->pieces[mapped_first(offset)], __ATOMIC_ACQUIRE) != PIECE_THERE ||
-        stp_cuda_enter(mapped->device) != 0)
-        return NULL;
-    result = stp_cuda.api.mem_host_get_device_pointer(&at, mapped_part(space, local) + offset, 0);
+    if (part == NULL || stp_cuda_enter(mapped->device) != 0) return NULL;
+    result = stp_cuda.api.mem_host_get_device_pointer(&at, part + offset, 0);
     stp_cuda_leave();
     stp_cuda_tell(result, "cuMemHostGetDevicePointer");
     return result == CUDA_SUCCESS ? (void *)(uintptr_t)at : NULL;
@@ -227,29 +189,4 @@ const struct cuda_device *stp_mapped_device(const struct stp_space *space)
 int stp_mapped_ordinal(const struct stp_space *space)
 {
     return space->mapped->device->ordinal;
-}
-
-bool stp_mapped_refused(const struct stp_space *space)
-{
-    const struct stp_mapped *mapped = space->mapped;
-
-    for (size_t i = 0; i < mapped->n_pieces; i++)
-        if (mapped->pieces[i] == PIECE_REFUSED) return true;
-    return false;
-}
-
-void stp_mapped_detach(struct stp_space *space)
-{
-    if (space->mapped != NULL) mapped_unregister(space, mapped_is_peers);
-}
-
-void stp_mapped_destroy(struct stp_space *space)
-{
-    struct stp_mapped *mapped = space->mapped;
-
-    if (mapped == NULL) return;
-    mapped_unregister(space, mapped_is_any);
-    stp_cuda_release(mapped->device);
-    free(mapped);
-    space->mapped = NULL;
 }

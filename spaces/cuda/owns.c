@@ -6,138 +6,34 @@
  */
 #include "cuda.h"
 
+#include "spaces/ranges.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define OWNS_MAX_RANGES 1024 /* what does not fit is asked of the driver */
-
-struct owns_range {
-    uintptr_t base, end;
-    uintptr_t what; /* twice the ordinal, and one when it is a peer's */
-};
-
 static struct {
-    struct owns_range ranges[OWNS_MAX_RANGES]; /* by base; changes only while version is odd */
-    unsigned n;
-    unsigned version;
-    pthread_mutex_t lock; /* of whoever changes any of this */
-    uintptr_t brk_start;  /* of the brk heap; UINTPTR_MAX: unknown */
+    struct stp_ranges ranges; /* what: twice the ordinal, and one more when it is a peer's */
+    pthread_mutex_t lock;     /* of whoever changes them */
+    uintptr_t brk_start;      /* of the brk heap; UINTPTR_MAX: unknown */
     bool complained;
 } owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
 
-/* ---- ranges of spaces ------------------------------------------------------------------- */
-
-/* Readers take no lock: they see an odd or a changed version and look again. */
-static void owns_begin_change_locked(void)
-{
-    __atomic_store_n(&owns.version, owns.version + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with the acquire fence of owns_search */
-}
-
-static void owns_end_change_locked(void)
-{
-    __atomic_store_n(&owns.version, owns.version + 1, __ATOMIC_RELEASE);
-}
-
-/* Readers may look at the same time, and throw away what they saw. */
-static void owns_set_locked(unsigned i, struct owns_range range)
-{
-    __atomic_store_n(&owns.ranges[i].base, range.base, __ATOMIC_RELAXED);
-    __atomic_store_n(&owns.ranges[i].end, range.end, __ATOMIC_RELAXED);
-    __atomic_store_n(&owns.ranges[i].what, range.what, __ATOMIC_RELAXED);
-}
-
-static struct owns_range owns_get(unsigned i)
-{
-    return (struct owns_range){__atomic_load_n(&owns.ranges[i].base, __ATOMIC_RELAXED),
-                               __atomic_load_n(&owns.ranges[i].end, __ATOMIC_RELAXED),
-                               __atomic_load_n(&owns.ranges[i].what, __ATOMIC_RELAXED)};
-}
-
-static void owns_resize_locked(unsigned n)
-{
-    __atomic_store_n(&owns.n, n, __ATOMIC_RELAXED);
-}
-
+/* What does not fit is asked of the driver. */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer)
 {
-    uintptr_t at = (uintptr_t)base;
-    unsigned i;
-
     pthread_mutex_lock(&owns.lock);
-    if (owns.n < OWNS_MAX_RANGES) {
-        owns_begin_change_locked();
-        for (i = owns.n; i > 0 && owns.ranges[i - 1].base > at; i--)
-            owns_set_locked(i, owns.ranges[i - 1]);
-        owns_set_locked(
-            i, (struct owns_range){at, at + nbytes, (uintptr_t)device->ordinal * 2 + peer});
-        owns_resize_locked(owns.n + 1);
-        owns_end_change_locked();
-    }
+    (void)stp_ranges_add(&owns.ranges, base, nbytes, (uintptr_t)device->ordinal * 2 + peer);
     pthread_mutex_unlock(&owns.lock);
 }
 
-void stp_cuda_range_remove(const void *base, bool peer)
+void stp_cuda_range_remove(const void *base)
 {
-    uintptr_t at = (uintptr_t)base;
-    unsigned i = 0;
-
     pthread_mutex_lock(&owns.lock);
-    while (i < owns.n && (owns.ranges[i].base != at || (owns.ranges[i].what & 1) != peer))
-        i++;
-    if (i < owns.n) {
-        owns_begin_change_locked();
-        for (; i + 1 < owns.n; i++)
-            owns_set_locked(i, owns.ranges[i + 1]);
-        owns_resize_locked(owns.n - 1);
-        owns_end_change_locked();
-    }
+    stp_ranges_remove(&owns.ranges, base);
     pthread_mutex_unlock(&owns.lock);
-}
-
-bool stp_cuda_range_taken(const void *base, size_t nbytes)
-{
-    uintptr_t at = (uintptr_t)base;
-    bool taken = false;
-
-    pthread_mutex_lock(&owns.lock);
-    for (unsigned i = 0; i < owns.n; i++)
-        taken = taken || ((owns.ranges[i].what & 1) == 0 && at < owns.ranges[i].end &&
-                          owns.ranges[i].base < at + nbytes);
-    pthread_mutex_unlock(&owns.lock);
-    return taken;
-}
-
-/* The last range that begins at or below at, when at lies in it. */
-static bool owns_search_once(uintptr_t at, struct owns_range *found)
-{
-    unsigned low = 0, high = __atomic_load_n(&owns.n, __ATOMIC_RELAXED);
-
-    while (low < high) {
-        unsigned mid = (low + high) / 2;
-        if (__atomic_load_n(&owns.ranges[mid].base, __ATOMIC_RELAXED) <= at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (low == 0) return false;
-    *found = owns_get(low - 1);
-    return at - found->base < found->end - found->base;
-}
-
-static bool owns_search(uintptr_t at, struct owns_range *found)
-{
-    for (;;) {
-        unsigned version = __atomic_load_n(&owns.version, __ATOMIC_ACQUIRE);
-        bool hit = (version & 1) == 0 && owns_search_once(at, found);
-
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read, before the second look */
-        if ((version & 1) == 0 && __atomic_load_n(&owns.version, __ATOMIC_RELAXED) == version)
-            return hit;
-    }
 }
 
 /* ---- the usual host memory ---------------------------------------------------------------- */
@@ -281,12 +177,12 @@ static struct cuda_location owns_ask_location(const void *ptr)
 struct cuda_location stp_cuda_location(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
-    struct owns_range range;
+    struct stp_range range;
 
     if (ptr == NULL || !stp_cuda.up || owns_is_symmetric_host(at) || owns_is_stack(at) ||
         owns_is_brk(at))
         return (struct cuda_location){NULL, false};
-    if (owns_search(at, &range))
+    if (stp_ranges_find(&owns.ranges, ptr, &range))
         return (struct cuda_location){&stp_cuda.devices[range.what / 2], range.what % 2 != 0};
     return owns_ask_location(ptr);
 }
@@ -295,10 +191,10 @@ struct cuda_location stp_cuda_location(const void *ptr)
 bool stp_cuda_reaches(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
-    struct owns_range range;
+    struct stp_range range;
 
     if (owns_is_symmetric_host(at) || owns_is_stack(at) || owns_is_brk(at)) return false;
-    return owns_search(at, &range) || owns_ask_all(ptr)->type != 0;
+    return stp_ranges_find(&owns.ranges, ptr, &range) || owns_ask_all(ptr)->type != 0;
 }
 
 bool stp_cuda_owns(const void *ptr)
@@ -313,9 +209,9 @@ bool stp_cuda_owns(const void *ptr)
 bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation)
 {
     const struct owns_answer *answer;
-    struct owns_range range;
+    struct stp_range range;
 
-    if (owns_search((uintptr_t)ptr, &range)) return false;
+    if (stp_ranges_find(&owns.ranges, ptr, &range)) return false;
     answer = owns_ask_all(ptr);
     if (answer->type != CU_MEMORYTYPE_DEVICE || answer->managed != 0 || answer->whole == 0 ||
         answer->id == 0 || answer->ordinal < 0 || answer->ordinal >= stp_cuda.n_devices)

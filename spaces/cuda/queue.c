@@ -185,7 +185,6 @@ static void stream_prepare_locked(struct stp_queue *queue, struct cuda_device *d
 
 void stp_cuda_streams_prepare(struct cuda_device *device)
 {
-    if (stp_env.gpu_ipc == STP_IPC_LAZY) return;
     pthread_mutex_lock(&queues.lock);
     for (struct stp_queue *queue = queues.first; queue != NULL; queue = queue->next) {
         pthread_mutex_lock(&queue->lock);
@@ -210,7 +209,7 @@ bool stp_cuda_has_spaces(const struct cuda_device *device)
 /* It is in the list: a space that is made meanwhile finds it there, or is found here. */
 static void queue_prepare(struct stp_queue *queue)
 {
-    for (int i = 0; i < stp_cuda.n_devices && stp_env.gpu_ipc != STP_IPC_LAZY; i++) {
+    for (int i = 0; i < stp_cuda.n_devices; i++) {
         if (!stp_cuda_has_spaces(&stp_cuda.devices[i])) continue;
         pthread_mutex_lock(&queue->lock);
         stream_prepare_locked(queue, &stp_cuda.devices[i]);

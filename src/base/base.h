@@ -128,9 +128,6 @@ struct stp_env_growth {
     size_t size, max;
 };
 
-/* Off is none of it; what is not lazy is made when spaces and contexts are. */
-enum stp_env_ipc { STP_IPC_OFF, STP_IPC_ON, STP_IPC_LAZY };
-
 enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE, STP_PMI_X };
 
 /* Values of all variables, filled by stp_env_load(). One row of the table in env.c each. */
@@ -165,10 +162,10 @@ struct stp_env {
     size_t cpu_size, gpu_size, hbm_size, fam_size; /* SHMEM_<KIND>_SYMMETRIC_SIZE, bytes a PE */
     bool gpu;                                      /* SHMEM_GPU: look for GPUs */
     int gpu_device;                                /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
-    int gpu_ipc;                                   /* SHMEM_GPU_IPC: STP_IPC_... */
+    bool gpu_ipc;         /* SHMEM_GPU_IPC: map GPU memory of other PEs of the node */
     int stream_waits;     /* SHMEM_STREAM_WAITS: streams that may wait at once */
     bool gpu_reduce;      /* SHMEM_GPU_REDUCE: by kernels, where they reach all the data */
-    bool pin_heap;        /* SHMEM_PIN_HEAP: GPUs reach what the default heap has handed out */
+    bool pin_heap;        /* SHMEM_PIN_HEAP: GPUs reach the default heap */
     const char *fam_path; /* SHMEM_FAM_PATH: directory, file or DAX device */
 };
 

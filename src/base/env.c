@@ -27,13 +27,6 @@ static const char *const isa_words[] = {
 /* In the order of SHMEM_DEVICE_... */
 static const char *const kind_words[] = {"cpu", "gpu", "hbm", "fam", NULL};
 
-static const char *const ipc_words[] = {
-    [STP_IPC_OFF] = "off",
-    [STP_IPC_ON] = "on",
-    [STP_IPC_LAZY] = "lazy",
-    NULL,
-};
-
 static const char *const true_words[] = {"on", "yes", "true", "1", NULL};
 static const char *const false_words[] = {"off", "no", "false", "0", NULL};
 
@@ -115,14 +108,13 @@ const struct stp_env_row stp_env_table[] = {
      "look for GPUs at start; off: this PE has none"},
     {"SHMEM_GPU_DEVICE", NULL, STP_ENV_INT, FIELD(gpu_device), "-1", NULL,
      "ordinal of the GPU that this PE uses; -1: by locality"},
-    {"SHMEM_GPU_IPC", NULL, STP_ENV_CHOICE, FIELD(gpu_ipc), "on", ipc_words,
-     "map GPU memory of other PEs of the node; lazy: when it is used first, as all that copies "
-     "need; off: their proxy threads copy"},
+    {"SHMEM_GPU_IPC", NULL, STP_ENV_BOOL, FIELD(gpu_ipc), "on", NULL,
+     "map GPU memory of other PEs of the node; off: their proxy threads copy"},
     {"SHMEM_GPU_REDUCE", NULL, STP_ENV_BOOL, FIELD(gpu_reduce), "on", NULL,
      "reduce and scan GPU memory that one device reaches by kernels of the library; off: on the "
      "host"},
     {"SHMEM_PIN_HEAP", NULL, STP_ENV_BOOL, FIELD(pin_heap), "off", NULL,
-     "pin what shmem_malloc hands out, for kernels of GPUs; makes a CUDA context"},
+     "pin the symmetric heap for kernels of GPUs: it is resident; makes a CUDA context"},
     {"SHMEM_STREAM_WAITS", NULL, STP_ENV_COUNT, FIELD(stream_waits), "8", NULL,
      "streams of a PE that may wait at once for what operations on them need"},
     {"SHMEM_FAM_PATH", NULL, STP_ENV_STRING, FIELD(fam_path), NULL, NULL,
@@ -202,14 +194,10 @@ static int parse_growth(const char *text, struct stp_env_growth *value)
     return rc;
 }
 
-/* Where on and off are among the words, so is all that means the same to STP_ENV_BOOL. */
 static int parse_choice(const char *const *words, const char *text, int *value)
 {
     int index = word_find(words, text);
-    bool on;
 
-    if (index < 0 && parse_bool(text, &on) == 0)
-        index = word_find(words, on ? true_words[0] : false_words[0]);
     if (index < 0) return -EINVAL;
     *value = index;
     return 0;

@@ -225,7 +225,7 @@ static void kernel_end(struct stp_kernel *kernel)
         pshmem_ctx_destroy((shmem_ctx_t)kernel->ctx); /* with a quiet */
     }
     for (uint32_t i = 0; i < kernel->handle.n_spaces; i++)
-        stp_kernel_use(kernel->used[i], -1);
+        stp_space_use(kernel->used[i], -1);
 }
 
 /* Atomics of kernels on device memory take that all members can do theirs beside them. */

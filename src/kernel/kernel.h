@@ -44,9 +44,6 @@ int stp_kernel_find_words(struct stp_kernel *kernel);
 /* handle.n_spaces rows at most, then as many as there are; tables: room for two words a PE each. */
 void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables);
 
-/* One handle more, or less, that has the addresses of a space's parts. */
-void stp_kernel_use(struct stp_space *space, int n);
-
 /* The handle as those have it who run with it. */
 shmemx_device_handle_t stp_kernel_view(const struct stp_kernel *kernel);
 

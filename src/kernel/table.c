@@ -14,24 +14,15 @@
 /* ---- which spaces have a row ---------------------------------------------------------------- */
 
 /*
- * A GPU reaches its own memory, and host memory that is pinned: by the host's addresses, or the row
- * could not be one of base and length, since pieces are registered one by one.
+ * A GPU reaches its own memory, and host memory that is pinned: by the host's addresses, because a
+ * space that grew has several registrations and a row only one base.
  */
 static bool table_wants(const struct stp_kernel *kernel, const struct stp_space *space)
 {
     if (stp_space_is_empty(space)) return false;
     if (!kernel->on_gpu) return space->host;
-    if (space->host)
-        return space->mapped != NULL && kernel->gpu.host_pointers && !stp_mapped_refused(space);
+    if (space->host) return space->mapped != NULL && kernel->gpu.host_pointers;
     return !stp_space_is_private(space) && space->device == kernel->gpu.device;
-}
-
-void stp_kernel_use(struct stp_space *space, int n)
-{
-    stp_space_use(space, n);
-    pthread_mutex_lock(&stp_rt.lock);
-    space->n_kernels += n;
-    pthread_mutex_unlock(&stp_rt.lock);
 }
 
 /* Use one that no thread is making or destroying, and that is no other handle's; with its lock. */
@@ -44,7 +35,6 @@ static void table_hold(const struct stp_space *found, void *arg)
     offered = space->offered;
     if (offered) {
         stp_space_whole(space)->n_users++;
-        space->n_kernels++;
         *held = space;
     }
     pthread_mutex_unlock(&stp_rt.lock);
@@ -57,7 +47,7 @@ static struct stp_space *table_take(const struct stp_kernel *kernel, unsigned nu
 
     (void)stp_registry_look(number, table_hold, &space);
     if (space == NULL || table_wants(kernel, space)) return space;
-    stp_kernel_use(space, -1);
+    stp_space_use(space, -1);
     return NULL;
 }
 
@@ -71,7 +61,7 @@ static struct stp_space *table_next(const struct stp_kernel *kernel, unsigned *n
     struct stp_space *space = NULL;
 
     if (before != NULL && *number == STP_SPACE_DATA) space = before->next_part;
-    if (space != NULL) stp_kernel_use(space, 1);
+    if (space != NULL) stp_space_use(space, 1);
     while (space == NULL && *number + 1 < STP_SPACE_NUMBERS)
         space = table_take(kernel, ++*number);
     return space;
@@ -89,7 +79,7 @@ size_t stp_kernel_rows(const struct stp_kernel *kernel)
 
     FOR_EACH_ROW(kernel, space, number)
     {
-        stp_kernel_use(space, -1);
+        stp_space_use(space, -1);
         n++;
     }
     return n;
@@ -100,7 +90,7 @@ size_t stp_kernel_rows(const struct stp_kernel *kernel)
 /* Where the part of the handle's own space that PE pe has is to the GPU; 0: nowhere. */
 static uint64_t table_words(const struct stp_kernel *kernel, int pe)
 {
-    const struct stp_space *words = kernel->words;
+    struct stp_space *words = kernel->words;
     size_t offset = (size_t)((char *)kernel->handle.sync - words->base);
     int local = stp_local_of(pe);
     void *there = local >= 0 ? stp_mapped_ptr(words, local, offset) : NULL;
@@ -175,14 +165,14 @@ void stp_kernel_fill_tables(struct stp_kernel *kernel, uint64_t *tables)
     size_t n = 1;
     unsigned number;
 
-    stp_kernel_use(kernel->words, 1);
+    stp_space_use(kernel->words, 1);
     table_add(kernel, kernel->words, 0, tables);
     FOR_EACH_ROW(kernel, space, number)
     {
         if (n < kernel->handle.n_spaces)
             table_add(kernel, space, n++, tables);
         else
-            stp_kernel_use(space, -1); /* another thread made one meanwhile: by rings */
+            stp_space_use(space, -1); /* another thread made one meanwhile: by rings */
     }
     kernel->handle.n_spaces = (uint32_t)n;
 }

@@ -53,14 +53,14 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
  */
 void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {
-    if (!stp_win.devices || stp_env.gpu_ipc == STP_IPC_LAZY) return;
+    if (!stp_win.devices) return;
     for (int id = 0; id < STP_N_KINDS; id++)
         if (!stp_kinds[id]->in_window) (void)copy_queue_make(ctx, (enum stp_kind_id)id, fn);
 }
 
 void stp_copy_ready(void)
 {
-    if (stp_env.gpu_ipc != STP_IPC_LAZY) stp_bounce_give(stp_bounce_take());
+    stp_bounce_give(stp_bounce_take());
 }
 
 void stp_copy_flush(struct stp_ctx *ctx)

@@ -48,7 +48,7 @@ static bool signal_by_device(struct stp_ctx *ctx, const struct stp_target *data,
                              int pe, const char *fn)
 {
     size_t offset;
-    const struct stp_space *space = stp_registry_find(sig_addr, &offset);
+    struct stp_space *space = stp_registry_find(sig_addr, &offset);
     void *word = space != NULL && space->mapped != NULL
                      ? stp_mapped_ptr(space, stp_local_of(pe), offset)
                      : NULL;

@@ -265,7 +265,7 @@ int stp_create_check(struct create *c, const shmem_space_config_t *config)
         c->space->nbytes = c->space->max_bytes = config->size;
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
-    stp_space_set_max(c->space, c->params.max_bytes, c->params.pinned);
+    stp_space_set_max(c->space, c->params.max_bytes);
     c->params.nbytes = c->space->nbytes;
     c->params.max_bytes = c->space->max_bytes;
     return c->access ? c->kind->admit(&c->params) : 0;

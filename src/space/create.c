@@ -310,13 +310,16 @@ static struct create_verdict create_judge(struct create *c, int outcome)
 }
 
 /*
- * The first piece is handed out first, and tells whether the driver does it at all: the members
- * know, and those of the parent that are none return the same.
+ * Every member has pinned its own part; now this PE pins its view of the others. Those of the
+ * parent that are no members return the same.
  */
 static int create_pin(struct create *c)
 {
-    int64_t failed = c->access && stp_space_pin(c->space, 0, 1) != 0;
+    char why[2 * CREATE_WHY];
+    int64_t failed =
+        c->access && stp_space_pin(c->space, 0, c->space->nbytes, why, sizeof(why)) != 0;
 
+    if (failed != 0) stp_error("%s: host memory cannot be pinned for GPUs: %s", c->fn, why);
     stp_coll_agree(c->parent, &failed, 1);
     if (failed == 0) return OPEN_DONE;
     if (c->access) {

@@ -8,6 +8,7 @@
 #include "space.h"
 
 #include "coll/coll.h"
+#include "spaces/mapped.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,18 +51,7 @@ static size_t grow_target(const struct stp_space *space, size_t need)
     return had + more > need ? had + more : grow_least(space, need);
 }
 
-/* Libraries for adapters ask the driver of a device about what they register. */
-static int grow_register(struct grow *g)
-{
-    struct stp_space *space = g->space;
-    bool entered = !space->host && !space->kind->direct && space->kind->enter(space);
-    int rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
-
-    if (entered) space->kind->leave();
-    return rc;
-}
-
-/* What has no memory is no region. Devices that the fabric does not reach are staged. */
+/* What has no memory is no region. */
 static int grow_register_first(struct grow *g)
 {
     int rc = stp_space_register(g->space, g->space->base, g->nbytes, &g->mine);
@@ -84,9 +74,12 @@ static int grow_here(struct grow *g)
     }
     rc = space->kind->grow(space, g->nbytes, g->why, sizeof(g->why));
     g->here = rc == 0;
+    if (rc == 0 && space->mapped != NULL)
+        rc = stp_mapped_add(space, stp_window_local(), space->nbytes, g->nbytes, g->why,
+                            sizeof(g->why));
     if (rc == 0 && g->first) return grow_register_first(g);
     if (rc != 0 || !space->registered) return rc;
-    rc = grow_register(g);
+    rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
     g->registered = rc == 0;
     if (rc != 0)
         snprintf(g->why, sizeof(g->why), "%s does not register %zu bytes more: %s",
@@ -100,6 +93,7 @@ static void grow_undo(struct grow *g)
         stp_space_unregister(g->space);
     else if (g->registered)
         stp_rt.fabric.region_shrink(g->space->number);
+    if (g->space->mapped != NULL) stp_mapped_drop(g->space, g->space->nbytes);
     if (g->here) g->space->kind->shrink(g->space);
 }
 
@@ -130,46 +124,28 @@ static void grow_exchange(const struct grow *g, const char *fn)
     free(by_pe);
 }
 
-/* Are there handles of kernels that have the space? */
-static bool grow_has_kernels(const struct stp_space *space)
-{
-    bool has;
-
-    pthread_mutex_lock(&stp_rt.lock);
-    has = space->n_kernels > 0;
-    pthread_mutex_unlock(&stp_rt.lock);
-    return has;
-}
-
-/*
- * What operations need is there before them: docs/design/cuda.md. If refused, the owner copies. A
- * kernel with a handle goes by addresses alone, which have to lead somewhere, lazily or not.
- */
-static void grow_open(struct stp_space *space)
-{
-    const struct stp_plan *plan = &space->team->plan;
-
-    if (space->kind->in_window) return;
-    if (stp_env.gpu_ipc == STP_IPC_LAZY && !grow_has_kernels(space)) return;
-    for (int i = 0; i < plan->n_local; i++)
-        (void)space->kind->reach(space, stp_local_of(plan->local_pes[i]));
-}
-
 /* The caller's routine ends with a barrier: nobody uses the room before all members have it. */
 static void grow_commit(const struct grow *g, bool on_fabric, const char *fn)
 {
     struct stp_space *space = g->space;
 
-    if (g->first) {
-        __atomic_store_n(&space->on_fabric, on_fabric, __ATOMIC_RELAXED);
-        if (on_fabric && !space->host)
-            __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
-    }
+    if (g->first) __atomic_store_n(&space->on_fabric, on_fabric, __ATOMIC_RELAXED);
     grow_exchange(g, fn);
     stp_registry_resize(space, g->nbytes);
     (void)stp_heap_grow(space->heap, g->nbytes); /* cannot fail: larger than before */
     space->n_extents++;
-    grow_open(space);
+}
+
+/* Pins the piece in the parts of peers, whose owners have it by now: the same on all members. */
+static int grow_pin(struct grow *g)
+{
+    struct stp_space *space = g->space;
+    int64_t failed;
+
+    if (space->mapped == NULL) return 0;
+    failed = stp_space_pin(space, space->nbytes, g->nbytes, g->why, sizeof(g->why)) != 0;
+    stp_coll_agree(space->team, &failed, 1);
+    return failed != 0;
 }
 
 /* The same on all members: 0, or 1. */
@@ -182,6 +158,7 @@ static int grow_try(struct grow *g, const char *fn)
     facts[FAILED] = grow_here(g) != 0;
     facts[UNREGISTERED] = !g->space->registered;
     stp_coll_agree(g->space->team, facts, N);
+    if (facts[FAILED] == 0) facts[FAILED] = grow_pin(g);
     if (facts[FAILED] == 0)
         grow_commit(g, facts[UNREGISTERED] == 0, fn);
     else

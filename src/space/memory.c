@@ -8,7 +8,6 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "spaces/mapped.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,31 +96,6 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
 }
 
 /*
- * GPUs reach what is handed out: new pieces are pinned, by their owners first, whose threads the
- * pages shall lie near. Of the default heap a refusal has told all there is to say; of other spaces
- * it is one of the block, on all members.
- */
-static int memory_pin(struct stp_space *space, size_t offset, size_t nbytes)
-{
-    if (STP_LIKELY(space->mapped == NULL) || !stp_mapped_lacks(space, offset, nbytes)) return 0;
-    return stp_space_pin(space, offset, nbytes) == 0 || space->number == STP_SPACE_HEAP ? 0 : -EIO;
-}
-
-int stp_space_pin(struct stp_space *space, size_t offset, size_t nbytes)
-{
-    const struct stp_plan *plan = &space->team->plan;
-    int64_t failed = stp_mapped_add(space, stp_window_local(), offset, nbytes) != 0;
-
-    stp_coll_sync(space->team);
-    for (int i = 0; i < plan->n_local && failed == 0; i++)
-        if (plan->local_pes[i] != stp_rt.pe)
-            failed = stp_mapped_add(space, stp_local_of(plan->local_pes[i]), offset, nbytes) != 0;
-    stp_coll_agree(space->team, &failed, 1);
-    stp_mapped_settle(space, offset, nbytes, failed == 0);
-    return failed == 0 ? 0 : -EIO;
-}
-
-/*
  * Has the heap no room, or would it have had memory for its records? All members' heaps are equal,
  * so all of them come here, and all do the same.
  */
@@ -131,7 +105,7 @@ STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char
     return stp_space_grow(space, need, fn);
 }
 
-/* A block of the heap of one range, pinned where its space is. */
+/* A block of the heap of one range. */
 static int memory_take_in(struct stp_space *space, size_t nbytes, size_t align, size_t *offset,
                           const char *fn)
 {
@@ -140,9 +114,6 @@ static int memory_take_in(struct stp_space *space, size_t nbytes, size_t align, 
     if (STP_UNLIKELY(rc == -ENOMEM) &&
         memory_grow(space, stp_heap_lack(space->heap, nbytes, align), fn) == 0)
         rc = stp_heap_alloc(space->heap, nbytes, align, offset);
-    if (rc != 0) return rc;
-    rc = memory_pin(space, *offset, nbytes);
-    if (STP_UNLIKELY(rc != 0)) stp_heap_free(space->heap, *offset);
     return rc;
 }
 
@@ -273,10 +244,6 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     stp_heap_find(space->heap, offset, &start, &old);
     stp_active_forget(ptr, old); /* it may shrink or move */
     rc = memory_resize(space, offset, nbytes, fn);
-    if (rc == 0 && memory_pin(space, offset, nbytes) != 0) {
-        (void)stp_heap_resize(space->heap, offset, old); /* smaller: there is room */
-        rc = -EIO;
-    }
     if (rc == -ENOMEM) {
         rc = memory_take(&other, nbytes, 0, &target, fn);
         if (rc == 0) {

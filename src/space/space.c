@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #define SPACE_PAGE 4096
+#define SPACE_WHY 256                   /* room for a reason */
 #define SPACE_DUMPED ((size_t)16 << 20) /* of the internal space: most programs use no more */
 
 /* ---- local halves ---------------------------------------------------------------- */
@@ -126,19 +127,12 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
     return space;
 }
 
-void stp_space_set_max(struct stp_space *space, size_t max_bytes, bool pinned)
+void stp_space_set_max(struct stp_space *space, size_t max_bytes)
 {
-    size_t whole = (space->nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
-
     max_bytes = (max_bytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
     if (max_bytes <= space->nbytes) return;
     space->max_bytes = max_bytes;
     space->may_grow = true;
-    /*
-     * What is pinned is so by large pages, none of which may lie on both sides of an end; and so do
-     * the pieces of devices begin.
-     */
-    if (pinned || !space->host) space->nbytes = whole < max_bytes ? whole : max_bytes;
 }
 
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
@@ -279,7 +273,7 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     space->handle = SHMEM_SPACE_DEFAULT;
     space->permanent = true;
     if (stp_env.symmetric.size == 0) space_begin_empty(space);
-    stp_space_set_max(space, stp_env.symmetric.max, stp_env.pin_heap);
+    stp_space_set_max(space, stp_env.symmetric.max);
     params.nbytes = space->nbytes;
     params.max_bytes = space->max_bytes;
     space_find_first(space, true);
@@ -340,20 +334,36 @@ static void space_measure_heap(struct stp_space *heap)
     heap->caps = stp_space_caps(heap, facts[1] == -facts[2], true);
 }
 
+int stp_space_pin(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
+{
+    const struct stp_plan *plan = &space->team->plan;
+    int rc = 0;
+
+    for (int i = 0; i < plan->n_local && rc == 0; i++)
+        if (plan->local_pes[i] != stp_rt.pe)
+            rc = stp_mapped_add(space, stp_local_of(plan->local_pes[i]), from, to, why, len);
+    return rc;
+}
+
 /*
- * SHMEM_PIN_HEAP, which is equal on all PEs. The first piece tells whether it can be done; where
- * one PE cannot, none does, and the program goes on without.
+ * SHMEM_PIN_HEAP, which is equal on all PEs: where one PE cannot pin its heap, none does, and the
+ * program goes on without.
  */
 static void space_pin_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
+    char why[SPACE_WHY] = "";
     int64_t failed;
 
     if (!stp_env.pin_heap || !heap->host || stp_space_is_empty(heap)) return;
     failed = stp_mapped_create(heap, &params) != 0;
     stp_coll_agree(stp_team_world, &failed, 1);
-    if (failed == 0 && heap->nbytes > 0) failed = stp_space_pin(heap, 0, 1) != 0;
+    if (failed == 0) {
+        failed = stp_space_pin(heap, 0, heap->nbytes, why, sizeof(why)) != 0;
+        stp_coll_agree(stp_team_world, &failed, 1);
+    }
     if (failed == 0) return;
+    if (why[0] != '\0') stp_error("host memory cannot be pinned for GPUs: %s", why);
     stp_mapped_detach(heap);
     stp_mapped_destroy(heap);
     if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");

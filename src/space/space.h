@@ -85,16 +85,16 @@ void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char 
 size_t stp_space_rooted(const struct stp_space *space);
 
 /*
- * Pin pieces that the heap hands out for the first time, in all parts that are mapped here.
- * Collective over the space's private team. 0; -EIO on all members when one could not.
+ * Pins bytes from..to of the parts of the node's other members, who have pinned their own. 0, or
+ * -errno with the reason as text.
  */
-int stp_space_pin(struct stp_space *space, size_t offset, size_t nbytes);
+int stp_space_pin(struct stp_space *space, size_t from, size_t to, char *why, size_t len);
 
 /* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
-/* Before it has any: what it may grow to, and whether it will be pinned. */
-void stp_space_set_max(struct stp_space *space, size_t max_bytes, bool pinned);
+/* Before it has any: what it may grow to. */
+void stp_space_set_max(struct stp_space *space, size_t max_bytes);
 
 /*
  * Grow the space so that it has need bytes at least (grow.c). Collective over its private team,

@@ -307,7 +307,7 @@ static void stream_count_space(const struct stp_space *space, int by)
 {
     int device = stream_device_of(space);
 
-    if (device < 0 || stp_env.gpu_ipc == STP_IPC_LAZY) return;
+    if (device < 0) return;
     pthread_mutex_lock(&streams.lock);
     streams.n_spaces[device] += by;
     if (streams.running && !streams.called && streams.n_spaces[streams.device] == 0) stream_end();

@@ -88,7 +88,6 @@ void fake_devices_configure(void)
     fake.delay_us = env_number("FAKECUDA_DELAY_US", 0, 10000000, -1);
     fake.max_waiting = (int)env_number("FAKECUDA_WAITERS", 0, 1 << 20, 8);
     fake.peer_access = env_number("FAKECUDA_PEER", 0, 1, 1);
-    fake.handles = env_number("FAKECUDA_HANDLES", 0, 1, 1);
     fake.p2p_atomics = env_number("FAKECUDA_P2P_ATOMICS", 0, 1, 0);
     fake.native_atomics = env_number("FAKECUDA_NATIVE_ATOMICS", 0, 1, 0);
     fake.reuses = env_number("FAKECUDA_REUSE", 0, 1, 0) != 0;
@@ -221,7 +220,7 @@ static int more_attribute_value(CUdevice_attribute attribute)
 
 static int attribute_value(CUdevice_attribute attribute, CUdevice device)
 {
-    switch (attribute) {
+    switch ((int)attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
         return 0x7fffffff;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
@@ -237,10 +236,6 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
         return 1;
-    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
-        return fake.handles;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
         return fake.host_shift == 0;
     case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED:

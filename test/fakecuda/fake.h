@@ -20,6 +20,9 @@
 #define FAKE_DECLARE(member, symbol, required, arguments) FAKE_EXPORT CUresult symbol arguments;
 STP_CUDA_FUNCTIONS(FAKE_DECLARE)
 #undef FAKE_DECLARE
+#define FAKE_DECLARE(member, symbol, arguments) FAKE_EXPORT CUresult symbol arguments;
+FAKE_DRIVER_FUNCTIONS(FAKE_DECLARE)
+#undef FAKE_DECLARE
 #define FAKE_DECLARE(symbol, arguments) FAKE_EXPORT CUresult symbol arguments;
 FAKE_MORE_FUNCTIONS(FAKE_DECLARE)
 #undef FAKE_DECLARE
@@ -28,10 +31,13 @@ enum fake_call {
 #define FAKE_NUMBER(member, symbol, required, arguments) FAKE_##symbol,
     STP_CUDA_FUNCTIONS(FAKE_NUMBER)
 #undef FAKE_NUMBER
-#define FAKE_NUMBER(symbol, arguments) FAKE_##symbol,
-        FAKE_MORE_FUNCTIONS(FAKE_NUMBER)
+#define FAKE_NUMBER(member, symbol, arguments) FAKE_##symbol,
+        FAKE_DRIVER_FUNCTIONS(FAKE_NUMBER)
 #undef FAKE_NUMBER
-            FAKE_N_CALLS
+#define FAKE_NUMBER(symbol, arguments) FAKE_##symbol,
+            FAKE_MORE_FUNCTIONS(FAKE_NUMBER)
+#undef FAKE_NUMBER
+                FAKE_N_CALLS
 };
 
 enum fake_kind {
@@ -136,7 +142,6 @@ struct fake {
     size_t memory;                  /* bytes of each device */
     size_t used[FAKE_MAX_DEVICES];
     bool peer_access;
-    bool handles;           /* of memory: devices have them */
     bool p2p_atomics;       /* those on other devices are atomic to theirs */
     bool native_atomics;    /* atomics of devices on host memory are atomic to CPUs */
     bool reuses;            /* FAKECUDA_REUSE */

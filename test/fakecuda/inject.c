@@ -30,8 +30,11 @@ static const char *const call_names[FAKE_N_CALLS] = {
 #define CALL_NAME(member, symbol, required, arguments) [FAKE_##symbol] = #symbol,
     STP_CUDA_FUNCTIONS(CALL_NAME)
 #undef CALL_NAME
+#define CALL_NAME(member, symbol, arguments) [FAKE_##symbol] = #symbol,
+        FAKE_DRIVER_FUNCTIONS(CALL_NAME)
+#undef CALL_NAME
 #define CALL_NAME(symbol, arguments) [FAKE_##symbol] = #symbol,
-        FAKE_MORE_FUNCTIONS(CALL_NAME)
+            FAKE_MORE_FUNCTIONS(CALL_NAME)
 #undef CALL_NAME
 };
 

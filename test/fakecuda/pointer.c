@@ -21,7 +21,7 @@ static bool get_host_pointer(const struct fake_block *block, CUdeviceptr address
 static CUresult get_locked(void *data, CUpointer_attribute attribute, CUdeviceptr address,
                            const struct fake_block *block)
 {
-    switch (attribute) {
+    switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         *(CUcontext *)data = block->ctx;
         break;

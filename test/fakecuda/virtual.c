@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: memory by handles. Addresses are
- * reserved, memory is made, mapped there and given to devices, each by a call of its own, and goes
- * to other processes as a descriptor: of a memfd, whose last page says what it is.
+ * reserved, memory is made, mapped there and given to devices, each by a call of its own.
  */
 #include "fake.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define GRANULARITY ((size_t)2 << 20)
-#define PHYSICAL_MAGIC UINT64_C(0x7068797366616b65)
-#define TRAILER_SIZE ((size_t)4096)
-
-struct trailer {
-    uint64_t magic;
-    uint64_t nbytes;
-    int32_t physical; /* device, as the machine counts */
-};
-
 /* Never freed, so that the use of a released handle is seen. */
 struct fake_physical {
     CUmemGenericAllocationHandle handle;
@@ -30,8 +18,6 @@ struct fake_physical {
     int fd; /* -1 once the memory is gone */
     int n_handles;
     int n_maps;
-    bool exportable;
-    bool imported; /* its bytes count in the process that made it */
     struct fake_physical *next;
 };
 
@@ -79,18 +65,6 @@ static bool is_prop_valid(const CUmemAllocationProp *prop)
            (prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0;
 }
 
-CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
-                                       int option)
-{
-    CUresult result = fake_begin(FAKE_cuMemGetAllocationGranularity);
-
-    if (result != CUDA_SUCCESS) return result;
-    if (!granularity || !is_prop_valid(prop) || (option != 0 && option != 1))
-        return fake_end(CUDA_ERROR_INVALID_VALUE);
-    *granularity = GRANULARITY;
-    return fake_end(CUDA_SUCCESS);
-}
-
 static struct fake_physical *add_physical_locked(int fd, size_t nbytes, int device)
 {
     struct fake_physical *physical = calloc(1, sizeof(*physical));
@@ -106,19 +80,6 @@ static struct fake_physical *add_physical_locked(int fd, size_t nbytes, int devi
     return physical;
 }
 
-static int make_memory(size_t nbytes, int device)
-{
-    struct trailer trailer = {PHYSICAL_MAGIC, nbytes, fake.physical[device]};
-    int fd = memfd_create("fakecuda-handle", MFD_CLOEXEC);
-
-    if (fd >= 0 && (ftruncate(fd, (off_t)(nbytes + TRAILER_SIZE)) != 0 ||
-                    pwrite(fd, &trailer, sizeof(trailer), (off_t)nbytes) != sizeof(trailer))) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t nbytes,
                      const CUmemAllocationProp *prop, unsigned long long flags)
 {
@@ -128,18 +89,20 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t nbytes,
     int fd;
 
     if (result != CUDA_SUCCESS) return result;
-    if (!fake.handles) return fake_end(CUDA_ERROR_NOT_SUPPORTED);
     if (!handle || !is_prop_valid(prop) || flags != 0 || !is_multiple(nbytes))
         return fake_end(CUDA_ERROR_INVALID_VALUE);
     device = prop->location.id;
     if (nbytes > fake.memory - fake.used[device]) return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
-    fd = make_memory(nbytes, device);
+    fd = memfd_create("fakecuda-handle", MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, (off_t)nbytes) != 0) {
+        close(fd);
+        fd = -1;
+    }
     physical = fd >= 0 ? add_physical_locked(fd, nbytes, device) : NULL;
     if (!physical) {
         if (fd >= 0) close(fd);
         return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
-    physical->exportable = prop->requestedHandleTypes != 0;
     fake.used[device] += nbytes;
     *handle = physical->handle;
     return fake_end(CUDA_SUCCESS);
@@ -161,7 +124,7 @@ static struct fake_physical *find_physical(CUmemGenericAllocationHandle handle)
 static void end_unused_locked(struct fake_physical *physical)
 {
     if (physical->n_handles > 0 || physical->n_maps > 0) return;
-    if (!physical->imported) fake.used[physical->device] -= physical->nbytes;
+    fake.used[physical->device] -= physical->nbytes;
     close(physical->fd);
     physical->fd = -1;
 }
@@ -175,74 +138,6 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
     physical = find_physical(handle);
     physical->n_handles--;
     end_unused_locked(physical);
-    return fake_end(CUDA_SUCCESS);
-}
-
-/* One more reference to the memory behind an address, of which cuMemRelease gives one back. */
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
-{
-    CUresult result = fake_begin(FAKE_cuMemRetainAllocationHandle);
-    struct fake_block *block;
-
-    if (result != CUDA_SUCCESS) return result;
-    block = fake_block_find_locked((CUdeviceptr)(uintptr_t)address);
-    if (!handle || !block || block->kind != FAKE_MAPPED) return fake_end(CUDA_ERROR_INVALID_VALUE);
-    block->physical->n_handles++;
-    *handle = block->physical->handle;
-    return fake_end(CUDA_SUCCESS);
-}
-
-/* ---- other processes -------------------------------------------------------- */
-
-CUresult cuMemExportToShareableHandle(void *shareable, CUmemGenericAllocationHandle handle,
-                                      int type, unsigned long long flags)
-{
-    CUresult result = fake_begin(FAKE_cuMemExportToShareableHandle);
-    struct fake_physical *physical;
-    int fd;
-
-    if (result != CUDA_SUCCESS) return result;
-    if (!shareable || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
-        return fake_end(CUDA_ERROR_INVALID_VALUE);
-    physical = find_physical(handle);
-    if (!physical->exportable) return fake_end(CUDA_ERROR_INVALID_VALUE);
-    fd = fcntl(physical->fd, F_DUPFD, 0); /* closed on exec: for who gets it to say */
-    if (fd < 0) return fake_end(CUDA_ERROR_OPERATING_SYSTEM);
-    *(int *)shareable = fd;
-    return fake_end(CUDA_SUCCESS);
-}
-
-/* The descriptor, which stays the caller's, is the shareable handle itself. */
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *shareable,
-                                        int type)
-{
-    CUresult result = fake_begin(FAKE_cuMemImportFromShareableHandle);
-    int theirs = (int)(intptr_t)shareable;
-    struct fake_physical *physical;
-    struct trailer trailer;
-    struct stat st;
-    int fd;
-    int device;
-
-    if (result != CUDA_SUCCESS) return result;
-    if (!handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-        return fake_end(CUDA_ERROR_INVALID_VALUE);
-    if (fstat(theirs, &st) != 0 || st.st_size < (off_t)TRAILER_SIZE ||
-        pread(theirs, &trailer, sizeof(trailer), st.st_size - (off_t)TRAILER_SIZE) !=
-            sizeof(trailer) ||
-        trailer.magic != PHYSICAL_MAGIC || trailer.nbytes + TRAILER_SIZE != (uint64_t)st.st_size)
-        return fake_end(CUDA_ERROR_INVALID_VALUE);
-    device = fake_device_find(trailer.physical);
-    if (device < 0) return fake_end(CUDA_ERROR_INVALID_DEVICE);
-    fd = fcntl(theirs, F_DUPFD_CLOEXEC, 0);
-    physical = fd >= 0 ? add_physical_locked(fd, trailer.nbytes, device) : NULL;
-    if (!physical) {
-        if (fd >= 0) close(fd);
-        return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
-    }
-    physical->imported = true;
-    physical->exportable = true;
-    *handle = physical->handle;
     return fake_end(CUDA_SUCCESS);
 }
 

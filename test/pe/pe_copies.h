@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where processes may not look into each other, as in containers: no other one copies to and from
- * this one, or takes its descriptors, so that threads of the owner do it.
+ * this one, so that threads of the owner do it.
  */
 #ifndef STEPPE_TEST_PE_COPIES_H
 #define STEPPE_TEST_PE_COPIES_H

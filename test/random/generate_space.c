@@ -47,7 +47,7 @@ static size_t draw_size(struct rnd *r, struct rnd_space *space)
 {
     if (!r->all) return SPACE_BYTES + rnd_below(&r->rng, SPACE_BYTES);
     space->room = SPACE_BYTES;
-    if (space->memory == RND_FAM || rnd_one_in(&r->rng, 2))
+    if (space->memory == RND_FAM || space->memory == RND_GPU || rnd_one_in(&r->rng, 2))
         return 2 * SPACE_BYTES + rnd_below(&r->rng, SPACE_BYTES);
     space->max_size = grown_bytes;
     return 1 + rnd_below(&r->rng, SPACE_BYTES);

@@ -7,6 +7,7 @@
 #define STP_TEST_CUDA_H
 
 #include "spaces/cuda/cuda.h"
+#include "test/fakecuda/more.h"
 #include "capture.h"
 
 #include <check.h>
@@ -36,6 +37,7 @@ static struct {
     long (*calls)(const char *symbol);
     long (*live)(const char *what);
 } fake;
+static struct fake_cuda_api driver; /* as a program calls it */
 
 static struct stp_window_layout layout;
 static int window_fd = -1;
@@ -68,6 +70,9 @@ static inline int fake_find(void)
         }
         memcpy(wanted[i].at, &address, sizeof(address));
     }
+#define FIND(member, symbol, arguments) *(void **)&driver.member = dlsym(library, #symbol);
+    FAKE_DRIVER_FUNCTIONS(FIND)
+#undef FIND
     return 0;
 }
 

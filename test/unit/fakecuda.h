@@ -22,7 +22,7 @@
 #define ck_cuda(call) ck_assert_int_eq((int)(call), CUDA_SUCCESS)
 #define ck_refused(call, result) ck_assert_int_eq((int)(call), result)
 
-static struct stp_cuda_api cu;
+static struct fake_cuda_api cu;
 static struct {
 #define MEMBER(symbol, arguments) CUresult(*symbol) arguments;
     FAKE_MORE_FUNCTIONS(MEMBER)
@@ -46,13 +46,19 @@ static inline void find(void *library, const char *symbol, void *function)
 static inline void load(void)
 {
     static const char *const surroundings[] = {
-        "CUDA_VISIBLE_DEVICES", "FAKECUDA_COUNTS",
-        "FAKECUDA_DELAY_US",    "FAKECUDA_DEVICES",
-        "FAKECUDA_FAIL",        "FAKECUDA_HANDLES",
-        "FAKECUDA_MEMORY",      "FAKECUDA_PEER",
-        "FAKECUDA_RANKS",       "FAKECUDA_WAITERS",
-        "FAKECUDA_HOST_SHIFT",  "FAKECUDA_NATIVE_ATOMICS",
-        "FAKECUDA_P2P_ATOMICS", "PMI_RANK",
+        "CUDA_VISIBLE_DEVICES",
+        "FAKECUDA_COUNTS",
+        "FAKECUDA_DELAY_US",
+        "FAKECUDA_DEVICES",
+        "FAKECUDA_FAIL",
+        "FAKECUDA_MEMORY",
+        "FAKECUDA_PEER",
+        "FAKECUDA_RANKS",
+        "FAKECUDA_WAITERS",
+        "FAKECUDA_HOST_SHIFT",
+        "FAKECUDA_NATIVE_ATOMICS",
+        "FAKECUDA_P2P_ATOMICS",
+        "PMI_RANK",
     };
     const char *path = getenv("FAKECUDA_LIBRARY");
     void *library = dlopen(path ? path : FAKECUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -62,6 +68,9 @@ static inline void load(void)
         unsetenv(surroundings[i]);
 #define FIND(member, symbol, required, arguments) find(library, #symbol, &cu.member);
     STP_CUDA_FUNCTIONS(FIND)
+#undef FIND
+#define FIND(member, symbol, arguments) find(library, #symbol, &cu.member);
+    FAKE_DRIVER_FUNCTIONS(FIND)
 #undef FIND
 #define FIND(symbol, arguments) find(library, #symbol, &more.symbol);
     FAKE_MORE_FUNCTIONS(FIND)

@@ -412,7 +412,9 @@ START_TEST(buffers_of_the_program)
     ck_assert_int_eq(space_try(&space, &params), 0);
     ck_assert_ptr_eq(space.base, buffer + 4 * KIB);
     ck_assert_int_eq(space.device, 1);
-    ck_refused_buffer(params, buffer + 32 * KIB, -EBUSY, "is part of another space");
+    stp_registry_enter(&space);
+    ck_refused_buffer(params, buffer + 32 * KIB, -EBUSY, "overlaps space 3 (gpu, 65536 bytes");
+    stp_registry_leave(&space);
     ck_assert_int_eq(gpu->queue_create(&queue), 0);
     ck_assert_int_eq(gpu->zero(queue, &space, 64, 64), 0);
     gpu->queue_destroy(queue);

@@ -155,25 +155,6 @@ START_TEST(whole_numbers)
 }
 END_TEST
 
-/* A choice that was a switch takes the words of switches. */
-START_TEST(choices_with_on_and_off)
-{
-    static const struct {
-        const char *word;
-        int value;
-    } rows[] = {{"on", STP_IPC_ON},    {"1", STP_IPC_ON},  {"Yes", STP_IPC_ON},
-                {"off", STP_IPC_OFF},  {"0", STP_IPC_OFF}, {"false", STP_IPC_OFF},
-                {"lazy", STP_IPC_LAZY}};
-
-    for (size_t i = 0; i < STP_COUNT(rows); i++) {
-        load_with("SHMEM_GPU_IPC", rows[i].word, 0, NULL);
-        ck_assert_int_eq(stp_env.gpu_ipc, rows[i].value);
-    }
-    load_with("SHMEM_GPU_IPC", "2", -EINVAL, "one of: off, on, lazy");
-    load_with("SHMEM_ISA", "on", -EINVAL, "one of: auto");
-}
-END_TEST
-
 START_TEST(choices)
 {
     static const char *const words[] = {"auto", "1", "2", "Single", "pmix"};
@@ -398,7 +379,6 @@ int main(void)
     tcase_add_test(table, words_for_bool);
     tcase_add_test(table, whole_numbers);
     tcase_add_test(table, choices);
-    tcase_add_test(table, choices_with_on_and_off);
     tcase_add_test(table, strings);
     tcase_add_test(table, sizes_in_the_table);
     tcase_add_test(table, sizes_that_grow);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fake CUDA driver, memory by handles: addresses, memory, mappings, access, descriptors that go
- * to other processes; and host memory that is registered by ranges.
+ * The fake CUDA driver, memory by handles: addresses, memory, mappings, access; and host memory
+ * that is registered by ranges.
  */
 #include "fakecuda.h"
 
 #include <sys/mman.h>
-#include <sys/socket.h>
 
 #define MIB2 ((size_t)2 << 20)
 
@@ -41,7 +40,6 @@ static void give_access(CUdeviceptr address, size_t nbytes, int flags)
 
 START_TEST(memory_is_made_and_mapped)
 {
-    size_t granularity = 0;
     CUmemGenericAllocationHandle handle;
     CUdeviceptr address;
     unsigned char byte = 0;
@@ -50,8 +48,6 @@ START_TEST(memory_is_made_and_mapped)
     int capable = 1;
 
     start();
-    ck_cuda(cu.mem_granularity(&granularity, &prop, 0));
-    ck_assert_uint_eq(granularity, MIB2);
     ck_cuda(cu.mem_get_info(&free_bytes[0], &total));
     address = reserve(2 * MIB2);
     ck_assert_uint_eq(address % MIB2, 0);
@@ -114,46 +110,11 @@ START_TEST(work_goes_over_borders)
 }
 END_TEST
 
-START_TEST(handles_are_found_again)
-{
-    CUmemGenericAllocationHandle made, again;
-    CUdeviceptr address;
-
-    start();
-    address = reserve(MIB2);
-    made = create(MIB2);
-    ck_cuda(cu.mem_map(address, MIB2, 0, made, 0));
-    ck_cuda(cu.mem_release(made));
-    ck_cuda(cu.mem_retain(&again, (void *)(uintptr_t)(address + 100)));
-    ck_cuda(cu.mem_unmap(address, MIB2));
-    ck_assert_int_eq(live("physical"), 1);
-    ck_cuda(cu.mem_release(again));
-    ck_assert_int_eq(live("physical"), 0);
-    address = allocate(MIB2);
-    ck_refused(cu.mem_retain(&again, (void *)(uintptr_t)address), CUDA_ERROR_INVALID_VALUE);
-}
-END_TEST
-
-START_TEST(devices_may_have_none)
-{
-    CUmemGenericAllocationHandle handle;
-    int value = 1;
-
-    setenv("FAKECUDA_HANDLES", "0", 1);
-    start();
-    ck_cuda(
-        cu.device_attribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
-    ck_assert_int_eq(value, 0);
-    ck_refused(cu.mem_create(&handle, MIB2, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
-}
-END_TEST
-
 START_TEST(arguments_are_checked)
 {
     CUmemGenericAllocationHandle handle;
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, 3};
     CUdeviceptr address;
-    int fd;
 
     start();
     ck_refused(cu.mem_create(&handle, MIB2 + 1, &prop, 0), CUDA_ERROR_INVALID_VALUE);
@@ -167,9 +128,8 @@ START_TEST(arguments_are_checked)
     ck_refused(cu.mem_map(address, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
     ck_refused(cu.mem_unmap(address, MIB2 / 2), CUDA_ERROR_INVALID_VALUE);
     ck_refused(cu.mem_set_access(address + MIB2, MIB2, &access, 1), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(cu.mem_import(&handle, (void *)(intptr_t)0, 1), CUDA_ERROR_INVALID_VALUE);
-    prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
-    ck_refused(cu.mem_export(&fd, create(MIB2), 1, 0), CUDA_ERROR_INVALID_VALUE);
+    prop.requestedHandleTypes = 8;
+    ck_refused(cu.mem_create(&handle, MIB2, &prop, 0), CUDA_ERROR_INVALID_VALUE);
 }
 END_TEST
 
@@ -278,105 +238,6 @@ START_TEST(misuse_is_loud)
 }
 END_TEST
 
-/* ---- other processes ------------------------------------------------------------ */
-
-/* A descriptor along with a byte. */
-static void send_fd(int socket, int fd)
-{
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                            .cmsg_level = SOL_SOCKET,
-                            .cmsg_type = SCM_RIGHTS}};
-    struct iovec byte = {.iov_base = "", .iov_len = 1};
-    struct msghdr message = {.msg_iov = &byte,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-    if (sendmsg(socket, &message, 0) != 1) _exit(3);
-}
-
-static int receive_fd(int socket)
-{
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    char byte;
-    struct iovec space = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &space,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    int fd;
-
-    ck_assert_int_eq(recvmsg(socket, &message, 0), 1);
-    memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
-    return fd;
-}
-
-/* Writes 1, sends the memory, and looks for 2 when it is told to. */
-static int export_memory(int socket)
-{
-    unsigned char byte = 0;
-    int fd;
-    CUmemGenericAllocationHandle handle = map(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-
-    ck_cuda(cu.memset_d8(mapped, 1, MIB2));
-    ck_cuda(cu.ctx_synchronize());
-    ck_cuda(cu.mem_export(&fd, handle, 1, 0));
-    send_fd(socket, fd);
-    close(fd);
-    if (read(socket, &byte, 1) != 1) return 4;
-    ck_cuda(cu.memcpy_dtoh(&byte, mapped + MIB2 - 1, 1));
-    return byte == 2 ? 0 : 5;
-}
-
-START_TEST(descriptors_share_memory)
-{
-    CUmemGenericAllocationHandle handle;
-    CUdeviceptr address;
-    unsigned char byte = 0;
-    int sockets[2];
-    size_t free_bytes[2];
-    size_t total;
-    int status;
-    int fd;
-    pid_t pid;
-
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-    pid = fork();
-    if (pid == 0) _exit(export_memory(sockets[1]));
-    close(sockets[1]);
-    fd = receive_fd(sockets[0]);
-    start();
-    ck_cuda(cu.mem_get_info(&free_bytes[0], &total));
-    ck_cuda(cu.mem_import(&handle, (void *)(intptr_t)fd, 1));
-    close(fd);
-    address = reserve(MIB2);
-    ck_cuda(cu.mem_map(address, MIB2, 0, handle, 0));
-    give_access(address, MIB2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    ck_cuda(cu.memcpy_dtoh(&byte, address + MIB2 - 1, 1));
-    ck_assert_int_eq(byte, 1);
-    ck_cuda(cu.memset_d8(address, 2, MIB2));
-    ck_cuda(cu.ctx_synchronize());
-    ck_assert_int_eq(write(sockets[0], "", 1), 1);
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_int_eq(status, 0);
-    /* The memory is there as long as somebody has it. */
-    ck_cuda(cu.memcpy_dtoh(&byte, address, 1));
-    ck_assert_int_eq(byte, 2);
-    ck_cuda(cu.mem_unmap(address, MIB2));
-    ck_cuda(cu.mem_release(handle));
-    ck_assert_int_eq(live("physical"), 0);
-    ck_cuda(cu.mem_get_info(&free_bytes[1], &total));
-    ck_assert_uint_eq(free_bytes[0], free_bytes[1]);
-}
-END_TEST
-
 /* ---- host memory ---------------------------------------------------------------- */
 
 START_TEST(host_memory_is_registered_by_ranges)
@@ -429,11 +290,8 @@ int main(void)
     tcase_add_test(tcase, memory_is_made_and_mapped);
     tcase_add_test(tcase, one_memory_has_two_places);
     tcase_add_test(tcase, work_goes_over_borders);
-    tcase_add_test(tcase, handles_are_found_again);
-    tcase_add_test(tcase, devices_may_have_none);
     tcase_add_test(tcase, arguments_are_checked);
     tcase_add_test(tcase, misuse_is_loud);
-    tcase_add_test(tcase, descriptors_share_memory);
     tcase_add_test(tcase, host_memory_is_registered_by_ranges);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

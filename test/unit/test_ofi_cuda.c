@@ -39,15 +39,11 @@ static int set_option(fid_t fid, int level, int name, const void *value, size_t 
     return answer;
 }
 
-static int forbid(bool hmem, int ipc, uint32_t runs)
+static int forbid(bool hmem, uint32_t runs)
 {
     static struct fi_ops_ep ops = {.size = sizeof(ops), .setopt = set_option};
     static struct fid_ep ep = {.ops = &ops};
-    static struct stp_env env;
-    static struct stp_core core = {.env = &env};
 
-    env.gpu_ipc = ipc;
-    stp_ofi.core = &core;
     stp_ofi.hmem = hmem;
     version = runs;
     n_asked = 0;
@@ -62,9 +58,9 @@ START_TEST(refusals_are_told)
 
     for (size_t i = 0; i < STP_COUNT(answers); i++) {
         answer = answers[i];
-        ck_assert_int_eq(forbid(true, STP_IPC_ON, FI_VERSION(1, 18)), answer);
+        ck_assert_int_eq(forbid(true, FI_VERSION(1, 18)), answer);
         ck_assert_int_eq(n_asked, 1);
-        ck_assert_int_eq(forbid(true, STP_IPC_OFF, FI_VERSION(2, 0)), answer);
+        ck_assert_int_eq(forbid(true, FI_VERSION(2, 0)), answer);
         ck_assert_int_eq(n_asked, 1);
     }
 }
@@ -73,11 +69,9 @@ END_TEST
 START_TEST(who_is_not_asked)
 {
     answer = -FI_EOPNOTSUPP;
-    ck_assert_int_eq(forbid(false, STP_IPC_ON, FI_VERSION(1, 18)), 0); /* no device memory */
+    ck_assert_int_eq(forbid(false, FI_VERSION(1, 18)), 0); /* no device memory */
     ck_assert_int_eq(n_asked, 0);
-    ck_assert_int_eq(forbid(true, STP_IPC_LAZY, FI_VERSION(1, 18)), 0); /* no such kernels */
-    ck_assert_int_eq(n_asked, 0);
-    ck_assert_int_eq(forbid(true, STP_IPC_ON, FI_VERSION(1, 17)), 0); /* no such option */
+    ck_assert_int_eq(forbid(true, FI_VERSION(1, 17)), 0); /* no such option */
     ck_assert_int_eq(n_asked, 0);
 }
 END_TEST

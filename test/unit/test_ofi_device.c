@@ -7,14 +7,14 @@
  */
 #include "ofi_pes.h"
 
-#include "spaces/cuda/api.h"
+#include "test/fakecuda/more.h"
 
 #include <errno.h>
 
 /* Each PE's memory of either kind: what peers put to, then what it puts from and gets to. */
 enum { HALF = NBYTES / 2, DEVICE_REGION = 9, SECOND = 100 };
 
-static struct stp_cuda_api cuda;
+static struct fake_cuda_api cuda;
 static CUdeviceptr device; /* NBYTES */
 static long (*shim_count)(const char *what);
 
@@ -27,6 +27,11 @@ static void find_functions(void)
     *(void **)&cuda.member = dlsym(driver, #symbol);                                               \
     expect(cuda.member != NULL || !(required), #symbol);
     STP_CUDA_FUNCTIONS(FIND)
+#undef FIND
+#define FIND(member, symbol, arguments)                                                            \
+    *(void **)&cuda.member = dlsym(driver, #symbol);                                               \
+    expect(cuda.member != NULL, #symbol);
+    FAKE_DRIVER_FUNCTIONS(FIND)
 #undef FIND
     *(void **)&shim_count = dlsym(RTLD_DEFAULT, "hmemshim_count");
     expect(shim_count != NULL, "lib/hmem/libhmemshim.so before libfabric");

@@ -22,7 +22,7 @@ int stp_ofi_forbid_cuda(struct fid_ep *ep)
     bool permitted = false;
 
     if (!CUDA_HAS_OPTION || !FI_VERSION_GE(fi_version(), FI_VERSION(1, 18))) return 0;
-    if (!stp_ofi.hmem || stp_ofi.core->env->gpu_ipc == STP_IPC_LAZY) return 0;
+    if (!stp_ofi.hmem) return 0;
     return fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_CUDA_API_PERMITTED, &permitted,
                      sizeof(permitted));
 }

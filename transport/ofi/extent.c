@@ -122,29 +122,6 @@ size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset)
     return i < n ? more->begin[i] - offset : SIZE_MAX; /* the caller has checked the end */
 }
 
-size_t stp_ofi_extent_least(const struct stp_ofi_fragments *fragments,
-                            const struct stp_ofi_more *more, size_t offset, const char *local,
-                            size_t nbytes)
-{
-    const struct stp_ofi_region *around = fragments->around;
-    size_t n = nbytes < fragments->size ? nbytes : fragments->size, left = SIZE_MAX;
-
-    if (more != NULL) left = stp_ofi_extent_left(more, offset);
-    if (left < n) n = left;
-    if (around == NULL) return n;
-    left = stp_ofi_extent_left(stp_ofi_more(around), (size_t)(local - around->base));
-    return left < n ? left : n;
-}
-
-void *stp_ofi_extent_desc(const struct stp_ofi_fragments *fragments, const char *local,
-                          size_t nbytes)
-{
-    const struct stp_ofi_region *around = fragments->around;
-
-    if (around == NULL) return fragments->desc;
-    return fi_mr_desc(stp_ofi_extent_mr(around, (size_t)(local - around->base), nbytes));
-}
-
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
                                size_t size)
 {
@@ -217,8 +194,7 @@ int stp_ofi_region_grow(unsigned number, size_t bytes, struct stp_fabric_region 
     if (more->n + 1 >= STP_FABRIC_EXTENTS) return -ENOSPC;
     key = key_of(number, more->n + 1);
     mr = &more->mr[more->n];
-    rc = region->device ? stp_ofi_mr_open_device(base, bytes, key, region->cuda, mr)
-                        : stp_ofi_mr_open(base, bytes, key, mr);
+    rc = stp_ofi_mr_open(base, bytes, key, mr);
     if (rc != 0) {
         *mr = NULL;
         return rc;

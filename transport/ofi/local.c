@@ -192,12 +192,8 @@ int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device)
         return -EOPNOTSUPP;
     }
     lease->refs = 1;
-    buffers[number] = (struct stp_ofi_region){.mr = lease->mr,
-                                              .base = base,
-                                              .nbytes = nbytes,
-                                              .device = true,
-                                              .cuda = device,
-                                              .lease = lease};
+    buffers[number] = (struct stp_ofi_region){
+        .mr = lease->mr, .base = base, .nbytes = nbytes, .device = true, .lease = lease};
     count_buffers(1);
     return 0;
 }
@@ -238,21 +234,6 @@ static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void 
     return stp_ofi_extent_mr(region, (size_t)((const char *)local - region->base), nbytes);
 }
 
-/* Device memory has no other right than those of its extents. */
-static void cut_around(struct stp_ofi_fragments *fragments, const struct stp_ofi_region *region,
-                       const struct stp_ofi_more *more, size_t offset, const char *local,
-                       size_t nbytes)
-{
-    fragments->around = region;
-    for (fragments->n = 0; nbytes > 0; fragments->n++) {
-        size_t n = stp_ofi_extent_least(fragments, more, offset, local, nbytes);
-
-        offset += n;
-        local += n;
-        nbytes -= n;
-    }
-}
-
 struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes,
                                           unsigned number, size_t offset)
 {
@@ -270,10 +251,6 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *lo
             __atomic_fetch_add(&region->lease->refs, fragments.n, __ATOMIC_RELAXED);
             fragments.lease = region->lease;
         }
-        return fragments;
-    }
-    if (region != NULL && region->device) {
-        cut_around(&fragments, region, more, offset, local, nbytes);
         return fragments;
     }
     if (!stp_ofi.mr_local) return fragments;

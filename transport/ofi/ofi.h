@@ -59,8 +59,8 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 /* ---- the module --------------------------------------------------------- */
 
 /*
- * What a region has grown by (extent.c): extent 0 is the region as it was added, i + 1 the piece i
- * here. What is below n does not change any more.
+ * What a region of host memory has grown by (extent.c): extent 0 is the region as it was added, i +
+ * 1 the piece i here. What is below n does not change any more.
  */
 struct stp_ofi_more {
     unsigned n;                                /* that all PEs have */
@@ -73,8 +73,7 @@ struct stp_ofi_region {
     struct fid_mr *mr;               /* NULL: this PE has no part */
     char *base;                      /* of this PE's part */
     size_t nbytes;                   /* of this PE's part; it may grow */
-    bool device;                     /* this PE's part is memory that the CPU may not touch, */
-    int cuda;                        /* of the device with this ordinal */
+    bool device;                     /* this PE's part is memory that the CPU may not touch */
     bool listed;                     /* found by address: see local.c */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
     struct stp_ofi_more *more;       /* NULL: it has not grown */
@@ -314,17 +313,6 @@ static inline const struct stp_ofi_more *stp_ofi_more(const struct stp_ofi_regio
 size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset);
 struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes);
 
-/*
- * What the next fragment has, of nbytes between local and offset of a region of the peer: it ends
- * with its extent there, more, and here. And the right to it, where that is another one for each.
- */
-struct stp_ofi_fragments;
-size_t stp_ofi_extent_least(const struct stp_ofi_fragments *fragments,
-                            const struct stp_ofi_more *more, size_t offset, const char *local,
-                            size_t nbytes);
-void *stp_ofi_extent_desc(const struct stp_ofi_fragments *fragments, const char *local,
-                          size_t nbytes);
-
 /* Into how many writes or reads of at most size bytes nbytes from offset on must be cut. */
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
                                size_t size);
@@ -407,8 +395,6 @@ struct stp_ofi_fragments {
     bool copied; /* through the request's own bytes */
     void *desc;
     struct stp_ofi_lease *lease; /* one reference a fragment */
-    /* Device memory of this one, across its extents: each fragment is in one. Else NULL. */
-    const struct stp_ofi_region *around;
 };
 
 /*

@@ -54,7 +54,6 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     region->base = base;
     region->nbytes = nbytes;
     region->device = memory == STP_MEMORY_CUDA;
-    region->cuda = device;
     /*
      * Last, because a message may look whether the region is there. Pairs with the acquire loads
      * in is_sound(), place_of() and stp_ofi_word_locked().

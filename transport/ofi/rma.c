@@ -46,8 +46,6 @@ struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp
         req = stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind, pe);
         req->local = local;
         req->desc = fragments->desc;
-        if (STP_UNLIKELY(fragments->around != NULL))
-            req->desc = stp_ofi_extent_desc(fragments, local, nbytes);
         req->lease = fragments->lease;
     }
     req->nbytes = nbytes;
@@ -66,8 +64,10 @@ static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind 
         size_t n = nbytes < fragments->size ? nbytes : fragments->size;
         struct stp_ofi_req *req;
 
-        if (STP_UNLIKELY(more != NULL || fragments->around != NULL))
-            n = stp_ofi_extent_least(fragments, more, offset, at, nbytes);
+        if (STP_UNLIKELY(more != NULL)) {
+            size_t left = stp_ofi_extent_left(more, offset);
+            if (left < n) n = left;
+        }
         req = stp_ofi_fragment(endpoint, kind, pe, fragments, at, n);
 
         stp_ofi_aim(req, number, offset);

@@ -174,10 +174,11 @@ static void check_later(shmem_device_type_t kind, uint64_t value)
 static shmem_space_t growing_space(shmem_team_t *its_team)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
-    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_GPU, 2 << 20);
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, 2 << 20);
     shmem_space_t made;
 
     attr.parent = team;
+    attr.pinned = 1;
     attr.max_size = 100 << 20;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0, "a growing space");
     return made;
@@ -307,7 +308,7 @@ static void check_world(void)
     if (made) PE_CHECK_EQ(shmemx_device_handle_destroy(&of_world), 0);
 }
 
-/* Rings that the driver takes the first piece of and no other (FAKECUDA_FAIL): nothing is left. */
+/* Rings of which the driver takes one part and no other (FAKECUDA_FAIL): nothing is left. */
 static void check_refused(void)
 {
     shmemx_device_options_t large = options;

@@ -25,10 +25,10 @@ ends mixed "shmem_uint64_atomic_inc: 0x[0-9a-f]+ in space [0-9]+ \(gpu\) was cha
     SHMEM_CHECK=1
 job dies LD_LIBRARY_PATH="$fake" -- "$ptx" dies </dev/null && [ $status -ne 7 ] &&
     fail dies "the job ended with status $status, not 7"
-# With two PEs of a node the fifth piece is that of a handle's rings, behind the first of its space.
+# With two PEs of a node the fourth registration is that of the peer's part of a handle's rings.
 if [ "$np" -eq 2 ] && [ "${SHMEM_NODE:-on}" = on ]; then
-    job refused LD_LIBRARY_PATH="$fake" "FAKECUDA_FAIL=cuMemHostRegister_v2#1@5+:2" -- "$ptx" refused </dev/null
-    says refused "^steppe: pe 0 \([^)]*\): shmemx_device_handle_create: no memory that a GPU reaches" &&
+    job refused LD_LIBRARY_PATH="$fake" "FAKECUDA_FAIL=cuMemHostRegister_v2#1@4+:2" -- "$ptx" refused </dev/null
+    says refused "^steppe: pe 1 \([^)]*\): shmemx_device_handle_create: host memory cannot be pinned for GPUs: gpu 0: cuMemHostRegister" &&
         { [ $status -eq 0 ] || fail refused "the job ended with status $status"; }
 fi
 exit $failed

@@ -92,8 +92,8 @@ bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE o
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
 bad grows_fam "${init}SHMEM_DEFAULT_SPACE is FAM.*memory of kind fam does not grow" \
     SHMEM_DEFAULT_SPACE=fam SHMEM_SYMMETRIC_SIZE=16m:32m "${fam[@]}"
-bad grows_gpu "a gpu space that grows cannot be created.*it has no memory by handles" \
-    SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m:32m FAKECUDA_HANDLES=0 "${gpu[@]}"
+bad grows_gpu "${init}SHMEM_DEFAULT_SPACE is GPU.*memory of kind gpu does not grow" \
+    SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m:32m "${gpu[@]}"
 bad grows_less "SHMEM_SYMMETRIC_SIZE is '32m:16m': expected .*512m:64g" SHMEM_SYMMETRIC_SIZE=32m:16m
 bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, and .*SHMEM_GPU_SYMMETRIC_SIZE" \
     SHMEM_ENABLE_GPU=1 FAKECUDA_DEVICES=0 "${gpu[@]}"

@@ -99,9 +99,8 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told in_buffer   cpu "attr->buffer is set, and spaces of kind cpu"
     told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
-    told growing     fam "attr->max_size is set, and spaces of kind fam do not take it: only those of SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU and SHMEM_DEVICE_HBM do" -- 2097152
-    told growing     gpu "a gpu space that grows cannot be created on gpu 0 .*no memory by handles" \
-        FAKECUDA_HANDLES=0 -- 4194304
+    told growing     fam "attr->max_size is set, and spaces of kind fam do not take it: only those of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 2097152
+    told growing     gpu "attr->max_size is set, and spaces of kind gpu do not take it: only those of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 4194304
     told growing     cpu "attr->max_size is 1048575, less than config->size, 1048576" -- 1048575
     told growing     cpu "attr->max_size is 18446744073709551615, more than any memory" -- -1
     told on_device   gpu "device is 9, devices are 0..0"

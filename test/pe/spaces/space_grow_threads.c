@@ -2,7 +2,7 @@
 /*
  * A space grows while other threads put, get and add in it, in what was there and in what has just
  * come, across its border too; another thread grows a space of its own team. Nobody waits for a
- * growth, and no byte and no count is lost. Argument: gpu: the spaces are of GPU memory.
+ * growth, and no byte and no count is lost.
  */
 #include "pe_kinds.h"
 
@@ -10,8 +10,6 @@
 
 enum { TRAFFIC = 2, ROUNDS = 4, GROWTHS = 3, WORDS = 2000 };
 enum { SIZE = 2 * PE_MIB, MAX = 900 * PE_MIB, PIECE = 48 * PE_MIB };
-
-static int kind = PE_CPU;
 
 /* What threads work on: each its own words, WORDS of them around the border of each block. */
 static struct {
@@ -71,7 +69,7 @@ static void *run_traffic(void *arg)
 
 static shmem_space_t make(shmem_team_t parent, shmem_team_t *team)
 {
-    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, SIZE);
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmem_space_t space;
 
@@ -159,16 +157,12 @@ static void run_all(void)
     shmem_team_destroy(other);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     int provided;
 
     PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "no threads");
     pe_test_attach();
-    if (argc > 1 && strcmp(argv[1], "gpu") == 0) kind = PE_GPU;
-    if (kind == PE_GPU && (!pe_gpu_load() || !pe_kind_exists(PE_GPU)))
-        pe_test_skip("no GPU");
-    else
-        run_all();
+    run_all();
     return pe_test_end();
 }
