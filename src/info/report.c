@@ -23,6 +23,28 @@ static void report_plain(FILE *out, const char *value, size_t n)
         fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
 }
 
+/* Writes words in lines of the width of prose: the first begins in column at, the others in from. */
+static void report_wrap(struct stp_report *report, const char *words, int at, int from)
+{
+    bool first = true;
+
+    while (*words != '\0') {
+        size_t n = strcspn(words, " ");
+
+        if (!first && at + 1 + (int)n > STP_REPORT_WIDTH) {
+            fprintf(report->out, "\n%*s", from, "");
+            at = from;
+        } else if (!first) {
+            at += fprintf(report->out, " ");
+        }
+        report_plain(report->out, words, n);
+        first = false;
+        at += (int)n;
+        words += n;
+        words += strspn(words, " ");
+    }
+}
+
 /* Everything that stands before a value or a group: separator, indent, name. */
 static void report_lead(struct stp_report *report, const char *name)
 {
@@ -114,7 +136,7 @@ void stp_report_item(struct stp_report *report, const char *name, const char *ti
         return;
     }
     fprintf(report->out, "%*s", 2 * report->depth, "");
-    report_plain(report->out, title, strlen(title));
+    report_wrap(report, title, 2 * report->depth, 2 * report->depth + 4);
     fputc('\n', report->out);
     report_push(report, false);
 }
@@ -157,7 +179,6 @@ void stp_report_textf(struct stp_report *report, const char *name, const char *f
 void stp_report_prose(struct stp_report *report, const char *name, const char *value)
 {
     int at = 2 * report->depth + (int)strlen(name) + 1;
-    bool first = true;
 
     if (report->json || value == NULL) {
         stp_report_text(report, name, value);
@@ -165,21 +186,7 @@ void stp_report_prose(struct stp_report *report, const char *name, const char *v
     }
     report_name(report, name);
     if (at < STP_REPORT_COLUMN) at = STP_REPORT_COLUMN;
-    while (*value != '\0') {
-        size_t n = strcspn(value, " ");
-
-        if (!first && at + 1 + (int)n > STP_REPORT_WIDTH) {
-            fprintf(report->out, "\n%*s", STP_REPORT_COLUMN, "");
-            at = STP_REPORT_COLUMN;
-        } else if (!first) {
-            at += fprintf(report->out, " ");
-        }
-        report_plain(report->out, value, n);
-        first = false;
-        at += (int)n;
-        value += n;
-        value += strspn(value, " ");
-    }
+    report_wrap(report, value, at, STP_REPORT_COLUMN);
     report_newline(report);
 }
 
