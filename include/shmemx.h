@@ -110,8 +110,8 @@ typedef struct {
     shmemx_space_open_t open; /* FAM, with a name */
     shmemx_space_numa_t numa_policy; /* CPU; HBM: default or bind; may differ per PE */
     int numa_node; /* CPU with SHMEMX_NUMA_BIND, HBM: this one; -1: that of this PE */
-    int pinned; /* CPU, HBM: nonzero: resident, GPUs reach it, see shmemx_space_device_ptr() */
-    int reshape; /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
+    int pinned;    /* CPU, HBM: nonzero: resident, GPUs reach it, see shmemx_space_device_ptr() */
+    int reshape;   /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
     size_t page_size; /* CPU, HBM: bytes of a page: 4096, 2 MiB, 1 GiB; 0: the system's */
     size_t max_size;  /* CPU, HBM: what it may grow to when malloc finds no room; 0: never */
 } shmemx_space_attr_t;
