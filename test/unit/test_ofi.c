@@ -479,28 +479,38 @@ START_TEST(dead_peer_is_done_with_after_finish)
 }
 END_TEST
 
+/* Adds a case, which CTest runs as a test of its own. */
+static TCase *add_case(Suite *suite, const char *name)
+{
+    TCase *tests = tcase_create(name);
+
+    tcase_set_timeout(tests, 60);
+    suite_add_tcase(suite, tests);
+    return tests;
+}
+
 int main(void)
 {
     Suite *suite = suite_create("ofi");
-    TCase *tests = tcase_create("ofi");
+    TCase *choice = add_case(suite, "choice"), *arrival = add_case(suite, "arrival");
+    TCase *floods_of = add_case(suite, "floods"), *endpoints_of = add_case(suite, "endpoints");
+    TCase *peers = add_case(suite, "peers");
     SRunner *runner = srunner_create(suite);
     int n_failed;
 
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, unknown_provider_is_refused_by_name);
-    tcase_add_test(tests, shm_is_refused_between_nodes);
-    tcase_add_test(tests, report_names_the_one_that_is_used);
-    tcase_add_test(tests, signal_handlers_survive);
-    tcase_add_loop_test(tests, device_memory_is_not_reached, 0, 2 * N_PROVIDERS);
-    tcase_add_loop_test(tests, served_is_called, 0, 3 * N_PROVIDERS);
-    tcase_add_loop_test(tests, stores_arrive_by_themselves, 0, N_PROVIDERS);
-    tcase_add_loop_test(tests, flood, 0, STP_COUNT(floods) * N_PROVIDERS);
-    tcase_add_loop_test(tests, flood_gathered, 0, 4);
-    tcase_add_loop_test(tests, endpoints, 0, 3 * N_PROVIDERS);
-    tcase_add_test(tests, messages_of_strangers_are_dropped);
-    tcase_add_loop_test(tests, dead_peer_is_named, 0, 4);
-    tcase_add_loop_test(tests, dead_peer_is_done_with_after_finish, 0, 4);
-    suite_add_tcase(suite, tests);
+    tcase_add_test(choice, unknown_provider_is_refused_by_name);
+    tcase_add_test(choice, shm_is_refused_between_nodes);
+    tcase_add_test(choice, report_names_the_one_that_is_used);
+    tcase_add_test(choice, signal_handlers_survive);
+    tcase_add_loop_test(choice, device_memory_is_not_reached, 0, 2 * N_PROVIDERS);
+    tcase_add_loop_test(arrival, served_is_called, 0, 3 * N_PROVIDERS);
+    tcase_add_loop_test(arrival, stores_arrive_by_themselves, 0, N_PROVIDERS);
+    tcase_add_loop_test(floods_of, flood, 0, STP_COUNT(floods) * N_PROVIDERS);
+    tcase_add_loop_test(floods_of, flood_gathered, 0, 4);
+    tcase_add_loop_test(endpoints_of, endpoints, 0, 3 * N_PROVIDERS);
+    tcase_add_test(peers, messages_of_strangers_are_dropped);
+    tcase_add_loop_test(peers, dead_peer_is_named, 0, 4);
+    tcase_add_loop_test(peers, dead_peer_is_done_with_after_finish, 0, 4);
     srunner_run_all(runner, CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);
     srunner_free(runner);
