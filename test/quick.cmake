@@ -45,16 +45,16 @@ list(APPEND STEPPE_STAYS_QUICK "^gpu\\.ipc\\.space_gpu\\.np2$" "^gpu\\.tcp\\.spa
 # Variants of programs of spaces that take no way of their own on the second path.
 list(APPEND STEPPE_LEFT_TO_FULL "^pe\\.space_(pinned_hbm|pinned_hbm_heap|pinned_hbm_later|handles_staged)\\."
     "^pe\\.space_(reduce_devices|reduce_off|reduce_some|ready_ends|ready_again|ready_off)\\."
-    "^pe\\.space_(adopt_staged|ranges_check|grow_gpu_(devices|apart|staged|default))\\."
+    "^pe\\.space_(adopt_staged|ranges_check)\\."
     "^pe\\.space_(empty_grows_hbm|empty_grows_pinned)\\."
     "^pe\\.space_(hbm_outside|hbm_some_pinned|grow_heap_hbm|leaks_grow_outside|leaks_outside)\\."
     "^pe\\.space_(pages_giant|leaks_fam|leaks_gpu|pages\\.np4|streams_ipc\\.np3|roots\\.rounds)"
-    "^fabric\\.tcp\\.space_(pinned_heap|pinned_hbm|ready_off|ready_lazy|ready_grown|reduce_off)\\."
+    "^fabric\\.tcp\\.space_(pinned_heap|pinned_hbm|ready_off|reduce_off)\\."
     "^fabric\\.tcp\\.space_(ranges_check|grow_outside|empty_gpu|empty_fam)"
     "^fabric\\.tcp\\.space_(buffers_direct\\.np3|pages_outside|pages_giant|hbm_some)"
     "^fabric\\.tcp\\.space_(grow_hbm|leaks_cpu\\.np3|leaks_grow|leaks_fam|threads_gpu|env|streams_ipc)"
-    "^fabric\\.tcp\\.space_(empty_grows_gpu_direct|sync_gpu|kinds_host|pages\\.|adopt)"
-    "^pe\\.kernel_gpu_(native|lazy|devices|p2p|staged|mixed)\\.")
+    "^fabric\\.tcp\\.space_(sync_gpu|kinds_host|pages\\.|adopt)"
+    "^pe\\.kernel_gpu_(native|devices|p2p|staged|mixed)\\.")
 
 # Variants of the other programs on tcp and on the node.
 list(APPEND STEPPE_LEFT_TO_FULL "^(pe|fabric\\.tcp)\\.(.*_checked|active_life_small|reduce_base|globals_no_pie)\\."

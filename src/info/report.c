@@ -23,7 +23,7 @@ static void report_plain(FILE *out, const char *value, size_t n)
         fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
 }
 
-/* Writes words in lines of the width of prose: the first begins in column at, the others in from. */
+/* Writes words in lines as wide as prose: the first begins in column at, the others in from. */
 static void report_wrap(struct stp_report *report, const char *words, int at, int from)
 {
     bool first = true;
