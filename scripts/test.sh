@@ -6,8 +6,7 @@
 #   --full   the full matrix in its place: some two hours. Parts, and a report: full_matrix.py
 #
 # Writes build/junit.xml, prints the slowest tests, and ends with CTest's summary and its exit
-# status. Environment: JOBS, parallel compilations (default: all processors); twice as many
-# tests run at a time, because their processes wait for each other most of the time.
+# status. Environment: JOBS, parallel compilations and tests (default: all processors).
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -57,7 +56,7 @@ if command -v clang >/dev/null 2>&1; then
     quietly "reading the sources with clang" python3 scripts/clang_syntax.py build "$jobs"
 fi
 status=0
-ctest --test-dir build -j$((2 * jobs)) -LE full --output-on-failure --output-junit junit.xml \
+ctest --test-dir build -j"$jobs" -LE full --output-on-failure --output-junit junit.xml \
     --output-log build/ctest.log <>build/test/endless || status=$?
 python3 scripts/slowest.py build/junit.xml
 sed -n '/% tests passed/,$p' build/ctest.log

@@ -29,15 +29,8 @@ function(steppe_test_properties test)
 endfunction()
 
 # Sets processors in the caller: how many of CTest's jobs a test with this number of PEs counts as.
-# scripts/test.sh runs twice as many jobs as there are processors, because PEs often wait.
 function(steppe_processors np)
-    set(processors 1)
-    if(np GREATER 4)
-        set(processors 4)
-    elseif(np GREATER 2)
-        set(processors 2)
-    endif()
-    set(processors ${processors} PARENT_SCOPE)
+    set(processors ${np} PARENT_SCOPE)
 endfunction()
 
 # Targets that are slow without optimization, or that show what optimized code does.
