@@ -82,6 +82,12 @@ int stp_ofi_listener(void)
     return descriptors.listener;
 }
 
+void stp_ofi_listener_close(void)
+{
+    if (descriptors.listener >= 0) close(descriptors.listener);
+    descriptors.listener = -1;
+}
+
 /* ---- connections that wait in vain ------------------------------------------------ */
 
 static bool somebody_waits(void)

@@ -105,6 +105,9 @@ in_port_t stp_ofi_port_of(const struct sockaddr *addr);
 void stp_ofi_listener_find(const struct sockaddr *name);
 int stp_ofi_listener(void);
 
+/* In a forked child, once: later the number may be that of a descriptor of the child's own. */
+void stp_ofi_listener_close(void);
+
 /* The endpoint is closed: what is known of its socket is void. */
 void stp_ofi_descriptors_forget(void);
 

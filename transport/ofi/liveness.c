@@ -190,7 +190,7 @@ static void close_in_child(void)
 {
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);
-    if (stp_ofi_listener() >= 0) close(stp_ofi_listener());
+    stp_ofi_listener_close();
 }
 
 /* A socket of the type at the address. Its descriptor, or -errno. */

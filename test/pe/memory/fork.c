@@ -2,14 +2,16 @@
 /*
  * fork keeps its meaning for globals although they are symmetric: the child sees the values of
  * the moment of the fork, not what peers put into the parent later; what the child writes stays
- * with the child. The child makes no library call. Own promise beyond rule R37.
+ * with the child. The child makes no library call, and keeps its descriptors when it forks in turn.
+ * Own promise beyond rule R37.
  */
 #include "pe_data.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS = 3000, OLD = 1000, NEW = 2000, CHILDS = 3000 };
+enum { WORDS = 3000, OLD = 1000, NEW = 2000, CHILDS = 3000, FILES = 8 };
 
 long words[WORDS]; /* several pages of bss */
 static long initialised_word = OLD;
@@ -28,6 +30,25 @@ static bool all_are(long value)
     return initialised_word == value;
 }
 
+/* Files that the child opens are open in a child of its own. */
+static bool forks_with_files(void)
+{
+    int fds[FILES], status = -1;
+    pid_t pid;
+
+    for (int i = 0; i < FILES; i++)
+        fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < FILES; i++)
+            if (fcntl(fds[i], F_GETFD) < 0) _exit(1);
+        _exit(0);
+    }
+    for (int i = 0; i < FILES; i++)
+        close(fds[i]);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 /* Exit status of the child: 0, or the number of the step that went wrong. */
 static int child(int go, int done)
 {
@@ -39,7 +60,8 @@ static int child(int go, int done)
     set_all(CHILDS);
     if (!all_are(CHILDS)) return 4;
     if (write(done, "x", 1) != 1 || read(go, &byte, 1) != 1) return 5;
-    return all_are(CHILDS) ? 0 : 6; /* nor do later puts touch the child's copy */
+    if (!all_are(CHILDS)) return 6; /* nor do later puts touch the child's copy */
+    return forks_with_files() ? 0 : 7;
 }
 
 static void put_all(long value)
