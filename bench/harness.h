@@ -15,7 +15,7 @@
 #define BENCH_SKIP_TEXT 256
 #define BENCH_NAME_LEN 64
 
-enum bench_format { BENCH_TEXT, BENCH_CSV, BENCH_JSON };
+enum bench_format { BENCH_TEXT, BENCH_JSON };
 enum bench_bind { BENCH_BIND_AUTO, BENCH_BIND_ON, BENCH_BIND_OFF };
 enum bench_pairing { BENCH_PAIRS_AUTO, BENCH_PAIRS_WITHIN, BENCH_PAIRS_ACROSS };
 
@@ -315,13 +315,12 @@ double bench_pe_max(const struct bench_result *result, int side);
 void bench_value_text(const struct bench_result *result, char *text, size_t len);
 const char *bench_kind_name(int kind);
 
-void bench_csv_row(struct bench_output *out, const struct bench_result *result);
 void bench_json_begin(struct bench_output *out, const struct bench_run *run,
                       const struct bench_options *options, const struct bench_machine *machine);
 void bench_json_row(struct bench_output *out, const struct bench_result *result);
 void bench_json_end(struct bench_output *out, const char *disturbed);
-void bench_text_begin(FILE *file, const char *prefix, const struct bench_run *run,
-                      const struct bench_options *options, const struct bench_machine *machine);
+void bench_text_begin(FILE *file, const struct bench_run *run, const struct bench_options *options,
+                      const struct bench_machine *machine);
 void bench_text_row(struct bench_output *out, const struct bench_result *result);
 void bench_summary_row(struct bench_output *out, const struct bench_result *result);
 

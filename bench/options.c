@@ -118,7 +118,7 @@ void bench_usage(FILE *out)
         "      --raw-module FILE the module for raw libfabric\n"
         "\n"
         "What is written\n"
-        "  -f, --format FORMAT   text, csv or json (text)\n"
+        "  -f, --format FORMAT   text or json (text)\n"
         "  -o, --output FILE     write there instead of standard output\n"
         "      --progress        a line on standard error: which row, how long the rest may take;\n"
         "                        by itself where that is a terminal (behind Hydra it is a pipe)\n"
@@ -163,7 +163,7 @@ static int parse_shape(int option, const char *text, struct bench_options *optio
 static int parse_valued(int option, const char *text, struct bench_options *options, char *why,
                         size_t len)
 {
-    static const char *const formats[] = {"text", "csv", "json", NULL};
+    static const char *const formats[] = {"text", "json", NULL};
     static const char *const binds[] = {"auto", "on", "off", NULL};
     static const char *const pairings[] = {"auto", "within", "across", NULL};
     long number = 0;

@@ -101,7 +101,7 @@ void bench_output_begin(struct bench_output *out, const struct bench_run *run,
     if (out->format == BENCH_JSON)
         bench_json_begin(out, run, options, machine);
     else
-        bench_text_begin(out->file, out->format == BENCH_TEXT ? "" : "# ", run, options, machine);
+        bench_text_begin(out->file, run, options, machine);
     fflush(out->file);
 }
 
@@ -112,8 +112,6 @@ void bench_output_row(struct bench_output *out, const struct bench_run *run,
     wipe(out);
     if (out->format == BENCH_JSON)
         bench_json_row(out, result);
-    else if (out->format == BENCH_CSV)
-        bench_csv_row(out, result);
     else if (out->summary)
         bench_summary_row(out, result);
     else
@@ -128,6 +126,6 @@ void bench_output_end(struct bench_output *out, const char *disturbed)
     if (out->format == BENCH_JSON)
         bench_json_end(out, disturbed);
     else if (disturbed[0] != '\0')
-        fprintf(out->file, "%sdisturbed: %s\n", out->format == BENCH_TEXT ? "\n" : "# ", disturbed);
+        fprintf(out->file, "\ndisturbed: %s\n", disturbed);
     fflush(out->file);
 }

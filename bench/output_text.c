@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text for people: the heading that all but JSON have, a table for each bench, the summary.
+ * Text for people: the heading, a table for each bench, the summary.
  */
 #include "harness.h"
 #include "raw_ofi.h"
@@ -9,62 +9,58 @@
 
 /* ---- heading ------------------------------------------------------------------------- */
 
-static void write_fabric(FILE *file, const char *prefix, const struct bench_run *run,
-                         const struct bench_machine *m)
+static void write_fabric(FILE *file, const struct bench_run *run, const struct bench_machine *m)
 {
     if (m->provider[0] != '\0')
-        fprintf(file, "%sfabric: %s on %s, libfabric %s\n", prefix, m->provider, m->domain,
-                m->libfabric);
+        fprintf(file, "fabric: %s on %s, libfabric %s\n", m->provider, m->domain, m->libfabric);
     if (run->fabric != NULL)
-        fprintf(file, "%sraw fabric: %s on %s, put streams %s%s\n", prefix, run->fabric->provider,
+        fprintf(file, "raw fabric: %s on %s, put streams %s%s\n", run->fabric->provider,
                 run->fabric->domain,
                 run->raw_flush ? "plain with a flushing read" : "delivery complete",
                 run->fabric->by_message
                     ? ", atomics and flags by a message that the target executes and answers"
                     : "");
     if (m->first_us > 0)
-        fprintf(file, "%sfirst get of 8 bytes from PE %d, which computes: %.0f us\n", prefix,
-                run->pair_peer, m->first_us);
+        fprintf(file, "first get of 8 bytes from PE %d, which computes: %.0f us\n", run->pair_peer,
+                m->first_us);
     if (m->gpu[0] != '\0')
-        fprintf(file, "%s%s, %s%s\n", prefix, m->gpu, m->driver,
+        fprintf(file, "%s, %s%s\n", m->gpu, m->driver,
                 m->test_double ? ": A TEST DOUBLE, times mean nothing" : "");
 }
 
-static void write_method(FILE *file, const char *prefix, const struct bench_options *o,
-                         const struct bench_machine *m)
+static void write_method(FILE *file, const struct bench_options *o, const struct bench_machine *m)
 {
-    fprintf(file, "%ssamples: %d a side in alternating blocks", prefix, o->iterations);
+    fprintf(file, "samples: %d a side in alternating blocks", o->iterations);
     if (o->until > 0) fprintf(file, ", more until the median is known to %.3g %%", 100 * o->until);
     fprintf(file, "; no longer than %.3g s a side\n", o->seconds);
     fprintf(file,
-            "%sa sample times `ops` operations; clock %.0f ns; p1, p99: the fast and the slow "
+            "a sample times `ops` operations; clock %.0f ns; p1, p99: the fast and the slow "
             "end; noisy: p99 time above %.0f x median%s\n",
-            prefix, m->clock_ns, BENCH_NOISY, o->raw ? "; ratio: Steppe / raw, of medians" : "");
+            m->clock_ns, BENCH_NOISY, o->raw ? "; ratio: Steppe / raw, of medians" : "");
     if (o->cold || o->verify || o->buffers > 1 || o->align != 4096 || o->offset_local > 0 ||
         o->offset_remote > 0)
-        fprintf(file, "%sbuffers: %s, aligned to %zu bytes + %zu local, + %zu remote%s\n", prefix,
+        fprintf(file, "buffers: %s, aligned to %zu bytes + %zu local, + %zu remote%s\n",
                 o->cold          ? "out of caches"
                 : o->buffers > 1 ? "several in turn"
                                  : "one",
                 o->align, o->offset_local, o->offset_remote, o->verify ? "; verified" : "");
-    if (m->raw_note[0] != '\0') fprintf(file, "%sno raw side: %s\n", prefix, m->raw_note);
+    if (m->raw_note[0] != '\0') fprintf(file, "no raw side: %s\n", m->raw_note);
 }
 
-/* The heading, each line behind prefix. */
-void bench_text_begin(FILE *file, const char *prefix, const struct bench_run *run,
-                      const struct bench_options *options, const struct bench_machine *m)
+void bench_text_begin(FILE *file, const struct bench_run *run, const struct bench_options *options,
+                      const struct bench_machine *m)
 {
-    fprintf(file, "%s%s, %d PE%s (%d on this host)", prefix, m->library, run->n_pes,
+    fprintf(file, "%s, %d PE%s (%d on this host)", m->library, run->n_pes,
             run->n_pes > 1 ? "s" : "", m->n_local);
     if (run->n_pes > 1)
         fprintf(file, ", PE 0 with PE %d: path %s; all PEs: path %s", run->pair_peer,
                 bench_path_name(run->pair_path), bench_path_name(run->all_path));
-    fprintf(file, "\n%s%s, %s, %d cores, PEs %s\n", prefix, m->kernel, m->cpu, m->cores,
+    fprintf(file, "\n%s, %s, %d cores, PEs %s\n", m->kernel, m->cpu, m->cores,
             m->bound       ? "bound to one core each"
             : run->crowded ? "not bound (more PEs than cores)"
                            : "not bound");
-    write_fabric(file, prefix, run, m);
-    write_method(file, prefix, options, m);
+    write_fabric(file, run, m);
+    write_method(file, options, m);
 }
 
 /* ---- a table a bench --------------------------------------------------------------------- */

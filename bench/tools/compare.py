@@ -173,7 +173,7 @@ def parse_arguments(arguments):
                          help="smallest change that counts (default: 5%%)")
     options.add_argument("--absolute", action="store_true",
                          help="compare the values themselves, of all rows")
-    options.add_argument("--format", choices=("text", "csv", "json"), default="text")
+    options.add_argument("--format", choices=("text", "json"), default="text")
     options.add_argument("--ab", nargs=2, metavar=("A", "B"),
                          help="run two programs in turn; A is the old one. Each is the prefix of an "
                               "installation, or COMPILER,LAUNCHER, or mpi:COMPILER,LAUNCHER")

@@ -14,12 +14,11 @@ import time
 from options import counts, installed_program, mirrored, parser, positive, run_job
 from results import FORMAT, Report, ToolError, make_side, write_text
 
-USAGE = "steppe-bench launch [-n COUNTS] [--runs N] [--format text|csv|json] [-o FILE]"
+USAGE = "steppe-bench launch [-n COUNTS] [--runs N] [--format text|json] [-o FILE]"
 DESCRIPTION = """Time to start and end jobs, for several numbers of PEs.
 
 Rows: launch, the whole job, beside the launcher alone with true(1); launch-init and
-launch-finalize, of the slowest PE. JSON and CSV are in us, the
-table in ms. Each run is a sample."""
+launch-finalize, of the slowest PE. JSON is in us, the table in ms. Each run is a sample."""
 
 
 def startup(oshrun, program, pes):
@@ -115,21 +114,11 @@ def as_text(report):
     return "\n".join(lines) + "\n"
 
 
-def as_csv(report):
-    lines = ["bench,pes,unit,steppe_median,steppe_p99,raw_median,raw_p99,ratio"]
-    for row in report.rows.values():
-        fields = [row["bench"], row["pes"], row["unit"]]
-        for side in ("steppe", "raw"):
-            fields += [row[side][key] if side in row else "" for key in ("median", "p99")]
-        lines.append(",".join(str(field) for field in fields + [row.get("ratio", "")]))
-    return "\n".join(lines) + "\n"
-
-
 def as_json(report):
     return json.dumps(dict(report.heading, results=list(report.rows.values())), indent=1) + "\n"
 
 
-FORMATS = {"text": as_text, "csv": as_csv, "json": as_json}
+FORMATS = {"text": as_text, "json": as_json}
 
 
 def main(arguments):

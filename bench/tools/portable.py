@@ -11,7 +11,7 @@ import sys
 from results import ToolError
 
 HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-COMMON = "options output output_csv output_json output_text parse plan stats table"
+COMMON = "options output output_json output_text parse plan stats table"
 SHMEM = f"""{COMMON} block buffers cores fabric machine main measure portable roles setup verify
     benches/alltoall benches/atomic benches/bandwidth benches/barrier benches/broadcast
     benches/collect benches/collective benches/fan benches/flag benches/latency benches/lock

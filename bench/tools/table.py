@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What compare prints: text for people, CSV and JSON."""
-import csv
-import io
+"""What compare prints: text for people, and JSON."""
 import json
 
 from results import describe
@@ -114,25 +112,6 @@ def as_text(outcome, _):
     return "\n".join(lines) + "\n"
 
 
-def as_csv(outcome, identity):
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(identity + ("verdict",) + NUMBERS + ("compared", "notes"))
-
-    def write(row, verdict, numbers, compared, notes):
-        rows.writerow([row.get(key, "") for key in identity] + [verdict] + numbers +
-                      [compared, notes])
-    for change in outcome.changes:
-        numbers = [getattr(change, name) for name in NUMBERS]
-        notes = ([change.reason] if change.reason else []) + change.notes
-        write(change.row, change.verdict, numbers, "ratio" if change.relative else "value",
-              "; ".join(notes))
-    for verdict, only in (("only old", outcome.only_old), ("only new", outcome.only_new)):
-        for row, reason in only:
-            write(row, verdict, [""] * len(NUMBERS), "", reason)
-    return text.getvalue()
-
-
 def as_json(outcome, identity):
     def named(row):
         return {key: row[key] for key in identity if key in row}
@@ -157,4 +136,4 @@ def as_json(outcome, identity):
     return json.dumps(content, indent=1) + "\n"
 
 
-FORMATS = {"text": as_text, "csv": as_csv, "json": as_json}
+FORMATS = {"text": as_text, "json": as_json}

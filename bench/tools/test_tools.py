@@ -269,15 +269,6 @@ class Compare(Folder):
         self.assertIn("new: disturbed: load\n", out)
         self.assertIn("differs: provider:  / tcp\n", out)
 
-    def test_csv(self):
-        status, out, _ = self.compare([row("a", 10, 10)], [row("a", 20, 10), row("b", 1, 1)],
-                                      "--format", "csv")
-        lines = out.splitlines()
-        self.assertEqual(status, 1)
-        self.assertTrue(lines[0].startswith("bench,bytes,parameter,value,from,to,pes,"))
-        self.assertTrue(lines[1].startswith("a,8,,,,,2,single,,,worse,1.0,2.0,1.0"), lines[1])
-        self.assertTrue(lines[2].startswith("b,8,,,,,2,single,,,only new,"), lines[2])
-
     def test_bad_files(self):
         good = self.save("good.json", report([row("a", 1, 1)]))
         no_median = row("a", 1, 1)
@@ -625,8 +616,6 @@ class Launch(Folder):
     def test_formats(self):
         text = call("launch", "-n", "2", "--runs", "1")[1]
         self.assertRegex(text, r"launch-init +2 +0.00 ")
-        lines = call("launch", "-n", "2", "--runs", "1", "--format", "csv")[1].splitlines()
-        self.assertEqual(lines[2], "launch-init,2,us,2.0,2.0,,,")
 
     def test_failures(self):
         self.program("here/bin/steppe-bench", "#!/bin/sh\necho '{\"pe\": 0}'\n")

@@ -30,12 +30,12 @@ refused()
     grep -q -e "$text" "$out" || die "$*: the message lacks '$text'"
 }
 
-# rows PATTERN NUMBER OPTION...: so many rows match.
+# rows PATTERN NUMBER OPTION...: so many rows match; in the JSON each row is a line.
 rows()
 {
     pattern=$1 number=$2
     shift 2
-    run --format csv "$@" || die "$*: failed"
+    run --format json "$@" || die "$*: failed"
     [ "$(grep -c -e "$pattern" "$out")" -eq "$number" ] ||
         die "$*: not $number rows of '$pattern'"
 }
@@ -55,34 +55,34 @@ refused '--cold chooses the number of buffers' --cold --buffers 2 p
 refused '--values 9:1: want MIN:MAX' --values 9:1 iput
 refused '--peer 99: there are PEs 1 to' --peer 99 p
 refused 'needs a value' p --sizes
-refused '--format osu: want text, csv or json' --format osu p
+refused '--format csv: want text or json' --format csv p
 
-rows '^put-latency,rma,ns,16,' 1 --sizes 8:32 put-latency
-rows '^put-latency,' 3 --sizes 8:32 put-latency
-rows '^iput,strided,ns,8,stride,4,' 1 --sizes 8 --values 2:4 iput
-rows '^reduce,collective,ns,8,pes,[12],' 2 --sizes 8 --teams 1:2 reduce
-rows '^put-rate-pairs,.*,pairs,1,' 1 put-rate-pairs
-rows "^matrix-latency,.*,$((np - 1)),0,2,1," 1 matrix-latency
-rows '^matrix-latency,' $((np * (np - 1))) matrix-latency
-rows '^atomic-fetch-.*-nbi,' 10 'atomic-fetch-*-nbi'
-rows '^contend-fetch-add,atomic,ns,[48],' 2 contend-fetch-add
+rows '"put-latency", .*"unit": "ns", .*"bytes": 16,' 1 --sizes 8:32 put-latency
+rows '"put-latency"' 3 --sizes 8:32 put-latency
+rows '"iput", "group": "strided".*"bytes": 8, "parameter": "stride", "value": 4,' 1 --sizes 8 --values 2:4 iput
+rows '"reduce".*"bytes": 8, "parameter": "pes", "value": [12],' 2 --sizes 8 --teams 1:2 reduce
+rows '"put-rate-pairs".*"parameter": "pairs", "value": 1,' 1 put-rate-pairs
+rows "\"matrix-latency\".*\"from\": $((np - 1)), \"to\": 0, \"pes\": 2, \"measuring\": 1," 1 matrix-latency
+rows '"matrix-latency"' $((np * (np - 1))) matrix-latency
+rows '"atomic-fetch-.*-nbi"' 10 'atomic-fetch-*-nbi'
+rows '"contend-fetch-add".*"bytes": [48],' 2 contend-fetch-add
 for options in --cold '--buffers 4' '--align 64 --offset 1:3' '--barrier' '--bind=off'; do
     # shellcheck disable=SC2086 # words
-    rows '^put-latency,' 1 --verify $options --sizes 8 put-latency barrier broadcast
+    rows '"put-latency"' 1 --verify $options --sizes 8 put-latency barrier broadcast
 done
 
 # Asked for twice, measured once; what has no other buffers is not measured cold.
-rows '^put-latency,' 1 --sizes 8 put-latency put-latency 'put-lat*'
-rows '^atomic-inc,.*,skipped$' 1 --cold atomic-inc
-rows '^wait-until-any,.*,skipped$' 1 --values 5000 wait-until-any
+rows '"put-latency"' 1 --sizes 8 put-latency put-latency 'put-lat*'
+rows '"atomic-inc".*"skipped": ' 1 --cold atomic-inc
+rows '"wait-until-any".*"skipped": ' 1 --values 5000 wait-until-any
 refused 'no row is left' --sizes 3:7 reduce
 run --format json --verify flag put-one-all get-all-all atomic-inc || die "not verified"
 [ "$(grep -c '"verified": false' "$out")" -eq 1 ] || die "flag alone has nothing to look at"
 
 # One PE: what needs no second one.
-"$oshrun" -n 1 "$bench" --quick --format csv all >"$out" 2>&1 || die "one PE: failed"
+"$oshrun" -n 1 "$bench" --quick --format json all >"$out" 2>&1 || die "one PE: failed"
 grep -q 'rows need 2 PEs' "$out" || die "one PE: nothing is said of rows left out"
-grep -q '^reduce,' "$out" || die "one PE: no reduce"
+grep -q '"bench": "reduce"' "$out" || die "one PE: no reduce"
 
 # The list, and the tools, need no launcher.
 "$bench" --list | grep -q '^rma  *put-latency  *ns ' || die "--list lacks put-latency"

@@ -16,11 +16,10 @@ ab()
     shift
     status=0
     STEPPE_BENCH_PROGRAM=$bin/steppe-bench python3 "$tools/main.py" compare --ab \
-        "$bin/oshcc,$bin/oshrun" "$side" -n 2 --runs 6 --format csv -- --quick --sizes 8 "$@" \
+        "$bin/oshcc,$bin/oshrun" "$side" -n 2 --runs 6 --format json -- --quick --sizes 8 "$@" \
         >"$folder/out" 2>"$folder/said" || status=$?
-    for bench in "$@"; do
-        grep -q "^$bench,8,.*,\(worse\|better\|equal\)," "$folder/out" || status=2
-    done
+    judged=$(grep -c '"verdict": "\(worse\|better\|equal\)"' "$folder/out" || :)
+    [ "$judged" -eq $# ] || status=2
     [ $status -le 1 ] || { cat "$folder/said" "$folder/out" >&2; exit 1; }
 }
 
