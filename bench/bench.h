@@ -257,9 +257,7 @@ struct bench {
     const char *details[BENCH_DETAILS]; /* in JSON: names of run->detail, ns */
     int cycles;                         /* 1 << bench_cycle, 0: BENCH_SINGLE alone */
     bool in_spaces;                     /* its spaces are of --kind */
-    bool on_gpu;                        /* and of this bench always on GPUs */
-    bool raw_driver;                    /* on GPUs the raw side is the driver */
-    bool pathless;                      /* the raw side needs no path: each PE for itself */
+    bool on_gpu;                        /* always on GPUs, where the raw side is the driver */
     enum bench_memory local, remote;
     bench_open *open; /* NULL: nothing needed */
     bench_close *close;
@@ -345,7 +343,6 @@ bench_loop bench_get_window, bench_node_get_window, bench_fabric_get_window;
 bench_loop bench_put_rate, bench_node_put_rate, bench_fabric_put_stream;
 bench_loop bench_p, bench_node_p, bench_fabric_p;
 bench_loop bench_fetch_add, bench_node_fetch_add, bench_fabric_fetch_add;
-bench_loop bench_driver_put, bench_driver_get;
 
 /* The default context in a session with SHMEM_CTX_SESSION_BATCH; OpenSHMEM 1.6. */
 bench_open bench_session_open;

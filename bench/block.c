@@ -8,7 +8,7 @@
 
 static enum bench_path path_of(const struct bench *bench, const struct bench_run *run)
 {
-    if (bench->pathless || bench->shape == BENCH_ALONE) return BENCH_NODE;
+    if (bench->shape == BENCH_ALONE) return BENCH_NODE;
     if (bench->shape == BENCH_PAIR || bench->shape == BENCH_BOTH) return run->pair_path;
     return run->all_path;
 }
@@ -17,11 +17,8 @@ const struct bench_body *bench_body_of(const struct bench *bench, const struct b
                                        int side)
 {
     if (side != BENCH_RAW) return &bench->steppe;
-    if (bench->raw_driver && run->kind == BENCH_KIND_GPU) {
-        bool reached = bench->driver.target == NULL || bench->pathless || run->shared_there != NULL;
-
-        return run->cuda != NULL && reached ? &bench->driver : NULL;
-    }
+    if (bench->on_gpu)
+        return run->cuda != NULL && bench->driver.origin != NULL ? &bench->driver : NULL;
     switch (path_of(bench, run)) {
     case BENCH_NODE:
         return bench->node.origin != NULL ? &bench->node : NULL;

@@ -317,7 +317,7 @@ bool bench_is_looked_at(const struct bench *bench)
 static void describe(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options, struct bench_result *result)
 {
-    bool others = run->n_pes > 1 || bench->pathless || bench->shape == BENCH_ALONE;
+    bool others = run->n_pes > 1 || bench->shape == BENCH_ALONE;
 
     result->has_raw = options->raw && others && bench_body_of(bench, run, BENCH_RAW) != NULL;
     result->path = run->space_path;

@@ -78,7 +78,7 @@ void bench_usage(FILE *out)
         "benches and their groups. A pattern is one of the shell: 'atomic-*'.\n"
         "\n"
         "What is measured\n"
-        "  -r, --raw             the raw limit of the same path too, and the ratio\n"
+        "  -r, --raw             the raw limit of the same path too, if there is one; the ratio\n"
         "  -s, --summary         a short table of the main numbers; implies --raw if possible\n"
         "      --sizes MIN:MAX   bytes, doubling from MIN to MAX; suffixes K M G (1:4M; less for\n"
         "                        collectives)\n"

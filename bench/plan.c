@@ -289,6 +289,6 @@ size_t bench_shape_row(const struct bench_item *item, struct bench_run *run,
     if (options->cold && (size_t)run->window > n) run->window = (int)n;
     run->span = n * run->extent;
     run->step = options->cold ? (n / 2 - n / 8 + 1) * run->extent : n > 1 ? run->extent : 0;
-    if (item->bench->pathless) return BENCH_LINE; /* it has memory of its own */
+    if (item->bench->in_spaces) return BENCH_LINE; /* it has memory of its own */
     return run->span;
 }

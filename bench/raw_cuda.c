@@ -120,14 +120,6 @@ static void raw_wait(void)
     check("cuStreamSynchronize", cuda.stream_wait(driver.stream));
 }
 
-static void raw_create(size_t nbytes)
-{
-    device_address memory = 0;
-
-    check("cuMemAlloc", cuda.alloc(&memory, nbytes));
-    check("cuMemFree", cuda.free(memory));
-}
-
 /* ---- a device ---------------------------------------------------------------------------- */
 
 static int open_context(int ordinal)
@@ -181,7 +173,6 @@ int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char 
     describe(ordinal);
     opened.copy = raw_copy;
     opened.wait = raw_wait;
-    opened.create = raw_create;
     *raw = &opened;
     return 0;
 }

@@ -18,8 +18,7 @@ struct raw_cuda {
 
     /* Start a copy between any two places; returns when source may be reused or later. */
     void (*copy)(void *dest, const void *source, size_t nbytes);
-    void (*wait)(void);            /* until all copies are done */
-    void (*create)(size_t nbytes); /* allocate and free memory of the device */
+    void (*wait)(void); /* until all copies are done */
 };
 
 /*

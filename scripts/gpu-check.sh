@@ -498,8 +498,10 @@ sum_up_tests()
 print_rows()
 {
     bench='"bench": "\([^"]*\)".*"unit": "\([^"]*\)".*"bytes": \([0-9]*\)'
-    sides='"steppe": {"median": \([^,]*\),.*"raw": {"median": \([^,]*\),.*"ratio": \([^,}]*\)'
-    sed -n "s|.*$bench.*$sides.*|\1 \3 \4 \2 \5 \6|p" "$1" | awk '
+    steppe='"steppe": {"median": \([^,]*\),'
+    raw='"raw": {"median": \([^,]*\),.*"ratio": \([^,}]*\)'
+    sed -n -e "s|.*$bench.*$steppe.*$raw.*|\1 \3 \4 \2 \5 \6|p; t" \
+        -e "s|.*$bench.*$steppe.*|\1 \3 \4 \2 - -|p" "$1" | awk '
         $1 != last && line != "" { print line }
         { last = $1
           line = sprintf("      %-30s %8d B  %10s %-4s raw %10s  ratio %s", $1, $2, $3, $4,

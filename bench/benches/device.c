@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Benches on memory of GPUs: puts, gets, an atomic and a signal between private host memory, the
- * heap and a GPU space. Raw: the same bytes between memory of the same kinds by the driver's own
- * copies within this process.
+ * heap and a GPU space. Raw, of puts and gets: the same bytes between memory of the same kinds by
+ * the driver's own copies within this process.
  */
 #include "../raw_cuda.h"
 #include "../spaces.h"
 
 /* ---- the driver ----------------------------------------------------------------------------- */
 
-void bench_driver_put(struct bench_run *run, uint64_t n_ops)
+static void driver_put(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
         run->cuda->copy(run->driver_remote, run->driver_local, run->nbytes);
@@ -17,7 +17,7 @@ void bench_driver_put(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-void bench_driver_get(struct bench_run *run, uint64_t n_ops)
+static void driver_get(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
         run->cuda->copy(run->driver_local, run->driver_remote, run->nbytes);
@@ -40,50 +40,6 @@ static void driver_get_window(struct bench_run *run, uint64_t n_ops)
         for (int k = 0; k < run->window; k++)
             run->cuda->copy(run->driver_local, run->driver_remote, run->nbytes);
         run->cuda->wait();
-    }
-}
-
-/* There is no atomic without a kernel: read, add, write back. */
-static void driver_fadd(struct bench_run *run, uint64_t n_ops)
-{
-    uint64_t value;
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        run->cuda->copy(&value, run->driver_remote, sizeof(value));
-        run->cuda->wait();
-        value++;
-        run->cuda->copy(run->driver_remote, &value, sizeof(value));
-        run->cuda->wait();
-    }
-}
-
-static void signal_peer(struct bench_run *run)
-{
-    uint64_t *theirs = bench_turn(run->shared_there, BENCH_RAW);
-
-    run->cuda->copy(run->driver_remote, run->driver_local, run->nbytes);
-    run->cuda->wait();
-    __atomic_store_n(theirs, run->token, __ATOMIC_RELEASE);
-}
-
-static void driver_ping(struct bench_run *run, uint64_t n_ops)
-{
-    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        run->token++;
-        signal_peer(run);
-        bench_spin_until(mine, run->token, run->polls);
-    }
-}
-
-static void driver_pong(struct bench_run *run, uint64_t n_ops)
-{
-    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        bench_spin_until(mine, ++run->token, run->polls);
-        signal_peer(run);
     }
 }
 
@@ -150,8 +106,8 @@ static void pong(struct bench_run *run, uint64_t n_ops)
 }
 
 #define OPERANDS(local_memory, remote_memory)                                                      \
-    .group = "device", .on_gpu = true, .raw_driver = true, .local = local_memory,                  \
-    .remote = remote_memory, .open = open_device, .close = close_device
+    .group = "device", .on_gpu = true, .local = local_memory, .remote = remote_memory,             \
+    .open = open_device, .close = close_device
 
 /* Between memory of GPUs and of hosts: local, the PE's own, and remote, the peer's. */
 #define PAIR(op, pair, from_to, local_memory, remote_memory)                                       \
@@ -160,7 +116,7 @@ static void pong(struct bench_run *run, uint64_t n_ops)
      .metric = BENCH_LATENCY,                                                                      \
      OPERANDS(local_memory, remote_memory),                                                        \
      .steppe = {bench_##op, NULL},                                                                 \
-     .driver = {bench_driver_##op, NULL}},                                                         \
+     .driver = {driver_##op, NULL}},                                                               \
     {                                                                                              \
         .name = "device-" #op "-bandwidth-" pair,                                                  \
         .what = "a window of shmem_" #op "mem_nbi from " from_to " + shmem_quiet",                 \
@@ -181,17 +137,15 @@ static const struct bench rows[] = {
     PAIR(get, "gpu-heap", "a GPU space to the heap", BENCH_HEAP, BENCH_GPU),
     PAIR(get, "heap-gpu", "the heap to a GPU space", BENCH_GPU, BENCH_HEAP),
     {.name = "device-fetch-add",
-     .what = "shmem_uint64_atomic_fetch_add on a GPU space; raw: copy out, copy in, no atomicity",
+     .what = "shmem_uint64_atomic_fetch_add on a GPU space",
      .metric = BENCH_LATENCY,
      OPERANDS(BENCH_HOST, BENCH_GPU),
-     .steppe = {fetch_add, NULL},
-     .driver = {driver_fadd, NULL}},
+     .steppe = {fetch_add, NULL}},
     {.name = "device-put-signal",
      .what = "shmem_putmem_signal of 8 bytes to a GPU space, signal in the heap, one way",
      .metric = BENCH_LATENCY,
      .per_op = 2,
      OPERANDS(BENCH_HOST, BENCH_GPU),
-     .steppe = {ping, pong},
-     .driver = {driver_ping, driver_pong}},
+     .steppe = {ping, pong}},
 };
 BENCH_LIST(bench_list_device, rows);

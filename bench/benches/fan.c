@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One PE with all others, all with all, and with both neighbours at once: puts or gets of one size
- * to or from each, then a quiet. Raw: copies; writes and reads of libfabric, then a wait for all.
+ * to or from each, then a quiet.
  */
-#include "../fabric.h"
+#include "../bench.h"
 
 #include <string.h>
 
-/* The other PEs, beginning behind this one, so that not all are at the same one; or neighbours. */
+/* The other PEs, beginning after this one, so that not all are at the same one; or neighbours. */
 static int n_others(const struct bench_run *run, bool neighbours)
 {
     int others = run->n_pes - 1;
@@ -48,55 +48,10 @@ static void steppe(struct bench_run *run, uint64_t n_ops, bool puts, bool neighb
     }
 }
 
-static void node(struct bench_run *run, uint64_t n_ops, bool puts, bool neighbours)
-{
-    int n = n_others(run, neighbours);
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        for (int k = 0; k < n; k++) {
-            int pe = other(run, neighbours, k);
-            char *theirs = run->remote_of[pe] + place(run, run->me);
-            char *mine = run->local + place(run, pe);
-
-            memcpy(puts ? theirs : mine, puts ? mine : theirs, run->nbytes);
-            bench_touch();
-        }
-        bench_full_fence();
-        run->at = bench_next(run, run->at);
-    }
-}
-
-static void fabric(struct bench_run *run, uint64_t n_ops, bool puts, bool neighbours)
-{
-    int n = n_others(run, neighbours);
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        for (int k = 0; k < n; k++) {
-            int pe = other(run, neighbours, k);
-            char *mine = bench_fabric_local(run) + place(run, pe);
-
-            if (puts)
-                run->fabric->put(pe, place(run, run->me), mine, run->nbytes);
-            else
-                run->fabric->get(pe, place(run, run->me), mine, run->nbytes);
-        }
-        run->fabric->wait();
-        run->at = bench_next(run, run->at);
-    }
-}
-
 #define LOOPS(name, puts, neighbours)                                                              \
     static void steppe_##name(struct bench_run *run, uint64_t n_ops)                               \
     {                                                                                              \
         steppe(run, n_ops, puts, neighbours);                                                      \
-    }                                                                                              \
-    static void node_##name(struct bench_run *run, uint64_t n_ops)                                 \
-    {                                                                                              \
-        node(run, n_ops, puts, neighbours);                                                        \
-    }                                                                                              \
-    static void fabric_##name(struct bench_run *run, uint64_t n_ops)                               \
-    {                                                                                              \
-        fabric(run, n_ops, puts, neighbours);                                                      \
     }                                                                                              \
     struct bench
 
@@ -157,8 +112,7 @@ static void check_get(struct bench_run *run, uint64_t block, uint64_t n_ops)
 
 #define FAN(loop)                                                                                  \
     .group = "fan", .metric = BENCH_LATENCY, .sized = true, .per_pe = true, .walks = true,         \
-    .default_max = (size_t)1 << 20, .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL},  \
-    .fabric = {fabric_##loop, NULL}
+    .default_max = (size_t)1 << 20, .steppe = {steppe_##loop, NULL}
 
 static const struct bench rows[] = {
     {.name = "put-one-all",

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What making things costs: symmetric memory, teams, contexts. Raw: malloc of the C library; two
- * barriers, without which no collective allocation can be.
+ * What making things costs: symmetric memory, teams, contexts.
  */
-#include "../fabric.h"
+#include "../bench.h"
 
 #include <stdlib.h>
 
@@ -15,16 +14,6 @@ static void symmetric_malloc(struct bench_run *run, uint64_t n_ops)
         if (memory == NULL) bench_die(run, "shmem_malloc of %zu bytes: none left", run->nbytes);
         shmem_free(memory);
     }
-}
-
-static void two_barriers(struct bench_run *run, uint64_t n_ops)
-{
-    bench_node_barrier(run, 2 * n_ops);
-}
-
-static void fabric_two_barriers(struct bench_run *run, uint64_t n_ops)
-{
-    bench_fabric_barrier(run, 2 * n_ops);
 }
 
 static void team_create(struct bench_run *run, uint64_t n_ops)
@@ -68,19 +57,15 @@ static const size_t sizes[] = {64, 4096, 1048576, 0};
 
 static const struct bench rows[] = {
     {.name = "malloc",
-     .what = "shmem_malloc + shmem_free, all PEs; raw: two barriers",
+     .what = "shmem_malloc + shmem_free, all PEs",
      ALL,
      .sized = true,
      .only = sizes,
-     .steppe = {symmetric_malloc, NULL},
-     .node = {two_barriers, NULL},
-     .fabric = {fabric_two_barriers, NULL}},
+     .steppe = {symmetric_malloc, NULL}},
     {.name = "team-create",
-     .what = "shmem_team_split_strided of every second PE + shmem_team_destroy; raw: two barriers",
+     .what = "shmem_team_split_strided of every second PE + shmem_team_destroy",
      ALL,
-     .steppe = {team_create, NULL},
-     .node = {two_barriers, NULL},
-     .fabric = {fabric_two_barriers, NULL}},
+     .steppe = {team_create, NULL}},
     {.name = "ctx-create",
      .what = "shmem_ctx_create + shmem_ctx_destroy, of a shared one",
      ALONE,

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A space's whole life, and blocks in one. Raw: the memory alone, mapped and never touched, or of
- * the CUDA driver; two barriers.
+ * A space's whole life, and blocks in one.
  */
-#include "../raw_cuda.h"
 #include "../spaces.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static int open_create(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
@@ -37,27 +30,6 @@ static void create(struct bench_run *run, uint64_t n_ops)
         shmem_team_destroy(made.team);
         shmem_space_destroy(made.space);
     }
-}
-
-/* Shared memory of the same size, mapped and never touched; each PE for itself. */
-static void raw_create(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        int fd = memfd_create("steppe-bench", MFD_CLOEXEC);
-        void *memory;
-
-        if (fd < 0 || ftruncate(fd, (off_t)run->nbytes) != 0) abort();
-        memory = mmap(NULL, run->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (memory == MAP_FAILED) abort();
-        munmap(memory, run->nbytes);
-        close(fd);
-    }
-}
-
-static void driver_create(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++)
-        run->cuda->create(run->nbytes);
 }
 
 /* ---- blocks in a space ---------------------------------------------------------------------- */
@@ -90,40 +62,23 @@ static void alloc(struct bench_run *run, uint64_t n_ops)
         shmem_space_free(space, shmem_space_malloc(space, run->nbytes));
 }
 
-static void node_alloc(struct bench_run *run, uint64_t n_ops)
-{
-    bench_node_barrier(run, 2 * n_ops);
-}
-
-static void fabric_alloc(struct bench_run *run, uint64_t n_ops)
-{
-    bench_fabric_barrier(run, 2 * n_ops);
-}
-
 #define LIFE .group = "spaces", .shape = BENCH_ALL, .own_pace = true, .in_spaces = true
 
 static const struct bench rows[] = {
     {.name = "space-create",
-     .what = "shmem_space_create + shmem_team_destroy + shmem_space_destroy, all PEs; "
-             "raw: the memory alone",
+     .what = "shmem_space_create + shmem_team_destroy + shmem_space_destroy, all PEs",
      LIFE,
      .metric = BENCH_LONG,
      .nbytes = (size_t)64 << 20,
-     .pathless = true,
-     .raw_driver = true,
      .open = open_create,
-     .steppe = {create, NULL},
-     .node = {raw_create, NULL},
-     .driver = {driver_create, NULL}},
+     .steppe = {create, NULL}},
     {.name = "space-alloc",
-     .what = "shmem_space_malloc of 64 bytes + shmem_space_free, all PEs; raw: two barriers",
+     .what = "shmem_space_malloc of 64 bytes + shmem_space_free, all PEs",
      LIFE,
      .metric = BENCH_LATENCY,
      .nbytes = 64,
      .open = open_alloc,
      .close = close_alloc,
-     .steppe = {alloc, NULL},
-     .node = {node_alloc, NULL},
-     .fabric = {fabric_alloc, NULL}},
+     .steppe = {alloc, NULL}},
 };
 BENCH_LIST(bench_list_space_life, rows);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * iput, iget, and blocks of 8 elements by ibput, ibget: 8-byte elements, by the stride on both
- * sides. Raw: the loop of copies; a write or read an element or block, then a wait for all.
+ * iput, iget, and blocks of 8 elements by ibput, ibget: 8-byte elements, with the same stride on
+ * both sides.
  */
-#include "../fabric.h"
-
-#include <string.h>
+#include "../bench.h"
 
 #define WIDTH sizeof(uint64_t)
 #define BLOCK 8 /* elements of ibput and ibget */
@@ -45,50 +43,6 @@ STEPPE(ibput, shmem_uint64_ibput(AT(run->remote), AT(run->local), (ptrdiff_t)blo
        shmem_quiet())
 STEPPE(ibget, shmem_uint64_ibget(AT(run->local), AT(run->remote), (ptrdiff_t)block_step(run),
                                  (ptrdiff_t)block_step(run), BLOCK, n_blocks(run), run->peer))
-
-static void copy_elements(uint64_t *to, const uint64_t *from, size_t stride, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i * stride] = from[i * stride];
-    bench_touch();
-}
-
-static void copy_blocks(uint64_t *to, const uint64_t *from, size_t step, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        memcpy(to + i * step, from + i * step, BLOCK * WIDTH);
-    bench_touch();
-}
-
-STEPPE(node_iput,
-       copy_elements(AT(run->remote_there), AT(run->local), (size_t)run->value, n_elements(run));
-       bench_full_fence())
-STEPPE(node_iget,
-       copy_elements(AT(run->local), AT(run->remote_there), (size_t)run->value, n_elements(run)))
-STEPPE(node_ibput,
-       copy_blocks(AT(run->remote_there), AT(run->local), block_step(run), n_blocks(run));
-       bench_full_fence())
-STEPPE(node_ibget,
-       copy_blocks(AT(run->local), AT(run->remote_there), block_step(run), n_blocks(run)))
-
-/* n pieces of width bytes, step apart. */
-static void fabric_pieces(struct bench_run *run, bool puts, size_t n, size_t width, size_t step)
-{
-    char *local = bench_fabric_local(run) + run->at;
-
-    for (size_t i = 0; i < n; i++)
-        if (puts)
-            run->fabric->put(run->peer, run->at + i * step, local + i * step, width);
-        else
-            run->fabric->get(run->peer, run->at + i * step, local + i * step, width);
-    run->fabric->wait();
-}
-
-#define STEP (WIDTH * (size_t)run->value)
-STEPPE(fabric_iput, fabric_pieces(run, true, n_elements(run), WIDTH, STEP))
-STEPPE(fabric_iget, fabric_pieces(run, false, n_elements(run), WIDTH, STEP))
-STEPPE(fabric_ibput, fabric_pieces(run, true, n_blocks(run), BLOCK *WIDTH, BLOCK *STEP))
-STEPPE(fabric_ibget, fabric_pieces(run, false, n_blocks(run), BLOCK *WIDTH, BLOCK *STEP))
 
 static size_t extent(const struct bench_run *run)
 {
@@ -148,9 +102,8 @@ static void check_ibget(struct bench_run *run, uint64_t block, uint64_t n_ops)
     {                                                                                              \
         .name = #op, .group = "strided", .what = text, .metric = BENCH_LATENCY, .sized = true,     \
         .min_size = least, .default_max = (size_t)64 << 10, .parameter = &stride, .walks = true,   \
-        .extent = extent, .fill = fill, .check = check_##op, .steppe = {op, NULL},                 \
-        .node = {node_##op, NULL}, .fabric = {                                                     \
-            fabric_##op,                                                                           \
+        .extent = extent, .fill = fill, .check = check_##op, .steppe = {                           \
+            op,                                                                                    \
             NULL                                                                                   \
         }                                                                                          \
     }

@@ -2,7 +2,7 @@
 /*
  * Rate of 8-byte puts of several threads of PE 0 at once: all on the default context, or each on a
  * context of its own, private or serialized. In a run of the library with SHMEM_THREAD_MULTIPLE,
- * PEs not bound. Raw: as many threads that copy.
+ * PEs not bound.
  */
 #include "../bench.h"
 
@@ -16,14 +16,13 @@
 struct worker {
     pthread_t thread;
     shmem_ctx_t ctx;
-    char *dest, *dest_there, *source;
+    char *dest, *source;
 };
 
 static struct {
     struct worker workers[MAX_THREADS];
     struct bench_run *run;
     int n;
-    bool raw;
     uint64_t n_ops;                                       /* of all threads together */
     uint64_t sample __attribute__((aligned(BENCH_LINE))); /* rises: begin */
     uint64_t n_done __attribute__((aligned(BENCH_LINE))); /* of the present sample */
@@ -37,17 +36,6 @@ static void puts_of(const struct worker *w, uint64_t n_ops)
     for (uint64_t i = 0; i < n_ops; i++)
         shmem_ctx_putmem_nbi(w->ctx, w->dest, w->source, sizeof(uint64_t), pool.run->peer);
     shmem_ctx_quiet(w->ctx);
-}
-
-static void copies_of(const struct worker *w, uint64_t n_ops)
-{
-    size_t nbytes = pool.run->nbytes; /* as a library does not know it beforehand */
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        memcpy(w->dest_there, w->source, nbytes);
-        bench_touch();
-    }
-    bench_full_fence();
 }
 
 /* The first threads do one more where the operations cannot be shared out evenly. */
@@ -68,35 +56,20 @@ static void *work(void *of)
     for (uint64_t next = 1; made; next++) {
         bench_spin_until(&pool.sample, next, BENCH_POLLS_CROWDED);
         if (pool.over) break;
-        if (pool.raw)
-            copies_of(w, share_of(w));
-        else
-            puts_of(w, share_of(w));
+        puts_of(w, share_of(w));
         __atomic_fetch_add(&pool.n_done, 1, __ATOMIC_ACQ_REL);
     }
     if (made && !pool.shared) shmem_ctx_destroy(w->ctx);
     return NULL;
 }
 
-static void sample(uint64_t n_ops, bool raw)
-{
-    pool.n_ops = n_ops;
-    pool.raw = raw;
-    __atomic_store_n(&pool.n_done, 0, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&pool.sample, 1, __ATOMIC_ACQ_REL);
-    bench_spin_until(&pool.n_done, (uint64_t)pool.n, BENCH_POLLS_CROWDED);
-}
-
 static void steppe(struct bench_run *run, uint64_t n_ops)
 {
     (void)run;
-    sample(n_ops, false);
-}
-
-static void node(struct bench_run *run, uint64_t n_ops)
-{
-    (void)run;
-    sample(n_ops, true);
+    pool.n_ops = n_ops;
+    __atomic_store_n(&pool.n_done, 0, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&pool.sample, 1, __ATOMIC_ACQ_REL);
+    bench_spin_until(&pool.n_done, (uint64_t)pool.n, BENCH_POLLS_CROWDED);
 }
 
 /* ---- threads and contexts ------------------------------------------------------------------ */
@@ -119,7 +92,6 @@ static int make_threads(struct bench_run *run, int n)
         w->ctx = SHMEM_CTX_DEFAULT;
         w->dest = run->remote + at;
         w->source = run->local + at;
-        w->dest_there = run->remote_there != NULL ? run->remote_there + at : NULL;
         if (pthread_create(&w->thread, NULL, work, w) != 0) return i;
     }
     return n;
@@ -196,8 +168,8 @@ static const struct bench_parameter threads = {"threads", NULL, values};
         .name = "context-threads-" #whose, .group = "threads",                                     \
         .what = "shmem_ctx_putmem_nbi of 8 bytes by threads, " text, .metric = BENCH_RATE,         \
         .min_ops = 4000, .cycles = 1 << BENCH_MULTIPLE, .parameter = &threads, .extent = extent,   \
-        .open = open_##whose, .close = close_pool, .steppe = {steppe, NULL}, .node = {             \
-            node,                                                                                  \
+        .open = open_##whose, .close = close_pool, .steppe = {                                     \
+            steppe,                                                                                \
             NULL                                                                                   \
         }                                                                                          \
     }

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How long it takes to wake up from wait_until_any and _some with many flags: the peer sets
- * one of them, another each time, and waits for the answer; half of the way there and back. Raw:
- * polling the flags in a loop.
+ * one of them, another each time, and waits for the answer; half of the way there and back.
  */
-#include "../fabric.h"
+#include "../bench.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MAX_FLAGS 4096
 
-/* Symmetric, of this PE and as mapped of the peer; a copy for each side. */
-static uint64_t *flags, *flags_there;
+/* Symmetric. */
+static uint64_t *flags;
 static size_t *indices;
 
 static int open_flags(struct bench_run *run, const struct bench *bench, char *why, size_t len)
@@ -22,17 +20,14 @@ static int open_flags(struct bench_run *run, const struct bench *bench, char *wh
         snprintf(why, len, "%ld flags: at most %d", run->value, MAX_FLAGS);
         return -1;
     }
-    flags = shmem_calloc(2 * MAX_FLAGS, sizeof(*flags));
+    flags = shmem_calloc(MAX_FLAGS, sizeof(*flags));
     indices = shmem_calloc(MAX_FLAGS, sizeof(*indices));
     if (bench_worst(flags == NULL || indices == NULL) != 0) {
-        snprintf(why, len, "the symmetric heap has no room for %d flags", 2 * MAX_FLAGS);
+        snprintf(why, len, "the symmetric heap has no room for %d flags", MAX_FLAGS);
         shmem_free(indices); /* NULL is nothing to free */
         shmem_free(flags);
         return -1;
     }
-    /* What another bench left in the raw memory is no flag. */
-    if (run->fabric != NULL) memset(run->fabric->memory, 0, run->extent);
-    flags_there = run->peer >= 0 ? shmem_ptr(flags, run->peer) : NULL;
     return 0;
 }
 
@@ -64,17 +59,6 @@ static void wait_some(struct bench_run *run)
     flags[indices[0]] = 0;
 }
 
-/* Which of the raw side's flags is set; it is cleared. */
-static bool found(uint64_t *mine, long n)
-{
-    for (long i = 0; i < n; i++)
-        if (__atomic_load_n(&mine[i], __ATOMIC_ACQUIRE) != 0) {
-            mine[i] = 0;
-            return true;
-        }
-    return false;
-}
-
 static void turn(struct bench_run *run, uint64_t n_ops, void (*wait)(struct bench_run *),
                  bool first)
 {
@@ -85,45 +69,6 @@ static void turn(struct bench_run *run, uint64_t n_ops, void (*wait)(struct benc
         if (!first) shmem_uint64_p(&flags[which(run)], 1, run->peer);
     }
 }
-
-static void node_turn(struct bench_run *run, uint64_t n_ops, bool first)
-{
-    uint64_t *mine = flags + MAX_FLAGS, *theirs = flags_there + MAX_FLAGS;
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        run->token++;
-        if (first) __atomic_store_n(&theirs[which(run)], 1, __ATOMIC_RELEASE);
-        for (unsigned n = 1; !found(mine, run->value); n++) {
-            bench_pause();
-            if (n % run->polls == 0) sched_yield();
-        }
-        if (!first) __atomic_store_n(&theirs[which(run)], 1, __ATOMIC_RELEASE);
-    }
-}
-
-/* In the remote region of the raw memory. */
-static void fabric_turn(struct bench_run *run, uint64_t n_ops, bool first)
-{
-    uint64_t *mine = (uint64_t *)run->fabric->memory;
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        run->token++;
-        if (first) run->fabric->store(run->peer, which(run) * sizeof(*mine), 1);
-        while (!found(mine, run->value))
-            run->fabric->poll();
-        if (!first) run->fabric->store(run->peer, which(run) * sizeof(*mine), 1);
-    }
-}
-
-#define LOOPS(name, how, first)                                                                    \
-    static void name(struct bench_run *run, uint64_t n_ops)                                        \
-    {                                                                                              \
-        how(run, n_ops, first);                                                                    \
-    }
-LOOPS(node_ping, node_turn, true)
-LOOPS(node_pong, node_turn, false)
-LOOPS(fabric_ping, fabric_turn, true)
-LOOPS(fabric_pong, fabric_turn, false)
 
 static void ping_any(struct bench_run *run, uint64_t n_ops)
 {
@@ -154,21 +99,14 @@ static void values(const struct bench_run *run, const struct bench_options *opti
 
 static const struct bench_parameter n_flags = {"flags", NULL, values};
 
-static size_t extent(const struct bench_run *run)
-{
-    return (size_t)run->value * sizeof(uint64_t);
-}
-
 #define WAIT(which_ones)                                                                           \
     {                                                                                              \
         .name = "wait-until-" #which_ones, .group = "signal",                                      \
         .what = "shmem_uint64_wait_until_" #which_ones " over many flags, one way",                \
-        .metric = BENCH_LATENCY, .per_op = 2, .parameter = &n_flags, .extent = extent,             \
-        .open = open_flags, .close = close_flags,                                                  \
-        .steppe = {ping_##which_ones, pong_##which_ones}, .node = {node_ping, node_pong},          \
-        .fabric = {                                                                                \
-            fabric_ping,                                                                           \
-            fabric_pong                                                                            \
+        .metric = BENCH_LATENCY, .per_op = 2, .parameter = &n_flags, .open = open_flags,           \
+        .close = close_flags, .steppe = {                                                          \
+            ping_##which_ones,                                                                     \
+            pong_##which_ones                                                                      \
         }                                                                                          \
     }
 
