@@ -174,7 +174,6 @@ struct bench_run {
     char **remote_of;                  /* likewise */
     const struct raw_ofi *fabric;      /* NULL: not loaded */
     size_t region;                     /* bytes of remote, and of local; of fabric->memory too */
-    bool raw_flush;                    /* raw put streams: plain writes, then a flush */
     enum bench_path pair_path, all_path;
     unsigned polls; /* of a raw wait on the node before it lets others run */
     bool crowded;   /* more PEs than cores on some host */
@@ -250,7 +249,7 @@ struct bench {
     bool cpu_time;    /* samples are CPU time of the whole process, not time */
     bool one_op;      /* a sample is one call of the loop, which may do many things */
     bool own_pace;    /* of several that measure: no barrier before samples, they keep together */
-    bool walks;       /* works from run->at on, as those that move bytes do: --cold, --buffers */
+    bool walks;       /* works from run->at on, as those that move bytes do: --buffers */
     enum bench_moves moves;
     bench_fill *fill;
     bench_check *check;
@@ -275,7 +274,7 @@ struct bench_list {
 
 /* ---- for loops ------------------------------------------------------------ */
 
-/* The buffer after the one at offset at: the same one, or another with --buffers and --cold. */
+/* The buffer after the one at offset at: the same one, or another with --buffers. */
 static inline size_t bench_next(const struct bench_run *run, size_t at)
 {
     at += run->step;
@@ -354,9 +353,6 @@ extern const struct bench_parameter bench_pairs, bench_pes;
 /* Values from min to max, each factor times the last; those of --values, doubling, if given. */
 void bench_stepping(const struct bench_options *options, long factor, long min, long max,
                     struct bench_values *values);
-
-/* --op and --type. */
-void bench_reduce_words(const struct bench_run *run, const char **op, const char **type);
 
 /* ---- the harness, as benches call it ---------------------------------------- */
 

@@ -57,35 +57,6 @@ static void keep_together(const struct bench *bench, struct bench_run *run,
         shmem_barrier_all();
 }
 
-/* --barrier: one before each call, timed with it. */
-static void with_barriers(struct bench_run *run, const struct bench_body *body, bench_loop *barrier,
-                          uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++) {
-        barrier(run, 1);
-        body->origin(run, 1);
-    }
-}
-
-static void sync_of_team(struct bench_run *run, uint64_t n_ops)
-{
-    for (uint64_t i = 0; i < n_ops; i++)
-        bench_team_sync(run);
-}
-
-static void measure_once(const struct bench *bench, struct bench_run *run,
-                         const struct bench_body *body, uint64_t n_ops)
-{
-    if (!run->options->barrier || bench->shape != BENCH_ALL)
-        body->origin(run, n_ops);
-    else
-        with_barriers(run, body,
-                      body == &bench->node     ? bench_node_team_barrier
-                      : body == &bench->fabric ? bench_fabric_team_barrier
-                                               : sync_of_team,
-                      n_ops);
-}
-
 /* Nanoseconds an operation; of an overlap what was not hidden, in percent. */
 static double sample(const struct bench *bench, struct bench_run *run,
                      const struct bench_body *body, uint64_t n_ops)
@@ -93,7 +64,7 @@ static double sample(const struct bench *bench, struct bench_run *run,
     uint64_t (*clock)(void) = bench->cpu_time ? bench_cpu_ns : bench_now_ns;
     uint64_t start = clock();
 
-    measure_once(bench, run, body, n_ops);
+    body->origin(run, n_ops);
     if (bench->metric == BENCH_OVERLAP) return run->exposed;
     return (double)(clock() - start) / (double)n_ops;
 }
@@ -127,8 +98,7 @@ static void run_part(const struct bench *bench, struct bench_run *run,
     run->n_calls = run->n_blocks = command->number;
     if (run->options->verify && command->side == BENCH_STEPPE)
         bench_verify_fill(bench, run, command->number);
-    if (run->options->cold) bench_flush_caches(bench, run);
-    if (run->options->verify || run->options->cold) shmem_barrier_all();
+    if (run->options->verify) shmem_barrier_all();
     run_batches(bench, run, body, command);
 }
 

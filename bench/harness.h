@@ -22,12 +22,11 @@ enum bench_pairing { BENCH_PAIRS_AUTO, BENCH_PAIRS_WITHIN, BENCH_PAIRS_ACROSS };
 /* ---- options.c ----------------------------------------------------------- */
 
 struct bench_options {
-    bool help, list, progress, raw, raw_flush, summary, quick, cold, verify, barrier;
+    bool help, list, progress, raw, summary, quick, verify;
     enum bench_format format;
     enum bench_bind bind;
     enum bench_pairing pairing;
-    const char *output;     /* file, NULL: standard output */
-    const char *raw_module; /* file, NULL: beside the program */
+    const char *output; /* file, NULL: standard output */
     size_t min_size, max_size;
     bool sizes_given;
     int iterations; /* samples a side, 0: automatic until bench_parse() is through */
@@ -35,16 +34,13 @@ struct bench_options {
     uint64_t ops;   /* operations a sample, 0: as many as the clock needs */
     int window;     /* messages between two quiets of a bandwidth bench, 0: automatic */
     int buffers;    /* that operations use in turn */
-    size_t align;   /* of buffers */
-    size_t offset_local, offset_remote; /* bytes past it */
     double until;   /* half width of the interval of the median that is good enough, a share */
     double seconds; /* a side of a row may take */
     int peer;       /* -1: n_pes / 2 */
     int kind;       /* of the spaces that benches make: a shmem_device_type_t */
-    int min_pes, max_pes, pe_stride;     /* teams of collectives; 0: all PEs */
-    long values_min, values_max;         /* --values, 0: those of the bench */
-    const char *reduce_op, *reduce_type; /* as in shmem_TYPE_OP_reduce */
-    char **names;                        /* benches asked for */
+    int min_pes, max_pes, pe_stride; /* teams of collectives; 0: all PEs */
+    long values_min, values_max;     /* --values, 0: those of the bench */
+    char **names;                    /* benches asked for */
     int n_names;
     int argc;
     char **argv;
@@ -124,7 +120,6 @@ struct bench_result {
     double detail[BENCH_DETAILS];
     enum bench_cycle cycle;
     int kind;
-    double barrier_ns;             /* --barrier: what one takes alone; 0: none between calls */
     const char *path;              /* to the space's memory, NULL: of no interest */
     bool unverified;               /* --verify, and the bench has nothing to look at */
     char disturbed[128];           /* what else went on meanwhile, or empty */
@@ -138,7 +133,7 @@ struct bench_result {
  */
 int bench_measure(const struct bench_item *item, struct bench_run *run,
                   const struct bench_options *options, struct bench_result *result);
-/* Has it other buffers for --cold and --buffers? Has it bytes or values for --verify? */
+/* Has it other buffers for --buffers? Has it bytes or values for --verify? */
 bool bench_walks(const struct bench *bench);
 bool bench_is_looked_at(const struct bench *bench);
 void bench_result_free(struct bench_result *result);
@@ -174,13 +169,8 @@ void bench_block_follow(const struct bench *bench, struct bench_run *run);
 /* ---- buffers.c, verify.c ------------------------------------------------------- */
 
 /* Memory for the plan's rows; collective. 0, or -ENOMEM on all PEs after PE 0 has said why. */
-int bench_buffers_make(struct bench_run *run, const struct bench_options *options, size_t nbytes,
-                       bool with_source);
+int bench_buffers_make(struct bench_run *run, size_t nbytes, bool with_source);
 void bench_buffers_free(struct bench_run *run);
-
-/* Out of all caches with all of this PE's buffers. */
-void bench_flush_caches(const struct bench *bench, const struct bench_run *run);
-bool bench_can_flush(void);
 
 void bench_verify_fill(const struct bench *bench, struct bench_run *run, uint64_t block);
 void bench_verify_check(const struct bench *bench, struct bench_run *run, uint64_t block,
@@ -278,8 +268,7 @@ void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
  * Load the module, open the machine's provider and connect all PEs; collective. Returns 0, or
  * -errno with machine->raw_note set.
  */
-int bench_raw_load(struct bench_run *run, const struct bench_options *options,
-                   struct bench_machine *machine);
+int bench_raw_load(struct bench_run *run, struct bench_machine *machine);
 void bench_raw_unload(struct bench_run *run); /* and the driver of GPUs */
 
 /* ---- output.c: what PE 0 writes ----------------------------------------------- */

@@ -32,7 +32,6 @@ struct measure {
     struct side side[BENCH_N_SIDES];
     int sides[BENCH_N_SIDES], n_sides;
     double *theirs; /* samples of another PE */
-    int max_batches;
 };
 
 static void *grown(const struct measure *m, void *memory, size_t nbytes)
@@ -67,7 +66,7 @@ static void take_samples(struct measure *m, double *slowest, double *pe_sum, int
 
 static int n_warm(const struct measure *m)
 {
-    return m->bench->n_samples > 0 || m->options->cold ? 0 : m->options->warmup;
+    return m->bench->n_samples > 0 ? 0 : m->options->warmup;
 }
 
 static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batches)
@@ -99,11 +98,10 @@ static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batch
 static double trial(struct measure *m, int side, uint64_t n_ops)
 {
     double ns[TRIAL] = {0}, op_ns;
-    int n = m->max_batches < TRIAL ? m->max_batches : TRIAL;
 
-    bench_block_lead(m->bench, m->run, side, n_ops, n_warm(m), n);
-    take_samples(m, ns, NULL, n);
-    op_ns = bench_median_of(ns, (size_t)n);
+    bench_block_lead(m->bench, m->run, side, n_ops, n_warm(m), TRIAL);
+    take_samples(m, ns, NULL, TRIAL);
+    op_ns = bench_median_of(ns, TRIAL);
     return op_ns > 0.01 ? op_ns : 0.01;
 }
 
@@ -134,7 +132,7 @@ static uint64_t calibrate(struct measure *m)
     double longest = m->options->seconds * 0.5e9 / BENCH_N_BLOCKS / 3;
 
     if (m->options->ops > 0) return m->options->ops;
-    if (m->options->cold || m->bench->one_op) return 1;
+    if (m->bench->one_op) return 1;
     if (n_ops > FEW_OPS) {
         double op_ns = trial(m, BENCH_STEPPE, FEW_OPS);
 
@@ -151,18 +149,6 @@ static uint64_t calibrate(struct measure *m)
     }
 }
 
-/* --cold: so many operations a block that none meets a buffer again. */
-static int most_batches(const struct measure *m, uint64_t n_ops)
-{
-    const struct bench_run *run = m->run;
-    uint64_t messages = n_ops * (uint64_t)run->window, n_buffers, n;
-
-    if (!m->options->cold || run->step == 0) return BENCH_BLOCK_SAMPLES;
-    n_buffers = run->span / run->extent;
-    n = n_buffers / messages;
-    return n < 1 ? 1 : n > BENCH_BLOCK_SAMPLES ? BENCH_BLOCK_SAMPLES : (int)n;
-}
-
 /* Samples a block: half of the time is for BENCH_N_BLOCKS of them. */
 static int batches_of(const struct measure *m, double sample_ns)
 {
@@ -170,7 +156,7 @@ static int batches_of(const struct measure *m, double sample_ns)
     int n = (m->options->iterations + BENCH_N_BLOCKS - 1) / BENCH_N_BLOCKS;
 
     if ((double)n > fit) n = fit < 1 ? 1 : (int)fit;
-    return n < m->max_batches ? n : m->max_batches;
+    return n < BENCH_BLOCK_SAMPLES ? n : BENCH_BLOCK_SAMPLES;
 }
 
 /* Is the median known well enough, or the time over? */
@@ -193,7 +179,6 @@ static bool is_enough(const struct measure *m, uint64_t begun)
 
 static void fixed_samples(struct measure *m, const struct bench_result *result)
 {
-    m->max_batches = 1;
     while (m->side[BENCH_STEPPE].n < result->bench->n_samples)
         for (int k = 0; k < m->n_sides; k++)
             add_block(m, m->sides[k], 1, 1);
@@ -210,9 +195,7 @@ static void sample_sides(struct measure *m, struct bench_result *result)
         fixed_samples(m, result);
         return;
     }
-    m->max_batches = most_batches(m, 1);
     result->n_ops = n_ops = calibrate(m);
-    m->max_batches = most_batches(m, n_ops);
     for (int k = 0; k < m->n_sides; k++) {
         double ns = steady(m, m->sides[k], n_ops);
 
@@ -326,21 +309,6 @@ static void describe(const struct bench *bench, const struct bench_run *run,
     result->n_pes = n_pes_of(bench, run);
 }
 
-/* --barrier: what one takes between calls that do nothing. */
-static double time_barrier(const struct bench *bench, struct bench_run *run,
-                           const struct bench_options *options)
-{
-    enum { N = 200 };
-    uint64_t start;
-
-    if (!options->barrier || bench->shape != BENCH_ALL) return 0;
-    shmem_barrier_all();
-    start = bench_now_ns();
-    for (int i = 0; run->team_me >= 0 && i < N; i++)
-        bench_team_sync(run);
-    return (double)(bench_now_ns() - start) / N;
-}
-
 static void prepare(const struct bench_item *item, struct bench_run *run,
                     const struct bench_options *options, struct bench_result *result)
 {
@@ -371,19 +339,12 @@ int bench_measure(const struct bench_item *item, struct bench_run *run,
     struct measure m = {.bench = bench, .run = run, .options = options};
 
     prepare(item, run, options, result);
-    if (options->cold && !bench_walks(bench)) {
-        snprintf(result->skipped, sizeof(result->skipped),
-                 "its words are always the same ones: not with --cold");
-        bench_leave_role(run);
-        return -ENOTSUP;
-    }
     if (bench->open != NULL &&
         bench->open(run, bench, result->skipped, sizeof(result->skipped)) != 0) {
         bench_leave_role(run);
         return -ENODEV;
     }
     describe(bench, run, options, result);
-    result->barrier_ns = time_barrier(bench, run, options);
     if (run->me == 0)
         lead(&m, result);
     else

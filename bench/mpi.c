@@ -230,11 +230,6 @@ bool bench_walks(const struct bench *bench)
     return false;
 }
 
-bool bench_can_flush(void)
-{
-    return false;
-}
-
 /* ---- measuring ----------------------------------------------------------------------------- */
 
 static void take_role(const struct bench *bench, struct bench_run *run)

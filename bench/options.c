@@ -15,23 +15,15 @@ enum {
     OPT_WINDOW,
     OPT_PEER,
     OPT_BIND,
-    OPT_RAW_FLUSH,
-    OPT_RAW_MODULE,
     OPT_KIND,
     OPT_PROGRESS,
-    OPT_COLD,
     OPT_BUFFERS,
-    OPT_ALIGN,
-    OPT_OFFSET,
     OPT_VERIFY,
-    OPT_BARRIER,
     OPT_UNTIL,
     OPT_SECONDS,
     OPT_TEAMS,
     OPT_PAIRS,
-    OPT_VALUES,
-    OPT_OP,
-    OPT_TYPE
+    OPT_VALUES
 };
 
 static const struct option long_options[] = {
@@ -51,21 +43,13 @@ static const struct option long_options[] = {
     {"bind", optional_argument, NULL, OPT_BIND},
     {"kind", required_argument, NULL, OPT_KIND},
     {"progress", no_argument, NULL, OPT_PROGRESS},
-    {"cold", no_argument, NULL, OPT_COLD},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
-    {"align", required_argument, NULL, OPT_ALIGN},
-    {"offset", required_argument, NULL, OPT_OFFSET},
     {"verify", no_argument, NULL, OPT_VERIFY},
-    {"barrier", no_argument, NULL, OPT_BARRIER},
     {"until", required_argument, NULL, OPT_UNTIL},
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"teams", required_argument, NULL, OPT_TEAMS},
     {"pairs", required_argument, NULL, OPT_PAIRS},
     {"values", required_argument, NULL, OPT_VALUES},
-    {"op", required_argument, NULL, OPT_OP},
-    {"type", required_argument, NULL, OPT_TYPE},
-    {"raw-flush", no_argument, NULL, OPT_RAW_FLUSH},
-    {"raw-module", required_argument, NULL, OPT_RAW_MODULE},
     {NULL, 0, NULL, 0},
 };
 
@@ -89,8 +73,6 @@ void bench_usage(FILE *out)
         "                        (auto: across where there are several hosts)\n"
         "      --teams MIN:MAX[:STRIDE]  collectives on teams of MIN, doubling to MAX PEs: every\n"
         "                        STRIDE-th from PE 0 on (all PEs)\n"
-        "      --op OP, --type TYPE  of reduce and the scans: sum, prod, min, max, and, or, xor;\n"
-        "                        int, long, float, double (sum, double)\n"
         "      --window N        messages between two quiets of a bandwidth bench\n"
         "                        (64, fewer where that is more than 16 MiB)\n"
         "      --kind KIND       of the spaces that benches make: cpu, gpu, fam (cpu; those of\n"
@@ -105,17 +87,10 @@ void bench_usage(FILE *out)
         "  -w, --warmup N        unrecorded samples before each block of samples (2, quick 1)\n"
         "      --ops N           operations a sample (as many as fill 10 us)\n"
         "      --buffers N       operations use N buffers in turn (1)\n"
-        "      --cold            every operation on buffers that no cache holds; one a sample\n"
-        "      --align N         of buffers, a power of two (4K)\n"
-        "      --offset N[:M]    the local buffer begins N, the remote one M bytes past it (0)\n"
-        "      --barrier         a barrier before each call of a collective, timed with it\n"
         "      --verify          look at every byte that was moved; the first wrong one ends\n"
         "                        the job\n"
         "      --bind[=WHEN]     one core to each PE: on, off or auto (auto: when there are\n"
         "                        enough cores)\n"
-        "      --raw-flush       --raw, put streams on the fabric by plain writes and one\n"
-        "                        flushing read instead of delivery-complete writes\n"
-        "      --raw-module FILE the module for raw libfabric\n"
         "\n"
         "What is written\n"
         "  -f, --format FORMAT   text or json (text)\n"
@@ -131,28 +106,14 @@ void bench_usage(FILE *out)
 static int parse_shape(int option, const char *text, struct bench_options *options, char *why,
                        size_t len)
 {
-    static const char *const ops[] = {"sum", "prod", "min", "max", "and", "or", "xor", NULL};
-    static const char *const types[] = {"int", "long", "float", "double", NULL};
     int status;
 
     switch (option) {
-    case OPT_OP:
-        status = bench_parse_name("--op", text, ops, &options->reduce_op, why, len);
-        break;
-    case OPT_TYPE:
-        status = bench_parse_name("--type", text, types, &options->reduce_type, why, len);
-        break;
     case OPT_TEAMS:
         status = bench_parse_teams(text, options, why, len);
         break;
     case OPT_VALUES:
         status = bench_parse_values(text, options, why, len);
-        break;
-    case OPT_ALIGN:
-        status = bench_parse_align(text, options, why, len);
-        break;
-    case OPT_OFFSET:
-        status = bench_parse_offset(text, options, why, len);
         break;
     default: /* OPT_SIZES */
         status = bench_parse_sizes(text, options, why, len);
@@ -247,20 +208,8 @@ static int parse_one(int option, const char *text, struct bench_options *options
     case OPT_PROGRESS:
         options->progress = true;
         return 0;
-    case OPT_COLD:
-        options->cold = true;
-        return 0;
     case OPT_VERIFY:
         options->verify = true;
-        return 0;
-    case OPT_BARRIER:
-        options->barrier = true;
-        return 0;
-    case OPT_RAW_FLUSH:
-        options->raw = options->raw_flush = true;
-        return 0;
-    case OPT_RAW_MODULE:
-        options->raw_module = text;
         return 0;
     default:
         return parse_valued(option, text, options, why, len);
@@ -294,30 +243,6 @@ static int check_names(const struct bench_options *options, char *why, size_t le
     return 0;
 }
 
-/* What two options say that do not go together. */
-static int check_together(const struct bench_options *options, char *why, size_t len)
-{
-    bool bits = strcmp(options->reduce_op, "and") == 0 || strcmp(options->reduce_op, "or") == 0 ||
-                strcmp(options->reduce_op, "xor") == 0;
-    bool real =
-        strcmp(options->reduce_type, "float") == 0 || strcmp(options->reduce_type, "double") == 0;
-
-    if (bits && real) {
-        snprintf(why, len, "--op %s is for whole numbers: want --type int or long, not %s",
-                 options->reduce_op, options->reduce_type);
-        return -EINVAL;
-    }
-    if (options->cold && !bench_can_flush()) {
-        snprintf(why, len, "--cold: how to empty the caches of this processor is not known");
-        return -EINVAL;
-    }
-    if (options->cold && options->buffers > 1) {
-        snprintf(why, len, "--cold chooses the number of buffers: leave out --buffers");
-        return -EINVAL;
-    }
-    return 0;
-}
-
 int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len)
 {
     int option, status;
@@ -326,14 +251,11 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
                                       .max_size = (size_t)4 << 20,
                                       .warmup = -1,
                                       .buffers = 1,
-                                      .align = 4096,
                                       .until = -1,
                                       .seconds = -1,
                                       .peer = -1,
                                       .kind = BENCH_KIND_CPU,
                                       .pe_stride = 1,
-                                      .reduce_op = "sum",
-                                      .reduce_type = "double",
                                       .argc = argc,
                                       .argv = argv};
     opterr = 0;
@@ -352,12 +274,5 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
     if (options->seconds < 0) options->seconds = options->quick ? 0.05 : 0.5;
     options->names = argv + optind;
     options->n_names = argc - optind;
-    status = check_together(options, why, len);
-    return status != 0 ? status : check_names(options, why, len);
-}
-
-void bench_reduce_words(const struct bench_run *run, const char **op, const char **type)
-{
-    *op = run->options->reduce_op;
-    *type = run->options->reduce_type;
+    return check_names(options, why, len);
 }

@@ -57,12 +57,9 @@ static void write_command(FILE *file, const struct bench_options *options)
 static void write_options(FILE *file, const struct bench_options *o)
 {
     fprintf(file,
-            "  \"options\": {\"cold\": %s, \"verify\": %s, \"buffers\": %d, \"align\": %zu, "
-            "\"offset_local\": %zu, \"offset_remote\": %zu, \"barrier\": %s, \"until\": %.4g, "
-            "\"seconds\": %.4g, \"op\": \"%s\", \"type\": \"%s\"},\n",
-            yes_no(o->cold), yes_no(o->verify), o->buffers, o->align, o->offset_local,
-            o->offset_remote, yes_no(o->barrier), o->until, o->seconds, o->reduce_op,
-            o->reduce_type);
+            "  \"options\": {\"verify\": %s, \"buffers\": %d, \"until\": %.4g, "
+            "\"seconds\": %.4g},\n",
+            yes_no(o->verify), o->buffers, o->until, o->seconds);
 }
 
 static void write_places(FILE *file, const struct bench_run *run, const struct bench_machine *m)
@@ -96,7 +93,6 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
     fprintf(file, "  \"first_contact_us\": %.6g,\n", m->first_us);
     fprintf(file, "  \"raw_by_message\": %s,\n",
             yes_no(run->fabric != NULL && run->fabric->by_message));
-    fprintf(file, "  \"raw_flush\": %s,\n", yes_no(run->raw_flush));
 }
 
 void bench_json_begin(struct bench_output *out, const struct bench_run *run,
@@ -191,7 +187,6 @@ static void write_details(FILE *file, const struct bench_result *r)
         if (r->bench->details[i] != NULL)
             fprintf(file, ", \"%s_ns\": %.6g", r->bench->details[i], r->detail[i]);
     if (r->unverified) fputs(", \"verified\": false", file);
-    if (r->barrier_ns > 0) fprintf(file, ", \"barrier_ns\": %.6g", r->barrier_ns);
     if (r->disturbed[0] == '\0') return;
     fputs(", \"disturbed\": ", file);
     write_string(file, r->disturbed);

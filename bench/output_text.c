@@ -14,9 +14,7 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
     if (m->provider[0] != '\0')
         fprintf(file, "fabric: %s on %s, libfabric %s\n", m->provider, m->domain, m->libfabric);
     if (run->fabric != NULL)
-        fprintf(file, "raw fabric: %s on %s, put streams %s%s\n", run->fabric->provider,
-                run->fabric->domain,
-                run->raw_flush ? "plain with a flushing read" : "delivery complete",
+        fprintf(file, "raw fabric: %s on %s%s\n", run->fabric->provider, run->fabric->domain,
                 run->fabric->by_message
                     ? ", atomics and flags by a message that the target executes and answers"
                     : "");
@@ -37,13 +35,9 @@ static void write_method(FILE *file, const struct bench_options *o, const struct
             "a sample times `ops` operations; clock %.0f ns; p1, p99: the fast and the slow "
             "end; noisy: p99 time above %.0f x median%s\n",
             m->clock_ns, BENCH_NOISY, o->raw ? "; ratio: Steppe / raw, of medians" : "");
-    if (o->cold || o->verify || o->buffers > 1 || o->align != 4096 || o->offset_local > 0 ||
-        o->offset_remote > 0)
-        fprintf(file, "buffers: %s, aligned to %zu bytes + %zu local, + %zu remote%s\n",
-                o->cold          ? "out of caches"
-                : o->buffers > 1 ? "several in turn"
-                                 : "one",
-                o->align, o->offset_local, o->offset_remote, o->verify ? "; verified" : "");
+    if (o->verify || o->buffers > 1)
+        fprintf(file, "buffers: %s%s\n", o->buffers > 1 ? "several in turn" : "one",
+                o->verify ? "; verified" : "");
     if (m->raw_note[0] != '\0') fprintf(file, "no raw side: %s\n", m->raw_note);
 }
 
@@ -73,8 +67,6 @@ static void write_section(FILE *file, const struct bench_result *r)
     if (bench->in_spaces) fprintf(file, "; kind %s", bench_kind_name(r->kind));
     if (r->path != NULL) fprintf(file, "; path %s", r->path);
     if (r->cycle != BENCH_SINGLE) fprintf(file, "; %s", bench_cycle_name(r->cycle));
-    if (r->barrier_ns > 0)
-        fprintf(file, "; with a barrier before each call, alone %.0f ns", r->barrier_ns);
     fprintf(file, "\n%10s", "bytes");
     if (bench->parameter != NULL) fprintf(file, " %8s", bench->parameter->name);
     if (bench->shape == BENCH_EACH) fprintf(file, " %5s %5s", "from", "to");

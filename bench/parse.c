@@ -10,7 +10,6 @@
 
 #define MAX_BYTES ((size_t)1 << 30)
 #define MAX_RANGE (1 << 20)
-#define MAX_OFFSET 4096
 
 int bench_parse_count(const char *option, const char *text, long min, long max, long *value,
                       char *why, size_t len)
@@ -100,43 +99,6 @@ int bench_parse_teams(const char *text, struct bench_options *options, char *why
     return -EINVAL;
 }
 
-/* Bytes from 0 to a page. */
-static bool parse_distance(const char *text, char end, size_t *value, const char **rest)
-{
-    char *after;
-    long number;
-
-    errno = 0;
-    number = strtol(text, &after, 10);
-    *rest = after;
-    *value = (size_t)number;
-    return errno == 0 && after != text && (*after == end || *after == '\0') && number >= 0 &&
-           number <= MAX_OFFSET;
-}
-
-int bench_parse_offset(const char *text, struct bench_options *options, char *why, size_t len)
-{
-    const char *rest;
-    bool good = parse_distance(text, ':', &options->offset_local, &rest);
-
-    options->offset_remote = options->offset_local;
-    if (good && *rest == ':') good = parse_distance(rest + 1, '\0', &options->offset_remote, &rest);
-    if (good) return 0;
-    snprintf(why, len, "--offset %s: want LOCAL or LOCAL:REMOTE, bytes from 0 to %d, such as 1:8",
-             text, MAX_OFFSET);
-    return -EINVAL;
-}
-
-int bench_parse_align(const char *text, struct bench_options *options, char *why, size_t len)
-{
-    const char *rest = parse_bytes(text, &options->align);
-    size_t align = options->align;
-
-    if (rest != NULL && *rest == '\0' && align >= 8 && (align & (align - 1)) == 0) return 0;
-    snprintf(why, len, "--align %s: want a power of two from 8 to 1G, such as 64", text);
-    return -EINVAL;
-}
-
 int bench_parse_real(const char *option, const char *text, double min, double max, double *value,
                      char *why, size_t len)
 {
@@ -165,15 +127,6 @@ int bench_parse_word(const char *option, const char *text, const char *const *wo
                                                         : ",",
                                  words[i]);
     return -EINVAL;
-}
-
-int bench_parse_name(const char *option, const char *text, const char *const *words,
-                     const char **name, char *why, size_t len)
-{
-    int index, status = bench_parse_word(option, text, words, &index, why, len);
-
-    *name = text;
-    return status;
 }
 
 int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len)

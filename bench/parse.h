@@ -12,14 +12,10 @@ int bench_parse_count(const char *option, const char *text, long min, long max, 
 int bench_parse_sizes(const char *text, struct bench_options *options, char *why, size_t len);
 int bench_parse_values(const char *text, struct bench_options *options, char *why, size_t len);
 int bench_parse_teams(const char *text, struct bench_options *options, char *why, size_t len);
-int bench_parse_offset(const char *text, struct bench_options *options, char *why, size_t len);
-int bench_parse_align(const char *text, struct bench_options *options, char *why, size_t len);
 int bench_parse_real(const char *option, const char *text, double min, double max, double *value,
                      char *why, size_t len);
 int bench_parse_word(const char *option, const char *text, const char *const *words, int *index,
                      char *why, size_t len);
-int bench_parse_name(const char *option, const char *text, const char *const *words,
-                     const char **name, char *why, size_t len);
 int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len);
 
 #endif /* STEPPE_BENCH_PARSE_H */

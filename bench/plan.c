@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLD_BYTES ((size_t)4 << 20) /* of the buffers of a cold row, where that is enough for */
-#define COLD_BUFFERS 16              /* so many; */
-#define COLD_SAMPLES 32              /* no more than for a block */
-#define VERIFY_BUFFERS 64            /* so that a put that is lost is not made up for by the next */
+#define VERIFY_BYTES ((size_t)4 << 20) /* of the buffers of a row with --verify, at most */
+#define VERIFY_BUFFERS 64 /* so that a put that is lost is not made up for by the next */
 #define WINDOW 64
 #define WINDOW_BYTES ((size_t)16 << 20)
 
@@ -258,22 +256,13 @@ static size_t extent_of(const struct bench *bench, const struct bench_run *run)
     return (extent + BENCH_LINE - 1) & ~(size_t)(BENCH_LINE - 1);
 }
 
-/*
- * --cold: a power of two of them, met in an order that no prefetcher follows, and enough for the
- * messages of a block where they are not too large together.
- */
 static size_t n_buffers_of(const struct bench *bench, size_t extent, int window,
                            const struct bench_options *options)
 {
-    size_t n = COLD_BUFFERS, want = COLD_SAMPLES * (size_t)window;
-
-    if (options->verify && !options->cold && bench->moves != BENCH_MOVES_NOTHING &&
-        bench_walks(bench) && options->buffers == 1)
-        return VERIFY_BUFFERS * extent <= COLD_BYTES ? VERIFY_BUFFERS : (size_t)window;
-    if (!options->cold) return (size_t)options->buffers;
-    while (n < want && 2 * n * extent <= COLD_BYTES)
-        n *= 2;
-    return n;
+    if (options->verify && bench->moves != BENCH_MOVES_NOTHING && bench_walks(bench) &&
+        options->buffers == 1)
+        return VERIFY_BUFFERS * extent <= VERIFY_BYTES ? VERIFY_BUFFERS : (size_t)window;
+    return (size_t)options->buffers;
 }
 
 size_t bench_shape_row(const struct bench_item *item, struct bench_run *run,
@@ -286,9 +275,8 @@ size_t bench_shape_row(const struct bench_item *item, struct bench_run *run,
     run->extent = extent_of(item->bench, run);
     run->window = window_of(item->bench, item->nbytes, options);
     n = n_buffers_of(item->bench, run->extent, run->window, options);
-    if (options->cold && (size_t)run->window > n) run->window = (int)n;
     run->span = n * run->extent;
-    run->step = options->cold ? (n / 2 - n / 8 + 1) * run->extent : n > 1 ? run->extent : 0;
+    run->step = n > 1 ? run->extent : 0;
     if (item->bench->in_spaces) return BENCH_LINE; /* it has memory of its own */
     return run->span;
 }

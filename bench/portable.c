@@ -26,11 +26,9 @@ void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine)
     (void)machine;
 }
 
-int bench_raw_load(struct bench_run *run, const struct bench_options *options,
-                   struct bench_machine *machine)
+int bench_raw_load(struct bench_run *run, struct bench_machine *machine)
 {
     (void)run;
-    (void)options;
     snprintf(machine->raw_note, sizeof(machine->raw_note), "PEs do not reach each other's memory");
     return -ENOTSUP;
 }

@@ -30,18 +30,18 @@ static void __attribute__((noreturn)) fatal(const char *text)
     abort();
 }
 
-/* Where the module is: as told, installed, in the build tree, or beside the program. */
-static void *open_module(const char *given, char *why, size_t len)
+/* Looks where the module is installed, in the build tree, and beside the program. */
+static void *open_module(char *why, size_t len)
 {
     static const char *const places[] = {BENCH_MODULE_DIR "/", BUILD_DIR "/", ""};
     char self[PATH_MAX], path[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *slash;
 
-    snprintf(path, sizeof(path), "%s", given != NULL ? given : MODULE);
+    snprintf(path, sizeof(path), "%s", MODULE);
     self[n > 0 ? n : 0] = '\0';
     slash = strrchr(self, '/');
-    for (size_t i = 0; given == NULL && slash != NULL && i < 3; i++) {
+    for (size_t i = 0; slash != NULL && i < 3; i++) {
         snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - self), self, places[i], MODULE);
         if (access(path, R_OK) == 0) break;
     }
@@ -56,8 +56,8 @@ static const char *known_or(const char *known, const char *variable)
     return known[0] != '\0' ? known : getenv(variable);
 }
 
-static int open_raw(const struct bench_run *run, const struct bench_options *options,
-                    const struct bench_machine *machine, char *why, size_t len)
+static int open_raw(const struct bench_run *run, const struct bench_machine *machine, char *why,
+                    size_t len)
 {
     struct raw_ofi_request request = {
         .abi = RAW_OFI_ABI,
@@ -72,7 +72,7 @@ static int open_raw(const struct bench_run *run, const struct bench_options *opt
     };
     raw_ofi_open_fn entry;
 
-    if (open_module(options->raw_module, why, len) == NULL) return -ENOENT;
+    if (open_module(why, len) == NULL) return -ENOENT;
     *(void **)&entry = dlsym(handle, RAW_OFI_ENTRY);
     if (entry == NULL) {
         snprintf(why, len, "the module has no %s: it is no module of steppe-bench", RAW_OFI_ENTRY);
@@ -94,12 +94,11 @@ static int exchange_cards(const struct bench_run *run)
     return status;
 }
 
-int bench_raw_load(struct bench_run *run, const struct bench_options *options,
-                   struct bench_machine *machine)
+int bench_raw_load(struct bench_run *run, struct bench_machine *machine)
 {
     char *why = machine->raw_note;
     size_t len = sizeof(machine->raw_note);
-    int status = open_raw(run, options, machine, why, len);
+    int status = open_raw(run, machine, why, len);
     int worst = bench_worst(-status);
 
     if (worst == 0) {

@@ -223,23 +223,6 @@ static void raw_put(int pe, size_t offset, const void *local, size_t nbytes)
         continue;
 }
 
-static void raw_put_plain(int pe, size_t offset, const void *local, size_t nbytes)
-{
-    const struct raw_ofi_card *card = &raw.cards[pe];
-    struct fi_context *context;
-
-    if (nbytes <= raw.info->tx_attr->inject_size) {
-        while (again("fi_inject_write", fi_inject_write(raw.ep, local, nbytes, raw.peers[pe],
-                                                        card->base + offset, card->key)))
-            continue;
-        return;
-    }
-    context = take_context();
-    while (again("fi_write", fi_write(raw.ep, local, nbytes, raw.desc, raw.peers[pe],
-                                      card->base + offset, card->key, context)))
-        continue;
-}
-
 static void raw_get(int pe, size_t offset, void *local, size_t nbytes)
 {
     struct fi_context *context = take_context();
@@ -504,7 +487,6 @@ static void fill_table(struct raw_ofi *out)
     out->memory = raw.memory;
     out->connect = raw_connect;
     out->put = raw_put;
-    out->put_plain = raw_put_plain;
     out->get = raw_get;
     out->atomic = raw_atomic;
     out->fetch_atomic = raw_fetch_atomic;

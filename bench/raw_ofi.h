@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RAW_OFI_ABI 3u
+#define RAW_OFI_ABI 4u
 #define RAW_OFI_ADDRESS_MAX 256
 #define RAW_OFI_ENTRY "steppe_bench_raw_ofi_open"
 
@@ -56,8 +56,6 @@ struct raw_ofi {
 
     /* Start one operation; offset is into the memory of PE pe. local lies in memory. */
     void (*put)(int pe, size_t offset, const void *local, size_t nbytes);
-    /* Likewise, complete when it has left: a get behind it tells that it has arrived. */
-    void (*put_plain)(int pe, size_t offset, const void *local, size_t nbytes);
     void (*get)(int pe, size_t offset, void *local, size_t nbytes);
     /* On a word of 4 or 8 bytes: with nothing to wait for but a fetch behind it; with an answer. */
     void (*atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value);

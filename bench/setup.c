@@ -68,7 +68,7 @@ static int set_raw(struct bench_run *run, const struct bench_options *options,
     int status;
 
     if (!options->raw || (run->pair_path == BENCH_NODE && run->all_path == BENCH_NODE)) return 0;
-    status = bench_raw_load(run, options, machine);
+    status = bench_raw_load(run, machine);
     if (status == 0 || options->summary) return 0;
     bench_say(run, "--raw: %s", machine->raw_note);
     return status;
@@ -79,7 +79,6 @@ int bench_setup(struct bench_run *run, const struct bench_options *options, size
 {
     int status;
 
-    run->raw_flush = options->raw_flush;
     run->options = options;
     bench_describe(run, machine);
     status = bench_find_places(run, machine);
@@ -89,7 +88,7 @@ int bench_setup(struct bench_run *run, const struct bench_options *options, size
         return -EINVAL;
     }
     status = bench_find_places(run, machine); /* now with cores */
-    if (status == 0) status = bench_buffers_make(run, options, nbytes, with_source);
+    if (status == 0) status = bench_buffers_make(run, nbytes, with_source);
     if (status != 0) return status;
     find_paths(run);
     return set_raw(run, options, machine);

@@ -35,17 +35,13 @@ void bench_node_put_rate(struct bench_run *run, uint64_t n_ops)
 /* n puts back to back, then wait until all have arrived. */
 void bench_fabric_put_stream(struct bench_run *run, uint64_t n)
 {
-    const struct raw_ofi *fabric = run->fabric;
-    void (*put)(int, size_t, const void *, size_t) =
-        run->raw_flush ? fabric->put_plain : fabric->put;
     size_t at = run->at;
 
     for (uint64_t i = 0; i < n; i++) {
-        put(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
+        run->fabric->put(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
         at = bench_next(run, at);
     }
-    if (run->raw_flush) fabric->get(run->peer, 0, bench_fabric_local(run), 1);
-    fabric->wait();
+    run->fabric->wait();
     run->at = at;
 }
 

@@ -1,116 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reduce (--op, --type) and the scans. The raw side of reduce, over libfabric only: every member
- * writes its vector to all others, and each adds them up as doubles, whatever --op and --type are.
+ * The sum of doubles by reduce and the scans. The raw side of reduce, over libfabric only: every
+ * member writes its vector to all others, and each adds them up.
  */
 #include "collective.h"
 
-#include <string.h>
-
 #if BENCH_TEAMS
 
-/* ---- operations and types ------------------------------------------------------------- */
+/* ---- reduce ----------------------------------------------------------------------------- */
 
-typedef int reduce_fn(shmem_team_t team, void *dest, const void *source, size_t n);
-
-typedef void ones_fn(void *to, size_t n);
-
-struct kind {
-    const char *op, *type;
-    size_t width;
-    ones_fn *ones;
-    reduce_fn *reduce;
-};
-
-#define FUNCTIONS(type, op)                                                                        \
-    static int reduce_##type##_##op(shmem_team_t team, void *dest, const void *source, size_t n)   \
-    {                                                                                              \
-        return shmem_##type##_##op##_reduce(team, dest, source, n);                                \
-    }                                                                                              \
-    struct kind
-
-FUNCTIONS(int, sum);
-FUNCTIONS(int, prod);
-FUNCTIONS(int, min);
-FUNCTIONS(int, max);
-FUNCTIONS(long, sum);
-FUNCTIONS(long, prod);
-FUNCTIONS(long, min);
-FUNCTIONS(long, max);
-FUNCTIONS(float, sum);
-FUNCTIONS(float, prod);
-FUNCTIONS(float, min);
-FUNCTIONS(float, max);
-FUNCTIONS(double, sum);
-FUNCTIONS(double, prod);
-FUNCTIONS(double, min);
-FUNCTIONS(double, max);
-
-#define ONES(type)                                                                                 \
-    static void ones_##type(void *to, size_t n)                                                    \
-    {                                                                                              \
-        for (size_t i = 0; i < n; i++)                                                             \
-            ((type *)to)[i] = 1;                                                                   \
-    }                                                                                              \
-    struct kind
-
-ONES(int);
-ONES(long);
-ONES(float);
-ONES(double);
-
-/* Of bits: the library has them for unsigned types. */
-#define BITS(type, name, op)                                                                       \
-    static int reduce_##type##_##op(shmem_team_t team, void *dest, const void *source, size_t n)   \
-    {                                                                                              \
-        return shmem_##name##_##op##_reduce(team, dest, source, n);                                \
-    }                                                                                              \
-    struct kind
-
-BITS(int, uint, and);
-BITS(int, uint, or);
-BITS(int, uint, xor);
-BITS(long, ulong, and);
-BITS(long, ulong, or);
-BITS(long, ulong, xor);
-
-#define KIND(type, op)                                                                             \
-    {                                                                                              \
-#op, #type, sizeof(type), ones_##type, reduce_##type##_##op                                \
-    }
-static const struct kind kinds[] = {
-    KIND(int, sum),    KIND(int, prod),  KIND(int, min),    KIND(int, max),     KIND(long, sum),
-    KIND(long, prod),  KIND(long, min),  KIND(long, max),   KIND(float, sum),   KIND(float, prod),
-    KIND(float, min),  KIND(float, max), KIND(double, sum), KIND(double, prod), KIND(double, min),
-    KIND(double, max), KIND(int, and),   KIND(int, or),     KIND(int, xor),     KIND(long, and),
-    KIND(long, or),    KIND(long, xor),
-};
-
-static const struct kind *kind;
-static uint64_t n_elements;
-
+/* Ones, because some numbers, such as denormalized ones, slow a processor down. */
 static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
-    const char *op, *type;
+    double *source = (double *)run->source;
 
-    bench_reduce_words(run, &op, &type);
-    kind = NULL;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (strcmp(kinds[i].op, op) == 0 && strcmp(kinds[i].type, type) == 0) kind = &kinds[i];
-    if (kind == NULL) bench_die(run, "%s: no operation %s of type %s", bench->name, op, type);
+    (void)bench;
     (void)why;
     (void)len;
-    n_elements = run->nbytes / kind->width;
-    kind->ones(run->source, run->span / kind->width); /* no number that slows a processor down */
+    for (size_t i = 0; i < run->span / sizeof(*source); i++)
+        source[i] = 1;
     return 0;
 }
-
-/* ---- reduce ----------------------------------------------------------------------------- */
 
 static void reduce(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        kind->reduce(run->team, run->remote + run->at, run->source + run->at, n_elements);
+        shmem_double_sum_reduce(run->team, (double *)(run->remote + run->at),
+                                (const double *)(run->source + run->at),
+                                run->nbytes / sizeof(double));
         run->at = bench_next(run, run->at);
     }
 }
@@ -191,10 +108,8 @@ static void check_sum(struct bench_run *run, uint64_t block, int from, int to)
 
 static void check_reduce(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
-    bool sum = strcmp(kind->op, "sum") == 0 && strcmp(kind->type, "double") == 0;
-
     (void)n_ops;
-    if (sum && run->team_me >= 0) check_sum(run, block, 0, run->team_size);
+    if (run->team_me >= 0) check_sum(run, block, 0, run->team_size);
 }
 
 static void check_inscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
@@ -211,7 +126,7 @@ static void check_exscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "reduce",
-     .what = "shmem_TYPE_OP_reduce (--type, --op)",
+     .what = "shmem_double_sum_reduce",
      BENCH_COLLECTIVE,
      .min_size = sizeof(double),
      .open = open_reduce,

@@ -45,13 +45,9 @@ refused 'see --list and --help'
 refused '--pairs x: want auto, within or across' --pairs x put-rate
 refused '--teams 3:2: want MIN:MAX' --teams 3:2 reduce
 refused "are more than the job's $np" --teams 2:99 reduce
-refused '--op and is for whole numbers' --op and reduce
-refused '--type short: want int, long, float or double' --type short reduce
-refused '--align 7: want a power of two' --align 7 p
-refused '--offset 1:x: want LOCAL' --offset 1:x p
+refused '--cold: no such option' --cold p
 refused '--until -1: want a number' --until -1 p
 refused '--seconds 0: want a number' --seconds 0 p
-refused '--cold chooses the number of buffers' --cold --buffers 2 p
 refused '--values 9:1: want MIN:MAX' --values 9:1 iput
 refused '--peer 99: there are PEs 1 to' --peer 99 p
 refused 'needs a value' p --sizes
@@ -66,14 +62,13 @@ rows "\"matrix-latency\".*\"from\": $((np - 1)), \"to\": 0, \"pes\": 2, \"measur
 rows '"matrix-latency"' $((np * (np - 1))) matrix-latency
 rows '"atomic-fetch-.*-nbi"' 10 'atomic-fetch-*-nbi'
 rows '"contend-fetch-add".*"bytes": [48],' 2 contend-fetch-add
-for options in --cold '--buffers 4' '--align 64 --offset 1:3' '--barrier' '--bind=off'; do
+for options in '--buffers 4' '--bind=off'; do
     # shellcheck disable=SC2086 # words
     rows '"put-latency"' 1 --verify $options --sizes 8 put-latency barrier broadcast
 done
 
-# Asked for twice, measured once; what has no other buffers is not measured cold.
+# Asked for twice, measured once.
 rows '"put-latency"' 1 --sizes 8 put-latency put-latency 'put-lat*'
-rows '"atomic-inc".*"skipped": ' 1 --cold atomic-inc
 rows '"wait-until-any".*"skipped": ' 1 --values 5000 wait-until-any
 refused 'no row is left' --sizes 3:7 reduce
 run --format json --verify flag put-one-all get-all-all atomic-inc || die "not verified"
