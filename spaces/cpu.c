@@ -131,7 +131,6 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
 int stp_cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
     if (space->outside != NULL) return stp_outside_attach(space, local, share);
-    if (space->page_bytes != 0) return stp_pages_attach(space, local, share);
     return stp_window_show(space->offset, local);
 }
 
@@ -163,6 +162,7 @@ static bool cpu_describe(int i, char *text, size_t len)
 const struct stp_kind stp_kind_cpu = {
     .name = "cpu",
     .device_type = 0, /* SHMEM_DEVICE_CPU */
+    .host = true,
     .in_window = true,
     .direct = true,
     .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |

@@ -184,6 +184,7 @@ static bool hbm_describe(int i, char *text, size_t len)
 const struct stp_kind stp_kind_hbm = {
     .name = "hbm",
     .device_type = 2, /* SHMEM_DEVICE_HBM */
+    .host = true,
     .in_window = true,
     .direct = true,
     .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |

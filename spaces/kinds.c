@@ -68,7 +68,7 @@ const struct stp_kind *stp_kind_of(const void *ptr)
 {
     if (kinds_is_symmetric_host(ptr)) return NULL;
     for (int i = 0; i < STP_N_KINDS; i++)
-        if (!stp_kinds[i]->in_window && stp_kinds[i]->owns(ptr)) return stp_kinds[i];
+        if (!stp_kinds[i]->host && stp_kinds[i]->owns(ptr)) return stp_kinds[i];
     return NULL;
 }
 

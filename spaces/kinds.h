@@ -135,15 +135,14 @@ struct stp_share {
 };
 
 /*
- * As the ops of a kind's row, for a space whose pages have a size of its choice (pages.c), in the
- * window or, always where the largest is asked for, outside it. A size that the system cannot give
- * costs a line; space->page_bytes is what it gave.
+ * As the ops of a kind's row, for a space outside the window whose pages have a size of its choice
+ * (pages.c); attached as all spaces there. A size that the system cannot give costs a line;
+ * space->page_bytes is what it gave.
  */
 #define STP_PAGES_HUGE ((size_t)2 << 20)
 #define STP_PAGES_GIANT ((size_t)1 << 30)
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
                      struct stp_share *share);
-int stp_pages_attach(struct stp_space *space, int local, const struct stp_share *share);
 int stp_pages_grow(struct stp_space *space, size_t nbytes);
 void stp_pages_shrink(struct stp_space *space);
 void stp_pages_destroy(struct stp_space *space);
@@ -165,12 +164,14 @@ int stp_file_share_open(const struct stp_file_share *share, const char *otherwis
 /*
  * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
  * mapped where there is room, untouchable from open_bytes on. extra: flags of mmap besides
- * MAP_SHARED. fd stays the caller's, and open while the space lives. 0 or -errno, not logged.
- * memory: of a file made for it; logged.
+ * MAP_SHARED, here and for peers. fd stays the caller's, and open while the space lives. 0 or
+ * -errno, not logged. memory: of a file made for it; logged. path: a name that leads to the file of
+ * peers, too, where /proc is refused; it stays while the space lives.
  */
 int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
                        size_t open_bytes, int extra, struct stp_share *share);
 int stp_outside_create_memory(struct stp_space *space, struct stp_share *share);
+void stp_outside_set_path(struct stp_space *space, const char *path);
 
 /*
  * As the ops of a kind's row, for spaces with space->outside; destroy also without. grow, shrink:
@@ -264,10 +265,11 @@ struct stp_allocation {
 struct stp_kind {
     const char *name; /* "gpu" */
     int device_type;  /* SHMEM_DEVICE_... */
-    bool in_window;
-    bool direct;     /* a member's loads and stores work on its part */
-    unsigned traits; /* bits of enum stp_trait; without GROWS grow refuses, shrink is nothing */
-    bool claims;     /* its places are bound to: parts of a host's PEs have to fit them together */
+    bool host;        /* CPUs load and store it: this PE's part, and those of its node */
+    bool in_window;   /* its spaces lie in the window where that has room; host memory alone */
+    bool direct;      /* a member's loads and stores work on its part */
+    unsigned traits;  /* bits of enum stp_trait; without GROWS grow refuses, shrink is nothing */
+    bool claims;      /* its places are bound to: parts of a host's PEs have to fit them together */
 
     /*
      * Is there a driver, as far as this PE may look? Where there is none, the search takes a
@@ -410,9 +412,6 @@ struct stp_kind {
 };
 
 extern const struct stp_kind *const stp_kinds[STP_N_KINDS];
-
-/* What stands for a kind in the default space of a job that wants none, until the next call. */
-const struct stp_kind *stp_kind_without_memory(const struct stp_kind *kind);
 
 /* The kind of a SHMEM_DEVICE_ constant, NULL when this build has none. */
 const struct stp_kind *stp_kind_find(int device_type);

@@ -32,6 +32,8 @@ struct stp_outside {
     int fd;               /* open while the space lives: peers open it through this process */
     bool own_fd;          /* to be closed here */
     bool mapped;          /* the part was mapped here, and goes with the space */
+    int extra;            /* flags of its mappings */
+    const char *path;     /* that may lead to the files of peers, or NULL */
     size_t map_bytes;     /* of the part, with what is kept for its growth */
     pthread_mutex_t lock; /* of who maps a peer's part, or changes the next */
     size_t open_bytes;    /* of the part: as much may be touched */
@@ -71,17 +73,20 @@ int stp_file_share_open(const struct stp_file_share *share, const char *otherwis
 
 /* ---- mappings --------------------------------------------------------------------------- */
 
-/* With what is reserved behind it: no other mapping shares a large page with it. */
+/* Whole large pages: no other mapping shares one with a part. */
 static size_t outside_whole(size_t nbytes)
 {
     return (nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
-/* Aligned as offsets in it are promised to be, up to what its size is worth. */
+/*
+ * Maps a file, aligned as offsets in it are promised to be, up to what its size is worth. A large
+ * page behind it is reserved and traps.
+ */
 static char *outside_map(size_t nbytes, size_t open_bytes, int fd, off_t at, int extra)
 {
     size_t align = nbytes >= STP_WINDOW_ALIGN ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN;
-    size_t whole = outside_whole(nbytes), room = whole + align;
+    size_t whole = outside_whole(nbytes) + STP_RANGE_ALIGN, room = whole + align;
     int flags = (extra & MAP_SYNC ? MAP_SHARED_VALIDATE : MAP_SHARED) | MAP_FIXED | extra;
     char *all = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     char *base, *end;
@@ -103,7 +108,7 @@ static char *outside_map(size_t nbytes, size_t open_bytes, int fd, off_t at, int
 
 static void outside_unmap(char *base, size_t nbytes)
 {
-    munmap(base, outside_whole(nbytes));
+    munmap(base, outside_whole(nbytes) + STP_RANGE_ALIGN);
 }
 
 /* ---- this PE's part ----------------------------------------------------------------------- */
@@ -151,6 +156,7 @@ int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_byt
     if (outside == NULL) return -ENOMEM;
     outside->map_bytes = map_bytes;
     outside->open_bytes = open_bytes;
+    outside->extra = extra;
     space->base = outside_map(map_bytes, open_bytes, fd, at, extra);
     rc = space->base != NULL ? stp_file_share_fill(fd, (uint64_t)at, share) : -errno;
     if (rc == 0) {
@@ -178,6 +184,11 @@ int stp_outside_create_memory(struct stp_space *space, struct stp_share *share)
     stp_error("cannot map %zu bytes of memory outside the window: %s", space->max_bytes,
               stp_strerror(-rc));
     return rc == -EEXIST ? -EINVAL : rc;
+}
+
+void stp_outside_set_path(struct stp_space *space, const char *path)
+{
+    space->outside->path = path;
 }
 
 int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *params,
@@ -230,7 +241,7 @@ int stp_outside_attach(struct stp_space *space, int local, const struct stp_shar
 
     memcpy(&peer->share, share->bytes, sizeof(peer->share));
     if (local != stp_window_local()) {
-        fd = share->valid ? stp_file_share_open(&peer->share, NULL) : -EINVAL;
+        fd = share->valid ? stp_file_share_open(&peer->share, space->outside->path) : -EINVAL;
         if (fd < 0) {
             outside_tell(&peer->share, local, fd);
             return fd;
@@ -246,14 +257,14 @@ static char *outside_map_peer(const struct stp_outside *outside, const struct ou
 {
     size_t into = peer->share.at % STP_RANGE_ALIGN; /* of adopted memory: anywhere */
     bool grows = outside->open_bytes < outside->map_bytes;
-    int fd = stp_file_share_open(&peer->share, NULL), rc = fd;
+    int fd = stp_file_share_open(&peer->share, outside->path), rc = fd;
     char *base = NULL;
 
     if (fd >= 0) {
         /* whole large pages, which hugetlbfs wants; pages behind the end of a file do no harm */
         base = outside_map(outside_whole(outside->map_bytes + into),
                            grows ? outside->open_bytes : SIZE_MAX, fd,
-                           (off_t)(peer->share.at - into), 0);
+                           (off_t)(peer->share.at - into), outside->extra);
         rc = base != NULL ? 0 : -errno;
         close(fd);
     }

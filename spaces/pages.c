@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Host memory in pages of a size that the program chose: each PE's part is a file of its own, since
- * advice and huge pages belong to files and mappings. It is mapped over the space's range of the
- * window, or, where that has no room or the pages are larger than ranges are aligned, outside it.
- * What the pages are is asked of the kernel. Design: docs/design/memory.md.
+ * advice and huge pages belong to files and mappings, and so lies outside the window. The kernel
+ * tells what the pages are. Design: docs/design/memory.md.
  */
 #include "spaces/spaces.h"
 
@@ -25,9 +24,8 @@ struct pages {
     int fd;
     size_t unit; /* of the file and its mappings: whole ones of it */
     size_t map_bytes;
-    bool reserved;                /* pages that an administrator reserved */
-    size_t page_bytes;            /* that were asked for */
-    struct stp_file_share *peers; /* in the window, where growth maps more; pid 0: no member */
+    bool reserved;     /* pages that an administrator reserved */
+    size_t page_bytes; /* that were asked for */
 };
 
 /* In kB, a field of the mapping that addr lies in; 0: it has none. */
@@ -72,16 +70,7 @@ static size_t pages_whole(const struct pages *pages, size_t nbytes)
     return (nbytes + pages->unit - 1) & ~(pages->unit - 1);
 }
 
-/* Over the range of the window. 0 or -errno, not logged. */
-static int pages_overlay(struct stp_space *space, struct pages *pages, int fd,
-                         struct stp_share *share)
-{
-    int rc = stp_window_overlay(space->offset, pages->map_bytes, stp_window_local(), fd, 0, 0);
-
-    return rc == 0 ? stp_file_share_fill(fd, 0, share) : rc;
-}
-
-/* This PE's part. 0 or -errno, not logged; but for the range of the window nothing is kept then. */
+/* This PE's part. 0 or -errno, not logged; nothing is kept then. */
 static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, unsigned flags,
                      struct stp_share *share)
 {
@@ -92,10 +81,8 @@ static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, 
     pages->map_bytes = pages_whole(pages, space->nbytes);
     rc = stp_file_resize(fd, pages->map_bytes);
     if (rc == 0)
-        rc = space->offset == SIZE_MAX
-                 ? stp_outside_create(space, fd, 0, pages_whole(pages, space->max_bytes),
-                                      pages->map_bytes, 0, share)
-                 : pages_overlay(space, pages, fd, share);
+        rc = stp_outside_create(space, fd, 0, pages_whole(pages, space->max_bytes),
+                                pages->map_bytes, 0, share);
     if (rc == 0)
         pages->fd = fd;
     else
@@ -105,7 +92,7 @@ static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, 
 
 static void pages_unmap(struct stp_space *space, const struct pages *pages)
 {
-    stp_outside_destroy(space); /* nothing, in the window */
+    stp_outside_destroy(space);
     close(pages->fd);
 }
 
@@ -190,67 +177,25 @@ static void pages_tell(size_t wanted, size_t got, int refused)
                                      "(/sys/kernel/mm/transparent_hugepage/shmem_enabled)");
 }
 
-/* In the window a range and its guard end before the next multiple of STP_RANGE_ALIGN. */
-static int pages_commit(struct stp_space *space)
-{
-    const struct pages range = {.unit = STP_RANGE_ALIGN};
-    int rc;
-
-    if (space->offset == SIZE_MAX) return 0;
-    rc = stp_window_commit_growing(space->offset, pages_whole(&range, space->nbytes),
-                                   pages_whole(&range, space->max_bytes));
-    if (rc == 0) space->base = stp_window_at(space->offset);
-    return rc;
-}
-
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
                      struct stp_share *share)
 {
     struct pages *pages = calloc(1, sizeof(*pages));
-    int rc = -ENOMEM, refused;
+    int rc, refused;
 
-    if (pages == NULL) return rc;
+    if (pages == NULL) return -ENOMEM;
     pages->page_bytes = params->page_bytes;
-    pages->peers = calloc((size_t)stp_win.n_view, sizeof(*pages->peers));
-    if (pages->peers == NULL) goto err_pages;
-    rc = pages_commit(space);
-    if (rc != 0) goto err_pages;
     rc = pages_best(space, pages, params, share, &refused);
     if (rc != 0) {
         stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_strerror(-rc));
-        if (rc == -EEXIST) rc = -EINVAL; /* that is the window's word for a lost race */
-        goto err_window;
+        free(pages);
+        return rc == -EEXIST ? -EINVAL : rc; /* EEXIST means that another thread was quicker */
     }
     space->own = pages;
     space->device = -1;
     space->page_bytes = pages_look(space->base);
     pages_tell(params->page_bytes, space->page_bytes, refused);
     return 0;
-
-err_window:
-    if (space->offset != SIZE_MAX) stp_window_release(space->offset, pages->map_bytes);
-err_pages:
-    free(pages->peers);
-    free(pages);
-    return rc;
-}
-
-int stp_pages_attach(struct stp_space *space, int local, const struct stp_share *share)
-{
-    struct pages *pages = space->own;
-    struct stp_file_share theirs;
-    int fd, rc;
-
-    if (local == stp_window_local()) return 0;
-    memcpy(&theirs, share->bytes, sizeof(theirs));
-    fd = share->valid ? stp_file_share_open(&theirs, NULL) : -EINVAL;
-    rc = fd < 0 ? fd : stp_window_overlay(space->offset, pages->map_bytes, local, fd, 0, 0);
-    if (fd >= 0) close(fd);
-    if (rc == 0) pages->peers[local] = theirs;
-    if (rc != 0)
-        stp_error("cannot map the part of PE %d, descriptor %d of process %d: %s", (int)share->pe,
-                  (int)theirs.fd, (int)theirs.pid, stp_strerror(-rc));
-    return rc;
 }
 
 /* ---- growth ---------------------------------------------------------------------------------- */
@@ -267,56 +212,22 @@ static int pages_settle(struct stp_space *space, const struct pages *pages, size
     return 0;
 }
 
-/* The piece of a peer's file, which that peer takes pages for. */
-static int pages_grow_peer(const struct stp_space *space, const struct pages *pages, int local,
-                           size_t to)
-{
-    int fd = stp_file_share_open(&pages->peers[local], NULL), rc = fd;
-
-    if (fd < 0) return rc;
-    rc = stp_window_overlay(space->offset + pages->map_bytes, to - pages->map_bytes, local, fd,
-                            (off_t)pages->map_bytes, MAP_NORESERVE);
-    close(fd);
-    return rc;
-}
-
-/* Over the range of the window, which has grown: own file, and those of peers. */
-static int pages_grow_overlay(struct stp_space *space, const struct pages *pages, size_t to)
-{
-    size_t from = pages->map_bytes;
-    int rc = stp_file_resize(pages->fd, to);
-
-    if (rc == 0)
-        rc = stp_window_overlay(space->offset + from, to - from, stp_window_local(), pages->fd,
-                                (off_t)from, 0);
-    for (int i = 0; i < stp_win.n_view && rc == 0; i++)
-        if (pages->peers[i].pid != 0) rc = pages_grow_peer(space, pages, i, to);
-    return rc;
-}
-
 static void pages_shrink_to(struct stp_space *space, struct pages *pages, size_t nbytes)
 {
     pages->map_bytes = nbytes;
-    if (space->outside != NULL) {
-        stp_outside_shrink(space, nbytes);
-        return;
-    }
-    stp_window_shrink(space->offset, nbytes);
-    (void)stp_file_resize(pages->fd, nbytes);
+    stp_outside_shrink(space, nbytes);
 }
 
 int stp_pages_grow(struct stp_space *space, size_t nbytes)
 {
     struct pages *pages = space->own;
     size_t had = pages->map_bytes, to = pages_whole(pages, nbytes);
-    bool outside = space->outside != NULL;
     int rc;
 
     if (to == had) return 0;
-    rc = outside ? stp_outside_grow(space, to) : stp_window_grow(space->offset, to);
+    rc = stp_outside_grow(space, to);
     if (rc != 0) return rc;
-    if (!outside) rc = pages_grow_overlay(space, pages, to);
-    if (rc == 0) rc = pages_settle(space, pages, to);
+    rc = pages_settle(space, pages, to);
     if (rc == 0)
         pages->map_bytes = to;
     else
@@ -337,9 +248,7 @@ void stp_pages_destroy(struct stp_space *space)
 {
     struct pages *pages = space->own;
 
-    if (space->offset != SIZE_MAX) stp_window_release(space->offset, pages->map_bytes);
     pages_unmap(space, pages);
-    free(pages->peers);
     free(pages);
     space->own = NULL;
 }

@@ -251,7 +251,7 @@ static int pages_devices(int i, struct stp_device *device)
 const struct stp_kind stp_kind_private = {
     .name = "private",
     .device_type = 0, /* SHMEM_DEVICE_CPU */
-    .in_window = false,
+    .host = false,
     .direct = true,
     .start = stp_kind_nothing,
     .stop = stp_kind_nothing,

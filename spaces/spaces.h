@@ -22,11 +22,11 @@ struct stp_space {
     bool host;                   /* CPUs load and store it: the data segment, kinds in the window */
     size_t nbytes;               /* of memory, a PE; where it grows, see stp_space_nbytes() */
     size_t max_bytes;            /* nbytes, or what it may grow to */
-    unsigned n_extents;          /* pieces it has grown by, and the first, if it began with one */
-    bool may_grow;               /* it was made to */
-    bool told_grow;              /* it was said why this PE's part did not */
-    char *base;                  /* this PE's part */
-    size_t at; /* where that begins in the fabric region; 0 but in the data segment */
+    unsigned n_extents; /* pieces of its memory: the first, and those that it has grown by */
+    bool may_grow;      /* it was made to */
+    bool told_grow;     /* it was said why this PE's part did not */
+    char *base;         /* this PE's part */
+    size_t at;          /* where that begins in the fabric region; 0 but in the data segment */
     struct stp_space *next_part; /* of the data segment: one structure each, the same number */
     size_t offset;               /* in the window; SIZE_MAX outside it */
     size_t base_align;           /* what every member's base is aligned to */
@@ -74,12 +74,6 @@ extern const struct stp_kind stp_kind_private; /* by no constant: only what is a
 static inline bool stp_space_is_private(const struct stp_space *space)
 {
     return space->kind == &stp_kind_private;
-}
-
-/* The default one of a job that wants none: it has no memory, no addresses, and never gets any. */
-static inline bool stp_space_is_empty(const struct stp_space *space)
-{
-    return space->max_bytes == 0;
 }
 
 /* Another thread may be growing it: who has an object in what is new got its address after. */

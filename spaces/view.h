@@ -191,13 +191,6 @@ int stp_window_show(size_t offset, int local);
  */
 int stp_window_reach(int local);
 
-/*
- * Map nbytes of file fd from position at over the range: over this PE's own part, in window and
- * view, when local is its own index; over a peer's part of the view else. After commit. extra:
- * flags of mmap besides MAP_SHARED. 0 or -errno, not logged.
- */
-int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at, int extra);
-
 /* This PE's local index. */
 int stp_window_local(void);
 

@@ -28,7 +28,6 @@ struct window_range {
     size_t offset, nbytes;
     size_t reserved;   /* nbytes, or more: what it may grow to */
     uint64_t *members; /* a bit for each local PE that has a part of it */
-    bool overlaid;     /* other files than the node's are mapped over it */
 };
 
 static struct {
@@ -274,7 +273,7 @@ static int window_remember_locked(size_t offset, size_t nbytes, size_t reserved)
     }
     for (; i > 0 && window.ranges[i - 1].offset > offset; i--)
         window.ranges[i] = window.ranges[i - 1];
-    window.ranges[i] = (struct window_range){offset, nbytes, reserved, members, false};
+    window.ranges[i] = (struct window_range){offset, nbytes, reserved, members};
     window_add_member(&window.ranges[i], window.local);
     window.n_ranges++;
     return 0;
@@ -322,34 +321,6 @@ void stp_window_set_cpu_atomics(bool right)
     stp_win.cpu_atomics = right;
     window_update_top_locked();
     pthread_mutex_unlock(&window.lock);
-}
-
-static void window_mark_overlaid(size_t offset)
-{
-    struct window_range *range;
-
-    pthread_mutex_lock(&window.lock);
-    range = window_range_locked(offset);
-    if (range != NULL) range->overlaid = true;
-    pthread_mutex_unlock(&window.lock);
-}
-
-/* Put the node's file back behind a range that something else was mapped over, untouchable. */
-static void window_restore(size_t offset, size_t nbytes)
-{
-    int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
-    if (mmap(stp_window_at(offset), nbytes, PROT_NONE, flags, window.fd,
-             window_file_at(window.local, offset)) == MAP_FAILED)
-        stp_warn("a destroyed space stays mapped: %s", strerror(errno));
-    for (int i = 0; i < stp_win.n_view; i++) {
-        char *part = stp_window_part(i) + offset;
-        if (mmap(part, nbytes, PROT_NONE, flags, window.fd, window_file_at(i, offset)) ==
-            MAP_FAILED)
-            stp_warn("a destroyed space stays mapped: %s", strerror(errno));
-        else
-            madvise(part, nbytes, MADV_DONTDUMP);
-    }
-    madvise(stp_window_at(offset), nbytes, MADV_DONTDUMP);
 }
 
 /* Give the pages of this PE's part back. */
@@ -412,7 +383,7 @@ int stp_window_show(size_t offset, int local)
     return rc;
 }
 
-/* All of what spaces have in the part, but for what is mapped there already. */
+/* All of what spaces have in the part. */
 static int window_open_part_locked(int local)
 {
     int rc = 0;
@@ -420,7 +391,7 @@ static int window_open_part_locked(int local)
     if (window.open[local]) return 0;
     for (size_t i = 0; i < window.n_ranges && rc == 0; i++) {
         const struct window_range *range = &window.ranges[i];
-        if (!range->overlaid && window_is_member(range, local)) rc = window_show_part(range, local);
+        if (window_is_member(range, local)) rc = window_show_part(range, local);
     }
     if (rc != 0) return rc;
     /* Pairs with the acquire of stp_window_reach(). */
@@ -514,29 +485,19 @@ static int window_protect_locked(const struct window_range *range, size_t from, 
     return rc;
 }
 
-static void window_close_piece_locked(const struct window_range *range, size_t from, size_t to)
-{
-    if (range->overlaid)
-        window_restore(range->offset + from, to - from);
-    else
-        (void)window_protect_locked(range, from, to, PROT_NONE);
-}
-
 int stp_window_grow(size_t offset, size_t nbytes)
 {
     struct window_range *range;
-    int rc = 0;
+    int rc;
 
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
     assert(range != NULL && nbytes >= range->nbytes && nbytes <= range->reserved);
-    /* what other files lie over is opened by them */
-    if (!range->overlaid)
-        rc = window_protect_locked(range, range->nbytes, nbytes, PROT_READ | PROT_WRITE);
+    rc = window_protect_locked(range, range->nbytes, nbytes, PROT_READ | PROT_WRITE);
     if (rc == 0)
         range->nbytes = nbytes;
     else
-        window_close_piece_locked(range, range->nbytes, nbytes);
+        (void)window_protect_locked(range, range->nbytes, nbytes, PROT_NONE);
     window_update_top_locked();
     pthread_mutex_unlock(&window.lock);
     return rc;
@@ -553,23 +514,9 @@ void stp_window_shrink(size_t offset, size_t nbytes)
     had = range->nbytes;
     range->nbytes = nbytes;
     window_update_top_locked();
-    window_close_piece_locked(range, nbytes, had);
+    (void)window_protect_locked(range, nbytes, had, PROT_NONE);
     window_punch_locked(offset + nbytes, had - nbytes);
     pthread_mutex_unlock(&window.lock);
-}
-
-int stp_window_overlay(size_t offset, size_t nbytes, int local, int fd, off_t at, int extra)
-{
-    int flags = (extra & MAP_SYNC ? MAP_SHARED_VALIDATE : MAP_SHARED) | MAP_FIXED | extra;
-    char *part = stp_window_part(local) + offset;
-
-    window_mark_overlaid(offset); /* before: half an overlay is undone as a whole one */
-    if (local == window.local &&
-        mmap(stp_window_at(offset), nbytes, PROT_READ | PROT_WRITE, flags, fd, at) == MAP_FAILED)
-        return -errno;
-    if (mmap(part, nbytes, PROT_READ | PROT_WRITE, flags, fd, at) == MAP_FAILED) return -errno;
-    madvise(part, nbytes, MADV_DONTDUMP);
-    return 0;
 }
 
 void stp_window_release(size_t offset, size_t nbytes)
@@ -579,12 +526,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
     assert(range != NULL && range->nbytes == nbytes);
-    if (window.leaving)
-        ;
-    else if (range->overlaid)
-        window_restore(offset, nbytes);
-    else
-        window_guard_locked(range);
+    if (!window.leaving) window_guard_locked(range);
     /* before another thread may take the range and write to it */
     window_punch_locked(offset, nbytes);
     window_forget_locked(range);

@@ -367,7 +367,7 @@ static void gpu_take_back(const struct stp_allocation *allocation)
 const struct stp_kind stp_kind_gpu = {
     .name = "gpu",
     .device_type = 1, /* SHMEM_DEVICE_GPU */
-    .in_window = false,
+    .host = false,
     .direct = false,
     .traits = STP_HAS(STP_TRAIT_ADOPTS),
     .look = stp_cuda_look,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fabric-attached and persistent memory: the ops of the kind. A part is a piece of a file or
- * device, mapped over the space's range of the window. Design: docs/design/fam.md.
+ * device, mapped outside the window. Design: docs/design/fam.md.
  */
 #include "fam.h"
 #include "spaces/spaces.h"
@@ -26,7 +26,7 @@ struct fam_parts {
 /* What the space keeps. */
 struct fam_own {
     struct fam_part part;
-    size_t map_bytes;             /* of the space's range: whole pages of the device */
+    size_t map_bytes;             /* of a part: whole pages of the device */
     struct fam_parts parts, old;  /* old: of the generation before, until it is released */
     const struct fam_parts *read; /* one of them; NULL without a name */
     bool dax;                     /* this PE's part is mapped without a page cache */
@@ -71,37 +71,17 @@ static int fam_admit(const struct stp_space_params *params)
 }
 
 /* Stores to DAX files are durable without a call of the file system when it agrees to MAP_SYNC. */
-static int fam_overlay(const struct stp_space *space, int local, int fd, off_t at)
-{
-    struct fam_own *own = space->own;
-    int rc = stp_window_overlay(space->offset, own->map_bytes, local, fd, at, MAP_SYNC);
-
-    if (local == stp_window_local())
-        own->dax = rc == 0 || (own->part.pooled && own->part.pool.device);
-    return rc == 0 ? 0 : stp_window_overlay(space->offset, own->map_bytes, local, fd, at, 0);
-}
-
-/* The same with addresses of its own, where the window has no room. */
-static int fam_map_outside(struct stp_space *space, struct stp_share *share)
-{
-    struct fam_own *own = space->own;
-    size_t nbytes = own->map_bytes;
-    int fd = own->part.fd;
-    int rc = stp_outside_create(space, fd, own->part.at, nbytes, nbytes, MAP_SYNC, share);
-
-    own->dax = rc == 0 || (own->part.pooled && own->part.pool.device);
-    return rc == 0 ? 0 : stp_outside_create(space, fd, own->part.at, nbytes, nbytes, 0, share);
-}
-
 static int fam_map(struct stp_space *space, struct stp_share *share)
 {
-    const struct fam_own *own = space->own;
-    int rc;
+    struct fam_own *own = space->own;
+    const struct fam_part *part = &own->part;
+    size_t nbytes = own->map_bytes;
+    int rc = stp_outside_create(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
 
-    if (space->offset == SIZE_MAX) return fam_map_outside(space, share);
-    rc = fam_overlay(space, stp_window_local(), own->part.fd, own->part.at);
-    if (rc == 0) space->base = stp_window_at(space->offset);
-    return rc == 0 ? stp_file_share_fill(own->part.fd, (uint64_t)own->part.at, share) : rc;
+    own->dax = rc == 0 || (part->pooled && part->pool.device);
+    if (rc != 0) rc = stp_outside_create(space, part->fd, part->at, nbytes, nbytes, 0, share);
+    if (rc == 0) stp_outside_set_path(space, part->path);
+    return rc;
 }
 
 static int fam_know(const struct fam_part *part, int index, struct fam_parts *parts)
@@ -200,7 +180,7 @@ void stp_fam_drop(struct stp_space *space)
     stp_fam_part_drop(&own->part);
 }
 
-/* Map this PE's part, found or made, where the space has its range. */
+/* Map this PE's part, found or made. */
 static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_share *share)
 {
     int rc;
@@ -219,13 +199,7 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
-    return rc == -EEXIST ? -EINVAL : rc; /* EEXIST is the window's word for a lost race */
-}
-
-static void fam_unmap(struct stp_space *space, const struct fam_own *own)
-{
-    stp_outside_destroy(space);
-    if (space->offset != SIZE_MAX) stp_window_release(space->offset, own->map_bytes);
+    return rc == -EEXIST ? -EINVAL : rc; /* EEXIST means that another thread was quicker */
 }
 
 static int fam_create(struct stp_space *space, const struct stp_space_params *params,
@@ -243,19 +217,14 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
     rc = fam_look(&backing);
     if (rc == 0 && params->name != NULL) rc = stp_fam_check_name(params->name);
     if (rc != 0) goto err_own;
-    /* a range of the window and its guard end before the next multiple of STP_RANGE_ALIGN */
     own->map_bytes = backing.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
                                                 : space->nbytes;
-    if (space->offset != SIZE_MAX) rc = stp_window_commit(space->offset, own->map_bytes);
-    if (rc != 0) goto err_own;
     rc = stp_fam_part_open(&own->part, &backing, &shape, params->pe, own->map_bytes);
-    if (rc != 0) goto err_window;
+    if (rc != 0) goto err_own;
     rc = fam_use_part(space, own, share);
     if (rc == 0) return 0;
     stp_fam_part_close(&own->part, false);
 
-err_window:
-    fam_unmap(space, own);
 err_own:
     free(own);
     return rc;
@@ -264,20 +233,9 @@ err_own:
 static int fam_attach(struct stp_space *space, int local, const struct stp_share *share)
 {
     struct fam_own *own = space->own;
-    struct stp_file_share theirs;
-    int fd, rc;
 
     if (local == stp_window_local()) stp_fam_part_settle(&own->part);
-    if (space->outside != NULL) return stp_outside_attach(space, local, share);
-    if (local == stp_window_local()) return 0;
-    memcpy(&theirs, share->bytes, sizeof(theirs));
-    fd = share->valid ? stp_file_share_open(&theirs, own->part.path) : -EINVAL;
-    rc = fd < 0 ? fd : fam_overlay(space, local, fd, (off_t)theirs.at);
-    if (fd >= 0) close(fd);
-    if (rc != 0)
-        stp_error("fam: cannot map the part of PE %d, descriptor %d of process %d: %s",
-                  (int)share->pe, (int)theirs.fd, (int)theirs.pid, strerror(-rc));
-    return rc;
+    return stp_outside_attach(space, local, share);
 }
 
 static void fam_destroy(struct stp_space *space)
@@ -294,7 +252,7 @@ static void fam_destroy(struct stp_space *space)
         int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
         if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
     }
-    fam_unmap(space, own);
+    stp_outside_destroy(space);
     fam_forget(own, &own->parts);
     fam_forget(own, &own->old);
     stp_fam_part_close(&own->part, used);
@@ -359,7 +317,7 @@ static int fam_devices(int i, struct stp_device *device)
 const struct stp_kind stp_kind_fam = {
     .name = "fam",
     .device_type = 3, /* SHMEM_DEVICE_FAM */
-    .in_window = true,
+    .host = true,
     .direct = true,
     .traits = STP_HAS(STP_TRAIT_NAME),
     .start = stp_kind_nothing,
@@ -374,7 +332,7 @@ const struct stp_kind stp_kind_fam = {
     .root_at = fam_root_at,
     .root_set = fam_root_set,
     STP_KIND_FIXED_OPS,
-    STP_KIND_HOST_OPS, /* nothing to detach: a mapping outlives what the peer does to its file */
+    STP_KIND_HOST_OPS,
     .describe = fam_describe,
     .devices = fam_devices,
 };

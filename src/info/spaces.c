@@ -67,7 +67,7 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
 
     stp_report_list(report, "devices");
     for (int i = 0; stp_device_look(kind, i, &info) == 0; i++) {
-        if (kind->in_window || !kind->describe(i, text, sizeof(text)))
+        if (kind->host || !kind->describe(i, text, sizeof(text)))
             snprintf(text, sizeof(text), "%s", info.name);
         stp_report_item(report, "device", text);
         info_device(report, &info);
@@ -402,7 +402,7 @@ static void spaces_print_fabric(struct stp_report *report, const struct stp_kind
 {
     char text[SPACES_TEXT];
 
-    if (kind->in_window || !stp_rt.has_fabric || stp_rt.fabric.why_no_devices == NULL) return;
+    if (kind->host || !stp_rt.has_fabric || stp_rt.fabric.why_no_devices == NULL) return;
     snprintf(text, sizeof(text), "%s %s: staged", stp_rt.fabric.provider,
              stp_rt.fabric.why_no_devices);
     stp_report_prose(report, "fabric", text);

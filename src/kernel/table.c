@@ -19,7 +19,6 @@
  */
 static bool table_wants(const struct stp_kernel *kernel, const struct stp_space *space)
 {
-    if (stp_space_is_empty(space)) return false;
     if (!kernel->on_gpu) return space->host;
     if (space->host) return space->mapped != NULL && kernel->gpu.host_pointers;
     return !stp_space_is_private(space) && space->device == kernel->gpu.device;
@@ -107,9 +106,6 @@ static uint64_t table_part(const struct stp_kernel *kernel, struct stp_space *sp
     if (pe != stp_rt.pe && kernel->by_ring) return 0;
     if (kernel->on_gpu && space == kernel->words) return table_words(kernel, pe);
     if (pe == stp_rt.pe) return (uint64_t)(uintptr_t)space->base;
-    /* one that has nothing yet is no object, and has an address */
-    if (space->host && stp_space_nbytes(space) == 0)
-        return local >= 0 ? (uint64_t)(uintptr_t)space->kind->reach(space, local) : 0;
     if (space->host) return (uint64_t)(uintptr_t)stp_ptr(space->base, pe);
     return local >= 0 ? (uint64_t)(uintptr_t)space->kind->reach(space, local) : 0;
 }

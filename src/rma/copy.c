@@ -55,7 +55,7 @@ void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {
     if (!stp_win.devices) return;
     for (int id = 0; id < STP_N_KINDS; id++)
-        if (!stp_kinds[id]->in_window) (void)copy_queue_make(ctx, (enum stp_kind_id)id, fn);
+        if (!stp_kinds[id]->host) (void)copy_queue_make(ctx, (enum stp_kind_id)id, fn);
 }
 
 void stp_copy_ready(void)

@@ -36,11 +36,11 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
         (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
     if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
     if (space->outside == NULL) return NULL;
-    if (stp_team_rank_of(space->team, pe) < 0) return NULL; /* for the caller to say */
     part = stp_outside_reach(space, local);
-    if (part == NULL)
+    if (STP_LIKELY(part != NULL)) return part + offset;
+    if (stp_team_rank_of(space->team, pe) >= 0)
         stp_fatal(NULL, "cannot reach the part of PE %d of space %u", pe, space->number);
-    return part + offset;
+    return NULL; /* the caller reports that the PE has no part */
 }
 
 /* nbytes of it, as far as that is known; fn and argument for messages. */
@@ -88,11 +88,8 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
         stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
     if (stp_whose(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
-    if (stp_space_is_empty(heap))
-        snprintf(whose, sizeof(whose), "SHMEM_SYMMETRIC_SIZE is 0");
-    else
-        snprintf(whose, sizeof(whose), "%p..%p", (void *)heap->base,
-                 (void *)(heap->base + stp_space_nbytes(heap)));
+    snprintf(whose, sizeof(whose), "%p..%p", (void *)heap->base,
+             (void *)(heap->base + stp_space_nbytes(heap)));
     stp_fatal(fn,
               "%s %p is not symmetric: it is neither in the symmetric heap (%s), nor in a space, "
               "nor a global or static of the executable (%s)",
@@ -154,8 +151,7 @@ enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use)
     if (stp_space_is_private(space)) return locate_way_to_private(space, pe, local, use);
     if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
     if (local >= 0 && space->kind->reach(space, local) != NULL) return STP_WAY_DEVICE;
-    return local < 0 && __atomic_load_n(&space->on_fabric, __ATOMIC_RELAXED) ? STP_WAY_FABRIC
-                                                                             : STP_WAY_STAGED;
+    return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;
 }
 
 /* Globals and statics belong to the default space. */

@@ -203,16 +203,16 @@ static int create_check_pages(const struct create *c)
 /* By attr->buffer memory of devices alone: that of hosts is registered. */
 static int create_check_buffer(const struct create *c)
 {
-    bool outside = !c->kind->in_window && create_has(c, STP_TRAIT_ADOPTS);
+    bool device = !c->kind->host && create_has(c, STP_TRAIT_ADOPTS);
 
     if (c->params.buffer == NULL) return 0;
-    if (c->params.adopt == NULL && !outside) {
+    if (c->params.adopt == NULL && !device) {
         stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
                   "those of SHMEM_DEVICE_GPU take a buffer",
                   c->fn, c->kind->name);
         return -EINVAL;
     }
-    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && outside) {
+    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && device) {
         stp_error("%s: attr->fd is %d, and the buffer is GPU memory, which goes without", c->fn,
                   c->params.adopt->fd);
         return -EINVAL;
@@ -247,11 +247,9 @@ int stp_create_check(struct create *c, const shmem_space_config_t *config)
 
     if (rc != 0) return rc;
     c->kind = stp_kind_find((int)config->device_type);
-    if (c->params.adopt != NULL && c->kind->in_window) {
-        c->outside = true;
-        if (c->params.adopt->fd < 0) c->kind = &stp_kind_private;
-    }
-    if (c->params.page_bytes == STP_PAGES_GIANT) c->outside = true; /* ranges are not so aligned */
+    if (c->params.adopt != NULL && c->params.adopt->fd < 0 && c->kind->host)
+        c->kind = &stp_kind_private;
+    c->outside = !c->kind->in_window || c->params.adopt != NULL || c->params.page_bytes != 0;
     c->params.nbytes = config->size;
     rc = create_check_params(c);
     if (rc != 0) return rc;

@@ -54,7 +54,7 @@ static size_t create_find_offset(size_t from, void *arg)
 {
     const struct create *c = arg;
 
-    if (c->kind == NULL || !c->kind->in_window || c->outside || c->space == NULL) return 0;
+    if (c->outside || c->space == NULL) return 0;
     if (from < c->floor_offset) from = c->floor_offset;
     return stp_window_find(c->space->max_bytes, STP_RANGE_ALIGN, from);
 }
@@ -248,7 +248,7 @@ static int create_open(struct create *c)
     int rc;
 
     c->space->number = (unsigned)c->number;
-    c->space->offset = c->kind->in_window && !c->outside ? c->offset : SIZE_MAX;
+    c->space->offset = c->outside ? SIZE_MAX : c->offset;
     rc = stp_space_open(c->space, &c->params, true, &c->share, &c->region);
     if (rc == 0 && c->params.pinned) {
         rc = stp_mapped_create(c->space, &c->params);
@@ -404,7 +404,7 @@ static int create_look_further(struct create *c)
     size_t step = stp_coll_search_step(&c->search);
 
     c->floor_number = c->number + step;
-    if (c->kind->in_window && !c->outside) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
+    if (!c->outside) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
     return create_find_free(c);
 }
 

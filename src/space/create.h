@@ -28,7 +28,7 @@ struct create {
     struct stp_coll_search search;     /* for both */
     bool everyone;                     /* all of the parent are members */
     bool refused;                      /* members of this host do not fit it together */
-    bool outside;                      /* of the window: there is no room in it, or need for it */
+    bool outside;                      /* the space does not lie in the window */
     struct stp_space *range_of;        /* of which it will be one more range; else NULL */
 };
 

@@ -22,7 +22,6 @@ struct grow {
     struct stp_space *space;
     size_t nbytes; /* that it shall have */
     struct stp_fabric_region mine;
-    bool first;         /* that it gets: it began with nothing */
     bool here;          /* the kind has grown this PE's part, */
     bool registered;    /* and the fabric has it */
     char why[GROW_WHY]; /* or not */
@@ -51,18 +50,6 @@ static size_t grow_target(const struct stp_space *space, size_t need)
     return had + more > need ? had + more : grow_least(space, need);
 }
 
-/* What has no memory is no region. */
-static int grow_register_first(struct grow *g)
-{
-    int rc = stp_space_register(g->space, g->space->base, g->nbytes, &g->mine);
-
-    g->registered = g->space->registered;
-    if (rc != 0)
-        snprintf(g->why, sizeof(g->why), "%s does not register it: %s", stp_rt.fabric.provider,
-                 stp_strerror(-rc));
-    return rc;
-}
-
 static int grow_here(struct grow *g)
 {
     struct stp_space *space = g->space;
@@ -77,7 +64,6 @@ static int grow_here(struct grow *g)
     if (rc == 0 && space->mapped != NULL)
         rc = stp_mapped_add(space, stp_window_local(), space->nbytes, g->nbytes, g->why,
                             sizeof(g->why));
-    if (rc == 0 && g->first) return grow_register_first(g);
     if (rc != 0 || !space->registered) return rc;
     rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
     g->registered = rc == 0;
@@ -89,10 +75,7 @@ static int grow_here(struct grow *g)
 
 static void grow_undo(struct grow *g)
 {
-    if (g->registered && g->first)
-        stp_space_unregister(g->space);
-    else if (g->registered)
-        stp_rt.fabric.region_shrink(g->space->number);
+    if (g->registered) stp_rt.fabric.region_shrink(g->space->number);
     if (g->space->mapped != NULL) stp_mapped_drop(g->space, g->space->nbytes);
     if (g->here) g->space->kind->shrink(g->space);
 }
@@ -105,10 +88,8 @@ static void grow_exchange(const struct grow *g, const char *fn)
 {
     const struct stp_team *team = g->space->team;
     struct stp_fabric_region *all, *by_pe = NULL;
-    int (*tell)(unsigned number, const struct stp_fabric_region *peers) =
-        g->first ? stp_rt.fabric.region_peers : stp_rt.fabric.region_grown;
 
-    if (!(g->first ? g->space->on_fabric : g->space->registered)) return;
+    if (!g->space->registered) return;
     if (g->space->on_fabric && stp_rt.fabric.peer_table) {
         all = malloc((size_t)team->n_pes * sizeof(*all));
         by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
@@ -119,17 +100,16 @@ static void grow_exchange(const struct grow *g, const char *fn)
             by_pe[stp_team_pe(team, rank)] = all[rank];
         free(all);
     }
-    if (tell(g->space->number, by_pe) != 0)
+    if (stp_rt.fabric.region_grown(g->space->number, by_pe) != 0)
         stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);
 }
 
 /* The caller's routine ends with a barrier: nobody uses the room before all members have it. */
-static void grow_commit(const struct grow *g, bool on_fabric, const char *fn)
+static void grow_commit(const struct grow *g, const char *fn)
 {
     struct stp_space *space = g->space;
 
-    if (g->first) __atomic_store_n(&space->on_fabric, on_fabric, __ATOMIC_RELAXED);
     grow_exchange(g, fn);
     stp_registry_resize(space, g->nbytes);
     (void)stp_heap_grow(space->heap, g->nbytes); /* cannot fail: larger than before */
@@ -151,19 +131,15 @@ static int grow_pin(struct grow *g)
 /* The same on all members: 0, or 1. */
 static int grow_try(struct grow *g, const char *fn)
 {
-    enum { FAILED, UNREGISTERED, N };
-    int64_t facts[N] = {0};
+    int64_t failed = grow_here(g) != 0;
 
-    g->first = g->space->n_extents == 0;
-    facts[FAILED] = grow_here(g) != 0;
-    facts[UNREGISTERED] = !g->space->registered;
-    stp_coll_agree(g->space->team, facts, N);
-    if (facts[FAILED] == 0) facts[FAILED] = grow_pin(g);
-    if (facts[FAILED] == 0)
-        grow_commit(g, facts[UNREGISTERED] == 0, fn);
+    stp_coll_agree(g->space->team, &failed, 1);
+    if (failed == 0) failed = grow_pin(g);
+    if (failed == 0)
+        grow_commit(g, fn);
     else
         grow_undo(g);
-    return facts[FAILED] != 0;
+    return failed != 0;
 }
 
 /* A program may ask again and again for what does not fit. */

@@ -68,7 +68,7 @@ static void info_check_size(const shmemx_space_info_t *info, const char *fn)
 
 static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
 {
-    if (space->host || space->kind->direct || stp_space_is_empty(space))
+    if (space->host || space->kind->direct)
         return space->mapped != NULL && stp_win.cpu_atomics && stp_mapped_native(space)
                    ? SHMEMX_ATOMICS_NATIVE
                    : SHMEMX_ATOMICS_HOST;
@@ -221,12 +221,12 @@ static void info_look(const struct stp_space *space, void *arg)
         .name = info_name(space),
         .kind = space->kind != NULL ? space->kind->name : "cpu",
         .copies = !space->host,
-        .registered = __atomic_load_n(&space->registered, __ATOMIC_RELAXED),
+        .registered = space->registered,
         .n_pes = team != NULL ? team->n_pes : stp_rt.n_pes,
         .nbytes = stp_space_nbytes(space),
         .used = stats.used,
         .base = space->base,
-        .key = __atomic_load_n(&space->key, __ATOMIC_RELAXED),
+        .key = space->key,
         .next_part = space->next_part,
     };
 }

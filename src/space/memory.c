@@ -78,7 +78,7 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
         snprintf(what, sizeof(what), "%zu bytes at a multiple of %zu", nbytes, align);
     else if (nbytes != SIZE_MAX)
         snprintf(what, sizeof(what), "%zu bytes", nbytes);
-    if (stp_space_is_empty(space))
+    if (stats.size == 0 && !space->may_grow)
         stp_warn(
             "%s: NULL: there is no symmetric heap, SHMEM_SYMMETRIC_SIZE is 0: raise it for %s, or "
             "create a space (told once; SHMEM_WARN=off: never)",

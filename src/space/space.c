@@ -27,8 +27,8 @@
  * Make [base, base + nbytes) the region of the space. Hosts always take part in the fabric;
  * devices where the provider reaches them.
  */
-int stp_space_register(struct stp_space *space, void *base, size_t nbytes,
-                       struct stp_fabric_region *mine)
+static int space_register(struct stp_space *space, void *base, size_t nbytes,
+                          struct stp_fabric_region *mine)
 {
     bool device = !space->host && !space->kind->direct, entered;
     int rc;
@@ -42,24 +42,29 @@ int stp_space_register(struct stp_space *space, void *base, size_t nbytes,
     if (device && rc == -EOPNOTSUPP) return 0;                    /* staged then */
     if (rc != 0 && !space->host && space->kind->direct) return 0; /* and so are private pages */
     if (rc != 0) return rc;
-    /* another thread may show the table while the default space gets its first memory */
-    __atomic_store_n(&space->key, mine->key, __ATOMIC_RELAXED);
-    __atomic_store_n(&space->registered, true, __ATOMIC_RELAXED);
+    space->key = mine->key;
+    space->registered = true;
     return 0;
 }
 
-void stp_space_unregister(struct stp_space *space)
+static void space_unregister(struct stp_space *space)
 {
     /* at finalize the fabric has gone first, and the regions with it */
     if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
-    __atomic_store_n(&space->registered, false, __ATOMIC_RELAXED);
+    space->registered = false;
+}
+
+/* SHMEM_SYMMETRIC_SIZE=0: the default space has a page, of which malloc gives nothing. */
+static bool space_has_no_heap(const struct stp_space *space)
+{
+    return space->number == STP_SPACE_HEAP && stp_env.symmetric.max == 0;
 }
 
 /* What is one block has it from the start: the heap may end behind the memory then. */
 static int space_make_heap(struct stp_space *space)
 {
-    size_t room = space->nbytes + (space->whole ? STP_HEAP_ALIGN - 1 : 0), offset;
-    int rc = stp_heap_create(room, &space->heap);
+    size_t more = space->whole ? STP_HEAP_ALIGN - 1 : 0, offset;
+    int rc = stp_heap_create(space_has_no_heap(space) ? 0 : space->nbytes + more, &space->heap);
 
     if (rc != 0 || !space->whole) return rc;
     rc = stp_heap_alloc(space->heap, space->nbytes, 0, &offset);
@@ -85,7 +90,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
         rc = stp_space_reserve_roots(space);
         if (rc != 0) goto err_heap;
     }
-    if (space->nbytes > 0) rc = stp_space_register(space, space->base, space->nbytes, mine);
+    rc = space_register(space, space->base, space->nbytes, mine);
     if (rc != 0) goto err_heap;
     stp_registry_enter(space);
     return 0;
@@ -103,7 +108,7 @@ err_claim:
 void stp_space_shut(struct stp_space *space)
 {
     stp_registry_leave(space);
-    stp_space_unregister(space);
+    space_unregister(space);
     stp_heap_destroy(space->heap);
     space->heap = NULL;
     stp_mapped_destroy(space);
@@ -117,7 +122,7 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
 
     if (space == NULL) return NULL;
     space->kind = kind;
-    space->host = kind == NULL || kind->in_window;
+    space->host = kind == NULL || kind->host;
     space->device = -1;
     space->offset = SIZE_MAX;
     space->nbytes = (nbytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
@@ -149,7 +154,7 @@ uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
 /* Where a space of the window may lie at start, when every PE's records are still the same. */
 static void space_find_first(struct stp_space *space, bool with_heap)
 {
-    if (!space->host || stp_space_is_empty(space)) return;
+    if (!space->kind->in_window) return;
     /* shmem_align can promise what the heap's base has */
     space->offset =
         stp_window_find(space->max_bytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
@@ -215,7 +220,7 @@ static void space_init_data(struct stp_fabric_region *mine)
     (void)stp_registry_claim(first); /* nobody else is there yet */
     if (stp_rt.has_fabric) in_one = stp_segment_in_one();
     if ((stp_rt.has_fabric && in_one == NULL) ||
-        stp_space_register(first, in_one, stp_segment.nbytes, mine) != 0)
+        space_register(first, in_one, stp_segment.nbytes, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
     stp_registry_enter(first);
     for (unsigned i = 1; i < stp_segment.n_parts; i++) {
@@ -239,22 +244,13 @@ static void space_fini_parts(struct stp_space *first)
 }
 
 /*
- * SHMEM_SYMMETRIC_SIZE=0: a heap that has nothing, and addresses for what it may grow to. Without
- * those either it asks its kind for nothing.
- */
-static void space_begin_empty(struct stp_space *space)
-{
-    space->nbytes = space->max_bytes = 0;
-    space->n_extents = 0;
-    if (stp_env.symmetric.max == 0) space->kind = stp_kind_without_memory(space->kind);
-}
-
-/*
- * The heap of the standard. A PE without such memory says so in its PE info, and all end together.
+ * Makes the heap of the standard, or a page of host memory where SHMEM_SYMMETRIC_SIZE is 0. A PE
+ * without memory of the default kind says so in its PE info, and all PEs end together.
  */
 static void space_init_heap(struct stp_pe_info *pe_info)
 {
-    const struct stp_kind *kind = stp_kind_find(stp_env.default_space);
+    int type = stp_env.symmetric.max == 0 ? SHMEM_DEVICE_CPU : stp_env.default_space;
+    const struct stp_kind *kind = stp_kind_find(type);
     struct stp_space_params params = space_params(stp_env.symmetric.size);
     struct stp_space *space;
 
@@ -272,7 +268,6 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     space->number = STP_SPACE_HEAP;
     space->handle = SHMEM_SPACE_DEFAULT;
     space->permanent = true;
-    if (stp_env.symmetric.size == 0) space_begin_empty(space);
     stp_space_set_max(space, stp_env.symmetric.max);
     params.nbytes = space->nbytes;
     params.max_bytes = space->max_bytes;
@@ -318,12 +313,7 @@ static void space_measure_heap(struct stp_space *heap)
     int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
     int64_t facts[3] = {-of_base, (int64_t)(uintptr_t)heap->base, -(int64_t)(uintptr_t)heap->base};
 
-    if (stp_space_is_empty(heap)) { /* what it has not is aligned to anything */
-        heap->base_align = STP_WINDOW_ALIGN;
-        heap->caps = stp_space_caps(heap, stp_rt.ident_addr, true);
-        return;
-    }
-    if (heap->host) {
+    if (heap->kind->in_window) {
         size_t of_offset = heap->offset & -heap->offset;
         heap->base_align = of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
         heap->caps = stp_space_caps(heap, stp_rt.ident_addr, true);
@@ -355,7 +345,7 @@ static void space_pin_heap(struct stp_space *heap)
     char why[SPACE_WHY] = "";
     int64_t failed;
 
-    if (!stp_env.pin_heap || !heap->host || stp_space_is_empty(heap)) return;
+    if (!stp_env.pin_heap || !heap->host || space_has_no_heap(heap)) return;
     failed = stp_mapped_create(heap, &params) != 0;
     stp_coll_agree(stp_team_world, &failed, 1);
     if (failed == 0) {
@@ -392,7 +382,6 @@ void stp_space_teams_init(void)
     space_measure_heap(heap);
     space_pin_heap(heap);
     stp_space_offer(heap);
-    if (stp_space_is_empty(heap)) return;
     stp_stream_ready(heap);
     if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);

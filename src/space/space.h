@@ -67,14 +67,6 @@ void stp_space_shut(struct stp_space *space);
 int stp_space_admit_all(struct stp_space *space, struct stp_team *team,
                         const struct stp_space_params *params, const char *fn);
 
-/*
- * What stp_space_open() does with this PE's part for the fabric, of nbytes; later where a space
- * begins with none. 0, also where devices are staged, or -errno, logged. And its end.
- */
-int stp_space_register(struct stp_space *space, void *base, size_t nbytes,
-                       struct stp_fabric_region *mine);
-void stp_space_unregister(struct stp_space *space);
-
 /* The blocks that have names are live from the start. 0 or -errno, logged. */
 int stp_space_reserve_roots(struct stp_space *space);
 

@@ -176,8 +176,8 @@ static inline struct stp_space_params fam_params(const char *name, size_t nbytes
 static inline int fam_create_only(struct stp_space *space, const struct stp_space_params *params,
                                   struct stp_share *share)
 {
-    *space = (struct stp_space){.kind = &stp_kind_fam, .nbytes = params->nbytes};
-    space->offset = stp_window_find(params->nbytes, STP_RANGE_ALIGN, 0);
+    *space =
+        (struct stp_space){.kind = &stp_kind_fam, .nbytes = params->nbytes, .offset = SIZE_MAX};
     *share = (struct stp_share){.pe = params->pe};
     return stp_kind_fam.create(space, params, share);
 }

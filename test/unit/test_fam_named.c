@@ -551,7 +551,7 @@ START_TEST(peer_that_is_gone)
     capture_end(&capture);
     ck_assert_int_eq(gone, -ENOENT);
     ck_assert_int_eq(another, -ESTALE);
-    ck_assert_said(capture, "cannot map the part of PE 3, descriptor 3");
+    ck_assert_said(capture, "cannot map the part of PE 1 of this node, descriptor 3");
     stp_kind_fam.destroy(&space);
 }
 END_TEST

@@ -70,6 +70,13 @@ static void fatal_kept_store(void)
     if (the_one()) there[4 * SIZE / sizeof(long)] = 1;
 }
 
+static void fatal_store_beyond(void)
+{
+    long *there = shmem_ptr(block, peer);
+
+    if (the_one()) there[2 * SIZE / sizeof(long)] = 1; /* behind the large page of the part */
+}
+
 static void fatal_put_past_block(void)
 {
     static long source[2 * N];
@@ -243,6 +250,7 @@ static const struct mistake mistakes[] = {
     {"get_beyond", fatal_get_beyond, MADE_BY_MEMBERS},
     {"kept_put", fatal_kept_put, MADE_BY_MEMBERS},
     {"kept_store", fatal_kept_store, MADE_BY_MEMBERS},
+    {"store_beyond", fatal_store_beyond, MADE_BY_MEMBERS},
     {"put_past_block", fatal_put_past_block, MADE_BY_MEMBERS},
     {"amo_unaligned", fatal_amo_unaligned, MADE_BY_MEMBERS},
     {"private_dest", fatal_private_dest, MADE_BY_MEMBERS},

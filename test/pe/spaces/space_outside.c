@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces that the window has no room for: of the CPU and FAM, with addresses of their own. To be
- * run with a small SHMEM_WINDOW_SIZE; every family of operations works in them, beside a space in
- * the window, on subsets of the PEs, too.
+ * Spaces with addresses outside the window: those that it has no room for, and those whose parts
+ * are files of their own, FAM and pages of a chosen size. To be run with a small
+ * SHMEM_WINDOW_SIZE; every family of operations works in them, beside a space in the window, on
+ * subsets of the PEs, too.
  */
 #include "pe_kinds.h"
 #include "pe_reach.h"
@@ -10,6 +11,14 @@
 enum { SIZE = 80 * PE_MIB };
 
 static long *heap;
+
+/* The window has 64 MiB, and the heap lies in it. */
+static bool is_outside(const void *addr)
+{
+    uintptr_t at = (uintptr_t)addr, there = (uintptr_t)heap;
+
+    return (at > there ? at - there : there - at) > 64 * (size_t)PE_MIB;
+}
 
 static void check_use(int kind)
 {
@@ -57,6 +66,36 @@ static void check_beside(void)
     pe_kind_use(&small, 5);
     pe_kind_destroy(&small);
     pe_kind_destroy(&second);
+}
+
+/* Small ones, which would fit the window, of each kind of file and, to compare, of none. */
+static void check_files(void)
+{
+    shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, PE_MIB);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    struct pe_space paged = {.kind = &pe_kinds[PE_CPU], .rank = pe_me, .n = pe_n}, fam, usual;
+    long *block;
+
+    attr.page_size = 4096;
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &paged.space, &paged.team) == 0,
+               "no pages");
+    PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &usual), "no usual space");
+    block = pe_kind_malloc(&paged, 1000);
+    PE_CHECK(is_outside(block), "pages of a chosen size lie in the window");
+    pe_kind_ring(&paged, block, 1000, 9);
+    shmem_space_free(paged.space, block);
+    block = pe_kind_malloc(&usual, 1000);
+    PE_CHECK(!is_outside(block), "the usual space lies outside the window");
+    shmem_space_free(usual.space, block);
+    if (pe_kind_exists(PE_FAM)) {
+        PE_REQUIRE(pe_kind_create(PE_FAM, PE_MIB, &fam), "no fam space");
+        block = pe_kind_malloc(&fam, 1000);
+        PE_CHECK(is_outside(block), "FAM lies in the window");
+        shmem_space_free(fam.space, block);
+        pe_kind_destroy(&fam);
+    }
+    pe_kind_destroy(&usual);
+    pe_kind_destroy(&paged);
 }
 
 /* For GPUs, where there are any: own part and peers'. */
@@ -113,6 +152,7 @@ int main(void)
     check_use(PE_CPU);
     if (pe_kind_exists(PE_FAM)) check_use(PE_FAM);
     check_beside();
+    check_files();
     check_subset();
     check_pinned();
     shmem_free(heap);
