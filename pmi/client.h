@@ -27,7 +27,10 @@ struct stp_pmi_session {
     struct stp_wire wire;      /* not used by a single process */
 };
 
-/* One way to speak with a launcher. Each int is 0 or -errno, logged unless said otherwise. */
+/*
+ * One way to speak with a launcher. Each int is 0 or -errno, logged unless said otherwise. The
+ * client of a process without a launcher has only open().
+ */
 struct stp_pmi_client {
     const char *name;
     int (*open)(struct stp_pmi_session *session); /* after the greeting: rank, size, value_max */
@@ -47,7 +50,6 @@ struct stp_pmi_client {
 extern const struct stp_pmi_client stp_pmi1_client;
 extern const struct stp_pmi_client stp_pmi2_client;
 extern const struct stp_pmi_client stp_pmix_client;
-extern const struct stp_pmi_client stp_single_client;
 
 /* Open libpmix, once. Returns 0, or -ENOENT, not logged, when there is no usable one. */
 int stp_pmix_load(void);

@@ -86,6 +86,17 @@ int stp_pmi_no_host(struct stp_pmi_session *session, int rank, char *name, size_
 
 /* ---- the choice of a client ---------------------------------------------- */
 
+static int single_open(struct stp_pmi_session *session)
+{
+    session->rank = 0;
+    session->size = 1;
+    session->value_max = STP_PMI_VALUE_MAX;
+    return 0;
+}
+
+/* The client of a process without a launcher: nobody reads what it puts, or waits in its fence. */
+static const struct stp_pmi_client single_client = {.name = "single", .open = single_open};
+
 /* Launchers that start several processes without a PMI_FD, by what they leave behind. */
 static const struct {
     const char *rank;
@@ -288,7 +299,7 @@ static int pmi_choose(struct stp_pmi_session *session, const struct stp_pmi_clie
     const char *fd = getenv("PMI_FD");
     int rc;
 
-    *client = &stp_single_client;
+    *client = &single_client;
     if (stp_env.pmi == STP_PMI_SINGLE) return 0;
     if (stp_env.pmi == STP_PMI_X || pmi_wants_pmix(fd)) {
         *client = &stp_pmix_client;
@@ -309,7 +320,7 @@ static const char *pmi_look_around(char *why, size_t capacity)
     int foreign;
 
     snprintf(why, capacity, "SHMEM_PMI=single");
-    if (stp_env.pmi == STP_PMI_SINGLE) return stp_single_client.name;
+    if (stp_env.pmi == STP_PMI_SINGLE) return single_client.name;
     snprintf(why, capacity, "PMIX_NAMESPACE=%s", nspace ? nspace : "");
     if (pmi_wants_pmix(fd)) return stp_pmix_client.name;
     if (stp_env.pmi == STP_PMI_X)
@@ -319,7 +330,7 @@ static const char *pmi_look_around(char *why, size_t capacity)
     foreign = pmi_find_foreign(&rank);
     if (foreign < 0) {
         snprintf(why, capacity, "no launcher: neither PMI_FD nor PMIX_NAMESPACE is of use");
-        return stp_single_client.name;
+        return single_client.name;
     }
     snprintf(why, capacity, "started by %s: %s", foreign_launchers[foreign].name,
              foreign_launchers[foreign].advice);
@@ -346,7 +357,6 @@ static int pmi_map_without_vector(void)
     int n_local;
     int rc;
 
-    if (pmi.session.size == 1) return stp_map_one(&pmi.map, 1);
     rc = stp_map_told(&pmi.map, pmi.client, &pmi.session);
     if (rc != -ENOENT) return rc;
     if (stp_pmi_env_int("MPI_LOCALNRANKS", 1, &n_local) == 0 && n_local == pmi.session.size)
@@ -358,8 +368,10 @@ static int pmi_map_without_vector(void)
 static int pmi_make_map(void)
 {
     static char text[STP_WIRE_TEXT_MAX];
-    int rc = pmi.client->mapping(&pmi.session, text, sizeof(text));
+    int rc;
 
+    if (pmi.session.size == 1) return stp_map_one(&pmi.map, 1);
+    rc = pmi.client->mapping(&pmi.session, text, sizeof(text));
     if (rc != 0 && rc != -ENOENT) return rc;
     if (rc == 0 && text[0] != '\0') {
         rc = stp_map_parse(&pmi.map, text, pmi.session.size);
@@ -378,7 +390,7 @@ static int pmi_make_map(void)
 static void pmi_at_exit(void)
 {
     if (!pmi.client || pmi.pid != getpid() || pmi.aborts) return;
-    pmi.client->finalize(&pmi.session);
+    if (pmi.client->finalize) pmi.client->finalize(&pmi.session);
     stp_wire_close(&pmi.session.wire);
     pmi.client = NULL;
 }
@@ -458,14 +470,15 @@ int stp_pmi_put(const char *key, const void *data, size_t nbytes)
     int rc = pmi_check_open("put");
 
     if (rc == 0) rc = pmi_check_key(key);
-    return rc != 0 ? rc : stp_kvs_put(pmi.client, &pmi.session, key, data, nbytes);
+    return rc != 0 || !pmi.client->put ? rc
+                                       : stp_kvs_put(pmi.client, &pmi.session, key, data, nbytes);
 }
 
 int stp_pmi_fence(void)
 {
     int rc = pmi_check_open("fence");
 
-    return rc != 0 ? rc : pmi.client->fence(&pmi.session);
+    return rc != 0 || !pmi.client->fence ? rc : pmi.client->fence(&pmi.session);
 }
 
 int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *nbytes)
@@ -473,6 +486,7 @@ int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *
     int rc = pmi_check_open("get");
 
     if (rc == 0) rc = pmi_check_key(key);
+    if (rc == 0 && !pmi.client->get) rc = -ENOENT;
     return rc != 0 ? rc : stp_kvs_get(pmi.client, &pmi.session, rank, key, data, capacity, nbytes);
 }
 
@@ -533,7 +547,7 @@ _Noreturn void stp_pmi_abort(int status, const char *message)
         /* A launcher that kills may forget what it has not read yet: our last words. */
         pmi_drain(STDERR_FILENO, deadline);
         pmi_drain(STDOUT_FILENO, deadline);
-        pmi.client->abort(&pmi.session, code, message);
+        if (pmi.client->abort) pmi.client->abort(&pmi.session, code, message);
         if (pmi.session.wire.fd >= 0) pmi_linger(pmi.session.wire.fd);
     }
     _exit(code);

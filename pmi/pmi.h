@@ -57,8 +57,8 @@ int stp_pmi_fence(void);
 /*
  * Read what rank has put under key, after a fence: before the first one a launcher may not answer.
  * PMIx keeps what each rank puts apart; the others ignore rank.
- * Sets *nbytes on success. Returns 0, -ENOENT when nobody put it, -EMSGSIZE when it is longer
- * than capacity; other errors are logged.
+ * Sets *nbytes on success. Returns 0, -ENOENT when nobody put it or this process has no launcher,
+ * -EMSGSIZE when it is longer than capacity; other errors are logged.
  */
 int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *nbytes);
 
