@@ -41,7 +41,7 @@ struct stp_pmi_client {
                size_t capacity);
     /* The launcher's process mapping; -ENOENT, not logged, when it gives none. */
     int (*mapping)(struct stp_pmi_session *session, char *text, size_t capacity);
-    /* The host of a rank, as the launcher names it; -ENOENT, not logged, when it does not tell. */
+    /* The launcher's name for a rank's host, or -ENOENT, not logged. NULL: it never has one. */
     int (*host)(struct stp_pmi_session *session, int rank, char *name, size_t capacity);
     void (*finalize)(struct stp_pmi_session *session); /* silent: a closed connection is fine */
     void (*abort)(struct stp_pmi_session *session, int status, const char *message);
@@ -56,9 +56,6 @@ int stp_pmix_load(void);
 
 /* Why stp_pmix_load() failed. */
 const char *stp_pmix_missing(void);
-
-/* The host operation of clients whose launcher does not tell. */
-int stp_pmi_no_host(struct stp_pmi_session *session, int rank, char *name, size_t capacity);
 
 /* Log why request failed with rc (from stp_wire_*), showing what was received. Returns rc. */
 int stp_pmi_complain(const struct stp_pmi_session *session, const char *request, int rc);

@@ -186,7 +186,7 @@ static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
 int stp_map_told(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                  struct stp_pmi_session *session)
 {
-    return map_from_hosts(map, client, session, map_told_of);
+    return client->host ? map_from_hosts(map, client, session, map_told_of) : -ENOENT;
 }
 
 static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,

@@ -75,15 +75,6 @@ int stp_pmi_env_int(const char *name, int lowest, int *number)
     return 0;
 }
 
-int stp_pmi_no_host(struct stp_pmi_session *session, int rank, char *name, size_t capacity)
-{
-    (void)session;
-    (void)rank;
-    (void)name;
-    (void)capacity;
-    return -ENOENT;
-}
-
 /* ---- the choice of a client ---------------------------------------------- */
 
 static int single_open(struct stp_pmi_session *session)
@@ -148,21 +139,6 @@ static int pmi_find_foreign(int *rank)
         if (*rank > 0 || size > 1) return (int)i;
     }
     return -1;
-}
-
-/* Log an error when there is one. */
-static int pmi_check_foreign(void)
-{
-    int rank;
-    int i = pmi_find_foreign(&rank);
-
-    if (i < 0) return 0;
-    stp_error("pmi: this process was started by %s as one of several (%s=%d), but there is "
-              "no PMI_FD to reach the others: %s; or set SHMEM_PMI=single for jobs of one "
-              "PE each",
-              foreign_launchers[i].name, foreign_launchers[i].rank, rank,
-              foreign_launchers[i].advice);
-    return -EPROTO;
 }
 
 /* Take over the socket the launcher left us. Returns 0 or -errno, logged. */
@@ -264,21 +240,6 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
     return 0;
 }
 
-/* SHMEM_PMI=pmix: nothing else will do. */
-static int pmi_demand_pmix(void)
-{
-    if (!getenv("PMIX_NAMESPACE")) {
-        stp_error("pmi: SHMEM_PMI=pmix, but PMIX_NAMESPACE is not set: start with a PMIx launcher "
-                  "(prterun, Open MPI's mpirun, srun --mpi=pmix), or unset SHMEM_PMI");
-        return -EPROTO;
-    }
-    if (stp_pmix_load() == 0) return 0;
-    stp_error("pmi: SHMEM_PMI=pmix, but there is no usable libpmix.so.2 (%s): install it, or name "
-              "its directory in LD_LIBRARY_PATH",
-              stp_pmix_missing());
-    return -EPROTO;
-}
-
 /*
  * Jobs in jobs leave the variables of both. A PMIx launcher closes the descriptors that its
  * processes would inherit, hydra and Slurm do not touch PMIx's variables: so a PMI_FD that is
@@ -294,54 +255,74 @@ static bool pmi_wants_pmix(const char *fd)
     return stp_pmix_load() == 0;
 }
 
-static int pmi_choose(struct stp_pmi_session *session, const struct stp_pmi_client **client)
+/* SHMEM_PMI=pmix: nothing else will do. */
+static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 {
-    const char *fd = getenv("PMI_FD");
-    int rc;
-
-    *client = &single_client;
-    if (stp_env.pmi == STP_PMI_SINGLE) return 0;
-    if (stp_env.pmi == STP_PMI_X || pmi_wants_pmix(fd)) {
-        *client = &stp_pmix_client;
-        return stp_env.pmi == STP_PMI_X ? pmi_demand_pmix() : 0;
-    }
-    if (!fd) return pmi_check_foreign();
-    rc = pmi_connect(session, fd);
-    if (rc == 0) rc = pmi_greet(session, client);
-    return rc;
+    if (!getenv("PMIX_NAMESPACE"))
+        snprintf(why, capacity,
+                 "SHMEM_PMI=pmix, but PMIX_NAMESPACE is not set: start with a PMIx launcher "
+                 "(prterun, Open MPI's mpirun, srun --mpi=pmix), or unset SHMEM_PMI");
+    else if (stp_pmix_load() != 0)
+        snprintf(why, capacity,
+                 "SHMEM_PMI=pmix, but there is no usable libpmix.so.2 (%s): install it, or name "
+                 "its directory in LD_LIBRARY_PATH",
+                 stp_pmix_missing());
+    else
+        return &stp_pmix_client;
+    return NULL;
 }
 
-/* By the same questions as pmi_choose, in the same order. */
-static const char *pmi_look_around(char *why, size_t capacity)
+/*
+ * Chooses the client by the environment and says in why what decides. Returns NULL, with the error
+ * in why, when there is a launcher that this library cannot speak with. With a PMI_FD the greeting
+ * may still change the version.
+ */
+static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
 {
-    const char *fd = getenv("PMI_FD");
-    const char *nspace = getenv("PMIX_NAMESPACE");
+    const char *fd = getenv("PMI_FD"), *nspace = getenv("PMIX_NAMESPACE");
     int rank;
     int foreign;
 
     snprintf(why, capacity, "SHMEM_PMI=single");
-    if (stp_env.pmi == STP_PMI_SINGLE) return single_client.name;
+    if (stp_env.pmi == STP_PMI_SINGLE) return &single_client;
     snprintf(why, capacity, "PMIX_NAMESPACE=%s", nspace ? nspace : "");
-    if (pmi_wants_pmix(fd)) return stp_pmix_client.name;
-    if (stp_env.pmi == STP_PMI_X)
-        return nspace && stp_pmix_load() == 0 ? stp_pmix_client.name : "none";
+    if (pmi_wants_pmix(fd)) return &stp_pmix_client;
+    if (stp_env.pmi == STP_PMI_X) return pmi_demand_pmix(why, capacity);
     snprintf(why, capacity, "PMI_FD=%s", fd ? fd : "");
-    if (fd) return pmi_first_version() == 1 ? stp_pmi1_client.name : stp_pmi2_client.name;
+    if (fd) return pmi_first_version() == 1 ? &stp_pmi1_client : &stp_pmi2_client;
+    snprintf(why, capacity, "no launcher: neither PMI_FD nor PMIX_NAMESPACE is of use");
     foreign = pmi_find_foreign(&rank);
-    if (foreign < 0) {
-        snprintf(why, capacity, "no launcher: neither PMI_FD nor PMIX_NAMESPACE is of use");
-        return single_client.name;
-    }
-    snprintf(why, capacity, "started by %s: %s", foreign_launchers[foreign].name,
+    if (foreign < 0) return &single_client;
+    snprintf(why, capacity,
+             "this process was started by %s as one of several (%s=%d), without a PMI_FD to reach "
+             "the others: %s; or set SHMEM_PMI=single for jobs of one PE each",
+             foreign_launchers[foreign].name, foreign_launchers[foreign].rank, rank,
              foreign_launchers[foreign].advice);
-    return "none";
+    return NULL;
+}
+
+/* Chooses the client and greets a launcher of PMI-1 or PMI-2. Returns 0 or -errno, logged. */
+static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_client **client)
+{
+    char why[STP_PMI_WHY_MAX];
+    int rc;
+
+    *client = pmi_choose(why, sizeof(why));
+    if (*client == &single_client || *client == &stp_pmix_client) return 0;
+    if (*client == NULL) {
+        stp_error("pmi: %s", why);
+        return -EPROTO;
+    }
+    rc = pmi_connect(session, getenv("PMI_FD"));
+    return rc != 0 ? rc : pmi_greet(session, client);
 }
 
 void stp_pmi_look(struct stp_pmi_details *details)
 {
-    const char *client = pmi_look_around(details->why, sizeof(details->why));
+    const struct stp_pmi_client *client = pmi_choose(details->why, sizeof(details->why));
 
-    details->client = pmi.client ? pmi.client->name : client;
+    if (pmi.client) client = pmi.client;
+    details->client = client ? client->name : "none";
     details->key_max = pmi.session.told_key_max;
     details->value_max = pmi.session.told_value_max;
     details->fragment = pmi.session.value_max;
@@ -402,7 +383,7 @@ static int pmi_open_once(void)
 
     pmi.pid = getpid();
     pmi.session.wire.fd = -1;
-    rc = pmi_choose(&pmi.session, &client);
+    rc = pmi_reach(&pmi.session, &client);
     if (rc == 0) rc = client->open(&pmi.session);
     if (rc != 0) goto err_close;
     if (pmi.session.size < 1 || pmi.session.rank < 0 || pmi.session.rank >= pmi.session.size) {

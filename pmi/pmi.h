@@ -19,12 +19,14 @@ struct stp_pmi_info {
     int n_nodes;
 };
 
+#define STP_PMI_WHY_MAX 512
+
 /* What a process would do, or does, about a launcher. */
 struct stp_pmi_details {
     const char *client; /* as above, or "none": there is a launcher, but no way to speak with it */
-    char why[200];      /* what decides: a variable and its value, or their absence */
-    char libpmix[256];  /* empty: can be loaded; else why not */
-    int key_max;        /* characters that the launcher says it carries, 0: it has not said */
+    char why[STP_PMI_WHY_MAX]; /* the variable that decides, or the error when there is none */
+    char libpmix[256];         /* empty: can be loaded; else why not */
+    int key_max; /* characters that the launcher says it carries, 0: it has not said */
     int value_max;
     size_t fragment; /* characters of the fragments that values are cut to; 0: not open */
 };

@@ -155,7 +155,6 @@ const struct stp_pmi_client stp_pmi1_client = {
     .fence = pmi1_fence,
     .get = pmi1_get,
     .mapping = pmi1_mapping,
-    .host = stp_pmi_no_host,
     .finalize = pmi1_finalize,
     .abort = pmi1_abort,
 };

@@ -192,7 +192,6 @@ const struct stp_pmi_client stp_pmi2_client = {
     .fence = pmi2_fence,
     .get = pmi2_get,
     .mapping = pmi2_mapping,
-    .host = stp_pmi_no_host,
     .finalize = pmi2_finalize,
     .abort = pmi2_abort,
 };
