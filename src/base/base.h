@@ -171,7 +171,7 @@ struct stp_env {
 
 struct stp_env_row {
     const char *name;  /* SHMEM_... */
-    const char *alias; /* older name, or NULL; the name wins when both are set */
+    const char *alias; /* the standard's older name, or NULL; the name wins when both are set */
     enum stp_env_kind kind;
     size_t offset;            /* of the value in struct stp_env */
     const char *fallback;     /* default, as text; NULL: unset */
@@ -197,12 +197,6 @@ int stp_env_load(void);
  * SIZE_MAX). Spec 1.6, chapter 8.
  */
 int stp_env_parse_size(const char *text, size_t *bytes);
-
-/*
- * Warn of each variable that is set by a name which only older releases of Steppe had. The SMA_
- * names are the standard's, and nobody is warned of them.
- */
-void stp_env_warn_renamed(void);
 
 /*
  * The environment's next variable with a name of ours, SHMEM_ or SMA_, that nobody reads. *at: 0 at

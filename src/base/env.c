@@ -81,7 +81,7 @@ const struct stp_env_row stp_env_table[] = {
      "seconds of silence after which a host is given up and the job ends; 0: never"},
     {"SHMEM_HANG_REPORT", NULL, STP_ENV_INT, FIELD(hang_report), "60", NULL,
      "seconds of waiting after which it is told who waits for what; 0: never"},
-    {"SHMEM_OFI_ENDPOINTS", "SHMEM_OFI_LANES", STP_ENV_INT, FIELD(ofi_endpoints), "-1", NULL,
+    {"SHMEM_OFI_ENDPOINTS", NULL, STP_ENV_INT, FIELD(ofi_endpoints), "-1", NULL,
      "endpoints for private and serialized contexts, at most 64; -1: where the provider makes them "
      "cheap"},
     {"SHMEM_SPACES_TABLE", NULL, STP_ENV_BOOL, FIELD(spaces_table), "off", NULL,
@@ -315,18 +315,6 @@ int stp_env_load(void)
         if (row_load(&stp_env_table[i]) != 0) rc = -EINVAL;
     }
     return rc;
-}
-
-void stp_env_warn_renamed(void)
-{
-    for (size_t i = 0; i < stp_env_n_rows; i++) {
-        const struct stp_env_row *row = &stp_env_table[i];
-        const char *name;
-
-        if (row->alias == NULL || strncmp(row->alias, "SMA_", 4) == 0) continue;
-        if (row_getenv(row, &name) == NULL || name != row->alias) continue;
-        stp_warn("%s is an old name of %s: use that one", row->alias, row->name);
-    }
 }
 
 /* ---- names that nobody reads ------------------------------------------------------- */
