@@ -20,8 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FLUSH_S 2    /* how long the flush before an abort may take, */
-#define HANDLERS_S 5 /* and the program's exit handlers before it */
+#define HANDLERS_S 5 /* how long the program's exit handlers before an abort may take */
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
 static struct stp_witness runtime_witness = {.fd = -1};
@@ -58,40 +57,33 @@ static void runtime_end_job(int status)
     runtime_abort(status, "fatal error");
 }
 
-struct ending {
+/* How the job ends when the streams of the program, or its exit handlers, take too long. */
+static struct {
     int status;
     const char *message;
-    unsigned seconds;
-};
+} runtime_ending;
 
-static void *runtime_end_anyway(void *arg)
+static void runtime_end_late(void)
 {
-    const struct ending *ending = arg;
-
-    sleep(ending->seconds);
-    runtime_abort(ending->status, ending->message);
+    runtime_abort(runtime_ending.status, runtime_ending.message);
 }
 
 /*
- * Flush stdio and end the job. A thread that reads from a terminal or a pipe holds its stream's
- * lock, and a flush of all streams waits for that: then the job ends without.
+ * Flush the streams and end the job. A thread that reads from a terminal or a pipe holds its
+ * stream's lock, and a flush of all streams waits for that: then the job ends without.
  */
 static _Noreturn void runtime_flush_and_end(int status, const char *message)
 {
-    struct ending ending = {status, message, FLUSH_S};
-    pthread_t thread;
-
-    (void)stp_thread_create(&thread, runtime_end_anyway, &ending);
-    fflush(NULL);
+    runtime_ending.status = status;
+    runtime_ending.message = message;
+    stp_flush(runtime_end_late);
     runtime_abort(status, message);
 }
 
 static void runtime_exit_finalize(void);
 
-static void *runtime_exit_anyway(void *arg)
+static void runtime_exit_late(void)
 {
-    (void)arg;
-    sleep(FLUSH_S);
     _exit(EXIT_SUCCESS);
 }
 
@@ -109,11 +101,8 @@ static bool runtime_halt(void)
  */
 static _Noreturn void runtime_end_beside_threads(void)
 {
-    pthread_t thread;
-
     if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_stop();
-    (void)stp_thread_create(&thread, runtime_exit_anyway, NULL);
-    fflush(NULL);
+    stp_flush(runtime_exit_late);
     _exit(EXIT_SUCCESS);
 }
 
@@ -127,7 +116,6 @@ static struct {
     bool begun;
     bool beside_threads; /* no global_exit, but finalized while other threads go on */
     pthread_t by;
-    struct ending ending;
 } runtime_leave;
 
 static bool runtime_leaves(void)
@@ -142,7 +130,7 @@ static void runtime_end_leave(void)
     if (__atomic_load_n(&runtime_leave.beside_threads, __ATOMIC_SEQ_CST) && getpid() == runtime_pid)
         runtime_end_beside_threads();
     if (runtime_leaves() && getpid() == runtime_pid)
-        runtime_flush_and_end(runtime_leave.ending.status, runtime_leave.ending.message);
+        runtime_flush_and_end(runtime_ending.status, runtime_ending.message);
 }
 
 /*
@@ -157,8 +145,6 @@ static __attribute__((constructor(101))) void runtime_load(void)
 
 void pshmem_global_exit(int status)
 {
-    pthread_t thread;
-
     if (getpid() != runtime_pid) {
         fflush(NULL);
         _exit(status);
@@ -170,14 +156,13 @@ void pshmem_global_exit(int status)
             pause(); /* the thread that was first ends this one */
     }
     runtime_leave.by = pthread_self();
-    runtime_leave.ending = (struct ending){status, "shmem_global_exit", HANDLERS_S};
+    runtime_ending.status = status;
+    runtime_ending.message = "shmem_global_exit";
     stp_pmi_will_abort();
     if (!stp_pmi_keeps_status())
         stp_error("shmem_global_exit(%d) ends the job; the launcher tells a status of its own",
                   status);
-    /* Without anybody to look after the time no handler may run. */
-    if (stp_thread_create(&thread, runtime_end_anyway, &runtime_leave.ending) != 0)
-        runtime_end_leave();
+    stp_deadline(HANDLERS_S, runtime_end_late);
     stp_stream_halt();
     (void)runtime_halt(); /* libraries for devices have handlers too */
     exit(status);

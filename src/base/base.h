@@ -45,8 +45,8 @@ void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
 /*
  * Print "steppe: pe 3 (host): <routine>: <text>" and end the whole job with status 1
  * through the hook of stp_fatal_hook(), or exit(1) when none is set. routine may be NULL;
- * a leading "p" of a profiling name is not printed. What the program has printed is flushed, in
- * the process that is the PE: stdout and stderr before the line, all streams after it.
+ * a leading "p" of a profiling name is not printed. What the program has printed is flushed after
+ * the line, in the process that is the PE.
  */
 _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3) STP_COLD
     __attribute__((noreturn)); /* twice: clang takes only this one for a part of the type */
@@ -61,19 +61,18 @@ const char *stp_public_name(const char *routine);
 void stp_fatal_hook(void (*end_job)(int status));
 
 /*
- * Call work(arg), which is left in the middle when it takes longer than ms: what it holds stays
- * held, so this is for processes that end. Returns 0 when work has returned, -ETIMEDOUT when it was
- * left, or why it was not called: -EBUSY when such work is under way. Not for two threads at a
- * time. Context: anywhere, a signal handler too; takes a signal that has no handler, for good.
+ * Unless stp_deadline_end() comes first, late() is called after so many seconds, in a signal
+ * handler of any thread; it must end the process. For processes that are about to end: takes
+ * SIGALRM for good. Context: anywhere, a signal handler too.
  */
-int stp_run_for(int ms, void (*work)(void *), void *arg);
+void stp_deadline(unsigned seconds, void (*late)(void));
+void stp_deadline_end(void);
 
-/* In the work of stp_run_for(): leave it now. Elsewhere: returns. */
-void stp_run_leave(void);
-
-/* Flush stdout and stderr, or all streams: what can be within a second. For processes that end. */
-void stp_flush_standard(void);
-void stp_flush_all(void);
+/*
+ * Flushes stdout, stderr, then all streams, for a process that is about to end. When that takes
+ * longer than 2 s, late() is called as by stp_deadline(). Context: anywhere, a signal handler too.
+ */
+void stp_flush(void (*late)(void));
 
 /*
  * strerror(), but for a limit that users can raise (descriptors, size of files) it names the limit
@@ -338,12 +337,6 @@ const char *stp_symbol_routine(void);
 bool stp_symbol_global(const void *addr, char *text, size_t len);
 
 /* ---- threads of the library (thread.c) ------------------------------------ */
-
-/*
- * pthread_create() with a stack that does for all that we do, whatever the program has made the
- * default (pthread_setattr_default_np, ulimit -s). Returns 0 or a positive error number.
- */
-int stp_thread_create(pthread_t *thread, void *(*main)(void *arg), void *arg);
 
 /*
  * Start so a thread of the library's own, which takes no signals but faults. name: at most 15

@@ -1,168 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process that ends by a fatal error still gives away: the output in its streams. A flush
- * may meet a full pipe, a lock that is never given back, or code that a signal interrupted, so
- * it runs under a clock and is left in the middle when time is up. Design: docs/design/base.md.
+ * The output in the streams of a process that ends by a fatal error. A flush may meet a full pipe,
+ * a lock that is never given back, or code that a signal interrupted, so an alarm ends the process
+ * when the flush takes too long. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdio_ext.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* How long a stream, and all streams together, may take. */
-#define FLUSH_MS 1000
+/* How long all streams together may take. */
+#define FLUSH_S 2
 
 /* How often, and how many milliseconds apart, a lock is asked for that a printing thread has. */
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_MS 2
 
-/* The clock fires again in case it fired before the work began. */
-#define AGAIN_MS 20
-
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid /* not every C library has the manual's name */
-#endif
+#define EARLY_NS UINT64_C(10000000) /* an alarm may come as much too early, by another clock */
 
 static struct {
-    int tid; /* thread whose work is under way, 0 while none is */
-    sigjmp_buf leave;
-} flush_run;
+    uint64_t due_ns; /* UINT64_MAX: never */
+    void (*late)(void);
+} deadline;
 
-static bool flush_is_mine(void)
-{
-    /* Pairs with the stores in run_work() and stp_run_leave(). */
-    return __atomic_load_n(&flush_run.tid, __ATOMIC_SEQ_CST) == (int)syscall(SYS_gettid);
-}
-
-void stp_run_leave(void)
-{
-    if (!flush_is_mine()) return;
-    __atomic_store_n(&flush_run.tid, 0, __ATOMIC_SEQ_CST);
-    siglongjmp(flush_run.leave, 1);
-}
-
-static void run_late(int signo)
+/* An alarm that the program has set may come first. */
+static void deadline_alarm(int signo)
 {
     (void)signo;
-    stp_run_leave();
+    /* Pairs with the stores in stp_deadline() and stp_deadline_end(). */
+    if (stp_now_ns() >= __atomic_load_n(&deadline.due_ns, __ATOMIC_ACQUIRE))
+        deadline.late();
+    else
+        alarm(1);
 }
 
-/*
- * A signal that the program has no use for, ours from now on; 0: there is none. It stays so: one
- * that is still on its way when the clock is gone must not end the process.
- */
-static int run_signal(void)
+void stp_deadline(unsigned seconds, void (*late)(void))
 {
-    struct sigaction late = {.sa_handler = run_late, .sa_flags = SA_ONSTACK}, now;
+    struct sigaction action = {.sa_handler = deadline_alarm, .sa_flags = SA_ONSTACK | SA_RESTART};
+    uint64_t due_ns = stp_now_ns() + seconds * UINT64_C(1000000000) - EARLY_NS;
     sigset_t set;
 
-    for (int signo = SIGRTMAX; signo >= SIGRTMIN; signo--) {
-        if (sigaction(signo, NULL, &now) != 0) continue;
-        if (now.sa_handler != run_late && now.sa_handler != SIG_DFL) continue;
-        sigemptyset(&late.sa_mask);
-        if (sigaction(signo, &late, NULL) != 0) continue;
-        sigemptyset(&set);
-        sigaddset(&set, signo);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-        return signo;
-    }
-    return 0;
+    deadline.late = late;
+    /* Pairs with the load in deadline_alarm(), which calls late() afterwards. */
+    __atomic_store_n(&deadline.due_ns, due_ns, __ATOMIC_RELEASE);
+    sigaction(SIGALRM, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    alarm(seconds);
 }
 
-/*
- * Start a clock that sends this thread a signal after ms. By system calls: the C library's
- * functions allocate, which a signal handler must not.
- */
-static int run_clock(int ms, int *clock)
+void stp_deadline_end(void)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = run_signal()};
-    struct itimerspec when = {
-        .it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L},
-        .it_interval = {.tv_nsec = AGAIN_MS * 1000000L},
-    };
-
-    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
-    if (event.sigev_signo == 0) return -EBUSY;
-    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, clock) != 0) return -errno;
-    if (syscall(SYS_timer_settime, *clock, 0, &when, NULL) == 0) return 0;
-    syscall(SYS_timer_delete, *clock);
-    return -EINVAL;
+    /* Pairs with the load in deadline_alarm(). */
+    __atomic_store_n(&deadline.due_ns, UINT64_MAX, __ATOMIC_RELEASE);
+    alarm(0);
 }
-
-/* False when it was left before its end. */
-static bool run_work(void (*work)(void *), void *arg)
-{
-    if (sigsetjmp(flush_run.leave, 1) != 0) return false;
-    /* Pairs with the loads in flush_is_mine() and stp_run_for(). */
-    __atomic_store_n(&flush_run.tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
-    work(arg);
-    __atomic_store_n(&flush_run.tid, 0, __ATOMIC_SEQ_CST);
-    return true;
-}
-
-int stp_run_for(int ms, void (*work)(void *), void *arg)
-{
-    int clock, rc;
-
-    if (__atomic_load_n(&flush_run.tid, __ATOMIC_SEQ_CST) != 0) return -EBUSY;
-    rc = run_clock(ms, &clock);
-    if (rc != 0) return rc;
-    if (!run_work(work, arg)) rc = -ETIMEDOUT;
-    syscall(SYS_timer_delete, clock);
-    return rc;
-}
-
-/* ---- streams ------------------------------------------------------------------ */
-
-struct flush_stream {
-    FILE *stream;
-    volatile bool begun; /* the lock is ours, and bytes may have gone */
-};
 
 /* A thread that prints gives the lock back in no time; one that sits on it keeps it. */
-static void flush_stream(void *arg)
+static void flush_stream(FILE *stream)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};
-    struct flush_stream *flush = arg;
 
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (ftrylockfile(flush->stream) == 0) {
-            flush->begun = true;
-            fflush_unlocked(flush->stream);
-            funlockfile(flush->stream);
+        if (ftrylockfile(stream) == 0) {
+            fflush_unlocked(stream);
+            funlockfile(stream);
             return;
         }
         nanosleep(&pause, NULL);
     }
 }
 
-/* What is left where nobody reads is given up: how much of it has gone is not known. */
-static void flush_or_drop(FILE *stream)
+void stp_flush(void (*late)(void))
 {
-    struct flush_stream flush = {.stream = stream};
-
-    if (stp_run_for(FLUSH_MS, flush_stream, &flush) == -ETIMEDOUT && flush.begun) __fpurge(stream);
-}
-
-static void flush_all(void *arg)
-{
-    (void)arg;
+    stp_deadline(FLUSH_S, late);
+    flush_stream(stdout);
+    flush_stream(stderr);
     fflush(NULL);
-}
-
-void stp_flush_standard(void)
-{
-    flush_or_drop(stdout);
-    flush_or_drop(stderr);
-}
-
-void stp_flush_all(void)
-{
-    (void)stp_run_for(FLUSH_MS, flush_all, NULL);
+    stp_deadline_end();
 }

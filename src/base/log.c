@@ -27,7 +27,7 @@
 #define WRITE_GRACE_MS 1000
 
 /* The same for the line of a fatal error, also where the write blocks. */
-#define FATAL_LINE_MS 5000
+#define FATAL_LINE_S 5
 
 #define PE_UNKNOWN INT_MIN /* stp_log_identify() was not called yet */
 
@@ -35,8 +35,9 @@ int stp_log_level = STP_LOG_WARN;
 
 static struct {
     int pe;
-    int pid;       /* of the process that is the PE; a forked child is none */
-    int fatal_tid; /* thread that ends the job, 0 while nobody does */
+    int pid;        /* of the process that is the PE; a forked child is none */
+    int fatal_tid;  /* thread that reports the fatal error, 0 while there is none */
+    int ending_tid; /* thread that ends the job after that, 0 while nobody does */
     void (*end_job)(int);
     pthread_once_t host_once;
     char host[256];
@@ -187,10 +188,11 @@ const char *stp_public_name(const char *routine)
 }
 
 /*
- * Is this the thread that ends the job? The first that comes is. Nothing may end it on its way: a
- * pipe without a reader would, by SIGPIPE, and a thread that cancels it.
+ * Returns 0 for the first thread that fails, which ends the job, and the number of that thread for
+ * the others. Nothing may end the thread on its way: a pipe without a reader would, by SIGPIPE, and
+ * a thread that cancels it.
  */
-static bool fatal_enter(int tid)
+static int fatal_enter(int tid)
 {
     int first = 0;
     sigset_t set;
@@ -201,48 +203,49 @@ static bool fatal_enter(int tid)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     /* Pairs with the same call of other threads: the first of them ends the process. */
-    return __atomic_compare_exchange_n(&log_state.fatal_tid, &first, tid, false, __ATOMIC_SEQ_CST,
-                                       __ATOMIC_SEQ_CST);
+    __atomic_compare_exchange_n(&log_state.fatal_tid, &first, tid, false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return first;
 }
 
-/*
- * Not the first. A thread that comes back from within its own end goes on with it when it came from
- * a flush, and else (the hook failed, or a signal hit it) leaves at once; another one gives the
- * first time to finish.
- */
-static _Noreturn void fatal_again(int tid)
+/* Gives another thread the time to end the job. */
+static _Noreturn void fatal_wait(void)
 {
     struct timespec grace = {.tv_sec = FATAL_GRACE_S};
 
-    /* Pairs with the compare-and-swap in fatal_enter(). */
-    if (__atomic_load_n(&log_state.fatal_tid, __ATOMIC_SEQ_CST) == tid) {
-        stp_run_leave();
-    } else {
-        while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
-            ;
-    }
+    while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
+        ;
     _exit(EXIT_FAILURE);
 }
 
-static void fatal_write(void *line)
+/*
+ * Ends the job by the hook, or the process by otherwise() when there is no hook. A thread that
+ * comes back from its hook, because that failed or a signal hit it, leaves at once.
+ */
+static _Noreturn void fatal_end(void (*otherwise)(int))
 {
-    line_write(line);
+    int tid = (int)syscall(SYS_gettid), first = 0;
+    void (*end_job)(int);
+
+    /* Pairs with the same call of other threads: the first of them ends the job. */
+    if (__atomic_compare_exchange_n(&log_state.ending_tid, &first, tid, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST)) {
+        /* Pairs with the store in stp_fatal_hook(). */
+        end_job = __atomic_load_n(&log_state.end_job, __ATOMIC_SEQ_CST);
+        (end_job ? end_job : otherwise)(EXIT_FAILURE);
+    }
+    if (first != 0 && first != tid) fatal_wait();
+    _exit(EXIT_FAILURE);
 }
 
-/* The first one's line: behind what the program has printed, and not for ever. */
-static void fatal_say(struct line *line, bool is_pe)
+/* The line or the flush takes too long. No exit handler may run: it could meet the same lock. */
+static void fatal_late(void)
 {
-    int rc;
-
-    if (is_pe) stp_flush_standard();
-    rc = stp_run_for(FATAL_LINE_MS, fatal_write, line);
-    if (rc != 0 && rc != -ETIMEDOUT) line_write(line);
-    if (is_pe) stp_flush_all();
+    fatal_end(_exit);
 }
 
 void stp_fatal(const char *routine, const char *fmt, ...)
 {
-    void (*end_job)(int);
     struct line line;
     va_list args;
     int tid = (int)syscall(SYS_gettid);
@@ -250,25 +253,19 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     bool is_pe =
         getpid() ==
         __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST); /* a child's buffers are its parent's */
-    bool first = fatal_enter(tid);
+    int first = fatal_enter(tid);
 
     line_begin(&line);
     if (routine) line_add(&line, "%s: ", stp_public_name(routine));
     va_start(args, fmt);
     line_vadd(&line, fmt, args);
     va_end(args);
-    if (!first) {
-        line_write(&line);
-        fatal_again(tid);
-    }
-    fatal_say(&line, is_pe);
-    /* Pairs with the store in stp_fatal_hook(). */
-    end_job = __atomic_load_n(&log_state.end_job, __ATOMIC_SEQ_CST);
-    if (end_job)
-        end_job(EXIT_FAILURE);
-    else
-        exit(EXIT_FAILURE);
-    _exit(EXIT_FAILURE);
+    if (first == 0) stp_deadline(FATAL_LINE_S, fatal_late);
+    line_write(&line);
+    if (first == 0 && is_pe) stp_flush(fatal_late);
+    if (first == 0) stp_deadline_end();
+    if (first != 0 && first != tid) fatal_wait();
+    fatal_end(exit); /* a thread that comes back from within its own flush, too */
 }
 
 void stp_fatal_hook(void (*end_job)(int status))

@@ -39,7 +39,12 @@ static struct {
     bool leaving;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-int stp_thread_create(pthread_t *thread, void *(*main)(void *arg), void *arg)
+/*
+ * pthread_create() with a stack that suffices for all that the library does, whatever the program
+ * has made the default (pthread_setattr_default_np, ulimit -s). Returns 0 or a positive error
+ * number.
+ */
+static int create(pthread_t *thread, void *(*main)(void *arg), void *arg)
 {
     pthread_attr_t attr;
     int rc = pthread_attr_init(&attr);
@@ -98,7 +103,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
     own->main = main;
     own->name = name;
     block_signals(&old);
-    rc = stp_thread_create(thread, own_main, own);
+    rc = create(thread, own_main, own);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc != 0) __atomic_store_n(&own->tid, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&threads.lock);

@@ -253,6 +253,13 @@ void stp_watch_close(enum stp_end how, stp_watch_meet_fn *meet)
 
 /* ---- the end, told by another PE ---------------------------------------------------- */
 
+static int end_status; /* of this process, when its flush takes too long */
+
+static void end_late(void)
+{
+    _exit(end_status);
+}
+
 /*
  * Whoever ended the job has said why. What this PE has printed is not lost, unless the launcher
  * comes first, which is given a second to do its part.
@@ -261,8 +268,8 @@ _Noreturn static void end_with(int status)
 {
     struct timespec grace = {.tv_sec = GRACE_S};
 
-    stp_flush_standard();
-    stp_flush_all();
+    end_status = status;
+    stp_flush(end_late);
     while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
         continue;
     _exit(status);

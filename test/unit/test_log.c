@@ -322,17 +322,17 @@ static void begin_pe(void)
     setvbuf(stdout, NULL, _IOFBF, 4096);
 }
 
-static void fatal_behind_words(void)
+static void fatal_after_words(void)
 {
     begin_pe();
     printf("words, ");
     stp_fatal(NULL, "line");
 }
 
-START_TEST(fatal_flushes_before_the_line)
+START_TEST(fatal_flushes_after_the_line)
 {
-    ck_assert_int_eq(status_of(fatal_behind_words), 41);
-    ck_assert_str_eq(capture.text, "words, steppe: line\n");
+    ck_assert_int_eq(status_of(fatal_after_words), 41);
+    ck_assert_str_eq(capture.text, "steppe: line\nwords, ");
 }
 END_TEST
 
@@ -433,36 +433,63 @@ START_TEST(fatal_within_a_flush)
 }
 END_TEST
 
-static void wait_for_ever(void *arg)
+static bool early;
+
+static void late(void)
 {
-    (*(int *)arg)++;
-    if (stp_run_for(1, wait_for_ever, arg) != -EBUSY) return; /* not within itself */
+    _exit(early ? 8 : 7);
+}
+
+/* Alarms of the program come before the end of the time, and signals are blocked. */
+static void hang_beyond_deadline(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    early = true;
+    stp_deadline(1, late);
+    raise(SIGALRM);
+    early = false;
     for (;;)
         pause();
 }
 
-static void count(void *arg)
+START_TEST(deadline_ends_the_process)
 {
-    (*(int *)arg)++;
+    ck_assert_int_eq(status_of(hang_beyond_deadline), 7);
+}
+END_TEST
+
+static void meet_deadline(void)
+{
+    stp_deadline(0, late);
+    stp_deadline_end();
+    raise(SIGALRM);
+    _exit(3);
 }
 
-static void run_in_time(void)
+START_TEST(deadline_that_is_met)
 {
-    sigset_t all;
-    int calls = 0;
+    ck_assert_int_eq(status_of(meet_deadline), 3);
+}
+END_TEST
 
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    if (stp_run_for(1000000, count, &calls) != 0 || calls != 1) _exit(1);
-    if (stp_run_for(1, wait_for_ever, &calls) != -ETIMEDOUT || calls != 2) _exit(2);
-    if (stp_run_for(1000000, count, &calls) != 0 || calls != 3) _exit(3);
-    stp_run_leave(); /* nothing to leave */
-    _exit(0);
+static void flush_late(void)
+{
+    static pthread_barrier_t ready;
+    pthread_t thread;
+
+    pthread_barrier_init(&ready, NULL, 2);
+    pthread_create(&thread, NULL, hold_stdout, &ready);
+    pthread_barrier_wait(&ready);
+    stp_flush(late);
+    _exit(1);
 }
 
-START_TEST(work_is_left_in_time)
+START_TEST(flush_ends_in_time)
 {
-    ck_assert_int_eq(status_of(run_in_time), 0);
+    ck_assert_int_eq(status_of(flush_late), 7);
 }
 END_TEST
 
@@ -522,12 +549,14 @@ int main(void)
     tcase_add_test(tcase, fatal_within_fatal);
     tcase_add_test(tcase, fatal_never_returns);
     tcase_add_test(tcase, fatal_once_for_all_threads);
-    tcase_add_test(tcase, fatal_flushes_before_the_line);
+    tcase_add_test(tcase, fatal_flushes_after_the_line);
     tcase_add_test(tcase, fatal_in_child_prints_nothing_twice);
     tcase_add_test(tcase, fatal_does_not_wait_for_a_lock);
     tcase_add_test(tcase, fatal_does_not_wait_for_a_reader);
     tcase_add_test(tcase, fatal_within_a_flush);
-    tcase_add_test(tcase, work_is_left_in_time);
+    tcase_add_test(tcase, deadline_ends_the_process);
+    tcase_add_test(tcase, deadline_that_is_met);
+    tcase_add_test(tcase, flush_ends_in_time);
     tcase_add_test(tcase, fatal_says_the_public_name);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
