@@ -112,7 +112,8 @@ def build_tree(folder, options, targets, env, log_path):
     """Configure and build, with warnings as errors; what the tools say goes to a file."""
     only = ["--target", *targets] if targets else []
     with open(log_path, "w", encoding="utf-8") as log:
-        for command in (["cmake", "-S", ".", "-B", folder, "-DSTEPPE_WERROR=ON", *options],
+        for command in (["cmake", "-S", ".", "-B", folder, "-DSTEPPE_WERROR=ON",
+                         "-DSTEPPE_QUICK_TESTS=OFF", "-UCMAKE_C_FLAGS_RELWITHDEBINFO", *options],
                         ["cmake", "--build", folder, "-j", JOBS, *only]):
             if run(*command, env=env, stdout=log, stderr=subprocess.STDOUT).returncode != 0:
                 return False

@@ -28,9 +28,22 @@ function(steppe_test_properties test)
     set_property(TEST ${test} PROPERTY LABELS ${labels})
 endfunction()
 
-# Sets processors in the caller: how many of CTest's jobs a test with this number of PEs counts as.
+# Sets processors in the caller: how many of CTest's jobs a job of np PEs counts as. The other
+# arguments are the labels and the environment of its test. A few PEs that share a node take little time and
+# count as one; PEs that use the fabric count as many as they are.
 function(steppe_processors np)
-    set(processors ${np} PARENT_SCOPE)
+    set(processors ${np})
+    if(np LESS_EQUAL 4 AND NOT "${ARGN}" MATCHES "fabric|hosts|SHMEM_NODE=off")
+        set(processors 1)
+    endif()
+    set(processors ${processors} PARENT_SCOPE)
+endfunction()
+
+# Targets that only tests labelled full run: a build for the quick tests leaves them out.
+function(steppe_for_full)
+    if(STEPPE_QUICK_TESTS)
+        set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
 endfunction()
 
 # Targets that are slow without optimization, or that show what optimized code does.
@@ -75,7 +88,7 @@ function(steppe_launch_test test)
     add_test(NAME ${test} COMMAND sh -c "exec \"$@\" <>\"$0\"" ${STEPPE_TEST_STDIN}
         timeout -k 5 ${STEPPE_LAUNCH_TIMEOUT} ${arg_LAUNCHER} -n ${arg_NP} ${arg_COMMAND})
     steppe_test_properties(${test} ${arg_LABELS})
-    steppe_processors(${arg_NP})
+    steppe_processors(${arg_NP} ${arg_LABELS} ${arg_ENV})
     set_tests_properties(${test} PROPERTIES PROCESSORS ${processors} FIXTURES_REQUIRED dev_shm)
     set_property(TEST ${test} PROPERTY ENVIRONMENT ${arg_ENV})
 endfunction()
@@ -274,7 +287,7 @@ function(steppe_job_test name)
                 list(APPEND labels full)
             endif()
             steppe_test_properties(${test} ${labels})
-            steppe_processors(${np})
+            steppe_processors(${np} ${label})
             set_tests_properties(${test} PROPERTIES PROCESSORS ${processors}
                 FIXTURES_REQUIRED dev_shm)
             set_property(TEST ${test} PROPERTY ENVIRONMENT ${env})
