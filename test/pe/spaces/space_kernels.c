@@ -3,7 +3,7 @@
  * Kernels of the program beside operations of the library: a kernel that spins until a put of a
  * neighbour arrives, one that polls the signal of a put and answers, copies, and additions mixed
  * with atomics. Each is a row: what it took goes as a line of JSON to the file in GPU_ROWS, else to
- * standard output; scripts/gpu-check.sh collects them. Where only some PEs have a GPU they work
+ * standard output; scripts/gpu-check.sh prints them. Where only some PEs have a GPU they work
  * among themselves.
  *
  * usage: space_kernels KERNELS.PTX
