@@ -241,15 +241,16 @@ struct bench {
     const size_t *only; /* the sizes there are, up to a 0; NULL: any */
     const struct bench_parameter *parameter;
     size_t (*extent)(const struct bench_run *run); /* NULL: nbytes, of a collective in .per_pe */
-    bool per_pe;      /* the extent is nbytes for every PE of the job */
-    bool in_source;   /* works on run->source */
-    int per_op;       /* results counted per operation: 2 where half of it is meant; 0: 1 */
-    uint64_t min_ops; /* a sample: where a quiet at the end is to weigh little */
-    int n_samples;    /* fixed, of one operation each and without warm-up; 0: as asked */
-    bool cpu_time;    /* samples are CPU time of the whole process, not time */
-    bool one_op;      /* a sample is one call of the loop, which may do many things */
-    bool own_pace;    /* of several that measure: no barrier before samples, they keep together */
-    bool walks;       /* works from run->at on, as those that move bytes do: --buffers */
+    bool per_pe;        /* the extent is nbytes for every PE of the job */
+    bool in_source;     /* works on run->source */
+    int per_op;         /* results counted per operation: 2 where half of it is meant; 0: 1 */
+    uint64_t min_ops;   /* a sample: where a quiet at the end is to weigh little */
+    int n_samples;      /* fixed, of one operation each and without warm-up; 0: as asked */
+    bool cpu_time;      /* samples are CPU time of the whole process, not time */
+    bool one_op;        /* a sample is one call of the loop, which may do many things */
+    bool own_pace;      /* of several that measure: no barrier before samples, they keep together */
+    bool walks;         /* works from run->at on, as those that move bytes do: --buffers */
+    bool needs_atomics; /* the raw side, of the provider */
     enum bench_moves moves;
     bench_fill *fill;
     bench_check *check;

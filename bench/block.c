@@ -5,6 +5,7 @@
  * of struct bench_shared, where PE 0 reads them.
  */
 #include "harness.h"
+#include "raw_ofi.h"
 
 static enum bench_path path_of(const struct bench *bench, const struct bench_run *run)
 {
@@ -23,7 +24,8 @@ const struct bench_body *bench_body_of(const struct bench *bench, const struct b
     case BENCH_NODE:
         return bench->node.origin != NULL ? &bench->node : NULL;
     case BENCH_FABRIC:
-        return run->fabric != NULL && bench->fabric.origin != NULL ? &bench->fabric : NULL;
+        if (run->fabric == NULL || bench->fabric.origin == NULL) return NULL;
+        return run->fabric->atomics || !bench->needs_atomics ? &bench->fabric : NULL;
     case BENCH_MIXED:
         break;
     }

@@ -18,9 +18,10 @@ NO_RAW_GROUPS = {"fan", "kinds", "lock", "memory", "overlap", "spaces", "strided
 NO_RAW = {"idle-cpu", "wait-until-any", "wait-until-some", "collect", "fcollect", "alltoall",
           "alltoalls", "inscan", "exscan", "device-fetch-add", "device-put-signal"}
 NO_RAW_ON_NODE = {"broadcast", "reduce"}
+ATOMIC = {"passive-fetch-add", "passive-fetch-add-busy"}  # raw where the provider has atomics
 HEADING = ["steppe_bench", "library", "date", "command", "host", "kernel", "cpu", "pair_path",
-           "all_path", "pes", "cores", "bound", "gpu", "gpu_driver", "test_double", "options",
-           "places", "disturbed"]
+           "all_path", "pes", "cores", "bound", "gpu", "gpu_driver", "test_double", "raw_atomics",
+           "options", "places", "disturbed"]
 LOWER = ("ns", "us")  # units in which less is better; of % the row says
 
 
@@ -59,13 +60,16 @@ def check_skipped(row, where, want_gpu):
     return []
 
 
-def wants_raw(row, path):
+def wants_raw(row, report):
+    path = report.get("all_path")
+    if row["bench"] in ATOMIC or row["group"] == "atomic":
+        return report["raw_atomics"] and path != "mixed"
     if row["bench"] in NO_RAW or row["group"] in NO_RAW_GROUPS or path == "mixed":
         return False
     return path != "node" or row["bench"] not in NO_RAW_ON_NODE
 
 
-def check_row(row, units, want_raw, want_gpu, path):
+def check_row(row, units, want_raw, want_gpu, report):
     name = row.get("bench")
     if name not in units:
         return [f"a bench called {name!r}, of which --list knows nothing"]
@@ -81,7 +85,7 @@ def check_row(row, units, want_raw, want_gpu, path):
         if not positive(row.get(key)):
             bad.append(f"{where}: {key} is {row.get(key)!r}")
     bad += check_side(f"{where}, steppe", row.get("steppe", {}), row)
-    if want_raw and wants_raw(row, path):
+    if want_raw and wants_raw(row, report):
         bad += check_side(f"{where}, raw", row.get("raw", {}), row)
         if not positive(row.get("ratio")):
             bad.append(f"{where}: ratio is {row.get('ratio')!r}")
@@ -105,7 +109,7 @@ def check(text, units, want_raw, want_gpu, want_all):
         bad += [f"no result for {name}" for name in units if name not in seen]
     known = set()
     for row in rows:
-        bad += check_row(row, units, want_raw, want_gpu, report.get("all_path"))
+        bad += check_row(row, units, want_raw, want_gpu, report)
         if identity(row) in known:
             bad.append(f"two rows are {identity(row)}")
         known.add(identity(row))

@@ -29,10 +29,16 @@ static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t
         run->fabric->poll();
 }
 
-/* Stores have no completion; the answer of an atomic behind them says they were executed. */
+/*
+ * Stores have no completion; the answer to a later atomic says that they were executed. Without
+ * atomics, that to a later read does, since the stores and the read take the same way.
+ */
 static inline void bench_fabric_flush(const struct bench_run *run, int pe)
 {
-    run->fabric->fetch_add(pe, BENCH_FABRIC_FLAG(run, counter), 0);
+    if (run->fabric->atomics)
+        run->fabric->fetch_add(pe, BENCH_FABRIC_FLAG(run, counter), 0);
+    else
+        run->fabric->get(pe, 0, bench_fabric_local(run), 1);
     run->fabric->wait();
 }
 

@@ -91,8 +91,7 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
     write_text(file, "gpu_driver", m->driver);
     fprintf(file, "  \"test_double\": %s,\n", yes_no(m->test_double));
     fprintf(file, "  \"first_contact_us\": %.6g,\n", m->first_us);
-    fprintf(file, "  \"raw_by_message\": %s,\n",
-            yes_no(run->fabric != NULL && run->fabric->by_message));
+    fprintf(file, "  \"raw_atomics\": %s,\n", yes_no(run->fabric == NULL || run->fabric->atomics));
 }
 
 void bench_json_begin(struct bench_output *out, const struct bench_run *run,

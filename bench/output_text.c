@@ -15,9 +15,7 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
         fprintf(file, "fabric: %s on %s, libfabric %s\n", m->provider, m->domain, m->libfabric);
     if (run->fabric != NULL)
         fprintf(file, "raw fabric: %s on %s%s\n", run->fabric->provider, run->fabric->domain,
-                run->fabric->by_message
-                    ? ", atomics and flags by a message that the target executes and answers"
-                    : "");
+                run->fabric->atomics ? "" : ", which has no atomics");
     if (m->first_us > 0)
         fprintf(file, "first get of 8 bytes from PE %d, which computes: %.0f us\n", run->pair_peer,
                 m->first_us);

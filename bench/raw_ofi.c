@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A plain libfabric program: one reliable-datagram endpoint, one registered memory, operations
- * posted and polled by a single thread. What a careful user of the same provider would get. Where
- * the provider lacks atomics (net), stores and fetch-adds are messages: the target executes them
- * when it polls, and answers.
+ * posted and polled by a single thread. What a careful user of the same provider would get.
  */
 #include "raw_ofi.h"
 
@@ -24,25 +22,9 @@
 #define N_CONTEXTS 1024
 #define IDLE_POLLS 200
 #define KEY 0x57e99e
-#define N_MESSAGES 256 /* receives posted */
 
 /* The fetched value of atomics, behind the memory the program asked for. */
 #define RESULT_BYTES 64
-
-#define ANSWER (RAW_OFI_CSWAP + 1) /* as an operation of a message */
-
-struct message {
-    uint16_t op, nbytes;
-    bool fetches;
-    int32_t from;
-    uint64_t offset, value, compare;
-};
-
-/* Where a message is received; its context comes first. */
-struct inbox {
-    struct fi_context context;
-    struct message message;
-};
 
 static struct raw_state {
     struct raw_ofi_request request;
@@ -62,9 +44,7 @@ static struct raw_state {
     struct fi_context *free[N_CONTEXTS]; /* a stack */
     int n_free;
     int n_idle; /* polls in a row that found nothing */
-    bool by_message;
-    struct inbox inboxes[N_MESSAGES];
-    int n_unanswered;
+    bool atomics;
 } raw;
 
 static void __attribute__((noreturn)) raw_fatal(const char *call, const char *text)
@@ -96,18 +76,6 @@ static void found_nothing(void)
     sched_yield();
 }
 
-static void take_message(struct inbox *inbox);
-
-static void completed(void *context)
-{
-    struct inbox *inbox = context;
-
-    if (inbox >= raw.inboxes && inbox < raw.inboxes + N_MESSAGES)
-        take_message(inbox);
-    else
-        raw.free[raw.n_free++] = context;
-}
-
 static void raw_poll(void)
 {
     struct fi_cq_entry entries[16];
@@ -123,12 +91,12 @@ static void raw_poll(void)
         raw_fatal("fi_cq_read", fi_strerror((int)-n));
     }
     for (ssize_t i = 0; i < n; i++)
-        completed(entries[i].op_context);
+        raw.free[raw.n_free++] = entries[i].op_context;
 }
 
 static void raw_wait(void)
 {
-    while (raw.n_free < N_CONTEXTS || raw.n_unanswered > 0)
+    while (raw.n_free < N_CONTEXTS)
         raw_poll();
 }
 
@@ -146,62 +114,6 @@ static bool again(const char *call, ssize_t rc)
     if (rc != -FI_EAGAIN) raw_fatal(call, fi_strerror((int)-rc));
     raw_poll();
     return true;
-}
-
-/* ---- messages, where there are no atomics ------------------------------------ */
-
-static void send_message(int pe, const struct message *message)
-{
-    while (again("fi_inject", fi_inject(raw.ep, message, sizeof(*message), raw.peers[pe])))
-        continue;
-}
-
-static void post_inbox(struct inbox *inbox)
-{
-    while (again("fi_recv", fi_recv(raw.ep, &inbox->message, sizeof(inbox->message), raw.desc,
-                                    FI_ADDR_UNSPEC, inbox)))
-        continue;
-}
-
-static uint64_t result_of(const struct message *message, uint64_t old)
-{
-    switch (message->op) {
-    case RAW_OFI_ADD:
-        return old + message->value;
-    case RAW_OFI_AND:
-        return old & message->value;
-    case RAW_OFI_OR:
-        return old | message->value;
-    case RAW_OFI_XOR:
-        return old ^ message->value;
-    case RAW_OFI_READ:
-        return old;
-    case RAW_OFI_CSWAP:
-        return old == message->compare ? message->value : old;
-    default:
-        return message->value;
-    }
-}
-
-static void take_message(struct inbox *inbox)
-{
-    struct message message = inbox->message;
-    uint64_t *cell = (uint64_t *)(raw.memory + message.offset);
-    bool narrow = message.nbytes == sizeof(uint32_t);
-    uint64_t old = narrow ? *(uint32_t *)cell : *cell;
-
-    post_inbox(inbox);
-    if (message.op == ANSWER) raw.n_unanswered--;
-    if (narrow)
-        __atomic_store_n((uint32_t *)cell, (uint32_t)result_of(&message, old), __ATOMIC_RELEASE);
-    else
-        __atomic_store_n(cell, result_of(&message, old), __ATOMIC_RELEASE);
-    if (message.fetches) {
-        struct message answer = {
-            .op = ANSWER, .nbytes = message.nbytes, .offset = raw.request.nbytes, .value = old};
-
-        send_message(message.from, &answer);
-    }
 }
 
 /* ---- operations -------------------------------------------------------------- */
@@ -240,11 +152,11 @@ static enum fi_datatype type_of(size_t nbytes)
 
 static enum fi_op op_of(enum raw_ofi_op op)
 {
-    static const enum fi_op ops[] = {
-        [RAW_OFI_ADD] = FI_SUM,          [RAW_OFI_AND] = FI_BAND,
-        [RAW_OFI_OR] = FI_BOR,           [RAW_OFI_XOR] = FI_BXOR,
-        [RAW_OFI_READ] = FI_ATOMIC_READ, [RAW_OFI_WRITE] = FI_ATOMIC_WRITE,
-        [RAW_OFI_CSWAP] = FI_CSWAP};
+    static const enum fi_op ops[] = {[RAW_OFI_ADD] = FI_SUM,
+                                     [RAW_OFI_XOR] = FI_BXOR,
+                                     [RAW_OFI_READ] = FI_ATOMIC_READ,
+                                     [RAW_OFI_WRITE] = FI_ATOMIC_WRITE,
+                                     [RAW_OFI_CSWAP] = FI_CSWAP};
 
     return ops[op];
 }
@@ -269,24 +181,9 @@ static void raw_fetch_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t n
                              uint64_t value, uint64_t compare)
 {
     uint64_t at = raw.cards[pe].base + offset, key = raw.cards[pe].key;
-    struct fi_context *context;
-    uint64_t *cell;
+    struct fi_context *context = take_context();
+    uint64_t *cell = set_cells(value, compare, nbytes);
 
-    if (raw.by_message) {
-        struct message message = {.op = (uint16_t)op,
-                                  .nbytes = (uint16_t)nbytes,
-                                  .fetches = true,
-                                  .from = raw.request.me,
-                                  .offset = offset,
-                                  .value = value,
-                                  .compare = compare};
-
-        raw.n_unanswered++;
-        send_message(pe, &message);
-        return;
-    }
-    context = take_context();
-    cell = set_cells(value, compare, nbytes);
     if (op == RAW_OFI_CSWAP)
         while (again("fi_compare_atomic",
                      fi_compare_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[1], raw.desc, &cell[2],
@@ -311,16 +208,6 @@ static void raw_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes,
     uint32_t narrow = (uint32_t)value;
     const void *operand = nbytes == sizeof(narrow) ? (const void *)&narrow : (const void *)&value;
 
-    if (raw.by_message) {
-        struct message message = {.op = (uint16_t)op,
-                                  .nbytes = (uint16_t)nbytes,
-                                  .from = raw.request.me,
-                                  .offset = offset,
-                                  .value = value};
-
-        send_message(pe, &message);
-        return;
-    }
     while (again("fi_inject_atomic",
                  fi_inject_atomic(raw.ep, operand, 1, raw.peers[pe], card->base + offset, card->key,
                                   type_of(nbytes), op_of(op))))
@@ -329,7 +216,15 @@ static void raw_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes,
 
 static void raw_store(int pe, size_t offset, uint64_t value)
 {
-    raw_atomic(pe, offset, RAW_OFI_WRITE, sizeof(value), value);
+    const struct raw_ofi_card *card = &raw.cards[pe];
+
+    if (raw.atomics) {
+        raw_atomic(pe, offset, RAW_OFI_WRITE, sizeof(value), value);
+        return;
+    }
+    while (again("fi_inject_write", fi_inject_write(raw.ep, &value, sizeof(value), raw.peers[pe],
+                                                    card->base + offset, card->key)))
+        continue;
 }
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -339,12 +234,12 @@ static char *copy_of(const char *text)
     return text != NULL && *text != '\0' ? strdup(text) : NULL;
 }
 
-static struct fi_info *make_hints(const struct raw_ofi_request *request)
+static struct fi_info *make_hints(const struct raw_ofi_request *request, uint64_t caps)
 {
     struct fi_info *hints = fi_allocinfo();
 
     if (hints == NULL) return NULL;
-    hints->caps = FI_MSG | FI_RMA | FI_ATOMIC;
+    hints->caps = caps;
     hints->mode = FI_CONTEXT;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode =
@@ -357,21 +252,29 @@ static struct fi_info *make_hints(const struct raw_ofi_request *request)
     return hints;
 }
 
-static int find_provider(const struct raw_ofi_request *request, char *why, size_t len)
+static int get_info(const struct raw_ofi_request *request, uint64_t caps)
 {
-    struct fi_info *hints = make_hints(request);
+    struct fi_info *hints = make_hints(request, caps);
     int rc =
         hints != NULL ? fi_getinfo(FI_VERSION(1, 11), NULL, NULL, 0, hints, &raw.info) : -FI_ENOMEM;
 
     fi_freeinfo(hints);
+    return rc;
+}
+
+static int find_provider(const struct raw_ofi_request *request, char *why, size_t len)
+{
+    int rc = get_info(request, FI_MSG | FI_RMA | FI_ATOMIC);
+
+    if (rc != 0) rc = get_info(request, FI_MSG | FI_RMA);
     if (rc != 0)
-        snprintf(why, len, "no provider%s%s offers FI_EP_RDM with FI_RMA and FI_ATOMIC: %s",
+        snprintf(why, len, "no provider%s%s offers FI_EP_RDM with FI_RMA: %s",
                  request->provider != NULL ? " called " : "",
                  request->provider != NULL ? request->provider : "", fi_strerror(-rc));
     return rc;
 }
 
-/* Some providers list atomics and have none. */
+/* Some providers, such as net, list atomics and have none. */
 static bool has_atomics(void)
 {
     struct fi_atomic_attr attr;
@@ -393,7 +296,7 @@ static int open_endpoint(const char **call)
     *call = "fi_domain";
     rc = fi_domain(raw.fabric, raw.info, &raw.domain, NULL);
     if (rc != 0) return rc;
-    raw.by_message = !has_atomics();
+    raw.atomics = (raw.info->caps & FI_ATOMIC) != 0 && has_atomics();
     *call = "fi_av_open";
     rc = fi_av_open(raw.domain, &av_attr, &raw.av, NULL);
     if (rc != 0) return rc;
@@ -429,8 +332,6 @@ static int register_memory(const char **call)
         if (rc == 0) rc = fi_mr_enable(raw.mr);
     }
     if (rc == 0) raw.desc = fi_mr_desc(raw.mr);
-    for (int i = 0; rc == 0 && raw.by_message && i < N_MESSAGES; i++)
-        post_inbox(&raw.inboxes[i]);
     return rc;
 }
 
@@ -483,7 +384,7 @@ static void fill_table(struct raw_ofi *out)
 {
     snprintf(out->provider, sizeof(out->provider), "%s", raw.info->fabric_attr->prov_name);
     snprintf(out->domain, sizeof(out->domain), "%s", raw.info->domain_attr->name);
-    out->by_message = raw.by_message;
+    out->atomics = raw.atomics;
     out->memory = raw.memory;
     out->connect = raw_connect;
     out->put = raw_put;

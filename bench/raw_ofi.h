@@ -36,8 +36,6 @@ struct raw_ofi_request {
 /* WRITE that fetches is a swap. */
 enum raw_ofi_op {
     RAW_OFI_ADD,
-    RAW_OFI_AND,
-    RAW_OFI_OR,
     RAW_OFI_XOR,
     RAW_OFI_READ,
     RAW_OFI_WRITE,
@@ -46,9 +44,8 @@ enum raw_ofi_op {
 
 struct raw_ofi {
     char provider[64], domain[64];
-    bool by_message; /* the provider has no atomics: these are messages that the target */
-                     /* executes, and answers, when it polls */
-    char *memory;    /* registered, for local and remote use */
+    bool atomics; /* the provider has them; without, stores are plain writes */
+    char *memory; /* registered, for local and remote use */
     struct raw_ofi_card card;
 
     /* Learn everybody's card, by PE. 0 or -errno. */
@@ -57,12 +54,12 @@ struct raw_ofi {
     /* Start one operation; offset is into the memory of PE pe. local lies in memory. */
     void (*put)(int pe, size_t offset, const void *local, size_t nbytes);
     void (*get)(int pe, size_t offset, void *local, size_t nbytes);
-    /* On a word of 4 or 8 bytes: with nothing to wait for but a fetch behind it; with an answer. */
+    /* On a word of 4 or 8 bytes, if there are atomics; only the fetching one has a completion. */
     void (*atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value);
     void (*fetch_atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value,
                          uint64_t compare);
     void (*fetch_add)(int pe, size_t offset, uint64_t value);
-    /* 8 bytes that cannot tear; value is copied and no completion comes. */
+    /* 8 bytes; value is copied and no completion comes. */
     void (*store)(int pe, size_t offset, uint64_t value);
 
     void (*wait)(void); /* until all that was started is complete: puts visible at the target */

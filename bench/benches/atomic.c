@@ -9,22 +9,7 @@
 
 #define LOOP static inline __attribute__((always_inline))
 
-enum op {
-    ADD,
-    INC,
-    AND,
-    OR,
-    XOR,
-    SET,
-    FETCH,
-    FETCH_ADD,
-    FETCH_INC,
-    FETCH_AND,
-    FETCH_OR,
-    FETCH_XOR,
-    SWAP,
-    CSWAP
-};
+enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWAP };
 
 /*
  * ---- one operation, by type; the compiler leaves one branch of the switch. The types are those
@@ -41,12 +26,6 @@ enum op {
         case INC:                                                                                  \
             shmem_##TYPE##_atomic_inc(word, pe);                                                   \
             break;                                                                                 \
-        case AND:                                                                                  \
-            shmem_##TYPE##_atomic_and(word, v, pe);                                                \
-            break;                                                                                 \
-        case OR:                                                                                   \
-            shmem_##TYPE##_atomic_or(word, v, pe);                                                 \
-            break;                                                                                 \
         case XOR:                                                                                  \
             shmem_##TYPE##_atomic_xor(word, v, pe);                                                \
             break;                                                                                 \
@@ -61,12 +40,6 @@ enum op {
             break;                                                                                 \
         case FETCH_INC:                                                                            \
             *seen = shmem_##TYPE##_atomic_fetch_inc(word, pe);                                     \
-            break;                                                                                 \
-        case FETCH_AND:                                                                            \
-            *seen = shmem_##TYPE##_atomic_fetch_and(word, v, pe);                                  \
-            break;                                                                                 \
-        case FETCH_OR:                                                                             \
-            *seen = shmem_##TYPE##_atomic_fetch_or(word, v, pe);                                   \
             break;                                                                                 \
         case FETCH_XOR:                                                                            \
             *seen = shmem_##TYPE##_atomic_fetch_xor(word, v, pe);                                  \
@@ -92,12 +65,6 @@ enum op {
         case INC:                                                                                  \
             __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);                                         \
             break;                                                                                 \
-        case AND:                                                                                  \
-            __atomic_fetch_and(word, v, __ATOMIC_SEQ_CST);                                         \
-            break;                                                                                 \
-        case OR:                                                                                   \
-            __atomic_fetch_or(word, v, __ATOMIC_SEQ_CST);                                          \
-            break;                                                                                 \
         case XOR:                                                                                  \
             __atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST);                                         \
             break;                                                                                 \
@@ -112,12 +79,6 @@ enum op {
             break;                                                                                 \
         case FETCH_INC:                                                                            \
             *seen = __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);                                 \
-            break;                                                                                 \
-        case FETCH_AND:                                                                            \
-            *seen = __atomic_fetch_and(word, v, __ATOMIC_SEQ_CST);                                 \
-            break;                                                                                 \
-        case FETCH_OR:                                                                             \
-            *seen = __atomic_fetch_or(word, v, __ATOMIC_SEQ_CST);                                  \
             break;                                                                                 \
         case FETCH_XOR:                                                                            \
             *seen = __atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST);                                 \
@@ -148,12 +109,6 @@ ONE(64, ulong, uint64_t)
             break;                                                                                 \
         case FETCH_INC:                                                                            \
             shmem_##TYPE##_atomic_fetch_inc_nbi(to, word, pe);                                     \
-            break;                                                                                 \
-        case FETCH_AND:                                                                            \
-            shmem_##TYPE##_atomic_fetch_and_nbi(to, word, v, pe);                                  \
-            break;                                                                                 \
-        case FETCH_OR:                                                                             \
-            shmem_##TYPE##_atomic_fetch_or_nbi(to, word, v, pe);                                   \
             break;                                                                                 \
         case FETCH_XOR:                                                                            \
             shmem_##TYPE##_atomic_fetch_xor_nbi(to, word, v, pe);                                  \
@@ -230,11 +185,10 @@ LOOP void node(struct bench_run *run, uint64_t n_ops, enum op op)
 static enum raw_ofi_op raw_op(enum op op)
 {
     static const enum raw_ofi_op ops[] = {
-        [ADD] = RAW_OFI_ADD,       [INC] = RAW_OFI_ADD,       [AND] = RAW_OFI_AND,
-        [OR] = RAW_OFI_OR,         [XOR] = RAW_OFI_XOR,       [SET] = RAW_OFI_WRITE,
-        [FETCH] = RAW_OFI_READ,    [FETCH_ADD] = RAW_OFI_ADD, [FETCH_INC] = RAW_OFI_ADD,
-        [FETCH_AND] = RAW_OFI_AND, [FETCH_OR] = RAW_OFI_OR,   [FETCH_XOR] = RAW_OFI_XOR,
-        [SWAP] = RAW_OFI_WRITE,    [CSWAP] = RAW_OFI_CSWAP};
+        [ADD] = RAW_OFI_ADD,       [INC] = RAW_OFI_ADD,       [XOR] = RAW_OFI_XOR,
+        [SET] = RAW_OFI_WRITE,     [FETCH] = RAW_OFI_READ,    [FETCH_ADD] = RAW_OFI_ADD,
+        [FETCH_INC] = RAW_OFI_ADD, [FETCH_XOR] = RAW_OFI_XOR, [SWAP] = RAW_OFI_WRITE,
+        [CSWAP] = RAW_OFI_CSWAP};
 
     return ops[op];
 }
@@ -282,15 +236,11 @@ static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_b
 
 LOOPS(add, ADD);
 LOOPS(inc, INC);
-LOOPS(and, AND);
-LOOPS(or, OR);
 LOOPS(xor, XOR);
 LOOPS(set, SET);
 LOOPS(fetch, FETCH);
 LOOPS(fetch_add, FETCH_ADD);
 LOOPS(fetch_inc, FETCH_INC);
-LOOPS(fetch_and, FETCH_AND);
-LOOPS(fetch_or, FETCH_OR);
 LOOPS(fetch_xor, FETCH_XOR);
 LOOPS(swap, SWAP);
 LOOPS(cswap, CSWAP);
@@ -298,8 +248,6 @@ LOOPS(cswap, CSWAP);
 LOOPS_NBI(fetch, FETCH);
 LOOPS_NBI(fetch_add, FETCH_ADD);
 LOOPS_NBI(fetch_inc, FETCH_INC);
-LOOPS_NBI(fetch_and, FETCH_AND);
-LOOPS_NBI(fetch_or, FETCH_OR);
 LOOPS_NBI(fetch_xor, FETCH_XOR);
 LOOPS_NBI(swap, SWAP);
 LOOPS_NBI(cswap, CSWAP);
@@ -359,8 +307,8 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
 
 #define ATOMIC(label, text, loop)                                                                  \
     .name = label, .group = "atomic", .what = "shmem_TYPE_atomic_" text, .metric = BENCH_LATENCY,  \
-    .sized = true, .only = widths, .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL},   \
-    .fabric = {fabric_##loop, NULL}
+    .sized = true, .only = widths, .needs_atomics = true, .steppe = {steppe_##loop, NULL},         \
+    .node = {node_##loop, NULL}, .fabric = {fabric_##loop, NULL}
 #define INCREMENTS .fill = fill_inc, .check = check_inc
 #define PLAIN(label, routine, loop)                                                                \
     {                                                                                              \
@@ -373,6 +321,7 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
 #define NBI(label, routine, loop)                                                                  \
     {                                                                                              \
         .name = label, .group = "atomic", .metric = BENCH_LATENCY, .sized = true, .only = widths,  \
+        .needs_atomics = true,                                                                     \
         .what = "shmem_TYPE_atomic_" routine "_nbi back to back, one shmem_quiet a sample",        \
         .min_ops = 1000, .steppe = {steppe_##loop##_nbi, NULL}, .node = {node_##loop, NULL},       \
         .fabric = {                                                                                \
@@ -390,15 +339,11 @@ static const struct bench rows[] = {
     PLAIN("atomic-add", "add", add),
     {ATOMIC("atomic-inc", "inc back to back, one shmem_quiet a sample", inc), .min_ops = 1000,
      INCREMENTS},
-    PLAIN("atomic-and", "and", and),
-    PLAIN("atomic-or", "or", or),
     PLAIN("atomic-xor", "xor", xor),
     PLAIN("atomic-set", "set", set),
     FETCHING("atomic-fetch", "fetch", fetch),
     FETCHING("atomic-fetch-add", "fetch_add", fetch_add),
     {ATOMIC("atomic-fetch-inc", "fetch_inc", fetch_inc), INCREMENTS},
-    FETCHING("atomic-fetch-and", "fetch_and", fetch_and),
-    FETCHING("atomic-fetch-or", "fetch_or", fetch_or),
     FETCHING("atomic-fetch-xor", "fetch_xor", fetch_xor),
     FETCHING("atomic-swap", "swap", swap),
     FETCHING("atomic-cswap", "compare_swap", cswap),
@@ -406,8 +351,6 @@ static const struct bench rows[] = {
     NBI("atomic-fetch-nbi", "fetch", fetch),
     NBI("atomic-fetch-add-nbi", "fetch_add", fetch_add),
     NBI("atomic-fetch-inc-nbi", "fetch_inc", fetch_inc),
-    NBI("atomic-fetch-and-nbi", "fetch_and", fetch_and),
-    NBI("atomic-fetch-or-nbi", "fetch_or", fetch_or),
     NBI("atomic-fetch-xor-nbi", "fetch_xor", fetch_xor),
     NBI("atomic-swap-nbi", "swap", swap),
     NBI("atomic-cswap-nbi", "compare_swap", cswap),

@@ -50,7 +50,8 @@ static int open_passive(struct bench_run *run, const struct bench *bench, char *
     {                                                                                              \
         .name = bench_name, .group = "passive",                                                    \
         .what = operation ", the target " does "; raw: it polls", .metric = BENCH_LATENCY,         \
-        .idle = idles, .open = open_passive, .moves = moved, .steppe = {bench_##loop, NULL},       \
+        .idle = idles, .open = open_passive, .moves = moved,                                       \
+        .needs_atomics = (moved) == BENCH_MOVES_NOTHING, .steppe = {bench_##loop, NULL},           \
         .node = {bench_node_##loop, NULL}, .fabric = {                                             \
             bench_fabric_##loop,                                                                   \
             NULL                                                                                   \

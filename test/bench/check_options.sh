@@ -60,7 +60,7 @@ rows '"reduce".*"bytes": 8, "parameter": "pes", "value": [12],' 2 --sizes 8 --te
 rows '"put-rate-pairs".*"parameter": "pairs", "value": 1,' 1 put-rate-pairs
 rows "\"matrix-latency\".*\"from\": $((np - 1)), \"to\": 0, \"pes\": 2, \"measuring\": 1," 1 matrix-latency
 rows '"matrix-latency"' $((np * (np - 1))) matrix-latency
-rows '"atomic-fetch-.*-nbi"' 10 'atomic-fetch-*-nbi'
+rows '"atomic-fetch-.*-nbi"' 6 'atomic-fetch-*-nbi'
 rows '"contend-fetch-add".*"bytes": [48],' 2 contend-fetch-add
 for options in '--buffers 4' '--bind=off'; do
     # shellcheck disable=SC2086 # words
