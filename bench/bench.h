@@ -88,7 +88,7 @@ enum bench_shape {
 };
 
 /* Runs of the library that a bench can ask for: see main.c. */
-enum bench_cycle { BENCH_SINGLE, BENCH_NO_PROGRESS, BENCH_MULTIPLE, BENCH_N_CYCLES };
+enum bench_cycle { BENCH_SINGLE, BENCH_MULTIPLE, BENCH_N_CYCLES };
 
 /* Kinds of spaces: the values of shmem_device_type_t. */
 enum bench_kind { BENCH_KIND_CPU, BENCH_KIND_GPU, BENCH_KIND_HBM, BENCH_KIND_FAM, BENCH_N_KINDS };
@@ -255,7 +255,7 @@ struct bench {
     bench_fill *fill;
     bench_check *check;
     const char *details[BENCH_DETAILS]; /* in JSON: names of run->detail, ns */
-    int cycles;                         /* 1 << bench_cycle, 0: BENCH_SINGLE alone */
+    enum bench_cycle cycle;             /* the run of the library in which it is measured */
     bool in_spaces;                     /* its spaces are of --kind */
     bool on_gpu;                        /* always on GPUs, where the raw side is the driver */
     enum bench_memory local, remote;
@@ -330,7 +330,7 @@ static inline int bench_team_pe(const struct bench_run *run, int number)
 }
 
 /* Barriers over all PEs, one after another. */
-bench_loop bench_steppe_barrier, bench_node_barrier, bench_fabric_barrier;
+bench_loop bench_node_barrier, bench_fabric_barrier;
 
 /* Barriers over the row's team alone. */
 bench_loop bench_node_team_barrier, bench_fabric_team_barrier;

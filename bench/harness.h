@@ -22,7 +22,7 @@ enum bench_pairing { BENCH_PAIRS_AUTO, BENCH_PAIRS_WITHIN, BENCH_PAIRS_ACROSS };
 /* ---- options.c ----------------------------------------------------------- */
 
 struct bench_options {
-    bool help, list, progress, raw, summary, quick, verify;
+    bool help, list, raw, summary, quick, verify;
     enum bench_format format;
     enum bench_bind bind;
     enum bench_pairing pairing;
@@ -84,8 +84,8 @@ int bench_plan_make(struct bench_plan *plan, const struct bench_run *run,
                     const struct bench_options *options);
 void bench_plan_free(struct bench_plan *plan);
 
-/* Nanoseconds that rows from the first on may take. */
-double bench_plan_ns(const struct bench_plan *plan, int first, const struct bench_options *options);
+/* Nanoseconds that all rows may take. */
+double bench_plan_ns(const struct bench_plan *plan, const struct bench_options *options);
 bool bench_plan_wants_gpu(const struct bench_plan *plan, const struct bench_options *options);
 bool bench_plan_wants_source(const struct bench_plan *plan);
 
@@ -214,7 +214,6 @@ struct bench_machine {
     int n_local;                   /* PEs on the host of PE 0 */
     int n_hosts;
     bool bound;
-    double first_us;    /* the first get of PE 0 from its peer, which computes; 0: not measured */
     char raw_note[256]; /* why there is no raw side, or empty */
     double clock_ns;
     char gpu[128], driver[64];  /* of PE 0, empty where no bench asks for GPUs */
@@ -223,7 +222,7 @@ struct bench_machine {
 };
 
 /* Everything of *machine that needs no path; collective. */
-void bench_describe(const struct bench_run *run, struct bench_machine *machine);
+void bench_describe(struct bench_machine *machine);
 
 /* Where PEs are; collective. Sets n_local and n_hosts. 0 or -ENOMEM on all. */
 int bench_find_places(struct bench_run *run, struct bench_machine *machine);
@@ -255,11 +254,11 @@ void bench_cores_restore(void);
 
 /* ---- library.c, raw_load.c, spaces.c; portable.c for any OpenSHMEM --------------- */
 
-/* Runs a command that is not a measurement. Returns its exit status, -1: it is none. */
+/* Runs a command that is not a measurement. Returns its exit status, or -1 for a measurement. */
 int bench_command(int argc, char **argv);
 
-/* Fills in the library's provider, domain and libfabric, and the time of its first get. */
-void bench_describe_library(const struct bench_run *run, struct bench_machine *machine);
+/* Fills in the library's provider, domain and libfabric. */
+void bench_describe_library(struct bench_machine *machine);
 
 /* Load the driver and name the GPU in the heading, where there is one; collective. */
 void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
@@ -280,8 +279,6 @@ struct bench_output {
     const struct bench *section; /* whose heading was printed last */
     enum bench_cycle cycle;      /* and of which run of the library */
     int n_rows;
-    bool shows_progress;
-    uint64_t begun_ns;
 };
 
 void bench_output_begin(struct bench_output *out, const struct bench_run *run,
@@ -292,7 +289,6 @@ void bench_output_end(struct bench_output *out, const char *disturbed);
 
 /* Words and numbers that all formats share. */
 const char *bench_path_name(enum bench_path path);
-const char *bench_cycle_name(enum bench_cycle cycle);
 double bench_noise_of(const struct bench_stats *stats);
 bool bench_is_noisy(const struct bench_result *result);
 double bench_median(const struct bench_result *result, int side);

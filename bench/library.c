@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BUILD_DIR "../lib/steppe" /* from the program's directory, in the build tree */
@@ -68,35 +67,8 @@ bool bench_serves_idle(void)
     return true;
 }
 
-/* The first word between PE 0 and its peer, which computes: it has to get a connection first. */
-static void first_contact(const struct bench_run *run, struct bench_machine *machine)
+void bench_describe_library(struct bench_machine *machine)
 {
-    static uint64_t word, done; /* symmetric */
-    static bool asked;
-    struct timespec until_it_computes = {.tv_nsec = 20000000};
-    int other = run->me == 0 ? run->pair_peer : 0;
-    uint64_t start;
-
-    if (asked) return; /* in an earlier run of the library */
-    asked = true;
-    if (run->n_pes == 1 || (run->me != 0 && run->me != run->pair_peer) || !bench_serves_idle() ||
-        shmem_ptr(&word, other) != NULL)
-        return;
-    if (run->me != 0) {
-        bench_compute(&done, 1);
-        return;
-    }
-    nanosleep(&until_it_computes, NULL);
-    start = bench_now_ns();
-    (void)shmem_uint64_g(&word, other);
-    machine->first_us = (double)(bench_now_ns() - start) / 1e3;
-    shmem_uint64_p(&done, 1, other);
-    shmem_quiet();
-}
-
-void bench_describe_library(const struct bench_run *run, struct bench_machine *machine)
-{
-    first_contact(run, machine);
     describe_provider(machine);
     describe_libfabric(machine);
 }
@@ -146,7 +118,7 @@ static int find(char *self, char *tools)
     return -ENOENT;
 }
 
-/* argv[1] and what follows it, behind the interpreter and the tools. */
+/* Executes the tools by Python with argv[1] and all arguments after it. */
 static int run_tool(char **argv)
 {
     char self[PATH_MAX], tools[PATH_MAX + 64];

@@ -40,7 +40,7 @@ static void read_word(const char *path, char *word, size_t len)
     fclose(file);
 }
 
-void bench_describe(const struct bench_run *run, struct bench_machine *machine)
+void bench_describe(struct bench_machine *machine)
 {
     struct utsname uts;
     char name[SHMEM_MAX_NAME_LEN];
@@ -58,7 +58,7 @@ void bench_describe(const struct bench_run *run, struct bench_machine *machine)
     if (gmtime_r(&now, &utc) != NULL)
         strftime(machine->date, sizeof(machine->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
     machine->clock_ns = bench_clock_cost_ns();
-    bench_describe_library(run, machine);
+    bench_describe_library(machine);
 }
 
 /* ---- what else it does ------------------------------------------------------------------ */

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * steppe-bench: the order of things. The rows of a plan are measured in up to three runs of the
- * library, each from init to finalize: as programs use it, without the progress thread of the
- * fabric, and with SHMEM_THREAD_MULTIPLE, which comes last so that nothing else is timed with
- * locks. Design: docs/design/bench.md.
+ * steppe-bench: the order of things. The rows of a plan are measured in up to two runs of the
+ * library, each from init to finalize: as programs use it, and with SHMEM_THREAD_MULTIPLE, which
+ * comes last so that nothing else is timed with locks. Design: docs/design/bench.md.
  */
 #include "harness.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PROGRESS_THREAD "SHMEM_OFI_PROGRESS_THREAD"
 
 /* What lasts over the runs of the library. */
 struct session {
@@ -31,7 +28,6 @@ static void init(struct session *s, enum bench_cycle cycle)
 {
     int provided;
 
-    if (cycle == BENCH_NO_PROGRESS) setenv(PROGRESS_THREAD, "off", 1);
     if (cycle == BENCH_MULTIPLE)
         shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     else
@@ -43,17 +39,6 @@ static void init(struct session *s, enum bench_cycle cycle)
     s->run.pair_peer = s->options.peer > 0 ? s->options.peer : s->run.n_pes / 2;
 }
 
-/* As it was found: the next run of the library has the thread again. */
-static void finalize(enum bench_cycle cycle, const char *progress)
-{
-    shmem_finalize();
-    if (cycle != BENCH_NO_PROGRESS) return;
-    if (progress != NULL)
-        setenv(PROGRESS_THREAD, progress, 1);
-    else
-        unsetenv(PROGRESS_THREAD);
-}
-
 /* ---- output ------------------------------------------------------------------------ */
 
 static int open_output(struct session *s)
@@ -63,7 +48,6 @@ static int open_output(struct session *s)
     out->file = stdout;
     out->format = s->options.format;
     out->summary = s->options.summary;
-    out->begun_ns = bench_now_ns();
     if (s->run.me == 0 && s->options.output != NULL) {
         out->file = fopen(s->options.output, "w");
         if (out->file == NULL)
@@ -89,7 +73,7 @@ static int close_output(struct session *s)
 
 static void begin_output(struct session *s)
 {
-    double minutes = bench_plan_ns(&s->plan, 0, &s->options) / 60e9;
+    double minutes = bench_plan_ns(&s->plan, &s->options) / 60e9;
 
     if (s->run.me != 0) return;
     if (!s->began_output) {
@@ -102,32 +86,13 @@ static void begin_output(struct session *s)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* A line on standard error: which row is measured, and how long the rest may take. */
-static void show_progress(struct bench_output *out, const struct bench_plan *plan, int i,
-                          const struct bench_options *options)
-{
-    const struct bench_item *item = &plan->items[i];
-    double seconds = bench_plan_ns(plan, i, options) / 1e9;
-    double share = bench_plan_ns(plan, 0, options) / 1e9 - seconds;
-
-    if (!out->shows_progress) return;
-    /* What is past tells how much of the longest time rows really take. */
-    if (i > 0) seconds *= (double)(bench_now_ns() - out->begun_ns) / 1e9 / share;
-    fprintf(stderr, "\r\033[K[%d/%d] %s, %zu bytes; about %.0f s left", i + 1, plan->n,
-            item->bench->name, item->nbytes, seconds + 1);
-    fflush(stderr);
-}
-
 static void measure_row(struct session *s, int i, const struct bench **skipped)
 {
     const struct bench_item *item = &s->plan.items[i];
     struct bench_disturbance begun;
     struct bench_result result;
 
-    if (s->run.me == 0) {
-        show_progress(&s->out, &s->plan, i, &s->options);
-        bench_disturbance_begin(&s->machine, &begun);
-    }
+    if (s->run.me == 0) bench_disturbance_begin(&s->machine, &begun);
     if (bench_measure(item, &s->run, &s->options, &result) != 0 && item->bench->parameter == NULL)
         *skipped = item->bench;
     if (s->run.me != 0) return;
@@ -200,8 +165,6 @@ static void end_output(struct session *s)
 /* The library is up for the first of them. */
 static int run_cycles(struct session *s)
 {
-    const char *variable = getenv(PROGRESS_THREAD);
-    char *progress = variable != NULL ? strdup(variable) : NULL;
     bool is_up = true;
     int status = open_output(s);
 
@@ -216,12 +179,11 @@ static int run_cycles(struct session *s)
         if (!is_up) init(s, cycle);
         status = run_cycle(s, cycle);
         if (status != 0 || is_last(&s->plan, cycle)) end_output(s);
-        finalize(cycle, progress);
+        shmem_finalize();
         is_up = false;
     }
     if (close_output(s) != 0 && status == 0) status = -EIO;
     if (is_up) shmem_finalize();
-    free(progress);
     return status;
 }
 

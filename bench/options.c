@@ -16,7 +16,6 @@ enum {
     OPT_PEER,
     OPT_BIND,
     OPT_KIND,
-    OPT_PROGRESS,
     OPT_BUFFERS,
     OPT_VERIFY,
     OPT_UNTIL,
@@ -42,7 +41,6 @@ static const struct option long_options[] = {
     {"peer", required_argument, NULL, OPT_PEER},
     {"bind", optional_argument, NULL, OPT_BIND},
     {"kind", required_argument, NULL, OPT_KIND},
-    {"progress", no_argument, NULL, OPT_PROGRESS},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"verify", no_argument, NULL, OPT_VERIFY},
     {"until", required_argument, NULL, OPT_UNTIL},
@@ -95,8 +93,6 @@ void bench_usage(FILE *out)
         "What is written\n"
         "  -f, --format FORMAT   text or json (text)\n"
         "  -o, --output FILE     write there instead of standard output\n"
-        "      --progress        a line on standard error: which row, how long the rest may take;\n"
-        "                        by itself where that is a terminal (behind Hydra it is a pipe)\n"
         "  -l, --list            list the benches\n"
         "  -h, --help            this text\n",
         out);
@@ -204,9 +200,6 @@ static int parse_one(int option, const char *text, struct bench_options *options
         return 0;
     case 'o':
         options->output = text;
-        return 0;
-    case OPT_PROGRESS:
-        options->progress = true;
         return 0;
     case OPT_VERIFY:
         options->verify = true;

@@ -5,7 +5,6 @@
 #include "harness.h"
 
 #include <string.h>
-#include <unistd.h>
 
 const char *bench_path_name(enum bench_path path)
 {
@@ -20,15 +19,6 @@ const char *bench_kind_name(int kind)
     static const char *const names[BENCH_N_KINDS] = {"cpu", "gpu", "hbm", "fam"};
 
     return names[kind];
-}
-
-const char *bench_cycle_name(enum bench_cycle cycle)
-{
-    static const char *const names[] = {[BENCH_SINGLE] = "SHMEM_THREAD_SINGLE",
-                                        [BENCH_NO_PROGRESS] = "no progress thread",
-                                        [BENCH_MULTIPLE] = "SHMEM_THREAD_MULTIPLE, PEs not bound"};
-
-    return names[cycle];
 }
 
 double bench_noise_of(const struct bench_stats *stats)
@@ -85,19 +75,11 @@ void bench_value_text(const struct bench_result *r, char *text, size_t len)
         snprintf(text, len, "%ld", r->value);
 }
 
-/* ---- progress ------------------------------------------------------------------------ */
-
-static void wipe(const struct bench_output *out)
-{
-    if (out->shows_progress) fputs("\r\033[K", stderr);
-}
-
 /* ---- the formats together ------------------------------------------------------------- */
 
 void bench_output_begin(struct bench_output *out, const struct bench_run *run,
                         const struct bench_options *options, const struct bench_machine *machine)
 {
-    out->shows_progress = options->progress || isatty(STDERR_FILENO) != 0;
     if (out->format == BENCH_JSON)
         bench_json_begin(out, run, options, machine);
     else
@@ -109,7 +91,6 @@ void bench_output_row(struct bench_output *out, const struct bench_run *run,
                       const struct bench_result *result)
 {
     (void)run;
-    wipe(out);
     if (out->format == BENCH_JSON)
         bench_json_row(out, result);
     else if (out->summary)
@@ -122,7 +103,6 @@ void bench_output_row(struct bench_output *out, const struct bench_run *run,
 
 void bench_output_end(struct bench_output *out, const char *disturbed)
 {
-    wipe(out);
     if (out->format == BENCH_JSON)
         bench_json_end(out, disturbed);
     else if (disturbed[0] != '\0')

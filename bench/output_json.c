@@ -90,7 +90,6 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
     write_text(file, "gpu", m->gpu);
     write_text(file, "gpu_driver", m->driver);
     fprintf(file, "  \"test_double\": %s,\n", yes_no(m->test_double));
-    fprintf(file, "  \"first_contact_us\": %.6g,\n", m->first_us);
     fprintf(file, "  \"raw_atomics\": %s,\n", yes_no(run->fabric == NULL || run->fabric->atomics));
 }
 
@@ -176,7 +175,6 @@ static void write_identity(FILE *file, const struct bench_result *r)
     if (r->from >= 0) fprintf(file, ", \"from\": %d, \"to\": %d", r->from, r->to);
     fprintf(file, ", \"pes\": %d, \"measuring\": %d, \"thread_level\": \"%s\"", r->n_pes,
             r->n_measuring, r->cycle == BENCH_MULTIPLE ? "multiple" : "single");
-    if (r->cycle == BENCH_NO_PROGRESS) fputs(", \"context\": \"no progress thread\"", file);
     if (bench_has_kind(r)) fprintf(file, ", \"kind\": \"%s\"", bench_kind_name(r->kind));
 }
 

@@ -16,9 +16,6 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
     if (run->fabric != NULL)
         fprintf(file, "raw fabric: %s on %s%s\n", run->fabric->provider, run->fabric->domain,
                 run->fabric->atomics ? "" : ", which has no atomics");
-    if (m->first_us > 0)
-        fprintf(file, "first get of 8 bytes from PE %d, which computes: %.0f us\n", run->pair_peer,
-                m->first_us);
     if (m->gpu[0] != '\0')
         fprintf(file, "%s, %s%s\n", m->gpu, m->driver,
                 m->test_double ? ": A TEST DOUBLE, times mean nothing" : "");
@@ -64,7 +61,7 @@ static void write_section(FILE *file, const struct bench_result *r)
     fprintf(file, "\n%s [%s]: %s", bench->name, bench_unit(bench), bench->what);
     if (bench->in_spaces) fprintf(file, "; kind %s", bench_kind_name(r->kind));
     if (r->path != NULL) fprintf(file, "; path %s", r->path);
-    if (r->cycle != BENCH_SINGLE) fprintf(file, "; %s", bench_cycle_name(r->cycle));
+    if (r->cycle == BENCH_MULTIPLE) fputs("; SHMEM_THREAD_MULTIPLE, PEs not bound", file);
     fprintf(file, "\n%10s", "bytes");
     if (bench->parameter != NULL) fprintf(file, " %8s", bench->parameter->name);
     if (bench->shape == BENCH_EACH) fprintf(file, " %5s %5s", "from", "to");

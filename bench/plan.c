@@ -56,15 +56,9 @@ static int add_values(struct bench_plan *plan, struct bench_item item, const str
 static int add_size(struct bench_plan *plan, const struct bench *bench, size_t nbytes,
                     const struct bench_run *run, const struct bench_options *options)
 {
-    struct bench_item item = {.bench = bench, .nbytes = nbytes};
-    int cycles = bench->cycles != 0 ? bench->cycles : 1 << BENCH_SINGLE, status = 0;
+    struct bench_item item = {.bench = bench, .nbytes = nbytes, .cycle = bench->cycle};
 
-    for (int cycle = 0; cycle < BENCH_N_CYCLES && status == 0; cycle++) {
-        if ((cycles & 1 << cycle) == 0) continue;
-        item.cycle = (enum bench_cycle)cycle;
-        status = add_values(plan, item, run, options);
-    }
-    return status;
+    return add_values(plan, item, run, options);
 }
 
 /* Of a collective the largest size, with the memory of all PEs in mind. */
@@ -208,11 +202,11 @@ static double row_ns(const struct bench_item *item, const struct bench_options *
     return 1.2e9 * options->seconds * sides;
 }
 
-double bench_plan_ns(const struct bench_plan *plan, int first, const struct bench_options *options)
+double bench_plan_ns(const struct bench_plan *plan, const struct bench_options *options)
 {
     double ns = 0;
 
-    for (int i = first; i < plan->n; i++)
+    for (int i = 0; i < plan->n; i++)
         ns += row_ns(&plan->items[i], options);
     return ns;
 }

@@ -14,9 +14,8 @@ int bench_command(int argc, char **argv)
     return -1;
 }
 
-void bench_describe_library(const struct bench_run *run, struct bench_machine *machine)
+void bench_describe_library(struct bench_machine *machine)
 {
-    (void)run;
     (void)machine;
 }
 

@@ -34,13 +34,7 @@ struct raw_ofi_request {
 };
 
 /* WRITE that fetches is a swap. */
-enum raw_ofi_op {
-    RAW_OFI_ADD,
-    RAW_OFI_XOR,
-    RAW_OFI_READ,
-    RAW_OFI_WRITE,
-    RAW_OFI_CSWAP
-};
+enum raw_ofi_op { RAW_OFI_ADD, RAW_OFI_XOR, RAW_OFI_READ, RAW_OFI_WRITE, RAW_OFI_CSWAP };
 
 struct raw_ofi {
     char provider[64], domain[64];

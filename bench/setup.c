@@ -80,7 +80,7 @@ int bench_setup(struct bench_run *run, const struct bench_options *options, size
     int status;
 
     run->options = options;
-    bench_describe(run, machine);
+    bench_describe(machine);
     status = bench_find_places(run, machine);
     if (status != 0) return status;
     if (bench_cores_set(run, options, machine) != 0) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put-latency, get-latency and their nbi forms; put-same and get-same between the copies of one
- * object, whose addresses may be alike in their low bits, which some caches punish. Raw: memcpy
- * between memory that is not alike and what quiet promises; a delivery-complete write, a read, each
- * waited for.
+ * put-latency, get-latency and their nbi forms. Raw: memcpy and what quiet promises; a
+ * delivery-complete write, a read, each waited for.
  */
 #include "../fabric.h"
 
@@ -104,29 +102,6 @@ static void get_nbi(struct bench_run *run, uint64_t n_ops)
     run->at = at;
 }
 
-static void put_same(struct bench_run *run, uint64_t n_ops)
-{
-    size_t at = run->at;
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_putmem(run->remote + at, run->remote + at, run->nbytes, run->peer);
-        shmem_quiet();
-        at = bench_next(run, at);
-    }
-    run->at = at;
-}
-
-static void get_same(struct bench_run *run, uint64_t n_ops)
-{
-    size_t at = run->at;
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_getmem(run->remote + at, run->remote + at, run->nbytes, run->peer);
-        at = bench_next(run, at);
-    }
-    run->at = at;
-}
-
 static const struct bench rows[] = {
     {.name = "put-latency",
      .group = "rma",
@@ -162,22 +137,6 @@ static const struct bench rows[] = {
      .sized = true,
      .moves = BENCH_GETS,
      .steppe = {get_nbi, NULL},
-     .node = {bench_node_get, NULL},
-     .fabric = {bench_fabric_get, NULL}},
-    {.name = "put-same",
-     .group = "rma",
-     .what = "shmem_putmem from an object to the same one of the peer + shmem_quiet",
-     .metric = BENCH_LATENCY,
-     .sized = true,
-     .steppe = {put_same, NULL},
-     .node = {bench_node_put, NULL},
-     .fabric = {bench_fabric_put, NULL}},
-    {.name = "get-same",
-     .group = "rma",
-     .what = "shmem_getmem to an object from the same one of the peer",
-     .metric = BENCH_LATENCY,
-     .sized = true,
-     .steppe = {get_same, NULL},
      .node = {bench_node_get, NULL},
      .fabric = {bench_fabric_get, NULL}},
 };

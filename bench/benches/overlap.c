@@ -112,8 +112,7 @@ static void overlap_get(struct bench_run *run, uint64_t n_ops)
 
 #define OVERLAP                                                                                    \
     .group = "overlap", .metric = BENCH_OVERLAP, .sized = true, .one_op = true,                    \
-    .open = open_overlap, .details = {"pure", "compute", "total"},                                 \
-    .cycles = 1 << BENCH_SINGLE | 1 << BENCH_NO_PROGRESS
+    .open = open_overlap, .details = {"pure", "compute", "total"}
 
 static const struct bench rows[] = {
     {.name = "overlap-put",

@@ -167,7 +167,7 @@ static const struct bench_parameter threads = {"threads", NULL, values};
     {                                                                                              \
         .name = "context-threads-" #whose, .group = "threads",                                     \
         .what = "shmem_ctx_putmem_nbi of 8 bytes by threads, " text, .metric = BENCH_RATE,         \
-        .min_ops = 4000, .cycles = 1 << BENCH_MULTIPLE, .parameter = &threads, .extent = extent,   \
+        .min_ops = 4000, .cycle = BENCH_MULTIPLE, .parameter = &threads, .extent = extent,         \
         .open = open_##whose, .close = close_pool, .steppe = {                                     \
             steppe,                                                                                \
             NULL                                                                                   \

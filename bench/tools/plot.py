@@ -28,20 +28,17 @@ class Curve:
 
 
 class Picture:
-    """Curves over one axis, or the cells of a matrix.
+    """Curves over one axis.
 
     names: of the places on the horizontal axis, or None where x is a number. level: a horizontal
-    line, or None. linear: never a logarithmic vertical axis. cells: (from, to) -> value.
+    line, or None. linear: never a logarithmic vertical axis.
     """
 
     def __init__(self, name, title, xlabel, ylabel):
         self.name, self.title, self.xlabel, self.ylabel = name, title, xlabel, ylabel
-        self.about, self.curves, self.cells = [], [], {}
-        self.names = self.level = self.better = None
+        self.about, self.curves = [], []
+        self.names = self.level = None
         self.linear = False
-
-    def text(self):
-        return svg.matrix(self) if self.cells else svg.curves(self)
 
 
 # ---- which rows share a picture -----------------------------------------------------------------
@@ -60,7 +57,7 @@ def axes_of(row, sizes):
 
 
 def groups_of(files):
-    """{(group, metric, axis): [(label, row)]} of files, [(label, Report)], without matrices."""
+    """{(group, metric, axis): [(label, row)]} of files, [(label, Report)]."""
     groups = {}
     for label, report in files:
         rows = [row for row in report.rows.values() if row.get("from") is None]
@@ -164,23 +161,6 @@ def draw(name, entries, axis):
             if any(len({x for x, _ in curve.points}) > 1 for curve in picture.curves)]
 
 
-def matrices_of(files):
-    """[Picture] of rows from one PE to another."""
-    found = {}
-    for label, report in files:
-        for row in report.rows.values():
-            if row.get("from") is None:
-                continue
-            words = [row["bench"]] + [str(row[key]) for key in VARIANTS[1:] if row.get(key)]
-            words += [f"{short_bytes(row['bytes'])} bytes"] if row.get("bytes") else []
-            words += [label] if len(files) > 1 else []
-            picture = found.setdefault(tuple(words), Picture("-".join(words), ", ".join(words), "",
-                                                             f"{row['metric']} ({row['unit']})"))
-            picture.better = row["better"]
-            picture.cells[row["from"], row["to"]] = row["steppe"]["median"]
-    return list(found.values())
-
-
 def pictures_of(files):
     """Every Picture of files, [(label, Report)]."""
     found = []
@@ -189,7 +169,6 @@ def pictures_of(files):
         name = f"{group}-{metric}{suffix}".strip("-")
         for part, chosen in split(name, axis, entries):
             found += draw(part, chosen, axis)
-    found += matrices_of(files)
     for picture in found:
         picture.name = "-".join("".join(c if c.isalnum() else " " for c in picture.name).split())
         picture.about = [(f"{label}: " if len(files) > 1 else "") + about(report.heading)
@@ -233,7 +212,7 @@ def page_of(files, pictures):
                       *(f"<p>{escape(label)}: {escape(about(report.heading))}, "
                         f"{escape(str(report.heading.get('date', '')))}</p>"
                         for label, report in files),
-                      *(f'<div id="{picture.name}">{picture.text()}</div>' for picture in pictures),
+                      *(f'<div id="{picture.name}">{svg.curves(picture)}</div>' for picture in pictures),
                       "</body></html>"]) + "\n"
 
 
@@ -257,7 +236,7 @@ def main(arguments):
         os.makedirs(chosen.o, exist_ok=True)
     except OSError as error:
         raise ToolError(f"{chosen.o}: {error.strerror}")
-    written = {f"{picture.name}.svg": picture.text() for picture in found}
+    written = {f"{picture.name}.svg": svg.curves(picture) for picture in found}
     written["index.html"] = page_of(files, found)
     for name, text in written.items():
         write_text(os.path.join(chosen.o, name), text)

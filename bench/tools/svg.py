@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of curves and of matrices as text in SVG.
+"""Pictures of curves as text in SVG.
 
 Each curve has a dash pattern and a marker of its own beside its colour, so that it can be told
 apart in black and white. The raw limit of a curve is a thin line without markers.
@@ -64,8 +64,6 @@ def document(title, about, height, parts):
         'font-size="12">', f'<rect width="{WIDTH}" height="{height:.0f}" fill="#ffffff"/>',
         *heading, *parts, "</svg>"]) + "\n"
 
-
-# ---- curves -------------------------------------------------------------------------------------
 
 def vertical(picture, top):
     """(Scale, [(value, label)]) of the axis from bottom to top."""
@@ -152,31 +150,3 @@ def curves(picture):
         parts.append(text(at[0] + 54, at[1] + 4, curve.label, "start"))
     return document(picture.title, picture.about, below + 24 + 18 * ((len(picture.curves) + 1) // 2),
                     parts)
-
-
-# ---- matrices -----------------------------------------------------------------------------------
-
-def matrix(picture):
-    """The SVG of a Picture with values from PE to PE: a slow cell is dark."""
-    pes = sorted({pe for pair in picture.cells for pe in pair})
-    top, size = TOP + 14 * len(picture.about) + 6, min(90, (RIGHT - LEFT) / len(pes))
-    low, high = min(picture.cells.values()), max(picture.cells.values())
-    parts = [text(LEFT + size * len(pes) / 2, top - 22, "to PE"),
-             text(16, top + 20, "from", "start"), text(16, top + 34, "PE", "start")]
-    for i, pe in enumerate(pes):
-        parts += [text(LEFT + size * (i + 0.5), top - 6, pe),
-                  text(LEFT - 8, top + size * (i + 0.5) + 4, pe, "end")]
-    for (source, to), value in picture.cells.items():
-        share = (value - low) / (high - low or 1)
-        slow = share if picture.better == "lower" else 1 - share
-        grey = round(245 - 170 * slow)
-        x, y = LEFT + size * pes.index(to), top + size * pes.index(source)
-        parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{size:.1f}" height="{size:.1f}" '
-                     f'fill="rgb({grey},{grey},{grey})"/>')
-        if len(pes) <= 16:
-            words = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
-            parts.append(text(x + size / 2, y + size / 2 + 4, words,
-                              more=f' fill="{"#ffffff" if slow > 0.6 else "#000000"}"'))
-    height = top + size * len(pes)
-    parts.append(text(WIDTH / 2, height + 20, f"{picture.ylabel}: dark is slow"))
-    return document(picture.title, picture.about, height + 34, parts)

@@ -156,14 +156,6 @@ class Compare(Folder):
             self.assertEqual(status, 0, out)
             self.assertIn("\n40 equal; threshold 5 %, chance of a false alarm", out)
 
-    def test_family(self):
-        """Without a threshold, about 5 % of the files have a false alarm, not 40 rows times 5 %."""
-        alarms = 0
-        for seed in range(30):
-            _, rows = self.judged(self.noisy(seed), self.noisy(900 + seed), "--threshold", "0")
-            alarms += any(found["verdict"] != "equal" for found in rows.values())
-        self.assertLessEqual(alarms, 4)
-
     def test_slower(self):
         new = self.noisy(2)
         new[7] = self.noisy(3, factor=1.2)[7]
@@ -178,13 +170,6 @@ class Compare(Folder):
         out = self.compare(self.noisy(1), new)[1]
         self.assertRegex(out, r"worse \(1\):\n.*\n *bench-7 +8 bytes")
 
-    def test_faster(self):
-        new = self.noisy(2)
-        new[7] = self.noisy(3, factor=0.8)[7]
-        status, rows = self.judged(self.noisy(1), new)
-        self.assertEqual(status, 0)
-        self.assertEqual(rows["bench-7"]["verdict"], "better")
-
     def test_higher_is_better(self):
         def rows(value):
             return [row("rate", value, 10, better="higher", metric="rate", unit="Mmsg/s")]
@@ -195,6 +180,7 @@ class Compare(Folder):
     def test_threshold(self):
         old, new = [row("a", 100, 100)], [row("a", 108, 100)]
         self.assertEqual(self.judged(old, new)[0], 1)
+        self.assertEqual(self.judged(new, old)[1]["a"]["verdict"], "better")
         self.assertEqual(self.judged(old, new, "--threshold", "10%")[0], 0)
         self.assertEqual(self.judged(old, new, "--threshold", "7")[0], 1)
 
@@ -358,13 +344,10 @@ class Builds(Folder):
         self.assertIn(f"run 10 of 10: {b}\n", err)
 
     def test_equal(self):
-        for raw in (True, False):
-            a, b = self.build("a", 1, raw=raw), self.build("b", 2, raw=raw)
-            status, out, err = call("compare", "--ab", a, b)
-            self.assertEqual(status, 0, out + err)
-            self.assertIn("\n12 equal;", out)
-            shutil.rmtree(a)
-            shutil.rmtree(b)
+        a, b = self.build("a", 1, raw=False), self.build("b", 2, raw=False)
+        status, out, err = call("compare", "--ab", a, b)
+        self.assertEqual(status, 0, out + err)
+        self.assertIn("\n12 equal;", out)
 
     def test_planted(self):
         a, b = self.build("a", 1), self.build("b", 2, factor=1.2)
@@ -448,16 +431,15 @@ def picture_rows():
     for name in ("fetch_add", "swap"):
         rows.append(row("atomics", 20, 19, parameter="operation", value=name))
         rows.append(row(name, 21, 20))
-    for pair in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)):
-        rows.append(row("matrix-latency", 100 + 11 * sum(pair), **{"from": pair[0], "to": pair[1]}))
+    rows.append(row("matrix-latency", 111, **{"from": 0, "to": 1}))  # in no picture
     return rows
 
 
 ALL_PICTURES = {
     "rma-latency", "rma-bandwidth", "overlap-share", "rma-latency-operations", "rma-rate-by-pairs",
     "rma-latency-by-threads", "rma-latency-by-operation", "collectives-latency-by-pes",
-    "collectives-latency", "launch-latency-by-pes", "matrix-latency-8-bytes"}
-RATIOS = {f"ratio-{name}" for name in ALL_PICTURES - {"overlap-share", "matrix-latency-8-bytes"}}
+    "collectives-latency", "launch-latency-by-pes"}
+RATIOS = {f"ratio-{name}" for name in ALL_PICTURES - {"overlap-share"}}
 
 
 class Plot(Folder):
@@ -494,7 +476,6 @@ class Plot(Folder):
             "collectives-latency-by-pes": ["8 bytes", "4K bytes, raw limit", "PEs", "latency (ns)"],
             "collectives-latency": ["2 PEs", "8 PEs, raw limit", "bytes"],
             "launch-latency-by-pes": ["launch", "launch, raw limit", "latency (µs)", "PEs"],
-            "matrix-latency-8-bytes": ["from", "to PE", "111", "133", "latency (ns): dark is slow"],
             "ratio-rma-latency": ["put-latency", "library / raw limit (lower is better)"]}
         for name, texts in wanted.items():
             shown = self.picture(f"{name}.svg")[1]
@@ -557,10 +538,9 @@ class Plot(Folder):
 
     def test_two_files(self):
         rows = [row("put-latency", size, size, bytes=size) for size in (8, 64)]
-        rows += [row("matrix-latency", 9, **{"from": 0, "to": 1})]
         a = self.save("a.json", report(rows))
         b = self.save("b.json", report(rows, all_path="fabric", provider="tcp"))
-        self.assertIn("matrix-latency-8-bytes-Steppe-0-1-0-tcp.svg", self.plot(a, b))
+        self.plot(a, b)
         shown = self.picture("rma-latency.svg")[1]
         for text in ("Steppe 0.1.0 node", "Steppe 0.1.0 tcp, raw limit",
                      "Steppe 0.1.0 tcp: Steppe 0.1.0, tcp, 4 PEs"):
