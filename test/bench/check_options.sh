@@ -17,7 +17,7 @@ die()
 
 run()
 {
-    "$oshrun" -n "$np" "$bench" --quick "$@" >"$out" 2>&1
+    "$oshrun" -n "$np" "$bench" --quick --iterations 2 "$@" >"$out" 2>&1
 }
 
 # refused TEXT OPTION...: status 2, and TEXT among what is said.
@@ -75,7 +75,7 @@ run --format json --verify flag put-one-all get-all-all atomic-inc || die "not v
 [ "$(grep -c '"verified": false' "$out")" -eq 1 ] || die "flag alone has nothing to look at"
 
 # One PE: what needs no second one.
-"$oshrun" -n 1 "$bench" --quick --format json all >"$out" 2>&1 || die "one PE: failed"
+"$oshrun" -n 1 "$bench" --quick --iterations 2 --format json all >"$out" 2>&1 || die "one PE: failed"
 grep -q 'rows need 2 PEs' "$out" || die "one PE: nothing is said of rows left out"
 grep -q '"bench": "reduce"' "$out" || die "one PE: no reduce"
 
