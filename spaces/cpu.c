@@ -164,21 +164,15 @@ const struct stp_kind stp_kind_cpu = {
     .device_type = 0, /* SHMEM_DEVICE_CPU */
     .host = true,
     .in_window = true,
-    .direct = true,
     .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |
               STP_HAS(STP_TRAIT_POLICY) | STP_HAS(STP_TRAIT_PINNED) | STP_HAS(STP_TRAIT_ADOPTS),
-    .start = stp_kind_nothing,
-    .stop = stp_kind_nothing,
     .probe = cpu_probe,
     .admit = cpu_admit,
-    STP_KIND_NO_CLAIMS,
     .create = stp_cpu_create,
     .grow = stp_cpu_grow,
     .shrink = stp_cpu_shrink,
     .attach = stp_cpu_attach,
     .destroy = stp_cpu_destroy,
-    STP_KIND_PASSING_OPS,
-    STP_KIND_HOST_OPS,
     .describe = cpu_describe,
     .devices = stp_numa_devices,
 };

@@ -186,11 +186,8 @@ const struct stp_kind stp_kind_hbm = {
     .device_type = 2, /* SHMEM_DEVICE_HBM */
     .host = true,
     .in_window = true,
-    .direct = true,
     .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |
               STP_HAS(STP_TRAIT_PINNED),
-    .claims = true,
-    .start = stp_kind_nothing,
     .stop = hbm_stop,
     .probe = hbm_probe,
     .admit = hbm_admit,
@@ -201,8 +198,6 @@ const struct stp_kind stp_kind_hbm = {
     .shrink = stp_cpu_shrink,
     .attach = stp_cpu_attach,
     .destroy = stp_cpu_destroy,
-    STP_KIND_PASSING_OPS,
-    STP_KIND_HOST_OPS,
     .describe = hbm_describe,
     .devices = hbm_devices,
 };

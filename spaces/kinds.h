@@ -258,19 +258,10 @@ struct stp_allocation {
 };
 
 /*
- * One row per kind of memory; named no-ops, never NULL. Kinds in the window are host memory,
- * reached by load and store at window addresses; the others have addresses of their own, and
- * only their ops touch the memory. Anything but probe may be called from any thread.
+ * What a kind does whose memory the CPU may not touch; only these operations touch it. Any of them
+ * but look, missing and start may be called from any thread.
  */
-struct stp_kind {
-    const char *name; /* "gpu" */
-    int device_type;  /* SHMEM_DEVICE_... */
-    bool host;        /* CPUs load and store it: this PE's part, and those of its node */
-    bool in_window;   /* its spaces lie in the window where that has room; host memory alone */
-    bool direct;      /* a member's loads and stores work on its part */
-    unsigned traits;  /* bits of enum stp_trait; without GROWS grow refuses, shrink is nothing */
-    bool claims;      /* its places are bound to: parts of a host's PEs have to fit them together */
-
+struct stp_device_ops {
     /*
      * Is there a driver, as far as this PE may look? Where there is none, the search takes a
      * hundred system calls, so the leader of a node looks, and the others are told of it before
@@ -278,62 +269,10 @@ struct stp_kind {
      */
     bool (*look)(void);
     void (*missing)(int leader);
-    /* Look what this machine has, without taking any of it; stop undoes. start returns nothing:
-     * what is missing is probe's to tell. */
+    /* Look what devices this machine has, without taking any; probe reports what it lacks. */
     void (*start)(void);
-    void (*stop)(void);
-    /* Does this PE have access? 0, or -errno with the reason as text; also told on success. */
-    int (*probe)(const struct stp_space_params *params, char *why, size_t len);
-    /* Has this PE what a trait of the row takes? Else why not. -1: the device it would choose. */
-    bool (*can)(enum stp_trait trait, int device, char *why, size_t len);
-    /* Can this PE provide what is wished? 0 or -errno, logged. */
-    int (*admit)(const struct stp_space_params *params);
-    /*
-     * The place that this PE's part takes memory of. Then, with the n claims of all members of this
-     * host in the order of their team: can it provide for all that take of it? What growth needs of
-     * them is kept in the space. 0 or -errno, logged by the first of those alone.
-     */
-    void (*claim)(const struct stp_space_params *params, struct stp_claim *mine);
-    int (*admit_all)(struct stp_space *space, const struct stp_claim *claims, int n,
-                     const struct stp_claim *mine);
-    /*
-     * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
-     * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
-     */
-    int (*create)(struct stp_space *space, const struct stp_space_params *params,
-                  struct stp_share *share);
-    /*
-     * This PE's part gets more memory, nbytes in all and at most space->max_bytes, and this PE's
-     * ways to the parts of members of the node reach as far: as yet nobody uses it, and
-     * space->nbytes is what it was. 0, or -errno with the reason as text; nothing changed then.
-     * shrink undoes it while space->nbytes is what it was.
-     */
-    int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
-    void (*shrink)(struct stp_space *space);
-    /*
-     * A member of this node, with local index local, shared its part. Kinds in the window map it
-     * into the view, the others remember it. Called for this PE's own index too. 0 or -errno,
-     * logged.
-     */
-    int (*attach)(struct stp_space *space, int local, const struct stp_share *share);
     /* Let go of the parts of peers; before any of them destroys its own. */
     void (*detach)(struct stp_space *space);
-    /* Undo create and what is left of attach; every member is through with the space. */
-    void (*destroy)(struct stp_space *space);
-
-    /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
-    int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
-
-    /* The i-th block with a name; false: there are no more. */
-    bool (*root_at)(struct stp_space *space, unsigned i, struct stp_root *root);
-    /*
-     * Name a block, durable on return; nbytes 0: forget the name. All members do it: who comes
-     * after the first finds it done. 0 or -errno, logged.
-     */
-    int (*root_set)(struct stp_space *space, const struct stp_root *root);
-
-    /* ---- kinds outside the window; in the window the CPU does all this ---- */
-
     /*
      * Where the part of the member with local index local can be copied to and from by this PE;
      * opened on first use. NULL when the system refuses: then its owner's proxy thread must do it.
@@ -399,6 +338,71 @@ struct stp_kind {
     int (*lend)(struct stp_allocation *allocation, unsigned number,
                 int (*add)(unsigned number, void *base, size_t nbytes, int device));
     void (*take_back)(const struct stp_allocation *allocation);
+};
+
+/* What a kind does whose memory can outlive the job. Any thread. */
+struct stp_store_ops {
+    /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
+    int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
+    /* The i-th block with a name; false: there are no more. */
+    bool (*root_at)(const struct stp_space *space, unsigned i, struct stp_root *root);
+    /*
+     * Name a block, durable on return; nbytes 0: forget the name. All members do it: who comes
+     * after the first finds it done. 0 or -errno, logged.
+     */
+    int (*root_set)(struct stp_space *space, const struct stp_root *root);
+};
+
+/*
+ * One row per kind of memory. An operation that may be NULL says so. Anything but stop and probe
+ * may be called from any thread.
+ */
+struct stp_kind {
+    const char *name; /* "gpu" */
+    int device_type;  /* SHMEM_DEVICE_... */
+    bool host;        /* CPUs load and store it: this PE's part, and those of its node */
+    bool in_window;   /* its spaces lie in the window where that has room; host memory alone */
+    unsigned traits;  /* bits of enum stp_trait */
+    const struct stp_device_ops *device; /* NULL: a member's loads and stores work on its part */
+    const struct stp_store_ops *store;   /* NULL: the memory goes with the job */
+
+    /* Undo what was looked for, by start of the device or by any op; NULL: nothing. */
+    void (*stop)(void);
+    /* Does this PE have access? 0, or -errno with the reason as text; also told on success. */
+    int (*probe)(const struct stp_space_params *params, char *why, size_t len);
+    /* Can this PE provide what is wished? 0 or -errno, logged. */
+    int (*admit)(const struct stp_space_params *params);
+    /*
+     * NULL: parts ask for memory one by one. The place that this PE's part takes memory of. Then,
+     * with the n claims of all members of this host in the order of their team: can it provide for
+     * all that take of it? What growth needs of them is kept in the space. 0 or -errno, logged by
+     * the first of those alone.
+     */
+    void (*claim)(const struct stp_space_params *params, struct stp_claim *mine);
+    int (*admit_all)(struct stp_space *space, const struct stp_claim *claims, int n,
+                     const struct stp_claim *mine);
+    /*
+     * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
+     * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
+     */
+    int (*create)(struct stp_space *space, const struct stp_space_params *params,
+                  struct stp_share *share);
+    /*
+     * NULL without STP_TRAIT_GROWS. This PE's part gets more memory, nbytes in all and at most
+     * space->max_bytes, and this PE's ways to the parts of members of the node reach as far: as yet
+     * nobody uses it, and space->nbytes is what it was. 0, or -errno with the reason as text;
+     * nothing changed then. shrink undoes it while space->nbytes is what it was.
+     */
+    int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
+    void (*shrink)(struct stp_space *space);
+    /*
+     * A member of this node, with local index local, shared its part. Kinds in the window map it
+     * into the view, the others remember it. Called for this PE's own index too. 0 or -errno,
+     * logged.
+     */
+    int (*attach)(struct stp_space *space, int local, const struct stp_share *share);
+    /* Undo create and what is left of attach; every member is through with the space. */
+    void (*destroy)(struct stp_space *space);
     /*
      * One line about device i of this kind as this PE sees it: name, memory. Returns false when
      * there is no such device.
@@ -447,43 +451,27 @@ static inline void stp_kind_begin(void)
     stp_kind_operation++;
 }
 
-/* What the kinds in the window and the host's memory share where an op means nothing (kinds.c). */
+/* Has this PE what a trait of a row takes? Else why not. */
+bool stp_kinds_can(enum stp_trait trait, char *why, size_t len);
+
+/* Copy n rows of host memory at once. One row of 1, 2, 4 or 8 bytes: as stp_store_whole(). */
+void stp_copy_host(void *dest, const void *source, const struct stp_rows *rows);
+
 /* One store where nbytes is 1, 2, 4 or 8: who reads it sees the old value or the new one. */
 void stp_store_whole(void *there, const void *value, size_t nbytes);
 
-void *stp_kind_host_reach(struct stp_space *space, int local);
-bool stp_kind_owns_nothing(const void *ptr);
-int stp_kind_no_queue(struct stp_queue **queue);
-void stp_kind_no_queue_destroy(struct stp_queue *queue);
-int stp_kind_host_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
-                       enum stp_copy_end end);
-int stp_kind_host_copy_rows(struct stp_queue *queue, void *dest, const void *source,
-                            const struct stp_rows *rows, enum stp_copy_end end);
-int stp_kind_no_flush(struct stp_queue *queue);
-int stp_kind_no_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
-int stp_kind_no_atomic(struct stp_space *space, size_t offset, const struct stp_word_op *op,
-                       uint64_t *old);
-int stp_kind_no_reduce(struct stp_queue *queue, const struct stp_reduction *reduction);
-bool stp_kind_no_enter(const struct stp_space *space);
-void stp_kind_no_pin(void *host, size_t nbytes);
-void stp_kind_nothing(void);
-bool stp_kind_needs_no_driver(void);
-void stp_kind_misses_nothing(int leader);
-void stp_kind_host_detach(struct stp_space *space);
-int stp_kind_no_persist(struct stp_space *space, size_t offset, size_t nbytes);
-bool stp_kind_no_root_at(struct stp_space *space, unsigned i, struct stp_root *root);
-int stp_kind_no_root_set(struct stp_space *space, const struct stp_root *root);
+/* pin, unpin and flush_remote of all kinds that have devices. */
+void stp_kinds_pin(void *host, size_t nbytes);
+void stp_kinds_unpin(void *host, size_t nbytes);
+void stp_kinds_flush_remote(void);
 
-/* The ops of a row whose parts ask for memory one by one: it is there, or create refuses. */
-void stp_kind_no_claim(const struct stp_space_params *params, struct stp_claim *mine);
-int stp_kind_admit_any(struct stp_space *space, const struct stp_claim *claims, int n,
-                       const struct stp_claim *mine);
-#define STP_KIND_NO_CLAIMS .claim = stp_kind_no_claim, .admit_all = stp_kind_admit_any
-
-/* The ops of a row whose spaces keep their size. */
-int stp_kind_no_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);
-void stp_kind_no_shrink(struct stp_space *space);
-#define STP_KIND_FIXED_OPS .grow = stp_kind_no_grow, .shrink = stp_kind_no_shrink
+/*
+ * Where this PE reaches the part of the member with local index local, for copies of the kind where
+ * it has devices; mapped on first use. NULL: refused. Detach lets go of the parts of peers, before
+ * any of them destroys its own.
+ */
+void *stp_kind_reach(struct stp_space *space, int local);
+void stp_kind_detach(struct stp_space *space);
 
 /*
  * Of the row of host memory (cpu.c), for that of hbm too, whose params name the NUMA node: all that
@@ -498,24 +486,6 @@ void stp_cpu_destroy(struct stp_space *space);
 
 /* Do they fit this host's memory, and the limit of its cgroup? 0 or -ENOMEM, logged. */
 int stp_cpu_fits(const struct stp_space_params *params, const char *kind);
-
-/* The ops of a row whose memory goes with the job. */
-#define STP_KIND_PASSING_OPS                                                                       \
-    .persist = stp_kind_no_persist, .root_at = stp_kind_no_root_at, .root_set = stp_kind_no_root_set
-bool stp_kind_host_can(enum stp_trait trait, int device, char *why, size_t len);
-int stp_kind_host_zero(struct stp_queue *queue, struct stp_space *space, size_t offset,
-                       size_t nbytes);
-
-/* The ops of a row whose memory the CPU reaches by itself. */
-#define STP_KIND_HOST_OPS                                                                          \
-    .look = stp_kind_needs_no_driver, .missing = stp_kind_misses_nothing,                          \
-    .can = stp_kind_host_can, .detach = stp_kind_host_detach, .zero = stp_kind_host_zero,          \
-    .reach = stp_kind_host_reach, .owns = stp_kind_owns_nothing,                                   \
-    .queue_create = stp_kind_no_queue, .queue_destroy = stp_kind_no_queue_destroy,                 \
-    .copy = stp_kind_host_copy, .copy_rows = stp_kind_host_copy_rows, .flush = stp_kind_no_flush,  \
-    .pin = stp_kind_no_pin, .unpin = stp_kind_no_pin, .flush_remote = stp_kind_nothing,            \
-    .set_word = stp_kind_no_set_word, .atomic = stp_kind_no_atomic, .reduce = stp_kind_no_reduce,  \
-    .enter = stp_kind_no_enter, .leave = stp_kind_nothing
 
 #define STP_SPACE_MAGIC 0x53505445u
 #define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */

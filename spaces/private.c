@@ -252,18 +252,11 @@ const struct stp_kind stp_kind_private = {
     .name = "private",
     .device_type = 0, /* SHMEM_DEVICE_CPU */
     .host = false,
-    .direct = true,
-    .start = stp_kind_nothing,
-    .stop = stp_kind_nothing,
     .probe = pages_probe,
     .admit = stp_private_admit,
-    STP_KIND_NO_CLAIMS,
     .create = pages_create,
     .attach = pages_attach,
     .destroy = pages_destroy,
-    STP_KIND_FIXED_OPS,
-    STP_KIND_PASSING_OPS,
-    STP_KIND_HOST_OPS,
     .describe = pages_describe,
     .devices = pages_devices,
 };

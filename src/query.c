@@ -66,7 +66,7 @@ static void *query_ptr(const void *dest, int pe)
     if (pe == stp_rt.pe) return (void *)(uintptr_t)dest;
     if (space->host) return stp_ptr(dest, pe);
     local = stp_local_of(pe);
-    base = local >= 0 ? space->kind->reach(space, local) : NULL;
+    base = local >= 0 ? stp_kind_reach(space, local) : NULL;
     return base != NULL ? base + offset : NULL; /* for this PE's device code */
 }
 

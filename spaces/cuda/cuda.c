@@ -364,27 +364,11 @@ static void gpu_take_back(const struct stp_allocation *allocation)
     gpu_go(device);
 }
 
-const struct stp_kind stp_kind_gpu = {
-    .name = "gpu",
-    .device_type = 1, /* SHMEM_DEVICE_GPU */
-    .host = false,
-    .direct = false,
-    .traits = STP_HAS(STP_TRAIT_ADOPTS),
+static const struct stp_device_ops gpu_device = {
     .look = stp_cuda_look,
     .missing = stp_cuda_missing,
     .start = stp_cuda_start,
-    .stop = stp_cuda_stop,
-    .probe = gpu_probe,
-    .can = stp_kind_host_can,
-    .admit = gpu_admit,
-    STP_KIND_NO_CLAIMS,
-    .create = gpu_create,
-    .attach = stp_cuda_peer_attach,
     .detach = stp_cuda_peer_detach,
-    .destroy = gpu_destroy,
-    STP_KIND_FIXED_OPS,
-    STP_KIND_PASSING_OPS,
-    .zero = gpu_zero,
     .reach = stp_cuda_peer_reach,
     .owns = stp_cuda_owns,
     .queue_create = stp_cuda_queue_create,
@@ -392,6 +376,7 @@ const struct stp_kind stp_kind_gpu = {
     .copy = stp_cuda_copy,
     .copy_rows = stp_cuda_copy_rows,
     .flush = stp_cuda_queue_flush,
+    .zero = gpu_zero,
     .set_word = stp_cuda_set_word,
     .atomic = stp_cuda_word,
     .reduce = stp_cuda_reduce,
@@ -404,6 +389,20 @@ const struct stp_kind stp_kind_gpu = {
     .allocation = stp_cuda_allocation,
     .lend = gpu_lend,
     .take_back = gpu_take_back,
+};
+
+const struct stp_kind stp_kind_gpu = {
+    .name = "gpu",
+    .device_type = 1, /* SHMEM_DEVICE_GPU */
+    .host = false,
+    .traits = STP_HAS(STP_TRAIT_ADOPTS),
+    .device = &gpu_device,
+    .stop = stp_cuda_stop,
+    .probe = gpu_probe,
+    .admit = gpu_admit,
+    .create = gpu_create,
+    .attach = stp_cuda_peer_attach,
+    .destroy = gpu_destroy,
     .describe = stp_cuda_describe,
     .devices = stp_cuda_devices,
 };

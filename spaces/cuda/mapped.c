@@ -27,7 +27,7 @@ struct stp_mapped {
 static char *mapped_part(struct stp_space *space, int local)
 {
     if (local == stp_window_local()) return space->base;
-    return local >= 0 ? stp_kind_host_reach(space, local) : NULL;
+    return local >= 0 ? stp_kind_reach(space, local) : NULL;
 }
 
 static int mapped_choose(const struct stp_space_params *params, struct cuda_device **device,

@@ -267,17 +267,14 @@ static int fam_persist(struct stp_space *space, size_t offset, size_t nbytes)
     return stp_fam_flush(space->base + offset, nbytes, own->dax);
 }
 
-static bool fam_root_at(struct stp_space *space, unsigned i, struct stp_root *root)
+static bool fam_root_at(const struct stp_space *space, unsigned i, struct stp_root *root)
 {
     return stp_fam_root_at(&((struct fam_own *)space->own)->part, i, root);
 }
 
 static int fam_root_set(struct stp_space *space, const struct stp_root *root)
 {
-    struct fam_own *own = space->own;
-
-    return own->part.head == NULL ? stp_kind_no_root_set(space, root)
-                                  : stp_fam_root_set(&own->part, root);
+    return stp_fam_root_set(&((struct fam_own *)space->own)->part, root);
 }
 
 int stp_fam_stat(const char *name, struct stp_named *named)
@@ -314,25 +311,23 @@ static int fam_devices(int i, struct stp_device *device)
     return 1;
 }
 
+static const struct stp_store_ops fam_store = {
+    .persist = fam_persist,
+    .root_at = fam_root_at,
+    .root_set = fam_root_set,
+};
+
 const struct stp_kind stp_kind_fam = {
     .name = "fam",
     .device_type = 3, /* SHMEM_DEVICE_FAM */
     .host = true,
-    .direct = true,
     .traits = STP_HAS(STP_TRAIT_NAME),
-    .start = stp_kind_nothing,
-    .stop = stp_kind_nothing,
+    .store = &fam_store,
     .probe = fam_probe,
     .admit = fam_admit,
-    STP_KIND_NO_CLAIMS,
     .create = fam_create,
     .attach = fam_attach,
     .destroy = fam_destroy,
-    .persist = fam_persist,
-    .root_at = fam_root_at,
-    .root_set = fam_root_set,
-    STP_KIND_FIXED_OPS,
-    STP_KIND_HOST_OPS,
     .describe = fam_describe,
     .devices = fam_devices,
 };

@@ -17,15 +17,14 @@ static const char *const attribute_names[STP_N_TRAITS] = {
     [STP_TRAIT_ADOPTS] = "buffer",
 };
 
-void stp_info_attributes_look(const struct stp_kind *kind, int device,
-                              struct stp_info_attributes *found)
+void stp_info_attributes_look(const struct stp_kind *kind, struct stp_info_attributes *found)
 {
     *found = (struct stp_info_attributes){0};
     for (unsigned trait = 0; trait < STP_N_TRAITS; trait++) {
         char why[STP_INFO_WHY];
 
         if ((kind->traits & STP_HAS(trait)) == 0) continue;
-        if (kind->can((enum stp_trait)trait, device, why, sizeof(why))) {
+        if (stp_kinds_can((enum stp_trait)trait, why, sizeof(why))) {
             found->has |= STP_HAS(trait);
         } else if (found->lacks == 0) {
             found->lacks = STP_HAS(trait);

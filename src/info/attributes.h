@@ -17,9 +17,8 @@ struct stp_info_attributes {
     char why[STP_INFO_WHY]; /* and why */
 };
 
-/* As this PE sees them. device: -1: that which it would choose. */
-void stp_info_attributes_look(const struct stp_kind *kind, int device,
-                              struct stp_info_attributes *found);
+/* Looks for this PE. */
+void stp_info_attributes_look(const struct stp_kind *kind, struct stp_info_attributes *found);
 
 /* pe: whose lack it is; negative: this process's. */
 void stp_info_attributes_print(struct stp_report *report, const struct stp_info_attributes *found,

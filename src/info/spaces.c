@@ -95,7 +95,7 @@ static void info_kind(struct stp_report *report, const char *name, const struct 
     stp_report_flag(report, "usable", usable);
     stp_report_text(report, "state", why);
     if (usable) {
-        stp_info_attributes_look(kind, -1, &found);
+        stp_info_attributes_look(kind, &found);
         stp_info_attributes_print(report, &found, -1);
         info_devices(report, kind);
     }
@@ -192,7 +192,7 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
         mine->member = true;
         mine->caps = info.caps;
         mine->atomics = info.atomics;
-        stp_info_attributes_look(kind->kind, info.device, &mine->attributes);
+        stp_info_attributes_look(kind->kind, &mine->attributes);
         if (!kind->kind->describe(info.device > 0 ? info.device : 0, mine->text,
                                   sizeof(mine->text)))
             mine->text[0] = '\0';

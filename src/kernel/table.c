@@ -107,7 +107,7 @@ static uint64_t table_part(const struct stp_kernel *kernel, struct stp_space *sp
     if (kernel->on_gpu && space == kernel->words) return table_words(kernel, pe);
     if (pe == stp_rt.pe) return (uint64_t)(uintptr_t)space->base;
     if (space->host) return (uint64_t)(uintptr_t)stp_ptr(space->base, pe);
-    return local >= 0 ? (uint64_t)(uintptr_t)space->kind->reach(space, local) : 0;
+    return local >= 0 ? (uint64_t)(uintptr_t)stp_kind_reach(space, local) : 0;
 }
 
 /*

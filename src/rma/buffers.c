@@ -29,7 +29,7 @@ static bool buffer_close_locked(unsigned number)
     if (buffer->n_holders > 0) return false;
     if (!buffer->refused) {
         if (!stp_rt.fabric.buffer_remove(number)) return false;
-        buffer->kind->take_back(&buffer->allocation);
+        buffer->kind->device->take_back(&buffer->allocation);
     }
     buffer->kind = NULL;
     return true;
@@ -89,7 +89,7 @@ static int buffer_make_locked(const struct stp_kind *kind, const struct stp_allo
     buffer = &buffers.by_number[number];
     *buffer = (struct buffer){.kind = kind, .allocation = *wanted};
     buffer->refused =
-        kind->lend(&buffer->allocation, (unsigned)number, stp_rt.fabric.buffer_add) != 0;
+        kind->device->lend(&buffer->allocation, (unsigned)number, stp_rt.fabric.buffer_add) != 0;
     return number;
 }
 
@@ -98,7 +98,7 @@ int stp_buffer_hold(const struct stp_kind *kind, const void *ptr, size_t nbytes)
     struct stp_allocation wanted;
     int number = -1;
 
-    if (stp_rt.fabric.why_no_devices != NULL || !kind->allocation(ptr, &wanted)) return -1;
+    if (stp_rt.fabric.why_no_devices != NULL || !kind->device->allocation(ptr, &wanted)) return -1;
     if (nbytes > wanted.nbytes - ((uintptr_t)ptr - (uintptr_t)wanted.base)) return -1;
     pthread_mutex_lock(&buffers.lock);
     if (buffer_find_locked(&wanted, &number)) {

@@ -26,7 +26,7 @@ static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, enum stp_kind_id i
     pthread_mutex_lock(&stp_rt.lock); /* threads may share the context */
     if (ctx->queues[id] == NULL) {
         struct stp_queue *queue;
-        if (stp_kinds[id]->queue_create(&queue) != 0)
+        if (stp_kinds[id]->device->queue_create(&queue) != 0)
             stp_fatal(fn, "no queue for copies of %s memory", stp_kinds[id]->name);
         /* Pairs with the acquire loads in copy_queue() and stp_copy_flush(). */
         __atomic_store_n(&ctx->queues[id], queue, __ATOMIC_RELEASE);
@@ -55,7 +55,7 @@ void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {
     if (!stp_win.devices) return;
     for (int id = 0; id < STP_N_KINDS; id++)
-        if (!stp_kinds[id]->host) (void)copy_queue_make(ctx, (enum stp_kind_id)id, fn);
+        if (stp_kinds[id]->device != NULL) (void)copy_queue_make(ctx, (enum stp_kind_id)id, fn);
 }
 
 void stp_copy_ready(void)
@@ -68,7 +68,7 @@ void stp_copy_flush(struct stp_ctx *ctx)
     for (int id = 0; id < STP_N_KINDS; id++) {
         /* Pairs with the release store in copy_queue_make(). */
         struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
-        if (queue != NULL && stp_kinds[id]->flush(queue) != 0)
+        if (queue != NULL && stp_kinds[id]->device->flush(queue) != 0)
             stp_fatal("shmem_quiet", "copies of %s memory failed", stp_kinds[id]->name);
     }
 }
@@ -76,7 +76,7 @@ void stp_copy_flush(struct stp_ctx *ctx)
 void stp_copy_close(struct stp_ctx *ctx)
 {
     for (int id = 0; id < STP_N_KINDS; id++) {
-        if (ctx->queues[id] != NULL) stp_kinds[id]->queue_destroy(ctx->queues[id]);
+        if (ctx->queues[id] != NULL) stp_kinds[id]->device->queue_destroy(ctx->queues[id]);
         ctx->queues[id] = NULL;
     }
 }
@@ -86,13 +86,18 @@ void stp_copy_close(struct stp_ctx *ctx)
 void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
                    const struct stp_rows *rows, enum stp_copy_end end, const char *fn)
 {
-    struct stp_queue *queue = kind->direct ? NULL : copy_queue(ctx, kind, fn);
+    struct stp_queue *queue;
     int rc;
 
+    if (kind->device == NULL) {
+        stp_copy_host(dest, source, rows);
+        return;
+    }
+    queue = copy_queue(ctx, kind, fn);
     if (rows->n == 1)
-        rc = kind->copy(queue, dest, source, rows->width, end);
+        rc = kind->device->copy(queue, dest, source, rows->width, end);
     else
-        rc = kind->copy_rows(queue, dest, source, rows, end);
+        rc = kind->device->copy_rows(queue, dest, source, rows, end);
     if (rc != 0)
         stp_fatal(fn, "cannot copy %zu x %zu bytes from %p to %p (%s memory)", rows->n, rows->width,
                   source, dest, kind->name);
@@ -113,7 +118,7 @@ void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *des
     struct stp_queue *queue = copy_queue(ctx, kind, fn);
 
     stp_copy(ctx, kind, dest, source, nbytes, end, fn);
-    if (kind->set_word(queue, dest, word, signal) != 0)
+    if (kind->device->set_word(queue, dest, word, signal) != 0)
         stp_fatal(fn, "cannot set the signal at %p behind a copy (%s memory)", word, kind->name);
 }
 
@@ -122,8 +127,8 @@ bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
 {
     int rc;
 
-    if (kind->direct) return false;
-    rc = kind->reduce(copy_queue(ctx, kind, fn), reduction);
+    if (kind->device == NULL) return false;
+    rc = kind->device->reduce(copy_queue(ctx, kind, fn), reduction);
     if (rc != 0 && rc != -ENOTSUP)
         stp_fatal(fn, "cannot reduce %zu elements of %s memory (message above)", reduction->nelems,
                   kind->name);
@@ -133,10 +138,10 @@ bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
 void stp_copy_zero(struct stp_space *space, size_t offset, size_t nbytes, const char *fn)
 {
     const struct stp_kind *kind = space->kind;
-    struct stp_queue *queue =
-        space->host || kind->direct ? NULL : copy_queue(&stp_ctx_stage, kind, fn);
 
-    if (kind->zero(queue, space, offset, nbytes) != 0)
+    if (kind->device == NULL)
+        memset(space->base + offset, 0, nbytes);
+    else if (kind->device->zero(copy_queue(&stp_ctx_stage, kind, fn), space, offset, nbytes) != 0)
         stp_fatal(fn, "%zu bytes of space %u (%s) cannot be set to zero", nbytes, space->number,
                   kind->name);
 }
@@ -214,8 +219,7 @@ void stp_load_slow(void *value, const void *word, size_t nbytes)
 
 void stp_remote_flush_slow(void)
 {
-    for (int id = 0; id < STP_N_KINDS; id++)
-        stp_kinds[id]->flush_remote();
+    stp_kinds_flush_remote();
 }
 
 /* ---- bounce buffers ---------------------------------------------------------------------- */
@@ -234,8 +238,7 @@ static void bounce_make_locked(void)
     bounce.memory = aligned_alloc(4096, nbytes);
     if (bounce.memory == NULL)
         stp_fatal("copy", "no memory for bounce buffers of %zu bytes", nbytes);
-    for (int id = 0; id < STP_N_KINDS; id++)
-        stp_kinds[id]->pin(bounce.memory, nbytes);
+    stp_kinds_pin(bounce.memory, nbytes);
 }
 
 char *stp_bounce_try(void)
@@ -276,8 +279,7 @@ void stp_bounce_give(char *buffer)
 void stp_bounce_fini(void)
 {
     if (bounce.memory == NULL) return;
-    for (int id = 0; id < STP_N_KINDS; id++)
-        stp_kinds[id]->unpin(bounce.memory, STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS);
+    stp_kinds_unpin(bounce.memory, STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS);
     free(bounce.memory);
     bounce.memory = NULL;
 }

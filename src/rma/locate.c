@@ -150,7 +150,7 @@ enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use)
     if (space->host) return local >= 0 && cpu ? STP_WAY_HOST : STP_WAY_FABRIC;
     if (stp_space_is_private(space)) return locate_way_to_private(space, pe, local, use);
     if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
-    if (local >= 0 && space->kind->reach(space, local) != NULL) return STP_WAY_DEVICE;
+    if (local >= 0 && stp_kind_reach(space, local) != NULL) return STP_WAY_DEVICE;
     return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;
 }
 
@@ -188,8 +188,7 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     if (target.way == STP_WAY_HOST) target.way = STP_WAY_FABRIC; /* globals that are not shared */
     if (target.way == STP_WAY_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
     if (target.way == STP_WAY_DEVICE)
-        target.there =
-            (char *)target.space->kind->reach(target.space, stp_local_of(pe)) + target.offset;
+        target.there = (char *)stp_kind_reach(target.space, stp_local_of(pe)) + target.offset;
     return target;
 }
 

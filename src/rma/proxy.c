@@ -175,12 +175,10 @@ static void proxy_pin(bool on)
     size_t nbytes = stp_stage_chunk() * (STAGE_SLOTS + STAGE_REPLIES);
     char *memory = stp_stage_slot_memory(0);
 
-    for (int id = 0; id < STP_N_KINDS; id++) {
-        if (on)
-            stp_kinds[id]->pin(memory, nbytes);
-        else
-            stp_kinds[id]->unpin(memory, nbytes);
-    }
+    if (on)
+        stp_kinds_pin(memory, nbytes);
+    else
+        stp_kinds_unpin(memory, nbytes);
 }
 
 void stp_proxy_start(void)

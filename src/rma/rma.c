@@ -350,7 +350,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
         break;
     case STP_WAY_FABRIC:
         stp_ctx_by_fabric(ctx, pe);
-        if ((target.space->host || target.space->kind->direct) && nbytes <= 8 &&
+        if ((target.space->host || target.space->kind->device == NULL) && nbytes <= 8 &&
             (uintptr_t)dest % nbytes == 0)
             stp_rt.fabric.store(ctx->fabric, pe, target.space->number, target.offset, value,
                                 nbytes);

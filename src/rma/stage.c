@@ -230,7 +230,7 @@ static void transfer_copy(const struct transfer *t, char *dest, const char *sour
     if (t->kind != NULL)
         stp_copy_rows(t->ctx, t->kind, dest, source, rows, STP_COPY_DONE, t->fn);
     else
-        (void)stp_kind_host_copy_rows(NULL, dest, source, rows, STP_COPY_DONE);
+        stp_copy_host(dest, source, rows);
 }
 
 static void transfer_post(const struct transfer *t, struct flight *flight)

@@ -70,7 +70,7 @@ static bool words_by_device(struct stp_space *space, size_t offset, size_t nbyte
                                words_value(compare, nbytes)};
     uint32_t small;
     uint64_t old;
-    int rc = space->kind->atomic(space, offset, &word, &old);
+    int rc = space->kind->device->atomic(space, offset, &word, &old);
 
     if (rc == -ENOTSUP) return false;
     if (rc != 0)
@@ -119,7 +119,7 @@ void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t off
     size_t nbytes = stp_dtype_size(dtype);
     char *word = space->base + offset;
 
-    if (space->kind->direct) { /* as the owner's own threads do, and what they wait for */
+    if (space->kind->device == NULL) { /* as the owner's own threads do, and what they wait for */
         /* Pairs with the acquire of a thread that waits for the word. */
         __atomic_thread_fence(__ATOMIC_RELEASE);
         stp_amo_apply(word, nbytes, op, operand, compare, result);

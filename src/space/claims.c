@@ -31,7 +31,7 @@ int stp_space_admit_all(struct stp_space *space, struct stp_team *team,
     struct stp_claim mine = {.pe = stp_rt.pe, .host = stp_host_of(stp_rt.pe)}, *claims;
     int rc;
 
-    if (!space->kind->claims) return 0;
+    if (space->kind->claim == NULL) return 0;
     claims = malloc((size_t)team->n_pes * sizeof(*claims));
     if (claims == NULL) stp_fatal(fn, "no memory for what %d PEs ask of a place", team->n_pes);
     space->kind->claim(params, &mine);

@@ -345,7 +345,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     *verdict = create_judge(c, outcome);
     if (verdict->outcome == OPEN_DONE && c->params.pinned) verdict->outcome = create_pin(c);
     if (c->access && verdict->outcome != OPEN_DONE && !c->space->host) {
-        if (opened) c->kind->detach(c->space); /* what it has opened of others, who free it next */
+        if (opened) stp_kind_detach(c->space); /* what it has opened of others, who free it next */
         stp_coll_sync(c->space->team);
     }
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
@@ -392,10 +392,10 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     stp_stream_ready(space);
     if (space->host) return;
     /* what goes through the owner's proxy thread may overtake what the fabric carries */
-    if (space->on_fabric || space->kind->direct)
+    if (space->on_fabric || space->kind->device == NULL)
         __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_proxy_start();
-    if (!space->kind->direct) stp_copy_ready();
+    if (space->kind->device != NULL) stp_copy_ready();
 }
 
 /* Two threads that want the same place part ways here. */

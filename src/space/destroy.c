@@ -48,7 +48,7 @@ void stp_space_end(struct stp_space *space)
     for (struct stp_space *range = space; range != NULL; range = range->next_range) {
         stp_active_forget(range->base, range->nbytes);
         stp_mapped_detach(range);
-        range->kind->detach(range);
+        stp_kind_detach(range);
     }
     stp_coll_sync(team); /* nobody holds a peer's part */
     for (struct stp_space *range = space; range != NULL; range = range->next_range) {

@@ -68,7 +68,7 @@ static void info_check_size(const shmemx_space_info_t *info, const char *fn)
 
 static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
 {
-    if (space->host || space->kind->direct)
+    if (space->kind->device == NULL)
         return space->mapped != NULL && stp_win.cpu_atomics && stp_mapped_native(space)
                    ? SHMEMX_ATOMICS_NATIVE
                    : SHMEMX_ATOMICS_HOST;

@@ -12,6 +12,14 @@
 #include <errno.h>
 #include <string.h>
 
+/* The i-th block with a name; false: there are no more, or memory of this kind keeps no names. */
+static bool roots_at(const struct stp_space *space, unsigned i, struct stp_root *root)
+{
+    const struct stp_store_ops *store = space->kind->store;
+
+    return store != NULL && store->root_at(space, i, root);
+}
+
 /* ---- at open and at the end ------------------------------------------------------------- */
 
 /* Two names may stand for parts of one block: then it is reserved already. */
@@ -20,7 +28,7 @@ int stp_space_reserve_roots(struct stp_space *space)
     uint64_t hash = stp_hash(STP_HASH_EMPTY, &space->n_parts, sizeof(space->n_parts));
     struct stp_root root;
 
-    for (unsigned i = 0; space->kind->root_at(space, i, &root); i++) {
+    for (unsigned i = 0; roots_at(space, i, &root); i++) {
         size_t start, nbytes;
         int rc = stp_heap_reserve(space->heap, root.block, root.block_bytes);
         if (rc == -EEXIST && !(stp_heap_find(space->heap, root.block, &start, &nbytes) == 0 &&
@@ -41,7 +49,7 @@ void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char 
     struct stp_root root;
 
     if (space->n_parts == 0) return;
-    for (unsigned i = 0; space->kind->root_at(space, i, &root); i++)
+    for (unsigned i = 0; roots_at(space, i, &root); i++)
         if (root.block == offset)
             stp_fatal(fn,
                       "ptr %p is the block that \"%s\" is the name of: forget the name first "
@@ -54,11 +62,10 @@ size_t stp_space_rooted(const struct stp_space *space)
     struct stp_root root, before;
     size_t n = 0, start, nbytes;
 
-    for (unsigned i = 0; space->kind->root_at((struct stp_space *)space, i, &root); i++) {
+    for (unsigned i = 0; roots_at(space, i, &root); i++) {
         bool counted = false;
         for (unsigned j = 0; j < i && !counted; j++)
-            counted = space->kind->root_at((struct stp_space *)space, j, &before) &&
-                      before.block == root.block;
+            counted = roots_at(space, j, &before) && before.block == root.block;
         if (!counted && stp_heap_find(space->heap, root.block, &start, &nbytes) == 0) n++;
     }
     return n;
@@ -94,6 +101,15 @@ static int roots_check(const struct stp_space *space, const char *name, const vo
     return 0;
 }
 
+/* 0 or -errno, logged. */
+static int roots_set(struct stp_space *space, const struct stp_root *root)
+{
+    if (space->n_parts > 0) return space->kind->store->root_set(space, root);
+    stp_error("space %u (%s) has no name: it keeps no names of blocks, \"%s\" for one",
+              space->number, space->kind->name, root->name);
+    return -EOPNOTSUPP;
+}
+
 int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *addr, size_t nbytes)
 {
     struct stp_space *space;
@@ -113,7 +129,7 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
                   root.name, nbytes, (size_t)root.offset);
         return 1;
     }
-    failed = space->kind->root_set(space, &root) != 0;
+    failed = roots_set(space, &root) != 0;
     stp_coll_agree(space->team, &failed, 1); /* durable everywhere, or said to be not */
     return failed != 0;
 }
@@ -131,7 +147,7 @@ int pshmemx_space_root_get(shmem_space_t handle, const char *name, void **addr, 
     *nbytes = 0;
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
-    for (unsigned i = 0; space->kind->root_at(space, i, &root); i++) {
+    for (unsigned i = 0; roots_at(space, i, &root); i++) {
         if (strcmp(root.name, name) != 0) continue;
         *addr = space->base + root.offset;
         *nbytes = root.nbytes;

@@ -30,17 +30,19 @@
 static int space_register(struct stp_space *space, void *base, size_t nbytes,
                           struct stp_fabric_region *mine)
 {
-    bool device = !space->host && !space->kind->direct, entered;
+    const struct stp_device_ops *device = space->kind != NULL ? space->kind->device : NULL;
+    bool entered;
     int rc;
 
     *mine = (struct stp_fabric_region){0};
     if (!stp_rt.has_fabric) return 0;
-    entered = device && space->kind->enter(space);
+    entered = device != NULL && device->enter(space);
     rc = stp_rt.fabric.region_add(space->number, base, nbytes,
-                                  device ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device, mine);
-    if (entered) space->kind->leave();
-    if (device && rc == -EOPNOTSUPP) return 0;                    /* staged then */
-    if (rc != 0 && !space->host && space->kind->direct) return 0; /* and so are private pages */
+                                  device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
+                                  mine);
+    if (entered) device->leave();
+    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* staged then */
+    if (rc != 0 && !space->host && device == NULL) return 0; /* and so are private pages */
     if (rc != 0) return rc;
     space->key = mine->key;
     space->registered = true;
@@ -144,7 +146,7 @@ uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
 {
     uint64_t caps = SHMEM_SPACE_CAP_RMA | SHMEM_SPACE_CAP_COLLECTIVES | SHMEM_SPACE_CAP_ATOMICS;
 
-    if (space->kind->direct) caps |= SHMEM_SPACE_CAP_DIRECT_ACCESS;
+    if (space->kind->device == NULL) caps |= SHMEM_SPACE_CAP_DIRECT_ACCESS;
     if (world) caps |= SHMEM_SPACE_CAP_WORLD_ACCESS;
     return ident ? caps | SHMEM_SPACE_CAP_IDENT_ADDR : caps;
 }
@@ -365,7 +367,7 @@ static void space_admit_heap(struct stp_space *heap)
     struct stp_space_params params = space_params(heap->nbytes);
     int64_t failed = stp_space_admit_all(heap, stp_team_world, &params, "shmem_init") != 0;
 
-    if (!heap->kind->claims) return;
+    if (heap->kind->claim == NULL) return;
     stp_coll_agree(stp_team_world, &failed, 1);
     if (failed != 0)
         stp_fatal("shmem_init",
@@ -395,7 +397,7 @@ void stp_space_detach_all(void)
         struct stp_space *space = stp_registry_at(n);
         if (space == NULL || space->kind == NULL) continue;
         stp_mapped_detach(space);
-        space->kind->detach(space);
+        stp_kind_detach(space);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "pshmem.h"
 #include "spaces/mapped.h"
 
+#include <errno.h>
 #include <string.h>
 
 void *pshmem_space_malloc(shmem_space_t handle, size_t size)
@@ -103,7 +104,7 @@ void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
     local = stp_local_of(pe);
     if (space == NULL || local < 0 || stp_team_rank_of(space->team, pe) < 0) return NULL;
     if (space->host) return space->mapped != NULL ? stp_mapped_ptr(space, local, offset) : NULL;
-    there = space->kind->reach(space, local);
+    there = stp_kind_reach(space, local);
     return there != NULL ? there + offset : NULL;
 }
 STP_PROFILED(shmemx_space_device_ptr);
@@ -132,6 +133,7 @@ STP_PROFILED(shmemx_space_realloc);
 
 int pshmemx_space_persist(shmem_space_t handle, const void *addr, size_t nbytes)
 {
+    const struct stp_store_ops *store;
     struct stp_space *space, *range;
     size_t offset;
     int rc;
@@ -147,7 +149,8 @@ int pshmemx_space_persist(shmem_space_t handle, const void *addr, size_t nbytes)
                   nbytes, addr, range->number, stp_space_nbytes(range), (void *)range->base);
         return 1;
     }
-    rc = range->kind->persist(range, offset, nbytes);
+    store = range->kind->store;
+    rc = store != NULL ? store->persist(range, offset, nbytes) : -EOPNOTSUPP;
     if (rc != 0)
         stp_error("shmemx_space_persist: %zu bytes of space %u (%s) cannot be made durable: %s",
                   nbytes, range->number, range->kind->name, strerror(-rc));

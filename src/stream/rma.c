@@ -30,7 +30,7 @@ void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe
     if (space->host) return space->mapped != NULL ? stp_mapped_ptr(space, local, offset) : NULL;
     *on_device = true;
     if (space->device != stream->device) return NULL;
-    part = space->kind->reach(space, local);
+    part = stp_kind_reach(space, local);
     return part != NULL ? part + offset : NULL;
 }
 

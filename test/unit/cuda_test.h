@@ -103,7 +103,7 @@ static inline void world_down(void)
 static inline void start_with(const char *n_devices)
 {
     setenv("FAKECUDA_DEVICES", n_devices, 1);
-    gpu->start();
+    gpu->device->start();
 }
 
 /* Nothing of ours is left with the driver. */
@@ -145,7 +145,7 @@ static inline void space_up(struct stp_space *space, size_t nbytes, int device)
 
 static inline void space_down(struct stp_space *space)
 {
-    gpu->detach(space);
+    gpu->device->detach(space);
     gpu->destroy(space);
 }
 

@@ -33,7 +33,7 @@ START_TEST(off_asks_nobody)
     ck_assert(!stp_win.devices);
     ck_assert_int_eq(fake.calls("cuInit"), 0);
     ck_assert(!gpu->describe(0, why, sizeof(why)));
-    ck_assert(!gpu->owns(private_memory));
+    ck_assert(!gpu->device->owns(private_memory));
     gpu->stop();
 }
 END_TEST
@@ -44,7 +44,7 @@ START_TEST(a_machine_without_devices)
     ck_probe(-1, -ENODEV, "the driver says: ");
     ck_probe(-1, -ENODEV, "(100)");
     ck_assert(!stp_win.devices);
-    gpu->flush_remote();
+    gpu->device->flush_remote();
     gpu->stop();
 }
 END_TEST
@@ -90,7 +90,7 @@ END_TEST
 static int main_broken(void)
 {
     stp_env_load();
-    gpu->start();
+    gpu->device->start();
     return probe(-1) == -ENODEV && strstr(why, "cannot be loaded: ") != NULL ? 0 : 1;
 }
 
@@ -178,7 +178,7 @@ START_TEST(who_asks_gets)
     stp_env.gpu_device = 7;
     capture_begin(&capture);
     gpu->stop();
-    gpu->start();
+    gpu->device->start();
     capture_end(&capture);
     ck_said(capture, "SHMEM_GPU_DEVICE is 7, devices are 0..3");
     ck_probe(-1, -ENODEV, "SHMEM_GPU_DEVICE is 7, devices are 0..3");
@@ -248,7 +248,7 @@ static int chosen_at(int local)
 {
     window_up(local);
     gpu->stop();
-    gpu->start();
+    gpu->device->start();
     ck_assert_int_eq(probe(-1), 0);
     return atoi(why + strlen("gpu "));
 }
@@ -415,9 +415,9 @@ START_TEST(buffers_of_the_program)
     stp_registry_enter(&space);
     ck_refused_buffer(params, buffer + 32 * KIB, -EBUSY, "overlaps space 3 (gpu, 65536 bytes");
     stp_registry_leave(&space);
-    ck_assert_int_eq(gpu->queue_create(&queue), 0);
-    ck_assert_int_eq(gpu->zero(queue, &space, 64, 64), 0);
-    gpu->queue_destroy(queue);
+    ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
+    ck_assert_int_eq(gpu->device->zero(queue, &space, 64, 64), 0);
+    gpu->device->queue_destroy(queue);
     space_down(&space);
     params.buffer = buffer;
     ck_assert_int_eq(space_try(&space, &params), 0);

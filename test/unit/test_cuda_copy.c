@@ -18,7 +18,7 @@ static void spaces_up(void)
     start_with("2");
     space_up(&first, SPACE_BYTES, 0);
     space_up(&second, SPACE_BYTES, 1);
-    ck_assert_int_eq(gpu->queue_create(&queue), 0);
+    ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
     source_bytes =
         mmap(NULL, 2 * SPACE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     dest_bytes = source_bytes + SPACE_BYTES;
@@ -26,7 +26,7 @@ static void spaces_up(void)
 
 static void spaces_down(void)
 {
-    gpu->queue_destroy(queue);
+    gpu->device->queue_destroy(queue);
     space_down(&first);
     space_down(&second);
     ck_nothing_left();
@@ -82,7 +82,7 @@ static struct memory memory_of(enum sort sort, bool dest)
         break;
     }
     memory = (char *)memory + at;
-    return (struct memory){memory, gpu->owns(memory) ? bytes_of(memory) : memory};
+    return (struct memory){memory, gpu->device->owns(memory) ? bytes_of(memory) : memory};
 }
 
 static void check_copy(const struct memory *to, const struct memory *from, size_t nbytes,
@@ -90,9 +90,9 @@ static void check_copy(const struct memory *to, const struct memory *from, size_
 {
     fill(from->bytes, nbytes, seed);
     memset(to->bytes, 0, nbytes);
-    ck_assert_int_eq(gpu->copy(queue, to->at, from->at, nbytes, end), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, to->at, from->at, nbytes, end), 0);
     if (end == STP_COPY_SENT) memset(from->bytes, 0xee, nbytes);
-    if (end != STP_COPY_DONE) ck_assert_int_eq(gpu->flush(queue), 0);
+    if (end != STP_COPY_DONE) ck_assert_int_eq(gpu->device->flush(queue), 0);
     ck_assert_msg(is_filled(to->bytes, nbytes, seed), "end %d, %zu bytes", end, nbytes);
 }
 
@@ -105,7 +105,7 @@ START_TEST(all_directions_and_ends)
         for (int to = 0; to < N_SORTS; to++) {
             struct memory source = memory_of((enum sort)from, false);
             struct memory dest = memory_of((enum sort)to, true);
-            if (!gpu->owns(source.at) && !gpu->owns(dest.at)) continue;
+            if (!gpu->device->owns(source.at) && !gpu->device->owns(dest.at)) continue;
             for (size_t i = 0; i < STP_COUNT(sizes); i++)
                 for (int end = STP_COPY_ISSUED; end <= STP_COPY_DONE; end++)
                     for (unsigned times = 0; times < 3; times++)
@@ -121,18 +121,20 @@ START_TEST(nothing_to_copy)
     struct capture capture;
 
     spaces_up();
-    ck_assert_int_eq(gpu->copy(queue, first.base, source_bytes, 0, STP_COPY_DONE), 0);
-    ck_assert_int_eq(gpu->copy(queue, first.base, first.base, 100, STP_COPY_DONE), 0);
-    ck_assert_int_eq(gpu->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_DONE), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 0, STP_COPY_DONE), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, first.base, 100, STP_COPY_DONE), 0);
+    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_DONE),
+                     0);
     none.n = 3;
     none.width = 0;
-    ck_assert_int_eq(gpu->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_DONE), 0);
-    ck_assert_int_eq(gpu->flush(queue), 0);
+    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_DONE),
+                     0);
+    ck_assert_int_eq(gpu->device->flush(queue), 0);
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->copy(queue, dest_bytes, source_bytes, 8, STP_COPY_DONE), -EINVAL);
+    ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, source_bytes, 8, STP_COPY_DONE), -EINVAL);
     capture_end(&capture);
     ck_said(capture, "is device memory");
-    gpu->queue_destroy(NULL);
+    gpu->device->queue_destroy(NULL);
     spaces_down();
 }
 END_TEST
@@ -148,14 +150,14 @@ START_TEST(flush_waits_for_what_is_dirty)
     for (int i = 0; i < 10; i++) {
         bytes_of(first.base)[0] = 0;
         source_bytes[0] = 1;
-        ck_assert_int_eq(gpu->copy(queue, first.base, source_bytes, 1, STP_COPY_ISSUED), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 1, STP_COPY_ISSUED), 0);
         n_late += *(volatile unsigned char *)bytes_of(first.base) == 0;
-        ck_assert_int_eq(gpu->flush(queue), 0);
+        ck_assert_int_eq(gpu->device->flush(queue), 0);
         ck_assert_int_eq(bytes_of(first.base)[0], 1);
     }
     ck_assert_int_gt(n_late, 5);
     before = fake.calls("cuStreamSynchronize");
-    ck_assert_int_eq(gpu->flush(queue), 0);
+    ck_assert_int_eq(gpu->device->flush(queue), 0);
     ck_assert_int_eq(fake.calls("cuStreamSynchronize"), before);
     spaces_down();
 }
@@ -173,9 +175,9 @@ START_TEST(small_sources_are_reused_at_once)
     waits = fake.calls("cuStreamSynchronize");
     for (uint64_t i = 0; i < N; i++) {
         value = i * 3;
-        ck_assert_int_eq(gpu->copy(queue, first.base + 8 * i, &value, 8, STP_COPY_SENT), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, first.base + 8 * i, &value, 8, STP_COPY_SENT), 0);
     }
-    ck_assert_int_eq(gpu->flush(queue), 0);
+    ck_assert_int_eq(gpu->device->flush(queue), 0);
     waits = fake.calls("cuStreamSynchronize") - waits;
     ck_assert_int_gt(waits, 1);
     ck_assert_int_lt(waits, 50);
@@ -208,11 +210,13 @@ START_TEST(a_queue_keeps_its_order)
     spaces_up();
     for (unsigned i = 0; i < 100; i++) {
         unsigned char byte = (unsigned char)(i + 1);
-        ck_assert_int_eq(gpu->copy(queue, first.base, &byte, 1, STP_COPY_SENT), 0);
-        ck_assert_int_eq(gpu->copy(queue, second.base, first.base, 1, STP_COPY_ISSUED), 0);
-        ck_assert_int_eq(gpu->copy(queue, first.base + 1, second.base, 1, STP_COPY_ISSUED), 0);
-        ck_assert_int_eq(gpu->copy(queue, dest_bytes, first.base + 1, 1, STP_COPY_ISSUED), 0);
-        ck_assert_int_eq(gpu->flush(queue), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, first.base, &byte, 1, STP_COPY_SENT), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, second.base, first.base, 1, STP_COPY_ISSUED), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, first.base + 1, second.base, 1, STP_COPY_ISSUED),
+                         0);
+        ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, first.base + 1, 1, STP_COPY_ISSUED),
+                         0);
+        ck_assert_int_eq(gpu->device->flush(queue), 0);
         ck_assert_int_eq(dest_bytes[0], byte);
     }
     ck_assert_int_eq(fake.live("stream"), 2);
@@ -235,9 +239,9 @@ static void check_rows(char *dest, const unsigned char *dest_seen, const unsigne
     memcpy(whole, dest_seen, rows->n * rows->dest_pitch);
     for (size_t i = 0; i < rows->n; i++)
         memcpy(whole + i * rows->dest_pitch, copy + i * rows->source_pitch, rows->width);
-    ck_assert_int_eq(gpu->copy_rows(queue, dest, source, rows, end), 0);
+    ck_assert_int_eq(gpu->device->copy_rows(queue, dest, source, rows, end), 0);
     if (end == STP_COPY_SENT) memset(source_seen, 0x55, extent);
-    if (end != STP_COPY_DONE) ck_assert_int_eq(gpu->flush(queue), 0);
+    if (end != STP_COPY_DONE) ck_assert_int_eq(gpu->device->flush(queue), 0);
     ck_assert_msg(memcmp(whole, dest_seen, rows->n * rows->dest_pitch) == 0,
                   "width %zu n %zu pitches %zu %zu end %d", rows->width, rows->n, rows->dest_pitch,
                   rows->source_pitch, end);
@@ -282,14 +286,16 @@ START_TEST(rows_take_one_call)
     spaces_up();
     for (int i = 0; i < 2; i++) {
         waits = fake.calls("cuStreamSynchronize");
-        ck_assert_int_eq(gpu->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_SENT), 0);
+        ck_assert_int_eq(
+            gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_SENT), 0);
         ck_assert_int_eq(fake.calls("cuMemcpy2DAsync_v2"), i + 1);
         ck_assert_int_eq(fake.calls("cuStreamSynchronize") - waits, i); /* 4000 and 40000 bytes */
         rows.n = 5000;
     }
     stp_cuda.devices[0].max_pitch = 799; /* now a call a row */
     rows.n = 30;
-    ck_assert_int_eq(gpu->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_DONE), 0);
+    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_DONE),
+                     0);
     ck_assert_int_eq(fake.calls("cuMemcpy2DAsync_v2"), 2);
     ck_assert_int_eq(fake.calls("cuMemcpyHtoDAsync_v2"), 30);
     spaces_down();
@@ -307,10 +313,11 @@ static void *put_on_thread(void *arg)
     for (size_t i = 0; i < N_PUTS; i++) {
         uint64_t value = me * N_PUTS + i;
         struct stp_space *space = i % 2 ? &first : &second;
-        if (gpu->copy(queue, space->base + 8 * value, &value, 8, STP_COPY_SENT) != 0) return arg;
-        if (i % 50 == 0 && gpu->flush(queue) != 0) return arg;
+        if (gpu->device->copy(queue, space->base + 8 * value, &value, 8, STP_COPY_SENT) != 0)
+            return arg;
+        if (i % 50 == 0 && gpu->device->flush(queue) != 0) return arg;
     }
-    return gpu->flush(queue) == 0 ? NULL : arg;
+    return gpu->device->flush(queue) == 0 ? NULL : arg;
 }
 
 START_TEST(threads_share_a_queue)
@@ -342,7 +349,7 @@ static void *churn(void *arg)
 
     while (!atomic_load(&stop_churning)) {
         space_up(&space, 4096, 1);
-        ck_assert_int_eq(gpu->zero(queue, &space, 0, 4096), 0);
+        ck_assert_int_eq(gpu->device->zero(queue, &space, 0, 4096), 0);
         space_down(&space);
     }
     return arg;
@@ -374,11 +381,11 @@ START_TEST(zero_is_done_on_return)
     for (int i = 0; i < 50; i++) {
         unsigned char *bytes = bytes_of(first.base);
         memset(bytes, 7, 100);
-        ck_assert_int_eq(gpu->zero(queue, &first, 10, 80), 0);
+        ck_assert_int_eq(gpu->device->zero(queue, &first, 10, 80), 0);
         for (int k = 0; k < 100; k++)
             ck_assert_int_eq(bytes[k], k < 10 || k >= 90 ? 7 : 0);
     }
-    ck_assert_int_eq(gpu->zero(queue, &first, SPACE_BYTES, 0), 0);
+    ck_assert_int_eq(gpu->device->zero(queue, &first, SPACE_BYTES, 0), 0);
     spaces_down();
 }
 END_TEST
@@ -388,7 +395,7 @@ START_TEST(pinned_while_a_context_is_up)
     static char buffer[8192];
 
     start_with("2");
-    gpu->pin(buffer, sizeof(buffer));
+    gpu->device->pin(buffer, sizeof(buffer));
     ck_assert_int_eq(fake.live("registered"), 0);
     space_up(&first, 4096, 0);
     ck_assert_int_eq(fake.live("registered"), 1);
@@ -396,14 +403,14 @@ START_TEST(pinned_while_a_context_is_up)
     space_down(&first); /* the other context takes over */
     ck_assert_int_eq(fake.live("registered"), 1);
     ck_assert_int_eq(fake.contexts(0), 0);
-    gpu->unpin(buffer + 1, 1); /* never pinned */
-    gpu->unpin(buffer, sizeof(buffer));
+    gpu->device->unpin(buffer + 1, 1); /* never pinned */
+    gpu->device->unpin(buffer, sizeof(buffer));
     ck_assert_int_eq(fake.live("registered"), 0);
-    gpu->pin(buffer, sizeof(buffer));
+    gpu->device->pin(buffer, sizeof(buffer));
     ck_assert_int_eq(fake.live("registered"), 1);
     space_down(&second);
     ck_nothing_left();
-    gpu->unpin(buffer, sizeof(buffer));
+    gpu->device->unpin(buffer, sizeof(buffer));
     gpu->stop();
 }
 END_TEST
@@ -411,10 +418,10 @@ END_TEST
 START_TEST(writes_of_adapters_are_flushed)
 {
     start_with("2");
-    gpu->flush_remote();
+    gpu->device->flush_remote();
     ck_assert_int_eq(fake.calls("cuFlushGPUDirectRDMAWrites"), 0);
     space_up(&first, 4096, 1);
-    gpu->flush_remote();
+    gpu->device->flush_remote();
     ck_assert_int_eq(fake.calls("cuFlushGPUDirectRDMAWrites"), 1);
     space_down(&first);
     ck_nothing_left();
@@ -455,7 +462,8 @@ START_TEST(refused_copies_say_so)
     dest = refusals[_i].to_host ? (void *)dest_bytes : first.base;
     source = refusals[_i].to_host ? first.base : (void *)source_bytes;
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->copy(queue, dest, source, refusals[_i].nbytes, STP_COPY_SENT), -EIO);
+    ck_assert_int_eq(gpu->device->copy(queue, dest, source, refusals[_i].nbytes, STP_COPY_SENT),
+                     -EIO);
     capture_end(&capture);
     ck_said(capture, refusals[_i].words);
     ck_assert_int_eq(n_lines(capture.text), 1);
@@ -474,30 +482,31 @@ START_TEST(a_lost_device)
 
     setenv("FAKECUDA_FAIL", "cuMemcpyHtoDAsync_v2@2:719", 1);
     spaces_up();
-    ck_assert_int_eq(gpu->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), 0);
-    ck_assert_int_eq(gpu->copy(queue, first.base, source_bytes, 8, STP_COPY_ISSUED), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_ISSUED), 0);
     capture_begin(&capture);
-    ck_assert_int_eq(gpu->flush(queue), -EIO);
-    ck_assert_int_eq(gpu->flush(queue), -EIO);
-    ck_assert_int_eq(gpu->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), -EIO);
-    ck_assert_int_eq(gpu->copy(queue, dest_bytes, first.base, MIB, STP_COPY_DONE), -EIO);
-    ck_assert_int_eq(gpu->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_DONE), -EIO);
+    ck_assert_int_eq(gpu->device->flush(queue), -EIO);
+    ck_assert_int_eq(gpu->device->flush(queue), -EIO);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), -EIO);
+    ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, first.base, MIB, STP_COPY_DONE), -EIO);
+    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_DONE),
+                     -EIO);
     ck_assert_int_eq(gpu->create(&third, &params, &share), -EIO);
-    gpu->flush_remote();
+    gpu->device->flush_remote();
     capture_end(&capture);
     ck_said(capture, "gpu 0: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719): work on the "
                      "device failed; this PE cannot use the device any more");
     ck_assert_int_eq(n_lines(capture.text), 1);
-    gpu->queue_destroy(queue);
-    ck_assert_int_eq(gpu->queue_create(&queue), 0);
-    ck_assert_int_eq(gpu->copy(queue, second.base, source_bytes, 8, STP_COPY_SENT), 0);
-    ck_assert_int_eq(gpu->flush(queue), 0); /* the other one lives */
-    gpu->queue_destroy(queue);
+    gpu->device->queue_destroy(queue);
+    ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, second.base, source_bytes, 8, STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->flush(queue), 0); /* the other one lives */
+    gpu->device->queue_destroy(queue);
     space_down(&first);
     space_down(&second);
     ck_assert_int_eq(fake.live("ctx") + fake.live("stack"), 0);
     gpu->stop();
-    gpu->start(); /* a context of its own again */
+    gpu->device->start(); /* a context of its own again */
     space_up(&first, 4096, 0);
     space_down(&first);
 }
@@ -507,7 +516,7 @@ START_TEST(zeros_that_cannot_be_written)
 {
     setenv("FAKECUDA_FAIL", "cuMemsetD8Async:1", 1);
     spaces_up();
-    ck_assert_int_eq(gpu->zero(queue, &first, 0, 8), -EIO);
+    ck_assert_int_eq(gpu->device->zero(queue, &first, 0, 8), -EIO);
     spaces_down();
 }
 END_TEST
@@ -521,23 +530,23 @@ START_TEST(streams_are_there_before_copies)
 
     stp_env.gpu_ipc = _i == 0;
     start_with("2");
-    ck_assert_int_eq(gpu->queue_create(&before), 0);
+    ck_assert_int_eq(gpu->device->queue_create(&before), 0);
     ck_assert_int_eq(fake.live("stream"), 0);
     space_up(&space, MIB, 1);
-    ck_assert_int_eq(gpu->queue_create(&after), 0);
+    ck_assert_int_eq(gpu->device->queue_create(&after), 0);
     ck_assert_int_eq(fake.live("stream"), 2);
     ck_assert_int_eq(fake.live("host"), 2);
-    ck_assert_int_eq(gpu->copy(before, space.base, small, sizeof(small), STP_COPY_SENT), 0);
-    ck_assert_int_eq(gpu->copy(after, space.base, small, sizeof(small), STP_COPY_SENT), 0);
-    ck_assert_int_eq(gpu->flush(before), 0);
-    ck_assert_int_eq(gpu->flush(after), 0);
+    ck_assert_int_eq(gpu->device->copy(before, space.base, small, sizeof(small), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->copy(after, space.base, small, sizeof(small), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->flush(before), 0);
+    ck_assert_int_eq(gpu->device->flush(after), 0);
     ck_assert_int_eq(fake.calls("cuStreamCreate"), 2);
     ck_assert_int_eq(fake.calls("cuMemHostAlloc"), 2);
     gpu->destroy(&space);
     ck_assert_int_eq(fake.live("stream"), 0);
     ck_assert_int_eq(fake.contexts(1), 0);
-    gpu->queue_destroy(before);
-    gpu->queue_destroy(after);
+    gpu->device->queue_destroy(before);
+    gpu->device->queue_destroy(after);
     gpu->stop();
 }
 END_TEST

@@ -19,19 +19,19 @@ START_TEST(a_thousand_spaces_leave_nothing)
     static char pinned[8192];
 
     start_with("2");
-    ck_assert_int_eq(gpu->queue_create(&queue), 0);
-    gpu->pin(pinned, sizeof(pinned));
+    ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
+    gpu->device->pin(pinned, sizeof(pinned));
     for (int i = 0; i < 1000; i++) {
         space_up(&space, 4096 * (1 + (size_t)i % 3), i % 2);
         ck_assert_int_eq(fake.contexts(i % 2), 1);
         ck_assert_int_eq(fake.live("registered"), 1);
-        ck_assert_int_eq(gpu->copy(queue, space.base, &byte, 1, STP_COPY_SENT), 0);
-        if (i % 5 == 0) ck_assert_int_eq(gpu->flush(queue), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, space.base, &byte, 1, STP_COPY_SENT), 0);
+        if (i % 5 == 0) ck_assert_int_eq(gpu->device->flush(queue), 0);
         space_down(&space);
         ck_nothing_left();
     }
-    gpu->unpin(pinned, sizeof(pinned));
-    gpu->queue_destroy(queue);
+    gpu->device->unpin(pinned, sizeof(pinned));
+    gpu->device->queue_destroy(queue);
     gpu->stop();
     ck_nothing_left();
 }
@@ -49,7 +49,7 @@ START_TEST(contexts_live_as_long_as_spaces)
     ck_assert_int_eq(fake.contexts(0), 1);
     space_up(&a, MIB, 1);
     ck_assert_int_eq(fake.contexts(0) + 10 * fake.contexts(1), 11);
-    ck_assert(gpu->owns(a.base) && gpu->owns(b.base + MIB - 1));
+    ck_assert(gpu->device->owns(a.base) && gpu->device->owns(b.base + MIB - 1));
     space_down(&b);
     ck_assert_int_eq(fake.contexts(0) + 10 * fake.contexts(1), 10);
     space_down(&a);
@@ -97,7 +97,7 @@ START_TEST(memory_that_cannot_be_shared)
     ck_said(capture, "cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED (801)");
     ck_assert_int_eq(share.valid, 0);
     ck_assert_int_eq(gpu->attach(&space, 1, &share), 0);
-    ck_assert_ptr_null(gpu->reach(&space, 1));
+    ck_assert_ptr_null(gpu->device->reach(&space, 1));
     ck_assert_int_eq(gpu->attach(&space, N_PLACES, &share), -EINVAL);
     space_down(&space);
     ck_nothing_left();
@@ -115,20 +115,20 @@ START_TEST(memory_by_descriptor)
 
     memset(sent, 42, sizeof(sent));
     start_with("1");
-    ck_assert_int_eq(gpu->queue_create(&queue), 0);
+    ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
     space_up(&space, MIB, 0);
-    ck_assert_int_eq(gpu->copy(queue, space.base, sent, sizeof(sent), STP_COPY_SENT), 0);
-    ck_assert_int_eq(gpu->flush(queue), 0);
-    ck_assert(gpu->enter(&space));
-    fd = gpu->dmabuf(space.base, space.nbytes, &offset);
-    gpu->leave();
+    ck_assert_int_eq(gpu->device->copy(queue, space.base, sent, sizeof(sent), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->flush(queue), 0);
+    ck_assert(gpu->device->enter(&space));
+    fd = gpu->device->dmabuf(space.base, space.nbytes, &offset);
+    gpu->device->leave();
     ck_assert_int_ge(fd, 0);
     ck_assert_uint_eq(offset, (uintptr_t)space.base % (size_t)sysconf(_SC_PAGESIZE));
     ck_assert_int_ge(lseek(fd, (off_t)offset, SEEK_CUR), 0); /* the stand-in begins in its file */
     ck_assert_int_eq(read(fd, got, sizeof(got)), sizeof(got));
     ck_assert_mem_eq(got, sent, sizeof(got));
     close(fd);
-    gpu->queue_destroy(queue);
+    gpu->device->queue_destroy(queue);
     space_down(&space);
     ck_nothing_left();
 }
@@ -143,9 +143,9 @@ START_TEST(memory_that_has_no_descriptor)
     setenv("FAKECUDA_FAIL", "cuMemGetHandleForAddressRange:801", 1);
     start_with("1");
     space_up(&space, MIB, 0);
-    ck_assert(gpu->enter(&space));
-    ck_assert_int_eq(gpu->dmabuf(space.base, space.nbytes, &offset), -1);
-    gpu->leave();
+    ck_assert(gpu->device->enter(&space));
+    ck_assert_int_eq(gpu->device->dmabuf(space.base, space.nbytes, &offset), -1);
+    gpu->device->leave();
     space_down(&space);
     ck_nothing_left();
 }
@@ -164,16 +164,16 @@ static void use_everything(void)
 
     space_up(&space, MIB, 0);
     ck_assert_int_ne(space_try(&refused, &huge), 0); /* FAKECUDA_MEMORY */
-    ck_assert_int_eq(gpu->queue_create(&queue), 0);
-    (void)gpu->copy(queue, space.base, host, 64, STP_COPY_SENT);
-    (void)gpu->copy(queue, host, space.base, 64, STP_COPY_DONE);
-    (void)gpu->copy_rows(queue, space.base, host, &rows, STP_COPY_ISSUED);
-    (void)gpu->flush(queue);
-    (void)gpu->zero(queue, &space, 0, MIB);
-    gpu->pin(host, sizeof(host));
-    gpu->flush_remote();
-    gpu->unpin(host, sizeof(host));
-    gpu->queue_destroy(queue);
+    ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
+    (void)gpu->device->copy(queue, space.base, host, 64, STP_COPY_SENT);
+    (void)gpu->device->copy(queue, host, space.base, 64, STP_COPY_DONE);
+    (void)gpu->device->copy_rows(queue, space.base, host, &rows, STP_COPY_ISSUED);
+    (void)gpu->device->flush(queue);
+    (void)gpu->device->zero(queue, &space, 0, MIB);
+    gpu->device->pin(host, sizeof(host));
+    gpu->device->flush_remote();
+    gpu->device->unpin(host, sizeof(host));
+    gpu->device->queue_destroy(queue);
     space_down(&space);
 }
 
@@ -210,7 +210,7 @@ static void *ask_on_thread(void *arg)
 
     (void)arg;
     for (int i = 0; i < 100; i++)
-        if (gpu->owns(&local) || gpu->owns(&i)) return &a_global;
+        if (gpu->device->owns(&local) || gpu->device->owns(&i)) return &a_global;
     return NULL;
 }
 
@@ -226,19 +226,19 @@ START_TEST(usual_memory_is_told_without_the_driver)
     space_up(&space, MIB, -1);
     small = sbrk(4096); /* what malloc stands on */
     before = fake.calls("cuPointerGetAttribute");
-    ck_assert(!gpu->owns(NULL) && !gpu->owns(&local) && !gpu->owns(small));
-    ck_assert(!gpu->owns((void *)stp_win.base) && !gpu->owns(stp_win.view));
-    ck_assert(!gpu->owns(stp_win.view + N_PLACES * stp_win.stride - 1));
+    ck_assert(!gpu->device->owns(NULL) && !gpu->device->owns(&local) && !gpu->device->owns(small));
+    ck_assert(!gpu->device->owns((void *)stp_win.base) && !gpu->device->owns(stp_win.view));
+    ck_assert(!gpu->device->owns(stp_win.view + N_PLACES * stp_win.stride - 1));
     stp_segment.parts[0] = (struct stp_segment_part){(char *)&a_global, sizeof(a_global), 0};
     stp_segment.n_parts = 1;
-    ck_assert(!gpu->owns(&a_global));
+    ck_assert(!gpu->device->owns(&a_global));
     ck_assert_int_eq(pthread_create(&thread, NULL, ask_on_thread, NULL), 0);
     pthread_join(thread, &wrong);
     ck_assert_ptr_null(wrong);
-    ck_assert(gpu->owns(space.base) && gpu->owns(space.base + MIB - 1));
+    ck_assert(gpu->device->owns(space.base) && gpu->device->owns(space.base + MIB - 1));
     ck_assert_int_eq(fake.calls("cuPointerGetAttribute"), before);
     /* what aligned the base belongs to the device too */
-    ck_assert(!gpu->owns(space.base + 4 * MIB) && !gpu->owns(space.base - 4 * MIB));
+    ck_assert(!gpu->device->owns(space.base + 4 * MIB) && !gpu->device->owns(space.base - 4 * MIB));
     space_down(&space);
 }
 END_TEST
@@ -257,10 +257,11 @@ START_TEST(other_memory_is_asked_for)
     ck_cuda(api.ctx_push_current(ctx));
     ck_cuda(driver.mem_alloc_managed(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
     ck_cuda(api.mem_host_alloc(&pinned, 4096, 0));
-    ck_assert(gpu->owns(memory) && gpu->owns(memory + 999));
+    ck_assert(gpu->device->owns(memory) && gpu->device->owns(memory + 999));
     ck_assert_int_eq(stp_cuda_location(memory).device->ordinal, 1);
-    ck_assert(!gpu->owns(memory + 1000) && !gpu->owns(mapped) && !gpu->owns(ask_on_thread));
-    ck_assert(!gpu->owns((void *)(uintptr_t)managed) && !gpu->owns(pinned));
+    ck_assert(!gpu->device->owns(memory + 1000) && !gpu->device->owns(mapped) &&
+              !gpu->device->owns(ask_on_thread));
+    ck_assert(!gpu->device->owns((void *)(uintptr_t)managed) && !gpu->device->owns(pinned));
     munmap(mapped, MIB);
 }
 END_TEST
@@ -277,15 +278,15 @@ START_TEST(a_full_table_of_ranges)
         stp_cuda_range_add((char *)0x100000 + i * 16, 16, &stp_cuda.devices[0], false);
     stp_cuda_range_add(memory, 5000, &stp_cuda.devices[1], false);
     for (i = 0; i < 1024; i++) {
-        ck_assert(gpu->owns((char *)0x100000 + i * 16 + 15));
+        ck_assert(gpu->device->owns((char *)0x100000 + i * 16 + 15));
         stp_cuda_range_remove((char *)0x100000 + ((i * 7) % 1024) * 16);
-        ck_assert(!gpu->owns((char *)0x100000 + ((i * 7) % 1024) * 16));
+        ck_assert(!gpu->device->owns((char *)0x100000 + ((i * 7) % 1024) * 16));
         stp_cuda_range_add((char *)0x100000 + ((i * 7) % 1024) * 16, 16, &stp_cuda.devices[0],
                            false);
     }
     ck_assert_int_eq(stp_cuda_location(memory).device->ordinal, 1);
     stp_cuda_range_remove(memory); /* it is in none: nothing happens */
-    ck_assert(gpu->owns((char *)0x100000 + (STP_RANGES - 1) * 16));
+    ck_assert(gpu->device->owns((char *)0x100000 + (STP_RANGES - 1) * 16));
 }
 END_TEST
 
@@ -308,7 +309,7 @@ static void space_shared(struct stp_space *space, int pe, int n, void *buffer)
 
 static void space_unshared(struct stp_space *space, int n)
 {
-    gpu->detach(space);
+    gpu->device->detach(space);
     meet(n);
     gpu->destroy(space);
 }
@@ -324,27 +325,29 @@ static void pe_ring(int pe, int n)
 
     start_with("2"); /* PEs 0 and 2 on one, 1 and 3 on the other */
     space_shared(&space, pe, n, pe == 1 ? (char *)private_memory(1, MIB) + 8 * KIB : NULL);
-    MUST(gpu->queue_create(&queue) == 0);
+    MUST(gpu->device->queue_create(&queue) == 0);
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == n - 1);
-    there = gpu->reach(&space, next);
-    MUST(there != NULL && gpu->reach(&space, next) == there && gpu->owns(there));
-    MUST(gpu->reach(&space, pe) == space.base && gpu->reach(&space, N_PLACES) == NULL);
+    there = gpu->device->reach(&space, next);
+    MUST(there != NULL && gpu->device->reach(&space, next) == there && gpu->device->owns(there));
+    MUST(gpu->device->reach(&space, pe) == space.base &&
+         gpu->device->reach(&space, N_PLACES) == NULL);
     fill(host, sizeof(host), (unsigned)pe);
-    MUST(gpu->copy(queue, there + 100, host, sizeof(host), STP_COPY_SENT) == 0);
-    MUST(gpu->flush(queue) == 0);
+    MUST(gpu->device->copy(queue, there + 100, host, sizeof(host), STP_COPY_SENT) == 0);
+    MUST(gpu->device->flush(queue) == 0);
     meet(n);
     MUST(is_filled(bytes_of(space.base + 100), sizeof(host), (unsigned)((pe + n - 1) % n)));
-    MUST(gpu->copy(queue, back, (char *)gpu->reach(&space, second) + 100, sizeof(back),
-                   STP_COPY_DONE) == 0);
+    MUST(gpu->device->copy(queue, back, (char *)gpu->device->reach(&space, second) + 100,
+                           sizeof(back), STP_COPY_DONE) == 0);
     MUST(is_filled(back, sizeof(back), (unsigned)next));
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == n - 1);
     /* a peer's memory is open in our device's context, whoever else takes part */
-    MUST(gpu->copy(queue, private_memory(1 - space.device, 1000), there, 1000, STP_COPY_DONE) == 0);
+    MUST(gpu->device->copy(queue, private_memory(1 - space.device, 1000), there, 1000,
+                           STP_COPY_DONE) == 0);
     MUST(queue->streams->device->ordinal == space.device && queue->streams->next == NULL);
     meet(n);
-    MUST(gpu->copy(queue, there, host, sizeof(host), STP_COPY_SENT) == 0);
+    MUST(gpu->device->copy(queue, there, host, sizeof(host), STP_COPY_SENT) == 0);
     space_unshared(&space, n); /* with something under way */
-    gpu->queue_destroy(queue);
+    gpu->device->queue_destroy(queue);
     gpu->stop();
     MUST(fake.live("ipc") == 0 && fake.live("stream") == 0 && fake.live("alloc") == 1 + (pe == 1));
 }
@@ -365,11 +368,11 @@ static void pe_refused(int pe, int n)
     capture_begin(&capture);
     space_shared(&space, pe, n, NULL);
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == opens);
-    MUST(gpu->reach(&space, 1 - pe) == NULL && gpu->reach(&space, 1 - pe) == NULL);
+    MUST(gpu->device->reach(&space, 1 - pe) == NULL && gpu->device->reach(&space, 1 - pe) == NULL);
     capture_end(&capture);
     MUST((strstr(capture.text, "cannot map the part of PE") != NULL) == opens);
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == opens);
-    MUST(gpu->reach(&space, pe) == space.base);
+    MUST(gpu->device->reach(&space, pe) == space.base);
     MUST(meeting->shares[pe].valid == opens);
     space_unshared(&space, n);
     MUST(fake.live("ctx") == 0);

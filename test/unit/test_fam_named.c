@@ -423,7 +423,7 @@ static void pes_exchange(int pe, int n)
     space.caps = 1;
     MUST(fam_is_zero(space.base, space.nbytes));
     meet(n);
-    memset(stp_kind_fam.reach(&space, right), 'a' + pe, space.nbytes);
+    memset(stp_kind_reach(&space, right), 'a' + pe, space.nbytes);
     meet(n);
     MUST(space.base[0] == 'a' + (pe + n - 1) % n);
     MUST(space.base[space.nbytes - 1] == space.base[0]);
