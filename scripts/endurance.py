@@ -16,7 +16,7 @@ usage: endurance.sh --minutes M [--path PATH,...] [--programs KIND,...] [--leg S
 A run is one program for --seconds: random programs with three strands a PE, the same with spaces of
 all kinds, GPUs played by test/fakecuda, and the stress programs in turn; with 2, 3 and 5 PEs in
 turn, every second one with SHMEM_CHECK=1. Each run that has ended is kept at once in
-FOLDER/endurance/runs.md, with sums, and the next call goes on behind the last seed; so it may be
+FOLDER/endurance/runs.md, with sums, and the next call continues after the last seed; so it may be
 stopped at any time, and what was under way then is not counted. A failed or hung run leaves its
 seed, command line, output and stacks in FOLDER/endurance, and the others go on. The exit status is
 0 when all passed, 1 when some did not, 2 for wrong arguments, 130 and 143 when stopped.

@@ -31,7 +31,7 @@ static void ranges_move(struct stp_ranges *ranges, unsigned to, unsigned from)
     ranges_set(ranges, to, ranges->bases[from], ranges->sizes[from], ranges->what[from]);
 }
 
-/* ranges->n: none begins there. */
+/* Returns the number of the range that begins there, or ranges->n if none does. */
 static unsigned ranges_index(const struct stp_ranges *ranges, const void *base)
 {
     unsigned i = 0;

@@ -24,7 +24,7 @@
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
 static struct stp_witness runtime_witness = {.fd = -1};
-static pid_t runtime_pid; /* of the process that is the PE; a forked child is none */
+static pid_t runtime_pid; /* of the process that is the PE; a forked child is not a PE */
 
 void stp_runtime_hold(void)
 {

@@ -69,7 +69,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share
 
 /* ---- the others ------------------------------------------------------------------------- */
 
-/* False: told. */
+/* Returns false after a warning. */
 static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
                       const struct peer_export *export, int pe)
 {

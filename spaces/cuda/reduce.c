@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define REDUCE_THREADS 256 /* of a block */
-#define REDUCE_BLOCKS 64   /* at most; each thread goes on behind the last one */
+#define REDUCE_BLOCKS 64   /* at most; each thread takes further elements after these */
 
 /* The text of reduce.cu. */
 static const char reduce_ptx[] =

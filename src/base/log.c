@@ -35,7 +35,7 @@ int stp_log_level = STP_LOG_WARN;
 
 static struct {
     int pe;
-    int pid;        /* of the process that is the PE; a forked child is none */
+    int pid;        /* of the process that is the PE; a forked child is not a PE */
     int fatal_tid;  /* thread that reports the fatal error, 0 while there is none */
     int ending_tid; /* thread that ends the job after that, 0 while nobody does */
     void (*end_job)(int);

@@ -52,7 +52,7 @@ struct stp_hang_vars {
 
 void stp_hang_vars(const char *fn, const struct stp_hang_vars *vars) STP_COLD;
 
-/* Shows a wait for a lock. before: the PE in front in its queue, -1: whoever stands behind. */
+/* Shows a wait for a lock. before: the PE ahead in its queue, -1 if it is not known. */
 void stp_hang_lock(const char *fn, const void *lock, int before) STP_COLD;
 
 /* A wait of the fabric in which nothing completes: as struct stp_core has it. */

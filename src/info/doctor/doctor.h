@@ -51,7 +51,7 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const cha
 /* Returns true when PEs of the job that is looked at must go through the fabric. */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
 
-/* Returns a limit of this process, RLIMIT_..., SIZE_MAX: none. hard: NULL, or set likewise. */
+/* Returns a limit of this process (RLIMIT_...), or SIZE_MAX if there is none; so for *hard. */
 size_t stp_doctor_limit(int resource, size_t *hard);
 
 /* Launcher and fellow PEs (job.c). */
