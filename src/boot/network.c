@@ -172,14 +172,6 @@ static bool network_same_addr(const struct network_addr *a, const struct network
     return a->version == b->version && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
-/* Does this host have that address too? Bridges of virtual machines are alike everywhere. */
-static bool network_twin(const struct network_addr *addr)
-{
-    for (uint32_t i = 0; i < network_mine.n; i++)
-        if (network_same_addr(&network_mine.addrs[i], addr)) return true;
-    return false;
-}
-
 /* The address of host in the network of mine, NULL when it has none. */
 static const struct network_addr *network_meet(const struct network_addr *mine,
                                                const struct network_host *host)
@@ -190,7 +182,10 @@ static const struct network_addr *network_meet(const struct network_addr *mine,
     return NULL;
 }
 
-/* Would the kernel send from mine to one of the host's addresses? Sends nothing. */
+/*
+ * Would the kernel send from mine to one of the host's addresses? Sends nothing. Bridges of virtual
+ * machines have the same address on every host: the kernel would send from mine to itself.
+ */
 static bool network_routes(const struct network_addr *mine, const struct network_host *host)
 {
     bool found = false;
@@ -206,7 +201,7 @@ static bool network_routes(const struct network_addr *mine, const struct network
         size_t n_bits = old ? 4 : 16;
         int fd;
 
-        if (addr->version != mine->version || network_twin(addr)) continue;
+        if (addr->version != mine->version || network_same_addr(mine, addr)) continue;
         fd = socket(old ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         memcpy(bits, addr->addr, n_bits);
         if (fd >= 0 && connect(fd, to, len) == 0 && getsockname(fd, to, &len) == 0)
