@@ -210,6 +210,9 @@ void stp_env_warn_unknown(void);
 /* Value of a row as text for people: into buf, at most len bytes; returns buf. */
 const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len);
 
+/* Writes a size as the variables take it, with the largest unit that leaves no rest: "512m". */
+void stp_env_format_size(size_t bytes, char *buf, size_t len);
+
 /* True when the row's variable or its alias is set in the environment. */
 bool stp_env_is_set(const struct stp_env_row *row);
 

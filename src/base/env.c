@@ -404,8 +404,7 @@ bool stp_env_is_set(const struct stp_env_row *row)
     return row_getenv(row, &name) != NULL;
 }
 
-/* A size with the largest unit that leaves no rest. */
-static void format_size(size_t bytes, char *buf, size_t len)
+void stp_env_format_size(size_t bytes, char *buf, size_t len)
 {
     static const char units[] = {'k', 'm', 'g', 't'};
     size_t unit = 0;
@@ -424,11 +423,11 @@ static void format_growth(const struct stp_env_growth *growth, char *buf, size_t
 {
     size_t used;
 
-    format_size(growth->size, buf, len);
+    stp_env_format_size(growth->size, buf, len);
     used = strlen(buf);
     if (growth->max == growth->size || used + 1 >= len) return;
     buf[used] = ':';
-    format_size(growth->max, buf + used + 1, len - used - 1);
+    stp_env_format_size(growth->max, buf + used + 1, len - used - 1);
 }
 
 const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
@@ -448,7 +447,7 @@ const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
         snprintf(buf, len, "%d", *(const int *)value);
         break;
     case STP_ENV_SIZE:
-        format_size(*(const size_t *)value, buf, len);
+        stp_env_format_size(*(const size_t *)value, buf, len);
         break;
     case STP_ENV_GROWTH:
         format_growth(value, buf, len);

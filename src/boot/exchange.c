@@ -45,47 +45,33 @@ struct exchange_blob {
     unsigned char *data;
     size_t at;
     size_t end;
-    bool bad; /* it was too short */
+    bool reads; /* the functions below fill objects from the blob, else the blob from objects */
+    bool bad;   /* it was too short */
 };
 
-static void blob_put(struct exchange_blob *blob, const void *data, size_t nbytes)
+static void blob_move(struct exchange_blob *blob, void *object, size_t nbytes)
 {
+    unsigned char *bytes = blob->data + blob->at;
+
     if (nbytes > blob->end - blob->at) {
         blob->bad = true;
         return;
     }
-    memcpy(blob->data + blob->at, data, nbytes);
+    memcpy(blob->reads ? object : bytes, blob->reads ? bytes : object, nbytes);
     blob->at += nbytes;
 }
 
-static void blob_get(struct exchange_blob *blob, void *data, size_t nbytes)
-{
-    if (nbytes > blob->end - blob->at) {
-        blob->bad = true;
-        return;
-    }
-    memcpy(data, blob->data + blob->at, nbytes);
-    blob->at += nbytes;
-}
-
-static void blob_put_text(struct exchange_blob *blob, const char *text, size_t size)
+static void blob_move_text(struct exchange_blob *blob, char *text, size_t size)
 {
     unsigned char len = (unsigned char)strnlen(text, size - 1);
 
-    blob_put(blob, &len, 1);
-    blob_put(blob, text, len);
-}
-
-static void blob_get_text(struct exchange_blob *blob, char *text, size_t size)
-{
-    unsigned char len = 0;
-
-    memset(text, 0, size);
-    blob_get(blob, &len, 1);
-    if (len >= size)
+    blob_move(blob, &len, 1);
+    if (len >= size) {
         blob->bad = true;
-    else
-        blob_get(blob, text, len);
+        return;
+    }
+    blob_move(blob, text, len);
+    text[len] = '\0';
 }
 
 /* Nodes are parts of a host where SHMEM_NODE is off: only then they have cores in common. */
@@ -95,47 +81,34 @@ static bool exchange_shares_host(void)
 }
 
 /* The numbers as they lie, texts without their unused ends. */
-static void blob_put_node(struct exchange_blob *blob, const struct exchange_node *node)
+static void blob_move_node(struct exchange_blob *blob, struct exchange_node *node)
 {
-    blob_put(blob, &node->settings, offsetof(struct stp_settings, provider));
-    blob_put(blob, &node->window_base, sizeof(node->window_base));
-    blob_put(blob, &node->odd_pe, sizeof(node->odd_pe));
-    blob_put(blob, &node->poor_pe, sizeof(node->poor_pe));
-    blob_put(blob, &node->registered, sizeof(node->registered));
-    if (exchange_shares_host()) blob_put(blob, &node->cores, sizeof(node->cores));
-    blob_put_text(blob, node->settings.provider, sizeof(node->settings.provider));
-    blob_put_text(blob, node->settings.program, sizeof(node->settings.program));
-    blob_put_text(blob, node->host, sizeof(node->host));
-}
-
-static void blob_get_node(struct exchange_blob *blob, struct exchange_node *node)
-{
-    blob_get(blob, &node->settings, offsetof(struct stp_settings, provider));
-    blob_get(blob, &node->window_base, sizeof(node->window_base));
-    blob_get(blob, &node->odd_pe, sizeof(node->odd_pe));
-    blob_get(blob, &node->poor_pe, sizeof(node->poor_pe));
-    blob_get(blob, &node->registered, sizeof(node->registered));
-    if (exchange_shares_host()) blob_get(blob, &node->cores, sizeof(node->cores));
-    blob_get_text(blob, node->settings.provider, sizeof(node->settings.provider));
-    blob_get_text(blob, node->settings.program, sizeof(node->settings.program));
-    blob_get_text(blob, node->host, sizeof(node->host));
+    blob_move(blob, &node->settings, offsetof(struct stp_settings, provider));
+    blob_move(blob, &node->window_base, sizeof(node->window_base));
+    blob_move(blob, &node->odd_pe, sizeof(node->odd_pe));
+    blob_move(blob, &node->poor_pe, sizeof(node->poor_pe));
+    blob_move(blob, &node->registered, sizeof(node->registered));
+    if (exchange_shares_host()) blob_move(blob, &node->cores, sizeof(node->cores));
+    blob_move_text(blob, node->settings.provider, sizeof(node->settings.provider));
+    blob_move_text(blob, node->settings.program, sizeof(node->settings.program));
+    blob_move_text(blob, node->host, sizeof(node->host));
 }
 
 /* Addresses of a node differ in a few bytes, its ports: the first one, which bytes, and those. */
 static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
 {
-    const struct stp_pe_info *pe_infos = stp_boot.area->pes;
+    struct stp_pe_info *pe_infos = stp_boot.area->pes;
     unsigned char mask[ADDR_MASK] = {0};
 
     for (int i = 1; i < stp_boot.n_local; i++)
         for (size_t k = 0; k < addr_len; k++)
             if (pe_infos[i].addr[k] != pe_infos[0].addr[k])
                 mask[k / 8] |= (unsigned char)(1u << k % 8);
-    blob_put(blob, mask, (addr_len + 7) / 8);
-    blob_put(blob, pe_infos[0].addr, addr_len);
+    blob_move(blob, mask, (addr_len + 7) / 8);
+    blob_move(blob, pe_infos[0].addr, addr_len);
     for (int i = 1; i < stp_boot.n_local; i++)
         for (size_t k = 0; k < addr_len; k++)
-            if (mask[k / 8] >> k % 8 & 1) blob_put(blob, &pe_infos[i].addr[k], 1);
+            if (mask[k / 8] >> k % 8 & 1) blob_move(blob, &pe_infos[i].addr[k], 1);
 }
 
 /* Into the world, for the PEs of a node. */
@@ -144,12 +117,12 @@ static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node
     unsigned char mask[ADDR_MASK] = {0}, addr[STP_FABRIC_ADDR_MAX];
     bool first = true;
 
-    blob_get(blob, mask, (addr_len + 7) / 8);
-    blob_get(blob, addr, addr_len);
+    blob_move(blob, mask, (addr_len + 7) / 8);
+    blob_move(blob, addr, addr_len);
     for (int i = exchange_world.start[node]; i < exchange_world.start[node + 1]; i++) {
         size_t pe = (size_t)exchange_world.pes[i];
         for (size_t k = 0; k < addr_len && !first; k++)
-            if (mask[k / 8] >> k % 8 & 1) blob_get(blob, &addr[k], 1);
+            if (mask[k / 8] >> k % 8 & 1) blob_move(blob, &addr[k], 1);
         memcpy(stp_boot_world() + pe * addr_len, addr, addr_len);
         first = false;
     }
@@ -158,7 +131,7 @@ static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node
 static void blob_put_regions(struct exchange_blob *blob)
 {
     for (int i = 0; i < stp_boot.n_local; i++)
-        blob_put(blob, stp_boot.area->pes[i].regions, sizeof(stp_boot.area->pes[i].regions));
+        blob_move(blob, stp_boot.area->pes[i].regions, sizeof(stp_boot.area->pes[i].regions));
 }
 
 static void blob_get_regions(struct exchange_blob *blob, int node)
@@ -167,47 +140,26 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
         struct stp_fabric_region regions[STP_PE_INFO_REGIONS] = {{0}};
         int pe = exchange_world.pes[i];
 
-        blob_get(blob, regions, sizeof(regions));
+        blob_move(blob, regions, sizeof(regions));
         for (unsigned k = 0; k < STP_PE_INFO_REGIONS; k++)
             stp_boot_world_regions(k)[pe] = regions[k];
     }
 }
 
 /* What PE 0 tells all others stands in the blob of its node alone. */
-static void blob_put_told(struct exchange_blob *blob)
-{
-    const struct stp_boot_area *area = stp_boot.area;
-
-    if (stp_boot.first_pe != 0) return;
-    blob_put(blob, &area->told_bytes, sizeof(area->told_bytes));
-    blob_put(blob, area->told, area->told_bytes);
-}
-
-static void blob_get_told(struct exchange_blob *blob, int leader)
+static void blob_move_told(struct exchange_blob *blob, int leader)
 {
     struct stp_boot_area *area = stp_boot.area;
 
     if (leader != 0) return;
-    blob_get(blob, &area->told_bytes, sizeof(area->told_bytes));
+    blob_move(blob, &area->told_bytes, sizeof(area->told_bytes));
     if (area->told_bytes > STP_BOOT_TOLD)
         blob->bad = true;
     else
-        blob_get(blob, area->told, area->told_bytes);
+        blob_move(blob, area->told, area->told_bytes);
 }
 
 /* ---- comparing ------------------------------------------------------------- */
-
-static void format_size(uint64_t nbytes, char *text, size_t len)
-{
-    static const char units[] = " kmgt";
-    size_t unit = 0;
-
-    while (nbytes != 0 && nbytes % 1024 == 0 && units[unit + 1] != '\0') {
-        nbytes /= 1024;
-        unit++;
-    }
-    snprintf(text, len, unit == 0 ? "%llu" : "%llu%c", (unsigned long long)nbytes, units[unit]);
-}
 
 /* A value of the variable name, as the environment spells it. */
 static void format_value(const char *name, int64_t value, char *text, size_t len)
@@ -221,7 +173,7 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
     else if (row->kind == STP_ENV_CHOICE)
         snprintf(text, len, "%s", row->words[value & 3]);
     else
-        format_size((uint64_t)value, text, len);
+        stp_env_format_size((size_t)value, text, len);
 }
 
 #define VALUE_MAX 64
@@ -253,8 +205,8 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
         return name;
     }
     if (a->window_bytes != b->window_bytes) {
-        format_size(a->window_bytes, of_a, VALUE_MAX);
-        format_size(b->window_bytes, of_b, VALUE_MAX);
+        stp_env_format_size(a->window_bytes, of_a, VALUE_MAX);
+        stp_env_format_size(b->window_bytes, of_b, VALUE_MAX);
         return "window (SHMEM_WINDOW_SIZE)";
     }
     if (strcmp(a->provider, b->provider) != 0) {
@@ -355,10 +307,10 @@ static size_t exchange_capacity(void)
     return sizeof(struct exchange_node) + STP_BOOT_TOLD + ADDR_MASK + (size_t)most * each;
 }
 
-static void exchange_publish(const struct exchange_node *node, struct exchange_blob *blob)
+static void exchange_publish(struct exchange_node *node, struct exchange_blob *blob)
 {
-    blob_put_node(blob, node);
-    blob_put_told(blob);
+    blob_move_node(blob, node);
+    blob_move_told(blob, stp_boot.first_pe);
     blob_put_addrs(blob, node->settings.addr_len);
     if (node->settings.peer_table) blob_put_regions(blob);
     stp_boot_publish("pe_info", stp_rt.pe, blob->data, blob->at);
@@ -375,12 +327,12 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     struct exchange_node that;
 
     memset(&that, 0, sizeof(that));
-    blob_get_node(blob, &that);
+    blob_move_node(blob, &that);
     if (leader == 0) *first = that;
     if (leader == 0 && !blob->bad) exchange_judge(stp_boot.node, stp_boot.first_pe, mine, first);
     if (!blob->bad) exchange_judge(node, leader, &that, first);
     memcpy(stp_boot_host(node), that.host, sizeof(that.host));
-    if (!blob->bad) blob_get_told(blob, leader);
+    if (!blob->bad) blob_move_told(blob, leader);
     if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
     if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
     if (blob->bad)
@@ -431,12 +383,12 @@ static void exchange_nodes(const struct exchange_node *mine)
     struct exchange_blob own = {.data = data, .end = capacity};
 
     if (data == NULL) stp_fatal("shmem_init", "no memory for %d PEs", stp_rt.n_pes);
-    exchange_publish(mine, &own);
+    exchange_publish(&first, &own);
     stp_boot_fence();
     for (int i = 0; i < stp_rt.n_nodes; i++) {
         int node = (first_node + i) % stp_rt.n_nodes;
         int leader = exchange_leader(node);
-        struct exchange_blob blob = {.data = data, .end = own.at};
+        struct exchange_blob blob = {.data = data, .end = own.at, .reads = true};
 
         if (node != stp_boot.node) {
             blob.data = data + capacity;
