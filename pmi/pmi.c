@@ -165,19 +165,6 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
     return 0;
 }
 
-static int pmi_send_line(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
-
-static int pmi_send_line(struct stp_pmi_session *session, const char *fmt, ...)
-{
-    va_list args;
-    int rc;
-
-    va_start(args, fmt);
-    rc = stp_wire_send_line(&session->wire, fmt, args);
-    va_end(args);
-    return rc;
-}
-
 /*
  * Propose a version. Sets *agreed to what the launcher answers, and *refused when it says it
  * will not have what was proposed. Returns 0 or -errno, logged.
@@ -189,8 +176,8 @@ static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed
     int result = 0;
     int rc;
 
-    rc = pmi_send_line(session, "cmd=init pmi_version=%d pmi_subversion=%d", version,
-                       version == 1 ? 1 : 0);
+    rc = stp_wire_send(&session->wire, STP_WIRE_LINE, "cmd=init pmi_version=%d pmi_subversion=%d",
+                       version, version == 1 ? 1 : 0);
     if (rc == 0) rc = stp_wire_recv_line(&session->wire, STP_PMI_REPLY_MS);
     if (rc != 0) return stp_pmi_complain(session, "init", rc);
     if (stp_wire_field(text, ' ', "cmd", command, sizeof(command)) ||

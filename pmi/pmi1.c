@@ -25,7 +25,7 @@ static int pmi1_ask(struct stp_pmi_session *session, const char *answer, int tim
     int rc;
 
     va_start(args, fmt);
-    rc = stp_wire_send_line(&session->wire, fmt, args);
+    rc = stp_wire_vsend(&session->wire, STP_WIRE_LINE, fmt, args);
     va_end(args);
     if (rc == 0) rc = stp_wire_recv_line(&session->wire, timeout_ms);
     if (rc != 0) return stp_pmi_complain(session, answer, rc);
@@ -124,20 +124,9 @@ static int pmi1_mapping(struct stp_pmi_session *session, char *text, size_t capa
     return pmi1_get(session, 0, "PMI_process_mapping", text, capacity);
 }
 
-static void pmi1_send(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
-
-static void pmi1_send(struct stp_pmi_session *session, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    (void)stp_wire_send_line(&session->wire, fmt, args);
-    va_end(args);
-}
-
 static void pmi1_finalize(struct stp_pmi_session *session)
 {
-    pmi1_send(session, "cmd=finalize");
+    (void)stp_wire_send(&session->wire, STP_WIRE_LINE, "cmd=finalize");
     /* The launcher fails when it cannot deliver the answer: stay until it is here. */
     (void)stp_wire_recv_line(&session->wire, STP_PMI_FINALIZE_MS);
 }
@@ -145,7 +134,7 @@ static void pmi1_finalize(struct stp_pmi_session *session)
 static void pmi1_abort(struct stp_pmi_session *session, int status, const char *message)
 {
     (void)message; /* the line has no room for it */
-    pmi1_send(session, "cmd=abort exitcode=%d", status);
+    (void)stp_wire_send(&session->wire, STP_WIRE_LINE, "cmd=abort exitcode=%d", status);
 }
 
 const struct stp_pmi_client stp_pmi1_client = {

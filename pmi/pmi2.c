@@ -30,7 +30,7 @@ static int pmi2_ask(struct stp_pmi_session *session, const char *command, int ti
     int rc;
 
     va_start(args, fmt);
-    rc = stp_wire_send_message(&session->wire, fmt, args);
+    rc = stp_wire_vsend(&session->wire, STP_WIRE_MESSAGE, fmt, args);
     va_end(args);
     if (rc == 0) rc = stp_wire_recv_message(&session->wire, timeout_ms);
     if (rc != 0) return stp_pmi_complain(session, command, rc);
@@ -125,31 +125,9 @@ static int pmi2_mapping(struct stp_pmi_session *session, char *text, size_t capa
     return rc != 0 ? rc : pmi2_found(session, "info-getjobattr", text, capacity);
 }
 
-static void pmi2_send(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
-
-static void pmi2_send(struct stp_pmi_session *session, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    (void)stp_wire_send_message(&session->wire, fmt, args);
-    va_end(args);
-}
-
-static void pmi2_send_line(struct stp_pmi_session *session, const char *fmt, ...) STP_PRINTF(2, 3);
-
-static void pmi2_send_line(struct stp_pmi_session *session, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    (void)stp_wire_send_line(&session->wire, fmt, args);
-    va_end(args);
-}
-
 static void pmi2_finalize(struct stp_pmi_session *session)
 {
-    pmi2_send(session, "cmd=finalize;");
+    (void)stp_wire_send(&session->wire, STP_WIRE_MESSAGE, "cmd=finalize;");
     /* The launcher fails when it cannot deliver the answer: stay until it is here. */
     (void)stp_wire_recv_message(&session->wire, STP_PMI_FINALIZE_MS);
 }
@@ -178,11 +156,11 @@ static void pmi2_abort(struct stp_pmi_session *session, int status, const char *
     char plain[256];
 
     if (session->job[0] == '\0') {
-        pmi2_send_line(session, "cmd=abort exitcode=%d", status);
+        (void)stp_wire_send(&session->wire, STP_WIRE_LINE, "cmd=abort exitcode=%d", status);
         return;
     }
     pmi2_plain_text(message ? message : "", plain, sizeof(plain));
-    pmi2_send(session, "cmd=abort;isworld=TRUE;msg=%s;", plain);
+    (void)stp_wire_send(&session->wire, STP_WIRE_MESSAGE, "cmd=abort;isworld=TRUE;msg=%s;", plain);
 }
 
 const struct stp_pmi_client stp_pmi2_client = {

@@ -144,26 +144,31 @@ static int wire_write_all(struct stp_wire *wire, const char *bytes, size_t nbyte
     return 0;
 }
 
-int stp_wire_send_line(struct stp_wire *wire, const char *fmt, va_list args)
+int stp_wire_vsend(struct stp_wire *wire, enum stp_wire_framing framing, const char *fmt,
+                   va_list args)
 {
-    char line[STP_WIRE_SEND_MAX];
-    int n = vsnprintf(line, sizeof(line), fmt, args);
-
-    if (n < 0 || (size_t)n >= sizeof(line) - 1) return -EMSGSIZE;
-    line[n] = '\n';
-    return wire_write_all(wire, line, (size_t)n + 1);
-}
-
-int stp_wire_send_message(struct stp_wire *wire, const char *fmt, va_list args)
-{
-    char message[LENGTH_CHARS + STP_WIRE_SEND_MAX];
-    char length[LENGTH_CHARS + 1];
-    int n = vsnprintf(message + LENGTH_CHARS, STP_WIRE_SEND_MAX, fmt, args);
+    char text[LENGTH_CHARS + STP_WIRE_SEND_MAX], length[LENGTH_CHARS + 1];
+    int n = vsnprintf(text + LENGTH_CHARS, STP_WIRE_SEND_MAX, fmt, args);
 
     if (n < 0 || n >= STP_WIRE_SEND_MAX) return -EMSGSIZE;
+    if (framing == STP_WIRE_LINE) {
+        text[LENGTH_CHARS + n] = '\n';
+        return wire_write_all(wire, text + LENGTH_CHARS, (size_t)n + 1);
+    }
     snprintf(length, sizeof(length), "%*d", LENGTH_CHARS, n % 1000000);
-    memcpy(message, length, LENGTH_CHARS);
-    return wire_write_all(wire, message, LENGTH_CHARS + (size_t)n);
+    memcpy(text, length, LENGTH_CHARS);
+    return wire_write_all(wire, text, LENGTH_CHARS + (size_t)n);
+}
+
+int stp_wire_send(struct stp_wire *wire, enum stp_wire_framing framing, const char *fmt, ...)
+{
+    va_list args;
+    int rc;
+
+    va_start(args, fmt);
+    rc = stp_wire_vsend(wire, framing, fmt, args);
+    va_end(args);
+    return rc;
 }
 
 /*

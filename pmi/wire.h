@@ -15,6 +15,8 @@
 #define STP_WIRE_SEND_MAX 4096  /* longest request */
 #define STP_WIRE_FOREVER (-1)
 
+enum stp_wire_framing { STP_WIRE_LINE, STP_WIRE_MESSAGE };
+
 struct stp_wire {
     int fd;                       /* ours alone: a duplicate, closed on exec */
     char text[STP_WIRE_TEXT_MAX]; /* the last reply, always terminated */
@@ -34,8 +36,10 @@ bool stp_wire_is_pair(int fd);
  * Send one request: the line gets its newline, the message its length. Never raises SIGPIPE.
  * Returns 0, -EIO when the other side is gone, -EMSGSIZE when longer than STP_WIRE_SEND_MAX.
  */
-int stp_wire_send_line(struct stp_wire *wire, const char *fmt, va_list args) STP_PRINTF(2, 0);
-int stp_wire_send_message(struct stp_wire *wire, const char *fmt, va_list args) STP_PRINTF(2, 0);
+int stp_wire_send(struct stp_wire *wire, enum stp_wire_framing framing, const char *fmt, ...)
+    STP_PRINTF(3, 4);
+int stp_wire_vsend(struct stp_wire *wire, enum stp_wire_framing framing, const char *fmt,
+                   va_list args) STP_PRINTF(3, 0);
 
 /*
  * Receive one reply into wire->text, its newline removed. The protocol is strict question and
