@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STP_FABRIC_ABI 16u
+#define STP_FABRIC_ABI 17u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
 #define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_word: a word grows by less at a time */
@@ -42,26 +42,26 @@ struct stp_network {
 enum stp_offer_code {
     STP_OFFER_FINE, /* nothing is wrong with it so far */
     STP_OFFER_USED,
-    STP_OFFER_SPARE,        /* works, another comes first */
-    STP_OFFER_UNTRIED,      /* may work, another comes first */
+    STP_OFFER_SPARE,   /* works, another comes first */
+    STP_OFFER_UNTRIED, /* may work, another comes first */
+    STP_OFFER_TRIAL,   /* failed a trial with itself */
+    STP_OFFER_NOT_OPENED,
     STP_OFFER_NOT_PROVIDER, /* not what SHMEM_OFI_PROVIDER names; the next three likewise */
     STP_OFFER_NOT_FABRIC,
     STP_OFFER_NOT_DOMAIN,
     STP_OFFER_NOT_INTERFACE,
-    STP_OFFER_NO_DATAGRAMS, /* it lacks what we need; so do the next two */
-    STP_OFFER_NO_RMA,
+    STP_OFFER_NO_RMA, /* it lacks what the library needs; so does the next */
     STP_OFFER_NO_ATOMICS,
     STP_OFFER_REGISTRATION, /* it wants what we cannot give; so does the next */
     STP_OFFER_MODE,
-    STP_OFFER_UNSAFE,   /* works badly: refused unless named */
-    STP_OFFER_ONE_HOST, /* and the job has several */
-    STP_OFFER_TOO_MANY, /* PEs for it */
-    STP_OFFER_NUMBERS,  /* of processes mean others to other PEs */
-    STP_OFFER_ONE_LINK, /* its address is valid on one link */
-    STP_OFFER_NETWORK,  /* its address does not reach the other hosts */
-    STP_OFFER_NOT_OPENED,
-    STP_OFFER_TRIAL,  /* failed a trial with itself */
-    STP_OFFER_ABSENT, /* libfabric has the provider, which finds nothing to offer here */
+    STP_OFFER_UNSAFE,       /* works badly: refused unless named */
+    STP_OFFER_ONE_HOST,     /* and the job has several */
+    STP_OFFER_TOO_MANY,     /* PEs for it */
+    STP_OFFER_NUMBERS,      /* of processes mean others to other PEs */
+    STP_OFFER_ONE_LINK,     /* its address is valid on one link */
+    STP_OFFER_NETWORK,      /* its address does not reach the other hosts */
+    STP_OFFER_ABSENT,       /* libfabric has the provider, which finds nothing to offer here */
+    STP_OFFER_NO_DATAGRAMS, /* it has no reliable datagram endpoints */
 };
 
 /* One provider on one interface, in a report; valid during the call. */

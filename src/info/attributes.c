@@ -33,34 +33,17 @@ void stp_info_attributes_look(const struct stp_kind *kind, struct stp_info_attri
     }
 }
 
-static void attributes_print_lack(struct stp_report *report, const char *name, const char *why,
-                                  int pe)
-{
-    char text[STP_INFO_WHY + 64];
-
-    if (report->json) {
-        stp_report_list(report, "not_here");
-        stp_report_item(report, "attribute", name);
-        if (pe >= 0) stp_report_number(report, "pe", pe);
-        stp_report_text(report, "why", why);
-        stp_report_end(report);
-        stp_report_end(report);
-        return;
-    }
-    if (pe < 0)
-        snprintf(text, sizeof(text), "%s: %s", name, why);
-    else
-        snprintf(text, sizeof(text), "%s: PE %d: %s", name, pe, why);
-    stp_report_prose(report, "not_here", text);
-}
-
 void stp_info_attributes_print(struct stp_report *report, const struct stp_info_attributes *found,
                                int pe)
 {
     stp_report_words(report, "attributes", attribute_names, STP_N_TRAITS, found->has);
-    for (unsigned trait = 0; trait < STP_N_TRAITS; trait++)
-        if ((found->lacks & STP_HAS(trait)) != 0)
-            attributes_print_lack(report, attribute_names[trait], found->why, pe);
+    if (found->lacks == 0) return;
+    stp_report_list(report, "not_here");
+    stp_report_item(report, "attribute", attribute_names[__builtin_ctz(found->lacks)]);
+    if (pe >= 0) stp_report_number(report, "pe", pe);
+    stp_report_prose(report, "why", found->why);
+    stp_report_end(report);
+    stp_report_end(report);
 }
 
 const char *stp_info_atomics_name(shmemx_space_atomics_t atomics)

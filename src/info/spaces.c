@@ -265,21 +265,6 @@ static void spaces_ranges(struct stp_list *list, const bool *want)
     stp_list_close(list);
 }
 
-static void spaces_print_text(struct stp_report *report, const char *pes, const char *key,
-                              const char *text)
-{
-    char head[sizeof(((struct stp_list *)NULL)->text) + 8];
-
-    if (!report->json) {
-        snprintf(head, sizeof(head), "PE %s", pes);
-        stp_report_prose(report, head, text);
-        return;
-    }
-    stp_report_item(report, "pes", pes);
-    stp_report_text(report, key, text);
-    stp_report_end(report);
-}
-
 /* What members, or the others, say: each text once, with all the PEs that say it. */
 static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
                                bool member, const char *list, const char *key)
@@ -287,6 +272,7 @@ static void spaces_print_texts(struct stp_report *report, const struct spaces_ki
     size_t n = (size_t)stp_rt.n_pes;
     bool *done = calloc(2 * n, sizeof(*done)), *same = done + n;
     struct stp_list pes;
+    char title[sizeof(pes.text) + 8];
 
     if (done == NULL) return;
     stp_report_list(report, list);
@@ -298,7 +284,10 @@ static void spaces_print_texts(struct stp_report *report, const struct spaces_ki
             done[i] = done[i] || same[i];
         }
         spaces_ranges(&pes, same);
-        spaces_print_text(report, pes.text, key, kind->answers[pe].text);
+        snprintf(title, sizeof(title), "%s%s", report->json ? "" : "PE ", pes.text);
+        stp_report_item(report, "pes", title);
+        stp_report_prose(report, key, kind->answers[pe].text);
+        stp_report_end(report);
     }
     stp_report_end(report);
     free(done);
@@ -306,25 +295,16 @@ static void spaces_print_texts(struct stp_report *report, const struct spaces_ki
 
 static void spaces_print_caps(struct stp_report *report, uint64_t caps)
 {
-    static const struct {
-        uint64_t cap;
-        const char *name;
-    } rows[] = {
-        {SHMEM_SPACE_CAP_RMA, "rma"},
-        {SHMEM_SPACE_CAP_COLLECTIVES, "collectives"},
-        {SHMEM_SPACE_CAP_ATOMICS, "atomics"},
-        {SHMEM_SPACE_CAP_DIRECT_ACCESS, "direct_access"},
-        {SHMEM_SPACE_CAP_WORLD_ACCESS, "world_access"},
-        {SHMEM_SPACE_CAP_IDENT_ADDR, "ident_addr"},
+    static const char *const names[] = {
+        [__builtin_ctz(SHMEM_SPACE_CAP_RMA)] = "rma",
+        [__builtin_ctz(SHMEM_SPACE_CAP_COLLECTIVES)] = "collectives",
+        [__builtin_ctz(SHMEM_SPACE_CAP_ATOMICS)] = "atomics",
+        [__builtin_ctz(SHMEM_SPACE_CAP_DIRECT_ACCESS)] = "direct_access",
+        [__builtin_ctz(SHMEM_SPACE_CAP_WORLD_ACCESS)] = "world_access",
+        [__builtin_ctz(SHMEM_SPACE_CAP_IDENT_ADDR)] = "ident_addr",
     };
-    const char *words[STP_COUNT(rows)];
-    unsigned mask = 0;
 
-    for (size_t i = 0; i < STP_COUNT(rows); i++) {
-        words[i] = rows[i].name;
-        if (caps & rows[i].cap) mask |= 1u << i;
-    }
-    stp_report_words(report, "capabilities", words, STP_COUNT(rows), mask);
+    stp_report_words(report, "capabilities", names, STP_COUNT(names), (unsigned)caps);
 }
 
 /* Who does atomics on the members' parts: of all alike, but where handles for kernels live. */
@@ -340,61 +320,46 @@ static void spaces_print_atomics(struct stp_report *report, const struct spaces_
 
 /* ---- paths ------------------------------------------------------------------------------ */
 
-static void spaces_json_paths(struct stp_report *report, const struct spaces_kind *kind)
+/* The PEs that have the row of PE from: to which PEs each path leads from them. */
+static void spaces_print_row(struct stp_report *report, const struct spaces_kind *kind, size_t from,
+                             const char *pes, bool *want)
 {
-    const unsigned char *path = kind->paths;
+    size_t n = (size_t)stp_rt.n_pes;
+    const unsigned char *row = kind->paths + from * n;
+    struct stp_list to;
+    char title[sizeof(to.text) + 8];
 
-    stp_report_list(report, "paths");
-    for (int from = 0; from < stp_rt.n_pes; from++) {
-        stp_report_list(report, "");
-        for (int to = 0; to < stp_rt.n_pes; to++, path++)
-            stp_report_text(report, "", pshmemx_space_path_name((shmemx_space_path_t)*path));
-        stp_report_end(report);
+    snprintf(title, sizeof(title), "%s%s", report->json ? "" : "from PE ", pes);
+    stp_report_item(report, "from", title);
+    for (int path = 0; path <= SHMEMX_PATH_PROCESS; path++) {
+        if (memchr(row, path, n) == NULL) continue;
+        for (size_t i = 0; i < n; i++)
+            want[i] = row[i] == path;
+        spaces_ranges(&to, want);
+        stp_report_prose(report, pshmemx_space_path_name((shmemx_space_path_t)path), to.text);
     }
     stp_report_end(report);
 }
 
-/* PEs of one row each path; rows that are alike once, before the PEs that have them. */
-static void spaces_text_paths(struct stp_report *report, const struct spaces_kind *kind)
+/* PEs from which the same paths lead to the same PEs share an item. */
+static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
 {
     size_t n = (size_t)stp_rt.n_pes;
     bool *done = calloc(2 * n, sizeof(*done)), *want = done + n;
     struct stp_list pes;
 
-    if (done == NULL) return;
-    for (size_t from = 0; from < n; from++) {
-        const unsigned char *row = kind->paths + from * n;
-
+    stp_report_list(report, "paths");
+    for (size_t from = 0; from < n && done != NULL && kind->paths != NULL; from++) {
         if (done[from]) continue;
         for (size_t i = 0; i < n; i++) {
-            want[i] = memcmp(kind->paths + i * n, row, n) == 0;
+            want[i] = memcmp(kind->paths + i * n, kind->paths + from * n, n) == 0;
             done[i] = done[i] || want[i];
         }
         spaces_ranges(&pes, want);
-        stp_report_prose(report, "paths from PE", pes.text);
-        for (int path = 0; path <= SHMEMX_PATH_PROCESS; path++) {
-            char head[64];
-
-            if (memchr(row, path, n) == NULL) continue;
-            for (size_t i = 0; i < n; i++)
-                want[i] = row[i] == path;
-            spaces_ranges(&pes, want);
-            snprintf(head, sizeof(head), "  by %s to",
-                     pshmemx_space_path_name((shmemx_space_path_t)path));
-            stp_report_prose(report, head, pes.text);
-        }
+        spaces_print_row(report, kind, from, pes.text, want);
     }
+    stp_report_end(report);
     free(done);
-}
-
-static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
-{
-    if (kind->paths == NULL)
-        stp_report_text(report, "paths", NULL);
-    else if (report->json)
-        spaces_json_paths(report, kind);
-    else
-        spaces_text_paths(report, kind);
 }
 
 /* Why the fabric does not take this PE's memory of devices where it lies. */

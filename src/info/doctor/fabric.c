@@ -16,33 +16,12 @@
 
 /* ---- one provider ---------------------------------------------------------- */
 
-/* Which of two offers of a provider tells more; lower is better. */
-static int weight(enum stp_offer_code code)
-{
-    switch (code) {
-    case STP_OFFER_USED:
-        return 0;
-    case STP_OFFER_SPARE:
-        return 1;
-    case STP_OFFER_UNTRIED:
-        return 2;
-    case STP_OFFER_TRIAL:
-        return 3;
-    case STP_OFFER_NOT_OPENED:
-        return 4;
-    case STP_OFFER_NO_DATAGRAMS:
-        return 1000;
-    default:
-        return 5 + (int)code;
-    }
-}
-
 static bool is_of(const struct stp_info_offer *offer, const struct stp_info_offer *other)
 {
     return strcmp(offer->provider, other->provider) == 0;
 }
 
-/* Returns the offer of a provider that tells most; NULL: this one is not the provider's first. */
+/* Returns the best offer of a provider; NULL: this one is not the provider's first. */
 static const struct stp_info_offer *best_of(const struct stp_info_offers *offers, size_t first)
 {
     const struct stp_info_offer *best = &offers->rows[first];
@@ -50,7 +29,7 @@ static const struct stp_info_offer *best_of(const struct stp_info_offers *offers
     for (size_t i = 0; i < first; i++)
         if (is_of(&offers->rows[i], best)) return NULL;
     for (size_t i = first + 1; i < offers->n; i++)
-        if (is_of(&offers->rows[i], best) && weight(offers->rows[i].code) < weight(best->code))
+        if (is_of(&offers->rows[i], best) && offers->rows[i].code < best->code)
             best = &offers->rows[i];
     return best;
 }
@@ -79,17 +58,8 @@ static void found_text(const struct stp_info_offers *offers, const struct stp_in
 
 static enum stp_health health_of(enum stp_offer_code code)
 {
-    switch (code) {
-    case STP_OFFER_USED:
-    case STP_OFFER_SPARE:
-    case STP_OFFER_UNTRIED:
-        return STP_HEALTH_OK;
-    case STP_OFFER_NOT_OPENED:
-    case STP_OFFER_TRIAL:
-        return STP_HEALTH_WARNING;
-    default:
-        return STP_HEALTH_NOTE;
-    }
+    if (code <= STP_OFFER_UNTRIED) return STP_HEALTH_OK;
+    return code <= STP_OFFER_NOT_OPENED ? STP_HEALTH_WARNING : STP_HEALTH_NOTE;
 }
 
 /* The advice with the provider's name where it says PROVIDER. */
