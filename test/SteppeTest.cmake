@@ -247,7 +247,7 @@ function(steppe_gpu_test name)
     set(common LABELS pe fakecuda ${slow} ${arg_LABELS} ${run})
     foreach(np 2 4)
         steppe_launch_test(gpu.direct.${name}.np${np} NP ${np} ENV ${fake} PE_PATH=fabric
-            LD_PRELOAD=${PROJECT_BINARY_DIR}/lib/hmem/libhmemshim.so
+            LD_PRELOAD=${PROJECT_BINARY_DIR}/lib/provider/libprovshim.so PROVSHIM=hmem
             SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp ${common})
     endforeach()
     steppe_launch_test(gpu.hosts.${name} NP 5 LABELS hosts fakecuda ${slow}

@@ -42,7 +42,6 @@ ARROWS = {
     "test": ["include", "src/api/gen", "test/gpu"],
     "test/gpu": ["include"],  # what kernels do, and their twins
     "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/api.h declares
-    "test/hmem": ["include", "spaces"],
     "test/provider": [],  # libfabric alone
     "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],
     "test/unit": ["include", "test/fakecuda", "src", "src/base", "src/boot", "src/coll", "src/api", "src/info",
@@ -50,7 +49,7 @@ ARROWS = {
 }
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {
-    "rdma/": ["transport/ofi", "bench", "test", "test/hmem", "test/provider", "test/unit"],
+    "rdma/": ["transport/ofi", "bench", "test", "test/provider", "test/unit"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src/info"],
     "mpi": ["test", "bench"],

@@ -170,14 +170,14 @@ def check_hbm(clean):
 
 def check_fabric(clean, fake):
     """Why the fabric does not take device memory: not offered, no endpoint with it, or it does."""
-    shim = os.path.join(fake, "../hmem/libhmemshim.so")
+    shim = os.path.join(fake, "../provider/libprovshim.so")
     if not os.path.exists(os.path.join(fake, "libcuda.so.1")) or not os.path.exists(shim):
         return
     for extra, way, says in (
             ({b"SHMEM_OFI_PROVIDER": b"tcp"}, "staged", "offers no device memory"),
-            ({b"LD_PRELOAD": os.fsencode(shim), b"HMEMSHIM_NO_ENDPOINT": b"1"}, "staged",
+            ({b"LD_PRELOAD": os.fsencode(shim), b"PROVSHIM": b"hmem,hmem_no_endpoint"}, "staged",
              "tcp;ofi_rxm cannot open an endpoint: staged"),
-            ({b"LD_PRELOAD": os.fsencode(shim)}, "fabric", None)):
+            ({b"LD_PRELOAD": os.fsencode(shim), b"PROVSHIM": b"hmem"}, "fabric", None)):
         env = {b"SHMEM_OFI_PROVIDER": b"tcp;ofi_rxm", **clean, b"SHMEM_GPU": b"on",
                b"LD_LIBRARY_PATH": os.fsencode(fake), b"SHMEM_NODE": b"off", **extra}
         kind = spaces_by_kind(job(2, "--spaces", "--json", env=env), 2)["gpu"]

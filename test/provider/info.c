@@ -95,6 +95,8 @@ static bool fits(const struct fi_info *hints)
     if (hints->rx_attr != NULL) order |= hints->rx_attr->msg_order;
     if (modes->no_order && (order & RMA_ORDERS) != 0) return false;
     if ((claimed_mode() & ~hints->mode) != 0) return false;
+    if (modes->hmem && (hints->caps & FI_HMEM) && !(hints->domain_attr->mr_mode & FI_MR_HMEM))
+        return false;
     if (modes->small_inject && hints->tx_attr != NULL &&
         hints->tx_attr->inject_size > modes->inject_size)
         return false;
@@ -128,7 +130,16 @@ static uint32_t real_format(const struct fi_info *info)
     return addr->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
 }
 
-static void claim(struct fi_info *info)
+/* Device memory is reached by those who ask for that, and is to be registered. */
+static void claim_device_memory(struct fi_info *info)
+{
+    info->caps |= FI_HMEM;
+    info->tx_attr->caps |= FI_HMEM;
+    info->rx_attr->caps |= FI_HMEM;
+    info->domain_attr->mr_mode |= FI_MR_HMEM;
+}
+
+static void claim(struct fi_info *info, bool device_memory)
 {
     const struct shim_modes *modes = shim_modes();
 
@@ -144,16 +155,17 @@ static void claim(struct fi_info *info)
     if (modes->no_order) claim_no_order(info);
     if (modes->opaque && info->addr_format != FI_ADDR_STR) info->addr_format = FI_ADDR_EFA;
     if (modes->name != NULL) set_name(info->fabric_attr, modes->name);
+    if (device_memory) claim_device_memory(info);
 }
 
 /* Keep only the provider that we play. */
-static void claim_all(struct fi_info **list)
+static void claim_all(struct fi_info **list, bool device_memory)
 {
     struct fi_info *info, **at = list;
 
     while ((info = *at) != NULL) {
         if (is_named(info->fabric_attr, shim_modes()->base)) {
-            claim(info);
+            claim(info, device_memory);
             at = &info->next;
         } else {
             *at = info->next;
@@ -163,6 +175,13 @@ static void claim_all(struct fi_info **list)
     }
 }
 
+static void forget_device_memory(struct fi_info *info)
+{
+    info->caps &= ~FI_HMEM;
+    if (info->tx_attr != NULL) info->tx_attr->caps &= ~FI_HMEM;
+    if (info->rx_attr != NULL) info->rx_attr->caps &= ~FI_HMEM;
+}
+
 /* A copy as the real provider understands it. */
 static struct fi_info *dup_real(const struct fi_info *info)
 {
@@ -170,6 +189,7 @@ static struct fi_info *dup_real(const struct fi_info *info)
 
     copy->addr_format = real_format(info);
     copy->mode &= ~claimed_mode();
+    if (shim_modes()->hmem) forget_device_memory(copy);
     if (copy->tx_attr != NULL) copy->tx_attr->mode &= ~claimed_mode();
     if (copy->rx_attr != NULL) copy->rx_attr->mode &= ~claimed_mode();
     if (copy->domain_attr != NULL) copy->domain_attr->mr_mode = 0;
@@ -199,7 +219,7 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
     depth--;
     if (copy != NULL) free_info(copy);
     if (rc != 0) return rc;
-    claim_all(info);
+    claim_all(info, shim_modes()->hmem && hints != NULL && (hints->caps & FI_HMEM));
     return *info != NULL ? 0 : -FI_ENODATA;
 }
 
@@ -233,6 +253,7 @@ static int open_endpoint(struct fid_domain *domain, struct fi_info *info, struct
     /* net connects with endpoints of its own, in its own domain. */
     if (info->ep_attr->type != FI_EP_RDM)
         return ours->real_ops->endpoint(domain, info, ep, context);
+    if (shim_modes()->hmem_no_endpoint && (info->caps & FI_HMEM)) return -FI_EOPNOTSUPP;
     copy = dup_real(info);
     if (claimed_mr_mode() & ~info->domain_attr->mr_mode)
         shim_die("fi_endpoint: the info lacks a mode that fi_getinfo said");

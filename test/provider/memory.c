@@ -8,6 +8,7 @@
  */
 #include "shim.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ struct shim_region {
     struct shim_domain *domain;
     struct fid_mr *mr; /* the real one; NULL: not enabled */
     struct fid_ep *ep; /* bound to */
-    char *base;
+    char *base;        /* as the program has it */
+    char *real;        /* what the real provider may touch: another address for device memory */
     size_t nbytes;
     uint64_t access, key, flags;
     long n_uses; /* operations under way */
@@ -76,6 +78,83 @@ void shim_memory_target(const char *operation, uint64_t addr, uint64_t key)
         shim_die("%s: %#lx is an offset, and addressing is virtual", operation, addr);
 }
 
+/* ---- device memory, of the fake driver --------------------------------------------------- */
+
+/* A function of the driver, or NULL where there is no driver. */
+static void *of_driver(const char *name)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *function = driver != NULL ? dlsym(driver, name) : NULL;
+
+    if (driver != NULL && function == NULL) shim_die("libcuda.so.1 is not the fake driver");
+    if (driver != NULL) dlclose(driver); /* it stays: the program holds it */
+    return function;
+}
+
+/* The driver's own address of device memory; NULL for host memory. */
+static char *alias_of(const void *address)
+{
+    static void *(*alias)(unsigned long long);
+
+    if (__atomic_load_n(&alias, __ATOMIC_ACQUIRE) == NULL) {
+        void *found = of_driver("fakecuda_alias");
+
+        if (found == NULL) return NULL; /* no driver, no device memory */
+        __atomic_store_n(&alias, (void *(*)(unsigned long long))found, __ATOMIC_RELEASE);
+    }
+    return alias((uintptr_t)address);
+}
+
+static bool is_device(const struct shim_region *region)
+{
+    return region->real != region->base;
+}
+
+/* Does this PE get no device memory registered? PROVSHIM_REFUSE is "all" or its PMI_RANK. */
+static bool refuses_device(void)
+{
+    const char *who = getenv("PROVSHIM_REFUSE"), *rank = getenv("PMI_RANK");
+
+    return who != NULL && (strcmp(who, "all") == 0 || (rank != NULL && strcmp(who, rank) == 0));
+}
+
+/* A real provider asks the driver about the memory, which needs a current context. */
+static void check_device(const struct fi_mr_attr *attr)
+{
+    const struct iovec *iov = attr->mr_iov;
+    int (*get_current)(void **context);
+    void *context = NULL;
+
+    *(void **)&get_current = of_driver("cuCtxGetCurrent");
+    if (get_current == NULL || get_current(&context) != 0 || context == NULL)
+        shim_die("device memory is registered without a current context");
+    if (iov->iov_len == 0 || alias_of(iov->iov_base) == NULL ||
+        alias_of((char *)iov->iov_base + iov->iov_len - 1) == NULL)
+        shim_die("%p to be registered is no device memory", iov->iov_base);
+    if ((attr->access & (FI_READ | FI_WRITE)) != (FI_READ | FI_WRITE))
+        shim_die("%p is registered, but not for local use", iov->iov_base);
+    if (attr->device.cuda < 0) shim_die("device %d does not exist", attr->device.cuda);
+}
+
+void *shim_memory_real(const char *operation, void *buffer, size_t nbytes, const void *desc)
+{
+    const struct shim_region *region = desc != NULL ? find_locked(desc) : NULL;
+    char *at = buffer;
+
+    if (region != NULL && is_device(region)) {
+        size_t offset = (size_t)(at - region->base);
+
+        if (offset >= region->nbytes || nbytes > region->nbytes - offset)
+            shim_die("%s: %zu bytes at %p are not what the descriptor is of", operation, nbytes,
+                     buffer);
+        shim_counts.device_buffers++;
+        return region->real + offset;
+    }
+    if (nbytes > 0 && (alias_of(at) != NULL || alias_of(at + nbytes - 1) != NULL))
+        shim_die("%s: device memory %p comes without its descriptor", operation, buffer);
+    return buffer;
+}
+
 /* ---- the life of a region ----------------------------------------------------------- */
 
 static int close_region(struct fid *fid)
@@ -93,6 +172,7 @@ static int close_region(struct fid *fid)
                  region->nbytes, (void *)region->base, region->n_uses);
     *at = region->next;
     shim_counts.regions--;
+    shim_counts.device_regions -= is_device(region);
     pthread_mutex_unlock(&shim_lock);
     if (region->mr != NULL) rc = fi_close(&region->mr->fid);
     memset(region, 0xdb, sizeof(*region));
@@ -105,7 +185,7 @@ static int enable(struct shim_region *region)
 {
     struct shim_domain *domain = region->domain;
     bool virtual = shim_modes()->virt_addr;
-    void *base = virtual ? NULL : region->base;
+    void *base = virtual ? NULL : region->real;
     size_t nbytes = region->nbytes + (virtual ? (uintptr_t)region->base : 0);
     int rc = domain->real_mr_ops->reg(&domain->domain->fid, base, nbytes, region->access, 0,
                                       region->key, 0, &region->mr, NULL);
@@ -151,8 +231,10 @@ static void check_mapped(const char *base, size_t nbytes)
         shim_die("fi_mr_reg: %zu bytes at %p are not all mapped", nbytes, (void *)base);
 }
 
-static int reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
-               uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context)
+/* real: what stands behind buf, buf itself in host memory. */
+static int add_region(struct fid *fid, const void *buf, const void *real, size_t len,
+                      uint64_t access, uint64_t offset, uint64_t requested_key, uint64_t flags,
+                      struct fid_mr **mr, void *context)
 {
     struct shim_domain *domain =
         SHIM_OF(((struct fid_domain *)fid)->mr, struct shim_domain, mr_ops);
@@ -174,6 +256,7 @@ static int reg(struct fid *fid, const void *buf, size_t len, uint64_t access, ui
     region->fid.key = FI_KEY_NOTAVAIL;
     region->domain = domain;
     region->base = (char *)(uintptr_t)buf;
+    region->real = (char *)(uintptr_t)real;
     region->nbytes = len;
     region->access = access;
     region->flags = flags;
@@ -184,6 +267,8 @@ static int reg(struct fid *fid, const void *buf, size_t len, uint64_t access, ui
         region->next = *bucket_of(region);
         *bucket_of(region) = region;
         shim_counts.regions++;
+        shim_counts.device_regions += is_device(region);
+        shim_counts.device_made += is_device(region);
     }
     pthread_mutex_unlock(&shim_lock);
     if (rc == 0)
@@ -193,10 +278,35 @@ static int reg(struct fid *fid, const void *buf, size_t len, uint64_t access, ui
     return rc;
 }
 
+static int reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
+               uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+    if (shim_modes()->hmem && alias_of(buf) != NULL)
+        shim_die("device memory %p is registered as the host's", buf);
+    return add_region(fid, buf, buf, len, access, offset, requested_key, flags, mr, context);
+}
+
+static int reg_device(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+                      struct fid_mr **mr)
+{
+    const struct iovec *iov = attr->mr_iov;
+
+    if (refuses_device()) {
+        pthread_mutex_lock(&shim_lock);
+        shim_counts.device_refused++;
+        pthread_mutex_unlock(&shim_lock);
+        return -FI_ENOSYS;
+    }
+    check_device(attr);
+    return add_region(fid, iov->iov_base, alias_of(iov->iov_base), iov->iov_len, attr->access,
+                      attr->offset, attr->requested_key, flags, mr, attr->context);
+}
+
 static int regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
                    struct fid_mr **mr)
 {
     if (attr->iov_count != 1) shim_die("fi_mr_regattr: one piece of memory at a time");
+    if (shim_modes()->hmem && attr->iface == FI_HMEM_CUDA) return reg_device(fid, attr, flags, mr);
     if (attr->iface != FI_HMEM_SYSTEM) return -FI_ENOSYS;
     return reg(fid, attr->mr_iov->iov_base, attr->mr_iov->iov_len, attr->access, attr->offset,
                attr->requested_key, flags, mr, attr->context);

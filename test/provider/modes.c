@@ -54,15 +54,25 @@ static const struct {
     const char *word;
     bool *flag;
 } flags[] = {
-    {"mr_local", &modes.mr_local},   {"prov_key", &modes.prov_key},
-    {"virt_addr", &modes.virt_addr}, {"allocated", &modes.allocated},
-    {"endpoint", &modes.endpoint},   {"key32", &modes.key32},
-    {"context", &modes.context},     {"context2", &modes.context2},
-    {"no_fetch", &modes.no_fetch},   {"no_atomics", &modes.no_atomics},
-    {"no_order", &modes.no_order},   {"reorder", &modes.reorder},
-    {"late", &modes.late},           {"manual", &modes.manual},
-    {"no_fd", &modes.no_fd},         {"small_inject", &modes.small_inject},
+    {"mr_local", &modes.mr_local},
+    {"prov_key", &modes.prov_key},
+    {"virt_addr", &modes.virt_addr},
+    {"allocated", &modes.allocated},
+    {"endpoint", &modes.endpoint},
+    {"key32", &modes.key32},
+    {"context", &modes.context},
+    {"context2", &modes.context2},
+    {"no_fetch", &modes.no_fetch},
+    {"no_atomics", &modes.no_atomics},
+    {"no_order", &modes.no_order},
+    {"reorder", &modes.reorder},
+    {"late", &modes.late},
+    {"manual", &modes.manual},
+    {"no_fd", &modes.no_fd},
+    {"small_inject", &modes.small_inject},
     {"opaque", &modes.opaque},
+    {"hmem", &modes.hmem},
+    {"hmem_no_endpoint", &modes.hmem_no_endpoint},
 };
 
 static const struct {
@@ -178,6 +188,7 @@ static void read_environment(void)
     if (list != NULL) read_list(list);
     if (modes.no_order) modes.reorder = true;
     if (modes.delay > 0) modes.manual = true; /* nothing leaves but by reading */
+    if (modes.hmem && modes.virt_addr) shim_die("PROVSHIM: hmem and virt_addr exclude another");
     if (modes.context && modes.context2) shim_die("PROVSHIM: context and context2 exclude another");
 }
 
@@ -197,13 +208,23 @@ long provshim_count(const char *what)
         const char *word;
         long *count;
     } counts[] = {
-        {"posts", &shim_counts.posts},         {"held", &shim_counts.held},
-        {"overtaken", &shim_counts.overtaken}, {"refused", &shim_counts.refused},
-        {"early", &shim_counts.early},         {"buffers", &shim_counts.buffers},
-        {"contexts", &shim_counts.contexts},   {"regions", &shim_counts.regions},
-        {"opened", &shim_counts.opened},       {"delayed", &shim_counts.delayed},
-        {"stopped", &shim_counts.stopped},     {"rma", &shim_counts.rma},
+        {"posts", &shim_counts.posts},
+        {"held", &shim_counts.held},
+        {"overtaken", &shim_counts.overtaken},
+        {"refused", &shim_counts.refused},
+        {"early", &shim_counts.early},
+        {"buffers", &shim_counts.buffers},
+        {"contexts", &shim_counts.contexts},
+        {"regions", &shim_counts.regions},
+        {"opened", &shim_counts.opened},
+        {"delayed", &shim_counts.delayed},
+        {"stopped", &shim_counts.stopped},
+        {"rma", &shim_counts.rma},
         {"reads", &shim_counts.reads},
+        {"device_regions", &shim_counts.device_regions},
+        {"device_made", &shim_counts.device_made},
+        {"device_buffers", &shim_counts.device_buffers},
+        {"device_refused", &shim_counts.device_refused},
     };
     long n = -1;
 

@@ -127,15 +127,22 @@ static bool has_source(const struct shim_op *op)
     return !(op->kind == SHIM_FETCH && op->op == FI_ATOMIC_READ) && op->buffer[0].nbytes > 0;
 }
 
-static void use_buffers(struct shim_op *op)
+static void use_registered(struct shim_op *op)
 {
-    if (!shim_modes()->mr_local) return;
     if (!op->inject && has_source(op))
         use_buffer(op, SHIM_SOURCE, op->kind == SHIM_READ ? "destination" : "buffer",
                    source_access(op));
     if (op->kind == SHIM_FETCH || op->kind == SHIM_COMPARE)
         use_buffer(op, SHIM_RESULT, "result", FI_READ);
     if (op->kind == SHIM_COMPARE) use_buffer(op, SHIM_CONDITION, "compare operand", FI_WRITE);
+}
+
+static void use_buffers(struct shim_op *op)
+{
+    if (shim_modes()->mr_local) use_registered(op);
+    for (int i = 0; i < SHIM_BUFFERS && shim_modes()->hmem; i++)
+        op->buffer[i].base = shim_memory_real(op->name, op->buffer[i].base, op->buffer[i].nbytes,
+                                              op->buffer[i].desc);
 }
 
 static void unuse_buffers(struct shim_op *op)
@@ -453,8 +460,8 @@ static ssize_t take(struct shim_op *op)
 
     if (!(reads > 0 && (shim_modes()->manual || is_late(op))) && !release_before(op))
         return -FI_EAGAIN;
-    if (op->inject) copy_source(op);
     use_buffers(op);
+    if (op->inject) copy_source(op);
     if (reads == 0) {
         rc = hand_over(op);
         if (rc != 0) {

@@ -32,6 +32,7 @@ struct shim_modes {
     bool context, context2;
     bool no_fetch, no_atomics;
     bool no_order, reorder, late, manual, no_fd, opaque;
+    bool hmem, hmem_no_endpoint;
     bool small_inject;
     size_t inject_size, max_msg, eagain, cqsize;
     size_t delay, lag, storm, pause; /* microseconds */
@@ -64,7 +65,10 @@ extern struct shim_counts {
     long buffers;   /* local buffers whose registration was checked */
     long contexts;  /* contexts found unharmed at completion */
     long regions;   /* registrations there are now */
-    long opened;    /* endpoints ever opened with our modes */
+    long device_regions, device_made; /* those of device memory now, and ever */
+    long device_buffers;              /* local buffers in device memory */
+    long device_refused;              /* registrations of device memory that were refused */
+    long opened;                      /* endpoints ever opened with our modes */
 } shim_counts;
 
 /* For tests, found with dlsym(): one of the counts by its name; -1: no such thing. */
@@ -97,6 +101,13 @@ struct shim_region *shim_memory_use(const char *operation, const char *what,
                                     const struct shim_ep *ep, const void *buffer, size_t nbytes,
                                     const void *desc, uint64_t access);
 void shim_memory_unuse(struct shim_region *region);
+
+/*
+ * What the real provider may touch for a local buffer of operation: the buffer, or the fake
+ * driver's own address of device memory, which must come with its descriptor. Caller holds
+ * shim_lock.
+ */
+void *shim_memory_real(const char *operation, void *buffer, size_t nbytes, const void *desc);
 
 /* Ends the process if a peer's address or key cannot be one of such a provider. */
 void shim_memory_target(const char *operation, uint64_t addr, uint64_t key);

@@ -2,7 +2,7 @@
 /*
  * The fabric module with device memory: registered, and as either end of puts, gets and data of
  * signals. There is no device: the program runs itself again with test/fakecuda as the driver and
- * test/hmem before libfabric, which end it when the CPU touches device memory or the provider
+ * test/provider before libfabric, which end it when the CPU touches device memory or the provider
  * gets it undescribed.
  */
 #include "ofi_pes.h"
@@ -33,8 +33,8 @@ static void find_functions(void)
     expect(cuda.member != NULL, #symbol);
     FAKE_DRIVER_FUNCTIONS(FIND)
 #undef FIND
-    *(void **)&shim_count = dlsym(RTLD_DEFAULT, "hmemshim_count");
-    expect(shim_count != NULL, "lib/hmem/libhmemshim.so before libfabric");
+    *(void **)&shim_count = dlsym(RTLD_DEFAULT, "provshim_count");
+    expect(shim_count != NULL, "lib/provider/libprovshim.so before libfabric");
 }
 
 /* For others than the driver to read: a copy is done on return. */
@@ -204,10 +204,10 @@ static void transfers(void)
             get_and_check(&t);
         }
     }
-    expect(shim_count("regions") == 1, "one region of device memory");
-    expect(shim_count("buffers") > 0, "the provider to see device memory");
+    expect(shim_count("device_regions") == 1, "one region of device memory");
+    expect(shim_count("device_buffers") > 0, "the provider to see device memory");
     fabric.region_remove(DEVICE_REGION);
-    expect(shim_count("regions") == 0, "the region to be gone");
+    expect(shim_count("device_regions") == 0, "the region to be gone");
     go_down();
 }
 
@@ -270,10 +270,10 @@ static void refusal(void)
 {
     uint64_t value = (uint64_t)me + 1;
 
-    setenv("HMEMSHIM_REFUSE", "all", 1);
+    setenv("PROVSHIM_REFUSE", "all", 1);
     open_device();
     expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP, "to be refused");
-    expect(shim_count("refused") == 1, "the provider to be asked");
+    expect(shim_count("device_refused") == 1, "the provider to be asked");
     expect(world->text[0] == '\0', "no message");
     fabric.put(ctx, (me + 1) % PES, REGION, 0, &value, sizeof(value));
     fabric.quiet(ctx);
@@ -339,7 +339,8 @@ static void prepend(const char *name, const char *built)
 static int run_again(char **argv)
 {
     setenv("OFI_DEVICE_AGAIN", "1", 1);
-    prepend("LD_PRELOAD", "lib/hmem/libhmemshim.so");
+    setenv("PROVSHIM", "hmem", 1);
+    prepend("LD_PRELOAD", "lib/provider/libprovshim.so");
     prepend("LD_LIBRARY_PATH", "lib/fakecuda");
     execv("/proc/self/exe", argv);
     perror("exec");

@@ -2,8 +2,8 @@
 /*
  * Private device memory as a buffer of operations of the fabric: an allocation is registered once,
  * found again, and known to be another one when it was freed and allocated anew at the same place;
- * no more are registered than there is room for, and none behind finalize. Needs test/hmem, whose
- * provider says what is registered. "refused": it registers nothing, and is asked once.
+ * no more are registered than there is room for, and none behind finalize. Needs test/provider,
+ * which says what is registered. "refused": it registers nothing, and is asked once.
  */
 #include "pe_gpu.h"
 
@@ -80,13 +80,13 @@ static long n_queries(void)
 /* One registration, whatever is done with it, and one question to the driver an operation. */
 static void check_reuse(bool registers)
 {
-    long made = shim("made"), refused = shim("refused"), queries, passed;
+    long made = shim("device_made"), refused = shim("device_refused"), queries, passed;
 
     use(mine, there, 100, false, "the first");
-    PE_CHECK_EQ(shim("made") - made, registers ? 1 : 0);
-    PE_CHECK_EQ(shim("refused") - refused, registers ? 0 : 1);
+    PE_CHECK_EQ(shim("device_made") - made, registers ? 1 : 0);
+    PE_CHECK_EQ(shim("device_refused") - refused, registers ? 0 : 1);
     queries = n_queries();
-    passed = shim("buffers");
+    passed = shim("device_buffers");
     for (int round = 0; round < ROUNDS; round++)
         use(mine, there, 1000L * round + pe_me, round % 2 != 0, "again");
     PE_CHECK(n_queries() - queries <= 2 * ROUNDS, "%ld questions in %d operations",
@@ -94,16 +94,16 @@ static void check_reuse(bool registers)
     shmem_long_put(there, mine + N / 2, 1, pe_right()); /* its middle, and rows of it */
     shmem_long_iput(there, mine, 3, 2, 10, pe_right());
     shmem_quiet();
-    PE_CHECK_EQ(shim("made") - made, registers ? 1 : 0);
-    PE_CHECK_EQ(shim("refused") - refused, registers ? 0 : 1);
-    PE_CHECK((shim("buffers") - passed >= 2 * ROUNDS) == registers, "%ld buffers were passed",
-             shim("buffers") - passed);
+    PE_CHECK_EQ(shim("device_made") - made, registers ? 1 : 0);
+    PE_CHECK_EQ(shim("device_refused") - refused, registers ? 0 : 1);
+    PE_CHECK((shim("device_buffers") - passed >= 2 * ROUNDS) == registers,
+             "%ld buffers were passed", shim("device_buffers") - passed);
 }
 
 /* The old registration is of memory that has gone: its bytes would be those of before. */
 static void check_anew(void)
 {
-    long made = shim("made"), regions = shim("regions");
+    long made = shim("device_made"), regions = shim("device_regions");
     long *before = mine;
 
     for (int round = 0; round < 3; round++) {
@@ -111,8 +111,8 @@ static void check_anew(void)
         mine = allocate();
         PE_REQUIRE(mine == before, "the stand-in gives freed addresses again");
         use(mine, there, 7000L * round + pe_me, round % 2 != 0, "allocated anew");
-        PE_CHECK_EQ(shim("made") - made, round + 1);
-        PE_CHECK_EQ(shim("regions"), regions);
+        PE_CHECK_EQ(shim("device_made") - made, round + 1);
+        PE_CHECK_EQ(shim("device_regions"), regions);
     }
 }
 
@@ -128,7 +128,7 @@ static bool is_synchronous(const long *memory)
 /* More than there is room for: the one unused for longest makes room. */
 static void check_many(void)
 {
-    long regions = shim("regions") - 1, made; /* without mine */
+    long regions = shim("device_regions") - 1, made; /* without mine */
     long *many[MANY];
 
     for (int i = 0; i < MANY; i++)
@@ -137,16 +137,17 @@ static void check_many(void)
     for (int i = 0; i < MANY; i++) {
         use(many[i], there, 10L * i + pe_me, i % 2 != 0, "one of many");
         if (i == 0) PE_CHECK(is_synchronous(many[0]), "what adapters read");
-        PE_CHECK(shim("regions") <= regions + ROOM, "%ld are registered", shim("regions"));
+        PE_CHECK(shim("device_regions") <= regions + ROOM, "%ld are registered",
+                 shim("device_regions"));
     }
     PE_CHECK(!is_synchronous(many[0]), "the first had to go");
-    made = shim("made");
+    made = shim("device_made");
     use(many[MANY - 1], there, 1, true, "the last of many");
     use(many[MANY - ROOM], there, 2, true, "the oldest one left");
-    PE_CHECK_EQ(shim("made"), made);
+    PE_CHECK_EQ(shim("device_made"), made);
     use(many[0], there, 3, true, "one that had to go");
     use(many[MANY - ROOM], there, 4, true, "one that was used meanwhile");
-    PE_CHECK_EQ(shim("made"), made + 1);
+    PE_CHECK_EQ(shim("device_made"), made + 1);
     for (int i = 0; i < MANY; i++)
         release(many[i]);
     use(mine, there, 5, false, "behind many");
@@ -191,7 +192,7 @@ int main(int argc, char **argv)
 
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     pe_test_attach();
-    *(void **)&shim = dlsym(RTLD_DEFAULT, "hmemshim_count");
+    *(void **)&shim = dlsym(RTLD_DEFAULT, "provshim_count");
     calls = pe_gpu_counted(NBYTES, &memory);
     PE_REQUIRE(shim != NULL && calls != NULL, "the test doubles");
     driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -210,8 +211,9 @@ int main(int argc, char **argv)
     shmem_barrier_all();
     shmem_free(there);
     provided = pe_test_end(); /* finalizes */
-    if (shim("regions") != 0 || is_synchronous(mine)) {
-        fprintf(stderr, "space_buffers: %ld are registered behind finalize\n", shim("regions"));
+    if (shim("device_regions") != 0 || is_synchronous(mine)) {
+        fprintf(stderr, "space_buffers: %ld are registered behind finalize\n",
+                shim("device_regions"));
         return 1;
     }
     pe_gpu_counted_end(mine);
