@@ -98,12 +98,17 @@ static uintptr_t owns_find_brk(void)
 void stp_cuda_owns_start(void)
 {
     owns.brk_start = owns_find_brk();
+    /* Pairs with the exchange in owns_ask(). */
     __atomic_store_n(&owns.complained, false, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the driver ----------------------------------------------------------------------------- */
 
-/* It knows nothing of the usual host memory, and says so with an error. */
+/*
+ * The driver knows nothing of the usual host memory, and says so with an error. The exchange pairs
+ * with the same call of other threads, so that one of them reports, and with the store in
+ * stp_cuda_owns_start().
+ */
 static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
 {
     CUresult result =

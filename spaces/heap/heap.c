@@ -15,7 +15,10 @@ static void changed_locked(struct stp_heap *heap)
 {
     static uint64_t last;
 
-    /* release: pairs with the acquire load of stp_heap_find() */
+    /*
+     * The store pairs with the acquire load in stp_heap_find(). The addition pairs with itself on
+     * other heaps: no state is used twice.
+     */
     __atomic_store_n(&heap->state, __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1,
                      __ATOMIC_RELEASE);
 }
@@ -295,6 +298,7 @@ int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *n
     static __thread struct last_find last __attribute__((tls_model("initial-exec")));
     int rc = 0;
 
+    /* Pairs with the release store in changed_locked(). */
     if (__atomic_load_n(&heap->state, __ATOMIC_ACQUIRE) != last.state ||
         offset - last.start >= last.asked) {
         pthread_mutex_lock(&heap->lock);

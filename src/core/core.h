@@ -46,10 +46,7 @@ extern struct stp_runtime stp_rt;
 /* Inits not yet finalized; other threads may be at either. */
 static inline int stp_references(void)
 {
-    /*
-     * Pairs with the stores in init, finalize and exit (src/runtime.c), as do the loads of the
-     * report.
-     */
+    /* Pairs with the stores in init, finalize and exit (src/runtime.c). */
     return __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST);
 }
 

@@ -143,8 +143,7 @@ static int info_print(int fd, const char *section, bool json)
     if (rc != 0) return rc;
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
         if (!info_wants(section, info_sections[i].name)) continue;
-        if (info_sections[i].print == stp_info_spaces &&
-            __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) > 0 && stp_rt.pe != 0) {
+        if (info_sections[i].print == stp_info_spaces && stp_references() > 0 && stp_rt.pe != 0) {
             stp_info_spaces(&report); /* takes part, prints nothing */
             continue;
         }

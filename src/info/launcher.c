@@ -17,7 +17,7 @@ void stp_info_launcher(struct stp_report *report)
     stp_report_text(report, "why", details.why);
     stp_report_flag(report, "libpmix", details.libpmix[0] == '\0');
     if (details.libpmix[0] != '\0') stp_report_text(report, "libpmix_why_not", details.libpmix);
-    if (__atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) == 0) return;
+    if (stp_references() == 0) return;
     stp_report_number(report, "pe", stp_rt.pe);
     stp_report_number(report, "pes", stp_rt.n_pes);
     stp_report_number(report, "nodes", stp_rt.n_nodes);

@@ -105,8 +105,7 @@ static void info_kind(struct stp_report *report, const char *name, const struct 
 
 void stp_info_kinds(struct stp_report *report)
 {
-    bool alone = __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) ==
-                 0; /* nobody has looked for devices yet */
+    bool alone = stp_references() == 0; /* nobody has looked for devices yet */
 
     if (alone) stp_kinds_start();
     stp_report_list(report, "kinds");
@@ -396,7 +395,7 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
 
 void stp_info_spaces(struct stp_report *report)
 {
-    if (__atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) == 0) {
+    if (stp_references() == 0) {
         stp_report_text(report, "state", "no job: what this process alone has");
         stp_info_kinds(report);
         return;

@@ -278,6 +278,7 @@ static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct lo
 static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
                     struct stp_ofi_batch **alone)
 {
+    /* Pairs with the release store in batch_of(). */
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *spare = NULL;
     struct attempt attempt;
@@ -349,6 +350,7 @@ static bool has_parked(const struct stp_ofi_batch *batch)
 
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
 {
+    /* Pairs with the release store in batch_of(). */
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *list;
 
@@ -361,6 +363,7 @@ void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
 
 void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
 {
+    /* Pairs with the release store in batch_of(). */
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *list = NULL;
 
@@ -455,7 +458,7 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
     pthread_mutex_lock(&batches.lock);
     batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
     if (batch == NULL) batch = batch_new(ctx);
-    /* Pairs with the acquire of whoever collects: it finds it complete. */
+    /* Pairs with the acquire loads of those who collect or flush: they find the batch complete. */
     __atomic_store_n(&ctx->batch, batch, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&batches.lock);
     return batch;

@@ -135,7 +135,7 @@ bool stp_doctor_examine(struct stp_doctor **result)
     /* a limit on the size of files must be an error here, not the end */
     sigaction(SIGXFSZ, &ignore, &before);
     doctor->offers.fds_open = doctor->offers.fds_peer = -1;
-    doctor->live = __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST) > 0;
+    doctor->live = stp_references() > 0;
     stp_doctor_join(doctor);
     stp_doctor_node(doctor);
     if (doctor->leads) {
