@@ -118,7 +118,7 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
     if (params->adopt != NULL) return stp_outside_adopt(space, params, share);
     if (params->page_bytes != 0) return stp_pages_create(space, params, share);
     rc = outside ? stp_outside_create_memory(space, share)
-                 : stp_window_commit_growing(space->offset, space->nbytes, space->max_bytes);
+                 : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
     if (rc != 0) return rc;
     if (!outside) space->base = stp_window_at(space->offset);
     space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);

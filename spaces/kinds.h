@@ -149,18 +149,6 @@ void stp_pages_destroy(struct stp_space *space);
 
 /* ---- host memory outside the window (outside.c) ---- */
 
-/* The bytes of a share that names a piece of a file, and proof that what is opened is that file. */
-struct stp_file_share {
-    int32_t pid, fd; /* an open descriptor of a process */
-    uint64_t at;     /* where the part begins */
-    uint64_t dev, ino;
-};
-_Static_assert(sizeof(struct stp_file_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
-
-/* 0 or -errno, not logged. open: a descriptor; otherwise: a name that may lead there, or NULL. */
-int stp_file_share_fill(int fd, uint64_t at, struct stp_share *share);
-int stp_file_share_open(const struct stp_file_share *share, const char *otherwise);
-
 /*
  * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
  * mapped where there is room, untouchable from open_bytes on. extra: flags of mmap besides

@@ -21,8 +21,16 @@
 
 unsigned stp_outside_n;
 
+/* The bytes of a share that names a piece of a file, and proof that what is opened is that file. */
+struct file_share {
+    int32_t pid, fd; /* an open descriptor of a process */
+    uint64_t at;     /* where the part begins */
+    uint64_t dev, ino;
+};
+_Static_assert(sizeof(struct file_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
+
 struct outside_peer {
-    struct stp_file_share share;
+    struct file_share share;
     bool known;
     char *part; /* where it is mapped here; NULL: not yet */
 };
@@ -43,9 +51,9 @@ struct stp_outside {
 
 /* ---- shares of files ---------------------------------------------------------------------- */
 
-int stp_file_share_fill(int fd, uint64_t at, struct stp_share *share)
+static int share_fill(int fd, uint64_t at, struct stp_share *share)
 {
-    struct stp_file_share mine = {.pid = getpid(), .fd = fd, .at = at};
+    struct file_share mine = {.pid = getpid(), .fd = fd, .at = at};
     struct stat st;
 
     if (fstat(fd, &st) != 0) return -errno;
@@ -56,7 +64,8 @@ int stp_file_share_fill(int fd, uint64_t at, struct stp_share *share)
     return 0;
 }
 
-int stp_file_share_open(const struct stp_file_share *share, const char *otherwise)
+/* A descriptor, or -errno, not logged. otherwise: a name that may lead there, or NULL. */
+static int share_open(const struct file_share *share, const char *otherwise)
 {
     char path[64];
     struct stat st;
@@ -158,7 +167,7 @@ int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_byt
     outside->open_bytes = open_bytes;
     outside->extra = extra;
     space->base = outside_map(map_bytes, open_bytes, fd, at, extra);
-    rc = space->base != NULL ? stp_file_share_fill(fd, (uint64_t)at, share) : -errno;
+    rc = space->base != NULL ? share_fill(fd, (uint64_t)at, share) : -errno;
     if (rc == 0) {
         outside->mapped = true;
         outside_use(space, outside);
@@ -201,7 +210,7 @@ int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *pa
         close(fd);
         return -ENOMEM;
     }
-    if (rc == 0) rc = stp_file_share_fill(fd, params->adopt->at, share);
+    if (rc == 0) rc = share_fill(fd, params->adopt->at, share);
     if (rc == 0) {
         outside->map_bytes = outside->open_bytes = params->nbytes;
         space->base = params->buffer;
@@ -227,7 +236,7 @@ void stp_outside_destroy(struct stp_space *space)
 
 /* ---- peers -------------------------------------------------------------------------------- */
 
-static void outside_tell(const struct stp_file_share *share, int local, int rc)
+static void outside_tell(const struct file_share *share, int local, int rc)
 {
     stp_error("cannot map the part of PE %d of this node, descriptor %d of process %d: %s", local,
               (int)share->fd, (int)share->pid, stp_strerror(-rc));
@@ -241,7 +250,7 @@ int stp_outside_attach(struct stp_space *space, int local, const struct stp_shar
 
     memcpy(&peer->share, share->bytes, sizeof(peer->share));
     if (local != stp_window_local()) {
-        fd = share->valid ? stp_file_share_open(&peer->share, space->outside->path) : -EINVAL;
+        fd = share->valid ? share_open(&peer->share, space->outside->path) : -EINVAL;
         if (fd < 0) {
             outside_tell(&peer->share, local, fd);
             return fd;
@@ -257,7 +266,7 @@ static char *outside_map_peer(const struct stp_outside *outside, const struct ou
 {
     size_t into = peer->share.at % STP_RANGE_ALIGN; /* of adopted memory: anywhere */
     bool grows = outside->open_bytes < outside->map_bytes;
-    int fd = stp_file_share_open(&peer->share, outside->path), rc = fd;
+    int fd = share_open(&peer->share, outside->path), rc = fd;
     char *base = NULL;
 
     if (fd >= 0) {

@@ -161,13 +161,11 @@ size_t stp_window_capacity(void);
 size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
 /*
- * Take [offset, offset + nbytes) and make this PE's own part usable in the window. 0 or -errno,
- * logged; -EEXIST, not logged, when another thread was quicker to take it.
+ * Take [offset, offset + reserved), and make nbytes of this PE's own part usable in the window; the
+ * rest is untouchable, and kept for growth. 0 or -errno, logged; -EEXIST, not logged, when another
+ * thread was quicker to take it.
  */
-int stp_window_commit(size_t offset, size_t nbytes);
-
-/* The same with address space up to reserved bytes, untouchable, kept behind it for growth. */
-int stp_window_commit_growing(size_t offset, size_t nbytes, size_t reserved);
+int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
 
 /*
  * The range at offset has nbytes from now on, more than it had, within what was reserved: usable in

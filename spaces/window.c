@@ -444,12 +444,7 @@ static int window_open_own_locked(const struct window_range *range)
     return rc == 0 && window.open[window.local] ? window_show_part(range, window.local) : rc;
 }
 
-int stp_window_commit(size_t offset, size_t nbytes)
-{
-    return stp_window_commit_growing(offset, nbytes, nbytes);
-}
-
-int stp_window_commit_growing(size_t offset, size_t nbytes, size_t reserved)
+int stp_window_commit(size_t offset, size_t nbytes, size_t reserved)
 {
     struct window_range *range;
     int rc;

@@ -82,14 +82,14 @@ START_TEST(a_part_is_the_memory_of_its_window)
 {
     size_t at = STP_RANGE_ALIGN, nbytes = STP_RANGE_ALIGN;
 
-    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     *stp_window_at(at + 5) = 1;
     ck_assert_int_eq(stp_window_reach(1), 0);
     ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
     stp_window_close();
 
     ck_assert_int_eq(stp_window_open(&layout, fd, 2), 0);
-    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     ck_assert_int_eq(stp_window_show(at, 1), 0);
     ck_assert_int_eq(stp_window_reach(1), 0);
     ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
@@ -100,10 +100,10 @@ START_TEST(a_part_is_the_memory_of_its_window)
     stp_window_close();
 
     ck_assert_int_eq(stp_window_open(&layout, fd, 1), 0);
-    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     ck_assert_int_eq(*stp_window_at(at + 6), 2);
     stp_window_release(at, nbytes);
-    ck_assert_int_eq(stp_window_commit(at, nbytes), 0);
+    ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     ck_assert_int_eq(*stp_window_at(at + 6), 0); /* given back, its neighbours are not */
     ck_assert_int_eq(stp_window_show(at, 2), 0);
     ck_assert_int_eq(stp_window_reach(2), 0);
@@ -123,7 +123,7 @@ static void trap_plainly(void)
 START_TEST(a_part_is_closed_until_it_is_asked_for)
 {
     trap_plainly();
-    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     ck_assert_int_eq(stp_window_show(AT, 2), 0);
     ck_assert_int_eq(stp_window_reach(1), 0);
     stp_window_part(2)[AT] = 1;
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(a_part_stays_closed_to_others_than_members)
 {
     trap_plainly();
-    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     ck_assert_int_eq(stp_window_reach(2), 0);
     stp_window_part(2)[AT] = 1;
 }
@@ -142,7 +142,7 @@ END_TEST
 START_TEST(a_released_range_is_closed)
 {
     trap_plainly();
-    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     ck_assert_int_eq(stp_window_show(AT, 2), 0);
     ck_assert_int_eq(stp_window_reach(2), 0);
     stp_window_part(2)[AT] = 1;
@@ -155,7 +155,7 @@ START_TEST(what_is_shown_later_is_open_in_an_open_part)
 {
     ck_assert_int_eq(stp_window_reach(1), 0);
     ck_assert_int_eq(stp_window_reach(2), 0);
-    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     ck_assert_int_eq(stp_window_show(AT, 2), 0);
     stp_window_part(1)[AT] = 1;
     stp_window_part(2)[AT] = 1;
@@ -168,7 +168,7 @@ START_TEST(who_asks_often_gets_all_parts)
     char *mine;
 
     stp_window_set_peers(0, PARTS);
-    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     for (int a = 0; a < PARTS; a++)
         ck_assert_int_eq(stp_window_show(AT, a), 0);
     mine = stp_window_at(AT);
@@ -188,7 +188,7 @@ END_TEST
 static void look_at_growth(void)
 {
     stp_window_set_peers(0, PARTS);
-    ck_assert_int_eq(stp_window_commit_growing(AT, NBYTES, 4 * NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES, 4 * NBYTES), 0);
     ck_assert_int_eq(stp_window_show(AT, 2), 0);
     for (int a = 0; a < PARTS; a++)
         if (a != 2) ck_assert_int_eq(stp_window_reach(a), 0);
@@ -210,7 +210,7 @@ START_TEST(a_range_grows_into_what_is_kept_for_it)
     ck_assert_int_eq(stp_window_grow(AT, 4 * NBYTES), 0);
     ck_assert_int_eq(*stp_window_at(AT + 3 * NBYTES - 1), 0); /* given back meanwhile */
     stp_window_release(AT, 4 * NBYTES);
-    ck_assert_int_eq(stp_window_commit(AT + 2 * NBYTES, NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT + 2 * NBYTES, NBYTES, NBYTES), 0);
 }
 END_TEST
 
@@ -235,7 +235,7 @@ END_TEST
 START_TEST(who_asks_for_all_parts_has_them)
 {
     stp_window_set_peers(0, PARTS);
-    ck_assert_int_eq(stp_window_commit(AT, NBYTES), 0);
+    ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     for (int a = 0; a < PARTS; a++) {
         ck_assert_ptr_eq(stp_ptr_inline(stp_window_at(AT), 1, STP_USE_ACCESS), NULL);
         ck_assert_int_eq(stp_window_reach(a), 0);
