@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-#define N_CYCLES 1000
+#define N_CYCLES 200
 
 static char why[256];
 
