@@ -41,9 +41,10 @@ static void check_use(int kind)
         PE_REQUIRE(there != NULL, "no pointer to the part of PE %d", pe_right());
         *there = pe_me;
         PE_CHECK_EQ(shmemx_space_path(s.space, pe_right()), SHMEMX_PATH_LOAD_STORE);
-        shmem_barrier_all();
-        PE_CHECK_EQ(*(long *)(block + SIZE - sizeof(long)), pe_left());
     }
+    shmem_barrier_all();
+    if (shmem_ptr(heap, pe_left()) != NULL)
+        PE_CHECK_EQ(*(long *)(block + SIZE - sizeof(long)), pe_left());
     shmem_barrier_all();
     pe_reach_all((long *)(block + SIZE / 2), heap, pe_kinds[kind].name);
     shmem_space_free(s.space, block);
