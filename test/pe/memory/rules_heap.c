@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The symmetric heap, rule by rule: which calls separate the PEs and which a PE may make alone,
- * what is agreed, what survives. Contents and exhaustion: heap.c, heap_full.c.
+ * what is agreed, what survives. Exhaustion: heap_full.c.
  */
 #include "pe_rules.h"
 
@@ -152,16 +152,16 @@ static void check_alignment(void)
         }
 }
 
-/* Offsets agree: an interior address of mine names the same byte of everybody's block. */
+/* Offsets agree and blocks do not overlap: what is put into mine is whole in everybody's. */
 static void check_symmetric_at_random(void)
 {
-    enum { N = 24 };
-    static char *block[N];
+    enum { N = 24, MOST = 20000 };
+    static char *block[N], source[MOST];
     static size_t size[N];
     uint64_t rng = 77;
 
     for (int step = 0; step < pe_rounds(400); step++) {
-        size_t i = pe_random_in(&rng, 0, N - 1), nbytes = pe_random_in(&rng, 1, 20000);
+        size_t i = pe_random_in(&rng, 0, N - 1), nbytes = pe_random_in(&rng, 1, MOST);
 
         if (block[i] == NULL) {
             block[i] = allocate((enum way)pe_random_in(&rng, 0, N_WAYS - 1), nbytes);
@@ -176,11 +176,14 @@ static void check_symmetric_at_random(void)
         size[i] = nbytes;
     }
     for (size_t i = 0; i < N; i++)
-        if (block[i] != NULL)
-            shmem_char_p(&block[i][size[i] - 1], (char)(pe_me + (int)i), pe_right());
+        if (block[i] != NULL) {
+            pe_fill(source, size[i], (unsigned)(i * 16) + (unsigned)pe_me);
+            shmem_putmem(block[i], source, size[i], pe_right());
+        }
     shmem_barrier_all();
     for (size_t i = 0; i < N; i++) {
-        if (block[i] != NULL) PE_CHECK_EQ(block[i][size[i] - 1], (char)(pe_left() + (int)i));
+        if (block[i] != NULL)
+            PE_CHECK_BYTES(block[i], size[i], (unsigned)(i * 16) + (unsigned)pe_left(), "a block");
         shmem_free(block[i]);
         block[i] = NULL;
     }
@@ -214,6 +217,26 @@ static void check_heap_completes(void)
                           names[turn % 3], i, got[i], want))
                 break;
         shmem_barrier_all();
+    }
+}
+
+/* Free finishes traffic into the block: it does not reach the next owner of the memory. */
+static void check_free_completes(void)
+{
+    static char source[BLOCK];
+
+    memset(source, 0x77, BLOCK);
+    for (int round = 0; round < pe_rounds(16); round++) {
+        char *block = shmem_malloc(BLOCK);
+
+        PE_REQUIRE(block != NULL, "malloc failed");
+        shmem_putmem_nbi(block, source, BLOCK, pe_right());
+        shmem_free(block);
+        block = shmem_calloc(1, BLOCK);
+        PE_REQUIRE(block != NULL, "calloc failed");
+        shmem_barrier_all();
+        PE_CHECK_SAME(block, BLOCK, 0, "put into a freed block");
+        shmem_free(block);
     }
 }
 
@@ -396,7 +419,7 @@ static void check_realloc_keeps(void)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         size_t least = old < sizes[i] ? old : sizes[i];
 
-        block = shmem_realloc(block, sizes[i]);
+        block = i % 2 ? shrealloc(block, sizes[i]) : shmem_realloc(block, sizes[i]);
         PE_REQUIRE(block != NULL, "realloc to %zu failed", sizes[i]);
         PE_CHECK_BYTES(block, least, 3, "kept by realloc");
         PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0, "realloc gave %p", (void *)block);
@@ -415,6 +438,7 @@ static const struct pe_rule rules[] = {
     {"R62 other alignments: as 8, or NULL on all PEs", check_other_alignments},
     {"R50 R38 same sequence, symmetric results", check_symmetric_at_random},
     {"R52 R54 R61 what is under way is complete behind heap calls", check_heap_completes},
+    {"R54 what was put into a block ends with its free", check_free_completes},
     {"R55 other contexts are left alone", check_other_context},
     {"R58 R65 a failed realloc leaves the block", check_realloc_fails},
     {"R60 realloc keeps what fits", check_realloc_keeps},

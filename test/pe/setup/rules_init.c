@@ -16,6 +16,10 @@ enum { LEVELS = 4, WARM = 3, BULK = 64 * 1024 };
 
 static const int levels[LEVELS] = {SHMEM_THREAD_SINGLE, SHMEM_THREAD_FUNNELED,
                                    SHMEM_THREAD_SERIALIZED, SHMEM_THREAD_MULTIPLE};
+_Static_assert(SHMEM_THREAD_SINGLE < SHMEM_THREAD_FUNNELED &&
+                   SHMEM_THREAD_FUNNELED < SHMEM_THREAD_SERIALIZED &&
+                   SHMEM_THREAD_SERIALIZED < SHMEM_THREAD_MULTIPLE,
+               "R27 levels increase");
 static int n_cycles = 50;
 static long global_word;
 static unsigned char global_bulk[BULK];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Questions about PEs and addresses, rule by rule: exactly 1 or 0, whatever the address; pointers
- * to other PEs' memory, and who shares with whom. Also query.c and ptr.c.
+ * to other PEs' memory, and who shares with whom.
  */
 #include "pe_rules.h"
 
@@ -17,6 +17,7 @@ struct pair {
 };
 
 static long *heap; /* symmetric, WORDS */
+static long in_bss_words[WORDS];
 static struct pair in_bss[300];
 static struct pair in_data[3] = {{1, "one"}, {2, "two"}, {3, "drei"}};
 static __thread int of_thread;
@@ -68,6 +69,21 @@ static void check_addresses(void)
     dlclose(libc);
 }
 
+/* No two PEs have the same number. */
+static void check_own_number(void)
+{
+    int *seen = shmem_calloc((size_t)pe_n, sizeof(*seen));
+
+    PE_REQUIRE(seen != NULL, "calloc failed");
+    PE_CHECK(pe_me >= 0 && pe_me < pe_n, "my_pe is %d of %d", pe_me, pe_n);
+    for (int pe = 0; pe < pe_n; pe++)
+        shmem_int_atomic_inc(&seen[pe_me], pe);
+    shmem_barrier_all();
+    for (int pe = 0; pe < pe_n; pe++)
+        PE_CHECK(seen[pe] == 1, "%d PEs say they are PE %d", seen[pe], pe);
+    shmem_free(seen);
+}
+
 static void check_pe_numbers(void)
 {
     static const int none[] = {-1, INT_MIN, INT_MAX, INT_MIN + 1};
@@ -82,6 +98,28 @@ static void check_pe_numbers(void)
     for (int pe = pe_n; pe < pe_n + 70; pe++) {
         PE_CHECK_EQ(shmem_pe_accessible(pe), 0);
         PE_CHECK(shmem_ptr(heap, pe) == NULL, "shmem_ptr of pe %d", pe);
+    }
+}
+
+/* Store my number into word pe_me of everybody. What no store reaches is put. */
+static void store_everywhere(long *words, long base)
+{
+    for (int pe = 0; pe < pe_n; pe++) {
+        long *there = shmem_ptr(words, pe);
+
+        if (there != NULL)
+            there[pe_me] = base + pe_me;
+        else
+            shmem_long_p(&words[pe_me], base + pe_me, pe);
+    }
+}
+
+/* Owner and get see what was stored through a pointer. */
+static void expect_stores(const long *words, long base)
+{
+    for (int pe = 0; pe < pe_n; pe++) {
+        PE_CHECK_EQ(words[pe], base + pe);
+        PE_CHECK_EQ(shmem_long_g(&words[pe_me], pe), base + pe_me);
     }
 }
 
@@ -101,6 +139,12 @@ static void check_loads_and_stores(void)
             PE_CHECK(shmem_ptr(heap + WORDS - 1, pe) == there + WORDS - 1, "interior of the heap");
     }
     PE_CHECK(shmem_ptr(heap, pe_me) == heap && shmem_ptr(in_bss, pe_me) == in_bss, "own address");
+    shmem_barrier_all();
+    store_everywhere(heap, 1000);
+    store_everywhere(in_bss_words, 2000);
+    shmem_barrier_all();
+    expect_stores(heap, 1000);
+    expect_stores(in_bss_words, 2000);
     shmem_barrier_all();
 }
 
@@ -177,6 +221,7 @@ static void check_info(void)
 }
 
 static const struct pe_rule rules[] = {
+    {"R16 every PE has a number of its own", check_own_number},
     {"R17 accessible PEs: 1 or 0", check_pe_numbers},
     {"R18 R37 accessible addresses: 1 or 0", check_addresses},
     {"R19 R20 the version is the specification's, the name fits", check_info},
