@@ -8,12 +8,12 @@ set(STEPPE_STAYS_QUICK)
 
 # One PE takes the shortest way through everything: one program a chapter, and whatever has the rules.
 list(APPEND STEPPE_LEFT_TO_FULL "^pe\\..*\\.np1$")
-list(APPEND STEPPE_STAYS_QUICK "^pe\\.(globals|teams|contexts|rma|amo|signal|coll_stress|order|wait)\\.np1$"
+list(APPEND STEPPE_STAYS_QUICK "^pe\\.(globals|contexts|rma|amo|signal|coll_stress|order|wait)\\.np1$"
     "^pe\\.(lock|typed_active|threads_check|space_use|kernel_ops|space_null|rules_env_zero)\\.np1$"
     "^pe\\.(rules_(coll|teams|init|heap)|strided|typed_amo|wait_many|space_life_host)\\.np1$")
 
 # Collectives of 2 and 8 PEs: those with trees of their own.
-list(APPEND STEPPE_LEFT_TO_FULL "^pe\\.(alltoall|collect|sync_barrier|teams|scan)\\.np[28]$"
+list(APPEND STEPPE_LEFT_TO_FULL "^pe\\.(alltoall|collect|sync_barrier|rules_teams|scan)\\.np[28]$"
     "^pe\\.(broadcast|reduce)\\.np2$")
 
 # The fabric takes half a second to start, so that it has the programs which it alone can break: those
@@ -25,7 +25,7 @@ list(APPEND STEPPE_STAYS_QUICK
     "^fabric\\.tcp\\.(strided|wait_many|many_ctx|stress_mix|stress_lost|threads_mix|flow)\\.np3$"
     "^fabric\\.tcp\\.(typed_amo|rules_rma|rules_signal|rules_init_few|fork|heap_full|hang)\\.np3$"
     "^fabric\\.tcp\\.(coll_stress|collect_unshared|alltoall|rules_coll|lock|coll_heads)\\.np[34]$"
-    "^fabric\\.tcp\\.(globals|teams|threads)\\.np3$"
+    "^fabric\\.tcp\\.(globals|rules_teams|threads)\\.np3$"
     "^fabric\\.tcp\\.(broadcast_large|reduce_bits)\\.np5$" "^fabric\\.tcp\\.random"
     "^fabric\\.tcp\\.(exit|segments_medium|kernel_ops)\\.np2$" "^fabric\\.tcp\\.bench$"
     "^fabric\\.tcp\\.space_(create|use|heap)\\.np3$" "^fabric\\.tcp\\.kernel_gpu_ring\\."

@@ -208,7 +208,7 @@ def shapes(group):
             (["-N1", "-n8"], "00000000")):
         what = "srun " + " ".join(options)
         group.run(what, [0], *SRUN, *options, group.program("slurm_shape"), say=f"nodes {nodes}\\b")
-        group.run(what + " pe_teams", [0], *SRUN, *options, group.program("pe_teams"))
+        group.run(what + " pe_rules_teams", [0], *SRUN, *options, group.program("pe_rules_teams"))
 
 
 # ---- ends ----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Teams, rule by rule: every triplet against a model, agreement on failure, configurations, lives.
- * Shapes and translations: teams.c. Threads that split at once: thread_teams.c, rules_threads.c.
+ * Threads that split at once: thread_teams.c, rules_threads.c.
  */
 #include "pe_rules.h"
 
@@ -172,6 +172,8 @@ static void check_unmasked(void)
     PE_CHECK_EQ(garbage.num_contexts, 9); /* not masked, not written */
     PE_CHECK_EQ(shmem_team_get_config(team, 0, NULL), 0);
     PE_CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, NULL), 0);
+    PE_CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_WORLD, SHMEM_TEAM_NUM_CONTEXTS, &garbage), 0);
+    PE_CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_SHARED, SHMEM_TEAM_NUM_CONTEXTS, &garbage), 0);
     PE_CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, NULL) != 0, "get_config of no team");
     shmem_team_destroy(team);
     /* NULL where something is masked is undefined: an error for all here */
@@ -308,7 +310,8 @@ static void check_alone(void)
 /* Numbers in a grid: every width, with the last row short; wider than the team is one row. */
 static void check_grid(void)
 {
-    for (int width = 1; width <= pe_n + 2; width++) {
+    for (int i = 1; i <= pe_n + 3; i++) {
+        int width = i <= pe_n + 2 ? i : INT_MAX;
         int acts = width < pe_n ? width : pe_n, row = pe_me / acts, column = pe_me % acts;
         shmem_team_t x = SHMEM_TEAM_INVALID, y = SHMEM_TEAM_INVALID;
 
@@ -321,13 +324,71 @@ static void check_grid(void)
             PE_CHECK_EQ(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, y),
                         pe % acts == column ? pe / acts : -1);
         }
+        PE_CHECK_EQ(shmem_team_sync(x), 0);
+        PE_CHECK_EQ(shmem_team_sync(y), 0);
         shmem_team_destroy(x);
         shmem_team_destroy(y);
     }
 }
 
+/* What can be asked of no team, and what it answers. */
+static void check_invalid(void)
+{
+    static shmem_team_t none = SHMEM_TEAM_INVALID;
+    shmem_team_config_t config = {.num_contexts = 77};
+
+    PE_CHECK_EQ(shmem_team_my_pe(none), -1);
+    PE_CHECK_EQ(shmem_team_n_pes(none), -1);
+    PE_CHECK_EQ(shmem_team_translate_pe(none, 0, SHMEM_TEAM_WORLD), -1);
+    PE_CHECK_EQ(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe_n, SHMEM_TEAM_WORLD), -1);
+    PE_CHECK(shmem_team_get_config(none, SHMEM_TEAM_NUM_CONTEXTS, &config) != 0, "get_config");
+    PE_CHECK_EQ(config.num_contexts, 77);
+    shmem_team_destroy(none);
+    PE_CHECK(shmem_team_is_valid(none) == 0, "is_valid of no team");
+    PE_CHECK(shmem_team_is_valid(SHMEM_TEAM_WORLD) != 0, "is_valid of the world");
+}
+
+static void check_bad_2d(void)
+{
+    for (int xrange = 0; xrange >= -1; xrange--) {
+        shmem_team_t x = SHMEM_TEAM_WORLD, y = SHMEM_TEAM_WORLD;
+
+        PE_CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, xrange, NULL, 0, &x, NULL, 0, &y) != 0,
+                 "split_2d(%d) gave 0", xrange);
+        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID, "split_2d(%d)", xrange);
+    }
+}
+
+/* Many alive at once, each the reversed one before; handles differ and work to the end. */
+static void check_many(void)
+{
+    enum { MANY = 100 };
+    static shmem_team_t team[MANY];
+    static long source[2], sum[2];
+    int alive = pe_rounds(8) == 8 ? MANY : 30;
+
+    for (int i = 0; i < alive; i++) {
+        PE_REQUIRE(shmem_team_split_strided(i ? team[i - 1] : SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n,
+                                            NULL, 0, &team[i]) == 0,
+                   "team %d failed", i);
+        PE_CHECK(team[i] != SHMEM_TEAM_WORLD && (!i || team[i] != team[i - 1]), "same handle");
+    }
+    source[0] = 1;
+    for (int i = 0; i < alive; i += 33) {
+        source[1] = shmem_team_my_pe(team[i]);
+        PE_CHECK_EQ(shmem_long_sum_reduce(team[i], sum, source, 2), 0);
+        PE_CHECK_EQ(sum[0], pe_n);
+        PE_CHECK_EQ(sum[1], (long)pe_n * (pe_n - 1) / 2);
+        PE_CHECK_EQ(shmem_team_sync(team[i]), 0);
+    }
+    PE_CHECK_EQ(shmem_team_my_pe(team[alive - 1]), alive % 2 ? pe_n - 1 - pe_me : pe_me);
+    for (int i = 0; i < alive; i++)
+        shmem_team_destroy(team[i]);
+}
+
 static const struct pe_rule rules[] = {
     {"R67 handles are constants that compare", check_handles},
+    {"R68 R69 R70 R87 what no team answers", check_invalid},
     {"R69 translate_pe: -1 for whoever is not in both", check_translate},
     {"R70 R73 fields that are not masked are neither read nor written", check_unmasked},
     {"R71 R72 R88 num_contexts reads back and limits nothing", check_num_contexts},
@@ -335,9 +396,11 @@ static const struct pe_rule rules[] = {
     {"R75 R83 one PE's failure is everybody's", check_one_fails},
     {"R76 no parent: an error without communication", check_no_parent},
     {"R78 a stride orders the members", check_order},
+    {"R82 R83 no grid: an error for all", check_bad_2d},
     {"R81 R82 grids of every width", check_grid},
     {"R84 configurations agree inside each row and column only", check_2d_configs},
     {"R85 R89 children at once, and without their parent", check_use_at_once},
+    {"R89 many at once, from one another", check_many},
     {"R90 teams of one PE", check_alone},
 };
 
