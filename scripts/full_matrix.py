@@ -249,52 +249,34 @@ def group(name):
             "mpich": "launchers, MPI", "slurm": "launchers, MPI", "fuzz": "bytes of others, drawn or kept"}.get(words[0], words[0])
 
 
-def pes(name):
-    found = re.search(r"\.np(\d+)$", name)
-    return int(found[1]) if found else None
-
-
-def report_groups(tests):
-    groups = collections.defaultdict(list)
-    for test in tests:
-        groups[group(test[0])].append(test)
-    return table(["where", "passed", "failed", "skipped", "seconds"],
-                 [[where, count(of, "passed"), count(of, "failed"), count(of, "skipped"),
-                   f"{sum(test[2] for test in of):.0f}"] for where, of in sorted(groups.items())])
-
-
-def report_pes(tests):
-    """Passed of all, by path and number of PEs."""
+def report_groups(done):
+    """Passed tests by where they run and by part; of how many where some did not pass."""
     cells = collections.defaultdict(list)
-    for test in tests:
-        if pes(test[0]) is not None and test[0].split(".")[0] in ("pe", "fabric"):
-            cells[group(test[0]), pes(test[0])].append(test)
-    counts = sorted({n for _, n in cells})
-    rows = [[where] + [f"{count(cells[where, n], 'passed')} of {len(cells[where, n])}"
-                       if (where, n) in cells else "" for n in counts]
-            for where in sorted({where for where, _ in cells})]
-    return table(["PEs"] + [str(n) for n in counts], rows) if rows else []
+    for name, result in done.items():
+        for test in result["tests"]:
+            cells[group(test[0]), name].append(test)
+    rows = []
+    for where in sorted({where for where, _ in cells}):
+        row = [where]
+        for name in done:
+            passed, ran = count(cells[where, name], "passed"), len(cells[where, name])
+            row.append("" if ran == 0 else f"{passed}" if passed == ran else f"{passed} of {ran}")
+        rows.append(row)
+    return table(["passed"] + list(done), rows) if rows else []
 
 
-def report_part(name, result):
-    tests = result["tests"]
-    lines = [f"## {name}: {PARTS[name].what}", ""]
-
+def report_names(name, result):
+    """The tests of a part that failed, were run again or were skipped, and why a part is missing."""
     if "left_out" in result:
-        return lines + [f"Left out: {result['left_out']}.", ""]
-    lines += [f"{result['compiler']}; built in {minutes(result['build_seconds'])}, run in "
-              f"{minutes(result['test_seconds'])}.", ""]
-    lines += report_groups(tests)
-    if name in ("quick", "full"):
-        lines += report_pes(tests)
+        return [f"- {name} was left out: {result['left_out']}"]
+    lines = []
     if "again" in result:
-        lines += ["Failed at first, and run again: " + ", ".join(
-            f"`{test}` on {at}" for test, at in sorted(result["again"])) + ".", ""]
+        lines.append(f"- {name}, failed at first, and run again: " + ", ".join(
+            f"`{test}` on {at}" for test, at in sorted(result["again"])))
     for status in ("failed", "skipped"):
-        names = sorted(test[0] for test in tests if test[1] == status)
+        names = sorted(test[0] for test in result["tests"] if test[1] == status)
         if names:
-            lines += [f"{status.capitalize()}: " + ", ".join(f"`{each}`" for each in names) + ".",
-                      ""]
+            lines.append(f"- {name}, {status}: " + ", ".join(f"`{each}`" for each in names))
     return lines
 
 
@@ -306,10 +288,10 @@ def report(results):
 
     for name, result in done.items():
         tests = result["tests"]
-        rows.append([name, PARTS[name].what, count(tests, "passed"), count(tests, "failed"),
-                     count(tests, "skipped"), minutes(result.get("build_seconds", 0) +
-                                                      result.get("test_seconds", 0)),
-                     result["commit"]])
+        rows.append([name, PARTS[name].what, result["compiler"],
+                     minutes(result.get("build_seconds", 0)),
+                     minutes(result.get("test_seconds", 0)), count(tests, "passed"),
+                     count(tests, "failed"), count(tests, "skipped"), result["commit"]])
     lines = ["<!-- SPDX-License-Identifier: BSD-3-Clause -->", "# The full matrix of tests", "",
              "Written by `scripts/test.sh --full`. What each part is for: "
              "[testing](../design/testing.md).", ""]
@@ -320,12 +302,14 @@ def report(results):
         ["launcher", (re.search(r"[\d.]+", said("sh", "-c", "mpiexec.hydra --version | "
                                                 "grep -i version:")) or [""])[0] + " (Hydra)"],
         ["CMake", said("cmake", "--version").split()[-1]]])
-    lines += table(["part", "what", "passed", "failed", "skipped", "time", "commit"], rows)
+    lines += table(["part", "what", "compiler", "built in", "run in", "passed", "failed", "skipped",
+                    "commit"], rows)
+    lines += report_groups(done)
     missing = [name for name, result in results.items() if result is None]
     if missing:
         lines += ["Not run: " + ", ".join(missing) + ".", ""]
     for name, result in done.items():
-        lines += report_part(name, result)
+        lines += report_names(name, result)
     return "\n".join(lines).rstrip() + "\n"
 
 
