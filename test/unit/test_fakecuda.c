@@ -1,228 +1,132 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fake CUDA driver, its things: devices as asked for, contexts that are counted, memory that
- * hosts cannot touch, loud ends on misuse. Streams and copies: test_fakecuda_work.c.
+ * The rules of the fake CUDA driver on which other tests rely: what it refuses, what it does late,
+ * and the misuse that ends the process. That it copies, shares and runs kernels correctly is proved
+ * by the tests of the GPU kind.
  */
 #include "fakecuda.h"
 
+#include <stdatomic.h>
+#include <sys/mman.h>
+
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define KIB ((size_t)1 << 10)
+#define MIB2 ((size_t)2 << 20)
 
-/* ---- devices ---------------------------------------------------------------- */
+enum { ATTEMPTS = 200 };
 
-START_TEST(nothing_before_init)
-{
-    CUcontext ctx;
-    int value;
-    const char *text;
+/* ---- the driver, devices and contexts ------------------------------------------ */
 
-    ck_refused(cu.device_count(&value), CUDA_ERROR_NOT_INITIALIZED);
-    ck_refused(cu.primary_ctx_retain(&ctx, 0), CUDA_ERROR_NOT_INITIALIZED);
-    ck_cuda(cu.driver_version(&value));
-    ck_assert_int_ge(value, 12000);
-    ck_cuda(cu.error_name(CUDA_ERROR_NO_DEVICE, &text));
-    ck_assert_str_eq(text, "CUDA_ERROR_NO_DEVICE");
-    ck_refused(cu.error_string((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(cu.init(1), CUDA_ERROR_INVALID_VALUE);
-    ck_cuda(cu.init(0));
-    ck_cuda(cu.device_count(&value));
-    ck_assert_int_eq(value, 1);
-    ck_assert_int_eq(contexts(0), 0);
-}
-END_TEST
-
-START_TEST(devices_are_those_asked_for)
-{
-    CUuuid uuids[2];
-    char text[64];
-    size_t nbytes;
-    int value;
-
-    setenv("FAKECUDA_DEVICES", "3", 1);
-    setenv("FAKECUDA_MEMORY", "12m", 1);
-    setenv("CUDA_VISIBLE_DEVICES", "2,0,7,1", 1); /* 7 ends the list */
-    ck_cuda(cu.init(0));
-    ck_cuda(cu.device_count(&value));
-    ck_assert_int_eq(value, 2);
-    ck_cuda(cu.device_uuid(&uuids[0], 0));
-    ck_cuda(cu.device_uuid_v1(&uuids[1], 1));
-    ck_assert_int_eq(uuids[0].bytes[15], 3);
-    ck_assert_int_eq(uuids[1].bytes[15], 1);
-    ck_cuda(cu.device_pci_bus_id(text, sizeof(text), 0));
-    ck_assert_str_eq(text, "0000:19:00.0");
-    ck_cuda(cu.device_name(text, sizeof(text), 1));
-    ck_assert_str_eq(text, "fakecuda test double 0");
-    ck_cuda(cu.device_total_mem(&nbytes, 1));
-    ck_assert_uint_eq(nbytes, 12 << 20);
-    ck_cuda(cu.device_attribute(&value, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 0));
-    ck_assert_int_eq(value, 1);
-    ck_refused(cu.device_get(&value, 2), CUDA_ERROR_INVALID_DEVICE);
-    ck_refused(cu.device_can_access_peer(&value, 0, 2), CUDA_ERROR_INVALID_DEVICE);
-    ck_cuda(cu.device_can_access_peer(&value, 0, 1));
-    ck_assert_int_eq(value, 1);
-}
-END_TEST
-
-START_TEST(no_visible_device)
-{
-    setenv("CUDA_VISIBLE_DEVICES", "", 1);
-    ck_refused(cu.init(0), CUDA_ERROR_NO_DEVICE);
-}
-END_TEST
-
-static const struct {
-    const char *rank;
-    const char *ranks;
-    CUresult result;
-} ranks[] = {
-    {"3", "0,3", CUDA_SUCCESS},
-    {"1", "0,3", CUDA_ERROR_NO_DEVICE},
-    {NULL, "0", CUDA_SUCCESS},
-    {NULL, "1", CUDA_ERROR_NO_DEVICE},
-};
-
-START_TEST(ranks_without_devices)
-{
-    unsetenv("PMI_RANK");
-    if (ranks[_i].rank) setenv("PMI_RANK", ranks[_i].rank, 1);
-    setenv("FAKECUDA_RANKS", ranks[_i].ranks, 1);
-    ck_refused(cu.init(0), ranks[_i].result);
-}
-END_TEST
-
-static void expect_uninitialised(void)
-{
-    int count;
-
-    if (cu.init(0) != CUDA_ERROR_NOT_INITIALIZED) _exit(1);
-    if (cu.device_count(&count) != CUDA_ERROR_NOT_INITIALIZED) _exit(2);
-}
-
-START_TEST(useless_after_fork)
-{
-    char text[256];
-
-    start();
-    ck_assert_int_eq(run(expect_uninitialised, text, sizeof(text)), 0);
-}
-END_TEST
-
-/* ---- contexts --------------------------------------------------------------- */
-
-START_TEST(calls_need_a_context)
+START_TEST(calls_need_init_and_a_context)
 {
     CUdeviceptr address;
     CUcontext ctx;
     CUstream stream;
+    int count, status;
+    pid_t pid;
 
+    ck_refused(cu.device_count(&count), CUDA_ERROR_NOT_INITIALIZED);
+    ck_refused(cu.init(1), CUDA_ERROR_INVALID_VALUE);
     ck_cuda(cu.init(0));
+    ck_refused(cu.device_get(&count, 1), CUDA_ERROR_INVALID_DEVICE);
     ck_refused(cu.mem_alloc(&address, 1), CUDA_ERROR_INVALID_CONTEXT);
     ck_refused(cu.stream_create(&stream, 0), CUDA_ERROR_INVALID_CONTEXT);
     ck_refused(cu.ctx_synchronize(), CUDA_ERROR_INVALID_CONTEXT);
     ck_refused(cu.ctx_pop_current(&ctx), CUDA_ERROR_INVALID_CONTEXT);
-    ck_cuda(cu.ctx_get_current(&ctx));
-    ck_assert_ptr_null(ctx);
     ck_assert_int_eq(calls("cuMemAlloc_v2"), 1);
     ck_assert_int_eq(calls("cuMemAlloc"), -1);
+    pid = fork();
+    if (pid == 0)
+        _exit(cu.init(0) != CUDA_ERROR_NOT_INITIALIZED ||
+              cu.device_count(&count) != CUDA_ERROR_NOT_INITIALIZED);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static const struct {
+    const char *rank, *ranks, *visible;
+    int n_devices;
+} machines[] = {
+    {"3", "0,3", NULL, 3}, {"1", "0,3", NULL, 0},     {NULL, "0", NULL, 3},
+    {NULL, "1", NULL, 0},  {NULL, "0", "2,0,7,1", 2}, {NULL, "0", "", 0},
+};
+
+/* A number of CUDA_VISIBLE_DEVICES that no device has ends the list. */
+START_TEST(devices_are_those_asked_for)
+{
+    int count, n_devices = machines[_i].n_devices;
+    CUuuid uuid;
+
+    if (machines[_i].rank) setenv("PMI_RANK", machines[_i].rank, 1);
+    if (machines[_i].visible) setenv("CUDA_VISIBLE_DEVICES", machines[_i].visible, 1);
+    setenv("FAKECUDA_RANKS", machines[_i].ranks, 1);
+    setenv("FAKECUDA_DEVICES", "3", 1);
+    ck_refused(cu.init(0), n_devices > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
+    if (n_devices == 0) return;
+    ck_cuda(cu.device_count(&count));
+    ck_assert_int_eq(count, n_devices);
+    ck_cuda(cu.device_uuid(&uuid, 0));
+    ck_assert_int_eq(uuid.bytes[15], n_devices == 2 ? 3 : 1);
 }
 END_TEST
 
 START_TEST(contexts_are_counted_and_stacked)
 {
-    CUcontext primary = start();
-    CUcontext own;
-    CUcontext ctx;
-    unsigned int flags;
-    int active;
+    CUcontext ctx, peer, own;
 
+    setenv("FAKECUDA_DEVICES", "2", 1);
+    start();
     ck_cuda(cu.primary_ctx_retain(&ctx, 0));
-    ck_assert_ptr_eq(ctx, primary);
+    ck_assert_ptr_eq(ctx, it.ctx);
     ck_assert_int_eq(contexts(0), 1);
     ck_cuda(cu.ctx_create(&own, 0, 0));
+    ck_assert_int_eq(10 * live("stack") + live("ctx"), 22);
+    ck_cuda(cu.ctx_set_current(it.ctx)); /* replaces the top of the stack */
     ck_assert_int_eq(live("stack"), 2);
-    ck_assert_int_eq(live("ctx"), 2);
-    ck_cuda(cu.ctx_set_current(primary)); /* replaces the top */
-    ck_assert_int_eq(live("stack"), 2);
-    ck_refused(cu.ctx_destroy(primary), CUDA_ERROR_INVALID_CONTEXT);
+    ck_refused(cu.ctx_destroy(it.ctx), CUDA_ERROR_INVALID_CONTEXT);
     ck_cuda(cu.ctx_destroy(own));
+    ck_cuda(cu.primary_ctx_retain(&peer, 1));
+    ck_refused(cu.ctx_enable_peer_access(it.ctx, 0), CUDA_ERROR_INVALID_CONTEXT);
+    ck_cuda(cu.ctx_enable_peer_access(peer, 0));
+    ck_refused(cu.ctx_enable_peer_access(peer, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     ck_cuda(cu.ctx_set_current(NULL)); /* pops */
     ck_cuda(cu.ctx_pop_current(&ctx));
-    ck_assert_ptr_eq(ctx, primary);
+    ck_assert_ptr_eq(ctx, it.ctx);
+    ck_assert_int_eq(live("stack") + live("lost"), 0);
     ck_cuda(cu.primary_ctx_release(0));
     ck_assert_int_eq(contexts(0), 1);
     ck_cuda(cu.primary_ctx_release(0));
-    ck_cuda(cu.primary_ctx_get_state(0, &flags, &active));
-    ck_assert_int_eq(active, 0);
-    ck_assert_int_eq(contexts(0) + live("ctx") + live("lost"), 0);
-}
-END_TEST
-
-START_TEST(what_dies_with_a_context_is_lost)
-{
-    CUstream stream;
-
-    start();
-    allocate(100);
-    ck_cuda(cu.stream_create(&stream, 0));
-    ck_cuda(cu.primary_ctx_release(0));
-    ck_assert_int_eq(live("lost"), 2);
+    ck_assert_int_eq(contexts(0), 0);
+    ck_assert_int_eq(live("ctx"), 1);
+    /* The device memory, the pinned words and both streams died with the context. */
+    ck_assert_int_eq(live("lost"), 4);
     ck_assert_int_eq(live("alloc") + live("stream"), 0);
 }
 END_TEST
 
-START_TEST(peers_are_enabled_once)
+/* ---- memory --------------------------------------------------------------------- */
+
+START_TEST(memory_is_dirty_and_out_of_reach)
 {
-    CUcontext peer;
-    CUcontext ctx;
-    CUdeviceptr address;
-    unsigned char byte = 0;
+    unsigned char bytes[KIB];
+    int fds[2];
 
-    setenv("FAKECUDA_DEVICES", "2", 1);
-    ctx = start();
-    ck_cuda(cu.primary_ctx_retain(&peer, 1));
-    ck_refused(cu.ctx_enable_peer_access(ctx, 0), CUDA_ERROR_INVALID_CONTEXT);
-    ck_cuda(cu.ctx_enable_peer_access(peer, 0));
-    ck_refused(cu.ctx_enable_peer_access(peer, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
-    ck_cuda(cu.ctx_set_current(peer));
-    address = allocate(1);
-    ck_cuda(cu.memset_d8(address, 7, 1));
-    ck_cuda(cu.memcpy_dtoh(&byte, address, 1));
-    ck_assert_int_eq(byte, 7);
-}
-END_TEST
-
-/* ---- memory ----------------------------------------------------------------- */
-
-START_TEST(memory_is_accounted)
-{
-    CUdeviceptr address;
-    CUdeviceptr base;
-    size_t before;
-    size_t after;
-    size_t total;
-
-    setenv("FAKECUDA_MEMORY", "4m", 1);
     start();
-    ck_cuda(cu.mem_get_info(&before, &total));
-    address = allocate(1000);
-    ck_assert_uint_eq(address % 512, 0);
-    ck_cuda(cu.mem_get_info(&after, &total));
-    ck_assert_uint_eq(before - after, 1024);
-    ck_refused(cu.mem_alloc(&base, 4 << 20), CUDA_ERROR_OUT_OF_MEMORY);
-    ck_refused(cu.mem_alloc(&base, 0), CUDA_ERROR_INVALID_VALUE);
-    ck_cuda(cu.mem_get_address_range(&base, &total, address + 999));
-    ck_assert_uint_eq(base, address);
-    ck_assert_uint_eq(total, 1000);
-    ck_refused(cu.mem_get_address_range(&base, &total, address + 1000), CUDA_ERROR_NOT_FOUND);
-    ck_refused(cu.mem_free(address + 8), CUDA_ERROR_INVALID_VALUE);
-    ck_refused(cu.mem_free(0), CUDA_ERROR_INVALID_VALUE);
-    ck_assert_int_eq(live("alloc"), 1);
-    ck_cuda(cu.mem_free(address));
-    ck_assert_int_eq(live("alloc"), 0);
-    ck_cuda(cu.mem_alloc(&address, 4 << 20)); /* everything came back */
+    ck_assert_uint_eq(it.memory % 512, 0);
+    ck_cuda(cu.memcpy_dtoh(bytes, it.memory, KIB));
+    ck_assert(bytes[0] != 0 && bytes[KIB - 1] != 0);
+    *(unsigned char *)alias(it.memory + 5) = 42;
+    ck_cuda(cu.memcpy_dtoh(bytes, it.memory, KIB));
+    ck_assert_int_eq(bytes[5], 42);
+    ck_assert_ptr_null(alias(device(bytes)));
+    ck_assert_int_eq(pipe(fds), 0);
+    ck_assert_int_eq(write(fds[1], host(it.memory), 100), -1);
+    ck_assert_int_eq(errno, EFAULT);
 }
 END_TEST
 
-/* As much passes as there are addresses before the heap of a program, and behind. */
+/* More memory is allocated than there are addresses before and after the heap of a program. */
 START_TEST(addresses_are_never_the_heaps)
 {
     enum { N_PIECES = 6000, N = 100 };
@@ -241,96 +145,1004 @@ START_TEST(addresses_are_never_the_heaps)
 }
 END_TEST
 
-START_TEST(fresh_memory_is_dirty_and_has_an_alias)
+START_TEST(wrong_memory_is_refused)
 {
-    unsigned char bytes[100] = {0};
-    CUdeviceptr address;
+    CUdeviceptr at, freed;
+    unsigned int value;
+    size_t nbytes;
+    char plain;
 
     start();
-    address = allocate(sizeof(bytes));
-    ck_cuda(cu.memcpy_dtoh(bytes, address, sizeof(bytes)));
-    ck_assert_int_ne(bytes[0], 0);
-    ck_assert_int_ne(bytes[99], 0);
-    *(unsigned char *)alias(address + 5) = 42;
-    ck_cuda(cu.memcpy_dtoh(bytes, address, sizeof(bytes)));
-    ck_assert_int_eq(bytes[5], 42);
-    ck_assert_ptr_null(alias(device(bytes)));
+    freed = allocate(1);
+    ck_cuda(cu.mem_free(freed));
+    ck_refused(cu.mem_alloc(&at, (size_t)1 << 40), CUDA_ERROR_OUT_OF_MEMORY);
+    ck_refused(cu.mem_alloc(&at, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_get_address_range(&at, &nbytes, it.memory + KIB), CUDA_ERROR_NOT_FOUND);
+    ck_refused(cu.mem_free(it.memory + 8), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_free(0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_free(it.words), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.pointer_get_attribute(&at, CU_POINTER_ATTRIBUTE_HOST_POINTER, it.memory),
+               CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device(&plain)),
+               CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, freed),
+               CUDA_ERROR_INVALID_VALUE);
 }
 END_TEST
 
-static void read_device(void)
+static unsigned long long buffer_id(const void *address)
+{
+    unsigned long long id;
+
+    ck_cuda(cu.pointer_get_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, device(address)));
+    return id;
+}
+
+START_TEST(host_memory_is_registered_by_ranges)
+{
+    char *memory = mmap(NULL, 16 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr address, gpu;
+    unsigned long long id;
+
+    start();
+    gpu = allocate(16 * KIB);
+    ck_refused(cu.mem_host_get_device_pointer(&address, memory, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.mem_host_register(memory, 8 * KIB, CU_MEMHOSTREGISTER_DEVICEMAP));
+    ck_cuda(cu.mem_host_register(memory + 8 * KIB, 4 * KIB, CU_MEMHOSTREGISTER_PORTABLE));
+    ck_refused(cu.mem_host_register(memory + 8 * KIB - 1, 2, 0),
+               CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    ck_refused(cu.mem_host_get_device_pointer(&address, memory + 12 * KIB, 0),
+               CUDA_ERROR_INVALID_VALUE);
+    id = buffer_id(memory + 8 * KIB - 1);
+    ck_assert_uint_ne(id, buffer_id(memory + 8 * KIB));
+    /* A copy from registered memory may not leave its range. */
+    ck_cuda(cu.memcpy_htod_async(gpu, memory, 8 * KIB, it.stream));
+    ck_refused(cu.memcpy_htod_async(gpu, memory, 8 * KIB + 1, it.stream), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.stream_synchronize(it.stream));
+    ck_refused(cu.mem_host_unregister(memory + 1), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    ck_assert_int_eq(live("registered"), 2);
+    ck_cuda(cu.mem_host_unregister(memory));
+    ck_cuda(cu.mem_host_register(memory, 8 * KIB, 0));
+    ck_assert_uint_ne(id,
+                      buffer_id(memory)); /* a range that is registered again is another buffer */
+}
+END_TEST
+
+/* ---- memory by handles ----------------------------------------------------------- */
+
+START_TEST(memory_is_mapped_by_handles)
+{
+    unsigned char bytes[4] = {0};
+    CUdeviceptr at;
+    int capable = 1;
+
+    start();
+    at = map_two(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    /* Work crosses the border of two mappings, but not the end of the last one. */
+    ck_cuda(cu.memset_d8(at, 7, 2 * MIB2));
+    ck_cuda(cu.memcpy_dtoh(bytes, at + MIB2 - 2, 4));
+    ck_assert(bytes[0] == 7 && bytes[3] == 7);
+    ck_refused(cu.memset_d8(at, 7, 2 * MIB2 + 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memset_d8(at + 2 * MIB2, 7, 1), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(
+        cu.pointer_get_attribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at));
+    ck_assert_int_eq(capable, 0);
+    ck_refused(cu.ipc_get_mem_handle(&(CUipcMemHandle){0}, at), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_free(at), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.mem_map(at + 2 * MIB2, MIB2, 0, it.handle, 0));
+    ck_assert_int_eq(*(unsigned char *)alias(at + 2 * MIB2), 7); /* one memory at two places */
+    ck_cuda(cu.mem_release(it.handle));                          /* the mappings keep the memory */
+    ck_assert_int_eq(live("physical") + live("mapped") + live("reservation"), 6);
+    for (size_t i = 0; i < 3; i++)
+        ck_cuda(cu.mem_unmap(at + i * MIB2, MIB2));
+    ck_cuda(cu.mem_address_free(at, 3 * MIB2));
+    ck_assert_int_eq(live("physical"), 1); /* the handle of the second mapping was not released */
+    ck_assert_int_eq(live("mapped") + live("reservation"), 0);
+}
+END_TEST
+
+START_TEST(wrong_mappings_are_refused)
+{
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, 3};
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp wrong = prop;
+    CUdeviceptr at, more_at;
+
+    start();
+    at = map_two(0);
+    wrong.requestedHandleTypes = 8;
+    ck_refused(cu.mem_create(&handle, MIB2, &wrong, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_create(&handle, MIB2 + 1, &prop, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_create(&handle, (size_t)1 << 40, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    ck_refused(cu.mem_address_reserve(&more_at, 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.mem_create(&handle, 2 * MIB2, &prop, 0));
+    ck_refused(cu.mem_map(at + 2 * MIB2, 2 * MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_map(at + 2 * MIB2 + 4096, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_map(at, MIB2, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_unmap(at, MIB2 / 2), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_set_access(at + 2 * MIB2, MIB2, &access, 1), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+/* ---- work is late ---------------------------------------------------------------- */
+
+/* The device reads a source, and writes its memory, later than the call in one attempt or more. */
+START_TEST(work_is_late)
+{
+    volatile unsigned char source;
+    volatile unsigned char *byte;
+    int n_late = 0, n_busy = 0, n_late_sources = 0;
+
+    start();
+    byte = alias(it.memory);
+    for (int i = 0; i < ATTEMPTS; i++) {
+        source = 1;
+        *byte = 0;
+        ck_cuda(cu.memcpy_htod_async(it.memory, (void *)&source, 1, it.stream));
+        n_late += *byte == 0;
+        source = 2;
+        n_busy += cu.stream_query(it.stream) == CUDA_ERROR_NOT_READY;
+        ck_cuda(cu.stream_synchronize(it.stream));
+        n_late_sources += *byte == 2;
+        ck_assert_int_ne(*byte, 0);
+        ck_cuda(cu.stream_query(it.stream));
+    }
+    ck_assert(n_late > 0 && n_busy > 0 && n_late_sources > 0);
+}
+END_TEST
+
+/* How often a copy without a stream misses the work that was queued on a stream. */
+static int count_missed(CUstream stream)
+{
+    int n_missed = 0;
+
+    for (int i = 0; i < ATTEMPTS; i++) {
+        unsigned char byte;
+
+        ck_cuda(cu.memset_d8_async(it.memory, (unsigned char)(i + 1), 1, stream));
+        ck_cuda(cu.memcpy_dtoh(&byte, it.memory, 1));
+        n_missed += byte != (unsigned char)(i + 1);
+        ck_cuda(cu.ctx_synchronize());
+    }
+    return n_missed;
+}
+
+START_TEST(the_default_stream_and_blocking_ones_wait)
 {
     start();
-    fprintf(stderr, "%d", *(volatile char *)host(allocate(100)));
+    ck_assert_int_eq(count_missed(it.blocking), 0);
+    ck_assert_int_gt(count_missed(it.stream), 0);
+    for (int i = 0; i < ATTEMPTS; i++) {
+        unsigned char byte = 0;
+
+        ck_cuda(cu.memset_d8_async(it.memory, 1, 1, it.blocking));
+        ck_cuda(cu.memset_d8_async(it.memory, 2, 1, NULL));
+        ck_cuda(cu.memcpy_dtoh_async(&byte, it.memory, 1, it.blocking));
+        ck_cuda(cu.stream_synchronize(it.blocking));
+        ck_assert_int_eq(byte, 2);
+    }
+}
+END_TEST
+
+/* How often a copy inside the device is not done when the call returns. */
+static int count_unfinished(void)
+{
+    CUdeviceptr dest = it.memory, source = allocate(1);
+    int n_unfinished = 0;
+
+    for (int i = 0; i < ATTEMPTS; i++) {
+        *(unsigned char *)alias(source) = (unsigned char)i;
+        *(unsigned char *)alias(dest) = (unsigned char)~i;
+        ck_cuda(cu.memcpy_dtod(dest, source, 1));
+        n_unfinished += *(volatile unsigned char *)alias(dest) != (unsigned char)i;
+        ck_cuda(cu.ctx_synchronize());
+        ck_assert_int_eq(*(unsigned char *)alias(dest), (unsigned char)i);
+    }
+    return n_unfinished;
+}
+
+START_TEST(sync_memops_makes_calls_synchronous)
+{
+    unsigned int one = 1;
+
+    start();
+    ck_assert_int_gt(count_unfinished(), 0);
+    ck_cuda(cu.pointer_set_attribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, it.memory));
+    ck_assert_int_eq(count_unfinished(), 0);
+}
+END_TEST
+
+/* ---- copies ---------------------------------------------------------------------- */
+
+START_TEST(wrong_copies_are_refused)
+{
+    char plain[2 * KIB];
+
+    start();
+    ck_refused(cu.memset_d8(it.memory + 1, 0, KIB), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memcpy_htod(it.memory, plain, KIB + 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memcpy_htod(it.memory, host(it.memory), 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memcpy_dtod(it.memory, device(plain), 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memcpy_dtoh_async(plain, device(plain), 1, it.stream), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memcpy_any(it.memory, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.memcpy_any(it.memory + KIB, device(plain), 1), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+/* 3 rows of 5 bytes from host memory to the last bytes of the device memory. */
+START_TEST(wrong_rows_are_refused)
+{
+    unsigned char source[28];
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = source,
+                          .srcPitch = 7,
+                          .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                          .dstPitch = 11,
+                          .WidthInBytes = 5,
+                          .Height = 3};
+
+    start();
+    copy.dstDevice = it.memory + KIB - (2 * 11 + 5);
+    ck_cuda(cu.memcpy_2d_async(&copy, NULL));
+    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    ck_cuda(cu.memcpy_2d_async(&copy, NULL));
+    copy.dstXInBytes = 1;
+    ck_refused(cu.memcpy_2d_async(&copy, NULL), CUDA_ERROR_INVALID_VALUE);
+    copy.dstXInBytes = 0;
+    copy.dstPitch = 4;
+    ck_refused(cu.memcpy_2d_async(&copy, NULL), CUDA_ERROR_INVALID_VALUE);
+    copy.dstPitch = 11;
+    copy.srcPitch = (size_t)1 << 31;
+    ck_refused(cu.memcpy_2d_async(&copy, NULL), CUDA_ERROR_INVALID_VALUE);
+    copy.srcPitch = 7;
+    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    ck_refused(cu.memcpy_2d_async(&copy, NULL), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.ctx_synchronize());
+}
+END_TEST
+
+/* ---- memory of other processes ---------------------------------------------------- */
+
+struct exporter {
+    pid_t pid;
+    int to, from;
+    CUipcMemHandle handle;
+    CUdeviceptr base;
+};
+
+static unsigned char exchange(int to, int from)
+{
+    unsigned char byte = 0;
+
+    if (write(to, &byte, 1) != 1 || read(from, &byte, 1) != 1) return 255;
+    return byte;
+}
+
+/* Exports memory and frees it when the other process sends a byte; ends at the next byte. */
+static void export_memory(struct exporter *self)
+{
+    start();
+    self->base = it.memory;
+    ck_cuda(cu.ipc_get_mem_handle(&self->handle, it.memory + 100));
+    if (write(self->to, self, sizeof(*self)) != sizeof(*self)) _exit(3);
+    if (read(self->from, &(char){0}, 1) != 1) _exit(4);
+    ck_cuda(cu.mem_free(it.memory));
+    exchange(self->to, self->from);
+    _exit(0);
+}
+
+static struct exporter start_exporter(void)
+{
+    int to[2], from[2];
+    struct exporter exporter, self;
+
+    ck_assert_int_eq(pipe(to) + pipe(from), 0);
+    exporter.pid = fork();
+    if (exporter.pid == 0) {
+        close(to[1]);
+        self.to = from[1];
+        self.from = to[0];
+        export_memory(&self);
+    }
+    close(to[0]);
+    close(from[1]);
+    ck_assert_int_eq(read(from[0], &self, sizeof(self)), sizeof(self));
+    self.pid = exporter.pid;
+    self.to = to[1];
+    self.from = from[0];
+    return self;
+}
+
+/* Sends the last byte to an exporter and returns its status. */
+static int finish(const struct exporter *exporter)
+{
+    int status;
+
+    if (write(exporter->to, "", 1) != 1) return -1;
+    close(exporter->to);
+    ck_assert_int_eq(waitpid(exporter->pid, &status, 0), exporter->pid);
+    return status;
+}
+
+START_TEST(memory_of_another_process)
+{
+    unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
+    struct exporter peer = start_exporter();
+    CUdeviceptr at, again;
+    unsigned char byte;
+
+    start();
+    ck_cuda(cu.ipc_open_mem_handle(&at, peer.handle, lazy));
+    ck_cuda(cu.ipc_open_mem_handle(&again, peer.handle, lazy));
+    ck_assert_uint_eq(at, again);
+    ck_assert_int_eq(live("ipc"), 1);
+    ck_refused(cu.memset_d8(at, 2, KIB + 1), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.mem_free(at), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.ipc_get_mem_handle(&(CUipcMemHandle){0}, at), CUDA_ERROR_INVALID_VALUE);
+    ck_cuda(cu.ipc_close_mem_handle(at));
+    ck_cuda(cu.memcpy_dtoh(&byte, at, 1)); /* open until it was closed as often as opened */
+    ck_cuda(cu.ipc_close_mem_handle(at));
+    ck_assert_int_eq(live("ipc"), 0);
+    exchange(peer.to, peer.from); /* the exporter frees its memory */
+    ck_refused(cu.ipc_open_mem_handle(&at, peer.handle, lazy), CUDA_ERROR_MAP_FAILED);
+    ck_assert_int_eq(finish(&peer), 0);
+}
+END_TEST
+
+START_TEST(freed_while_open_is_loud)
+{
+    struct exporter peer;
+    CUdeviceptr at;
+    int status;
+
+    if (!freopen("/dev/null", "w", stderr)) ck_abort(); /* the exporter reports its end */
+    peer = start_exporter();
+    start();
+    ck_cuda(cu.ipc_open_mem_handle(&at, peer.handle, 1));
+    status = finish(&peer);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+END_TEST
+
+START_TEST(wrong_handles_are_refused)
+{
+    CUipcMemHandle handle;
+    CUdeviceptr at;
+
+    start();
+    ck_cuda(cu.ipc_get_mem_handle(&handle, it.memory));
+    ck_refused(cu.ipc_open_mem_handle(&at, handle, 1), CUDA_ERROR_INVALID_CONTEXT);
+    ck_refused(cu.ipc_open_mem_handle(&at, handle, 2), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.ipc_close_mem_handle(it.memory), CUDA_ERROR_INVALID_VALUE);
+    memset(&handle, 0, sizeof(handle));
+    ck_refused(cu.ipc_open_mem_handle(&at, handle, 1), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+/* Of five processes at least two have different addresses. */
+START_TEST(addresses_differ_between_processes)
+{
+    CUdeviceptr first = 0;
+    bool differ = false;
+
+    for (int i = 0; i < 5; i++) {
+        struct exporter peer = start_exporter();
+
+        if (i == 0) first = peer.base;
+        differ = differ || peer.base != first;
+        exchange(peer.to, peer.from);
+        ck_assert_int_eq(finish(&peer), 0);
+    }
+    ck_assert(differ);
+}
+END_TEST
+
+/* ---- events, functions of the program, words --------------------------------------- */
+
+START_TEST(events_order_streams)
+{
+    CUstream second;
+    CUevent event;
+
+    start();
+    ck_cuda(cu.stream_create(&second, CU_STREAM_NON_BLOCKING));
+    ck_cuda(more.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    for (int i = 0; i < ATTEMPTS / 4; i++) {
+        unsigned char byte = 0;
+
+        *(volatile unsigned char *)alias(it.memory) = 0;
+        ck_cuda(cu.memset_d8_async(it.memory, 7, 1, it.stream));
+        ck_cuda(more.cuEventRecord(event, it.stream));
+        ck_cuda(more.cuStreamWaitEvent(second, event, 0));
+        ck_cuda(cu.memcpy_dtoh_async(&byte, it.memory, 1, second));
+        ck_cuda(cu.stream_synchronize(second));
+        ck_assert_int_eq(byte, 7);
+        ck_cuda(more.cuEventQuery(event));
+    }
+    ck_cuda(more.cuEventDestroy_v2(event));
+    ck_assert_int_eq(live("event"), 0);
+}
+END_TEST
+
+/* A wait is for the records before it; an event that was never recorded holds nobody up. */
+START_TEST(events_are_of_the_last_record)
+{
+    CUevent event;
+
+    start();
+    ck_cuda(more.cuEventCreate(&event, 0));
+    ck_cuda(more.cuEventQuery(event));
+    ck_cuda(more.cuStreamWaitEvent(it.stream, event, 0));
+    ck_cuda(cu.stream_synchronize(it.stream));
+    ck_cuda(cu.stream_wait_value(it.stream, it.words, 1, CU_STREAM_WAIT_VALUE_EQ));
+    ck_cuda(more.cuEventRecord(event, it.stream));
+    ck_refused(more.cuEventQuery(event), CUDA_ERROR_NOT_READY);
+    atomic_store(it.host_words, 1);
+    ck_cuda(more.cuEventSynchronize(event));
+    ck_cuda(more.cuEventQuery(event));
+}
+END_TEST
+
+START_TEST(time_between_events)
+{
+    CUevent events[3];
+    float ms = -1;
+
+    setenv("FAKECUDA_DELAY_US", "3000", 1);
+    start();
+    for (int i = 0; i < 3; i++) {
+        ck_cuda(more.cuEventCreate(&events[i], i == 2 ? CU_EVENT_DISABLE_TIMING : 0));
+        ck_cuda(more.cuEventRecord(events[i], it.blocking));
+        ck_cuda(cu.stream_synchronize(it.blocking));
+    }
+    ck_cuda(more.cuEventElapsedTime(&ms, events[0], events[1]));
+    ck_assert(ms >= 3);
+    ck_refused(more.cuEventElapsedTime(&ms, events[0], events[2]), CUDA_ERROR_INVALID_HANDLE);
+}
+END_TEST
+
+static atomic_int n_inside;
+static atomic_int n_ran;
+static atomic_bool overlapped;
+static pthread_t runner;
+
+static void count_run(void *user)
+{
+    struct timespec ts = {.tv_nsec = 200000};
+
+    if (atomic_fetch_add(&n_inside, 1) != 0) overlapped = true;
+    if (n_ran == 0) runner = pthread_self();
+    if (!pthread_equal(runner, pthread_self())) overlapped = true;
+    nanosleep(&ts, NULL);
+    *(unsigned char *)user += 1;
+    atomic_fetch_sub(&n_inside, 1);
+    n_ran++;
+}
+
+/* Functions run in the order of their stream, those of all streams one at a time on one thread. */
+START_TEST(host_functions_run_in_order)
+{
+    unsigned char source = 0, byte = 0, unused = 0;
+
+    start();
+    for (int i = 0; i < 20; i++) {
+        ck_cuda(cu.launch_host_func(it.stream, count_run, &source));
+        ck_cuda(cu.launch_host_func(it.blocking, count_run, &unused));
+        ck_cuda(cu.memcpy_htod_async(it.memory, &source, 1, it.stream));
+        ck_cuda(cu.memcpy_dtoh_async(&byte, it.memory, 1, it.stream));
+        ck_cuda(cu.stream_synchronize(it.stream));
+        ck_assert_int_eq(byte, i + 1);
+    }
+    ck_cuda(cu.stream_synchronize(it.blocking));
+    ck_assert_int_eq(n_ran, 40);
+    ck_assert(!overlapped && !pthread_equal(runner, pthread_self()));
+    ck_refused(cu.launch_host_func(it.stream, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+static const struct {
+    unsigned int how;
+    uint64_t wanted, wrong, right;
+} waits[] = {
+    {CU_STREAM_WAIT_VALUE_EQ, 5, 4, 5},           {CU_STREAM_WAIT_VALUE_GEQ, 5, 4, 6},
+    {CU_STREAM_WAIT_VALUE_GEQ, 1, UINT64_MAX, 1}, /* signed distance */
+    {CU_STREAM_WAIT_VALUE_AND, 6, 9, 4},          {CU_STREAM_WAIT_VALUE_NOR, ~UINT64_C(1), 1, 0},
+};
+
+START_TEST(streams_wait_for_words)
+{
+    struct timespec ts = {.tv_nsec = 2000000};
+
+    start();
+    it.host_words[0] = waits[_i].wrong;
+    ck_cuda(cu.stream_wait_value(it.stream, it.words, waits[_i].wanted, waits[_i].how));
+    ck_cuda(cu.stream_write_value(it.stream, it.words + 8, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
+    nanosleep(&ts, NULL);
+    ck_refused(cu.stream_query(it.stream), CUDA_ERROR_NOT_READY);
+    ck_assert_uint_eq(it.host_words[1], 0);
+    it.host_words[0] = waits[_i].right;
+    ck_cuda(cu.stream_synchronize(it.stream));
+    ck_assert_uint_eq(it.host_words[1], 77);
+    ck_cuda(cu.stream_write_value(it.stream, it.memory, 3, 0));
+    ck_cuda(cu.stream_wait_value(it.stream, it.memory, 3, CU_STREAM_WAIT_VALUE_EQ));
+    ck_cuda(cu.stream_synchronize(it.stream));
+    ck_assert_uint_eq(*(uint64_t *)alias(it.memory), 3);
+}
+END_TEST
+
+START_TEST(wrong_words_are_refused)
+{
+    uint64_t unknown = 0;
+
+    start();
+    ck_refused(cu.stream_wait_value(it.stream, it.words + 4, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_write_value(it.stream, device(&unknown), 0, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_write_value(it.stream, it.words, 0, 2), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_wait_value(it.stream, it.words, 0, 4), CUDA_ERROR_INVALID_VALUE);
+    ck_refused(cu.stream_wait_value(it.stream, it.words, 0, CU_STREAM_WAIT_VALUE_FLUSH),
+               CUDA_ERROR_NOT_SUPPORTED);
+}
+END_TEST
+
+/* Lets n streams wait for a word that is written later. */
+static void wait_on_streams(int n)
+{
+    struct timespec ts = {.tv_nsec = 20000000};
+    CUstream stream;
+
+    for (int i = 0; i < n; i++) {
+        ck_cuda(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING));
+        ck_cuda(cu.stream_wait_value(stream, it.words, 1, 0));
+    }
+    nanosleep(&ts, NULL);
+    it.host_words[0] = 1;
+    ck_cuda(cu.ctx_synchronize());
+}
+
+static void wait_on_4_streams(void)
+{
+    wait_on_streams(4);
+}
+
+START_TEST(few_streams_may_wait)
+{
+    expect_signal(wait_on_4_streams, SIGABRT, "4 streams wait for words at once, and 3 may");
+    start();
+    wait_on_streams(3);
+}
+END_TEST
+
+/* ---- captures ---------------------------------------------------------------------- */
+
+START_TEST(captured_work_is_not_done)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    volatile unsigned char *byte;
+    CUgraph graph = NULL;
+    uint64_t id = 0;
+
+    start();
+    byte = alias(it.memory);
+    *byte = 0;
+    ck_cuda(cu.stream_is_capturing(it.stream, &status));
+    ck_assert_int_eq(status, CU_STREAM_CAPTURE_STATUS_NONE);
+    ck_refused(more.cuStreamEndCapture(it.stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    ck_cuda(more.cuStreamGetCaptureInfo(it.stream, &status, &id));
+    ck_assert_int_eq(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    ck_assert_uint_ne(id, 0);
+    ck_refused(more.cuStreamBeginCapture_v2(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+               CUDA_ERROR_ILLEGAL_STATE);
+    ck_cuda(cu.memset_d8_async(it.memory, 1, 1, it.stream));
+    ck_cuda(more.cuStreamEndCapture(it.stream, &graph));
+    ck_cuda(cu.stream_synchronize(it.stream));
+    ck_assert_int_eq(*byte, 0);
+    ck_assert_int_eq(live("graph"), 1);
+    ck_cuda(more.cuGraphDestroy(graph));
+    ck_assert_int_eq(live("graph"), 0);
+    ck_cuda(cu.memset_d8_async(it.memory, 2, 1, it.stream));
+    ck_cuda(cu.stream_synchronize(it.stream));
+    ck_assert_int_eq(*byte, 2);
+}
+END_TEST
+
+/* A relaxed capture, or a thread that asked for one, forbids nothing. */
+START_TEST(relaxed_captures_forbid_nothing)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUgraph graph;
+
+    start();
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    allocate(1);
+    ck_cuda(more.cuStreamEndCapture(it.stream, &graph));
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    ck_cuda(more.cuThreadExchangeStreamCaptureMode(&mode));
+    ck_assert_int_eq(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    allocate(1);
+    ck_cuda(more.cuStreamEndCapture(it.stream, &graph));
+}
+END_TEST
+
+/* ---- kernels ----------------------------------------------------------------------- */
+
+static const struct {
+    const char *old, *with;
+    int result;
+} texts[] = {
+    {".version 6.3", ".version 9.9", 222}, {"sm_70", "sm_95", 218},
+    {".version", ".vorsion", 218},         {"size 64", "size 32", 218},
+    {"mine_0,", "mi[8], ", 218},
+};
+
+START_TEST(texts_are_checked)
+{
+    char text[sizeof(small_ptx)];
+    CUmodule module;
+    CUfunction function;
+
+    start();
+    strcpy(text, small_ptx);
+    memcpy(strstr(text, texts[_i].old), texts[_i].with, strlen(texts[_i].with));
+    ck_refused(cu.module_load(&module, text), texts[_i].result);
+    ck_refused(cu.module_load(&module, "\177ELF"), CUDA_ERROR_INVALID_IMAGE);
+    ck_refused(cu.module_get_function(&function, it.module, "min"), CUDA_ERROR_NOT_FOUND);
+    ck_assert_int_eq(live("module"), 1);
+    ck_cuda(cu.module_unload(it.module));
+    ck_assert_int_eq(live("module"), 0);
+}
+END_TEST
+
+/* Parameters are read at the launch, memory when the kernel runs after what the stream had. */
+START_TEST(twins_run_in_order)
+{
+    int n_late = 0;
+
+    start();
+    for (int i = 0; i < ATTEMPTS / 4; i++) {
+        uint32_t factor = 5;
+        CUdeviceptr at = it.memory;
+        void *params[] = {&at, &factor};
+        uint64_t after = 0;
+
+        seen[0] = 0;
+        ck_cuda(cu.memset_d8_async(it.memory, 1, 8, it.stream));
+        ck_cuda(cu.launch_kernel(it.mine, 2, 1, 1, 3, 1, 1, 0, it.stream, params, NULL));
+        at = 0;
+        factor = 0;
+        n_late += *(volatile uint64_t *)seen == 0;
+        ck_cuda(cu.memcpy_dtoh_async(&after, it.memory, 8, it.stream));
+        ck_cuda(cu.stream_synchronize(it.stream));
+        ck_assert_uint_eq(seen[0], UINT64_C(0x0101010101010101));
+        ck_assert_uint_eq(seen[1], 30);
+        ck_assert_uint_eq(after, 9);
+    }
+    ck_assert_int_gt(n_late, 0);
+}
+END_TEST
+
+static const struct {
+    unsigned int blocks, threads, rows, shared;
+    bool params;
+} launches[] = {
+    {0, 1, 1, 0, true},
+    {1, 1024, 2, 0, true},
+    {1, 1, 1, 0, false},
+    {1, 1, 1, 1 << 20, true},
+};
+
+START_TEST(wrong_launches_are_refused)
+{
+    uint64_t unknown = 0;
+    uint32_t one = 1;
+    void *params[] = {&(uint64_t *){&unknown}, &one};
+
+    start();
+    for (int i = 0; i < COUNT(launches); i++)
+        ck_refused(cu.launch_kernel(it.mine, launches[i].blocks, 1, 1, launches[i].threads,
+                                    launches[i].rows, 1, launches[i].shared, it.stream,
+                                    launches[i].params ? params : NULL, NULL),
+                   CUDA_ERROR_INVALID_VALUE);
+    /* Host memory that no device knows is a fault when the kernel runs, which ends the context. */
+    launch(it.mine, (CUdeviceptr)(uintptr_t)&unknown);
+    ck_refused(cu.ctx_synchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    ck_refused(cu.mem_alloc(&(CUdeviceptr){0}, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+END_TEST
+
+/* ---- calls that fail on order, counts of calls --------------------------------------- */
+
+static void nothing(void)
+{
+}
+
+START_TEST(calls_fail_on_order)
+{
+    CUstream stream;
+
+    setenv("FAKECUDA_FAIL", "cuMemAlloc:2", 1);
+    expect_signal(nothing, SIGABRT, "'cuMemAlloc' is not among");
+    setenv("PMI_RANK", "1", 1);
+    setenv("FAKECUDA_FAIL",
+           "cuMemAlloc_v2@2:2,cuStreamCreate@4+:304,cuMemFree_v2:999,cuMemsetD8_v2#0:1,"
+           "cuIpcGetMemHandle#1@1:801",
+           1);
+    start();
+    ck_refused(cu.mem_alloc(&(CUdeviceptr){0}, 1), CUDA_ERROR_OUT_OF_MEMORY);
+    allocate(1);
+    ck_cuda(cu.stream_create(&stream, 0));
+    ck_refused(cu.stream_create(&stream, 0), CUDA_ERROR_OPERATING_SYSTEM);
+    ck_refused(cu.stream_create(&stream, 0), CUDA_ERROR_OPERATING_SYSTEM);
+    ck_refused(cu.mem_free(it.memory), CUDA_ERROR_UNKNOWN);
+    ck_cuda(cu.memset_d8(it.memory, 0, 1)); /* the rule is for another rank */
+    ck_refused(cu.ipc_get_mem_handle(&(CUipcMemHandle){0}, it.memory), CUDA_ERROR_NOT_SUPPORTED);
+    ck_cuda(cu.ipc_get_mem_handle(&(CUipcMemHandle){0}, it.memory));
+    ck_assert_int_eq(calls("cuMemAlloc_v2"), 3);
+}
+END_TEST
+
+/* A fault of the device comes with the work and ends the context; a new context works. */
+START_TEST(device_faults_surface_later)
+{
+    unsigned char byte = 5;
+    CUcontext ctx;
+
+    setenv("FAKECUDA_FAIL", "cuMemcpyHtoDAsync_v2@2:719", 1);
+    start();
+    ck_cuda(cu.memcpy_htod_async(it.memory, &byte, 1, it.stream));
+    ck_cuda(cu.stream_synchronize(it.stream));
+    ck_cuda(cu.memcpy_htod_async(it.memory, &byte, 1, it.stream));
+    ck_refused(cu.stream_synchronize(it.stream), CUDA_ERROR_LAUNCH_FAILED);
+    ck_refused(cu.memcpy_dtoh(&byte, it.memory, 1), CUDA_ERROR_LAUNCH_FAILED);
+    ck_refused(cu.mem_alloc(&(CUdeviceptr){0}, 1), CUDA_ERROR_LAUNCH_FAILED);
+    ck_cuda(cu.ctx_pop_current(&ctx));
+    ck_cuda(cu.primary_ctx_release(0));
+    start();
+}
+END_TEST
+
+static void leave_counts(void)
+{
+    exit(0); /* writes the counts, which _exit() would not do */
+}
+
+START_TEST(counts_are_left_behind)
+{
+    char path[] = "/tmp/fakecuda-counts-XXXXXX";
+    char text[2048] = "", printed[1024];
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    setenv("FAKECUDA_COUNTS", path, 1);
+    setenv("PMI_RANK", "3", 1);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(run(leave_counts, printed, sizeof(printed)), 0);
+    ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
+    close(fd);
+    unlink(path);
+    ck_assert_msg(strstr(text, "3 cuStreamCreate 2\n"), "%s", text);
+    ck_assert_msg(strstr(strstr(text, "cuInit") + 1, "3 cuInit 1\n"), "one process: %s", text);
+    ck_assert_msg(!strstr(text, "cuMemFree"), "%s", text);
+}
+END_TEST
+
+/* ---- misuse -------------------------------------------------------------------------- */
+
+static void read_device(void)
+{
+    fprintf(stderr, "%d", *(volatile char *)host(it.memory));
 }
 
 static void write_device(void)
 {
-    start();
     *(volatile char *)host(allocate(1 << 20) + 70000) = 1;
+}
+
+static void write_mapped(void)
+{
+    *(volatile char *)host(map_two(CU_MEM_ACCESS_FLAGS_PROT_READWRITE)) = 1;
 }
 
 static void free_twice(void)
 {
-    CUdeviceptr address;
-
-    start();
-    address = allocate(1);
-    cu.mem_free(address);
-    cu.mem_free(address);
+    cu.mem_free(it.memory);
+    cu.mem_free(it.memory);
 }
 
-static void copy_freed(void)
+static void fill_freed(void)
 {
-    CUdeviceptr address;
-
-    start();
-    address = allocate(1 << 20);
-    cu.mem_free(address);
-    cu.memset_d8(address + 100, 0, 1);
+    cu.mem_free(it.memory);
+    cu.memset_d8(it.memory + 100, 0, 1);
 }
 
-static void release_too_often(void)
+static void release_context_twice(void)
 {
-    start();
     cu.primary_ctx_release(0);
     cu.primary_ctx_release(0);
 }
 
 static void use_destroyed_context(void)
 {
-    start();
     cu.primary_ctx_release(0);
     allocate(1);
 }
 
 static void use_destroyed_stream(void)
 {
-    CUstream stream;
-
-    start();
-    cu.stream_create(&stream, CU_STREAM_NON_BLOCKING);
-    cu.stream_destroy(stream);
-    cu.stream_synchronize(stream);
+    cu.stream_destroy(it.stream);
+    cu.stream_synchronize(it.stream);
 }
 
 static void unregister_in_use(void)
 {
     static char buffer[4096];
-    CUstream stream;
 
-    setenv("FAKECUDA_DELAY_US", "5000000", 1);
-    start();
-    cu.mem_host_register(buffer, sizeof(buffer), 0);
-    cu.stream_create(&stream, 0);
-    cu.memcpy_htod_async(allocate(4096), buffer, 4096, stream);
+    cu.mem_host_register(buffer, KIB, 0);
+    cu.memcpy_htod_async(it.memory, buffer, KIB, it.stream);
     cu.mem_host_unregister(buffer);
 }
 
-static void fail_unknown_symbol(void)
+static void use_destroyed_event(void)
 {
-    setenv("FAKECUDA_FAIL", "cuMemAlloc:2", 1);
-    cu.init(0);
+    CUevent event;
+
+    ck_cuda(more.cuEventCreate(&event, 0));
+    ck_cuda(more.cuEventDestroy_v2(event));
+    more.cuEventQuery(event);
+}
+
+static void call_driver(void *user)
+{
+    cu.ctx_get_current(user);
+}
+
+static void use_driver_inside(void)
+{
+    CUcontext ctx;
+
+    ck_cuda(cu.launch_host_func(NULL, call_driver, &ctx));
+    cu.ctx_synchronize();
+}
+
+static void synchronize_captured(void)
+{
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    cu.stream_synchronize(it.stream);
+}
+
+static void allocate_while_captured(void)
+{
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    allocate(1);
+}
+
+static void *allocate_in_thread(void *arg)
+{
+    ck_cuda(cu.ctx_push_current(it.ctx));
+    allocate(1);
+    return arg;
+}
+
+static void allocate_in_another_thread(void)
+{
+    pthread_t thread;
+
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    pthread_create(&thread, NULL, allocate_in_thread, NULL);
+    pthread_join(thread, NULL);
+}
+
+static void use_default_while_captured(void)
+{
+    begin_capture(it.blocking, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    cu.memset_d8_async(it.memory, 0, 1, NULL);
+}
+
+static void join_capture(void)
+{
+    CUevent event;
+
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    ck_cuda(more.cuEventCreate(&event, 0));
+    ck_cuda(more.cuEventRecord(event, it.stream));
+    more.cuStreamWaitEvent(it.blocking, event, 0);
+}
+
+static void destroy_captured(void)
+{
+    begin_capture(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    cu.stream_destroy(it.stream);
+}
+
+static void launch_without_twin(void)
+{
+    CUfunction bare;
+
+    ck_cuda(cu.module_get_function(&bare, it.module, "bare"));
+    launch(bare, it.memory);
+}
+
+static void launch_unloaded(void)
+{
+    ck_cuda(cu.module_unload(it.module));
+    launch(it.mine, it.memory);
+}
+
+static void launch_on_freed(void)
+{
+    ck_cuda(cu.mem_free(it.memory));
+    launch(it.mine, it.memory);
+    cu.ctx_synchronize();
+}
+
+static void unload_under_kernel(void)
+{
+    launch(it.mine, it.memory);
+    cu.module_unload(it.module);
+}
+
+static void free_under_kernel(void)
+{
+    launch(it.mine, it.words);
+    cu.mem_free_host((void *)it.host_words);
+}
+
+static void use_without_access(void)
+{
+    cu.memset_d8(map_two(0) + MIB2, 0, 1);
+}
+
+static void use_second_without_access(void)
+{
+    cu.memset_d8(map_two(0), 0, 2 * MIB2);
+}
+
+static void write_to_read_only(void)
+{
+    CUdeviceptr at = map_two(CU_MEM_ACCESS_FLAGS_PROT_READ);
+    char byte;
+
+    ck_cuda(cu.memcpy_dtoh(&byte, at + MIB2, 1));
+    cu.memset_d8_async(at + MIB2, 0, 1, NULL);
+}
+
+static void release_handle_twice(void)
+{
+    map_two(0);
+    ck_cuda(cu.mem_release(it.handle));
+    cu.mem_release(it.handle);
+}
+
+static void free_mapped_addresses(void)
+{
+    cu.mem_address_free(map_two(0), 3 * MIB2);
+}
+
+/* Unmaps one of two mappings under work that begins in the first and ends in the second. */
+static void unmap_under_work(size_t which)
+{
+    CUdeviceptr at = map_two(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+
+    ck_cuda(cu.memset_d8_async(at, 0, 2 * MIB2, NULL));
+    cu.mem_unmap(at + which * MIB2, MIB2);
+}
+
+static void unmap_first_under_work(void)
+{
+    unmap_under_work(0);
+}
+
+static void unmap_second_under_work(void)
+{
+    unmap_under_work(1);
+}
+
+static void use_unmapped(void)
+{
+    CUdeviceptr at = map_two(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+
+    ck_cuda(cu.mem_unmap(at, MIB2));
+    cu.memset_d8(at, 0, 1);
 }
 
 static const struct {
@@ -340,93 +1152,40 @@ static const struct {
 } misuses[] = {
     {read_device, SIGSEGV, ""},
     {write_device, SIGSEGV, ""},
+    {write_mapped, SIGSEGV, ""},
     {free_twice, SIGABRT, "was freed already"},
-    {copy_freed, SIGABRT, "cuMemsetD8_v2: address"},
-    {release_too_often, SIGABRT, "more often than retained"},
+    {fill_freed, SIGABRT, "cuMemsetD8_v2: address"},
+    {release_context_twice, SIGABRT, "more often than retained"},
     {use_destroyed_context, SIGABRT, "cuMemAlloc_v2: the current context"},
     {use_destroyed_stream, SIGABRT, "was destroyed"},
     {unregister_in_use, SIGABRT, "is unregistered while 1 operations"},
-    {fail_unknown_symbol, SIGABRT, "'cuMemAlloc' is not among"},
+    {use_destroyed_event, SIGABRT, "was destroyed"},
+    {use_driver_inside, SIGABRT, "cuCtxGetCurrent: called by a host function"},
+    {synchronize_captured, SIGABRT, "is being captured"},
+    {allocate_while_captured, SIGABRT, "cuMemAlloc_v2: spoils the capture"},
+    {allocate_in_another_thread, SIGABRT, "cuMemAlloc_v2: spoils the capture"},
+    {use_default_while_captured, SIGABRT, "the default stream waits for stream"},
+    {join_capture, SIGABRT, "would join a capture"},
+    {destroy_captured, SIGABRT, "destroyed while it is captured"},
+    {launch_without_twin, SIGABRT, "kernel bare has no host twin"},
+    {launch_unloaded, SIGABRT, "was unloaded"},
+    {launch_on_freed, SIGABRT, "was freed"},
+    {unload_under_kernel, SIGABRT, "1 of its kernels are under way"},
+    {free_under_kernel, SIGABRT, "is freed while 1 operations on it are under way"},
+    {use_without_access, SIGABRT, "was not given access to write"},
+    {use_second_without_access, SIGABRT, "was not given access to write"},
+    {write_to_read_only, SIGABRT, "was not given access to write"},
+    {release_handle_twice, SIGABRT, "was released"},
+    {free_mapped_addresses, SIGABRT, "while memory is mapped there"},
+    {unmap_first_under_work, SIGABRT, "1 operations on it are under way"},
+    {unmap_second_under_work, SIGABRT, "1 operations on it are under way"},
+    {use_unmapped, SIGABRT, "was unmapped"},
 };
 
 START_TEST(misuse_is_loud)
 {
+    setenv("FAKECUDA_DELAY_US", "300000", 1); /* work is under way until the misuse */
     expect_signal(misuses[_i].body, misuses[_i].signo, misuses[_i].words);
-}
-END_TEST
-
-START_TEST(system_calls_cannot_touch_it)
-{
-    int fds[2];
-
-    start();
-    ck_assert_int_eq(pipe(fds), 0);
-    ck_assert_int_eq(write(fds[1], host(allocate(100)), 100), -1);
-    ck_assert_int_eq(errno, EFAULT);
-}
-END_TEST
-
-START_TEST(attributes)
-{
-    CUcontext ctx = start();
-    CUdeviceptr memory = allocate(100);
-    CUdeviceptr address;
-    CUcontext owner;
-    unsigned int value;
-    unsigned int one = 1;
-    size_t nbytes;
-    int ordinal;
-    char plain;
-
-    ck_cuda(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 99));
-    ck_assert_int_eq(value, CU_MEMORYTYPE_DEVICE);
-    ck_cuda(cu.pointer_get_attribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, memory));
-    ck_assert_ptr_eq(owner, ctx);
-    ck_cuda(cu.pointer_get_attribute(&address, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, memory + 9));
-    ck_assert_uint_eq(address, memory);
-    ck_cuda(cu.pointer_get_attribute(&nbytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, memory));
-    ck_assert_uint_eq(nbytes, 100);
-    ck_cuda(cu.pointer_get_attribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory));
-    ck_assert_int_eq(ordinal, 0);
-    ck_cuda(cu.pointer_set_attribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory));
-    ck_cuda(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory));
-    ck_assert_int_eq(value, 1);
-    ck_refused(cu.pointer_get_attribute(&address, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory),
-               CUDA_ERROR_INVALID_VALUE);
-    ck_refused(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device(&plain)),
-               CUDA_ERROR_INVALID_VALUE);
-    ck_cuda(cu.mem_free(memory));
-    ck_refused(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory),
-               CUDA_ERROR_INVALID_VALUE);
-}
-END_TEST
-
-START_TEST(host_memory_is_usable)
-{
-    static char buffer[8192];
-    unsigned int value;
-    CUdeviceptr managed;
-    void *pinned;
-
-    start();
-    ck_cuda(cu.mem_host_alloc(&pinned, 100, CU_MEMHOSTALLOC_PORTABLE));
-    memset(pinned, 1, 100);
-    ck_cuda(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device(pinned)));
-    ck_assert_int_eq(value, CU_MEMORYTYPE_HOST);
-    ck_cuda(cu.mem_alloc_managed(&managed, 100, CU_MEM_ATTACH_GLOBAL));
-    memset(host(managed), 2, 100);
-    ck_cuda(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed));
-    ck_assert_int_eq(value, 1);
-    ck_cuda(cu.mem_host_register(buffer, 4096, 0));
-    ck_refused(cu.mem_host_register(buffer + 4095, 2, 0),
-               CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    ck_refused(cu.mem_host_unregister(buffer + 1), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-    ck_assert_int_eq(live("host") + live("managed") + live("registered"), 3);
-    ck_cuda(cu.mem_host_unregister(buffer));
-    ck_refused(cu.mem_free(device(pinned)), CUDA_ERROR_INVALID_VALUE);
-    ck_cuda(cu.mem_free_host(pinned));
-    ck_cuda(cu.mem_free(managed));
-    ck_assert_int_eq(live("host") + live("managed") + live("registered"), 0);
 }
 END_TEST
 
@@ -434,30 +1193,48 @@ int main(void)
 {
     Suite *suite = suite_create("fakecuda");
     TCase *tcase = tcase_create("fakecuda");
-    SRunner *runner = srunner_create(suite);
+    SRunner *srunner = srunner_create(suite);
     int failed;
 
     load();
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, nothing_before_init);
-    tcase_add_test(tcase, devices_are_those_asked_for);
-    tcase_add_test(tcase, no_visible_device);
-    tcase_add_loop_test(tcase, ranks_without_devices, 0, COUNT(ranks));
-    tcase_add_test(tcase, useless_after_fork);
-    tcase_add_test(tcase, calls_need_a_context);
+    tcase_add_test(tcase, calls_need_init_and_a_context);
+    tcase_add_loop_test(tcase, devices_are_those_asked_for, 0, COUNT(machines));
     tcase_add_test(tcase, contexts_are_counted_and_stacked);
-    tcase_add_test(tcase, what_dies_with_a_context_is_lost);
-    tcase_add_test(tcase, peers_are_enabled_once);
-    tcase_add_test(tcase, memory_is_accounted);
+    tcase_add_test(tcase, memory_is_dirty_and_out_of_reach);
     tcase_add_test(tcase, addresses_are_never_the_heaps);
-    tcase_add_test(tcase, fresh_memory_is_dirty_and_has_an_alias);
+    tcase_add_test(tcase, wrong_memory_is_refused);
+    tcase_add_test(tcase, host_memory_is_registered_by_ranges);
+    tcase_add_test(tcase, memory_is_mapped_by_handles);
+    tcase_add_test(tcase, wrong_mappings_are_refused);
+    tcase_add_test(tcase, work_is_late);
+    tcase_add_test(tcase, the_default_stream_and_blocking_ones_wait);
+    tcase_add_test(tcase, sync_memops_makes_calls_synchronous);
+    tcase_add_test(tcase, wrong_copies_are_refused);
+    tcase_add_test(tcase, wrong_rows_are_refused);
+    tcase_add_test(tcase, memory_of_another_process);
+    tcase_add_test(tcase, freed_while_open_is_loud);
+    tcase_add_test(tcase, wrong_handles_are_refused);
+    tcase_add_test(tcase, addresses_differ_between_processes);
+    tcase_add_test(tcase, events_order_streams);
+    tcase_add_test(tcase, events_are_of_the_last_record);
+    tcase_add_test(tcase, time_between_events);
+    tcase_add_test(tcase, host_functions_run_in_order);
+    tcase_add_loop_test(tcase, streams_wait_for_words, 0, COUNT(waits));
+    tcase_add_test(tcase, wrong_words_are_refused);
+    tcase_add_test(tcase, few_streams_may_wait);
+    tcase_add_test(tcase, captured_work_is_not_done);
+    tcase_add_test(tcase, relaxed_captures_forbid_nothing);
+    tcase_add_loop_test(tcase, texts_are_checked, 0, COUNT(texts));
+    tcase_add_test(tcase, twins_run_in_order);
+    tcase_add_test(tcase, wrong_launches_are_refused);
+    tcase_add_test(tcase, calls_fail_on_order);
+    tcase_add_test(tcase, device_faults_surface_later);
+    tcase_add_test(tcase, counts_are_left_behind);
     tcase_add_loop_test(tcase, misuse_is_loud, 0, COUNT(misuses));
-    tcase_add_test(tcase, system_calls_cannot_touch_it);
-    tcase_add_test(tcase, attributes);
-    tcase_add_test(tcase, host_memory_is_usable);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    srunner_run_all(srunner, CK_ENV);
+    failed = srunner_ntests_failed(srunner);
+    srunner_free(srunner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
