@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reductions on teams of many shapes: every operation, all sizes, in place, narrow and complex
- * types, the same floating bits on all members. Rules R153, R156, R159, R180-R186, R191.
+ * types, the same floating bits on all members. Rules R156, R180-R186, R191.
  */
 #include "pe_teams.h"
 
@@ -201,20 +201,6 @@ static void check_floating(const struct pe_team *t)
     shmem_team_sync(t->team);
 }
 
-/* R153: in a row, dest of one is source of the next (already ours when the call returns). */
-static void check_chain(const struct pe_team *t)
-{
-    static long chain[21];
-
-    chain[0] = 1;
-    shmem_team_sync(t->team);
-    for (int i = 0; i < 20; i++)
-        PE_CHECK_EQ(shmem_long_sum_reduce(t->team, &chain[i + 1], &chain[i], 1), 0);
-    for (unsigned long i = 0, want = 1; i <= 20; i++, want *= (unsigned long)t->n)
-        PE_CHECK(chain[i] == (long)want, "%s: link %lu is %ld", t->name, i, chain[i]);
-    shmem_team_sync(t->team);
-}
-
 static void check(const struct pe_team *t)
 {
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
@@ -226,8 +212,6 @@ static void check(const struct pe_team *t)
     check_narrow(t);
     check_same_bits(t);
     check_floating(t);
-    check_chain(t);
-    PE_CHECK_EQ(shmem_long_sum_reduce(t->team, NULL, NULL, 0), 0); /* R159 */
 }
 
 int main(void)
