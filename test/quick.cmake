@@ -8,7 +8,7 @@ set(STEPPE_STAYS_QUICK)
 
 # One PE takes the shortest way through everything: one program a chapter, and whatever has the rules.
 list(APPEND STEPPE_LEFT_TO_FULL "^pe\\..*\\.np1$")
-list(APPEND STEPPE_STAYS_QUICK "^pe\\.(globals|contexts|rma|amo|signal|coll_stress|order|wait)\\.np1$"
+list(APPEND STEPPE_STAYS_QUICK "^pe\\.(globals|contexts|rma|amo|signal|coll_stress|order|rules_wait)\\.np1$"
     "^pe\\.(lock|typed_active|threads_check|space_use|kernel_ops|space_null|rules_env_zero)\\.np1$"
     "^pe\\.(rules_(coll|teams|init|heap)|strided|typed_amo|wait_many|space_life_host)\\.np1$")
 

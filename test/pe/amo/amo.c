@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Atomics under contention and their results: nothing lost, nothing doubled, neighbours intact,
- * in the heap and in globals, to peers and to oneself. Rules R115, R119-R126.
+ * in the heap and in globals. Rules R115, R121-R123, R125, R126.
  */
 #include "pe_data.h"
 
@@ -188,29 +188,6 @@ static void check_neighbours(void)
     shmem_free(cell);
 }
 
-/* R120: to oneself; R119: quiet completes what does not fetch; R122: failing compare_swap. */
-static void check_self(void)
-{
-    static long long word;
-    static size_t size_word = 5;
-    static ptrdiff_t diff_word = -5;
-
-    shmem_longlong_atomic_add(&word, 40, pe_me);
-    shmem_longlong_atomic_inc(&word, pe_me);
-    shmem_quiet();
-    PE_CHECK_EQ(word, 41);
-    PE_CHECK_EQ(shmem_longlong_atomic_compare_swap(&word, 40, 99, pe_me), 41);
-    PE_CHECK_EQ(word, 41);
-    PE_CHECK_EQ(shmem_longlong_atomic_compare_swap(&word, 41, 99, pe_me), 41);
-    PE_CHECK_EQ(shmem_longlong_atomic_swap(&word, -1, pe_me), 99);
-    PE_CHECK_EQ(shmem_longlong_atomic_fetch(&word, pe_me), -1);
-    PE_CHECK_EQ(shmem_size_atomic_fetch_add(&size_word, 3, pe_me), 5);
-    PE_CHECK_EQ(shmem_ptrdiff_atomic_fetch_add(&diff_word, 3, pe_me), -5);
-    shmem_barrier_all();
-    PE_CHECK_EQ(shmem_size_g(&size_word, pe_right()), 8);
-    PE_CHECK_EQ(shmem_ptrdiff_g(&diff_word, pe_right()), -2);
-}
-
 /* R121: nonblocking fetches are there after quiet; the updates happen once each. */
 static void check_nbi(void)
 {
@@ -246,20 +223,6 @@ static void check_nbi(void)
     shmem_free(cell);
 }
 
-/* R117: everybody counts at everybody, everybody waits for the full count. */
-static void check_with_wait(void)
-{
-    static unsigned int arrived;
-
-    for (unsigned int round = 1; round <= 20; round++) {
-        for (int pe = 0; pe < pe_n; pe++)
-            shmem_uint_atomic_inc(&arrived, (pe_me + pe) % pe_n);
-        shmem_uint_wait_until(&arrived, SHMEM_CMP_GE, round * (unsigned int)pe_n);
-    }
-    shmem_barrier_all();
-    PE_CHECK_EQ(arrived, 20 * pe_n);
-}
-
 int main(void)
 {
     long *heap_counter;
@@ -275,8 +238,6 @@ int main(void)
     check_bitwise();
     check_floating();
     check_neighbours();
-    check_self();
     check_nbi();
-    check_with_wait();
     return pe_test_end();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Waits and tests, rule by rule: what may update a word, what is visible when they return, that
- * others are served meanwhile, masks, empty sets, positions. Every type: typed_wait.c; each
- * comparison: wait.c. Rules R201-R203, R205-R207, R209-R213, R215-R217, R235.
+ * others are served meanwhile, masks, empty sets, positions. Every type and each comparison:
+ * typed_wait.c. Rules R201-R203, R205-R207, R209-R213, R215-R217, R235.
  */
 #include "pe_table.h"
 #include "pe_wait.h"
