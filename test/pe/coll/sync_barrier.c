@@ -137,25 +137,6 @@ static void check_back_to_back(void)
         shmem_sync_all();
 }
 
-/* R162: the barrier does not need to complete another context; that context's quiet does. */
-static void check_other_context(void)
-{
-    static long word;
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
-
-    word = 0;
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "ctx_create failed");
-    shmem_barrier_all();
-    for (long lap = 1; lap <= pe_rounds(50); lap++) {
-        shmem_ctx_long_p(ctx, &word, lap, pe_right());
-        shmem_ctx_quiet(ctx);
-        shmem_sync_all();
-        PE_CHECK_EQ(word, lap);
-        shmem_sync_all();
-    }
-    shmem_ctx_destroy(ctx);
-}
-
 int main(void)
 {
     pe_test_begin();
@@ -164,6 +145,5 @@ int main(void)
     pe_for_teams(check_separates);
     check_stores();
     check_back_to_back();
-    check_other_context();
     return pe_test_end();
 }

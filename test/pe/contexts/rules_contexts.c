@@ -4,7 +4,7 @@
  * what one context's fence and quiet are about, options that may be ignored. Many at once:
  * many_ctx.c.
  */
-#include "pe_rules.h"
+#include "pe_table.h"
 
 #include <sys/resource.h>
 
@@ -311,6 +311,6 @@ int main(void)
     words = shmem_calloc(WORDS, sizeof(*words));
     flags = shmem_calloc((size_t)pe_n + 1, sizeof(*flags));
     PE_REQUIRE(words != NULL && flags != NULL, "calloc failed");
-    PE_RUN_RULES(rules);
+    PE_RULES_RUN(rules);
     return pe_test_end();
 }

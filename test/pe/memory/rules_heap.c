@@ -3,7 +3,7 @@
  * The symmetric heap, rule by rule: which calls separate the PEs and which a PE may make alone,
  * what is agreed, what survives. Exhaustion: heap_full.c.
  */
-#include "pe_rules.h"
+#include "pe_table.h"
 
 #include <sched.h>
 #include <stddef.h>
@@ -453,6 +453,6 @@ int main(void)
     pe_test_begin();
     entered = shmem_calloc((size_t)pe_n, sizeof(*entered));
     PE_REQUIRE(entered != NULL, "calloc failed");
-    PE_RUN_RULES(rules);
+    PE_RULES_RUN(rules);
     return pe_test_end();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Many outstanding nonblocking puts and gets, completed by one quiet or barrier. Rules R49, R105,
- * R165, R218, R221, R224, R226.
+ * R165, R218, R221.
  */
 #include "pe_data.h"
 
@@ -100,26 +100,6 @@ static void check_mixed(void)
     shmem_free(big);
 }
 
-/* R224, R226: pe_quiet for a list with duplicates, for nobody, and for one. */
-static void check_pe_quiet(void)
-{
-    int twice[3] = {pe_right(), pe_right(), pe_left()};
-    long *cell = shmem_calloc(2, sizeof(*cell)), source[2] = {5 + pe_me, 6 + pe_me};
-
-    PE_REQUIRE(cell != NULL, "calloc failed");
-    shmem_pe_quiet(NULL, 0);
-    shmem_long_put_nbi(cell, source, 2, pe_right());
-    shmem_pe_quiet(twice, 3);
-    PE_CHECK_EQ(shmem_long_g(cell, pe_right()), 5 + pe_me);
-    shmem_sync_all();
-    source[1] = 60 + pe_me;
-    shmem_long_put_nbi(&cell[1], &source[1], 1, pe_right());
-    shmem_ctx_pe_quiet(SHMEM_CTX_DEFAULT, twice, 1);
-    PE_CHECK_EQ(shmem_long_g(&cell[1], pe_right()), 60 + pe_me);
-    shmem_barrier_all();
-    shmem_free(cell);
-}
-
 int main(void)
 {
     pe_test_begin();
@@ -129,7 +109,6 @@ int main(void)
     check_puts();
     check_gets();
     check_mixed();
-    check_pe_quiet();
     shmem_quiet(); /* nothing outstanding */
     shmem_fence();
     return pe_test_end();

@@ -3,7 +3,7 @@
  * What remote memory access asks of its arguments and promises about time: alignment, kinds of
  * local memory, when buffers are ours again, and that nothing waits for the next library call.
  */
-#include "pe_rules.h"
+#include "pe_table.h"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -381,6 +381,6 @@ int main(void)
     source = shmem_align(16, BIG + 2 * GUARD);
     words = shmem_calloc(16, sizeof(*words));
     PE_REQUIRE(dest != NULL && source != NULL && words != NULL, "no symmetric memory");
-    PE_RUN_RULES(rules);
+    PE_RULES_RUN(rules);
     return pe_test_end();
 }

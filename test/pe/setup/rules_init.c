@@ -5,7 +5,7 @@
  *
  * usage: rules_init [cycles]
  */
-#include "pe_rules.h"
+#include "pe_table.h"
 
 #include "pe_leaks.h"
 

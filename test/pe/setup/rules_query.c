@@ -3,7 +3,7 @@
  * Questions about PEs and addresses, rule by rule: exactly 1 or 0, whatever the address; pointers
  * to other PEs' memory, and who shares with whom.
  */
-#include "pe_rules.h"
+#include "pe_table.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -235,6 +235,6 @@ int main(void)
     pe_test_begin();
     heap = shmem_calloc(WORDS, sizeof(*heap));
     PE_REQUIRE(heap != NULL, "calloc failed");
-    PE_RUN_RULES(rules);
+    PE_RULES_RUN(rules);
     return pe_test_end();
 }

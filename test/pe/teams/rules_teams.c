@@ -3,7 +3,7 @@
  * Teams, rule by rule: every triplet against a model, agreement on failure, configurations, lives.
  * Threads that split at once: thread_teams.c, rules_threads.c.
  */
-#include "pe_rules.h"
+#include "pe_table.h"
 
 #include <limits.h>
 
@@ -407,6 +407,6 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    PE_RUN_RULES(rules);
+    PE_RULES_RUN(rules);
     return pe_test_end();
 }

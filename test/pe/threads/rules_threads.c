@@ -4,7 +4,7 @@
  * operations of all threads; atomics and waits of one PE's threads see each other; collectives of
  * different teams run at the same time. More of it: threads.c, thread_teams.c, stress programs.
  */
-#include "pe_rules.h"
+#include "pe_table.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
                    "split failed");
     PE_REQUIRE(shmem_ctx_create(0, &shared_ctx) == 0, "no context");
     pthread_barrier_init(&together, NULL, THREADS);
-    PE_RUN_RULES(rules);
+    PE_RULES_RUN(rules);
     shmem_ctx_destroy(shared_ctx);
     if (late) shmem_finalize();
     return pe_test_end();

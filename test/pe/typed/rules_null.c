@@ -8,7 +8,7 @@
 
 #include <complex.h>
 
-#include "pe_rules.h"
+#include "pe_table.h"
 
 enum { PLACE = 4096 };
 
@@ -156,7 +156,7 @@ int main(void)
     pe_fill(null_dest, PLACE, 1);
     pe_fill(null_source, PLACE, 2);
     shmem_barrier_all();
-    PE_RUN_RULES(rules);
+    PE_RULES_RUN(rules);
     shmem_ctx_destroy(null_ctx);
     shmem_team_destroy(null_team);
     return pe_test_end();
