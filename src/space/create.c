@@ -170,8 +170,8 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Who of the parent has access: all of it, or a table. 0, or 1 without memory. */
-static int create_members(const struct create *c, struct stp_team_members *members)
+/* Who of the parent has access: all of it, or a table. */
+static void create_members(const struct create *c, struct stp_team_members *members)
 {
     const struct stp_team *parent = c->parent;
     char mine = c->access;
@@ -181,7 +181,7 @@ static int create_members(const struct create *c, struct stp_team_members *membe
     if (c->everyone && parent->table == NULL) {
         *members = (struct stp_team_members){parent->n_pes, parent->rank, parent->start,
                                              parent->stride, NULL};
-        return 0;
+        return;
     }
     all = malloc((size_t)parent->n_pes);
     members->table = malloc((size_t)parent->n_pes * sizeof(*members->table));
@@ -194,18 +194,18 @@ static int create_members(const struct create *c, struct stp_team_members *membe
         members->table[members->n_pes++] = stp_team_pe(parent, rank);
     }
     free(all);
-    if (members->rank >= 0) return 0;
+    if (members->rank >= 0) return;
     free(members->table);
     members->table = NULL;
-    return 0;
 }
 
 static int create_team(const struct create *c, struct stp_space *space, struct stp_team **team)
 {
     struct stp_team_members members;
-    int rc = create_members(c, &members);
+    int rc;
 
-    rc = stp_team_create(c->parent, &members, rc, space, team);
+    create_members(c, &members);
+    rc = stp_team_create(c->parent, &members, 0, space, team);
     if (rc != 0) free(members.table);
     return rc;
 }
@@ -353,23 +353,12 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     return verdict->outcome;
 }
 
-/* Providers that pick keys or want addresses: every member's descriptor to every member. */
 static void create_exchange_regions(struct create *c)
 {
-    const struct stp_team *team = c->space->team;
-    struct stp_fabric_region *all, *by_pe = NULL;
+    struct stp_fabric_region *by_pe;
 
     if (!c->space->on_fabric) return;
-    if (stp_rt.fabric.peer_table) {
-        all = malloc((size_t)team->n_pes * sizeof(*all));
-        by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
-        if (all == NULL || by_pe == NULL)
-            stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
-        stp_coll_gather(c->space->team, all, &c->region, sizeof(*all));
-        for (int rank = 0; rank < team->n_pes; rank++)
-            by_pe[stp_team_pe(team, rank)] = all[rank];
-        free(all);
-    }
+    by_pe = stp_space_descriptors(c->space, &c->region, c->fn);
     if (stp_rt.fabric.region_peers(c->space->number, by_pe) != 0)
         stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);

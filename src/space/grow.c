@@ -86,20 +86,10 @@ static void grow_undo(struct grow *g)
  */
 static void grow_exchange(const struct grow *g, const char *fn)
 {
-    const struct stp_team *team = g->space->team;
-    struct stp_fabric_region *all, *by_pe = NULL;
+    struct stp_fabric_region *by_pe = NULL;
 
     if (!g->space->registered) return;
-    if (g->space->on_fabric && stp_rt.fabric.peer_table) {
-        all = malloc((size_t)team->n_pes * sizeof(*all));
-        by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
-        if (all == NULL || by_pe == NULL)
-            stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
-        stp_coll_gather(g->space->team, all, &g->mine, sizeof(*all));
-        for (int rank = 0; rank < team->n_pes; rank++)
-            by_pe[stp_team_pe(team, rank)] = all[rank];
-        free(all);
-    }
+    if (g->space->on_fabric) by_pe = stp_space_descriptors(g->space, &g->mine, fn);
     if (stp_rt.fabric.region_grown(g->space->number, by_pe) != 0)
         stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);

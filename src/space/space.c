@@ -326,6 +326,24 @@ static void space_measure_heap(struct stp_space *heap)
     heap->caps = stp_space_caps(heap, facts[1] == -facts[2], true);
 }
 
+struct stp_fabric_region *stp_space_descriptors(struct stp_space *space,
+                                                const struct stp_fabric_region *mine,
+                                                const char *fn)
+{
+    const struct stp_team *team = space->team;
+    struct stp_fabric_region *all, *by_pe;
+
+    if (!stp_rt.fabric.peer_table) return NULL;
+    all = malloc((size_t)team->n_pes * sizeof(*all));
+    by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
+    if (all == NULL || by_pe == NULL) stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
+    stp_coll_gather(space->team, all, mine, sizeof(*all));
+    for (int rank = 0; rank < team->n_pes; rank++)
+        by_pe[stp_team_pe(team, rank)] = all[rank];
+    free(all);
+    return by_pe;
+}
+
 int stp_space_pin(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
 {
     const struct stp_plan *plan = &space->team->plan;

@@ -77,6 +77,14 @@ void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char 
 size_t stp_space_rooted(const struct stp_space *space);
 
 /*
+ * Every member's descriptor, by PE, to free, where the provider picks keys or wants addresses; NULL
+ * where it does not. Collective over the members.
+ */
+struct stp_fabric_region *stp_space_descriptors(struct stp_space *space,
+                                                const struct stp_fabric_region *mine,
+                                                const char *fn);
+
+/*
  * Pins bytes from..to of the parts of the node's other members, who have pinned their own. 0, or
  * -errno with the reason as text.
  */
