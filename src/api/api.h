@@ -138,25 +138,30 @@ STP_API_INLINE void stp_api_put_signal(struct stp_ctx *ctx, void *dest, const vo
 STP_API_INLINE void stp_api_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
                                  ptrdiff_t sst, size_t nelems, size_t size, int pe, const char *fn)
 {
-    stp_iput(ctx, dest, source, dst, sst, size, nelems, stp_api_pe(ctx, pe, fn), fn);
+    stp_iput(ctx, dest, source, dst, sst, 1, nelems, size, stp_api_pe(ctx, pe, fn), fn);
 }
 
 STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
                                  ptrdiff_t sst, size_t nelems, size_t size, int pe, const char *fn)
 {
-    stp_iget(ctx, dest, source, dst, sst, size, nelems, stp_api_pe(ctx, pe, fn), fn);
+    stp_iget(ctx, dest, source, dst, sst, 1, nelems, size, stp_api_pe(ctx, pe, fn), fn);
 }
 
-/*
- * nblocks blocks of bsize elements of size bytes; dst and sst: elements from the start of a block
- * to that of the next, at least bsize, checked here as pe is. Blocking. Spec 1.6, 9.6.1.4, 9.6.1.8.
- */
-void stp_api_ibput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
-                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
-                   const char *fn);
-void stp_api_ibget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
-                   ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
-                   const char *fn);
+/* nblocks blocks of bsize elements of size bytes. Spec 1.6, 9.6.1.4, 9.6.1.8. */
+
+STP_API_INLINE void stp_api_ibput(struct stp_ctx *ctx, void *dest, const void *source,
+                                  ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
+                                  size_t size, int pe, const char *fn)
+{
+    stp_iput(ctx, dest, source, dst, sst, bsize, nblocks, size, stp_api_pe(ctx, pe, fn), fn);
+}
+
+STP_API_INLINE void stp_api_ibget(struct stp_ctx *ctx, void *dest, const void *source,
+                                  ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
+                                  size_t size, int pe, const char *fn)
+{
+    stp_iget(ctx, dest, source, dst, sst, bsize, nblocks, size, stp_api_pe(ctx, pe, fn), fn);
+}
 
 /* ---- comparisons ---------------------------------------------------------------- */
 

@@ -375,7 +375,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     for (int i = 1; i <= team->n_pes; i++) {
         int rank = (team->rank + i) % team->n_pes;
         const char *block = (const char *)source + (size_t)rank * nelems * (size_t)sst * size;
-        stp_iput(&stp_ctx_coll, (char *)dest + mine, block, dst, sst, size, nelems,
+        stp_iput(&stp_ctx_coll, (char *)dest + mine, block, dst, sst, 1, nelems, size,
                  stp_team_pe(team, rank), fn);
     }
     collect_finish(team);

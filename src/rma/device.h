@@ -135,11 +135,12 @@ void stp_buffers_fini(void);
 
 /* ---- private pages (process.c) --------------------------------------------- */
 
-/* To and from a part that STP_WAY_PROCESS leads to; done on return. Fatal when it is gone. */
-void stp_process_put(const struct stp_target *target, const void *source,
-                     const struct stp_rows *rows, int pe, const char *fn);
-void stp_process_get(const struct stp_target *target, void *dest, const struct stp_rows *rows,
-                     int pe, const char *fn);
+/*
+ * From buffer to a part that STP_WAY_PROCESS leads to, or with put false from there to buffer; done
+ * on return. Fatal when the part is gone.
+ */
+void stp_process_copy(const struct stp_target *target, const void *buffer,
+                      const struct stp_rows *rows, bool put, int pe, const char *fn);
 
 /* ---- staging (stage.c, proxy.c) ------------------------------------------- */
 

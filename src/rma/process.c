@@ -61,46 +61,26 @@ static _Noreturn void process_fatal(const struct stp_target *target, int error, 
               target->space->number, strerror(error));
 }
 
-static void process_run(const struct stp_target *target, struct process_copy *copy, bool put,
-                        int pe, const char *fn)
+void stp_process_copy(const struct stp_target *target, const void *buffer,
+                      const struct stp_rows *rows, bool put, int pe, const char *fn)
 {
+    struct process_copy copy = {.local = (char *)(uintptr_t)buffer,
+                                .local_pitch = put ? rows->source_pitch : rows->dest_pitch,
+                                .remote_pitch = put ? rows->dest_pitch : rows->source_pitch,
+                                .width = rows->width,
+                                .n = rows->n};
     struct iovec here[PROCESS_ROWS], there[PROCESS_ROWS];
-    uintptr_t base;
     pid_t pid;
 
-    (void)stp_private_peer(target->space, stp_local_of(pe), &pid, &base);
-    copy->remote = base + target->offset;
-    while (copy->row < copy->n) {
-        unsigned long n = process_pieces(copy, here, there);
+    (void)stp_private_peer(target->space, stp_local_of(pe), &pid, &copy.remote);
+    copy.remote += target->offset;
+    while (copy.row < copy.n) {
+        unsigned long n = process_pieces(&copy, here, there);
         ssize_t done = put ? process_vm_writev(pid, here, n, there, n, 0)
                            : process_vm_readv(pid, here, n, there, n, 0);
 
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) process_fatal(target, done < 0 ? errno : EFAULT, pe, fn);
-        process_advance(copy, (size_t)done);
+        process_advance(&copy, (size_t)done);
     }
-}
-
-void stp_process_put(const struct stp_target *target, const void *source,
-                     const struct stp_rows *rows, int pe, const char *fn)
-{
-    struct process_copy copy = {.local = (char *)(uintptr_t)source,
-                                .local_pitch = rows->source_pitch,
-                                .remote_pitch = rows->dest_pitch,
-                                .width = rows->width,
-                                .n = rows->n};
-
-    process_run(target, &copy, true, pe, fn);
-}
-
-void stp_process_get(const struct stp_target *target, void *dest, const struct stp_rows *rows,
-                     int pe, const char *fn)
-{
-    struct process_copy copy = {.local = dest,
-                                .local_pitch = rows->dest_pitch,
-                                .remote_pitch = rows->source_pitch,
-                                .width = rows->width,
-                                .n = rows->n};
-
-    process_run(target, &copy, false, pe, fn);
 }

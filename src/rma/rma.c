@@ -233,7 +233,7 @@ static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
         if (from != NULL || rma_is_element(rows, dest))
             stp_stage_put(ctx, &target, source, rows, pe, fn);
         else
-            stp_process_put(&target, source, rows, pe, fn);
+            stp_process_copy(&target, source, rows, true, pe, fn);
         break;
     }
 }
@@ -265,7 +265,7 @@ static void rma_get(struct stp_ctx *ctx, void *dest, const void *source,
         if (to != NULL || rma_is_element(rows, source))
             stp_stage_get(ctx, &target, dest, rows, pe, fn);
         else
-            stp_process_get(&target, dest, rows, pe, fn);
+            stp_process_copy(&target, dest, rows, false, pe, fn);
         break;
     }
 }
@@ -367,39 +367,40 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
 /* ---- strided ---------------------------------------------------------------- */
 
 /*
- * nelems elements at strides dst and sst as rows: elements that lie side by side on both sides
- * are one. Fatal when the bytes they span do not fit a size_t.
+ * nblocks blocks of bsize elements at strides dst and sst as rows: blocks that lie side by side on
+ * both sides are one. Fatal when the bytes they span do not fit a size_t.
  */
-static struct stp_rows rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t nbytes, size_t nelems,
-                                const char *fn)
+static struct stp_rows rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
+                                size_t size, const char *fn)
 {
-    if (dst < 1 || sst < 1)
-        stp_fatal(fn, "%s is %td: strides are at least 1", dst < 1 ? "dst" : "sst",
-                  dst < 1 ? dst : sst);
-    (void)stp_bytes(stp_bytes(nelems - 1, (size_t)(dst > sst ? dst : sst), fn) + 1, nbytes, fn);
-    if (nelems == 1) return rma_one_row(nbytes);
-    if (dst == 1 && sst == 1) return rma_one_row(nelems * nbytes);
-    return (struct stp_rows){nbytes, nelems, (size_t)dst * nbytes, (size_t)sst * nbytes};
+    size_t to = (size_t)dst, from = (size_t)sst, nbytes = stp_bytes(bsize, size, fn);
+
+    if (dst < 0 || sst < 0 || to < bsize || from < bsize)
+        stp_fatal(fn, "dst is %td, sst is %td: strides are at least %zu", dst, sst, bsize);
+    if (nblocks == 1) return rma_one_row(nbytes);
+    (void)stp_bytes(stp_bytes(nblocks, to > from ? to : from, fn), size, fn);
+    if (to == bsize && from == bsize) return rma_one_row(nblocks * nbytes);
+    return (struct stp_rows){nbytes, nblocks, to * size, from * size};
 }
 
 void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-              size_t nbytes, size_t nelems, int pe, const char *fn)
+              size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
     struct stp_rows rows;
 
-    if (nelems == 0 || nbytes == 0) return;
+    if (nblocks == 0 || bsize == 0) return;
     stp_kind_begin();
-    rows = rma_rows(dst, sst, nbytes, nelems, fn);
+    rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
     rma_put(ctx, dest, source, &rows, pe, STP_COPY_SENT, fn);
 }
 
 void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-              size_t nbytes, size_t nelems, int pe, const char *fn)
+              size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
     struct stp_rows rows;
 
-    if (nelems == 0 || nbytes == 0) return;
+    if (nblocks == 0 || bsize == 0) return;
     stp_kind_begin();
-    rows = rma_rows(dst, sst, nbytes, nelems, fn);
+    rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
     rma_get(ctx, dest, source, &rows, pe, STP_COPY_DONE, fn);
 }

@@ -211,13 +211,13 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
                     const char *fn);
 
 /*
- * nelems blocks of nbytes each; block i from source + i*sst to dest + i*dst. Strides are in units
- * of nbytes when stp_iput() is called for iput, so dst and sst count elements. Blocking.
+ * nblocks blocks of bsize elements of size bytes; dst and sst: elements from the start of a block
+ * to that of the next, fatal when they are less than bsize. Blocking.
  */
 void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-              size_t nbytes, size_t nelems, int pe, const char *fn);
+              size_t bsize, size_t nblocks, size_t size, int pe, const char *fn);
 void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-              size_t nbytes, size_t nelems, int pe, const char *fn);
+              size_t bsize, size_t nblocks, size_t size, int pe, const char *fn);
 
 /* ---- atomics (amo.c) ---------------------------------------------------- */
 
