@@ -94,19 +94,6 @@ static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
     }
 }
 
-/* Is the controller among those that a line of version 1 names, "4:cpu,cpuacct:/path"? */
-static bool cgroup_names(const char *names, const char *controller)
-{
-    size_t len = strlen(controller);
-
-    while (*names != ':' && *names != '\0') {
-        size_t n = strcspn(names, ",:");
-        if (n == len && strncmp(names, controller, len) == 0) return true;
-        names += n + (names[n] == ',');
-    }
-    return false;
-}
-
 /* The least limit around this process, of version 2 or of a controller of version 1. */
 static size_t cgroup_limit(const char *controller, cgroup_read_fn *read, cgroup_read_fn *read_v1)
 {
@@ -123,10 +110,12 @@ static size_t cgroup_limit(const char *controller, cgroup_read_fn *read, cgroup_
         bool v2 = strncmp(line, "0::", 3) == 0;
         size_t limit;
 
-        if (group == NULL || (!v2 && !cgroup_names(names, controller))) continue;
-        line[strcspn(line, "\n")] = '\0';
-        limit = v2 ? cgroup_least(group + 1, "/sys/fs/cgroup", read)
-                   : cgroup_least(group + 1, root, read_v1);
+        if (group == NULL) continue;
+        *group++ = '\0'; /* "4:cpu,cpuacct:/path": of version 1 with the names of controllers */
+        if (!v2 && !stp_words_have(names, controller)) continue;
+        group[strcspn(group, "\n")] = '\0';
+        limit =
+            v2 ? cgroup_least(group, "/sys/fs/cgroup", read) : cgroup_least(group, root, read_v1);
         if (limit < least) least = limit;
     }
     free(line);

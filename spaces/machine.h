@@ -15,12 +15,14 @@ const char *stp_sysfs_line(char *line, size_t len, const char *path);
 
 /* CPUs, or NUMA nodes: numbers as the kernel's lists have them. */
 #define STP_NUMBERS 8192
+#define STP_WORD_BITS (8 * sizeof(unsigned long))
 struct stp_numbers {
-    unsigned char bits[STP_NUMBERS / 8];
+    unsigned long words[STP_NUMBERS / STP_WORD_BITS]; /* as system calls take them */
 };
 
 void stp_sysfs_list(struct stp_numbers *set, const char *path);
 void stp_numbers_add(struct stp_numbers *set, int i); /* below STP_NUMBERS */
+bool stp_numbers_have(const struct stp_numbers *set, int i);
 bool stp_numbers_meet(const struct stp_numbers *a, const struct stp_numbers *b);
 void stp_numbers_own_cpus(struct stp_numbers *set); /* that this process may run on */
 

@@ -12,32 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NUMA_WORD_BITS (8 * sizeof(unsigned long))
-#define NUMA_WORDS (1024 / NUMA_WORD_BITS) /* MAX_NUMNODES of the kernel */
-
-struct numa_set {
-    unsigned long words[NUMA_WORDS];
-};
-
-static void numa_add(struct numa_set *set, int node)
-{
-    set->words[(size_t)node / NUMA_WORD_BITS] |= 1ul << (size_t)node % NUMA_WORD_BITS;
-}
-
-static bool numa_has(const struct numa_set *set, int node)
-{
-    if (node < 0 || (size_t)node >= NUMA_WORDS * NUMA_WORD_BITS) return false;
-    return (set->words[(size_t)node / NUMA_WORD_BITS] >> (size_t)node % NUMA_WORD_BITS & 1) != 0;
-}
-
 /* Nodes with memory that this process may use. Seccomp refuses it in some containers. */
-static int numa_allowed(struct numa_set *set)
+static int numa_allowed(struct stp_numbers *set)
 {
     int mode;
 
     memset(set, 0, sizeof(*set));
-    return syscall(SYS_get_mempolicy, &mode, set->words, NUMA_WORDS * NUMA_WORD_BITS, NULL,
-                   MPOL_F_MEMS_ALLOWED) == 0
+    return syscall(SYS_get_mempolicy, &mode, set->words, STP_NUMBERS, NULL, MPOL_F_MEMS_ALLOWED) ==
+                   0
                ? 0
                : -errno;
 }
@@ -66,7 +48,7 @@ static const char *numa_who(const struct stp_space_params *params)
 
 int stp_numa_check(const struct stp_space_params *params)
 {
-    struct numa_set allowed;
+    struct stp_numbers allowed;
     int node = params->numa_node;
 
     if (params->numa != STP_NUMA_BIND || node == -1) return 0;
@@ -75,7 +57,7 @@ int stp_numa_check(const struct stp_space_params *params)
                   numa_who(params), node);
         return -ENODEV;
     }
-    if (numa_allowed(&allowed) == 0 && !numa_has(&allowed, node)) {
+    if (numa_allowed(&allowed) == 0 && !stp_numbers_have(&allowed, node)) {
         stp_error("%s is %d, which has no memory or is not for this process (cpuset)",
                   numa_who(params), node);
         return -ENODEV;
@@ -86,16 +68,16 @@ int stp_numa_check(const struct stp_space_params *params)
 bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound)
 {
     static const int modes[STP_N_NUMAS] = {MPOL_DEFAULT, MPOL_BIND, MPOL_INTERLEAVE, MPOL_LOCAL};
-    struct numa_set nodes = {{0}};
+    struct stp_numbers nodes = {{0}};
     bool named = params->numa != STP_NUMA_TOUCH;
     int node = params->numa_node != -1 ? params->numa_node : numa_own(), rc = 0;
 
     *bound = -1;
     if (params->numa == STP_NUMA_DEFAULT) return false;
-    if (params->numa == STP_NUMA_BIND && node >= 0) numa_add(&nodes, node);
+    if (params->numa == STP_NUMA_BIND && node >= 0) stp_numbers_add(&nodes, node);
     if (params->numa == STP_NUMA_INTERLEAVE) rc = numa_allowed(&nodes);
     if (rc == 0 && syscall(SYS_mbind, base, nbytes, modes[params->numa], named ? nodes.words : NULL,
-                           named ? NUMA_WORDS * NUMA_WORD_BITS : 0, 0) != 0)
+                           named ? STP_NUMBERS : 0, 0) != 0)
         rc = -errno;
     if (rc != 0)
         stp_warn("%s is not honoured, pages come from any NUMA node: mbind: %s",

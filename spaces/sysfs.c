@@ -48,7 +48,7 @@ static char *sysfs_long_line(const char *path)
 
 void stp_numbers_add(struct stp_numbers *set, int i)
 {
-    set->bits[i / 8] |= (unsigned char)(1u << i % 8);
+    set->words[(size_t)i / STP_WORD_BITS] |= 1ul << (size_t)i % STP_WORD_BITS;
 }
 
 /* "0-3,8,10-11" */
@@ -76,15 +76,16 @@ void stp_sysfs_list(struct stp_numbers *set, const char *path)
     free(line);
 }
 
-static bool numbers_have(const struct stp_numbers *set, int i)
+bool stp_numbers_have(const struct stp_numbers *set, int i)
 {
-    return (set->bits[i / 8] >> i % 8 & 1) != 0;
+    return i >= 0 && i < STP_NUMBERS &&
+           (set->words[(size_t)i / STP_WORD_BITS] >> (size_t)i % STP_WORD_BITS & 1) != 0;
 }
 
 bool stp_numbers_meet(const struct stp_numbers *a, const struct stp_numbers *b)
 {
-    for (size_t i = 0; i < sizeof(a->bits); i++)
-        if ((a->bits[i] & b->bits[i]) != 0) return true;
+    for (size_t i = 0; i < STP_COUNT(a->words); i++)
+        if ((a->words[i] & b->words[i]) != 0) return true;
     return false;
 }
 
@@ -128,7 +129,7 @@ static int node_distance(int node, int to, const struct stp_numbers *cpus)
     stp_sysfs_list(&online, "devices/system/node/online");
     for (int i = 0; i < STP_NUMBERS; i++) {
         int distance;
-        if (!numbers_have(&online, i)) continue;
+        if (!stp_numbers_have(&online, i)) continue;
         distance = (int)strtol(at, &end, 10);
         if (end == at) break;
         at = end;
@@ -224,7 +225,7 @@ static int node_find(int i, int *n)
     *n = 0;
     stp_sysfs_list(&nodes, "devices/system/node/has_memory");
     for (int node = 0; node < STP_NUMBERS; node++) {
-        if (!numbers_have(&nodes, node)) continue;
+        if (!stp_numbers_have(&nodes, node)) continue;
         if ((*n)++ == i) found = node;
     }
     return found;

@@ -18,6 +18,8 @@
 
 #include "base/base.h"
 
+#include <string.h>
+
 #define STP_FABRIC_ABI 17u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
@@ -37,6 +39,14 @@ struct stp_network {
     unsigned rank;    /* 0 is the best; the same order on all hosts */
     char refused[96]; /* why peers do not reach it; empty: they do */
 };
+
+/* Are the first n bits of two addresses the same? */
+static inline bool stp_same_bits(const unsigned char *a, const unsigned char *b, unsigned n)
+{
+    unsigned bytes = n / 8, rest = n % 8;
+
+    return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
+}
 
 /* What became of a provider, for programs; texts and advice are in ofi/advice.c. */
 enum stp_offer_code {

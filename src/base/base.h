@@ -80,6 +80,12 @@ void stp_flush(void (*late)(void));
  */
 const char *stp_strerror(int error);
 
+/* A limit of this process (RLIMIT_...), SIZE_MAX for none. *hard, if not NULL: its maximum. */
+size_t stp_limit(int resource, size_t *hard);
+
+/* How many descriptors this process has open; -1: unknown. */
+int stp_count_fds(void);
+
 /*
  * Between the two, what makes a file longer than ulimit -f fails with EFBIG in this thread, without
  * SIGXFSZ, whose handler and mask are the program's.
@@ -225,6 +231,9 @@ const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT]);
 
 /* "1536 MiB": every byte of it. Returns text. */
 const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT]);
+
+/* Is word one of the words of the list, which have commas between them, and may have spaces? */
+bool stp_words_have(const char *list, const char *word);
 
 /* The number behind key at the start of a line of the file, of its first with one; "" fits any. */
 size_t stp_file_number(const char *path, const char *key); /* SIZE_MAX: there is none */

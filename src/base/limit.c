@@ -7,6 +7,7 @@
  */
 #include "base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,28 +15,42 @@
 #include <time.h>
 #include <unistd.h>
 
-/* NULL: that is not why. */
-static const char *explain_size(char *text, size_t len)
+size_t stp_limit(int resource, size_t *hard)
 {
-    struct rlimit limit;
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return NULL;
-    snprintf(text, len, "larger than a file may be (ulimit -f is %llu KiB): raise it",
-             (unsigned long long)limit.rlim_cur / 1024);
-    return text;
+    getrlimit((__rlimit_resource_t)resource, &limit);
+    if (hard != NULL) *hard = limit.rlim_max == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_max;
+    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
+}
+
+int stp_count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    /* No descriptor is left to read the directory with: all are in use. */
+    if (dir == NULL) return errno == EMFILE ? (int)stp_limit(RLIMIT_NOFILE, NULL) : -1;
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n - 3; /* "." and "..", and the directory's own */
 }
 
 const char *stp_strerror(int error)
 {
     static __thread char text[128];
-    struct rlimit limit;
+    size_t size = stp_limit(RLIMIT_FSIZE, NULL);
 
     if (error == ENFILE) return "descriptors ran out on this host (sysctl fs.file-max): raise it";
-    if (error == EFBIG && explain_size(text, sizeof(text)) != NULL) return text;
-    if (error != EMFILE) return strerror(error);
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return "descriptors ran out (ulimit -n): raise it";
-    snprintf(text, sizeof(text), "descriptors ran out (ulimit -n is %llu): raise it",
-             (unsigned long long)limit.rlim_cur);
+    if (error == EFBIG && size != SIZE_MAX)
+        snprintf(text, sizeof(text), "larger than a file may be (ulimit -f is %zu KiB): raise it",
+                 size / 1024);
+    else if (error == EMFILE)
+        snprintf(text, sizeof(text), "descriptors ran out (ulimit -n is %zu): raise it",
+                 stp_limit(RLIMIT_NOFILE, NULL));
+    else
+        return strerror(error);
     return text;
 }
 

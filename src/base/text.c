@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes as text, numbers of small files, and hashes. */
+/* Sizes as text, lists of words, numbers of small files, and hashes. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -31,6 +31,17 @@ const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT])
         nbytes /= 1024;
     snprintf(text, STP_SIZE_TEXT, "%zu %s", nbytes, units[unit]);
     return text;
+}
+
+bool stp_words_have(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += strspn(at, ", ");
+        if (strncmp(at, word, len) == 0 && (at[len] == ',' || at[len] == '\0')) return true;
+    }
+    return false;
 }
 
 size_t stp_file_number(const char *path, const char *key)

@@ -154,17 +154,10 @@ void stp_network_publish(int pe)
 
 /* ---- the others ------------------------------------------------------------ */
 
-static bool network_same_bits(const unsigned char *a, const unsigned char *b, unsigned bits)
-{
-    unsigned bytes = bits / 8, rest = bits % 8;
-
-    return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
-}
-
 static bool network_same_net(const struct network_addr *a, const struct network_addr *b)
 {
     return a->version == b->version && a->prefix == b->prefix &&
-           network_same_bits(a->addr, b->addr, a->prefix);
+           stp_same_bits(a->addr, b->addr, a->prefix);
 }
 
 static bool network_same_addr(const struct network_addr *a, const struct network_addr *b)

@@ -112,13 +112,7 @@ static bool info_costly(const char *name)
 /* True when the comma-separated list (NULL: everything that costs little) names the section. */
 static bool info_wants(const char *list, const char *name)
 {
-    size_t len = strlen(name);
-
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) return true;
-    }
-    return list == NULL && !info_costly(name);
+    return list != NULL ? stp_words_have(list, name) : !info_costly(name);
 }
 
 /* Number of names in the list that are sections' names; *n_names: of all. */

@@ -46,18 +46,6 @@ static void offers_add(struct stp_info_offers *offers, const struct stp_offer *o
     snprintf(row->advice, sizeof(row->advice), "%s", offer->advice != NULL ? offer->advice : "");
 }
 
-/* Returns true when the list of domains, joined by ", ", has this one. */
-static bool has_domain(const char *domains, const char *domain)
-{
-    size_t len = strlen(domain);
-
-    for (const char *at = domains; at != NULL; at = strchr(at, ',')) {
-        at += strspn(at, ", ");
-        if (strncmp(at, domain, len) == 0 && (at[len] == ',' || at[len] == '\0')) return true;
-    }
-    return false;
-}
-
 /* Keeps what the trials measured. */
 static void offers_measure(struct stp_info_offers *offers, const struct stp_offer *offer)
 {
@@ -81,7 +69,7 @@ static void hear_offer(void *arg, const struct stp_offer *offer)
     offers_measure(offers, offer);
     if (row == NULL) {
         offers_add(offers, offer);
-    } else if (offer->domain != NULL && !has_domain(row->domains, offer->domain)) {
+    } else if (offer->domain != NULL && !stp_words_have(row->domains, offer->domain)) {
         size_t len = strlen(row->domains);
 
         snprintf(row->domains + len, sizeof(row->domains) - len, ", %s", offer->domain);

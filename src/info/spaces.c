@@ -21,17 +21,6 @@
 #define SPACES_PATHS_PES 1024 /* beyond this nobody reads it */
 #define SPACES_GATHER 384     /* bytes that one gather takes from a PE */
 
-/* In the order of the constants. */
-static const struct {
-    const char *name;
-    shmem_device_type_t type;
-} spaces_kinds[] = {
-    {"cpu", SHMEM_DEVICE_CPU},
-    {"gpu", SHMEM_DEVICE_GPU},
-    {"hbm", SHMEM_DEVICE_HBM},
-    {"fam", SHMEM_DEVICE_FAM},
-};
-
 /* ---- as one process sees it ------------------------------------------------------------ */
 
 static void info_cpu_memory(struct stp_report *report)
@@ -85,13 +74,13 @@ static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
     return kind->probe(&wanted, why, len) == 0;
 }
 
-static void info_kind(struct stp_report *report, const char *name, const struct stp_kind *kind)
+static void info_kind(struct stp_report *report, const struct stp_kind *kind)
 {
     char why[SPACES_TEXT];
     bool usable = info_probe(kind, why, sizeof(why));
     struct stp_info_attributes found;
 
-    stp_report_item(report, "kind", name);
+    stp_report_item(report, "kind", kind->name);
     stp_report_flag(report, "usable", usable);
     stp_report_text(report, "state", why);
     if (usable) {
@@ -109,8 +98,8 @@ void stp_info_kinds(struct stp_report *report)
 
     if (alone) stp_kinds_start();
     stp_report_list(report, "kinds");
-    for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++)
-        info_kind(report, spaces_kinds[i].name, stp_kind_find((int)spaces_kinds[i].type));
+    for (int i = 0; i < STP_N_KINDS; i++)
+        info_kind(report, stp_kinds[i]);
     stp_report_end(report);
     if (alone) stp_kinds_stop();
 }
@@ -130,7 +119,6 @@ struct spaces_answer {
 _Static_assert(sizeof(struct spaces_answer) <= SPACES_GATHER, "goes into one gather");
 
 struct spaces_kind {
-    const char *name;
     const struct stp_kind *kind;
     int n_usable, n_members;
     uint64_t caps;
@@ -376,7 +364,7 @@ static void spaces_print_fabric(struct stp_report *report, const struct stp_kind
 
 static void spaces_print_kind(struct stp_report *report, const struct spaces_kind *kind)
 {
-    stp_report_item(report, "kind", kind->name);
+    stp_report_item(report, "kind", kind->kind->name);
     stp_report_flag(report, "usable", kind->n_members > 0);
     stp_report_number(report, "members", kind->n_members);
     if (kind->n_members < stp_rt.n_pes) spaces_print_texts(report, kind, false, "without", "why");
@@ -405,9 +393,9 @@ void stp_info_spaces(struct stp_report *report)
         stp_report_number(report, "nodes", stp_rt.n_nodes);
         stp_report_list(report, "kinds");
     }
-    for (size_t i = 0; i < STP_COUNT(spaces_kinds); i++) {
-        struct spaces_kind kind = {.name = spaces_kinds[i].name,
-                                   .kind = stp_kind_find((int)spaces_kinds[i].type)};
+    for (int i = 0; i < STP_N_KINDS; i++) {
+        struct spaces_kind kind = {.kind = stp_kinds[i]};
+
         spaces_ask(&kind);
         if (stp_rt.pe == 0) spaces_print_kind(report, &kind);
         free(kind.paths);

@@ -143,28 +143,6 @@ void stp_ofi_descriptors_forget(void)
 
 /* ---- how many there are ------------------------------------------------------------ */
 
-/* The limit, or SIZE_MAX where there is none. */
-static size_t fds_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
-    return (size_t)limit.rlim_cur;
-}
-
-int stp_ofi_count_fds(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int n = 0;
-
-    /* No descriptor is left to read the directory with: all are in use. */
-    if (dir == NULL) return errno == EMFILE ? (int)fds_limit() : -1;
-    while (readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return n - 3; /* "." and "..", and the directory's own */
-}
-
 size_t stp_ofi_fds_of_peers(void)
 {
     /* Its own to each peer, and one from each peer's: peers have as many endpoints. */
@@ -173,8 +151,8 @@ size_t stp_ofi_fds_of_peers(void)
 
 size_t stp_ofi_fds_left(void)
 {
-    size_t limit = fds_limit();
-    int used = stp_ofi_count_fds();
+    size_t limit = stp_limit(RLIMIT_NOFILE, NULL);
+    int used = stp_count_fds();
 
     if (limit == SIZE_MAX || used < 0) return SIZE_MAX;
     return limit > (size_t)used ? limit - (size_t)used : 0;

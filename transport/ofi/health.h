@@ -111,9 +111,6 @@ void stp_ofi_listener_close(void);
 /* The endpoint is closed: what is known of its socket is void. */
 void stp_ofi_descriptors_forget(void);
 
-/* Open descriptors of this process, -1 when that cannot be read. */
-int stp_ofi_count_fds(void);
-
 /* Descriptors not in use; SIZE_MAX: there is no limit. */
 size_t stp_ofi_fds_left(void);
 

@@ -36,13 +36,6 @@ static const unsigned char *source_of(const struct fi_info *info, unsigned *n_bi
     return bits_of(info->src_addr, n_bits);
 }
 
-static bool same_bits(const unsigned char *a, const unsigned char *b, unsigned n)
-{
-    unsigned bytes = n / 8, rest = n % 8;
-
-    return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
-}
-
 /* Is word a subnet, such as 10.1.0.0/16, or an address, that these bits belong to? */
 static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bits)
 {
@@ -57,7 +50,7 @@ static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bi
         prefix = strtoul(slash + 1, &end, 10);
         if (end == slash + 1 || *end != '\0' || prefix > n_bits) return false;
     }
-    return same_bits(net, bits, (unsigned)prefix);
+    return stp_same_bits(net, bits, (unsigned)prefix);
 }
 
 /* One word of SHMEM_OFI_INTERFACE against an address and the interface it is of. */

@@ -134,7 +134,7 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
 static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, const char **why)
 {
     static struct stp_core alone;
-    int before = core->report != NULL ? stp_ofi_count_fds() : -1, open = -1;
+    int before = core->report != NULL ? stp_count_fds() : -1, open = -1;
     int rc;
 
     alone = *core;
@@ -144,7 +144,7 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     rc = stp_ofi_domain_open(&alone, choice->info, why);
     choice->code = STP_OFFER_NOT_OPENED;
     if (rc != 0) return rc;
-    if (before >= 0) open = stp_ofi_count_fds();
+    if (before >= 0) open = stp_count_fds();
     choice->code = STP_OFFER_TRIAL;
     rc = stp_ofi_probe(why);
     if (rc == 0 && open >= 0 && stp_ofi_probe_fds >= 0) {

@@ -186,7 +186,7 @@ int stp_ofi_probe(const char **why)
     if (rc == 0) rc = connect_self(why);
     if (rc == 0) rc = stp_ofi_ctx_create(false, &ctx);
     if (rc == 0) rc = try_all(ctx, memory, memory + n_words, n_words, why);
-    stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_ofi_count_fds() : -1;
+    stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_count_fds() : -1;
     stp_ofi_ctx_destroy(ctx);
     stp_ofi_region_remove(REGION);
     stp_ofi_domain_close();

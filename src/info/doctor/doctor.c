@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 static const char *const health_names[] = {
     [STP_HEALTH_OK] = "ok",
@@ -48,15 +47,6 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const cha
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor)
 {
     return doctor->n_hosts > 1 || (doctor->n_pes > 1 && !stp_env.node);
-}
-
-size_t stp_doctor_limit(int resource, size_t *hard)
-{
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-
-    getrlimit((__rlimit_resource_t)resource, &limit);
-    if (hard != NULL) *hard = limit.rlim_max == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_max;
-    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
 }
 
 /* ---- the report ---------------------------------------------------------- */

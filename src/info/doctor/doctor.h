@@ -51,9 +51,6 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const cha
 /* Returns true when PEs of the job that is looked at must go through the fabric. */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
 
-/* Returns a limit of this process (RLIMIT_...), or SIZE_MAX if there is none; so for *hard. */
-size_t stp_doctor_limit(int resource, size_t *hard);
-
 /* Launcher and fellow PEs (job.c). */
 void stp_doctor_join(struct stp_doctor *doctor); /* who are we; collective */
 void stp_doctor_node(struct stp_doctor *doctor); /* do the PEs of a host share memory? collective */

@@ -7,7 +7,6 @@
 
 #include "core/core.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <glob.h>
 #include <linux/capability.h>
@@ -46,7 +45,7 @@ static size_t count_files(const char *pattern)
 
 static void host_memlock(struct stp_doctor *doctor)
 {
-    size_t hard, soft = stp_doctor_limit(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric.size;
+    size_t hard, soft = stp_limit(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric.size;
     size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
     bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
     char have[STP_SIZE_TEXT], want[STP_SIZE_TEXT];
@@ -78,18 +77,6 @@ static void host_memlock(struct stp_doctor *doctor)
 
 /* ---- descriptors ----------------------------------------------------------- */
 
-static size_t count_fds(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    size_t n = 0;
-
-    if (dir == NULL) return SIZE_MAX;
-    while (readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return n > 3 ? n - 3 : 0; /* "." and "..", and the directory's own */
-}
-
 /* Peers this PE talks to through the fabric. */
 static size_t fabric_peers(const struct stp_doctor *doctor)
 {
@@ -100,25 +87,24 @@ static void host_descriptors(struct stp_doctor *doctor)
 {
     static const char why[] = "an endpoint takes descriptors, and with tcp every peer that a PE "
                               "talks to takes more";
-    size_t hard, soft = stp_doctor_limit(RLIMIT_NOFILE, &hard), now = count_fds(), peers, need,
-                 most;
+    size_t hard, soft = stp_limit(RLIMIT_NOFILE, &hard), peers, need, most;
+    int now = stp_count_fds();
     char todo[160], has[STP_SIZE_TEXT];
     enum stp_health health = STP_HEALTH_OK;
     bool few;
 
     snprintf(has, sizeof(has), "%zu", soft);
-    if (now == SIZE_MAX || doctor->offers.fds_open < 0) {
+    if (now < 0 || doctor->offers.fds_open < 0) {
         snprintf(todo, sizeof(todo), "ulimit -n %zu (the hard limit is %zu)",
                  hard < 65536 ? hard : (size_t)65536, hard);
         stp_doctor_say(doctor, doctor->offers.no_fds ? STP_HEALTH_PROBLEM : STP_HEALTH_NOTE,
                        "descriptors", why, doctor->offers.no_fds ? todo : NULL,
                        "ulimit -n: %s; what a job needs could not be measured: %s", has,
-                       now == SIZE_MAX ? "/proc/self/fd cannot be read"
-                                       : "no provider was opened for it");
+                       now < 0 ? "/proc/self/fd cannot be read" : "no provider was opened for it");
         return;
     }
     peers = fabric_peers(doctor);
-    need = now + (size_t)doctor->offers.fds_open + peers * (size_t)doctor->offers.fds_peer;
+    need = (size_t)(now + doctor->offers.fds_open) + peers * (size_t)doctor->offers.fds_peer;
     few = need > soft || doctor->offers.no_fds;
     if (!few && doctor->offers.fds_peer > 0 &&
         soft - need < FEW_PEERS * (size_t)doctor->offers.fds_peer)
@@ -134,7 +120,7 @@ static void host_descriptors(struct stp_doctor *doctor)
     snprintf(has, sizeof(has), doctor->offers.fds_peer > 0 ? "%zu" : "no limit", most);
     stp_doctor_say(
         doctor, health, "descriptors", why, health == STP_HEALTH_OK ? NULL : todo,
-        "ulimit -n: %zu; open now %zu, an endpoint of %s %d, a peer %d; this job needs "
+        "ulimit -n: %zu; open now %d, an endpoint of %s %d, a peer %d; this job needs "
         "%zu, which leaves room for peers: %s%s",
         soft, now, doctor->offers.provider, doctor->offers.fds_open, doctor->offers.fds_peer, need,
         has, doctor->offers.no_fds ? "; another provider failed for want of descriptors" : "");
@@ -162,7 +148,7 @@ static int try_threads(void)
 
 static void host_threads(struct stp_doctor *doctor)
 {
-    size_t hard, soft = stp_doctor_limit(RLIMIT_NPROC, &hard);
+    size_t hard, soft = stp_limit(RLIMIT_NPROC, &hard);
     size_t group = stp_file_number("/sys/fs/cgroup/pids.max", "");
     char user[STP_SIZE_TEXT], pids[STP_SIZE_TEXT];
     int rc = try_threads();

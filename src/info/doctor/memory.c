@@ -66,8 +66,8 @@ static void memory_window(struct stp_doctor *doctor)
 {
     static const char why[] = "every PE reserves a window for symmetric memory and a view of all "
                               "windows of its host; addresses only, memory comes with use";
-    size_t space = stp_doctor_limit(RLIMIT_AS, NULL), view;
-    size_t file = stp_doctor_limit(RLIMIT_FSIZE, NULL);
+    size_t space = stp_limit(RLIMIT_AS, NULL), view;
+    size_t file = stp_limit(RLIMIT_FSIZE, NULL);
     struct stp_window_layout layout = {0};
     char s[4][STP_SIZE_TEXT], todo[160];
 
