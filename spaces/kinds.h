@@ -135,9 +135,9 @@ struct stp_share {
 };
 
 /*
- * As the ops of a kind's row, for a space outside the window whose pages have a size of its choice
- * (pages.c); attached as all spaces there. A size that the system cannot give costs a line;
- * space->page_bytes is what it gave.
+ * The operations of a kind's row for a space whose program chose the page size (pages.c). It lies
+ * outside the window and is attached like all spaces there. When the system cannot give that size,
+ * a warning is logged; space->page_bytes is the size that the system gave.
  */
 #define STP_PAGES_HUGE ((size_t)2 << 20)
 #define STP_PAGES_GIANT ((size_t)1 << 30)
@@ -356,7 +356,10 @@ struct stp_kind {
 
     /* Undo what was looked for, by start of the device or by any op; NULL: nothing. */
     void (*stop)(void);
-    /* Does this PE have access? 0, or -errno with the reason as text; also told on success. */
+    /*
+     * Returns 0 when this PE has access to such memory, else -errno. why: a text for the user in
+     * both cases, what was found or the reason.
+     */
     int (*probe)(const struct stp_space_params *params, char *why, size_t len);
     /* Can this PE provide what is wished? 0 or -errno, logged. */
     int (*admit)(const struct stp_space_params *params);

@@ -89,8 +89,9 @@ static size_t outside_whole(size_t nbytes)
 }
 
 /*
- * Maps a file, aligned as offsets in it are promised to be, up to what its size is worth. A large
- * page behind it is reserved and traps.
+ * Maps a file at an address that is a multiple of STP_RANGE_ALIGN, or of STP_WINDOW_ALIGN when the
+ * file is as large as that: offsets in it are promised to be aligned so. The large page behind the
+ * mapping is reserved without access, so that an access past the end traps.
  */
 static char *outside_map(size_t nbytes, size_t open_bytes, int fd, off_t at, int extra)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Host memory in pages of a size that the program chose: each PE's part is a file of its own, since
- * advice and huge pages belong to files and mappings, and so lies outside the window. The kernel
- * tells what the pages are. Design: docs/design/memory.md.
+ * advice and huge pages belong to files and mappings, and so lies outside the window. The page size
+ * that it got is read from the kernel. Design: docs/design/memory.md.
  */
 #include "spaces/spaces.h"
 

@@ -231,7 +231,7 @@ static void check_mapped(const char *base, size_t nbytes)
         shim_die("fi_mr_reg: %zu bytes at %p are not all mapped", nbytes, (void *)base);
 }
 
-/* real: what stands behind buf, buf itself in host memory. */
+/* real: what the provider beneath registers for buf; buf itself when that is host memory. */
 static int add_region(struct fid *fid, const void *buf, const void *real, size_t len,
                       uint64_t access, uint64_t offset, uint64_t requested_key, uint64_t flags,
                       struct fid_mr **mr, void *context)

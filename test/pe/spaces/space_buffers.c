@@ -2,8 +2,8 @@
 /*
  * Private device memory as a buffer of operations of the fabric: an allocation is registered once,
  * found again, and known to be another one when it was freed and allocated anew at the same place;
- * no more are registered than there is room for, and none behind finalize. Needs test/provider,
- * which says what is registered. "refused": it registers nothing, and is asked once.
+ * no more are registered than there is room for, and none is left after finalize. Needs the shim of
+ * test/provider, which counts registrations. "refused": the shim refuses each, and is asked once.
  */
 #include "pe_gpu.h"
 
