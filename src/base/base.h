@@ -232,7 +232,7 @@ const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT]);
 /* "1536 MiB": every byte of it. Returns text. */
 const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* Is word one of the words of the list, which have commas between them, and may have spaces? */
+/* Is word in the list, whose words are separated by a comma and any number of spaces after it? */
 bool stp_words_have(const char *list, const char *word);
 
 /* The number behind key at the start of a line of the file, of its first with one; "" fits any. */
