@@ -24,7 +24,7 @@ APART = ["src/launch", "transport"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
-    ["limit", "state", "self", "providers", "interface"], ["advice", "choose"], ["descriptors"],
+    ["limit", "yield", "state", "self", "providers", "interface"], ["advice", "choose"], ["descriptors"],
     ["liveness"],
     ["address"], ["extent"], ["sockets", "packed", "word", "local", "shm"],
     ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],

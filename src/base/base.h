@@ -307,7 +307,11 @@ bool stp_sleep_on(const uint32_t *word, uint32_t seen);
 void stp_wake(const uint32_t *word, int n);
 void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
-/* Let another thread run. Out of line: a system call anyway. */
+/*
+ * Let another thread run. Returns true, some milliseconds apart at least, when it has slept for a
+ * moment. stp_wait_yield() then looks after what long waits do.
+ */
+bool stp_yield(void);
 void stp_wait_yield(void);
 
 /* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */

@@ -6,12 +6,9 @@
 #include "base/base.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#define YIELDS_A_HOOK 1024 /* some milliseconds at least */
 
 int stp_wait_spin = 100; /* until init has compared PEs with cores */
 
@@ -47,12 +44,5 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen)
 
 void stp_wait_yield(void)
 {
-    static __thread unsigned yields;
-
-    if ((++yields & (YIELDS_A_HOOK - 1)) == 0) stp_wait_look();
-    /*
-     * Not the pause instruction: it keeps the core, and where PEs outnumber cores the one that
-     * must act next may be waiting for exactly this core. Not a sleep: nobody would wake us.
-     */
-    sched_yield();
+    if (stp_yield()) stp_wait_look();
 }

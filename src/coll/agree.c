@@ -5,7 +5,6 @@
  */
 #include "area.h"
 
-#include <sched.h>
 #include <string.h>
 
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
@@ -80,7 +79,7 @@ bool stp_coll_search_again(struct stp_coll_search *search, bool began_further_up
 
     stp_coll_agree(search->team, &again, 1);
     if (!again || ++search->passes == SEARCH_PASSES) return false;
-    sched_yield();
+    stp_yield();
     return true;
 }
 

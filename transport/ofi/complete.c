@@ -14,7 +14,6 @@
 #include "turn.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -471,7 +470,7 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
     if (wait->spun++ < stp_ofi.spin) {
         stp_cpu_relax();
     } else {
-        sched_yield();
+        stp_yield();
         wait->spun = stp_ofi.spin / 2; /* where cores suffice, not at each poll from now on */
     }
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waits that yield also sleep now and then, and then look after what long waits do. */
+#include "base/base.h"
+
+#include <check.h>
+#include <time.h>
+
+#define YIELDS 100000
+
+static unsigned n_sleeps, n_looks;
+
+/* In place of the C library's. */
+int nanosleep(const struct timespec *time, struct timespec *rest)
+{
+    (void)rest;
+    ck_assert_int_eq(time->tv_sec, 0);
+    ck_assert_int_lt(time->tv_nsec, 100000);
+    n_sleeps++;
+    return -1; /* as when a signal comes */
+}
+
+static void look(void)
+{
+    n_looks++;
+}
+
+START_TEST(test_sleeps_now_and_then)
+{
+    stp_wait_hook = look;
+    for (int i = 0; i < YIELDS; i++)
+        stp_wait_yield();
+    ck_assert_uint_ge(n_sleeps, YIELDS / 10000);
+    ck_assert_uint_le(n_sleeps, YIELDS / 100);
+    ck_assert_uint_eq(n_looks, n_sleeps);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("yield");
+    TCase *tcase = tcase_create("yield");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_test(tcase, test_sleeps_now_and_then);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
