@@ -1,95 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Remote memory access and put-with-signal: every type, every size, bytes.
+ *
+ * The templates of blocks and strides define routines of elements of type ELEM and ELEM_SIZE bytes.
+ * RMA_FN(op, tail) is the name of one, RMA_CTX_FN(op, tail) that of its context form.
  */
 #include "api/api.h"
 
-#define TEMPLATE "api/rma.tmpl.h"
+#define TEMPLATE "api/rma_single.tmpl.h"
 #include "api/gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/rma_sized.tmpl.h"
+/* ---- types: shmem_int_put_nbi --------------------------------------------------- */
+
+#define ELEM TYPE
+#define ELEM_SIZE sizeof(TYPE)
+#define RMA_FN(op, tail) STP_FN(op##tail)
+#define RMA_CTX_FN(op, tail) STP_CTX_FN(op##tail)
+#define RMA_PUBLISH(op, tail) STP_PUBLISH(op##tail)
+
+#define TEMPLATE "api/rma_blocks.tmpl.h"
+#include "api/gen/types_rma.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/rma_strided.tmpl.h"
+#include "api/gen/types_rma.h"
+#undef TEMPLATE
+
+#undef ELEM
+#undef ELEM_SIZE
+#undef RMA_FN
+#undef RMA_CTX_FN
+#undef RMA_PUBLISH
+
+/* ---- sizes: shmem_put32_nbi ----------------------------------------------------- */
+
+#define ELEM void
+#define ELEM_SIZE (SIZE / 8)
+#define RMA_FN(op, tail) STP_SIZED_FN(op, tail)
+#define RMA_CTX_FN(op, tail) STP_SIZED_CTX_FN(op, tail)
+#define RMA_PUBLISH(op, tail) STP_SIZED_PUBLISH(op, tail)
+
+#define TEMPLATE "api/rma_blocks.tmpl.h"
 #include "api/gen/sizes_rma.h"
 #undef TEMPLATE
 
-/* ---- bytes ------------------------------------------------------------------ */
+#define TEMPLATE "api/rma_strided.tmpl.h"
+#include "api/gen/sizes_rma.h"
+#undef TEMPLATE
 
-void pshmem_putmem(void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_put(&stp_ctx_default, dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_putmem);
+/* ---- bytes: shmem_putmem_nbi ---------------------------------------------------- */
 
-void pshmem_ctx_putmem(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_put(stp_ctx_check(ctx, __func__), dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_ctx_putmem);
-
-void pshmem_getmem(void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_get(&stp_ctx_default, dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_getmem);
-
-void pshmem_ctx_getmem(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_get(stp_ctx_check(ctx, __func__), dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_ctx_getmem);
-
-void pshmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_put_nbi(&stp_ctx_default, dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_putmem_nbi);
-
-void pshmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_put_nbi(stp_ctx_check(ctx, __func__), dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_ctx_putmem_nbi);
-
-void pshmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_get_nbi(&stp_ctx_default, dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_getmem_nbi);
-
-void pshmem_ctx_getmem_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe)
-{
-    stp_api_get_nbi(stp_ctx_check(ctx, __func__), dest, source, nelems, 1, pe, __func__);
-}
-STP_PROFILED(shmem_ctx_getmem_nbi);
-
-void pshmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
-                          uint64_t signal, int sig_op, int pe)
-{
-    stp_api_put_signal(&stp_ctx_default, dest, source, nelems, 1, sig_addr, signal, sig_op, false,
-                       pe, __func__);
-}
-STP_PROFILED(shmem_putmem_signal);
-
-void pshmem_ctx_putmem_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-                              uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
-{
-    stp_api_put_signal(stp_ctx_check(ctx, __func__), dest, source, nelems, 1, sig_addr, signal,
-                       sig_op, false, pe, __func__);
-}
-STP_PROFILED(shmem_ctx_putmem_signal);
-
-void pshmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
-                              uint64_t signal, int sig_op, int pe)
-{
-    stp_api_put_signal(&stp_ctx_default, dest, source, nelems, 1, sig_addr, signal, sig_op, true,
-                       pe, __func__);
-}
-STP_PROFILED(shmem_putmem_signal_nbi);
-
-void pshmem_ctx_putmem_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-                                  uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
-{
-    stp_api_put_signal(stp_ctx_check(ctx, __func__), dest, source, nelems, 1, sig_addr, signal,
-                       sig_op, true, pe, __func__);
-}
-STP_PROFILED(shmem_ctx_putmem_signal_nbi);
+#undef ELEM_SIZE
+#define ELEM_SIZE 1
+#define SIZE mem
+#include "api/rma_blocks.tmpl.h"
