@@ -79,7 +79,4 @@ int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *n
 /* All of one moment. */
 void stp_heap_stats(struct stp_heap *heap, struct stp_heap_stats *stats);
 
-/* Verify every invariant of the records; for tests. Returns 0 or -EFAULT. */
-int stp_heap_verify(struct stp_heap *heap);
-
 #endif /* STP_HEAP_H */

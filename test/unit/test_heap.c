@@ -3,7 +3,7 @@
  * The heap's allocator, rule by rule: what fits, what is refused, what joins, what is found.
  * Random runs against a model are in test_heap_random.c.
  */
-#include "spaces/heap/heap.h"
+#include "heap_verify.h"
 
 #include <check.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ static struct stp_heap *heap_new(size_t size)
     struct stp_heap *heap = NULL;
 
     ck_assert_int_eq(stp_heap_create(size, &heap), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     return heap;
 }
 
@@ -27,14 +27,14 @@ static size_t alloc_ok(struct stp_heap *heap, size_t nbytes, size_t align)
     size_t offset = SIZE_MAX;
 
     ck_assert_int_eq(stp_heap_alloc(heap, nbytes, align, &offset), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     return offset;
 }
 
 static void free_ok(struct stp_heap *heap, size_t offset)
 {
     ck_assert_int_eq(stp_heap_free(heap, offset), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
 }
 
 static struct stp_heap_stats stats_of(struct stp_heap *heap)
@@ -86,12 +86,12 @@ START_TEST(exactly_full)
     ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
     for (size_t i = 0; i < 500; i += 2)
         ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     ck_assert_uint_eq(stats_of(heap).largest_free, STP_HEAP_ALIGN);
     ck_assert_int_eq(stp_heap_alloc(heap, STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
     for (size_t i = 1; i < 500; i += 2)
         ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     check_empty(heap, size);
     stp_heap_destroy(heap);
 }
@@ -133,7 +133,7 @@ START_TEST(wrong_arguments)
     ck_assert_uint_eq(offset, 5);
     offset = alloc_ok(heap, 10, 0);
     ck_assert_int_eq(stp_heap_resize(heap, offset, 0), -EINVAL);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     stp_heap_destroy(heap);
 }
 END_TEST
@@ -303,7 +303,7 @@ static int resize(struct stp_heap *heap, size_t offset, size_t nbytes)
 {
     int rc = stp_heap_resize(heap, offset, nbytes);
 
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     return rc;
 }
 
@@ -359,10 +359,10 @@ START_TEST(many_blocks)
         ck_assert_int_eq(stp_heap_find(heap, i * STP_HEAP_ALIGN, &offset, &nbytes), 0);
         ck_assert_uint_eq(nbytes, 1 + i % STP_HEAP_ALIGN);
     }
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     for (size_t i = N; i-- > 0;)
         ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     check_empty(heap, (size_t)N * STP_HEAP_ALIGN);
     stp_heap_destroy(heap);
 }
@@ -378,7 +378,7 @@ START_TEST(reserve)
     ck_assert_int_eq(stp_heap_reserve(heap, 50 * STP_HEAP_ALIGN, 100), 0);
     ck_assert_int_eq(stp_heap_reserve(heap, 0, STP_HEAP_ALIGN), 0);
     ck_assert_int_eq(stp_heap_reserve(heap, 99 * STP_HEAP_ALIGN, 1), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     ck_assert_uint_eq(stats_of(heap).n_blocks, 3);
     ck_assert_uint_eq(stats_of(heap).used, 4 * STP_HEAP_ALIGN);
     ck_assert_int_eq(stp_heap_find(heap, 51 * STP_HEAP_ALIGN, &start, &nbytes), 0);
@@ -392,7 +392,7 @@ START_TEST(reserve)
     ck_assert_int_eq(stp_heap_reserve(heap, STP_HEAP_ALIGN, 0), -EINVAL);
     ck_assert_uint_eq(alloc_ok(heap, 49 * STP_HEAP_ALIGN, 1), STP_HEAP_ALIGN);
     ck_assert_uint_eq(alloc_ok(heap, 47 * STP_HEAP_ALIGN, 1), 52 * STP_HEAP_ALIGN);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     for (size_t i = 0; i < 4; i++)
         free_ok(heap, (const size_t[]){1, 50, 52, 99}[i] * STP_HEAP_ALIGN);
     free_ok(heap, 0);
@@ -415,13 +415,13 @@ START_TEST(growth)
     ck_assert_uint_eq(stp_heap_lack_at(heap, 64, 2 * MIB), SIZE_MAX);
     /* behind a live block: a block of its own */
     ck_assert_int_eq(stp_heap_grow(heap, 2 * MIB + 63), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     ck_assert_uint_eq(stats_of(heap).size, 2 * MIB);
     ck_assert_uint_eq(stats_of(heap).largest_free, MIB);
     /* behind a free one: joined with it */
     ck_assert_uint_eq(stp_heap_lack(heap, 2 * MIB, 1), 3 * MIB);
     ck_assert_int_eq(stp_heap_grow(heap, 3 * MIB), 0);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     ck_assert_uint_eq(alloc_ok(heap, 2 * MIB, 1), MIB);
     ck_assert_uint_eq(stp_heap_lack_at(heap, 0, 4 * MIB), SIZE_MAX); /* one is behind it */
     ck_assert_int_eq(stp_heap_grow(heap, 3 * MIB), 0);
@@ -457,7 +457,7 @@ START_TEST(growth_keeps_what_was_found)
     ck_assert_int_eq(stp_heap_resize(heap, first, 5 * MIB), 0);
     ck_assert_int_eq(stp_heap_find(heap, 5 * MIB - 1, &start, &nbytes), 0);
     ck_assert_uint_eq(start, first);
-    ck_assert_int_eq(stp_heap_verify(heap), 0);
+    ck_assert_int_eq(heap_verify(heap), 0);
     stp_heap_destroy(heap);
 }
 END_TEST

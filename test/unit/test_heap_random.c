@@ -3,7 +3,7 @@
  * Random use of the heap's allocator against a model that is too simple to be wrong: a plain
  * list of live blocks. Failures name their seed; STEPPE_TEST_SEED=n repeats one.
  */
-#include "spaces/heap/heap.h"
+#include "heap_verify.h"
 
 #include <check.h>
 #include <errno.h>
@@ -105,7 +105,7 @@ static void model_compare(const struct model *model, struct stp_heap *heap, uint
         if (gap > largest) largest = gap;
         if (i >= 0) used += rounded(model->live[i].asked);
     }
-    if (stp_heap_verify(heap) != 0 || stats.used != used || stats.largest_free != largest ||
+    if (heap_verify(heap) != 0 || stats.used != used || stats.largest_free != largest ||
         stats.n_blocks != (size_t)model->n)
         ck_abort_msg("seed %llu: the heap's records differ from the model's",
                      (unsigned long long)seed);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Checks every invariant of a heap's records, for tests. Design: docs/design/heap.md.
- */
-#include "records.h"
+/* Verify every invariant of a heap's records. Design: docs/design/heap.md. */
+#ifndef HEAP_VERIFY_H
+#define HEAP_VERIFY_H
+
+#include "spaces/heap/records.h"
 
 #include <errno.h>
 
@@ -54,7 +55,8 @@ static int verify_locked(const struct stp_heap *heap)
     return walk.used == heap->used && walk.n_blocks == heap->n_blocks + 1 ? 0 : -EFAULT;
 }
 
-int stp_heap_verify(struct stp_heap *heap)
+/* Returns 0 or -EFAULT. */
+static int heap_verify(struct stp_heap *heap)
 {
     int rc;
 
@@ -63,3 +65,5 @@ int stp_heap_verify(struct stp_heap *heap)
     pthread_mutex_unlock(&heap->lock);
     return rc;
 }
+
+#endif /* HEAP_VERIFY_H */
