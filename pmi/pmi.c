@@ -482,8 +482,7 @@ static void pmi_drain(int fd, uint64_t deadline)
 /*
  * Stay until the launcher kills us, hangs up, or the time is up. Hydra tells the node's proxy to
  * clean up when it hears of an abort, and dies of SIGPIPE, our last words unprinted, when the
- * proxy has ended by then because all its processes had.
- With PMIx there is nothing to stay for:
+ * proxy has ended by then because all its processes had. With PMIx there is nothing to stay for:
  * the library has waited for the launcher, and Open MPI's mpirun waits a second for our end.
  */
 static void pmi_linger(int fd)
