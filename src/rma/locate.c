@@ -194,6 +194,7 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
 
 _Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn)
 {
+    stp_watch_require(pe);
     stp_fatal(fn, "%p is a global or static, and those of PE %d cannot be reached: %s", addr, pe,
               stp_segment.why_not != NULL ? stp_segment.why_not
                                           : "its process does not share them");

@@ -120,6 +120,11 @@ _Noreturn static void fatal_ended(int pe)
               (int)pe_info->pid);
 }
 
+void stp_watch_require(int pe)
+{
+    if (stp_local_of(pe) >= 0 && program_ended(stp_boot_pe_info(pe))) fatal_ended(pe);
+}
+
 /*
  * The connection alone does not tell: an MPI library in this process may have said goodbye on
  * it. Nor does the parent: a wrapper may have left.

@@ -18,6 +18,8 @@ int stp_watch_witness(struct stp_witness *witness);
 
 /* From now on waits notice the end of the launcher, and of PEs of this node. */
 void stp_watch_start(void);
+/* Fatal when the PE is of this node and has ended: for who finds that it cannot be reached. */
+void stp_watch_require(int pe);
 /* PEs may leave now. Every PE has to be here before one goes. */
 void stp_watch_stop(void);
 

@@ -10,7 +10,8 @@
  *          leave, threads: it comes to its end without shmem_finalize, by exit(0) and by
  *          pthread_exit; finalize: with it. WORK is one that needs all PEs then.
  *          With early- before: right behind the first barrier, not after half a second.
- *   WORK: what the others do meanwhile: see works[] below.
+ *   WORK: what the others do meanwhile: see works[] below. Work that needs no other PE ends after
+ *         SECONDS with a barrier, where they are given.
  * PE 0 prints "running", the last "now" before the event. With stop, sleep and none each PE prints
  * "fine" at the end.
  */
@@ -244,7 +245,8 @@ int main(int argc, char **argv)
                 shmem_long_p(&flag, 1, pe);
     }
     if (works[at].together && (me != last || survives)) works[at].work();
-    while (!works[at].together && (!survives || now() < end) && me != last)
+    /* by those who do not wait for it for so long, or for ever, before they do */
+    while (!works[at].together && ((!survives && argc < 4) || now() < end) && me != last)
         works[at].work();
     while (!works[at].together && !survives && me == last)
         pause();

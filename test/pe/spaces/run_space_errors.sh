@@ -198,7 +198,7 @@ else
             SHMEM_WINDOW_SIZE=$window
         ends kept_store cpu any 'access to 0x[0-9a-f]+' "$kept" SHMEM_WINDOW_SIZE=$window
     done
-    ends store_beyond cpu any 'access to 0x[0-9a-f]+' "no space of PE [0-9]+ of this node"
+    ends store_beyond cpu any 'access to 0x[0-9a-f]+' "no space of (PE [0-9]+ of this node|this PE)"
     ends store_beyond fam any 'access to 0x[0-9a-f]+' ""
 fi
 
