@@ -55,13 +55,13 @@ function(steppe_test_optimized)
     endif()
 endfunction()
 
-# test/unit/test_<name>.c: a program of Check that runs in one process. Further arguments are cases of
-# it, of which each becomes a test of its own; without any, the program is one test.
+# test/unit/test_<name>.c: a program of Check, with unit.h. Further arguments are cases of it, of which
+# each becomes a test of its own; without any, the program is one test.
 function(steppe_unit_test name)
     add_executable(test_${name} unit/test_${name}.c)
     target_include_directories(test_${name} PRIVATE
         ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
-    target_link_libraries(test_${name} PRIVATE steppe_options steppe_internal PkgConfig::CHECK)
+    target_link_libraries(test_${name} PRIVATE steppe_options steppe_internal steppe_unit)
     if(NOT ARGN)
         add_test(NAME unit.${name} COMMAND test_${name})
         steppe_test_properties(unit.${name} unit)

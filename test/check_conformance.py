@@ -50,7 +50,7 @@ def has(path, name):
             re.search(rf"^{name}\(\)", text, re.M)
     return re.search(rf"^(static )?\w[\w \*]*\b{name}\([^;]*\)\s*\{{", text, re.M) or \
         re.search(rf"^(static )?\w[\w \*]*\bT\({name}\)\([^;]*\)\s*\{{", text, re.M) or \
-        re.search(rf"^START_TEST\({name}\)", text, re.M)
+        re.search(rf"^(START_)?TEST\w*\({name}\b", text, re.M)
 
 
 def declared(path, cmake):

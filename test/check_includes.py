@@ -42,7 +42,7 @@ ARROWS = {
     "test": ["include", "src/api/gen", "test/gpu"],
     "test/gpu": ["include"],  # what kernels do, and their twins
     "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/api.h declares
-    "test/provider": [],  # libfabric alone
+    "test/provider": ["test/unit"],  # libfabric alone, and how tests are run
     "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],
     "test/unit": ["include", "test/fakecuda", "src", "src/base", "src/boot", "src/coll", "src/api", "src/info",
                   "pmi", "spaces", "transport", "transport/ofi"],

@@ -6,7 +6,8 @@
 #ifndef STP_PROVSHIM_TEST_H
 #define STP_PROVSHIM_TEST_H
 
-#include <check.h>
+#include "test/unit/unit.h"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -235,19 +236,10 @@ static inline int run_again(char **argv)
     return 2;
 }
 
-/* The suite of one test case, begun by the caller. Returns the exit status. */
-static inline int run_suite(Suite *suite, TCase *tests)
+int main(int argc, char **argv)
 {
-    SRunner *runner;
-    int n_failed;
-
-    tcase_set_timeout(tests, 60);
-    suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 2;
+    (void)argc;
+    return getenv("PROVSHIM_AGAIN") == NULL ? run_again(argv) : unit_run();
 }
 
 #endif /* STP_PROVSHIM_TEST_H */

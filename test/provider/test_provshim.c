@@ -158,14 +158,13 @@ static const char *const sets[] = {
     "base=shm,no_fd",
 };
 
-START_TEST(right_use_works)
+TEST_LOOP(right_use_works, 0, COUNT(sets))
 {
     char text[TEXT];
     int status = run(text, sets[_i], work);
 
     ck_assert_msg(status == 0, "PROVSHIM=%s: status %#x: %s", sets[_i], (unsigned)status, text);
 }
-END_TEST
 
 /* ---- what it does to the unwary ------------------------------------------------------------- */
 
@@ -393,17 +392,16 @@ static const struct effect {
     {"name=cxi", named},
 };
 
-START_TEST(effect_is_seen)
+TEST_LOOP(effect_is_seen, 0, COUNT(effects))
 {
     char text[TEXT];
     int status = run(text, effects[_i].modes, effects[_i].body);
 
     ck_assert_msg(status == 0, "PROVSHIM=%s: %#x: %s", effects[_i].modes, (unsigned)status, text);
 }
-END_TEST
 
 /* A provider is listed only to those who can live with it. */
-START_TEST(listed_if_offered)
+TEST_LOOP(listed_if_offered, 0, 8)
 {
     static const struct {
         const char *mode;
@@ -425,20 +423,4 @@ START_TEST(listed_if_offered)
     ck_assert_int_eq(info->domain_attr->mr_mode, wanted[_i].mr_mode);
     ck_assert(info->mode == wanted[_i].mode_bits);
     fi_freeinfo(info);
-}
-END_TEST
-
-/* ---- */
-
-int main(int argc, char **argv)
-{
-    Suite *suite = suite_create("provshim");
-    TCase *tests = tcase_create("provshim");
-
-    (void)argc;
-    if (getenv("PROVSHIM_AGAIN") == NULL) return run_again(argv);
-    tcase_add_loop_test(tests, right_use_works, 0, COUNT(sets));
-    tcase_add_loop_test(tests, effect_is_seen, 0, COUNT(effects));
-    tcase_add_loop_test(tests, listed_if_offered, 0, 8);
-    return run_suite(suite, tests);
 }

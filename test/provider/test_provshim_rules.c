@@ -170,7 +170,7 @@ static const struct wrong {
     {"key32", long_key, "more than 32 bits"},
 };
 
-START_TEST(wrong_use_is_told)
+TEST_LOOP(wrong_use_is_told, 0, COUNT(wrongs))
 {
     const struct wrong *wrong = &wrongs[_i];
     char text[TEXT];
@@ -180,18 +180,4 @@ START_TEST(wrong_use_is_told)
                   wrong->modes, (unsigned)status, text);
     ck_assert_msg(strstr(text, "provshim: ") != NULL && strstr(text, wrong->says) != NULL,
                   "PROVSHIM=%s: %s", wrong->modes, text);
-}
-END_TEST
-
-/* ---- */
-
-int main(int argc, char **argv)
-{
-    Suite *suite = suite_create("provshim_rules");
-    TCase *tests = tcase_create("provshim_rules");
-
-    (void)argc;
-    if (getenv("PROVSHIM_AGAIN") == NULL) return run_again(argv);
-    tcase_add_loop_test(tests, wrong_use_is_told, 0, COUNT(wrongs));
-    return run_suite(suite, tests);
 }

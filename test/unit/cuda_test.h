@@ -9,8 +9,8 @@
 #include "spaces/cuda/cuda.h"
 #include "test/fakecuda/more.h"
 #include "capture.h"
+#include "unit.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -51,7 +51,7 @@ static int window_fd = -1;
 /* ---- the world -------------------------------------------------------------------- */
 
 /* The fake driver and no other, or the run is worth nothing. */
-static inline int fake_find(void)
+static inline void fake_find(void)
 {
     void *library = dlopen(STP_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     struct {
@@ -66,14 +66,13 @@ static inline int fake_find(void)
         void *address = library != NULL ? dlsym(library, wanted[i].symbol) : NULL;
         if (address == NULL) {
             fprintf(stderr, "the fake driver is needed: set LD_LIBRARY_PATH to its folder\n");
-            return -1;
+            exit(2);
         }
         memcpy(wanted[i].at, &address, sizeof(address));
     }
 #define FIND(member, symbol, arguments) *(void **)&driver.member = dlsym(library, #symbol);
     FAKE_DRIVER_FUNCTIONS(FIND)
 #undef FIND
-    return 0;
 }
 
 /* Be the PE at a place of a node of N_PLACES. */
@@ -99,6 +98,11 @@ static inline void world_down(void)
     stp_window_close();
     close(window_fd);
 }
+
+/* The case of all tests of a program. */
+#define CUDA_TESTS                                                                                 \
+    TEST_CASE(cuda, world_up, world_down)                                                          \
+    TEST_ONCE(fake_find, NULL)
 
 static inline void start_with(const char *n_devices)
 {

@@ -7,8 +7,8 @@
 #define STP_TEST_FAKECUDA_H
 
 #include "test/fakecuda/more.h"
+#include "unit.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

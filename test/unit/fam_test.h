@@ -9,8 +9,8 @@
 #include "spaces/fam/fam.h"
 #include "spaces/spaces.h"
 #include "capture.h"
+#include "unit.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -256,28 +256,10 @@ static inline void fam_run_killed(void (*body)(void))
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* ---- running --------------------------------------------------------------------------- */
-
-static inline int fam_run_suite(const char *name, const TTest *const *tests, size_t n)
-{
-    Suite *suite = suite_create(name);
-    TCase *tcase = tcase_create(name);
-    SRunner *runner;
-    int failed;
-
-    for (size_t i = 0; i < n; i++)
-        tcase_add_test(tcase, tests[i]);
-    tcase_add_checked_fixture(tcase, fam_setup, fam_teardown);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    fam_root_make();
-    srunner_run_all(runner, CK_NORMAL);
-    fam_root_remove();
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}
+/* The case of all tests of a program. */
+#define FAM_TESTS                                                                                  \
+    TEST_CASE(fam, fam_setup, fam_teardown)                                                        \
+    TEST_ONCE(fam_root_make, fam_root_remove)
 
 #define ck_assert_said(capture, words)                                                             \
     ck_assert_msg(strstr((capture).text, words) != NULL, "expected \"%s\" in: %s", words,          \

@@ -7,8 +7,8 @@
 #define STP_TEST_OFI_PES_H
 
 #include "transport/transport.h"
+#include "unit.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>

@@ -6,7 +6,6 @@
 #ifndef STP_TEST_PMI_LAUNCHER_H
 #define STP_TEST_PMI_LAUNCHER_H
 
-#include <check.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include "capture.h"
 #include "pmi/client.h"
 #include "pmi/pmi.h"
+#include "unit.h"
 
 #define MAX_ENTRIES 1024
 #define CLIENT_OK 42 /* so that an exit status of 0 by mistake is none */
@@ -416,7 +416,7 @@ static inline struct launcher launcher_of(int version_less_one)
 }
 
 /* Tests run under launchers too: theirs must not be seen. */
-static inline void clear_environment(void)
+__attribute__((constructor)) static void clear_environment(void)
 {
     static const char *const names[] = {
         "PMI_FD",

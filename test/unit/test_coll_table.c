@@ -4,8 +4,8 @@
  * of lines that are wrong.
  */
 #include "coll/table.h"
+#include "unit.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static enum stp_coll_algorithm find(enum stp_coll_operation what, unsigned nodes
     return stp_coll_table_find(&table, &call);
 }
 
-START_TEST(first_that_fits)
+TEST(first_that_fits)
 {
     parse_well("# all of it\n"
                "reduce * 2-4 * 1k-8k   tree  # here and there\n"
@@ -58,9 +58,8 @@ START_TEST(first_that_fits)
     ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 4096, LARGE_REDUCE), STP_COLL_SHARES);
     ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 4097, LARGE_REDUCE), STP_COLL_TREE);
 }
-END_TEST
 
-START_TEST(one_that_can)
+TEST(one_that_can)
 {
     parse_well("reduce * * * * doubling\nreduce * * * * shares", NULL, 2);
     ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 2, 8, ALL_REDUCE), STP_COLL_DOUBLING);
@@ -68,9 +67,8 @@ START_TEST(one_that_can)
     ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 2, 8, CAN(STP_COLL_TREE)), STP_COLL_TREE);
     ck_assert_int_eq(find(STP_COLL_BROADCAST, 2, 2, 8, CAN(STP_COLL_TREE)), STP_COLL_TREE);
 }
-END_TEST
 
-START_TEST(providers)
+TEST(providers)
 {
     static const char text[] = "alltoall tcp * * * direct\nalltoall net * * * direct\n"
                                "alltoall tcp;ofi_rxm * * * direct\nalltoall * * * * gather\n";
@@ -80,10 +78,9 @@ START_TEST(providers)
     parse_well(text, "tc", 1);
     parse_well(text, NULL, 1);
 }
-END_TEST
 
 /* What is built in: as it was measured. */
-START_TEST(built_in)
+TEST(built_in)
 {
     const unsigned scatter = CAN(STP_COLL_TREE) | CAN(STP_COLL_SCATTER);
     const unsigned gather = CAN(STP_COLL_GATHER) | CAN(STP_COLL_DIRECT);
@@ -108,7 +105,6 @@ START_TEST(built_in)
                          STP_COLL_DIRECT);
     }
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -135,16 +131,15 @@ static const struct {
     {"reduce shm * * two tree", 1, "bytes are 'two'"}, /* of another provider too */
 };
 
-START_TEST(bad_lines)
+TEST_LOOP(bad_lines, 0, sizeof(wrong) / sizeof(wrong[0]))
 {
     char why[256];
 
     ck_assert_int_eq(parse(wrong[_i].text, "tcp", why), wrong[_i].line);
     ck_assert_msg(strstr(why, wrong[_i].why) != NULL, "'%s' lacks '%s'", why, wrong[_i].why);
 }
-END_TEST
 
-START_TEST(many_lines)
+TEST(many_lines)
 {
     static char text[1 << 16];
     char why[256];
@@ -160,25 +155,4 @@ START_TEST(many_lines)
     parse_well(text, "tcp", (unsigned)STP_COLL_TABLE_LINES);
     ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 2, (size_t)STP_COLL_TABLE_LINES - 1, LARGE_REDUCE),
                      STP_COLL_TREE);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("coll_table");
-    TCase *tcase = tcase_create("table");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_test(tcase, first_that_fits);
-    tcase_add_test(tcase, one_that_can);
-    tcase_add_test(tcase, providers);
-    tcase_add_test(tcase, built_in);
-    tcase_add_loop_test(tcase, bad_lines, 0, sizeof(wrong) / sizeof(wrong[0]));
-    tcase_add_test(tcase, many_lines);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
 }

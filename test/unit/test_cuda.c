@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+CUDA_TESTS
+
 static char why[512];
 
 static int probe(int device)
@@ -25,7 +27,7 @@ static int probe(int device)
 
 /* ---- finding devices -------------------------------------------------------------------- */
 
-START_TEST(off_asks_nobody)
+TEST(off_asks_nobody)
 {
     stp_env.gpu = false;
     start_with("2");
@@ -36,9 +38,8 @@ START_TEST(off_asks_nobody)
     ck_assert(!gpu->device->owns(private_memory));
     gpu->stop();
 }
-END_TEST
 
-START_TEST(a_machine_without_devices)
+TEST(a_machine_without_devices)
 {
     start_with("0");
     ck_probe(-1, -ENODEV, "the driver says: ");
@@ -47,9 +48,8 @@ START_TEST(a_machine_without_devices)
     gpu->device->flush_remote();
     gpu->stop();
 }
-END_TEST
 
-START_TEST(refusals_at_start_are_reasons)
+TEST_LOOP(refusals_at_start_are_reasons, 0, 3)
 {
     static const char *const rules[][2] = {
         {"cuInit:803", "(803)"},
@@ -62,10 +62,9 @@ START_TEST(refusals_at_start_are_reasons)
     ck_probe(-1, -ENODEV, rules[_i][1]);
     ck_assert(!stp_win.devices);
 }
-END_TEST
 
 /* Another process, for which the loader finds something that is no driver. */
-START_TEST(a_library_that_is_none)
+TEST(a_library_that_is_none)
 {
     char path[] = "/tmp/steppe-test-cuda-XXXXXX", file[64];
     int status;
@@ -85,7 +84,6 @@ START_TEST(a_library_that_is_none)
     rmdir(path);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
 static int main_broken(void)
 {
@@ -94,7 +92,7 @@ static int main_broken(void)
     return probe(-1) == -ENODEV && strstr(why, "cannot be loaded: ") != NULL ? 0 : 1;
 }
 
-START_TEST(devices_are_found_without_contexts)
+TEST(devices_are_found_without_contexts)
 {
     for (int i = 0; i < 3; i++) { /* init, finalize, init */
         start_with("3");
@@ -113,10 +111,9 @@ START_TEST(devices_are_found_without_contexts)
     ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
     ck_assert_int_eq(fake.live("ctx"), 0);
 }
-END_TEST
 
 /* What is free: by NVML, by a context that is up, or unknown; and never by a new context. */
-START_TEST(devices_are_described_without_contexts)
+TEST(devices_are_described_without_contexts)
 {
     struct stp_device device = STP_DEVICE_UNKNOWN;
     struct stp_space space;
@@ -156,11 +153,10 @@ START_TEST(devices_are_described_without_contexts)
     gpu->stop();
     ck_assert_int_eq(gpu->devices(0, &device), 0);
 }
-END_TEST
 
 /* ---- choosing --------------------------------------------------------------------------- */
 
-START_TEST(who_asks_gets)
+TEST(who_asks_gets)
 {
     struct stp_space_params params = params_of(MIB, 4);
     struct capture capture;
@@ -184,7 +180,6 @@ START_TEST(who_asks_gets)
     ck_probe(-1, -ENODEV, "SHMEM_GPU_DEVICE is 7, devices are 0..3");
     ck_probe(2, 0, "gpu 2: ");
 }
-END_TEST
 
 static char tree[64]; /* stands for /sys */
 
@@ -253,7 +248,7 @@ static int chosen_at(int local)
     return atoi(why + strlen("gpu "));
 }
 
-START_TEST(near_devices_take_turns)
+TEST(near_devices_take_turns)
 {
     static const int expected[N_PLACES] = {1, 3, 1, 3};
 
@@ -267,7 +262,6 @@ START_TEST(near_devices_take_turns)
     ck_assert_msg(strstr(why, "numa 1, ") != NULL, "%s", why);
     tree_remove();
 }
-END_TEST
 
 static int distance_of(int ordinal)
 {
@@ -278,7 +272,7 @@ static int distance_of(int ordinal)
 }
 
 /* Nodes 0, 2 and 5 are online; our CPUs are on 5, to which 2 is nearer than 0. */
-START_TEST(distance_counts_where_none_is_local)
+TEST(distance_counts_where_none_is_local)
 {
     tree_make();
     tree_put("devices/system/node/online", "0,2,5\n");
@@ -302,10 +296,9 @@ START_TEST(distance_counts_where_none_is_local)
     ck_assert_int_eq(stp_numa_between(-1, 2), -1);
     tree_remove();
 }
-END_TEST
 
 /* Host memory: nodes 2 and 5 have some, and our CPUs are on 5. */
-START_TEST(nodes_with_memory_are_devices)
+TEST(nodes_with_memory_are_devices)
 {
     struct stp_device device = STP_DEVICE_UNKNOWN;
 
@@ -337,9 +330,8 @@ START_TEST(nodes_with_memory_are_devices)
     ck_assert_str_eq(device.name, "");
     tree_remove();
 }
-END_TEST
 
-START_TEST(without_locality_all_take_turns)
+TEST(without_locality_all_take_turns)
 {
     tree_make();
     start_with("3");
@@ -347,11 +339,10 @@ START_TEST(without_locality_all_take_turns)
         ck_assert_int_eq(chosen_at(local), local % 3);
     tree_remove();
 }
-END_TEST
 
 /* ---- admission ----------------------------------------------------------------------------- */
 
-START_TEST(sizes_are_compared_with_the_device)
+TEST(sizes_are_compared_with_the_device)
 {
     struct stp_space_params params = params_of(300 * MIB, -1);
     struct stp_share share;
@@ -379,7 +370,6 @@ START_TEST(sizes_are_compared_with_the_device)
     space_down(&space);
     ck_nothing_left();
 }
-END_TEST
 
 static void ck_refused_buffer(struct stp_space_params params, void *buffer, int rc,
                               const char *words)
@@ -393,7 +383,7 @@ static void ck_refused_buffer(struct stp_space_params params, void *buffer, int 
     ck_said(capture, words);
 }
 
-START_TEST(buffers_of_the_program)
+TEST(buffers_of_the_program)
 {
     struct stp_space_params params = params_of(64 * KIB, -1);
     struct stp_queue *queue;
@@ -426,7 +416,6 @@ START_TEST(buffers_of_the_program)
     ck_cuda(api.primary_ctx_release(1));
     ck_assert_int_eq(fake.live("ctx"), 0);
 }
-END_TEST
 
 static unsigned copies_wait(const char *buffer)
 {
@@ -437,7 +426,7 @@ static unsigned copies_wait(const char *buffer)
 }
 
 /* Whether copies to it are synchronous is of a whole allocation, and the program's again. */
-START_TEST(buffers_are_given_back_as_they_were)
+TEST(buffers_are_given_back_as_they_were)
 {
     struct stp_space_params params = params_of(32 * KIB, -1);
     struct stp_space first, second;
@@ -466,39 +455,8 @@ START_TEST(buffers_are_given_back_as_they_were)
     ck_assert_uint_eq(copies_wait(buffer), 1);
     ck_cuda(api.primary_ctx_release(0));
 }
-END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite;
-    TCase *tcase;
-    SRunner *runner;
-    int failed;
-
-    if (argc > 1 && strcmp(argv[1], "--broken") == 0) return main_broken();
-    if (fake_find() != 0) return EXIT_FAILURE;
-    tcase = tcase_create("cuda");
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, world_up, world_down);
-    tcase_add_test(tcase, off_asks_nobody);
-    tcase_add_test(tcase, a_machine_without_devices);
-    tcase_add_loop_test(tcase, refusals_at_start_are_reasons, 0, 3);
-    tcase_add_test(tcase, a_library_that_is_none);
-    tcase_add_test(tcase, devices_are_found_without_contexts);
-    tcase_add_test(tcase, devices_are_described_without_contexts);
-    tcase_add_test(tcase, who_asks_gets);
-    tcase_add_test(tcase, near_devices_take_turns);
-    tcase_add_test(tcase, distance_counts_where_none_is_local);
-    tcase_add_test(tcase, nodes_with_memory_are_devices);
-    tcase_add_test(tcase, without_locality_all_take_turns);
-    tcase_add_test(tcase, sizes_are_compared_with_the_device);
-    tcase_add_test(tcase, buffers_of_the_program);
-    tcase_add_test(tcase, buffers_are_given_back_as_they_were);
-    suite = suite_create("cuda");
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return argc > 1 && strcmp(argv[1], "--broken") == 0 ? main_broken() : unit_run();
 }

@@ -9,6 +9,8 @@
 
 #define SPACE_BYTES (4 * MIB)
 
+CUDA_TESTS
+
 static struct stp_space first, second; /* on gpu 0 and gpu 1 */
 static struct stp_queue *queue;
 static unsigned char *source_bytes, *dest_bytes; /* host memory that the driver does not know */
@@ -96,7 +98,7 @@ static void check_copy(const struct memory *to, const struct memory *from, size_
     ck_assert_msg(is_filled(to->bytes, nbytes, seed), "end %d, %zu bytes", end, nbytes);
 }
 
-START_TEST(all_directions_and_ends)
+TEST(all_directions_and_ends)
 {
     static const size_t sizes[] = {1, 8, 100, CUDA_SMALL, CUDA_SMALL + 1, 70000, MIB};
 
@@ -113,9 +115,8 @@ START_TEST(all_directions_and_ends)
         }
     }
 }
-END_TEST
 
-START_TEST(nothing_to_copy)
+TEST(nothing_to_copy)
 {
     struct stp_rows none = {.width = 8, .n = 0, .dest_pitch = 8, .source_pitch = 8};
     struct capture capture;
@@ -137,10 +138,9 @@ START_TEST(nothing_to_copy)
     gpu->device->queue_destroy(NULL);
     spaces_down();
 }
-END_TEST
 
 /* Issued copies return before they are done, and a flush without any asks nobody. */
-START_TEST(flush_waits_for_what_is_dirty)
+TEST(flush_waits_for_what_is_dirty)
 {
     int n_late = 0;
     long before;
@@ -161,10 +161,9 @@ START_TEST(flush_waits_for_what_is_dirty)
     ck_assert_int_eq(fake.calls("cuStreamSynchronize"), before);
     spaces_down();
 }
-END_TEST
 
 /* One source for very many puts: copied aside, with few waits in between. */
-START_TEST(small_sources_are_reused_at_once)
+TEST(small_sources_are_reused_at_once)
 {
     enum { N = 20000 };
     uint64_t value, back;
@@ -188,9 +187,8 @@ START_TEST(small_sources_are_reused_at_once)
     ck_assert_int_eq(fake.live("host"), 2); /* of each device that has a space */
     spaces_down();
 }
-END_TEST
 
-START_TEST(without_pinned_memory_sources_are_waited_for)
+TEST(without_pinned_memory_sources_are_waited_for)
 {
     struct memory to, from;
 
@@ -202,10 +200,9 @@ START_TEST(without_pinned_memory_sources_are_waited_for)
         check_copy(&to, &from, 64, STP_COPY_SENT, i);
     spaces_down();
 }
-END_TEST
 
 /* From device to device and back, each step on another one's stream. */
-START_TEST(a_queue_keeps_its_order)
+TEST(a_queue_keeps_its_order)
 {
     spaces_up();
     for (unsigned i = 0; i < 100; i++) {
@@ -222,7 +219,6 @@ START_TEST(a_queue_keeps_its_order)
     ck_assert_int_eq(fake.live("stream"), 2);
     spaces_down();
 }
-END_TEST
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
@@ -258,7 +254,7 @@ static const struct stp_rows shapes[] = {
 /* With what the driver refuses, or a limit, there are more calls and the same bytes. */
 static const char *const row_rules[] = {"", "cuMemcpy2DAsync_v2:1", "cuMemHostAlloc:2", "pitch"};
 
-START_TEST(rows_of_all_shapes)
+TEST_LOOP(rows_of_all_shapes, 0, (int)STP_COUNT(row_rules))
 {
     setenv("FAKECUDA_FAIL", strchr(row_rules[_i], ':') ? row_rules[_i] : "", 1);
     setenv("FAKECUDA_DELAY_US", "0", 1);
@@ -276,9 +272,8 @@ START_TEST(rows_of_all_shapes)
     }
     spaces_down();
 }
-END_TEST
 
-START_TEST(rows_take_one_call)
+TEST(rows_take_one_call)
 {
     struct stp_rows rows = {.width = 8, .n = 500, .dest_pitch = 800, .source_pitch = 16};
     long waits;
@@ -300,7 +295,6 @@ START_TEST(rows_take_one_call)
     ck_assert_int_eq(fake.calls("cuMemcpyHtoDAsync_v2"), 30);
     spaces_down();
 }
-END_TEST
 
 /* ---- threads --------------------------------------------------------------------------- */
 
@@ -320,7 +314,7 @@ static void *put_on_thread(void *arg)
     return gpu->device->flush(queue) == 0 ? NULL : arg;
 }
 
-START_TEST(threads_share_a_queue)
+TEST(threads_share_a_queue)
 {
     pthread_t threads[N_THREADS];
     void *failed;
@@ -339,7 +333,6 @@ START_TEST(threads_share_a_queue)
     }
     spaces_down();
 }
-END_TEST
 
 static atomic_bool stop_churning;
 
@@ -356,7 +349,7 @@ static void *churn(void *arg)
 }
 
 /* The last space of a device goes while another thread copies private memory on it. */
-START_TEST(spaces_go_while_others_copy)
+TEST(spaces_go_while_others_copy)
 {
     struct memory to, from;
     pthread_t thread;
@@ -371,11 +364,10 @@ START_TEST(spaces_go_while_others_copy)
     atomic_store(&stop_churning, true);
     pthread_join(thread, NULL);
 }
-END_TEST
 
 /* ---- the rest of the row ------------------------------------------------------------------ */
 
-START_TEST(zero_is_done_on_return)
+TEST(zero_is_done_on_return)
 {
     spaces_up();
     for (int i = 0; i < 50; i++) {
@@ -388,9 +380,8 @@ START_TEST(zero_is_done_on_return)
     ck_assert_int_eq(gpu->device->zero(queue, &first, SPACE_BYTES, 0), 0);
     spaces_down();
 }
-END_TEST
 
-START_TEST(pinned_while_a_context_is_up)
+TEST(pinned_while_a_context_is_up)
 {
     static char buffer[8192];
 
@@ -413,9 +404,8 @@ START_TEST(pinned_while_a_context_is_up)
     gpu->device->unpin(buffer, sizeof(buffer));
     gpu->stop();
 }
-END_TEST
 
-START_TEST(writes_of_adapters_are_flushed)
+TEST(writes_of_adapters_are_flushed)
 {
     start_with("2");
     gpu->device->flush_remote();
@@ -426,7 +416,6 @@ START_TEST(writes_of_adapters_are_flushed)
     space_down(&first);
     ck_nothing_left();
 }
-END_TEST
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
@@ -452,7 +441,7 @@ static const struct {
     {"cuCtxPushCurrent_v2@7:201", 8, false, "cuCtxPushCurrent: CUDA_ERROR_INVALID_CONTEXT (201)"},
 };
 
-START_TEST(refused_copies_say_so)
+TEST_LOOP(refused_copies_say_so, 0, (int)STP_COUNT(refusals))
 {
     void *dest, *source;
     struct capture capture;
@@ -469,10 +458,9 @@ START_TEST(refused_copies_say_so)
     ck_assert_int_eq(n_lines(capture.text), 1);
     ck_assert_int_eq(fake.live("stack"), 0);
 }
-END_TEST
 
 /* An error that comes with the work: at the next wait. Everything fails then, with one line. */
-START_TEST(a_lost_device)
+TEST(a_lost_device)
 {
     struct stp_rows rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
     struct stp_space_params params = params_of(4096, 0);
@@ -510,19 +498,17 @@ START_TEST(a_lost_device)
     space_up(&first, 4096, 0);
     space_down(&first);
 }
-END_TEST
 
-START_TEST(zeros_that_cannot_be_written)
+TEST(zeros_that_cannot_be_written)
 {
     setenv("FAKECUDA_FAIL", "cuMemsetD8Async:1", 1);
     spaces_up();
     ck_assert_int_eq(gpu->device->zero(queue, &first, 0, 8), -EIO);
     spaces_down();
 }
-END_TEST
 
 /* For queues of before and of after the first space; the last one takes them along. */
-START_TEST(streams_are_there_before_copies)
+TEST_LOOP(streams_are_there_before_copies, 0, 2)
 {
     struct stp_queue *before, *after;
     struct stp_space space;
@@ -548,39 +534,4 @@ START_TEST(streams_are_there_before_copies)
     gpu->device->queue_destroy(before);
     gpu->device->queue_destroy(after);
     gpu->stop();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("cuda_copy");
-    TCase *tcase = tcase_create("cuda_copy");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    if (fake_find() != 0) return EXIT_FAILURE;
-    tcase_set_timeout(tcase, 100);
-    tcase_add_checked_fixture(tcase, world_up, world_down);
-    tcase_add_loop_test(tcase, streams_are_there_before_copies, 0, 2);
-    tcase_add_test(tcase, all_directions_and_ends);
-    tcase_add_test(tcase, nothing_to_copy);
-    tcase_add_test(tcase, flush_waits_for_what_is_dirty);
-    tcase_add_test(tcase, small_sources_are_reused_at_once);
-    tcase_add_test(tcase, without_pinned_memory_sources_are_waited_for);
-    tcase_add_test(tcase, a_queue_keeps_its_order);
-    tcase_add_loop_test(tcase, rows_of_all_shapes, 0, (int)STP_COUNT(row_rules));
-    tcase_add_test(tcase, rows_take_one_call);
-    tcase_add_test(tcase, threads_share_a_queue);
-    tcase_add_test(tcase, spaces_go_while_others_copy);
-    tcase_add_test(tcase, zero_is_done_on_return);
-    tcase_add_test(tcase, pinned_while_a_context_is_up);
-    tcase_add_test(tcase, writes_of_adapters_are_flushed);
-    tcase_add_loop_test(tcase, refused_copies_say_so, 0, (int)STP_COUNT(refusals));
-    tcase_add_test(tcase, a_lost_device);
-    tcase_add_test(tcase, zeros_that_cannot_be_written);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -9,9 +9,11 @@
 
 #include <pthread.h>
 
+CUDA_TESTS
+
 /* ---- life -------------------- */
 
-START_TEST(a_thousand_spaces_leave_nothing)
+TEST(a_thousand_spaces_leave_nothing)
 {
     struct stp_queue *queue;
     struct stp_space space;
@@ -35,9 +37,8 @@ START_TEST(a_thousand_spaces_leave_nothing)
     gpu->stop();
     ck_nothing_left();
 }
-END_TEST
 
-START_TEST(contexts_live_as_long_as_spaces)
+TEST(contexts_live_as_long_as_spaces)
 {
     struct stp_space a, b;
 
@@ -55,14 +56,13 @@ START_TEST(contexts_live_as_long_as_spaces)
     space_down(&a);
     ck_nothing_left();
 }
-END_TEST
 
 static const char *const create_calls[] = {
     "cuDevicePrimaryCtxRetain:46", "cuCtxPushCurrent_v2:201",      "cuMemAlloc_v2:2",
     "cuMemAlloc_v2:999",           "cuDevicePrimaryCtxRetain:719",
 };
 
-START_TEST(failed_creation_leaves_nothing)
+TEST_LOOP(failed_creation_leaves_nothing, 0, (int)STP_COUNT(create_calls))
 {
     struct stp_space_params params = params_of(MIB, -1);
     struct stp_space space;
@@ -78,10 +78,9 @@ START_TEST(failed_creation_leaves_nothing)
     ck_assert_int_eq(fake.live("stack"), 0);
     ck_assert_ptr_null(space.own);
 }
-END_TEST
 
 /* What others cannot map is no reason to fail. */
-START_TEST(memory_that_cannot_be_shared)
+TEST(memory_that_cannot_be_shared)
 {
     struct stp_space_params params = params_of(MIB, -1);
     struct stp_space space = {.kind = gpu, .nbytes = MIB, .max_bytes = MIB, .number = 9};
@@ -102,10 +101,9 @@ START_TEST(memory_that_cannot_be_shared)
     space_down(&space);
     ck_nothing_left();
 }
-END_TEST
 
 /* A descriptor that begins at a page, and what the space has is from the offset on. */
-START_TEST(memory_by_descriptor)
+TEST(memory_by_descriptor)
 {
     struct stp_queue *queue;
     struct stp_space space;
@@ -132,10 +130,9 @@ START_TEST(memory_by_descriptor)
     space_down(&space);
     ck_nothing_left();
 }
-END_TEST
 
 /* No reason to fail, either: the provider gets the address. */
-START_TEST(memory_that_has_no_descriptor)
+TEST(memory_that_has_no_descriptor)
 {
     struct stp_space space;
     size_t offset;
@@ -149,7 +146,6 @@ START_TEST(memory_that_has_no_descriptor)
     space_down(&space);
     ck_nothing_left();
 }
-END_TEST
 
 /* ---- the program's current context -------------------- */
 
@@ -177,7 +173,7 @@ static void use_everything(void)
     space_down(&space);
 }
 
-START_TEST(current_context_is_kept)
+TEST(current_context_is_kept)
 {
     CUcontext own, now;
 
@@ -198,7 +194,6 @@ START_TEST(current_context_is_kept)
     ck_cuda(driver.ctx_destroy(own));
     ck_nothing_left();
 }
-END_TEST
 
 /* ---- what an address is -------------------- */
 
@@ -214,7 +209,7 @@ static void *ask_on_thread(void *arg)
     return NULL;
 }
 
-START_TEST(usual_memory_is_told_without_the_driver)
+TEST(usual_memory_is_told_without_the_driver)
 {
     struct stp_space space;
     pthread_t thread;
@@ -241,9 +236,8 @@ START_TEST(usual_memory_is_told_without_the_driver)
     ck_assert(!gpu->device->owns(space.base + 4 * MIB) && !gpu->device->owns(space.base - 4 * MIB));
     space_down(&space);
 }
-END_TEST
 
-START_TEST(other_memory_is_asked_for)
+TEST(other_memory_is_asked_for)
 {
     char *mapped = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CUdeviceptr managed;
@@ -264,10 +258,9 @@ START_TEST(other_memory_is_asked_for)
     ck_assert(!gpu->device->owns((void *)(uintptr_t)managed) && !gpu->device->owns(pinned));
     munmap(mapped, MIB);
 }
-END_TEST
 
 /* More ranges than the table holds: then the driver knows. */
-START_TEST(a_full_table_of_ranges)
+TEST(a_full_table_of_ranges)
 {
     char *memory;
     size_t i;
@@ -288,7 +281,6 @@ START_TEST(a_full_table_of_ranges)
     stp_cuda_range_remove(memory); /* it is in none: nothing happens */
     ck_assert(gpu->device->owns((char *)0x100000 + (STP_RANGES - 1) * 16));
 }
-END_TEST
 
 /* ---- memory of other PEs -------------------- */
 
@@ -352,11 +344,10 @@ static void pe_ring(int pe, int n)
     MUST(fake.live("ipc") == 0 && fake.live("stream") == 0 && fake.live("alloc") == 1 + (pe == 1));
 }
 
-START_TEST(pes_reach_each_other)
+TEST(pes_reach_each_other)
 {
     ck_assert_int_eq(run_pes(4, pe_ring), 0);
 }
-END_TEST
 
 static void pe_refused(int pe, int n)
 {
@@ -378,39 +369,9 @@ static void pe_refused(int pe, int n)
     MUST(fake.live("ctx") == 0);
 }
 
-START_TEST(refused_once_and_for_all)
+TEST_LOOP(refused_once_and_for_all, 0, 2)
 {
     stp_env.gpu_ipc = _i != 0;
     setenv("FAKECUDA_FAIL", "cuIpcOpenMemHandle_v2:801", 1);
     ck_assert_int_eq(run_pes(2, pe_refused), 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("cuda_space");
-    TCase *tcase = tcase_create("cuda_space");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    if (fake_find() != 0) return EXIT_FAILURE;
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, world_up, world_down);
-    tcase_add_test(tcase, a_thousand_spaces_leave_nothing);
-    tcase_add_test(tcase, contexts_live_as_long_as_spaces);
-    tcase_add_loop_test(tcase, failed_creation_leaves_nothing, 0, (int)STP_COUNT(create_calls));
-    tcase_add_test(tcase, memory_that_cannot_be_shared);
-    tcase_add_test(tcase, memory_by_descriptor);
-    tcase_add_test(tcase, memory_that_has_no_descriptor);
-    tcase_add_test(tcase, current_context_is_kept);
-    tcase_add_test(tcase, usual_memory_is_told_without_the_driver);
-    tcase_add_test(tcase, other_memory_is_asked_for);
-    tcase_add_test(tcase, a_full_table_of_ranges);
-    tcase_add_test(tcase, pes_reach_each_other);
-    tcase_add_loop_test(tcase, refused_once_and_for_all, 0, 2);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,8 +5,8 @@
  * from C types to element types.
  */
 #include "base/base.h"
+#include "unit.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,7 +299,7 @@ static void check_combine(enum stp_op op, enum stp_dtype dtype)
 }
 
 /* Once for each level of vector instructions that this processor has. */
-START_TEST(every_op_on_every_type)
+TEST_LOOP(every_op_on_every_type, STP_ISA_AUTO, (int)stp_isa_best() + 1)
 {
     int n_valid = 0;
 
@@ -318,7 +318,6 @@ START_TEST(every_op_on_every_type)
     }
     ck_assert_int_eq(n_valid, 8 * 7 + 3 * 4 + 2 * 2);
 }
-END_TEST
 
 /* Anything but NaN, whose bits nobody promises. */
 static void fill_random(enum stp_dtype dtype, char *at, size_t nelems)
@@ -337,7 +336,7 @@ static void fill_random(enum stp_dtype dtype, char *at, size_t nelems)
 }
 
 /* Rounding, too: no level may contract a product and a sum into one. */
-START_TEST(all_levels_give_the_same_bits)
+TEST(all_levels_give_the_same_bits)
 {
     static char x[sizeof(in)], y[sizeof(in)];
     size_t nelems = MAX_NELEMS - 3;
@@ -364,9 +363,8 @@ START_TEST(all_levels_give_the_same_bits)
         }
     }
 }
-END_TEST
 
-START_TEST(levels_that_are_not_there)
+TEST(levels_that_are_not_there)
 {
     enum stp_isa best = stp_isa_best();
 
@@ -375,18 +373,16 @@ START_TEST(levels_that_are_not_there)
     for (enum stp_isa isa = best + 1; isa <= STP_ISA_AVX512; isa++)
         ck_assert(!stp_isa_choose(isa));
 }
-END_TEST
 
-START_TEST(invalid_numbers)
+TEST(invalid_numbers)
 {
     ck_assert(!stp_op_valid(STP_N_OPS, STP_I32));
     ck_assert(!stp_op_valid(STP_SUM, STP_N_DTYPES));
     ck_assert(!stp_op_valid((enum stp_op) - 1, STP_I32));
     ck_assert(!stp_op_valid(STP_SUM, (enum stp_dtype) - 1));
 }
-END_TEST
 
-START_TEST(signs_and_widths)
+TEST(signs_and_widths)
 {
     uint8_t u8 = 100, u8_other = 200;
     int8_t i8 = 100, i8_other = 100;
@@ -405,9 +401,8 @@ START_TEST(signs_and_widths)
     stp_op_reduce(STP_MAX, STP_I64, &i64, &i64_other, 1);
     ck_assert_int_eq(i64, 1);
 }
-END_TEST
 
-START_TEST(float_extremes)
+TEST(float_extremes)
 {
     double sum = 1e308, huge = 1e308;
     float low = -0x1p-149f, zero = 0;
@@ -421,9 +416,8 @@ START_TEST(float_extremes)
     stp_op_reduce(STP_SUM, STP_FLD, &wide, &tiny, 1);
     ck_assert(wide == one + also_tiny);
 }
-END_TEST
 
-START_TEST(sizes_and_names)
+TEST(sizes_and_names)
 {
     for (int dtype = 0; dtype < STP_N_DTYPES; dtype++) {
         ck_assert_uint_eq(stp_dtype_size(dtype), facts[dtype].size);
@@ -432,13 +426,12 @@ START_TEST(sizes_and_names)
             ck_assert_str_ne(stp_dtype_name(dtype), stp_dtype_name(other));
     }
 }
-END_TEST
 
 #define CHECK_TYPE(type, dtype)                                                                    \
     _Static_assert(STP_DTYPE(type) == (dtype), #type);                                             \
     ck_assert_uint_eq(stp_dtype_size(STP_DTYPE(type)), sizeof(type))
 
-START_TEST(types_of_c)
+TEST(types_of_c)
 {
     CHECK_TYPE(float, STP_F32);
     CHECK_TYPE(double, STP_F64);
@@ -466,28 +459,4 @@ START_TEST(types_of_c)
     CHECK_TYPE(uint64_t, STP_U64);
     CHECK_TYPE(size_t, sizeof(size_t) == 8 ? STP_U64 : STP_U32);
     CHECK_TYPE(ptrdiff_t, sizeof(ptrdiff_t) == 8 ? STP_I64 : STP_I32);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("dtype");
-    TCase *tcase = tcase_create("dtype");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_set_timeout(tcase, 100);
-    tcase_add_loop_test(tcase, every_op_on_every_type, STP_ISA_AUTO, (int)stp_isa_best() + 1);
-    tcase_add_test(tcase, all_levels_give_the_same_bits);
-    tcase_add_test(tcase, levels_that_are_not_there);
-    tcase_add_test(tcase, invalid_numbers);
-    tcase_add_test(tcase, signs_and_widths);
-    tcase_add_test(tcase, float_extremes);
-    tcase_add_test(tcase, sizes_and_names);
-    tcase_add_test(tcase, types_of_c);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

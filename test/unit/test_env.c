@@ -5,8 +5,8 @@
  */
 #include "base/base.h"
 #include "capture.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void load_with(const char *name, const char *value, int rc, const char *w
 
 /* ---- the table -------------------------------------------------------------- */
 
-START_TEST(defaults)
+TEST(defaults)
 {
     clear_environment();
     ck_assert_int_eq(stp_env_load(), 0);
@@ -71,9 +71,8 @@ START_TEST(defaults)
     ck_assert(!stp_env.spaces_table);
     ck_assert(stp_env.warn);
 }
-END_TEST
 
-START_TEST(presence_is_enough)
+TEST(presence_is_enough)
 {
     static const char *const names[] = {"SHMEM_VERSION", "SHMEM_INFO", "SHMEM_DEBUG",
                                         "SMA_VERSION",   "SMA_INFO",   "SMA_DEBUG"};
@@ -89,9 +88,8 @@ START_TEST(presence_is_enough)
         ck_assert(!*values[i % 3]);
     }
 }
-END_TEST
 
-START_TEST(new_name_wins)
+TEST(new_name_wins)
 {
     const struct stp_env_row *row = row_of("SHMEM_SYMMETRIC_SIZE");
 
@@ -111,9 +109,8 @@ START_TEST(new_name_wins)
     unsetenv("SMA_SYMMETRIC_SIZE");
     load_with("SMA_SYMMETRIC_SIZE", "-3m", -EINVAL, "512m");
 }
-END_TEST
 
-START_TEST(words_for_bool)
+TEST(words_for_bool)
 {
     static const char *const on[] = {"on", "ON", "yes", "True", "1"};
     static const char *const off[] = {"off", "No", "false", "0"};
@@ -131,9 +128,8 @@ START_TEST(words_for_bool)
     for (size_t i = 0; i < STP_COUNT(wrong); i++)
         load_with("SHMEM_OFI_PROGRESS_THREAD", wrong[i], -EINVAL, "on or off");
 }
-END_TEST
 
-START_TEST(whole_numbers)
+TEST(whole_numbers)
 {
     static const char *const wrong[] = {
         "", "-2", "many", "1.5", "3x", "2147483648", "99999999999999999999"};
@@ -153,9 +149,8 @@ START_TEST(whole_numbers)
     load_with("SHMEM_STREAM_WAITS", "0", -EINVAL, "from 1 on");
     load_with("SHMEM_STREAM_WAITS", "-1", -EINVAL, "from 1 on");
 }
-END_TEST
 
-START_TEST(choices)
+TEST(choices)
 {
     static const char *const words[] = {"auto", "1", "2", "Single", "pmix"};
 
@@ -167,9 +162,8 @@ START_TEST(choices)
     load_with("SHMEM_PMI", "pmi3", -EINVAL, "one of: auto, 1, 2, single, pmix");
     load_with("SHMEM_PMI", "", -EINVAL, "one of: auto, 1, 2, single, pmix");
 }
-END_TEST
 
-START_TEST(strings)
+TEST(strings)
 {
     char *found;
 
@@ -184,9 +178,8 @@ START_TEST(strings)
     load_with("SHMEM_OFI_PROVIDER", "", 0, NULL);
     ck_assert_ptr_null(stp_env.ofi_provider);
 }
-END_TEST
 
-START_TEST(sizes_in_the_table)
+TEST(sizes_in_the_table)
 {
     clear_environment();
     load_with("SHMEM_OFI_BOUNCE_SIZE", "64k", 0, NULL);
@@ -197,9 +190,8 @@ START_TEST(sizes_in_the_table)
     ck_assert_uint_eq(stp_env.symmetric.size, 0);
     load_with("SHMEM_SYMMETRIC_SIZE", "16777216t", -EINVAL, "more bytes than an address");
 }
-END_TEST
 
-START_TEST(sizes_that_grow)
+TEST(sizes_that_grow)
 {
     const struct stp_env_row *row = row_of("SHMEM_SYMMETRIC_SIZE");
     static const char *const wrong[] = {"64g:512m", "512m:", ":64g", "1m:2m:3m", "1m:many", "x:1g"};
@@ -222,10 +214,9 @@ START_TEST(sizes_that_grow)
     }
     load_with("SHMEM_SYMMETRIC_SIZE", "1m:16777216t", -EINVAL, "more bytes than an address");
 }
-END_TEST
 
 /* One bad value must not hide another, nor keep good ones from being read. */
-START_TEST(all_mistakes_at_once)
+TEST(all_mistakes_at_once)
 {
     struct capture capture;
 
@@ -247,9 +238,8 @@ START_TEST(all_mistakes_at_once)
     unsetenv("SHMEM_UNKNOWN_TO_US");
     unsetenv("SHMEM_ALSO_UNKNOWN");
 }
-END_TEST
 
-START_TEST(table_is_sound)
+TEST(table_is_sound)
 {
     for (size_t i = 0; i < stp_env_n_rows; i++) {
         const struct stp_env_row *row = &stp_env_table[i];
@@ -272,7 +262,6 @@ START_TEST(table_is_sound)
         }
     }
 }
-END_TEST
 
 static void format_is(const char *name, const char *value, const char *want)
 {
@@ -284,7 +273,7 @@ static void format_is(const char *name, const char *value, const char *want)
     unsetenv(name);
 }
 
-START_TEST(unknown_names)
+TEST(unknown_names)
 {
     static const char *const words[] = {
         "SHMEM_SYMETRIC_SIZE is set, and nothing here reads it: is SHMEM_SYMMETRIC_SIZE meant?",
@@ -313,9 +302,8 @@ START_TEST(unknown_names)
     unsetenv("SHMEMX");
     clear_environment();
 }
-END_TEST
 
-START_TEST(values_as_text)
+TEST(values_as_text)
 {
     char small[4];
 
@@ -335,33 +323,4 @@ START_TEST(values_as_text)
     format_is("SHMEM_OFI_DOMAIN", "mlx5_0", "mlx5_0");
     ck_assert_int_eq(stp_env_load(), 0);
     ck_assert_str_eq(stp_env_format(row_of("SHMEM_SYMMETRIC_SIZE"), small, sizeof(small)), "512");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("env");
-    TCase *table = tcase_create("table");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_set_timeout(table, 60);
-    tcase_add_test(table, defaults);
-    tcase_add_test(table, presence_is_enough);
-    tcase_add_test(table, new_name_wins);
-    tcase_add_test(table, words_for_bool);
-    tcase_add_test(table, whole_numbers);
-    tcase_add_test(table, choices);
-    tcase_add_test(table, strings);
-    tcase_add_test(table, sizes_in_the_table);
-    tcase_add_test(table, sizes_that_grow);
-    tcase_add_test(table, all_mistakes_at_once);
-    tcase_add_test(table, table_is_sound);
-    tcase_add_test(table, unknown_names);
-    tcase_add_test(table, values_as_text);
-    suite_add_tcase(suite, table);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

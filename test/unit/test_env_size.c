@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How sizes of the environment parse: to the byte, in any locale, and what is none. */
 #include "base/base.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -37,13 +37,12 @@ static void check_examples(void)
     size_is("20k", 20480);
 }
 
-START_TEST(sizes_of_the_standard)
+TEST(sizes_of_the_standard)
 {
     check_examples();
 }
-END_TEST
 
-START_TEST(size_suffixes)
+TEST(size_suffixes)
 {
     size_is("0", 0);
     size_is("0g", 0);
@@ -66,9 +65,8 @@ START_TEST(size_suffixes)
     size_is("5.", 5);
     size_is("5.k", 5120);
 }
-END_TEST
 
-START_TEST(size_rounds_up)
+TEST(size_rounds_up)
 {
     size_is("1.1", 2);
     size_is("0.00001", 1);
@@ -82,9 +80,8 @@ START_TEST(size_rounds_up)
     size_is("0.9999999999999999999999999999999k", 1024);
     size_is("4503599627370497.5k", 4611686018427389440);
 }
-END_TEST
 
-START_TEST(size_exponents)
+TEST(size_exponents)
 {
     size_is("1e3", 1000);
     size_is("1E3", 1000);
@@ -104,9 +101,8 @@ START_TEST(size_exponents)
     size_fails("1ek", -EINVAL);
     size_fails("1e1e1", -EINVAL);
 }
-END_TEST
 
-START_TEST(size_of_nothing_sensible)
+TEST(size_of_nothing_sensible)
 {
     static const char *const wrong[] = {"",     " ",     ".",     "k",   ".k",   "-1",  "-0",
                                         "-5m",  "+",     "+-1",   "abc", "nan",  "inf", "infinity",
@@ -116,9 +112,8 @@ START_TEST(size_of_nothing_sensible)
     for (size_t i = 0; i < STP_COUNT(wrong); i++)
         size_fails(wrong[i], -EINVAL);
 }
-END_TEST
 
-START_TEST(size_limits)
+TEST(size_limits)
 {
     size_is("18446744073709551615", SIZE_MAX);
     size_is("16777215t", SIZE_MAX - (((size_t)1 << 40) - 1));
@@ -132,9 +127,8 @@ START_TEST(size_limits)
     size_fails("1e999999999999999999999", -ERANGE);
     size_fails("999999999999999999999999999999999999999999999999999999", -ERANGE);
 }
-END_TEST
 
-START_TEST(size_of_long_texts)
+TEST(size_of_long_texts)
 {
     enum { N = 100000 };
     char *text = malloc(N + 16);
@@ -151,13 +145,12 @@ START_TEST(size_of_long_texts)
     size_fails(text, -ERANGE);
     free(text);
 }
-END_TEST
 
 /*
  * In a locale that writes 3,1 the C library reads "3.1" as 3: such a locale is made here, and
  * used before it is trusted.
  */
-START_TEST(size_in_a_locale_with_decimal_comma)
+TEST(size_in_a_locale_with_decimal_comma)
 {
     char dir[] = "/tmp/steppe_test_env_XXXXXX";
     char command[512];
@@ -178,28 +171,4 @@ START_TEST(size_in_a_locale_with_decimal_comma)
     check_examples();
     ck_assert_int_eq(stp_env_parse_size("3,1m", &bytes), -EINVAL);
     setlocale(LC_NUMERIC, "C");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("env_size");
-    TCase *sizes = tcase_create("sizes");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_set_timeout(sizes, 60);
-    tcase_add_test(sizes, sizes_of_the_standard);
-    tcase_add_test(sizes, size_suffixes);
-    tcase_add_test(sizes, size_rounds_up);
-    tcase_add_test(sizes, size_exponents);
-    tcase_add_test(sizes, size_of_nothing_sensible);
-    tcase_add_test(sizes, size_limits);
-    tcase_add_test(sizes, size_of_long_texts);
-    tcase_add_test(sizes, size_in_a_locale_with_decimal_comma);
-    suite_add_tcase(suite, sizes);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -15,9 +15,11 @@
 
 enum { ATTEMPTS = 200 };
 
+TEST_ONCE(load, NULL)
+
 /* ---- the driver, devices and contexts ------------------------------------------ */
 
-START_TEST(calls_need_init_and_a_context)
+TEST(calls_need_init_and_a_context)
 {
     CUdeviceptr address;
     CUcontext ctx;
@@ -42,7 +44,6 @@ START_TEST(calls_need_init_and_a_context)
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
 static const struct {
     const char *rank, *ranks, *visible;
@@ -53,7 +54,7 @@ static const struct {
 };
 
 /* A number of CUDA_VISIBLE_DEVICES that no device has ends the list. */
-START_TEST(devices_are_those_asked_for)
+TEST_LOOP(devices_are_those_asked_for, 0, COUNT(machines))
 {
     int count, n_devices = machines[_i].n_devices;
     CUuuid uuid;
@@ -69,9 +70,8 @@ START_TEST(devices_are_those_asked_for)
     ck_cuda(cu.device_uuid(&uuid, 0));
     ck_assert_int_eq(uuid.bytes[15], n_devices == 2 ? 3 : 1);
 }
-END_TEST
 
-START_TEST(contexts_are_counted_and_stacked)
+TEST(contexts_are_counted_and_stacked)
 {
     CUcontext ctx, peer, own;
 
@@ -103,11 +103,10 @@ START_TEST(contexts_are_counted_and_stacked)
     ck_assert_int_eq(live("lost"), 4);
     ck_assert_int_eq(live("alloc") + live("stream"), 0);
 }
-END_TEST
 
 /* ---- memory --------------------------------------------------------------------- */
 
-START_TEST(memory_is_dirty_and_out_of_reach)
+TEST(memory_is_dirty_and_out_of_reach)
 {
     unsigned char bytes[KIB];
     int fds[2];
@@ -124,10 +123,9 @@ START_TEST(memory_is_dirty_and_out_of_reach)
     ck_assert_int_eq(write(fds[1], host(it.memory), 100), -1);
     ck_assert_int_eq(errno, EFAULT);
 }
-END_TEST
 
 /* More memory is allocated than there are addresses before and after the heap of a program. */
-START_TEST(addresses_are_never_the_heaps)
+TEST(addresses_are_never_the_heaps)
 {
     enum { N_PIECES = 6000, N = 100 };
     char *heap = malloc(N);
@@ -143,9 +141,8 @@ START_TEST(addresses_are_never_the_heaps)
     }
     free(heap);
 }
-END_TEST
 
-START_TEST(wrong_memory_is_refused)
+TEST(wrong_memory_is_refused)
 {
     CUdeviceptr at, freed;
     unsigned int value;
@@ -168,7 +165,6 @@ START_TEST(wrong_memory_is_refused)
     ck_refused(cu.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, freed),
                CUDA_ERROR_INVALID_VALUE);
 }
-END_TEST
 
 static unsigned long long buffer_id(const void *address)
 {
@@ -178,7 +174,7 @@ static unsigned long long buffer_id(const void *address)
     return id;
 }
 
-START_TEST(host_memory_is_registered_by_ranges)
+TEST(host_memory_is_registered_by_ranges)
 {
     char *memory = mmap(NULL, 16 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CUdeviceptr address, gpu;
@@ -206,11 +202,10 @@ START_TEST(host_memory_is_registered_by_ranges)
     ck_assert_uint_ne(id,
                       buffer_id(memory)); /* a range that is registered again is another buffer */
 }
-END_TEST
 
 /* ---- memory by handles ----------------------------------------------------------- */
 
-START_TEST(memory_is_mapped_by_handles)
+TEST(memory_is_mapped_by_handles)
 {
     unsigned char bytes[4] = {0};
     CUdeviceptr at;
@@ -239,9 +234,8 @@ START_TEST(memory_is_mapped_by_handles)
     ck_assert_int_eq(live("physical"), 1); /* the handle of the second mapping was not released */
     ck_assert_int_eq(live("mapped") + live("reservation"), 0);
 }
-END_TEST
 
-START_TEST(wrong_mappings_are_refused)
+TEST(wrong_mappings_are_refused)
 {
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, 3};
     CUmemGenericAllocationHandle handle;
@@ -262,12 +256,11 @@ START_TEST(wrong_mappings_are_refused)
     ck_refused(cu.mem_unmap(at, MIB2 / 2), CUDA_ERROR_INVALID_VALUE);
     ck_refused(cu.mem_set_access(at + 2 * MIB2, MIB2, &access, 1), CUDA_ERROR_INVALID_VALUE);
 }
-END_TEST
 
 /* ---- work is late ---------------------------------------------------------------- */
 
 /* The device reads a source, and writes its memory, later than the call in one attempt or more. */
-START_TEST(work_is_late)
+TEST(work_is_late)
 {
     volatile unsigned char source;
     volatile unsigned char *byte;
@@ -289,7 +282,6 @@ START_TEST(work_is_late)
     }
     ck_assert(n_late > 0 && n_busy > 0 && n_late_sources > 0);
 }
-END_TEST
 
 /* How often a copy without a stream misses the work that was queued on a stream. */
 static int count_missed(CUstream stream)
@@ -307,7 +299,7 @@ static int count_missed(CUstream stream)
     return n_missed;
 }
 
-START_TEST(the_default_stream_and_blocking_ones_wait)
+TEST(the_default_stream_and_blocking_ones_wait)
 {
     start();
     ck_assert_int_eq(count_missed(it.blocking), 0);
@@ -322,7 +314,6 @@ START_TEST(the_default_stream_and_blocking_ones_wait)
         ck_assert_int_eq(byte, 2);
     }
 }
-END_TEST
 
 /* How often a copy inside the device is not done when the call returns. */
 static int count_unfinished(void)
@@ -341,7 +332,7 @@ static int count_unfinished(void)
     return n_unfinished;
 }
 
-START_TEST(sync_memops_makes_calls_synchronous)
+TEST(sync_memops_makes_calls_synchronous)
 {
     unsigned int one = 1;
 
@@ -350,11 +341,10 @@ START_TEST(sync_memops_makes_calls_synchronous)
     ck_cuda(cu.pointer_set_attribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, it.memory));
     ck_assert_int_eq(count_unfinished(), 0);
 }
-END_TEST
 
 /* ---- copies ---------------------------------------------------------------------- */
 
-START_TEST(wrong_copies_are_refused)
+TEST(wrong_copies_are_refused)
 {
     char plain[2 * KIB];
 
@@ -367,10 +357,9 @@ START_TEST(wrong_copies_are_refused)
     ck_refused(cu.memcpy_any(it.memory, 0, 1), CUDA_ERROR_INVALID_VALUE);
     ck_refused(cu.memcpy_any(it.memory + KIB, device(plain), 1), CUDA_ERROR_INVALID_VALUE);
 }
-END_TEST
 
 /* 3 rows of 5 bytes from host memory to the last bytes of the device memory. */
-START_TEST(wrong_rows_are_refused)
+TEST(wrong_rows_are_refused)
 {
     unsigned char source[28];
     CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -399,7 +388,6 @@ START_TEST(wrong_rows_are_refused)
     ck_refused(cu.memcpy_2d_async(&copy, NULL), CUDA_ERROR_INVALID_VALUE);
     ck_cuda(cu.ctx_synchronize());
 }
-END_TEST
 
 /* ---- memory of other processes ---------------------------------------------------- */
 
@@ -464,7 +452,7 @@ static int finish(const struct exporter *exporter)
     return status;
 }
 
-START_TEST(memory_of_another_process)
+TEST(memory_of_another_process)
 {
     unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
     struct exporter peer = start_exporter();
@@ -487,9 +475,8 @@ START_TEST(memory_of_another_process)
     ck_refused(cu.ipc_open_mem_handle(&at, peer.handle, lazy), CUDA_ERROR_MAP_FAILED);
     ck_assert_int_eq(finish(&peer), 0);
 }
-END_TEST
 
-START_TEST(freed_while_open_is_loud)
+TEST(freed_while_open_is_loud)
 {
     struct exporter peer;
     CUdeviceptr at;
@@ -502,9 +489,8 @@ START_TEST(freed_while_open_is_loud)
     status = finish(&peer);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
-END_TEST
 
-START_TEST(wrong_handles_are_refused)
+TEST(wrong_handles_are_refused)
 {
     CUipcMemHandle handle;
     CUdeviceptr at;
@@ -517,10 +503,9 @@ START_TEST(wrong_handles_are_refused)
     memset(&handle, 0, sizeof(handle));
     ck_refused(cu.ipc_open_mem_handle(&at, handle, 1), CUDA_ERROR_INVALID_VALUE);
 }
-END_TEST
 
 /* Of five processes at least two have different addresses. */
-START_TEST(addresses_differ_between_processes)
+TEST(addresses_differ_between_processes)
 {
     CUdeviceptr first = 0;
     bool differ = false;
@@ -535,11 +520,10 @@ START_TEST(addresses_differ_between_processes)
     }
     ck_assert(differ);
 }
-END_TEST
 
 /* ---- events, functions of the program, words --------------------------------------- */
 
-START_TEST(events_order_streams)
+TEST(events_order_streams)
 {
     CUstream second;
     CUevent event;
@@ -562,10 +546,9 @@ START_TEST(events_order_streams)
     ck_cuda(more.cuEventDestroy_v2(event));
     ck_assert_int_eq(live("event"), 0);
 }
-END_TEST
 
 /* A wait is for the records before it; an event that was never recorded holds nobody up. */
-START_TEST(events_are_of_the_last_record)
+TEST(events_are_of_the_last_record)
 {
     CUevent event;
 
@@ -581,9 +564,8 @@ START_TEST(events_are_of_the_last_record)
     ck_cuda(more.cuEventSynchronize(event));
     ck_cuda(more.cuEventQuery(event));
 }
-END_TEST
 
-START_TEST(time_between_events)
+TEST(time_between_events)
 {
     CUevent events[3];
     float ms = -1;
@@ -599,7 +581,6 @@ START_TEST(time_between_events)
     ck_assert(ms >= 3);
     ck_refused(more.cuEventElapsedTime(&ms, events[0], events[2]), CUDA_ERROR_INVALID_HANDLE);
 }
-END_TEST
 
 static atomic_int n_inside;
 static atomic_int n_ran;
@@ -620,7 +601,7 @@ static void count_run(void *user)
 }
 
 /* Functions run in the order of their stream, those of all streams one at a time on one thread. */
-START_TEST(host_functions_run_in_order)
+TEST(host_functions_run_in_order)
 {
     unsigned char source = 0, byte = 0, unused = 0;
 
@@ -638,7 +619,6 @@ START_TEST(host_functions_run_in_order)
     ck_assert(!overlapped && !pthread_equal(runner, pthread_self()));
     ck_refused(cu.launch_host_func(it.stream, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
 }
-END_TEST
 
 static const struct {
     unsigned int how;
@@ -649,7 +629,7 @@ static const struct {
     {CU_STREAM_WAIT_VALUE_AND, 6, 9, 4},          {CU_STREAM_WAIT_VALUE_NOR, ~UINT64_C(1), 1, 0},
 };
 
-START_TEST(streams_wait_for_words)
+TEST_LOOP(streams_wait_for_words, 0, COUNT(waits))
 {
     struct timespec ts = {.tv_nsec = 2000000};
 
@@ -668,9 +648,8 @@ START_TEST(streams_wait_for_words)
     ck_cuda(cu.stream_synchronize(it.stream));
     ck_assert_uint_eq(*(uint64_t *)alias(it.memory), 3);
 }
-END_TEST
 
-START_TEST(wrong_words_are_refused)
+TEST(wrong_words_are_refused)
 {
     uint64_t unknown = 0;
 
@@ -682,7 +661,6 @@ START_TEST(wrong_words_are_refused)
     ck_refused(cu.stream_wait_value(it.stream, it.words, 0, CU_STREAM_WAIT_VALUE_FLUSH),
                CUDA_ERROR_NOT_SUPPORTED);
 }
-END_TEST
 
 /* Lets n streams wait for a word that is written later. */
 static void wait_on_streams(int n)
@@ -704,17 +682,16 @@ static void wait_on_4_streams(void)
     wait_on_streams(4);
 }
 
-START_TEST(few_streams_may_wait)
+TEST(few_streams_may_wait)
 {
     expect_signal(wait_on_4_streams, SIGABRT, "4 streams wait for words at once, and 3 may");
     start();
     wait_on_streams(3);
 }
-END_TEST
 
 /* ---- captures ---------------------------------------------------------------------- */
 
-START_TEST(captured_work_is_not_done)
+TEST(captured_work_is_not_done)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     volatile unsigned char *byte;
@@ -744,10 +721,9 @@ START_TEST(captured_work_is_not_done)
     ck_cuda(cu.stream_synchronize(it.stream));
     ck_assert_int_eq(*byte, 2);
 }
-END_TEST
 
 /* A relaxed capture, or a thread that asked for one, forbids nothing. */
-START_TEST(relaxed_captures_forbid_nothing)
+TEST(relaxed_captures_forbid_nothing)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUgraph graph;
@@ -762,7 +738,6 @@ START_TEST(relaxed_captures_forbid_nothing)
     allocate(1);
     ck_cuda(more.cuStreamEndCapture(it.stream, &graph));
 }
-END_TEST
 
 /* ---- kernels ----------------------------------------------------------------------- */
 
@@ -775,7 +750,7 @@ static const struct {
     {"mine_0,", "mi[8], ", 218},
 };
 
-START_TEST(texts_are_checked)
+TEST_LOOP(texts_are_checked, 0, COUNT(texts))
 {
     char text[sizeof(small_ptx)];
     CUmodule module;
@@ -791,10 +766,9 @@ START_TEST(texts_are_checked)
     ck_cuda(cu.module_unload(it.module));
     ck_assert_int_eq(live("module"), 0);
 }
-END_TEST
 
 /* Parameters are read at the launch, memory when the kernel runs after what the stream had. */
-START_TEST(twins_run_in_order)
+TEST(twins_run_in_order)
 {
     int n_late = 0;
 
@@ -819,7 +793,6 @@ START_TEST(twins_run_in_order)
     }
     ck_assert_int_gt(n_late, 0);
 }
-END_TEST
 
 static const struct {
     unsigned int blocks, threads, rows, shared;
@@ -831,7 +804,7 @@ static const struct {
     {1, 1, 1, 1 << 20, true},
 };
 
-START_TEST(wrong_launches_are_refused)
+TEST(wrong_launches_are_refused)
 {
     uint64_t unknown = 0;
     uint32_t one = 1;
@@ -848,7 +821,6 @@ START_TEST(wrong_launches_are_refused)
     ck_refused(cu.ctx_synchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     ck_refused(cu.mem_alloc(&(CUdeviceptr){0}, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
-END_TEST
 
 /* ---- calls that fail on order, counts of calls --------------------------------------- */
 
@@ -856,7 +828,7 @@ static void nothing(void)
 {
 }
 
-START_TEST(calls_fail_on_order)
+TEST(calls_fail_on_order)
 {
     CUstream stream;
 
@@ -879,10 +851,9 @@ START_TEST(calls_fail_on_order)
     ck_cuda(cu.ipc_get_mem_handle(&(CUipcMemHandle){0}, it.memory));
     ck_assert_int_eq(calls("cuMemAlloc_v2"), 3);
 }
-END_TEST
 
 /* A fault of the device comes with the work and ends the context; a new context works. */
-START_TEST(device_faults_surface_later)
+TEST(device_faults_surface_later)
 {
     unsigned char byte = 5;
     CUcontext ctx;
@@ -899,14 +870,13 @@ START_TEST(device_faults_surface_later)
     ck_cuda(cu.primary_ctx_release(0));
     start();
 }
-END_TEST
 
 static void leave_counts(void)
 {
     exit(0); /* writes the counts, which _exit() would not do */
 }
 
-START_TEST(counts_are_left_behind)
+TEST(counts_are_left_behind)
 {
     char path[64], text[2048] = "", printed[1024];
     int fd = memfd_create("counts", 0); /* no file is left when an assertion fails */
@@ -925,7 +895,6 @@ START_TEST(counts_are_left_behind)
     ck_assert_msg(first && strstr(first + 1, "3 cuInit 1\n"), "one process: %s", text);
     ck_assert_msg(!strstr(text, "cuMemFree"), "%s", text);
 }
-END_TEST
 
 /* ---- misuse -------------------------------------------------------------------------- */
 
@@ -1183,59 +1152,8 @@ static const struct {
     {use_unmapped, SIGABRT, "was unmapped"},
 };
 
-START_TEST(misuse_is_loud)
+TEST_LOOP(misuse_is_loud, 0, COUNT(misuses))
 {
     setenv("FAKECUDA_DELAY_US", "300000", 1); /* work is under way until the misuse */
     expect_signal(misuses[_i].body, misuses[_i].signo, misuses[_i].words);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("fakecuda");
-    TCase *tcase = tcase_create("fakecuda");
-    SRunner *srunner = srunner_create(suite);
-    int failed;
-
-    load();
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, calls_need_init_and_a_context);
-    tcase_add_loop_test(tcase, devices_are_those_asked_for, 0, COUNT(machines));
-    tcase_add_test(tcase, contexts_are_counted_and_stacked);
-    tcase_add_test(tcase, memory_is_dirty_and_out_of_reach);
-    tcase_add_test(tcase, addresses_are_never_the_heaps);
-    tcase_add_test(tcase, wrong_memory_is_refused);
-    tcase_add_test(tcase, host_memory_is_registered_by_ranges);
-    tcase_add_test(tcase, memory_is_mapped_by_handles);
-    tcase_add_test(tcase, wrong_mappings_are_refused);
-    tcase_add_test(tcase, work_is_late);
-    tcase_add_test(tcase, the_default_stream_and_blocking_ones_wait);
-    tcase_add_test(tcase, sync_memops_makes_calls_synchronous);
-    tcase_add_test(tcase, wrong_copies_are_refused);
-    tcase_add_test(tcase, wrong_rows_are_refused);
-    tcase_add_test(tcase, memory_of_another_process);
-    tcase_add_test(tcase, freed_while_open_is_loud);
-    tcase_add_test(tcase, wrong_handles_are_refused);
-    tcase_add_test(tcase, addresses_differ_between_processes);
-    tcase_add_test(tcase, events_order_streams);
-    tcase_add_test(tcase, events_are_of_the_last_record);
-    tcase_add_test(tcase, time_between_events);
-    tcase_add_test(tcase, host_functions_run_in_order);
-    tcase_add_loop_test(tcase, streams_wait_for_words, 0, COUNT(waits));
-    tcase_add_test(tcase, wrong_words_are_refused);
-    tcase_add_test(tcase, few_streams_may_wait);
-    tcase_add_test(tcase, captured_work_is_not_done);
-    tcase_add_test(tcase, relaxed_captures_forbid_nothing);
-    tcase_add_loop_test(tcase, texts_are_checked, 0, COUNT(texts));
-    tcase_add_test(tcase, twins_run_in_order);
-    tcase_add_test(tcase, wrong_launches_are_refused);
-    tcase_add_test(tcase, calls_fail_on_order);
-    tcase_add_test(tcase, device_faults_surface_later);
-    tcase_add_test(tcase, counts_are_left_behind);
-    tcase_add_loop_test(tcase, misuse_is_loud, 0, COUNT(misuses));
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(srunner, CK_ENV);
-    failed = srunner_ntests_failed(srunner);
-    srunner_free(srunner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

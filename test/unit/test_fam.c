@@ -9,6 +9,8 @@
 
 #define N_CYCLES 200
 
+FAM_TESTS
+
 static char why[256];
 
 static int look(const char *path)
@@ -25,7 +27,7 @@ static bool said(const char *words)
 
 /* ---- SHMEM_FAM_PATH ------------------------------------------------------------- */
 
-START_TEST(sizes_for_people)
+TEST(sizes_for_people)
 {
     char text[STP_SIZE_TEXT];
 
@@ -37,9 +39,8 @@ START_TEST(sizes_for_people)
     ck_assert_str_eq(stp_fam_about((size_t)126 << 30, text), "126 GiB");
     ck_assert_str_eq(stp_fam_about(((size_t)12 << 30) + 12345, text), "12 GiB");
 }
-END_TEST
 
-START_TEST(path_unset_or_missing)
+TEST(path_unset_or_missing)
 {
     stp_env.fam_path = NULL;
     ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof(why)), -ENODEV);
@@ -48,9 +49,8 @@ START_TEST(path_unset_or_missing)
     ck_assert_int_eq(look(fam_path("nothing")), -ENODEV);
     ck_assert(said("nothing: No such file or directory"));
 }
-END_TEST
 
-START_TEST(path_of_wrong_type)
+TEST(path_of_wrong_type)
 {
     const char *fifo = fam_path("fifo");
 
@@ -60,9 +60,8 @@ START_TEST(path_of_wrong_type)
     ck_assert_int_eq(look("/dev/null"), -ENODEV);
     ck_assert(said("/dev/null is a character device (1:3), and none of DAX"));
 }
-END_TEST
 
-START_TEST(path_is_told)
+TEST(path_is_told)
 {
     char line[256];
 
@@ -76,10 +75,9 @@ START_TEST(path_is_told)
     ck_assert_str_eq(why, line);
     ck_assert(!stp_kind_fam.describe(1, why, sizeof(why)));
 }
-END_TEST
 
 /* Whoever runs the tests as root sees nothing forbidden. */
-START_TEST(path_without_permission)
+TEST(path_without_permission)
 {
     const char *dir = fam_path("closed"), *file = fam_path("read-only");
     uid_t me = geteuid();
@@ -94,7 +92,6 @@ START_TEST(path_without_permission)
     ck_assert(said("cannot be read and written: Permission denied"));
     ck_assert_int_eq(seteuid(me), 0);
 }
-END_TEST
 
 static void sysfs_write(const char *dir, const char *name, const char *text)
 {
@@ -107,7 +104,7 @@ static void sysfs_write(const char *dir, const char *name, const char *text)
     fclose(file);
 }
 
-START_TEST(dax_device_in_sysfs)
+TEST(dax_device_in_sysfs)
 {
     char sys[160], dir[200], link[256];
     size_t nbytes = 77;
@@ -133,11 +130,10 @@ START_TEST(dax_device_in_sysfs)
     ck_assert(said("pages of 1 GiB: 2 MiB is the most"));
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 8, &nbytes, why, sizeof(why)), -ENODEV);
 }
-END_TEST
 
 /* ---- without a name ------------------------------------------------------------------ */
 
-START_TEST(nameless_in_directory)
+TEST(nameless_in_directory)
 {
     const char *dir = fam_use_directory();
     struct stp_space_params params = fam_params(NULL, 3 * MIB + 4096, false);
@@ -159,9 +155,8 @@ START_TEST(nameless_in_directory)
     stp_kind_fam.destroy(&other);
     ck_assert_uint_eq(stp_win.top, 0);
 }
-END_TEST
 
-START_TEST(descriptors_stay_with_the_process)
+TEST(descriptors_stay_with_the_process)
 {
     struct stp_space_params nameless = fam_params(NULL, 2 * MIB, false);
     struct stp_space_params named = fam_params("a", 2 * MIB, false);
@@ -181,7 +176,6 @@ START_TEST(descriptors_stay_with_the_process)
     stp_kind_fam.destroy(&two);
     ck_assert_int_eq(fam_count_entries("/proc/self/fd"), before);
 }
-END_TEST
 
 static int count_mappings(void)
 {
@@ -194,7 +188,7 @@ static int count_mappings(void)
     return n;
 }
 
-START_TEST(nothing_leaks)
+TEST(nothing_leaks)
 {
     struct stp_space_params params[] = {fam_params(NULL, MIB, false),
                                         fam_params("cycle", MIB, false)};
@@ -214,7 +208,6 @@ START_TEST(nothing_leaks)
     ck_assert_int_le(count_mappings(), mappings + 8); /* allocators take some */
     ck_assert_int_eq(fam_count_entries(stp_env.fam_path), 0);
 }
-END_TEST
 
 static void make_nameless(void)
 {
@@ -225,16 +218,15 @@ static void make_nameless(void)
     space.base[0] = 1;
 }
 
-START_TEST(killed_job_leaves_no_file)
+TEST(killed_job_leaves_no_file)
 {
     const char *dir = fam_use_directory();
 
     fam_run_killed(make_nameless);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 }
-END_TEST
 
-START_TEST(too_large_is_refused)
+TEST(too_large_is_refused)
 {
     struct stp_space_params params = fam_params(NULL, (size_t)15 << 40, false);
     struct capture capture;
@@ -250,10 +242,9 @@ START_TEST(too_large_is_refused)
     ck_assert_said(capture, "a space of 15 TiB a PE exceeds what");
     ck_assert_said(capture, "more than a pool can hold");
 }
-END_TEST
 
 /* The file system says no in the middle of create: everything is undone. */
-START_TEST(no_memory_is_an_error_at_create)
+TEST(no_memory_is_an_error_at_create)
 {
     struct stp_space_params params[] = {fam_params(NULL, 16 * MIB, false),
                                         fam_params("full", 16 * MIB, true)};
@@ -275,10 +266,9 @@ START_TEST(no_memory_is_an_error_at_create)
     ck_assert_int_eq(fam_count_entries(dir), 0);
     ck_assert_int_eq(fam_count_entries("/proc/self/fd"), fds);
 }
-END_TEST
 
 /* Whole lines of a cache, whole pages of a file, and nothing beyond what is mapped. */
-START_TEST(flush)
+TEST(flush)
 {
     char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -291,24 +281,4 @@ START_TEST(flush)
     }
     munmap(map, 4096);
     ck_assert_int_eq(stp_fam_flush(map, 1, false), -ENOMEM);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {sizes_for_people,
-                                  path_unset_or_missing,
-                                  path_of_wrong_type,
-                                  path_is_told,
-                                  path_without_permission,
-                                  dax_device_in_sysfs,
-                                  nameless_in_directory,
-                                  descriptors_stay_with_the_process,
-                                  nothing_leaks,
-                                  killed_job_leaves_no_file,
-                                  too_large_is_refused,
-                                  no_memory_is_an_error_at_create,
-                                  flush};
-
-    return fam_run_suite("fam", tests, STP_COUNT(tests));
 }

@@ -5,9 +5,11 @@
  */
 #include "fam_test.h"
 
+FAM_TESTS
+
 /* ---- with a name ------------------------------------------------------------------------ */
 
-START_TEST(names)
+TEST(names)
 {
     char longest[FAM_NAME + 1] = "";
     const char *bad[] = {"", ".", "..", ".log", "a/b", "/etc/x", "a b", "\xc3\xa4", longest};
@@ -39,9 +41,8 @@ START_TEST(names)
     stp_kind_fam.destroy(&space);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 }
-END_TEST
 
-START_TEST(kept_and_found_again)
+TEST(kept_and_found_again)
 {
     struct stp_space_params params = fam_params("log", 3 * MIB, true);
     const char *dir = fam_use_directory();
@@ -63,9 +64,8 @@ START_TEST(kept_and_found_again)
     ck_assert(fam_is_zero(space.base, space.nbytes));
     stp_kind_fam.destroy(&space);
 }
-END_TEST
 
-START_TEST(another_shape_is_refused)
+TEST(another_shape_is_refused)
 {
     struct stp_space_params params = fam_params("log", 64 * MIB, true);
     const char *dir = fam_use_directory();
@@ -93,10 +93,9 @@ START_TEST(another_shape_is_refused)
     ck_assert_said(capture, "has 2 PEs of 64 MiB, this job wants 2 of 32 MiB\n");
     stp_kind_fam.destroy(&space);
 }
-END_TEST
 
 /* Two generations beside each other would be longer than a superblock can tell of. */
-START_TEST(too_many_parts_for_both_generations)
+TEST(too_many_parts_for_both_generations)
 {
     struct stp_space_params params = fam_params("wide", 2 * MIB, true);
     struct stp_space space;
@@ -119,9 +118,8 @@ START_TEST(too_many_parts_for_both_generations)
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
 }
-END_TEST
 
-START_TEST(two_users_share_and_the_last_removes)
+TEST(two_users_share_and_the_last_removes)
 {
     struct stp_space_params params = fam_params("both", MIB, false);
     const char *dir = fam_use_directory();
@@ -139,10 +137,9 @@ START_TEST(two_users_share_and_the_last_removes)
     stp_kind_fam.destroy(&two);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 }
-END_TEST
 
 /* destroy before the space came to life: what was made goes, what was found stays. */
-START_TEST(undone_creation)
+TEST(undone_creation)
 {
     struct stp_space_params params = fam_params("undo", MIB, true);
     const char *dir = fam_use_directory();
@@ -171,7 +168,6 @@ START_TEST(undone_creation)
     ck_assert_int_eq(space.base[9], 9);
     stp_kind_fam.destroy(&space);
 }
-END_TEST
 
 static void make_kept(void)
 {
@@ -201,7 +197,7 @@ static void make_unsettled(void)
     space.base[0] = 1;
 }
 
-START_TEST(killed_job_keeps_what_is_to_stay)
+TEST(killed_job_keeps_what_is_to_stay)
 {
     struct stp_space_params params = fam_params("kill", MIB, true);
     struct stp_space space;
@@ -212,10 +208,9 @@ START_TEST(killed_job_keeps_what_is_to_stay)
     ck_assert_str_eq(space.base, "written before the end");
     stp_kind_fam.destroy(&space);
 }
-END_TEST
 
 /* The next one to use the name finds nothing of it, and may have another shape, larger or not. */
-START_TEST(killed_job_gives_back_the_rest)
+TEST(killed_job_gives_back_the_rest)
 {
     static void (*const bodies[])(void) = {make_passing, make_unsettled};
     const size_t sizes[] = {MIB, 9 * MIB, MIB};
@@ -234,10 +229,9 @@ START_TEST(killed_job_gives_back_the_rest)
         }
     }
 }
-END_TEST
 
 /* A child has the file open as we had it, with our locks: they must not stay ours by it. */
-START_TEST(forked_child_is_no_user)
+TEST(forked_child_is_no_user)
 {
     struct stp_space_params params = fam_params("forked", MIB, true);
     const char *dir = fam_use_directory();
@@ -260,7 +254,6 @@ START_TEST(forked_child_is_no_user)
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
 /* Does process pid have path open? */
 static bool has_open(pid_t pid, const char *path)
@@ -280,7 +273,7 @@ static bool has_open(pid_t pid, const char *path)
 }
 
 /* One opens the file, and before it has the lock the last user removes it. */
-START_TEST(removed_while_it_is_opened)
+TEST(removed_while_it_is_opened)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     struct stp_space_params params = fam_params("gone", MIB, false);
@@ -316,10 +309,9 @@ START_TEST(removed_while_it_is_opened)
     ck_assert_int_eq(status, 0);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 }
-END_TEST
 
 /* One that was made just now is another PE's, which has not come to write it. */
-START_TEST(empty_file)
+TEST(empty_file)
 {
     const struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
     struct stp_space_params params = fam_params("empty", MIB, false);
@@ -345,9 +337,8 @@ START_TEST(empty_file)
         stp_kind_fam.destroy(&space);
     }
 }
-END_TEST
 
-START_TEST(file_that_is_none_of_ours)
+TEST(file_that_is_none_of_ours)
 {
     struct stp_space_params params = fam_params("bad", MIB, false);
     const char *dir = fam_use_directory();
@@ -379,9 +370,8 @@ START_TEST(file_that_is_none_of_ours)
     ck_assert_said(capture, "bad.fam is not empty and holds no FAM pool: clear it first");
     ck_assert_int_eq(fam_count_entries(dir), 2); /* nothing of others is removed */
 }
-END_TEST
 
-START_TEST(shortened_file)
+TEST(shortened_file)
 {
     struct stp_space_params params = fam_params("short", 4 * MIB, true);
     const char *dir = fam_use_directory();
@@ -399,7 +389,6 @@ START_TEST(shortened_file)
     ck_assert_int_eq(rc, -ENOSPC);
     ck_assert_said(capture, "short.fam is too small: has 4 MiB, needs 8 MiB");
 }
-END_TEST
 
 /* ---- several PEs --------------------------------------------------------------------------- */
 
@@ -445,7 +434,7 @@ static void pes_remember(int pe, int n)
     stp_kind_fam.destroy(&space);
 }
 
-START_TEST(peers_in_directory)
+TEST(peers_in_directory)
 {
     const char *dir = fam_use_directory();
 
@@ -460,9 +449,8 @@ START_TEST(peers_in_directory)
     ck_assert_int_eq(fam_run_pes(FAM_PES, pes_remember), 0);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 }
-END_TEST
 
-START_TEST(peers_in_pool)
+TEST(peers_in_pool)
 {
     fam_use_file(64 * MIB);
     pes_name = NULL;
@@ -473,7 +461,6 @@ START_TEST(peers_in_pool)
     ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
     ck_assert_int_eq(fam_run_pes(FAM_PES, pes_remember), 0);
 }
-END_TEST
 
 /* All make the same space at once, and undo it at once; exactly one made it each time. */
 static void pes_race(int pe, int n)
@@ -512,7 +499,7 @@ static void pes_race_freely(int pe, int n)
     }
 }
 
-START_TEST(races)
+TEST(races)
 {
     const char *dir = fam_use_directory();
 
@@ -525,9 +512,8 @@ START_TEST(races)
     ck_assert_int_eq(atomic_load(&meeting->count), 100);
     ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race_freely), 0);
 }
-END_TEST
 
-START_TEST(peer_that_is_gone)
+TEST(peer_that_is_gone)
 {
     struct stp_space_params params = fam_params(NULL, MIB, false);
     struct stp_space space;
@@ -553,28 +539,4 @@ START_TEST(peer_that_is_gone)
     ck_assert_int_eq(another, -ESTALE);
     ck_assert_said(capture, "cannot map the part of PE 1 of this node, descriptor 3");
     stp_kind_fam.destroy(&space);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {names,
-                                  kept_and_found_again,
-                                  another_shape_is_refused,
-                                  too_many_parts_for_both_generations,
-                                  two_users_share_and_the_last_removes,
-                                  undone_creation,
-                                  killed_job_keeps_what_is_to_stay,
-                                  killed_job_gives_back_the_rest,
-                                  forked_child_is_no_user,
-                                  removed_while_it_is_opened,
-                                  empty_file,
-                                  file_that_is_none_of_ours,
-                                  shortened_file,
-                                  peers_in_directory,
-                                  peers_in_pool,
-                                  races,
-                                  peer_that_is_gone};
-
-    return fam_run_suite("fam_named", tests, STP_COUNT(tests));
 }

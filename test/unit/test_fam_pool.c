@@ -8,6 +8,8 @@
 #define UNIT ((ssize_t)FAM_ALIGN)
 #define ENTRY(i) (offsetof(struct fam_super, entries) + (i) * sizeof(struct fam_entry))
 
+FAM_TESTS
+
 /* Overwrite a field of the superblock, or of an entry, in the file. */
 #define POKE(path, at, type, value)                                                                \
     do {                                                                                           \
@@ -58,16 +60,15 @@ static void make_kept(void)
 
 /* ---- format --------------------------------------------------------------------- */
 
-START_TEST(too_small)
+TEST(too_small)
 {
     fam_use_file(0);
     expect_refused("is too small: has 0 bytes, needs 4 MiB", ENOSPC);
     fam_make_file(stp_env.fam_path, 4 * MIB - 1);
     expect_refused("is too small: has 4194303 bytes, needs 4 MiB", ENOSPC);
 }
-END_TEST
 
-START_TEST(shorter_than_it_says)
+TEST(shorter_than_it_says)
 {
     const char *path = fam_use_file(32 * MIB);
 
@@ -77,9 +78,8 @@ START_TEST(shorter_than_it_says)
     ck_assert_int_eq(truncate(path, 32 * MIB), 0);
     make_kept();
 }
-END_TEST
 
-START_TEST(grown)
+TEST(grown)
 {
     const char *path = fam_use_file(12 * MIB);
     struct fam_part part;
@@ -92,9 +92,8 @@ START_TEST(grown)
     ck_assert_int_eq(truncate(path, 12 * MIB), 0);
     expect_refused("has 12 MiB, needs 14 MiB", ENOSPC);
 }
-END_TEST
 
-START_TEST(none_of_ours)
+TEST(none_of_ours)
 {
     const char *path = fam_use_file(32 * MIB);
     const size_t at[] = {0, 4096, 2 * MIB - 1};
@@ -107,9 +106,8 @@ START_TEST(none_of_ours)
         expect_refused("is not empty and holds no FAM pool: clear it first", EINVAL);
     }
 }
-END_TEST
 
-START_TEST(killed_while_it_was_made)
+TEST(killed_while_it_was_made)
 {
     const char *path = fam_use_file(32 * MIB);
 
@@ -117,9 +115,8 @@ START_TEST(killed_while_it_was_made)
     POKE(path, offsetof(struct fam_super, nbytes), uint64_t, 32 * MIB);
     make_kept();
 }
-END_TEST
 
-START_TEST(other_format)
+TEST(other_format)
 {
     const char *path = fam_use_file(32 * MIB);
 
@@ -127,9 +124,8 @@ START_TEST(other_format)
     POKE(path, offsetof(struct fam_super, version), uint32_t, FAM_VERSION + 1);
     expect_refused("has format 3, this library knows 2", EINVAL);
 }
-END_TEST
 
-START_TEST(damaged)
+TEST(damaged)
 {
     static const struct {
         size_t at;
@@ -162,9 +158,8 @@ START_TEST(damaged)
         expect_refused(cases[i].words, EUCLEAN);
     }
 }
-END_TEST
 
-START_TEST(damaged_in_other_ways)
+TEST(damaged_in_other_ways)
 {
     const char *path = fam_use_file(32 * MIB);
     char name[FAM_NAME];
@@ -177,11 +172,10 @@ START_TEST(damaged_in_other_ways)
     fam_poke(path, ENTRY(0) + offsetof(struct fam_entry, name), name, sizeof(name));
     expect_refused("space 0 does not lie in it", EUCLEAN);
 }
-END_TEST
 
 /* ---- placing --------------------------------------------------------------------------- */
 
-START_TEST(first_fit)
+TEST(first_fit)
 {
     struct fam_part parts[4], wide, late;
 
@@ -203,9 +197,8 @@ START_TEST(first_fit)
     ck_assert_int_eq(part_make(&wide, NULL, 12 * MIB, 1, false), UNIT);
     stp_fam_part_close(&wide, true);
 }
-END_TEST
 
-START_TEST(names_side_by_side)
+TEST(names_side_by_side)
 {
     struct fam_part a, b, again;
 
@@ -221,9 +214,8 @@ START_TEST(names_side_by_side)
     stp_fam_part_close(&a, true);
     stp_fam_part_close(&b, true);
 }
-END_TEST
 
-START_TEST(pool_is_full_of_names)
+TEST(pool_is_full_of_names)
 {
     const char *path = fam_use_file((size_t)40 << 30); /* a hole: takes no memory */
     struct fam_entry entry = {.valid = 1,
@@ -242,12 +234,11 @@ START_TEST(pool_is_full_of_names)
     }
     expect_refused("holds 8191 spaces: that is all there can be", ENOSPC);
 }
-END_TEST
 
 /* ---- contents and lives ------------------------------------------------------------------ */
 
 /* Through the ops: what a space leaves behind is not in the next one. */
-START_TEST(memory_is_cleared)
+TEST(memory_is_cleared)
 {
     struct stp_space_params params = fam_params(NULL, 4 * MIB, false);
     struct stp_space space;
@@ -261,10 +252,9 @@ START_TEST(memory_is_cleared)
         stp_kind_fam.destroy(&space);
     }
 }
-END_TEST
 
 /* A part that its maker did not live to clear is cleared by whoever comes next. */
-START_TEST(half_made_part)
+TEST(half_made_part)
 {
     const char *path = fam_use_file(10 * MIB);
     struct stp_space_params params = fam_params("half", 4 * MIB, true);
@@ -281,10 +271,9 @@ START_TEST(half_made_part)
     ck_assert(fam_is_zero(space.base, space.nbytes));
     stp_kind_fam.destroy(&space);
 }
-END_TEST
 
 /* A device has no holes: its named spaces are cleared by hand, the others not at all. */
-START_TEST(as_on_a_device)
+TEST(as_on_a_device)
 {
     struct fam_backing place = {
         .type = FAM_DEVICE, .path = fam_use_file(10 * MIB), .nbytes = 10 * MIB};
@@ -309,7 +298,6 @@ START_TEST(as_on_a_device)
     munmap(map, 10 * MIB);
     close(fd);
 }
-END_TEST
 
 static void fill_pool(void)
 {
@@ -325,7 +313,7 @@ static void fill_pool(void)
     }
 }
 
-START_TEST(killed_job_is_reclaimed)
+TEST(killed_job_is_reclaimed)
 {
     struct stp_space_params params = fam_params(NULL, 4 * MIB, false);
     struct stp_space space, kept;
@@ -340,10 +328,9 @@ START_TEST(killed_job_is_reclaimed)
     stp_kind_fam.destroy(&space);
     stp_kind_fam.destroy(&kept);
 }
-END_TEST
 
 /* While the other job lives, its memory is its own. */
-START_TEST(living_job_is_not_reclaimed)
+TEST(living_job_is_not_reclaimed)
 {
     struct fam_part part;
     int status;
@@ -366,9 +353,8 @@ START_TEST(living_job_is_not_reclaimed)
     ck_assert_int_eq(part_make(&part, NULL, MIB, 1, false), UNIT);
     stp_fam_part_close(&part, true);
 }
-END_TEST
 
-START_TEST(locked_for_ever)
+TEST(locked_for_ever)
 {
     const char *path = fam_use_file(12 * MIB);
     struct fam_pool one, two;
@@ -395,28 +381,4 @@ START_TEST(locked_for_ever)
     stp_fam_pool_close(&two);
     ck_assert_int_eq(stp_fam_pool_lock(&one), 0);
     stp_fam_pool_close(&one);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {too_small,
-                                  shorter_than_it_says,
-                                  grown,
-                                  none_of_ours,
-                                  killed_while_it_was_made,
-                                  other_format,
-                                  damaged,
-                                  damaged_in_other_ways,
-                                  first_fit,
-                                  names_side_by_side,
-                                  pool_is_full_of_names,
-                                  memory_is_cleared,
-                                  half_made_part,
-                                  as_on_a_device,
-                                  killed_job_is_reclaimed,
-                                  living_job_is_not_reclaimed,
-                                  locked_for_ever};
-
-    return fam_run_suite("fam_pool", tests, STP_COUNT(tests));
 }

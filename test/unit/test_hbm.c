@@ -4,8 +4,8 @@
  * and which of them PEs take.
  */
 #include "spaces/hbm.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static const struct {
     {"spr", "HBM", (size_t)64 << 30},   /* by its bandwidth */
 };
 
-START_TEST(nodes_of_hosts)
+TEST_LOOP(nodes_of_hosts, 0, 2)
 {
     look_at(hosts[_i].host, NULL);
     ck_assert_str_eq(hbm.why_not, "");
@@ -94,9 +94,8 @@ START_TEST(nodes_of_hosts)
         ck_assert_uint_eq(hbm.nodes[i].nbytes, hosts[_i].nbytes);
     }
 }
-END_TEST
 
-START_TEST(a_little_faster_is_not_enough)
+TEST(a_little_faster_is_not_enough)
 {
     look_at_changed("spr", "\"800000\"", "\"599999\"");
     ck_assert_int_eq(hbm.n, 0);
@@ -104,17 +103,15 @@ START_TEST(a_little_faster_is_not_enough)
     look_at_changed("spr", "\"800000\"", "\"600000\"");
     ck_assert_int_eq(hbm.n, 2);
 }
-END_TEST
 
 /* Memory that is slower than the usual one, and no high bandwidth anywhere. */
-START_TEST(the_usual_memory_beside_slow_one)
+TEST(the_usual_memory_beside_slow_one)
 {
     look_at_changed("spr", "\"800000\"", "\"100000\"");
     ck_assert_int_eq(hbm.n, 0);
 }
-END_TEST
 
-START_TEST(other_names)
+TEST(other_names)
 {
     static const char *const names[] = {"GPUMemory", "NVM", "DRAM"};
 
@@ -126,18 +123,16 @@ START_TEST(other_names)
     look_at_changed("knl", "MCDRAM", "hbm");
     ck_assert_int_eq(hbm.n, 2);
 }
-END_TEST
 
-START_TEST(ordinary_hosts)
+TEST(ordinary_hosts)
 {
     look_at(NULL, "node:2 pu:2");
     ck_assert_int_eq(hbm.n, 0);
     ck_says("no NUMA node with high bandwidth: of 2, none");
     ck_assert_int_eq(taken("0", 0), -1);
 }
-END_TEST
 
-START_TEST(another_host)
+TEST(another_host)
 {
     setenv("HWLOC_THISSYSTEM", "0", 1);
     look_at("knl", NULL);
@@ -145,18 +140,16 @@ START_TEST(another_host)
     ck_says("node 2");
     ck_assert_int_eq(hbm.n, 2);
 }
-END_TEST
 
-START_TEST(no_topology_at_all)
+TEST(no_topology_at_all)
 {
     setenv("HWLOC_COMPONENTS", "stop", 1); /* hwloc may ask nobody */
     stp_hbm_read(&hbm);
     ck_assert_int_eq(hbm.n, 0);
     ck_says("hwloc cannot look at this host");
 }
-END_TEST
 
-START_TEST(pes_take_what_is_beside_them)
+TEST_LOOP(pes_take_what_is_beside_them, 0, 2)
 {
     look_at(hosts[_i].host, NULL);
     for (int turn = 0; turn < 3; turn++) {
@@ -166,7 +159,6 @@ START_TEST(pes_take_what_is_beside_them)
         ck_assert_int_eq(taken("0123", turn), 2 + turn % 2); /* not bound: in turns */
     }
 }
-END_TEST
 
 /* ---- of those that are not beside a PE -------------------------------------------------- */
 
@@ -189,7 +181,7 @@ static void tree_write(const char *name, const char *text)
     fclose(file);
 }
 
-START_TEST(or_the_nearest)
+TEST(or_the_nearest)
 {
     char command[64];
 
@@ -208,7 +200,6 @@ START_TEST(or_the_nearest)
     snprintf(command, sizeof(command), "rm -r %s", tree);
     ck_assert_int_eq(system(command), 0);
 }
-END_TEST
 
 /* ---- parts of several PEs --------------------------------------------------------------- */
 
@@ -248,7 +239,7 @@ static const char *said_by(const char *nodes, size_t nbytes, int me, int *rc)
     return said;
 }
 
-START_TEST(parts_of_a_host_fit_together)
+TEST(parts_of_a_host_fit_together)
 {
     int n;
 
@@ -264,9 +255,8 @@ START_TEST(parts_of_a_host_fit_together)
     ck_assert_int_eq(fits("23", 8 * GIB, 1, &n), -ENOMEM);
     ck_assert_int_eq(fits("22", SIZE_MAX / 2 + 1, 0, &n), -ENOMEM); /* twice that is 0 */
 }
-END_TEST
 
-START_TEST(the_first_says_what_fits)
+TEST(the_first_says_what_fits)
 {
     int rc;
 
@@ -282,30 +272,4 @@ START_TEST(the_first_says_what_fits)
         ck_assert_int_eq(rc, -ENOMEM);
         ck_assert_str_eq(said, "");
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("hbm");
-    TCase *nodes = tcase_create("nodes");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_loop_test(nodes, nodes_of_hosts, 0, 2);
-    tcase_add_test(nodes, a_little_faster_is_not_enough);
-    tcase_add_test(nodes, the_usual_memory_beside_slow_one);
-    tcase_add_test(nodes, other_names);
-    tcase_add_test(nodes, ordinary_hosts);
-    tcase_add_test(nodes, another_host);
-    tcase_add_test(nodes, no_topology_at_all);
-    tcase_add_loop_test(nodes, pes_take_what_is_beside_them, 0, 2);
-    tcase_add_test(nodes, or_the_nearest);
-    tcase_add_test(nodes, parts_of_a_host_fit_together);
-    tcase_add_test(nodes, the_first_says_what_fits);
-    suite_add_tcase(suite, nodes);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

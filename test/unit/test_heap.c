@@ -4,8 +4,8 @@
  * Random runs against a model are in test_heap_random.c.
  */
 #include "heap_verify.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void check_empty(struct stp_heap *heap, size_t size)
     ck_assert_uint_eq(stats.largest_free, size);
 }
 
-START_TEST(no_power_of_two_rounding)
+TEST(no_power_of_two_rounding)
 {
     struct stp_heap *heap = heap_new(8 * MIB);
     size_t offset;
@@ -66,9 +66,8 @@ START_TEST(no_power_of_two_rounding)
     ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(exactly_full)
+TEST(exactly_full)
 {
     const size_t size = 500 * STP_HEAP_ALIGN;
     struct stp_heap *heap = heap_new(size);
@@ -95,9 +94,8 @@ START_TEST(exactly_full)
     check_empty(heap, size);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(heap_of_no_bytes)
+TEST(heap_of_no_bytes)
 {
     struct stp_heap *heap = heap_new(STP_HEAP_ALIGN - 1);
     size_t offset;
@@ -109,9 +107,8 @@ START_TEST(heap_of_no_bytes)
     stp_heap_destroy(heap);
     stp_heap_destroy(NULL);
 }
-END_TEST
 
-START_TEST(size_is_rounded_down)
+TEST(size_is_rounded_down)
 {
     struct stp_heap *heap = heap_new(3 * STP_HEAP_ALIGN + 63);
     size_t offset;
@@ -121,9 +118,8 @@ START_TEST(size_is_rounded_down)
     ck_assert_uint_eq(alloc_ok(heap, 3 * STP_HEAP_ALIGN, 1), 0);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(wrong_arguments)
+TEST(wrong_arguments)
 {
     struct stp_heap *heap = heap_new(MIB);
     size_t offset = 5;
@@ -136,9 +132,8 @@ START_TEST(wrong_arguments)
     ck_assert_int_eq(heap_verify(heap), 0);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(huge_numbers)
+TEST(huge_numbers)
 {
     const size_t top = SIZE_MAX & ~(size_t)(STP_HEAP_ALIGN - 1);
     struct stp_heap *heap = heap_new(MIB);
@@ -167,9 +162,8 @@ START_TEST(huge_numbers)
     check_empty(heap, top);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(alignment_gives_the_gap_back)
+TEST(alignment_gives_the_gap_back)
 {
     struct stp_heap *heap = heap_new(MIB);
 
@@ -181,10 +175,9 @@ START_TEST(alignment_gives_the_gap_back)
         ck_assert_uint_eq(alloc_ok(heap, 3, align) % align, 0);
     stp_heap_destroy(heap);
 }
-END_TEST
 
 /* The whole heap is aligned to anything at offset 0: no room for a gap may be demanded. */
-START_TEST(alignment_without_room_for_a_gap)
+TEST(alignment_without_room_for_a_gap)
 {
     struct stp_heap *heap = heap_new(8 * MIB);
 
@@ -194,10 +187,9 @@ START_TEST(alignment_without_room_for_a_gap)
     ck_assert_uint_eq(alloc_ok(heap, 6 * MIB, 2 * MIB), 2 * MIB);
     stp_heap_destroy(heap);
 }
-END_TEST
 
 /* Only one of many free blocks of nearly equal sizes fits. */
-START_TEST(fit_among_nearly_equal)
+TEST(fit_among_nearly_equal)
 {
     enum { N = 20 };
     const size_t size = 1024 * STP_HEAP_ALIGN;
@@ -217,9 +209,8 @@ START_TEST(fit_among_nearly_equal)
     ck_assert_uint_eq(alloc_ok(heap, size + N * STP_HEAP_ALIGN, 1), offsets[0]);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(lowest_offset_first)
+TEST(lowest_offset_first)
 {
     struct stp_heap *heap = heap_new(64 * KIB);
     const size_t sizes[] = {2 * KIB, KIB, 8 * KIB, KIB, KIB, KIB, 4 * KIB, KIB};
@@ -235,9 +226,8 @@ START_TEST(lowest_offset_first)
     ck_assert_uint_eq(alloc_ok(heap, 5 * KIB, 1), offsets[7] + KIB);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(free_what_is_not_a_block)
+TEST(free_what_is_not_a_block)
 {
     struct stp_heap *heap = heap_new(MIB);
     size_t a = alloc_ok(heap, 1000, 1);
@@ -255,9 +245,8 @@ START_TEST(free_what_is_not_a_block)
     check_empty(heap, MIB);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(neighbours_join)
+TEST(neighbours_join)
 {
     struct stp_heap *heap = heap_new(4 * KIB);
     size_t a = alloc_ok(heap, KIB, 1);
@@ -274,9 +263,8 @@ START_TEST(neighbours_join)
     check_empty(heap, 4 * KIB);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(find_offsets_inside)
+TEST(find_offsets_inside)
 {
     struct stp_heap *heap = heap_new(MIB);
     size_t start = 9;
@@ -297,7 +285,6 @@ START_TEST(find_offsets_inside)
     ck_assert_int_eq(stp_heap_find(heap, SIZE_MAX, &start, &nbytes), -ENOENT);
     stp_heap_destroy(heap);
 }
-END_TEST
 
 static int resize(struct stp_heap *heap, size_t offset, size_t nbytes)
 {
@@ -317,7 +304,7 @@ static size_t asked_at(struct stp_heap *heap, size_t offset)
     return nbytes;
 }
 
-START_TEST(resize_in_place)
+TEST(resize_in_place)
 {
     struct stp_heap *heap = heap_new(8 * KIB);
     size_t a = alloc_ok(heap, KIB, 1);
@@ -343,10 +330,9 @@ START_TEST(resize_in_place)
     check_empty(heap, 8 * KIB);
     stp_heap_destroy(heap);
 }
-END_TEST
 
 /* Many blocks, made and freed in order, which is what makes a careless tree a list. */
-START_TEST(many_blocks)
+TEST(many_blocks)
 {
     enum { N = 50000 };
     struct stp_heap *heap = heap_new((size_t)N * STP_HEAP_ALIGN);
@@ -366,10 +352,9 @@ START_TEST(many_blocks)
     check_empty(heap, (size_t)N * STP_HEAP_ALIGN);
     stp_heap_destroy(heap);
 }
-END_TEST
 
 /* As if it had been allocated: at both ends, in the middle, and not over what lives. */
-START_TEST(reserve)
+TEST(reserve)
 {
     const size_t size = 100 * STP_HEAP_ALIGN;
     struct stp_heap *heap = heap_new(size);
@@ -399,9 +384,8 @@ START_TEST(reserve)
     check_empty(heap, size);
     stp_heap_destroy(heap);
 }
-END_TEST
 
-START_TEST(growth)
+TEST(growth)
 {
     struct stp_heap *heap = heap_new(MIB);
     size_t offset;
@@ -442,10 +426,9 @@ START_TEST(growth)
     ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
     stp_heap_destroy(heap);
 }
-END_TEST
 
 /* What was found before is found after, and a live block is not cut where the heap ended. */
-START_TEST(growth_keeps_what_was_found)
+TEST(growth_keeps_what_was_found)
 {
     struct stp_heap *heap = heap_new(MIB);
     size_t first = alloc_ok(heap, 1000, 1), start, nbytes;
@@ -459,38 +442,4 @@ START_TEST(growth_keeps_what_was_found)
     ck_assert_uint_eq(start, first);
     ck_assert_int_eq(heap_verify(heap), 0);
     stp_heap_destroy(heap);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("heap");
-    TCase *tcase = tcase_create("heap");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_set_timeout(tcase, 100);
-    tcase_add_test(tcase, no_power_of_two_rounding);
-    tcase_add_test(tcase, exactly_full);
-    tcase_add_test(tcase, heap_of_no_bytes);
-    tcase_add_test(tcase, size_is_rounded_down);
-    tcase_add_test(tcase, wrong_arguments);
-    tcase_add_test(tcase, huge_numbers);
-    tcase_add_test(tcase, alignment_gives_the_gap_back);
-    tcase_add_test(tcase, alignment_without_room_for_a_gap);
-    tcase_add_test(tcase, fit_among_nearly_equal);
-    tcase_add_test(tcase, lowest_offset_first);
-    tcase_add_test(tcase, free_what_is_not_a_block);
-    tcase_add_test(tcase, neighbours_join);
-    tcase_add_test(tcase, find_offsets_inside);
-    tcase_add_test(tcase, resize_in_place);
-    tcase_add_test(tcase, many_blocks);
-    tcase_add_test(tcase, reserve);
-    tcase_add_test(tcase, growth);
-    tcase_add_test(tcase, growth_keeps_what_was_found);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

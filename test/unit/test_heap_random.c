@@ -4,8 +4,8 @@
  * list of live blocks. Failures name their seed; STEPPE_TEST_SEED=n repeats one.
  */
 #include "heap_verify.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -249,7 +249,7 @@ static void random_run(uint64_t seed, int n_steps)
     stp_heap_destroy(heap);
 }
 
-START_TEST(random_against_model)
+TEST(random_against_model)
 {
     const char *wanted = getenv("STEPPE_TEST_SEED");
 
@@ -261,10 +261,9 @@ START_TEST(random_against_model)
     for (uint64_t seed = 1; seed <= 12; seed++)
         random_run(seed, 3000);
 }
-END_TEST
 
 /* PEs must agree on every offset without a word: the same calls give the same answers. */
-START_TEST(equal_calls_equal_offsets)
+TEST(equal_calls_equal_offsets)
 {
     struct stp_heap *heaps[2] = {heap_new(MIB), NULL};
     uint64_t state = 4711;
@@ -289,22 +288,4 @@ START_TEST(equal_calls_equal_offsets)
     free(noise);
     stp_heap_destroy(heaps[0]);
     stp_heap_destroy(heaps[1]);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("heap_random");
-    TCase *tcase = tcase_create("heap_random");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_set_timeout(tcase, 100);
-    tcase_add_test(tcase, random_against_model);
-    tcase_add_test(tcase, equal_calls_equal_offsets);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

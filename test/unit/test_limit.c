@@ -4,8 +4,8 @@
  * none of what it does is changed or seen.
  */
 #include "base/base.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,7 +56,7 @@ static void set_blocked(int how)
 
 static void (*const handlers[])(int) = {SIG_DFL, SIG_IGN, count};
 
-START_TEST(is_an_error)
+TEST_LOOP(is_an_error, 0, (int)STP_COUNT(handlers))
 {
     int fd = memfd_create("test", MFD_CLOEXEC);
     struct sigaction now;
@@ -71,9 +71,8 @@ START_TEST(is_an_error)
     sigaction(SIGXFSZ, NULL, &now);
     ck_assert(now.sa_handler == handlers[_i]);
 }
-END_TEST
 
-START_TEST(mask_stays)
+TEST(mask_stays)
 {
     int fd = memfd_create("test", MFD_CLOEXEC);
 
@@ -82,10 +81,9 @@ START_TEST(mask_stays)
     ck_assert_int_eq(stp_file_resize(fd, LIMIT + 1), -EFBIG);
     ck_assert(is_blocked() && !is_pending());
 }
-END_TEST
 
 /* The program's own overstepping is still told to it. */
-START_TEST(own_signal_stays)
+TEST(own_signal_stays)
 {
     int fd = memfd_create("test", MFD_CLOEXEC);
 
@@ -98,22 +96,4 @@ START_TEST(own_signal_stays)
     ck_assert(is_pending());
     set_blocked(SIG_UNBLOCK);
     ck_assert_int_eq(n_signals, 1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("limit");
-    TCase *tcase = tcase_create("size of files");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_loop_test(tcase, is_an_error, 0, (int)STP_COUNT(handlers));
-    tcase_add_test(tcase, mask_stays);
-    tcase_add_test(tcase, own_signal_stays);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
 }

@@ -5,8 +5,8 @@
  */
 #include "base/base.h"
 #include "capture.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static void line_is(const char *fmt)
     ck_assert_str_eq(capture.text, want);
 }
 
-START_TEST(who_speaks)
+TEST(who_speaks)
 {
     capture_begin(&capture);
     stp_error("first words");
@@ -45,9 +45,8 @@ START_TEST(who_speaks)
     capture_end(&capture);
     ck_assert_str_eq(capture.text, "steppe: a tool\n");
 }
-END_TEST
 
-START_TEST(host_name)
+TEST(host_name)
 {
     char host[256] = "";
 
@@ -55,9 +54,8 @@ START_TEST(host_name)
     ck_assert_str_eq(stp_hostname(), host);
     ck_assert_ptr_eq(stp_hostname(), stp_hostname());
 }
-END_TEST
 
-START_TEST(levels)
+TEST(levels)
 {
     stp_log_identify(0, STP_LOG_INFO);
     capture_begin(&capture);
@@ -67,10 +65,9 @@ START_TEST(levels)
     capture_end(&capture);
     line_is("steppe: pe 0 (%s): kept\n");
 }
-END_TEST
 
 /* Also where the line cannot be written. */
-START_TEST(errno_is_kept)
+TEST(errno_is_kept)
 {
     int unwritable = open("/dev/null", O_RDONLY);
     int saved = dup(STDERR_FILENO);
@@ -85,9 +82,8 @@ START_TEST(errno_is_kept)
     close(saved);
     close(unwritable);
 }
-END_TEST
 
-START_TEST(lines_stay_lines)
+TEST(lines_stay_lines)
 {
     stp_log_identify(-1, STP_LOG_WARN);
     capture_begin(&capture);
@@ -95,9 +91,8 @@ START_TEST(lines_stay_lines)
     capture_end(&capture);
     ck_assert_str_eq(capture.text, "steppe: one two tabs?[31mred?\n");
 }
-END_TEST
 
-START_TEST(long_lines_are_cut)
+TEST(long_lines_are_cut)
 {
     char text[8000];
     size_t len;
@@ -124,10 +119,9 @@ START_TEST(long_lines_are_cut)
         ck_assert_str_eq(capture.text + len - 6, "\xc3\xa9...\n");
     }
 }
-END_TEST
 
 /* A pipe in packet mode keeps writes apart. */
-START_TEST(one_write_a_line)
+TEST(one_write_a_line)
 {
     char packet[4096];
     int saved = dup(STDERR_FILENO);
@@ -152,10 +146,9 @@ START_TEST(one_write_a_line)
     close(ends[1]);
     close(saved);
 }
-END_TEST
 
 /* Nobody reads and the pipe is full and does not block: the line is lost, the program goes on. */
-START_TEST(full_pipe_does_not_hang)
+TEST(full_pipe_does_not_hang)
 {
     static const char filler[4096];
     int saved = dup(STDERR_FILENO);
@@ -171,7 +164,6 @@ START_TEST(full_pipe_does_not_hang)
     close(ends[1]);
     close(saved);
 }
-END_TEST
 
 /* ---- the end of the job -------------------------------------------------------- */
 
@@ -205,12 +197,11 @@ static void fatal_without_hook(void)
     stp_fatal("shmem_put", "pe %d is out of range", 9);
 }
 
-START_TEST(fatal_exits)
+TEST(fatal_exits)
 {
     ck_assert_int_eq(status_of(fatal_without_hook), 1);
     line_is("steppe: pe 5 (%s): shmem_put: pe 9 is out of range\nbye\n");
 }
-END_TEST
 
 static void hook(int status)
 {
@@ -225,12 +216,11 @@ static void fatal_with_hook(void)
     stp_fatal(NULL, "no routine");
 }
 
-START_TEST(fatal_calls_the_hook)
+TEST(fatal_calls_the_hook)
 {
     ck_assert_int_eq(status_of(fatal_with_hook), 41);
     ck_assert_str_eq(capture.text, "steppe: no routine\nsteppe: hook 1\n");
 }
-END_TEST
 
 static void hook_that_fails(int status)
 {
@@ -244,12 +234,11 @@ static void fatal_in_hook(void)
     stp_fatal("shmem_get", "first");
 }
 
-START_TEST(fatal_within_fatal)
+TEST(fatal_within_fatal)
 {
     ck_assert_int_eq(status_of(fatal_in_hook), 1);
     ck_assert_str_eq(capture.text, "steppe: shmem_get: first\nsteppe: hook: fails as well, 1\n");
 }
-END_TEST
 
 static void hook_that_returns(int status)
 {
@@ -262,11 +251,10 @@ static void fatal_with_weak_hook(void)
     stp_fatal(NULL, "text");
 }
 
-START_TEST(fatal_never_returns)
+TEST(fatal_never_returns)
 {
     ck_assert_int_eq(status_of(fatal_with_weak_hook), 1);
 }
-END_TEST
 
 static void slow_hook(int status)
 {
@@ -296,7 +284,7 @@ static void fatal_in_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-START_TEST(fatal_once_for_all_threads)
+TEST(fatal_once_for_all_threads)
 {
     const char *first;
 
@@ -305,7 +293,6 @@ START_TEST(fatal_once_for_all_threads)
     ck_assert_ptr_nonnull(first);
     ck_assert_ptr_null(strstr(first + 1, "steppe: hook\n"));
 }
-END_TEST
 
 /* ---- what had been printed -------------------------------------------------------- */
 
@@ -329,12 +316,11 @@ static void fatal_after_words(void)
     stp_fatal(NULL, "line");
 }
 
-START_TEST(fatal_flushes_after_the_line)
+TEST(fatal_flushes_after_the_line)
 {
     ck_assert_int_eq(status_of(fatal_after_words), 41);
     ck_assert_str_eq(capture.text, "steppe: line\nwords, ");
 }
-END_TEST
 
 /* A child has its parent's words in the buffer; nobody but the parent prints them. */
 static void fatal_in_child(void)
@@ -350,12 +336,11 @@ static void fatal_in_child(void)
     _exit(3);
 }
 
-START_TEST(fatal_in_child_prints_nothing_twice)
+TEST(fatal_in_child_prints_nothing_twice)
 {
     ck_assert_int_eq(status_of(fatal_in_child), 3);
     ck_assert_str_eq(capture.text, "steppe: line\nwords\n");
 }
-END_TEST
 
 static void *hold_stdout(void *ready)
 {
@@ -379,12 +364,11 @@ static void fatal_with_stdout_held(void)
     stp_fatal(NULL, "line");
 }
 
-START_TEST(fatal_does_not_wait_for_a_lock)
+TEST(fatal_does_not_wait_for_a_lock)
 {
     ck_assert_int_eq(status_of(fatal_with_stdout_held), 41);
     ck_assert_str_eq(capture.text, "steppe: line\n");
 }
-END_TEST
 
 /* More than a pipe takes, and a reader that never comes. */
 static void fatal_with_full_pipe(void)
@@ -401,12 +385,11 @@ static void fatal_with_full_pipe(void)
     stp_fatal(NULL, "line");
 }
 
-START_TEST(fatal_does_not_wait_for_a_reader)
+TEST(fatal_does_not_wait_for_a_reader)
 {
     ck_assert_int_eq(status_of(fatal_with_full_pipe), 41);
     ck_assert_str_eq(capture.text, "steppe: line\n");
 }
-END_TEST
 
 static ssize_t write_fatally(void *cookie, const char *data, size_t nbytes)
 {
@@ -426,12 +409,11 @@ static void fatal_in_flush(void)
     stp_fatal(NULL, "line");
 }
 
-START_TEST(fatal_within_a_flush)
+TEST(fatal_within_a_flush)
 {
     ck_assert_int_eq(status_of(fatal_in_flush), 41);
     ck_assert_str_eq(capture.text, "steppe: line\nsteppe: within\n");
 }
-END_TEST
 
 static bool early;
 
@@ -455,11 +437,10 @@ static void hang_beyond_deadline(void)
         pause();
 }
 
-START_TEST(deadline_ends_the_process)
+TEST(deadline_ends_the_process)
 {
     ck_assert_int_eq(status_of(hang_beyond_deadline), 7);
 }
-END_TEST
 
 static void meet_deadline(void)
 {
@@ -469,11 +450,10 @@ static void meet_deadline(void)
     _exit(3);
 }
 
-START_TEST(deadline_that_is_met)
+TEST(deadline_that_is_met)
 {
     ck_assert_int_eq(status_of(meet_deadline), 3);
 }
-END_TEST
 
 static void flush_late(void)
 {
@@ -487,11 +467,10 @@ static void flush_late(void)
     _exit(1);
 }
 
-START_TEST(flush_ends_in_time)
+TEST(flush_ends_in_time)
 {
     ck_assert_int_eq(status_of(flush_late), 7);
 }
-END_TEST
 
 static const char *routine;
 
@@ -501,7 +480,7 @@ static void fatal_named(void)
     stp_fatal(routine, "x");
 }
 
-START_TEST(fatal_says_the_public_name)
+TEST(fatal_says_the_public_name)
 {
     static const char *const names[][2] = {
         {"pshmem_int_put", "shmem_int_put"},
@@ -525,42 +504,4 @@ START_TEST(fatal_says_the_public_name)
         snprintf(want, sizeof(want), "steppe: %s: x\n", names[i][1]);
         ck_assert_str_eq(capture.text, want);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("log");
-    TCase *tcase = tcase_create("log");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, who_speaks);
-    tcase_add_test(tcase, host_name);
-    tcase_add_test(tcase, levels);
-    tcase_add_test(tcase, errno_is_kept);
-    tcase_add_test(tcase, lines_stay_lines);
-    tcase_add_test(tcase, long_lines_are_cut);
-    tcase_add_test(tcase, one_write_a_line);
-    tcase_add_test(tcase, full_pipe_does_not_hang);
-    tcase_add_test(tcase, fatal_exits);
-    tcase_add_test(tcase, fatal_calls_the_hook);
-    tcase_add_test(tcase, fatal_within_fatal);
-    tcase_add_test(tcase, fatal_never_returns);
-    tcase_add_test(tcase, fatal_once_for_all_threads);
-    tcase_add_test(tcase, fatal_flushes_after_the_line);
-    tcase_add_test(tcase, fatal_in_child_prints_nothing_twice);
-    tcase_add_test(tcase, fatal_does_not_wait_for_a_lock);
-    tcase_add_test(tcase, fatal_does_not_wait_for_a_reader);
-    tcase_add_test(tcase, fatal_within_a_flush);
-    tcase_add_test(tcase, deadline_ends_the_process);
-    tcase_add_test(tcase, deadline_that_is_met);
-    tcase_add_test(tcase, flush_ends_in_time);
-    tcase_add_test(tcase, fatal_says_the_public_name);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -34,7 +34,10 @@ static int rounds(int quick, int full)
 
 /* ---- opening ------------------------------------------------------------ */
 
-START_TEST(unknown_provider_is_refused_by_name)
+/* CTest runs each case as a test of its own. */
+TEST_CASE(choice, setup, NULL)
+
+TEST(unknown_provider_is_refused_by_name)
 {
     setup();
     env.ofi_provider = "bogus";
@@ -42,9 +45,8 @@ START_TEST(unknown_provider_is_refused_by_name)
     ck_assert_ptr_nonnull(strstr(world->text, "SHMEM_OFI_PROVIDER bogus"));
     ck_assert_ptr_nonnull(strstr(world->text, "there is tcp"));
 }
-END_TEST
 
-START_TEST(shm_is_refused_between_nodes)
+TEST(shm_is_refused_between_nodes)
 {
     setup();
     env.ofi_provider = "shm";
@@ -52,7 +54,6 @@ START_TEST(shm_is_refused_between_nodes)
     ck_assert_int_lt(load()(&core, &fabric), 0);
     ck_assert_ptr_nonnull(strstr(world->text, "does not leave the node"));
 }
-END_TEST
 
 static int n_used, n_told;
 
@@ -64,7 +65,7 @@ static void count(void *arg, const struct stp_offer *offer)
     n_told++;
 }
 
-START_TEST(report_names_the_one_that_is_used)
+TEST(report_names_the_one_that_is_used)
 {
     setup();
     core.report = count;
@@ -73,14 +74,13 @@ START_TEST(report_names_the_one_that_is_used)
     ck_assert_int_eq(n_used, 1);
     ck_assert_int_gt(n_told, 1);
 }
-END_TEST
 
 static void on_signal(int sig)
 {
     (void)sig;
 }
 
-START_TEST(signal_handlers_survive)
+TEST(signal_handlers_survive)
 {
     struct sigaction now;
 
@@ -95,9 +95,8 @@ START_TEST(signal_handlers_survive)
     ck_assert(now.sa_handler == SIG_DFL);
     fabric.close();
 }
-END_TEST
 
-START_TEST(device_memory_is_not_reached)
+TEST_LOOP(device_memory_is_not_reached, 0, 2 * N_PROVIDERS)
 {
     static uint64_t words[64];
     struct stp_fabric_region mine;
@@ -113,9 +112,10 @@ START_TEST(device_memory_is_not_reached)
     fabric.region_remove(REGION);
     fabric.close();
 }
-END_TEST
 
 /* ---- what peers wrote is noticed -------------------------------------------- */
+
+TEST_CASE(arrival, setup, NULL)
 
 static atomic_bool noticed;
 static bool in_session;
@@ -138,7 +138,7 @@ static void notice(void)
     go_down();
 }
 
-START_TEST(served_is_called)
+TEST_LOOP(served_is_called, 0, 3 * N_PROVIDERS)
 {
     if (is_left_out(_i)) return;
     setup();
@@ -147,7 +147,6 @@ START_TEST(served_is_called)
     in_session = _i / N_PROVIDERS == 2;
     ck_assert_msg(run(providers[_i % N_PROVIDERS], notice) == 0, "%s", world->text);
 }
-END_TEST
 
 /* What is collected behind an earlier store arrives though neither side calls again. */
 static void store_and_leave(void)
@@ -164,14 +163,15 @@ static void store_and_leave(void)
     go_down();
 }
 
-START_TEST(stores_arrive_by_themselves)
+TEST_LOOP(stores_arrive_by_themselves, 0, N_PROVIDERS)
 {
     setup();
     ck_assert_msg(run(providers[_i], store_and_leave) == 0, "%s", world->text);
 }
-END_TEST
 
 /* ---- floods ------------------------------------------------------------- */
+
+TEST_CASE(floods, setup, NULL)
 
 /* Updates and fetches from everybody at one word of PE 0: every one counts, once. */
 static void flood_updates(void)
@@ -326,26 +326,26 @@ static void many_batches(void)
 static void (*const floods[])(void) = {flood_updates, flood_puts, quiet_beside_a_flood,
                                        flood_updates_in_session, many_batches};
 
-START_TEST(flood)
+TEST_LOOP(flood, 0, STP_COUNT(floods) * N_PROVIDERS)
 {
     if (is_left_out(_i)) return;
     setup();
     ck_assert_msg(run(providers[_i % N_PROVIDERS], floods[_i / N_PROVIDERS]) == 0, "%s",
                   world->text);
 }
-END_TEST
 
 /* Of blocks that are pieces of one write where providers gather. */
-START_TEST(flood_gathered)
+TEST_LOOP(flood_gathered, 0, 4)
 {
     static void (*const gathered[])(void) = {flood_blocks, fence_behind_blocks};
 
     setup();
     ck_assert_msg(run(_i % 2 == 0 ? "tcp" : "net", gathered[_i / 2]) == 0, "%s", world->text);
 }
-END_TEST
 
 /* ---- contexts on endpoints of their own -------------------------------------- */
+
+TEST_CASE(endpoints, setup, NULL)
 
 enum { CTXS = 6, ROUNDS = 50, BLOCK = 64 };
 
@@ -385,7 +385,7 @@ static void signal_on_each(void)
 }
 
 /* With as many endpoints as the provider likes, none, and fewer than contexts. */
-START_TEST(endpoints)
+TEST_LOOP(endpoints, 0, 3 * N_PROVIDERS)
 {
     static const int counts[] = {-1, 0, 2};
 
@@ -394,9 +394,10 @@ START_TEST(endpoints)
     env.ofi_endpoints = counts[_i / N_PROVIDERS];
     ck_assert_msg(run(providers[_i % N_PROVIDERS], signal_on_each) == 0, "%s", world->text);
 }
-END_TEST
 
 /* ---- strangers ---------------------------------------------------------------- */
+
+TEST_CASE(peers, setup, NULL)
 
 /* PE 1 is of another job: its atomics change nothing, and PE 0 says so and goes on. */
 static void ask_as_stranger(void)
@@ -413,13 +414,12 @@ static void ask_as_stranger(void)
     if (me == 1) _exit(0); /* it has no answer to wait for */
 }
 
-START_TEST(messages_of_strangers_are_dropped)
+TEST(messages_of_strangers_are_dropped)
 {
     setup();
     stranger = 1;
     ck_assert_msg(run("net", ask_as_stranger) == 0, "%s", world->text);
 }
-END_TEST
 
 /* ---- dead peers --------------------------------------------------------- */
 
@@ -488,7 +488,7 @@ static void batch_with_dead(void)
     finish_with_dead();
 }
 
-START_TEST(dead_peer_is_named)
+TEST_LOOP(dead_peer_is_named, 0, 4)
 {
     int status;
 
@@ -498,52 +498,12 @@ START_TEST(dead_peer_is_named)
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
     ck_assert_msg(strstr(world->text, "pe 1") != NULL, "%s", world->text);
 }
-END_TEST
 
-START_TEST(dead_peer_is_done_with_after_finish)
+TEST_LOOP(dead_peer_is_done_with_after_finish, 0, 4)
 {
     setup();
     deaths = true;
     ck_assert_msg(run(_i % 2 == 0 ? "tcp" : "net", _i < 2 ? finish_with_dead : batch_with_dead) ==
                       0,
                   "%s", world->text);
-}
-END_TEST
-
-/* Adds a case, which CTest runs as a test of its own. */
-static TCase *add_case(Suite *suite, const char *name)
-{
-    TCase *tests = tcase_create(name);
-
-    tcase_set_timeout(tests, 60);
-    suite_add_tcase(suite, tests);
-    return tests;
-}
-
-int main(void)
-{
-    Suite *suite = suite_create("ofi");
-    TCase *choice = add_case(suite, "choice"), *arrival = add_case(suite, "arrival");
-    TCase *floods_of = add_case(suite, "floods"), *endpoints_of = add_case(suite, "endpoints");
-    TCase *peers = add_case(suite, "peers");
-    SRunner *runner = srunner_create(suite);
-    int n_failed;
-
-    tcase_add_test(choice, unknown_provider_is_refused_by_name);
-    tcase_add_test(choice, shm_is_refused_between_nodes);
-    tcase_add_test(choice, report_names_the_one_that_is_used);
-    tcase_add_test(choice, signal_handlers_survive);
-    tcase_add_loop_test(choice, device_memory_is_not_reached, 0, 2 * N_PROVIDERS);
-    tcase_add_loop_test(arrival, served_is_called, 0, 3 * N_PROVIDERS);
-    tcase_add_loop_test(arrival, stores_arrive_by_themselves, 0, N_PROVIDERS);
-    tcase_add_loop_test(floods_of, flood, 0, STP_COUNT(floods) * N_PROVIDERS);
-    tcase_add_loop_test(floods_of, flood_gathered, 0, 4);
-    tcase_add_loop_test(endpoints_of, endpoints, 0, 3 * N_PROVIDERS);
-    tcase_add_test(peers, messages_of_strangers_are_dropped);
-    tcase_add_loop_test(peers, dead_peer_is_named, 0, 4);
-    tcase_add_loop_test(peers, dead_peer_is_done_with_after_finish, 0, 4);
-    srunner_run_all(runner, CK_NORMAL);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 2;
 }

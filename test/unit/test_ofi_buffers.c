@@ -7,8 +7,7 @@
 
 #include "transport/ofi/extent.c"
 #include "transport/ofi/local.c"
-
-#include <check.h>
+#include "unit.h"
 
 enum { N_FRAGMENTS = 3, FRAGMENT = 1000, NBYTES = N_FRAGMENTS * FRAGMENT, REGION = 7 };
 
@@ -64,7 +63,7 @@ static struct stp_ofi_fragments cut(const char *local)
     return stp_ofi_cut(STP_OFI_WRITE, local, NBYTES, REGION, 0);
 }
 
-START_TEST(closed_when_nobody_holds_it)
+TEST(closed_when_nobody_holds_it)
 {
     struct stp_ofi_fragments first, second;
 
@@ -84,10 +83,9 @@ START_TEST(closed_when_nobody_holds_it)
     ck_assert_int_eq(n_closed, 1);
     ck_assert_uint_eq(stp_ofi.n_listed, 0);
 }
-END_TEST
 
 /* Only for who uses it, and behind regions, one of which may lie in it. */
-START_TEST(found_by_who_uses_it)
+TEST(found_by_who_uses_it)
 {
     struct fid_mr inner = {.fid.ops = &mr_ops};
 
@@ -109,21 +107,4 @@ START_TEST(found_by_who_uses_it)
     ck_assert_int_eq(n_closed, 1);
     stp_ofi_buffers_close();
     ck_assert_int_eq(n_closed, 1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ofi_buffers");
-    TCase *tests = tcase_create("ofi_buffers");
-    SRunner *runner = srunner_create(suite);
-    int n_failed;
-
-    tcase_add_test(tests, closed_when_nobody_holds_it);
-    tcase_add_test(tests, found_by_who_uses_it);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 2;
 }

@@ -5,7 +5,6 @@
  */
 #include "base/base.h"
 
-#include <check.h>
 #include <errno.h>
 #include <rdma/fi_endpoint.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #endif
 
 #include "transport/ofi/cuda.c"
+#include "unit.h"
 
 static uint32_t version;
 static int answer, n_asked;
@@ -52,7 +52,7 @@ static int forbid(bool hmem, uint32_t runs)
 
 /* ---- the tests ------------------------------------------------------------------ */
 
-START_TEST(refusals_are_told)
+TEST(refusals_are_told)
 {
     static const int answers[] = {0, -FI_EOPNOTSUPP, -FI_EINVAL, -FI_ENOPROTOOPT};
 
@@ -64,30 +64,12 @@ START_TEST(refusals_are_told)
         ck_assert_int_eq(n_asked, 1);
     }
 }
-END_TEST
 
-START_TEST(who_is_not_asked)
+TEST(who_is_not_asked)
 {
     answer = -FI_EOPNOTSUPP;
     ck_assert_int_eq(forbid(false, FI_VERSION(1, 18)), 0); /* no device memory */
     ck_assert_int_eq(n_asked, 0);
     ck_assert_int_eq(forbid(true, FI_VERSION(1, 17)), 0); /* no such option */
     ck_assert_int_eq(n_asked, 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ofi_cuda");
-    TCase *tcase = tcase_create("ofi_cuda");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_test(tcase, refusals_are_told);
-    tcase_add_test(tcase, who_is_not_asked);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

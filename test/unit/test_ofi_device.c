@@ -308,7 +308,7 @@ static void mixture(void)
 
 static void (*const bodies[])(void) = {transfers, signals, many_regions, refusal, mixture};
 
-START_TEST(device_memory)
+TEST_LOOP(device_memory, 0, STP_COUNT(bodies))
 {
     int status;
 
@@ -318,7 +318,6 @@ START_TEST(device_memory)
     status = run("tcp", bodies[_i]);
     ck_assert_msg(status == 0, "status %#x: %s", (unsigned)status, world->text);
 }
-END_TEST
 
 /* ---- */
 
@@ -349,19 +348,6 @@ static int run_again(char **argv)
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("ofi_device");
-    TCase *tests = tcase_create("ofi_device");
-    SRunner *runner;
-    int n_failed;
-
     (void)argc;
-    if (getenv("OFI_DEVICE_AGAIN") == NULL) return run_again(argv);
-    runner = srunner_create(suite);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, device_memory, 0, STP_COUNT(bodies));
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 2;
+    return getenv("OFI_DEVICE_AGAIN") == NULL ? run_again(argv) : unit_run();
 }

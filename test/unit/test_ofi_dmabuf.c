@@ -6,7 +6,6 @@
  */
 #include "base/base.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,6 +49,7 @@ static int fi_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *att
 
 #include "transport/ofi/extent.c" /* what region.c stands on */
 #include "transport/ofi/region.c"
+#include "unit.h"
 
 enum { NUMBER = 5, NBYTES = 70000, OFFSET = 512 };
 
@@ -153,7 +153,7 @@ static void add_region(const char *provider, uint32_t runs)
     ck_assert(given < 0 || (fcntl(given, F_GETFD) < 0 && errno == EBADF));
 }
 
-START_TEST(by_descriptor_and_by_address)
+TEST(by_descriptor_and_by_address)
 {
     for (int i = 0; i < 4; i++) {
         has_descriptor = i & 1;
@@ -164,10 +164,9 @@ START_TEST(by_descriptor_and_by_address)
         ck_assert_int_eq(n_by_address, !has_descriptor || !takes_descriptor);
     }
 }
-END_TEST
 
 /* Others have no eye for the flag, and would register what lies at the structure's first word. */
-START_TEST(only_who_knows_descriptors)
+TEST(only_who_knows_descriptors)
 {
     static const struct {
         const char *provider;
@@ -191,21 +190,4 @@ START_TEST(only_who_knows_descriptors)
                       "%s of libfabric %u.%u", cases[i].provider, FI_MAJOR(cases[i].version),
                       FI_MINOR(cases[i].version));
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ofi_dmabuf");
-    TCase *tests = tcase_create("ofi_dmabuf");
-    SRunner *runner = srunner_create(suite);
-    int n_failed;
-
-    tcase_add_test(tests, by_descriptor_and_by_address);
-    tcase_add_test(tests, only_who_knows_descriptors);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 2;
 }

@@ -547,7 +547,6 @@ START_TEST(all_operations)
     ck_assert_msg(status == 0, "PROVSHIM=%s: status %#x: %s", modes[_i], (unsigned)status,
                   world->text);
 }
-END_TEST
 
 /* ---- */
 
@@ -567,20 +566,9 @@ static int run_again(char **argv)
 /* Arguments: the numbers of the modes to run; all without. */
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("ofi_modes");
-    TCase *tests = tcase_create("ofi_modes");
-    SRunner *runner;
-    int n_failed;
-
     if (getenv("OFI_MODES_AGAIN") == NULL) return run_again(argv);
-    runner = srunner_create(suite);
-    tcase_set_timeout(tests, 100);
     for (int i = 1; i < argc; i++)
-        tcase_add_loop_test(tests, all_operations, atoi(argv[i]), atoi(argv[i]) + 1);
-    if (argc < 2) tcase_add_loop_test(tests, all_operations, 0, STP_COUNT(modes));
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 2;
+        unit_add(all_operations, 0, atoi(argv[i]), atoi(argv[i]) + 1);
+    if (argc < 2) unit_add(all_operations, 0, 0, STP_COUNT(modes));
+    return unit_run();
 }

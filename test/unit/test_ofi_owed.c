@@ -33,12 +33,11 @@ static void look_at_new_contexts(void)
     go_down();
 }
 
-START_TEST(new_contexts_are_not_patient)
+TEST(new_contexts_are_not_patient)
 {
     setup();
     ck_assert_msg(run("tcp", look_at_new_contexts) == 0, "%s", world->text);
 }
-END_TEST
 
 /* ---- who waits for answers that are held back ----------------------------------- */
 
@@ -87,14 +86,13 @@ static void wait_for_held(void)
     go_down();
 }
 
-START_TEST(quiet_asks_for_answers)
+TEST_LOOP(quiet_asks_for_answers, 0, STP_COUNT(providers))
 {
     setup();
     core.thread_look = hold;
     atomic_store(&held, true);
     ck_assert_msg(run(providers[_i], wait_for_held) == 0, "%s", world->text);
 }
-END_TEST
 
 /* ---- messages that lie about when their PE goes -------------------------------- */
 
@@ -137,29 +135,10 @@ static void collect_for_dead(void)
     pthread_join(thread, NULL);
 }
 
-START_TEST(what_lies_about_for_dead_peers)
+TEST_LOOP(what_lies_about_for_dead_peers, 0, 2)
 {
     setup();
     core.thread_multiple = true;
     deaths = true;
     ck_assert_msg(run(_i == 0 ? "tcp" : "net", collect_for_dead) == 0, "%s", world->text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ofi_owed");
-    TCase *tests = tcase_create("ofi_owed");
-    SRunner *runner = srunner_create(suite);
-    int n_failed;
-
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, new_contexts_are_not_patient);
-    tcase_add_loop_test(tests, quiet_asks_for_answers, 0, STP_COUNT(providers));
-    tcase_add_loop_test(tests, what_lies_about_for_dead_peers, 0, 2);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 2;
 }

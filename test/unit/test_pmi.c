@@ -83,7 +83,7 @@ static void client_info(void)
     NEED(stp_pmi_node_of(3) == 2 && stp_pmi_node_of(4) == 2);
 }
 
-START_TEST(session_open)
+TEST_LOOP(session_open, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -96,9 +96,8 @@ START_TEST(session_open)
     ck_assert(!launcher.bad_request);
     ck_assert_str_eq(launcher.said.text, "");
 }
-END_TEST
 
-START_TEST(session_board)
+TEST_LOOP(session_board, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -108,9 +107,8 @@ START_TEST(session_board)
     ck_assert_int_eq(launcher.n_fence, 14);
     ck_assert_str_eq(launcher.said.text, "");
 }
-END_TEST
 
-START_TEST(session_small_values)
+TEST(session_small_values)
 {
     struct launcher launcher = launcher_of(0);
 
@@ -120,9 +118,8 @@ START_TEST(session_small_values)
     ck_assert_uint_le(launcher.longest_value, 179);
     ck_assert_uint_ge(launcher.longest_value, 178);
 }
-END_TEST
 
-START_TEST(session_keys)
+TEST_LOOP(session_keys, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -131,10 +128,9 @@ START_TEST(session_keys)
     ck_assert(!launcher.bad_request);
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "is no key"));
 }
-END_TEST
 
 /* Slurm pads its lengths on the right. */
-START_TEST(session_padding)
+TEST(session_padding)
 {
     struct launcher launcher = launcher_of(1);
 
@@ -142,9 +138,8 @@ START_TEST(session_padding)
     ck_assert_int_eq(launch(&launcher, client_board), CLIENT_OK);
     ck_assert(!launcher.bad_request);
 }
-END_TEST
 
-START_TEST(session_auto)
+TEST(session_auto)
 {
     struct launcher launcher = good;
 
@@ -155,10 +150,9 @@ START_TEST(session_auto)
     ck_assert_int_eq(launch(&launcher, client_open), CLIENT_OK);
     ck_assert_int_eq(launcher.version, 2);
 }
-END_TEST
 
 /* Whatever is proposed, the version that the launcher names is spoken, without a second init. */
-START_TEST(session_other_version)
+TEST_LOOP(session_other_version, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -167,9 +161,8 @@ START_TEST(session_other_version)
     ck_assert_int_eq(launcher.n_init, 1);
     ck_assert(!launcher.bad_request);
 }
-END_TEST
 
-START_TEST(session_refused)
+TEST(session_refused)
 {
     struct launcher launcher = launcher_of(1);
 
@@ -179,7 +172,6 @@ START_TEST(session_refused)
     ck_assert_int_eq(launcher.version, 1);
     ck_assert(!launcher.bad_request);
 }
-END_TEST
 
 static void client_forks(void)
 {
@@ -196,7 +188,7 @@ static void client_forks(void)
     NEED(stp_pmi_fence() == 0); /* the children took nothing from us */
 }
 
-START_TEST(session_forked_children)
+TEST_LOOP(session_forked_children, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -204,7 +196,6 @@ START_TEST(session_forked_children)
     ck_assert_int_eq(launcher.n_finalize, 1);
     ck_assert_int_eq(launcher.exit_code, -1);
 }
-END_TEST
 
 /* An MPI library that shares the connection closes its number for it when it is finalized. */
 static void client_loses_number(void)
@@ -214,17 +205,16 @@ static void client_loses_number(void)
     NEED(stp_pmi_fence() == 0);
 }
 
-START_TEST(session_number_closed)
+TEST_LOOP(session_number_closed, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
     ck_assert_int_eq(launch(&launcher, client_loses_number), CLIENT_OK);
     ck_assert_int_eq(launcher.n_finalize, 1);
 }
-END_TEST
 
 /* A launcher that is gone when the process ends is nobody's error. */
-START_TEST(session_finalize_gone)
+TEST_LOOP(session_finalize_gone, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -232,7 +222,6 @@ START_TEST(session_finalize_gone)
     ck_assert_int_eq(launch(&launcher, client_open), CLIENT_OK);
     ck_assert_str_eq(launcher.said.text, "");
 }
-END_TEST
 
 /* ---- abort --------------------------------------------------------------- */
 
@@ -260,7 +249,7 @@ static void client_aborts_closed(void)
     stp_pmi_abort(5, "nothing is open");
 }
 
-START_TEST(abort_status)
+TEST_LOOP(abort_status, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -278,9 +267,8 @@ START_TEST(abort_status)
     ck_assert_int_eq(launch(&launcher, client_aborts_closed), 5);
     ck_assert_int_eq(launcher.exit_code, -1);
 }
-END_TEST
 
-START_TEST(abort_text)
+TEST(abort_text)
 {
     struct launcher launcher = launcher_of(1);
 
@@ -289,7 +277,6 @@ START_TEST(abort_text)
     ck_assert_int_eq(launcher.exit_code, 0); /* it came as a message */
     ck_assert_str_eq(launcher.abort_text, "shot_ key_a_b__");
 }
-END_TEST
 
 /* ---- the environment ----------------------------------------------------- */
 
@@ -329,7 +316,7 @@ static const struct {
     {{"PMI_FD", NULL}, {"2", NULL}, true, "oshrun"}, /* a file here, no socket */
 };
 
-START_TEST(environment)
+TEST_LOOP(environment, 0, STP_COUNT(environments))
 {
     struct capture said;
     int rc;
@@ -350,9 +337,8 @@ START_TEST(environment)
     ck_assert_str_eq(said.text, "");
     ck_assert_str_eq(info.client, "single");
 }
-END_TEST
 
-START_TEST(environment_single)
+TEST_LOOP(environment_single, 0, STP_COUNT(environments))
 {
     if (environments[_i].names[0]) setenv(environments[_i].names[0], environments[_i].values[0], 1);
     if (environments[_i].names[1]) setenv(environments[_i].names[1], environments[_i].values[1], 1);
@@ -365,10 +351,9 @@ START_TEST(environment_single)
     ck_assert_int_eq(info.n_nodes, 1);
     ck_assert_int_eq(stp_pmi_node_of(0), 0);
 }
-END_TEST
 
 /* A process without a launcher may put, and there is nobody to read it. */
-START_TEST(single_board)
+TEST(single_board)
 {
     char in[8];
     size_t n = 77;
@@ -380,55 +365,4 @@ START_TEST(single_board)
     ck_assert_int_eq(stp_pmi_fence(), 0);
     ck_assert_int_eq(stp_pmi_get(0, "k", in, sizeof(in), &n), -ENOENT);
     ck_assert_uint_eq(n, 77);
-}
-END_TEST
-
-/* ---- suite --------------------------------------------------------------- */
-
-static void add_sessions(Suite *suite)
-{
-    TCase *tcase = tcase_create("session");
-
-    tcase_add_loop_test(tcase, session_open, 0, 2);
-    tcase_add_loop_test(tcase, session_board, 0, 2);
-    tcase_add_test(tcase, session_small_values);
-    tcase_add_loop_test(tcase, session_keys, 0, 2);
-    tcase_add_test(tcase, session_padding);
-    tcase_add_test(tcase, session_auto);
-    tcase_add_loop_test(tcase, session_other_version, 0, 2);
-    tcase_add_test(tcase, session_refused);
-    tcase_add_loop_test(tcase, session_forked_children, 0, 2);
-    tcase_add_loop_test(tcase, session_number_closed, 0, 2);
-    tcase_add_loop_test(tcase, session_finalize_gone, 0, 2);
-    tcase_add_loop_test(tcase, abort_status, 0, 2);
-    tcase_add_test(tcase, abort_text);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-static void add_environment(Suite *suite)
-{
-    TCase *tcase = tcase_create("environment");
-
-    tcase_add_loop_test(tcase, environment, 0, STP_COUNT(environments));
-    tcase_add_loop_test(tcase, environment_single, 0, STP_COUNT(environments));
-    tcase_add_test(tcase, single_board);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-int main(void)
-{
-    Suite *suite = suite_create("pmi");
-    SRunner *runner;
-    int n_failed;
-
-    clear_environment();
-    add_sessions(suite);
-    add_environment(suite);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 1;
 }

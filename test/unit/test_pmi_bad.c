@@ -80,7 +80,7 @@ static const struct {
      client_get_fails},
 };
 
-START_TEST(bad_pmi1)
+TEST_LOOP(bad_pmi1, 0, STP_COUNT(bad1))
 {
     struct launcher launcher = launcher_of(0);
 
@@ -88,7 +88,6 @@ START_TEST(bad_pmi1)
     ck_assert_int_eq(launch(&launcher, bad1[_i].client), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "pmi: "));
 }
-END_TEST
 
 static const struct {
     struct twist twist;
@@ -124,7 +123,7 @@ static const struct {
      client_get_fails},
 };
 
-START_TEST(bad_pmi2)
+TEST_LOOP(bad_pmi2, 0, STP_COUNT(bad2))
 {
     struct launcher launcher = launcher_of(1);
 
@@ -132,10 +131,9 @@ START_TEST(bad_pmi2)
     ck_assert_int_eq(launch(&launcher, bad2[_i].client), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "pmi: "));
 }
-END_TEST
 
 /* A line without end must not be collected for ever. */
-START_TEST(bad_endless_line)
+TEST(bad_endless_line)
 {
     struct launcher launcher = launcher_of(0);
     char *flood = malloc(200000);
@@ -146,7 +144,6 @@ START_TEST(bad_endless_line)
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "\"xxxx"));
     free(flood);
 }
-END_TEST
 
 /* Values that nobody of ours has put. The second row goes under the next fragment. */
 static const char *const bad_fragments[][2] = {
@@ -163,7 +160,7 @@ static const char *const bad_fragments[][2] = {
     {"0000000000000002AB", "00"},
 };
 
-START_TEST(bad_fragment)
+TEST_LOOP(bad_fragment, 0, STP_COUNT(bad_fragments))
 {
     for (int version = 0; version < 2; version++) {
         struct launcher launcher = launcher_of(version);
@@ -174,16 +171,14 @@ START_TEST(bad_fragment)
         ck_assert_ptr_nonnull(strstr(launcher.said.text, "fragment"));
     }
 }
-END_TEST
 
-START_TEST(bad_length)
+TEST_LOOP(bad_length, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
     launcher_store(&launcher, "stp:k:0", "ffffffffffffffff00");
     ck_assert_int_eq(launch(&launcher, client_get_too_long), CLIENT_OK);
 }
-END_TEST
 
 /* ---- nodes without a mapping --------------------------------------------- */
 
@@ -212,7 +207,7 @@ static const char *const no_mappings[] = {
     NULL, "", "(vector)", "(vector,(0,1,4)", "(vector,(0,-1,4))", "nodes=4",
 };
 
-START_TEST(hosts_exchanged)
+TEST_LOOP(hosts_exchanged, 0, STP_COUNT(no_mappings))
 {
     for (int version = 0; version < 2; version++) {
         struct launcher launcher = launcher_of(version);
@@ -228,9 +223,8 @@ START_TEST(hosts_exchanged)
         ck_assert(!launcher.bad_request);
     }
 }
-END_TEST
 
-START_TEST(hosts_missing)
+TEST_LOOP(hosts_missing, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -240,7 +234,6 @@ START_TEST(hosts_missing)
     ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "rank 0 has published"));
 }
-END_TEST
 
 static void client_one_node(void)
 {
@@ -248,7 +241,7 @@ static void client_one_node(void)
     NEED(info.n_nodes == 1 && stp_pmi_node_of(0) == 0 && stp_pmi_node_of(3) == 0);
 }
 
-START_TEST(hosts_local_count)
+TEST_LOOP(hosts_local_count, 0, 2)
 {
     struct launcher launcher = launcher_of(_i);
 
@@ -257,47 +250,4 @@ START_TEST(hosts_local_count)
     setenv("MPI_LOCALNRANKS", "4", 1);
     ck_assert_int_eq(launch(&launcher, client_one_node), CLIENT_OK);
     ck_assert_int_eq(launcher.n_fence, 0);
-}
-END_TEST
-
-/* ---- suite --------------------------------------------------------------- */
-
-static void add_bad(Suite *suite)
-{
-    TCase *tcase = tcase_create("bad");
-
-    tcase_add_loop_test(tcase, bad_pmi1, 0, STP_COUNT(bad1));
-    tcase_add_loop_test(tcase, bad_pmi2, 0, STP_COUNT(bad2));
-    tcase_add_test(tcase, bad_endless_line);
-    tcase_add_loop_test(tcase, bad_fragment, 0, STP_COUNT(bad_fragments));
-    tcase_add_loop_test(tcase, bad_length, 0, 2);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-static void add_hosts(Suite *suite)
-{
-    TCase *tcase = tcase_create("hosts");
-
-    tcase_add_loop_test(tcase, hosts_exchanged, 0, STP_COUNT(no_mappings));
-    tcase_add_loop_test(tcase, hosts_missing, 0, 2);
-    tcase_add_loop_test(tcase, hosts_local_count, 0, 2);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-int main(void)
-{
-    Suite *suite = suite_create("pmi_bad");
-    SRunner *runner;
-    int n_failed;
-
-    clear_environment();
-    add_bad(suite);
-    add_hosts(suite);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 1;
 }

@@ -27,7 +27,7 @@ static const struct {
     {"(vector,(2147483646,1,9))", "000", 1},
 };
 
-START_TEST(map_good)
+TEST_LOOP(map_good, 0, STP_COUNT(maps))
 {
     struct stp_pmi_map map;
     int size = (int)strlen(maps[_i].nodes);
@@ -38,7 +38,6 @@ START_TEST(map_good)
         ck_assert_int_eq(stp_map_node(&map, rank), maps[_i].nodes[rank] - '0');
     stp_map_free(&map);
 }
-END_TEST
 
 static const char *const bad_maps[] = {
     "",
@@ -64,15 +63,14 @@ static const char *const bad_maps[] = {
     "(matrix,(0,1,1))",
 };
 
-START_TEST(map_bad)
+TEST_LOOP(map_bad, 0, STP_COUNT(bad_maps))
 {
     struct stp_pmi_map map;
 
     ck_assert_int_eq(stp_map_parse(&map, bad_maps[_i], 4), -EPROTO);
 }
-END_TEST
 
-START_TEST(map_one)
+TEST(map_one)
 {
     struct stp_pmi_map map;
 
@@ -82,7 +80,6 @@ START_TEST(map_one)
     ck_assert_int_eq(stp_map_node(&map, 999), 0);
     stp_map_free(&map);
 }
-END_TEST
 
 /* ---- the wire ------------------------------------------------------------ */
 
@@ -104,7 +101,7 @@ static void say(const char *text)
     ck_assert_int_eq(write(other_end, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-START_TEST(wire_fields)
+TEST(wire_fields)
 {
     char value[8];
     int number;
@@ -134,10 +131,9 @@ START_TEST(wire_fields)
                      -EPROTO);
     ck_assert_int_eq(stp_wire_number("b=1;", ';', "a", &number), -ENOENT);
 }
-END_TEST
 
 /* What follows a reply belongs to whoever shares the socket. */
-START_TEST(wire_takes_its_own)
+TEST(wire_takes_its_own)
 {
     char rest[32] = "";
 
@@ -150,9 +146,8 @@ START_TEST(wire_takes_its_own)
     say("defg");
     ck_assert_int_eq(stp_wire_recv_message(&wire, 1000), -EPROTO); /* "    3a" */
 }
-END_TEST
 
-START_TEST(wire_in_drops)
+TEST(wire_in_drops)
 {
     static const char bytes[] = "first line\n    11 a message\n     4last";
     pid_t pid;
@@ -177,9 +172,8 @@ START_TEST(wire_in_drops)
     ck_assert_int_eq(stp_wire_recv_message(&wire, 5000), -EIO);
     ck_assert_int_eq(stp_wire_recv_line(&wire, 5000), -EIO);
 }
-END_TEST
 
-START_TEST(wire_time_is_up)
+TEST(wire_time_is_up)
 {
     wire_setup();
     ck_assert_int_eq(stp_wire_recv_line(&wire, 20), -ETIMEDOUT);
@@ -188,9 +182,8 @@ START_TEST(wire_time_is_up)
     say("   10half");
     ck_assert_int_eq(stp_wire_recv_message(&wire, 20), -EPROTO); /* "   10h": one too many */
 }
-END_TEST
 
-START_TEST(wire_longest)
+TEST(wire_longest)
 {
     static char text[STP_WIRE_TEXT_MAX + 1];
     int size = 4 * STP_WIRE_TEXT_MAX;
@@ -212,9 +205,8 @@ START_TEST(wire_longest)
     say(text);
     ck_assert_int_eq(stp_wire_recv_line(&wire, 5000), -EPROTO);
 }
-END_TEST
 
-START_TEST(wire_no_socket)
+TEST(wire_no_socket)
 {
     int fds[2];
 
@@ -223,48 +215,4 @@ START_TEST(wire_no_socket)
     close(fds[0]);
     ck_assert_int_eq(stp_wire_open(&wire, fds[0]), -EBADF);
     stp_wire_close(&wire);
-}
-END_TEST
-
-/* ---- suite --------------------------------------------------------------- */
-
-static void add_map(Suite *suite)
-{
-    TCase *tcase = tcase_create("map");
-
-    tcase_add_loop_test(tcase, map_good, 0, STP_COUNT(maps));
-    tcase_add_loop_test(tcase, map_bad, 0, STP_COUNT(bad_maps));
-    tcase_add_test(tcase, map_one);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-static void add_wire(Suite *suite)
-{
-    TCase *tcase = tcase_create("wire");
-
-    tcase_add_test(tcase, wire_fields);
-    tcase_add_test(tcase, wire_takes_its_own);
-    tcase_add_test(tcase, wire_in_drops);
-    tcase_add_test(tcase, wire_time_is_up);
-    tcase_add_test(tcase, wire_longest);
-    tcase_add_test(tcase, wire_no_socket);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-int main(void)
-{
-    Suite *suite = suite_create("pmi_parts");
-    SRunner *runner;
-    int n_failed;
-
-    clear_environment();
-    add_map(suite);
-    add_wire(suite);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 1;
 }

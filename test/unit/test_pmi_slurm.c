@@ -39,7 +39,7 @@ static void client_job(void)
     NEED(stp_pmi_fence() == 0);
 }
 
-START_TEST(session)
+TEST(session)
 {
     struct launcher launcher = slurm(2, 4);
 
@@ -52,10 +52,9 @@ START_TEST(session)
     ck_assert_int_eq(launcher.n_finalize, 1);
     ck_assert_uint_le(launcher.longest_value, 1023);
 }
-END_TEST
 
 /* MPI was first on the connection: our greeting is taken for its end. */
-START_TEST(second_library)
+TEST(second_library)
 {
     struct launcher launcher = slurm(0, 2);
 
@@ -64,7 +63,6 @@ START_TEST(second_library)
     ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "Slurm serves one library only"));
 }
-END_TEST
 
 static void client_fence_fails(void)
 {
@@ -78,7 +76,7 @@ static void client_fence_closed(void)
     NEED(stp_pmi_fence() == -EIO);
 }
 
-START_TEST(fence_refused)
+TEST(fence_refused)
 {
     struct launcher launcher = slurm(0, 2);
 
@@ -90,9 +88,8 @@ START_TEST(fence_refused)
     ck_assert_int_eq(launch(&launcher, client_fence_fails), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "failed to send temp kvs"));
 }
-END_TEST
 
-START_TEST(fence_step_killed)
+TEST(fence_step_killed)
 {
     struct launcher launcher = slurm(0, 2);
 
@@ -101,7 +98,6 @@ START_TEST(fence_step_killed)
     ck_assert_int_eq(launch(&launcher, client_fence_closed), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(launcher.said.text, "closed the connection"));
 }
-END_TEST
 
 static void client_aborts(void)
 {
@@ -110,7 +106,7 @@ static void client_aborts(void)
     stp_pmi_abort(7, "pe 0: a; b=c");
 }
 
-START_TEST(abort_is_a_message)
+TEST(abort_is_a_message)
 {
     struct launcher launcher = slurm(0, 1);
 
@@ -119,7 +115,6 @@ START_TEST(abort_is_a_message)
     ck_assert(!launcher.bad_request);
     ck_assert(launcher.stayed);
 }
-END_TEST
 
 /* ---- mappings ------------------------------------------------------------ */
 
@@ -145,7 +140,7 @@ static void client_tells_node(void)
     _exit(stp_pmi_node_of(of_rank));
 }
 
-START_TEST(distribution)
+TEST_LOOP(distribution, 0, STP_COUNT(distributions))
 {
     int size = (int)strlen(distributions[_i].nodes);
 
@@ -157,30 +152,4 @@ START_TEST(distribution)
                          distributions[_i].nodes[of_rank] - '0');
         ck_assert_str_eq(launcher.said.text, "");
     }
-}
-END_TEST
-
-/* ---- suite --------------------------------------------------------------- */
-
-int main(void)
-{
-    Suite *suite = suite_create("pmi_slurm");
-    TCase *tcase = tcase_create("slurm");
-    SRunner *runner;
-    int n_failed;
-
-    clear_environment();
-    tcase_add_test(tcase, session);
-    tcase_add_test(tcase, second_library);
-    tcase_add_test(tcase, fence_refused);
-    tcase_add_test(tcase, fence_step_killed);
-    tcase_add_test(tcase, abort_is_a_message);
-    tcase_add_loop_test(tcase, distribution, 0, STP_COUNT(distributions));
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 1;
 }

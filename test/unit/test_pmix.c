@@ -95,7 +95,7 @@ static void client_info(void)
     NEED(info.n_nodes == 1 && stp_pmi_node_of(0) == 0 && stp_pmi_node_of(2) == 0);
 }
 
-START_TEST(session_open)
+TEST_LOOP(session_open, 0, 2)
 {
     setup(2, 3, "0,1,2");
     if (_i == 1) setenv("SHMEM_PMI", "pmix", 1);
@@ -105,7 +105,6 @@ START_TEST(session_open)
     ck_assert_int_eq(block->n_free, block->n_get);
     check_used_well();
 }
-END_TEST
 
 static void client_board(void)
 {
@@ -126,7 +125,7 @@ static void client_board(void)
     NEED(stp_pmi_get(0, "k2", in, sizeof(in), &n) == 0 && n == 0);
 }
 
-START_TEST(session_board)
+TEST(session_board)
 {
     setup(0, 2, "0,1");
     ck_assert_int_eq(play(client_board), CLIENT_OK);
@@ -134,7 +133,6 @@ START_TEST(session_board)
     ck_assert_int_eq(block->n_fence, 2);
     check_used_well();
 }
-END_TEST
 
 static void client_forks(void)
 {
@@ -148,13 +146,12 @@ static void client_forks(void)
     NEED(stp_pmi_fence() == 0);
 }
 
-START_TEST(session_forked_child)
+TEST(session_forked_child)
 {
     setup(0, 1, "0");
     ck_assert_int_eq(play(client_forks), CLIENT_OK);
     check_used_well();
 }
-END_TEST
 
 /* ---- nodes --------------------------------------------------------------- */
 
@@ -164,7 +161,7 @@ static void client_nodes(void)
     NEED(stp_pmi_node_of(0) == 0 && stp_pmi_node_of(1) == 1 && stp_pmi_node_of(2) == 0);
 }
 
-START_TEST(nodes_by_host)
+TEST(nodes_by_host)
 {
     setup(1, 3, "1");
     tell_text(0, STP_PMIX_HOSTNAME, "alpha");
@@ -174,10 +171,9 @@ START_TEST(nodes_by_host)
     ck_assert_int_eq(block->n_fence, 0);
     check_used_well();
 }
-END_TEST
 
 /* Slurm's plugin has the vector of PMI-2. */
-START_TEST(nodes_by_vector)
+TEST_LOOP(nodes_by_vector, 0, 2)
 {
     setup(1, 3, _i == 0 ? "1" : NULL);
     tell_text(STP_PMIX_RANK_WILDCARD, STP_PMIX_ANL_MAP, "(vector,(0,2,1))");
@@ -185,10 +181,9 @@ START_TEST(nodes_by_vector)
     ck_assert_int_eq(block->n_fence, 0);
     check_used_well();
 }
-END_TEST
 
 /* A launcher that tells a process its own host alone: names are exchanged. */
-START_TEST(nodes_exchanged)
+TEST_LOOP(nodes_exchanged, 0, 2)
 {
     setup(1, 3, _i == 0 ? "1" : NULL);
     tell_text(1, STP_PMIX_HOSTNAME, "beta");
@@ -198,9 +193,8 @@ START_TEST(nodes_exchanged)
     ck_assert_int_eq(block->n_fence, 1);
     check_used_well();
 }
-END_TEST
 
-START_TEST(nodes_half_told)
+TEST(nodes_half_told)
 {
     setup(1, 3, "1");
     tell_text(1, STP_PMIX_HOSTNAME, "beta");
@@ -209,7 +203,6 @@ START_TEST(nodes_half_told)
     ck_assert_ptr_nonnull(strstr(said.text, "the host of rank 2, but not that of rank 0"));
     ck_assert_int_eq(block->n_fence, 0);
 }
-END_TEST
 
 /* ---- bad libraries and launchers ------------------------------------------ */
 
@@ -236,7 +229,7 @@ static const struct {
     {DOUBLE_FINALIZE, client_open, NULL}, /* too late to matter */
 };
 
-START_TEST(call_fails)
+TEST_LOOP(call_fails, 0, STP_COUNT(failures))
 {
     setup(0, 2, "0,1");
     block->fails = failures[_i].call;
@@ -248,7 +241,6 @@ START_TEST(call_fails)
         ck_assert_str_eq(said.text, "");
     ck_assert_str_eq(block->complaint, "");
 }
-END_TEST
 
 /* What init and the first get may say of the job; the answer that is bent is that to key. */
 static const struct {
@@ -269,7 +261,7 @@ static const struct {
     {0, STP_PMIX_UINT32, 1, "singleton.host.99", "left over from another job"},
 };
 
-START_TEST(job_nonsense)
+TEST_LOOP(job_nonsense, 0, STP_COUNT(nonsense))
 {
     setup(0, 2, "0,1");
     block->self.rank = nonsense[_i].rank;
@@ -281,25 +273,22 @@ START_TEST(job_nonsense)
     ck_assert_ptr_nonnull(strstr(said.text, nonsense[_i].text));
     if (nonsense[_i].rank < 2) ck_assert_int_eq(block->n_finalize, 1);
 }
-END_TEST
 
-START_TEST(job_other_rank)
+TEST(job_other_rank)
 {
     setup(1, 2, "0,1");
     setenv("PMIX_RANK", "0", 1);
     ck_assert_int_eq(play(client_open_fails), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(said.text, "PMIX_RANK=0, but PMIx says rank 1"));
 }
-END_TEST
 
-START_TEST(job_no_end)
+TEST(job_no_end)
 {
     setup(0, 1, "0");
     memset(block->self.nspace, 'n', sizeof(block->self.nspace));
     ck_assert_int_eq(play(client_open_fails), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(said.text, "has no end"));
 }
-END_TEST
 
 static void client_get_fails(void)
 {
@@ -311,7 +300,7 @@ static void client_get_fails(void)
 }
 
 /* What a get may find: nothing, no text, a text without end, one of nobody of ours. */
-START_TEST(value_nonsense)
+TEST_LOOP(value_nonsense, 0, 5)
 {
     struct double_answer *answer;
 
@@ -325,7 +314,6 @@ START_TEST(value_nonsense)
     ck_assert_int_eq(play(client_get_fails), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(said.text, "unusable"));
 }
-END_TEST
 
 /* ---- abort --------------------------------------------------------------- */
 
@@ -341,7 +329,7 @@ static void client_aborts_256(void)
     stp_pmi_abort(256, NULL);
 }
 
-START_TEST(abort_status)
+TEST(abort_status)
 {
     setup(0, 2, "0,1");
     ck_assert_int_eq(play(client_aborts), 7);
@@ -352,16 +340,14 @@ START_TEST(abort_status)
     ck_assert_int_eq(block->abort_status, 1);
     ck_assert_str_eq(block->complaint, "");
 }
-END_TEST
 
-START_TEST(abort_hangs)
+TEST(abort_hangs)
 {
     setup(0, 2, "0,1");
     block->hangs = true;
     ck_assert_int_eq(play(client_aborts), 7);
     ck_assert_int_eq(block->abort_status, 7);
 }
-END_TEST
 
 /* ---- which client -------------------------------------------------------- */
 
@@ -380,17 +366,16 @@ static void client_is_pmi1(void)
     NEED(stp_pmi_open(&info) == 0 && strcmp(info.client, "pmi1") == 0);
 }
 
-START_TEST(choice_single)
+TEST(choice_single)
 {
     setup(1, 2, "0,1");
     setenv("SHMEM_PMI", "single", 1);
     ck_assert_int_eq(play(client_is_single), CLIENT_OK);
     ck_assert_int_eq(block->n_init, 0);
 }
-END_TEST
 
 /* hydra inside a PMIx job: its socket is alive, the other's variables are left over. */
-START_TEST(choice_socket)
+TEST(choice_socket)
 {
     struct launcher launcher = good;
 
@@ -399,10 +384,9 @@ START_TEST(choice_socket)
     ck_assert_int_eq(launcher.n_finalize, 1);
     ck_assert_int_eq(block->n_init, 0);
 }
-END_TEST
 
 /* A PMIx job inside hydra: nothing, a file or some other socket has the number of PMI_FD. */
-START_TEST(choice_left_over)
+TEST_LOOP(choice_left_over, 0, 4)
 {
     int fd = _i == 0 ? 977 : _i == 1 ? 2 : socket(_i == 2 ? AF_INET : AF_UNIX, SOCK_STREAM, 0);
 
@@ -412,9 +396,8 @@ START_TEST(choice_left_over)
     ck_assert_int_eq(play(client_is_pmix), CLIENT_OK);
     check_used_well();
 }
-END_TEST
 
-START_TEST(choice_demanded)
+TEST(choice_demanded)
 {
     setup(0, 1, "0");
     setenv("SHMEM_PMI", "pmix", 1);
@@ -422,57 +405,4 @@ START_TEST(choice_demanded)
     ck_assert_int_eq(play(client_open_fails), CLIENT_OK);
     ck_assert_ptr_nonnull(strstr(said.text, "PMIX_NAMESPACE is not set"));
     ck_assert_int_eq(block->n_init, 0);
-}
-END_TEST
-
-/* ---- suite --------------------------------------------------------------- */
-
-static void add_sessions(Suite *suite)
-{
-    TCase *tcase = tcase_create("session");
-
-    tcase_add_loop_test(tcase, session_open, 0, 2);
-    tcase_add_test(tcase, session_board);
-    tcase_add_test(tcase, session_forked_child);
-    tcase_add_test(tcase, nodes_by_host);
-    tcase_add_loop_test(tcase, nodes_by_vector, 0, 2);
-    tcase_add_loop_test(tcase, nodes_exchanged, 0, 2);
-    tcase_add_test(tcase, nodes_half_told);
-    tcase_add_test(tcase, abort_status);
-    tcase_add_test(tcase, abort_hangs);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-static void add_bad(Suite *suite)
-{
-    TCase *tcase = tcase_create("bad");
-
-    tcase_add_loop_test(tcase, call_fails, 0, STP_COUNT(failures));
-    tcase_add_loop_test(tcase, job_nonsense, 0, STP_COUNT(nonsense));
-    tcase_add_test(tcase, job_other_rank);
-    tcase_add_test(tcase, job_no_end);
-    tcase_add_loop_test(tcase, value_nonsense, 0, 5);
-    tcase_add_test(tcase, choice_single);
-    tcase_add_test(tcase, choice_socket);
-    tcase_add_loop_test(tcase, choice_left_over, 0, 4);
-    tcase_add_test(tcase, choice_demanded);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-}
-
-int main(void)
-{
-    Suite *suite = suite_create("pmix");
-    SRunner *runner;
-    int n_failed;
-
-    clear_environment();
-    add_sessions(suite);
-    add_bad(suite);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? 0 : 1;
 }

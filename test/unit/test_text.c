@@ -3,8 +3,8 @@
  * Sizes as text, numbers of small files, hashes.
  */
 #include "base/base.h"
+#include "unit.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-START_TEST(sizes_for_people)
+TEST(sizes_for_people)
 {
     char text[STP_SIZE_TEXT];
 
@@ -27,9 +27,8 @@ START_TEST(sizes_for_people)
     ck_assert_str_eq(stp_size_text(SIZE_MAX - 1, text), "16 EiB");
     ck_assert_str_eq(stp_size_text(SIZE_MAX, text), "unlimited");
 }
-END_TEST
 
-START_TEST(sizes_exactly)
+TEST(sizes_exactly)
 {
     char text[STP_SIZE_TEXT];
 
@@ -39,7 +38,6 @@ START_TEST(sizes_exactly)
     ck_assert_str_eq(stp_size_exact(GIB * 1024 * 1024, text), "1024 TiB");
     ck_assert_str_eq(stp_size_exact(SIZE_MAX, text), "18446744073709551615 bytes");
 }
-END_TEST
 
 static size_t number_in(const char *lines, const char *key)
 {
@@ -55,7 +53,7 @@ static size_t number_in(const char *lines, const char *key)
     return got;
 }
 
-START_TEST(numbers_of_files)
+TEST(numbers_of_files)
 {
     ck_assert_uint_eq(number_in("4096\n", ""), 4096);
     ck_assert_uint_eq(number_in("MemFree: 7 kB\nMemTotal:   42 kB\n", "MemTotal:"), 42);
@@ -64,34 +62,13 @@ START_TEST(numbers_of_files)
     ck_assert_uint_eq(number_in("", ""), SIZE_MAX);
     ck_assert_uint_eq(stp_file_number("/nowhere/at/all", ""), SIZE_MAX);
 }
-END_TEST
 
 /* Published values of FNV-1a. */
-START_TEST(hashes)
+TEST(hashes)
 {
     uint64_t foo = stp_hash(STP_HASH_EMPTY, "foo", 3);
 
     ck_assert_uint_eq(stp_hash(STP_HASH_EMPTY, "", 0), 0xcbf29ce484222325u);
     ck_assert_uint_eq(stp_hash(STP_HASH_EMPTY, "a", 1), 0xaf63dc4c8601ec8cu);
     ck_assert_uint_eq(stp_hash(foo, "bar", 3), 0x85944171f73967e8u);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("text");
-    TCase *tcase = tcase_create("text");
-    SRunner *runner;
-    int failed;
-
-    tcase_add_test(tcase, sizes_for_people);
-    tcase_add_test(tcase, sizes_exactly);
-    tcase_add_test(tcase, numbers_of_files);
-    tcase_add_test(tcase, hashes);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

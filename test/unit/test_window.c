@@ -4,8 +4,8 @@
  * no two copies of an object are at addresses whose low bits are equal.
  */
 #include "spaces/spaces.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -36,7 +36,9 @@ static uintptr_t low(const void *addr)
     return (uintptr_t)addr % LIKE;
 }
 
-START_TEST(parts_are_not_alike)
+TEST_CASE(parts, setup, teardown)
+
+TEST(parts_are_not_alike)
 {
     bool alike = false;
 
@@ -47,17 +49,15 @@ START_TEST(parts_are_not_alike)
         alike = alike || low(stp_window_part(a)) == low(stp_window_at(0));
     ck_assert(!alike);
 }
-END_TEST
 
-START_TEST(parts_keep_large_pages)
+TEST(parts_keep_large_pages)
 {
     for (int a = 0; a < PARTS; a++)
         ck_assert_uint_eq((uintptr_t)stp_window_part(a) % STP_RANGE_ALIGN, 0);
     ck_assert_uint_eq((uintptr_t)stp_window_at(0) % STP_WINDOW_ALIGN, 0);
 }
-END_TEST
 
-START_TEST(an_address_is_found_in_its_part)
+TEST(an_address_is_found_in_its_part)
 {
     size_t offset, last = stp_window_bytes() - 1;
     int local;
@@ -75,10 +75,9 @@ START_TEST(an_address_is_found_in_its_part)
     ck_assert(!stp_window_holds(stp_win.view + stp_window_view_bytes(&layout), &offset, &local));
     ck_assert(!stp_window_holds(&local, &offset, &local));
 }
-END_TEST
 
 /* One PE after the other in one process: the file keeps what they write. */
-START_TEST(a_part_is_the_memory_of_its_window)
+TEST(a_part_is_the_memory_of_its_window)
 {
     size_t at = STP_RANGE_ALIGN, nbytes = STP_RANGE_ALIGN;
 
@@ -109,7 +108,6 @@ START_TEST(a_part_is_the_memory_of_its_window)
     ck_assert_int_eq(stp_window_reach(2), 0);
     ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
 }
-END_TEST
 
 /* A sanitizer's own handler ends a process otherwise. */
 static void trap_plainly(void)
@@ -120,7 +118,7 @@ static void trap_plainly(void)
 #define AT STP_RANGE_ALIGN
 #define NBYTES STP_RANGE_ALIGN
 
-START_TEST(a_part_is_closed_until_it_is_asked_for)
+TEST_SIGNAL(a_part_is_closed_until_it_is_asked_for, SIGSEGV)
 {
     trap_plainly();
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
@@ -128,18 +126,16 @@ START_TEST(a_part_is_closed_until_it_is_asked_for)
     ck_assert_int_eq(stp_window_reach(1), 0);
     stp_window_part(2)[AT] = 1;
 }
-END_TEST
 
-START_TEST(a_part_stays_closed_to_others_than_members)
+TEST_SIGNAL(a_part_stays_closed_to_others_than_members, SIGSEGV)
 {
     trap_plainly();
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     ck_assert_int_eq(stp_window_reach(2), 0);
     stp_window_part(2)[AT] = 1;
 }
-END_TEST
 
-START_TEST(a_released_range_is_closed)
+TEST_SIGNAL(a_released_range_is_closed, SIGSEGV)
 {
     trap_plainly();
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
@@ -149,9 +145,8 @@ START_TEST(a_released_range_is_closed)
     stp_window_release(AT, NBYTES);
     stp_window_part(2)[AT] = 1;
 }
-END_TEST
 
-START_TEST(what_is_shown_later_is_open_in_an_open_part)
+TEST(what_is_shown_later_is_open_in_an_open_part)
 {
     ck_assert_int_eq(stp_window_reach(1), 0);
     ck_assert_int_eq(stp_window_reach(2), 0);
@@ -160,10 +155,9 @@ START_TEST(what_is_shown_later_is_open_in_an_open_part)
     stp_window_part(1)[AT] = 1;
     stp_window_part(2)[AT] = 1;
 }
-END_TEST
 
 /* Asked for often enough, all parts are opened, and the inline half hits. */
-START_TEST(who_asks_often_gets_all_parts)
+TEST(who_asks_often_gets_all_parts)
 {
     char *mine;
 
@@ -183,7 +177,6 @@ START_TEST(who_asks_often_gets_all_parts)
         stp_window_part(a)[AT] = 1;
     }
 }
-END_TEST
 
 static void look_at_growth(void)
 {
@@ -202,7 +195,7 @@ static void look_at_growth(void)
     ck_assert_ptr_nonnull(stp_ptr_inline(stp_window_at(AT + 2 * NBYTES), 2, STP_USE_ACCESS));
 }
 
-START_TEST(a_range_grows_into_what_is_kept_for_it)
+TEST(a_range_grows_into_what_is_kept_for_it)
 {
     look_at_growth();
     stp_window_shrink(AT, 2 * NBYTES);
@@ -212,27 +205,24 @@ START_TEST(a_range_grows_into_what_is_kept_for_it)
     stp_window_release(AT, 4 * NBYTES);
     ck_assert_int_eq(stp_window_commit(AT + 2 * NBYTES, NBYTES, NBYTES), 0);
 }
-END_TEST
 
-START_TEST(what_is_kept_for_growth_is_closed)
+TEST_SIGNAL(what_is_kept_for_growth_is_closed, SIGSEGV)
 {
     trap_plainly();
     look_at_growth();
     *stp_window_at(AT + 3 * NBYTES) = 1;
 }
-END_TEST
 
-START_TEST(what_has_shrunk_is_closed)
+TEST_SIGNAL(what_has_shrunk_is_closed, SIGSEGV)
 {
     trap_plainly();
     look_at_growth();
     stp_window_shrink(AT, NBYTES);
     stp_window_part(2)[AT + NBYTES] = 1;
 }
-END_TEST
 
 /* Without any patience being needed. */
-START_TEST(who_asks_for_all_parts_has_them)
+TEST(who_asks_for_all_parts_has_them)
 {
     stp_window_set_peers(0, PARTS);
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
@@ -242,10 +232,11 @@ START_TEST(who_asks_for_all_parts_has_them)
     }
     ck_assert_ptr_nonnull(stp_ptr_inline(stp_window_at(AT), 1, STP_USE_ACCESS));
 }
-END_TEST
 
 /* A space of any size that a host may have fits, as far as the view allows it. */
-START_TEST(the_window_is_larger_than_memory)
+TEST_CASE(sizes, NULL, NULL)
+
+TEST(the_window_is_larger_than_memory)
 {
     struct stp_window_layout few, many;
 
@@ -254,11 +245,10 @@ START_TEST(the_window_is_larger_than_memory)
     ck_assert_int_eq(stp_window_choose(128, (size_t)1 << 20, 0, &many), 0);
     ck_assert_uint_eq(many.nbytes, (size_t)1 << 38);
 }
-END_TEST
 
 /* Not beside a sanitizer, whose own memory is more than that. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-START_TEST(where_that_is_refused_it_is_smaller)
+TEST(where_that_is_refused_it_is_smaller)
 {
     struct rlimit limit;
     struct stp_window_layout tight;
@@ -273,49 +263,13 @@ START_TEST(where_that_is_refused_it_is_smaller)
     ck_assert_int_eq(stp_window_choose(2, (size_t)1 << 20, 0, &tight), 0);
     ck_assert_uint_eq(tight.nbytes, (size_t)4 << 30);
 }
-END_TEST
 #endif
 
-START_TEST(the_view_stays_below_its_limit)
+TEST(the_view_stays_below_its_limit)
 {
     struct stp_window_layout many;
 
     ck_assert_int_eq(stp_window_choose(128, (size_t)1 << 20, (size_t)1 << 40, &many), 0);
     ck_assert_uint_le(many.nbytes, (size_t)1 << 38); /* 128 of them are 2^45 */
     ck_assert_int_eq(stp_window_choose(128, (size_t)1 << 40, 0, &many), -ENOMEM);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("window");
-    TCase *parts = tcase_create("parts"), *sizes = tcase_create("sizes");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_checked_fixture(parts, setup, teardown);
-    tcase_add_test(parts, parts_are_not_alike);
-    tcase_add_test(parts, parts_keep_large_pages);
-    tcase_add_test(parts, an_address_is_found_in_its_part);
-    tcase_add_test(parts, a_part_is_the_memory_of_its_window);
-    tcase_add_test_raise_signal(parts, a_part_is_closed_until_it_is_asked_for, SIGSEGV);
-    tcase_add_test_raise_signal(parts, a_part_stays_closed_to_others_than_members, SIGSEGV);
-    tcase_add_test_raise_signal(parts, a_released_range_is_closed, SIGSEGV);
-    tcase_add_test(parts, a_range_grows_into_what_is_kept_for_it);
-    tcase_add_test_raise_signal(parts, what_is_kept_for_growth_is_closed, SIGSEGV);
-    tcase_add_test_raise_signal(parts, what_has_shrunk_is_closed, SIGSEGV);
-    tcase_add_test(parts, what_is_shown_later_is_open_in_an_open_part);
-    tcase_add_test(parts, who_asks_often_gets_all_parts);
-    tcase_add_test(parts, who_asks_for_all_parts_has_them);
-    suite_add_tcase(suite, parts);
-    tcase_add_test(sizes, the_window_is_larger_than_memory);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    tcase_add_test(sizes, where_that_is_refused_it_is_smaller);
-#endif
-    tcase_add_test(sizes, the_view_stays_below_its_limit);
-    suite_add_tcase(suite, sizes);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits that yield also sleep now and then, and then look after what long waits do. */
 #include "base/base.h"
+#include "unit.h"
 
-#include <check.h>
 #include <time.h>
 
 #define YIELDS 100000
@@ -24,7 +24,7 @@ static void look(void)
     n_looks++;
 }
 
-START_TEST(test_sleeps_now_and_then)
+TEST(test_sleeps_now_and_then)
 {
     stp_wait_hook = look;
     for (int i = 0; i < YIELDS; i++)
@@ -32,20 +32,4 @@ START_TEST(test_sleeps_now_and_then)
     ck_assert_uint_ge(n_sleeps, YIELDS / 10000);
     ck_assert_uint_le(n_sleeps, YIELDS / 100);
     ck_assert_uint_eq(n_looks, n_sleeps);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("yield");
-    TCase *tcase = tcase_create("yield");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_test(tcase, test_sleeps_now_and_then);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
 }
