@@ -65,7 +65,6 @@ static void destroy_locked(CUcontext ctx)
 {
     fake_stream_drain_all_locked(ctx);
     fake_streams_close_of_locked(ctx);
-    fake_events_close_of_locked(ctx);
     fake_blocks_drop_of_locked(ctx);
     ctx->alive = false;
 }
@@ -193,32 +192,6 @@ CUresult cuCtxSetCurrent(CUcontext ctx)
     if (ctx) check_alive(ctx);
     if (stack.depth > 0) stack.depth--;
     if (ctx) push(ctx);
-    return fake_end(CUDA_SUCCESS);
-}
-
-CUresult cuCtxGetDevice(CUdevice *device)
-{
-    CUcontext ctx;
-    CUresult result = fake_begin_ctx(FAKE_cuCtxGetDevice, &ctx);
-
-    if (result != CUDA_SUCCESS) return result;
-    *device = ctx->device;
-    return fake_end(CUDA_SUCCESS);
-}
-
-CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
-{
-    CUcontext ctx;
-    CUresult result = fake_begin_ctx(FAKE_cuCtxEnablePeerAccess, &ctx);
-
-    if (result != CUDA_SUCCESS) return result;
-    if (flags != 0) return fake_end(CUDA_ERROR_INVALID_VALUE);
-    if (!peer) return fake_end(CUDA_ERROR_INVALID_CONTEXT);
-    check_alive(peer);
-    if (peer->device == ctx->device) return fake_end(CUDA_ERROR_INVALID_CONTEXT);
-    if (!fake.peer_access) return fake_end(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    if (ctx->peers[peer->device]) return fake_end(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
-    ctx->peers[peer->device] = true;
     return fake_end(CUDA_SUCCESS);
 }
 

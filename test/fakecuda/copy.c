@@ -2,9 +2,9 @@
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: copies and fills. The calls named
  * Async go to their stream. Of the others, those that a real device may still be busy with when
- * they return (inside the device, or from a little pageable host memory) go to the legacy default
- * stream unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set on the memory; the rest is done at once,
- * after the work of that stream.
+ * they return (from a little pageable host memory) go to the legacy default stream unless
+ * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set on the memory; the rest is done at once, after the work
+ * of that stream.
  */
 #include "fake.h"
 
@@ -60,10 +60,8 @@ static bool on_device(const struct fake_place *place)
 
 static bool is_synchronous(const struct fake_op *op)
 {
-    if (!on_device(&op->dest) || op->dest.block->sync_memops) return true;
-    if (!op->source.at) return false;
-    if (on_device(&op->source)) return op->source.block->sync_memops;
-    return op->source.block || op->width > STAGED_MAX;
+    return !on_device(&op->dest) || op->dest.block->sync_memops || op->source.block ||
+           op->width > STAGED_MAX;
 }
 
 static void check_access_locked(const struct fake_op *op)
@@ -76,7 +74,7 @@ static void check_access_locked(const struct fake_op *op)
             fake_block_check_access_locked(block, i == 0);
 }
 
-/* A copy or fill of a call that is not named Async. */
+/* A copy of a call that is not named Async. */
 static CUresult perform_locked(CUcontext ctx, struct fake_op *op)
 {
     CUresult result;
@@ -87,11 +85,9 @@ static CUresult perform_locked(CUcontext ctx, struct fake_op *op)
         execute_now_locked(ctx, op);
         return ctx->lost;
     }
-    if (op->source.at && !op->source.block) {
-        op->staged = malloc(op->width);
-        if (!op->staged) return CUDA_ERROR_OUT_OF_MEMORY;
-        op->source.at = memcpy(op->staged, op->source.at, op->width);
-    }
+    op->staged = malloc(op->width);
+    if (!op->staged) return CUDA_ERROR_OUT_OF_MEMORY;
+    op->source.at = memcpy(op->staged, op->source.at, op->width);
     result = fake_stream_submit_locked(&ctx->legacy, op);
     if (result != CUDA_SUCCESS) free(op->staged);
     return result;
@@ -185,11 +181,6 @@ static CUdeviceptr of(const void *host)
     return (CUdeviceptr)(uintptr_t)host;
 }
 
-CUresult cuMemcpy(CUdeviceptr dest, CUdeviceptr source, size_t nbytes)
-{
-    return copy(FAKE_cuMemcpy, dest, WANT_ANY, source, WANT_ANY, nbytes);
-}
-
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dest, const void *source, size_t nbytes)
 {
     return copy(FAKE_cuMemcpyHtoD_v2, dest, WANT_DEVICE, of(source), WANT_HOST, nbytes);
@@ -198,11 +189,6 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr dest, const void *source, size_t nbytes)
 CUresult cuMemcpyDtoH_v2(void *dest, CUdeviceptr source, size_t nbytes)
 {
     return copy(FAKE_cuMemcpyDtoH_v2, of(dest), WANT_HOST, source, WANT_DEVICE, nbytes);
-}
-
-CUresult cuMemcpyDtoD_v2(CUdeviceptr dest, CUdeviceptr source, size_t nbytes)
-{
-    return copy(FAKE_cuMemcpyDtoD_v2, dest, WANT_DEVICE, source, WANT_DEVICE, nbytes);
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dest, CUdeviceptr source, size_t nbytes, CUstream stream)
@@ -286,18 +272,6 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
 }
 
 /* ---- fills ------------------------------------------------------------------ */
-
-CUresult cuMemsetD8_v2(CUdeviceptr dest, unsigned char byte, size_t nbytes)
-{
-    struct fake_op op = {.width = nbytes, .height = 1, .byte = byte};
-    CUcontext ctx;
-    CUresult result = fake_begin_ctx(FAKE_cuMemsetD8_v2, &ctx);
-
-    if (result != CUDA_SUCCESS) return result;
-    result = resolve_locked(dest, nbytes, WANT_DEVICE, &op.dest);
-    if (result == CUDA_SUCCESS) result = perform_locked(ctx, &op);
-    return fake_end(result);
-}
 
 CUresult cuMemsetD8Async(CUdeviceptr dest, unsigned char byte, size_t nbytes, CUstream stream)
 {

@@ -86,8 +86,6 @@ void fake_devices_configure(void)
     fake.rank = (int)env_number("PMI_RANK", 0, 1 << 30, 0);
     fake.memory = env_bytes("FAKECUDA_MEMORY", (size_t)256 << 20);
     fake.delay_us = env_number("FAKECUDA_DELAY_US", 0, 10000000, -1);
-    fake.max_waiting = (int)env_number("FAKECUDA_WAITERS", 0, 1 << 20, 8);
-    fake.peer_access = env_number("FAKECUDA_PEER", 0, 1, 1);
     fake.p2p_atomics = env_number("FAKECUDA_P2P_ATOMICS", 0, 1, 0);
     fake.native_atomics = env_number("FAKECUDA_NATIVE_ATOMICS", 0, 1, 0);
     fake.reuses = env_number("FAKECUDA_REUSE", 0, 1, 0) != 0;
@@ -211,30 +209,12 @@ CUresult cuDeviceTotalMem_v2(size_t *nbytes, CUdevice device)
     return fake_end(CUDA_SUCCESS);
 }
 
-/* Those that spaces/cuda/api.h does not name. */
-static int more_attribute_value(CUdevice_attribute attribute)
-{
-    return attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ||
-           attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR;
-}
-
-static int attribute_value(CUdevice_attribute attribute, CUdevice device)
+static int attribute_value(CUdevice_attribute attribute)
 {
     switch ((int)attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
         return 0x7fffffff;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        return 4;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        return FIRST_BUS + fake.physical[device];
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-        return 2;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        return 9;
-    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
         return 1;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
         return fake.host_shift == 0;
@@ -242,11 +222,8 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice device)
         return fake.native_atomics;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:
         return CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST;
-    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:
-        /* The weakest there is, so that users flush. */
-        return CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE;
-    default:
-        return more_attribute_value(attribute);
+    default: /* without an order of writes, the weakest there is, so that users flush */
+        return 0;
     }
 }
 
@@ -255,17 +232,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     CUresult result = begin_device(FAKE_cuDeviceGetAttribute, device);
 
     if (result != CUDA_SUCCESS) return result;
-    *value = attribute_value(attribute, device);
-    return fake_end(CUDA_SUCCESS);
-}
-
-CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
-{
-    CUresult result = begin_device(FAKE_cuDeviceCanAccessPeer, device);
-
-    if (result != CUDA_SUCCESS) return result;
-    if (!fake_device_valid(peer)) return fake_end(CUDA_ERROR_INVALID_DEVICE);
-    *can = fake.peer_access && device != peer; /* no device is its own peer */
+    *value = attribute_value(attribute);
     return fake_end(CUDA_SUCCESS);
 }
 
@@ -278,6 +245,6 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
     if (!value || !fake_device_valid(to) || from == to) return fake_end(CUDA_ERROR_INVALID_DEVICE);
     if (attribute != CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)
         return fake_end(CUDA_ERROR_INVALID_VALUE);
-    *value = fake.peer_access && fake.p2p_atomics;
+    *value = fake.p2p_atomics;
     return fake_end(CUDA_SUCCESS);
 }

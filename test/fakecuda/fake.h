@@ -23,9 +23,6 @@ STP_CUDA_FUNCTIONS(FAKE_DECLARE)
 #define FAKE_DECLARE(member, symbol, arguments) FAKE_EXPORT CUresult symbol arguments;
 FAKE_DRIVER_FUNCTIONS(FAKE_DECLARE)
 #undef FAKE_DECLARE
-#define FAKE_DECLARE(symbol, arguments) FAKE_EXPORT CUresult symbol arguments;
-FAKE_MORE_FUNCTIONS(FAKE_DECLARE)
-#undef FAKE_DECLARE
 
 enum fake_call {
 #define FAKE_NUMBER(member, symbol, required, arguments) FAKE_##symbol,
@@ -34,10 +31,7 @@ enum fake_call {
 #define FAKE_NUMBER(member, symbol, arguments) FAKE_##symbol,
         FAKE_DRIVER_FUNCTIONS(FAKE_NUMBER)
 #undef FAKE_NUMBER
-#define FAKE_NUMBER(symbol, arguments) FAKE_##symbol,
-            FAKE_MORE_FUNCTIONS(FAKE_NUMBER)
-#undef FAKE_NUMBER
-                FAKE_N_CALLS
+            FAKE_N_CALLS
 };
 
 enum fake_kind {
@@ -115,8 +109,8 @@ struct CUstream_st {
     struct fake_op **tail;
     uint64_t n_submitted;
     uint64_t n_done;
-    CUgraph capture; /* what is queued goes there instead; NULL: no capture */
-    CUstream next;   /* in its context */
+    bool captured;
+    CUstream next; /* in its context */
 };
 
 struct CUctx_st {
@@ -124,9 +118,8 @@ struct CUctx_st {
     int device;
     bool primary;
     bool alive;
-    int refs;      /* of a primary one */
-    CUresult lost; /* once a fault ended it: the answer to everything */
-    bool peers[FAKE_MAX_DEVICES];
+    int refs;                  /* of a primary one */
+    CUresult lost;             /* once a fault ended it: the answer to everything */
     struct CUstream_st legacy; /* the stream NULL, first of streams */
     CUcontext next;
 };
@@ -141,13 +134,11 @@ struct fake {
     int physical[FAKE_MAX_DEVICES]; /* number on the machine, by ordinal */
     size_t memory;                  /* bytes of each device */
     size_t used[FAKE_MAX_DEVICES];
-    bool peer_access;
     bool p2p_atomics;       /* those on other devices are atomic to theirs */
     bool native_atomics;    /* atomics of devices on host memory are atomic to CPUs */
     bool reuses;            /* FAKECUDA_REUSE */
     CUdeviceptr host_shift; /* devices find registered host memory so much further on */
     long delay_us;          /* of asynchronous work; -1: random */
-    int max_waiting;        /* streams that may wait for a word at once */
     CUcontext primary[FAKE_MAX_DEVICES];
     CUcontext contexts;
     struct fake_block *blocks;
@@ -288,22 +279,6 @@ fakecuda_twin fake_twin_builtin(const char *name); /* of the kernels in test/gpu
 fakecuda_twin fake_twin_handle(const char *name);  /* of those in handle.cu */
 fakecuda_twin fake_twin_reduce(const char *name);  /* of reduce.cu of the library */
 
-/* ---- event.c ---------------------------------------------------------------- */
-
-long fake_event_count_locked(void);
-void fake_events_close_of_locked(CUcontext ctx); /* those left count as lost */
-
-/* ---- capture.c -------------------------------------------------------------- */
-
-/* Dies when a capture that goes on forbids the call. */
-void fake_capture_check_locked(enum fake_call call);
-
-/* Dies when the stream, or what it is ordered with, is being captured. */
-void fake_capture_check_stream_locked(CUstream stream);
-
-long fake_graph_count_locked(void);
-void fake_graph_add_locked(CUgraph graph); /* one more node */
-
 /* ---- virtual.c -------------------------------------------------------------- */
 
 void fake_physical_unmap_locked(struct fake_block *block); /* gives back the memory of a mapping */
@@ -326,7 +301,7 @@ FAKE_EXPORT long fakecuda_calls(const char *symbol);
 
 /*
  * How many are alive: "alloc", "ipc", "managed", "host", "registered", "mapped", "stream", "ctx",
- * "event", "module", "graph", "reservation", "physical" (handles and their memory); "stack":
+ * "module", "reservation", "physical" (handles and their memory); "stack":
  * contexts on the stack of the calling thread; "lost": those that ended with their context without
  * having been released. -1: no such thing.
  */

@@ -33,9 +33,6 @@ static const char *const call_names[FAKE_N_CALLS] = {
 #define CALL_NAME(member, symbol, arguments) [FAKE_##symbol] = #symbol,
         FAKE_DRIVER_FUNCTIONS(CALL_NAME)
 #undef CALL_NAME
-#define CALL_NAME(symbol, arguments) [FAKE_##symbol] = #symbol,
-            FAKE_MORE_FUNCTIONS(CALL_NAME)
-#undef CALL_NAME
 };
 
 static pthread_once_t configured = PTHREAD_ONCE_INIT;
@@ -228,10 +225,7 @@ CUresult fake_begin(enum fake_call call)
     CUcontext ctx;
 
     if (result != CUDA_SUCCESS) return result;
-    if (refusal == CUDA_SUCCESS) {
-        fake_capture_check_locked(call);
-        return CUDA_SUCCESS;
-    }
+    if (refusal == CUDA_SUCCESS) return CUDA_SUCCESS;
     ctx = fake_ctx_current();
     if (is_sticky(refusal) && ctx && ctx->alive) ctx->lost = refusal;
     return fake_end(refusal);
@@ -302,30 +296,9 @@ long fakecuda_live(const char *what)
     if (strcmp(what, "ctx") == 0) count = fake_ctx_count_locked();
     if (strcmp(what, "stack") == 0) count = fake_ctx_depth();
     if (strcmp(what, "lost") == 0) count = fake.n_lost;
-    if (strcmp(what, "event") == 0) count = fake_event_count_locked();
     if (strcmp(what, "module") == 0) count = fake_module_count_locked();
-    if (strcmp(what, "graph") == 0) count = fake_graph_count_locked();
     if (strcmp(what, "reservation") == 0) count = fake_reservation_count_locked();
     if (strcmp(what, "physical") == 0) count = fake_physical_count_locked();
     pthread_mutex_unlock(&fake.lock);
     return count;
-}
-
-/* FAKECUDA_COUNTS: the file gets a line for each function that was called, when a process ends. */
-__attribute__((destructor)) static void write_counts(void)
-{
-    const char *path = fake_env("FAKECUDA_COUNTS");
-    char text[FAKE_N_CALLS * 64];
-    size_t used = 0;
-    int fd;
-
-    if (!path || (fake.pid != 0 && fake.pid != getpid())) return;
-    for (int i = 0; i < FAKE_N_CALLS; i++)
-        if (counts[i] > 0)
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%d %s %ld\n", fake.rank,
-                                     call_names[i], counts[i]);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0 || write(fd, text, used) != (ssize_t)used)
-        fprintf(stderr, "fakecuda: FAKECUDA_COUNTS=%s: cannot be written\n", path);
-    if (fd >= 0) close(fd);
 }

@@ -38,9 +38,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 
 static bool reaches(CUcontext ctx, int device, unsigned int flags)
 {
-    if (device == ctx->device) return true;
-    return fake.peer_access &&
-           (ctx->peers[device] || (flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0);
+    return device == ctx->device || (flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0;
 }
 
 /* The mapping that this process has already of an allocation, in a context of the same device. */

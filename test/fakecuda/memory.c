@@ -315,8 +315,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *address, size_t nbytes, unsigned int fla
     void *memory;
 
     if (result != CUDA_SUCCESS) return result;
-    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
-        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    if (flags != CU_MEM_ATTACH_GLOBAL) return fake_end(CUDA_ERROR_INVALID_VALUE);
     result = map_host_locked(FAKE_MANAGED, ctx, nbytes, &memory);
     if (result == CUDA_SUCCESS) *address = (CUdeviceptr)(uintptr_t)memory;
     return fake_end(result);
@@ -328,8 +327,7 @@ CUresult cuMemHostAlloc(void **address, size_t nbytes, unsigned int flags)
     CUresult result = fake_begin_ctx(FAKE_cuMemHostAlloc, &ctx);
 
     if (result != CUDA_SUCCESS) return result;
-    if (flags & ~(unsigned int)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
-                                CU_MEMHOSTALLOC_WRITECOMBINED))
+    if (flags & ~(unsigned int)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
         return fake_end(CUDA_ERROR_INVALID_VALUE);
     return fake_end(map_host_locked(FAKE_HOST, ctx, nbytes, address));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs and tests use of the CUDA driver API and the library does not, declared as in
- * spaces/cuda/api.h, which this adds to: contexts, synchronous copies, memory by handles, events,
+ * spaces/cuda/api.h, which this adds to: contexts, synchronous copies, memory by handles,
  * captures. For the fake driver and the tests.
  */
 #ifndef STP_FAKECUDA_MORE_H
@@ -9,8 +9,6 @@
 
 #include "spaces/cuda/api.h"
 
-typedef struct CUgraph_st *CUgraph;
-typedef struct CUevent_st *CUevent;
 typedef unsigned long long CUmemGenericAllocationHandle;
 
 typedef struct {
@@ -40,91 +38,44 @@ _Static_assert(sizeof(CUmemAllocationProp) == 32, "read by the driver");
 _Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
 
 #define CUDA_ERROR_NOT_INITIALIZED ((CUresult)3)
-#define CUDA_ERROR_STUB_LIBRARY ((CUresult)34)
 #define CUDA_ERROR_DEVICE_UNAVAILABLE ((CUresult)46)
 #define CUDA_ERROR_INVALID_DEVICE ((CUresult)101)
 #define CUDA_ERROR_INVALID_IMAGE ((CUresult)200)
 #define CUDA_ERROR_MAP_FAILED ((CUresult)205)
-#define CUDA_ERROR_UNMAP_FAILED ((CUresult)206)
 #define CUDA_ERROR_ALREADY_MAPPED ((CUresult)208)
-#define CUDA_ERROR_NOT_MAPPED ((CUresult)211)
 #define CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ((CUresult)217)
 #define CUDA_ERROR_INVALID_PTX ((CUresult)218)
 #define CUDA_ERROR_UNSUPPORTED_PTX_VERSION ((CUresult)222)
 #define CUDA_ERROR_OPERATING_SYSTEM ((CUresult)304)
 #define CUDA_ERROR_INVALID_HANDLE ((CUresult)400)
-#define CUDA_ERROR_ILLEGAL_STATE ((CUresult)401)
 #define CUDA_ERROR_NOT_FOUND ((CUresult)500)
-#define CUDA_ERROR_NOT_READY ((CUresult)600)
-#define CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ((CUresult)704)
-#define CUDA_ERROR_PEER_ACCESS_NOT_ENABLED ((CUresult)705)
-#define CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE ((CUresult)708)
 #define CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ((CUresult)712)
 #define CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ((CUresult)713)
-#define CUDA_ERROR_NOT_PERMITTED ((CUresult)800)
-#define CUDA_ERROR_SYSTEM_NOT_READY ((CUresult)802)
-#define CUDA_ERROR_SYSTEM_DRIVER_MISMATCH ((CUresult)803)
-#define CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ((CUresult)901)
-
-#define CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ((CUdevice_attribute)16)
-#define CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY ((CUdevice_attribute)19)
-#define CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ((CUdevice_attribute)33)
-#define CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT ((CUdevice_attribute)40)
-#define CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ((CUdevice_attribute)75)
-#define CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY ((CUdevice_attribute)83)
-#define CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES ((CUdevice_attribute)98)
-#define CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED ((CUdevice_attribute)116)
-#define CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ((CUdevice_attribute)122)
-#define CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR ((CUdevice_attribute)123)
-
-#define CU_POINTER_ATTRIBUTE_CONTEXT ((CUpointer_attribute)1)                     /* CUcontext */
-#define CU_POINTER_ATTRIBUTE_DEVICE_POINTER ((CUpointer_attribute)3)              /* CUdeviceptr */
-#define CU_POINTER_ATTRIBUTE_HOST_POINTER ((CUpointer_attribute)4)                /* void * */
-#define CU_POINTER_ATTRIBUTE_MAPPED ((CUpointer_attribute)13)                     /* int */
-#define CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE ((CUpointer_attribute)15) /* int */
 
 #define CU_MEMORYTYPE_ARRAY ((CUmemorytype)3)
-#define CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES ((CUflushGPUDirectRDMAWritesScope)200)
 #define CU_STREAM_CAPTURE_STATUS_ACTIVE ((CUstreamCaptureStatus)1)
 
 enum {
     CU_CTX_SCHED_AUTO = 0x00,
     CU_STREAM_DEFAULT = 0x0,
-    CU_MEMHOSTALLOC_WRITECOMBINED = 0x04,
     CU_MEM_ATTACH_GLOBAL = 0x1,
-    CU_MEM_ATTACH_HOST = 0x2,
     CU_MEM_ALLOCATION_TYPE_PINNED = 0x1,
     CU_MEM_LOCATION_TYPE_DEVICE = 0x1,
-    CU_MEM_HANDLE_TYPE_NONE = 0x0,
     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 0x1,
     CU_MEM_ACCESS_FLAGS_PROT_READ = 0x1,
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 0x3,
-    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE = 0,
-    CU_EVENT_BLOCKING_SYNC = 0x1,
-    CU_EVENT_DISABLE_TIMING = 0x2,
-    CU_STREAM_WAIT_VALUE_AND = 0x2,
-    CU_STREAM_WAIT_VALUE_NOR = 0x3,
-    CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30,
-    CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 0x1
 };
 
-typedef enum {
-    CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
-    CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
-    CU_STREAM_CAPTURE_MODE_RELAXED = 2
-} CUstreamCaptureMode;
+typedef enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 } CUstreamCaptureMode;
 
 /* Functions beside STP_CUDA_FUNCTIONS, as tests call them: X(member, symbol, arguments). */
 #define FAKE_DRIVER_FUNCTIONS(X)                                                                   \
     X(driver_version, cuDriverGetVersion, (int *version))                                          \
-    X(device_can_access_peer, cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer))   \
     /* contexts */                                                                                 \
     X(ctx_get_current, cuCtxGetCurrent, (CUcontext * ctx))                                         \
     X(ctx_set_current, cuCtxSetCurrent, (CUcontext ctx))                                           \
-    X(ctx_get_device, cuCtxGetDevice, (CUdevice * device))                                         \
     X(ctx_create, cuCtxCreate_v2, (CUcontext * ctx, unsigned int flags, CUdevice device))          \
     X(ctx_destroy, cuCtxDestroy_v2, (CUcontext ctx))                                               \
-    X(ctx_enable_peer_access, cuCtxEnablePeerAccess, (CUcontext peer, unsigned int flags))         \
     X(ctx_synchronize, cuCtxSynchronize, (void))                                                   \
     /* memory, and memory by handles, mapped where addresses were reserved */                      \
     X(mem_alloc_managed, cuMemAllocManaged,                                                        \
@@ -144,29 +95,10 @@ typedef enum {
     X(mem_set_access, cuMemSetAccess,                                                              \
       (CUdeviceptr address, size_t nbytes, const CUmemAccessDesc *access, size_t count))           \
     /* copies */                                                                                   \
-    X(memcpy_any, cuMemcpy, (CUdeviceptr dest, CUdeviceptr source, size_t nbytes))                 \
     X(memcpy_htod, cuMemcpyHtoD_v2, (CUdeviceptr dest, const void *source, size_t nbytes))         \
     X(memcpy_dtoh, cuMemcpyDtoH_v2, (void *dest, CUdeviceptr source, size_t nbytes))               \
-    X(memcpy_dtod, cuMemcpyDtoD_v2, (CUdeviceptr dest, CUdeviceptr source, size_t nbytes))         \
-    X(memset_d8, cuMemsetD8_v2, (CUdeviceptr dest, unsigned char byte, size_t nbytes))             \
-    X(stream_query, cuStreamQuery, (CUstream stream))
-
-/* The rest: X(symbol, arguments). */
-#define FAKE_MORE_FUNCTIONS(X)                                                                     \
-    /* events */                                                                                   \
-    X(cuEventCreate, (CUevent * event, unsigned int flags))                                        \
-    X(cuEventDestroy_v2, (CUevent event))                                                          \
-    X(cuEventRecord, (CUevent event, CUstream stream))                                             \
-    X(cuEventQuery, (CUevent event))                                                               \
-    X(cuEventSynchronize, (CUevent event))                                                         \
-    X(cuEventElapsedTime, (float *ms, CUevent start, CUevent end))                                 \
-    X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags))                     \
-    /* captures */                                                                                 \
-    X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))                        \
-    X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                      \
-    X(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus * status, uint64_t * id))    \
-    X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))                             \
-    X(cuGraphDestroy, (CUgraph graph))
+    /* streams */                                                                                  \
+    X(stream_begin_capture, cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))
 
 /*
  * The host twin of a kernel: a C function that does what all its threads do. It runs when the

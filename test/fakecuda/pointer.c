@@ -9,30 +9,12 @@ static bool is_host(const struct fake_block *block)
     return block->kind == FAKE_HOST || block->kind == FAKE_REGISTERED;
 }
 
-/* Managed memory counts as the device's, though hosts may touch it. */
-static bool get_host_pointer(const struct fake_block *block, CUdeviceptr address, void **host)
-{
-    if (block->kind == FAKE_DEVICE || block->kind == FAKE_IPC || block->kind == FAKE_MAPPED)
-        return false;
-    *host = block->alias + (address - block->base);
-    return true;
-}
-
-static CUresult get_locked(void *data, CUpointer_attribute attribute, CUdeviceptr address,
-                           const struct fake_block *block)
+static CUresult get(void *data, CUpointer_attribute attribute, const struct fake_block *block)
 {
     switch ((int)attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data = block->ctx;
-        break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned int *)data = is_host(block) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *(CUdeviceptr *)data = address;
-        break;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        return get_host_pointer(block, address, data) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
         *(unsigned int *)data = block->sync_memops;
         break;
@@ -54,12 +36,6 @@ static CUresult get_locked(void *data, CUpointer_attribute attribute, CUdevicept
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
         *(size_t *)data = block->nbytes;
         break;
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-        *(int *)data = 1;
-        break;
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-        *(int *)data = block->kind == FAKE_DEVICE || block->kind == FAKE_MAPPED;
-        break;
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -75,7 +51,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     if (result != CUDA_SUCCESS) return result;
     block = fake_block_find_locked(address);
     if (!data || !block) return fake_end(CUDA_ERROR_INVALID_VALUE);
-    return fake_end(get_locked(data, attribute, address, block));
+    return fake_end(get(data, attribute, block));
 }
 
 /* What has no such attribute, or is unknown, gets zeros, and that is no error. */
@@ -93,7 +69,7 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
             *(int *)data[i] = -2; /* as the real one says of memory that it does not know */
         else
             *(unsigned int *)data[i] = 0;
-        if (block) (void)get_locked(data[i], attributes[i], address, block);
+        if (block) (void)get(data[i], attributes[i], block);
     }
     return fake_end(CUDA_SUCCESS);
 }
@@ -134,8 +110,7 @@ CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
 
     if (result != CUDA_SUCCESS) return result;
     if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
-        (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
-         scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
+        scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER)
         return fake_end(CUDA_ERROR_INVALID_VALUE);
     return fake_end(CUDA_SUCCESS);
 }

@@ -131,6 +131,20 @@ bool fake_thread_start(void *(*body)(void *), void *arg)
     return true;
 }
 
+/*
+ * Dies when the stream, or one that the default stream waits for, is being captured: the driver
+ * would refuse what the caller does, or record it in a graph, and this driver makes no graphs.
+ */
+static void check_captures_locked(CUstream stream)
+{
+    if (stream->captured) fake_die("stream %p is being captured", (void *)stream);
+    if (stream != &stream->ctx->legacy) return;
+    for (CUstream other = stream->next; other; other = other->next)
+        if (other->captured && other->blocking)
+            fake_die("the default stream waits for stream %p, which is being captured",
+                     (void *)other);
+}
+
 /* ---- queueing and waiting --------------------------------------------------- */
 
 static uint64_t delay_ns_locked(void)
@@ -139,21 +153,11 @@ static uint64_t delay_ns_locked(void)
     return fake_random_locked() % (RANDOM_DELAY_US * UINT64_C(1000));
 }
 
-/* What is captured is not done: the graph counts it. */
-static CUresult capture_op_locked(CUstream stream, const struct fake_op *op)
-{
-    fake_graph_add_locked(stream->capture);
-    if (op->work) op->work->end_locked(op->work);
-    free(op->staged);
-    return CUDA_SUCCESS;
-}
-
 CUresult fake_stream_submit_locked(CUstream stream, const struct fake_op *op)
 {
     struct fake_op *queued;
 
-    if (stream->capture) return capture_op_locked(stream, op);
-    if (stream == &stream->ctx->legacy) fake_capture_check_stream_locked(stream);
+    check_captures_locked(stream);
     queued = malloc(sizeof(*queued));
     if (!stream->running) stream->running = fake_thread_start(work, stream);
     if (!queued || !stream->running) {
@@ -234,6 +238,16 @@ CUresult fake_stream_of_locked(CUstream handle, CUcontext ctx, CUstream *stream)
     return CUDA_SUCCESS;
 }
 
+static CUresult begin_stream(enum fake_call call, CUstream handle, CUstream *stream)
+{
+    CUcontext ctx;
+    CUresult result = fake_begin_ctx(call, &ctx);
+
+    if (result != CUDA_SUCCESS) return result;
+    result = fake_stream_of_locked(handle, NULL, stream);
+    return result == CUDA_SUCCESS ? result : fake_end(result);
+}
+
 long fake_stream_count_locked(void)
 {
     long count = 0;
@@ -274,15 +288,12 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 /* The handle ends now, the work that was queued is still done. */
 CUresult cuStreamDestroy_v2(CUstream handle)
 {
-    CUcontext ctx;
-    CUresult result = fake_begin_ctx(FAKE_cuStreamDestroy_v2, &ctx);
     CUstream stream;
+    CUresult result = begin_stream(FAKE_cuStreamDestroy_v2, handle, &stream);
 
     if (result != CUDA_SUCCESS) return result;
-    result = fake_stream_of_locked(handle, NULL, &stream);
-    if (result != CUDA_SUCCESS || stream == &ctx->legacy)
-        return fake_end(CUDA_ERROR_INVALID_HANDLE);
-    if (stream->capture) fake_die("stream %p is destroyed while it is captured", (void *)stream);
+    if (stream == &stream->ctx->legacy) return fake_end(CUDA_ERROR_INVALID_HANDLE);
+    check_captures_locked(stream);
     stream->closed = true;
     pthread_cond_broadcast(&fake.changed);
     return fake_end(CUDA_SUCCESS);
@@ -303,36 +314,38 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *owner)
 
 CUresult cuStreamSynchronize(CUstream handle)
 {
-    CUcontext ctx;
-    CUresult result = fake_begin_ctx(FAKE_cuStreamSynchronize, &ctx);
     CUstream stream;
+    CUresult result = begin_stream(FAKE_cuStreamSynchronize, handle, &stream);
 
     if (result != CUDA_SUCCESS) return result;
-    result = fake_stream_of_locked(handle, NULL, &stream);
-    if (result != CUDA_SUCCESS) return fake_end(result);
-    fake_capture_check_stream_locked(stream);
+    check_captures_locked(stream);
     fake_stream_drain_locked(stream);
     return fake_end(stream->ctx->lost);
 }
 
-static bool is_busy_locked(CUstream stream)
-{
-    if (stream != &stream->ctx->legacy) return stream->head != NULL;
-    for (CUstream other = stream; other; other = other->next)
-        if (other->blocking && other->head) return true;
-    return false;
-}
+/* ---- captures, which do not end ------------------------------------------------ */
 
-CUresult cuStreamQuery(CUstream handle)
+CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
 {
-    CUcontext ctx;
-    CUresult result = fake_begin_ctx(FAKE_cuStreamQuery, &ctx);
     CUstream stream;
+    CUresult result = begin_stream(FAKE_cuStreamBeginCapture_v2, handle, &stream);
 
     if (result != CUDA_SUCCESS) return result;
-    result = fake_stream_of_locked(handle, NULL, &stream);
-    if (result != CUDA_SUCCESS) return fake_end(result);
-    fake_capture_check_stream_locked(stream);
-    if (stream->ctx->lost != CUDA_SUCCESS) return fake_end(stream->ctx->lost);
-    return fake_end(is_busy_locked(stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+    if (mode != CU_STREAM_CAPTURE_MODE_RELAXED || stream == &stream->ctx->legacy)
+        return fake_end(CUDA_ERROR_NOT_SUPPORTED);
+    check_captures_locked(stream);
+    stream->captured = true;
+    return fake_end(CUDA_SUCCESS);
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
+{
+    CUstream stream;
+    CUresult result = begin_stream(FAKE_cuStreamIsCapturing, handle, &stream);
+
+    if (result != CUDA_SUCCESS) return result;
+    if (!status) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    if (!stream->captured) check_captures_locked(stream);
+    *status = stream->captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return fake_end(CUDA_SUCCESS);
 }

@@ -2,11 +2,13 @@
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: words that streams write and wait
  * for. A device has few queues: too many streams that wait at once may stand before the one that
- * would wake them, so more of them than FAKECUDA_WAITERS end the process.
+ * would wake them, so more of them than MAX_WAITING end the process.
  */
 #include "fake.h"
 
 #include <stdlib.h>
+
+enum { MAX_WAITING = 8 };
 
 struct value_work {
     struct fake_work work;
@@ -36,16 +38,8 @@ static bool holds(const struct value_work *own)
 {
     uint64_t now = atomic_load(own->word);
 
-    switch (own->flags) {
-    case CU_STREAM_WAIT_VALUE_GEQ:
-        return (int64_t)(now - own->value) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ:
-        return now == own->value;
-    case CU_STREAM_WAIT_VALUE_AND:
-        return (now & own->value) != 0;
-    default:
-        return ~(now | own->value) != 0;
-    }
+    if (own->flags == CU_STREAM_WAIT_VALUE_EQ) return now == own->value;
+    return (int64_t)(now - own->value) >= 0;
 }
 
 static bool wait_ready_locked(struct fake_work *work)
@@ -53,8 +47,8 @@ static bool wait_ready_locked(struct fake_work *work)
     struct value_work *own = (struct value_work *)work;
 
     if (holds(own)) return true;
-    if (!own->waiting && ++n_waiting > fake.max_waiting)
-        fake_die("%d streams wait for words at once, and %d may", n_waiting, fake.max_waiting);
+    if (!own->waiting && ++n_waiting > MAX_WAITING)
+        fake_die("%d streams wait for words at once, and %d may", n_waiting, MAX_WAITING);
     own->waiting = true;
     return false;
 }
@@ -101,8 +95,7 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t 
     CUresult result = fake_begin_async(FAKE_cuStreamWriteValue64_v2, &ctx, &fault);
 
     if (result != CUDA_SUCCESS) return result;
-    if (flags & ~(unsigned int)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
-        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    if (flags != CU_STREAM_WRITE_VALUE_DEFAULT) return fake_end(CUDA_ERROR_INVALID_VALUE);
     return fake_end(submit_locked(stream, address, own, fault));
 }
 
@@ -115,9 +108,7 @@ CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t v
     CUresult result = fake_begin_async(FAKE_cuStreamWaitValue64_v2, &ctx, &fault);
 
     if (result != CUDA_SUCCESS) return result;
-    /* CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES says no. */
-    if (flags & CU_STREAM_WAIT_VALUE_FLUSH) return fake_end(CUDA_ERROR_NOT_SUPPORTED);
-    if (flags > CU_STREAM_WAIT_VALUE_NOR) return fake_end(CUDA_ERROR_INVALID_VALUE);
+    if (flags > CU_STREAM_WAIT_VALUE_EQ) return fake_end(CUDA_ERROR_INVALID_VALUE);
     own.flags = flags;
     return fake_end(submit_locked(stream, address, own, fault));
 }

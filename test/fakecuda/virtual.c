@@ -308,11 +308,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t nbytes, const CUmemAccessDes
         if (block->kind != FAKE_MAPPED || block->base < address || block->base >= address + nbytes)
             continue;
         for (size_t i = 0; i < count; i++) {
-            int device = access[i].location.id;
-
-            if (device != block->device && !fake.peer_access)
-                return fake_end(CUDA_ERROR_INVALID_DEVICE);
-            block->access[device] = (unsigned char)access[i].flags;
+            block->access[access[i].location.id] = (unsigned char)access[i].flags;
         }
     }
     return fake_end(CUDA_SUCCESS);

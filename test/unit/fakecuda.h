@@ -24,11 +24,6 @@
 #define ck_refused(call, result) ck_assert_int_eq((int)(call), result)
 
 static struct fake_cuda_api cu;
-static struct {
-#define MEMBER(symbol, arguments) CUresult(*symbol) arguments;
-    FAKE_MORE_FUNCTIONS(MEMBER)
-#undef MEMBER
-} more;
 static void *(*alias)(CUdeviceptr address);
 static int (*contexts)(int device);
 static long (*calls)(const char *symbol);
@@ -72,19 +67,11 @@ static inline void find(void *library, const char *symbol, void *function)
 static inline void load(void)
 {
     static const char *const surroundings[] = {
-        "CUDA_VISIBLE_DEVICES",
-        "FAKECUDA_COUNTS",
-        "FAKECUDA_DELAY_US",
-        "FAKECUDA_DEVICES",
-        "FAKECUDA_FAIL",
-        "FAKECUDA_MEMORY",
-        "FAKECUDA_PEER",
-        "FAKECUDA_RANKS",
-        "FAKECUDA_WAITERS",
-        "FAKECUDA_HOST_SHIFT",
-        "FAKECUDA_NATIVE_ATOMICS",
-        "FAKECUDA_P2P_ATOMICS",
-        "PMI_RANK",
+        "CUDA_VISIBLE_DEVICES", "FAKECUDA_DELAY_US",
+        "FAKECUDA_DEVICES",     "FAKECUDA_FAIL",
+        "FAKECUDA_MEMORY",      "FAKECUDA_RANKS",
+        "FAKECUDA_HOST_SHIFT",  "FAKECUDA_NATIVE_ATOMICS",
+        "FAKECUDA_P2P_ATOMICS", "PMI_RANK",
     };
     const char *path = getenv("FAKECUDA_LIBRARY");
     void *library = dlopen(path ? path : FAKECUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -92,15 +79,11 @@ static inline void load(void)
     if (!library) ck_abort_msg("%s", dlerror());
     for (size_t i = 0; i < sizeof(surroundings) / sizeof(surroundings[0]); i++)
         unsetenv(surroundings[i]);
-    setenv("FAKECUDA_WAITERS", "3", 1);
 #define FIND(member, symbol, required, arguments) find(library, #symbol, &cu.member);
     STP_CUDA_FUNCTIONS(FIND)
 #undef FIND
 #define FIND(member, symbol, arguments) find(library, #symbol, &cu.member);
     FAKE_DRIVER_FUNCTIONS(FIND)
-#undef FIND
-#define FIND(symbol, arguments) find(library, #symbol, &more.symbol);
-    FAKE_MORE_FUNCTIONS(FIND)
 #undef FIND
     find(library, "fakecuda_kernel", &set_twin);
     find(library, "fakecuda_alias", &alias);
@@ -187,11 +170,6 @@ static inline CUdeviceptr map_two(int flags)
     }
     it.handle = handles[0];
     return at;
-}
-
-static inline void begin_capture(CUstream stream, CUstreamCaptureMode mode)
-{
-    ck_cuda(more.cuStreamBeginCapture_v2(stream, mode));
 }
 
 /*
