@@ -5,8 +5,11 @@
 #ifndef STP_TEST_CAPTURE_H
 #define STP_TEST_CAPTURE_H
 
+#include "unit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -33,5 +36,19 @@ static inline void capture_end(struct capture *capture)
     close(capture->saved);
     fclose(capture->file);
 }
+
+/* What the last CAPTURE() of this test caught. */
+__attribute__((unused)) static struct capture said;
+
+/* Runs a statement and catches what it prints. */
+#define CAPTURE(statement)                                                                         \
+    do {                                                                                           \
+        capture_begin(&said);                                                                      \
+        statement;                                                                                 \
+        capture_end(&said);                                                                        \
+    } while (0)
+
+#define ck_said(words)                                                                             \
+    ck_assert_msg(strstr(said.text, words) != NULL, "expected \"%s\" in: %s", words, said.text)
 
 #endif /* STP_TEST_CAPTURE_H */

@@ -7,9 +7,8 @@
 #define STP_TEST_FAM_H
 
 #include "spaces/fam/fam.h"
-#include "spaces/spaces.h"
 #include "capture.h"
-#include "unit.h"
+#include "node.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,42 +16,16 @@
 #include <ftw.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MIB ((size_t)1 << 20)
-#define FAM_PES 4 /* parts of the window */
-
 extern const struct stp_kind stp_kind_fam;
 
-/* Nothing moves our globals: forks would share them, the library's own too as it is linked here. */
-struct stp_segment stp_segment = {.fd = -1};
-
-/* What forked processes share: a barrier, and the shares of PEs. */
-struct meeting {
-    atomic_int arrived, generation, count;
-    struct stp_share shares[FAM_PES];
-};
-
 static char fam_root[64]; /* everything of this run; removed at the end */
-static struct stp_window_layout fam_layout;
-static int fam_window_fd;
-static struct meeting *meeting;
-
-/* In children Check cannot be told. */
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: process %d: %s\n", __FILE__, __LINE__, getpid(), #condition);  \
-            _exit(9);                                                                              \
-        }                                                                                          \
-    } while (0)
 
 /* ---- files ------------------------------------------------------------------- */
 
@@ -139,32 +112,7 @@ static inline int fam_count_entries(const char *path)
     return n;
 }
 
-/* ---- windows and spaces ------------------------------------------------------------ */
-
-/* Be the PE with local index local of a node of FAM_PES. */
-static inline void fam_window_up(int local)
-{
-    if (stp_win.view != NULL) stp_window_close();
-    MUST(stp_window_open(&fam_layout, fam_window_fd, local) == 0);
-}
-
-static inline void fam_setup(void)
-{
-    MUST(stp_window_choose(FAM_PES, 64 * MIB, (size_t)1 << 30, &fam_layout) == 0);
-    fam_layout.area_bytes = 0;
-    fam_window_fd = stp_window_create_file(&fam_layout);
-    meeting =
-        mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    MUST(fam_window_fd >= 0 && meeting != MAP_FAILED);
-    fam_window_up(0);
-}
-
-static inline void fam_teardown(void)
-{
-    stp_window_close();
-    close(fam_window_fd);
-    munmap(meeting, sizeof(*meeting));
-}
+/* ---- spaces -------------------------------------------------------------------------- */
 
 /* Parameters of a PE; the defaults are a job of one. */
 static inline struct stp_space_params fam_params(const char *name, size_t nbytes, bool keep)
@@ -204,43 +152,6 @@ static inline bool fam_is_zero(const char *from, size_t nbytes)
 
 /* ---- other processes --------------------------------------------------------------- */
 
-/* All n of them, or whoever waits gives up: nobody hangs when another one fails. */
-static inline void meet(int n)
-{
-    int generation = atomic_load(&meeting->generation);
-    uint64_t end = stp_now_ns() + 30000000000u;
-
-    if (atomic_fetch_add(&meeting->arrived, 1) == n - 1) {
-        atomic_store(&meeting->arrived, 0);
-        atomic_store(&meeting->generation, generation + 1);
-        return;
-    }
-    while (atomic_load(&meeting->generation) == generation) {
-        MUST(stp_now_ns() < end);
-        stp_wait_yield();
-    }
-}
-
-/* Run body as PE 0..n-1 at its place of the node; 0 when all of them end well. */
-static inline int fam_run_pes(int n, void (*body)(int pe, int n))
-{
-    pid_t pids[FAM_PES];
-    int failed = 0;
-
-    for (int pe = 0; pe < n; pe++) {
-        pids[pe] = fork();
-        if (pids[pe] != 0) continue;
-        fam_window_up(pe);
-        body(pe, n);
-        _exit(0);
-    }
-    for (int pe = 0; pe < n; pe++) {
-        int status;
-        failed += waitpid(pids[pe], &status, 0) != pids[pe] || status != 0;
-    }
-    return failed;
-}
-
 /* Another job of one PE, which runs body and is then killed. */
 static inline void fam_run_killed(void (*body)(void))
 {
@@ -248,7 +159,7 @@ static inline void fam_run_killed(void (*body)(void))
     pid_t pid = fork();
 
     if (pid == 0) {
-        fam_window_up(0);
+        window_up(0);
         body();
         raise(SIGKILL);
     }
@@ -258,11 +169,7 @@ static inline void fam_run_killed(void (*body)(void))
 
 /* The case of all tests of a program. */
 #define FAM_TESTS                                                                                  \
-    TEST_CASE(fam, fam_setup, fam_teardown)                                                        \
+    TEST_CASE(fam, node_up, node_down)                                                             \
     TEST_ONCE(fam_root_make, fam_root_remove)
-
-#define ck_assert_said(capture, words)                                                             \
-    ck_assert_msg(strstr((capture).text, words) != NULL, "expected \"%s\" in: %s", words,          \
-                  (capture).text)
 
 #endif /* STP_TEST_FAM_H */

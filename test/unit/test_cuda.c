@@ -159,24 +159,21 @@ TEST(devices_are_described_without_contexts)
 TEST(who_asks_gets)
 {
     struct stp_space_params params = params_of(MIB, 4);
-    struct capture capture;
 
     stp_env.gpu_device = 1;
     start_with("4");
     ck_probe(-1, 0, "gpu 1: ");
     ck_probe(3, 0, "gpu 3: ");
-    capture_begin(&capture);
-    ck_assert_int_eq(gpu->admit(&params), -EINVAL);
-    capture_end(&capture);
-    ck_said(capture, "device is 4, devices are 0..3");
+    CAPTURE(ck_assert_int_eq(gpu->admit(&params), -EINVAL));
+    ck_said("device is 4, devices are 0..3");
     ck_probe(4, 0, "devices are 0..3"); /* it has GPUs: the parameters are wrong */
 
     stp_env.gpu_device = 7;
-    capture_begin(&capture);
+    capture_begin(&said);
     gpu->stop();
     gpu->device->start();
-    capture_end(&capture);
-    ck_said(capture, "SHMEM_GPU_DEVICE is 7, devices are 0..3");
+    capture_end(&said);
+    ck_said("SHMEM_GPU_DEVICE is 7, devices are 0..3");
     ck_probe(-1, -ENODEV, "SHMEM_GPU_DEVICE is 7, devices are 0..3");
     ck_probe(2, 0, "gpu 2: ");
 }
@@ -250,13 +247,13 @@ static int chosen_at(int local)
 
 TEST(near_devices_take_turns)
 {
-    static const int expected[N_PLACES] = {1, 3, 1, 3};
+    static const int expected[NODE_PES] = {1, 3, 1, 3};
 
     tree_make();
     for (int i = 0; i < 4; i++)
         tree_device(i, i % 2, i % 2 ? with_own_cpu() : "8100-8150,8190\n");
     start_with("4");
-    for (int local = 0; local < N_PLACES; local++)
+    for (int local = 0; local < NODE_PES; local++)
         ck_assert_int_eq(chosen_at(local), expected[local]);
     ck_assert(gpu->describe(1, why, sizeof(why)));
     ck_assert_msg(strstr(why, "numa 1, ") != NULL, "%s", why);
@@ -335,7 +332,7 @@ TEST(without_locality_all_take_turns)
 {
     tree_make();
     start_with("3");
-    for (int local = 0; local < N_PLACES; local++)
+    for (int local = 0; local < NODE_PES; local++)
         ck_assert_int_eq(chosen_at(local), local % 3);
     tree_remove();
 }
@@ -347,25 +344,20 @@ TEST(sizes_are_compared_with_the_device)
     struct stp_space_params params = params_of(300 * MIB, -1);
     struct stp_share share;
     struct stp_space space, second = {.kind = gpu, .nbytes = 100 * MIB, .max_bytes = 100 * MIB};
-    struct capture capture;
 
     start_with("1");
-    capture_begin(&capture);
+    capture_begin(&said);
     ck_assert_int_eq(gpu->admit(&params), -ENOMEM);
     ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
-    capture_end(&capture);
-    ck_said(capture, "314572800 bytes (300 MiB) a PE does not fit gpu 0 (fakecuda test double 0): "
-                     "256 MiB of 256 MiB are free");
+    capture_end(&said);
+    ck_said("314572800 bytes (300 MiB) a PE does not fit gpu 0 (fakecuda test double 0): "
+            "256 MiB of 256 MiB are free");
     space_up(&space, 200 * MIB, -1);
     params.nbytes = 100 * MIB;
-    capture_begin(&capture);
-    ck_assert_int_eq(gpu->admit(&params), -ENOMEM);
-    capture_end(&capture);
-    ck_said(capture, "54 MiB of 256 MiB are free"); /* 2 MiB align the first one's base */
-    capture_begin(&capture);
-    ck_assert_int_eq(gpu->create(&second, &params, &share), -ENOMEM);
-    capture_end(&capture);
-    ck_said(capture, "54 MiB of 256 MiB are free");
+    CAPTURE(ck_assert_int_eq(gpu->admit(&params), -ENOMEM));
+    ck_said("54 MiB of 256 MiB are free"); /* 2 MiB align the first one's base */
+    CAPTURE(ck_assert_int_eq(gpu->create(&second, &params, &share), -ENOMEM));
+    ck_said("54 MiB of 256 MiB are free");
     ck_assert_int_eq(fake.live("alloc"), 1);
     space_down(&space);
     ck_nothing_left();
@@ -374,13 +366,10 @@ TEST(sizes_are_compared_with_the_device)
 static void ck_refused_buffer(struct stp_space_params params, void *buffer, int rc,
                               const char *words)
 {
-    struct capture capture;
 
     params.buffer = buffer;
-    capture_begin(&capture);
-    ck_assert_int_eq(gpu->admit(&params), rc);
-    capture_end(&capture);
-    ck_said(capture, words);
+    CAPTURE(ck_assert_int_eq(gpu->admit(&params), rc));
+    ck_said(words);
 }
 
 TEST(buffers_of_the_program)

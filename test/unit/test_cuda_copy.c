@@ -119,7 +119,6 @@ TEST(all_directions_and_ends)
 TEST(nothing_to_copy)
 {
     struct stp_rows none = {.width = 8, .n = 0, .dest_pitch = 8, .source_pitch = 8};
-    struct capture capture;
 
     spaces_up();
     ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 0, STP_COPY_DONE), 0);
@@ -131,10 +130,9 @@ TEST(nothing_to_copy)
     ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_DONE),
                      0);
     ck_assert_int_eq(gpu->device->flush(queue), 0);
-    capture_begin(&capture);
-    ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, source_bytes, 8, STP_COPY_DONE), -EINVAL);
-    capture_end(&capture);
-    ck_said(capture, "is device memory");
+    CAPTURE(ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, source_bytes, 8, STP_COPY_DONE),
+                             -EINVAL));
+    ck_said("is device memory");
     gpu->device->queue_destroy(NULL);
     spaces_down();
 }
@@ -444,18 +442,15 @@ static const struct {
 TEST_LOOP(refused_copies_say_so, 0, (int)STP_COUNT(refusals))
 {
     void *dest, *source;
-    struct capture capture;
 
     setenv("FAKECUDA_FAIL", refusals[_i].rule, 1);
     spaces_up();
     dest = refusals[_i].to_host ? (void *)dest_bytes : first.base;
     source = refusals[_i].to_host ? first.base : (void *)source_bytes;
-    capture_begin(&capture);
-    ck_assert_int_eq(gpu->device->copy(queue, dest, source, refusals[_i].nbytes, STP_COPY_SENT),
-                     -EIO);
-    capture_end(&capture);
-    ck_said(capture, refusals[_i].words);
-    ck_assert_int_eq(n_lines(capture.text), 1);
+    CAPTURE(ck_assert_int_eq(
+        gpu->device->copy(queue, dest, source, refusals[_i].nbytes, STP_COPY_SENT), -EIO));
+    ck_said(refusals[_i].words);
+    ck_assert_int_eq(n_lines(said.text), 1);
     ck_assert_int_eq(fake.live("stack"), 0);
 }
 
@@ -466,13 +461,12 @@ TEST(a_lost_device)
     struct stp_space_params params = params_of(4096, 0);
     struct stp_space third = {.kind = gpu, .nbytes = 4096, .max_bytes = 4096};
     struct stp_share share;
-    struct capture capture;
 
     setenv("FAKECUDA_FAIL", "cuMemcpyHtoDAsync_v2@2:719", 1);
     spaces_up();
     ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), 0);
     ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_ISSUED), 0);
-    capture_begin(&capture);
+    capture_begin(&said);
     ck_assert_int_eq(gpu->device->flush(queue), -EIO);
     ck_assert_int_eq(gpu->device->flush(queue), -EIO);
     ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), -EIO);
@@ -481,10 +475,10 @@ TEST(a_lost_device)
                      -EIO);
     ck_assert_int_eq(gpu->create(&third, &params, &share), -EIO);
     gpu->device->flush_remote();
-    capture_end(&capture);
-    ck_said(capture, "gpu 0: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719): work on the "
-                     "device failed; this PE cannot use the device any more");
-    ck_assert_int_eq(n_lines(capture.text), 1);
+    capture_end(&said);
+    ck_said("gpu 0: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719): work on the "
+            "device failed; this PE cannot use the device any more");
+    ck_assert_int_eq(n_lines(said.text), 1);
     gpu->device->queue_destroy(queue);
     ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
     ck_assert_int_eq(gpu->device->copy(queue, second.base, source_bytes, 8, STP_COPY_SENT), 0);

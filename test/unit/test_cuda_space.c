@@ -66,14 +66,11 @@ TEST_LOOP(failed_creation_leaves_nothing, 0, (int)STP_COUNT(create_calls))
 {
     struct stp_space_params params = params_of(MIB, -1);
     struct stp_space space;
-    struct capture capture;
 
     setenv("FAKECUDA_FAIL", create_calls[_i], 1);
     start_with("1");
-    capture_begin(&capture);
-    ck_assert_int_ne(space_try(&space, &params), 0);
-    capture_end(&capture);
-    ck_said(capture, "gpu 0");
+    CAPTURE(ck_assert_int_ne(space_try(&space, &params), 0));
+    ck_said("gpu 0");
     ck_nothing_left();
     ck_assert_int_eq(fake.live("stack"), 0);
     ck_assert_ptr_null(space.own);
@@ -85,19 +82,16 @@ TEST(memory_that_cannot_be_shared)
     struct stp_space_params params = params_of(MIB, -1);
     struct stp_space space = {.kind = gpu, .nbytes = MIB, .max_bytes = MIB, .number = 9};
     struct stp_share share = {.valid = 1};
-    struct capture capture;
 
     setenv("FAKECUDA_FAIL", "cuIpcGetMemHandle:801", 1);
     start_with("1");
-    capture_begin(&capture);
-    ck_assert_int_eq(gpu->create(&space, &params, &share), 0);
-    capture_end(&capture);
-    ck_said(capture, "gpu space 9");
-    ck_said(capture, "cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED (801)");
+    CAPTURE(ck_assert_int_eq(gpu->create(&space, &params, &share), 0));
+    ck_said("gpu space 9");
+    ck_said("cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED (801)");
     ck_assert_int_eq(share.valid, 0);
     ck_assert_int_eq(gpu->attach(&space, 1, &share), 0);
     ck_assert_ptr_null(gpu->device->reach(&space, 1));
-    ck_assert_int_eq(gpu->attach(&space, N_PLACES, &share), -EINVAL);
+    ck_assert_int_eq(gpu->attach(&space, NODE_PES, &share), -EINVAL);
     space_down(&space);
     ck_nothing_left();
 }
@@ -223,7 +217,7 @@ TEST(usual_memory_is_told_without_the_driver)
     before = fake.calls("cuPointerGetAttribute");
     ck_assert(!gpu->device->owns(NULL) && !gpu->device->owns(&local) && !gpu->device->owns(small));
     ck_assert(!gpu->device->owns((void *)stp_win.base) && !gpu->device->owns(stp_win.view));
-    ck_assert(!gpu->device->owns(stp_win.view + N_PLACES * stp_win.stride - 1));
+    ck_assert(!gpu->device->owns(stp_win.view + NODE_PES * stp_win.stride - 1));
     stp_segment.parts[0] = (struct stp_segment_part){(char *)&a_global, sizeof(a_global), 0};
     stp_segment.n_parts = 1;
     ck_assert(!gpu->device->owns(&a_global));
@@ -322,7 +316,7 @@ static void pe_ring(int pe, int n)
     there = gpu->device->reach(&space, next);
     MUST(there != NULL && gpu->device->reach(&space, next) == there && gpu->device->owns(there));
     MUST(gpu->device->reach(&space, pe) == space.base &&
-         gpu->device->reach(&space, N_PLACES) == NULL);
+         gpu->device->reach(&space, NODE_PES) == NULL);
     fill(host, sizeof(host), (unsigned)pe);
     MUST(gpu->device->copy(queue, there + 100, host, sizeof(host), STP_COPY_SENT) == 0);
     MUST(gpu->device->flush(queue) == 0);
@@ -352,16 +346,15 @@ TEST(pes_reach_each_other)
 static void pe_refused(int pe, int n)
 {
     bool opens = stp_env.gpu_ipc;
-    struct capture capture;
     struct stp_space space;
 
     start_with("1");
-    capture_begin(&capture);
+    capture_begin(&said);
     space_shared(&space, pe, n, NULL);
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == opens);
     MUST(gpu->device->reach(&space, 1 - pe) == NULL && gpu->device->reach(&space, 1 - pe) == NULL);
-    capture_end(&capture);
-    MUST((strstr(capture.text, "cannot map the part of PE") != NULL) == opens);
+    capture_end(&said);
+    MUST((strstr(said.text, "cannot map the part of PE") != NULL) == opens);
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == opens);
     MUST(gpu->device->reach(&space, pe) == space.base);
     MUST(meeting->shares[pe].valid == opens);

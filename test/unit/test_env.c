@@ -31,20 +31,17 @@ static const struct stp_env_row *row_of(const char *name)
 /* Load while name is value; checks the result and, where given, that the log has the words. */
 static void load_with(const char *name, const char *value, int rc, const char *words)
 {
-    struct capture capture;
     int got;
 
     setenv(name, value, 1);
-    capture_begin(&capture);
-    got = stp_env_load();
-    capture_end(&capture);
+    CAPTURE(got = stp_env_load());
     ck_assert_msg(got == rc, "%s='%s': %d instead of %d", name, value, got, rc);
     if (rc == 0) {
-        ck_assert_str_eq(capture.text, "");
+        ck_assert_str_eq(said.text, "");
     } else {
-        ck_assert_msg(strstr(capture.text, name) && strstr(capture.text, value) &&
-                          strstr(capture.text, words),
-                      "message lacks name, value or '%s': %s", words, capture.text);
+        ck_assert_msg(strstr(said.text, name) && strstr(said.text, value) &&
+                          strstr(said.text, words),
+                      "message lacks name, value or '%s': %s", words, said.text);
     }
     unsetenv(name);
 }
@@ -218,7 +215,6 @@ TEST(sizes_that_grow)
 /* One bad value must not hide another, nor keep good ones from being read. */
 TEST(all_mistakes_at_once)
 {
-    struct capture capture;
 
     clear_environment();
     setenv("SHMEM_CHECK", "perhaps", 1);
@@ -226,12 +222,10 @@ TEST(all_mistakes_at_once)
     setenv("SHMEM_SPACES_TABLE", "on", 1);
     setenv("SHMEM_UNKNOWN_TO_US", "whatever", 1);
     setenv("SHMEM_ALSO_UNKNOWN", "", 1);
-    capture_begin(&capture);
-    ck_assert_int_eq(stp_env_load(), -EINVAL);
-    capture_end(&capture);
-    ck_assert_ptr_nonnull(strstr(capture.text, "SHMEM_CHECK is 'perhaps'"));
-    ck_assert_ptr_nonnull(strstr(capture.text, "SHMEM_SPIN is 'often'"));
-    ck_assert_ptr_null(strstr(capture.text, "UNKNOWN"));
+    CAPTURE(ck_assert_int_eq(stp_env_load(), -EINVAL));
+    ck_said("SHMEM_CHECK is 'perhaps'");
+    ck_said("SHMEM_SPIN is 'often'");
+    ck_assert_ptr_null(strstr(said.text, "UNKNOWN"));
     ck_assert(stp_env.spaces_table);
     clear_environment();
     ck_assert_int_eq(stp_env_load(), 0);
@@ -280,7 +274,6 @@ TEST(unknown_names)
         "SMA_DEBUGS is set, and nothing here reads it: is SMA_DEBUG meant?",
         "SHMEM_QWERTYUIOPASDF is set, and nothing here reads it: see oshinfo",
     };
-    struct capture capture;
 
     clear_environment();
     setenv("SHMEM_SYMETRIC_SIZE", "1g", 1);
@@ -288,14 +281,11 @@ TEST(unknown_names)
     setenv("SHMEM_QWERTYUIOPASDF", "1", 1);
     setenv("SHMEM_CC", "cc", 1);
     setenv("SHMEMX", "1", 1);
-    capture_begin(&capture);
-    stp_env_warn_unknown();
-    capture_end(&capture);
+    CAPTURE(stp_env_warn_unknown());
     for (size_t i = 0; i < STP_COUNT(words); i++)
-        ck_assert_msg(strstr(capture.text, words[i]) != NULL, "%s not in %s", words[i],
-                      capture.text);
-    ck_assert_ptr_null(strstr(capture.text, "SHMEM_CC is"));
-    ck_assert_ptr_null(strstr(capture.text, "SHMEMX is"));
+        ck_said(words[i]);
+    ck_assert_ptr_null(strstr(said.text, "SHMEM_CC is"));
+    ck_assert_ptr_null(strstr(said.text, "SHMEMX is"));
     unsetenv("SHMEM_SYMETRIC_SIZE");
     unsetenv("SMA_DEBUGS");
     unsetenv("SHMEM_QWERTYUIOPASDF");

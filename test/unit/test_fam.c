@@ -20,7 +20,7 @@ static int look(const char *path)
     return stp_fam_look(path, &place, why, sizeof(why));
 }
 
-static bool said(const char *words)
+static bool why_says(const char *words)
 {
     return strstr(why, words) != NULL;
 }
@@ -47,7 +47,7 @@ TEST(path_unset_or_missing)
     ck_assert_str_eq(why, "SHMEM_FAM_PATH is not set");
     ck_assert(!stp_kind_fam.describe(0, why, sizeof(why)));
     ck_assert_int_eq(look(fam_path("nothing")), -ENODEV);
-    ck_assert(said("nothing: No such file or directory"));
+    ck_assert(why_says("nothing: No such file or directory"));
 }
 
 TEST(path_of_wrong_type)
@@ -56,9 +56,9 @@ TEST(path_of_wrong_type)
 
     ck_assert_int_eq(mkfifo(fifo, 0600), 0);
     ck_assert_int_eq(look(fifo), -ENODEV);
-    ck_assert(said("is no directory, file or DAX device"));
+    ck_assert(why_says("is no directory, file or DAX device"));
     ck_assert_int_eq(look("/dev/null"), -ENODEV);
-    ck_assert(said("/dev/null is a character device (1:3), and none of DAX"));
+    ck_assert(why_says("/dev/null is a character device (1:3), and none of DAX"));
 }
 
 TEST(path_is_told)
@@ -68,7 +68,7 @@ TEST(path_is_told)
     fam_use_directory();
     ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof(why)), 0);
     snprintf(line, sizeof(line), "directory %s", stp_env.fam_path);
-    ck_assert_msg(said(line) && said(" free"), "%s", why);
+    ck_assert_msg(why_says(line) && why_says(" free"), "%s", why);
     fam_use_file(4 * MIB);
     ck_assert(stp_kind_fam.describe(0, why, sizeof(why)));
     snprintf(line, sizeof(line), "file %s, 4 MiB", stp_env.fam_path);
@@ -87,9 +87,9 @@ TEST(path_without_permission)
     ck_assert_int_eq(chmod(file, 0444), 0);
     if (me == 0) ck_assert_int_eq(seteuid(65534), 0);
     ck_assert_int_eq(look(dir), -ENODEV);
-    ck_assert(said("no files can be made in") && said("Permission denied"));
+    ck_assert(why_says("no files can be made in") && why_says("Permission denied"));
     ck_assert_int_eq(look(file), -ENODEV);
-    ck_assert(said("cannot be read and written: Permission denied"));
+    ck_assert(why_says("cannot be read and written: Permission denied"));
     ck_assert_int_eq(seteuid(me), 0);
 }
 
@@ -117,7 +117,7 @@ TEST(dax_device_in_sysfs)
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
     ck_assert_int_eq(symlink("../../../../../../bus/mtd", link), 0);
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
-    ck_assert(said("and none of DAX"));
+    ck_assert(why_says("and none of DAX"));
     ck_assert_int_eq(unlink(link), 0);
     ck_assert_int_eq(symlink("../../../../../../bus/dax", link), 0);
     ck_assert_uint_eq(nbytes, 77);
@@ -127,7 +127,7 @@ TEST(dax_device_in_sysfs)
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), 0);
     sysfs_write(dir, "align", "1073741824\n");
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
-    ck_assert(said("pages of 1 GiB: 2 MiB is the most"));
+    ck_assert(why_says("pages of 1 GiB: 2 MiB is the most"));
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 8, &nbytes, why, sizeof(why)), -ENODEV);
 }
 
@@ -229,18 +229,15 @@ TEST(killed_job_leaves_no_file)
 TEST(too_large_is_refused)
 {
     struct stp_space_params params = fam_params(NULL, (size_t)15 << 40, false);
-    struct capture capture;
 
     fam_use_directory();
-    capture_begin(&capture);
-    int huge = stp_kind_fam.admit(&params);
+    capture_begin(&said);
+    ck_assert_int_eq(stp_kind_fam.admit(&params), -ENOSPC);
     params.nbytes = (size_t)17 << 40;
-    int beyond = stp_kind_fam.admit(&params);
-    capture_end(&capture);
-    ck_assert_int_eq(huge, -ENOSPC);
-    ck_assert_int_eq(beyond, -EFBIG);
-    ck_assert_said(capture, "a space of 15 TiB a PE exceeds what");
-    ck_assert_said(capture, "more than a pool can hold");
+    ck_assert_int_eq(stp_kind_fam.admit(&params), -EFBIG);
+    capture_end(&said);
+    ck_said("a space of 15 TiB a PE exceeds what");
+    ck_said("more than a pool can hold");
 }
 
 /* The file system says no in the middle of create: everything is undone. */
@@ -249,18 +246,14 @@ TEST(no_memory_is_an_error_at_create)
     struct stp_space_params params[] = {fam_params(NULL, 16 * MIB, false),
                                         fam_params("full", 16 * MIB, true)};
     struct rlimit limit = {8 * MIB, 8 * MIB};
-    struct capture capture;
     const char *dir = fam_use_directory();
     int fds = fam_count_entries("/proc/self/fd");
 
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     for (size_t i = 0; i < STP_COUNT(params); i++) {
         struct stp_space space;
-        capture_begin(&capture);
-        int rc = fam_create_live(&space, &params[i]);
-        capture_end(&capture);
-        ck_assert_int_eq(rc, -EFBIG);
-        ck_assert_said(capture, "ulimit -f is");
+        CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params[i]), -EFBIG));
+        ck_said("ulimit -f is");
         ck_assert_uint_eq(stp_win.top, 0);
     }
     ck_assert_int_eq(fam_count_entries(dir), 0);

@@ -20,15 +20,12 @@ TEST(names)
     memset(longest, 'x', FAM_NAME);
     for (size_t i = 0; i < STP_COUNT(bad); i++) {
         struct stp_share share;
-        struct capture capture;
         params.name = bad[i];
-        capture_begin(&capture);
-        int admitted = stp_kind_fam.admit(&params);
-        int created = fam_create_only(&space, &params, &share);
-        capture_end(&capture);
-        ck_assert_int_eq(admitted, -EINVAL);
-        ck_assert_int_eq(created, -EINVAL);
-        ck_assert_said(capture, "is no name for a space");
+        capture_begin(&said);
+        ck_assert_int_eq(stp_kind_fam.admit(&params), -EINVAL);
+        ck_assert_int_eq(fam_create_only(&space, &params, &share), -EINVAL);
+        capture_end(&said);
+        ck_said("is no name for a space");
     }
     ck_assert_int_eq(fam_count_entries(dir), 0);
     longest[FAM_NAME - 1] = '\0';
@@ -70,27 +67,23 @@ TEST(another_shape_is_refused)
     struct stp_space_params params = fam_params("log", 64 * MIB, true);
     const char *dir = fam_use_directory();
     struct stp_space space, other;
-    struct capture capture;
     char line[300];
-    int pes, bytes;
 
     params.n_pes = 2;
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     params.n_pes = 4;
-    capture_begin(&capture);
-    pes = fam_create_live(&other, &params);
+    capture_begin(&said);
+    ck_assert_int_eq(fam_create_live(&other, &params), -EINVAL);
     params.n_pes = 2;
     params.nbytes = 32 * MIB;
-    bytes = fam_create_live(&other, &params);
-    capture_end(&capture);
-    ck_assert_int_eq(pes, -EINVAL);
-    ck_assert_int_eq(bytes, -EINVAL);
+    ck_assert_int_eq(fam_create_live(&other, &params), -EINVAL);
+    capture_end(&said);
     snprintf(line, sizeof(line),
              "fam space 'log' in %s has 2 PEs of 64 MiB, this job wants 4 of 64 MiB: attr->reshape "
              "makes more parts\n",
              dir);
-    ck_assert_said(capture, line);
-    ck_assert_said(capture, "has 2 PEs of 64 MiB, this job wants 2 of 32 MiB\n");
+    ck_said(line);
+    ck_said("has 2 PEs of 64 MiB, this job wants 2 of 32 MiB\n");
     stp_kind_fam.destroy(&space);
 }
 
@@ -99,8 +92,6 @@ TEST(too_many_parts_for_both_generations)
 {
     struct stp_space_params params = fam_params("wide", 2 * MIB, true);
     struct stp_space space;
-    struct capture capture;
-    int made;
 
     (void)fam_use_directory();
     params.n_pes = (int)(FAM_UNITS / 2) - 2;
@@ -108,11 +99,8 @@ TEST(too_many_parts_for_both_generations)
     stp_kind_fam.destroy(&space);
     params.n_pes += 4;
     params.reshape = true;
-    capture_begin(&capture);
-    made = fam_create_live(&space, &params);
-    capture_end(&capture);
-    ck_assert_int_eq(made, -EFBIG);
-    ck_assert_said(capture, "that is more than a pool can hold");
+    CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -EFBIG));
+    ck_said("that is more than a pool can hold");
     params.n_pes -= 4;
     params.keep = false;
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
@@ -288,7 +276,7 @@ TEST(removed_while_it_is_opened)
     pid = fork();
     if (pid == 0) {
         meet(2);
-        fam_window_up(0);
+        window_up(0);
         MUST(fam_create_live(&space, &params) == 0);
         meet(2);
         meet(2);
@@ -317,7 +305,6 @@ TEST(empty_file)
     struct stp_space_params params = fam_params("empty", MIB, false);
     const char *dir = fam_use_directory();
     struct stp_space space;
-    struct capture capture;
     char path[256];
 
     snprintf(path, sizeof(path), "%s/empty.fam", dir);
@@ -325,15 +312,11 @@ TEST(empty_file)
         fam_make_file(path, 0);
         if (is_old) ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
         params.open = STP_OPEN_FOUND;
-        capture_begin(&capture);
-        ck_assert_int_ne(fam_create_live(&space, &params), 0);
-        capture_end(&capture);
-        ck_assert_said(capture, "empty.fam is empty: it holds no space");
+        CAPTURE(ck_assert_int_ne(fam_create_live(&space, &params), 0));
+        ck_said("empty.fam is empty: it holds no space");
         params.open = STP_OPEN_EITHER;
-        capture_begin(&capture);
-        ck_assert_int_eq(fam_create_live(&space, &params), 0);
-        capture_end(&capture);
-        ck_assert_int_eq(strstr(capture.text, "was empty: what it held is lost") != NULL, is_old);
+        CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), 0));
+        ck_assert_int_eq(strstr(said.text, "was empty: what it held is lost") != NULL, is_old);
         stp_kind_fam.destroy(&space);
     }
 }
@@ -344,12 +327,11 @@ TEST(file_that_is_none_of_ours)
     const char *dir = fam_use_directory();
     char path[256], target[256];
     struct stp_space space;
-    struct capture capture;
 
     snprintf(path, sizeof(path), "%s/bad.fam", dir);
     snprintf(target, sizeof(target), "%s/target", dir);
     fam_make_file(target, 0);
-    capture_begin(&capture);
+    capture_begin(&said);
     ck_assert_int_eq(mkdir(path, 0755), 0);
     ck_assert_int_eq(fam_create_live(&space, &params), -EISDIR);
     ck_assert_int_eq(rmdir(path), 0);
@@ -364,10 +346,10 @@ TEST(file_that_is_none_of_ours)
     fam_make_file(path, 8 * MIB);
     fam_poke(path, 3000, "mine", 4);
     ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL);
-    capture_end(&capture);
-    ck_assert_said(capture, "is no regular file");
-    ck_assert_said(capture, "bad.fam is too small: has 1000 bytes, needs 4 MiB");
-    ck_assert_said(capture, "bad.fam is not empty and holds no FAM pool: clear it first");
+    capture_end(&said);
+    ck_said("is no regular file");
+    ck_said("bad.fam is too small: has 1000 bytes, needs 4 MiB");
+    ck_said("bad.fam is not empty and holds no FAM pool: clear it first");
     ck_assert_int_eq(fam_count_entries(dir), 2); /* nothing of others is removed */
 }
 
@@ -376,18 +358,14 @@ TEST(shortened_file)
     struct stp_space_params params = fam_params("short", 4 * MIB, true);
     const char *dir = fam_use_directory();
     struct stp_space space;
-    struct capture capture;
     char path[256];
 
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     stp_kind_fam.destroy(&space);
     snprintf(path, sizeof(path), "%s/short.fam", dir);
     ck_assert_int_eq(truncate(path, 4 * MIB), 0);
-    capture_begin(&capture);
-    int rc = fam_create_live(&space, &params);
-    capture_end(&capture);
-    ck_assert_int_eq(rc, -ENOSPC);
-    ck_assert_said(capture, "short.fam is too small: has 4 MiB, needs 8 MiB");
+    CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -ENOSPC));
+    ck_said("short.fam is too small: has 4 MiB, needs 8 MiB");
 }
 
 /* ---- several PEs --------------------------------------------------------------------------- */
@@ -439,14 +417,14 @@ TEST(peers_in_directory)
     const char *dir = fam_use_directory();
 
     pes_name = NULL;
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_exchange), 0);
     pes_name = "peers";
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_exchange), 0);
     ck_assert_int_eq(fam_count_entries(dir), 0);
     pes_keep = true;
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_exchange), 0);
     ck_assert_int_eq(fam_count_entries(dir), 1);
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_remember), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_remember), 0);
     ck_assert_int_eq(fam_count_entries(dir), 0);
 }
 
@@ -455,11 +433,11 @@ TEST(peers_in_pool)
     fam_use_file(64 * MIB);
     pes_name = NULL;
     pes_keep = false;
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_exchange), 0);
     pes_name = "peers";
     pes_keep = true;
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_exchange), 0);
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_remember), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_exchange), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_remember), 0);
 }
 
 /* All make the same space at once, and undo it at once; exactly one made it each time. */
@@ -503,14 +481,14 @@ TEST(races)
 {
     const char *dir = fam_use_directory();
 
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_race), 0);
     ck_assert_int_eq(atomic_load(&meeting->count), 50);
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race_freely), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_race_freely), 0);
     ck_assert_int_eq(fam_count_entries(dir), 0);
     fam_use_file(32 * MIB);
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_race), 0);
     ck_assert_int_eq(atomic_load(&meeting->count), 100);
-    ck_assert_int_eq(fam_run_pes(FAM_PES, pes_race_freely), 0);
+    ck_assert_int_eq(run_pes(NODE_PES, pes_race_freely), 0);
 }
 
 TEST(peer_that_is_gone)
@@ -521,7 +499,6 @@ TEST(peer_that_is_gone)
     struct fam_share_head {
         int32_t pid, fd;
     } head = {1 << 22, 3}; /* beyond the largest pid there can be */
-    struct capture capture;
     int other;
 
     other = stp_fam_temporary(fam_use_directory());
@@ -529,14 +506,12 @@ TEST(peer_that_is_gone)
     ck_assert_int_eq(fam_create_only(&space, &params, &share), 0);
     memcpy(share.bytes, &head, sizeof(head));
     share.pe = 3;
-    capture_begin(&capture);
-    int gone = stp_kind_fam.attach(&space, 1, &share);
+    capture_begin(&said);
+    ck_assert_int_eq(stp_kind_fam.attach(&space, 1, &share), -ENOENT);
     head = (struct fam_share_head){getpid(), other};
     memcpy(share.bytes, &head, sizeof(head));
-    int another = stp_kind_fam.attach(&space, 1, &share);
-    capture_end(&capture);
-    ck_assert_int_eq(gone, -ENOENT);
-    ck_assert_int_eq(another, -ESTALE);
-    ck_assert_said(capture, "cannot map the part of PE 1 of this node, descriptor 3");
+    ck_assert_int_eq(stp_kind_fam.attach(&space, 1, &share), -ESTALE);
+    capture_end(&said);
+    ck_said("cannot map the part of PE 1 of this node, descriptor 3");
     stp_kind_fam.destroy(&space);
 }

@@ -37,15 +37,10 @@ static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes,
 static void expect_refused(const char *words, int errnum)
 {
     int fds = fam_count_entries("/proc/self/fd");
-    struct capture capture;
     struct fam_part part;
-    ssize_t rc;
 
-    capture_begin(&capture);
-    rc = part_make(&part, NULL, MIB, 1, false);
-    capture_end(&capture);
-    ck_assert_int_eq(rc, -errnum);
-    ck_assert_said(capture, words);
+    CAPTURE(ck_assert_int_eq(part_make(&part, NULL, MIB, 1, false), -errnum));
+    ck_said(words);
     ck_assert_int_eq(fam_count_entries("/proc/self/fd"), fds);
 }
 
@@ -339,7 +334,7 @@ TEST(living_job_is_not_reclaimed)
     fam_use_file(12 * MIB);
     pid = fork();
     if (pid == 0) {
-        fam_window_up(1);
+        window_up(1);
         fill_pool();
         meet(2);
         meet(2);
@@ -358,12 +353,10 @@ TEST(locked_for_ever)
 {
     const char *path = fam_use_file(12 * MIB);
     struct fam_pool one, two;
-    struct capture capture;
     /* whoever clears a part has a lock for it beyond those of the superblock */
     struct flock parts = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)FAM_ALIGN, .l_len = 0};
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    int rc, clearing;
 
     ck_assert_int_eq(stp_fam_pool_begin(&one, fd, path, path, false), 0);
     stp_fam_pool_unlock(&one);
@@ -371,13 +364,11 @@ TEST(locked_for_ever)
     ck_assert_int_eq(stp_fam_pool_begin(&two, fd, path, path, false), 0);
     ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &parts), 0);
     one.patience_ms = 20;
-    capture_begin(&capture);
-    rc = stp_fam_pool_lock(&one);
-    clearing = stp_fam_prepare(&one, FAM_ALIGN, FAM_ALIGN, true);
-    capture_end(&capture);
-    ck_assert_int_eq(rc, -ETIMEDOUT);
-    ck_assert_int_eq(clearing, -ETIMEDOUT);
-    ck_assert_said(capture, "another process keeps");
+    capture_begin(&said);
+    ck_assert_int_eq(stp_fam_pool_lock(&one), -ETIMEDOUT);
+    ck_assert_int_eq(stp_fam_prepare(&one, FAM_ALIGN, FAM_ALIGN, true), -ETIMEDOUT);
+    capture_end(&said);
+    ck_said("another process keeps");
     stp_fam_pool_close(&two);
     ck_assert_int_eq(stp_fam_pool_lock(&one), 0);
     stp_fam_pool_close(&one);

@@ -15,35 +15,27 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static struct capture capture;
-
 /* Expect exactly this line, with %s standing for the host. */
 static void line_is(const char *fmt)
 {
     char want[2048];
 
     snprintf(want, sizeof(want), fmt, stp_hostname());
-    ck_assert_str_eq(capture.text, want);
+    ck_assert_str_eq(said.text, want);
 }
 
 TEST(who_speaks)
 {
-    capture_begin(&capture);
-    stp_error("first words");
-    capture_end(&capture);
+    CAPTURE(stp_error("first words"));
     line_is("steppe: (%s): first words\n");
 
     stp_log_identify(3, STP_LOG_WARN);
-    capture_begin(&capture);
-    stp_warn("number %d", 7);
-    capture_end(&capture);
+    CAPTURE(stp_warn("number %d", 7));
     line_is("steppe: pe 3 (%s): number 7\n");
 
     stp_log_identify(-1, STP_LOG_WARN);
-    capture_begin(&capture);
-    stp_error("a tool");
-    capture_end(&capture);
-    ck_assert_str_eq(capture.text, "steppe: a tool\n");
+    CAPTURE(stp_error("a tool"));
+    ck_assert_str_eq(said.text, "steppe: a tool\n");
 }
 
 TEST(host_name)
@@ -58,11 +50,11 @@ TEST(host_name)
 TEST(levels)
 {
     stp_log_identify(0, STP_LOG_INFO);
-    capture_begin(&capture);
+    capture_begin(&said);
     stp_debug("dropped");
     stp_log(STP_LOG_DEBUG, "dropped");
     stp_info("kept");
-    capture_end(&capture);
+    capture_end(&said);
     line_is("steppe: pe 0 (%s): kept\n");
 }
 
@@ -86,10 +78,8 @@ TEST(errno_is_kept)
 TEST(lines_stay_lines)
 {
     stp_log_identify(-1, STP_LOG_WARN);
-    capture_begin(&capture);
-    stp_error("one\ntwo\ttabs\x1b[31mred\x7f\n\n");
-    capture_end(&capture);
-    ck_assert_str_eq(capture.text, "steppe: one two tabs?[31mred?\n");
+    CAPTURE(stp_error("one\ntwo\ttabs\x1b[31mred\x7f\n\n"));
+    ck_assert_str_eq(said.text, "steppe: one two tabs?[31mred?\n");
 }
 
 TEST(long_lines_are_cut)
@@ -100,23 +90,19 @@ TEST(long_lines_are_cut)
     stp_log_identify(-1, STP_LOG_WARN);
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    capture_begin(&capture);
-    stp_error("%s", text);
-    capture_end(&capture);
-    len = strlen(capture.text);
+    CAPTURE(stp_error("%s", text));
+    len = strlen(said.text);
     ck_assert_uint_gt(len, 1000);
     ck_assert_uint_lt(len, 4096);
-    ck_assert_str_eq(capture.text + len - 5, "x...\n");
+    ck_assert_str_eq(said.text + len - 5, "x...\n");
 
     /* Wherever the cut falls, no half character is left: two-byte ones at both parities. */
     for (size_t i = 0; i + 2 < sizeof(text); i += 2)
         memcpy(text + i, "\xc3\xa9", 2);
     for (int shift = 0; shift < 2; shift++) {
-        capture_begin(&capture);
-        stp_error("%s%s", shift ? "x" : "", text);
-        capture_end(&capture);
-        len = strlen(capture.text);
-        ck_assert_str_eq(capture.text + len - 6, "\xc3\xa9...\n");
+        CAPTURE(stp_error("%s%s", shift ? "x" : "", text));
+        len = strlen(said.text);
+        ck_assert_str_eq(said.text + len - 6, "\xc3\xa9...\n");
     }
 }
 
@@ -173,7 +159,7 @@ static int status_of(void (*function)(void))
     int status;
     pid_t child;
 
-    capture_begin(&capture);
+    capture_begin(&said);
     child = fork();
     if (child == 0) {
         __fpurge(stdout); /* what this program has printed so far is not the test's */
@@ -181,7 +167,7 @@ static int status_of(void (*function)(void))
         _exit(99);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    capture_end(&capture);
+    capture_end(&said);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -219,7 +205,7 @@ static void fatal_with_hook(void)
 TEST(fatal_calls_the_hook)
 {
     ck_assert_int_eq(status_of(fatal_with_hook), 41);
-    ck_assert_str_eq(capture.text, "steppe: no routine\nsteppe: hook 1\n");
+    ck_assert_str_eq(said.text, "steppe: no routine\nsteppe: hook 1\n");
 }
 
 static void hook_that_fails(int status)
@@ -237,7 +223,7 @@ static void fatal_in_hook(void)
 TEST(fatal_within_fatal)
 {
     ck_assert_int_eq(status_of(fatal_in_hook), 1);
-    ck_assert_str_eq(capture.text, "steppe: shmem_get: first\nsteppe: hook: fails as well, 1\n");
+    ck_assert_str_eq(said.text, "steppe: shmem_get: first\nsteppe: hook: fails as well, 1\n");
 }
 
 static void hook_that_returns(int status)
@@ -289,7 +275,7 @@ TEST(fatal_once_for_all_threads)
     const char *first;
 
     ck_assert_int_eq(status_of(fatal_in_threads), 41);
-    first = strstr(capture.text, "steppe: hook\n");
+    first = strstr(said.text, "steppe: hook\n");
     ck_assert_ptr_nonnull(first);
     ck_assert_ptr_null(strstr(first + 1, "steppe: hook\n"));
 }
@@ -319,7 +305,7 @@ static void fatal_after_words(void)
 TEST(fatal_flushes_after_the_line)
 {
     ck_assert_int_eq(status_of(fatal_after_words), 41);
-    ck_assert_str_eq(capture.text, "steppe: line\nwords, ");
+    ck_assert_str_eq(said.text, "steppe: line\nwords, ");
 }
 
 /* A child has its parent's words in the buffer; nobody but the parent prints them. */
@@ -339,7 +325,7 @@ static void fatal_in_child(void)
 TEST(fatal_in_child_prints_nothing_twice)
 {
     ck_assert_int_eq(status_of(fatal_in_child), 3);
-    ck_assert_str_eq(capture.text, "steppe: line\nwords\n");
+    ck_assert_str_eq(said.text, "steppe: line\nwords\n");
 }
 
 static void *hold_stdout(void *ready)
@@ -367,7 +353,7 @@ static void fatal_with_stdout_held(void)
 TEST(fatal_does_not_wait_for_a_lock)
 {
     ck_assert_int_eq(status_of(fatal_with_stdout_held), 41);
-    ck_assert_str_eq(capture.text, "steppe: line\n");
+    ck_assert_str_eq(said.text, "steppe: line\n");
 }
 
 /* More than a pipe takes, and a reader that never comes. */
@@ -388,7 +374,7 @@ static void fatal_with_full_pipe(void)
 TEST(fatal_does_not_wait_for_a_reader)
 {
     ck_assert_int_eq(status_of(fatal_with_full_pipe), 41);
-    ck_assert_str_eq(capture.text, "steppe: line\n");
+    ck_assert_str_eq(said.text, "steppe: line\n");
 }
 
 static ssize_t write_fatally(void *cookie, const char *data, size_t nbytes)
@@ -412,7 +398,7 @@ static void fatal_in_flush(void)
 TEST(fatal_within_a_flush)
 {
     ck_assert_int_eq(status_of(fatal_in_flush), 41);
-    ck_assert_str_eq(capture.text, "steppe: line\nsteppe: within\n");
+    ck_assert_str_eq(said.text, "steppe: line\nsteppe: within\n");
 }
 
 static bool early;
@@ -502,6 +488,6 @@ TEST(fatal_says_the_public_name)
         routine = names[i][0];
         ck_assert_int_eq(status_of(fatal_named), 1);
         snprintf(want, sizeof(want), "steppe: %s: x\n", names[i][1]);
-        ck_assert_str_eq(capture.text, want);
+        ck_assert_str_eq(said.text, want);
     }
 }
