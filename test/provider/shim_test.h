@@ -136,7 +136,8 @@ static inline uint64_t at(int i)
     return (virtual ? (uintptr_t)target : 0) + 8 * (uint64_t)i;
 }
 
-static inline ssize_t write_word(int to, int from, void *desc, uint64_t flags)
+static inline ssize_t write_word_and_data(int to, int from, void *desc, uint64_t flags,
+                                          uint64_t data)
 {
     struct iovec iov = {&local[from], 8};
     struct fi_rma_iov rma = {at(to), 8, fi_mr_key(target_mr)};
@@ -146,9 +147,15 @@ static inline ssize_t write_word(int to, int from, void *desc, uint64_t flags)
                              .addr = self,
                              .rma_iov = &rma,
                              .rma_iov_count = 1,
-                             .context = &contexts[from]};
+                             .context = &contexts[from],
+                             .data = data};
 
     return fi_writemsg(ep, &msg, flags | FI_COMPLETION);
+}
+
+static inline ssize_t write_word(int to, int from, void *desc, uint64_t flags)
+{
+    return write_word_and_data(to, from, desc, flags, 0);
 }
 
 static inline ssize_t add_to_word(int i, void *desc, void *result_desc)

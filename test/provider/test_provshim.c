@@ -56,22 +56,12 @@ static void multi_recv(void)
 /* A write that tells its target: two completions, one of them the target's, without context. */
 static void remote_data(void)
 {
-    struct iovec iov = {&local[4], 8};
-    struct fi_rma_iov rma = {at(44), 8, fi_mr_key(target_mr)};
-    void *desc = desc_of(local_mr);
-    struct fi_msg_rma msg = {.msg_iov = &iov,
-                             .desc = &desc,
-                             .iov_count = 1,
-                             .addr = self,
-                             .rma_iov = &rma,
-                             .rma_iov_count = 1,
-                             .context = &contexts[4],
-                             .data = 0x0123456789abcdef};
-    uint64_t flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA, told = 0;
+    uint64_t data = 0x0123456789abcdef, told = 0;
+    uint64_t flags = FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA;
     ssize_t rc;
 
     if (info->domain_attr->cq_data_size < sizeof(told)) return;
-    while ((rc = fi_writemsg(ep, &msg, flags)) == -FI_EAGAIN)
+    while ((rc = write_word_and_data(44, 4, desc_of(local_mr), flags, data)) == -FI_EAGAIN)
         fi_cq_read(cq, NULL, 0);
     need(rc == 0, "to write with remote data");
     for (int n = 0; n < 2; n++) {
@@ -85,7 +75,7 @@ static void remote_data(void)
         else
             need(entry.op_context == &contexts[4], "its context back");
     }
-    need(told == msg.data, "the remote data");
+    need(told == data, "the remote data");
     need(target[44] == local[4], "the data that it tells of");
 }
 

@@ -106,6 +106,30 @@ static inline void find_built(char path[PATH_ROOM], const char *name)
     strcpy(strrchr(path, '/') + 1, name);
 }
 
+static inline void prepend(const char *name, const char *built)
+{
+    char value[2 * PATH_ROOM];
+    const char *old = getenv(name);
+
+    find_built(value, built);
+    if (old != NULL && *old != '\0') {
+        strcat(value, ":");
+        strncat(value, old, PATH_ROOM);
+    }
+    setenv(name, value, 1);
+}
+
+/* Starts the program again with test/provider before libfabric. */
+static inline void need_provider(char **argv)
+{
+    if (getenv("OFI_PES_AGAIN") != NULL) return;
+    setenv("OFI_PES_AGAIN", "1", 1);
+    prepend("LD_PRELOAD", "lib/provider/libprovshim.so");
+    execv("/proc/self/exe", argv);
+    perror("exec");
+    exit(2);
+}
+
 static inline stp_ofi_open_fn load(void)
 {
     char path[PATH_ROOM];

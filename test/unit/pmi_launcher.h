@@ -56,8 +56,7 @@ struct launcher {
     char abort_text[512];
     size_t longest_value;
     bool bad_request;
-    size_t n_entries;    /* of entries[] */
-    struct capture said; /* what the client printed */
+    size_t n_entries; /* of entries[] */
 };
 
 /* The key-value space of the launcher of the moment. */
@@ -376,7 +375,7 @@ static inline void set_number(const char *name, int number)
     setenv(name, text, 1);
 }
 
-/* Start client() with a launcher behind PMI_FD. Returns its exit status, -1 for a signal. */
+/* Start client() with a launcher behind PMI_FD, catch what it says. Returns its exit status. */
 static inline int launch(struct launcher *launcher, void (*client)(void))
 {
     int pair[2];
@@ -385,7 +384,7 @@ static inline int launch(struct launcher *launcher, void (*client)(void))
 
     signal(SIGPIPE, SIG_IGN);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    capture_begin(&launcher->said);
+    capture_begin(&said);
     pid = fork();
     if (pid == 0) {
         close(pair[0]);
@@ -403,7 +402,8 @@ static inline int launch(struct launcher *launcher, void (*client)(void))
     launcher->fd = pair[0];
     launcher_serve(launcher);
     waitpid(pid, &status, 0);
-    capture_end(&launcher->said);
+    capture_end(&said);
+    ck_assert(!launcher->bad_request);
     ck_assert_msg(WIFEXITED(status), "client died of signal %d", WTERMSIG(status));
     return WEXITSTATUS(status);
 }

@@ -308,46 +308,23 @@ static void mixture(void)
 
 static void (*const bodies[])(void) = {transfers, signals, many_regions, refusal, mixture};
 
+TEST_CASE(bodies, setup, NULL)
+
 TEST_LOOP(device_memory, 0, STP_COUNT(bodies))
 {
     int status;
 
-    setup();
     core.devices = true;
     device_step = bodies[_i] == mixture ? 2 : 1;
     status = run("tcp", bodies[_i]);
     ck_assert_msg(status == 0, "status %#x: %s", (unsigned)status, world->text);
 }
 
-/* ---- */
-
-static void prepend(const char *name, const char *built)
-{
-    char value[2 * PATH_ROOM];
-    const char *old = getenv(name);
-
-    find_built(value, built);
-    if (old != NULL && *old != '\0') {
-        strcat(value, ":");
-        strncat(value, old, PATH_ROOM);
-    }
-    setenv(name, value, 1);
-}
-
-/* Start again with the test doubles in front. */
-static int run_again(char **argv)
-{
-    setenv("OFI_DEVICE_AGAIN", "1", 1);
-    setenv("PROVSHIM", "hmem", 1);
-    prepend("LD_PRELOAD", "lib/provider/libprovshim.so");
-    prepend("LD_LIBRARY_PATH", "lib/fakecuda");
-    execv("/proc/self/exe", argv);
-    perror("exec");
-    return 2;
-}
-
 int main(int argc, char **argv)
 {
     (void)argc;
-    return getenv("OFI_DEVICE_AGAIN") == NULL ? run_again(argv) : unit_run();
+    setenv("PROVSHIM", "hmem", 1);
+    prepend("LD_LIBRARY_PATH", "lib/fakecuda");
+    need_provider(argv);
+    return unit_run();
 }

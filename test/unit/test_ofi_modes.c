@@ -533,12 +533,13 @@ static void everything(void)
     expect(shim_count("regions") == 0, "no registration to be left");
 }
 
+TEST_CASE(modes, setup, NULL)
+
 START_TEST(all_operations)
 {
     const char *name = strstr(modes[_i], "name=");
     int status;
 
-    setup();
     setenv("PROVSHIM", modes[_i], 1);
     status = run(name != NULL                       ? "cxi"
                  : strstr(modes[_i], "net") != NULL ? "net"
@@ -548,25 +549,10 @@ START_TEST(all_operations)
                   world->text);
 }
 
-/* ---- */
-
-/* Start again with the test double in front. */
-static int run_again(char **argv)
-{
-    char path[PATH_ROOM];
-
-    find_built(path, "lib/provider/libprovshim.so");
-    setenv("OFI_MODES_AGAIN", "1", 1);
-    setenv("LD_PRELOAD", path, 1);
-    execv("/proc/self/exe", argv);
-    perror("exec");
-    return 2;
-}
-
 /* Arguments: the numbers of the modes to run; all without. */
 int main(int argc, char **argv)
 {
-    if (getenv("OFI_MODES_AGAIN") == NULL) return run_again(argv);
+    need_provider(argv);
     for (int i = 1; i < argc; i++)
         unit_add(all_operations, 0, atoi(argv[i]), atoi(argv[i]) + 1);
     if (argc < 2) unit_add(all_operations, 0, 0, STP_COUNT(modes));

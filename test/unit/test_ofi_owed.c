@@ -33,9 +33,10 @@ static void look_at_new_contexts(void)
     go_down();
 }
 
+TEST_CASE(owed, setup, NULL)
+
 TEST(new_contexts_are_not_patient)
 {
-    setup();
     ck_assert_msg(run("tcp", look_at_new_contexts) == 0, "%s", world->text);
 }
 
@@ -88,7 +89,6 @@ static void wait_for_held(void)
 
 TEST_LOOP(quiet_asks_for_answers, 0, STP_COUNT(providers))
 {
-    setup();
     core.thread_look = hold;
     atomic_store(&held, true);
     ck_assert_msg(run(providers[_i], wait_for_held) == 0, "%s", world->text);
@@ -137,7 +137,6 @@ static void collect_for_dead(void)
 
 TEST_LOOP(what_lies_about_for_dead_peers, 0, 2)
 {
-    setup();
     core.thread_multiple = true;
     deaths = true;
     ck_assert_msg(run(_i == 0 ? "tcp" : "net", collect_for_dead) == 0, "%s", world->text);

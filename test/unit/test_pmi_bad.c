@@ -5,33 +5,30 @@
  */
 #include "pmi_launcher.h"
 
+static bool has_failed(int rc)
+{
+    return rc == -EPROTO || rc == -EIO;
+}
+
 static void client_put_fails(void)
 {
-    int rc;
-
-    NEED(stp_pmi_open(&info) == 0);
-    rc = stp_pmi_put("k", "x", 1);
-    NEED(rc == -EPROTO || rc == -EIO);
+    client_open();
+    NEED(has_failed(stp_pmi_put("k", "x", 1)));
 }
 
 static void client_fence_fails(void)
 {
-    int rc;
-
-    NEED(stp_pmi_open(&info) == 0);
-    rc = stp_pmi_fence();
-    NEED(rc == -EPROTO || rc == -EIO);
+    client_open();
+    NEED(has_failed(stp_pmi_fence()));
 }
 
 static void client_get_fails(void)
 {
     char in[4096];
     size_t n = 77;
-    int rc;
 
-    NEED(stp_pmi_open(&info) == 0);
-    rc = stp_pmi_get(0, "k", in, sizeof(in), &n);
-    NEED((rc == -EPROTO || rc == -EIO) && n == 77);
+    client_open();
+    NEED(has_failed(stp_pmi_get(0, "k", in, sizeof(in), &n)) && n == 77);
 }
 
 static void client_get_too_long(void)
@@ -47,10 +44,21 @@ static void client_get_too_long(void)
 
 #define GREETING "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n"
 
-static const struct {
+struct bad {
     struct twist twist;
     void (*client)(void);
-} bad1[] = {
+};
+
+static void bad_answer(int version_less_one, const struct bad *bad)
+{
+    struct launcher launcher = launcher_of(version_less_one);
+
+    launcher.twist = bad->twist;
+    ck_assert_int_eq(launch(&launcher, bad->client), CLIENT_OK);
+    ck_said("pmi: ");
+}
+
+static const struct bad bad1[] = {
     {{"init", "", 0, true}, client_open_fails},
     {{"init", "cmd=respon", 0, true}, client_open_fails},
     {{"init", "what?\n", 0, false}, client_open_fails},
@@ -82,17 +90,10 @@ static const struct {
 
 TEST_LOOP(bad_pmi1, 0, STP_COUNT(bad1))
 {
-    struct launcher launcher = launcher_of(0);
-
-    launcher.twist = bad1[_i].twist;
-    ck_assert_int_eq(launch(&launcher, bad1[_i].client), CLIENT_OK);
-    ck_assert_ptr_nonnull(strstr(launcher.said.text, "pmi: "));
+    bad_answer(0, &bad1[_i]);
 }
 
-static const struct {
-    struct twist twist;
-    void (*client)(void);
-} bad2[] = {
+static const struct bad bad2[] = {
     {{"fullinit", "", 0, true}, client_open_fails},
     {{"fullinit", "   ", 0, true}, client_open_fails},
     {{"fullinit", "    50cmd=fullinit-resp", 0, true}, client_open_fails},
@@ -125,11 +126,7 @@ static const struct {
 
 TEST_LOOP(bad_pmi2, 0, STP_COUNT(bad2))
 {
-    struct launcher launcher = launcher_of(1);
-
-    launcher.twist = bad2[_i].twist;
-    ck_assert_int_eq(launch(&launcher, bad2[_i].client), CLIENT_OK);
-    ck_assert_ptr_nonnull(strstr(launcher.said.text, "pmi: "));
+    bad_answer(1, &bad2[_i]);
 }
 
 /* A line without end must not be collected for ever. */
@@ -141,7 +138,7 @@ TEST(bad_endless_line)
     memset(flood, 'x', 200000);
     launcher.twist = (struct twist){.on = "get_maxes", .reply = flood, .reply_len = 200000};
     ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
-    ck_assert_ptr_nonnull(strstr(launcher.said.text, "\"xxxx"));
+    ck_said("\"xxxx");
     free(flood);
 }
 
@@ -168,7 +165,7 @@ TEST_LOOP(bad_fragment, 0, STP_COUNT(bad_fragments))
         launcher_store(&launcher, "stp:k:0", bad_fragments[_i][0]);
         if (bad_fragments[_i][1]) launcher_store(&launcher, "stp:k:1", bad_fragments[_i][1]);
         ck_assert_int_eq(launch(&launcher, client_get_fails), CLIENT_OK);
-        ck_assert_ptr_nonnull(strstr(launcher.said.text, "fragment"));
+        ck_said("fragment");
     }
 }
 
@@ -220,7 +217,6 @@ TEST_LOOP(hosts_exchanged, 0, STP_COUNT(no_mappings))
         store_host(&launcher, 2, "alpha");
         ck_assert_int_eq(launch(&launcher, client_hosts), CLIENT_OK);
         ck_assert_int_eq(launcher.n_fence, 1);
-        ck_assert(!launcher.bad_request);
     }
 }
 
@@ -232,7 +228,7 @@ TEST_LOOP(hosts_missing, 0, 2)
     launcher.rank = 1;
     launcher.mapping = NULL;
     ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
-    ck_assert_ptr_nonnull(strstr(launcher.said.text, "rank 0 has published"));
+    ck_said("rank 0 has published");
 }
 
 static void client_one_node(void)
