@@ -264,4 +264,6 @@ static inline int run(const char *provider, void (*body)(void))
     return first;
 }
 
+#define ck_run(provider, body) ck_assert_msg(run(provider, body) == 0, "%s", world->text)
+
 #endif /* STP_TEST_OFI_PES_H */

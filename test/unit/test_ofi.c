@@ -145,7 +145,7 @@ TEST_LOOP(served_is_called, 0, 3 * N_PROVIDERS)
     core.served = look;
     env.ofi_progress_thread = _i / N_PROVIDERS % 2 == 0;
     in_session = _i / N_PROVIDERS == 2;
-    ck_assert_msg(run(providers[_i % N_PROVIDERS], notice) == 0, "%s", world->text);
+    ck_run(providers[_i % N_PROVIDERS], notice);
 }
 
 /* What is collected behind an earlier store arrives though neither side calls again. */
@@ -166,7 +166,7 @@ static void store_and_leave(void)
 TEST_LOOP(stores_arrive_by_themselves, 0, N_PROVIDERS)
 {
     setup();
-    ck_assert_msg(run(providers[_i], store_and_leave) == 0, "%s", world->text);
+    ck_run(providers[_i], store_and_leave);
 }
 
 /* ---- floods ------------------------------------------------------------- */
@@ -330,8 +330,7 @@ TEST_LOOP(flood, 0, STP_COUNT(floods) * N_PROVIDERS)
 {
     if (is_left_out(_i)) return;
     setup();
-    ck_assert_msg(run(providers[_i % N_PROVIDERS], floods[_i / N_PROVIDERS]) == 0, "%s",
-                  world->text);
+    ck_run(providers[_i % N_PROVIDERS], floods[_i / N_PROVIDERS]);
 }
 
 /* Of blocks that are pieces of one write where providers gather. */
@@ -340,7 +339,7 @@ TEST_LOOP(flood_gathered, 0, 4)
     static void (*const gathered[])(void) = {flood_blocks, fence_behind_blocks};
 
     setup();
-    ck_assert_msg(run(_i % 2 == 0 ? "tcp" : "net", gathered[_i / 2]) == 0, "%s", world->text);
+    ck_run(_i % 2 == 0 ? "tcp" : "net", gathered[_i / 2]);
 }
 
 /* ---- contexts on endpoints of their own -------------------------------------- */
@@ -392,7 +391,7 @@ TEST_LOOP(endpoints, 0, 3 * N_PROVIDERS)
     if (is_left_out(_i)) return;
     setup();
     env.ofi_endpoints = counts[_i / N_PROVIDERS];
-    ck_assert_msg(run(providers[_i % N_PROVIDERS], signal_on_each) == 0, "%s", world->text);
+    ck_run(providers[_i % N_PROVIDERS], signal_on_each);
 }
 
 /* ---- strangers ---------------------------------------------------------------- */
@@ -418,7 +417,7 @@ TEST(messages_of_strangers_are_dropped)
 {
     setup();
     stranger = 1;
-    ck_assert_msg(run("net", ask_as_stranger) == 0, "%s", world->text);
+    ck_run("net", ask_as_stranger);
 }
 
 /* ---- dead peers --------------------------------------------------------- */
@@ -503,7 +502,5 @@ TEST_LOOP(dead_peer_is_done_with_after_finish, 0, 4)
 {
     setup();
     deaths = true;
-    ck_assert_msg(run(_i % 2 == 0 ? "tcp" : "net", _i < 2 ? finish_with_dead : batch_with_dead) ==
-                      0,
-                  "%s", world->text);
+    ck_run(_i % 2 == 0 ? "tcp" : "net", _i < 2 ? finish_with_dead : batch_with_dead);
 }

@@ -37,7 +37,7 @@ TEST_CASE(owed, setup, NULL)
 
 TEST(new_contexts_are_not_patient)
 {
-    ck_assert_msg(run("tcp", look_at_new_contexts) == 0, "%s", world->text);
+    ck_run("tcp", look_at_new_contexts);
 }
 
 /* ---- who waits for answers that are held back ----------------------------------- */
@@ -91,7 +91,7 @@ TEST_LOOP(quiet_asks_for_answers, 0, STP_COUNT(providers))
 {
     core.thread_look = hold;
     atomic_store(&held, true);
-    ck_assert_msg(run(providers[_i], wait_for_held) == 0, "%s", world->text);
+    ck_run(providers[_i], wait_for_held);
 }
 
 /* ---- messages that lie about when their PE goes -------------------------------- */
@@ -139,5 +139,5 @@ TEST_LOOP(what_lies_about_for_dead_peers, 0, 2)
 {
     core.thread_multiple = true;
     deaths = true;
-    ck_assert_msg(run(_i == 0 ? "tcp" : "net", collect_for_dead) == 0, "%s", world->text);
+    ck_run(_i == 0 ? "tcp" : "net", collect_for_dead);
 }
