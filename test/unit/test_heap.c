@@ -13,13 +13,21 @@
 #define KIB ((size_t)1024)
 #define MIB (KIB * KIB)
 
+static struct stp_heap *newest;
+
+static void destroy_newest(void)
+{
+    stp_heap_destroy(newest);
+    newest = NULL;
+}
+
+/* The heap lives until the next one is made or the test ends. */
 static struct stp_heap *heap_new(size_t size)
 {
-    struct stp_heap *heap = NULL;
-
-    ck_assert_int_eq(stp_heap_create(size, &heap), 0);
-    ck_assert_int_eq(heap_verify(heap), 0);
-    return heap;
+    destroy_newest();
+    ck_assert_int_eq(stp_heap_create(size, &newest), 0);
+    ck_assert_int_eq(heap_verify(newest), 0);
+    return newest;
 }
 
 static size_t alloc_ok(struct stp_heap *heap, size_t nbytes, size_t align)
@@ -55,6 +63,8 @@ static void check_empty(struct stp_heap *heap, size_t size)
     ck_assert_uint_eq(stats.largest_free, size);
 }
 
+TEST_CASE(heap, NULL, destroy_newest)
+
 TEST(no_power_of_two_rounding)
 {
     struct stp_heap *heap = heap_new(8 * MIB);
@@ -64,7 +74,6 @@ TEST(no_power_of_two_rounding)
     ck_assert_uint_eq(stats_of(heap).largest_free, MIB);
     ck_assert_uint_eq(alloc_ok(heap, MIB, 1), 7 * MIB);
     ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
-    stp_heap_destroy(heap);
 }
 
 TEST(exactly_full)
@@ -92,7 +101,6 @@ TEST(exactly_full)
         ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
     ck_assert_int_eq(heap_verify(heap), 0);
     check_empty(heap, size);
-    stp_heap_destroy(heap);
 }
 
 TEST(heap_of_no_bytes)
@@ -104,7 +112,6 @@ TEST(heap_of_no_bytes)
     ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
     ck_assert_int_eq(stp_heap_free(heap, 0), -EINVAL);
     ck_assert_int_eq(stp_heap_find(heap, 0, &offset, &offset), -ENOENT);
-    stp_heap_destroy(heap);
     stp_heap_destroy(NULL);
 }
 
@@ -116,7 +123,6 @@ TEST(size_is_rounded_down)
     check_empty(heap, 3 * STP_HEAP_ALIGN);
     ck_assert_int_eq(stp_heap_alloc(heap, 3 * STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
     ck_assert_uint_eq(alloc_ok(heap, 3 * STP_HEAP_ALIGN, 1), 0);
-    stp_heap_destroy(heap);
 }
 
 TEST(wrong_arguments)
@@ -130,7 +136,6 @@ TEST(wrong_arguments)
     offset = alloc_ok(heap, 10, 0);
     ck_assert_int_eq(stp_heap_resize(heap, offset, 0), -EINVAL);
     ck_assert_int_eq(heap_verify(heap), 0);
-    stp_heap_destroy(heap);
 }
 
 TEST(huge_numbers)
@@ -147,7 +152,6 @@ TEST(huge_numbers)
     ck_assert_int_eq(stp_heap_resize(heap, 0, SIZE_MAX), -ENOMEM);
     ck_assert_int_eq(stp_heap_resize(heap, 0, SIZE_MAX - 63), -ENOMEM);
     ck_assert_int_eq(stp_heap_free(heap, SIZE_MAX), -EINVAL);
-    stp_heap_destroy(heap);
 
     heap = heap_new(SIZE_MAX);
     check_empty(heap, top);
@@ -160,7 +164,6 @@ TEST(huge_numbers)
     free_ok(heap, 0);
     free_ok(heap, STP_HEAP_ALIGN);
     check_empty(heap, top);
-    stp_heap_destroy(heap);
 }
 
 TEST(alignment_gives_the_gap_back)
@@ -173,7 +176,6 @@ TEST(alignment_gives_the_gap_back)
     ck_assert_uint_eq(alloc_ok(heap, 4096 - 64, 1), 64);
     for (size_t align = 1; align <= 64 * KIB; align *= 2)
         ck_assert_uint_eq(alloc_ok(heap, 3, align) % align, 0);
-    stp_heap_destroy(heap);
 }
 
 /* The whole heap is aligned to anything at offset 0: no room for a gap may be demanded. */
@@ -185,7 +187,6 @@ TEST(alignment_without_room_for_a_gap)
     free_ok(heap, 0);
     ck_assert_uint_eq(alloc_ok(heap, 64, 1), 0);
     ck_assert_uint_eq(alloc_ok(heap, 6 * MIB, 2 * MIB), 2 * MIB);
-    stp_heap_destroy(heap);
 }
 
 /* Only one of many free blocks of nearly equal sizes fits. */
@@ -207,7 +208,6 @@ TEST(fit_among_nearly_equal)
     ck_assert_uint_eq(stats_of(heap).largest_free, size + N * STP_HEAP_ALIGN);
     ck_assert_int_eq(stp_heap_alloc(heap, size + N * STP_HEAP_ALIGN + 1, 1, &offset), -ENOMEM);
     ck_assert_uint_eq(alloc_ok(heap, size + N * STP_HEAP_ALIGN, 1), offsets[0]);
-    stp_heap_destroy(heap);
 }
 
 TEST(lowest_offset_first)
@@ -224,7 +224,6 @@ TEST(lowest_offset_first)
     ck_assert_uint_eq(alloc_ok(heap, 4 * KIB, 1), offsets[2]);
     ck_assert_uint_eq(alloc_ok(heap, KIB, 1), offsets[0] + KIB);
     ck_assert_uint_eq(alloc_ok(heap, 5 * KIB, 1), offsets[7] + KIB);
-    stp_heap_destroy(heap);
 }
 
 TEST(free_what_is_not_a_block)
@@ -243,7 +242,6 @@ TEST(free_what_is_not_a_block)
     ck_assert_int_eq(stp_heap_free(heap, b), -EINVAL);
     ck_assert_int_eq(stp_heap_resize(heap, b, 5), -EINVAL);
     check_empty(heap, MIB);
-    stp_heap_destroy(heap);
 }
 
 TEST(neighbours_join)
@@ -261,7 +259,6 @@ TEST(neighbours_join)
     ck_assert_uint_eq(stats_of(heap).largest_free, 3 * KIB);
     free_ok(heap, d);
     check_empty(heap, 4 * KIB);
-    stp_heap_destroy(heap);
 }
 
 TEST(find_offsets_inside)
@@ -283,7 +280,6 @@ TEST(find_offsets_inside)
     free_ok(heap, b);
     ck_assert_int_eq(stp_heap_find(heap, b, &start, &nbytes), -ENOENT);
     ck_assert_int_eq(stp_heap_find(heap, SIZE_MAX, &start, &nbytes), -ENOENT);
-    stp_heap_destroy(heap);
 }
 
 static int resize(struct stp_heap *heap, size_t offset, size_t nbytes)
@@ -328,7 +324,6 @@ TEST(resize_in_place)
     free_ok(heap, a);
     free_ok(heap, b);
     check_empty(heap, 8 * KIB);
-    stp_heap_destroy(heap);
 }
 
 /* Many blocks, made and freed in order, which is what makes a careless tree a list. */
@@ -350,7 +345,6 @@ TEST(many_blocks)
         ck_assert_int_eq(stp_heap_free(heap, i * STP_HEAP_ALIGN), 0);
     ck_assert_int_eq(heap_verify(heap), 0);
     check_empty(heap, (size_t)N * STP_HEAP_ALIGN);
-    stp_heap_destroy(heap);
 }
 
 /* As if it had been allocated: at both ends, in the middle, and not over what lives. */
@@ -382,7 +376,6 @@ TEST(reserve)
         free_ok(heap, (const size_t[]){1, 50, 52, 99}[i] * STP_HEAP_ALIGN);
     free_ok(heap, 0);
     check_empty(heap, size);
-    stp_heap_destroy(heap);
 }
 
 TEST(growth)
@@ -416,7 +409,6 @@ TEST(growth)
     free_ok(heap, 0);
     free_ok(heap, MIB);
     check_empty(heap, 3 * MIB);
-    stp_heap_destroy(heap);
 
     heap = heap_new(0);
     ck_assert_int_eq(stp_heap_ready(heap), 0);
@@ -424,7 +416,6 @@ TEST(growth)
     ck_assert_int_eq(stp_heap_grow(heap, 64), 0);
     ck_assert_uint_eq(alloc_ok(heap, 64, 1), 0);
     ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);
-    stp_heap_destroy(heap);
 }
 
 /* What was found before is found after, and a live block is not cut where the heap ended. */
@@ -441,5 +432,4 @@ TEST(growth_keeps_what_was_found)
     ck_assert_int_eq(stp_heap_find(heap, 5 * MIB - 1, &start, &nbytes), 0);
     ck_assert_uint_eq(start, first);
     ck_assert_int_eq(heap_verify(heap), 0);
-    stp_heap_destroy(heap);
 }
