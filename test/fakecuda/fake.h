@@ -73,8 +73,8 @@ struct fake_place {
 /*
  * Work on a stream that is no copy; stands first in a structure with what it is about. ready: NULL,
  * or whether it may end its waiting; run: does it, without the lock, NULL for nothing, and returns
- * a fault of the device or CUDA_SUCCESS; end: afterwards, done or not, frees the structure; pin:
- * NULL, or counts the work in the blocks it touches.
+ * a fault of the device or CUDA_SUCCESS; end: NULL, or called afterwards, done or not, before the
+ * structure is freed; pin: NULL, or counts the work in the blocks it touches.
  */
 struct fake_work {
     bool (*ready_locked)(struct fake_work *work);
@@ -257,6 +257,9 @@ CUresult fake_stream_of_locked(CUstream handle, CUcontext ctx, CUstream *stream)
 
 /* Queue op, which is copied; its blocks stay pending until it is done. */
 CUresult fake_stream_submit_locked(CUstream stream, const struct fake_op *op);
+
+/* The same of work that is no copy: freed when it is done, or at once if it cannot be queued. */
+CUresult fake_work_submit_locked(CUstream stream, struct fake_work *work, CUresult fault);
 
 /* Wait for what is queued so far: on one stream, on the blocking ones, on all of a context. */
 void fake_stream_drain_locked(CUstream stream);

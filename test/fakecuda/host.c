@@ -66,11 +66,6 @@ static CUresult run_host(struct fake_work *work)
     return CUDA_SUCCESS;
 }
 
-static void end_locked(struct fake_work *work)
-{
-    free(work);
-}
-
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user)
 {
     struct host_work *own;
@@ -86,11 +81,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user)
     own = start_locked() ? calloc(1, sizeof(*own)) : NULL;
     if (!own) return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
     own->work.run = run_host;
-    own->work.end_locked = end_locked;
     own->function = function;
     own->user = user;
-    result =
-        fake_stream_submit_locked(stream, &(struct fake_op){.work = &own->work, .fault = fault});
-    if (result != CUDA_SUCCESS) free(own);
-    return fake_end(result);
+    return fake_end(fake_work_submit_locked(stream, &own->work, fault));
 }

@@ -328,11 +328,6 @@ static CUresult run_twin(struct fake_work *work)
     return fault;
 }
 
-static void end_locked(struct fake_work *work)
-{
-    free(work);
-}
-
 static void take_address_locked(struct kernel_work *own, CUdeviceptr address)
 {
     struct fake_block *block = fake_block_of_device_locked(&address);
@@ -381,18 +376,14 @@ static CUresult launch_locked(CUfunction function, const struct fakecuda_launch 
         return CUDA_ERROR_INVALID_VALUE;
     own = calloc(1, sizeof(*own));
     if (!own) return CUDA_ERROR_OUT_OF_MEMORY;
-    own->work =
-        (struct fake_work){.run = run_twin, .end_locked = end_locked, .pin_locked = pin_locked};
+    own->work = (struct fake_work){.run = run_twin, .pin_locked = pin_locked};
     own->function = function;
     own->launch = *launch;
     own->launch.device = stream->ctx->device;
     own->twin = find_twin_locked(function->name);
     if (!own->twin) fake_die("kernel %s has no host twin: fakecuda_kernel()", function->name);
     take_params_locked(own, params);
-    result =
-        fake_stream_submit_locked(stream, &(struct fake_op){.work = &own->work, .fault = fault});
-    if (result != CUDA_SUCCESS) free(own);
-    return result;
+    return fake_work_submit_locked(stream, &own->work, fault);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,

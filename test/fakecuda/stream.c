@@ -48,7 +48,8 @@ static void wait_until_locked(uint64_t when)
 
 static void end_op_locked(struct fake_op *op)
 {
-    if (op->work) op->work->end_locked(op->work);
+    if (op->work && op->work->end_locked) op->work->end_locked(op->work);
+    free(op->work);
     free(op->staged);
     free(op);
 }
@@ -174,6 +175,15 @@ CUresult fake_stream_submit_locked(CUstream stream, const struct fake_op *op)
     stream->n_submitted++;
     pthread_cond_broadcast(&fake.changed);
     return CUDA_SUCCESS;
+}
+
+CUresult fake_work_submit_locked(CUstream stream, struct fake_work *work, CUresult fault)
+{
+    CUresult result =
+        fake_stream_submit_locked(stream, &(struct fake_op){.work = work, .fault = fault});
+
+    if (result != CUDA_SUCCESS) free(work);
+    return result;
 }
 
 static void wait_changed_locked(void)

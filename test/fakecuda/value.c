@@ -56,7 +56,6 @@ static bool wait_ready_locked(struct fake_work *work)
 static void end_locked(struct fake_work *work)
 {
     if (((struct value_work *)work)->waiting) n_waiting--;
-    free(work);
 }
 
 /* Words of devices and of host memory that a device reaches. */
@@ -80,10 +79,7 @@ static CUresult submit_locked(CUstream handle, CUdeviceptr address, struct value
     own->work.end_locked = end_locked;
     own->block = block;
     own->word = (_Atomic(uint64_t) *)(void *)(block->alias + (address - block->base));
-    result =
-        fake_stream_submit_locked(stream, &(struct fake_op){.work = &own->work, .fault = fault});
-    if (result != CUDA_SUCCESS) free(own);
-    return result;
+    return fake_work_submit_locked(stream, &own->work, fault);
 }
 
 CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
