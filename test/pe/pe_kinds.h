@@ -71,9 +71,8 @@ static inline bool pe_kind_exists(int kind)
 /* n longs of the heap, 0; what the node's PEs have of it is mapped, as from the first use on. */
 static inline long *pe_heap_seen(size_t n)
 {
-    long *heap = shmem_calloc(n, sizeof(*heap));
+    long *heap = pe_calloc(n, sizeof(*heap));
 
-    PE_REQUIRE(heap != NULL, "no heap");
     for (int pe = 0; pe < pe_n; pe++)
         (void)shmem_long_g(heap, pe);
     return heap;

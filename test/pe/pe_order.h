@@ -76,7 +76,7 @@ static inline void order_ctxs_create(shmem_ctx_t *ctxs)
 
     ctxs[0] = SHMEM_CTX_DEFAULT;
     for (int i = 1; i < ORDER_CTXS; i++)
-        PE_REQUIRE(shmem_ctx_create(options[i], &ctxs[i]) == 0, "ctx_create(%ld)", options[i]);
+        ctxs[i] = pe_ctx(options[i]);
 }
 
 static inline void order_ctxs_destroy(shmem_ctx_t *ctxs)

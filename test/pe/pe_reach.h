@@ -21,10 +21,8 @@ static inline void pe_reach_fill(long *block, long salt)
 
 static inline void pe_reach_expect(const long *block, long salt, long n, const char *what)
 {
-    for (long i = 0; i < n; i++)
-        if (!PE_CHECK(block[i] == salt * 1000000 + i, "%s: word %ld is %ld, not %ld", what, i,
-                      block[i], salt * 1000000 + i))
-            return;
+    PE_CHECK_EACH(long, i, n, block[i] == salt * 1000000 + i, "%s: word %ld is %ld, not %ld", what,
+                  i, block[i], salt * 1000000 + i);
 }
 
 /* Between the block, the heap and private memory. */

@@ -56,6 +56,11 @@ pe_check_at(const char *file, int line, bool ok, const char *fmt, ...)
                     pe_got_, #want, pe_want_);                                                     \
     })
 
+/* Checks a condition on each i from 0 to n - 1, of this type, and stops at the first failure. */
+#define PE_CHECK_EACH(type, i, n, ...)                                                             \
+    for (type i = 0; i < (n) && PE_CHECK(__VA_ARGS__); i++)                                        \
+    continue
+
 /* A check without which going on makes no sense (or would block the others): ends the job. */
 #define PE_REQUIRE(cond, ...)                                                                      \
     do {                                                                                           \
@@ -75,6 +80,53 @@ static inline void pe_test_begin(void)
 {
     shmem_init();
     pe_test_attach();
+}
+
+/*
+ * Each of the following functions returns what its name says, or ends the job, because a test
+ * cannot go on without its memory, teams or contexts. All PEs allocate symmetric memory together.
+ */
+static inline void *pe_malloc(size_t nbytes)
+{
+    void *block = shmem_malloc(nbytes);
+
+    PE_REQUIRE(block != NULL, "no symmetric memory for %zu bytes", nbytes);
+    return block;
+}
+
+static inline void *pe_calloc(size_t n, size_t nbytes)
+{
+    void *block = shmem_calloc(n, nbytes);
+
+    PE_REQUIRE(block != NULL, "no symmetric memory for %zu times %zu bytes", n, nbytes);
+    return block;
+}
+
+/* Returns memory of this process alone, for free(). */
+static inline void *pe_private(size_t nbytes)
+{
+    void *block = malloc(nbytes);
+
+    PE_REQUIRE(block != NULL, "malloc of %zu bytes failed", nbytes);
+    return block;
+}
+
+/* Returns a new team of some PEs of the parent; SHMEM_TEAM_INVALID if this PE is not a member. */
+static inline shmem_team_t pe_split(shmem_team_t parent, int start, int stride, int size)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    int rc = shmem_team_split_strided(parent, start, stride, size, NULL, 0, &team);
+
+    PE_REQUIRE(rc == 0, "split_strided(%d, %d, %d) returned %d", start, stride, size, rc);
+    return team;
+}
+
+static inline shmem_ctx_t pe_ctx(long options)
+{
+    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+
+    PE_REQUIRE(shmem_ctx_create(options, &ctx) == 0, "ctx_create(%ld) failed", options);
+    return ctx;
 }
 
 /*

@@ -17,9 +17,8 @@ static long global_counter;
 static void check_tickets(long *counter, const char *what)
 {
     long total = (long)pe_n * each;
-    int *seen = shmem_calloc((size_t)total, sizeof(*seen));
+    int *seen = pe_calloc((size_t)total, sizeof(*seen));
 
-    PE_REQUIRE(seen != NULL, "calloc failed");
     for (int host = 0; host<pe_n; host += pe_n> 1 ? pe_n - 1 : 1) {
         memset(seen, 0, (size_t)total * sizeof(*seen));
         *counter = 0;
@@ -68,11 +67,10 @@ static void check_cswap_lock(void)
 /* Tokens swapped in and out of one cell: at the end each exists exactly once. */
 static void check_swap_chain(void)
 {
-    unsigned long *cell = shmem_calloc(1, sizeof(*cell));
-    int *holder = shmem_calloc((size_t)pe_n + 1, sizeof(*holder));
+    unsigned long *cell = pe_calloc(1, sizeof(*cell));
+    int *holder = pe_calloc((size_t)pe_n + 1, sizeof(*holder));
     unsigned long token = (unsigned long)pe_me + 1;
 
-    PE_REQUIRE(cell != NULL && holder != NULL, "calloc failed");
     for (int i = 0; i < each; i++)
         token = shmem_ulong_atomic_swap(cell, token, 0);
     PE_CHECK(token <= (unsigned long)pe_n, "token %lu came out", token);
@@ -91,11 +89,10 @@ static void check_swap_chain(void)
 /* Each PE owns a bit: or sets it, xor flips it, and clears it; fetches see only own changes. */
 static void check_bitwise(void)
 {
-    uint64_t *word = shmem_calloc(1, sizeof(*word)), old;
+    uint64_t *word = pe_calloc(1, sizeof(*word)), old;
     uint64_t bit = (uint64_t)1 << (pe_me * 7 % 64);
-    unsigned int *narrow = shmem_calloc(2, sizeof(*narrow));
+    unsigned int *narrow = pe_calloc(2, sizeof(*narrow));
 
-    PE_REQUIRE(word != NULL && narrow != NULL, "calloc failed");
     for (int i = 0; i < (each + 3) / 4; i++) {
         old = shmem_uint64_atomic_fetch_or(word, bit, 0);
         PE_CHECK((old & bit) == 0, "or: bit %016lx already in %016lx", bit, old);
@@ -124,10 +121,9 @@ static void check_bitwise(void)
 /* R123: float and double know set, fetch and swap; the sum of what is swapped is conserved. */
 static void check_floating(void)
 {
-    double *d = shmem_calloc(2, sizeof(*d)), mine = pe_me + 0.5;
-    float *f = shmem_calloc(2, sizeof(*f)), old;
+    double *d = pe_calloc(2, sizeof(*d)), mine = pe_me + 0.5;
+    float *f = pe_calloc(2, sizeof(*f)), old;
 
-    PE_REQUIRE(d != NULL && f != NULL, "calloc failed");
     shmem_float_atomic_set(f, 1.5f + (float)pe_me, pe_right());
     shmem_double_atomic_set(&d[1], -2.25 * (pe_me + 1), pe_right());
     shmem_barrier_all();
@@ -159,9 +155,8 @@ static void check_floating(void)
 /* Adjacent words of 32 bits, each hammered by one op: no op spills into its neighbour. */
 static void check_neighbours(void)
 {
-    int *cell = shmem_calloc(4, sizeof(*cell));
+    int *cell = pe_calloc(4, sizeof(*cell));
 
-    PE_REQUIRE(cell != NULL, "calloc failed");
     cell[1] = -1;
     cell[3] = INT_MAX - 10;
     shmem_barrier_all();
@@ -191,11 +186,10 @@ static void check_neighbours(void)
 /* R121: nonblocking fetches are there after quiet; the updates happen once each. */
 static void check_nbi(void)
 {
-    long *cell = shmem_calloc(6, sizeof(*cell));
-    int64_t *bits = shmem_calloc(1, sizeof(*bits)), old_bits = -9;
+    long *cell = pe_calloc(6, sizeof(*cell));
+    int64_t *bits = pe_calloc(1, sizeof(*bits)), old_bits = -9;
     long old[6] = {-9, -9, -9, -9, -9, -9}, tickets[MAX_EACH];
 
-    PE_REQUIRE(cell != NULL && bits != NULL, "calloc failed");
     for (int i = 0; i < 5; i++)
         cell[i] = 10 * i + pe_me;
     *bits = 1;
@@ -229,8 +223,7 @@ int main(void)
 
     pe_test_begin();
     each = pe_rounds(MAX_EACH);
-    heap_counter = shmem_calloc(1, sizeof(*heap_counter));
-    PE_REQUIRE(heap_counter != NULL, "calloc failed");
+    heap_counter = pe_calloc(1, sizeof(*heap_counter));
     check_tickets(heap_counter, "heap");
     check_tickets(&global_counter, "global"); /* R126 */
     check_cswap_lock();

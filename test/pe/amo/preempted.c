@@ -4,10 +4,9 @@
  * PE 2, which stands still. What that wait asks of PE 1 meanwhile is answered before the atomic
  * has left: it was not lost, it comes, and the job goes on. The provider shim takes the core away.
  */
-#include "pe_test.h"
+#include "pe_threads.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,11 +45,11 @@ static void wait_beside_it(pid_t stopped)
     pthread_t adder, waker;
 
     hold();
-    PE_REQUIRE(pthread_create(&adder, NULL, add, NULL) == 0, "no thread");
+    adder = pe_thread(add, NULL);
     while (count("stopped") == 0)
         nap(0.001);
     PE_REQUIRE(kill(stopped, SIGSTOP) == 0, "pe 2 cannot be stopped");
-    PE_REQUIRE(pthread_create(&waker, NULL, let_go_on, &stopped) == 0, "no thread");
+    waker = pe_thread(let_go_on, &stopped);
     PE_CHECK_EQ(shmem_long_g(&word, 2), 7);
     pthread_join(waker, NULL);
     pthread_join(adder, NULL);

@@ -183,8 +183,8 @@ static void check_fence(void)
         shmem_fence();
         shmem_long_atomic_set(&last, i, pe_right());
         shmem_long_wait_until(&last, SHMEM_CMP_GE, i);
-        for (int k = 0; k < SLOTS; k++)
-            if (!PE_CHECK(heap[k] >= i, "slot %d is %ld behind fence %ld", k, heap[k], i)) return;
+        PE_CHECK_EACH(int, k, SLOTS, heap[k] >= i, "slot %d is %ld behind fence %ld", k, heap[k],
+                      i);
         ack = shmem_long_atomic_fetch_inc(&globals[0], pe_left());
         PE_CHECK(ack < i, "acknowledged %ld times in round %ld", ack, i);
     }
@@ -216,10 +216,9 @@ static void check_nbi_results(shmem_ctx_t ctx)
 {
     enum { N = 200 };
     static long in_global[N];
-    long on_stack[N], *in_malloc = malloc(N * sizeof(long)), *into[3];
+    long on_stack[N], *in_malloc = pe_private(N * sizeof(long)), *into[3];
     bool seen[3 * N] = {false};
 
-    PE_REQUIRE(in_malloc != NULL, "malloc failed");
     into[0] = on_stack;
     into[1] = in_malloc;
     into[2] = in_global;
@@ -242,9 +241,8 @@ static void check_nbi_results(shmem_ctx_t ctx)
 
 static void check_nbi(void)
 {
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    shmem_ctx_t ctx = pe_ctx(0);
 
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
     check_nbi_results(SHMEM_CTX_DEFAULT);
     check_nbi_results(ctx);
     shmem_ctx_destroy(ctx);
@@ -276,10 +274,9 @@ static void check_nbi_fence(void)
 /* Quiet of a context and quiet towards a PE complete them as quiet does. */
 static void check_pe_quiet(void)
 {
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     int right = pe_right();
+    shmem_ctx_t ctx = pe_ctx(0);
 
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
     clear_cells();
     for (long i = 1; i <= 10; i++) {
         long old = -1, swapped = -1;
@@ -415,8 +412,7 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    heap = shmem_calloc(SLOTS, sizeof(*heap));
-    PE_REQUIRE(heap != NULL, "calloc failed");
+    heap = pe_calloc(SLOTS, sizeof(*heap));
     PE_RULES_RUN(rules);
     return pe_test_end();
 }

@@ -187,8 +187,7 @@ int main(void)
     late = 88172645463325252ull + (uint64_t)pe_me * 7919;
     pe_psync_init(sync_pair[0], 2 * SHMEM_SYNC_SIZE);
     for (int i = 0; i < 2; i++)
-        buffers[i] = shmem_malloc((CAPACITY + 1024) * sizeof(**buffers));
-    PE_REQUIRE(buffers[0] != NULL && buffers[1] != NULL, "no memory");
+        buffers[i] = pe_malloc((CAPACITY + 1024) * sizeof(**buffers));
     shmem_barrier_all();
     all = pe_set(0, 0, pe_n);
     odd = pe_set(pe_n > 1, 1, pe_n > 1 ? pe_n / 2 : 1);

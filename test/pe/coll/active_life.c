@@ -6,9 +6,8 @@
  *
  * usage: active_life [arrays]: so many that come and go, in place of those alive at once
  */
-#include <pthread.h>
-
 #include "pe_active.h"
+#include "pe_threads.h"
 
 enum { STRIDE = SHMEM_BARRIER_SYNC_SIZE, MANY = 1000, N_THREADS = 2, ROUNDS = 3 };
 
@@ -18,9 +17,8 @@ static long source[N_THREADS], dest[N_THREADS];
 
 static long *new_arrays(size_t n)
 {
-    long *arrays = shmem_malloc(n * STRIDE * sizeof(*arrays));
+    long *arrays = pe_malloc(n * STRIDE * sizeof(*arrays));
 
-    PE_REQUIRE(arrays != NULL, "no memory for %zu arrays", n);
     pe_psync_init(arrays, n * STRIDE);
     shmem_barrier_all();
     return arrays;
@@ -151,14 +149,9 @@ static void *work(void *arg)
 
 static void check_threads(void)
 {
-    pthread_t threads[N_THREADS];
-
     for (int i = 0; i < N_THREADS; i++)
         arrays_of_thread[i] = new_arrays(200);
-    for (long i = 0; i < N_THREADS; i++)
-        PE_REQUIRE(pthread_create(&threads[i], NULL, work, (void *)i) == 0, "no thread");
-    for (int i = 0; i < N_THREADS; i++)
-        pthread_join(threads[i], NULL);
+    pe_run_threads(N_THREADS, work);
     shmem_barrier_all();
     for (int i = 0; i < N_THREADS; i++)
         shmem_free(arrays_of_thread[i]);

@@ -185,10 +185,8 @@ static void check_reduce(int start, int log, int size, int n, bool in_place)
         for (int k = 0; k < size; k++)
             sum += value_of(pe_set_pe(&set, k), 0);
         shmem_long_sum_to_all(to, source, n, PE_SET(&set), n % 2 ? work : NULL, sync_a);
-        for (int i = 0; i < n; i++)
-            if (!PE_CHECK(to[i] == sum + (long)i * size, "sum of %d: element %d is %ld", n, i,
-                          to[i]))
-                break;
+        PE_CHECK_EACH(int, i, n, to[i] == sum + (long)i * size, "sum of %d: element %d is %ld", n,
+                      i, to[i]);
         shmem_long_sum_to_all(NULL, NULL, 0, PE_SET(&set), NULL, sync_b);
     }
     PE_CHECK(in_place || dest[n] == 0, "behind dest was written");
@@ -245,10 +243,8 @@ static void check_mixed(void)
     struct pe_set set = pe_set(0, 0, pe_n);
 
     for (int round = 0; round < pe_rounds(24); round++) {
-        shmem_team_t team;
+        shmem_team_t team = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
 
-        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team) == 0,
-                   "no team");
         source[0] = pe_me + round;
         shmem_long_sum_reduce(team, dest, source, 1);
         shmem_long_sum_to_all(dest + 1, source, 1, PE_SET(&set), work, sync_a);
@@ -268,10 +264,9 @@ static void check_mixed(void)
 static void check_completes(void)
 {
     struct pe_set all = pe_set(0, 0, pe_n);
-    long *theirs = shmem_malloc(MUCH * sizeof(*theirs)), *mine = shmem_malloc(MUCH * sizeof(*mine));
-    long *got = malloc(MUCH * sizeof(*got));
+    long *theirs = pe_malloc(MUCH * sizeof(*theirs)), *mine = pe_malloc(MUCH * sizeof(*mine));
+    long *got = pe_private(MUCH * sizeof(*got));
 
-    PE_REQUIRE(theirs != NULL && mine != NULL && got != NULL, "no memory");
     for (int round = 0; round < 4; round++) {
         size_t wrong_put = 0, wrong_got = 0;
 

@@ -108,9 +108,8 @@ int main(void)
 {
     pe_test_begin();
     room = (size_t)pe_n * MAX * STRIDE_MAX + GUARD;
-    source = shmem_calloc(room, sizeof(*source));
-    dest = shmem_malloc(room * sizeof(*dest));
-    PE_REQUIRE(source != NULL && dest != NULL, "malloc failed");
+    source = pe_calloc(room, sizeof(*source));
+    dest = pe_malloc(room * sizeof(*dest));
     pe_for_teams(check);
     return pe_test_end();
 }

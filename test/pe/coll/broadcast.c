@@ -28,10 +28,8 @@ static void one(const struct pe_team *t, int root, size_t n)
         dest[i] = -1;
     shmem_team_sync(t->team);
     PE_CHECK_EQ(shmem_long_broadcast(t->team, dest, source, n, root), 0);
-    for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(dest[i] == value_of(root_world, i), "%s: root %d n %zu: word %zu is %ld",
-                      t->name, root, n, i, dest[i]))
-            break;
+    PE_CHECK_EACH(size_t, i, n, dest[i] == value_of(root_world, i),
+                  "%s: root %d n %zu: word %zu is %ld", t->name, root, n, i, dest[i]);
     for (size_t i = n; i < n + GUARD; i++)
         PE_CHECK(dest[i] == -1, "%s: root %d n %zu: written behind the end", t->name, root, n);
     PE_CHECK(t->me == root || source[n - 1] == -2, "%s: source changed", t->name);
@@ -47,10 +45,8 @@ static void in_place(const struct pe_team *t, int root, size_t n)
         dest[i] = t->me == root ? value_of(root_world, i) : -3;
     shmem_team_sync(t->team);
     PE_CHECK_EQ(shmem_long_broadcast(t->team, dest, dest, n, root), 0);
-    for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(dest[i] == value_of(root_world, i), "%s: in place, word %zu is %ld", t->name,
-                      i, dest[i]))
-            break;
+    PE_CHECK_EACH(size_t, i, n, dest[i] == value_of(root_world, i), "%s: in place, word %zu is %ld",
+                  t->name, i, dest[i]);
     shmem_team_sync(t->team);
 }
 
@@ -83,9 +79,8 @@ static void check(const struct pe_team *t)
 int main(void)
 {
     pe_test_begin();
-    source = shmem_malloc((MAX + GUARD) * sizeof(*source));
-    dest = shmem_malloc((MAX + GUARD) * sizeof(*dest));
-    PE_REQUIRE(source != NULL && dest != NULL, "malloc failed");
+    source = pe_malloc((MAX + GUARD) * sizeof(*source));
+    dest = pe_malloc((MAX + GUARD) * sizeof(*dest));
     pe_for_teams(check);
     return pe_test_end();
 }

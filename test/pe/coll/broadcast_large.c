@@ -22,10 +22,9 @@ static uint64_t value_of(int root, size_t n, size_t i)
 
 static void check(const uint64_t *data, int root, size_t n, const char *what)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(data[i] == value_of(root, n, i), "%s: root %d, %zu words: word %zu is %llx",
-                      what, root, n, i, (unsigned long long)data[i]))
-            return;
+    PE_CHECK_EACH(size_t, i, n, data[i] == value_of(root, n, i),
+                  "%s: root %d, %zu words: word %zu is %llx", what, root, n, i,
+                  (unsigned long long)data[i]);
 }
 
 static void fill(uint64_t *data, int root, size_t n)
@@ -55,9 +54,8 @@ static void on_set(size_t n, int root, int turn)
     fill(source, root, n);
     memset(dest, 0x33, n * sizeof(*dest));
     if ((root + 1 + turn) % pe_n == pe_me) usleep(2000);
-    for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(dest[i] == 0x3333333333333333u, "dest is written before its owner came"))
-            break;
+    PE_CHECK_EACH(size_t, i, n, dest[i] == 0x3333333333333333u,
+                  "dest is written before its owner came");
     shmem_broadcast64(dest, source, n, root, 0, 0, pe_n, psync[turn & 1]);
     if (pe_me != root) check(dest, root, n, "active set");
 }

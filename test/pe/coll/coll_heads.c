@@ -165,10 +165,9 @@ static void check(const struct pe_team *t)
 int main(void)
 {
     pe_test_begin();
-    source = shmem_malloc(ROOM);
+    source = pe_malloc(ROOM);
     for (int i = 0; i < N_DESTS; i++)
-        dests[i] = shmem_malloc(ROOM);
-    PE_REQUIRE(source != NULL && dests[0] != NULL && dests[1] != NULL, "malloc failed");
+        dests[i] = pe_malloc(ROOM);
     pe_for_teams(check);
     return pe_test_end();
 }

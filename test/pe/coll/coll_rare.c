@@ -11,8 +11,7 @@ static long source[WORDS], dest[WORDS], one, other;
 
 static void check(const char *what, long factor, long sum)
 {
-    for (long i = 0; i < WORDS; i++)
-        if (!PE_CHECK(dest[i] == factor * i + sum, "%s: %ld at %ld", what, dest[i], i)) return;
+    PE_CHECK_EACH(long, i, WORDS, dest[i] == factor * i + sum, "%s: %ld at %ld", what, dest[i], i);
 }
 
 int main(void)

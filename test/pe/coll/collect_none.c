@@ -103,9 +103,8 @@ int main(void)
 {
     pe_test_begin();
     PE_REQUIRE(pe_n <= MOST, "more than %d PEs", MOST);
-    dest = shmem_malloc((size_t)ROOM * (size_t)pe_n);
-    plain = shmem_malloc(ROOM);
-    PE_REQUIRE(dest != NULL && plain != NULL, "malloc failed");
+    dest = pe_malloc((size_t)ROOM * (size_t)pe_n);
+    plain = pe_malloc(ROOM);
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         check_nowhere(0, sizes[k]);
         check_nowhere(1, sizes[k]);

@@ -217,9 +217,8 @@ static void check(const struct pe_team *t)
 int main(void)
 {
     pe_test_begin();
-    source = shmem_malloc((MAX + GUARD) * sizeof(*source));
-    dest = shmem_malloc((MAX + GUARD) * sizeof(*dest));
-    PE_REQUIRE(source != NULL && dest != NULL, "malloc failed");
+    source = pe_malloc((MAX + GUARD) * sizeof(*source));
+    dest = pe_malloc((MAX + GUARD) * sizeof(*dest));
     pe_for_teams(check);
     return pe_test_end();
 }

@@ -206,9 +206,8 @@ int main(void)
 {
     pe_test_begin();
     PE_REQUIRE(pe_n <= 64, "this test has room for 64 PEs");
-    source = shmem_malloc((MAX + GUARD) * sizeof(*source));
-    dest = shmem_malloc((MAX + GUARD) * sizeof(*dest));
-    PE_REQUIRE(source != NULL && dest != NULL, "malloc failed");
+    source = pe_malloc((MAX + GUARD) * sizeof(*source));
+    dest = pe_malloc((MAX + GUARD) * sizeof(*dest));
     pe_for_teams(check);
     check_far();
     return pe_test_end();

@@ -12,9 +12,8 @@ static long lap_of[64]; /* word pe written by that PE, on every PE */
 /* R162, R165: a large put of the lap is whole behind the barrier, its last word included. */
 static void check_bulk(void)
 {
-    long *dest = shmem_calloc(BULK, sizeof(*dest)), *source = malloc(BULK * sizeof(*source));
+    long *dest = pe_calloc(BULK, sizeof(*dest)), *source = pe_private(BULK * sizeof(*source));
 
-    PE_REQUIRE(dest != NULL && source != NULL, "no memory");
     for (long lap = 1; lap <= pe_rounds(64); lap++) {
         for (int i = 0; i < BULK; i++)
             source[i] = lap;
@@ -81,9 +80,8 @@ static void check_separates(const struct pe_team *t)
 static void check_stores(void)
 {
     int n = shmem_team_n_pes(SHMEM_TEAM_SHARED);
-    long *words = shmem_calloc(64, sizeof(*words));
+    long *words = pe_calloc(64, sizeof(*words));
 
-    PE_REQUIRE(words != NULL, "calloc failed");
     for (long lap = 1; lap <= pe_rounds(100); lap++) {
         for (int i = 0; i < n; i++) {
             long *there = shmem_team_ptr(SHMEM_TEAM_SHARED, words, i);
@@ -112,12 +110,9 @@ static void check_back_to_back(void)
     static int turn[1];
     int rounds = pe_rounds(1000) / 4;
 
-    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &reversed),
-                0);
-    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (pe_n + 1) / 2, NULL, 0, &evens),
-                0);
-    if (pe_n > 1)
-        PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, pe_n - 1, NULL, 0, &rest), 0);
+    reversed = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n);
+    evens = pe_split(SHMEM_TEAM_WORLD, 0, 2, (pe_n + 1) / 2);
+    if (pe_n > 1) rest = pe_split(SHMEM_TEAM_WORLD, 1, 1, pe_n - 1);
     for (int i = 1; i <= rounds; i++) {
         if (evens != SHMEM_TEAM_INVALID) shmem_team_sync(evens);
         if (rest != SHMEM_TEAM_INVALID) shmem_team_sync(rest);

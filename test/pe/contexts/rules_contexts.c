@@ -36,9 +36,8 @@ static void check_create_alone(void)
     PE_CHECK(static_contexts[0] == SHMEM_CTX_DEFAULT && static_contexts[1] == SHMEM_CTX_INVALID,
              "contexts in a static");
     for (int i = 0; i < 3 * pe_me; i++) {
-        shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+        shmem_ctx_t ctx = pe_ctx(all_options[i % N_OPTIONS]);
 
-        PE_CHECK_EQ(shmem_ctx_create(all_options[i % N_OPTIONS], &ctx), 0);
         PE_CHECK(ctx != SHMEM_CTX_INVALID && ctx != SHMEM_CTX_DEFAULT, "no handle of its own");
         shmem_ctx_destroy(ctx);
     }
@@ -68,7 +67,7 @@ static void check_create_fails(void)
     setrlimit(RLIMIT_AS, &before);
     PE_CHECK(rc != 0, "%d contexts without memory", n);
     PE_CHECK(failed == SHMEM_CTX_INVALID, "a creation that failed gave %p", (void *)failed);
-    PE_CHECK_EQ(shmem_ctx_create(0, &failed), 0);
+    failed = pe_ctx(0);
     shmem_ctx_long_p(failed, &flags[pe_me], 5, pe_right());
     shmem_ctx_destroy(failed);
     PE_CHECK_EQ(shmem_long_g(&flags[pe_me], pe_right()), 5);
@@ -130,8 +129,7 @@ static void check_numbers(void)
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     int me;
 
-    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &reversed),
-                0);
+    reversed = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n);
     me = shmem_team_my_pe(reversed);
     PE_REQUIRE(shmem_team_create_ctx(reversed, 0, &ctx) == 0, "no context of the team");
     /* to the next in the team, which is the left one of the world; from the one before */
@@ -139,7 +137,7 @@ static void check_numbers(void)
     PE_CHECK_EQ(shmem_ctx_get_team(ctx, &asked), 0);
     PE_CHECK(asked == reversed, "get_team is not the handle that made the context");
     shmem_ctx_destroy(ctx);
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
+    ctx = pe_ctx(0);
     use_numbers(ctx, pe_right(), pe_left(), pe_me); /* of the world */
     PE_CHECK_EQ(shmem_ctx_get_team(ctx, &asked), 0);
     PE_CHECK(asked == SHMEM_TEAM_WORLD, "get_team of a context of the world");
@@ -169,10 +167,9 @@ static void check_no_team(void)
  */
 static void order_with(long options, bool quiet)
 {
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     long source[WORDS];
+    shmem_ctx_t ctx = pe_ctx(options);
 
-    PE_REQUIRE(shmem_ctx_create(options, &ctx) == 0, "ctx_create(%ld) failed", options);
     memset(flags, 0, (size_t)pe_n * sizeof(*flags));
     shmem_barrier_all();
     for (long round = 1; round <= pe_rounds(80); round++) {
@@ -216,10 +213,9 @@ static void check_options_order(void)
 static void check_each_its_own(void)
 {
     enum { BULK = 128 * 1024 };
-    char *dest = shmem_malloc(3 * BULK), *source = malloc(3 * BULK);
+    char *dest = pe_malloc(3 * BULK), *source = pe_private(3 * BULK);
     shmem_ctx_t ctx[3] = {SHMEM_CTX_DEFAULT, SHMEM_CTX_INVALID, SHMEM_CTX_INVALID};
 
-    PE_REQUIRE(dest != NULL && source != NULL, "no memory");
     PE_REQUIRE(shmem_ctx_create(0, &ctx[1]) == 0 && shmem_ctx_create(0, &ctx[2]) == 0, "contexts");
     for (int first = 0; first < 3; first++) {
         for (int i = 0; i < 3; i++)
@@ -260,7 +256,7 @@ static void check_destroy_completes(void)
         memset(words, 0, WORDS * sizeof(*words));
         flags[0] = 7000 + pe_me;
         shmem_barrier_all();
-        PE_REQUIRE(shmem_ctx_create(all_options[i], &ctx) == 0, "no context");
+        ctx = pe_ctx(all_options[i]);
         shmem_ctx_long_get_nbi(ctx, &got, &flags[0], 1, pe_right());
         shmem_ctx_long_atomic_fetch_nbi(ctx, &fetched, &flags[0], pe_right());
         shmem_ctx_long_put_nbi(ctx, words, source, WORDS, pe_right());
@@ -308,9 +304,8 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    words = shmem_calloc(WORDS, sizeof(*words));
-    flags = shmem_calloc((size_t)pe_n + 1, sizeof(*flags));
-    PE_REQUIRE(words != NULL && flags != NULL, "calloc failed");
+    words = pe_calloc(WORDS, sizeof(*words));
+    flags = pe_calloc((size_t)pe_n + 1, sizeof(*flags));
     PE_RULES_RUN(rules);
     return pe_test_end();
 }

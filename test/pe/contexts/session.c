@@ -210,7 +210,7 @@ static void check_destroy(void)
     for (long round = 1; round <= 5; round++) {
         area->words[1] = 0;
         shmem_barrier_all();
-        PE_REQUIRE(shmem_ctx_create(round % 2 ? SHMEM_CTX_PRIVATE : 0, &ctx) == 0, "no context");
+        ctx = pe_ctx(round % 2 ? SHMEM_CTX_PRIVATE : 0);
         shmem_ctx_session_start(ctx, batch, NULL, 0);
         shmem_ctx_long_p(ctx, &area->words[1], round, pe_right());
         shmem_ctx_destroy(ctx);
@@ -261,10 +261,8 @@ static void check_order(shmem_ctx_t ctx)
         shmem_ctx_fence(ctx);
         shmem_ctx_long_p(ctx, &area->flag, round, right);
         shmem_long_wait_until(&area->flag, SHMEM_CMP_EQ, round);
-        for (int i = 0; i < 20; i++)
-            if (!PE_CHECK(area->words[i] == round, "word %d is %ld in round %ld", i, area->words[i],
-                          round))
-                break;
+        PE_CHECK_EACH(int, i, 20, area->words[i] == round, "word %d is %ld in round %ld", i,
+                      area->words[i], round);
         memset(source, (int)round, sizeof(source));
         shmem_ctx_putmem_signal_nbi(ctx, area->signalled, source, n, &area->signal,
                                     round % 2 ? 1 : (uint64_t)round,
@@ -380,10 +378,9 @@ int main(void)
 
     pe_test_begin();
     alarm(2 * LIMIT_S); /* what waits for ever ends, and fails */
-    area = shmem_calloc(1, sizeof(*area));
-    PE_REQUIRE(area != NULL, "calloc failed");
-    PE_REQUIRE(shmem_ctx_create(0, &shared) == 0, "ctx_create failed");
-    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &own) == 0, "ctx_create failed");
+    area = pe_calloc(1, sizeof(*area));
+    shared = pe_ctx(0);
+    own = pe_ctx(SHMEM_CTX_PRIVATE);
     check_context(SHMEM_CTX_DEFAULT);
     check_context(shared);
     check_context(own);

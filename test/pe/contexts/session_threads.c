@@ -4,9 +4,8 @@
  * starts and stops, quiets beside threads that never stop issuing; on contexts of their own.
  * Nothing is lost, done twice or waited for without end. Rules R142, R146, R148, R224.
  */
-#include "pe_data.h"
+#include "pe_threads.h"
 
-#include <pthread.h>
 #include <stdint.h>
 
 enum { THREADS = 4, WORDS = 64 };
@@ -18,13 +17,8 @@ static int done; /* the threads that count are */
 
 static void run_threads(void *(*body)(void *))
 {
-    pthread_t thread[THREADS];
-
     done = 0;
-    for (long i = 0; i < THREADS; i++)
-        PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    pe_run_threads(THREADS, body);
     shmem_barrier_all();
 }
 
@@ -89,9 +83,8 @@ static void *flood_or_quiet(void *arg)
 static void *add_alone(void *arg)
 {
     long me = (long)arg;
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    shmem_ctx_t ctx = pe_ctx(me % 2 ? SHMEM_CTX_PRIVATE : 0);
 
-    PE_REQUIRE(shmem_ctx_create(me % 2 ? SHMEM_CTX_PRIVATE : 0, &ctx) == 0, "ctx_create failed");
     shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
     for (int i = 0; i < each; i++)
         shmem_ctx_long_atomic_add(ctx, &counter, 1, (int)((me + i) % pe_n));
@@ -122,19 +115,11 @@ static void check_counter(void *(*body)(void *), int threads, int first, const c
 
 int main(void)
 {
-    int provided;
-
-    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0) return PE_FAIL;
-    pe_test_attach();
-    if (provided < SHMEM_THREAD_MULTIPLE) {
-        pe_test_skip("the library does not offer SHMEM_THREAD_MULTIPLE");
-        return pe_test_end();
-    }
+    if (!pe_threads_begin()) return pe_test_end();
     each = pe_rounds(2400);
-    words = shmem_calloc(THREADS * WORDS, sizeof(*words));
-    sums = shmem_calloc(THREADS, sizeof(*sums));
-    PE_REQUIRE(words != NULL && sums != NULL, "calloc failed");
-    PE_REQUIRE(shmem_ctx_create(0, &shared) == 0, "ctx_create failed");
+    words = pe_calloc(THREADS * WORDS, sizeof(*words));
+    sums = pe_calloc(THREADS, sizeof(*sums));
+    shared = pe_ctx(0);
     shmem_ctx_session_start(shared, SHMEM_CTX_SESSION_BATCH, NULL, 0);
     check_counter(add_together, THREADS, 0, "one session");
     check_counter(add_or_switch, THREADS - 1, 1, "sessions that come and go");

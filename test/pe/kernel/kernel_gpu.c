@@ -337,8 +337,7 @@ int main(int argc, char **argv)
         options.n_slots = 2;
     }
     pe_gpu_load();
-    heap = shmem_calloc(1, sizeof(*heap));
-    PE_REQUIRE(heap != NULL, "heap");
+    heap = pe_calloc(1, sizeof(*heap));
     if (pe_gpu_space((size_t)1 << 20, &space, &team)) {
         n_ranks = 0;
         if (team != SHMEM_TEAM_INVALID) {

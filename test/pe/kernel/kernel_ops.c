@@ -4,12 +4,10 @@
  * would, by loads and stores and, with the argument "ring", by rings of few places. No call of the
  * library in a thread.
  */
-#include "pe_test.h"
+#include "pe_threads.h"
 
 #include <shmemx.h>
 #include <shmemx_device.h>
-
-#include <pthread.h>
 
 enum { BLOCKS = 4, N = 1000, ROUNDS = 8 };
 
@@ -120,17 +118,6 @@ static void *block_main(void *arg)
     }
     block_atomics_alone(mine);
     return NULL;
-}
-
-static void run_blocks(void)
-{
-    pthread_t threads[BLOCKS];
-
-    for (int i = 0; i < BLOCKS; i++)
-        PE_REQUIRE(pthread_create(&threads[i], NULL, block_main, (void *)(intptr_t)i) == 0,
-                   "thread %d", i);
-    for (int i = 0; i < BLOCKS; i++)
-        pthread_join(threads[i], NULL);
 }
 
 /* ---- the rest ------------------------------------------------------------------------------- */
@@ -287,23 +274,22 @@ int main(int argc, char **argv)
     shmemx_device_options_t options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
 
     pe_test_begin();
-    right = (pe_me + 1) % pe_n;
-    left = (pe_me + pe_n - 1) % pe_n;
+    right = pe_right();
+    left = pe_left();
     if (argc > 1 && strcmp(argv[1], "ring") == 0) {
         options.by_ring = 1;
         options.n_rings = 3;
         options.n_slots = 2;
     }
-    parts = shmem_calloc(BLOCKS, sizeof(*parts));
-    total = shmem_calloc(2, sizeof(*total));
-    bytes = shmem_calloc(64, 1);
-    PE_REQUIRE(parts != NULL && total != NULL && bytes != NULL, "no memory");
+    parts = pe_calloc(BLOCKS, sizeof(*parts));
+    total = pe_calloc(2, sizeof(*total));
+    bytes = pe_calloc(64, 1);
     team_word = total + 1;
     PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &handle) == 0, "handle");
     check_types();
     check_comparisons();
     check_copy_share();
-    run_blocks();
+    pe_run_threads(BLOCKS, block_main);
     shmemx_dev_barrier(&handle);
     for (int i = 0; i < BLOCKS; i++) {
         PE_CHECK_EQ(parts[i].added, ROUNDS);

@@ -5,11 +5,11 @@
  * and none of another handle's words, so that in the end no space is left.
  */
 #include "pe_leaks.h"
+#include "pe_threads.h"
 
 #include <shmemx.h>
 #include <shmemx_device.h>
 
-#include <pthread.h>
 #include <unistd.h>
 
 enum { MAKERS = 2, ROUNDS = 60, NBYTES = 65536 };
@@ -26,13 +26,12 @@ struct maker {
 static void *make_handles(void *arg)
 {
     const struct maker *mine = arg;
-    int right = (pe_me + 1) % pe_n;
 
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         shmemx_device_handle_t handle;
 
         PE_REQUIRE(shmemx_device_handle_create(mine->team, NULL, &handle) == 0, "handle");
-        shmemx_dev_uint64_p(&handle, &words[mine->id], round, right);
+        shmemx_dev_uint64_p(&handle, &words[mine->id], round, pe_right());
         shmemx_dev_barrier(&handle);
         PE_CHECK_EQ(*(volatile uint64_t *)&words[mine->id], round);
         shmemx_dev_barrier(&handle); /* the next round's comes after everybody's look */
@@ -70,18 +69,15 @@ int main(void)
     struct maker makers[MAKERS];
     shmem_team_t team;
     char left[256];
-    int provided;
 
-    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "no threads");
-    pe_test_attach();
+    PE_REQUIRE(pe_threads_begin(), "no threads");
     for (int i = 0; i < MAKERS; i++) {
         makers[i].id = i;
         PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &makers[i].team) == 0, "team");
     }
     PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &team) == 0, "team");
     for (int i = 0; i < MAKERS; i++)
-        PE_REQUIRE(pthread_create(&makers[i].thread, NULL, make_handles, &makers[i]) == 0,
-                   "thread");
+        makers[i].thread = pe_thread(make_handles, &makers[i]);
     make_spaces(team);
     for (int i = 0; i < MAKERS; i++) {
         pthread_join(makers[i].thread, NULL);

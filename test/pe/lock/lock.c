@@ -3,9 +3,8 @@
  * Locks, 9.13.1: exclusion, order of service, test_lock in between, what a holder wrote is seen by
  * the next one, many locks in heap and globals, threads of a PE, a second life of the library.
  */
-#include "pe_data.h"
+#include "pe_threads.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 enum { N_DATA = 64, ROUNDS = 60, N_LOCKS = 37, LOG = 256 };
@@ -204,7 +203,7 @@ static void check_threads(long *lock)
 
     shmem_barrier_all();
     for (int i = 0; i < N_THREADS; i++)
-        PE_REQUIRE(pthread_create(&threads[i], NULL, thread_rounds, lock) == 0, "no thread");
+        threads[i] = pe_thread(thread_rounds, lock);
     for (int i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
     shmem_barrier_all();
@@ -221,11 +220,8 @@ static void *clear_it(void *arg)
 /* The owner is the PE: another thread of it may clear the lock. */
 static void check_owner(long *lock)
 {
-    pthread_t thread;
-
     shmem_set_lock(lock);
-    PE_REQUIRE(pthread_create(&thread, NULL, clear_it, lock) == 0, "no thread");
-    pthread_join(thread, NULL);
+    pthread_join(pe_thread(clear_it, lock), NULL);
     shmem_set_lock(lock);
     shmem_clear_lock(lock);
     shmem_barrier_all();
@@ -233,9 +229,8 @@ static void check_owner(long *lock)
 
 static void check_all(bool threads)
 {
-    long *locks = shmem_calloc(N_LOCKS, sizeof(*locks));
+    long *locks = pe_calloc(N_LOCKS, sizeof(*locks));
 
-    PE_REQUIRE(locks != NULL, "no memory");
     check_exclusion(&global_lock, "a global lock");
     check_exclusion(&locks[3], "a lock on the heap");
     for (int i = 0; i < 3; i++)

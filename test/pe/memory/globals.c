@@ -74,9 +74,8 @@ static void check_rma(void)
 
 static void check_big(void)
 {
-    char *heap = shmem_malloc(BIG);
+    char *heap = pe_malloc(BIG);
 
-    PE_REQUIRE(heap != NULL, "malloc failed");
     pe_fill(heap, BIG, (unsigned)pe_me);
     shmem_sync_all();
     shmem_putmem(big_bss, heap, BIG, pe_right()); /* R41: heap to global */
@@ -98,10 +97,9 @@ static void check_big(void)
 static void check_sync(void)
 {
     enum { ROUNDS = 100 };
-    char *heap = shmem_calloc(1, 100);
+    char *heap = pe_calloc(1, 100);
     long expected = 0;
 
-    PE_REQUIRE(heap != NULL, "calloc failed");
     for (int i = 0; i < ROUNDS; i++)
         shmem_long_atomic_fetch_add(&counter, 1, i % pe_n);
     shmem_barrier_all();

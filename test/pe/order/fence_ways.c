@@ -54,10 +54,9 @@ static void check_round(long *flag, long round)
 
 int main(void)
 {
-    long *flag, *source = malloc(WORDS * sizeof(*source));
+    long *flag, *source = pe_private(WORDS * sizeof(*source));
 
     pe_test_begin();
-    PE_REQUIRE(source != NULL, "no memory");
     flag = shmem_calloc(1, sizeof(*flag));
     if (pe_me < 2 && shmem_ptr(flag, pe_me ^ 1) == NULL) pe_test_skip("PEs 0 and 1 are apart");
     if (pe_me < 2 && shmem_ptr(data, pe_me ^ 1) != NULL) pe_test_skip("globals are shared");

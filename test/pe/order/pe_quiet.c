@@ -54,10 +54,9 @@ static void check_all(const long *source, long value, int pe, const long *old)
 static void check_complete(shmem_ctx_t ctx, const char *what)
 {
     static long source[BIG];
-    long *old = malloc((size_t)pe_n * sizeof(*old));
-    int *list = malloc(2 * (size_t)pe_n * sizeof(*list));
+    long *old = pe_private((size_t)pe_n * sizeof(*old));
+    int *list = pe_private(2 * (size_t)pe_n * sizeof(*list));
 
-    PE_REQUIRE(old != NULL && list != NULL, "malloc failed");
     for (int from = 0; from < pe_n; from++) { /* one PE writes, to all */
         memset(area, 0, sizeof(*area));
         shmem_barrier_all();
@@ -100,8 +99,7 @@ static void check_gets_and_signals(shmem_ctx_t ctx)
                                   SHMEM_SIGNAL_ADD, right);
     shmem_ctx_long_get_nbi(ctx, got, area->big, WORDS, right);
     shmem_ctx_pe_quiet(ctx, &right, 1);
-    for (int i = 0; i < WORDS; i++)
-        if (!PE_CHECK(got[i] == right * 1000 + i, "get_nbi: word %d is %ld", i, got[i])) break;
+    PE_CHECK_EACH(int, i, WORDS, got[i] == right * 1000 + i, "get_nbi: word %d is %ld", i, got[i]);
     shmem_long_get(got, area->words, WORDS, right);
     PE_CHECK(memcmp(got, source, sizeof(got)) == 0, "data of a put_signal");
     PE_CHECK_EQ(shmem_uint64_g(&area->signal, right), PUT_SIGNAL);
@@ -280,11 +278,10 @@ int main(void)
 
     pe_test_begin();
     signal(SIGALRM, too_late);
-    area = shmem_calloc(1, sizeof(*area));
-    go = shmem_calloc(1, sizeof(*go));
-    PE_REQUIRE(area != NULL && go != NULL, "calloc failed");
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "ctx_create failed");
-    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &own) == 0, "ctx_create failed");
+    area = pe_calloc(1, sizeof(*area));
+    go = pe_calloc(1, sizeof(*go));
+    ctx = pe_ctx(0);
+    own = pe_ctx(SHMEM_CTX_PRIVATE);
     check_nothing();
     check_complete(SHMEM_CTX_DEFAULT, "default context");
     check_complete(own, "private context");

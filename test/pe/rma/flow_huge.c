@@ -25,10 +25,8 @@ static size_t available(void)
 
 static void check_block(const uint64_t *at, uint64_t stamp, const char *what)
 {
-    for (size_t i = 0; i < words; i++)
-        if (!PE_CHECK(at[i] == (i ^ stamp), "%s: word %zu is %lx, not %lx", what, i, at[i],
-                      i ^ stamp))
-            return;
+    PE_CHECK_EACH(size_t, i, words, at[i] == (i ^ stamp), "%s: word %zu is %lx, not %lx", what, i,
+                  at[i], i ^ stamp);
 }
 
 static void fill(uint64_t *at, uint64_t stamp)

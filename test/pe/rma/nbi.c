@@ -45,9 +45,8 @@ static void check_puts(void)
 /* The other way: read what each PE has for me; complete at quiet (R105). */
 static void check_gets(void)
 {
-    char *got = malloc((size_t)pe_n * COUNT * CHUNK);
+    char *got = pe_private((size_t)pe_n * COUNT * CHUNK);
 
-    PE_REQUIRE(got != NULL, "malloc failed");
     memset(got, 0, (size_t)pe_n * COUNT * CHUNK);
     shmem_sync_all();
     for (int i = 0; i < COUNT; i++)
@@ -70,11 +69,10 @@ static void check_gets(void)
 static void check_mixed(void)
 {
     static double values[64];
-    char *big = shmem_malloc(BIG), *big_source = malloc(BIG), *big_got = malloc(BIG);
-    double *cells = shmem_calloc(64, sizeof(*cells));
+    char *big = pe_malloc(BIG), *big_source = pe_private(BIG), *big_got = pe_private(BIG);
+    double *cells = pe_calloc(64, sizeof(*cells));
     int right = pe_right();
 
-    PE_REQUIRE(big != NULL && big_source != NULL && big_got != NULL && cells != NULL, "no memory");
     for (int round = 0; round < 4; round++) {
         pe_fill(big_source, BIG, (unsigned)(round * 16 + pe_me));
         for (int i = 0; i < 64; i++)
@@ -103,9 +101,8 @@ static void check_mixed(void)
 int main(void)
 {
     pe_test_begin();
-    inbox = shmem_malloc((size_t)pe_n * COUNT * CHUNK);
-    outbox = shmem_malloc((size_t)pe_n * COUNT * CHUNK);
-    PE_REQUIRE(inbox != NULL && outbox != NULL, "malloc failed");
+    inbox = pe_malloc((size_t)pe_n * COUNT * CHUNK);
+    outbox = pe_malloc((size_t)pe_n * COUNT * CHUNK);
     check_puts();
     check_gets();
     check_mixed();

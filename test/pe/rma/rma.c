@@ -61,9 +61,8 @@ static void check_sizes(void)
 static void check_local_memory(void)
 {
     static const char constant[16] = "fifteen letters";
-    char stack[SMALL], *private_heap = malloc(MAX / 4);
+    char stack[SMALL], *private_heap = pe_private(MAX / 4);
 
-    PE_REQUIRE(private_heap != NULL, "malloc failed");
     pe_fill(stack, SMALL, (unsigned)(50 + pe_me));
     pe_fill(private_heap, MAX / 4, (unsigned)(60 + pe_me));
     shmem_sync_all();
@@ -142,9 +141,8 @@ static void check_single(void)
 int main(void)
 {
     pe_test_begin();
-    dest = shmem_malloc(MAX + 4 * GUARD);
-    source = shmem_malloc(MAX + 4 * GUARD);
-    PE_REQUIRE(dest != NULL && source != NULL, "malloc failed");
+    dest = pe_malloc(MAX + 4 * GUARD);
+    source = pe_malloc(MAX + 4 * GUARD);
     check_sizes();
     check_local_memory();
     check_all_pairs();

@@ -100,9 +100,8 @@ static void check_mem_unaligned(void)
 /* Send from memory that may be read only, in all ways that read it. */
 static void send_from(const void *from, size_t nbytes, const char *what)
 {
-    char *got = malloc(nbytes);
+    char *got = pe_private(nbytes);
 
-    PE_REQUIRE(got != NULL, "malloc failed");
     for (int way = 0; way < 4; way++) {
         memset(dest, 0, nbytes);
         words[0] = 0;
@@ -150,10 +149,10 @@ static __thread char of_thread[PAGE];
 
 static void check_local_memory(void)
 {
-    char stack[PAGE], *private_heap = malloc(BIG);
+    char stack[PAGE], *private_heap = pe_private(BIG);
     char *map = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    PE_REQUIRE(private_heap != NULL && map != MAP_FAILED, "no memory");
+    PE_REQUIRE(map != MAP_FAILED, "no memory");
     pe_fill(stack, PAGE, 1);
     pe_fill(private_heap, BIG, 2);
     pe_fill(of_thread, PAGE, 4);
@@ -210,9 +209,8 @@ static void check_mixed_segments(void)
 static void check_blocking(void)
 {
     static const size_t sizes[] = {1, 8, 100, 4096, 20000, BIG};
-    char *local = malloc(BIG);
+    char *local = pe_private(BIG);
 
-    PE_REQUIRE(local != NULL, "malloc failed");
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         size_t n = sizes[i], half = n / 2;
 
@@ -379,8 +377,8 @@ int main(void)
     pe_test_begin();
     dest = shmem_align(16, BIG + 2 * GUARD);
     source = shmem_align(16, BIG + 2 * GUARD);
-    words = shmem_calloc(16, sizeof(*words));
-    PE_REQUIRE(dest != NULL && source != NULL && words != NULL, "no symmetric memory");
+    words = pe_calloc(16, sizeof(*words));
+    PE_REQUIRE(dest != NULL && source != NULL, "no symmetric memory");
     PE_RULES_RUN(rules);
     return pe_test_end();
 }

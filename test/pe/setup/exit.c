@@ -4,9 +4,8 @@
  * a wait, a barrier, a collective, or compute; or all PEs return from main, with threads that are
  * still in routines. run_exit.sh checks status and time. Rule R14.
  */
-#include "pe_data.h"
+#include "pe_threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -99,12 +98,10 @@ static void after_finalize(void)
 static int leave_beside_threads(void)
 {
     void *(*const bodies[])(void *) = {put_and_get, make_contexts, wait_for_ever};
-    pthread_t thread;
 
-    heap_words = shmem_calloc(3, sizeof(*heap_words));
-    PE_REQUIRE(heap_words != NULL, "no memory");
+    heap_words = pe_calloc(3, sizeof(*heap_words));
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
-        PE_REQUIRE(pthread_create(&thread, NULL, bodies[i], NULL) == 0, "no thread");
+        (void)pe_thread(bodies[i], NULL);
     for (int i = 0; i < BUSY; i++)
         while (atomic_load(&calls[i]) == 0)
             sched_yield();

@@ -8,8 +8,8 @@
 #include "pe_table.h"
 
 #include "pe_leaks.h"
+#include "pe_threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 enum { LEVELS = 4, WARM = 3, BULK = 64 * 1024 };
@@ -44,12 +44,10 @@ static void *ask_in_thread(void *arg)
 /* Another thread's answers: initialised, and the level. */
 static int thread_asks(int *level)
 {
-    pthread_t thread;
     int up = -1;
     void *said;
 
-    PE_REQUIRE(pthread_create(&thread, NULL, ask_in_thread, &up) == 0, "no thread");
-    pthread_join(thread, &said);
+    pthread_join(pe_thread(ask_in_thread, &up), &said);
     *level = (int)(long)said;
     return up;
 }
@@ -98,8 +96,7 @@ static void check_references(void)
         PE_CHECK_EQ(shmem_my_pe(), pe_me);
     }
     pe_n = shmem_n_pes();
-    cell = shmem_calloc((size_t)pe_n, sizeof(*cell));
-    PE_REQUIRE(cell != NULL, "calloc failed");
+    cell = pe_calloc((size_t)pe_n, sizeof(*cell));
     for (long k = 1; k < depth; k++) {
         for (int pe = 0; pe < pe_n; pe++)
             shmem_long_p(&cell[pe_me], k, pe);
@@ -121,17 +118,16 @@ static void leave_things(unsigned stamp)
 {
     static unsigned char source[BULK];
     shmem_team_t team[3] = {SHMEM_TEAM_INVALID, SHMEM_TEAM_INVALID, SHMEM_TEAM_INVALID};
-    shmem_ctx_t ctx[4] = {SHMEM_CTX_DEFAULT}, private;
-    void *block = shmem_malloc(5000);
+    shmem_ctx_t ctx[4] = {SHMEM_CTX_DEFAULT};
     int to = pe_right(), n = pe_n, quarter = BULK / 4;
 
-    PE_REQUIRE(block != NULL, "malloc failed");
-    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team[0]), 0);
+    team[0] = pe_split(SHMEM_TEAM_WORLD, 0, 1, n);
     PE_CHECK_EQ(shmem_team_split_2d(team[0], 2, NULL, 0, &team[1], NULL, 0, &team[2]), 0);
-    PE_CHECK_EQ(shmem_ctx_create(0, &ctx[1]), 0);
+    ctx[1] = pe_ctx(0);
     PE_CHECK_EQ(shmem_team_create_ctx(team[0], 0, &ctx[2]), 0);
     PE_CHECK_EQ(shmem_team_create_ctx(team[0], SHMEM_CTX_NOSTORE, &ctx[3]), 0);
-    PE_CHECK_EQ(shmem_ctx_create(SHMEM_CTX_PRIVATE, &private), 0); /* undefined: ended as well */
+    (void)pe_malloc(5000);
+    (void)pe_ctx(SHMEM_CTX_PRIVATE); /* undefined: ended as well */
     pe_fill(source, BULK, stamp + (unsigned)pe_me);
     shmem_barrier_all();
     for (int i = 0; i < 4; i++)
@@ -164,15 +160,13 @@ static void *live_on(void *arg)
 /* Without the library a process is a process: memory, threads, files, its globals. */
 static void check_life_after(void)
 {
-    char *block = malloc(100000), line[64] = "";
+    char *block = pe_private(100000), line[64] = "";
     long before = global_word;
-    pthread_t thread;
     FILE *file = tmpfile();
 
-    PE_REQUIRE(block != NULL && file != NULL, "no memory or no file");
+    PE_REQUIRE(file != NULL, "no file");
     expect_up(false, "in the life after");
-    PE_REQUIRE(pthread_create(&thread, NULL, live_on, block) == 0, "no thread");
-    pthread_join(thread, NULL);
+    pthread_join(pe_thread(live_on, block), NULL);
     PE_CHECK_SAME(block, 100000, 7, "another thread's memory");
     fprintf(file, "after finalize %d\n", pe_me);
     rewind(file);
@@ -198,8 +192,7 @@ static void one_cycle(int cycle)
         PE_CHECK_EQ(shmem_init_thread(levels[cycle % LEVELS], &provided), 0);
     PE_CHECK_EQ(shmem_my_pe(), pe_me);
     PE_CHECK_EQ(shmem_n_pes(), pe_n);
-    cell = shmem_calloc(2, sizeof(*cell));
-    PE_REQUIRE(cell != NULL, "no memory in cycle %d", cycle);
+    cell = pe_calloc(2, sizeof(*cell));
     shmem_long_p(&cell[0], cycle * 100 + pe_me, pe_right());
     shmem_barrier_all();
     PE_CHECK_EQ(cell[0], cycle * 100 + pe_left());

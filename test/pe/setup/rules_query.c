@@ -44,9 +44,9 @@ static void check_addresses(void)
     static int function_static;
     void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    void *private_heap = malloc(100);
+    void *private_heap = pe_private(100);
 
-    PE_REQUIRE(libc != NULL && map != MAP_FAILED && private_heap != NULL, "no memory");
+    PE_REQUIRE(libc != NULL && map != MAP_FAILED, "no memory");
     expect_symmetric(heap, "the heap's first word");
     expect_symmetric((char *)&heap[WORDS] - 1, "a block's last byte");
     expect_symmetric(&in_bss[299].name[4], "a static's last byte");
@@ -72,9 +72,8 @@ static void check_addresses(void)
 /* No two PEs have the same number. */
 static void check_own_number(void)
 {
-    int *seen = shmem_calloc((size_t)pe_n, sizeof(*seen));
+    int *seen = pe_calloc((size_t)pe_n, sizeof(*seen));
 
-    PE_REQUIRE(seen != NULL, "calloc failed");
     PE_CHECK(pe_me >= 0 && pe_me < pe_n, "my_pe is %d of %d", pe_me, pe_n);
     for (int pe = 0; pe < pe_n; pe++)
         shmem_int_atomic_inc(&seen[pe_me], pe);
@@ -151,10 +150,9 @@ static void check_loads_and_stores(void)
 /* Numbers are those of the team; others are no members. */
 static void check_team_ptr(void)
 {
-    shmem_team_t upper = SHMEM_TEAM_INVALID;
     int first = pe_n / 2, n = pe_n - first;
+    shmem_team_t upper = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, -1, n);
 
-    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, n, NULL, 0, &upper), 0);
     if (upper != SHMEM_TEAM_INVALID) {
         for (int i = 0; i < n; i++)
             PE_CHECK(shmem_team_ptr(upper, heap, i) == shmem_ptr(heap, pe_n - 1 - i), "number %d",
@@ -177,9 +175,8 @@ static void check_team_ptr(void)
 static void check_shared(void)
 {
     size_t n = (size_t)pe_n;
-    int *mine = shmem_malloc(2 * n * sizeof(int)), *all = shmem_malloc(2 * n * n * sizeof(int));
+    int *mine = pe_malloc(2 * n * sizeof(int)), *all = pe_malloc(2 * n * n * sizeof(int));
 
-    PE_REQUIRE(mine != NULL && all != NULL, "no memory");
     for (int pe = 0; pe < pe_n; pe++) {
         mine[pe] = shmem_ptr(heap, pe) != NULL;
         mine[pe_n + pe] = shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED);
@@ -233,8 +230,7 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    heap = shmem_calloc(WORDS, sizeof(*heap));
-    PE_REQUIRE(heap != NULL, "calloc failed");
+    heap = pe_calloc(WORDS, sizeof(*heap));
     PE_RULES_RUN(rules);
     return pe_test_end();
 }

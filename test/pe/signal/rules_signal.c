@@ -104,9 +104,8 @@ static void check_earlier_puts(void)
 /* The source of a blocking form is free on return; signal and data are complete at quiet. */
 static void check_source_and_quiet(void)
 {
-    unsigned char *source = malloc(MAX), *got = malloc(MAX);
+    unsigned char *source = pe_private(MAX), *got = pe_private(MAX);
 
-    PE_REQUIRE(source != NULL && got != NULL, "malloc failed");
     clear_signals();
     for (uint64_t turn = 1; turn <= TURNS; turn++) {
         size_t nbytes = turn % 2 ? 900 : MAX;
@@ -128,9 +127,8 @@ static void check_source_and_quiet(void)
 /* The nonblocking form, on a context of its own: complete, source free, after that one's quiet. */
 static void check_nbi_quiet(void)
 {
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    shmem_ctx_t ctx = pe_ctx(0);
 
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
     clear_signals();
     for (uint64_t turn = 1; turn <= TURNS; turn++) {
         pe_fill(outbox, MAX, (unsigned)(turn + 24 * (unsigned)pe_me));
@@ -216,9 +214,8 @@ static void check_sets(void)
 /* signal_set and _add return before they are done, and are done after the quiet of the context. */
 static void check_plain_quiet(void)
 {
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    shmem_ctx_t ctx = pe_ctx(0);
 
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
     clear_signals();
     for (uint64_t i = 1; i <= TIMES; i++) {
         shmem_signal_add(&heap_signals[0], 2, pe_right());
@@ -347,9 +344,8 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    in_heap = shmem_malloc(MAX);
-    heap_signals = shmem_calloc(2, sizeof(*heap_signals));
-    PE_REQUIRE(in_heap != NULL && heap_signals != NULL, "no memory");
+    in_heap = pe_malloc(MAX);
+    heap_signals = pe_calloc(2, sizeof(*heap_signals));
     PE_RULES_RUN(rules);
     return pe_test_end();
 }

@@ -39,10 +39,9 @@ static void one_round(size_t nbytes, uint64_t round, int op, bool nbi, char *sou
 /* R129, R132. */
 static void check_never_early(int op)
 {
-    char *source = malloc(MAX);
+    char *source = pe_private(MAX);
     uint64_t round = 0;
 
-    PE_REQUIRE(source != NULL, "malloc failed");
     sig = ack = 0;
     shmem_barrier_all();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -60,10 +59,9 @@ static void check_all_add(void)
 {
     enum { SLOT = 200 };
     int rounds = pe_rounds(40);
-    uint64_t *heap_sig = shmem_calloc(1, sizeof(*heap_sig));
+    uint64_t *heap_sig = pe_calloc(1, sizeof(*heap_sig));
     char source[SLOT];
 
-    PE_REQUIRE(heap_sig != NULL, "calloc failed");
     for (int round = 1; round <= rounds; round++) {
         pe_fill(source, SLOT, (unsigned)(round + pe_me * 40));
         for (int pe = 0; pe < pe_n; pe++)
@@ -105,8 +103,7 @@ static void check_signal_ops(void)
 int main(void)
 {
     pe_test_begin();
-    inbox = shmem_malloc(MAX);
-    PE_REQUIRE(inbox != NULL, "malloc failed");
+    inbox = pe_malloc(MAX);
     check_never_early(SHMEM_SIGNAL_SET);
     check_never_early(SHMEM_SIGNAL_ADD);
     check_all_add();

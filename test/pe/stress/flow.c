@@ -33,10 +33,8 @@ static void fill_source(void)
 
 static void check_words(const uint64_t *got, int from, const char *what)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!PE_CHECK(got[i] == word_of(from, i), "%s: word %zu is %lx, not %lx", what, i, got[i],
-                      word_of(from, i)))
-            return;
+    PE_CHECK_EACH(size_t, i, count, got[i] == word_of(from, i), "%s: word %zu is %lx, not %lx",
+                  what, i, got[i], word_of(from, i));
 }
 
 static void flood_puts(void)
@@ -194,10 +192,9 @@ static void check_fairness(void)
 static void mix(void)
 {
     static uint64_t turn;
-    unsigned char *from = malloc((size_t)pe_n * BLOCK);
+    unsigned char *from = pe_private((size_t)pe_n * BLOCK);
     int rounds = pe_rounds(200);
 
-    PE_REQUIRE(from != NULL, "no memory");
     turn = 0;
     stress_stage("ring and all to all");
     shmem_barrier_all();
@@ -232,11 +229,10 @@ int main(int argc, char **argv)
     options(&argc, &argv);
     stress_begin(argc, argv);
     if (count == 0) count = stress_all_shared() ? COUNT : FEW;
-    words = shmem_calloc(count, sizeof(*words));
-    adds = shmem_calloc(ADD_WORDS, sizeof(*adds));
-    blocks = shmem_calloc((size_t)pe_n, BLOCK);
-    source = malloc(count * sizeof(*source));
-    PE_REQUIRE(words && adds && blocks && source, "no memory for %zu operations", count);
+    words = pe_calloc(count, sizeof(*words));
+    adds = pe_calloc(ADD_WORDS, sizeof(*adds));
+    blocks = pe_calloc((size_t)pe_n, BLOCK);
+    source = pe_private(count * sizeof(*source));
     while (stress_more(ROUNDS)) {
         fill_source();
         over = 0;

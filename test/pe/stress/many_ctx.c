@@ -7,8 +7,7 @@
  */
 #include "pe_leaks.h"
 #include "pe_stress.h"
-
-#include <pthread.h>
+#include "pe_threads.h"
 
 enum { MANY = 1000, FEW = 256, CHUNK = 48, THREADS = 4, CYCLES = 4000, ROUNDS = 2, OPS = 4000 };
 
@@ -117,9 +116,8 @@ static void check_many(shmem_team_t team)
 /* A team with numbers of its own; the shareable half of its contexts goes with it (R87). */
 static void check_team(void)
 {
-    shmem_team_t team = SHMEM_TEAM_INVALID;
+    shmem_team_t team = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n);
 
-    PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &team), 0);
     check_many(team);
     clear();
     for (int i = 0; i < 32; i++)
@@ -139,9 +137,8 @@ static void *hammer(void *arg)
     int id = (int)(intptr_t)arg, ops = pe_rounds(OPS), pe = (pe_me + id) % pe_n;
     unsigned char from[CHUNK], got[CHUNK];
     unsigned char *there = inbox + (size_t)(pe_me * THREADS + id) * CHUNK;
-    shmem_ctx_t ctx;
+    shmem_ctx_t ctx = pe_ctx(SHMEM_CTX_PRIVATE);
 
-    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0, "context of thread %d", id);
     for (int i = 1; i <= ops; i++) {
         shmem_ctx_uint64_atomic_add(ctx, &hammered[id], 1, pe);
         if (i % 16) continue;
@@ -159,17 +156,11 @@ static void *hammer(void *arg)
 
 static void check_threads(void)
 {
-    pthread_t threads[THREADS];
-
     if (pe_n * THREADS > MANY) return;
     stress_stage("%d threads", THREADS);
     memset(hammered, 0, sizeof(hammered));
     shmem_barrier_all();
-    for (int i = 0; i < THREADS; i++)
-        PE_REQUIRE(pthread_create(&threads[i], NULL, hammer, (void *)(intptr_t)i) == 0,
-                   "no thread");
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    pe_run_threads(THREADS, hammer);
     shmem_sync_all();                 /* destroy has completed what they did */
     for (int i = 0; i < THREADS; i++) /* each PE is the target of one PE per thread number */
         PE_CHECK_EQ(hammered[i], pe_rounds(OPS));
@@ -182,12 +173,12 @@ static void cycle(int times)
     shmem_ctx_t ctx;
 
     for (int i = 0; i < times; i++) {
-        PE_REQUIRE(shmem_ctx_create(options[i % N_OPTIONS], &ctx) == 0, "cycle %d", i);
+        ctx = pe_ctx(options[i % N_OPTIONS]);
         if (i % 8 == 0) shmem_ctx_uint64_atomic_inc(ctx, &sums[0], pe_right());
         shmem_ctx_destroy(ctx);
     }
     for (int i = 0; i < times / 100; i++) {
-        PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team), 0);
+        team = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
         PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "team cycle %d", i);
         shmem_team_destroy(team);
     }
@@ -219,9 +210,8 @@ int main(int argc, char **argv)
     pe_test_attach();
     clock_gettime(CLOCK_MONOTONIC, &stress_started);
     PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE, "thread level %d", provided);
-    inbox = shmem_malloc((size_t)MANY * CHUNK);
-    sums = shmem_calloc(MANY + 1, sizeof(*sums));
-    PE_REQUIRE(inbox != NULL && sums != NULL, "no memory");
+    inbox = pe_malloc((size_t)MANY * CHUNK);
+    sums = pe_calloc(MANY + 1, sizeof(*sums));
     while (stress_more(ROUNDS)) {
         n_ctxs = stress_round % 2 ? MANY : FEW;
         check_many(SHMEM_TEAM_WORLD);

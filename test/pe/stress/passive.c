@@ -143,9 +143,8 @@ static void do_strided(struct line *line)
 /* A new context, and what it left behind when it was destroyed. */
 static void do_context(struct line *line)
 {
-    shmem_ctx_t ctx;
+    shmem_ctx_t ctx = pe_ctx(SHMEM_CTX_PRIVATE);
 
-    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0, "ctx_create failed");
     shmem_ctx_uint64_atomic_add(ctx, &line->ctx64, 11, target);
     shmem_ctx_fence(ctx);
     shmem_ctx_uint32_p(ctx, &line->ctx32, 12, target);
@@ -240,9 +239,8 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_MONOTONIC, &stress_started);
     PE_REQUIRE(pe_n <= 64, "at most 64 PEs");
     big_bytes = stress_seconds > 0 ? HUGE_BYTES : BIG_BYTES;
-    big = shmem_malloc(big_bytes);
-    big_own = malloc(big_bytes);
-    PE_REQUIRE(big != NULL && big_own != NULL, "no memory for %zu bytes", big_bytes);
+    big = pe_malloc(big_bytes);
+    big_own = pe_private(big_bytes);
     if (pe_n < 2) pe_test_skip("a passive target needs another PE");
     pe_fill(big, big_bytes, (unsigned)pe_me + 1);
     while (pe_n > 1 && stress_more(ROUNDS)) {

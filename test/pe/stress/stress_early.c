@@ -244,9 +244,8 @@ int main(int argc, char **argv)
 {
     stress_begin(argc, argv);
     for (int i = 0; i < SLOTS; i++) {
-        inbox[i] = shmem_malloc(capacity(i) + LEAD);
-        outbox[i] = malloc(capacity(i) + LEAD);
-        PE_REQUIRE(inbox[i] != NULL && outbox[i] != NULL, "no memory");
+        inbox[i] = pe_malloc(capacity(i) + LEAD);
+        outbox[i] = pe_private(capacity(i) + LEAD);
     }
     order_ctxs_create(ctxs);
     while (stress_more(stress_all_shared() ? ROUNDS : FEW_ROUNDS)) {

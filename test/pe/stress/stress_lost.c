@@ -354,8 +354,8 @@ static void check_all(int locked)
         check_sums(pe, &got[pe]);
     }
     check_tokens(got);
-    for (uint64_t i = 0; i < got[0].ticket; i++)
-        if (!PE_CHECK(claimed[i], "ticket %lu of %lu was given to nobody", i, got[0].ticket)) break;
+    PE_CHECK_EACH(uint64_t, i, got[0].ticket, claimed[i], "ticket %lu of %lu was given to nobody",
+                  i, got[0].ticket);
     PE_CHECK_EQ(got[0].held, locked * pe_n);
 }
 
@@ -363,11 +363,10 @@ int main(int argc, char **argv)
 {
     stress_begin(argc, argv);
     PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
-    heap_cells = shmem_malloc(sizeof(*heap_cells));
-    all = shmem_malloc((size_t)pe_n * sizeof(*all));
-    claimed = shmem_malloc((size_t)OPS * (size_t)pe_n);
-    mine = malloc(sizeof(*mine));
-    PE_REQUIRE(heap_cells && all && claimed && mine, "no memory");
+    heap_cells = pe_malloc(sizeof(*heap_cells));
+    all = pe_malloc((size_t)pe_n * sizeof(*all));
+    claimed = pe_malloc((size_t)OPS * (size_t)pe_n);
+    mine = pe_private(sizeof(*mine));
     while (stress_more(stress_all_shared() ? ROUNDS : FEW_ROUNDS)) {
         int locked = pe_rounds(LOCKED);
 

@@ -96,11 +96,9 @@ static void step_iput(int slot)
 
 static void check_got(const struct place *p, const unsigned char *got, const char *how)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (!PE_CHECK(got[i] == p->model[p->at + i],
-                      "seed %lu: %s from pe %d segment %d at %zu+%zu: 0x%02x, not 0x%02x",
-                      stress_seed, how, p->pe, p->segment, p->at, i, got[i], p->model[p->at + i]))
-            return;
+    PE_CHECK_EACH(size_t, i, p->n, got[i] == p->model[p->at + i],
+                  "seed %lu: %s from pe %d segment %d at %zu+%zu: 0x%02x, not 0x%02x", stress_seed,
+                  how, p->pe, p->segment, p->at, i, got[i], p->model[p->at + i]);
 }
 
 static void step_get(void)
@@ -219,9 +217,8 @@ int main(int argc, char **argv)
 {
     stress_begin(argc, argv);
     PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
-    area[0] = shmem_calloc((size_t)pe_n, AREA);
+    area[0] = pe_calloc((size_t)pe_n, AREA);
     area[1] = global_area;
-    PE_REQUIRE(area[0] != NULL, "calloc failed");
     while (stress_more(1))
         one_round();
     return stress_end("stress_mix");

@@ -233,9 +233,8 @@ static void play(enum scene scene)
 int main(int argc, char **argv)
 {
     stress_begin(argc, argv);
-    area = shmem_malloc(AREA);
-    own = malloc(AREA);
-    PE_REQUIRE(area != NULL && own != NULL, "no memory");
+    area = pe_malloc(AREA);
+    own = pe_private(AREA);
     order_ctxs_create(ctxs);
     while (stress_more(stress_all_shared() ? ROUNDS : FEW_ROUNDS))
         play((enum scene)(stress_round % N_SCENE));

@@ -5,8 +5,8 @@
  * different teams run at the same time. More of it: threads.c, thread_teams.c, stress programs.
  */
 #include "pe_table.h"
+#include "pe_threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 enum { THREADS = 4, BULK = 100 * 1024, CELLS = 64 };
@@ -139,11 +139,10 @@ static void wait_beside(void)
 static void work_beside(void)
 {
     static uint64_t fetched; /* symmetric */
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     int provided = -1, level = -1, up = 0;
     long got;
+    shmem_ctx_t ctx = pe_ctx(0);
 
-    PE_CHECK_EQ(shmem_ctx_create(0, &ctx), 0);
     shmem_putmem_nbi(inbox, outbox, BULK, pe_right());
     shmem_ctx_putmem(ctx, inbox + BULK, outbox, 1000, pe_right());
     got = shmem_long_atomic_fetch_add(&cells[20], 1, pe_right());
@@ -189,7 +188,7 @@ static void check_blocked(void)
             if (in >= IN_BARRIER) block_in(in);
             shmem_init(); /* as many references as PE 0 has got */
         } else {
-            PE_REQUIRE(pthread_create(&thread, NULL, blocked, &in) == 0, "no thread");
+            thread = pe_thread(blocked, &in);
             for (int i = 0; i < 50; i++)
                 sched_yield(); /* likely in it by now */
             work_beside();
@@ -210,16 +209,6 @@ static void check_blocked(void)
 
 /* ---- one PE, several threads -------------------------------------------------------------- */
 
-static void run_threads(void *(*body)(void *))
-{
-    pthread_t thread[THREADS];
-
-    for (long i = 0; i < THREADS; i++)
-        PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
-}
-
 /* Whoever the thread is, it is this PE, and its heap is the PE's. */
 static void *same_pe(void *arg)
 {
@@ -236,7 +225,7 @@ static void check_same_pe(void)
 {
     memset(cells, 0, CELLS * sizeof(*cells));
     shmem_barrier_all();
-    run_threads(same_pe);
+    pe_run_threads(THREADS, same_pe);
     shmem_barrier_all();
     for (int i = 0; i < THREADS; i++)
         PE_CHECK_EQ(cells[i], pe_left() + 1);
@@ -277,7 +266,7 @@ static void check_quiet_of_others(void)
     memset(cells, 0, CELLS * sizeof(*cells));
     words[1] = 0;
     shmem_barrier_all();
-    run_threads(put_and_quiet);
+    pe_run_threads(THREADS, put_and_quiet);
 }
 
 /* Plain stores of one thread, handed over inside the PE, then quiet and flag by another. */
@@ -308,7 +297,7 @@ static void check_stores_of_others(void)
 {
     memset(cells, 0, CELLS * sizeof(*cells));
     shmem_barrier_all();
-    run_threads(store_for_another);
+    pe_run_threads(THREADS, store_for_another);
 }
 
 /*
@@ -339,7 +328,7 @@ static void check_fence_beside_quiet(void)
 {
     memset(cells, 0, CELLS * sizeof(*cells));
     shmem_barrier_all();
-    run_threads(fence_beside_quiet);
+    pe_run_threads(THREADS, fence_beside_quiet);
 }
 
 /* A ring of threads of this PE: each waits for its word, and sets the next one's by an atomic. */
@@ -379,7 +368,7 @@ static void check_ring(void)
 {
     memset(cells, 0, CELLS * sizeof(*cells));
     shmem_barrier_all();
-    run_threads(ring_of_threads);
+    pe_run_threads(THREADS, ring_of_threads);
     for (int i = 0; i < THREADS; i++)
         PE_CHECK_EQ(*(int *)&cells[i], pe_rounds(400));
 }
@@ -470,7 +459,7 @@ static void *collectives(void *arg)
 
 static void check_collectives(void)
 {
-    run_threads(collectives);
+    pe_run_threads(THREADS, collectives);
 }
 
 /* Threads ask teams while others make and destroy some. */
@@ -483,7 +472,7 @@ static void *ask_or_split(void *arg)
         shmem_team_t team = SHMEM_TEAM_INVALID;
 
         if (i < 2) { /* of different parents at the same time */
-            PE_CHECK_EQ(shmem_team_split_strided(teams[i], pe_n - 1, -1, pe_n, NULL, 0, &team), 0);
+            team = pe_split(teams[i], pe_n - 1, -1, pe_n);
             PE_CHECK_EQ(shmem_team_my_pe(team), pe_n - 1 - pe_me);
             PE_CHECK_EQ(shmem_team_sync(team), 0);
             shmem_team_destroy(team);
@@ -500,7 +489,7 @@ static void *ask_or_split(void *arg)
 
 static void check_queries(void)
 {
-    run_threads(ask_or_split);
+    pe_run_threads(THREADS, ask_or_split);
 }
 
 static const struct pe_rule rules[] = {
@@ -525,15 +514,13 @@ int main(int argc, char **argv)
     pe_test_attach();
     PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE, "level %d provided", provided);
     PE_REQUIRE((size_t)pe_n * 3000 <= BULK, "too many PEs for the boxes");
-    cells = shmem_calloc(CELLS, sizeof(*cells));
-    inbox = shmem_malloc(THREADS * BULK);
-    outbox = shmem_malloc(THREADS * BULK);
-    words = shmem_calloc(4, sizeof(*words));
-    PE_REQUIRE(cells && inbox && outbox && words, "no symmetric memory");
+    cells = pe_calloc(CELLS, sizeof(*cells));
+    inbox = pe_malloc(THREADS * BULK);
+    outbox = pe_malloc(THREADS * BULK);
+    words = pe_calloc(4, sizeof(*words));
     for (int t = 0; t < THREADS; t++)
-        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &teams[t]) == 0,
-                   "split failed");
-    PE_REQUIRE(shmem_ctx_create(0, &shared_ctx) == 0, "no context");
+        teams[t] = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
+    shared_ctx = pe_ctx(0);
     pthread_barrier_init(&together, NULL, THREADS);
     PE_RULES_RUN(rules);
     shmem_ctx_destroy(shared_ctx);

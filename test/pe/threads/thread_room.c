@@ -5,8 +5,8 @@
  * a small window, and refused is who gets a space outside it.
  */
 #include "pe_spaces.h"
+#include "pe_threads.h"
 
-#include <pthread.h>
 #include <shmemx.h>
 
 enum { N_THREADS = 3, MOST = 64, ROUNDS = 30, WINDOW_MIB = 256 };
@@ -64,16 +64,11 @@ static void *make_with_others(void *arg)
 
 static void race(int round)
 {
-    pthread_t threads[N_THREADS];
     int sum = 0;
 
-    for (long i = 0; i < N_THREADS; i++)
-        PE_REQUIRE(pthread_create(&threads[i], NULL, make_with_others, (void *)i) == 0,
-                   "no thread");
-    for (int i = 0; i < N_THREADS; i++) {
-        pthread_join(threads[i], NULL);
+    pe_run_threads(N_THREADS, make_with_others);
+    for (int i = 0; i < N_THREADS; i++)
         sum += n_spaces[i];
-    }
     shmem_barrier_all();
     n_spaces[N_THREADS] = make_all(SHMEM_TEAM_WORLD, N_THREADS);
     PE_CHECK(n_spaces[N_THREADS] == 0, "round %d: %d spaces, and room for %d more", round, sum,
@@ -85,16 +80,8 @@ static void race(int round)
 
 int main(void)
 {
-    int provided = -1;
-
-    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
-    pe_test_attach();
-    if (provided < SHMEM_THREAD_MULTIPLE) {
-        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
-        return pe_test_end();
-    }
-    heap = shmem_malloc(1);
-    PE_REQUIRE(heap != NULL, "malloc failed");
+    if (!pe_threads_begin()) return pe_test_end();
+    heap = pe_malloc(1);
     for (int i = 0; i < N_THREADS; i++)
         PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &parents[i]) == 0, "no team");
     pthread_barrier_init(&together, NULL, N_THREADS);

@@ -3,9 +3,7 @@
  * Threads split different parents until there is no room for one more team: together they get as
  * many as one thread alone does. The job is run in a small window, where that is a few hundred.
  */
-#include <pthread.h>
-
-#include "pe_data.h"
+#include "pe_threads.h"
 
 enum { N_THREADS = 3, MOST = 4096, ROUNDS = 10 };
 
@@ -40,14 +38,9 @@ static void *split_with_others(void *arg)
 
 static void race(int room)
 {
-    pthread_t threads[N_THREADS];
     int sum = 0;
 
-    for (long i = 0; i < N_THREADS; i++)
-        PE_REQUIRE(pthread_create(&threads[i], NULL, split_with_others, (void *)i) == 0,
-                   "no thread");
-    for (int i = 0; i < N_THREADS; i++)
-        pthread_join(threads[i], NULL);
+    pe_run_threads(N_THREADS, split_with_others);
     for (int i = 0; i < N_THREADS; i++) {
         destroy_all(teams[i], n_teams[i]);
         sum += n_teams[i];
@@ -58,18 +51,11 @@ static void race(int room)
 
 int main(void)
 {
-    int provided = -1, room;
+    int room;
 
-    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
-    pe_test_attach();
-    if (provided < SHMEM_THREAD_MULTIPLE) {
-        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
-        return pe_test_end();
-    }
+    if (!pe_threads_begin()) return pe_test_end();
     for (int i = 0; i < N_THREADS; i++)
-        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &parents[i]) ==
-                       0,
-                   "split failed");
+        parents[i] = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
     pthread_barrier_init(&together, NULL, N_THREADS);
     room = split_all(SHMEM_TEAM_WORLD, teams[0]);
     PE_REQUIRE(room > 0 && room < MOST, "%d teams: the window is not small", room);

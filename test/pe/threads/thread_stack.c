@@ -171,7 +171,7 @@ static void call_context(void)
     shmem_ctx_t ctx;
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        PE_REQUIRE(shmem_ctx_create(options[i], &ctx) == 0, "no context");
+        ctx = pe_ctx(options[i]);
         shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
         for (int k = 0; k < 100; k++)
             shmem_ctx_long_p(ctx, &b[k], k, pe_right());
@@ -186,8 +186,7 @@ static void call_team(void)
 {
     shmem_team_t team, rows, columns;
 
-    PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team) == 0,
-               "no team");
+    team = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
     shmem_long_sum_reduce(team, b, a, MANY);
     PE_REQUIRE(shmem_team_split_2d(team, 2, NULL, 0, &rows, NULL, 0, &columns) == 0, "no teams");
     shmem_team_sync(rows);
@@ -313,10 +312,9 @@ static void start(bool default_stacks)
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     pe_test_attach();
     if (provided < SHMEM_THREAD_MULTIPLE) pe_test_skip("no SHMEM_THREAD_MULTIPLE");
-    a = shmem_malloc(MANY * sizeof(*a));
-    b = shmem_malloc(2 * MANY * sizeof(*b));
-    flags = shmem_calloc(4, sizeof(*flags));
-    PE_REQUIRE(a != NULL && b != NULL && flags != NULL, "no memory");
+    a = pe_malloc(MANY * sizeof(*a));
+    b = pe_malloc(2 * MANY * sizeof(*b));
+    flags = pe_calloc(4, sizeof(*flags));
     for (long i = 0; i < MANY; i++)
         a[i] = i;
     pe_psync_init(sync_array, SHMEM_SYNC_SIZE);

@@ -2,9 +2,7 @@
 /*
  * Two threads a PE split different parents at the same time and use what they get: R31, R86.
  */
-#include <pthread.h>
-
-#include "pe_test.h"
+#include "pe_threads.h"
 
 #define N_THREADS 2
 #define ROUNDS 200
@@ -22,8 +20,7 @@ static void *split_and_use(void *arg)
         shmem_team_t team;
 
         pthread_barrier_wait(&together);
-        PE_CHECK(shmem_team_split_strided(parents[thread], 0, 1, pe_n, NULL, 0, &team) == 0,
-                 "split failed");
+        team = pe_split(parents[thread], 0, 1, pe_n);
         for (int k = 0; k < 4; k++) {
             *mine = (thread + 1) * 1000 + pe_me + k;
             shmem_long_max_reduce(team, result, mine, 1);
@@ -36,23 +33,12 @@ static void *split_and_use(void *arg)
 
 int main(void)
 {
-    pthread_t threads[N_THREADS];
-    int provided;
-
-    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
-    pe_test_attach();
-    if (provided < SHMEM_THREAD_MULTIPLE) {
-        pe_test_skip("no SHMEM_THREAD_MULTIPLE");
-        return pe_test_end();
-    }
-    source = shmem_calloc(N_THREADS * 8, sizeof(*source));
-    dest = shmem_calloc(N_THREADS * 8, sizeof(*dest));
+    if (!pe_threads_begin()) return pe_test_end();
+    source = pe_calloc(N_THREADS * 8, sizeof(*source));
+    dest = pe_calloc(N_THREADS * 8, sizeof(*dest));
     for (int i = 0; i < N_THREADS; i++)
-        shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &parents[i]);
+        parents[i] = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
     pthread_barrier_init(&together, NULL, N_THREADS);
-    for (long i = 0; i < N_THREADS; i++)
-        pthread_create(&threads[i], NULL, split_and_use, (void *)i);
-    for (int i = 0; i < N_THREADS; i++)
-        pthread_join(threads[i], NULL);
+    pe_run_threads(N_THREADS, split_and_use);
     return pe_test_end();
 }

@@ -4,9 +4,7 @@
  * thread beside working ones, collectives on different teams. Needs SHMEM_THREAD_MULTIPLE and is
  * skipped where the library does not provide it. Rules R28-R36.
  */
-#include "pe_data.h"
-
-#include <pthread.h>
+#include "pe_threads.h"
 
 enum { THREADS = 4, MAX_EACH = 400, SLOT = 64 };
 
@@ -17,12 +15,7 @@ static shmem_team_t team[THREADS];
 
 static void run_threads(void *(*body)(void *))
 {
-    pthread_t thread[THREADS];
-
-    for (long i = 0; i < THREADS; i++)
-        PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    pe_run_threads(THREADS, body);
     shmem_barrier_all();
 }
 
@@ -47,9 +40,8 @@ static void *shared_context(void *arg)
 static void *own_context(void *arg)
 {
     long me = (long)arg, *mine = slots + me * SLOT, source[SLOT], got[SLOT];
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+    shmem_ctx_t ctx = pe_ctx(me % 2 ? SHMEM_CTX_PRIVATE : 0);
 
-    PE_REQUIRE(shmem_ctx_create(me % 2 ? SHMEM_CTX_PRIVATE : 0, &ctx) == 0, "ctx_create failed");
     for (int i = 1; i <= each / 8 + 1; i++) {
         for (int k = 0; k < SLOT; k++)
             source[k] = i * 1000 + k * 10 + me;
@@ -119,8 +111,7 @@ static void check_threads(void)
     PE_CHECK_EQ(take_counters(), (long)pe_n * (THREADS - 1) * (each / 4));
     PE_CHECK_EQ(woken, 1);
     for (int t = 0; t < THREADS; t++)
-        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team[t]) == 0,
-                   "split failed");
+        team[t] = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
     run_threads(own_team);
     for (int t = 0; t < THREADS; t++)
         shmem_team_destroy(team[t]);
@@ -128,16 +119,9 @@ static void check_threads(void)
 
 int main(void)
 {
-    int provided = -1;
-
-    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
-    pe_test_attach();
+    if (!pe_threads_begin()) return pe_test_end();
     each = pe_rounds(MAX_EACH);
-    slots = shmem_calloc((size_t)(THREADS * SLOT), sizeof(*slots));
-    PE_REQUIRE(slots != NULL, "calloc failed");
-    if (provided == SHMEM_THREAD_MULTIPLE)
-        check_threads();
-    else
-        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
+    slots = pe_calloc((size_t)(THREADS * SLOT), sizeof(*slots));
+    check_threads();
     return pe_test_end();
 }

@@ -5,9 +5,9 @@
  * What is alive stays alive for every check, and every answer is of one moment.
  */
 #include "pe_spaces.h"
+#include "pe_threads.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <shmemx.h>
 #include <stdatomic.h>
@@ -189,7 +189,7 @@ static void come_and_go(void)
         shmem_space_t space = pe_space_create(PE_MIB, &team);
         void *block = shmem_space_malloc(space, 4096);
 
-        PE_CHECK_EQ(shmem_team_split_strided(team, 0, 1, (pe_n + 1) / 2, NULL, 0, &half), 0);
+        half = pe_split(team, 0, 1, (pe_n + 1) / 2);
         PE_CHECK(block != NULL, "no memory in a fresh space");
         shmem_team_destroy(half);
         shmem_space_free(space, block);
@@ -247,13 +247,11 @@ static void check_threads(void)
         PE_REQUIRE(users[i].in_heap && users[i].in_space && users[i].lock, "no memory");
     }
     fill(heap, space, BLOCKS / 2, BLOCKS);
-    (void)pe_rounds(1); /* it looks up once what threads then read */
     for (int i = 0; i < USERS; i++)
-        PE_REQUIRE(pthread_create(&thread[i], NULL, use_all, &users[i]) == 0, "no thread");
-    PE_REQUIRE(pthread_create(&thread[USERS], NULL, ask_books, &alone) == 0, "no thread");
-    PE_REQUIRE(pthread_create(&thread[USERS + 1], NULL, ask_tables, users[0].in_heap) == 0,
-               "no thread");
-    PE_REQUIRE(pthread_create(&thread[USERS + 2], NULL, visit, NULL) == 0, "no thread");
+        thread[i] = pe_thread(use_all, &users[i]);
+    thread[USERS] = pe_thread(ask_books, &alone);
+    thread[USERS + 1] = pe_thread(ask_tables, users[0].in_heap);
+    thread[USERS + 2] = pe_thread(visit, NULL);
     churn(alone, heap, space);
     come_and_go();
     have_guest();
@@ -272,16 +270,10 @@ static void check_threads(void)
 
 int main(void)
 {
-    int provided = -1;
-
     setenv("SHMEM_CHECK", "1", 1);
-    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
-    pe_test_attach();
+    if (!pe_threads_begin()) return pe_test_end();
     nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     PE_REQUIRE(nowhere >= 0, "no /dev/null");
-    if (provided == SHMEM_THREAD_MULTIPLE)
-        check_threads();
-    else
-        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
+    check_threads();
     return pe_test_end();
 }

@@ -4,9 +4,7 @@
  * different parents, each with all collectives; one allocates while the others ask questions and
  * communicate. What is made works, what is destroyed has done its work.
  */
-#include "pe_data.h"
-
-#include <pthread.h>
+#include "pe_threads.h"
 
 enum { THREADS = 4, ROUNDS = 24, VALUES = 8, MAX_PES = 16, WORDS = VALUES * MAX_PES * 2 };
 
@@ -16,12 +14,7 @@ static int asking;                  /* threads that still ask, while one allocat
 
 static void run_threads(void *(*body)(void *))
 {
-    pthread_t thread[THREADS];
-
-    for (long i = 0; i < THREADS; i++)
-        PE_REQUIRE(pthread_create(&thread[i], NULL, body, (void *)i) == 0, "no thread");
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    pe_run_threads(THREADS, body);
     shmem_barrier_all();
 }
 
@@ -112,10 +105,10 @@ static void *teams(void *arg)
         long tag = (id + 1) * 10000 + round * 17;
         int even = (pe_n + 1) / 2;
 
-        PE_CHECK_EQ(shmem_team_split_strided(parents[id], pe_n - 1, -1, pe_n, NULL, 0, &whole), 0);
+        whole = pe_split(parents[id], pe_n - 1, -1, pe_n);
         PE_CHECK_EQ(shmem_team_my_pe(whole), pe_n - 1 - shmem_team_my_pe(parents[id]));
         use_reductions(whole, tag, from, to);
-        PE_CHECK_EQ(shmem_team_split_strided(whole, 0, 2, even, NULL, 0, &part), 0);
+        part = pe_split(whole, 0, 2, even);
         if (part != SHMEM_TEAM_INVALID) {
             PE_CHECK_EQ(shmem_team_n_pes(part), even);
             use_collections(part, tag, from, to);
@@ -134,10 +127,9 @@ static void allocate(void)
 {
     for (long round = 0; round < pe_rounds(ROUNDS); round++) {
         size_t n = 100u << (round % 8);
-        long *one = shmem_malloc(n * sizeof(*one));
-        long *two = shmem_calloc(n, sizeof(*two));
+        long *one = pe_malloc(n * sizeof(*one));
+        long *two = pe_calloc(n, sizeof(*two));
 
-        PE_REQUIRE(one != NULL && two != NULL, "round %ld: no memory", round);
         PE_CHECK_SAME(two, n * sizeof(*two), 0, "calloc");
         for (size_t i = 0; i < n; i++)
             one[i] = two[i] = round * 7 + (long)i;
@@ -191,12 +183,9 @@ static void *allocate_and_ask(void *arg)
 static void check_threads(void)
 {
     for (int t = 0; t < THREADS; t++) {
-        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &parents[t]) ==
-                       0,
-                   "split failed");
+        parents[t] = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
         slots[t * WORDS + VALUES + 1] = 4711 + t;
     }
-    (void)pe_rounds(1); /* it looks up once what threads then read */
     shmem_barrier_all();
     run_threads(contexts);
     run_threads(teams);
@@ -208,18 +197,11 @@ static void check_threads(void)
 
 int main(void)
 {
-    int provided = -1;
-
-    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
-    pe_test_attach();
+    if (!pe_threads_begin()) return pe_test_end();
     PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
-    source = shmem_calloc((size_t)THREADS * WORDS, sizeof(*source));
-    dest = shmem_calloc((size_t)THREADS * WORDS, sizeof(*dest));
-    slots = shmem_calloc((size_t)THREADS * WORDS, sizeof(*slots));
-    PE_REQUIRE(source && dest && slots, "calloc failed");
-    if (provided == SHMEM_THREAD_MULTIPLE)
-        check_threads();
-    else
-        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
+    source = pe_calloc((size_t)THREADS * WORDS, sizeof(*source));
+    dest = pe_calloc((size_t)THREADS * WORDS, sizeof(*dest));
+    slots = pe_calloc((size_t)THREADS * WORDS, sizeof(*slots));
+    check_threads();
     return pe_test_end();
 }

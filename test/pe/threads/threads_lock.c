@@ -6,9 +6,8 @@
  * when the thread that set it has ended, and another one waits for it then, though the system may
  * give that one the pthread_t of the first.
  */
-#include "pe_data.h"
+#include "pe_threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -56,9 +55,8 @@ static void outlive(long *lock)
 {
     pthread_t thread;
 
-    PE_REQUIRE(pthread_create(&thread, NULL, set_and_end, lock) == 0, "no thread");
-    pthread_join(thread, NULL);
-    PE_REQUIRE(pthread_create(&thread, NULL, set_and_clear, lock) == 0, "no thread");
+    pthread_join(pe_thread(set_and_end, lock), NULL);
+    thread = pe_thread(set_and_clear, lock);
     while (!atomic_load(&waiter_came))
         sched_yield();
     /* Long enough for it to be in the call, mostly. */
@@ -75,24 +73,11 @@ static void outlive(long *lock)
 
 int main(void)
 {
-    pthread_t thread[THREADS];
-    int provided = -1;
-
-    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
-    pe_test_attach();
-    if (provided < SHMEM_THREAD_MULTIPLE) {
-        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
-        return pe_test_end();
-    }
-    heap_locks = shmem_calloc(THREADS, sizeof(*heap_locks));
-    sums = shmem_calloc((size_t)2 * THREADS, sizeof(*sums));
-    own_locks = shmem_calloc((size_t)pe_n, sizeof(*own_locks));
-    PE_REQUIRE(heap_locks && sums && own_locks, "calloc failed");
-    (void)pe_rounds(1); /* it looks up once what threads then read */
-    for (long i = 0; i < THREADS; i++)
-        PE_REQUIRE(pthread_create(&thread[i], NULL, contend, (void *)i) == 0, "no thread");
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    if (!pe_threads_begin()) return pe_test_end();
+    heap_locks = pe_calloc(THREADS, sizeof(*heap_locks));
+    sums = pe_calloc((size_t)2 * THREADS, sizeof(*sums));
+    own_locks = pe_calloc((size_t)pe_n, sizeof(*own_locks));
+    pe_run_threads(THREADS, contend);
     shmem_barrier_all();
     for (int i = 0; i < 2 * THREADS; i++)
         PE_CHECK_EQ(shmem_long_g(&sums[i], 0), (long)pe_n * pe_rounds(ROUNDS));

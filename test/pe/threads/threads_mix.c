@@ -5,9 +5,7 @@
  * and tests, each thread its own. Threads of a program meet at barriers of pthread: the thread
  * sanitizer, which may be watching, sees no order in what travels through symmetric memory.
  */
-#include "pe_data.h"
-
-#include <pthread.h>
+#include "pe_threads.h"
 
 enum { THREADS = 4, AREA = 1024, MAX_PES = 16, STEPS = 1500, ROUNDS = 40, VALUES = 8 };
 
@@ -39,12 +37,7 @@ static struct worker workers[THREADS];
 
 static void run_threads(void *(*body)(void *))
 {
-    pthread_t thread[THREADS];
-
-    for (int i = 0; i < THREADS; i++)
-        PE_REQUIRE(pthread_create(&thread[i], NULL, body, &workers[i]) == 0, "no thread");
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    pe_run_threads(THREADS, body);
     shmem_barrier_all();
 }
 
@@ -168,14 +161,14 @@ static void step_atomic(struct worker *w, int pe)
 
 static void *mix(void *arg)
 {
-    struct worker *w = arg;
+    struct worker *w = &workers[(long)arg];
     int steps = pe_rounds(STEPS);
 
     w->ctx[DEFAULT] = SHMEM_CTX_DEFAULT;
     w->ctx[COMMON] = common;
     w->ctx[SERIAL] = serial;
-    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &w->ctx[PRIVATE]) == 0, "no private context");
-    PE_REQUIRE(shmem_ctx_create(0, &w->ctx[OWN]) == 0, "no context");
+    w->ctx[PRIVATE] = pe_ctx(SHMEM_CTX_PRIVATE);
+    w->ctx[OWN] = pe_ctx(0);
     for (int i = 0; i < steps; i++) {
         int pe = (int)pe_random_in(&w->rng, 0, (size_t)pe_n - 1);
 
@@ -223,7 +216,7 @@ static void check_counters(void)
 /* On a context that all use: what was issued before the quiet, by whomever, is there after it. */
 static void *quiet_for_others(void *arg)
 {
-    struct worker *w = arg;
+    struct worker *w = &workers[(long)arg];
     long *slot = data + w->id * VALUES;
 
     for (long round = 0; round < pe_rounds(ROUNDS); round++) {
@@ -309,7 +302,7 @@ static void wait_flags(long *flag, long round, int how)
  */
 static void *waits(void *arg)
 {
-    struct worker *w = arg;
+    struct worker *w = &workers[(long)arg];
     long *slot = data + w->id * VALUES, *flag = flags + w->id * VALUES;
     uint64_t *signal = &signals[w->id], *taken = &signals[THREADS + w->id];
 
@@ -344,8 +337,8 @@ static void *waits(void *arg)
 
 static void check_threads(void)
 {
-    PE_REQUIRE(shmem_ctx_create(0, &common) == 0, "no context");
-    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &serial) == 0, "no serialized context");
+    common = pe_ctx(0);
+    serial = pe_ctx(SHMEM_CTX_SERIALIZED);
     for (int i = 0; i < THREADS; i++) {
         workers[i].id = i;
         workers[i].rng = seed * 2654435761u + (uint64_t)(pe_me * THREADS + i + 1);
@@ -362,24 +355,16 @@ static void check_threads(void)
 
 int main(int argc, char **argv)
 {
-    int provided = -1;
-
     if (argc > 1) seed = strtoull(argv[1], NULL, 0);
-    PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
-    pe_test_attach();
+    if (!pe_threads_begin()) return pe_test_end();
     PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
-    area = shmem_calloc((size_t)MAX_PES * THREADS, AREA);
-    counters = shmem_calloc(VALUES, sizeof(*counters));
-    flags = shmem_calloc((size_t)THREADS * VALUES, sizeof(*flags));
-    data = shmem_calloc((size_t)THREADS * VALUES, sizeof(*data));
-    signals = shmem_calloc((size_t)THREADS * 2, sizeof(*signals));
-    PE_REQUIRE(area && counters && flags && data && signals, "calloc failed");
+    area = pe_calloc((size_t)MAX_PES * THREADS, AREA);
+    counters = pe_calloc(VALUES, sizeof(*counters));
+    flags = pe_calloc((size_t)THREADS * VALUES, sizeof(*flags));
+    data = pe_calloc((size_t)THREADS * VALUES, sizeof(*data));
+    signals = pe_calloc((size_t)THREADS * 2, sizeof(*signals));
     pthread_barrier_init(&together, NULL, THREADS);
-    (void)pe_rounds(1); /* it looks up once what threads then read */
-    if (provided == SHMEM_THREAD_MULTIPLE)
-        check_threads();
-    else
-        pe_test_skip("the library does not provide SHMEM_THREAD_MULTIPLE");
+    check_threads();
     pthread_barrier_destroy(&together);
     return pe_test_end();
 }

@@ -145,14 +145,11 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    null_signals = shmem_calloc(4, sizeof(*null_signals));
-    null_dest = shmem_malloc(PLACE);
-    null_source = shmem_malloc(PLACE);
-    PE_REQUIRE(null_signals && null_dest && null_source, "no symmetric memory");
-    PE_REQUIRE(
-        shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &null_team) == 0,
-        "split failed");
-    PE_REQUIRE(shmem_ctx_create(0, &null_ctx) == 0, "no context");
+    null_signals = pe_calloc(4, sizeof(*null_signals));
+    null_dest = pe_malloc(PLACE);
+    null_source = pe_malloc(PLACE);
+    null_team = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n);
+    null_ctx = pe_ctx(0);
     pe_fill(null_dest, PLACE, 1);
     pe_fill(null_source, PLACE, 2);
     shmem_barrier_all();

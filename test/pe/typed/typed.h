@@ -47,14 +47,12 @@ static inline void typed_begin(void)
     pe_test_begin();
     if (nelems < TYPED_PER_PE * (size_t)pe_n) nelems = TYPED_PER_PE * (size_t)pe_n;
     nbytes = nelems * 2 * sizeof(double);
-    typed_want = malloc(nbytes);
-    typed_want2 = malloc(nbytes);
-    typed_theirs = malloc(nbytes);
-    PE_REQUIRE(typed_want && typed_want2 && typed_theirs, "no memory");
-    typed_dest = shmem_malloc(nbytes);
-    typed_source = shmem_malloc(nbytes);
-    typed_signals = shmem_calloc(TYPED_ROWS, sizeof(*typed_signals));
-    PE_REQUIRE(typed_dest && typed_source && typed_signals, "no symmetric memory");
+    typed_want = pe_private(nbytes);
+    typed_want2 = pe_private(nbytes);
+    typed_theirs = pe_private(nbytes);
+    typed_dest = pe_malloc(nbytes);
+    typed_source = pe_malloc(nbytes);
+    typed_signals = pe_calloc(TYPED_ROWS, sizeof(*typed_signals));
 }
 
 static inline int typed_end(void)

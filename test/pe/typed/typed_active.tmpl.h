@@ -22,9 +22,8 @@ static void SIZED(guard)(ELEM *dest, ELEM *want, size_t n)
 
 static void SIZED(same)(const ELEM *got, const ELEM *want, size_t n, const char *what)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(got[i] == want[i], "%s%d: element %zu of %zu is wrong", what, SIZE, i, n))
-            return;
+    PE_CHECK_EACH(size_t, i, n, got[i] == want[i], "%s%d: element %zu of %zu is wrong", what, SIZE,
+                  i, n);
 }
 
 static void SIZED(active_alltoall)(const struct pe_set *set, ELEM *dest, ELEM *source)

@@ -54,7 +54,7 @@ int main(void)
     shmem_ctx_t ctx;
 
     typed_begin();
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
+    ctx = pe_ctx(0);
     typed_amo_all(ctx);
     typed_amo_all(SHMEM_CTX_DEFAULT);
     shmem_ctx_destroy(ctx);

@@ -120,7 +120,7 @@ int main(void)
     shmem_ctx_t ctx;
 
     typed_begin();
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no context");
+    ctx = pe_ctx(0);
     typed_generic_all(ctx);
     untyped(ctx);
     shmem_ctx_destroy(ctx);

@@ -95,10 +95,8 @@ static void announce(int turn, int first)
 
 static void block_is_here(int i, int turn, const char *form)
 {
-    for (int k = 0; k < BLOCK; k++)
-        if (!PE_CHECK(blocks[i][k] == turn, "%s: word %d before its data: %ld, not %d", form, i,
-                      blocks[i][k], turn))
-            return;
+    PE_CHECK_EACH(int, k, BLOCK, blocks[i][k] == turn, "%s: word %d before its data: %ld, not %d",
+                  form, i, blocks[i][k], turn);
 }
 
 /* By this form wait for all words, and look at the data behind each the moment it is found. */
