@@ -4,10 +4,10 @@
  * The last PE makes the mistake, the others, who have printed too, wait for it; run_last_words.sh
  * looks at what arrives, and with a launcher that ends nobody ../fault/CMakeLists.txt.
  */
-#include "pe_test.h"
+#include "pe_threads.h"
+#include "pe_ways.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,16 +18,6 @@ static void bad_pe(void)
 {
     printf("words of a bad PE");
     shmem_long_p(&word, 1, pe_n);
-}
-
-static void killed(void)
-{
-    raise(SIGKILL);
-}
-
-static void leaves_all(void)
-{
-    shmem_global_exit(3);
 }
 
 static void not_symmetric(void)
@@ -62,11 +52,8 @@ static void *fail_in_thread(void *arg)
 
 static void in_thread(void)
 {
-    pthread_t thread;
-
     printf("words of another thread");
-    pthread_create(&thread, NULL, fail_in_thread, NULL);
-    pthread_join(thread, NULL);
+    pthread_join(pe_thread(fail_in_thread, NULL), NULL);
 }
 
 static void *hold(void *stream)
@@ -80,10 +67,8 @@ static void *hold(void *stream)
 
 static void hold_in_thread(FILE *stream)
 {
-    pthread_t thread;
-
     pthread_barrier_init(&ready, NULL, 2);
-    PE_REQUIRE(pthread_create(&thread, NULL, hold, stream) == 0, "no thread");
+    (void)pe_thread(hold, stream);
     pthread_barrier_wait(&ready);
 }
 
@@ -108,12 +93,6 @@ static void file_held(void)
     bad_pe();
 }
 
-static void stdout_mine(void)
-{
-    flockfile(stdout);
-    bad_pe();
-}
-
 /* ---- pipes ---------------------------------------------------------------------------------- */
 
 /* A pipe of which nobody reads, in place of fd; full: it takes no byte more. */
@@ -130,25 +109,6 @@ static void plug(int fd, bool full)
     dup2(ends[1], fd);
     close(ends[1]);
     if (!full) close(ends[0]);
-}
-
-static void stdout_full(void)
-{
-    plug(STDOUT_FILENO, true);
-    bad_pe();
-}
-
-static void both_full(void)
-{
-    plug(STDOUT_FILENO, true);
-    plug(STDERR_FILENO, true);
-    bad_pe();
-}
-
-static void stdout_closed(void)
-{
-    plug(STDOUT_FILENO, false);
-    bad_pe();
 }
 
 /* ---- where the program is in the middle of something ---------------------------------------- */
@@ -190,25 +150,25 @@ static void in_child(void)
     exit(0);
 }
 
-static const struct {
-    const char *name;
-    void (*fail)(void);
-} ways[] = {
-    {"bad_pe", bad_pe},
-    {"not_symmetric", not_symmetric},
-    {"kept_in_file", kept_in_file},
-    {"in_thread", in_thread},
-    {"stdout_held", stdout_held},
-    {"file_held", file_held},
-    {"stdout_mine", stdout_mine},
-    {"stdout_full", stdout_full},
-    {"both_full", both_full},
-    {"stdout_closed", stdout_closed},
-    {"in_handler", in_handler},
-    {"in_child", in_child},
-    {"killed", killed},
-    {"global_exit", leaves_all},
-};
+static void fail(void)
+{
+    if (pe_way_is("bad_pe")) bad_pe();
+    if (pe_way_is("not_symmetric")) not_symmetric();
+    if (pe_way_is("kept_in_file")) kept_in_file();
+    if (pe_way_is("in_thread")) in_thread();
+    if (pe_way_is("stdout_held")) stdout_held();
+    if (pe_way_is("file_held")) file_held();
+    if (pe_way_is("stdout_mine")) flockfile(stdout);
+    if (pe_way_is("stdout_full") || pe_way_is("both_full")) plug(STDOUT_FILENO, true);
+    if (pe_way_is("both_full")) plug(STDERR_FILENO, true);
+    if (pe_way_is("stdout_closed")) plug(STDOUT_FILENO, false);
+    if (pe_way_is("in_handler")) in_handler();
+    if (pe_way_is("in_child")) in_child();
+    if (pe_way_is("killed")) raise(SIGKILL);
+    if (pe_way_is("global_exit")) shmem_global_exit(3);
+    PE_REQUIRE(pe_way_known, "no way to fail is called %s", pe_way);
+    bad_pe();
+}
 
 /* By stdout, and by a stream of the program's own. */
 static void print_before_waiting(void)
@@ -222,16 +182,11 @@ static void print_before_waiting(void)
 
 int main(int argc, char **argv)
 {
-    const char *way = argc > 1 ? argv[1] : "";
-
+    pe_way = argc > 1 ? argv[1] : "";
     pe_test_begin();
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (strcmp(ways[i].name, way) != 0) continue;
-        if (pe_me < pe_n - 1) print_before_waiting();
-        shmem_barrier_all();
-        if (pe_me == pe_n - 1) ways[i].fail();
-        shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
-        return 0;
-    }
-    PE_REQUIRE(false, "no way to fail is called %s", way);
+    if (pe_me < pe_n - 1) print_before_waiting();
+    shmem_barrier_all();
+    if (pe_me == pe_n - 1) fail();
+    shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    return 0;
 }

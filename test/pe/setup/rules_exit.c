@@ -7,9 +7,9 @@
  *
  * usage: rules_exit way [shift]
  */
-#include "pe_data.h"
+#include "pe_threads.h"
+#include "pe_ways.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -95,13 +95,6 @@ static void *hold_stdout(void *arg)
     return NULL;
 }
 
-static void start(void *(*body)(void *), void *arg)
-{
-    pthread_t thread;
-
-    PE_REQUIRE(pthread_create(&thread, NULL, body, arg) == 0, "no thread");
-}
-
 /* A stream that a thread reads from, while nothing comes: its lock is taken for ever. */
 static void read_from_nothing(void)
 {
@@ -111,7 +104,7 @@ static void read_from_nothing(void)
     PE_REQUIRE(pipe(ends) == 0, "no pipe");
     file = fdopen(ends[0], "r");
     PE_REQUIRE(file != NULL, "no stream");
-    start(read_for_ever, file);
+    (void)pe_thread(read_for_ever, file);
     do {
         sched_yield();
     } while (ftrylockfile(file) == 0 && (funlockfile(file), true));
@@ -119,48 +112,11 @@ static void read_from_nothing(void)
 
 /* ---- ways to leave -------------------------------------------------------------------------- */
 
-static void leave_0(void)
-{
-    shmem_global_exit(0);
-}
-
-static void leave_big(void)
-{
-    shmem_global_exit(0x107); /* a shell sees the low byte */
-}
-
-static void leave_in_thread(void)
-{
-    start(leave, (void *)21L);
-    shmem_barrier_all(); /* where this PE's other thread is */
-    compute();
-}
-
-static void leave_in_two(void)
-{
-    start(leave, (void *)31L);
-    start(leave, (void *)32L);
-    compute();
-}
-
-static void leave_reading(void)
-{
-    printf("said before the read");
-    read_from_nothing();
-    shmem_global_exit(22);
-}
-
-static void exit_reading(void)
-{
-    read_from_nothing();
-    exit(23);
-}
-
 static void leave_locked(void)
 {
     volatile int held = 0;
 
-    start(hold_stdout, (void *)&held);
+    (void)pe_thread(hold_stdout, (void *)&held);
     while (!held)
         sched_yield();
     shmem_global_exit(24);
@@ -169,12 +125,6 @@ static void leave_locked(void)
 static void leave_by_atexit(void)
 {
     shmem_global_exit(25);
-}
-
-static void leave_at_exit(void)
-{
-    atexit(leave_by_atexit);
-    exit(0);
 }
 
 static void leave_with_files(void)
@@ -201,54 +151,57 @@ static void use_pointer_of_other(void)
 
 static void use_team_number(void)
 {
-    shmem_team_t alone = SHMEM_TEAM_INVALID;
+    shmem_team_t alone = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, 1, 1);
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
 
-    shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, 1, 1, NULL, 0, &alone);
     if (alone == SHMEM_TEAM_INVALID) return;
     shmem_team_create_ctx(alone, 0, &ctx);
     shmem_ctx_long_p(ctx, words, 1, 1); /* number 1 of a team of one */
 }
 
-static void use_dead_team(void)
+static void use_dead_team(bool split)
 {
-    shmem_team_t team = SHMEM_TEAM_INVALID;
+    shmem_team_t team = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n), child;
 
-    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team);
     shmem_team_destroy(team);
-    shmem_team_my_pe(team);
+    if (split)
+        shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &child);
+    else
+        shmem_team_my_pe(team);
 }
 
-static void split_dead_team(void)
+static void leave_by_way(void)
 {
-    shmem_team_t team = SHMEM_TEAM_INVALID, child;
-
-    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team);
-    shmem_team_destroy(team);
-    shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &child);
+    if (pe_way_is("status_0") || pe_way_is("others")) shmem_global_exit(0);
+    if (pe_way_is("status_big")) shmem_global_exit(0x107); /* a shell sees the low byte */
+    if (pe_way_is("in_thread")) {
+        (void)pe_thread(leave, (void *)21L);
+        shmem_barrier_all(); /* where this PE's other thread is */
+    }
+    if (pe_way_is("in_two_threads") || pe_way_is("all_at_once")) {
+        (void)pe_thread(leave, (void *)31L);
+        (void)pe_thread(leave, (void *)32L);
+    }
+    if (pe_way_is("reading")) {
+        printf("said before the read");
+        read_from_nothing();
+        shmem_global_exit(22);
+    }
+    if (pe_way_is("exit_reading")) {
+        read_from_nothing();
+        exit(23);
+    }
+    if (pe_way_is("stdout_held")) leave_locked();
+    if (pe_way_is("at_exit")) {
+        atexit(leave_by_atexit);
+        exit(0);
+    }
+    if (pe_way_is("with_files")) leave_with_files();
+    if (pe_way_is("pointer_of_other")) use_pointer_of_other();
+    if (pe_way_is("team_number")) use_team_number();
+    if (pe_way_is("dead_team")) use_dead_team(false);
+    if (pe_way_is("split_dead_team")) use_dead_team(true);
 }
-
-static const struct {
-    const char *name;
-    void (*leave)(void);
-    bool all; /* every PE does it */
-} ways[] = {
-    {"status_0", leave_0, false},
-    {"status_big", leave_big, false},
-    {"in_thread", leave_in_thread, false},
-    {"in_two_threads", leave_in_two, false},
-    {"reading", leave_reading, false},
-    {"exit_reading", exit_reading, false},
-    {"stdout_held", leave_locked, false},
-    {"at_exit", leave_at_exit, false},
-    {"with_files", leave_with_files, false},
-    {"others", leave_0, false},
-    {"all_at_once", leave_in_two, true},
-    {"pointer_of_other", use_pointer_of_other, false},
-    {"team_number", use_team_number, true},
-    {"dead_team", use_dead_team, true},
-    {"split_dead_team", split_dead_team, true},
-};
 
 /* ---- start_pes --------------------------------------------------------------------------- */
 
@@ -287,19 +240,18 @@ static int end_implicitly(bool with_init)
 
 int main(int argc, char **argv)
 {
-    const char *way = argc > 1 ? argv[1] : "";
-    int shift = argc > 2 ? atoi(argv[2]) : 0, leaver;
+    int shift = argc > 2 ? atoi(argv[2]) : 0;
+    bool all;
 
-    if (strcmp(way, "start_pes") == 0) return end_implicitly(false);
-    if (strcmp(way, "start_pes_and_init") == 0) return end_implicitly(true);
+    pe_way = argc > 1 ? argv[1] : "";
+    if (pe_way_is("start_pes")) return end_implicitly(false);
+    if (pe_way_is("start_pes_and_init")) return end_implicitly(true);
     pe_test_begin();
-    if (strcmp(way, "at_start") == 0) shmem_global_exit(27); /* others may still be in init */
-    leaver = pe_n - 1;
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (strcmp(ways[i].name, way) != 0) continue;
-        if (!ways[i].all && pe_me != leaver) block_in((pe_me + shift) % N_BLOCKS);
-        ways[i].leave();
-        compute();
-    }
-    PE_REQUIRE(false, "no way to leave is called %s", way);
+    if (pe_way_is("at_start")) shmem_global_exit(27); /* others may still be in init */
+    all = pe_way_is("all_at_once") || pe_way_is("team_number") || pe_way_is("dead_team") ||
+          pe_way_is("split_dead_team");
+    if (!all && pe_me != pe_n - 1) block_in((pe_me + shift) % N_BLOCKS);
+    leave_by_way();
+    PE_REQUIRE(pe_way_known, "no way to leave is called %s", pe_way);
+    compute();
 }
