@@ -46,56 +46,20 @@ static long *library_word(bool opened, int zeroed)
     return find(zeroed);
 }
 
-static void put(long *dest)
+/* Uses an address in the routine of this name, of which only "reduce" is collective. */
+static void use(const char *name, long *addr)
 {
-    shmem_long_put(dest, block, 1, 0);
+    if (strcmp(name, "put") == 0) shmem_long_put(addr, block, 1, 0);
+    if (strcmp(name, "get") == 0) shmem_long_get(block, addr, 1, 0);
+    if (strcmp(name, "add") == 0) shmem_long_atomic_add(addr, 1, 0);
+    if (strcmp(name, "signal") == 0)
+        shmem_putmem_signal(block, block + 1, 8, (uint64_t *)addr, 1, SHMEM_SIGNAL_SET, 0);
+    if (strcmp(name, "lock") == 0) shmem_set_lock(addr);
+    if (strcmp(name, "wait") == 0) shmem_long_wait_until(addr, SHMEM_CMP_NE, -1);
+    if (strcmp(name, "reduce") == 0) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, addr, block, 1);
+    if (strcmp(name, "overrun") == 0) /* a store between two ranges of its globals */
+        ((char *)shmem_ptr(pages, 0))[UNIT + 8] = 1;
 }
-
-static void get(long *source)
-{
-    shmem_long_get(block, source, 1, 0);
-}
-
-static void add(long *dest)
-{
-    shmem_long_atomic_add(dest, 1, 0);
-}
-
-static void signal_set(long *word_of_signal)
-{
-    shmem_putmem_signal(block, block + 1, 8, (uint64_t *)word_of_signal, 1, SHMEM_SIGNAL_SET, 0);
-}
-
-static void lock(long *at)
-{
-    shmem_set_lock(at);
-}
-
-static void wait_until(long *ivar)
-{
-    shmem_long_wait_until(ivar, SHMEM_CMP_NE, -1);
-}
-
-static void reduce(long *dest)
-{
-    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, dest, block, 1);
-}
-
-static void overrun(long *dest)
-{
-    char *there = shmem_ptr(pages, 0);
-
-    (void)dest;
-    there[UNIT + 8] = 1; /* between two ranges of its globals */
-}
-
-static const struct {
-    const char *name;
-    void (*use)(long *addr);
-    bool collective;
-} uses[] = {{"put", put, false},           {"get", get, false},        {"add", add, false},
-            {"signal", signal_set, false}, {"lock", lock, false},      {"wait", wait_until, false},
-            {"reduce", reduce, true},      {"overrun", overrun, false}};
 
 static long *address(const char *what)
 {
@@ -118,11 +82,8 @@ int main(int argc, char **argv)
     PE_REQUIRE(argc > 2, "usage: foreign ADDRESS USE");
     block = shmem_calloc(8, sizeof(*block));
     addr = address(argv[1]);
-    for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
-        if (strcmp(uses[i].name, argv[2]) != 0) continue;
-        PE_CHECK(shmem_addr_accessible(addr, 0) == (strcmp(argv[1], "none") == 0), "accessible");
-        if (pe_me == pe_n - 1 || uses[i].collective) uses[i].use(addr);
-    }
+    PE_CHECK(shmem_addr_accessible(addr, 0) == (strcmp(argv[1], "none") == 0), "accessible");
+    if (pe_me == pe_n - 1 || strcmp(argv[2], "reduce") == 0) use(argv[2], addr);
     shmem_barrier_all();
     puts("survived");
     return pe_test_end();

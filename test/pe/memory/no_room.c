@@ -3,65 +3,33 @@
  * What no longer fits: NULL, and how often something is said about it. run_no_room.sh reads the
  * lines. usage: no_room WAY
  */
+#include "heap_ways.h"
 #include "pe_data.h"
 
 #include <shmemx.h>
 
 static long *block; /* heap, for realloc */
 
-static void *grow(size_t nbytes)
-{
-    return shmem_realloc(block, nbytes);
-}
-
-static void *old_grow(size_t nbytes)
-{
-    return shrealloc(block, nbytes);
-}
-
-static void *with_calloc(size_t nbytes)
-{
-    return shmem_calloc(nbytes / 8, 8);
-}
-
-static void *with_align(size_t nbytes)
-{
-    return shmem_align(4096, nbytes);
-}
-
-static void *with_hints(size_t nbytes)
-{
-    return shmem_malloc_with_hints(nbytes, SHMEM_MALLOC_ATOMICS_REMOTE);
-}
-
-static void *with_old_align(size_t nbytes)
-{
-    return shmemalign(4096, nbytes);
-}
-
-static void *(*const allocators[])(size_t) = {shmem_malloc, with_calloc, with_align,     with_hints,
-                                              grow,         shmalloc,    with_old_align, old_grow};
-
-enum { N_ALLOCATORS = sizeof(allocators) / sizeof(allocators[0]), TOO_MUCH = 1 << 30 };
+enum { TOO_MUCH = 1 << 30 };
 
 /* A program that allocates until there is no room, and goes on trying. */
 static void all_ways(void)
 {
     while (shmem_malloc(1 << 20) != NULL)
         continue;
-    for (int i = 0; i < 2 * N_ALLOCATORS; i++)
-        PE_CHECK(allocators[i % N_ALLOCATORS](TOO_MUCH) == NULL, "way %d has room", i);
+    for (int i = 0; i < 2 * N_WAYS; i++)
+        PE_CHECK(allocate((enum way)(i % N_WAYS), block, TOO_MUCH) == NULL, "way %d has room", i);
     PE_CHECK(shmem_calloc(SIZE_MAX, 2) == NULL, "calloc has room");
 }
 
 /* A new heap, for each routine to be the first. */
 static void first_ways(void)
 {
-    for (int i = 0; i < N_ALLOCATORS; i++) {
+    for (enum way way = 0; way < N_WAYS; way++) {
         shmem_finalize();
         pe_test_begin();
         block = shmem_malloc(sizeof(*block));
-        PE_CHECK(allocators[i](TOO_MUCH) == NULL, "way %d has room", i);
+        PE_CHECK(allocate(way, block, TOO_MUCH) == NULL, "%s has room", way_names[way]);
     }
 }
 
@@ -97,28 +65,21 @@ static void own_space(void)
     PE_CHECK(shmem_space_malloc(space, TOO_MUCH) == NULL, "malloc");
 }
 
-/* A space of the environment. */
-static void env_space(void)
-{
-    PE_CHECK(shmem_space_malloc(SHMEM_SPACE_CPU, TOO_MUCH) == NULL, "malloc");
-}
-
-static const struct {
-    const char *name;
-    void (*fill)(void);
-} ways[] = {
-    {"all", all_ways},  {"first", first_ways}, {"spaces", spaces},
-    {"own", own_space}, {"env", env_space},
-};
-
 int main(int argc, char **argv)
 {
-    size_t i = 0, n = sizeof(ways) / sizeof(ways[0]);
+    const char *way = argc > 1 ? argv[1] : "";
 
     pe_test_begin();
     block = shmem_malloc(sizeof(*block));
-    while (i < n && (argc < 2 || strcmp(argv[1], ways[i].name) != 0))
-        i++;
-    if (PE_CHECK(i < n, "which way?")) ways[i].fill();
+    if (strcmp(way, "all") == 0)
+        all_ways();
+    else if (strcmp(way, "first") == 0)
+        first_ways();
+    else if (strcmp(way, "spaces") == 0)
+        spaces();
+    else if (strcmp(way, "own") == 0)
+        own_space();
+    else if (PE_CHECK(strcmp(way, "env") == 0, "which way?")) /* a space of the environment */
+        PE_CHECK(shmem_space_malloc(SHMEM_SPACE_CPU, TOO_MUCH) == NULL, "malloc");
     return pe_test_end();
 }

@@ -3,6 +3,7 @@
  * The symmetric heap, rule by rule: which calls separate the PEs and which a PE may make alone,
  * what is agreed, what survives. Exhaustion: heap_full.c.
  */
+#include "heap_ways.h"
 #include "pe_table.h"
 
 #include <sched.h>
@@ -33,42 +34,6 @@ static void left(long call, const char *what)
     }
 }
 
-enum way {
-    BY_MALLOC,
-    BY_ALIGN,
-    BY_CALLOC,
-    BY_HINTS,
-    BY_REALLOC,
-    BY_SHMALLOC,
-    BY_SHMEMALIGN,
-    BY_SHREALLOC,
-    N_WAYS
-};
-static const char *const way_names[N_WAYS] = {"malloc",  "align",    "calloc",     "hints",
-                                              "realloc", "shmalloc", "shmemalign", "shrealloc"};
-
-static void *allocate(enum way way, size_t nbytes)
-{
-    switch (way) {
-    case BY_MALLOC:
-        return shmem_malloc(nbytes);
-    case BY_ALIGN:
-        return shmem_align(64, nbytes);
-    case BY_CALLOC:
-        return shmem_calloc(nbytes, 1);
-    case BY_HINTS:
-        return shmem_malloc_with_hints(nbytes, SHMEM_MALLOC_SIGNAL_REMOTE);
-    case BY_REALLOC:
-        return shmem_realloc(NULL, nbytes);
-    case BY_SHMALLOC:
-        return shmalloc(nbytes);
-    case BY_SHMEMALIGN:
-        return shmemalign(64, nbytes);
-    default:
-        return shrealloc(NULL, nbytes);
-    }
-}
-
 static void release(enum way way, void *block)
 {
     if (way == BY_REALLOC)
@@ -91,14 +56,14 @@ static void check_calls_separate(void)
             void *block;
 
             enter(++call);
-            block = allocate(way, 1000);
+            block = allocate(way, NULL, 1000);
             left(call, way_names[way]);
             PE_REQUIRE(block != NULL, "%s of 1000 bytes failed", way_names[way]);
             enter(++call);
             release(way, block);
             left(call, "free");
             enter(++call);
-            PE_CHECK(allocate(way, (size_t)1 << 44) == NULL, "%s of 16 TiB", way_names[way]);
+            PE_CHECK(allocate(way, NULL, (size_t)1 << 44) == NULL, "%s of 16 TiB", way_names[way]);
             left(call, "a call that fails");
         }
 }
@@ -130,7 +95,7 @@ static void check_nothing_is_alone(void)
 {
     for (int i = 0; i <= pe_me; i++) {
         for (int way = 0; way < N_WAYS; way++)
-            PE_CHECK(allocate(way, 0) == NULL, "%s of 0 bytes gave memory", way_names[way]);
+            PE_CHECK(allocate(way, NULL, 0) == NULL, "%s of 0 bytes gave memory", way_names[way]);
         PE_CHECK(shmem_calloc(0, 0) == NULL && shmem_calloc(0, 7) == NULL, "calloc of 0 elements");
         PE_CHECK(shmem_malloc_with_hints(0, 0) == NULL, "malloc_with_hints(0, 0)");
         shmem_free(NULL);
@@ -143,7 +108,7 @@ static void check_alignment(void)
 {
     for (int way = 0; way < N_WAYS; way++)
         for (size_t nbytes = 1; nbytes < 70; nbytes += 17) {
-            char *block = allocate(way, nbytes);
+            char *block = allocate(way, NULL, nbytes);
 
             PE_REQUIRE(block != NULL, "%s failed", way_names[way]);
             PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0, "%s gave %p", way_names[way],
@@ -164,7 +129,7 @@ static void check_symmetric_at_random(void)
         size_t i = pe_random_in(&rng, 0, N - 1), nbytes = pe_random_in(&rng, 1, MOST);
 
         if (block[i] == NULL) {
-            block[i] = allocate((enum way)pe_random_in(&rng, 0, N_WAYS - 1), nbytes);
+            block[i] = allocate((enum way)pe_random_in(&rng, 0, N_WAYS - 1), NULL, nbytes);
         } else if (pe_random(&rng) % 3 == 0) {
             shmem_free(block[i]);
             block[i] = NULL;
@@ -212,10 +177,8 @@ static void check_heap_completes(void)
             block = shmem_realloc(block, 128);
         else
             shmem_free(block);
-        for (int i = 0; i < BULK; i++)
-            if (!PE_CHECK(got[i] == want, "get_nbi behind %s: word %d is %ld, not %ld",
-                          names[turn % 3], i, got[i], want))
-                break;
+        PE_CHECK_EACH(int, i, BULK, got[i] == want, "get_nbi behind %s: word %d is %ld, not %ld",
+                      names[turn % 3], i, got[i], want);
         shmem_barrier_all();
     }
 }
@@ -227,13 +190,11 @@ static void check_free_completes(void)
 
     memset(source, 0x77, BLOCK);
     for (int round = 0; round < pe_rounds(16); round++) {
-        char *block = shmem_malloc(BLOCK);
+        char *block = pe_malloc(BLOCK);
 
-        PE_REQUIRE(block != NULL, "malloc failed");
         shmem_putmem_nbi(block, source, BLOCK, pe_right());
         shmem_free(block);
-        block = shmem_calloc(1, BLOCK);
-        PE_REQUIRE(block != NULL, "calloc failed");
+        block = pe_calloc(1, BLOCK);
         shmem_barrier_all();
         PE_CHECK_SAME(block, BLOCK, 0, "put into a freed block");
         shmem_free(block);
@@ -244,10 +205,10 @@ static void check_free_completes(void)
 static void check_other_context(void)
 {
     static char source[BLOCK];
-    char *dest = shmem_malloc(BLOCK), *other;
+    char *dest = pe_malloc(BLOCK), *other;
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
 
-    PE_REQUIRE(dest != NULL && shmem_ctx_create(0, &ctx) == 0, "no memory or no context");
+    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no memory or no context");
     pe_fill(source, BLOCK, (unsigned)(pe_me + 5));
     shmem_sync_all();
     shmem_ctx_putmem_nbi(ctx, dest, source, BLOCK, pe_right());
@@ -270,9 +231,8 @@ static void check_realloc_moves(void)
     static char before[BLOCK], after[64];
 
     for (int round = 0; round < pe_rounds(32); round++) {
-        char *block = shmem_malloc(BLOCK), *wall = shmem_malloc(64), *moved;
+        char *block = pe_malloc(BLOCK), *wall = pe_malloc(64), *moved;
 
-        PE_REQUIRE(block != NULL && wall != NULL, "no memory");
         pe_fill(before, BLOCK, (unsigned)(round * 16 + pe_me));
         memset(after, 1 + pe_me, sizeof(after));
         shmem_putmem_nbi(block, before, BLOCK, pe_right());
@@ -314,9 +274,9 @@ static void check_hints(void)
 
     for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
         uint64_t *words = shmem_malloc_with_hints(2 * sizeof(*words), hints[i]);
-        void *wall = shmem_malloc(64);
+        void *wall = pe_malloc(64);
 
-        PE_REQUIRE(words != NULL && wall != NULL, "malloc_with_hints(%#lx) failed", hints[i]);
+        PE_REQUIRE(words != NULL, "malloc_with_hints(%#lx) failed", hints[i]);
         words[0] = words[1] = 3;
         words = shmem_realloc(words, BLOCK);
         PE_REQUIRE(words != NULL, "realloc of hinted memory failed");
@@ -392,13 +352,11 @@ static void check_calloc_overflow(void)
 static void check_calloc_zeroes(void)
 {
     for (int round = 0; round < pe_rounds(16); round++) {
-        unsigned char *block = shmem_malloc(BLOCK);
+        unsigned char *block = pe_malloc(BLOCK);
 
-        PE_REQUIRE(block != NULL, "malloc failed");
         memset(block, 0xa5, BLOCK);
         shmem_free(block);
-        block = shmem_calloc(BLOCK / 8, 8);
-        PE_REQUIRE(block != NULL, "calloc failed");
+        block = pe_calloc(BLOCK / 8, 8);
         shmem_uchar_p(&block[BLOCK - 1], 0x99, pe_right());
         shmem_barrier_all();
         PE_CHECK_SAME(block, BLOCK - 1, 0, "calloc");
@@ -411,10 +369,9 @@ static void check_calloc_zeroes(void)
 static void check_realloc_keeps(void)
 {
     static const size_t sizes[] = {1, 17, 4096, 100000, 50, BLOCK, 7, 8};
-    char *block = shmem_malloc(1);
+    char *block = pe_malloc(1);
     size_t old = 1;
 
-    PE_REQUIRE(block != NULL, "malloc failed");
     pe_fill(block, 1, 3);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         size_t least = old < sizes[i] ? old : sizes[i];
@@ -451,8 +408,7 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    entered = shmem_calloc((size_t)pe_n, sizeof(*entered));
-    PE_REQUIRE(entered != NULL, "calloc failed");
+    entered = pe_calloc((size_t)pe_n, sizeof(*entered));
     PE_RULES_RUN(rules);
     return pe_test_end();
 }

@@ -30,7 +30,7 @@ told()
     echo "     $way $* (status $status)"
 }
 
-heap='bytes( at a multiple of 4096)? do not fit the symmetric heap: [0-9]+ of its 8388608 are in use,'
+heap='bytes( at a multiple of 64)? do not fit the symmetric heap: [0-9]+ of its 8388608 are in use,'
 heap="$heap the largest free block has [0-9]+: raise SHMEM_SYMMETRIC_SIZE "
 told all
 lines 1 "pe 0 \([^)]*\): shmem_malloc: NULL: 1048576 $heap"
