@@ -18,93 +18,49 @@ static shmemx_device_handle_t handle;
 static long *word;
 static long *private; /* on the stack */
 
-static void put_private(void)
+static const char *name; /* of the call to make; NULL: all are listed */
+
+/* Returns whether this PE makes the call of this name, of which the host says text; or lists it. */
+static bool wanted(const char *call, const char *text)
 {
-    shmemx_dev_long_put(&handle, private, private, 1, pe_me);
+    if (name == NULL) printf("%s %s\n", call, text);
+    return name != NULL && pe_me == pe_n - 1 && strcmp(name, call) == 0;
 }
 
-static void get_private(void)
+static void make_call(void)
 {
-    shmemx_dev_getmem(&handle, word, private, 8, pe_me);
+    const size_t much = ((size_t)1 << 61) + 1; /* longs, of which bytes are 2^64 and 8 */
+    const shmemx_device_handle_t *h = &handle;
+    uint64_t *sig = (uint64_t *)word;
+
+    if (wanted("put_private", "shmemx_dev_put: dest 0x[0-9a-f]+ is not symmetric"))
+        shmemx_dev_long_put(h, private, private, 1, pe_me);
+    if (wanted("get_private", "shmemx_dev_get: source 0x[0-9a-f]+ is not symmetric"))
+        shmemx_dev_getmem(h, word, private, 8, pe_me);
+    if (wanted("p_private", "shmemx_dev_p: dest 0x[0-9a-f]+ is not symmetric"))
+        shmemx_dev_long_p(h, private, 1, pe_me);
+    if (wanted("amo_private", "shmemx_dev_atomic: dest 0x[0-9a-f]+ is not symmetric"))
+        (void)shmemx_dev_long_atomic_fetch_inc(h, private, pe_me);
+    if (wanted("signal_private", "shmemx_dev_put_signal: sig_addr 0x[0-9a-f]+ is not symmetric"))
+        shmemx_dev_putmem_signal(h, word, word + 1, 8, (uint64_t *)private, 1,
+                                 SHMEMX_DEV_SIGNAL_SET, pe_me);
+    if (wanted("put_beyond", "shmemx_dev_put: dest .*past the end of its space"))
+        shmemx_dev_putmem(h, word, word, (size_t)1 << 40, pe_me);
+    if (wanted("put_overflow", "shmemx_dev_put: dest .*past the end of its space"))
+        shmemx_dev_long_put(h, word, word + 1, much, pe_me);
+    if (wanted("get_overflow", "shmemx_dev_get: source .*past the end of its space"))
+        shmemx_dev_short_get_nbi(h, (short *)word, (short *)(word + 1), ((size_t)1 << 63) + 1,
+                                 pe_me);
+    if (wanted("pe_number", "shmemx_dev_g: pe is [0-9]+: PEs here are 0..[0-9]+"))
+        (void)shmemx_dev_long_g(h, word, pe_n);
+    if (wanted("pe_negative", "shmemx_dev_put: pe is -1: PEs here are 0..[0-9]+"))
+        shmemx_dev_long_put(h, word, word + 1, 1, -1);
+    if (wanted("comparison", "shmemx_dev_wait_until: cmp is 7"))
+        shmemx_dev_long_wait_until(h, word, 7, 0);
+    if (wanted("sig_op", "shmemx_dev_put_signal: sig_op is 9"))
+        shmemx_dev_signal_op(h, sig, 1, 9, pe_me);
+    if (name != NULL && pe_me == pe_n - 1) shmemx_dev_quiet(h);
 }
-
-static void p_private(void)
-{
-    shmemx_dev_long_p(&handle, private, 1, pe_me);
-    shmemx_dev_quiet(&handle);
-}
-
-static void amo_private(void)
-{
-    (void)shmemx_dev_long_atomic_fetch_inc(&handle, private, pe_me);
-}
-
-static void signal_private(void)
-{
-    shmemx_dev_putmem_signal(&handle, word, word + 1, 8, (uint64_t *)private, 1,
-                             SHMEMX_DEV_SIGNAL_SET, pe_me);
-    shmemx_dev_quiet(&handle);
-}
-
-static void put_beyond(void)
-{
-    shmemx_dev_putmem(&handle, word, word, (size_t)1 << 40, pe_me);
-}
-
-static volatile size_t many; /* elements, of which bytes are 2^64 and those of one more */
-
-static void put_overflow(void)
-{
-    many = ((size_t)1 << 61) + 1;
-    shmemx_dev_long_put(&handle, word, word + 1, many, pe_me);
-}
-
-static void get_overflow(void)
-{
-    many = ((size_t)1 << 63) + 1;
-    shmemx_dev_short_get_nbi(&handle, (short *)word, (short *)(word + 1), many, pe_me);
-    shmemx_dev_quiet(&handle);
-}
-
-static void pe_number(void)
-{
-    (void)shmemx_dev_long_g(&handle, word, pe_n);
-}
-
-static void pe_negative(void)
-{
-    shmemx_dev_long_put(&handle, word, word + 1, 1, -1);
-}
-
-static void comparison(void)
-{
-    shmemx_dev_long_wait_until(&handle, word, 7, 0);
-}
-
-static void sig_op(void)
-{
-    shmemx_dev_signal_op(&handle, (uint64_t *)word, 1, 9, pe_me);
-    shmemx_dev_quiet(&handle);
-}
-
-static const struct call {
-    const char *name, *text;
-    void (*make)(void);
-} calls[] = {
-    {"put_private", "shmemx_dev_put: dest 0x[0-9a-f]+ is not symmetric", put_private},
-    {"get_private", "shmemx_dev_get: source 0x[0-9a-f]+ is not symmetric", get_private},
-    {"p_private", "shmemx_dev_p: dest 0x[0-9a-f]+ is not symmetric", p_private},
-    {"amo_private", "shmemx_dev_atomic: dest 0x[0-9a-f]+ is not symmetric", amo_private},
-    {"signal_private", "shmemx_dev_put_signal: sig_addr 0x[0-9a-f]+ is not symmetric",
-     signal_private},
-    {"put_beyond", "shmemx_dev_put: dest .*past the end of its space", put_beyond},
-    {"put_overflow", "shmemx_dev_put: dest .*past the end of its space", put_overflow},
-    {"get_overflow", "shmemx_dev_get: source .*past the end of its space", get_overflow},
-    {"pe_number", "shmemx_dev_g: pe is [0-9]+: PEs here are 0..[0-9]+", pe_number},
-    {"pe_negative", "shmemx_dev_put: pe is -1: PEs here are 0..[0-9]+", pe_negative},
-    {"comparison", "shmemx_dev_wait_until: cmp is 7", comparison},
-    {"sig_op", "shmemx_dev_put_signal: sig_op is 9", sig_op},
-};
 
 /* Told, and survived. */
 static void refused(void)
@@ -158,14 +114,12 @@ static void killed(void)
 int main(int argc, char **argv)
 {
     long on_stack = 0;
-    const char *name = argc > 1 ? argv[1] : "list";
-    const size_t n = sizeof(calls) / sizeof(calls[0]);
 
-    if (strcmp(name, "list") == 0) {
-        for (size_t i = 0; i < n; i++)
-            printf("%s %s\n", calls[i].name, calls[i].text);
+    if (argc < 2 || strcmp(argv[1], "list") == 0) {
+        make_call();
         return PE_PASS;
     }
+    name = argv[1];
     private = &on_stack;
     pe_test_begin();
     if (strcmp(name, "again") == 0) {
@@ -184,8 +138,7 @@ int main(int argc, char **argv)
     word = shmem_calloc(4, sizeof(*word));
     PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &handle) == 0, "handle");
     if (strcmp(name, "killed") == 0) killed();
-    for (size_t i = 0; i < n; i++)
-        if (pe_me == pe_n - 1 && strcmp(calls[i].name, name) == 0) calls[i].make();
+    make_call();
     shmem_barrier_all();
     fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
     return pe_test_end();
