@@ -11,14 +11,7 @@ enum { SPAN = 4000, BYTES = SPAN * 16 };
 
 static unsigned char *dest, *source; /* symmetric, BYTES each */
 
-/* What dest should look like after an interleaved copy of blocks of `block` bytes. */
-static void model(unsigned char *want, const unsigned char *from, ptrdiff_t dst, ptrdiff_t sst,
-                  size_t block, size_t nblocks, size_t size)
-{
-    for (size_t b = 0; b < nblocks; b++)
-        memcpy(want + b * (size_t)dst * size, from + b * (size_t)sst * size, block * size);
-}
-
+/* dest looks as after an interleaved copy of blocks of `block` elements of `size` bytes. */
 static void check_against(const unsigned char *got, ptrdiff_t dst, ptrdiff_t sst, size_t block,
                           size_t nblocks, size_t size, int from, const char *what)
 {
@@ -26,101 +19,25 @@ static void check_against(const unsigned char *got, ptrdiff_t dst, ptrdiff_t sst
 
     memset(want, 0xee, BYTES);
     pe_fill(sent, BYTES, (unsigned)from);
-    model(want, sent, dst, sst, block, nblocks, size);
-    for (size_t i = 0; i < BYTES; i++)
-        if (!PE_CHECK(got[i] == want[i],
-                      "%s dst %td sst %td block %zu n %zu size %zu: byte %zu is 0x%02x, not 0x%02x",
-                      what, dst, sst, block, nblocks, size, i, got[i], want[i]))
-            return;
+    for (size_t b = 0; b < nblocks; b++)
+        memcpy(want + b * (size_t)dst * size, sent + b * (size_t)sst * size, block * size);
+    PE_CHECK_EACH(size_t, i, BYTES, got[i] == want[i],
+                  "%s dst %td sst %td block %zu n %zu size %zu: byte %zu is 0x%02x, not 0x%02x",
+                  what, dst, sst, block, nblocks, size, i, got[i], want[i]);
 }
 
-static void iput(size_t size, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t n,
-                 int pe)
-{
-    switch (size) {
-    case 1:
-        shmem_iput8(to, from, dst, sst, n, pe);
-        break;
-    case 2:
-        shmem_iput16(to, from, dst, sst, n, pe);
-        break;
-    case 4:
-        shmem_iput32(to, from, dst, sst, n, pe);
-        break;
-    case 8:
-        shmem_iput64(to, from, dst, sst, n, pe);
-        break;
-    default:
-        shmem_iput128(to, from, dst, sst, n, pe);
-        break;
+/* The routines of each size of elements: of 8 bits, 16, 32, 64 and 128. */
+static const struct {
+    void (*iput)(void *, const void *, ptrdiff_t, ptrdiff_t, size_t, int);
+    void (*iget)(void *, const void *, ptrdiff_t, ptrdiff_t, size_t, int);
+    void (*ibput)(void *, const void *, ptrdiff_t, ptrdiff_t, size_t, size_t, int);
+    void (*ibget)(void *, const void *, ptrdiff_t, ptrdiff_t, size_t, size_t, int);
+} sized[] = {
+#define SIZED(bits)                                                                                \
+    {                                                                                              \
+        shmem_iput##bits, shmem_iget##bits, shmem_ibput##bits, shmem_ibget##bits                   \
     }
-}
-
-static void iget(size_t size, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t n,
-                 int pe)
-{
-    switch (size) {
-    case 1:
-        shmem_iget8(to, from, dst, sst, n, pe);
-        break;
-    case 2:
-        shmem_iget16(to, from, dst, sst, n, pe);
-        break;
-    case 4:
-        shmem_iget32(to, from, dst, sst, n, pe);
-        break;
-    case 8:
-        shmem_iget64(to, from, dst, sst, n, pe);
-        break;
-    default:
-        shmem_iget128(to, from, dst, sst, n, pe);
-        break;
-    }
-}
-
-static void ibput(size_t size, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
-                  size_t bsize, size_t nblocks, int pe)
-{
-    switch (size) {
-    case 1:
-        shmem_ibput8(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    case 2:
-        shmem_ibput16(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    case 4:
-        shmem_ibput32(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    case 8:
-        shmem_ibput64(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    default:
-        shmem_ibput128(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    }
-}
-
-static void ibget(size_t size, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
-                  size_t bsize, size_t nblocks, int pe)
-{
-    switch (size) {
-    case 1:
-        shmem_ibget8(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    case 2:
-        shmem_ibget16(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    case 4:
-        shmem_ibget32(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    case 8:
-        shmem_ibget64(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    default:
-        shmem_ibget128(to, from, dst, sst, bsize, nblocks, pe);
-        break;
-    }
-}
+    SIZED(8), SIZED(16), SIZED(32), SIZED(64), SIZED(128)};
 
 static void fresh(void)
 {
@@ -133,11 +50,11 @@ static void fresh(void)
 static void check_elements(size_t size, ptrdiff_t dst, ptrdiff_t sst, size_t n)
 {
     fresh();
-    iput(size, dest, source, dst, sst, n, pe_right());
+    sized[__builtin_ctzl(size)].iput(dest, source, dst, sst, n, pe_right());
     shmem_barrier_all();
     check_against(dest, dst, sst, 1, n, size, pe_left(), "iput");
     fresh();
-    iget(size, dest, source, dst, sst, n, pe_right());
+    sized[__builtin_ctzl(size)].iget(dest, source, dst, sst, n, pe_right());
     check_against(dest, dst, sst, 1, n, size, pe_right(), "iget");
     shmem_sync_all();
 }
@@ -146,11 +63,11 @@ static void check_elements(size_t size, ptrdiff_t dst, ptrdiff_t sst, size_t n)
 static void check_blocks(size_t size, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t n)
 {
     fresh();
-    ibput(size, dest, source, dst, sst, bsize, n, pe_right());
+    sized[__builtin_ctzl(size)].ibput(dest, source, dst, sst, bsize, n, pe_right());
     shmem_barrier_all();
     check_against(dest, dst, sst, bsize, n, size, pe_left(), "ibput");
     fresh();
-    ibget(size, dest, source, dst, sst, bsize, n, pe_right());
+    sized[__builtin_ctzl(size)].ibget(dest, source, dst, sst, bsize, n, pe_right());
     check_against(dest, dst, sst, bsize, n, size, pe_right(), "ibget");
     shmem_sync_all();
 }
@@ -187,9 +104,8 @@ int main(void)
     static const ptrdiff_t strides[][2] = {{1, 1}, {2, 1}, {1, 3}, {5, 5}, {7, 2}};
 
     pe_test_begin();
-    dest = shmem_malloc(BYTES);
-    source = shmem_malloc(BYTES);
-    PE_REQUIRE(dest != NULL && source != NULL, "malloc failed");
+    dest = pe_malloc(BYTES);
+    source = pe_malloc(BYTES);
     for (size_t size = 1; size <= 16; size *= 2)
         for (int i = 0; i < 5; i++)
             check_elements(size, strides[i][0], strides[i][1], i == 0 ? 300 : 40);
