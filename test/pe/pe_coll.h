@@ -16,7 +16,10 @@ enum coll_kind {
     COLL_ALLTOALLS,
     COLL_SUM,
     COLL_MAX,
-    COLL_N_KINDS
+    COLL_N_KINDS,
+    COLL_INSCAN = COLL_N_KINDS, /* kinds that not all programs run */
+    COLL_EXSCAN,
+    COLL_ALL_KINDS
 };
 
 enum {
@@ -32,8 +35,9 @@ enum {
 /* Elements that any collective of n members needs, guards and small offsets included. */
 #define COLL_ROOM(n) ((size_t)COLL_LARGE * COLL_DST * (size_t)(n) + 16)
 
-static const char *const coll_name[COLL_N_KINDS] = {
-    "broadcast", "collect", "fcollect", "alltoall", "alltoalls", "sum_reduce", "max_reduce"};
+static const char *const coll_name[COLL_ALL_KINDS] = {"broadcast",  "collect",    "fcollect",
+                                                      "alltoall",   "alltoalls",  "sum_reduce",
+                                                      "max_reduce", "sum_inscan", "sum_exscan"};
 
 struct coll {
     enum coll_kind kind;
@@ -105,7 +109,11 @@ static inline int coll_call(const struct pe_team *t, const struct coll *c)
         return shmem_long_sum_reduce(t->team, c->dest, c->source, c->n);
     case COLL_MAX:
         return shmem_long_max_reduce(t->team, c->dest, c->source, c->n);
-    case COLL_N_KINDS:
+    case COLL_INSCAN:
+        return shmem_long_sum_inscan(t->team, c->dest, c->source, c->n);
+    case COLL_EXSCAN:
+        return shmem_long_sum_exscan(t->team, c->dest, c->source, c->n);
+    case COLL_ALL_KINDS:
         break;
     }
     return -1;
@@ -118,17 +126,19 @@ static inline void coll_run(const struct pe_team *t, const struct coll *c)
     PE_CHECK(rc == 0, "%s: %s of %zu returned %d", t->name, coll_name[c->kind], c->n, rc);
 }
 
+/* A reduction has a term of each member, a scan those before this member, and perhaps its own. */
 static inline long coll_reduced(const struct pe_team *t, const struct coll *c, size_t i)
 {
-    long value = coll_value(c, pe_team_world(t, 0), i);
+    int n = c->kind == COLL_INSCAN ? t->me + 1 : c->kind == COLL_EXSCAN ? t->me : t->n;
+    long value = 0; /* no term is less */
 
-    for (int rank = 1; rank < t->n; rank++) {
-        long other = coll_value(c, pe_team_world(t, rank), i);
+    for (int rank = 0; rank < n; rank++) {
+        long term = coll_value(c, pe_team_world(t, rank), i);
 
-        if (c->kind == COLL_SUM)
-            value += other;
-        else if (other > value)
-            value = other;
+        if (c->kind != COLL_MAX)
+            value += term;
+        else if (term > value)
+            value = term;
     }
     return value;
 }
@@ -159,11 +169,9 @@ static inline void coll_verify(const struct pe_team *t, const struct coll *c, co
     static long want[COLL_ROOM(COLL_MAX_PES)];
     size_t n = coll_predict(t, c, want);
 
-    for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(c->dest[i] == want[i],
-                      "%s: %s: %s of %zu, root %d: element %zu is %ld, not %ld", t->name, what,
-                      coll_name[c->kind], c->n, c->root, i, c->dest[i], want[i]))
-            return;
+    PE_CHECK_EACH(size_t, i, n, c->dest[i] == want[i],
+                  "%s: %s: %s of %zu, root %d: element %zu is %ld, not %ld", t->name, what,
+                  coll_name[c->kind], c->n, c->root, i, c->dest[i], want[i]);
 }
 
 #endif

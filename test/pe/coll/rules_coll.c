@@ -39,18 +39,13 @@ static int next_late(const struct pe_team *t, int late)
     return pe_team_large(t) || late == t->n - 1 ? late + 1 : t->n - 1;
 }
 
-static void late_members(const struct pe_team *t)
+static void check_late(const struct pe_team *t)
 {
     for (enum coll_kind kind = 0; kind < COLL_N_KINDS; kind++)
         for (int late = 0; late < t->n; late = next_late(t, late)) {
             late_member(t, kind, SMALL, late);
             if (pe_team_large(t)) late_member(t, kind, COLL_LARGE, late);
         }
-}
-
-static void check_late(void)
-{
-    pe_for_teams(late_members);
 }
 
 /*
@@ -76,7 +71,7 @@ static void late_in_place(const struct pe_team *t, enum coll_kind kind, size_t n
     shmem_team_sync(t->team);
 }
 
-static void late_in_places(const struct pe_team *t)
+static void check_in_place(const struct pe_team *t)
 {
     for (int late = 0; late < t->n; late = next_late(t, late))
         for (size_t n = SMALL; n <= COLL_LARGE; n = n * 60) {
@@ -87,16 +82,11 @@ static void late_in_places(const struct pe_team *t)
         }
 }
 
-static void check_in_place(void)
-{
-    pe_for_teams(late_in_places);
-}
-
 /*
  * Collectives of all kinds one after the other, the next as soon as the last returned and with
  * the same source, rewritten: roots, sizes and kinds change.
  */
-static void one_source(const struct pe_team *t)
+static void check_back_to_back(const struct pe_team *t)
 {
     struct coll c[ROUNDS];
     size_t slice = COLL_ROOM(t->n);
@@ -117,11 +107,6 @@ static void one_source(const struct pe_team *t)
     for (unsigned k = 0; k < ROUNDS; k++)
         coll_verify(t, &c[k], "one source");
     shmem_team_sync(t->team);
-}
-
-static void check_back_to_back(void)
-{
-    pe_for_teams(one_source);
 }
 
 /*
@@ -162,9 +147,8 @@ static void check_user_traffic(void)
 {
     struct pe_team t = {"world", SHMEM_TEAM_WORLD, pe_me, pe_n};
     enum { N = 20000 };
-    char *inbox = shmem_malloc(N), *outbox = malloc(N);
+    char *inbox = pe_malloc(N), *outbox = pe_private(N);
 
-    PE_REQUIRE(inbox != NULL && outbox != NULL, "no memory");
     for (unsigned k = 0; k < 8; k++) {
         struct coll c = {(enum coll_kind)(k % COLL_N_KINDS), 40 + k, 0, k, dest, source};
 
@@ -185,7 +169,7 @@ static void check_user_traffic(void)
 }
 
 /* Heap and statics, and addresses inside of them. */
-static void any_place(const struct pe_team *t)
+static void check_places(const struct pe_team *t)
 {
     long *const places[][2] = {{dest + 3, source + 1},
                                {static_dest + 5, static_source + 7},
@@ -208,13 +192,8 @@ static void any_place(const struct pe_team *t)
             }
 }
 
-static void check_places(void)
-{
-    pe_for_teams(any_place);
-}
-
 /* No elements, with arrays and without: 0, nothing written, and the next call is in step. */
-static void no_elements(const struct pe_team *t)
+static void check_no_elements(const struct pe_team *t)
 {
     for (int null = 0; null < 2; null++)
         for (enum coll_kind kind = 0; kind < COLL_N_KINDS; kind++) {
@@ -236,11 +215,6 @@ static void no_elements(const struct pe_team *t)
     PE_CHECK_EQ(shmem_alltoallsmem(t->team, NULL, NULL, 1, 1, 0), 0);
     PE_CHECK_EQ(shmem_uint8_xor_reduce(t->team, NULL, NULL, 0), 0);
     PE_CHECK_EQ(shmem_complexd_prod_reduce(t->team, NULL, NULL, 0), 0);
-}
-
-static void check_no_elements(void)
-{
-    pe_for_teams(no_elements);
 }
 
 /* As many collectives on the team of two as its number says, each of another kind. */
@@ -275,8 +249,7 @@ static void check_two_teams(void)
 
     PE_REQUIRE(pair != NULL, "calloc failed");
     for (int k = 0; k < pe_n - 1; k++)
-        PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, k, 1, 2, NULL, 0, &pair[k]) == 0,
-                   "no team %d", k);
+        pair[k] = pe_split(SHMEM_TEAM_WORLD, k, 1, 2);
     for (int lap = 0; lap < 4; lap++) {
         int lower = pe_me - 1, upper = pe_me < pe_n - 1 ? pe_me : -1;
         int first = lap % 2 ? upper : lower, second = lap % 2 ? lower : upper;
@@ -294,10 +267,9 @@ static void check_two_teams(void)
 static void check_barrier_completes(void)
 {
     enum { N = 300000 };
-    char *box = shmem_malloc(N), *got = malloc(N), *sent = malloc(N);
+    char *box = pe_malloc(N), *got = pe_private(N), *sent = pe_private(N);
     static long counter, swapped;
 
-    PE_REQUIRE(box != NULL && got != NULL && sent != NULL, "no memory");
     for (int lap = 0; lap < 12; lap++) {
         long old = -1, last = -1;
 
@@ -326,7 +298,7 @@ static void check_barrier_completes(void)
 }
 
 /* In place of a barrier of a team: quiet of its context, then sync. */
-static void team_barrier(const struct pe_team *t)
+static void check_team_barrier(const struct pe_team *t)
 {
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     int next = (t->me + 1) % t->n, last = (t->me + t->n - 1) % t->n;
@@ -346,13 +318,8 @@ static void team_barrier(const struct pe_team *t)
     shmem_ctx_destroy(ctx);
 }
 
-static void check_team_barrier(void)
-{
-    pe_for_teams(team_barrier);
-}
-
 /* One member has something, the others nothing and no array to name; then nobody has. */
-static void zero_contributions(const struct pe_team *t)
+static void check_zero_contributions(const struct pe_team *t)
 {
     for (int giver = -1; giver < t->n; giver++) {
         bool give = t->me == giver;
@@ -374,18 +341,12 @@ static void zero_contributions(const struct pe_team *t)
     }
 }
 
-static void check_zero_contributions(void)
-{
-    pe_for_teams(zero_contributions);
-}
-
 /* Every member's result of these bytes is that of the first, bit for bit. */
 static void same_everywhere(const struct pe_team *t, const void *result, size_t nbytes,
                             const char *what)
 {
-    unsigned char *theirs = malloc(nbytes);
+    unsigned char *theirs = pe_private(nbytes);
 
-    PE_REQUIRE(theirs != NULL, "malloc failed");
     shmem_getmem(theirs, result, nbytes, pe_team_world(t, 0));
     PE_CHECK(memcmp(theirs, result, nbytes) == 0, "%s: %s differs from that of member 0", t->name,
              what);
@@ -394,7 +355,7 @@ static void same_everywhere(const struct pe_team *t, const void *result, size_t 
 }
 
 /* Sums whose value depends on the order of the terms, small and large, in place and not. */
-static void same_bits(const struct pe_team *t)
+static void check_same_bits(const struct pe_team *t)
 {
     static const size_t counts[] = {1, 31, 96, 97, 700};
     float *from = (float *)static_source, *to = (float *)static_dest;
@@ -415,13 +376,8 @@ static void same_bits(const struct pe_team *t)
     }
 }
 
-static void check_same_bits(void)
-{
-    pe_for_teams(same_bits);
-}
-
 /* Maxima with NaNs among the operands are unspecified, yet one thing everywhere, and no trap. */
-static void nan_reduce(const struct pe_team *t)
+static void check_nan(const struct pe_team *t)
 {
     static double from[4], high[4], low[4];
     double nan = NAN;
@@ -441,34 +397,43 @@ static void nan_reduce(const struct pe_team *t)
     same_everywhere(t, low, sizeof(low), "min with NaN");
 }
 
-static void check_nan(void)
-{
-    pe_for_teams(nan_reduce);
-}
+#define ON_TEAMS(check)                                                                            \
+    static void check##_on_teams(void)                                                             \
+    {                                                                                              \
+        pe_for_teams(check);                                                                       \
+    }
+ON_TEAMS(check_late)
+ON_TEAMS(check_in_place)
+ON_TEAMS(check_back_to_back)
+ON_TEAMS(check_places)
+ON_TEAMS(check_no_elements)
+ON_TEAMS(check_team_barrier)
+ON_TEAMS(check_zero_contributions)
+ON_TEAMS(check_same_bits)
+ON_TEAMS(check_nan)
 
 static const struct pe_rule rules[] = {
-    {"R155 R178 who comes late is waited for, not read", check_late},
-    {"R156 in place, nothing is stored before it was taken", check_in_place},
-    {"R150 R153 the next call at once, with the source rewritten", check_back_to_back},
+    {"R155 R178 who comes late is waited for, not read", check_late_on_teams},
+    {"R156 in place, nothing is stored before it was taken", check_in_place_on_teams},
+    {"R150 R153 the next call at once, with the source rewritten", check_back_to_back_on_teams},
     {"R153 the next call while others have not begun", check_runs_ahead},
     {"R154 collectives beside the program's own traffic", check_user_traffic},
-    {"R157 heap, statics, addresses inside", check_places},
-    {"R159 no elements", check_no_elements},
+    {"R157 heap, statics, addresses inside", check_places_on_teams},
+    {"R159 no elements", check_no_elements_on_teams},
     {"R160 overlapping teams in their own order", check_two_teams},
     {"R165 barrier_all completes puts, gets and atomics", check_barrier_completes},
-    {"R168 quiet and team_sync in place of a team barrier", check_team_barrier},
-    {"R176 counts of zero", check_zero_contributions},
-    {"R186 the same bits everywhere", check_same_bits},
-    {"R187 NaN: unspecified, the same everywhere", check_nan},
+    {"R168 quiet and team_sync in place of a team barrier", check_team_barrier_on_teams},
+    {"R176 counts of zero", check_zero_contributions_on_teams},
+    {"R186 the same bits everywhere", check_same_bits_on_teams},
+    {"R187 NaN: unspecified, the same everywhere", check_nan_on_teams},
 };
 
 int main(void)
 {
     pe_test_begin();
     PE_REQUIRE(pe_n <= COLL_MAX_PES, "this test has room for %d PEs", COLL_MAX_PES);
-    dest = shmem_malloc(ROUNDS * COLL_ROOM(pe_n) * sizeof(*dest));
-    source = shmem_malloc(COLL_ROOM(pe_n) * sizeof(*source));
-    PE_REQUIRE(dest != NULL && source != NULL, "malloc failed");
+    dest = pe_malloc(ROUNDS * COLL_ROOM(pe_n) * sizeof(*dest));
+    source = pe_malloc(COLL_ROOM(pe_n) * sizeof(*source));
     PE_RULES_RUN(rules);
     return pe_test_end();
 }
