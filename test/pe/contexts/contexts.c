@@ -27,29 +27,13 @@ static void check_invalid(void)
     PE_CHECK(ctx == SHMEM_CTX_INVALID, "ctx of no team is not invalid");
 }
 
-/* R97: which team a context belongs to. */
-static void check_team_of(void)
-{
-    shmem_team_t team = SHMEM_TEAM_INVALID;
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
-
-    PE_CHECK_EQ(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &team), 0);
-    PE_CHECK(team == SHMEM_TEAM_WORLD, "the default context's team");
-    PE_CHECK_EQ(shmem_ctx_create(0, &ctx), 0);
-    team = SHMEM_TEAM_INVALID;
-    PE_CHECK_EQ(shmem_ctx_get_team(ctx, &team), 0);
-    PE_CHECK(team == SHMEM_TEAM_WORLD, "a created context's team");
-    shmem_ctx_destroy(ctx);
-}
-
 /* R93, R100, R101: operations on a context with these options, completed by its quiet. */
 static void check_options(long options)
 {
-    shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     long source[8], got[8];
     int right = pe_right();
+    shmem_ctx_t ctx = pe_ctx(options);
 
-    PE_REQUIRE(shmem_ctx_create(options, &ctx) == 0, "ctx_create(%ld) failed", options);
     PE_CHECK(ctx != SHMEM_CTX_INVALID && ctx != SHMEM_CTX_DEFAULT, "the handle is no new one");
     for (int i = 0; i < 8; i++)
         source[i] = options * 1000 + pe_me * 10 + i;
@@ -82,7 +66,7 @@ static void check_many(void)
     memset(cells, 0, MANY * sizeof(*cells));
     shmem_barrier_all();
     for (int i = 0; i < MANY; i++) {
-        PE_REQUIRE(shmem_ctx_create(i % 2 ? SHMEM_CTX_PRIVATE : 0, &ctx[i]) == 0, "context %d", i);
+        ctx[i] = pe_ctx(i % 2 ? SHMEM_CTX_PRIVATE : 0);
         source[i] = 1000 * i + pe_me;
         shmem_ctx_long_put_nbi(ctx[i], &cells[i], &source[i], 1, pe_right());
     }
@@ -96,7 +80,7 @@ static void check_many(void)
     for (int i = 0; i < MANY; i++)
         PE_CHECK_EQ(cells[i], 1000 * i + pe_left());
     for (int i = 0; i < MANY; i++) { /* none is used up by its use */
-        PE_CHECK_EQ(shmem_ctx_create(0, &ctx[0]), 0);
+        ctx[0] = pe_ctx(0);
         shmem_ctx_destroy(ctx[0]);
     }
     shmem_barrier_all();
@@ -106,15 +90,14 @@ static void check_many(void)
 static void check_destroy_completes(void)
 {
     enum { BULK = 512 * 1024 };
-    char *dest = shmem_malloc(BULK), *source = malloc(BULK);
+    char *dest = pe_malloc(BULK), *source = pe_private(BULK);
 
-    PE_REQUIRE(dest != NULL && source != NULL, "no memory");
     for (unsigned round = 0; round < 8; round++) {
         shmem_ctx_t ctx = SHMEM_CTX_INVALID;
 
         memset(dest, 0, BULK);
         pe_fill(source, BULK, round * 16 + (unsigned)pe_me);
-        PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "ctx_create failed");
+        ctx = pe_ctx(0);
         shmem_sync_all();
         shmem_ctx_putmem_nbi(ctx, dest, source, BULK, pe_left());
         shmem_ctx_destroy(ctx);
@@ -176,10 +159,8 @@ int main(void)
                                    SHMEM_CTX_SERIALIZED | SHMEM_CTX_NOSTORE};
 
     pe_test_begin();
-    cells = shmem_calloc(MANY, sizeof(*cells));
-    PE_REQUIRE(cells != NULL, "calloc failed");
+    cells = pe_calloc(MANY, sizeof(*cells));
     check_invalid();
-    check_team_of();
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         check_options(options[i]);
     check_many();

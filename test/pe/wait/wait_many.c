@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for and testing all, any or some of several words, masks, empty sets, one operand a
- * word (vector forms). Rules R205-R214.
+ * Waiting for and testing all, any or some of several words, masks, one operand a word (vector
+ * forms). Empty sets: rules_wait.c. Rules R205, R208-R214.
  */
-#include "pe_data.h"
-
-#include <pthread.h>
+#include "pe_threads.h"
+#include "pe_wait.h"
 
 enum { N = 40 };
 
@@ -22,36 +21,6 @@ static void clear_words(void)
 static void set_right(int i, int value)
 {
     shmem_int_atomic_set(&words[i], value, pe_right());
-}
-
-/* R206, R207, R211: nothing to wait for. None of these may block. */
-static void check_empty(void)
-{
-    int masked[3] = {1, 7, -1}, one[3] = {1, 1, 1};
-    size_t indices[3];
-
-    shmem_int_wait_until_all(NULL, 0, NULL, SHMEM_CMP_EQ, 1);
-    shmem_int_wait_until_all(words, 3, masked, SHMEM_CMP_EQ, 999);
-    shmem_int_wait_until_all_vector(NULL, 0, NULL, SHMEM_CMP_EQ, NULL);
-    shmem_int_wait_until_all_vector(words, 3, masked, SHMEM_CMP_EQ, one);
-    PE_CHECK(shmem_int_wait_until_any(NULL, 0, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX, "any of none");
-    PE_CHECK(shmem_int_wait_until_any(words, 3, masked, SHMEM_CMP_EQ, 9) == SIZE_MAX, "any masked");
-    PE_CHECK(shmem_int_wait_until_any_vector(words, 3, masked, SHMEM_CMP_EQ, one) == SIZE_MAX,
-             "any_vector masked");
-    PE_CHECK_EQ(shmem_int_wait_until_some(NULL, 0, NULL, NULL, SHMEM_CMP_EQ, 1), 0);
-    PE_CHECK_EQ(shmem_int_wait_until_some(words, 3, indices, masked, SHMEM_CMP_EQ, 9), 0);
-    PE_CHECK_EQ(shmem_int_wait_until_some_vector(words, 3, indices, masked, SHMEM_CMP_EQ, one), 0);
-    PE_CHECK_EQ(shmem_int_test_all(NULL, 0, NULL, SHMEM_CMP_EQ, 1), 1);
-    PE_CHECK_EQ(shmem_int_test_all(words, 3, masked, SHMEM_CMP_EQ, 9), 1);
-    PE_CHECK_EQ(shmem_int_test_all_vector(words, 3, masked, SHMEM_CMP_EQ, one), 1);
-    PE_CHECK(shmem_int_test_any(NULL, 0, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX, "test_any of none");
-    PE_CHECK(shmem_int_test_any(words, 3, masked, SHMEM_CMP_EQ, 9) == SIZE_MAX, "test_any masked");
-    PE_CHECK(shmem_int_test_any_vector(words, 3, masked, SHMEM_CMP_EQ, one) == SIZE_MAX,
-             "test_any_vector masked");
-    PE_CHECK_EQ(shmem_int_test_some(NULL, 0, NULL, NULL, SHMEM_CMP_EQ, 1), 0);
-    PE_CHECK_EQ(shmem_int_test_some(words, 3, indices, masked, SHMEM_CMP_EQ, 9), 0);
-    PE_CHECK_EQ(shmem_int_test_some_vector(words, 3, indices, masked, SHMEM_CMP_EQ, one), 0);
-    PE_CHECK(masked[0] == 1 && masked[1] == 7 && masked[2] == -1, "status was written (R205)");
 }
 
 /* Each index once. */
@@ -130,59 +99,34 @@ static void check_all(void)
     shmem_barrier_all();
 }
 
-/* The usual loop over any: each index comes once when masked after its turn; values are there. */
-static void check_any(bool vector)
-{
-    int status[N] = {0}, wanted[N], taken = 0;
-
-    for (int i = 0; i < N; i++)
-        wanted[i] = vector ? 200 + i : 9;
-    clear_words();
-    for (int i = 0; i < N; i++)
-        set_right(i * 7 % N, wanted[i * 7 % N]);
-    while (taken < N) {
-        size_t i = vector ? shmem_int_wait_until_any_vector(words, N, status, SHMEM_CMP_EQ, wanted)
-                          : shmem_int_wait_until_any(words, N, status, SHMEM_CMP_EQ, 9);
-
-        if (!PE_CHECK(i < N, "any gave index %zu", i)) break;
-        PE_CHECK(status[i] == 0, "any gave the masked index %zu", i);
-        PE_CHECK_EQ(words[i], wanted[i]);
-        status[i] = 1;
-        taken++;
-    }
-    shmem_barrier_all();
-}
-
-/* R209, R210: at least one, unique, not masked; all that hold already are returned. */
-static void check_some(bool vector)
+/*
+ * The usual loop over any or some (R209, R210): each index comes once when masked after its turn,
+ * and values are there. Of words that all hold, some returns all.
+ */
+static void check_taken(enum wait_form form)
 {
     int status[N] = {0}, wanted[N], taken = 0;
     size_t indices[N], n;
 
     for (int i = 0; i < N; i++)
-        wanted[i] = vector ? 300 + i : 9;
+        wanted[i] = wait_is_vector(form) ? 200 + i : 9;
     clear_words();
-    for (int i = N - 1; i >= 0; i--)
-        set_right(i, wanted[i]);
+    for (int i = 0; i < N; i++)
+        set_right(i * 7 % N, wanted[i * 7 % N]);
     while (taken < N) {
-        n = vector
-                ? shmem_int_wait_until_some_vector(words, N, indices, status, SHMEM_CMP_EQ, wanted)
-                : shmem_int_wait_until_some(words, N, indices, status, SHMEM_CMP_EQ, 9);
-        if (!PE_CHECK(n >= 1 && n <= N, "some gave %zu", n)) break;
+        n = wait_call(form, words, N, indices, status, SHMEM_CMP_EQ, 9, wanted);
+        if (!PE_CHECK(n >= 1 && n <= N, "%s found %zu", wait_name[form], n)) break;
         for (size_t k = 0; k < n; k++) {
-            if (!PE_CHECK(indices[k] < N && status[indices[k]] == 0, "some gave index %zu",
-                          indices[k]))
-                continue;
+            PE_REQUIRE(indices[k] < N && status[indices[k]] == 0, "%s gave index %zu",
+                       wait_name[form], indices[k]);
             PE_CHECK_EQ(words[indices[k]], wanted[indices[k]]);
             status[indices[k]] = 1;
             taken++;
         }
     }
     shmem_barrier_all();
-    memset(status, 0, sizeof(status));
-    n = vector ? shmem_int_wait_until_some_vector(words, N, indices, status, SHMEM_CMP_EQ, wanted)
-               : shmem_int_wait_until_some(words, N, indices, status, SHMEM_CMP_EQ, 9);
-    PE_CHECK_EQ(n, N);
+    n = wait_call(form, words, N, indices, NULL, SHMEM_CMP_EQ, 9, wanted);
+    PE_CHECK_EQ(n, wait_is_some(form) ? N : 1);
     shmem_barrier_all();
 }
 
@@ -356,7 +300,7 @@ static void check_threads(void)
     memset(long_words, 0, sizeof(long_words));
     long_words[7] = long_words[8] = 1;
     for (int k = 0; k < 2; k++)
-        PE_REQUIRE(pthread_create(&thread[k], NULL, turns_in_thread, callers[k]) == 0, "no thread");
+        thread[k] = pe_thread(turns_in_thread, callers[k]);
     for (int k = 0; k < 2; k++)
         pthread_join(thread[k], NULL);
     for (int k = 0; k < 2; k++)
@@ -369,13 +313,10 @@ int main(void)
 
     PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "init_thread failed");
     pe_test_attach();
-    check_empty();
     check_tests();
     check_all();
-    for (int vector = 0; vector < 2; vector++) {
-        check_any(vector);
-        check_some(vector);
-    }
+    for (enum wait_form form = 0; form < WAIT_TESTS; form++)
+        if (!wait_is_all(form)) check_taken(form);
     check_fair(false);
     check_fair(true);
     check_starving();
