@@ -18,6 +18,15 @@ static void between(const struct pe_set *set)
     shmem_sync(PE_SET(set), sync_between);
 }
 
+/* Groups of the reductions are active sets. */
+#define GROUP const struct pe_set *
+#define GROUP_N(set) (set)->size
+#define GROUP_PE(set, k) pe_set_pe(set, k)
+#define GROUP_SYNC(set) between(set)
+#define GROUP_REDUCE(op, set, dest, source, n, work)                                               \
+    FN(op##_to_all)(dest, source, n, PE_SET(set), work, sync_data);                                \
+    between(set)
+
 #define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_old_sum.h"
 #undef TEMPLATE
@@ -26,15 +35,15 @@ static void between(const struct pe_set *set)
 #include "gen/sizes_active.h"
 #undef TEMPLATE
 
-#define TEMPLATE "typed/typed_active_bit.tmpl.h"
+#define TEMPLATE "typed/typed_reduce_bit.tmpl.h"
 #include "gen/types_old_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "typed/typed_active_order.tmpl.h"
+#define TEMPLATE "typed/typed_reduce_order.tmpl.h"
 #include "gen/types_old_max.h"
 #undef TEMPLATE
 
-#define TEMPLATE "typed/typed_active_sum.tmpl.h"
+#define TEMPLATE "typed/typed_reduce_sum.tmpl.h"
 #include "gen/types_old_sum.h"
 #undef TEMPLATE
 
@@ -43,13 +52,13 @@ static void typed_active_all(const struct pe_set *ctx)
 {
     sized32_active(ctx);
     sized64_active(ctx);
-#define RUN _active_bit
+#define RUN _reduce_bit
 #include "gen/types_old_bit.h"
 #undef RUN
-#define RUN _active_order
+#define RUN _reduce_order
 #include "gen/types_old_max.h"
 #undef RUN
-#define RUN _active_sum
+#define RUN _reduce_sum
 #include "gen/types_old_sum.h"
 #undef RUN
 }
@@ -72,8 +81,7 @@ int main(void)
 {
     typed_begin();
     PE_REQUIRE(pe_n <= 16, "this test has room for 16 PEs");
-    typed_work = shmem_malloc(SHMEM_REDUCE_MIN_WRKDATA_SIZE * 2 * sizeof(double));
-    PE_REQUIRE(typed_work != NULL, "no symmetric memory");
+    typed_work = pe_malloc(SHMEM_REDUCE_MIN_WRKDATA_SIZE * 2 * sizeof(double));
     pe_psync_init(sync_data, SHMEM_SYNC_SIZE);
     pe_psync_init(sync_between, SHMEM_SYNC_SIZE);
     shmem_barrier_all();

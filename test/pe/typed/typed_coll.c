@@ -7,6 +7,14 @@
 
 #include <complex.h>
 
+/* Groups of the reductions are teams. */
+#define GROUP shmem_team_t
+#define GROUP_N(team) shmem_team_n_pes(team)
+#define GROUP_PE(team, k) shmem_team_translate_pe(team, k, SHMEM_TEAM_WORLD)
+#define GROUP_SYNC(team) shmem_team_sync(team)
+#define GROUP_REDUCE(op, team, dest, source, n, work)                                              \
+    PE_CHECK_EQ(FN(op##_reduce)(team, dest, source, n), 0)
+
 #define TEMPLATE "typed/typed_value.tmpl.h"
 #include "gen/types_reduce_sum.h"
 #undef TEMPLATE
@@ -102,9 +110,7 @@ int main(void)
     typed_begin();
     typed_coll_all(SHMEM_TEAM_WORLD);
     mem_coll(SHMEM_TEAM_WORLD);
-    PE_REQUIRE(
-        shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &backwards) == 0,
-        "no team");
+    backwards = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n);
     typed_coll_all(backwards);
     mem_coll(backwards);
     shmem_team_destroy(backwards);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* max and min of one TYPE over a team: of random bits, so the top bit tells signs apart. */
+/* max and min of one TYPE over a group: of random bits, so the top bit tells signs apart. */
 
-static void T(reduce_order)(shmem_team_t team)
+static void T(reduce_order)(GROUP group)
 {
     TYPE (*dest)[TYPED_LEN] = typed_dest, *source = typed_source;
     TYPE want[3][TYPED_LEN], theirs[TYPED_LEN];
@@ -9,18 +9,18 @@ static void T(reduce_order)(shmem_team_t team)
     T(fill)(dest[0], 3 * TYPED_LEN, TYPED_GUARD);
     T(fill)(want[0], 3 * TYPED_LEN, TYPED_GUARD);
     T(fill)(source, TYPED_LEN, typed_seed(pe_me, 6));
-    for (int k = 0; k < shmem_team_n_pes(team); k++) {
-        int pe = shmem_team_translate_pe(team, k, SHMEM_TEAM_WORLD);
+    for (int k = 0; k < GROUP_N(group); k++) {
+        int pe = GROUP_PE(group, k);
         T(fill)(theirs, TYPED_LEN, typed_seed(pe, 6));
         for (int i = 0; i < TYPED_LEN - 1; i++) {
             want[0][i] = k == 0 || theirs[i] > want[0][i] ? theirs[i] : want[0][i];
             want[1][i] = k == 0 || theirs[i] < want[1][i] ? theirs[i] : want[1][i];
         }
     }
-    shmem_team_sync(team);
-    PE_CHECK_EQ(FN(max_reduce)(team, dest[0], source, TYPED_LEN - 1), 0);
-    PE_CHECK_EQ(FN(min_reduce)(team, dest[1], source, TYPED_LEN - 1), 0);
+    GROUP_SYNC(group);
+    GROUP_REDUCE(max, group, dest[0], source, TYPED_LEN - 1, typed_work);
+    GROUP_REDUCE(min, group, dest[1], source, TYPED_LEN - 1, NULL);
     for (int row = 0; row < 3; row++)
         T(same)(dest[row], want[row], TYPED_LEN, "max, min reduce", row);
-    shmem_team_sync(team);
+    GROUP_SYNC(group);
 }

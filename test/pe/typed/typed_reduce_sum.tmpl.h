@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sum and prod of one TYPE over a team. Integers: corners and random bits, which wrap the same in
+ * sum and prod of one TYPE over a group. Integers: corners and random bits, which wrap the same in
  * any order. The others: whole numbers, exact in any order, of which sums of 100 PEs need the whole
  * width of TYPE; complex ones have another number in each part.
  */
@@ -39,7 +39,7 @@ static TYPE T(prod_of)(TYPE a, TYPE b)
     return (TYPE)0.5 != (TYPE)0 ? a * b : (TYPE)((uint64_t)a * (uint64_t)b);
 }
 
-static void T(reduce_sum)(shmem_team_t team)
+static void T(reduce_sum)(GROUP group)
 {
     TYPE (*dest)[TYPED_LEN] = typed_dest, *source = typed_source;
     TYPE want[3][TYPED_LEN], theirs[TYPED_LEN];
@@ -48,8 +48,8 @@ static void T(reduce_sum)(shmem_team_t team)
     T(fill)(want[0], 3 * TYPED_LEN, TYPED_GUARD);
     T(sum_fill)(source, pe_me);
     T(prod_fill)(source + TYPED_LEN, pe_me);
-    for (int k = 0; k < shmem_team_n_pes(team); k++) {
-        int pe = shmem_team_translate_pe(team, k, SHMEM_TEAM_WORLD);
+    for (int k = 0; k < GROUP_N(group); k++) {
+        int pe = GROUP_PE(group, k);
         T(sum_fill)(theirs, pe);
         for (int i = 0; i < TYPED_LEN - 1; i++)
             want[0][i] = k == 0 ? theirs[i] : T(sum_of)(want[0][i], theirs[i]);
@@ -57,13 +57,13 @@ static void T(reduce_sum)(shmem_team_t team)
         for (int i = 0; i < TYPED_LEN - 1; i++)
             want[1][i] = k == 0 ? theirs[i] : T(prod_of)(want[1][i], theirs[i]);
     }
-    shmem_team_sync(team);
-    PE_CHECK_EQ(FN(sum_reduce)(team, dest[0], source, TYPED_LEN - 1), 0);
-    PE_CHECK_EQ(FN(prod_reduce)(team, dest[1], source + TYPED_LEN, TYPED_LEN - 1), 0);
+    GROUP_SYNC(group);
+    GROUP_REDUCE(sum, group, dest[0], source, TYPED_LEN - 1, typed_work);
+    GROUP_REDUCE(prod, group, dest[1], source + TYPED_LEN, TYPED_LEN - 1, NULL);
     for (int row = 0; row < 3; row++)
         T(same)(dest[row], want[row], TYPED_LEN, "sum, prod reduce", row);
-    shmem_team_sync(team);
-    PE_CHECK_EQ(FN(sum_reduce)(team, source, source, TYPED_LEN - 1), 0);
+    GROUP_SYNC(group);
+    GROUP_REDUCE(sum, group, source, source, TYPED_LEN - 1, typed_work);
     T(same)(source, want[0], TYPED_LEN - 1, "sum reduce in place", 0);
-    shmem_team_sync(team);
+    GROUP_SYNC(group);
 }
