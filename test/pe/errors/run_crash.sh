@@ -5,23 +5,9 @@
 #
 # usage: run_crash.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-
-program=$1 np=$2
-shift 2
-launcher=("$@")
-last=$((np - 1))
-failed=0
-. "$(dirname "$0")/../endless.sh"
-out=$(mktemp) status_of=$(mktemp)
-trap 'rm -f "$out" "$status_of"' EXIT
+. "$(dirname "$0")/../job.sh"
+status_of=$dir/status
 ulimit -c 0
-
-fail()
-{
-    echo "FAIL $1: $2" >&2
-    { head -20 "$out" | sed 's/^/    /'; echo; } >&2
-    failed=1
-}
 
 # run HOW [VARIABLE=VALUE...]: fills $out; the status of the PE itself, as its shell sees it, is in
 # $status, since launchers have their own.
@@ -30,7 +16,7 @@ run()
     local how=$1
     shift
     : >"$status_of"
-    env "$@" timeout -k 5 20 "${launcher[@]}" -n "$np" \
+    env "$@" timeout -k 5 $limit "${launcher[@]}" -n "$np" \
         bash -c '"$0" "$1"; s=$?; [ $s = 0 ] || echo $s >>"$2"; exit $s' \
         "$program" "$how" "$status_of" >"$out" 2>&1
     ended=$?
@@ -88,4 +74,4 @@ dies raise     139 'raised by the program itself \(SIGSEGV\)' 'gsignal' '__libc_
 quiet later    42  "the program's handler"
 quiet earlier  42  "the program's handler"
 quiet store    139 '' SHMEM_CRASH=off
-exit $failed
+exit $((failed * 2))

@@ -6,41 +6,7 @@
 # usage: run_errors.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 #        LAUNCHER ARGUMENT... -n NP PROGRAM <misuse> is what is run; the environment is passed on.
 set -u
-
-if [ $# -lt 3 ]; then
-    sed -n '6,7p' "$0" >&2
-    exit 2
-fi
-program=$1 np=$2
-shift 2
-launcher=("$@")
-limit=20        # seconds; a misuse that takes longer has hung the job
-last=$((np - 1))
-failed=0
-if [ ! -x "$program" ]; then
-    echo "$program is no program" >&2
-    exit 2
-fi
-. "$(dirname "$0")/../endless.sh"
-out=$(mktemp)
-trap 'rm -f "$out" "$out.fifo"' EXIT
-
-fail()
-{
-    echo "FAIL $1: $2" >&2
-    { head -12 "$out" | sed 's/^/    /'; echo; } >&2
-    failed=1
-}
-
-# run MISUSE [VARIABLE=VALUE...]: sets $status and fills $out.
-run()
-{
-    local misuse=$1
-    shift
-    env "$@" timeout -k 5 $limit "${launcher[@]}" -n "$np" "$program" "$misuse" \
-        >"$out" 2>&1
-    status=$?
-}
+. "$(dirname "$0")/../job.sh"
 
 # expect MISUSE PE ROUTINE TEXT [VARIABLE=VALUE...]: PE is a number, or "any"; TEXT is a regular
 # expression that the rest of the line must match.
@@ -48,12 +14,10 @@ expect()
 {
     local misuse=$1 pe=$2 routine=$3 text=$4 who
     shift 4
-    run "$misuse" "$@"
+    job "$misuse" "$@" -- "$misuse" || return
     who="pe $pe "
     [ "$pe" = any ] && who='(pe [0-9]+ )?'
-    if [ $status -eq 124 ] || [ $status -eq 137 ]; then
-        fail "$misuse" "the job did not end in $limit seconds"
-    elif [ $status -eq 0 ]; then
+    if [ $status -eq 0 ]; then
         fail "$misuse" "the job ended with status 0"
     elif grep -q survived "$out"; then
         fail "$misuse" "the call came back"
@@ -69,7 +33,7 @@ told()
 {
     local misuse=$1 lines=$2 routine=$3 text=$4 n
     shift 4
-    run "$misuse" "$@"
+    job "$misuse" "$@" -- "$misuse" || return
     n=$(grep -Ec "^steppe: pe [0-9]+ \([^)]*\): ${routine}: .*${text}" "$out")
     if [ $status -ne 0 ]; then
         fail "$misuse" "status $status, and it is no end"
@@ -185,8 +149,8 @@ expect after_finalize   any shmem_barrier_all        "after shmem_finalize"
 for size in -5 nan 1e99g many ''; do
     expect good any "SHMEM_SYMMETRIC_SIZE is '$size'" "expected" SHMEM_SYMMETRIC_SIZE="$size"
 done
-mkfifo "$out.fifo"
-for file in "$out.fifo" / /dev/zero; do # a pipe that nobody writes to, and what has no end
+mkfifo "$dir/fifo"
+for file in "$dir/fifo" / /dev/zero; do # a pipe that nobody writes to, and what has no end
     expect good 0 shmem_init "SHMEM_COLL_TABLE is '$file', which is no regular file" \
         SHMEM_COLL_TABLE="$file"
 done

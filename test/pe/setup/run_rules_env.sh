@@ -5,50 +5,10 @@
 #
 # usage: run_rules_env.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
-if [ $# -lt 3 ] || [ ! -x "$1" ]; then
-    echo "usage: $0 PROGRAM NP LAUNCHER [ARGUMENT...]" >&2
-    exit 2
-fi
-program=$1 np=$2 last=$(($2 - 1))
-shift 2
-launcher=("$@")
-failed=0
-. "$(dirname "$0")/../endless.sh"
-dir=$(mktemp -d)
-out=$dir/out
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/../job.sh"
 unset SHMEM_VERSION SHMEM_INFO SHMEM_DEBUG SHMEM_SYMMETRIC_SIZE
 unset SMA_VERSION SMA_INFO SMA_DEBUG SMA_SYMMETRIC_SIZE
 size=SHMEM_SYMMETRIC_SIZE old=SMA_SYMMETRIC_SIZE
-
-# Only PE $ONE gets the variables of $ONE_ENV.
-cat >"$dir/each" <<'END'
-#!/bin/sh
-[ "${PMI_RANK:-0}" = "$ONE" ] && exec env $ONE_ENV "$@"
-exec "$@"
-END
-chmod +x "$dir/each"
-
-fail()
-{
-    echo "FAIL $1: $2" >&2
-    { head -20 "$out" | sed 's/^/    /'; echo; } >&2
-    failed=1
-}
-
-# start [VARIABLE=VALUE...] -- ARGUMENT...: run the program; sets $status.
-start()
-{
-    local variables=()
-    while [ "$1" != -- ]; do
-        variables+=("$1")
-        shift
-    done
-    shift
-    env ${variables[@]+"${variables[@]}"} timeout -k 5 20 "${launcher[@]}" -n "$np" \
-        ${ONE:+"$dir/each"} "$program" "$@" >"$out" 2>&1
-    status=$?
-}
 
 # good NAME [VARIABLE=VALUE...] -- ARGUMENT...: all PEs are content, and nobody says more than that,
 # but one PE that what the heap lacks does not fit it, or that there is none.
@@ -57,7 +17,7 @@ good()
     local name=$1 lines full=0
     shift
     [[ " $* " == *" lacks "* ]] && full=1
-    start "$@"
+    job "$name" "$@" || return
     lines=$(grep -vc '^survived$' "$out")
     if [ $status -ne 0 ]; then
         fail "$name" "status $status"
@@ -76,7 +36,7 @@ told()
 {
     local name=$1 count=$2 text=$3 lines
     shift 3
-    start "$@" -- has 0
+    job "$name" "$@" -- has 0 || return
     lines=$(grep -Ec "$text" "$out")
     if [ $status -ne 0 ]; then
         fail "$name" "status $status"
@@ -94,7 +54,7 @@ bad()
     local name=$1 value=$2 mode
     shift 2
     for mode in has thread; do
-        start "$size=$value" "$@" -- $mode
+        job "$name" "$size=$value" "$@" -- $mode || return
         if [ $status -eq 0 ] || grep -q survived "$out"; then
             fail "$name" "init went well with $mode (status $status)"
             return
@@ -183,7 +143,7 @@ bad locale_comma_written 3,1M "${comma[@]}"
 differs()
 {
     export ONE=$last ONE_ENV="$size=5m"
-    start $size=4m -- has 0
+    job differs $size=4m -- has 0 || return
     if [ $status -eq 0 ] || grep -q survived "$out"; then
         fail differs "PEs of two sizes went on"
     elif ! grep -Eq "PE ($last has another $size than PE 0|0 has another $size than PE $last)" "$out"
