@@ -39,6 +39,14 @@ function(steppe_processors np)
     set(processors ${processors} PARENT_SCOPE)
 endfunction()
 
+# Sets full to FULL, for the functions that take this word, unless the condition of if() holds.
+macro(steppe_full_unless)
+    set(full FULL)
+    if(${ARGN})
+        set(full)
+    endif()
+endmacro()
+
 # Targets that only tests labelled full run: a build for the quick tests leaves them out.
 function(steppe_for_full)
     if(STEPPE_QUICK_TESTS)

@@ -12,8 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "now.h"
 
 #define WORDS 2048
 #define STILL (1 << 17) /* words that nobody writes to, in the heap and in the segment */
@@ -23,14 +24,6 @@ static uint64_t counter, signal_word;
 static uint64_t still_data[STILL];
 static uint64_t *still_heap;
 static int me, n_pes;
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static uint64_t word(int pe, uint64_t round, size_t i)
 {

@@ -24,8 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "now.h"
 
 #define WORDS 4096
 
@@ -33,14 +34,6 @@ static long words[WORDS];
 static long target[WORDS];
 static long flag;
 static int me, n_pes, last, seconds = 3;
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static void compute(double time)
 {

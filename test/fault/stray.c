@@ -21,7 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "now.h"
 
 #define MAX_TARGETS 256
 #define TURN_S 0.15 /* with one endpoint: a target that closes it is met again with another */
@@ -53,14 +54,6 @@ static struct {
 static struct slot slots[SLOTS];
 static char buffer[BYTES];
 static unsigned long done[KINDS], failed[KINDS], posted[KINDS];
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static uint64_t chance(void)
 {
