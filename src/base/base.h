@@ -308,8 +308,8 @@ void stp_wake(const uint32_t *word, int n);
 void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
 /*
- * Let another thread run. Returns true, some milliseconds apart at least, when it has slept for a
- * moment. stp_wait_yield() then looks after what long waits do.
+ * Let another thread run. Returns true once in 1024 calls of a thread, when it has slept for a
+ * moment instead. stp_wait_yield() then calls stp_wait_look().
  */
 bool stp_yield(void);
 void stp_wait_yield(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* To let other threads run. The library and the fabric module have one each. */
+/* Lets other threads run. The library and the fabric module each contain a copy. */
 #include "base/base.h"
 
 #include <sched.h>
@@ -15,8 +15,8 @@ bool stp_yield(void)
     /*
      * Not the pause instruction: it keeps the core, and where PEs outnumber cores the one that
      * must act next may be waiting for exactly this core. Not a sleep each time: nobody would wake
-     * us. But one now and then, because a Linux kernel may run threads that only yield for a minute
-     * and nothing else beside them.
+     * us. But one now and then, because Linux 6.18 may run threads that only yield for a minute
+     * while it starves all others.
      */
     if (++yields % YIELDS_A_SLEEP != 0) {
         sched_yield();

@@ -18,7 +18,7 @@ int stp_watch_witness(struct stp_witness *witness);
 
 /* From now on waits notice the end of the launcher, and of PEs of this node. */
 void stp_watch_start(void);
-/* Fatal when the PE is of this node and has ended: for who finds that it cannot be reached. */
+/* Fatal if the PE is one of this node and has ended. For callers that cannot reach its memory. */
 void stp_watch_require(int pe);
 /* PEs may leave now. Every PE has to be here before one goes. */
 void stp_watch_stop(void);

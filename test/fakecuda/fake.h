@@ -258,7 +258,7 @@ CUresult fake_stream_of_locked(CUstream handle, CUcontext ctx, CUstream *stream)
 /* Queue op, which is copied; its blocks stay pending until it is done. */
 CUresult fake_stream_submit_locked(CUstream stream, const struct fake_op *op);
 
-/* The same of work that is no copy: freed when it is done, or at once if it cannot be queued. */
+/* Queue work that is not a copy. It is freed when it is done, or at once if it is not queued. */
 CUresult fake_work_submit_locked(CUstream stream, struct fake_work *work, CUresult fault);
 
 /* Wait for what is queued so far: on one stream, on the blocking ones, on all of a context. */

@@ -238,7 +238,7 @@ int main(int argc, char **argv)
                 shmem_long_p(&flag, 1, pe);
     }
     if (works[at].together && (me != last || survives)) works[at].work();
-    /* by those who do not wait for it for so long, or for ever, before they do */
+    /* The others work until the end, or for ever, before they wait for the last one. */
     while (!works[at].together && ((!survives && argc < 4) || now() < end) && me != last)
         works[at].work();
     while (!works[at].together && !survives && me == last)

@@ -37,7 +37,7 @@ static inline void capture_end(struct capture *capture)
     fclose(capture->file);
 }
 
-/* What the last CAPTURE() of this test caught. */
+/* The output that the last CAPTURE() of this test has caught. */
 __attribute__((unused)) static struct capture said;
 
 /* Runs a statement and catches what it prints. */

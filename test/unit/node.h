@@ -30,7 +30,7 @@ static struct stp_window_layout layout;
 static int window_fd;
 static struct meeting *meeting;
 
-/* In children Check cannot be told. */
+/* For child processes, whose failures Check does not see: they print the condition and exit. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -64,7 +64,7 @@ static inline void node_down(void)
     munmap(meeting, sizeof(*meeting));
 }
 
-/* All n of them, or whoever waits gives up: nobody hangs when another one fails. */
+/* A barrier of n processes. Each gives up after 30 s, so that none hangs when another one fails. */
 static inline void meet(int n)
 {
     int generation = atomic_load(&meeting->generation);

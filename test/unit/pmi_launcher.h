@@ -375,7 +375,7 @@ static inline void set_number(const char *name, int number)
     setenv(name, text, 1);
 }
 
-/* Start client() with a launcher behind PMI_FD, catch what it says. Returns its exit status. */
+/* Runs client() with a launcher behind PMI_FD, and catches its output. Returns its exit status. */
 static inline int launch(struct launcher *launcher, void (*client)(void))
 {
     int pair[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits that yield also sleep now and then, and then look after what long waits do. */
+/* Waits that yield sleep now and then instead, and call the hook of long waits each time. */
 #include "base/base.h"
 #include "unit.h"
 

@@ -34,7 +34,7 @@ static void make_teams(void)
                                     shmem_team_n_pes(team[i])};
 }
 
-/* The same draw on all PEs; sizes mostly small, sometimes large; its place is at *top. */
+/* All PEs draw the same. Most sizes are small, some are large. The place of the data is at *top. */
 static struct op draw(uint64_t *rng, size_t *top, unsigned id)
 {
     struct op op = {.coll.salt = id, .coll.dest = dest + *top, .coll.source = source + *top};

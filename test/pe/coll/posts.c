@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What collectives are through the fabric, in operations, which the provider shim counts.
+ * How many operations collectives post on the fabric, as the provider shim counts them.
  *
  * usage: posts small|medium|large
- *   small    in each round a message that brings data and word together, and what answers those of
- *            others. No reads, no writes, no word behind them.
- *   medium   vectors that fit no cell: data and word are one write, and nobody reads.
- *   large    few operations for vectors of any size: each of them is waited for, and on a busy
+ *   small    In each round a PE sends one message, which has both the data and the word that tells
+ *            of it, and answers those of others. It posts no read, no write and no other word.
+ *   medium   Vectors that fit no cell: data and word are one write, and no PE reads.
+ *   large    Vectors of any size take few operations. Each of them is waited for, and on a busy
  *            machine such a wait lasts as long as other processes keep the cores of both sides.
  */
 #include "pe_test.h"

@@ -165,7 +165,7 @@ static void *clear_with_the_other(void *arg)
     return arg;
 }
 
-/* One of them has to be told. On a fabric both are in the call while the bulk is on its way. */
+/* One of the two must be reported. On a fabric both threads are in the call during the transfer. */
 static void clear_at_once(void)
 {
     pthread_t other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* max and min of one TYPE over a group: of random bits, so the top bit tells signs apart. */
+/* max and min of one TYPE over a group, of random bits: signed and unsigned types differ. */
 
 static void T(reduce_order)(GROUP group)
 {
