@@ -150,8 +150,10 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
         text = "the connection broke: has that pe ended?";
     else if (text == NULL || *text == '\0')
         text = "no detail";
-    if (req == NULL)
+    if (req == NULL) {
+        stp_ofi_health_blame();
         stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, stp_ofi_strerror(error), text);
+    }
     if (req->work.kind <= STP_OFI_READ)
         stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes, req->pe,
                             prov, stp_ofi_strerror(error), text);

@@ -31,6 +31,7 @@
 #define SLEEP_MS 1000            /* of a thread that looks at nothing but the successor's link */
 #define ANSWER_MS 2000           /* for the last question before a verdict */
 #define FIRST_MS 1000            /* for the successor to answer for the first time */
+#define BLAME_MS 1000            /* to find out who has gone, when an error does not say it */
 #define LINKS 16                 /* to other PEs; the first is the successor's */
 #define RESETS 3                 /* of links to one PE, in a row, that mean its end, */
 #define STEADY_NS 10000000000ull /* unless it was up for so long in between */
@@ -429,6 +430,15 @@ static void suspect_targets(void)
         if (pes[i] != stp_ofi.core->pe) suspect_locked(pes[i], now);
     if (is_finishing()) health.looked_ns = 0;
     pthread_mutex_unlock(&health.lock);
+}
+
+void stp_ofi_health_blame(void)
+{
+    suspect_targets();
+    for (int ms = 0; ms < BLAME_MS; ms += 10) {
+        stp_ofi_health_look();
+        poll(NULL, 0, 10);
+    }
 }
 
 /* ---- the module's side ------------------------------------------------------------ */

@@ -122,4 +122,10 @@ size_t stp_ofi_fds_of_peers(void);
 /* End the job when a PE that this one looks after has gone. Cheap; does nothing most times. */
 void stp_ofi_health_look(void);
 
+/*
+ * An operation failed, and the provider does not say which: end the job if a target of this PE's
+ * operations turns out to have gone. Takes a second if none has.
+ */
+void stp_ofi_health_blame(void);
+
 #endif /* STP_OFI_HEALTH_H */
