@@ -14,7 +14,7 @@ if(NOT EXISTS ${STEPPE_MAN})
     add_custom_command(OUTPUT ${pages}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/gen_man.py ${STEPPE_MAN}
         DEPENDS ${sources} CMakeLists.txt include/shmem.h.in include/shmemx_stream.h.in
-            src/base/env.c tools/gen_api.py tools/gen_man.py)
+            base/env.c tools/gen_api.py tools/gen_man.py)
     if(STEPPE_BENCH AND NOT CMAKE_CROSSCOMPILING) # the program is run
         add_custom_command(OUTPUT ${STEPPE_MAN}/man1/steppe-bench.1
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/gen_bench_man.py

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDERS = ("src", "pmi", "spaces", "transport", "tools", "bench", "examples")
+FOLDERS = ("base", "src", "pmi", "spaces", "transport", "tools", "bench", "examples")
 STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-error=unused-command-line-argument"]
 
 

@@ -43,7 +43,7 @@ status=0
 ctest --test-dir $build -j"$jobs" "$@" --output-on-failure <>$build/test/endless || status=$?
 
 mkdir -p $build/coverage
-gcovr --root . --filter 'src/' --filter 'pmi/' --filter 'spaces/' --filter 'transport/' \
+gcovr --root . --filter 'base/' --filter 'src/' --filter 'pmi/' --filter 'spaces/' --filter 'transport/' \
     --exclude-unreachable-branches --print-summary --txt $build/coverage/table.txt \
     --html-details $build/coverage/index.html $build >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 sed -E 's/(%) +[0-9][0-9,-]*$/\1/; s/ +Missing$//' $build/coverage/table.txt # which: in the file

@@ -15,7 +15,7 @@ import sys
 
 VERSION = "14"
 COLUMNS = 100
-FOLDERS = ["bench", "examples", "include", "pmi", "spaces", "src", "test", "tools", "transport"]
+FOLDERS = ["base", "bench", "examples", "include", "pmi", "spaces", "src", "test", "tools", "transport"]
 GENERATED = re.compile(r"include/(p?shmem|shmem_cxx)\.h|src/api/gen/.*")
 
 

@@ -11,15 +11,15 @@ import pathlib
 import re
 import sys
 
-BASE = ["include", "src/base", "spaces", "transport"]
+BASE = ["include", "base", "spaces", "transport"]
 # directory -> directories it may include, besides itself; longest match decides.
 ARROWS = {
     "include": [],
-    "src/base": [],
-    "pmi": ["src/base"],
-    "spaces": ["src/base"],
-    "transport": ["src/base", "spaces"],
-    "transport/ofi": ["src/base", "transport"],
+    "base": [],
+    "pmi": ["base"],
+    "spaces": ["base"],
+    "transport": ["base", "spaces"],
+    "transport/ofi": ["base", "transport"],
     "src/core": BASE,
     "src/boot": BASE + ["src/core", "pmi"],
     "src/rma": BASE + ["src/core", "src/boot", "pmi"],
@@ -31,7 +31,7 @@ ARROWS = {
                           "pmi"],
     "src/api": BASE + ["src/api/gen", "src/core", "src/boot", "src/rma", "src/coll", "src/stream"],
     "src/api/gen": [],  # lists of types
-    "src/launch": ["src/base"],  # a program
+    "src/launch": ["base"],  # a program
     "src/json": [],  # apart: what writes reports has it
     "src/info": BASE + ["src/json", "src/core", "src/boot", "src/coll", "pmi"],
     "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/stream", "src/team",
@@ -43,8 +43,8 @@ ARROWS = {
     "test/gpu": ["include"],  # what kernels do, and their twins
     "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/api.h declares
     "test/provider": ["test/unit"],  # libfabric alone, and how tests are run
-    "test/fuzz": ["include", "src/base", "pmi", "spaces", "transport", "transport/ofi"],
-    "test/unit": ["include", "test/fakecuda", "src", "src/base", "src/boot", "src/coll", "src/api", "src/info",
+    "test/fuzz": ["include", "base", "pmi", "spaces", "transport", "transport/ofi"],
+    "test/unit": ["include", "test/fakecuda", "src", "base", "src/boot", "src/coll", "src/api", "src/info",
                   "pmi", "spaces", "transport", "transport/ofi"],
 }
 # <system header> prefix -> the directories that may see it.

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 # Longest match decides.
-FLOORS = ["src/base", "src/json", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
+FLOORS = ["base", "src/json", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
           "src/boot", "src/rma", "src/coll", "src/stream", "src/team", "src/space", "src/kernel",
           "src/api", "src/info", "src"]
 # Folders that must not be in the library.

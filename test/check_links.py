@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("docs", "test", "bench", "examples", "scripts", "src", "spaces", "transport", "pmi", "tools",
+FOLDERS = ("base", "docs", "test", "bench", "examples", "scripts", "src", "spaces", "transport", "pmi", "tools",
            "include", "cmake")
 CODE_BLOCK = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.S | re.M)
 LINK = re.compile(r"\]\(([^)\s]+)\)")

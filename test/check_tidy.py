@@ -3,7 +3,7 @@
 """Run clang-tidy over the sources of the library, with the checks of .clang-tidy.
 
 usage: check_tidy.py <source root> <build folder> [FILE...]
-  FILE...   only these, relative to the root; default: all of src, pmi, spaces, transport
+  FILE...   only these, relative to the root; default: all of base, src, pmi, spaces, transport
 
 Prints what it finds, but for what ALLOWED names; status 1 if there is anything, or if something of
 ALLOWED is found no more; 77 without clang-tidy. Environment: JOBS.
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-FOLDERS = ("src/", "pmi/", "spaces/", "transport/")
+FOLDERS = ("base/", "src/", "pmi/", "spaces/", "transport/")
 FINDING = re.compile(r"^(\S+?):\d+:\d+: (?:error|warning): .*\[([\w.-]+)(?:,[^\]]*)?\]$")
 # (name of the file, check without its first word): why it is none. The analyzer sees one file at a
 # time, and takes functions of others for such as return anything and write nothing.

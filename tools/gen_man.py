@@ -8,7 +8,7 @@ With a FOLDER: read include/shmem.h.in, docs/man/src/*.txt and docs/man, and wri
 whose man1, man3 and man7 are removed before:
     man3/PAGE.3       for each docs/man/src/PAGE.txt
     man7/shmem.7      from docs/man/src/shmem.7.txt, the list of the pages, and the table of
-                      variables in src/base/env.c
+                      variables in base/env.c
     man[137]/*        copies of the pages in docs/man, which are written by hand
     man[13]/*         a symbolic link for each further name of a routine or command
 --check     print the routines that are on no page or on two; exit 1 if there are any
@@ -336,7 +336,7 @@ def index_by_hand():
 
 def environment():
     """Every variable, as the table of the library has it."""
-    with open(os.path.join(ROOT, "src", "base", "env.c"), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "base", "env.c"), encoding="utf-8") as f:
         text = f.read()
     row = re.compile(r'\{"(SHMEM_\w+)", (NULL|"\w+"), STP_ENV_\w+, FIELD\(\w+\), '
                      r'(NULL|"[^"]*"), \w+,\s*((?:"[^"]*"\s*)+)\}')
@@ -347,7 +347,7 @@ def environment():
         old = "" if old == "NULL" else f", \\fB{old[1:-1]}\\fP"
         out += [".TP", f"\\fB{name}\\fP{old}{default}", *lines_of(help_text)]
     if len(out) < 3 * text.count("STP_ENV_", text.index("stp_env_table[]")) / 2:
-        sys.exit("gen_man.py: src/base/env.c: the table of variables is not understood")
+        sys.exit("gen_man.py: base/env.c: the table of variables is not understood")
     return out
 
 

@@ -2,7 +2,7 @@
 /*
  * What the kernel of reduce.cu does, for the device and for its host twin on test/fakecuda, which
  * include shmemx_device_machine.h before; else only what it is asked for. The order and the rules
- * are those of the host's kernels (src/base/reduce_type.tmpl.h), so that the bits are.
+ * are those of the host's kernels (base/reduce_type.tmpl.h), so that the bits are.
  */
 #ifndef STP_CUDA_REDUCE_H
 #define STP_CUDA_REDUCE_H

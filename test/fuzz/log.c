@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the code of the targets needs of src/base/log.c: messages are built, and not printed. */
+/* What the code of the targets needs of base/log.c: messages are built, and not printed. */
 #include "fuzz.h"
 
 #include "base/base.h"
