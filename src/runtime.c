@@ -287,7 +287,7 @@ static void runtime_start(void)
     stp_kinds_start(); /* buffers of the program may be device memory from now on */
     stp_fabric_start(&calls);
     stp_window_set_fabric(stp_rt.has_fabric);
-    stp_space_init(&pe_info);
+    stp_space_init(&pe_info, stp_stream_count_space);
     runtime_fill_pe_info(&pe_info);
     told = stp_coll_table_read(&nbytes);
     stp_boot_exchange(&pe_info, told, nbytes);

@@ -7,7 +7,6 @@
 #include "create.h"
 
 #include "rma/rma.h"
-#include "stream/stream.h"
 #include "team/team.h"
 #include "spaces/mapped.h"
 
@@ -378,7 +377,7 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     space->on_fabric = stp_rt.has_fabric && verdict->registered;
     space->caps = stp_space_caps(space, verdict->ident, team->n_pes == stp_rt.n_pes);
     create_exchange_regions(c);
-    stp_stream_ready(space);
+    stp_space_changed(space, 1);
     if (space->host) return;
     /* what goes through the owner's proxy thread may overtake what the fabric carries */
     if (space->on_fabric || space->kind->device == NULL)

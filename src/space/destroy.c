@@ -7,7 +7,6 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "stream/stream.h"
 #include "team/team.h"
 #include "spaces/mapped.h"
 
@@ -53,7 +52,7 @@ void stp_space_end(struct stp_space *space)
     stp_coll_sync(team); /* nobody holds a peer's part */
     for (struct stp_space *range = space; range != NULL; range = range->next_range) {
         range->team = NULL;
-        stp_stream_unready(range);
+        stp_space_changed(range, -1);
         stp_space_shut(range);
     }
     stp_team_destroy(team); /* and with its sync all have let go of their own, and of a name */

@@ -8,7 +8,6 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "stream/stream.h"
 #include "spaces/mapped.h"
 
 #include <errno.h>
@@ -285,11 +284,20 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     pe_info->heap_registered = space->registered;
 }
 
-void stp_space_init(struct stp_pe_info *pe_info)
+static void (*space_on_change)(const struct stp_space *space, int by);
+
+void stp_space_init(struct stp_pe_info *pe_info,
+                    void (*on_change)(const struct stp_space *space, int by))
 {
+    space_on_change = on_change;
     space_init_internal(&pe_info->regions[STP_SPACE_INTERNAL]);
     space_init_data(&pe_info->regions[STP_SPACE_DATA]);
     space_init_heap(pe_info);
+}
+
+void stp_space_changed(const struct stp_space *space, int by)
+{
+    space_on_change(space, by);
 }
 
 /* Everybody has a heap, or the exchange of PE infos would have ended: how do we reach it? */
@@ -402,7 +410,7 @@ void stp_space_teams_init(void)
     space_measure_heap(heap);
     space_pin_heap(heap);
     stp_space_offer(heap);
-    stp_stream_ready(heap);
+    stp_space_changed(heap, 1);
     if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_proxy_start();

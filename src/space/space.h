@@ -8,8 +8,13 @@
 #include "boot/boot.h"
 #include "core/core.h"
 
-/* The internal, data and default spaces; the last two are registered with the fabric too. */
-void stp_space_init(struct stp_pe_info *pe_info);
+/*
+ * The internal, data and default spaces; the last two are registered with the fabric too.
+ * on_change is called for each space that has been made (by 1) or is about to be destroyed (-1).
+ */
+void stp_space_init(struct stp_pe_info *pe_info,
+                    void (*on_change)(const struct stp_space *space, int by));
+void stp_space_changed(const struct stp_space *space, int by); /* calls it */
 void stp_space_attach(void);     /* peers' parts of the default space; after the exchange */
 void stp_space_teams_init(void); /* once the world team stands */
 void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */

@@ -303,7 +303,7 @@ static void stream_prepare_locked(void)
             stp_debug("streams: gpu %d: not ready for operations on them: %s", device, why);
 }
 
-static void stream_count_space(const struct stp_space *space, int by)
+void stp_stream_count_space(const struct stp_space *space, int by)
 {
     int device = stream_device_of(space);
 
@@ -313,16 +313,6 @@ static void stream_count_space(const struct stp_space *space, int by)
     if (streams.running && !streams.called && streams.n_spaces[streams.device] == 0) stream_end();
     stream_prepare_locked();
     pthread_mutex_unlock(&streams.lock);
-}
-
-void stp_stream_ready(const struct stp_space *space)
-{
-    stream_count_space(space, 1);
-}
-
-void stp_stream_unready(const struct stp_space *space)
-{
-    stream_count_space(space, -1);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */

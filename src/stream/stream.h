@@ -24,12 +24,11 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
 /* ---- the thread (engine.c) ------------------------------------------------------- */
 
 /*
- * A space has been made: unless SHMEM_GPU_IPC is lazy, what the first operation on a stream takes
- * is made now, where a device reaches its memory. One is about to go: so does that, with the last
- * of them on its device, if there was no operation.
+ * A space has been made (by 1): what the first operation on a stream takes is made now, where a
+ * device reaches its memory. Or it is about to be destroyed (-1): with the last space on its device
+ * that is destroyed too, if there was no operation.
  */
-void stp_stream_ready(const struct stp_space *space);
-void stp_stream_unready(const struct stp_space *space);
+void stp_stream_count_space(const struct stp_space *space, int by);
 
 /* Finalize: wait for all that was called, then the thread ends. In a process that dies: let go. */
 void stp_stream_stop(void);
