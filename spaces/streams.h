@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of the program, as operations in their order use them: what src/stream puts there.
+ * Streams of the program, as operations in their order use them: what src/gpu puts there.
  * Mechanism only (spaces/cuda/stream.c). Design: docs/design/streams.md.
  */
 #ifndef STP_STREAMS_H

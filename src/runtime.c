@@ -5,13 +5,13 @@
  */
 #include "coll/coll.h"
 #include "crash.h"
-#include "kernel/kernel.h"
+#include "gpu/kernel.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"
 #include "runtime.h"
 #include "space/space.h"
-#include "stream/stream.h"
+#include "gpu/stream.h"
 #include "team/team.h"
 
 #include <errno.h>

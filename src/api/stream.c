@@ -2,7 +2,7 @@
 /*
  * Operations in the order of streams: every type, bytes.
  */
-#include "stream/stream.h"
+#include "gpu/stream.h"
 
 #include "api/api.h"
 
