@@ -238,6 +238,16 @@ bool stp_words_have(const char *list, const char *word);
 /* The number behind key at the start of a line of the file, of its first with one; "" fits any. */
 size_t stp_file_number(const char *path, const char *key); /* SIZE_MAX: there is none */
 
+/* A list of PEs in words, "0-3, 5": ascending; one that is there already may come again. */
+struct stp_list {
+    char text[1024];
+    size_t len;
+    int first, last; /* of the range that is open; start with first = -1 */
+};
+
+void stp_list_add(struct stp_list *list, int pe);
+void stp_list_close(struct stp_list *list);
+
 #define STP_HASH_EMPTY 0xcbf29ce484222325u /* of no bytes (FNV-1a) */
 
 /* The hash of what has been hashed before and of nbytes more. */
@@ -289,13 +299,16 @@ void stp_wait_choose(int polls, bool enough_cores);
 extern int stp_wait_spin;     /* polls before yielding; set once at init */
 extern int stp_wait_sleep_ms; /* that a wait sleeps at most, a second; likewise */
 
-/*
- * Called by waits that have lasted for a while, again and again, by any thread; NULL: nothing. It
- * decides itself how often it has something to do.
- */
-extern void (*stp_wait_hook)(void);
+struct stp_wait_subject;
 
-/* Call it: for threads of our own beside which the program, or a device, waits for peers. */
+/* What is done for waits that have lasted for a while, by any thread. */
+struct stp_wait_hooks {
+    void (*look)(void); /* after peers, again and again; decides itself how often it does */
+    void (*show)(const struct stp_wait_subject *subject); /* as stp_wait_show() in wait_state.h */
+};
+extern const struct stp_wait_hooks *stp_wait_hook; /* NULL: nothing */
+
+/* Call look: for threads of our own beside which the program, or a device, waits for peers. */
 void stp_wait_look(void);
 
 /*
@@ -317,7 +330,7 @@ void stp_wait_yield(void);
 /* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */
 struct stp_wait {
     int polls;
-    unsigned turns; /* of the loop, for those who ask how long it lasts (rma/hang.h) */
+    unsigned turns; /* of the loop, for those who ask how long it lasts (wait_state.h) */
 };
 
 static inline void stp_wait_step(struct stp_wait *wait)

@@ -14,14 +14,14 @@ int stp_wait_spin = 100; /* until init has compared PEs with cores */
 
 int stp_wait_sleep_ms = 1000;
 
-void (*stp_wait_hook)(void);
+const struct stp_wait_hooks *stp_wait_hook;
 
 void stp_wait_look(void)
 {
-    /* Pairs with the release store in stp_watch_start(). */
-    void (*hook)(void) = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
+    /* Pairs with the release store in runtime_start(). */
+    const struct stp_wait_hooks *hooks = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
 
-    if (hook != NULL) hook();
+    if (hooks != NULL) hooks->look();
 }
 
 bool stp_sleep_on(const uint32_t *word, uint32_t seen)

@@ -1,15 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints the table of waits: PEs that wait for the same thing share a line, PEs that do not wait
- * follow. Allocates no memory, because a thread that hangs may hold the lock of the heap.
- * Design: docs/design/hang.md.
+ * The table of waits, from what PEs show to their node: PEs that wait for the same thing share a
+ * line, PEs that do not wait follow. Allocates no memory, because a thread that hangs may hold the
+ * lock of the heap. Design: docs/design/hang.md.
  */
-#include "base/notes.h"
+#include "base/table.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
+#define READS 100 /* of a note that changes all the time */
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static bool note_read(const struct stp_wait_page *page, int i, struct stp_wait_note *note)
+{
+    for (int reads = 0; reads < READS; reads++) {
+        /* Pairs with the release store of an even version in note_write(), by another process. */
+        uint32_t version = __atomic_load_n(&page->notes[i].version, __ATOMIC_ACQUIRE);
+
+        /* Pairs with the release store in stp_wait_end_slow() and the exchange in note_take(). */
+        if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_ACQUIRE) == 0 || version == 0)
+            return false;
+        *note = page->notes[i].note;
+        /* Pairs with the release fence in note_write(): a note that changes has another version. */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (version % 2 == 0 &&
+            version == __atomic_load_n(&page->notes[i].version, __ATOMIC_RELAXED)) {
+            note->text[sizeof(note->text) - 1] = '\0';
+            return true;
+        }
+        stp_cpu_relax();
+    }
+    return false;
+}
+
+char stp_process_state(pid_t pid)
+{
+    char path[48], text[256] = "";
+    const char *state;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return '\0';
+    if (read(fd, text, sizeof(text) - 1) < 0) text[0] = '\0';
+    close(fd);
+    state = strrchr(text, ')'); /* behind the name, which may have any characters */
+    return state != NULL && state[1] == ' ' ? state[2] : '\0';
+}
+
+void stp_table_add(struct stp_table *table, int pe, char state, const struct stp_wait_page *page)
+{
+    struct stp_row row = {.pe = pe, .state = state, .waits = true};
+    size_t before = table->n;
+
+    for (int i = 0; i < STP_WAIT_NOTES; i++)
+        if (note_read(page, i, &row.note)) table->rows[table->n++] = row;
+    row.waits = false;
+    if (table->n == before) table->rows[table->n++] = row;
+}
+
+/* ---- printing ----------------------------------------------------------------------------- */
 
 static bool is_member(const struct stp_wait_note *note, int pe)
 {

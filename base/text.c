@@ -66,3 +66,31 @@ uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes)
         hash = (hash ^ bytes[i]) * HASH_PRIME;
     return hash;
 }
+
+void stp_list_close(struct stp_list *list)
+{
+    size_t room = sizeof(list->text) - list->len;
+    int n = 0;
+
+    if (list->first < 0) return;
+    if (room > 32 && list->first == list->last)
+        n = snprintf(list->text + list->len, room, "%s%d", list->len > 0 ? ", " : "", list->first);
+    else if (room > 32)
+        n = snprintf(list->text + list->len, room, "%s%d%s%d", list->len > 0 ? ", " : "",
+                     list->first, list->last == list->first + 1 ? ", " : "-", list->last);
+    else if (room > 8 && list->text[list->len - 1] != '.')
+        n = snprintf(list->text + list->len, room, ", ...");
+    list->len += (size_t)n;
+    list->first = -1;
+}
+
+void stp_list_add(struct stp_list *list, int pe)
+{
+    if (list->first >= 0 && pe == list->last) return;
+    if (list->first >= 0 && pe == list->last + 1) {
+        list->last = pe;
+        return;
+    }
+    stp_list_close(list);
+    list->first = list->last = pe;
+}

@@ -3,7 +3,7 @@
  * The window and the view: address space reserved once over one sparse memfd per node, in
  * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
  */
-#include "base/notes.h"
+#include "base/node_file.h"
 #include "spaces/window.h"
 
 #include <assert.h>

@@ -5,6 +5,7 @@
  */
 #include "coll/coll.h"
 #include "crash.h"
+#include "diag/hang.h"
 #include "gpu/kernel.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
@@ -266,6 +267,7 @@ static void runtime_start(void)
 {
     static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told, stp_hang_fabric,
                                                   stp_kinds_dmabuf};
+    static const struct stp_wait_hooks hooks = {stp_watch_look, stp_hang_show};
     struct stp_pe_info pe_info = {0};
     const void *told;
     size_t nbytes;
@@ -296,7 +298,9 @@ static void runtime_start(void)
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
     stp_fabric_set_cores();
     stp_watch_start();
-    stp_hang_start();
+    stp_wait_state_start(stp_boot_wait_page(stp_local_of(stp_rt.pe)), stp_boot_hang_told());
+    /* Pairs with the acquire loads in stp_wait_look() and stp_wait_show(). */
+    __atomic_store_n(&stp_wait_hook, &hooks, __ATOMIC_RELEASE);
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
     stp_boot_done();
@@ -326,7 +330,7 @@ static void runtime_last_words(void)
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_boot_node_barrier(); /* on one node it is the last sync, too, in which PEs may sleep */
-    stp_hang_stop();
+    stp_wait_state_stop();
     stp_watch_stop();
 }
 

@@ -29,12 +29,13 @@ ARROWS = {
     "src/gpu": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team", "src/space",
                        "pmi"],
     "src/api": BASE + ["src/api/gen", "src/core", "src/boot", "src/rma", "src/coll", "src/gpu"],
+    "src/diag": BASE + ["src/core", "src/boot", "src/rma", "src/coll"],
     "src/api/gen": [],  # lists of types
     "src/launch": ["base"],  # a program
     "src/json": [],  # apart: what writes reports has it
     "src/info": BASE + ["src/json", "src/core", "src/boot", "src/coll", "pmi"],
     "src": BASE + ["src/core", "src/boot", "src/rma", "src/coll", "src/team",
-                   "src/space", "src/gpu", "src/info", "pmi"],
+                   "src/space", "src/gpu", "src/diag", "src/info", "pmi"],
     "tools": ["include"],
     "bench": ["include"],
     "examples": ["include"],

@@ -17,7 +17,7 @@ import sys
 
 # Longest match decides.
 FLOORS = ["base", "src/json", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
-          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/gpu",
+          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/gpu", "src/diag",
           "src/api", "src/info", "src"]
 # Folders that must not be in the library.
 APART = ["src/launch", "transport"]

@@ -193,10 +193,10 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
  * Show what a wait of a typed routine waits for: element i of nelems, SIZE_MAX: any of them; value:
  * that of all, or of that element.
  */
-#define STP_HANG_VARS(fn, vars, nelems, i, wanted, value)                                          \
-    stp_hang_vars(fn,                                                                              \
-                  &(struct stp_hang_vars){vars, nelems, i, sizeof(value),                          \
-                                          (__typeof__(value))-1 < 1, wanted, (uint64_t)(value)})
+#define STP_WAIT_SHOW_VARS(fn, vars, nelems, i, wanted, value)                                     \
+    stp_wait_show(&(struct stp_wait_subject){STP_WAIT_VARS, fn, vars, -1, nelems, i,               \
+                                             sizeof(value), (__typeof__(value))-1 < 1, wanted,     \
+                                             (uint64_t)(value)})
 
 /* ---- searches ------------------------------------------------------------------- */
 

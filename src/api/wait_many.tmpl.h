@@ -29,7 +29,7 @@ static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *sta
         if (status != NULL && status[i] != 0) continue;
         while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step))
             if (STP_UNLIKELY(stp_wait_idle(&wait)))
-                STP_HANG_VARS(fn, ivars, nelems, i, wanted, values[i * step]);
+                STP_WAIT_SHOW_VARS(fn, ivars, nelems, i, wanted, values[i * step]);
     }
     stp_wait_end(&wait);
 }
@@ -87,7 +87,7 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
             return found;
         }
         if (STP_UNLIKELY(stp_wait_idle(&wait)))
-            STP_HANG_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
+            STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }
 
@@ -135,7 +135,7 @@ static size_t STP_LOCAL(wait_some)(const TYPE *ivars, size_t nelems, size_t *ind
             return n_found;
         }
         if (STP_UNLIKELY(stp_wait_idle(&wait)))
-            STP_HANG_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
+            STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }
 

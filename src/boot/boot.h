@@ -7,7 +7,8 @@
 #define STP_BOOT_H
 
 #include "base/base.h"
-#include "base/notes.h"
+#include "base/node_file.h"
+#include "base/wait_state.h"
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 

@@ -309,13 +309,18 @@ static bool coll_may_sleep(void)
     return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
 }
 
+void stp_coll_show_wait(const uint64_t *word)
+{
+    stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
+}
+
 /* Out of line, so that a word that is there costs a load and a compare. */
 void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};
 
     do {
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(word);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show_wait(word);
     } while (!coll_reached(word, value));
     stp_wait_end(&wait);
 }
@@ -330,16 +335,16 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
     if (coll_reached(word, value)) return;
     for (int i = 0; i < patience; i++) {
         if (coll_reached(word, value)) break;
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(word);
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show_wait(word);
         if (far) stp_wait_yield();
     }
     while (!coll_reached(word, value)) {
         uint32_t seen;
         if (!coll_may_sleep()) {
-            if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show(word);
+            if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_show_wait(word);
             continue;
         }
-        if (stp_hang_slept(&wait)) stp_coll_show(word);
+        if (stp_wait_slept(&wait)) stp_coll_show_wait(word);
         /*
          * Pairs with the fence in stp_coll_ring_slow(): this PE sees the word or the ringer sees
          * this PE.

@@ -249,8 +249,8 @@ static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_coll_wait_slow(word, value);
 }
 
-/* Shows to the node that this thread waits for a word of an area (show.c). */
-void stp_coll_show(const uint64_t *word) STP_COLD;
+/* Shows to the node that this thread waits for a word of an area. */
+void stp_coll_show_wait(const uint64_t *word) STP_COLD;
 
 /* The team whose area is slot, NULL: none; and the slot at an offset of the internal space. */
 const struct stp_team *stp_coll_team_at(size_t slot);

@@ -83,7 +83,7 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
         /* Both loads pair with the release stores in stp_coll_post() and stp_ofi_word_locked(). */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
         stp_wait_yield();
-        if (STP_UNLIKELY(stp_hang_turn(&wait))) stp_coll_show(word);
+        if (STP_UNLIKELY(stp_wait_turn(&wait))) stp_coll_show_wait(word);
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
     }
     stp_wait_end(&wait);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "attributes.h"
-#include "base/notes.h"
 #include "coll/coll.h"
 #include "pshmem.h"
 

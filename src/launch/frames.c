@@ -6,7 +6,7 @@
  */
 #include "launch.h"
 
-#include "base/notes.h"
+#include "base/node_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

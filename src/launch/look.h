@@ -6,7 +6,8 @@
 #ifndef STP_LOOK_H
 #define STP_LOOK_H
 
-#include "base/notes.h"
+#include "base/node_file.h"
+#include "base/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>

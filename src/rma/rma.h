@@ -7,10 +7,10 @@
 #ifndef STP_RMA_H
 #define STP_RMA_H
 
+#include "base/wait_state.h"
 #include "boot/boot.h"
 #include "core/core.h"
 #include "device.h"
-#include "hang.h"
 #include "watch.h"
 
 /* ---- where an object is (locate.c) ----------------------------------------- */
@@ -264,7 +264,7 @@ void stp_locks_forget(void);
 
 /*
  * One step of a wait for something another PE or thread does: spin or yield, serve the fabric.
- * True: it has lasted, and may be shown by a routine of hang.h. Behind the loop: stp_wait_end().
+ * True: it has lasted, and stp_wait_show() is to be called. Behind the loop: stp_wait_end().
  */
 bool stp_wait_idle(struct stp_wait *wait);
 

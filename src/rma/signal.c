@@ -220,8 +220,14 @@ static STP_COLD void signal_show(const uint64_t *sig_addr, int cmp, uint64_t cmp
 
     for (unsigned i = 0; i < 3; i++) /* less, equal, greater */
         wanted |= (unsigned)signal_compare(i, cmp, 1, fn) << i;
-    stp_hang_vars(
-        fn, &(struct stp_hang_vars){sig_addr, 1, 0, sizeof(*sig_addr), false, wanted, cmp_value});
+    stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_VARS,
+                                             .fn = fn,
+                                             .addr = sig_addr,
+                                             .pe = -1,
+                                             .nelems = 1,
+                                             .size = sizeof(*sig_addr),
+                                             .wanted = wanted,
+                                             .value = cmp_value});
 }
 
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)

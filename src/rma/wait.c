@@ -11,14 +11,14 @@ bool stp_wait_idle(struct stp_wait *wait)
 {
     if (!stp_rt.has_fabric) {
         stp_wait_step(wait);
-        return stp_hang_turn(wait);
+        return stp_wait_turn(wait);
     }
     stp_rt.fabric.progress();
     wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
     /* Where cores suffice, a PE that serves others need not enter the kernel at each look. */
     if (wait->polls >= stp_wait_spin) wait->polls = 0;
-    return stp_hang_turn(wait);
+    return stp_wait_turn(wait);
 }
 
 void stp_wait_missed(void)

@@ -309,7 +309,7 @@ void stp_watch_end(int status)
 
 /* ---- looking ---------------------------------------------------------------------- */
 
-static void watch_look(void)
+void stp_watch_look(void)
 {
     struct closer closer = {.pe = -1};
     uint64_t now;
@@ -342,15 +342,13 @@ void stp_watch_start(void)
     watch.next = stp_local_of(stp_rt.pe) + 1;
     watch.looked_ns = stp_now_ns();
     watch.told.pe = watch.mine.pe = -1;
-    /* Pairs with the acquire load in stp_wait_look(). */
-    __atomic_store_n(&stp_wait_hook, watch_look, __ATOMIC_RELEASE);
-    /* Pairs with the loads in watch_look(). */
+    /* Pairs with the loads in stp_watch_look(). */
     __atomic_store_n(&watch.on, true, __ATOMIC_SEQ_CST);
 }
 
 void stp_watch_stop(void)
 {
-    /* Pairs with the load in watch_look() that is made under the lock. */
+    /* Pairs with the load in stp_watch_look() that is made under the lock. */
     __atomic_store_n(&watch.on, false, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&watch.lock); /* who is looking now has finished */
     pthread_mutex_unlock(&watch.lock);

@@ -18,6 +18,9 @@ int stp_watch_witness(struct stp_witness *witness);
 
 /* From now on waits notice the end of the launcher, and of PEs of this node. */
 void stp_watch_start(void);
+
+/* Of struct stp_wait_hooks: looks after launcher and peers, unless it did so a moment ago. */
+void stp_watch_look(void);
 /* Fatal if the PE is one of this node and has ended. For callers that cannot reach its memory. */
 void stp_watch_require(int pe);
 /* PEs may leave now. Every PE has to be here before one goes. */

@@ -26,7 +26,9 @@ static void look(void)
 
 TEST(test_sleeps_now_and_then)
 {
-    stp_wait_hook = look;
+    static const struct stp_wait_hooks hooks = {.look = look};
+
+    stp_wait_hook = &hooks;
     for (int i = 0; i < YIELDS; i++)
         stp_wait_yield();
     ck_assert_uint_ge(n_sleeps, YIELDS / 10000);

@@ -3,7 +3,10 @@
  * The report of a hang: reads what the PEs of the node show, and waits for nobody. Each node
  * reports by itself. Design: docs/design/hang.md.
  */
-#include "rma.h"
+#include "hang.h"
+
+#include "base/table.h"
+#include "rma/rma.h"
 
 #include <stdarg.h>
 #include <stdio.h>

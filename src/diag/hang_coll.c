@@ -3,7 +3,8 @@
  * Finds out which collective of which team a wait for a word of an area belongs to, from the
  * address of the word alone: no collective says it in advance. Design: docs/design/hang.md.
  */
-#include "area.h"
+#include "coll/area.h"
+#include "hang.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,25 +81,23 @@ static int word_from(const struct stp_team *team, size_t at, size_t *round)
     return plan->leaders[(plan->group + plan->n_groups - back) % plan->n_groups];
 }
 
-void stp_coll_show(const uint64_t *word)
+void stp_hang_coll(const uint64_t *word, struct stp_wait_note *note)
 {
     static __thread const char *routine; /* the stack is walked once a wait */
-    struct stp_wait_note note = {.before = -1};
     char what[32] = "a collective", members[80] = "";
     size_t at, round;
     const struct stp_team *team = team_of(word, &at);
 
-    if (stp_hang_is_new()) routine = stp_symbol_routine();
+    if (stp_wait_is_new()) routine = stp_symbol_routine();
     if (team != NULL) {
         what_text(team, at, what, sizeof(what));
         team_text(team, members, sizeof(members));
-        note.before = word_from(team, at, &round);
-        note.everywhere = team == stp_team_world && round != 0;
-        note.team_n_pes = team->n_pes;
-        note.team_start = team->start;
-        note.team_stride = team->table == NULL ? team->stride : 0;
+        note->before = word_from(team, at, &round);
+        note->everywhere = team == stp_team_world && round != 0;
+        note->team_n_pes = team->n_pes;
+        note->team_start = team->start;
+        note->team_stride = team->table == NULL ? team->stride : 0;
     }
-    snprintf(note.text, sizeof(note.text), "%s%s%s%s%s", routine != NULL ? routine : "",
+    snprintf(note->text, sizeof(note->text), "%s%s%s%s%s", routine != NULL ? routine : "",
              routine != NULL ? ", " : "", what, members[0] != '\0' ? " of " : "", members);
-    stp_hang_show(&note);
 }
