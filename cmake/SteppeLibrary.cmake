@@ -30,7 +30,7 @@ target_link_libraries(steppe PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_options(steppe PRIVATE
     -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions -Wl,-z,nodelete
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsteppe.map
-    -static-libgcc) # the unwinder, for base/backtrace.c: nothing is loaded in a handler
+    -static-libgcc) # the unwinder, for src/diag/backtrace.c: nothing is loaded in a handler
 
 # Programs linked with it find the modules through their run path: src/boot/module.c.
 if(STEPPE_STATIC)

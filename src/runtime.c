@@ -4,7 +4,7 @@
  * in which the parts are started and stopped.
  */
 #include "coll/coll.h"
-#include "crash.h"
+#include "diag/crash.h"
 #include "diag/hang.h"
 #include "gpu/kernel.h"
 #include "pmi/pmi.h"

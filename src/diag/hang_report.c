@@ -5,7 +5,7 @@
  */
 #include "hang.h"
 
-#include "base/table.h"
+#include "hang_table.h"
 #include "rma/rma.h"
 
 #include <stdarg.h>

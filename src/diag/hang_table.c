@@ -4,7 +4,7 @@
  * line, PEs that do not wait follow. Allocates no memory, because a thread that hangs may hold the
  * lock of the heap. Design: docs/design/hang.md.
  */
-#include "base/table.h"
+#include "hang_table.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #define STP_LOOK_H
 
 #include "base/node_file.h"
-#include "base/table.h"
+#include "hang_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
