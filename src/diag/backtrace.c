@@ -4,6 +4,8 @@
  * linked into the library (libgcc_eh), so that nothing is loaded and nothing allocated in the
  * handler, as backtrace() of libc does. Design: docs/design/launch.md.
  */
+#include "symbol.h"
+
 #include "base/node_file.h"
 
 #include <dlfcn.h>

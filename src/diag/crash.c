@@ -8,6 +8,7 @@
 #include "crash.h"
 
 #include "core/core.h"
+#include "symbol.h"
 #include "spaces/spaces.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include "hang.h"
 
 #include "rma/rma.h"
+#include "symbol.h"
 
 #include <stdio.h>
 #include <string.h>

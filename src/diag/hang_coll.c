@@ -5,6 +5,7 @@
  */
 #include "coll/area.h"
 #include "hang.h"
+#include "symbol.h"
 
 #include <stdio.h>
 #include <string.h>
