@@ -3,7 +3,7 @@
  * The report behind oshinfo: its sections by name, and the short ones, version, memory and
  * environment. Works before init, and in one process without a launcher.
  */
-#include "info.h"
+#include "info/info.h"
 
 #include <errno.h>
 #include <stdlib.h>
