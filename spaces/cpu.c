@@ -2,7 +2,8 @@
 /*
  * Host DRAM: a range of the window, committed on touch.
  */
-#include "spaces/spaces.h"
+#include "spaces/cpu.h"
+#include "spaces/private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Explains faults in symmetric memory: which PE's part, which space, which offset; and those that a
- * wrong pointer argument causes in a routine of the library. The handler is that of src/diag/crash.c.
+ * wrong pointer argument causes in a routine of the library. The handler is in src/diag/crash.c.
  */
 #include "spaces/spaces.h"
 

@@ -80,7 +80,7 @@ static struct stp_space_params hbm_params(const struct stp_space_params *params,
 {
     struct stp_space_params bound = *params;
 
-    bound.hbm = true;
+    bound.numa_by = stp_kind_hbm.numa_by;
     bound.numa = STP_NUMA_BIND;
     bound.numa_node = hbm_look()->nodes[i].number;
     return bound;
@@ -188,6 +188,7 @@ const struct stp_kind stp_kind_hbm = {
     .in_window = true,
     .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |
               STP_HAS(STP_TRAIT_PINNED),
+    .numa_by = "SHMEM_DEVICE_HBM",
     .stop = hbm_stop,
     .probe = hbm_probe,
     .admit = hbm_admit,

@@ -6,7 +6,7 @@
 #ifndef STP_HBM_H
 #define STP_HBM_H
 
-#include "spaces/spaces.h"
+#include "spaces/cpu.h"
 
 #define STP_HBM_NODES 64
 

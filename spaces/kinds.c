@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kinds of memory this build knows: one row, one file each; what is done for all of them, and
- * for kinds whose memory the CPU reaches by itself. How to add a kind: docs/design/kinds.md.
+ * The kinds of memory this build knows, which runtime.c registers; what is done for all of them,
+ * and for kinds whose memory the CPU reaches by itself. How to add a kind: docs/design/kinds.md.
  */
-#include "spaces/mapped.h"
 #include "spaces/spaces.h"
 
+#include <assert.h>
 #include <string.h>
 
-extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_hbm, stp_kind_fam;
+const struct stp_kind *stp_kinds[STP_KINDS_MAX];
+int stp_n_kinds;
 
-const struct stp_kind *const stp_kinds[STP_N_KINDS] = {
-    [STP_KIND_CPU] = &stp_kind_cpu,
-    [STP_KIND_GPU] = &stp_kind_gpu,
-    [STP_KIND_HBM] = &stp_kind_hbm,
-    [STP_KIND_FAM] = &stp_kind_fam,
-};
+void stp_kind_register(const struct stp_kind *kind)
+{
+    assert(stp_n_kinds < STP_KINDS_MAX);
+    stp_kinds[stp_n_kinds++] = kind;
+}
 
 const struct stp_kind *stp_kind_find(int device_type)
 {
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device_type == device_type) return stp_kinds[i];
     return NULL;
 }
@@ -28,7 +28,7 @@ uint32_t stp_kinds_look(void)
 {
     uint32_t missing = 0;
 
-    for (unsigned i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device != NULL && !stp_kinds[i]->device->look())
             missing |= (uint32_t)1 << i;
     return missing;
@@ -36,43 +36,47 @@ uint32_t stp_kinds_look(void)
 
 void stp_kinds_missing(uint32_t kinds, int leader)
 {
-    for (unsigned i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (kinds >> i & 1) stp_kinds[i]->device->missing(leader);
 }
 
 void stp_kinds_start(void)
 {
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->start();
 }
 
 void stp_kinds_stop(void)
 {
-    for (int i = STP_N_KINDS; i-- > 0;)
+    for (int i = stp_n_kinds; i-- > 0;)
         if (stp_kinds[i]->stop != NULL) stp_kinds[i]->stop();
 }
 
 void stp_kinds_pin(void *host, size_t nbytes)
 {
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->pin(host, nbytes);
 }
 
 void stp_kinds_unpin(void *host, size_t nbytes)
 {
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->unpin(host, nbytes);
 }
 
 void stp_kinds_flush_remote(void)
 {
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->flush_remote();
 }
 
 bool stp_kinds_can(enum stp_trait trait, char *why, size_t len)
 {
-    return trait != STP_TRAIT_PINNED || stp_mapped_can(why, len);
+    bool can = trait != STP_TRAIT_PINNED;
+
+    for (int i = 0; i < stp_n_kinds && !can; i++)
+        can = stp_kinds[i]->device != NULL && stp_kinds[i]->device->can_pin(why, len);
+    return can;
 }
 
 /* In the window, the view, or the data segment: host memory, whoever asks. */
@@ -89,7 +93,7 @@ __thread unsigned stp_kind_operation = 1;
 const struct stp_kind *stp_kind_of(const void *ptr)
 {
     if (kinds_is_symmetric_host(ptr)) return NULL;
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device != NULL && stp_kinds[i]->device->owns(ptr)) return stp_kinds[i];
     return NULL;
 }

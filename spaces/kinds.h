@@ -25,8 +25,6 @@ enum stp_trait {
 };
 #define STP_HAS(trait) (1u << (trait))
 
-enum stp_kind_id { STP_KIND_CPU, STP_KIND_GPU, STP_KIND_HBM, STP_KIND_FAM, STP_N_KINDS };
-
 struct stp_space;
 struct stp_team; /* only kept for those above */
 
@@ -55,12 +53,12 @@ struct stp_space_params {
     int n_pes;        /* of so many */
     enum stp_open open;
     enum stp_numa numa;
-    int numa_node;     /* for STP_NUMA_BIND; -1: this PE's */
-    bool hbm;          /* and the kind says so: high-bandwidth memory */
-    bool pinned;       /* host memory that GPUs reach */
-    uint64_t token;    /* of this creation: the same on all PEs, and no other one has it */
-    bool reshape;      /* a named space of fewer parts than n_pes gets a new generation */
-    size_t page_bytes; /* host memory: of its pages; 0: what the system gives */
+    int numa_node;       /* for STP_NUMA_BIND; -1: this PE's */
+    const char *numa_by; /* who says so, where it is the kind and not the program; else NULL */
+    bool pinned;         /* host memory that GPUs reach */
+    uint64_t token;      /* of this creation: the same on all PEs, and no other one has it */
+    bool reshape;        /* a named space of fewer parts than n_pes gets a new generation */
+    size_t page_bytes;   /* host memory: of its pages; 0: what the system gives */
     const struct stp_adopt *adopt; /* the buffer is no new memory; NULL: no more than that */
 };
 
@@ -89,9 +87,6 @@ struct stp_root {
     uint64_t block, block_bytes; /* what was allocated around it */
 };
 
-/* Of fabric-attached memory: 0, -ENOENT when there is none, not logged, or -errno, logged. */
-int stp_fam_stat(const char *name, struct stp_named *named);
-
 /* Is there the NUMA node that is asked for? 0, or -ENODEV, logged. */
 int stp_numa_check(const struct stp_space_params *params);
 
@@ -106,22 +101,6 @@ void stp_numa_forget(void *base, size_t nbytes);
 
 /* The same for a piece by which a space that has a policy grows. */
 void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
-
-/*
- * Part i of a space, less than n_parts, to read, until the space is destroyed, or, of an old
- * generation, it is released. 0 or -errno, logged. Any thread.
- */
-int stp_fam_part(struct stp_space *space, unsigned i, const void **base);
-
-/*
- * Is this a new generation whose parts are filled, beside one that its name stands for still? The
- * three steps of its release, each after all members did the one before: what this PE's part holds
- * is durable; the name stands for it; the old one goes. 0 or -errno, logged.
- */
-bool stp_fam_reshaping(const struct stp_space *space);
-int stp_fam_settle(struct stp_space *space);
-int stp_fam_release(struct stp_space *space);
-void stp_fam_drop(struct stp_space *space);
 
 /*
  * What a PE tells the others of its node about its part of a space, so that they can reach it:
@@ -184,21 +163,6 @@ int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *pa
 bool stp_outside_holds(const struct stp_space *space, const void *addr, int *local, size_t *offset);
 
 extern unsigned stp_outside_n; /* such spaces there are */
-
-/* ---- memory that the program had before (private.c) ---- */
-
-/* May the buffer become a space? 0 or -errno, logged. Is it no longer mapped? */
-int stp_private_admit(const struct stp_space_params *params);
-bool stp_private_gone(const struct stp_space *space);
-
-/*
- * Private pages: which process the kernel copies to and from for a local index, and where its part
- * begins there; false: it does not. Is ptr in a space of such?
- */
-bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uintptr_t *base);
-bool stp_private_hold(const void *ptr);
-
-extern unsigned stp_private_n; /* such spaces there are */
 
 /* How far a copy must be when the call returns. */
 enum stp_copy_end {
@@ -303,6 +267,8 @@ struct stp_device_ops {
      */
     bool (*enter)(const struct stp_space *space);
     void (*leave)(void);
+    /* Could a host space be pinned for devices of this kind? Else why not. */
+    bool (*can_pin)(char *why, size_t len);
     /* Host memory that copies will use much: make it quick for them. Best effort; undo. */
     void (*pin)(void *host, size_t nbytes);
     void (*unpin)(void *host, size_t nbytes);
@@ -339,6 +305,22 @@ struct stp_store_ops {
      * after the first finds it done. 0 or -errno, logged.
      */
     int (*root_set)(struct stp_space *space, const struct stp_root *root);
+    /* What a name stands for: 0, -ENOENT when it is for nothing, not logged, or -errno, logged. */
+    int (*stat)(const char *name, struct stp_named *named);
+    /*
+     * Part i of a space, less than n_parts, to read, until the space is destroyed, or, of an old
+     * generation, it is released. 0 or -errno, logged.
+     */
+    int (*part)(struct stp_space *space, unsigned i, const void **base);
+    /*
+     * Is this a new generation whose parts are filled, beside one that its name stands for still?
+     * The three steps of its release, each after all members did the one before: what this PE's
+     * part holds is durable; the name stands for it; the old one goes. 0 or -errno, logged.
+     */
+    bool (*reshaping)(const struct stp_space *space);
+    int (*settle)(struct stp_space *space);
+    int (*release)(struct stp_space *space);
+    void (*drop)(struct stp_space *space);
 };
 
 /*
@@ -350,7 +332,9 @@ struct stp_kind {
     int device_type;  /* SHMEM_DEVICE_... */
     bool host;        /* CPUs load and store it: this PE's part, and those of its node */
     bool in_window;   /* its spaces lie in the window where that has room; host memory alone */
+    bool owner_only;  /* nobody but the owner's loads and stores, and the kernel, reaches a part */
     unsigned traits;  /* bits of enum stp_trait */
+    const char *numa_by; /* what messages call the kind that binds pages to nodes itself, or NULL */
     const struct stp_device_ops *device; /* NULL: a member's loads and stores work on its part */
     const struct stp_store_ops *store;   /* NULL: the memory goes with the job */
 
@@ -406,13 +390,20 @@ struct stp_kind {
     int (*devices)(int i, struct stp_device *device);
 };
 
-extern const struct stp_kind *const stp_kinds[STP_N_KINDS];
+#define STP_KINDS_MAX 8
+
+/* The kinds that have been registered, in that order. */
+extern const struct stp_kind *stp_kinds[STP_KINDS_MAX];
+extern int stp_n_kinds;
+
+/* Before anything else here, and in the same order on all PEs: they tell each other numbers. */
+void stp_kind_register(const struct stp_kind *kind);
 
 /* The kind of a SHMEM_DEVICE_ constant, NULL when this build has none. */
 const struct stp_kind *stp_kind_find(int device_type);
 
 /*
- * Which kinds, a bit each by stp_kind_id, have no driver on this node: the leader looks, before it
+ * Which kinds, a bit each by their number, have no driver on this node: the leader looks, before it
  * starts them; told to the others before they do.
  */
 uint32_t stp_kinds_look(void);
@@ -463,20 +454,6 @@ void stp_kinds_flush_remote(void);
  */
 void *stp_kind_reach(struct stp_space *space, int local);
 void stp_kind_detach(struct stp_space *space);
-
-/*
- * Of the row of host memory (cpu.c), for that of hbm too, whose params name the NUMA node: all that
- * is asked of cpu may be asked of it.
- */
-int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
-                   struct stp_share *share);
-int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len);
-void stp_cpu_shrink(struct stp_space *space);
-int stp_cpu_attach(struct stp_space *space, int local, const struct stp_share *share);
-void stp_cpu_destroy(struct stp_space *space);
-
-/* Do they fit this host's memory, and the limit of its cgroup? 0 or -ENOMEM, logged. */
-int stp_cpu_fits(const struct stp_space_params *params, const char *kind);
 
 #define STP_SPACE_MAGIC 0x53505445u
 #define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */

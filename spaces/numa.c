@@ -43,22 +43,23 @@ static bool numa_exists(int node)
 /* Who chose the node. */
 static const char *numa_who(const struct stp_space_params *params)
 {
-    return params->hbm ? "the node of SHMEM_DEVICE_HBM" : "attr->numa_node";
+    return params->numa_by != NULL ? params->numa_by : "attr->numa_node";
 }
 
 int stp_numa_check(const struct stp_space_params *params)
 {
+    const char *of = params->numa_by != NULL ? "the node of " : "";
     struct stp_numbers allowed;
     int node = params->numa_node;
 
     if (params->numa != STP_NUMA_BIND || node == -1) return 0;
     if (node < 0 || !numa_exists(node)) {
-        stp_error("%s is %d: this host has no such NUMA node (numactl -H lists them)",
+        stp_error("%s%s is %d: this host has no such NUMA node (numactl -H lists them)", of,
                   numa_who(params), node);
         return -ENODEV;
     }
     if (numa_allowed(&allowed) == 0 && !stp_numbers_have(&allowed, node)) {
-        stp_error("%s is %d, which has no memory or is not for this process (cpuset)",
+        stp_error("%s%s is %d, which has no memory or is not for this process (cpuset)", of,
                   numa_who(params), node);
         return -ENODEV;
     }
@@ -81,16 +82,15 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
         rc = -errno;
     if (rc != 0)
         stp_warn("%s is not honoured, pages come from any NUMA node: mbind: %s",
-                 params->hbm ? "SHMEM_DEVICE_HBM" : "attr->numa_policy", strerror(-rc));
+                 params->numa_by != NULL ? params->numa_by : "attr->numa_policy", strerror(-rc));
     if (rc == 0 && params->numa == STP_NUMA_BIND) *bound = node;
     return rc == 0;
 }
 
 void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes)
 {
-    struct stp_space_params params = {.numa = space->numa,
-                                      .numa_node = space->numa_node,
-                                      .hbm = space->kind == stp_kinds[STP_KIND_HBM]};
+    struct stp_space_params params = {
+        .numa = space->numa, .numa_node = space->numa_node, .numa_by = space->kind->numa_by};
     int node;
 
     if (space->placed) (void)stp_numa_apply(&params, piece, nbytes, &node);

@@ -5,8 +5,8 @@
  * node ask the kernel to copy, and words are the owner's process's. Memory with a descriptor is the
  * business of outside.c. Design: docs/design/memory.md.
  */
+#include "spaces/private.h"
 #include "spaces/segment.h"
-#include "spaces/spaces.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -251,7 +251,7 @@ static int pages_devices(int i, struct stp_device *device)
 const struct stp_kind stp_kind_private = {
     .name = "private",
     .device_type = 0, /* SHMEM_DEVICE_CPU */
-    .host = false,
+    .owner_only = true,
     .probe = pages_probe,
     .admit = stp_private_admit,
     .create = pages_create,

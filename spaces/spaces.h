@@ -68,12 +68,10 @@ static inline struct stp_space *stp_space_whole(struct stp_space *space)
     return space->range_of != NULL ? space->range_of : space;
 }
 
-extern const struct stp_kind stp_kind_private; /* by no constant: only what is adopted is of it */
-
 /* Private pages: the owner's loads and stores work, and nobody else's. */
 static inline bool stp_space_is_private(const struct stp_space *space)
 {
-    return space->kind == &stp_kind_private;
+    return space->kind != NULL && space->kind->owner_only;
 }
 
 /* Another thread may be growing it: who has an object in what is new got its address after. */

@@ -134,12 +134,24 @@ static void runtime_end_leave(void)
         runtime_flush_and_end(runtime_ending.status, runtime_ending.message);
 }
 
+extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_hbm, stp_kind_fam;
+
+/* PEs tell each other the numbers of kinds: the order is the same on all of them. */
+static void runtime_register_kinds(void)
+{
+    stp_kind_register(&stp_kind_cpu);
+    stp_kind_register(&stp_kind_gpu);
+    stp_kind_register(&stp_kind_hbm);
+    stp_kind_register(&stp_kind_fam);
+}
+
 /*
  * The library is loaded: a program may call it wrongly from now on. Before the program's own
  * constructors where it is linked as an archive, so that its handler runs after their destructors.
  */
 static __attribute__((constructor(101))) void runtime_load(void)
 {
+    runtime_register_kinds();
     stp_fatal_hook(runtime_end_job);
     atexit(runtime_end_leave);
 }

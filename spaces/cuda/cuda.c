@@ -382,6 +382,7 @@ static const struct stp_device_ops gpu_device = {
     .reduce = stp_cuda_reduce,
     .enter = gpu_enter,
     .leave = stp_cuda_leave,
+    .can_pin = stp_mapped_can,
     .pin = stp_cuda_pin,
     .unpin = stp_cuda_unpin,
     .flush_remote = stp_cuda_flush_remote,

@@ -7,9 +7,9 @@
 #define STP_CUDA_H
 
 #include "api.h"
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 #include "spaces/spaces.h"
-#include "spaces/streams.h"
+#include "spaces/cuda/streams.h"
 
 #define CUDA_MAX_DEVICES STP_STREAM_DEVICES
 #define CUDA_TEXT 192                     /* room for a reason */

@@ -116,10 +116,10 @@ static void fam_forget(struct fam_own *own, struct fam_parts *parts)
     parts->n = 0;
 }
 
-int stp_fam_part(struct stp_space *space, unsigned i, const void **base)
+static int fam_part(struct stp_space *space, unsigned i, const void **base)
 {
     struct fam_own *own = space->own;
-    /* Pairs with the release store in stp_fam_drop(), by another thread. */
+    /* Pairs with the release store in fam_drop(), by another thread. */
     const struct fam_parts *parts = __atomic_load_n(&own->read, __ATOMIC_ACQUIRE);
     /* Pairs with the compare-and-swap below, by another thread. */
     void *map = __atomic_load_n(&parts->maps[i], __ATOMIC_ACQUIRE), *other = NULL;
@@ -146,14 +146,14 @@ int stp_fam_part(struct stp_space *space, unsigned i, const void **base)
     return 0;
 }
 
-bool stp_fam_reshaping(const struct stp_space *space)
+static bool fam_reshaping(const struct stp_space *space)
 {
     const struct fam_own *own = space->own;
 
     return space->n_parts > 0 && own->part.old >= 0;
 }
 
-int stp_fam_settle(struct stp_space *space)
+static int fam_settle(struct stp_space *space)
 {
     const struct fam_own *own = space->own;
     int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
@@ -164,16 +164,16 @@ int stp_fam_settle(struct stp_space *space)
     return rc;
 }
 
-int stp_fam_release(struct stp_space *space)
+static int fam_release(struct stp_space *space)
 {
     return stp_fam_part_release(&((struct fam_own *)space->own)->part);
 }
 
-void stp_fam_drop(struct stp_space *space)
+static void fam_drop(struct stp_space *space)
 {
     struct fam_own *own = space->own;
 
-    /* Pairs with the acquire load in stp_fam_part(). */
+    /* Pairs with the acquire load in fam_part(). */
     __atomic_store_n(&own->read, &own->parts, __ATOMIC_RELEASE);
     space->n_parts = own->parts.n;
     fam_forget(own, &own->old);
@@ -244,7 +244,7 @@ static void fam_destroy(struct stp_space *space)
     bool used = space->caps != 0; /* they are set when all members have made their parts */
 
     if (own == NULL) return;
-    if (used && stp_fam_reshaping(space))
+    if (used && fam_reshaping(space))
         stp_warn("fam: a space in %s goes with its new parts: shmemx_space_part_release() was not "
                  "called, and the name stands for the old ones",
                  own->part.path);
@@ -277,7 +277,7 @@ static int fam_root_set(struct stp_space *space, const struct stp_root *root)
     return stp_fam_root_set(&((struct fam_own *)space->own)->part, root);
 }
 
-int stp_fam_stat(const char *name, struct stp_named *named)
+static int fam_stat(const char *name, struct stp_named *named)
 {
     struct fam_backing backing;
     int rc = fam_look(&backing);
@@ -315,6 +315,12 @@ static const struct stp_store_ops fam_store = {
     .persist = fam_persist,
     .root_at = fam_root_at,
     .root_set = fam_root_set,
+    .stat = fam_stat,
+    .part = fam_part,
+    .reshaping = fam_reshaping,
+    .settle = fam_settle,
+    .release = fam_release,
+    .drop = fam_drop,
 };
 
 const struct stp_kind stp_kind_fam = {

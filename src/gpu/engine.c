@@ -6,7 +6,7 @@
  */
 #include "stream.h"
 
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef STP_KERNEL_H
 #define STP_KERNEL_H
 
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 #include "spaces/spaces.h"
 
 #include <shmemx_device.h>

@@ -5,7 +5,7 @@
  */
 #include "stream.h"
 
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 /* ---- where things are ------------------------------------------------------------------ */
 

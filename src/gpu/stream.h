@@ -10,7 +10,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "spaces/streams.h"
+#include "spaces/cuda/streams.h"
 
 /* ---- what the typed bodies call (rma.c, order.c, coll.c); stream: as users name it ---- */
 

@@ -87,7 +87,7 @@ static void info_kind(struct stp_report *report, const struct stp_kind *kind)
         stp_info_attributes_print(report, &found, -1);
         info_devices(report, kind);
     }
-    if (usable && kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
+    if (usable && kind == stp_kind_find(SHMEM_DEVICE_CPU)) info_cpu_memory(report);
     stp_report_end(report);
 }
 
@@ -97,7 +97,7 @@ void stp_info_kinds(struct stp_report *report)
 
     if (alone) stp_kinds_start();
     stp_report_list(report, "kinds");
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         info_kind(report, stp_kinds[i]);
     stp_report_end(report);
     if (alone) stp_kinds_stop();
@@ -369,7 +369,7 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
     if (kind->n_members < stp_rt.n_pes) spaces_print_texts(report, kind, false, "without", "why");
     if (kind->n_members > 0) {
         spaces_print_texts(report, kind, true, "parts", "where");
-        if (kind->kind == stp_kinds[STP_KIND_CPU]) info_cpu_memory(report);
+        if (kind->kind == stp_kind_find(SHMEM_DEVICE_CPU)) info_cpu_memory(report);
         if (kind->answers[0].member) info_devices(report, kind->kind);
         spaces_print_fabric(report, kind->kind);
         spaces_print_caps(report, kind->caps);
@@ -392,7 +392,7 @@ void stp_info_spaces(struct stp_report *report)
         stp_report_number(report, "nodes", stp_rt.n_nodes);
         stp_report_list(report, "kinds");
     }
-    for (int i = 0; i < STP_N_KINDS; i++) {
+    for (int i = 0; i < stp_n_kinds; i++) {
         struct spaces_kind kind = {.kind = stp_kinds[i]};
 
         spaces_ask(&kind);

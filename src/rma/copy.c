@@ -12,16 +12,16 @@
 
 /* ---- queues -------------------------------------------------------------------------- */
 
-static enum stp_kind_id copy_kind_id(const struct stp_kind *kind)
+static int copy_kind_id(const struct stp_kind *kind)
 {
     int id = 0;
 
     while (stp_kinds[id] != kind)
         id++;
-    return (enum stp_kind_id)id;
+    return id;
 }
 
-static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, enum stp_kind_id id, const char *fn)
+static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, int id, const char *fn)
 {
     pthread_mutex_lock(&stp_rt.lock); /* threads may share the context */
     if (ctx->queues[id] == NULL) {
@@ -38,7 +38,7 @@ static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, enum stp_kind_id i
 static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *kind,
                                     const char *fn)
 {
-    enum stp_kind_id id = copy_kind_id(kind);
+    int id = copy_kind_id(kind);
     /* Pairs with the release store in copy_queue_make(). */
     struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
 
@@ -54,8 +54,8 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
 void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {
     if (!stp_win.devices) return;
-    for (int id = 0; id < STP_N_KINDS; id++)
-        if (stp_kinds[id]->device != NULL) (void)copy_queue_make(ctx, (enum stp_kind_id)id, fn);
+    for (int id = 0; id < stp_n_kinds; id++)
+        if (stp_kinds[id]->device != NULL) (void)copy_queue_make(ctx, id, fn);
 }
 
 void stp_copy_ready(void)
@@ -65,7 +65,7 @@ void stp_copy_ready(void)
 
 void stp_copy_flush(struct stp_ctx *ctx)
 {
-    for (int id = 0; id < STP_N_KINDS; id++) {
+    for (int id = 0; id < stp_n_kinds; id++) {
         /* Pairs with the release store in copy_queue_make(). */
         struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);
         if (queue != NULL && stp_kinds[id]->device->flush(queue) != 0)
@@ -75,7 +75,7 @@ void stp_copy_flush(struct stp_ctx *ctx)
 
 void stp_copy_close(struct stp_ctx *ctx)
 {
-    for (int id = 0; id < STP_N_KINDS; id++) {
+    for (int id = 0; id < stp_n_kinds; id++) {
         if (ctx->queues[id] != NULL) stp_kinds[id]->device->queue_destroy(ctx->queues[id]);
         ctx->queues[id] = NULL;
     }

@@ -8,6 +8,7 @@
 #define STP_DEVICE_H
 
 #include "base/base.h"
+#include "spaces/private.h"
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 

@@ -73,9 +73,9 @@ struct stp_ctx {
     struct stp_fabric_ctx *fabric; /* NULL when the job has no fabric */
     bool copies;                   /* some queue below was used: quiet must look at them */
     bool near;                     /* the fabric went to a PE of this node, where CPUs go too */
-    struct stp_queue *queues[STP_N_KINDS]; /* made on first use */
-    struct stp_space *space;               /* the only one it is used on, or NULL */
-    struct stp_ctx *next;                  /* in the team's list, guarded by stp_rt.lock */
+    struct stp_queue *queues[STP_KINDS_MAX]; /* made on first use */
+    struct stp_space *space;                 /* the only one it is used on, or NULL */
+    struct stp_ctx *next;                    /* in the team's list, guarded by stp_rt.lock */
     struct stp_ctx *prev;
 };
 

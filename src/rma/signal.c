@@ -4,7 +4,7 @@
  */
 #include "rma.h"
 
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "stage.h"
 
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 #include <shmemx_device_machine.h>
 

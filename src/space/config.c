@@ -5,6 +5,8 @@
  */
 #include "create.h"
 
+#include "spaces/private.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -86,9 +88,9 @@ static const char *create_kinds_with(enum stp_trait trait, char text[CREATE_WHY]
     size_t used = 0;
 
     text[0] = '\0';
-    for (int i = 0; i < STP_N_KINDS; i++)
+    for (int i = 0; i < stp_n_kinds; i++)
         left += (stp_kinds[i]->traits & STP_HAS(trait)) != 0;
-    for (int i = 0; i < STP_N_KINDS; i++) {
+    for (int i = 0; i < stp_n_kinds; i++) {
         if ((stp_kinds[i]->traits & STP_HAS(trait)) == 0) continue;
         used += (size_t)snprintf(text + used, CREATE_WHY - used, "%sSHMEM_DEVICE_",
                                  n++ == 0    ? ""

@@ -8,7 +8,7 @@
 
 #include "rma/rma.h"
 #include "team/team.h"
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "coll/coll.h"
 #include "rma/rma.h"
 #include "team/team.h"
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 static void destroy_warn_live(const struct stp_space *space)
 {

@@ -8,7 +8,7 @@
 #include "space.h"
 
 #include "coll/coll.h"
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,8 +6,9 @@
 
 #include "pshmem.h"
 #include "rma/rma.h"
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,6 +163,16 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
 }
 STP_PROFILED(shmemx_space_query);
 
+/* The first kind that knows what the name stands for. */
+static int info_stat_named(const char *name, struct stp_named *named)
+{
+    int rc = -ENOENT;
+
+    for (int i = 0; i < stp_n_kinds && rc == -ENOENT; i++)
+        if (stp_kinds[i]->store != NULL) rc = stp_kinds[i]->store->stat(name, named);
+    return rc;
+}
+
 int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
 {
     shmemx_space_stat_t full = {0};
@@ -178,7 +189,7 @@ int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
                   "stat->struct_size is %zu: begin with SHMEMX_SPACE_STAT_INITIALIZER "
                   "(%zu)",
                   nbytes, sizeof(*stat));
-    rc = stp_fam_stat(name, &named);
+    rc = info_stat_named(name, &named);
     if (rc != 0) return -rc;
     full.struct_size = nbytes;
     full.nbytes = named.nbytes;

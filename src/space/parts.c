@@ -17,7 +17,7 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
     if (index >= 0 && (unsigned)index < space->n_parts)
-        return stp_fam_part(space, (unsigned)index, base) != 0;
+        return space->kind->store->part(space, (unsigned)index, base) != 0;
     stp_error("shmemx_space_part: part %d of space %u: it has %u (none without a name)", index,
               space->number, space->n_parts);
     return 1;
@@ -40,17 +40,19 @@ static bool parts_agree(struct stp_space *space, int rc)
 int pshmemx_space_part_release(shmem_space_t handle)
 {
     struct stp_space *space;
+    const struct stp_store_ops *store;
     bool reshaping;
 
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
-    reshaping = stp_fam_reshaping(space);
+    store = space->kind->store;
+    reshaping = store != NULL && store->reshaping(space);
     stp_quiet(&stp_ctx_default);
     stp_coll_sync(space->team);
     if (!reshaping) return 0;
-    if (!parts_agree(space, stp_fam_settle(space))) return 1;
-    if (!parts_agree(space, stp_fam_release(space))) return 1;
-    stp_fam_drop(space);
+    if (!parts_agree(space, store->settle(space))) return 1;
+    if (!parts_agree(space, store->release(space))) return 1;
+    store->drop(space);
     return 0;
 }
 STP_PROFILED(shmemx_space_part_release);

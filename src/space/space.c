@@ -8,7 +8,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -182,7 +182,7 @@ static void space_init_internal(struct stp_fabric_region *mine)
 {
     size_t nbytes = stp_coll_internal_bytes(stp_window_capacity());
     struct stp_space_params params = space_params(nbytes);
-    struct stp_space *space = stp_space_prepare(stp_kinds[STP_KIND_CPU], nbytes);
+    struct stp_space *space = stp_space_prepare(stp_kind_find(SHMEM_DEVICE_CPU), nbytes);
     struct stp_share share;
 
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");

@@ -5,7 +5,7 @@
 #include "space.h"
 
 #include "pshmem.h"
-#include "spaces/mapped.h"
+#include "spaces/cuda/mapped.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "doctor.h"
 
 #include "core/core.h"
+#include "pshmem.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -194,7 +195,7 @@ static void host_dev_shm(struct stp_doctor *doctor)
 
 static void host_gpu(struct stp_doctor *doctor)
 {
-    const struct stp_kind *kind = stp_kinds[STP_KIND_GPU];
+    const struct stp_kind *kind = stp_kind_find(SHMEM_DEVICE_GPU);
     const struct stp_space_params wanted = {.nbytes = 65536, .device = -1, .n_pes = 1};
     size_t devices = count_files("/dev/nvidia[0-9]*");
     char text[256] = "";
