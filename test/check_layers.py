@@ -6,8 +6,9 @@ usage: check_layers.py library|fabric <nm> <object>...
 
 In the library an object stands on the floor of its folder, in the fabric module on that of its name;
 the tables below have them from the lowest to the highest. What an object leaves undefined must be
-defined on its own floor or below. Prints each offence with the symbols; status 1 if there is any, if
-an object is on no floor, or if there is no object.
+defined on its own floor or below. Files that need each other, directly or through others, are a
+circle: it lies in one folder, and has nine files at most. Prints each offence with the symbols or
+files; status 1 if there is any, if an object is on no floor, or if there is no object.
 """
 import collections
 import functools
@@ -15,12 +16,10 @@ import pathlib
 import subprocess
 import sys
 
-# Longest match decides.
+# Folders, each on a floor of its own, so that no two of them need each other.
 FLOORS = ["base", "src/json", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
-          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/gpu", "src/diag",
-          "src/api", "src/info", "src"]
-# Folders that must not be in the library.
-APART = ["transport"]
+          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/gpu", "src/diag", "src/api",
+          "src/info", "src/info/doctor", "src"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
@@ -30,11 +29,11 @@ FABRIC = [
     ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],
     ["cuda"], ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"],
     ["open"]]
-# (folder and name of a source, floor above it that it may use): why.
-ALLOWED = {
-    ("spaces/kinds", "spaces/cuda"): "the table of kinds names each kind",
-    ("spaces/kinds", "spaces/fam"): "the table of kinds names each kind",
-}
+CIRCLE_MAX = 9
+
+
+def folder_of(source):
+    return source.rpartition("/")[0]
 
 
 def source_of(path):
@@ -54,53 +53,74 @@ def floor_in_module(floors, source):
 
 def floor_in_library(source):
     """Number of its floor, or None."""
-    folder = source.rpartition("/")[0] if source else ""
-    if any(folder == top or folder.startswith(top + "/") for top in APART):
-        return None
-    while folder and folder not in FLOORS:
-        folder = folder.rpartition("/")[0]
-    return FLOORS.index(folder) if folder else None
+    folder = folder_of(source)
+    return FLOORS.index(folder) if folder in FLOORS else None
 
 
 FLOOR_OF = {"library": floor_in_library, "fabric": functools.partial(floor_in_module, FABRIC)}
 
 
-def symbols(nm, path):
-    """Sets of the global symbols that an object defines and leaves undefined."""
-    lines = subprocess.run([nm, path], check=True, capture_output=True, text=True).stdout
-    defined, undefined = set(), set()
+def symbols_of(nm, objects):
+    """source -> sets of the global symbols that it defines and leaves undefined."""
+    table = {source_of(path) or path: (set(), set()) for path in objects}
+    lines = subprocess.run([nm, "-A", *objects], check=True, capture_output=True, text=True).stdout
     for line in lines.splitlines():
-        *_, kind, name = line.split()
+        path, _, rest = line.partition(":")
+        *_, kind, name = rest.split()
+        defined, undefined = table[source_of(path) or path]
         if kind in "Uwv":
             undefined.add(name)
         elif kind.isupper():
             defined.add(name)
-    return defined, undefined
+    return table
+
+
+def arrows_of(nm, objects):
+    """source -> source that it uses -> the symbols, for all sources."""
+    table = symbols_of(nm, objects)
+    home = {name: source for source, (defined, _) in table.items() for name in defined}
+    arrows = {source: collections.defaultdict(set) for source in table}
+    for source, (_, undefined) in table.items():
+        for name in undefined & home.keys():
+            arrows[source][home[name]].add(name)
+    return arrows
+
+
+def reached_from(arrows, source):
+    """All sources that it uses, directly or through others."""
+    seen, todo = set(), [source]
+    while todo:
+        new = arrows[todo.pop()].keys() - seen
+        seen |= new
+        todo += new
+    return seen
+
+
+def circles(arrows):
+    """Sets of sources that need each other."""
+    reached = {source: reached_from(arrows, source) for source in arrows}
+    return {frozenset(other for other in reached[source] if source in reached[other])
+            for source in arrows if source in reached[source]}
 
 
 def main():
     if len(sys.argv) < 4 or sys.argv[1] not in FLOOR_OF:
         sys.exit(__doc__)
-    nm, objects = sys.argv[2], sys.argv[3:]
-    floor_of = FLOOR_OF[sys.argv[1]]
-    table = {source_of(path): symbols(nm, path) for path in objects}
-    floors = {source: floor_of(source or "") for source in table}
-    home = {name: source for source, (defined, _) in table.items() for name in defined}
-    upward, n_arrows = collections.defaultdict(list), 0
-    for source, (_, undefined) in table.items():
-        for name in sorted(undefined & home.keys()):
-            target, n_arrows = home[name], n_arrows + 1
-            if None in (floors[source], floors[target]) or floors[target] <= floors[source]:
-                continue
-            if (source, target.rpartition("/")[0]) not in ALLOWED:
-                upward[source, target].append(name)
-    lost = [str(source) for source, floor in floors.items() if floor is None]
-    for source in lost:
-        print(f"{source}.c is on no floor")
-    for (source, target), names in sorted(upward.items()):
-        print(f"{source}.c must not use {target}.c: {', '.join(names)}")
-    print(f"{len(table)} objects, {n_arrows} symbols used, {len(upward)} arrows upward")
-    sys.exit(1 if lost or upward or n_arrows == 0 else 0)
+    arrows = arrows_of(sys.argv[2], sys.argv[3:])
+    floors = {source: FLOOR_OF[sys.argv[1]](source) for source in arrows}
+    offences = [f"{source}.c is on no floor" for source, floor in floors.items() if floor is None]
+    n_arrows = 0
+    for source, used in sorted(arrows.items()):
+        n_arrows += sum(map(len, used.values()))
+        for target, names in sorted(used.items()):
+            if None not in (floors[source], floors[target]) and floors[target] > floors[source]:
+                offences.append(f"{source}.c must not use {target}.c: {', '.join(sorted(names))}")
+    for circle in circles(arrows):
+        if len(circle) > CIRCLE_MAX or len(set(map(folder_of, circle))) > 1:
+            offences.append(f"a circle of {len(circle)} files: {', '.join(sorted(circle))}")
+    print("\n".join(offences + [f"{len(arrows)} objects, {n_arrows} symbols used, "
+                                f"{len(offences)} offences"]))
+    sys.exit(1 if offences or n_arrows == 0 else 0)
 
 
 if __name__ == "__main__":
