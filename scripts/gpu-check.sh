@@ -28,8 +28,8 @@ die()
 # Prints what the driver says of itself; ends this script where there is no GPU.
 probe()
 {
-    ${CC:-cc} -o "$build/gpu_probe" "$root/bench/gpu_probe.c" "$root/bench/raw_cuda.c" -ldl ||
-        die 1 "bench/gpu_probe.c does not compile"
+    ${CC:-cc} -o "$build/gpu_probe" "$root/bench/steppe/gpu_probe.c" "$root/bench/steppe/raw_cuda.c" -ldl ||
+        die 1 "bench/steppe/gpu_probe.c does not compile"
     status=0
     "$build/gpu_probe" >"$build/probe.txt" || status=$?
     [ $status -ne 77 ] || die 77 "no GPU here that the CUDA driver can use: nothing was checked"

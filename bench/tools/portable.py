@@ -10,7 +10,7 @@ import sys
 
 from results import ToolError
 
-HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "portable")
 COMMON = "options output output_json output_text parse plan stats table"
 SHMEM = f"""{COMMON} block buffers cores fabric machine main measure portable roles setup verify
     benches/alltoall benches/atomic benches/bandwidth benches/barrier benches/broadcast
@@ -26,7 +26,7 @@ def build(side, folder):
     compiler, launcher = map(shlex.split, side[4 * mpi:].split(",", 1))
     if not compiler or not launcher:
         raise ToolError(f"{side}: want a compiler and a launcher, such as oshcc,oshrun")
-    sources = [os.path.join(HERE, name + ".c") for name in (MPI if mpi else SHMEM).split()]
+    sources = [os.path.join(SOURCES, name + ".c") for name in (MPI if mpi else SHMEM).split()]
     if not os.path.exists(sources[0]):
         raise ToolError(f"{side}: the sources of steppe-bench are not here: use the steppe-bench of "
                         f"a build folder")

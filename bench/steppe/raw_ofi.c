@@ -3,7 +3,7 @@
  * A plain libfabric program: one reliable-datagram endpoint, one registered memory, operations
  * posted and polled by a single thread. What a careful user of the same provider would get.
  */
-#include "raw_ofi.h"
+#include "portable/raw_ofi.h"
 
 #include <errno.h>
 #include <rdma/fabric.h>

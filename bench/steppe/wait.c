@@ -3,7 +3,7 @@
  * How long it takes to wake up from wait_until_any and _some with many flags: the peer sets
  * one of them, another each time, and waits for the answer; half of the way there and back.
  */
-#include "../bench.h"
+#include "portable/bench.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * The parts of steppe-bench that know Steppe: what the heading says of the library, and the
  * commands beside measuring. portable.c stands in for this file with other implementations.
  */
-#include "harness.h"
+#include "portable/harness.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * What making things costs: symmetric memory, teams, contexts.
  */
-#include "../bench.h"
+#include "portable/bench.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * context of its own, private or serialized. In a run of the library with SHMEM_THREAD_MULTIPLE,
  * PEs not bound.
  */
-#include "../bench.h"
+#include "portable/bench.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * heap and a GPU space. Raw, of puts and gets: the same bytes between memory of the same kinds by
  * the driver's own copies within this process.
  */
-#include "../raw_cuda.h"
-#include "../spaces.h"
+#include "raw_cuda.h"
+#include "spaces.h"
 
 /* ---- the driver ----------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #ifndef STEPPE_BENCH_SPACES_H
 #define STEPPE_BENCH_SPACES_H
 
-#include "bench.h"
+#include "portable/bench.h"
 
 struct bench_space {
     shmem_space_t space;

@@ -2,9 +2,9 @@
 /*
  * Loads the raw libfabric module and carries the cards of all PEs to all PEs.
  */
-#include "harness.h"
+#include "portable/harness.h"
 #include "raw_cuda.h"
-#include "raw_ofi.h"
+#include "portable/raw_ofi.h"
 
 #include <dlfcn.h>
 #include <errno.h>

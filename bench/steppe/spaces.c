@@ -2,7 +2,7 @@
 /*
  * Creates and destroys the spaces of benches, and finds out which kinds of memory all PEs have.
  */
-#include "harness.h"
+#include "portable/harness.h"
 #include "raw_cuda.h"
 #include "spaces.h"
 
