@@ -57,7 +57,7 @@ FOREIGN = {
     "rdma/": ["transport/ofi", "bench", "test", "test/provider", "test/unit"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src/info"],
-    "mpi": ["test", "bench"],
+    "mpi": ["test", "bench/portable"],
     "check.h": ["test/unit", "test/provider"],
 }
 SEARCH = ["include", "src", "src/api", "bench", "test/pe", "."]

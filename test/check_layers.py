@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check by the symbols of the objects that no floor of a library uses one above it.
+"""Check by the symbols of the objects that no floor of a program or library uses one above it.
 
-usage: check_layers.py library|fabric <nm> <object>...
+usage: check_layers.py library|fabric|bench <nm> <object>...
 
-In the library an object stands on the floor of its folder, in the fabric module on that of its name;
-the tables below have them from the lowest to the highest. What an object leaves undefined must be
+In the library and in steppe-bench an object stands on the floor of its folder, in the fabric module
+on that of its name; the tables below have them from the lowest to the highest. What an object leaves undefined must be
 defined on its own floor or below. Files that need each other, directly or through others, are a
 circle: it lies in one folder, and has nine files at most. Prints each offence with the symbols or
 files; status 1 if there is any, if an object is on no floor, or if there is no object.
@@ -17,9 +17,10 @@ import subprocess
 import sys
 
 # Folders, each on a floor of its own, so that no two of them need each other.
-FLOORS = ["base", "src/json", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
-          "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/gpu", "src/diag", "src/api",
-          "src/info", "src/info/doctor", "src"]
+LIBRARY = ["base", "src/json", "pmi", "spaces/heap", "spaces", "spaces/cuda", "spaces/fam", "src/core",
+           "src/boot", "src/rma", "src/coll", "src/team", "src/space", "src/gpu", "src/diag", "src/api",
+           "src/info", "src/info/doctor", "src"]
+BENCH = ["portable", "portable/benches", "steppe"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
@@ -51,13 +52,15 @@ def floor_in_module(floors, source):
     return next((i for i, names in enumerate(floors) if name in names), None)
 
 
-def floor_in_library(source):
+def floor_of_folder(floors, source):
     """Number of its floor, or None."""
     folder = folder_of(source)
-    return FLOORS.index(folder) if folder in FLOORS else None
+    return floors.index(folder) if folder in floors else None
 
 
-FLOOR_OF = {"library": floor_in_library, "fabric": functools.partial(floor_in_module, FABRIC)}
+FLOOR_OF = {"library": functools.partial(floor_of_folder, LIBRARY),
+            "bench": functools.partial(floor_of_folder, BENCH),
+            "fabric": functools.partial(floor_in_module, FABRIC)}
 
 
 def symbols_of(nm, objects):

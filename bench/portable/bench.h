@@ -139,6 +139,7 @@ struct bench_shared {
 struct raw_ofi;
 struct raw_cuda;
 struct bench_options;
+struct bench_extras;
 
 struct bench_run {
     int me, n_pes;
@@ -154,6 +155,7 @@ struct bench_run {
     uint64_t n_calls;    /* of a collective with a root; equal on all that take part */
     uint64_t token; /* counts ping-pongs and barriers; equal on all that take part in a block */
     const struct bench_options *options;
+    const struct bench_extras *extras;
 
     char *remote; /* symmetric: where puts go and gets come from */
     char *source; /* symmetric: what collectives read; NULL when none is asked for */
@@ -389,11 +391,5 @@ void bench_pattern_write(char *to, size_t nbytes, size_t place, int pe, uint64_t
 /* Ends the job when they are not these; what names the memory. */
 void bench_pattern_check(const struct bench_run *run, const char *what, const char *at,
                          size_t nbytes, size_t place, int pe, uint64_t block);
-
-/* What a target of an idle bench does: the body of a loop of plain loads. */
-bench_idle bench_sleep, bench_compute;
-
-/* Are PEs on the fabric served while they make no call? */
-bool bench_serves_idle(void);
 
 #endif /* STEPPE_BENCH_H */

@@ -53,7 +53,14 @@ struct bench_options {
 int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
 void bench_usage(FILE *out);
 
+/* ---- values.c ---------------------------------------------------------------- */
+
+void bench_values_add(struct bench_values *values, long value); /* unless it is the last one */
+
 /* ---- table.c --------------------------------------------------------------- */
+
+/* Lists of lists, each up to a NULL; before the others. */
+void bench_table_use(const struct bench_list *const *const *all);
 
 /* All benches in the order in which "all" runs them. */
 const struct bench *bench_at(int i); /* NULL: there are fewer */
@@ -63,6 +70,10 @@ const struct bench *bench_find(const char *name);
 bool bench_is_called(const struct bench *bench, const char *name);
 void bench_write_list(FILE *out);
 void bench_write_man(FILE *out);
+
+/* ---- benches/lists.c ------------------------------------------------------------ */
+
+extern const struct bench_list *const bench_lists[]; /* of this part, up to a NULL */
 
 /* ---- plan.c ---------------------------------------------------------------- */
 
@@ -133,9 +144,6 @@ struct bench_result {
  */
 int bench_measure(const struct bench_item *item, struct bench_run *run,
                   const struct bench_options *options, struct bench_result *result);
-/* Has it other buffers for --buffers? Has it bytes or values for --verify? */
-bool bench_walks(const struct bench *bench);
-bool bench_is_looked_at(const struct bench *bench);
 void bench_result_free(struct bench_result *result);
 
 /* ---- roles.c --------------------------------------------------------------- */
@@ -148,8 +156,7 @@ void bench_leave_role(struct bench_run *run);
 bool bench_measures(const struct bench *bench, const struct bench_run *run, int pe);
 int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe);
 
-/* Pairs of PEs as --pairs wants them: at most how many there are. */
-int bench_n_pairs(const struct bench_run *run);
+/* Pairs of PEs are as --pairs wants them. */
 void bench_roles_set_hosts(const struct bench_run *run, const int *host_of);
 
 /* ---- block.c --------------------------------------------------------------- */
@@ -252,23 +259,31 @@ int bench_cores_set(struct bench_run *run, const struct bench_options *options,
                     struct bench_machine *machine);
 void bench_cores_restore(void);
 
-/* ---- library.c, raw_load.c, spaces.c; portable.c for any OpenSHMEM --------------- */
+/* ---- main.c -------------------------------------------------------------------------- */
 
-/* Runs a command that is not a measurement. Returns its exit status, or -1 for a measurement. */
-int bench_command(int argc, char **argv);
+/* What differs between steppe-bench and a program for any OpenSHMEM; functions may be NULL. */
+struct bench_extras {
+    const struct bench_list *const *const *lists; /* of benches: as of bench_table_use() */
 
-/* Fills in the library's provider, domain and libfabric. */
-void bench_describe_library(struct bench_machine *machine);
+    /* Runs a command that is not a measurement. Returns its exit status, or -1 for a measurement. */
+    int (*command)(int argc, char **argv);
 
-/* Load the driver and name the GPU in the heading, where there is one; collective. */
-void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
+    /* Fills in the library's provider, domain and libfabric. */
+    void (*describe_library)(struct bench_machine *machine);
 
-/*
- * Load the module, open the machine's provider and connect all PEs; collective. Returns 0, or
- * -errno with machine->raw_note set.
- */
-int bench_raw_load(struct bench_run *run, struct bench_machine *machine);
-void bench_raw_unload(struct bench_run *run); /* and the driver of GPUs */
+    /* Load the driver and name the GPU in the heading, where there is one; collective. */
+    void (*describe_gpu)(struct bench_run *run, struct bench_machine *machine);
+
+    /*
+     * Load the module, open the machine's provider and connect all PEs; collective. Returns 0, or
+     * -errno with machine->raw_note set. unload: and the driver of GPUs.
+     */
+    int (*raw_load)(struct bench_run *run, struct bench_machine *machine);
+    void (*raw_unload)(struct bench_run *run);
+};
+
+/* All of the program. Returns its exit status. */
+int bench_main(int argc, char **argv, const struct bench_extras *extras);
 
 /* ---- output.c: what PE 0 writes ----------------------------------------------- */
 

@@ -58,7 +58,6 @@ void bench_describe(struct bench_machine *machine)
     if (gmtime_r(&now, &utc) != NULL)
         strftime(machine->date, sizeof(machine->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
     machine->clock_ns = bench_clock_cost_ns();
-    bench_describe_library(machine);
 }
 
 /* ---- what else it does ------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 
 /* What lasts over the runs of the library. */
 struct session {
+    const struct bench_extras *extras;
     struct bench_options options;
     struct bench_plan plan;
     struct bench_run run;
@@ -35,6 +36,7 @@ static void init(struct session *s, enum bench_cycle cycle)
     s->run = (struct bench_run){.me = shmem_my_pe(),
                                 .n_pes = shmem_n_pes(),
                                 .options = &s->options,
+                                .extras = s->extras,
                                 .thread_multiple = cycle == BENCH_MULTIPLE};
     s->run.pair_peer = s->options.peer > 0 ? s->options.peer : s->run.n_pes / 2;
 }
@@ -129,8 +131,9 @@ static int run_cycle(struct session *s, enum bench_cycle cycle)
                              &s->machine);
 
     if (status == 0) {
-        if (cycle == BENCH_SINGLE && bench_plan_wants_gpu(&s->plan, &s->options))
-            bench_describe_gpu(&s->run, &s->machine);
+        if (cycle == BENCH_SINGLE && s->extras->describe_gpu != NULL &&
+            bench_plan_wants_gpu(&s->plan, &s->options))
+            s->extras->describe_gpu(&s->run, &s->machine);
         if (s->run.me == 0 && !s->began_output) bench_disturbance_begin(&s->machine, &s->begun);
         begin_output(s);
         measure_cycle(s, cycle);
@@ -235,12 +238,14 @@ static int answer(struct session *s, int argc, char **argv)
     return status;
 }
 
-int main(int argc, char **argv)
+int bench_main(int argc, char **argv, const struct bench_extras *extras)
 {
     static struct session s;
     int status;
 
-    status = bench_command(argc, argv);
+    s.extras = extras;
+    bench_table_use(extras->lists);
+    status = extras->command != NULL ? extras->command(argc, argv) : -1;
     if (status >= 0) return status;
     init(&s, BENCH_SINGLE);
     status = answer(&s, argc, argv);

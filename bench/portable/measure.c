@@ -286,12 +286,8 @@ static int n_pes_of(const struct bench *bench, const struct bench_run *run)
     }
 }
 
-bool bench_walks(const struct bench *bench)
-{
-    return bench->walks || (bench->moves != BENCH_MOVES_NOTHING && !bench->one_op);
-}
-
-bool bench_is_looked_at(const struct bench *bench)
+/* Has it bytes or values for --verify? */
+static bool is_looked_at(const struct bench *bench)
 {
     return bench->moves != BENCH_MOVES_NOTHING || bench->check != NULL;
 }
@@ -305,7 +301,7 @@ static void describe(const struct bench *bench, const struct bench_run *run,
     result->has_raw = options->raw && others && bench_body_of(bench, run, BENCH_RAW) != NULL;
     result->path = run->space_path;
     result->n_measuring = run->n_measuring;
-    result->unverified = options->verify && !bench_is_looked_at(bench);
+    result->unverified = options->verify && !is_looked_at(bench);
     result->n_pes = n_pes_of(bench, run);
 }
 

@@ -215,20 +215,8 @@ static const struct bench rows[] = {
     {ALL("fcollect", "MPI_Allgather", fcollect), .sized = true},
     {ALL("alltoall", "MPI_Alltoall", alltoall), .sized = true},
 };
-BENCH_LIST(bench_list_mpi, rows);
-
-/* ---- what the plan asks for ---------------------------------------------------------------- */
-
-int bench_n_pairs(const struct bench_run *run)
-{
-    return run->n_pes / 2;
-}
-
-bool bench_walks(const struct bench *bench)
-{
-    (void)bench;
-    return false;
-}
+static BENCH_LIST(bench_list_mpi, rows);
+static const struct bench_list *const lists[] = {&bench_list_mpi, NULL};
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
@@ -367,11 +355,13 @@ int main(int argc, char **argv)
 {
     static struct bench_options options;
     static struct bench_machine machine;
+    const struct bench_list *const *const all[] = {lists, NULL};
     struct bench_run run = {.options = &options};
     struct bench_plan plan = {0};
     struct bench_output out = {.file = stdout};
     char why[512];
 
+    bench_table_use(all);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.me);
     MPI_Comm_size(MPI_COMM_WORLD, &run.n_pes);

@@ -250,10 +250,16 @@ static size_t extent_of(const struct bench *bench, const struct bench_run *run)
     return (extent + BENCH_LINE - 1) & ~(size_t)(BENCH_LINE - 1);
 }
 
+/* Has it other buffers for --buffers? */
+static bool walks(const struct bench *bench)
+{
+    return bench->walks || (bench->moves != BENCH_MOVES_NOTHING && !bench->one_op);
+}
+
 static size_t n_buffers_of(const struct bench *bench, size_t extent, int window,
                            const struct bench_options *options)
 {
-    if (options->verify && bench->moves != BENCH_MOVES_NOTHING && bench_walks(bench) &&
+    if (options->verify && bench->moves != BENCH_MOVES_NOTHING && walks(bench) &&
         options->buffers == 1)
         return VERIFY_BUFFERS * extent <= VERIFY_BYTES ? VERIFY_BUFFERS : (size_t)window;
     return (size_t)options->buffers;

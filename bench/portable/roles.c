@@ -85,10 +85,24 @@ void bench_roles_set_hosts(const struct bench_run *run, const int *host_of)
             pair_across(host_of, n_pes, host, host + 1);
 }
 
-int bench_n_pairs(const struct bench_run *run)
+static int n_pairs(const struct bench_run *run)
 {
     return pairs.partner != NULL ? pairs.n : run->n_pes / 2;
 }
+
+static void pairs_values(const struct bench_run *run, const struct bench_options *options,
+                         struct bench_values *values)
+{
+    int n = n_pairs(run);
+
+    (void)options;
+    values->n = 0;
+    for (long value = 1; value < n; value *= 2)
+        bench_values_add(values, value);
+    if (n > 0) bench_values_add(values, n);
+}
+
+const struct bench_parameter bench_pairs = {"pairs", NULL, pairs_values};
 
 static bool leads_pair(const struct bench_run *run, int pe)
 {

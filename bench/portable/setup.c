@@ -6,39 +6,7 @@
 #include "harness.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
-
-void bench_gather(void *all, const void *mine, size_t nbytes)
-{
-    size_t n = (size_t)shmem_n_pes();
-    char *board = shmem_malloc(n * nbytes);
-
-    if (board == NULL) {
-        fprintf(stderr, "steppe-bench: the symmetric heap has not even %zu bytes free\n",
-                n * nbytes);
-        shmem_global_exit(1);
-        abort();
-    }
-    for (int pe = 0; pe < (int)n; pe++)
-        shmem_putmem(board + (size_t)shmem_my_pe() * nbytes, mine, nbytes, pe);
-    shmem_barrier_all();
-    memcpy(all, board, n * nbytes);
-    shmem_free(board);
-}
-
-int bench_worst(int status)
-{
-    int n_pes = shmem_n_pes(), *all = malloc((size_t)n_pes * sizeof(*all));
-
-    if (all == NULL) abort();
-    bench_gather(all, &status, sizeof(status));
-    for (int pe = 0; pe < n_pes; pe++)
-        if (all[pe] > status) status = all[pe];
-    free(all);
-    return status;
-}
 
 /* ---- paths ----------------------------------------------------------------- */
 
@@ -68,7 +36,13 @@ static int set_raw(struct bench_run *run, const struct bench_options *options,
     int status;
 
     if (!options->raw || (run->pair_path == BENCH_NODE && run->all_path == BENCH_NODE)) return 0;
-    status = bench_raw_load(run, machine);
+    if (run->extras->raw_load != NULL) {
+        status = run->extras->raw_load(run, machine);
+    } else {
+        snprintf(machine->raw_note, sizeof(machine->raw_note),
+                 "PEs do not reach each other's memory");
+        status = -ENOTSUP;
+    }
     if (status == 0 || options->summary) return 0;
     bench_say(run, "--raw: %s", machine->raw_note);
     return status;
@@ -81,6 +55,7 @@ int bench_setup(struct bench_run *run, const struct bench_options *options, size
 
     run->options = options;
     bench_describe(machine);
+    if (run->extras->describe_library != NULL) run->extras->describe_library(machine);
     status = bench_find_places(run, machine);
     if (status != 0) return status;
     if (bench_cores_set(run, options, machine) != 0) {
@@ -97,36 +72,9 @@ int bench_setup(struct bench_run *run, const struct bench_options *options, size
 void bench_teardown(struct bench_run *run, struct bench_machine *machine)
 {
     shmem_barrier_all();
-    bench_raw_unload(run);
+    if (run->extras->raw_unload != NULL) run->extras->raw_unload(run);
     bench_buffers_free(run);
     free(machine->places);
     machine->places = NULL;
     bench_cores_restore();
-}
-
-/* ---- errors ---------------------------------------------------------------- */
-
-void bench_say(const struct bench_run *run, const char *fmt, ...)
-{
-    va_list args;
-
-    if (run->me != 0) return;
-    va_start(args, fmt);
-    fputs("steppe-bench: ", stderr);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
-    va_end(args);
-}
-
-void bench_die(const struct bench_run *run, const char *fmt, ...)
-{
-    char line[512];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(line, sizeof(line), fmt, args);
-    va_end(args);
-    fprintf(stderr, "steppe-bench: pe %d: %s\n", run->me, line);
-    shmem_global_exit(1);
-    abort();
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All benches, by name, group or pattern; values of the parameters that several of them have.
+ * All benches, by name, group or pattern.
  */
 #include "harness.h"
-
-#include "benches/bench_lists.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-#define DECLARE(list) extern const struct bench_list list;
-BENCH_LISTS(DECLARE)
+static const struct bench_list *const *const *tables;
 
-#define ADDRESS(list) &list,
-static const struct bench_list *const lists[] = {BENCH_LISTS(ADDRESS)};
+void bench_table_use(const struct bench_list *const *const *all)
+{
+    tables = all;
+}
 
 const struct bench *bench_at(int i)
 {
-    for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
-        if (i < lists[k]->n) return &lists[k]->rows[i];
-        i -= lists[k]->n;
-    }
+    for (int k = 0; tables[k] != NULL; k++)
+        for (const struct bench_list *const *list = tables[k]; *list != NULL; list++) {
+            if (i < (*list)->n) return &(*list)->rows[i];
+            i -= (*list)->n;
+        }
     return NULL;
 }
 
@@ -65,48 +65,3 @@ void bench_write_man(FILE *out)
         fputs(".\n", out);
     }
 }
-
-/* ---- parameters ------------------------------------------------------------------------ */
-
-static void add(struct bench_values *values, long value)
-{
-    if (values->n > 0 && values->at[values->n - 1] == value) return;
-    if (values->n < BENCH_VALUES) values->at[values->n++] = value;
-}
-
-void bench_stepping(const struct bench_options *options, long factor, long min, long max,
-                    struct bench_values *values)
-{
-    values->n = 0;
-    if (options->values_max > 0) {
-        min = options->values_min;
-        max = options->values_max;
-        factor = 2;
-    }
-    for (long value = min; value <= max; value *= factor)
-        add(values, value);
-}
-
-static void pairs_values(const struct bench_run *run, const struct bench_options *options,
-                         struct bench_values *values)
-{
-    int n = bench_n_pairs(run);
-
-    (void)options;
-    values->n = 0;
-    for (long value = 1; value < n; value *= 2)
-        add(values, value);
-    if (n > 0) add(values, n);
-}
-
-static void pes_values(const struct bench_run *run, const struct bench_options *options,
-                       struct bench_values *values)
-{
-    values->n = 0;
-    for (long value = options->min_pes; value > 0 && value < options->max_pes; value *= 2)
-        add(values, value);
-    add(values, options->max_pes > 0 ? options->max_pes : run->n_pes);
-}
-
-const struct bench_parameter bench_pairs = {"pairs", NULL, pairs_values};
-const struct bench_parameter bench_pes = {"pes", NULL, pes_values};

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of steppe-bench that know Steppe: what the heading says of the library, and the
- * commands beside measuring. portable.c stands in for this file with other implementations.
+ * The parts of steppe-bench that know Steppe: what the heading says of the library, the commands
+ * beside measuring, and the benches that other implementations cannot run.
  */
 #include "portable/harness.h"
+#include "raw_load.h"
+#include "spaces.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +13,6 @@
 #include <shmemx.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #define BUILD_DIR "../lib/steppe" /* from the program's directory, in the build tree */
@@ -55,19 +56,7 @@ static void describe_libfabric(struct bench_machine *machine)
     dlclose(handle);
 }
 
-/* ---- PEs that make no call ------------------------------------------------------------ */
-
-bool bench_serves_idle(void)
-{
-    static const char *const off[] = {"0", "off", "no", "false", "n", "f"};
-    const char *value = getenv("SHMEM_OFI_PROGRESS_THREAD");
-
-    for (size_t i = 0; value != NULL && i < sizeof(off) / sizeof(off[0]); i++)
-        if (strcasecmp(value, off[i]) == 0) return false;
-    return true;
-}
-
-void bench_describe_library(struct bench_machine *machine)
+static void describe_library(struct bench_machine *machine)
 {
     describe_provider(machine);
     describe_libfabric(machine);
@@ -143,7 +132,7 @@ static int run_tool(char **argv)
     return 2;
 }
 
-int bench_command(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     if (argc > 1 && is_tool(argv[1])) return run_tool(argv);
     if (argc != 2) return -1;
@@ -151,4 +140,30 @@ int bench_command(int argc, char **argv)
     if (strcmp(argv[1], "--man") != 0) return -1;
     bench_write_man(stdout);
     return 0;
+}
+
+/* ---- the program ----------------------------------------------------------------------- */
+
+extern const struct bench_list bench_list_strided, bench_list_wait, bench_list_overlap,
+    bench_list_memory, bench_list_passive, bench_list_space_life, bench_list_space_kinds,
+    bench_list_threads, bench_list_device;
+
+/* A live space on a GPU changes the paths of the host's memory, so those of GPUs come last. */
+static const struct bench_list *const own[] = {&bench_list_strided,     &bench_list_wait,
+                                               &bench_list_overlap,     &bench_list_memory,
+                                               &bench_list_passive,     &bench_list_space_life,
+                                               &bench_list_space_kinds, &bench_list_threads,
+                                               &bench_list_device,      NULL};
+
+int main(int argc, char **argv)
+{
+    static const struct bench_list *const *const lists[] = {bench_lists, own, NULL};
+    static const struct bench_extras extras = {.lists = lists,
+                                               .command = command,
+                                               .describe_library = describe_library,
+                                               .describe_gpu = bench_describe_gpu,
+                                               .raw_load = bench_raw_load,
+                                               .raw_unload = bench_raw_unload};
+
+    return bench_main(argc, argv, &extras);
 }

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 
 static void rest_ns(long ns)
@@ -19,13 +21,13 @@ static void rest_ns(long ns)
 }
 
 /* The word is written by whatever serves this process meanwhile. */
-void bench_sleep(const uint64_t *word, uint64_t value)
+static void target_sleeps(const uint64_t *word, uint64_t value)
 {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
         rest_ns(1000000);
 }
 
-void bench_compute(const uint64_t *word, uint64_t value)
+static void target_computes(const uint64_t *word, uint64_t value)
 {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
         bench_pause();
@@ -38,10 +40,21 @@ static void rest(struct bench_run *run, uint64_t n_ops)
         rest_ns(BENCH_IDLE_NS);
 }
 
+/* Are PEs on the fabric served while they make no call? */
+static bool serves_idle(void)
+{
+    static const char *const off[] = {"0", "off", "no", "false", "n", "f"};
+    const char *value = getenv("SHMEM_OFI_PROGRESS_THREAD");
+
+    for (size_t i = 0; value != NULL && i < sizeof(off) / sizeof(off[0]); i++)
+        if (strcasecmp(value, off[i]) == 0) return false;
+    return true;
+}
+
 static int open_passive(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     (void)bench;
-    if (run->pair_path != BENCH_FABRIC || bench_serves_idle()) return 0;
+    if (run->pair_path != BENCH_FABRIC || serves_idle()) return 0;
     snprintf(why, len, "nobody serves a PE that makes no call: SHMEM_OFI_PROGRESS_THREAD is off");
     return -ENOTSUP;
 }
@@ -59,14 +72,14 @@ static int open_passive(struct bench_run *run, const struct bench *bench, char *
     }
 
 static const struct bench rows[] = {
-    PASSIVE("passive-get", "shmem_getmem of 8 bytes", "sleeps", bench_sleep, BENCH_GETS, get),
-    PASSIVE("passive-put", "shmem_putmem of 8 bytes + shmem_quiet", "sleeps", bench_sleep,
+    PASSIVE("passive-get", "shmem_getmem of 8 bytes", "sleeps", target_sleeps, BENCH_GETS, get),
+    PASSIVE("passive-put", "shmem_putmem of 8 bytes + shmem_quiet", "sleeps", target_sleeps,
             BENCH_PUTS, put),
-    PASSIVE("passive-fetch-add", "shmem_uint64_atomic_fetch_add", "sleeps", bench_sleep,
+    PASSIVE("passive-fetch-add", "shmem_uint64_atomic_fetch_add", "sleeps", target_sleeps,
             BENCH_MOVES_NOTHING, fetch_add),
-    PASSIVE("passive-get-busy", "shmem_getmem of 8 bytes", "computes", bench_compute, BENCH_GETS,
+    PASSIVE("passive-get-busy", "shmem_getmem of 8 bytes", "computes", target_computes, BENCH_GETS,
             get),
-    PASSIVE("passive-fetch-add-busy", "shmem_uint64_atomic_fetch_add", "computes", bench_compute,
+    PASSIVE("passive-fetch-add-busy", "shmem_uint64_atomic_fetch_add", "computes", target_computes,
             BENCH_MOVES_NOTHING, fetch_add),
     {.name = "idle-cpu",
      .group = "passive",
@@ -74,7 +87,7 @@ static const struct bench rows[] = {
      .metric = BENCH_SHARE,
      .cpu_time = true,
      .n_samples = 3,
-     .idle = bench_sleep,
+     .idle = target_sleeps,
      .steppe = {rest, NULL}},
 };
 BENCH_LIST(bench_list_passive, rows);

@@ -2,7 +2,8 @@
 /*
  * Loads the raw libfabric module and carries the cards of all PEs to all PEs.
  */
-#include "portable/harness.h"
+#include "raw_load.h"
+
 #include "raw_cuda.h"
 #include "portable/raw_ofi.h"
 

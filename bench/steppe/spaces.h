@@ -5,7 +5,7 @@
 #ifndef STEPPE_BENCH_SPACES_H
 #define STEPPE_BENCH_SPACES_H
 
-#include "portable/bench.h"
+#include "portable/harness.h"
 
 struct bench_space {
     shmem_space_t space;
@@ -30,5 +30,8 @@ void bench_use_heap(struct bench_run *run);
  * with the reason, on PE 0, in why. Loads the raw driver for GPUs.
  */
 int bench_kind_check(struct bench_run *run, char *why, size_t len);
+
+/* As struct bench_extras has it. */
+void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
 
 #endif /* STEPPE_BENCH_SPACES_H */

@@ -11,11 +11,11 @@ import sys
 from results import ToolError
 
 SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "portable")
-COMMON = "options output output_json output_text parse plan stats table"
-SHMEM = f"""{COMMON} block buffers cores fabric machine main measure portable roles setup verify
+COMMON = "options output output_json output_text parse plan result stats table values"
+SHMEM = f"""{COMMON} block buffers cores fabric job machine main measure raw_barrier roles setup verify
     benches/alltoall benches/atomic benches/bandwidth benches/barrier benches/broadcast
-    benches/collect benches/collective benches/fan benches/flag benches/latency benches/lock
-    benches/matrix benches/p benches/rate benches/reduce benches/signal"""
+    benches/collect benches/collective benches/fan benches/flag benches/latency benches/lists
+    benches/lock benches/matrix benches/p benches/program benches/rate benches/reduce benches/signal"""
 MPI = f"{COMMON} mpi"
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-D_GNU_SOURCE"]
 

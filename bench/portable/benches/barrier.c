@@ -1,63 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * barrier and sync, of all PEs and of teams. Raw: dissemination by flags; with two PEs it is one
- * flag each way.
+ * barrier and sync, of all PEs and of teams.
  */
-#include "../fabric.h"
-
-/* ---- among n PEs, every stride-th of the job, of which this is number me ---------------- */
-
-static void node_rounds(struct bench_run *run, uint64_t n_ops, int me, int n, int stride)
-{
-    const struct bench_shared *mine = run->shared;
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        run->token++;
-        for (int k = 0, step = 1; step < n; k++, step *= 2) {
-            struct bench_shared *next = run->shared_of[(me + step) % n * stride];
-
-            __atomic_store_n(&next->side[BENCH_RAW].round[k].value, run->token, __ATOMIC_RELEASE);
-            bench_spin_until(&mine->side[BENCH_RAW].round[k].value, run->token, run->polls);
-        }
-    }
-}
-
-static void fabric_rounds(struct bench_run *run, uint64_t n_ops, int me, int n, int stride)
-{
-    const struct bench_flags *mine = bench_fabric_flags(run);
-
-    for (uint64_t i = 0; i < n_ops; i++) {
-        run->token++;
-        for (int k = 0, step = 1; step < n; k++, step *= 2) {
-            size_t offset = BENCH_FABRIC_FLAG(run, round) + (size_t)k * sizeof(struct bench_word);
-
-            run->fabric->store((me + step) % n * stride, offset, run->token);
-            bench_fabric_wait(run, &mine->round[k].value, run->token);
-        }
-    }
-}
-
-void bench_node_barrier(struct bench_run *run, uint64_t n_ops)
-{
-    node_rounds(run, n_ops, run->me, run->n_pes, 1);
-}
-
-void bench_fabric_barrier(struct bench_run *run, uint64_t n_ops)
-{
-    fabric_rounds(run, n_ops, run->me, run->n_pes, 1);
-}
-
-void bench_node_team_barrier(struct bench_run *run, uint64_t n_ops)
-{
-    node_rounds(run, n_ops, run->team_me, run->team_size, run->team_stride);
-}
-
-void bench_fabric_team_barrier(struct bench_run *run, uint64_t n_ops)
-{
-    fabric_rounds(run, n_ops, run->team_me, run->team_size, run->team_stride);
-}
-
-/* ---- Steppe ---------------------------------------------------------------------------- */
+#include "../bench.h"
 
 static void barrier(struct bench_run *run, uint64_t n_ops)
 {

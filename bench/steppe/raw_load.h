@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The raw side over libfabric, as struct bench_extras has it.
+ */
+#ifndef STEPPE_BENCH_RAW_LOAD_H
+#define STEPPE_BENCH_RAW_LOAD_H
+
+#include "portable/harness.h"
+
+int bench_raw_load(struct bench_run *run, struct bench_machine *machine);
+void bench_raw_unload(struct bench_run *run);
+
+#endif /* STEPPE_BENCH_RAW_LOAD_H */
