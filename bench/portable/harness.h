@@ -75,6 +75,10 @@ void bench_write_man(FILE *out);
 
 extern const struct bench_list *const bench_lists[]; /* of this part, up to a NULL */
 
+/* Of bench_list_<name>, for lists of lists. */
+#define BENCH_LIST_DECLARE(name) extern const struct bench_list bench_list_##name;
+#define BENCH_LIST_ADDRESS(name) &bench_list_##name,
+
 /* ---- plan.c ---------------------------------------------------------------- */
 
 struct bench_item {
@@ -261,7 +265,7 @@ void bench_cores_restore(void);
 
 /* ---- main.c -------------------------------------------------------------------------- */
 
-/* What differs between steppe-bench and a program for any OpenSHMEM; functions may be NULL. */
+/* What differs between steppe-bench and a program for any OpenSHMEM; NULL: no such function. */
 struct bench_extras {
     const struct bench_list *const *const *lists; /* of benches: as of bench_table_use() */
 
@@ -275,8 +279,8 @@ struct bench_extras {
     void (*describe_gpu)(struct bench_run *run, struct bench_machine *machine);
 
     /*
-     * Load the module, open the machine's provider and connect all PEs; collective. Returns 0, or
-     * -errno with machine->raw_note set. unload: and the driver of GPUs.
+     * Load the module, open the machine's provider and connect all PEs; collective; never NULL.
+     * Returns 0, or -errno with machine->raw_note set. unload: and the driver of GPUs.
      */
     int (*raw_load)(struct bench_run *run, struct bench_machine *machine);
     void (*raw_unload)(struct bench_run *run);

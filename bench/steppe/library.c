@@ -15,10 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUILD_DIR "../lib/steppe" /* from the program's directory, in the build tree */
-#ifndef BENCH_MODULE_DIR
-#define BENCH_MODULE_DIR BUILD_DIR /* where it is installed */
-#endif
+/* From the program's directory, in the build tree; where it is installed: BENCH_MODULE_DIR. */
+#define BUILD_DIR "../lib/steppe"
 
 /* ---- the heading ----------------------------------------------------------------------- */
 
@@ -144,16 +142,13 @@ static int command(int argc, char **argv)
 
 /* ---- the program ----------------------------------------------------------------------- */
 
-extern const struct bench_list bench_list_strided, bench_list_wait, bench_list_overlap,
-    bench_list_memory, bench_list_passive, bench_list_space_life, bench_list_space_kinds,
-    bench_list_threads, bench_list_device;
-
 /* A live space on a GPU changes the paths of the host's memory, so those of GPUs come last. */
-static const struct bench_list *const own[] = {&bench_list_strided,     &bench_list_wait,
-                                               &bench_list_overlap,     &bench_list_memory,
-                                               &bench_list_passive,     &bench_list_space_life,
-                                               &bench_list_space_kinds, &bench_list_threads,
-                                               &bench_list_device,      NULL};
+#define LISTS(X)                                                                                   \
+    X(strided)                                                                                     \
+    X(wait) X(overlap) X(memory) X(passive) X(space_life) X(space_kinds) X(threads) X(device)
+
+LISTS(BENCH_LIST_DECLARE)
+static const struct bench_list *const own[] = {LISTS(BENCH_LIST_ADDRESS) NULL};
 
 int main(int argc, char **argv)
 {

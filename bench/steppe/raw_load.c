@@ -16,10 +16,8 @@
 #include <unistd.h>
 
 #define MODULE "steppe-bench-raw-ofi.so"
-#define BUILD_DIR "../lib/steppe" /* from the program's directory, in the build tree */
-#ifndef BENCH_MODULE_DIR
-#define BENCH_MODULE_DIR BUILD_DIR /* where it is installed */
-#endif
+/* From the program's directory, in the build tree; where it is installed: BENCH_MODULE_DIR. */
+#define BUILD_DIR "../lib/steppe"
 
 static struct raw_ofi loaded;
 static void *handle;

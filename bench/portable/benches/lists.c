@@ -5,26 +5,18 @@
  */
 #include "../harness.h"
 
-extern const struct bench_list bench_list_latency, bench_list_bandwidth, bench_list_p,
-    bench_list_rate, bench_list_fan, bench_list_atomic, bench_list_flag, bench_list_barrier,
-    bench_list_lock, bench_list_matrix, bench_list_signal, bench_list_broadcast, bench_list_reduce,
-    bench_list_collect, bench_list_alltoall;
-
-const struct bench_list *const bench_lists[] = {&bench_list_latency,
-                                                &bench_list_bandwidth,
-                                                &bench_list_p,
-                                                &bench_list_rate,
-                                                &bench_list_fan,
-                                                &bench_list_atomic,
-                                                &bench_list_flag,
-                                                &bench_list_barrier,
-                                                &bench_list_lock,
-                                                &bench_list_matrix,
+/* clang-format off */
+#define LISTS(X) \
+    X(latency) X(bandwidth) X(p) X(rate) X(fan) X(atomic) X(flag) X(barrier) X(lock) X(matrix)
 #if BENCH_TEAMS
-                                                &bench_list_signal,
-                                                &bench_list_broadcast,
-                                                &bench_list_reduce,
-                                                &bench_list_collect,
-                                                &bench_list_alltoall,
+#define LISTS_TEAMS(X) X(signal) X(broadcast) X(reduce) X(collect) X(alltoall)
+#else
+#define LISTS_TEAMS(X)
 #endif
-                                                NULL};
+/* clang-format on */
+
+LISTS(BENCH_LIST_DECLARE)
+LISTS_TEAMS(BENCH_LIST_DECLARE)
+
+const struct bench_list *const bench_lists[] = {LISTS(BENCH_LIST_ADDRESS)
+                                                    LISTS_TEAMS(BENCH_LIST_ADDRESS) NULL};

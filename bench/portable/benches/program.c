@@ -5,10 +5,19 @@
  */
 #include "../harness.h"
 
+#include <errno.h>
+
+static int raw_load(struct bench_run *run, struct bench_machine *machine)
+{
+    (void)run;
+    snprintf(machine->raw_note, sizeof(machine->raw_note), "PEs do not reach each other's memory");
+    return -ENOTSUP;
+}
+
 int main(int argc, char **argv)
 {
     static const struct bench_list *const *const lists[] = {bench_lists, NULL};
-    static const struct bench_extras extras = {.lists = lists};
+    static const struct bench_extras extras = {.lists = lists, .raw_load = raw_load};
 
     return bench_main(argc, argv, &extras);
 }
