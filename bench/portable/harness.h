@@ -269,7 +269,9 @@ void bench_cores_restore(void);
 struct bench_extras {
     const struct bench_list *const *const *lists; /* of benches: as of bench_table_use() */
 
-    /* Runs a command that is not a measurement. Returns its exit status, or -1 for a measurement. */
+    /*
+     * Runs a command that is not a measurement. Returns its exit status, or -1 for a measurement.
+     */
     int (*command)(int argc, char **argv);
 
     /* Fills in the library's provider, domain and libfabric. */

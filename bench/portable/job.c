@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What PEs tell each other and the user around a measurement: gathers, messages, the end by an error.
+ * What PEs tell each other and the user around a measurement: gathers, messages, the end by an
+ * error.
  */
 #include "harness.h"
 
