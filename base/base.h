@@ -90,13 +90,13 @@ int stp_count_fds(void);
  * Between the two, what makes a file longer than ulimit -f fails with EFBIG in this thread, without
  * SIGXFSZ, whose handler and mask are the program's.
  */
-struct stp_growth {
+struct stp_sigxfsz {
     sigset_t before;
     bool pending; /* the signal was, for the program */
 };
 
-void stp_growth_begin(struct stp_growth *growth);
-void stp_growth_end(const struct stp_growth *growth);
+void stp_sigxfsz_block(struct stp_sigxfsz *growth);
+void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth);
 
 /* ftruncate() so. Returns 0 or -errno. */
 int stp_file_resize(int fd, size_t nbytes);
@@ -309,7 +309,7 @@ struct stp_wait_hooks {
 extern const struct stp_wait_hooks *stp_wait_hook; /* NULL: nothing */
 
 /* Call look: for threads of our own beside which the program, or a device, waits for peers. */
-void stp_wait_look(void);
+void stp_wait_run_hook(void);
 
 /*
  * Sleep while *word, shared by processes or not, is seen; at most stp_wait_sleep_ms, and also for
@@ -322,7 +322,7 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
 /*
  * Let another thread run. Returns true once in 1024 calls of a thread, when it has slept for a
- * moment instead. stp_wait_yield() then calls stp_wait_look().
+ * moment instead. stp_wait_yield() then calls stp_wait_run_hook().
  */
 bool stp_yield(void);
 void stp_wait_yield(void);
@@ -355,7 +355,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
  * To be called about once a second by each such thread: when all threads of the program have
  * ended, this process exits with status 0, as it would without the library.
  */
-void stp_thread_look(void);
+void stp_thread_exit_check(void);
 
 /* Threads of this process that are not the library's, the calling one included; -1: unknown. */
 int stp_thread_program(void);

@@ -16,7 +16,7 @@ int stp_wait_sleep_ms = 1000;
 
 const struct stp_wait_hooks *stp_wait_hook;
 
-void stp_wait_look(void)
+void stp_wait_run_hook(void)
 {
     /* Pairs with the release store in runtime_start(). */
     const struct stp_wait_hooks *hooks = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
@@ -39,10 +39,10 @@ void stp_wake(const uint32_t *word, int n)
 
 void stp_wait_sleep(const uint32_t *word, uint32_t seen)
 {
-    if (!stp_sleep_on(word, seen)) stp_wait_look();
+    if (!stp_sleep_on(word, seen)) stp_wait_run_hook();
 }
 
 void stp_wait_yield(void)
 {
-    if (stp_yield()) stp_wait_look();
+    if (stp_yield()) stp_wait_run_hook();
 }

@@ -54,7 +54,7 @@ const char *stp_strerror(int error)
     return text;
 }
 
-void stp_growth_begin(struct stp_growth *growth)
+void stp_sigxfsz_block(struct stp_sigxfsz *growth)
 {
     sigset_t mine, pending;
 
@@ -66,7 +66,7 @@ void stp_growth_begin(struct stp_growth *growth)
     growth->pending = sigismember(&pending, SIGXFSZ) == 1;
 }
 
-void stp_growth_end(const struct stp_growth *growth)
+void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth)
 {
     const struct timespec at_once = {0};
     int error = errno;
@@ -82,11 +82,11 @@ void stp_growth_end(const struct stp_growth *growth)
 
 int stp_file_resize(int fd, size_t nbytes)
 {
-    struct stp_growth growth;
+    struct stp_sigxfsz growth;
     int rc;
 
-    stp_growth_begin(&growth);
+    stp_sigxfsz_block(&growth);
     rc = ftruncate(fd, (off_t)nbytes) == 0 ? 0 : -errno;
-    stp_growth_end(&growth);
+    stp_sigxfsz_unblock(&growth);
     return rc;
 }

@@ -165,7 +165,7 @@ static void *leave_main(void *arg)
     exit(EXIT_SUCCESS);
 }
 
-void stp_thread_look(void)
+void stp_thread_exit_check(void)
 {
     pthread_t thread;
 

@@ -13,8 +13,8 @@
 
 static struct {
     bool on;
-    int looking; /* threads that are at the pages of the node */
-    struct stp_wait_page *page;
+    int n_inside; /* threads that are at the pages of the node */
+    struct stp_wait_state_page *page;
     uint64_t *reported; /* by a PE of the node, when */
     uint64_t limit_ns;  /* of waiting, until it is told; 0: it is shown alone */
     uint64_t show_ns;   /* until it is shown */
@@ -32,19 +32,19 @@ static __thread struct {
 static bool enter(void)
 {
     /*
-     * Pairs with stp_wait_state_stop(), which clears on and then reads looking: one side sees the
+     * Pairs with stp_wait_state_stop(), which clears on and then reads n_inside: one side sees the
      * other.
      */
-    __atomic_fetch_add(&timed.looking, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&timed.on, __ATOMIC_SEQ_CST)) return true;
-    __atomic_fetch_sub(&timed.looking, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
     return false;
 }
 
 static void leave(void)
 {
-    /* Pairs with the load of looking in stp_wait_state_stop(). */
-    __atomic_fetch_sub(&timed.looking, 1, __ATOMIC_SEQ_CST);
+    /* Pairs with the load of n_inside in stp_wait_state_stop(). */
+    __atomic_fetch_sub(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
 }
 
 void stp_wait_end_slow(void)
@@ -59,7 +59,7 @@ void stp_wait_end_slow(void)
 }
 
 /* Is this wait to be told, by whomever? */
-static bool is_due(void)
+static bool report_is_due(void)
 {
     return timed.limit_ns != 0 && !mine.told && mine.waited_ns >= timed.limit_ns;
 }
@@ -78,7 +78,8 @@ bool stp_wait_check_clock(const struct stp_wait *wait)
     passed = now - mine.seen_ns;
     mine.waited_ns += passed < timed.most_ns ? passed : timed.most_ns;
     mine.seen_ns = now;
-    return mine.waited_ns >= timed.show_ns && (now - mine.shown_ns >= timed.show_ns || is_due());
+    return mine.waited_ns >= timed.show_ns &&
+           (now - mine.shown_ns >= timed.show_ns || report_is_due());
 }
 
 bool stp_wait_slept(struct stp_wait *wait)
@@ -89,9 +90,9 @@ bool stp_wait_slept(struct stp_wait *wait)
 
 /* ---- the page ----------------------------------------------------------------------- */
 
-static bool note_take(struct stp_wait_page *page)
+static bool note_take(struct stp_wait_state_page *page)
 {
-    for (int i = 0; mine.note == 0 && i < STP_WAIT_NOTES; i++)
+    for (int i = 0; mine.note == 0 && i < STP_WAIT_STATES; i++)
         /*
          * Pairs with the release store in stp_wait_end_slow(), by the thread that had the note
          * before.
@@ -101,7 +102,7 @@ static bool note_take(struct stp_wait_page *page)
 }
 
 /* Processes that read it compare the version before and after. */
-static void note_write(struct stp_wait_page *page, const struct stp_wait_note *note)
+static void note_write(struct stp_wait_state_page *page, const struct stp_wait_state *note)
 {
     uint32_t *version = &page->notes[mine.note - 1].version;
     uint32_t before = *version;
@@ -117,7 +118,7 @@ static void note_write(struct stp_wait_page *page, const struct stp_wait_note *n
 /* ---- the report ------------------------------------------------------------------------ */
 
 /* Returns true for the first PE of the node that asks after this wait was shown. */
-static bool claim(uint64_t now)
+static bool report_claim(uint64_t now)
 {
     /* Pairs with the compare-and-swap below, by another PE of the node: one of them prints. */
     uint64_t last = __atomic_load_n(timed.reported, __ATOMIC_ACQUIRE);
@@ -127,7 +128,7 @@ static bool claim(uint64_t now)
                                        __ATOMIC_RELAXED);
 }
 
-void stp_wait_note_show(struct stp_wait_note *note, void (*report)(uint64_t waited_ns))
+void stp_wait_state_show(struct stp_wait_state *note, void (*report)(uint64_t waited_ns))
 {
     int error = errno;
     uint64_t now = stp_now_ns();
@@ -137,9 +138,9 @@ void stp_wait_note_show(struct stp_wait_note *note, void (*report)(uint64_t wait
     if (note_take(timed.page)) note_write(timed.page, note);
     if (mine.first_shown_ns == 0) mine.first_shown_ns = now;
     mine.shown_ns = now;
-    if (is_due()) {
+    if (report_is_due()) {
         mine.told = true;
-        if (claim(now)) report(mine.waited_ns);
+        if (report_claim(now)) report(mine.waited_ns);
     }
     leave();
     errno = error;
@@ -150,7 +151,7 @@ bool stp_wait_is_new(void)
     return mine.first_shown_ns == 0;
 }
 
-void stp_wait_state_start(struct stp_wait_page *page, uint64_t *reported)
+void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported)
 {
     uint64_t part;
 
@@ -167,9 +168,9 @@ void stp_wait_state_start(struct stp_wait_page *page, uint64_t *reported)
 
 void stp_wait_state_stop(void)
 {
-    /* Pairs with enter(), which counts itself in looking and then reads on. */
+    /* Pairs with enter(), which counts itself in n_inside and then reads on. */
     __atomic_store_n(&timed.on, false, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&timed.looking, __ATOMIC_SEQ_CST) != 0)
+    while (__atomic_load_n(&timed.n_inside, __ATOMIC_SEQ_CST) != 0)
         stp_wait_yield();
 }
 

@@ -13,7 +13,7 @@
  * The row that a waiting thread of a PE shows to the node. text is equal on all PEs that wait for
  * the same thing.
  */
-struct stp_wait_note {
+struct stp_wait_state {
     uint64_t waited_ns;
     uint64_t lock; /* a hash of the lock that the thread waits for; 0: it waits for none */
     /*
@@ -27,14 +27,14 @@ struct stp_wait_note {
     char text[160];  /* the routine and the object */
 };
 
-#define STP_WAIT_NOTES 4 /* threads of a PE that are shown */
+#define STP_WAIT_STATES 4 /* threads of a PE that are shown */
 
-struct stp_wait_page {
+struct stp_wait_state_page {
     struct {
         uint32_t taken;   /* by a thread of the PE */
         uint32_t version; /* odd while the note is being written */
-        struct stp_wait_note note;
-    } STP_ALIGNED_LINE notes[STP_WAIT_NOTES];
+        struct stp_wait_state note;
+    } STP_ALIGNED_LINE notes[STP_WAIT_STATES];
 };
 
 /* ---- how long a wait lasts ---------------------------------------------------- */
@@ -45,7 +45,7 @@ struct stp_wait_page {
  * From now on, until stp_wait_state_stop(), waits are timed, and shown in this PE's page. reported:
  * a word of the node, the time of its last report.
  */
-void stp_wait_state_start(struct stp_wait_page *page, uint64_t *reported);
+void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported);
 void stp_wait_state_stop(void);
 
 /* Another turn of a wait. True: it has lasted, and stp_wait_show() is to be called now. */
@@ -93,7 +93,7 @@ void stp_wait_show(const struct stp_wait_subject *subject) STP_COLD;
  * For the hook: puts the row into the page, and calls report when this wait has lasted for
  * SHMEM_HANG_REPORT seconds and no other PE of the node has reported it. Sets note->waited_ns.
  */
-void stp_wait_note_show(struct stp_wait_note *note, void (*report)(uint64_t waited_ns));
+void stp_wait_state_show(struct stp_wait_state *note, void (*report)(uint64_t waited_ns));
 
 /* Returns true when the wait of this thread was not shown before. */
 bool stp_wait_is_new(void);

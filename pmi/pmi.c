@@ -304,7 +304,7 @@ static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_clien
     return rc != 0 ? rc : pmi_greet(session, client);
 }
 
-void stp_pmi_look(struct stp_pmi_details *details)
+void stp_pmi_query(struct stp_pmi_details *details)
 {
     const struct stp_pmi_client *client = pmi_choose(details->why, sizeof(details->why));
 

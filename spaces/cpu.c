@@ -84,8 +84,8 @@ int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
     if (rc != 0) return rc;
     if (space->page_bytes != 0)
         rc = stp_pages_grow(space, nbytes);
-    else if (space->outside != NULL)
-        rc = stp_outside_grow(space, nbytes);
+    else if (space->shm_attach != NULL)
+        rc = stp_shm_attach_grow(space, nbytes);
     else
         rc = stp_window_grow(space->offset, nbytes);
     if (rc == 0) {
@@ -104,21 +104,21 @@ void stp_cpu_shrink(struct stp_space *space)
         stp_numa_forget(space->base + space->nbytes, space->max_bytes - space->nbytes);
     if (space->page_bytes != 0)
         stp_pages_shrink(space);
-    else if (space->outside != NULL)
-        stp_outside_shrink(space, space->nbytes);
+    else if (space->shm_attach != NULL)
+        stp_shm_attach_shrink(space, space->nbytes);
     else
         stp_window_shrink(space->offset, space->nbytes);
 }
 
 int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
-                   struct stp_share *share)
+                   struct stp_part_export *share)
 {
     bool outside = space->offset == SIZE_MAX;
     int rc;
 
-    if (params->adopt != NULL) return stp_outside_adopt(space, params, share);
+    if (params->adopt != NULL) return stp_shm_attach_adopt(space, params, share);
     if (params->page_bytes != 0) return stp_pages_create(space, params, share);
-    rc = outside ? stp_outside_create_memory(space, share)
+    rc = outside ? stp_shm_attach_create_memory(space, share)
                  : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
     if (rc != 0) return rc;
     if (!outside) space->base = stp_window_at(space->offset);
@@ -129,10 +129,10 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
     return 0;
 }
 
-int stp_cpu_attach(struct stp_space *space, int local, const struct stp_share *share)
+int stp_cpu_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
-    if (space->outside != NULL) return stp_outside_attach(space, local, share);
-    return stp_window_show(space->offset, local);
+    if (space->shm_attach != NULL) return stp_shm_attach_peer(space, local, share);
+    return stp_window_add_peer_range(space->offset, local);
 }
 
 void stp_cpu_destroy(struct stp_space *space)
@@ -142,8 +142,8 @@ void stp_cpu_destroy(struct stp_space *space)
         return;
     }
     if (space->placed) stp_numa_forget(space->base, space->nbytes);
-    if (space->outside != NULL)
-        stp_outside_destroy(space);
+    if (space->shm_attach != NULL)
+        stp_shm_attach_destroy(space);
     else
         stp_window_release(space->offset, space->nbytes);
 }

@@ -117,7 +117,7 @@ static int hbm_admit(const struct stp_space_params *params)
     return stp_cpu_fits(&bound, "hbm");
 }
 
-static void hbm_claim(const struct stp_space_params *params, struct stp_claim *mine)
+static void hbm_claim(const struct stp_space_params *params, struct stp_capacity_request *mine)
 {
     int i = hbm_pick(params);
 
@@ -125,14 +125,14 @@ static void hbm_claim(const struct stp_space_params *params, struct stp_claim *m
     mine->left = i >= 0 ? hbm_free(mine->place) : 0;
 }
 
-static int hbm_admit_all(struct stp_space *space, const struct stp_claim *claims, int n,
-                         const struct stp_claim *mine)
+static int hbm_admit_all(struct stp_space *space, const struct stp_capacity_request *claims, int n,
+                         const struct stp_capacity_request *mine)
 {
     return stp_hbm_fits(space->nbytes, claims, n, mine, &space->n_beside);
 }
 
 static int hbm_create(struct stp_space *space, const struct stp_space_params *params,
-                      struct stp_share *share)
+                      struct stp_part_export *share)
 {
     int i = hbm_pick(params), rc;
     struct stp_space_params bound;

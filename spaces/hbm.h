@@ -36,7 +36,7 @@ int stp_hbm_choose(const struct stp_hbm *hbm, const struct stp_numbers *cpus, in
  * Do parts of nbytes fit what a NUMA node has free, of all PEs of a host that are bound to it? 
  * Sets how many they are. 0 or -ENOMEM, which the first of them logs.
  */
-int stp_hbm_fits(size_t nbytes, const struct stp_claim *claims, int n, const struct stp_claim *mine,
-                 int *n_beside);
+int stp_hbm_fits(size_t nbytes, const struct stp_capacity_request *claims, int n,
+                 const struct stp_capacity_request *mine, int *n_beside);
 
 #endif /* STP_HBM_H */

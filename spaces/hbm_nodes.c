@@ -188,8 +188,8 @@ int stp_hbm_choose(const struct stp_hbm *hbm, const struct stp_numbers *cpus, in
     return -1;
 }
 
-int stp_hbm_fits(size_t nbytes, const struct stp_claim *claims, int n, const struct stp_claim *mine,
-                 int *n_beside)
+int stp_hbm_fits(size_t nbytes, const struct stp_capacity_request *claims, int n,
+                 const struct stp_capacity_request *mine, int *n_beside)
 {
     size_t left = SIZE_MAX, all;
     int first = -1, last = -1, count = 0;

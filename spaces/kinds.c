@@ -24,7 +24,7 @@ const struct stp_kind *stp_kind_find(int device_type)
     return NULL;
 }
 
-uint32_t stp_kinds_look(void)
+uint32_t stp_kinds_probe_drivers(void)
 {
     uint32_t missing = 0;
 
@@ -110,16 +110,16 @@ int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset)
 void *stp_kind_reach(struct stp_space *space, int local)
 {
     if (space->kind->device != NULL) return space->kind->device->reach(space, local);
-    if (space->outside != NULL) return stp_outside_reach(space, local);
+    if (space->shm_attach != NULL) return stp_shm_attach_map_peer(space, local);
     if (stp_space_is_private(space)) return local == stp_window_local() ? space->base : NULL;
-    return stp_window_reach(local) == 0 ? stp_window_part(local) + space->offset : NULL;
+    return stp_window_open_peer(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
 
 /* Parts in the window are kept: what a peer does to its part does no harm here. */
 void stp_kind_detach(struct stp_space *space)
 {
     if (space->kind->device != NULL) space->kind->device->detach(space);
-    if (space->outside != NULL) stp_outside_detach(space);
+    if (space->shm_attach != NULL) stp_shm_attach_unmap_peers(space);
 }
 
 /* ---- copies by the CPU ----------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ void stp_store_whole(void *there, const void *value, size_t nbytes)
     }
 }
 
-void stp_copy_host(void *dest, const void *source, const struct stp_rows *rows)
+void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows)
 {
     size_t nbytes = rows->width, both = (uintptr_t)dest | (uintptr_t)source;
     bool word = nbytes == 1 || nbytes == 2 || nbytes == 4 || nbytes == 8;

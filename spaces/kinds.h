@@ -7,7 +7,7 @@
 #define STP_KINDS_H
 
 #include "machine.h"
-#include "view.h"
+#include "window.h"
 
 /*
  * What a space may be asked for besides its size. A row has the bits of those that its kind knows;
@@ -66,7 +66,7 @@ struct stp_space_params {
  * A place of a host that parts of several PEs take memory of, and what it had left when this PE
  * asked: each member says so before any makes its part.
  */
-struct stp_claim {
+struct stp_capacity_request {
     int32_t pe, host;
     int32_t place; /* the kind's number of it */
     uint64_t left; /* bytes */
@@ -80,9 +80,9 @@ struct stp_named {
 };
 
 /* A block that a named space keeps a name for; offsets are the same in every part. */
-#define STP_ROOT_NAME 64
-struct stp_root {
-    char name[STP_ROOT_NAME];
+#define STP_BLOCK_NAME 64
+struct stp_named_block {
+    char name[STP_BLOCK_NAME];
     uint64_t offset, nbytes;     /* what the name stands for */
     uint64_t block, block_bytes; /* what was allocated around it */
 };
@@ -106,11 +106,11 @@ void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
  * What a PE tells the others of its node about its part of a space, so that they can reach it:
  * a descriptor, an IPC handle. The kind knows what the bytes mean.
  */
-#define STP_SHARE_BYTES 112
-struct stp_share {
+#define STP_PART_EXPORT_BYTES 112
+struct stp_part_export {
     int32_t pe;
     int32_t valid; /* 0: this PE has nothing to share, and says so */
-    unsigned char bytes[STP_SHARE_BYTES];
+    unsigned char bytes[STP_PART_EXPORT_BYTES];
 };
 
 /*
@@ -121,12 +121,12 @@ struct stp_share {
 #define STP_PAGES_HUGE ((size_t)2 << 20)
 #define STP_PAGES_GIANT ((size_t)1 << 30)
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
-                     struct stp_share *share);
+                     struct stp_part_export *share);
 int stp_pages_grow(struct stp_space *space, size_t nbytes);
 void stp_pages_shrink(struct stp_space *space);
 void stp_pages_destroy(struct stp_space *space);
 
-/* ---- host memory outside the window (outside.c) ---- */
+/* ---- host memory outside the window (shm_attach.c) ---- */
 
 /*
  * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
@@ -135,44 +135,45 @@ void stp_pages_destroy(struct stp_space *space);
  * -errno, not logged. memory: of a file made for it; logged. path: a name that leads to the file of
  * peers, too, where /proc is refused; it stays while the space lives.
  */
-int stp_outside_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
-                       size_t open_bytes, int extra, struct stp_share *share);
-int stp_outside_create_memory(struct stp_space *space, struct stp_share *share);
-void stp_outside_set_path(struct stp_space *space, const char *path);
+int stp_shm_attach_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                          size_t open_bytes, int extra, struct stp_part_export *share);
+int stp_shm_attach_create_memory(struct stp_space *space, struct stp_part_export *share);
+void stp_shm_attach_set_path(struct stp_space *space, const char *path);
 
 /*
- * As the ops of a kind's row, for spaces with space->outside; destroy also without. grow, shrink:
- * as many bytes of the parts may be touched then, whole pages of the file. grow: 0 or -errno, not
- * logged.
+ * As the ops of a kind's row, for spaces with space->shm_attach; destroy also without. grow,
+ * shrink: as many bytes of the parts may be touched then, whole pages of the file. grow: 0 or
+ * -errno, not logged.
  */
-int stp_outside_grow(struct stp_space *space, size_t nbytes);
-void stp_outside_shrink(struct stp_space *space, size_t nbytes);
-int stp_outside_attach(struct stp_space *space, int local, const struct stp_share *share);
-void *stp_outside_reach(const struct stp_space *space, int local);
-void stp_outside_detach(struct stp_space *space);
-void stp_outside_destroy(struct stp_space *space);
+int stp_shm_attach_grow(struct stp_space *space, size_t nbytes);
+void stp_shm_attach_shrink(struct stp_space *space, size_t nbytes);
+int stp_shm_attach_peer(struct stp_space *space, int local, const struct stp_part_export *share);
+void *stp_shm_attach_map_peer(const struct stp_space *space, int local);
+void stp_shm_attach_unmap_peers(struct stp_space *space);
+void stp_shm_attach_destroy(struct stp_space *space);
 
 /* Of memory that the program has mapped, as params say: peers map it, too. 0 or -errno, logged. */
-int stp_outside_adopt(struct stp_space *space, const struct stp_space_params *params,
-                      struct stp_share *share);
+int stp_shm_attach_adopt(struct stp_space *space, const struct stp_space_params *params,
+                         struct stp_part_export *share);
 
 /*
  * Is addr in a part of the space that is mapped here, or in what is kept for its growth? Sets
  * local, -1 for this PE's own, and offset. Also from a signal handler.
  */
-bool stp_outside_holds(const struct stp_space *space, const void *addr, int *local, size_t *offset);
+bool stp_shm_attach_holds(const struct stp_space *space, const void *addr, int *local,
+                          size_t *offset);
 
-extern unsigned stp_outside_n; /* such spaces there are */
+extern unsigned stp_shm_attach_n; /* such spaces there are */
 
 /* How far a copy must be when the call returns. */
-enum stp_copy_end {
-    STP_COPY_ISSUED, /* source and dest may be in use until flush */
-    STP_COPY_SENT,   /* source may be reused; dest is written by flush */
-    STP_COPY_DONE,   /* dest is written */
+enum stp_copy_completion {
+    STP_COPY_NONE,   /* source and dest may be in use until flush */
+    STP_COPY_LOCAL,  /* source may be reused; dest is written by flush */
+    STP_COPY_REMOTE, /* dest is written */
 };
 
 /* Rows of a strided copy: n rows of width bytes, so many bytes from row to row. */
-struct stp_rows {
+struct stp_strided_copy {
     size_t width, n, dest_pitch, source_pitch;
 };
 
@@ -183,13 +184,13 @@ struct stp_word_op {
 };
 
 /* What a part gets of the n: all, those up to it, or those before it, which are 0 for the first. */
-enum stp_span { STP_SPAN_ALL, STP_SPAN_UPTO, STP_SPAN_BEFORE };
+enum stp_reduce_span { STP_SPAN_ALL, STP_SPAN_INCLUSIVE, STP_SPAN_EXCLUSIVE };
 
 /* Elements of n parts, in that order, to n parts; each reached from here. */
 #define STP_REDUCTION_PARTS 64
 struct stp_reduction {
     enum stp_op op;
-    enum stp_span span;
+    enum stp_reduce_span span;
     enum stp_dtype dtype;
     size_t nelems;
     int n;
@@ -206,7 +207,7 @@ struct stp_allocation {
     size_t nbytes;
     unsigned long long id; /* that no other allocation of this process has, ever */
     int device;
-    unsigned long long lent; /* the kind's: what is to be taken back */
+    unsigned long long sync_memops; /* the kind's: what is to be taken back */
 };
 
 /*
@@ -239,9 +240,9 @@ struct stp_device_ops {
      * one side is this kind's. 0, or -errno after logging what the driver said.
      */
     int (*copy)(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
-                enum stp_copy_end end);
+                enum stp_copy_completion end);
     int (*copy_rows)(struct stp_queue *queue, void *dest, const void *source,
-                     const struct stp_rows *rows, enum stp_copy_end end);
+                     const struct stp_strided_copy *rows, enum stp_copy_completion end);
     int (*flush)(
         struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
     /* Set bytes of this PE's part to zero, done on return. 0 or -errno, logged. */
@@ -287,11 +288,11 @@ struct stp_device_ops {
     bool (*allocation)(const void *ptr, struct stp_allocation *allocation);
     /*
      * Have it registered by add, with number, for adapters to read and write; 0, or what add or
-     * the driver said, and nothing is changed. take_back: no longer, if it is still there.
+     * the driver said, and nothing is changed. unregister_private: no longer, if it is still there.
      */
-    int (*lend)(struct stp_allocation *allocation, unsigned number,
-                int (*add)(unsigned number, void *base, size_t nbytes, int device));
-    void (*take_back)(const struct stp_allocation *allocation);
+    int (*register_private)(struct stp_allocation *allocation, unsigned number,
+                            int (*add)(unsigned number, void *base, size_t nbytes, int device));
+    void (*unregister_private)(const struct stp_allocation *allocation);
 };
 
 /* What a kind does whose memory can outlive the job. Any thread. */
@@ -299,12 +300,12 @@ struct stp_store_ops {
     /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
     int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
     /* The i-th block with a name; false: there are no more. */
-    bool (*root_at)(const struct stp_space *space, unsigned i, struct stp_root *root);
+    bool (*named_block_at)(const struct stp_space *space, unsigned i, struct stp_named_block *root);
     /*
      * Name a block, durable on return; nbytes 0: forget the name. All members do it: who comes
      * after the first finds it done. 0 or -errno, logged.
      */
-    int (*root_set)(struct stp_space *space, const struct stp_root *root);
+    int (*named_block_set)(struct stp_space *space, const struct stp_named_block *root);
     /* What a name stands for: 0, -ENOENT when it is for nothing, not logged, or -errno, logged. */
     int (*stat)(const char *name, struct stp_named *named);
     /*
@@ -353,15 +354,15 @@ struct stp_kind {
      * all that take of it? What growth needs of them is kept in the space. 0 or -errno, logged by
      * the first of those alone.
      */
-    void (*claim)(const struct stp_space_params *params, struct stp_claim *mine);
-    int (*admit_all)(struct stp_space *space, const struct stp_claim *claims, int n,
-                     const struct stp_claim *mine);
+    void (*claim)(const struct stp_space_params *params, struct stp_capacity_request *mine);
+    int (*admit_all)(struct stp_space *space, const struct stp_capacity_request *claims, int n,
+                     const struct stp_capacity_request *mine);
     /*
      * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
      * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
      */
     int (*create)(struct stp_space *space, const struct stp_space_params *params,
-                  struct stp_share *share);
+                  struct stp_part_export *share);
     /*
      * NULL without STP_TRAIT_GROWS. This PE's part gets more memory, nbytes in all and at most
      * space->max_bytes, and this PE's ways to the parts of members of the node reach as far: as yet
@@ -375,7 +376,7 @@ struct stp_kind {
      * into the view, the others remember it. Called for this PE's own index too. 0 or -errno,
      * logged.
      */
-    int (*attach)(struct stp_space *space, int local, const struct stp_share *share);
+    int (*attach)(struct stp_space *space, int local, const struct stp_part_export *share);
     /* Undo create and what is left of attach; every member is through with the space. */
     void (*destroy)(struct stp_space *space);
     /*
@@ -406,7 +407,7 @@ const struct stp_kind *stp_kind_find(int device_type);
  * Which kinds, a bit each by their number, have no driver on this node: the leader looks, before it
  * starts them; told to the others before they do.
  */
-uint32_t stp_kinds_look(void);
+uint32_t stp_kinds_probe_drivers(void);
 void stp_kinds_missing(uint32_t kinds, int leader);
 
 /* Look what this machine has; undo. */
@@ -437,7 +438,7 @@ static inline void stp_kind_begin(void)
 bool stp_kinds_can(enum stp_trait trait, char *why, size_t len);
 
 /* Copy n rows of host memory at once. One row of 1, 2, 4 or 8 bytes: as stp_store_whole(). */
-void stp_copy_host(void *dest, const void *source, const struct stp_rows *rows);
+void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows);
 
 /* One store where nbytes is 1, 2, 4 or 8: who reads it sees the old value or the new one. */
 void stp_store_whole(void *there, const void *value, size_t nbytes);

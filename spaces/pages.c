@@ -55,7 +55,7 @@ static size_t pages_smaps(const void *addr, const char *field)
  * What the pages of the range are. Those of a file of huge pages are so from the start; of another
  * file it shows when one was touched.
  */
-static size_t pages_look(const char *base)
+static size_t pages_measure(const char *base)
 {
     size_t kernel = pages_smaps(base, "KernelPageSize:");
 
@@ -72,7 +72,7 @@ static size_t pages_whole(const struct pages *pages, size_t nbytes)
 
 /* This PE's part. 0 or -errno, not logged; nothing is kept then. */
 static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, unsigned flags,
-                     struct stp_share *share)
+                     struct stp_part_export *share)
 {
     int fd = memfd_create("steppe-pages", MFD_CLOEXEC | flags), rc;
 
@@ -81,8 +81,8 @@ static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, 
     pages->map_bytes = pages_whole(pages, space->nbytes);
     rc = stp_file_resize(fd, pages->map_bytes);
     if (rc == 0)
-        rc = stp_outside_create(space, fd, 0, pages_whole(pages, space->max_bytes),
-                                pages->map_bytes, 0, share);
+        rc = stp_shm_attach_create(space, fd, 0, pages_whole(pages, space->max_bytes),
+                                   pages->map_bytes, 0, share);
     if (rc == 0)
         pages->fd = fd;
     else
@@ -92,7 +92,7 @@ static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, 
 
 static void pages_unmap(struct stp_space *space, const struct pages *pages)
 {
-    stp_outside_destroy(space);
+    stp_shm_attach_destroy(space);
     close(pages->fd);
 }
 
@@ -119,7 +119,7 @@ static int pages_take(const struct stp_space *space, const struct pages *pages, 
 /* Pages that an administrator reserved, of the nodes that were asked for. */
 static int pages_reserved(struct stp_space *space, struct pages *pages,
                           const struct stp_space_params *params, size_t unit,
-                          struct stp_share *share)
+                          struct stp_part_export *share)
 {
     unsigned size = unit == STP_PAGES_GIANT ? MFD_HUGE_1GB : MFD_HUGE_2MB;
     int rc = pages_map(space, pages, unit, MFD_HUGETLB | size, share);
@@ -134,7 +134,7 @@ static int pages_reserved(struct stp_space *space, struct pages *pages,
 
 /* The usual memory, with advice. */
 static int pages_advised(struct stp_space *space, struct pages *pages,
-                         const struct stp_space_params *params, struct stp_share *share)
+                         const struct stp_space_params *params, struct stp_part_export *share)
 {
     bool huge = params->page_bytes >= STP_PAGES_HUGE;
     int rc = pages_map(space, pages, STP_PAGES_HUGE, 0, share);
@@ -150,7 +150,8 @@ static int pages_advised(struct stp_space *space, struct pages *pages,
  * *refused: what became of the first. 0 or -errno, not logged.
  */
 static int pages_best(struct stp_space *space, struct pages *pages,
-                      const struct stp_space_params *params, struct stp_share *share, int *refused)
+                      const struct stp_space_params *params, struct stp_part_export *share,
+                      int *refused)
 {
     *refused = 0;
     if (params->page_bytes >= STP_PAGES_HUGE) {
@@ -178,7 +179,7 @@ static void pages_tell(size_t wanted, size_t got, int refused)
 }
 
 int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
-                     struct stp_share *share)
+                     struct stp_part_export *share)
 {
     struct pages *pages = calloc(1, sizeof(*pages));
     int rc, refused;
@@ -193,7 +194,7 @@ int stp_pages_create(struct stp_space *space, const struct stp_space_params *par
     }
     space->own = pages;
     space->device = -1;
-    space->page_bytes = pages_look(space->base);
+    space->page_bytes = pages_measure(space->base);
     pages_tell(params->page_bytes, space->page_bytes, refused);
     return 0;
 }
@@ -215,7 +216,7 @@ static int pages_settle(struct stp_space *space, const struct pages *pages, size
 static void pages_shrink_to(struct stp_space *space, struct pages *pages, size_t nbytes)
 {
     pages->map_bytes = nbytes;
-    stp_outside_shrink(space, nbytes);
+    stp_shm_attach_shrink(space, nbytes);
 }
 
 int stp_pages_grow(struct stp_space *space, size_t nbytes)
@@ -225,7 +226,7 @@ int stp_pages_grow(struct stp_space *space, size_t nbytes)
     int rc;
 
     if (to == had) return 0;
-    rc = stp_outside_grow(space, to);
+    rc = stp_shm_attach_grow(space, to);
     if (rc != 0) return rc;
     rc = pages_settle(space, pages, to);
     if (rc == 0)

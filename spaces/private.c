@@ -3,7 +3,7 @@
  * Memory that the program had before it became a space: what may become one, and the kind of
  * private pages, which no other process maps. Its owner's loads and stores work on it, peers of the
  * node ask the kernel to copy, and words are the owner's process's. Memory with a descriptor is the
- * business of outside.c. Design: docs/design/memory.md.
+ * business of shm_attach.c. Design: docs/design/memory.md.
  */
 #include "spaces/private.h"
 #include "spaces/segment.h"
@@ -23,7 +23,7 @@ unsigned stp_private_n;
 /* ---- may it become a space? ----------------------------------------------------------------- */
 
 /* What is mapped in a range, as far as it was looked at. */
-struct pages_look {
+struct private_check_mapping {
     uintptr_t at, end;
     uint64_t file_at; /* where at is in the file, with a descriptor */
     struct stat st;
@@ -31,9 +31,9 @@ struct pages_look {
     char why[96]; /* "": good so far */
 };
 
-static bool pages_look(const struct stp_mapping *mapping, void *arg)
+static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
 {
-    struct pages_look *look = arg;
+    struct private_check_mapping *look = arg;
     uint64_t at = mapping->at + (look->at - mapping->start);
 
     if (mapping->end <= look->at) return true;
@@ -63,17 +63,17 @@ static int pages_refuse(const struct stp_space_params *params, const char *why)
 /* What was mapped before is not looked for where the kernel does not tell. */
 static int pages_check_mapped(const struct stp_space_params *params)
 {
-    struct pages_look look = {.at = (uintptr_t)params->buffer,
-                              .end = (uintptr_t)params->buffer + params->nbytes,
-                              .file_at = params->adopt->at,
-                              .shared = params->adopt->fd >= 0};
+    struct private_check_mapping look = {.at = (uintptr_t)params->buffer,
+                                         .end = (uintptr_t)params->buffer + params->nbytes,
+                                         .file_at = params->adopt->at,
+                                         .shared = params->adopt->fd >= 0};
     char why[160];
 
     if (look.shared && fstat(params->adopt->fd, &look.st) != 0) {
         snprintf(why, sizeof(why), "descriptor %d: %s", params->adopt->fd, strerror(errno));
         return pages_refuse(params, why);
     }
-    if (!stp_maps_walk(pages_look, &look)) return 0;
+    if (!stp_proc_maps_foreach(private_check_mapping, &look)) return 0;
     if (look.why[0] == '\0' && look.at < look.end)
         snprintf(look.why, sizeof(look.why), "nothing is mapped at %#lx", (unsigned long)look.at);
     return look.why[0] != '\0' ? pages_refuse(params, look.why) : 0;
@@ -93,7 +93,7 @@ int stp_private_admit(const struct stp_space_params *params)
         return pages_refuse(params, why);
     }
     if (base + params->nbytes < base) return pages_refuse(params, "it ends beyond all memory");
-    if (stp_registry_overlaps(params->buffer, params->nbytes, whose, sizeof(whose))) {
+    if (stp_space_lookup_overlap(params->buffer, params->nbytes, whose, sizeof(whose))) {
         snprintf(why, sizeof(why), "it overlaps %s", whose);
         return pages_refuse(params, why);
     }
@@ -104,10 +104,10 @@ int stp_private_admit(const struct stp_space_params *params)
 
 bool stp_private_gone(const struct stp_space *space)
 {
-    struct pages_look look = {.at = (uintptr_t)space->base,
-                              .end = (uintptr_t)space->base + space->nbytes};
+    struct private_check_mapping look = {.at = (uintptr_t)space->base,
+                                         .end = (uintptr_t)space->base + space->nbytes};
 
-    if (!stp_maps_walk(pages_look, &look)) return false;
+    if (!stp_proc_maps_foreach(private_check_mapping, &look)) return false;
     return look.why[0] != '\0' || look.at < look.end;
 }
 
@@ -123,7 +123,7 @@ struct pages_share {
     uint64_t secret[2];
     uint64_t base;
 };
-_Static_assert(sizeof(struct pages_share) <= STP_SHARE_BYTES, "fits what PEs exchange");
+_Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES, "fits what PEs exchange");
 
 /* space->own */
 struct pages_own {
@@ -161,7 +161,7 @@ static int pages_prove(const struct pages_share *peer)
 }
 
 static int pages_create(struct stp_space *space, const struct stp_space_params *params,
-                        struct stp_share *share)
+                        struct stp_part_export *share)
 {
     int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
     struct pages_own *own = calloc(1, sizeof(*own) + (size_t)n * sizeof(own->peers[0]));
@@ -194,7 +194,7 @@ static void pages_destroy(struct stp_space *space)
 }
 
 /* A refusal is none of the space: the owner's proxy thread copies then. */
-static int pages_attach(struct stp_space *space, int local, const struct stp_share *share)
+static int pages_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
     int rc = 0;
@@ -221,7 +221,7 @@ bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uint
 bool stp_private_hold(const void *ptr)
 {
     size_t offset;
-    const struct stp_space *space = stp_registry_find(ptr, &offset);
+    const struct stp_space *space = stp_space_lookup(ptr, &offset);
 
     return space != NULL && stp_space_is_private(space);
 }

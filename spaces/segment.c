@@ -154,7 +154,7 @@ static const char *segment_find(struct segment_plan *plan)
 {
     dl_iterate_phdr(segment_find_loads, plan);
     if (plan->n_loads == 0) return "no writable segment found";
-    if (!stp_maps_walk(segment_find_pieces, plan)) return "/proc/self/maps cannot be read";
+    if (!stp_proc_maps_foreach(segment_find_pieces, plan)) return "/proc/self/maps cannot be read";
     if (plan->too_many) return "the writable memory of the executable is in more than 64 pieces";
     segment_lay_out(plan);
     return plan->n_pieces > 0 ? NULL : "no writable pages found";

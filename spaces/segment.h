@@ -8,7 +8,7 @@
 
 #include "spaces/spaces.h"
 
-/* ---- mappings of this process (maps.c) ------------------------------------ */
+/* ---- mappings of this process (proc_maps.c) ------------------------------------ */
 
 struct stp_mapping {
     uintptr_t start, end;
@@ -23,7 +23,7 @@ struct stp_mapping {
  * Call each for every mapping of this process, ascending, until it returns false. It must not
  * change what is mapped. Returns false when the kernel does not tell.
  */
-bool stp_maps_walk(bool (*each)(const struct stp_mapping *mapping, void *arg), void *arg);
+bool stp_proc_maps_foreach(bool (*each)(const struct stp_mapping *mapping, void *arg), void *arg);
 
 /* ---- fork (segment_fork.c) ------------------------------------------------ */
 

@@ -113,7 +113,7 @@ static void fork_prepare(void)
     forking->pieces = fork_map(forking->table_bytes);
     forking->n_pieces = 0;
     if (fstat(stp_segment.fd, &forking->file) != 0 || !fork_copy_data(forking->copy) ||
-        !stp_maps_walk(fork_add_mapping, NULL))
+        !stp_proc_maps_foreach(fork_add_mapping, NULL))
         stp_fatal("fork", "cannot copy the globals and statics for the child: %s",
                   stp_strerror(errno));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Symmetric memory of this PE: spaces and the registry (address -> space), on the window and its
- * view (view.h) and the kinds of memory (kinds.h). Local mechanism only: agreement between PEs is
+ * view (window.h) and the kinds of memory (kinds.h). Local mechanism only: agreement between PEs is
  * the business of src/space. Design: docs/design/memory.md.
  */
 #ifndef STP_SPACES_H
@@ -54,9 +54,9 @@ struct stp_space {
     int n_users;  /* live teams that descend from it, contexts bound to it, handles; stp_rt.lock */
     bool offered; /* not on its way in or out, nor the library's own: stp_rt.lock */
     struct stp_space *next_free;
-    bool whole;                  /* of the program's: one block, that is not freed */
-    bool adopted;                /* of the program's, which may have unmapped it */
-    struct stp_outside *outside; /* mappings of host memory outside the window, else NULL */
+    bool whole;                        /* of the program's: one block, that is not freed */
+    bool adopted;                      /* of the program's, which may have unmapped it */
+    struct stp_shm_attach *shm_attach; /* mappings of host memory outside the window, else NULL */
     /* Memory of the program's in several ranges is as many of these, with one handle: */
     struct stp_space *range_of;   /* the first one's; NULL: this is it, or the only one */
     struct stp_space *next_range; /* with its number, its memory, its region, and the same team */
@@ -84,75 +84,75 @@ static inline size_t stp_space_nbytes(const struct stp_space *space)
  * Take the number of a space that is being made: 0, or -EEXIST when another thread was quicker.
  * Give it back, when nothing of the space is left.
  */
-int stp_registry_claim(struct stp_space *space);
-void stp_registry_disclaim(struct stp_space *space);
+int stp_space_number_reserve(struct stp_space *space);
+void stp_space_number_release(struct stp_space *space);
 
 /*
  * Around an attempt of a thread to make a space, at the end of which it keeps its number and its
  * place in the window or has given them back.
  */
-void stp_registry_attempt_begin(void);
-void stp_registry_attempt_end(void);
+void stp_space_attempt_begin(void);
+void stp_space_attempt_end(void);
 
 /*
  * Whether room that was not there may be there now, or may come: some was given back since the call
  * that set *seen, or attempts are under way.
  */
-bool stp_registry_room_moved(unsigned *seen);
+bool stp_space_lookup_freed_since(unsigned *seen);
 
 /* Between the two: its addresses are found from now on, and no longer. Leaving again is nothing. */
-void stp_registry_enter(struct stp_space *space);
-void stp_registry_leave(struct stp_space *space);
+void stp_space_lookup_insert(struct stp_space *space);
+void stp_space_lookup_remove(struct stp_space *space);
 
 /* All members have grown their parts: nbytes of it are found from now on. */
-void stp_registry_resize(struct stp_space *space, size_t nbytes);
+void stp_space_lookup_resize(struct stp_space *space, size_t nbytes);
 
 /* Lowest number >= from (and >= STP_SPACE_FIRST_USER) that is free here; SIZE_MAX: none. */
-size_t stp_registry_find_number(size_t from);
+size_t stp_space_number_find(size_t from);
 
 /*
  * The space that holds addr, with its offset there; NULL when it is in none. Any thread. The last
  * one found on this thread costs two compares, another one a search of the sorted ranges.
  */
-struct stp_space *stp_registry_find(const void *addr, size_t *offset);
+struct stp_space *stp_space_lookup(const void *addr, size_t *offset);
 
 /*
  * The space that keeps addr for its growth and has not got there, with its offset; NULL: none does.
  * For messages: it looks at one after the other, as they are now.
  */
-const struct stp_space *stp_registry_find_kept(const void *addr, size_t *offset);
+const struct stp_space *stp_space_lookup_reserved(const void *addr, size_t *offset);
 
 /* Is any of these bytes in a space? Which one, as text: "space 5 (cpu, 4096 bytes at 0x...)". */
-bool stp_registry_overlaps(const void *base, size_t nbytes, char *text, size_t len);
+bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_t len);
 
 /* By number; NULL when there is none. It may be on its way in or out. */
-struct stp_space *stp_registry_at(unsigned number);
+struct stp_space *stp_space_at(unsigned number);
 
 /*
  * Look at a space that another thread may be about to destroy: true when one of this number is
  * entered, and look was called with it. It is not left meanwhile: the registry's lock is held, and
  * only the lock of a heap and stp_rt.lock may be taken under it.
  */
-bool stp_registry_look(unsigned number, void (*look)(const struct stp_space *space, void *arg),
-                       void *arg);
+bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+                           void *arg);
 
 /*
  * Handles of spaces: number and generation, so that one of a destroyed space never means the next
  * one made. The live space behind any value; NULL when there is none, and then *destroyed says
  * whether there was.
  */
-void *stp_registry_handle(const struct stp_space *space);
-struct stp_space *stp_registry_of_handle(const void *handle, bool *destroyed);
+void *stp_space_handle_value(const struct stp_space *space);
+struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed);
 
 /*
  * The last space that was destroyed here and had addr, of those that are remembered, as text:
  * "space 5 (cpu, 1048576 bytes), which was destroyed". False: none. Also from a signal handler.
  */
-bool stp_registry_destroyed(const void *addr, char *text, size_t len);
+bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len);
 
 /* Allocate and give back the structure. */
-struct stp_space *stp_registry_new(void);
-void stp_registry_delete(struct stp_space *space);
+struct stp_space *stp_space_struct_alloc(void);
+void stp_space_struct_free(struct stp_space *space);
 
 /* ---- guards -------------------------------------------------------------- */
 
@@ -160,6 +160,6 @@ void stp_registry_delete(struct stp_space *space);
  * Text about a fault (SIGSEGV, SIGBUS) inside the window or the view, or in a routine of the
  * library; false when it was in neither. context: what a signal handler gets.
  */
-bool stp_guard_explain(const siginfo_t *info, const void *context, char *text, size_t len);
+bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, size_t len);
 
 #endif /* STP_SPACES_H */

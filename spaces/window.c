@@ -4,7 +4,7 @@
  * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
  */
 #include "base/node_file.h"
-#include "spaces/window.h"
+#include "spaces/window_private.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -369,7 +369,7 @@ static int window_show_part(const struct window_range *range, int local)
     return window_allow(stp_window_part(local) + range->offset, range->nbytes, "view");
 }
 
-int stp_window_show(size_t offset, int local)
+int stp_window_add_peer_range(size_t offset, int local)
 {
     struct window_range *range;
     int rc = 0;
@@ -394,7 +394,7 @@ static int window_open_part_locked(int local)
         if (window_is_member(range, local)) rc = window_show_part(range, local);
     }
     if (rc != 0) return rc;
-    /* Pairs with the acquire of stp_window_reach(). */
+    /* Pairs with the acquire of stp_window_open_peer(). */
     __atomic_store_n(&window.open[local], true, __ATOMIC_RELEASE);
     window.n_open++;
     window_update_top_locked();
@@ -416,7 +416,7 @@ static STP_COLD int window_open_all(void)
     return rc;
 }
 
-int stp_window_reach(int local)
+int stp_window_open_peer(int local)
 {
     unsigned asked = __atomic_load_n(&window.asked, __ATOMIC_RELAXED);
     int rc;
@@ -529,7 +529,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     pthread_mutex_unlock(&window.lock);
 }
 
-void stp_window_leave(void)
+void stp_window_begin_teardown(void)
 {
     pthread_mutex_lock(&window.lock);
     window.leaving = true;

@@ -2,7 +2,7 @@
 /*
  * How large windows are and where they lie, before there is one. Design: docs/design/memory.md.
  */
-#include "spaces/window.h"
+#include "spaces/window_private.h"
 
 #include <errno.h>
 #include <sys/mman.h>

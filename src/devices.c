@@ -16,13 +16,13 @@ static struct devices_look devices_begin(void)
     struct devices_look look = {.alone = stp_references() == 0};
 
     if (!look.alone) return look;
-    stp_runtime_hold();
+    stp_runtime_lock();
     look.alone = stp_references() == 0;
     if (look.alone) {
         (void)stp_env_load();
         stp_kinds_start();
     } else {
-        stp_runtime_let();
+        stp_runtime_unlock();
     }
     return look;
 }
@@ -31,7 +31,7 @@ static void devices_end(struct devices_look look)
 {
     if (!look.alone) return;
     stp_kinds_stop();
-    stp_runtime_let();
+    stp_runtime_unlock();
 }
 
 int pshmemx_device_count(shmem_device_type_t type)
@@ -59,11 +59,11 @@ int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_
     stp_struct_check(nbytes, sizeof(nbytes), sizeof(full), "info->struct_size", __func__);
     if (kind == NULL) return 1;
     look = devices_begin();
-    rc = stp_device_look(kind, i, &full);
+    rc = stp_device_query(kind, i, &full);
     devices_end(look);
     if (rc != 0) return rc;
     full.struct_size = nbytes;
-    stp_struct_give(info, nbytes, &full, sizeof(full));
+    stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
     return 0;
 }
 STP_PROFILED(shmemx_device_describe);

@@ -44,7 +44,7 @@ int pshmem_addr_accessible(const void *addr, int pe)
     size_t offset;
 
     if (pe < 0 || pe >= stp_rt.n_pes) return 0;
-    space = stp_registry_find(addr, &offset);
+    space = stp_space_lookup(addr, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return 0;
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
     if (!space->host) return 1; /* if need be, staged */
@@ -60,7 +60,7 @@ static void *query_ptr(const void *dest, int pe)
     int local;
 
     if (pe < 0 || pe >= stp_rt.n_pes) return NULL;
-    space = stp_registry_find(dest, &offset);
+    space = stp_space_lookup(dest, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return NULL;
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return NULL;
     if (pe == stp_rt.pe) return (void *)(uintptr_t)dest;

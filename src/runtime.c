@@ -6,13 +6,13 @@
 #include "coll/coll.h"
 #include "diag/crash.h"
 #include "diag/hang.h"
-#include "gpu/kernel.h"
+#include "gpu/device_api.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"
 #include "runtime.h"
 #include "space/space.h"
-#include "gpu/stream.h"
+#include "gpu/stream_ops.h"
 #include "team/team.h"
 
 #include <errno.h>
@@ -24,15 +24,15 @@
 #define HANDLERS_S 5 /* how long the program's exit handlers before an abort may take */
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
-static struct stp_witness runtime_witness = {.fd = -1};
+static struct stp_alive_fd runtime_witness = {.fd = -1};
 static pid_t runtime_pid; /* of the process that is the PE; a forked child is not a PE */
 
-void stp_runtime_hold(void)
+void stp_runtime_lock(void)
 {
     pthread_mutex_lock(&runtime_lifecycle);
 }
 
-void stp_runtime_let(void)
+void stp_runtime_unlock(void)
 {
     pthread_mutex_unlock(&runtime_lifecycle);
 }
@@ -40,7 +40,7 @@ void stp_runtime_let(void)
 /* All PEs are told, and the launcher. */
 static _Noreturn void runtime_abort(int status, const char *message)
 {
-    stp_watch_end(status);
+    stp_peer_monitor_end_job(status);
     stp_pmi_abort(status, message);
 }
 
@@ -93,7 +93,7 @@ static bool runtime_halt(void)
 {
     bool proxy = stp_proxy_halt();
 
-    return stp_kernel_halt() && proxy;
+    return stp_device_api_halt() && proxy;
 }
 
 /*
@@ -221,7 +221,7 @@ static void runtime_register_exit(void)
 /* One for the life of the process; without, its number has to do. */
 static void runtime_open_witness(void)
 {
-    int rc = stp_watch_witness(&runtime_witness);
+    int rc = stp_alive_fd_open(&runtime_witness);
 
     if (rc != 0) stp_debug("start: no witness: %s", strerror(-rc));
 }
@@ -259,7 +259,7 @@ static void runtime_connect(void)
     int rc = stp_rt.fabric.connect(stp_boot_addrs());
 
     for (unsigned number = 0; number < STP_SPACE_FIRST_USER && rc == 0; number++)
-        if (stp_registry_at(number) != NULL && stp_registry_at(number)->registered)
+        if (stp_space_at(number) != NULL && stp_space_at(number)->registered)
             rc = stp_rt.fabric.region_peers(number, stp_boot_regions(number));
     if (rc != 0)
         stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", stp_strerror(-rc));
@@ -277,9 +277,9 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
-    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_watch_told, stp_hang_fabric,
-                                                  stp_kinds_dmabuf};
-    static const struct stp_wait_hooks hooks = {stp_watch_look, stp_hang_show};
+    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_peer_monitor_on_notice,
+                                                  stp_hang_fabric, stp_kinds_dmabuf};
+    static const struct stp_wait_hooks hooks = {stp_peer_monitor_check, stp_hang_show};
     struct stp_pe_info pe_info = {0};
     const void *told;
     size_t nbytes;
@@ -305,13 +305,14 @@ static void runtime_start(void)
     runtime_fill_pe_info(&pe_info);
     told = stp_coll_table_read(&nbytes);
     stp_boot_exchange(&pe_info, told, nbytes);
-    told = stp_boot_told(&nbytes);
+    told = stp_boot_bcast_data(&nbytes);
     stp_coll_table_use(told, nbytes);
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
     stp_fabric_set_cores();
-    stp_watch_start();
-    stp_wait_state_start(stp_boot_wait_page(stp_local_of(stp_rt.pe)), stp_boot_hang_told());
-    /* Pairs with the acquire loads in stp_wait_look() and stp_wait_show(). */
+    stp_peer_monitor_start();
+    stp_wait_state_start(stp_boot_wait_state_page(stp_local_of(stp_rt.pe)),
+                         stp_boot_hang_reported());
+    /* Pairs with the acquire loads in stp_wait_run_hook() and stp_wait_show(). */
     __atomic_store_n(&stp_wait_hook, &hooks, __ATOMIC_RELEASE);
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
@@ -327,10 +328,10 @@ static void runtime_start(void)
 }
 
 /* Complete what this PE has to do with the others. */
-static void runtime_part(enum stp_end how)
+static void runtime_part(enum stp_pe_exit how)
 {
     stp_quiet(&stp_ctx_default);
-    stp_watch_close(how, stp_coll_close);
+    stp_peer_monitor_close(how, stp_coll_job_end_sync);
     __atomic_store_n(&stp_rt.stopping, true, __ATOMIC_RELAXED);
 }
 
@@ -338,22 +339,22 @@ static void runtime_part(enum stp_end how)
 static void runtime_last_words(void)
 {
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
-    if (stp_rt.n_nodes > 1) stp_coll_leave(stp_team_world);
+    if (stp_rt.n_nodes > 1) stp_coll_final_sync(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_boot_node_barrier(); /* on one node it is the last sync, too, in which PEs may sleep */
     stp_wait_state_stop();
-    stp_watch_stop();
+    stp_peer_monitor_stop();
 }
 
-static void runtime_stop(enum stp_end how)
+static void runtime_stop(enum stp_pe_exit how)
 {
     runtime_part(how);
     stp_crash_remove();
-    stp_kernel_stop();
+    stp_device_api_stop();
     stp_stream_stop();
     stp_team_destroy_ctxs();
-    stp_ctx_fini();
+    stp_ctx_close_default();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
     stp_proxy_stop();
     stp_ctx_close_queues();
@@ -364,10 +365,10 @@ static void runtime_stop(enum stp_end how)
     stp_team_fini();
     stp_bounce_fini();
     stp_stage_fini();
-    stp_ctx_close_own();
-    stp_buffers_fini();
+    stp_ctx_internal_fini();
+    stp_device_mr_fini();
     stp_fabric_stop(); /* its thread may look into the internal space until then */
-    stp_window_leave();
+    stp_window_begin_teardown();
     stp_space_fini();
     stp_kinds_stop();
     stp_rt.remote_flush = false;
@@ -383,7 +384,7 @@ static void runtime_stop(enum stp_end how)
  */
 static void runtime_stop_beside_threads(void)
 {
-    runtime_part(STP_END_EXIT);
+    runtime_part(STP_PE_EXIT_EXIT);
     stp_coll_sync(stp_team_world);
     runtime_last_words();
     stp_boot_node_barrier(); /* that of stp_boot_detach() in the others */
@@ -397,7 +398,7 @@ static void runtime_exit_finalize(void)
     if (stp_references() > 0 && stp_thread_program() > 1) {
         runtime_stop_beside_threads();
     } else if (stp_references() > 0) {
-        runtime_stop(STP_END_EXIT);
+        runtime_stop(STP_PE_EXIT_EXIT);
         /* Pairs with the load in stp_references(). */
         __atomic_store_n(&stp_rt.references, 0, __ATOMIC_SEQ_CST);
     }
@@ -441,7 +442,7 @@ void pshmem_finalize(void)
     if (runtime_leaves()) return; /* from a handler; the others do not come */
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_references() == 1;
-    if (last) runtime_stop(STP_END_FINALIZE);
+    if (last) runtime_stop(STP_PE_EXIT_FINALIZE);
     /* Pairs with the load in stp_references(). */
     __atomic_fetch_sub(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&runtime_lifecycle);

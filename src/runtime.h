@@ -6,7 +6,7 @@
 #define STP_RUNTIME_H
 
 /* No init and no finalize, of any thread, between the two. Not from within either. */
-void stp_runtime_hold(void);
-void stp_runtime_let(void);
+void stp_runtime_lock(void);
+void stp_runtime_unlock(void);
 
 #endif /* STP_RUNTIME_H */

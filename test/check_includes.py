@@ -42,7 +42,7 @@ ARROWS = {
     "examples": ["include"],
     "test": ["include", "src/api/gen", "test/gpu"],
     "test/gpu": ["include"],  # what kernels do, and their twins
-    "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/api.h declares
+    "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/cuda_api.h declares
     "test/provider": ["test/unit"],  # libfabric alone, and how tests are run
     "test/fuzz": ["include", "base", "pmi", "spaces", "transport", "transport/ofi"],
     "test/unit": ["include", "test/fakecuda", "src", "base", "src/boot", "src/coll", "src/api", "src/info",
@@ -50,7 +50,7 @@ ARROWS = {
 }
 # file -> its row of ARROWS, where that is not its directory's.
 FILES = dict.fromkeys([f"src/diag/{name}" for name in (
-    "frames.c", "hang_table.c", "hang_table.h", "launch.h", "look.c", "look.h", "main.c", "status.c",
+    "frames.c", "hang_table.c", "hang_table.h", "supervisor.h", "proc_scan.c", "proc_scan.h", "supervisor.c", "status.c",
     "terminal.c")], "oshrun")
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {

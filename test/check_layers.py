@@ -24,11 +24,11 @@ BENCH = ["portable", "portable/benches", "steppe"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
-    ["limit", "yield", "state", "self", "providers", "interface"], ["advice", "choose"], ["descriptors"],
-    ["liveness"],
-    ["address"], ["extent"], ["sockets", "packed", "word", "local", "shm"],
-    ["request", "turn", "complete", "am", "owed", "batch", "lost", "health", "progress"], ["atomic"],
-    ["cuda"], ["domain"], ["endpoint"], ["context"], ["rma"], ["signal"], ["region"], ["probe"],
+    ["limit", "yield", "ofi_state", "loopback_amo", "providers", "netif_select"], ["provider_report", "provider_select"], ["fd_exhaustion"],
+    ["liveness_socket"],
+    ["address"], ["extent"], ["tcp_epoll", "packed", "write_cqdata", "local_mr", "shm"],
+    ["request", "post_seq", "complete", "am", "delayed_ack", "batch", "amo_loss", "peer_failure", "progress"], ["ofi_atomic"],
+    ["cuda_forbid"], ["domain"], ["endpoint"], ["ofi_context"], ["ofi_rma"], ["ofi_signal"], ["region"], ["probe"],
     ["open"]]
 CIRCLE_MAX = 9
 

@@ -23,7 +23,7 @@
 #define STP_FABRIC_ABI 17u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
-#define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_word: a word grows by less at a time */
+#define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_notify: a word grows by less at a time */
 
 #define STP_FABRIC_EXTENTS 16 /* pieces that a region can grow to have */
 #define STP_FABRIC_BUFFERS 64 /* allocations of private device memory that are registered */
@@ -49,39 +49,39 @@ static inline bool stp_same_bits(const unsigned char *a, const unsigned char *b,
 }
 
 /* What became of a provider, for programs; texts and advice are in ofi/advice.c. */
-enum stp_offer_code {
-    STP_OFFER_FINE, /* nothing is wrong with it so far */
-    STP_OFFER_USED,
-    STP_OFFER_SPARE,   /* works, another comes first */
-    STP_OFFER_UNTRIED, /* may work, another comes first */
-    STP_OFFER_TRIAL,   /* failed a trial with itself */
-    STP_OFFER_NOT_OPENED,
-    STP_OFFER_NOT_PROVIDER, /* not what SHMEM_OFI_PROVIDER names; the next three likewise */
-    STP_OFFER_NOT_FABRIC,
-    STP_OFFER_NOT_DOMAIN,
-    STP_OFFER_NOT_INTERFACE,
-    STP_OFFER_NO_RMA, /* it lacks what the library needs; so does the next */
-    STP_OFFER_NO_ATOMICS,
-    STP_OFFER_REGISTRATION, /* it wants what we cannot give; so does the next */
-    STP_OFFER_MODE,
-    STP_OFFER_UNSAFE,       /* works badly: refused unless named */
-    STP_OFFER_ONE_HOST,     /* and the job has several */
-    STP_OFFER_TOO_MANY,     /* PEs for it */
-    STP_OFFER_NUMBERS,      /* of processes mean others to other PEs */
-    STP_OFFER_ONE_LINK,     /* its address is valid on one link */
-    STP_OFFER_NETWORK,      /* its address does not reach the other hosts */
-    STP_OFFER_ABSENT,       /* libfabric has the provider, which finds nothing to offer here */
-    STP_OFFER_NO_DATAGRAMS, /* it has no reliable datagram endpoints */
+enum stp_provider_verdict {
+    STP_PROVIDER_UNJUDGED, /* nothing is wrong with it so far */
+    STP_PROVIDER_USED,
+    STP_PROVIDER_NOT_CHOSEN, /* works, another comes first */
+    STP_PROVIDER_UNTRIED,    /* may work, another comes first */
+    STP_PROVIDER_TRIAL,      /* failed a trial with itself */
+    STP_PROVIDER_NOT_OPENED,
+    STP_PROVIDER_NOT_PROVIDER, /* not what SHMEM_OFI_PROVIDER names; the next three likewise */
+    STP_PROVIDER_NOT_FABRIC,
+    STP_PROVIDER_NOT_DOMAIN,
+    STP_PROVIDER_NOT_INTERFACE,
+    STP_PROVIDER_NO_RMA, /* it lacks what the library needs; so does the next */
+    STP_PROVIDER_NO_ATOMICS,
+    STP_PROVIDER_REGISTRATION, /* it wants what we cannot give; so does the next */
+    STP_PROVIDER_MODE,
+    STP_PROVIDER_UNSAFE,       /* works badly: refused unless named */
+    STP_PROVIDER_ONE_HOST,     /* and the job has several */
+    STP_PROVIDER_TOO_MANY,     /* PEs for it */
+    STP_PROVIDER_NUMBERS,      /* of processes mean others to other PEs */
+    STP_PROVIDER_ONE_LINK,     /* its address is valid on one link */
+    STP_PROVIDER_NETWORK,      /* its address does not reach the other hosts */
+    STP_PROVIDER_ABSENT,       /* libfabric has the provider, which finds nothing to offer here */
+    STP_PROVIDER_NO_DATAGRAMS, /* it has no reliable datagram endpoints */
 };
 
 /* One provider on one interface, in a report; valid during the call. */
-struct stp_offer {
+struct stp_provider_status {
     const char *provider;
     const char *domain;
     const char *reason;  /* why it is used or not */
     const char *advice;  /* what would make it usable; NULL: nothing needs to be done, or can */
     const char *trouble; /* known of it in this version of libfabric, and what we do; or NULL */
-    enum stp_offer_code code;
+    enum stp_provider_verdict code;
     int error;        /* errno of what failed, 0: nothing did */
     bool leaves_host; /* its address means something to other hosts */
     bool pins;        /* registered memory must be, and stay, in memory */
@@ -96,10 +96,10 @@ struct stp_fabric_version {
 };
 
 /* How a PE came to the end of its part of the job. */
-enum stp_end {
-    STP_END_NONE,
-    STP_END_EXIT,     /* it left the program without shmem_finalize */
-    STP_END_FINALIZE, /* it has called shmem_finalize */
+enum stp_pe_exit {
+    STP_PE_EXIT_NONE,
+    STP_PE_EXIT_EXIT,     /* it left the program without shmem_finalize */
+    STP_PE_EXIT_FINALIZE, /* it has called shmem_finalize */
 };
 
 /*
@@ -108,10 +108,11 @@ enum stp_end {
  */
 struct stp_notice {
     enum { STP_NOTICE_ENDED = 1, STP_NOTICE_CLOSING } kind;
-    int pe;           /* whom it is about */
-    int status;       /* ENDED: what the job ends with */
-    enum stp_end how; /* CLOSING: the PE will take part in no collective over the world behind */
-    uint64_t syncs;   /* these: counts of a team (core/core.h) */
+    int pe;     /* whom it is about */
+    int status; /* ENDED: what the job ends with */
+    enum stp_pe_exit
+        how;        /* CLOSING: the PE will take part in no collective over the world behind */
+    uint64_t syncs; /* these: counts of a team (core/core.h) */
     uint64_t cells;
     uint64_t round; /* a later one is the same news again */
 };
@@ -139,28 +140,28 @@ struct stp_core {
      * served peers: what they wrote for the library's own proxy thread must not wait for the
      * application. Must not block, take locks or call back. Set before open.
      */
-    void (*served)(void);
+    void (*on_progress)(void);
     /*
      * A notice of another PE has come; called by the progress thread and by waits. Does not return
      * when the job has ended.
      */
-    void (*told)(const struct stp_notice *notice);
+    void (*on_notice)(const struct stp_notice *notice);
     /*
      * NULL, or called by a wait of a thread of the program in which nothing completes: how often it
      * has been by now, and a PE that has not answered, or -1. When it ends, 0 and -1. It comes
      * with what the wait holds locked, so it must not call back.
      */
-    void (*waits)(unsigned looks, int pe);
+    void (*on_stall)(unsigned looks, int pe);
     /*
      * NULL, or a descriptor of the device memory that a region is to be made of, to register from
      * *offset on (FI_MR_DMABUF); the caller closes it. -1: there is none.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
-    /* As stp_thread_start() and stp_thread_look() in base/base.h. */
+    /* As stp_thread_start() and stp_thread_exit_check() in base/base.h. */
     int (*thread_start)(pthread_t *thread, const char *name, void *(*main)(void *));
     void (*thread_look)(void);
     /* NULL, or told of each provider that libfabric offers and why it is used or refused. */
-    void (*report)(void *arg, const struct stp_offer *offer);
+    void (*report)(void *arg, const struct stp_provider_status *offer);
     void *report_arg;
     struct stp_fabric_version *version; /* NULL, or filled */
 };
@@ -197,7 +198,7 @@ struct stp_fabric {
     bool cpu_atomics;    /* provider atomics are CPU atomics: they mix with those of the node */
     bool close_at_abort; /* leaves files behind otherwise: close() also when the job is aborted */
     uint32_t dialect;    /* how atomics and keys travel: PEs that differ in it do not understand */
-    bool by_kernel;      /* operations, and looks for what has come, are system calls */
+    bool needs_syscalls; /* operations, and looks for what has come, are system calls */
     bool peer_table;     /* descriptors differ between PEs: region_peers() needs the table */
 
     /*
@@ -239,7 +240,7 @@ struct stp_fabric {
      * remove: false, and nothing changed, while operations hold it.
      */
     int (*buffer_add)(unsigned number, void *base, size_t nbytes, int device);
-    void (*buffer_use)(int number);
+    void (*set_current_local_mr)(int number);
     bool (*buffer_remove)(unsigned number);
 
     /* alone: one thread at a time will use it, which may give it an endpoint of its own. */
@@ -289,9 +290,9 @@ struct stp_fabric {
      * alone, whose source may be reused then: the word is waited for by the PE that owns it. So
      * data and word may be one message, where a signal would wait for its data.
      */
-    void (*put_word)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                     const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
-                     uint64_t value, enum stp_fabric_amo op);
+    void (*put_notify)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                       const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
+                       uint64_t value, enum stp_fabric_amo op);
 
     void (*fence)(struct stp_fabric_ctx *ctx); /* order per target, as the standard says */
     void (*quiet)(struct stp_fabric_ctx *ctx); /* complete and visible to all PEs; results here */
@@ -309,7 +310,7 @@ struct stp_fabric {
      * Nobody waits for what the context sends to be complete before its quiet, which asks for what
      * is missing: its targets may keep their answers until something else goes to this PE.
      */
-    void (*patient)(struct stp_fabric_ctx *ctx);
+    void (*allow_delayed_ack)(struct stp_fabric_ctx *ctx);
 
     /* Serve peers and completions; never blocks. Called by every wait of the library. */
     void (*progress)(void);

@@ -6,7 +6,7 @@
 #ifndef STP_CUDA_H
 #define STP_CUDA_H
 
-#include "api.h"
+#include "cuda_api.h"
 #include "spaces/cuda/mapped.h"
 #include "spaces/spaces.h"
 #include "spaces/cuda/streams.h"
@@ -34,8 +34,8 @@ struct cuda_device {
     int n_spaces;
     bool lost; /* the driver gave it up; everything fails from then on */
 
-    struct cuda_atomics *atomics; /* while kernels change words of its memory, see atomic.c */
-    struct cuda_reducer *reducer; /* from the first part of a peer on, see reduce.c */
+    struct cuda_atomics *atomics; /* while kernels change words of its memory, see device_amo.c */
+    struct cuda_reducer *reducer; /* from the first part of a peer on, see device_reduce.c */
 };
 
 /* Written by start and stop only, but what a device says otherwise. */
@@ -55,7 +55,7 @@ extern struct stp_cuda stp_cuda;
 
 /* ---- driver.c: finding the driver and the devices ------------------------------- */
 
-bool stp_cuda_look(void); /* the rows of the kind's table, see there */
+bool stp_cuda_probe_driver(void); /* the rows of the kind's table, see there */
 void stp_cuda_missing(int leader);
 void stp_cuda_start(void);
 void stp_cuda_stop(void);
@@ -88,7 +88,7 @@ bool stp_cuda_retain_if_up(struct cuda_device *device);
 int stp_cuda_enter(struct cuda_device *device);
 void stp_cuda_leave(void);
 
-/* ---- choose.c -------------------------------------------------------------------- */
+/* ---- device_select.c -------------------------------------------------------------------- */
 
 /*
  * By sysfs: a device's NUMA node, its distance from CPUs, -1: unknown, and the device nearest to
@@ -112,11 +112,11 @@ bool stp_cuda_describe(int i, char *text, size_t len);
 /* The device that a host space is pinned for. */
 const struct cuda_device *stp_mapped_device(const struct stp_space *space);
 
-/* ---- look.c ---------------------------------------------------------------------- */
+/* ---- device_query.c ---------------------------------------------------------------------- */
 
 int stp_cuda_devices(int i, struct stp_device *device); /* the row of the kind's table */
 
-/* ---- owns.c ---------------------------------------------------------------------- */
+/* ---- pointer_attr.c ---------------------------------------------------------------------- */
 
 /* What an address is. */
 struct cuda_location {
@@ -125,7 +125,7 @@ struct cuda_location {
 };
 
 struct cuda_location stp_cuda_location(const void *ptr);
-bool stp_cuda_owns(const void *ptr);
+bool stp_cuda_is_device_ptr(const void *ptr);
 
 /* As allocation of the kind: of cuMemAlloc alone, which adapters may have whole. */
 bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation);
@@ -138,7 +138,7 @@ void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_devic
                         bool peer);
 void stp_cuda_range_remove(const void *base);
 
-void stp_cuda_owns_start(void);
+void stp_cuda_pointer_attr_start(void);
 
 /* ---- memops.c ---------------------------------------------------------------------- */
 
@@ -147,8 +147,8 @@ void stp_cuda_owns_start(void);
  * is current. borrow: memory of the program's; what it gives is to be returned with it, 0: nothing.
  */
 void stp_cuda_memops_set(const void *base);
-unsigned long long stp_cuda_memops_borrow(const void *base);
-void stp_cuda_memops_return(const void *base, unsigned long long id);
+unsigned long long stp_cuda_sync_memops_set(const void *base);
+void stp_cuda_sync_memops_restore(const void *base, unsigned long long id);
 
 /* ---- peer.c ---------------------------------------------------------------------- */
 
@@ -170,12 +170,12 @@ struct cuda_part {
 };
 
 /* Fill in what the node needs to open this PE's part; the context is current. */
-void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share);
-int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_share *share);
+void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export *share);
+int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_part_export *share);
 void *stp_cuda_peer_reach(struct stp_space *space, int local);
 void stp_cuda_peer_detach(struct stp_space *space);
 
-/* ---- atomic.c -------------------------------------------------------------------- */
+/* ---- device_amo.c -------------------------------------------------------------------- */
 
 /* The row of the kind's table. All here: one caller at a time. */
 int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_op *op,
@@ -183,7 +183,7 @@ int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_
 
 void stp_cuda_words_stop(void); /* at finalize */
 
-/* ---- reduce.c -------------------------------------------------------------------- */
+/* ---- device_reduce.c -------------------------------------------------------------------- */
 
 /* The row of the kind's table. */
 int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reduction);
@@ -195,7 +195,7 @@ int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reducti
 void stp_cuda_reduce_prepare(struct cuda_device *device);
 void stp_cuda_reduce_end(struct cuda_device *device);
 
-/* ---- copy.c, queue.c -------------------------------------------------------- */
+/* ---- device_copy.c, queue.c -------------------------------------------------------- */
 
 /* A queue's work on one device. */
 struct cuda_stream {
@@ -255,9 +255,9 @@ CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdevic
                         size_t nbytes, CUstream stream);
 
 int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
-                  enum stp_copy_end end);
+                  enum stp_copy_completion end);
 int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
-                       const struct stp_rows *rows, enum stp_copy_end end);
+                       const struct stp_strided_copy *rows, enum stp_copy_completion end);
 
 /* The stream of the device that near is on, which copied to it, sets the word. */
 int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
@@ -268,7 +268,7 @@ void stp_cuda_pin(void *host, size_t nbytes);
 void stp_cuda_unpin(void *host, size_t nbytes);
 void stp_cuda_pin_refresh(void); /* a context came up: register what waits for one */
 void stp_cuda_pin_drop(struct cuda_device *device);        /* its context shall go */
-void stp_cuda_pin_drop_unused(struct cuda_device *device); /* unless it has spaces (cuda.c) */
+void stp_cuda_pin_drop_unused(struct cuda_device *device); /* unless it has spaces (gpu_kind.c) */
 void stp_cuda_flush_remote(void);
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset);
 

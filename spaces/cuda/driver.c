@@ -233,7 +233,7 @@ static bool driver_discover(void)
 /* ---- start and stop -------------------------------------------------------------------- */
 
 /* A leader that may not look has found nothing missing. */
-bool stp_cuda_look(void)
+bool stp_cuda_probe_driver(void)
 {
     if (!stp_env.gpu) return true;
     stp_cuda.missing = !driver_load();
@@ -259,7 +259,7 @@ void stp_cuda_start(void)
     if (!driver_load() || !driver_resolve()) return;
     if (!driver_says(stp_cuda.api.init(0)) || !driver_discover()) return;
     stp_cuda.near = stp_cuda_nearest();
-    stp_cuda_owns_start();
+    stp_cuda_pointer_attr_start();
     stp_cuda.up = true;
     stp_window_set_devices(true);
     if (stp_env.gpu_device >= stp_cuda.n_devices)

@@ -47,15 +47,15 @@ int stp_gpu_choose(int ordinal, struct stp_gpu *gpu, char *text, size_t len);
 
 /*
  * Kernels on the device with this ordinal may change words of this PE's GPU spaces from now on
- * (spaces/cuda/atomic.c), so that the kind's atomic is done by it, and by other devices that have
- * spaces; keep undoes one call. Caller: one at a time, with no atomic
- * under way. 0; -errno, not logged: a device cannot do that, and all is as before.
+ * (spaces/cuda/device_amo.c), so that the kind's atomic is done by it, and by other devices that
+ * have spaces; keep undoes one call. Caller: one at a time, with no atomic under way. 0; -errno,
+ * not logged: a device cannot do that, and all is as before.
  */
-int stp_gpu_share_words(int ordinal);
-void stp_gpu_keep_words(void);
+int stp_gpu_amo_enable(int ordinal);
+void stp_gpu_amo_disable(void);
 
 /* Are they, of this GPU space? Are atomics of its device on the part of local atomic there? */
-bool stp_gpu_words_shared(const struct stp_space *space);
+bool stp_gpu_amo_enabled(const struct stp_space *space);
 bool stp_gpu_atomics_reach(const struct stp_space *space, int local);
 
 /* Are atomics of the device that this pinned host space is for atomic to CPUs? */

@@ -57,7 +57,7 @@ static struct memops **memops_find_locked(unsigned long long id)
     return at;
 }
 
-unsigned long long stp_cuda_memops_borrow(const void *base)
+unsigned long long stp_cuda_sync_memops_set(const void *base)
 {
     unsigned long long id = memops_id(base), borrowed = 0;
     struct memops *memops;
@@ -80,7 +80,7 @@ unsigned long long stp_cuda_memops_borrow(const void *base)
     return borrowed;
 }
 
-void stp_cuda_memops_return(const void *base, unsigned long long id)
+void stp_cuda_sync_memops_restore(const void *base, unsigned long long id)
 {
     struct memops **at, *gone = NULL;
 

@@ -8,14 +8,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* What stp_share.bytes holds. */
+/* What stp_part_export.bytes holds. */
 struct peer_export {
     CUipcMemHandle handle; /* the allocation in which the part lies */
     CUuuid uuid;           /* the device */
     uint64_t offset;       /* of the part in the allocation */
     uint64_t nbytes;       /* of the part */
 };
-_Static_assert(sizeof(struct peer_export) <= STP_SHARE_BYTES, "a share carries it");
+_Static_assert(sizeof(struct peer_export) <= STP_PART_EXPORT_BYTES, "a share carries it");
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ static CUresult peer_make_export(const struct stp_space *space, struct peer_expo
     return stp_cuda.api.ipc_get_mem_handle(&export->handle, start);
 }
 
-void stp_cuda_peer_export(const struct stp_space *space, struct stp_share *share)
+void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export *share)
 {
     const struct cuda_part *part = space->own;
     struct peer_export export;
@@ -94,7 +94,7 @@ static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
     return true;
 }
 
-int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_share *share)
+int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct cuda_part *part = space->own;
     struct peer_export export;

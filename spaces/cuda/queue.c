@@ -74,7 +74,7 @@ static int stream_drain(struct cuda_stream *stream)
 }
 
 /* On a lost device nothing can be given back but the context, which takes the rest along. */
-static void stream_end(struct cuda_stream *stream)
+static void queue_stream_end(struct cuda_stream *stream)
 {
     (void)stream_drain(stream);
     if (stp_cuda_enter(stream->device) == 0) {
@@ -161,7 +161,7 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool end)
         stream = *at;
         if (stream != NULL && end) {
             *at = stream->next;
-            stream_end(stream);
+            queue_stream_end(stream);
         } else if (stream != NULL) {
             (void)stream_drain(stream);
         }
@@ -171,7 +171,7 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool end)
 }
 
 /* What cannot be made now is tried again by the copy that needs it. */
-static void stream_prepare_locked(struct stp_queue *queue, struct cuda_device *device)
+static void queue_stream_prepare_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *stream = queue->streams;
 
@@ -188,7 +188,7 @@ void stp_cuda_streams_prepare(struct cuda_device *device)
     pthread_mutex_lock(&queues.lock);
     for (struct stp_queue *queue = queues.first; queue != NULL; queue = queue->next) {
         pthread_mutex_lock(&queue->lock);
-        stream_prepare_locked(queue, device);
+        queue_stream_prepare_locked(queue, device);
         pthread_mutex_unlock(&queue->lock);
     }
     pthread_mutex_unlock(&queues.lock);
@@ -212,7 +212,7 @@ static void queue_prepare(struct stp_queue *queue)
     for (int i = 0; i < stp_cuda.n_devices; i++) {
         if (!stp_cuda_has_spaces(&stp_cuda.devices[i])) continue;
         pthread_mutex_lock(&queue->lock);
-        stream_prepare_locked(queue, &stp_cuda.devices[i]);
+        queue_stream_prepare_locked(queue, &stp_cuda.devices[i]);
         pthread_mutex_unlock(&queue->lock);
     }
 }
@@ -248,7 +248,7 @@ void stp_cuda_queue_destroy(struct stp_queue *queue)
     while (queue->streams != NULL) {
         struct cuda_stream *stream = queue->streams;
         queue->streams = stream->next;
-        stream_end(stream);
+        queue_stream_end(stream);
     }
     pthread_mutex_destroy(&queue->lock);
     free(queue);

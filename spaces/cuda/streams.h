@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Streams of the program, as operations in their order use them: what src/gpu puts there.
- * Mechanism only (spaces/cuda/stream.c). Design: docs/design/streams.md.
+ * Mechanism only (spaces/cuda/user_streams.c). Design: docs/design/streams.md.
  */
 #ifndef STP_STREAMS_H
 #define STP_STREAMS_H

@@ -144,7 +144,7 @@ static int backing_sized(struct fam_backing *backing, const struct stat *st, cha
     return 0;
 }
 
-int stp_fam_look(const char *path, struct fam_backing *backing, char *why, size_t len)
+int stp_fam_probe_path(const char *path, struct fam_backing *backing, char *why, size_t len)
 {
     struct stat st;
 

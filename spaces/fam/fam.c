@@ -37,14 +37,14 @@ static int fam_probe(const struct stp_space_params *params, char *why, size_t le
     struct fam_backing backing;
 
     (void)params;
-    return stp_fam_look(stp_env.fam_path, &backing, why, len);
+    return stp_fam_probe_path(stp_env.fam_path, &backing, why, len);
 }
 
 /* The backing, for what comes after a good probe. 0 or -ENODEV, logged. */
 static int fam_look(struct fam_backing *backing)
 {
     char why[256];
-    int rc = stp_fam_look(stp_env.fam_path, backing, why, sizeof(why));
+    int rc = stp_fam_probe_path(stp_env.fam_path, backing, why, sizeof(why));
 
     if (rc != 0) stp_error("fam: %s", why);
     return rc;
@@ -71,16 +71,16 @@ static int fam_admit(const struct stp_space_params *params)
 }
 
 /* Stores to DAX files are durable without a call of the file system when it agrees to MAP_SYNC. */
-static int fam_map(struct stp_space *space, struct stp_share *share)
+static int fam_map(struct stp_space *space, struct stp_part_export *share)
 {
     struct fam_own *own = space->own;
     const struct fam_part *part = &own->part;
     size_t nbytes = own->map_bytes;
-    int rc = stp_outside_create(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
+    int rc = stp_shm_attach_create(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
 
     own->dax = rc == 0 || (part->pooled && part->pool.device);
-    if (rc != 0) rc = stp_outside_create(space, part->fd, part->at, nbytes, nbytes, 0, share);
-    if (rc == 0) stp_outside_set_path(space, part->path);
+    if (rc != 0) rc = stp_shm_attach_create(space, part->fd, part->at, nbytes, nbytes, 0, share);
+    if (rc == 0) stp_shm_attach_set_path(space, part->path);
     return rc;
 }
 
@@ -181,7 +181,7 @@ static void fam_drop(struct stp_space *space)
 }
 
 /* Map this PE's part, found or made. */
-static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_share *share)
+static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_part_export *share)
 {
     int rc;
 
@@ -195,7 +195,7 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     }
     fam_forget(own, &own->parts);
     fam_forget(own, &own->old);
-    stp_outside_destroy(space);
+    stp_shm_attach_destroy(space);
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
@@ -203,7 +203,7 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
 }
 
 static int fam_create(struct stp_space *space, const struct stp_space_params *params,
-                      struct stp_share *share)
+                      struct stp_part_export *share)
 {
     struct fam_shape shape = fam_shape(params, space->nbytes);
     struct fam_own *own = calloc(1, sizeof(*own));
@@ -230,12 +230,12 @@ err_own:
     return rc;
 }
 
-static int fam_attach(struct stp_space *space, int local, const struct stp_share *share)
+static int fam_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct fam_own *own = space->own;
 
     if (local == stp_window_local()) stp_fam_part_settle(&own->part);
-    return stp_outside_attach(space, local, share);
+    return stp_shm_attach_peer(space, local, share);
 }
 
 static void fam_destroy(struct stp_space *space)
@@ -252,7 +252,7 @@ static void fam_destroy(struct stp_space *space)
         int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
         if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
     }
-    stp_outside_destroy(space);
+    stp_shm_attach_destroy(space);
     fam_forget(own, &own->parts);
     fam_forget(own, &own->old);
     stp_fam_part_close(&own->part, used);
@@ -267,12 +267,12 @@ static int fam_persist(struct stp_space *space, size_t offset, size_t nbytes)
     return stp_fam_flush(space->base + offset, nbytes, own->dax);
 }
 
-static bool fam_root_at(const struct stp_space *space, unsigned i, struct stp_root *root)
+static bool fam_root_at(const struct stp_space *space, unsigned i, struct stp_named_block *root)
 {
     return stp_fam_root_at(&((struct fam_own *)space->own)->part, i, root);
 }
 
-static int fam_root_set(struct stp_space *space, const struct stp_root *root)
+static int fam_root_set(struct stp_space *space, const struct stp_named_block *root)
 {
     return stp_fam_root_set(&((struct fam_own *)space->own)->part, root);
 }
@@ -298,7 +298,7 @@ static int fam_devices(int i, struct stp_device *device)
     struct statvfs vfs;
     char why[128];
 
-    if (stp_fam_look(stp_env.fam_path, &backing, why, sizeof(why)) != 0) return 0;
+    if (stp_fam_probe_path(stp_env.fam_path, &backing, why, sizeof(why)) != 0) return 0;
     if (device == NULL || i != 0) return 1;
     snprintf(device->name, sizeof(device->name), "%.95s", backing.path);
     device->pages[device->n_pages++] =
@@ -313,8 +313,8 @@ static int fam_devices(int i, struct stp_device *device)
 
 static const struct stp_store_ops fam_store = {
     .persist = fam_persist,
-    .root_at = fam_root_at,
-    .root_set = fam_root_set,
+    .named_block_at = fam_root_at,
+    .named_block_set = fam_root_set,
     .stat = fam_stat,
     .part = fam_part,
     .reshaping = fam_reshaping,

@@ -26,7 +26,7 @@ struct fam_backing {
  * Look at path. path: NULL when the variable is unset. Sets *place, which keeps path; why gets
  * what was found, or the reason. 0 or -ENODEV.
  */
-int stp_fam_look(const char *path, struct fam_backing *place, char *why, size_t len);
+int stp_fam_probe_path(const char *path, struct fam_backing *place, char *why, size_t len);
 
 /*
  * Size of the DAX device major:minor, from sysfs mounted at sys. 0, or -ENODEV with the reason:
@@ -84,7 +84,7 @@ struct fam_roots {
     uint64_t serial;   /* one more than the other one's; 0: never written */
     uint32_t n;
     uint32_t unused[3];
-    struct stp_root roots[FAM_ROOTS];
+    struct stp_named_block roots[FAM_ROOTS];
 };
 
 _Static_assert(sizeof(struct fam_roots) == 8192, "whole pages: one is written, one is not");
@@ -265,13 +265,13 @@ void stp_fam_part_drop(struct fam_part *part);
 int stp_fam_roots_inherit(struct fam_part *part);
 
 /* The i-th named block; false: there is none. */
-bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_root *root);
+bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_named_block *root);
 
 /*
  * Name a block, or forget it (nbytes 0), durable on return; nothing to do when it is so already. 0
  * or -errno, logged.
  */
-int stp_fam_root_set(struct fam_part *part, const struct stp_root *root);
+int stp_fam_root_set(struct fam_part *part, const struct stp_named_block *root);
 
 /* What a good name stands for: 0, -ENOENT, not logged, or another -errno, logged. */
 int stp_fam_part_stat(const struct fam_backing *place, const char *name, struct stp_named *named);

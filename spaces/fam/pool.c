@@ -233,14 +233,14 @@ void stp_fam_sync(struct fam_pool *pool)
 
 int stp_fam_allocate(int fd, off_t at, size_t nbytes)
 {
-    struct stp_growth growth;
+    struct stp_sigxfsz growth;
     int rc;
 
-    stp_growth_begin(&growth);
+    stp_sigxfsz_block(&growth);
     do
         rc = fallocate(fd, 0, at, (off_t)nbytes);
     while (rc != 0 && errno == EINTR);
-    stp_growth_end(&growth);
+    stp_sigxfsz_unblock(&growth);
     return rc == 0 || errno == EOPNOTSUPP ? 0 : -errno;
 }
 

@@ -20,7 +20,7 @@ static bool roots_are_sound(const struct fam_roots *roots, uint64_t nbytes)
     if (roots->serial == 0 || roots->checksum != roots_checksum(roots)) return false;
     if (roots->n > FAM_ROOTS) return false;
     for (uint32_t i = 0; i < roots->n; i++) {
-        const struct stp_root *root = &roots->roots[i];
+        const struct stp_named_block *root = &roots->roots[i];
         if (memchr(root->name, '\0', sizeof(root->name)) == NULL) return false;
         if (root->block > nbytes || root->block_bytes > nbytes - root->block) return false;
         if (root->offset < root->block || root->nbytes > root->block_bytes) return false;
@@ -48,7 +48,7 @@ static const struct fam_roots *roots_now(const struct fam_part *part)
     return roots_in(part->head, part->pool.super->entries[part->index].nbytes);
 }
 
-bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_root *root)
+bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_named_block *root)
 {
     const struct fam_roots *roots = part->head != NULL ? roots_now(part) : NULL;
     uint64_t serial;
@@ -73,7 +73,7 @@ static uint32_t roots_find(const struct fam_roots *roots, const char *name)
 }
 
 /* Is it so already? */
-static bool roots_have(const struct fam_roots *roots, const struct stp_root *root)
+static bool roots_have(const struct fam_roots *roots, const struct stp_named_block *root)
 {
     uint32_t i = roots != NULL ? roots_find(roots, root->name) : 0;
 
@@ -83,7 +83,7 @@ static bool roots_have(const struct fam_roots *roots, const struct stp_root *roo
 
 /* The table that counts stays as it is until the other one is durable. */
 static int roots_write(struct fam_part *part, const struct fam_roots *now,
-                       const struct stp_root *root)
+                       const struct stp_named_block *root)
 {
     struct fam_roots *next = &part->head[now == part->head ? 1 : 0];
     uint64_t serial = now != NULL ? now->serial + 1 : 1;
@@ -109,7 +109,7 @@ static int roots_write(struct fam_part *part, const struct fam_roots *now,
     return rc;
 }
 
-static int roots_set_locked(struct fam_part *part, const struct stp_root *root)
+static int roots_set_locked(struct fam_part *part, const struct stp_named_block *root)
 {
     const struct fam_roots *now = roots_now(part);
 
@@ -152,7 +152,7 @@ int stp_fam_roots_inherit(struct fam_part *part)
     return rc;
 }
 
-int stp_fam_root_set(struct fam_part *part, const struct stp_root *root)
+int stp_fam_root_set(struct fam_part *part, const struct stp_named_block *root)
 {
     int rc = stp_fam_pool_lock(&part->pool);
 

@@ -88,8 +88,8 @@ static void set_gap(struct stp_heap *heap, struct stp_heap_block *block, size_t 
 }
 
 /* Makes a block from the spare record, at offset in the gap of the block before. */
-static void take_locked(struct stp_heap *heap, struct stp_heap_block *before, size_t offset,
-                        size_t asked)
+static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *before, size_t offset,
+                              size_t asked)
 {
     struct stp_heap_block *block = heap->spare;
     size_t end = stp_heap_end(before) + stp_heap_gap(heap, before);
@@ -113,7 +113,7 @@ static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size
     before = stp_heap_tree_search(heap, stp_heap_round(nbytes), align);
     if (!before) return -ENOMEM;
     *offset = stp_heap_end(before) + stp_heap_skip(before, align);
-    take_locked(heap, before, *offset, nbytes);
+    block_take_locked(heap, before, *offset, nbytes);
     return 0;
 }
 
@@ -140,7 +140,7 @@ static int reserve_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
     if (offset < stp_heap_end(before)) return -EEXIST;
     if (stp_heap_end(before) + stp_heap_gap(heap, before) - offset < stp_heap_round(nbytes))
         return -EEXIST;
-    take_locked(heap, before, offset, nbytes);
+    block_take_locked(heap, before, offset, nbytes);
     return 0;
 }
 

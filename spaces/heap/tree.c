@@ -133,8 +133,8 @@ static struct stp_heap_block *first_gap(struct stp_heap_block *root, size_t nbyt
     return NULL;
 }
 
-static bool has_room(const struct stp_heap *heap, const struct stp_heap_block *block, size_t nbytes,
-                     size_t align)
+static bool gap_has_room(const struct stp_heap *heap, const struct stp_heap_block *block,
+                         size_t nbytes, size_t align)
 {
     size_t skip = stp_heap_skip(block, align);
     size_t gap = stp_heap_gap(heap, block);
@@ -151,7 +151,7 @@ static struct stp_heap_block *search_all(const struct stp_heap *heap, struct stp
     if (!root || stp_heap_tree_largest(root) < nbytes) return NULL;
     found = search_all(heap, root->child[0], nbytes, align);
     if (found) return found;
-    if (has_room(heap, root, nbytes, align)) return root;
+    if (gap_has_room(heap, root, nbytes, align)) return root;
     return search_all(heap, root->child[1], nbytes, align);
 }
 
@@ -161,11 +161,11 @@ struct stp_heap_block *stp_heap_tree_search(const struct stp_heap *heap, size_t 
     struct stp_heap_block *found = first_gap(heap->root, nbytes);
     size_t with_skip;
 
-    if (found && has_room(heap, found, nbytes, align)) return found;
+    if (found && gap_has_room(heap, found, nbytes, align)) return found;
     if (found && !__builtin_add_overflow(nbytes, align - STP_HEAP_ALIGN, &with_skip)) {
         found = first_gap(heap->root, with_skip);
         if (found) return found;
     }
-    if (has_room(heap, heap->last, nbytes, align)) return heap->last;
+    if (gap_has_room(heap, heap->last, nbytes, align)) return heap->last;
     return search_all(heap, heap->root, nbytes, align);
 }

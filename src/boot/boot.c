@@ -4,7 +4,7 @@
  * job exchanges one key through the launcher; a job of several nodes three short ones a node,
  * of which one carries the PE infos (exchange.c). Design: docs/design/launch.md.
  */
-#include "area.h"
+#include "boot_internal.h"
 
 #include "pmi/pmi.h"
 
@@ -154,7 +154,7 @@ void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes)
     stp_debug("start: published %s, %zu bytes", key, nbytes);
 }
 
-size_t stp_boot_learn(const char *what, int pe, void *data, size_t capacity)
+size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity)
 {
     char key[48];
     size_t nbytes = 0;
@@ -171,9 +171,9 @@ void stp_boot_fence(void)
 {
     int rc;
 
-    stp_missing_begin();
+    stp_init_stragglers_begin();
     rc = stp_pmi_fence();
-    stp_missing_end();
+    stp_init_stragglers_end();
     if (rc != 0) stp_fatal("shmem_init", "the launcher's fence failed");
     stp_debug("start: fence");
 }
@@ -187,7 +187,7 @@ static uint64_t boot_random(void)
     return value;
 }
 
-_Noreturn void stp_boot_differ(bool mine, const char *fmt, ...)
+_Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...)
 {
     struct timespec silence = {.tv_sec = SILENCE_S};
     char text[512];
@@ -207,45 +207,47 @@ size_t stp_boot_pages_at(void)
 {
     size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
 
-    return (sizeof(struct stp_boot_area) + pe_infos + stp_boot_hosts_bytes() +
+    return (sizeof(struct stp_node_shm_header) + pe_infos + stp_boot_hosts_bytes() +
             stp_boot_world_bytes() + STP_CACHE_LINE - 1) /
            STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
 static size_t boot_area_bytes(void)
 {
-    size_t pages = (size_t)stp_boot.n_local * sizeof(struct stp_wait_page);
-    size_t nbytes = stp_boot_pages_at() + pages + sizeof(struct stp_node_mark);
+    size_t pages = (size_t)stp_boot.n_local * sizeof(struct stp_wait_state_page);
+    size_t nbytes = stp_boot_pages_at() + pages + sizeof(struct stp_node_file_trailer);
 
     return (nbytes + 0xffff) & ~(size_t)0xffff;
 }
 
-struct stp_wait_page *stp_boot_wait_page(int local)
+struct stp_wait_state_page *stp_boot_wait_state_page(int local)
 {
-    return (struct stp_wait_page *)((char *)stp_boot.area + stp_boot_pages_at()) + local;
+    return (struct stp_wait_state_page *)((char *)stp_boot.area + stp_boot_pages_at()) + local;
 }
 
-uint64_t *stp_boot_hang_told(void)
+uint64_t *stp_boot_hang_reported(void)
 {
-    return &stp_boot.area->hang_told;
+    return &stp_boot.area->hang_reported;
 }
 
-void stp_boot_mark(void)
+void stp_boot_write_trailer(void)
 {
-    struct stp_node_mark *mark = (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
+    struct stp_node_file_trailer *mark =
+        (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
     size_t hosts_at = (size_t)(stp_boot_host(0) - (char *)stp_boot.area);
 
-    mark[-1] = (struct stp_node_mark){.magic = STP_MARK_MAGIC,
-                                      .job = stp_boot.area->job_key,
-                                      .area_bytes = stp_boot.layout.area_bytes,
-                                      .processes_at = offsetof(struct stp_boot_area, pes),
-                                      .process_bytes = sizeof(struct stp_pe_info),
-                                      .pages_at = stp_boot_pages_at(),
-                                      .hosts_at = stp_rt.n_nodes > 1 ? hosts_at : 0,
-                                      .n_pes = stp_rt.n_pes,
-                                      .n_local = stp_boot.n_local,
-                                      .n_nodes = stp_rt.n_nodes,
-                                      .node = stp_boot.node};
+    mark[-1] =
+        (struct stp_node_file_trailer){.magic = STP_TRAILER_MAGIC,
+                                       .job = stp_boot.area->job_key,
+                                       .area_bytes = stp_boot.layout.area_bytes,
+                                       .processes_at = offsetof(struct stp_node_shm_header, pes),
+                                       .process_bytes = sizeof(struct stp_pe_info),
+                                       .pages_at = stp_boot_pages_at(),
+                                       .hosts_at = stp_rt.n_nodes > 1 ? hosts_at : 0,
+                                       .n_pes = stp_rt.n_pes,
+                                       .n_local = stp_boot.n_local,
+                                       .n_nodes = stp_rt.n_nodes,
+                                       .node = stp_boot.node};
     snprintf(mark[-1].program, sizeof(mark->program), "%s", program_invocation_short_name);
 }
 
@@ -305,8 +307,8 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->magic = AREA_MAGIC;
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
-    stp_boot.area->missing = stp_kinds_look();
-    stp_boot_mark(); /* again when the job has a name */
+    stp_boot.area->missing = stp_kinds_probe_drivers();
+    stp_boot_write_trailer(); /* again when the job has a name */
     return fd;
 }
 
@@ -356,29 +358,30 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
     const char *here = stp_hostname();
 
     if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
-        stp_boot_differ(mine, "PE %d has another version of Steppe than PE %d: %s on %s", stp_rt.pe,
-                        pe, STP_BOOT_VERSION, here);
+        stp_boot_abort_mismatch(mine, "PE %d has another version of Steppe than PE %d: %s on %s",
+                                stp_rt.pe, pe, STP_BOOT_VERSION, here);
     if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof(node_info->version)) != 0)
-        stp_boot_differ(mine,
-                        "PE %d has another version of Steppe than PE %d: %s on %s, %.*s on "
-                        "%.*s",
-                        stp_rt.pe, pe, STP_BOOT_VERSION, here, (int)sizeof(node_info->version),
-                        node_info->version, (int)sizeof(node_info->host), node_info->host);
+        stp_boot_abort_mismatch(mine,
+                                "PE %d has another version of Steppe than PE %d: %s on %s, %.*s on "
+                                "%.*s",
+                                stp_rt.pe, pe, STP_BOOT_VERSION, here,
+                                (int)sizeof(node_info->version), node_info->version,
+                                (int)sizeof(node_info->host), node_info->host);
     if (nbytes != sizeof(*node_info) || node_info->pe_info_bytes != sizeof(struct stp_pe_info))
-        stp_boot_differ(mine, "PE %d has another build of Steppe %s than PE %d", stp_rt.pe,
-                        STP_BOOT_VERSION, pe);
+        stp_boot_abort_mismatch(mine, "PE %d has another build of Steppe %s than PE %d", stp_rt.pe,
+                                STP_BOOT_VERSION, pe);
     if (node_info->node != stp_env.node)
-        stp_boot_differ(mine, "PE %d has another SHMEM_NODE than PE %d: %s on %s, %s on %.*s",
-                        stp_rt.pe, pe, stp_env.node ? "on" : "off", here,
-                        node_info->node ? "on" : "off", (int)sizeof(node_info->host),
-                        node_info->host);
+        stp_boot_abort_mismatch(
+            mine, "PE %d has another SHMEM_NODE than PE %d: %s on %s, %s on %.*s", stp_rt.pe, pe,
+            stp_env.node ? "on" : "off", here, node_info->node ? "on" : "off",
+            (int)sizeof(node_info->host), node_info->host);
 }
 
 /* The node info of PE pe, compared. */
 static void boot_greet(int pe, struct boot_node_info *node_info)
 {
     unsigned char bytes[1024] __attribute__((aligned(8))) = {0};
-    size_t nbytes = stp_boot_learn("node_info", pe, bytes, sizeof(bytes));
+    size_t nbytes = stp_boot_kvs_get("node_info", pe, bytes, sizeof(bytes));
 
     memcpy(node_info, bytes, sizeof(*node_info));
     boot_compare_node_info(pe, node_info, nbytes);
@@ -472,7 +475,7 @@ void stp_boot_attach(void)
                     stp_rt.pe, stp_rt.n_pes, stp_boot.n_hosts, stp_boot.area->networks);
         }
     }
-    if (stp_boot.local == 0) stp_boot_mark();
+    if (stp_boot.local == 0) stp_boot_write_trailer();
     stp_boot_node_barrier();
     if (stp_boot.local != 0) stp_kinds_missing(stp_boot.area->missing, stp_boot.first_pe);
     stp_rt.job_key = stp_boot.area->job_key;

@@ -12,9 +12,9 @@
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 
-#define STP_PE_INFO_SPACES 10 /* default kind, pinned; enabled or not and bytes, for each kind */
-#define STP_BOOT_TOLD 4096    /* bytes that PE 0 may tell all others */
-#define STP_PE_INFO_REGIONS 3 /* internal, data, heap: those that exist from the start */
+#define STP_PE_INFO_SPACES 10   /* default kind, pinned; enabled or not and bytes, for each kind */
+#define STP_BOOT_BCAST_MAX 4096 /* bytes that PE 0 may tell all others */
+#define STP_PE_INFO_REGIONS 3   /* internal, data, heap: those that exist from the start */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */
 
@@ -39,7 +39,7 @@ struct stp_settings {
  * collectives over the world behind these.
  */
 struct stp_closing {
-    int how; /* enum stp_end; read and written atomically, behind the rest */
+    int how; /* enum stp_pe_exit; read and written atomically, behind the rest */
     uint64_t syncs;
     uint64_t cells;
 };
@@ -48,7 +48,7 @@ struct stp_closing {
  * A descriptor that a PE holds while it runs its program: closed by the kernel when the process
  * ends or turns to another program, and not shared with children in which it could outlive either.
  */
-struct stp_witness {
+struct stp_alive_fd {
     int fd;
     uint64_t device, inode; /* of its file, by which it is told from another of the same number */
 };
@@ -57,16 +57,16 @@ struct stp_witness {
 struct stp_pe_info {
     int pe; /* as struct stp_process */
     pid_t pid;
-    struct stp_witness witness;
+    struct stp_alive_fd witness;
     struct stp_closing closing; /* later */
     int segment_fd;
     uint64_t window_base;
     struct stp_settings settings;
     struct stp_fabric_region regions[STP_PE_INFO_REGIONS];
-    struct stp_share heap_share; /* how node peers reach the default space */
-    bool heap_registered;        /* and others through the fabric */
-    struct stp_cores cores;      /* that this PE may run on */
-    char no_heap[128];           /* why this PE has no memory for it; empty: it has */
+    struct stp_part_export heap_share; /* how node peers reach the default space */
+    bool heap_registered;              /* and others through the fabric */
+    struct stp_cores cores;            /* that this PE may run on */
+    char no_heap[128];                 /* why this PE has no memory for it; empty: it has */
     unsigned char addr[STP_FABRIC_ADDR_MAX];
 };
 
@@ -75,13 +75,13 @@ void stp_boot_attach(void);
 
 /*
  * Publish the PE info of this PE and learn all others'. Of PE 0 all others learn nbytes at told
- * besides, up to STP_BOOT_TOLD; what other PEs pass is not looked at. Fatal on error. Once per
+ * besides, up to STP_BOOT_BCAST_MAX; what other PEs pass is not looked at. Fatal on error. Once per
  * start.
  */
 void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t nbytes);
 
 /* What PE 0 told, from exchange to detach. */
-const void *stp_boot_told(size_t *nbytes);
+const void *stp_boot_bcast_data(size_t *nbytes);
 
 /* The PE info of a PE of this node, from exchange to detach. */
 const struct stp_pe_info *stp_boot_pe_info(int pe);
@@ -116,13 +116,13 @@ void stp_boot_set_ended(int status);
 bool stp_boot_ended(int *status);
 
 /* Tell the node that this PE is closing, after these collectives; from exchange to detach. */
-void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells);
+void stp_boot_set_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells);
 
 /* The page of a PE of this node, by its local index; from attach to detach. */
-struct stp_wait_page *stp_boot_wait_page(int local);
+struct stp_wait_state_page *stp_boot_wait_state_page(int local);
 
 /* When the node was told last who waits for what; 0: not yet. Whoever moves it on, tells. */
-uint64_t *stp_boot_hang_told(void);
+uint64_t *stp_boot_hang_reported(void);
 
 /* Place of a PE on this node, or -1 when it is elsewhere. */
 int stp_local_of(int pe);
@@ -133,13 +133,13 @@ int stp_node_of(int pe);
 /* Its host, which has several nodes where SHMEM_NODE is off. */
 int stp_host_of(int pe);
 
-/* ---- the fabric module (fabric.c) ------------------------------------------ */
+/* ---- the fabric module (fabric_module.c) ------------------------------------------ */
 
 /* What the module calls back, as struct stp_core says. */
 struct stp_fabric_calls {
-    void (*served)(void);
-    void (*told)(const struct stp_notice *notice);
-    void (*waits)(unsigned looks, int pe);
+    void (*on_progress)(void);
+    void (*on_notice)(const struct stp_notice *notice);
+    void (*on_stall)(unsigned looks, int pe);
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
 };
 

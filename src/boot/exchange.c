@@ -4,7 +4,7 @@
  * launcher. What must be equal is compared by the leaders, and what is not is named, once.
  * Design: docs/design/launch.md.
  */
-#include "area.h"
+#include "boot_internal.h"
 
 #include "pmi/pmi.h"
 
@@ -149,14 +149,14 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
 /* What PE 0 tells all others stands in the blob of its node alone. */
 static void blob_move_told(struct exchange_blob *blob, int leader)
 {
-    struct stp_boot_area *area = stp_boot.area;
+    struct stp_node_shm_header *area = stp_boot.area;
 
     if (leader != 0) return;
-    blob_move(blob, &area->told_bytes, sizeof(area->told_bytes));
-    if (area->told_bytes > STP_BOOT_TOLD)
+    blob_move(blob, &area->bcast_bytes, sizeof(area->bcast_bytes));
+    if (area->bcast_bytes > STP_BOOT_BCAST_MAX)
         blob->bad = true;
     else
-        blob_move(blob, area->told, area->told_bytes);
+        blob_move(blob, area->told, area->bcast_bytes);
 }
 
 /* ---- comparing ------------------------------------------------------------- */
@@ -244,10 +244,10 @@ static void exchange_complain(bool mine, int pe, const char *host, const struct 
 
     if (what == NULL) return;
     if (of_wrong[0] == '\0')
-        stp_boot_differ(mine, "PE %d has another %s than PE %d (%s, %s)", pe, what, first_pe, host,
-                        first_host);
-    stp_boot_differ(mine, "PE %d has another %s than PE %d: %s on %s, %s on %s", pe, what, first_pe,
-                    of_wrong, host, of_right, first_host);
+        stp_boot_abort_mismatch(mine, "PE %d has another %s than PE %d (%s, %s)", pe, what,
+                                first_pe, host, first_host);
+    stp_boot_abort_mismatch(mine, "PE %d has another %s than PE %d: %s on %s, %s on %s", pe, what,
+                            first_pe, of_wrong, host, of_right, first_host);
 }
 
 /* Compare a node with that of PE 0. Returns only when all is well there. */
@@ -261,11 +261,11 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
         exchange_complain(true, that->odd_pe, that->host, &stp_boot_pe_info(that->odd_pe)->settings,
                           leader, that->host, &that->settings);
     if (that->odd_pe >= 0)
-        stp_boot_differ(false, "PE %d is not like PE %d of its node", that->odd_pe, leader);
+        stp_boot_abort_mismatch(false, "PE %d is not like PE %d of its node", that->odd_pe, leader);
     if (that->poor_pe >= 0)
-        stp_boot_differ(mine, "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s",
-                        stp_space_type_name(stp_env.default_space), that->poor_pe,
-                        mine ? stp_boot_pe_info(that->poor_pe)->no_heap : that->host);
+        stp_boot_abort_mismatch(mine, "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s",
+                                stp_space_type_name(stp_env.default_space), that->poor_pe,
+                                mine ? stp_boot_pe_info(that->poor_pe)->no_heap : that->host);
 }
 
 /* ---- the exchange ---------------------------------------------------------- */
@@ -304,7 +304,7 @@ static size_t exchange_capacity(void)
         int n = exchange_world.start[node + 1] - exchange_world.start[node];
         if (n > most) most = n;
     }
-    return sizeof(struct exchange_node) + STP_BOOT_TOLD + ADDR_MASK + (size_t)most * each;
+    return sizeof(struct exchange_node) + STP_BOOT_BCAST_MAX + ADDR_MASK + (size_t)most * each;
 }
 
 static void exchange_publish(struct exchange_node *node, struct exchange_blob *blob)
@@ -323,7 +323,7 @@ static void exchange_publish(struct exchange_node *node, struct exchange_blob *b
 static void exchange_learn(int node, int leader, struct exchange_blob *blob,
                            const struct exchange_node *mine, struct exchange_node *first)
 {
-    struct stp_boot_area *area = stp_boot.area;
+    struct stp_node_shm_header *area = stp_boot.area;
     struct exchange_node that;
 
     memset(&that, 0, sizeof(that));
@@ -392,7 +392,7 @@ static void exchange_nodes(const struct exchange_node *mine)
 
         if (node != stp_boot.node) {
             blob.data = data + capacity;
-            blob.end = stp_boot_learn("pe_info", leader, blob.data, capacity);
+            blob.end = stp_boot_kvs_get("pe_info", leader, blob.data, capacity);
         }
         exchange_learn(node, leader, &blob, mine, &first);
     }
@@ -401,7 +401,7 @@ static void exchange_nodes(const struct exchange_node *mine)
 
 static void exchange_lead(void)
 {
-    struct stp_boot_area *area = stp_boot.area;
+    struct stp_node_shm_header *area = stp_boot.area;
     struct exchange_node mine;
 
     exchange_look(&mine);
@@ -433,7 +433,7 @@ void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t 
 {
     stp_boot.area->pes[stp_boot.local] = *mine;
     if (stp_rt.pe == 0) {
-        stp_boot.area->told_bytes = (uint32_t)nbytes;
+        stp_boot.area->bcast_bytes = (uint32_t)nbytes;
         memcpy(stp_boot.area->told, told, nbytes);
     }
     stp_boot_node_barrier();
@@ -446,9 +446,9 @@ void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t 
     exchange_count_cores();
 }
 
-const void *stp_boot_told(size_t *nbytes)
+const void *stp_boot_bcast_data(size_t *nbytes)
 {
-    *nbytes = stp_boot.area->told_bytes;
+    *nbytes = stp_boot.area->bcast_bytes;
     return stp_boot.area->told;
 }
 
@@ -457,7 +457,7 @@ const struct stp_pe_info *stp_boot_pe_info(int pe)
     return &stp_boot.area->pes[stp_local_of(pe)];
 }
 
-void stp_boot_set_closing(enum stp_end how, uint64_t syncs, uint64_t cells)
+void stp_boot_set_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells)
 {
     struct stp_closing *closing = &stp_boot.area->pes[stp_boot.local].closing;
 

@@ -5,7 +5,7 @@
  * first. Where none is common, hosts are joined by routers, and the kernel's routes decide.
  * Design: docs/design/launch.md.
  */
-#include "area.h"
+#include "boot_internal.h"
 
 #include "pmi/pmi.h"
 
@@ -334,7 +334,7 @@ int stp_network_learn(int pe, int n_pes, int n_hosts, struct stp_network network
         if (i == mine)
             hosts[i] = network_mine;
         else
-            nbytes = stp_boot_learn("net", pes[i], &hosts[i], sizeof(*hosts));
+            nbytes = stp_boot_kvs_get("net", pes[i], &hosts[i], sizeof(*hosts));
         if (nbytes < head || hosts[i].n > (nbytes - head) / sizeof(struct network_addr))
             stp_fatal("shmem_init", "the networks of the host of PE %d are cut", pes[i]);
     }

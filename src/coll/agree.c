@@ -3,7 +3,7 @@
  * Agreement between the members of a team about numbers that only the library sees: verdicts,
  * equal arguments, free slots. And the checks of collective arguments.
  */
-#include "area.h"
+#include "coll_internal.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t 
 
 void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
     uint64_t sequence;
     struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
 
@@ -91,7 +91,7 @@ size_t stp_coll_search_step(const struct stp_coll_search *search)
 void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
                       const char *argument)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
 
     (void)stp_symmetric(addr, nbytes, stp_rt.pe, NULL, fn, argument);
     for (int i = 0; i < plan->n_local; i++)

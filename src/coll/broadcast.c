@@ -5,8 +5,8 @@
  * straight into dest and is read from there. Into the dest of a member of an active set only when
  * it has come to this very call: docs/design/active-sets.md.
  */
-#include "area.h"
-#include "table.h"
+#include "coll_internal.h"
+#include "algorithm_table.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ struct bcast {
 /* World number of the leader of the group that stands at place vg counted from the root's. */
 static int bcast_leader(const struct bcast *b, int vg)
 {
-    const struct stp_plan *plan = &b->team->plan;
+    const struct stp_team_hierarchy *plan = &b->team->plan;
 
     return vg == 0 ? b->root_pe : plan->leaders[(vg + b->root_group) % plan->n_groups];
 }
@@ -32,7 +32,7 @@ static int bcast_leader(const struct bcast *b, int vg)
 /* My group's place counted from the root's. */
 static int bcast_vgroup(const struct bcast *b)
 {
-    const struct stp_plan *plan = &b->team->plan;
+    const struct stp_team_hierarchy *plan = &b->team->plan;
 
     return (plan->group - b->root_group + plan->n_groups) % plan->n_groups;
 }
@@ -95,7 +95,7 @@ static void bcast_read_from_leader(const struct bcast *b, void *dest, const void
     memcpy(dest, stp_ptr(data, b->leader), nbytes);
     /* Pairs with the acquire load of the leader that waits for all acknowledgements. */
     __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
-    stp_coll_ring(b->team);
+    stp_coll_wake(b->team);
 }
 
 /* The word with which the leader below, mask places further on, says that it is here. */
@@ -125,36 +125,36 @@ static void bcast_tree(const struct bcast *b, void *dest, const void *source, si
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1) {
         if (vg + mask >= b->team->plan.n_groups) continue;
         if (b->ask) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
-        stp_put_word(&stp_ctx_coll, dest, vg == 0 ? source : dest, nbytes,
-                     &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET,
-                     bcast_leader(b, vg + mask), fn);
+        stp_put_notify(&stp_ctx_coll, dest, vg == 0 ? source : dest, nbytes,
+                       &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET,
+                       bcast_leader(b, vg + mask), fn);
     }
 }
 
 static void bcast_scatter(const struct bcast *b, void *dest, const void *source, size_t nbytes,
                           const char *fn)
 {
-    struct stp_coll_scatter s = {.team = b->team,
-                                 .cell = b->cell,
-                                 .sequence = b->sequence,
-                                 .root_group = b->root_group,
-                                 .root_pe = b->root_pe,
-                                 .ask = b->ask,
-                                 .dest = dest,
-                                 .nbytes = nbytes,
-                                 .fn = fn};
+    struct stp_coll_bcast_sag s = {.team = b->team,
+                                   .cell = b->cell,
+                                   .sequence = b->sequence,
+                                   .root_group = b->root_group,
+                                   .root_pe = b->root_pe,
+                                   .ask = b->ask,
+                                   .dest = dest,
+                                   .nbytes = nbytes,
+                                   .fn = fn};
     bool root = stp_rt.pe == b->root_pe;
 
-    if (!root) stp_coll_scatter_take(&s);
+    if (!root) stp_coll_bcast_sag_receive(&s);
     stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
-    if (root) stp_coll_scatter_send(&s, source);
+    if (root) stp_coll_bcast_sag_send(&s, source);
 }
 
 static bool bcast_is_scatter(const struct stp_team *team, size_t nbytes)
 {
     unsigned can = STP_COLL_CAN(STP_COLL_TREE);
 
-    if (!stp_coll_scatter_can(team, nbytes)) return false;
+    if (!stp_coll_bcast_sag_can(team, nbytes)) return false;
     can |= STP_COLL_CAN(STP_COLL_SCATTER);
     return stp_coll_choose(team, STP_COLL_BROADCAST, nbytes, can) == STP_COLL_SCATTER;
 }

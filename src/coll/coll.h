@@ -12,13 +12,13 @@
 
 int stp_coll_sync(struct stp_team *team);
 /* The last sync of a team: on return nobody reads or writes this PE's area any more. */
-void stp_coll_leave(struct stp_team *team);
+void stp_coll_final_sync(struct stp_team *team);
 /*
  * Meet all members once in the life of a team, by words that no other collective touches. word: not
  * 0, told to some other nodes. Returns the PE whose word is the smallest of those that came from
  * others, with *least, or -1.
  */
-int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least);
+int stp_coll_job_end_sync(struct stp_team *team, uint64_t word, uint64_t *least);
 
 /*
  * SHMEM_COLL_TABLE, which PE 0 alone reads and tells all others: returns what it tells, *nbytes of
@@ -38,7 +38,7 @@ bool stp_coll_take_slot(size_t slot);   /* false when another thread was quicker
 void stp_coll_settle_slot(void); /* once for each taken, when it is sure: kept, or given back */
 void stp_coll_release_slot(size_t slot);
 /* May a search since *seen, which is moved on, have missed a slot that is free now or soon? */
-bool stp_coll_slots_moved(unsigned *seen);
+bool stp_coll_slots_freed_since(unsigned *seen);
 
 /* All-reduce of up to STP_AGREE_MAX numbers by maximum, in place; needs no user memory. */
 #define STP_AGREE_MAX 32
@@ -99,7 +99,7 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
 int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const void *source,
                   size_t nelems, bool exclusive, const char *fn);
 
-/* ---- active sets (active.c) ------------------------------------------- */
+/* ---- active sets (active_set.c) ------------------------------------------- */
 
 /*
  * The team of PEs PE_start + i * 2^logPE_stride, i < PE_size, that goes with this pSync. The first

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collect, fcollect and the alltoalls. Between nodes what fits goes by the leaders (gather.c,
- * heads.c). Else everyone writes its blocks straight into the dest of every member, starting with
- * its neighbour so that no one is hit by all at once; then quiet and sync, or between nodes a count
- * that each block brings along. Writing into a dest before its owner arrives is the standard's
- * right; of active sets nobody's memory is touched so early (docs/design/active-sets.md), which
- * costs those a sync before, or for small data nothing, since it goes through the cells.
+ * Collect, fcollect and the alltoalls. Between nodes what fits goes by the leaders
+ * (allgather_bruck.c, leader_exchange.c). Else everyone writes its blocks straight into the dest of
+ * every member, starting with its neighbour so that no one is hit by all at once; then quiet and
+ * sync, or between nodes a count that each block brings along. Writing into a dest before its owner
+ * arrives is the standard's right; of active sets nobody's memory is touched so early
+ * (docs/design/active-sets.md), which costs those a sync before, or for small data nothing, since
+ * it goes through the cells.
  */
-#include "area.h"
-#include "table.h"
+#include "coll_internal.h"
+#include "algorithm_table.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static enum stp_coll_algorithm collect_choose(const struct stp_team *team,
  */
 static bool collect_by_heads(const struct stp_team *team, size_t all, bool device)
 {
-    return !device && team->plan.most_local > 1 && stp_coll_heads_gather_can(team, all);
+    return !device && team->plan.most_local > 1 && stp_coll_leader_allgather_can(team, all);
 }
 
 static void collect_finish(struct stp_team *team)
@@ -170,7 +171,7 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
         return 0;
     }
     if (how == STP_COLL_HEADS) {
-        stp_coll_heads_gather(&(struct stp_coll_gather){team, dest, source, nbytes, NULL, fn});
+        stp_coll_leader_allgather(&(struct stp_coll_gather){team, dest, source, nbytes, NULL, fn});
         return 0;
     }
     collect_all(
@@ -266,7 +267,7 @@ static void collect_parts(const struct stp_coll_gather *g, bool direct, bool dev
     bool heads = !direct && collect_by_heads(team, sum, device);
 
     if (collect_choose(team, STP_COLL_FCOLLECT, mean, false, heads) == STP_COLL_HEADS)
-        stp_coll_heads_gather(g);
+        stp_coll_leader_allgather(g);
     else
         collect_all(&(struct collect){team, (char *)g->dest + g->at[team->rank], g->source, 0,
                                       g->nbytes, g->fn},
@@ -313,7 +314,7 @@ static void alltoall_by_cells(struct stp_team *team, char *dest, const void *sou
 
 static bool alltoall_by_heads(const struct stp_team *team, size_t nbytes, bool device)
 {
-    return !device && team->plan.most_local > 1 && stp_coll_heads_alltoall_can(team, nbytes);
+    return !device && team->plan.most_local > 1 && stp_coll_leader_alltoall_can(team, nbytes);
 }
 
 int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
@@ -330,7 +331,7 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
     how = collect_choose(team, STP_COLL_ALLTOALL, nbytes, collect_gathers(team, all, device),
                          alltoall_by_heads(team, nbytes, device));
     if (how == STP_COLL_HEADS) {
-        stp_coll_heads_alltoall(
+        stp_coll_leader_alltoall(
             &(struct stp_coll_alltoall){team, dest, source, 1, 1, 1, nbytes, fn});
         return 0;
     }
@@ -366,8 +367,8 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);
     /* Elements that lie apart are one message that way, else one each. */
-    if (stp_coll_heads_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
-        stp_coll_heads_alltoall(
+    if (stp_coll_leader_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
+        stp_coll_leader_alltoall(
             &(struct stp_coll_alltoall){team, dest, source, dst, sst, size, nelems, fn});
         return 0;
     }

@@ -7,7 +7,7 @@
  * a device does where it reaches all of it.
  * Design: docs/design/collectives.md.
  */
-#include "area.h"
+#include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,10 +153,10 @@ static void scan_on_host(const struct scan *s, char *dest, const char *source, s
 
 static bool scan_on_device(const struct scan *s, char *dest, const char *source, size_t nelems)
 {
-    struct stp_coll_share share = {.ctx = &stp_ctx_coll,
+    struct stp_coll_slice share = {.ctx = &stp_ctx_coll,
                                    .team = s->team,
                                    .op = STP_SUM,
-                                   .span = s->exclusive ? STP_SPAN_BEFORE : STP_SPAN_UPTO,
+                                   .span = s->exclusive ? STP_SPAN_EXCLUSIVE : STP_SPAN_INCLUSIVE,
                                    .dtype = s->dtype,
                                    .size = s->size,
                                    .dest = dest,
@@ -164,7 +164,7 @@ static bool scan_on_device(const struct scan *s, char *dest, const char *source,
                                    .nelems = nelems,
                                    .fn = s->fn};
 
-    return stp_coll_share_on_device(&share);
+    return stp_coll_slice_on_device(&share);
 }
 
 /* Every member scans its share for all; nobody else reads or writes a share of any member. */

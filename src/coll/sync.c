@@ -3,12 +3,12 @@
  * Sync: arrive on the node, meet the other nodes, release on the node. All words hold epochs
  * that only grow and have one writer, so calls may follow back to back.
  */
-#include "area.h"
+#include "coll_internal.h"
 
 /* Few members, a core each: everyone tells log2(n) others (dissemination). */
 static void sync_flat(struct stp_team *team, uint64_t epoch)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
 
     for (int step = 1, round = 0; step < plan->n_local; step <<= 1, round++) {
         int to = plan->local_pes[(plan->local + step) % plan->n_local];
@@ -31,7 +31,7 @@ static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_
 
 static void sync_across(struct stp_team *team, uint64_t epoch)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
     uint64_t *words = team->area->across[epoch & 1];
 
     /*
@@ -48,7 +48,7 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
 /* Release from the last sync: nobody may be left polling the memory of who has gone on. */
 static void sync_release_each(struct stp_team *team, uint64_t epoch)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
 
     for (int i = 0; i < plan->n_local; i++)
         stp_coll_post(&team->area->left.value, epoch, plan->local_pes[i]);
@@ -60,11 +60,11 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
  */
 static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
     struct stp_coll_barrier *barrier = stp_ptr(&team->area->all, plan->local_pes[0]);
     bool last = sync_arrive(barrier, epoch, plan->n_local);
 
-    if (last && plan->n_groups > 1) stp_coll_ring(team); /* the first member waits for it */
+    if (last && plan->n_groups > 1) stp_coll_wake(team); /* the first member waits for it */
     if (plan->n_groups > 1 && plan->local == 0) {
         stp_coll_wait_node(team, &barrier->arrived.value, epoch * (uint64_t)plan->n_local);
         sync_across(team, epoch);
@@ -83,7 +83,7 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 
 static void sync_team(struct stp_team *team, bool leave)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
     uint64_t epoch = team->sync_epoch + 1;
 
     __atomic_store_n(&team->sync_epoch, epoch, __ATOMIC_RELAXED);
@@ -107,7 +107,7 @@ int stp_coll_sync(struct stp_team *team)
     return 0;
 }
 
-void stp_coll_leave(struct stp_team *team)
+void stp_coll_final_sync(struct stp_team *team)
 {
     sync_team(team, true);
 }
@@ -115,7 +115,7 @@ void stp_coll_leave(struct stp_team *team)
 /* As sync_across(), once, with a word of each node; the smallest that came, and whose it is. */
 static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
     int whose = -1;
 
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
@@ -125,7 +125,7 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 
         stp_coll_post(came, word, to);
         stp_coll_wait_far(came, 1);
-        /* Pairs with the release stores in stp_coll_post() and stp_ofi_word_locked(). */
+        /* Pairs with the release stores in stp_coll_post() and stp_ofi_cqdata_locked(). */
         if (__atomic_load_n(came, __ATOMIC_ACQUIRE) >= *least) continue;
         *least = __atomic_load_n(came, __ATOMIC_ACQUIRE);
         whose = from;
@@ -133,16 +133,16 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
     return whose;
 }
 
-int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least)
+int stp_coll_job_end_sync(struct stp_team *team, uint64_t word, uint64_t *least)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
     struct stp_coll_barrier *barrier = stp_ptr(&team->area->close, plan->local_pes[0]);
     int whose;
 
     *least = UINT64_MAX;
     /* Pairs with the acquire loads of the PEs that wait, as in sync_team(). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (sync_arrive(barrier, 1, plan->n_local)) stp_coll_ring(team);
+    if (sync_arrive(barrier, 1, plan->n_local)) stp_coll_wake(team);
     if (plan->local != 0) {
         stp_coll_wait_node(team, &barrier->released.value, 1);
         return -1;
@@ -155,7 +155,7 @@ int stp_coll_close(struct stp_team *team, uint64_t word, uint64_t *least)
 
 void stp_coll_node_sync(struct stp_team *team)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
     uint64_t epoch = ++team->node_epoch;
     struct stp_coll_barrier *barrier;
 
@@ -167,10 +167,10 @@ void stp_coll_node_sync(struct stp_team *team)
         stp_coll_wait_node(team, &barrier->released.value, epoch);
 }
 
-bool stp_coll_come_last(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                        struct stp_coll_cell **first)
+bool stp_coll_arrive_is_last(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                             struct stp_coll_cell **first)
 {
-    const struct stp_plan *plan = &team->plan;
+    const struct stp_team_hierarchy *plan = &team->plan;
 
     *first = stp_ptr(cell, plan->local_pes[0]);
     /*

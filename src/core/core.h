@@ -19,7 +19,7 @@
 #define STP_PROFILED(name)                                                                         \
     extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
 
-/* ---- runtime (state.c) -------------------------------------------------- */
+/* ---- runtime (job_state.c) -------------------------------------------------- */
 
 /* Written in init and finalize only. */
 struct stp_runtime {
@@ -60,7 +60,7 @@ static inline int stp_thread_level(void)
 /* Fatal unless the library is initialised. */
 void stp_check_live(const char *fn);
 
-/* ---- errors and checks (state.c) ------------------------------------------ */
+/* ---- errors and checks (job_state.c) ------------------------------------------ */
 
 _Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes) STP_COLD;
 _Noreturn void stp_fatal_ctx(const char *fn) STP_COLD;
@@ -84,12 +84,12 @@ static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)
     return nbytes;
 }
 
-/* ---- teams (team.c) ----------------------------------------------------- */
+/* ---- teams (team_handle.c) ----------------------------------------------------- */
 
 #define STP_TEAM_MAGIC 0x5354454du
 
 /* What a team looks like from here: its members grouped by node. */
-struct stp_plan {
+struct stp_team_hierarchy {
     int n_groups;     /* nodes with members */
     int group;        /* mine; group 0 holds rank 0 */
     int n_local;      /* members on my node */
@@ -104,7 +104,7 @@ struct stp_plan {
     int *first;       /* where each group begins there; n_groups + 1 */
 };
 
-struct stp_coll_area;
+struct stp_team_sync_area;
 struct stp_coll_doorbell;
 struct stp_ctx;
 
@@ -121,9 +121,9 @@ struct stp_team {
     struct stp_space *space; /* the space it descends from */
     shmem_team_t handle;     /* what users compare when it is a constant, else NULL */
     struct stp_ctx *ctxs;    /* guarded by stp_rt.lock */
-    struct stp_plan plan;
+    struct stp_team_hierarchy plan;
     size_t slot;                        /* of its area in the internal space */
-    struct stp_coll_area *area;         /* this PE's part */
+    struct stp_team_sync_area *area;    /* this PE's part */
     struct stp_coll_doorbell *doorbell; /* of this node's members */
     uint64_t sync_epoch;                /* syncs done; the world's is read by other threads too */
     uint64_t node_epoch;                /* node-only syncs done */
@@ -201,7 +201,7 @@ struct stp_team *stp_team_first(void);
 /* True when team is a live team of this PE; safe on any pointer value. */
 bool stp_team_is_live(const struct stp_team *team);
 
-/* ---- spaces (space.c) ------------------------------------------------------ */
+/* ---- spaces (space_handle.c) ------------------------------------------------------ */
 
 /* Of SHMEM_SPACE_<KIND>; NULL when it was not made on this PE. */
 struct stp_space *stp_space_of_constant(shmem_space_t space);
@@ -244,12 +244,12 @@ const char *stp_space_type_name(int type);
 void stp_space_set_constant(int type, struct stp_space *space);
 void stp_space_forget_constants(void);
 
-/* ---- devices (device.c) ------------------------------------------------------ */
+/* ---- devices (device_describe.c) ------------------------------------------------------ */
 
 /*
  * What is known of device i of a kind, in a structure of this library's size: 0, or 1 when there is
  * none. While kinds are started: in a job they are.
  */
-int stp_device_look(const struct stp_kind *kind, int i, shmemx_device_info_t *info);
+int stp_device_query(const struct stp_kind *kind, int i, shmemx_device_info_t *info);
 
 #endif /* STP_CORE_H */

@@ -143,7 +143,7 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
                  "access to %p, next to the stack pointer %p: the stack is full (see "
                  "ulimit -s, or the size of the thread's stack)",
                  info->si_addr, place->sp);
-    else if (access && stp_guard_explain(info, context, text, len))
+    else if (access && stp_fault_explain(info, context, text, len))
         ;
     else if (access)
         snprintf(text, len, "access to %p: %s", info->si_addr, crash_reason(info));
@@ -207,7 +207,7 @@ static void crash_pass_on(size_t i, siginfo_t *info, void *context)
     char text[CRASH_TEXT];
 
     if (info->si_code > 0 && !crash_stack_full(info, &place) &&
-        stp_guard_explain(info, context, text, sizeof(text)))
+        stp_fault_explain(info, context, text, sizeof(text)))
         stp_error("%s", text);
     if (before->sa_flags & SA_SIGINFO)
         before->sa_sigaction(info->si_signo, info, context);

@@ -4,7 +4,7 @@
  * of memory that oshrun has open, which they reach by /proc; when the launcher has ended, addr2line
  * is asked. What the PEs print goes its own way. Design: docs/design/launch.md.
  */
-#include "launch.h"
+#include "supervisor.h"
 
 #include "base/node_file.h"
 
@@ -96,7 +96,7 @@ static struct group *read_groups(char *text)
     return groups;
 }
 
-static bool is_same(const struct group *a, const struct group *b)
+static bool is_same_place(const struct group *a, const struct group *b)
 {
     if (a->n != b->n) return false;
     for (int i = 0; i < a->n; i++)
@@ -116,7 +116,7 @@ static void join_groups(struct group *groups)
         while (*next != NULL) {
             struct group *other = *next;
 
-            if (!is_same(group, other)) {
+            if (!is_same_place(group, other)) {
                 next = &other->next;
                 continue;
             }

@@ -13,7 +13,7 @@
 static const char *where_text(const void *addr, char *text, size_t len)
 {
     size_t at;
-    const struct stp_space *space = stp_registry_find(addr, &at);
+    const struct stp_space *space = stp_space_lookup(addr, &at);
 
     if (space != NULL && space->number == STP_SPACE_DATA && stp_symbol_global(addr, text, len))
         return text;
@@ -53,7 +53,7 @@ static void element_text(const struct stp_wait_subject *vars, char *text, size_t
     number_text(vars, now, text, len);
 }
 
-static void show_vars(const struct stp_wait_subject *vars, struct stp_wait_note *note)
+static void show_vars(const struct stp_wait_subject *vars, struct stp_wait_state *note)
 {
     static const char *const signs[] = {"", "<", "==", "<=", ">", "!=", ">=", ""};
     char where[96], now[24], value[24], index[24] = "";
@@ -72,7 +72,7 @@ static void show_vars(const struct stp_wait_subject *vars, struct stp_wait_note 
     }
 }
 
-static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_note *note)
+static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_state *note)
 {
     char where[96];
 
@@ -83,7 +83,7 @@ static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_note 
              lock->pe >= 0 ? "" : ", for a PE that has begun to queue");
 }
 
-static void show_fabric(struct stp_wait_note *note)
+static void show_fabric(struct stp_wait_state *note)
 {
     const char *routine = stp_symbol_routine();
 
@@ -93,7 +93,7 @@ static void show_fabric(struct stp_wait_note *note)
 
 void stp_hang_show(const struct stp_wait_subject *subject)
 {
-    struct stp_wait_note note = {.before = subject->pe};
+    struct stp_wait_state note = {.before = subject->pe};
 
     switch (subject->kind) {
     case STP_WAIT_VARS:
@@ -109,7 +109,7 @@ void stp_hang_show(const struct stp_wait_subject *subject)
         show_fabric(&note);
         break;
     }
-    stp_wait_note_show(&note, stp_hang_report);
+    stp_wait_state_show(&note, stp_hang_report);
 }
 
 void stp_hang_fabric(unsigned looks, int pe)

@@ -16,7 +16,7 @@ void stp_hang_show(const struct stp_wait_subject *subject);
 void stp_hang_fabric(unsigned looks, int pe);
 
 /* The collective, the team and the PE ahead, from the word that is waited for (hang_coll.c). */
-void stp_hang_coll(const uint64_t *word, struct stp_wait_note *note);
+void stp_hang_coll(const uint64_t *word, struct stp_wait_state *note);
 
 /* Prints the waits of this node's PEs, unless another node reports for it (hang_report.c). */
 void stp_hang_report(uint64_t waited_ns);

@@ -3,7 +3,7 @@
  * Finds out which collective of which team a wait for a word of an area belongs to, from the
  * address of the word alone: no collective says it in advance. Design: docs/design/hang.md.
  */
-#include "coll/area.h"
+#include "coll/coll_internal.h"
 #include "hang.h"
 #include "symbol.h"
 
@@ -16,13 +16,13 @@ static void what_text(const struct stp_team *team, size_t at, char *text, size_t
     unsigned long long count = team->sync_epoch;
     const char *what = "sync";
 
-    if (at - offsetof(struct stp_coll_area, close) < sizeof(team->area->close) ||
-        at - offsetof(struct stp_coll_area, close_across) < sizeof(team->area->close_across)) {
+    if (at - offsetof(struct stp_team_sync_area, close) < sizeof(team->area->close) ||
+        at - offsetof(struct stp_team_sync_area, close_across) < sizeof(team->area->close_across)) {
         snprintf(text, len, "the end");
         return;
     }
-    if (at >= offsetof(struct stp_coll_area, cells) ||
-        at - offsetof(struct stp_coll_area, node) < sizeof(team->area->node)) {
+    if (at >= offsetof(struct stp_team_sync_area, cells) ||
+        at - offsetof(struct stp_team_sync_area, node) < sizeof(team->area->node)) {
         what = "collective";
         count = team->sequence;
     }
@@ -51,7 +51,7 @@ static void team_text(const struct stp_team *team, char *text, size_t len)
 /* The team of a word, and where in its area it is; NULL: it is not known. */
 static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 {
-    const struct stp_space *internal = stp_registry_at(STP_SPACE_INTERNAL);
+    const struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
     size_t offset, slot;
     int local;
 
@@ -67,9 +67,9 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *at)
  */
 static int word_from(const struct stp_team *team, size_t at, size_t *round)
 {
-    const struct stp_plan *plan = &team->plan;
-    size_t across = at - offsetof(struct stp_coll_area, across);
-    size_t closing = at - offsetof(struct stp_coll_area, close_across);
+    const struct stp_team_hierarchy *plan = &team->plan;
+    size_t across = at - offsetof(struct stp_team_sync_area, across);
+    size_t closing = at - offsetof(struct stp_team_sync_area, close_across);
     int back;
 
     *round = COLL_ROUNDS;
@@ -82,7 +82,7 @@ static int word_from(const struct stp_team *team, size_t at, size_t *round)
     return plan->leaders[(plan->group + plan->n_groups - back) % plan->n_groups];
 }
 
-void stp_hang_coll(const uint64_t *word, struct stp_wait_note *note)
+void stp_hang_coll(const uint64_t *word, struct stp_wait_state *note)
 {
     static __thread const char *routine; /* the stack is walked once a wait */
     char what[32] = "a collective", members[80] = "";

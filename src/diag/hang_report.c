@@ -26,32 +26,32 @@ static void STP_PRINTF(1, 2) report_say(const char *fmt, ...)
     stp_warn("%s", text);
 }
 
-static void look_at_node(struct stp_table *table)
+static void look_at_node(struct stp_hang_table *table)
 {
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
 
-        stp_table_add(table, pe, stp_process_state(stp_boot_pe_info(pe)->pid),
-                      stp_boot_wait_page(local));
+        stp_hang_table_add(table, pe, stp_process_state(stp_boot_pe_info(pe)->pid),
+                           stp_boot_wait_state_page(local));
     }
 }
 
 /* Returns false when what the PEs of this node wait for is reported by another node. */
-static bool must_report(const struct stp_table *table)
+static bool must_report(const struct stp_hang_table *table)
 {
     if (stp_boot_node() < NODES_FIRST) return true;
     for (size_t i = 0; i < table->n; i++) {
-        const struct stp_row *row = &table->rows[i];
+        const struct stp_wait_row *row = &table->rows[i];
 
-        if (!row->waits || !row->note.everywhere || stp_row_is_stopped(row)) return true;
+        if (!row->waits || !row->note.everywhere || stp_wait_row_is_stopped(row)) return true;
     }
     return false;
 }
 
 void stp_hang_report(uint64_t waited_ns)
 {
-    struct stp_table table = {.say = report_say};
-    size_t nbytes = (size_t)stp_boot_n_local() * STP_WAIT_NOTES * sizeof(*table.rows);
+    struct stp_hang_table table = {.say = report_say};
+    size_t nbytes = (size_t)stp_boot_n_local() * STP_WAIT_STATES * sizeof(*table.rows);
 
     table.rows = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (table.rows == MAP_FAILED) return;
@@ -60,7 +60,7 @@ void stp_hang_report(uint64_t waited_ns)
         stp_warn("a wait lasts for %llu s so far (SHMEM_HANG_REPORT); the PEs%s are",
                  (unsigned long long)(waited_ns / SECOND_NS),
                  stp_rt.n_nodes > 1 ? " of this node" : "");
-        stp_table_say(&table);
+        stp_hang_table_print(&table);
     }
     munmap(table.rows, nbytes);
 }

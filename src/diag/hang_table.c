@@ -16,7 +16,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool note_read(const struct stp_wait_page *page, int i, struct stp_wait_note *note)
+static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_wait_state *note)
 {
     for (int reads = 0; reads < READS; reads++) {
         /* Pairs with the release store of an even version in note_write(), by another process. */
@@ -53,12 +53,13 @@ char stp_process_state(pid_t pid)
     return state != NULL && state[1] == ' ' ? state[2] : '\0';
 }
 
-void stp_table_add(struct stp_table *table, int pe, char state, const struct stp_wait_page *page)
+void stp_hang_table_add(struct stp_hang_table *table, int pe, char state,
+                        const struct stp_wait_state_page *page)
 {
-    struct stp_row row = {.pe = pe, .state = state, .waits = true};
+    struct stp_wait_row row = {.pe = pe, .state = state, .waits = true};
     size_t before = table->n;
 
-    for (int i = 0; i < STP_WAIT_NOTES; i++)
+    for (int i = 0; i < STP_WAIT_STATES; i++)
         if (note_read(page, i, &row.note)) table->rows[table->n++] = row;
     row.waits = false;
     if (table->n == before) table->rows[table->n++] = row;
@@ -66,7 +67,7 @@ void stp_table_add(struct stp_table *table, int pe, char state, const struct stp
 
 /* ---- printing ----------------------------------------------------------------------------- */
 
-static bool is_member(const struct stp_wait_note *note, int pe)
+static bool is_member(const struct stp_wait_state *note, int pe)
 {
     int rank;
 
@@ -76,19 +77,20 @@ static bool is_member(const struct stp_wait_note *note, int pe)
            note->team_start + rank * note->team_stride == pe;
 }
 
-static bool is_same(const struct stp_row *row, const struct stp_wait_note *note)
+static bool is_same_wait(const struct stp_wait_row *row, const struct stp_wait_state *note)
 {
     return row->waits && row->note.lock == note->lock && strcmp(row->note.text, note->text) == 0;
 }
 
-static bool pe_waits_for(const struct stp_table *table, int pe, const struct stp_wait_note *note)
+static bool pe_waits_for(const struct stp_hang_table *table, int pe,
+                         const struct stp_wait_state *note)
 {
     for (size_t i = 0; i < table->n; i++)
-        if (table->rows[i].pe == pe && is_same(&table->rows[i], note)) return true;
+        if (table->rows[i].pe == pe && is_same_wait(&table->rows[i], note)) return true;
     return false;
 }
 
-static bool is_here(const struct stp_table *table, int pe)
+static bool is_here(const struct stp_hang_table *table, int pe)
 {
     for (size_t i = 0; i < table->n; i++)
         if (table->rows[i].pe == pe) return true;
@@ -96,7 +98,7 @@ static bool is_here(const struct stp_table *table, int pe)
 }
 
 /* From one that waits for the lock to the next in front of it, until one that does not wait. */
-static int lock_owner(const struct stp_table *table, const struct stp_wait_note *note)
+static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_state *note)
 {
     int pe = note->before;
 
@@ -113,7 +115,7 @@ static int lock_owner(const struct stp_table *table, const struct stp_wait_note 
     return pe;
 }
 
-static void say_missing(const struct stp_table *table, const struct stp_wait_note *note)
+static void say_missing(const struct stp_hang_table *table, const struct stp_wait_state *note)
 {
     struct stp_list list = {.first = -1};
 
@@ -125,27 +127,27 @@ static void say_missing(const struct stp_table *table, const struct stp_wait_not
 }
 
 /* The PEs of other nodes whose words those that wait so need first. */
-static void say_far(const struct stp_table *table, size_t first)
+static void say_far(const struct stp_hang_table *table, size_t first)
 {
-    const struct stp_wait_note *note = &table->rows[first].note;
+    const struct stp_wait_state *note = &table->rows[first].note;
     struct stp_list list = {.first = -1};
 
     for (size_t i = first; i < table->n && note->lock == 0; i++)
-        if (is_same(&table->rows[i], note) && table->rows[i].note.before >= 0)
+        if (is_same_wait(&table->rows[i], note) && table->rows[i].note.before >= 0)
             stp_list_add(&list, table->rows[i].note.before);
     stp_list_close(&list);
     if (list.len > 0) table->say("    nothing has come from: %s", list.text);
 }
 
-static void say_wait(struct stp_table *table, size_t first)
+static void say_wait(struct stp_hang_table *table, size_t first)
 {
-    const struct stp_wait_note *note = &table->rows[first].note;
+    const struct stp_wait_state *note = &table->rows[first].note;
     struct stp_list list = {.first = -1};
     uint64_t longest_ns = 0;
     char owner[32] = "";
 
     for (size_t i = first; i < table->n; i++) {
-        if (!is_same(&table->rows[i], note)) continue;
+        if (!is_same_wait(&table->rows[i], note)) continue;
         table->rows[i].said = true;
         stp_list_add(&list, table->rows[i].pe);
         if (table->rows[i].note.waited_ns > longest_ns) longest_ns = table->rows[i].note.waited_ns;
@@ -161,27 +163,27 @@ static void say_wait(struct stp_table *table, size_t first)
     say_missing(table, note);
 }
 
-bool stp_row_is_stopped(const struct stp_row *row)
+bool stp_wait_row_is_stopped(const struct stp_wait_row *row)
 {
     return row->state == 'T' || row->state == 't';
 }
 
-static bool is_ended(const struct stp_row *row)
+static bool is_ended(const struct stp_wait_row *row)
 {
     return row->state == '\0' || row->state == 'Z' || row->state == 'X';
 }
 
 /* What a PE does that shows no wait, or is not able to show more. */
-static const char *class_of(const struct stp_table *table, const struct stp_row *row)
+static const char *class_of(const struct stp_hang_table *table, const struct stp_wait_row *row)
 {
-    if (stp_row_is_stopped(row)) return "stopped";
+    if (stp_wait_row_is_stopped(row)) return "stopped";
     if (row->waits) return NULL;
     if (!table->states) return "in the program";
     if (is_ended(row)) return "ended";
     return row->state == 'R' ? "in the program, running" : "in the program, asleep";
 }
 
-static void say_class(const struct stp_table *table, const char *class)
+static void say_class(const struct stp_hang_table *table, const char *class)
 {
     struct stp_list list = {.first = -1};
 
@@ -194,7 +196,7 @@ static void say_class(const struct stp_table *table, const char *class)
     if (list.len > 0) table->say("  %s: %s", class, list.text);
 }
 
-void stp_table_say(struct stp_table *table)
+void stp_hang_table_print(struct stp_hang_table *table)
 {
     static const char *const classes[] = {"in the program", "in the program, running",
                                           "in the program, asleep", "stopped", "ended"};

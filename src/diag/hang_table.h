@@ -11,15 +11,15 @@
 #include <sys/types.h>
 
 /* A thread of a PE that waits, or a PE that does not. */
-struct stp_row {
+struct stp_wait_row {
     int pe;
     char state; /* of its process: the letter of /proc; 0: there is no process */
     bool waits, said;
-    struct stp_wait_note note; /* of a thread that waits */
+    struct stp_wait_state note; /* of a thread that waits */
 };
 
-struct stp_table {
-    struct stp_row *rows; /* room for STP_WAIT_NOTES a PE; ascending by PE */
+struct stp_hang_table {
+    struct stp_wait_row *rows; /* room for STP_WAIT_STATES a PE; ascending by PE */
     size_t n;
     bool states; /* print also which of the PEs that do not wait run, sleep or have ended */
     void (*say)(const char *fmt, ...) STP_PRINTF(1, 2);
@@ -29,12 +29,13 @@ struct stp_table {
 char stp_process_state(pid_t pid);
 
 /* Add what a PE shows; it may change meanwhile. */
-void stp_table_add(struct stp_table *table, int pe, char state, const struct stp_wait_page *page);
+void stp_hang_table_add(struct stp_hang_table *table, int pe, char state,
+                        const struct stp_wait_state_page *page);
 
 /* Returns true for a process that a signal or a debugger has stopped. */
-bool stp_row_is_stopped(const struct stp_row *row);
+bool stp_wait_row_is_stopped(const struct stp_wait_row *row);
 
 /* Say all: who waits for what, who is missing there, who does not wait. */
-void stp_table_say(struct stp_table *table);
+void stp_hang_table_print(struct stp_hang_table *table);
 
 #endif /* STP_TABLE_H */

@@ -3,8 +3,8 @@
  * What the PEs of a running job do, by what they show to their node, in words.
  * Design: docs/design/hang.md.
  */
-#include "launch.h"
-#include "look.h"
+#include "supervisor.h"
+#include "proc_scan.h"
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 static struct {
     pid_t of; /* 0: all jobs */
-    struct look found;
+    struct proc_scan found;
     FILE *out;
     int n_told;
 } status;
@@ -46,7 +46,7 @@ static char process_state(pid_t pid)
 
         if (entry->d_name[0] == '.') continue;
         snprintf(path, sizeof(path), "task/%.16s/stat", entry->d_name);
-        look_text(pid, path, text, sizeof(text));
+        scan_text(pid, path, text, sizeof(text));
         behind = strrchr(text, ')');
         if (behind != NULL && behind[1] == ' ' && behind[2] == 'R') state = 'R';
     }
@@ -56,20 +56,20 @@ static char process_state(pid_t pid)
 
 static int by_pe(const void *a, const void *b)
 {
-    const struct stp_row *x = a, *y = b;
+    const struct stp_wait_row *x = a, *y = b;
 
     return (x->pe > y->pe) - (x->pe < y->pe);
 }
 
 /* Add the PEs of a node. Returns how many of them run; what they are is told by one of them. */
-static int add_node(const struct node *node, struct stp_table *table, pid_t *first)
+static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *first)
 {
-    const struct stp_wait_page *pages = (const void *)(node->area + node->mark.pages_at);
+    const struct stp_wait_state_page *pages = (const void *)(node->area + node->mark.pages_at);
     int n_running = 0;
 
     for (int local = 0; local < node->mark.n_local; local++) {
-        struct stp_process of = *look_pe(node, local);
-        struct process *process = look_process(&status.found, of.pid);
+        struct stp_process of = *scan_find_pe(node, local);
+        struct process *process = scan_find_process(&status.found, of.pid);
 
         if (of.pid <= 0) continue; /* in shmem_init */
         if (process != NULL) {
@@ -77,9 +77,10 @@ static int add_node(const struct node *node, struct stp_table *table, pid_t *fir
             n_running++;
             if (*first == 0 || of.pid < *first) *first = of.pid;
         }
-        table->rows = realloc(table->rows, (table->n + STP_WAIT_NOTES) * sizeof(*table->rows));
+        table->rows = realloc(table->rows, (table->n + STP_WAIT_STATES) * sizeof(*table->rows));
         if (table->rows == NULL) launch_fail("no memory");
-        stp_table_add(table, of.pe, process != NULL ? process_state(of.pid) : '\0', &pages[local]);
+        stp_hang_table_add(table, of.pe, process != NULL ? process_state(of.pid) : '\0',
+                           &pages[local]);
     }
     return n_running;
 }
@@ -87,11 +88,11 @@ static int add_node(const struct node *node, struct stp_table *table, pid_t *fir
 /* Was it started by who was asked for? The parents of tasks of Slurm are not srun's children. */
 static bool belongs(pid_t pid)
 {
-    struct process *process = look_process(&status.found, pid);
+    struct process *process = scan_find_process(&status.found, pid);
 
     if (status.of == 0 || (process != NULL && process->ours)) return true;
     while (pid > 1 && pid != status.of)
-        pid = look_parent(pid);
+        pid = scan_parent(pid);
     return pid == status.of;
 }
 
@@ -138,7 +139,7 @@ static void say_elsewhere(const struct node *node, int n_elsewhere)
 /* All nodes of this host that the job has, which are one unless SHMEM_NODE=off. */
 static void tell_job(const struct node *node)
 {
-    struct stp_table table = {.states = true, .say = say};
+    struct stp_hang_table table = {.states = true, .say = say};
     int n_running = 0, n_here = 0;
     char here[48] = "";
     pid_t first = 0;
@@ -154,7 +155,7 @@ static void tell_job(const struct node *node)
         say("%s%s, process %d: %d PE%s%s", status.n_told++ > 0 ? "\n" : "", node->mark.program,
             (int)first, node->mark.n_pes, node->mark.n_pes == 1 ? "" : "s", here);
         qsort(table.rows, table.n, sizeof(*table.rows), by_pe);
-        stp_table_say(&table);
+        stp_hang_table_print(&table);
         if (n_here < node->mark.n_pes) say_elsewhere(node, node->mark.n_pes - n_here);
     }
     free(table.rows);
@@ -240,7 +241,7 @@ int launch_status(pid_t of, FILE *out)
     status.of = of;
     status.out = out;
     launch_job_name(of, status.found.of_job, sizeof(status.found.of_job));
-    look_at_processes(&status.found);
+    scan_processes(&status.found);
     for (size_t i = 0; i < status.found.n_nodes; i++)
         if (is_first_node(i)) tell_job(&status.found.nodes[i]);
     tell_inits();

@@ -4,7 +4,7 @@
  */
 #include "offers.h"
 
-#include "boot/module.h"
+#include "base/plugin_load.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 static __thread struct stp_info_offers *listener;
 
 static struct stp_info_offer *offers_find(struct stp_info_offers *offers,
-                                          const struct stp_offer *offer)
+                                          const struct stp_provider_status *offer)
 {
     for (size_t i = 0; i < offers->n; i++) {
         struct stp_info_offer *row = &offers->rows[i];
@@ -28,7 +28,7 @@ static struct stp_info_offer *offers_find(struct stp_info_offers *offers,
     return NULL;
 }
 
-static void offers_add(struct stp_info_offers *offers, const struct stp_offer *offer)
+static void offers_add(struct stp_info_offers *offers, const struct stp_provider_status *offer)
 {
     struct stp_info_offer *rows = realloc(offers->rows, (offers->n + 1) * sizeof(*rows)), *row;
 
@@ -47,13 +47,13 @@ static void offers_add(struct stp_info_offers *offers, const struct stp_offer *o
 }
 
 /* Keeps what the trials measured. */
-static void offers_measure(struct stp_info_offers *offers, const struct stp_offer *offer)
+static void offers_measure(struct stp_info_offers *offers, const struct stp_provider_status *offer)
 {
     offers->no_fds |= offer->error == EMFILE;
     if (!stp_info_offer_works(offer->code)) return;
     offers->leaves_host |= offer->leaves_host;
     offers->pins |= offer->pins;
-    if (offer->code != STP_OFFER_USED) return;
+    if (offer->code != STP_PROVIDER_USED) return;
     offers->pins_used = offer->pins;
     offers->fds_open = offer->fds_open;
     offers->fds_peer = offer->fds_peer;
@@ -61,7 +61,7 @@ static void offers_measure(struct stp_info_offers *offers, const struct stp_offe
     snprintf(offers->domain, sizeof(offers->domain), "%s", offer->domain);
 }
 
-static void hear_offer(void *arg, const struct stp_offer *offer)
+static void hear_offer(void *arg, const struct stp_provider_status *offer)
 {
     struct stp_info_offers *offers = arg;
     struct stp_info_offer *row = offers_find(offers, offer);
@@ -110,6 +110,6 @@ int stp_info_offers_ask(struct stp_info_offers *offers, int n_pes, int n_local,
     *offers = (struct stp_info_offers){.fds_open = -1, .fds_peer = -1};
     listener = offers;
     why[0] = '\0';
-    rc = stp_module_open(&open_fabric, why, len);
+    rc = stp_plugin_open(&open_fabric, why, len);
     return rc != 0 ? rc : ((stp_ofi_open_fn)open_fabric)(&core, NULL);
 }

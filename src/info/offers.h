@@ -10,8 +10,8 @@
 
 /* Offers of one provider that are alike but for the domain. */
 struct stp_info_offer {
-    enum stp_offer_code code;
-    const char *trouble; /* as in struct stp_offer: a constant of the module, which stays loaded */
+    enum stp_provider_verdict code;
+    const char *trouble; /* as in struct stp_provider_status: of the module, which stays loaded */
     char provider[64];
     char domains[256]; /* joined by ", " */
     char reason[384];
@@ -43,9 +43,9 @@ int stp_info_offers_ask(struct stp_info_offers *offers, int n_pes, int n_local,
                         const struct stp_network *networks, int n_networks, char *why, size_t len);
 
 /* Returns true for an offer that was tried and works. */
-static inline bool stp_info_offer_works(enum stp_offer_code code)
+static inline bool stp_info_offer_works(enum stp_provider_verdict code)
 {
-    return code == STP_OFFER_USED || code == STP_OFFER_SPARE;
+    return code == STP_PROVIDER_USED || code == STP_PROVIDER_NOT_CHOSEN;
 }
 
 #endif /* STP_INFO_OFFERS_H */

@@ -54,7 +54,7 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
     char text[SPACES_TEXT];
 
     stp_report_list(report, "devices");
-    for (int i = 0; stp_device_look(kind, i, &info) == 0; i++) {
+    for (int i = 0; stp_device_query(kind, i, &info) == 0; i++) {
         if (kind->host || !kind->describe(i, text, sizeof(text)))
             snprintf(text, sizeof(text), "%s", info.name);
         stp_report_item(report, "device", text);

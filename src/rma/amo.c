@@ -27,17 +27,17 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
         stp_fatal(fn, "%s %p is not aligned to %zu bytes", argument, dest, nbytes);
     target = stp_locate(ctx, dest, nbytes, pe, STP_USE_ATOMIC, fn, argument);
     switch (target.way) {
-    case STP_WAY_HOST:
+    case STP_PATH_HOST:
         stp_amo_apply(target.there, nbytes, op, operand, compare, result);
         break;
-    case STP_WAY_FABRIC:
+    case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, pe);
         stp_rt.fabric.amo(ctx->fabric, pe, target.space->number, target.offset, op, dtype, operand,
                           compare, result, nbi);
         break;
-    case STP_WAY_DEVICE: /* no atomics by copies */
-    case STP_WAY_PROCESS:
-    case STP_WAY_STAGED:
+    case STP_PATH_DEVICE: /* no atomics by copies */
+    case STP_PATH_CMA:
+    case STP_PATH_STAGED:
         stp_stage_amo(target.space, target.offset, op, dtype, operand, compare, result, pe, fn);
         break;
     }

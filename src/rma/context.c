@@ -61,7 +61,7 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
     /* Who has sent a word of a collective waits for others' words, not for it to have arrived. */
-    if (stp_ctx_small.fabric != NULL) stp_rt.fabric.patient(stp_ctx_small.fabric);
+    if (stp_ctx_small.fabric != NULL) stp_rt.fabric.allow_delayed_ack(stp_ctx_small.fabric);
 }
 
 int stp_ctx_open_stream(void)
@@ -78,7 +78,7 @@ void stp_ctx_close_stream(void)
  * Those of teams are closed. The library's own contexts go with the fabric: the last sync still
  * uses one.
  */
-void stp_ctx_fini(void)
+void stp_ctx_close_default(void)
 {
     ctx_close(&stp_ctx_default);
     stp_quiet(&stp_ctx_coll);
@@ -97,7 +97,7 @@ void stp_ctx_close_queues(void)
 }
 
 /* The last sync is over: the fabric's halves of the library's own contexts go before the fabric. */
-void stp_ctx_close_own(void)
+void stp_ctx_internal_fini(void)
 {
     struct stp_ctx *own[] = {&stp_ctx_coll, &stp_ctx_small, &stp_ctx_stage, &stp_ctx_proxy};
 

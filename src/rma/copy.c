@@ -84,7 +84,8 @@ void stp_copy_close(struct stp_ctx *ctx)
 /* ---- copies --------------------------------------------------------------------------- */
 
 void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-                   const struct stp_rows *rows, enum stp_copy_end end, const char *fn)
+                   const struct stp_strided_copy *rows, enum stp_copy_completion end,
+                   const char *fn)
 {
     struct stp_queue *queue;
     int rc;
@@ -104,15 +105,15 @@ void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
 }
 
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-              size_t nbytes, enum stp_copy_end end, const char *fn)
+              size_t nbytes, enum stp_copy_completion end, const char *fn)
 {
-    struct stp_rows one = {.width = nbytes, .n = 1};
+    struct stp_strided_copy one = {.width = nbytes, .n = 1};
 
     stp_copy_rows(ctx, kind, dest, source, &one, end, fn);
 }
 
 void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
-                     const void *source, size_t nbytes, enum stp_copy_end end, void *word,
+                     const void *source, size_t nbytes, enum stp_copy_completion end, void *word,
                      uint64_t signal, const char *fn)
 {
     struct stp_queue *queue = copy_queue(ctx, kind, fn);
@@ -157,7 +158,7 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
     if (kind == NULL)
         memmove(dest, source, nbytes);
     else
-        stp_copy(&stp_ctx_stage, kind, dest, source, nbytes, STP_COPY_DONE, fn);
+        stp_copy(&stp_ctx_stage, kind, dest, source, nbytes, STP_COPY_REMOTE, fn);
 }
 
 /* ---- fragments ---------------------------------------------------------------------------- */
@@ -165,7 +166,7 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 /* A row that is larger than the room goes in parts, smaller ones several at a time. */
 bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 {
-    const struct stp_rows *rows = &p->rows;
+    const struct stp_strided_copy *rows = &p->rows;
     size_t left = rows->width - p->column;
 
     if (p->row >= rows->n) return false;
@@ -214,7 +215,7 @@ void stp_load_slow(void *value, const void *word, size_t nbytes)
     if (kind == NULL)
         copy_load_host(value, word, nbytes);
     else
-        stp_copy(&stp_ctx_stage, kind, value, word, nbytes, STP_COPY_DONE, "shmem_wait_until");
+        stp_copy(&stp_ctx_stage, kind, value, word, nbytes, STP_COPY_REMOTE, "shmem_wait_until");
 }
 
 void stp_remote_flush_slow(void)

@@ -17,23 +17,23 @@ struct stp_ctx;
 /* ---- ways (locate.c) ---------------------------------------------------------- */
 
 /* How the bytes of a symmetric object on a PE are reached from here. */
-enum stp_way {
-    STP_WAY_HOST,    /* host memory mapped here */
-    STP_WAY_DEVICE,  /* device memory that copies of its kind can name here */
-    STP_WAY_FABRIC,  /* by region and offset */
-    STP_WAY_STAGED,  /* by the proxy thread of the PE that owns it */
-    STP_WAY_PROCESS, /* private pages of a process of the node: the kernel copies */
+enum stp_access_path {
+    STP_PATH_HOST,   /* host memory mapped here */
+    STP_PATH_DEVICE, /* device memory that copies of its kind can name here */
+    STP_PATH_FABRIC, /* by region and offset */
+    STP_PATH_STAGED, /* by the proxy thread of the PE that owns it */
+    STP_PATH_CMA,    /* private pages of a process of the node: the kernel copies */
 };
 
 struct stp_target {
-    enum stp_way way;
+    enum stp_access_path way;
     char *there;             /* HOST and DEVICE */
     struct stp_space *space; /* the others; DEVICE too */
     size_t offset;
 };
 
 /* How data between this PE and PE pe's part of a space travels. */
-enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use);
+enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum stp_use use);
 
 /* ---- device memory (copy.c) ----------------------------------------------- */
 
@@ -61,13 +61,14 @@ static inline bool stp_on_device(const void *dest, const void *source)
  * a plain copy. Fatal when the device fails.
  */
 void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-                   const struct stp_rows *rows, enum stp_copy_end end, const char *fn);
+                   const struct stp_strided_copy *rows, enum stp_copy_completion end,
+                   const char *fn);
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-              size_t nbytes, enum stp_copy_end end, const char *fn);
+              size_t nbytes, enum stp_copy_completion end, const char *fn);
 
 /* Copy, then set a word that the kind's devices reach, in that order; both by flush. */
 void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
-                     const void *source, size_t nbytes, enum stp_copy_end end, void *word,
+                     const void *source, size_t nbytes, enum stp_copy_completion end, void *word,
                      uint64_t signal, const char *fn);
 
 /*
@@ -119,29 +120,29 @@ struct stp_fragment {
     size_t dest_at, source_at, width, n;
 };
 struct stp_fragments {
-    struct stp_rows rows;
+    struct stp_strided_copy rows;
     size_t room, row, column;
 };
 bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fragment);
 
-/* ---- private device memory (buffers.c) ------------------------------------- */
+/* ---- private device memory (device_mr_cache.c) ------------------------------------- */
 
 /*
  * Have the allocation of private memory of the kind registered with the fabric, for the operations
  * that this thread issues until release; -1: it cannot be.
  */
-int stp_buffer_hold(const struct stp_kind *kind, const void *ptr, size_t nbytes);
-void stp_buffer_release(int number); /* -1 is fine */
-void stp_buffers_fini(void);
+int stp_device_mr_get(const struct stp_kind *kind, const void *ptr, size_t nbytes);
+void stp_device_mr_put(int number); /* -1 is fine */
+void stp_device_mr_fini(void);
 
-/* ---- private pages (process.c) --------------------------------------------- */
+/* ---- private pages (cma.c) --------------------------------------------- */
 
 /*
- * From buffer to a part that STP_WAY_PROCESS leads to, or with put false from there to buffer; done
+ * From buffer to a part that STP_PATH_CMA leads to, or with put false from there to buffer; done
  * on return. Fatal when the part is gone.
  */
-void stp_process_copy(const struct stp_target *target, const void *buffer,
-                      const struct stp_rows *rows, bool put, int pe, const char *fn);
+void stp_cma_copy(const struct stp_target *target, const void *buffer,
+                  const struct stp_strided_copy *rows, bool put, int pe, const char *fn);
 
 /* ---- staging (stage.c, proxy.c) ------------------------------------------- */
 
@@ -151,9 +152,9 @@ void stp_process_copy(const struct stp_target *target, const void *buffer,
  * ever.
  */
 void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
-                   const struct stp_rows *rows, int pe, const char *fn);
+                   const struct stp_strided_copy *rows, int pe, const char *fn);
 void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *dest,
-                   const struct stp_rows *rows, int pe, const char *fn);
+                   const struct stp_strided_copy *rows, int pe, const char *fn);
 
 /* An atomic on a word of a device space: the process of its owner does it. Done on return. */
 void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo op,
@@ -162,12 +163,12 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
 
 /*
  * Kernels on this device may change words of this PE's device memory: from now on its atomics are
- * atomic to theirs (words.c). Keep undoes one call. 0; -errno, not logged: a device cannot do that,
- * and all is as before. Is it so for the words of this GPU space?
+ * atomic to theirs (owner_amo.c). Keep undoes one call. 0; -errno, not logged: a device cannot do
+ * that, and all is as before. Is it so for the words of this GPU space?
  */
-int stp_stage_share_words(int device);
-void stp_stage_keep_words(void);
-bool stp_stage_words_shared(const struct stp_space *space);
+int stp_stage_gpu_amo_enable(int device);
+void stp_stage_gpu_amo_disable(void);
+bool stp_stage_gpu_amo_enabled(const struct stp_space *space);
 
 /* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
 size_t stp_stage_internal_bytes(size_t window_capacity);

@@ -30,13 +30,13 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
     char *part;
 
     if (STP_LIKELY(!stp_any_outside())) return NULL;
-    space = stp_registry_find(addr, &offset);
-    if (space == NULL || (space->outside == NULL && !stp_space_is_private(space))) return NULL;
+    space = stp_space_lookup(addr, &offset);
+    if (space == NULL || (space->shm_attach == NULL && !stp_space_is_private(space))) return NULL;
     if (STP_UNLIKELY(nbytes > stp_space_nbytes(space) - offset))
         (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
     if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
-    if (space->outside == NULL) return NULL;
-    part = stp_outside_reach(space, local);
+    if (space->shm_attach == NULL) return NULL;
+    part = stp_shm_attach_map_peer(space, local);
     if (STP_LIKELY(part != NULL)) return part + offset;
     if (stp_team_rank_of(space->team, pe) >= 0)
         stp_fatal(NULL, "cannot reach the part of PE %d of space %u", pe, space->number);
@@ -52,7 +52,7 @@ static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn
 
     if (local < 0) return NULL;
     if (offset < stp_window_end()) {
-        if (STP_UNLIKELY(stp_window_reach(local) != 0))
+        if (STP_UNLIKELY(stp_window_open_peer(local) != 0))
             stp_fatal(NULL, "cannot reach the symmetric memory of PE %d", pe);
         return stp_window_part(local) + offset;
     }
@@ -72,21 +72,21 @@ void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *
 
 _Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)
 {
-    const struct stp_space *heap = stp_registry_at(STP_SPACE_HEAP), *kept;
+    const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP), *kept;
     size_t offset;
     char globals[256], whose[1792]; /* a line has 2048 */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
-    kept = stp_registry_find_kept(addr, &offset);
+    kept = stp_space_lookup_reserved(addr, &offset);
     if (kept != NULL)
         stp_fatal(
             fn,
             "%s %p is not symmetric: it is at offset %zu of space %u, which has %zu bytes now "
             "and may grow to %zu",
             argument, addr, offset, kept->number, stp_space_nbytes(kept), kept->max_bytes);
-    if (stp_registry_destroyed(addr, whose, sizeof(whose)))
+    if (stp_space_lookup_destroyed(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
-    if (stp_whose(addr, whose, sizeof(whose)))
+    if (stp_addr_describe(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
     snprintf(whose, sizeof(whose), "%p..%p", (void *)heap->base,
              (void *)(heap->base + stp_space_nbytes(heap)));
@@ -114,7 +114,7 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
                                 const char *fn, const char *argument)
 {
     size_t at, has;
-    struct stp_space *space = stp_registry_find(addr, &at);
+    struct stp_space *space = stp_space_lookup(addr, &at);
 
     if (space == NULL) locate_fatal_address(addr, fn, argument);
     has = stp_space_nbytes(space);
@@ -130,28 +130,28 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
 }
 
 /* Atomics are the owner's, on all ways; elements are, where the kernel would copy byte by byte. */
-static enum stp_way locate_way_to_private(const struct stp_space *space, int pe, int local,
-                                          enum stp_use use)
+static enum stp_access_path locate_way_to_private(const struct stp_space *space, int pe, int local,
+                                                  enum stp_use use)
 {
     uintptr_t base;
     pid_t pid;
 
-    if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
-    if (pe == stp_rt.pe) return STP_WAY_HOST;
-    if (local >= 0 && stp_private_peer(space, local, &pid, &base)) return STP_WAY_PROCESS;
-    return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;
+    if (use == STP_USE_ATOMIC) return STP_PATH_STAGED;
+    if (pe == stp_rt.pe) return STP_PATH_HOST;
+    if (local >= 0 && stp_private_peer(space, local, &pid, &base)) return STP_PATH_CMA;
+    return local < 0 && space->on_fabric ? STP_PATH_FABRIC : STP_PATH_STAGED;
 }
 
-enum stp_way stp_way_to(struct stp_space *space, int pe, enum stp_use use)
+enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum stp_use use)
 {
     int local = stp_local_of(pe);
     bool cpu = use != STP_USE_ATOMIC || stp_win.cpu_atomics;
 
-    if (space->host) return local >= 0 && cpu ? STP_WAY_HOST : STP_WAY_FABRIC;
+    if (space->host) return local >= 0 && cpu ? STP_PATH_HOST : STP_PATH_FABRIC;
     if (stp_space_is_private(space)) return locate_way_to_private(space, pe, local, use);
-    if (use == STP_USE_ATOMIC) return STP_WAY_STAGED;
-    if (local >= 0 && stp_kind_reach(space, local) != NULL) return STP_WAY_DEVICE;
-    return local < 0 && space->on_fabric ? STP_WAY_FABRIC : STP_WAY_STAGED;
+    if (use == STP_USE_ATOMIC) return STP_PATH_STAGED;
+    if (local >= 0 && stp_kind_reach(space, local) != NULL) return STP_PATH_DEVICE;
+    return local < 0 && space->on_fabric ? STP_PATH_FABRIC : STP_PATH_STAGED;
 }
 
 /* Globals and statics belong to the default space. */
@@ -166,7 +166,7 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
                              const char *fn, const char *argument)
 {
     size_t offset;
-    struct stp_space *space = ctx->space != NULL ? stp_registry_find(addr, &offset) : NULL;
+    struct stp_space *space = ctx->space != NULL ? stp_space_lookup(addr, &offset) : NULL;
 
     if (ctx->space != NULL && (space == NULL || !locate_is_of(space, ctx->space)))
         stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
@@ -177,24 +177,24 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              enum stp_use use, const char *fn, const char *argument)
 {
-    struct stp_target target = {.way = STP_WAY_HOST};
+    struct stp_target target = {.way = STP_PATH_HOST};
 
     if (STP_UNLIKELY(stp_rt.check)) locate_check_all(ctx, addr, nbytes, pe, fn, argument);
     if (use != STP_USE_ATOMIC || stp_win.cpu_atomics)
         target.there = locate_host(addr, nbytes, pe, fn, argument);
     if (target.there != NULL) return target;
     target.space = stp_symmetric(addr, nbytes, pe, &target.offset, fn, argument);
-    target.way = stp_way_to(target.space, pe, use);
-    if (target.way == STP_WAY_HOST) target.way = STP_WAY_FABRIC; /* globals that are not shared */
-    if (target.way == STP_WAY_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
-    if (target.way == STP_WAY_DEVICE)
+    target.way = stp_access_path_to(target.space, pe, use);
+    if (target.way == STP_PATH_HOST) target.way = STP_PATH_FABRIC; /* globals that are not shared */
+    if (target.way == STP_PATH_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
+    if (target.way == STP_PATH_DEVICE)
         target.there = (char *)stp_kind_reach(target.space, stp_local_of(pe)) + target.offset;
     return target;
 }
 
 _Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn)
 {
-    stp_watch_require(pe);
+    stp_peer_monitor_require(pe);
     stp_fatal(fn, "%p is a global or static, and those of PE %d cannot be reached: %s", addr, pe,
               stp_segment.why_not != NULL ? stp_segment.why_not
                                           : "its process does not share them");

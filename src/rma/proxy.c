@@ -25,7 +25,7 @@ static struct {
 
 static struct stp_space *proxy_space(const struct stage_request *request)
 {
-    struct stp_space *space = stp_registry_at(request->number);
+    struct stp_space *space = stp_space_at(request->number);
 
     if (space == NULL || space->host)
         stp_fatal(PROXY_FN, "PE %d asks for memory of space %u, which is no device space here",
@@ -36,7 +36,7 @@ static struct stp_space *proxy_space(const struct stage_request *request)
 /* Tell the origin that it is done, with nbytes for its reply when there are any. */
 static void proxy_answer(const struct stage_request *request, const char *data, size_t nbytes)
 {
-    struct stage_reply *reply = &stp_stage_box()->replies[request->reply];
+    struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
     struct stage_reply *there = stp_ptr(reply, request->pe);
 
     if (there != NULL) /* Pairs with the acquire load in flight_wait(). */
@@ -49,10 +49,10 @@ static void proxy_answer(const struct stage_request *request, const char *data, 
 static void proxy_put(const struct stage_request *request, const char *data)
 {
     struct stp_space *space = proxy_space(request);
-    struct stp_rows rows = {request->width, request->n, request->pitch, request->width};
+    struct stp_strided_copy rows = {request->width, request->n, request->pitch, request->width};
 
     stp_copy_rows(&stp_ctx_proxy, space->kind, space->base + request->offset, data, &rows,
-                  STP_COPY_DONE, PROXY_FN);
+                  STP_COPY_REMOTE, PROXY_FN);
     proxy_answer(request, NULL, 0);
 }
 
@@ -60,17 +60,17 @@ static void proxy_put(const struct stage_request *request, const char *data)
 static void proxy_get(const struct stage_request *request, char *data)
 {
     struct stp_space *space = proxy_space(request);
-    struct stp_rows rows = {request->width, request->n, request->width, request->pitch};
+    struct stp_strided_copy rows = {request->width, request->n, request->width, request->pitch};
     char *landing = stp_ptr(stp_stage_reply_memory(request->reply), request->pe);
 
     stp_copy_rows(&stp_ctx_proxy, space->kind, landing != NULL ? landing : data,
-                  space->base + request->offset, &rows, STP_COPY_DONE, PROXY_FN);
+                  space->base + request->offset, &rows, STP_COPY_REMOTE, PROXY_FN);
     proxy_answer(request, data, request->width * request->n);
 }
 
 static void proxy_amo(const struct stage_request *request)
 {
-    struct stage_reply *reply = &stp_stage_box()->replies[request->reply];
+    struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
     struct stage_reply *there = stp_ptr(reply, request->pe);
     enum stp_fabric_amo op = (enum stp_fabric_amo)request->amo;
     uint64_t value = 0;
@@ -112,7 +112,7 @@ static void proxy_serve(unsigned slot)
 
 /* ---- the thread ------------------------------------------------------------------------ */
 
-static bool proxy_has_work(struct stage_box *box)
+static bool proxy_has_work(struct stage_mailbox *box)
 {
     uint64_t next = __atomic_load_n(&box->served, __ATOMIC_RELAXED);
 
@@ -120,7 +120,7 @@ static bool proxy_has_work(struct stage_box *box)
     return __atomic_load_n(&box->slots[next % STAGE_SLOTS].ready, __ATOMIC_ACQUIRE) == next + 1;
 }
 
-static void proxy_sleep(struct stage_box *box)
+static void proxy_sleep(struct stage_mailbox *box)
 {
     /* Pairs with the addition in stp_stage_ring(); the kernel compares the value. */
     uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
@@ -132,12 +132,12 @@ static void proxy_sleep(struct stage_box *box)
     if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&box->rings, seen);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
-    stp_thread_look();
+    stp_thread_exit_check();
 }
 
 static void *proxy_main(void *arg)
 {
-    struct stage_box *box = stp_stage_box();
+    struct stage_mailbox *box = stp_stage_mailbox();
     int idle = 0;
 
     (void)arg;
@@ -161,11 +161,11 @@ static void *proxy_main(void *arg)
 
 void stp_proxy_served(void)
 {
-    struct stage_box *box;
+    struct stage_mailbox *box;
 
     /* Pairs with the store in stp_proxy_start(). */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_ACQUIRE)) return;
-    box = stp_stage_box();
+    box = stp_stage_mailbox();
     if (proxy_has_work(box)) stp_stage_ring(box);
 }
 
@@ -203,11 +203,11 @@ void stp_proxy_start(void)
 
 void stp_proxy_stop(void)
 {
-    struct stage_box *box;
+    struct stage_mailbox *box;
 
     /* Pairs with the stores in stp_proxy_start() and below. */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return;
-    box = stp_stage_box();
+    box = stp_stage_mailbox();
     /* Pairs with the loads in proxy_main() and proxy_sleep(). */
     __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
     stp_stage_ring(box);
@@ -224,7 +224,7 @@ bool stp_proxy_halt(void)
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return true;
     /* Pairs with the loads in proxy_main() and proxy_sleep(). */
     __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
-    stp_stage_ring(stp_stage_box());
+    stp_stage_ring(stp_stage_mailbox());
     /* Pairs with the store in proxy_main(), as does the load below. */
     for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
         usleep(1000);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static size_t rma_extent(const struct stp_rows *rows, size_t pitch)
+static size_t rma_extent(const struct stp_strided_copy *rows, size_t pitch)
 {
     return (rows->n - 1) * pitch + rows->width;
 }
@@ -22,22 +22,22 @@ static size_t rma_extent(const struct stp_rows *rows, size_t pitch)
  * released when all is issued.
  */
 static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
-                               const struct stp_rows *rows, int *held)
+                               const struct stp_strided_copy *rows, int *held)
 {
     const struct stp_space *space;
     size_t offset;
 
     *held = -1;
     if (STP_LIKELY(kind == NULL)) return true;
-    space = stp_registry_find(buffer, &offset);
+    space = stp_space_lookup(buffer, &offset);
     if (space != NULL && space->registered) return true;
-    if (rows->n == 1) *held = stp_buffer_hold(kind, buffer, rows->width);
+    if (rows->n == 1) *held = stp_device_mr_get(kind, buffer, rows->width);
     return *held >= 0;
 }
 
 /* ---- host memory --------------------------------------------------------------- */
 
-static void rma_copy_host(char *dest, const char *source, const struct stp_rows *rows)
+static void rma_copy_host(char *dest, const char *source, const struct stp_strided_copy *rows)
 {
     size_t to = rows->dest_pitch, from = rows->source_pitch;
 
@@ -63,9 +63,9 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_rows 
 /* ---- the fabric ------------------------------------------------------------------ */
 
 static void fabric_put(struct stp_ctx *ctx, const struct stp_target *target, size_t at,
-                       const void *source, size_t nbytes, int pe, enum stp_copy_end end)
+                       const void *source, size_t nbytes, int pe, enum stp_copy_completion end)
 {
-    if (end == STP_COPY_ISSUED)
+    if (end == STP_COPY_NONE)
         stp_rt.fabric.put_nbi(ctx->fabric, pe, target->space->number, target->offset + at, source,
                               nbytes);
     else
@@ -83,13 +83,13 @@ static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *ta
 
     for (size_t i = 0; i < rows; i++)
         fabric_put(ctx, target, fragment->dest_at + i * dest_pitch, buffer + i * width, width, pe,
-                   STP_COPY_SENT);
+                   STP_COPY_LOCAL);
 }
 
 /* From device memory that the fabric does not reach: copy the next fragment while one is sent. */
 static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, const char *source,
-                               const struct stp_rows *rows, int pe, const char *fn)
+                               const struct stp_strided_copy *rows, int pe, const char *fn)
 {
     struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
@@ -97,12 +97,13 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
     unsigned k = 0;
 
     while (stp_fragment_next(&fragments, &fragment)) {
-        struct stp_rows pack = {fragment.width, fragment.n, fragment.width, rows->source_pitch};
+        struct stp_strided_copy pack = {fragment.width, fragment.n, fragment.width,
+                                        rows->source_pitch};
         char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
 
         if (buffers[1] == NULL && sent.n > 0)
             fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffer, pe);
-        stp_copy_rows(ctx, kind, buffer, source + fragment.source_at, &pack, STP_COPY_ISSUED, fn);
+        stp_copy_rows(ctx, kind, buffer, source + fragment.source_at, &pack, STP_COPY_NONE, fn);
         if (buffers[1] != NULL && sent.n > 0)
             fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffers[~k & 1], pe);
         stp_copy_flush(ctx);
@@ -118,14 +119,15 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
 /* The other way: fetch the next fragment while one is copied to the device. */
 static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, char *dest,
-                               const struct stp_rows *rows, int pe, const char *fn)
+                               const struct stp_strided_copy *rows, int pe, const char *fn)
 {
     struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
     struct stp_fragment fragment;
 
     for (unsigned k = 0; stp_fragment_next(&fragments, &fragment); k++) {
-        struct stp_rows unpack = {fragment.width, fragment.n, rows->dest_pitch, fragment.width};
+        struct stp_strided_copy unpack = {fragment.width, fragment.n, rows->dest_pitch,
+                                          fragment.width};
         char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
 
         if (buffers[1] == NULL) stp_copy_flush(ctx);
@@ -135,7 +137,7 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                   buffer + i * fragment.width, fragment.width);
         stp_rt.fabric.quiet(ctx->fabric);
         stp_copy_flush(ctx);
-        stp_copy_rows(ctx, kind, dest + fragment.dest_at, buffer, &unpack, STP_COPY_ISSUED, fn);
+        stp_copy_rows(ctx, kind, dest + fragment.dest_at, buffer, &unpack, STP_COPY_NONE, fn);
     }
     stp_copy_flush(ctx);
     stp_bounce_give(buffers[0]);
@@ -144,8 +146,8 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
 
 static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
                            const struct stp_target *target, const char *source,
-                           const struct stp_rows *rows, int pe, enum stp_copy_end end,
-                           const char *fn)
+                           const struct stp_strided_copy *rows, int pe,
+                           enum stp_copy_completion end, const char *fn)
 {
     int held;
 
@@ -157,12 +159,13 @@ static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
     for (size_t i = 0; i < rows->n; i++)
         fabric_put(ctx, target, i * rows->dest_pitch, source + i * rows->source_pitch, rows->width,
                    pe, end);
-    stp_buffer_release(held);
+    stp_device_mr_put(held);
 }
 
 static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
-                           const struct stp_target *target, char *dest, const struct stp_rows *rows,
-                           int pe, enum stp_copy_end end, const char *fn)
+                           const struct stp_target *target, char *dest,
+                           const struct stp_strided_copy *rows, int pe,
+                           enum stp_copy_completion end, const char *fn)
 {
     const struct stp_fabric *fabric = &stp_rt.fabric;
     int held;
@@ -171,17 +174,17 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
         fabric_get_bounced(ctx, to, target, dest, rows, pe, fn);
         return;
     }
-    if (rows->n == 1 && end == STP_COPY_DONE) {
+    if (rows->n == 1 && end == STP_COPY_REMOTE) {
         fabric->get(ctx->fabric, pe, target->space->number, target->offset, dest, rows->width);
-        stp_buffer_release(held);
+        stp_device_mr_put(held);
         return;
     }
     for (size_t i = 0; i < rows->n; i++)
         fabric->get_nbi(ctx->fabric, pe, target->space->number,
                         target->offset + i * rows->source_pitch, dest + i * rows->dest_pitch,
                         rows->width);
-    stp_buffer_release(held);
-    if (end == STP_COPY_DONE) fabric->quiet(ctx->fabric); /* the data is here on return */
+    stp_device_mr_put(held);
+    if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data is here on return */
 }
 
 /*
@@ -196,7 +199,7 @@ static inline void *rma_plain(const void *addr, const void *buffer, size_t nbyte
 }
 
 /* One that must not tear: the kernel copies bytes, as it likes. */
-static bool rma_is_element(const struct stp_rows *rows, const void *addr)
+static bool rma_is_element(const struct stp_strided_copy *rows, const void *addr)
 {
     size_t width = rows->width;
 
@@ -207,72 +210,74 @@ static bool rma_is_element(const struct stp_rows *rows, const void *addr)
 /* ---- every way --------------------------------------------------------------------- */
 
 static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
-                    const struct stp_rows *rows, int pe, enum stp_copy_end end, const char *fn)
+                    const struct stp_strided_copy *rows, int pe, enum stp_copy_completion end,
+                    const char *fn)
 {
     struct stp_target target =
         stp_locate(ctx, dest, rma_extent(rows, rows->dest_pitch), pe, STP_USE_COPY, fn, "dest");
     const struct stp_kind *from = stp_device_of(source);
 
     switch (target.way) {
-    case STP_WAY_HOST:
+    case STP_PATH_HOST:
         if (from == NULL)
             rma_copy_host(target.there, source, rows);
         else
             stp_copy_rows(ctx, from, target.there, source, rows, end, fn);
         break;
-    case STP_WAY_DEVICE:
+    case STP_PATH_DEVICE:
         stp_copy_rows(ctx, target.space->kind, target.there, source, rows, end, fn);
         break;
-    case STP_WAY_FABRIC:
+    case STP_PATH_FABRIC:
         rma_put_fabric(ctx, from, &target, source, rows, pe, end, fn);
         break;
-    case STP_WAY_STAGED:
+    case STP_PATH_STAGED:
         stp_stage_put(ctx, &target, source, rows, pe, fn);
         break;
-    case STP_WAY_PROCESS:
+    case STP_PATH_CMA:
         if (from != NULL || rma_is_element(rows, dest))
             stp_stage_put(ctx, &target, source, rows, pe, fn);
         else
-            stp_process_copy(&target, source, rows, true, pe, fn);
+            stp_cma_copy(&target, source, rows, true, pe, fn);
         break;
     }
 }
 
 static void rma_get(struct stp_ctx *ctx, void *dest, const void *source,
-                    const struct stp_rows *rows, int pe, enum stp_copy_end end, const char *fn)
+                    const struct stp_strided_copy *rows, int pe, enum stp_copy_completion end,
+                    const char *fn)
 {
     struct stp_target target = stp_locate(ctx, source, rma_extent(rows, rows->source_pitch), pe,
                                           STP_USE_COPY, fn, "source");
     const struct stp_kind *to = stp_device_of(dest);
 
     switch (target.way) {
-    case STP_WAY_HOST:
+    case STP_PATH_HOST:
         if (to == NULL)
             rma_copy_host(dest, target.there, rows);
         else
             stp_copy_rows(ctx, to, dest, target.there, rows, end, fn);
         break;
-    case STP_WAY_DEVICE:
+    case STP_PATH_DEVICE:
         stp_copy_rows(ctx, target.space->kind, dest, target.there, rows, end, fn);
         break;
-    case STP_WAY_FABRIC:
+    case STP_PATH_FABRIC:
         rma_get_fabric(ctx, to, &target, dest, rows, pe, end, fn);
         break;
-    case STP_WAY_STAGED:
+    case STP_PATH_STAGED:
         stp_stage_get(ctx, &target, dest, rows, pe, fn);
         break;
-    case STP_WAY_PROCESS:
+    case STP_PATH_CMA:
         if (to != NULL || rma_is_element(rows, source))
             stp_stage_get(ctx, &target, dest, rows, pe, fn);
         else
-            stp_process_copy(&target, dest, rows, false, pe, fn);
+            stp_cma_copy(&target, dest, rows, false, pe, fn);
         break;
     }
 }
 
-static struct stp_rows rma_one_row(size_t nbytes)
+static struct stp_strided_copy rma_one_row(size_t nbytes)
 {
-    return (struct stp_rows){.width = nbytes, .n = 1};
+    return (struct stp_strided_copy){.width = nbytes, .n = 1};
 }
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
@@ -285,18 +290,18 @@ void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
 void stp_put_more(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    struct stp_rows one = rma_one_row(nbytes);
+    struct stp_strided_copy one = rma_one_row(nbytes);
     void *there = rma_plain(dest, source, nbytes, pe);
     if (there != NULL)
         memcpy(there, source, nbytes);
     else if (nbytes > 0)
-        rma_put(ctx, dest, source, &one, pe, STP_COPY_SENT, fn);
+        rma_put(ctx, dest, source, &one, pe, STP_COPY_LOCAL, fn);
 }
 
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
-    struct stp_rows one = rma_one_row(nbytes);
+    struct stp_strided_copy one = rma_one_row(nbytes);
     void *there;
 
     stp_kind_begin();
@@ -304,13 +309,13 @@ void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
     if (there != NULL)
         memcpy(there, source, nbytes);
     else if (nbytes > 0)
-        rma_put(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
+        rma_put(ctx, dest, source, &one, pe, STP_COPY_NONE, fn);
 }
 
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    struct stp_rows one = rma_one_row(nbytes);
+    struct stp_strided_copy one = rma_one_row(nbytes);
     const void *there;
 
     stp_kind_begin();
@@ -318,13 +323,13 @@ void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
     if (there != NULL)
         memcpy(dest, there, nbytes);
     else if (nbytes > 0)
-        rma_get(ctx, dest, source, &one, pe, STP_COPY_DONE, fn);
+        rma_get(ctx, dest, source, &one, pe, STP_COPY_REMOTE, fn);
 }
 
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
-    struct stp_rows one = rma_one_row(nbytes);
+    struct stp_strided_copy one = rma_one_row(nbytes);
     const void *there;
 
     stp_kind_begin();
@@ -332,33 +337,33 @@ void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
     if (there != NULL)
         memcpy(dest, there, nbytes);
     else if (nbytes > 0)
-        rma_get(ctx, dest, source, &one, pe, STP_COPY_ISSUED, fn);
+        rma_get(ctx, dest, source, &one, pe, STP_COPY_NONE, fn);
 }
 
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                     const char *fn)
 {
     struct stp_target target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-    struct stp_rows one = rma_one_row(nbytes);
+    struct stp_strided_copy one = rma_one_row(nbytes);
 
     switch (target.way) {
-    case STP_WAY_HOST:
+    case STP_PATH_HOST:
         stp_store_whole(target.there, value, nbytes);
         break;
-    case STP_WAY_DEVICE:
-        stp_copy(ctx, target.space->kind, target.there, value, nbytes, STP_COPY_SENT, fn);
+    case STP_PATH_DEVICE:
+        stp_copy(ctx, target.space->kind, target.there, value, nbytes, STP_COPY_LOCAL, fn);
         break;
-    case STP_WAY_FABRIC:
+    case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, pe);
         if ((target.space->host || target.space->kind->device == NULL) && nbytes <= 8 &&
             (uintptr_t)dest % nbytes == 0)
             stp_rt.fabric.store(ctx->fabric, pe, target.space->number, target.offset, value,
                                 nbytes);
         else
-            fabric_put(ctx, &target, 0, value, nbytes, pe, STP_COPY_SENT);
+            fabric_put(ctx, &target, 0, value, nbytes, pe, STP_COPY_LOCAL);
         break;
-    case STP_WAY_PROCESS: /* it might tear */
-    case STP_WAY_STAGED:
+    case STP_PATH_CMA: /* it might tear */
+    case STP_PATH_STAGED:
         stp_stage_put(ctx, &target, value, &one, pe, fn);
         break;
     }
@@ -370,8 +375,8 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
  * nblocks blocks of bsize elements at strides dst and sst as rows: blocks that lie side by side on
  * both sides are one. Fatal when the bytes they span do not fit a size_t.
  */
-static struct stp_rows rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
-                                size_t size, const char *fn)
+static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
+                                        size_t size, const char *fn)
 {
     size_t to = (size_t)dst, from = (size_t)sst, nbytes = stp_bytes(bsize, size, fn);
 
@@ -380,27 +385,27 @@ static struct stp_rows rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size
     if (nblocks == 1) return rma_one_row(nbytes);
     (void)stp_bytes(stp_bytes(nblocks, to > from ? to : from, fn), size, fn);
     if (to == bsize && from == bsize) return rma_one_row(nblocks * nbytes);
-    return (struct stp_rows){nbytes, nblocks, to * size, from * size};
+    return (struct stp_strided_copy){nbytes, nblocks, to * size, from * size};
 }
 
 void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
               size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
-    struct stp_rows rows;
+    struct stp_strided_copy rows;
 
     if (nblocks == 0 || bsize == 0) return;
     stp_kind_begin();
     rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
-    rma_put(ctx, dest, source, &rows, pe, STP_COPY_SENT, fn);
+    rma_put(ctx, dest, source, &rows, pe, STP_COPY_LOCAL, fn);
 }
 
 void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
               size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
-    struct stp_rows rows;
+    struct stp_strided_copy rows;
 
     if (nblocks == 0 || bsize == 0) return;
     stp_kind_begin();
     rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
-    rma_get(ctx, dest, source, &rows, pe, STP_COPY_DONE, fn);
+    rma_get(ctx, dest, source, &rows, pe, STP_COPY_REMOTE, fn);
 }

@@ -11,7 +11,7 @@
 #include "boot/boot.h"
 #include "core/core.h"
 #include "device.h"
-#include "watch.h"
+#include "peer_monitor.h"
 
 /* ---- where an object is (locate.c) ----------------------------------------- */
 
@@ -31,7 +31,7 @@ static inline void *stp_ptr(const void *addr, int pe)
 /* Are there spaces whose own part lies outside the window? */
 static inline bool stp_any_outside(void)
 {
-    return __atomic_load_n(&stp_outside_n, __ATOMIC_RELAXED) != 0 ||
+    return __atomic_load_n(&stp_shm_attach_n, __ATOMIC_RELAXED) != 0 ||
            __atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) != 0;
 }
 
@@ -92,9 +92,9 @@ void stp_ctx_close_stream(void);
 
 /* Open and close the contexts above; needs the world team and the fabric. */
 void stp_ctx_init(void);
-void stp_ctx_fini(void);
+void stp_ctx_close_default(void);
 void stp_ctx_close_queues(void);
-void stp_ctx_close_own(void);
+void stp_ctx_internal_fini(void);
 
 /* Destroy the shareable contexts of a team that is going away. */
 void stp_ctx_destroy_all(struct stp_team *team);
@@ -247,8 +247,8 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
  * the context, which does not wait for the word: who owns it does. May be one message where a
  * signal would wait for its data.
  */
-void stp_put_word(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
-                  uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn);
+void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                    uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn);
 
 /* ---- order (order.c) ---------------------------------------------------- */
 

@@ -48,14 +48,14 @@ static bool signal_by_device(struct stp_ctx *ctx, const struct stp_target *data,
                              int pe, const char *fn)
 {
     size_t offset;
-    struct stp_space *space = stp_registry_find(sig_addr, &offset);
+    struct stp_space *space = stp_space_lookup(sig_addr, &offset);
     void *word = space != NULL && space->mapped != NULL
                      ? stp_mapped_ptr(space, stp_local_of(pe), offset)
                      : NULL;
 
     if (word == NULL || !stp_win.cpu_atomics) return false;
     stp_copy_signal(ctx, data->space->kind, data->there, source, nbytes,
-                    nbi ? STP_COPY_ISSUED : STP_COPY_SENT, word, signal, fn);
+                    nbi ? STP_COPY_NONE : STP_COPY_LOCAL, word, signal, fn);
     return true;
 }
 
@@ -64,7 +64,7 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
                             uint64_t *sig_addr, uint64_t signal, enum stp_fabric_amo op, bool nbi,
                             int pe, const char *fn)
 {
-    struct stp_target data = {.way = STP_WAY_HOST}, word;
+    struct stp_target data = {.way = STP_PATH_HOST}, word;
     bool device;
 
     stp_kind_begin();
@@ -73,20 +73,20 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     if (nbytes > 0) data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
     word = stp_locate(ctx, sig_addr, sizeof(signal), pe, STP_USE_ATOMIC, fn, "sig_addr");
-    if (data.way == STP_WAY_HOST && word.way == STP_WAY_HOST && !device) {
+    if (data.way == STP_PATH_HOST && word.way == STP_PATH_HOST && !device) {
         if (nbytes > 0) memcpy(data.there, source, nbytes);
         signal_store((uint64_t *)word.there, signal, op);
         return;
     }
     /* Only what all goes from host memory to host memory of another node is one operation of the
      * fabric; else a quiet keeps the order. */
-    if (stp_local_of(pe) < 0 && word.way == STP_WAY_FABRIC && !device &&
+    if (stp_local_of(pe) < 0 && word.way == STP_PATH_FABRIC && !device &&
         (nbytes == 0 || data.space->host)) {
         stp_rt.fabric.put_signal(ctx->fabric, pe, nbytes > 0 ? data.space->number : 0, data.offset,
                                  source, nbytes, word.space->number, word.offset, signal, op, nbi);
         return;
     }
-    if (data.way == STP_WAY_DEVICE && word.way == STP_WAY_HOST && op == STP_AMO_SET &&
+    if (data.way == STP_PATH_DEVICE && word.way == STP_PATH_HOST && op == STP_AMO_SET &&
         signal_by_device(ctx, &data, source, nbytes, sig_addr, signal, nbi, pe, fn))
         return;
     if (nbytes > 0) stp_put_more(ctx, dest, source, nbytes, pe, fn);
@@ -110,8 +110,8 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
     signal_put_slow(ctx, dest, source, nbytes, sig_addr, signal, op, nbi, pe, fn);
 }
 
-void stp_put_word(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
-                  uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn)
+void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
+                    uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn)
 {
     struct stp_target data, there;
 
@@ -119,9 +119,10 @@ void stp_put_word(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
     if (nbytes > 0 && stp_local_of(pe) < 0 && stp_device_of(source) == NULL) {
         data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
         there = stp_locate(ctx, word, sizeof(*word), pe, STP_USE_ATOMIC, fn, "word");
-        if (there.way == STP_WAY_FABRIC && data.space->host) {
-            stp_rt.fabric.put_word(ctx->fabric, pe, data.space->number, data.offset, source, nbytes,
-                                   there.space->number, there.offset, value, signal_op(sig_op, fn));
+        if (there.way == STP_PATH_FABRIC && data.space->host) {
+            stp_rt.fabric.put_notify(ctx->fabric, pe, data.space->number, data.offset, source,
+                                     nbytes, there.space->number, there.offset, value,
+                                     signal_op(sig_op, fn));
             return;
         }
     }

@@ -31,13 +31,13 @@ size_t stp_stage_internal_bytes(size_t window_capacity)
         chunk /= 2;
     stage.chunk = chunk;
     memset(stage.turns, 0, sizeof(stage.turns));
-    return 4096 * ((sizeof(struct stage_box) + 4095) / 4096) +
+    return 4096 * ((sizeof(struct stage_mailbox) + 4095) / 4096) +
            chunk * (STAGE_SLOTS + STAGE_REPLIES);
 }
 
-struct stage_box *stp_stage_box(void)
+struct stage_mailbox *stp_stage_mailbox(void)
 {
-    return (struct stage_box *)stp_registry_at(STP_SPACE_INTERNAL)->base;
+    return (struct stage_mailbox *)stp_space_at(STP_SPACE_INTERNAL)->base;
 }
 
 size_t stp_stage_chunk(void)
@@ -47,9 +47,9 @@ size_t stp_stage_chunk(void)
 
 char *stp_stage_slot_memory(unsigned slot)
 {
-    size_t head = 4096 * ((sizeof(struct stage_box) + 4095) / 4096);
+    size_t head = 4096 * ((sizeof(struct stage_mailbox) + 4095) / 4096);
 
-    return (char *)stp_stage_box() + head + slot * stage.chunk;
+    return (char *)stp_stage_mailbox() + head + slot * stage.chunk;
 }
 
 char *stp_stage_reply_memory(unsigned reply)
@@ -57,7 +57,7 @@ char *stp_stage_reply_memory(unsigned reply)
     return stp_stage_slot_memory(STAGE_SLOTS + reply);
 }
 
-void stp_stage_ring(struct stage_box *there)
+void stp_stage_ring(struct stage_mailbox *there)
 {
     /*
      * Pairs with the fence of the proxy thread before it sleeps: it sees the word or we see it
@@ -131,7 +131,7 @@ static void stage_note_served(int pe, uint64_t n)
 
 static void flight_wait(const struct flight *flight, int pe)
 {
-    const uint64_t *done = &stp_stage_box()->replies[flight->reply].done;
+    const uint64_t *done = &stp_stage_mailbox()->replies[flight->reply].done;
     struct stp_wait wait = {0};
 
     /* Pairs with the release stores in proxy_answer() and proxy_amo(), by another PE. */
@@ -153,7 +153,7 @@ static void flight_end(const struct flight *flight)
 /* How many requests pe has served at least; exact where ticket may have no slot yet. */
 static uint64_t stage_served(uint64_t ticket, int pe)
 {
-    struct stage_box *box = stp_stage_box();
+    struct stage_mailbox *box = stp_stage_mailbox();
     const uint64_t *there = stp_ptr(&box->served, pe);
     uint64_t served;
 
@@ -170,7 +170,7 @@ static uint64_t stage_served(uint64_t ticket, int pe)
 /* A place in the owner's queue: waits until its slot is free. */
 static uint64_t stage_take_ticket(int pe)
 {
-    struct stage_box *box = stp_stage_box();
+    struct stage_mailbox *box = stp_stage_mailbox();
     uint64_t one = 1, ticket;
     uint64_t *there = stp_ptr_inline(&box->tickets, pe, STP_USE_ATOMIC);
     struct stp_wait wait = {0};
@@ -195,11 +195,11 @@ static char *stage_room(const struct flight *flight, uint64_t ticket, int pe)
 
 static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbytes, int pe)
 {
-    struct stage_box *box = stp_stage_box();
+    struct stage_mailbox *box = stp_stage_mailbox();
     unsigned slot = (unsigned)(ticket % STAGE_SLOTS);
 
     if (flight->buffer == NULL) {
-        struct stage_box *there = stp_ptr(box, pe);
+        struct stage_mailbox *there = stp_ptr(box, pe);
         /* Pairs with the acquire load in proxy_has_work(). */
         __atomic_store_n(&there->slots[slot].ready, ticket + 1, __ATOMIC_RELEASE);
         stp_stage_ring(there);
@@ -215,7 +215,7 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
 struct transfer {
     struct stp_ctx *ctx;
     const struct stp_target *target;
-    const struct stp_rows *rows;
+    const struct stp_strided_copy *rows;
     const struct stp_kind *kind; /* of the local buffer, NULL: host memory */
     char *local;
     enum stage_op op;
@@ -225,10 +225,10 @@ struct transfer {
 
 /* Between the local buffer and packed host memory. */
 static void transfer_copy(const struct transfer *t, char *dest, const char *source,
-                          const struct stp_rows *rows)
+                          const struct stp_strided_copy *rows)
 {
     if (t->kind != NULL)
-        stp_copy_rows(t->ctx, t->kind, dest, source, rows, STP_COPY_DONE, t->fn);
+        stp_copy_rows(t->ctx, t->kind, dest, source, rows, STP_COPY_REMOTE, t->fn);
     else
         stp_copy_host(dest, source, rows);
 }
@@ -239,7 +239,8 @@ static void transfer_post(const struct transfer *t, struct flight *flight)
     bool put = t->op == STAGE_PUT;
     uint64_t ticket = flight->ticket = stage_take_ticket(t->pe);
     char *room = stage_room(flight, ticket, t->pe);
-    struct stp_rows pack = {fragment->width, fragment->n, fragment->width, t->rows->source_pitch};
+    struct stp_strided_copy pack = {fragment->width, fragment->n, fragment->width,
+                                    t->rows->source_pitch};
     struct stage_request request = {
         .op = t->op,
         .number = t->target->space->number,
@@ -260,7 +261,8 @@ static void transfer_post(const struct transfer *t, struct flight *flight)
 static void transfer_finish(const struct transfer *t, const struct flight *flight)
 {
     const struct stp_fragment *fragment = &flight->fragment;
-    struct stp_rows unpack = {fragment->width, fragment->n, t->rows->dest_pitch, fragment->width};
+    struct stp_strided_copy unpack = {fragment->width, fragment->n, t->rows->dest_pitch,
+                                      fragment->width};
 
     flight_wait(flight, t->pe);
     if (t->op == STAGE_GET)
@@ -271,7 +273,7 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
 
 static void transfer_run(const struct transfer *t)
 {
-    bool mapped = stp_ptr(stp_stage_box(), t->pe) != NULL;
+    bool mapped = stp_ptr(stp_stage_mailbox(), t->pe) != NULL;
     struct stp_fragments fragments = {.rows = *t->rows, .room = stage.chunk - STAGE_HEAD};
     struct flight flights[STAGE_WINDOW];
     unsigned first = 0, flying = 0;
@@ -297,7 +299,7 @@ static void transfer_run(const struct transfer *t)
 }
 
 void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
-                   const struct stp_rows *rows, int pe, const char *fn)
+                   const struct stp_strided_copy *rows, int pe, const char *fn)
 {
     struct transfer t = {ctx,       target, rows, stp_device_of(source), (char *)(uintptr_t)source,
                          STAGE_PUT, pe,     fn};
@@ -306,7 +308,7 @@ void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const v
 }
 
 void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *dest,
-                   const struct stp_rows *rows, int pe, const char *fn)
+                   const struct stp_strided_copy *rows, int pe, const char *fn)
 {
     struct transfer t = {ctx, target, rows, stp_device_of(dest), dest, STAGE_GET, pe, fn};
 
@@ -336,7 +338,7 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
     }
     if (operand != NULL) memcpy(&request.operand, operand, nbytes);
     if (compare != NULL) memcpy(&request.compare, compare, nbytes);
-    while (!flight_try(&flight, stp_ptr(stp_stage_box(), pe) != NULL))
+    while (!flight_try(&flight, stp_ptr(stp_stage_mailbox(), pe) != NULL))
         stp_wait_idle(&wait);
     request.reply = flight.reply;
     request.turn = flight.turn;
@@ -344,7 +346,7 @@ void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo o
     memcpy(stage_room(&flight, ticket, pe), &request, sizeof(request));
     stage_send(&flight, ticket, STAGE_HEAD, pe);
     flight_wait(&flight, pe);
-    if (result != NULL) memcpy(result, &stp_stage_box()->replies[flight.reply].value, nbytes);
+    if (result != NULL) memcpy(result, &stp_stage_mailbox()->replies[flight.reply].value, nbytes);
     flight_end(&flight);
 }
 

@@ -40,7 +40,7 @@ struct stage_reply {
     uint64_t done;  /* turn of the last request served */
 } STP_ALIGNED_LINE;
 
-struct stage_box {
+struct stage_mailbox {
     uint64_t tickets STP_ALIGNED_LINE; /* given out: origins add to it */
     uint64_t served STP_ALIGNED_LINE;  /* requests done; ticket t may use its slot once t - served
                                           is below STAGE_SLOTS */
@@ -51,7 +51,7 @@ struct stage_box {
 };
 
 /* This PE's box; stp_ptr() of any of its addresses is that of a peer's. */
-struct stage_box *stp_stage_box(void);
+struct stage_mailbox *stp_stage_mailbox(void);
 
 /* Bytes of one slot's memory, head and data; replies have as many. */
 size_t stp_stage_chunk(void);
@@ -59,11 +59,11 @@ char *stp_stage_slot_memory(unsigned slot);
 char *stp_stage_reply_memory(unsigned reply);
 
 /* Wake the proxy thread that sleeps at a box mapped here, after slots[].ready was written. */
-void stp_stage_ring(struct stage_box *there);
+void stp_stage_ring(struct stage_mailbox *there);
 
 /*
- * An atomic on a word of this PE's own part (words.c): one at a time in this process, and by the
- * device while words are shared with kernels.
+ * An atomic on a word of this PE's own part (owner_amo.c): one at a time in this process, and by
+ * the device while words are shared with kernels.
  */
 void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
                         enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,

@@ -46,7 +46,7 @@ static size_t create_find_number(size_t from, void *arg)
 {
     const struct create *c = arg;
 
-    return stp_registry_find_number(from > c->floor_number ? from : c->floor_number);
+    return stp_space_number_find(from > c->floor_number ? from : c->floor_number);
 }
 
 static size_t create_find_offset(size_t from, void *arg)
@@ -145,7 +145,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     };
     int64_t mine[CONFIG_N], facts[N];
 
-    stp_coll_search_begin(&c->search, c->parent, stp_registry_room_moved);
+    stp_coll_search_begin(&c->search, c->parent, stp_space_lookup_freed_since);
     stp_create_numbers(config, c, mine); /* before the check rounds some */
     facts[FAILED] = stp_create_check(c, config) != 0;
     for (int i = 0; i < CONFIG_N; i++)
@@ -260,8 +260,8 @@ static int create_open(struct create *c)
 static int create_attach(struct create *c, bool opened)
 {
     struct stp_team *team = c->space->team;
-    const struct stp_plan *plan = &team->plan;
-    struct stp_share *shares = malloc((size_t)plan->n_local * sizeof(*shares));
+    const struct stp_team_hierarchy *plan = &team->plan;
+    struct stp_part_export *shares = malloc((size_t)plan->n_local * sizeof(*shares));
     int rc = 0;
 
     if (shares == NULL) stp_fatal(c->fn, "no memory for %d descriptors", plan->n_local);
@@ -337,7 +337,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     int outcome = OPEN_DONE;
     bool opened;
 
-    stp_registry_attempt_begin();
+    stp_space_attempt_begin();
     if (c->access) outcome = c->refused ? OPEN_FAILED : create_open(c);
     opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
@@ -348,7 +348,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
         stp_coll_sync(c->space->team);
     }
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
-    stp_registry_attempt_end();
+    stp_space_attempt_end();
     return verdict->outcome;
 }
 
@@ -425,7 +425,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
         *space = c->space;
         *team = c->space->user_team;
     } else if (c->space != NULL) {
-        stp_registry_delete(c->space);
+        stp_space_struct_free(c->space);
     }
     return rc;
 }

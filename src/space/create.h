@@ -21,7 +21,7 @@ struct create {
     bool access;          /* this PE has such memory */
     char why[CREATE_WHY]; /* or not, and why */
     struct stp_space *space;
-    struct stp_share share;
+    struct stp_part_export share;
     struct stp_fabric_region region;
     size_t number, offset;             /* of the next attempt */
     size_t floor_number, floor_offset; /* from which they are looked for */

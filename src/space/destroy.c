@@ -17,7 +17,7 @@ static void destroy_warn_live(const struct stp_space *space)
 
     if (space->whole) return;
     stp_space_all_stats(space, &stats);
-    stats.n_blocks -= stp_space_rooted(space); /* these are meant to stay */
+    stats.n_blocks -= stp_space_named_blocks(space); /* these are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)
         stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
                  space->number, stats.n_blocks, stats.used);
@@ -43,7 +43,7 @@ void stp_space_end(struct stp_space *space)
     struct stp_team *team = space->team;
 
     for (struct stp_space *range = space; range != NULL; range = range->next_range)
-        stp_registry_leave(range); /* nobody looks at its team and its records */
+        stp_space_lookup_remove(range); /* nobody looks at its team and its records */
     for (struct stp_space *range = space; range != NULL; range = range->next_range) {
         stp_active_forget(range->base, range->nbytes);
         stp_mapped_detach(range);
@@ -59,7 +59,7 @@ void stp_space_end(struct stp_space *space)
     while (space != NULL) {
         struct stp_space *next = space->next_range;
 
-        stp_registry_delete(space);
+        stp_space_struct_free(space);
         space = next;
     }
 }

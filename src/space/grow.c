@@ -101,7 +101,7 @@ static void grow_commit(const struct grow *g, const char *fn)
     struct stp_space *space = g->space;
 
     grow_exchange(g, fn);
-    stp_registry_resize(space, g->nbytes);
+    stp_space_lookup_resize(space, g->nbytes);
     (void)stp_heap_grow(space->heap, g->nbytes); /* cannot fail: larger than before */
     space->n_extents++;
 }

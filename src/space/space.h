@@ -47,9 +47,9 @@ int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct
 void stp_space_end(struct stp_space *space);
 
 /*
- * What the ranges of a space are together, each of which is a structure of its own (ranges.c).
- * range_in: the one that addr is in, with its offset there; NULL: none. all_offset: in the ranges
- * one behind the other, of an offset in one of them.
+ * What the ranges of a space are together, each of which is a structure of its own
+ * (space_ranges.c). range_in: the one that addr is in, with its offset there; NULL: none.
+ * all_offset: in the ranges one behind the other, of an offset in one of them.
  */
 struct stp_space *stp_space_range_in(struct stp_space *space, const void *addr, size_t *offset);
 size_t stp_space_all_offset(const struct stp_space *range, size_t offset);
@@ -61,25 +61,25 @@ void stp_space_all_stats(const struct stp_space *space, struct stp_heap_stats *s
  * the place, or another -errno, logged; nothing is kept then. And their end.
  */
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
-                   struct stp_share *share, struct stp_fabric_region *mine);
+                   struct stp_part_export *share, struct stp_fabric_region *mine);
 void stp_space_shut(struct stp_space *space);
 
 /*
  * Do the parts of the members that share this host fit it together, where one alone does? Before
  * any is made; collective over team, the members. 0 or -errno, the same on all whose memory comes
- * from one place, and logged by the first of them (claims.c).
+ * from one place, and logged by the first of them (host_capacity.c).
  */
 int stp_space_admit_all(struct stp_space *space, struct stp_team *team,
                         const struct stp_space_params *params, const char *fn);
 
 /* The blocks that have names are live from the start. 0 or -errno, logged. */
-int stp_space_reserve_roots(struct stp_space *space);
+int stp_space_reserve_named(struct stp_space *space);
 
 /* Fatal when the block at offset has a name: it would be handed out under it. */
 void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char *fn);
 
 /* Live blocks that have names. */
-size_t stp_space_rooted(const struct stp_space *space);
+size_t stp_space_named_blocks(const struct stp_space *space);
 
 /*
  * Every member's descriptor, by PE, to free, where the provider picks keys or wants addresses; NULL
@@ -95,7 +95,9 @@ struct stp_fabric_region *stp_space_descriptors(struct stp_space *space,
  */
 int stp_space_pin(struct stp_space *space, size_t from, size_t to, char *why, size_t len);
 
-/* A space that has no memory yet; stp_registry_delete() when it is not wanted. NULL: no memory. */
+/*
+ * A space that has no memory yet; stp_space_struct_free() when it is not wanted. NULL: no memory.
+ */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
 /* Before it has any: what it may grow to. */
@@ -115,13 +117,13 @@ int stp_space_grow(struct stp_space *space, size_t need, const char *fn);
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
 /*
- * Structures of the program that begin with their size (info.c). check: fatal unless the size is
- * one that was set, at least so many bytes; what: how messages call it, size: what is right. give:
- * as much as both know; a program of an older header has fewer fields, one of a newer header more:
- * these become zero.
+ * Structures of the program that begin with their size (space_info.c). check: fatal unless the size
+ * is one that was set, at least so many bytes; what: how messages call it, size: what is right.
+ * give: as much as both know; a program of an older header has fewer fields, one of a newer header
+ * more: these become zero.
  */
 void stp_struct_check(size_t nbytes, size_t least, size_t size, const char *what, const char *fn);
-void stp_struct_give(void *to, size_t nbytes, const void *full, size_t full_bytes);
+void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes);
 
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,

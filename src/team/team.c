@@ -62,7 +62,7 @@ static int team_find_area(struct stp_team *parent, struct stp_team *team)
     struct stp_coll_search search;
     size_t floor = 0;
 
-    stp_coll_search_begin(&search, parent, stp_coll_slots_moved);
+    stp_coll_search_begin(&search, parent, stp_coll_slots_freed_since);
     for (;;) {
         size_t slot = stp_coll_agree_index(parent, team_find_slot, &floor);
         enum placed placed;
@@ -114,7 +114,7 @@ void stp_team_destroy(struct stp_team *team)
     /* No message of this PE is under way; then everybody is through with the last collective. */
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
-    stp_coll_leave(team);
+    stp_coll_final_sync(team);
     stp_team_unlink(team);
     stp_coll_detach(team);
     stp_coll_release_slot(slot);
@@ -129,7 +129,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     if (team == NULL) stp_fatal("shmem_init", "no memory for the predefined teams");
     team_set_members(team, members);
     team->predefined = true;
-    team->space = stp_registry_at(STP_SPACE_HEAP);
+    team->space = stp_space_at(STP_SPACE_HEAP);
     team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD); /* slots 0 and 1 */
     (void)stp_coll_take_slot(slot);
     stp_coll_settle_slot();

@@ -280,7 +280,7 @@ void fake_op_execute(const struct fake_op *op);
 long fake_module_count_locked(void);
 fakecuda_twin fake_twin_builtin(const char *name); /* of the kernels in test/gpu, else NULL */
 fakecuda_twin fake_twin_handle(const char *name);  /* of those in handle.cu */
-fakecuda_twin fake_twin_reduce(const char *name);  /* of reduce.cu of the library */
+fakecuda_twin fake_twin_reduce(const char *name);  /* of device_reduce.cu of the library */
 
 /* ---- virtual.c -------------------------------------------------------------- */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs and tests use of the CUDA driver API and the library does not, declared as in
- * spaces/cuda/api.h, which this adds to: contexts, synchronous copies, memory by handles,
+ * spaces/cuda/cuda_api.h, which this adds to: contexts, synchronous copies, memory by handles,
  * captures. For the fake driver and the tests.
  */
 #ifndef STP_FAKECUDA_MORE_H
 #define STP_FAKECUDA_MORE_H
 
-#include "spaces/cuda/api.h"
+#include "spaces/cuda/cuda_api.h"
 
 typedef unsigned long long CUmemGenericAllocationHandle;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: the host twins of the kernels in
- * test/gpu/handle.cu, and of the library's own, spaces/cuda/atomic.cu. They have the same source,
- * shmemx_device.h compiled as C, and reach memory by the addresses that devices use: any other one
- * ends the process, as does an atomic that would be none to others. Each block is a thread.
+ * test/gpu/handle.cu, and of the library's own, spaces/cuda/device_amo.cu. They have the same
+ * source, shmemx_device.h compiled as C, and reach memory by the addresses that devices use: any
+ * other one ends the process, as does an atomic that would be none to others. Each block is a
+ * thread.
  */
 #include "fake.h"
 
@@ -29,7 +30,7 @@ static void twin_atomic(const void *address)
 #define SHMEMX_DEV_ATOMIC_AT(address) twin_atomic(address)
 #include <shmemx_device.h>
 
-#include "spaces/cuda/atomic.h"
+#include "spaces/cuda/device_amo.h"
 #include "test/gpu/handle_ops.h"
 
 enum { MAX_GRID = 64 };

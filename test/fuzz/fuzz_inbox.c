@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "transport/ofi/am.h"
-#include "transport/ofi/turn.h"
+#include "transport/ofi/post_seq.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -112,7 +112,7 @@ void stp_ofi_message_done_locked(struct stp_ofi_req *req)
     stp_ofi_req_give(req->pool, req, req);
 }
 
-void stp_ofi_launch_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+void stp_ofi_post_deferred_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     (void)endpoint;
     stp_ofi_req_give(req->pool, req, req);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Make NAME.ptx, the text that drivers compile, of NAME.cu; needs clang 14, no CUDA. Those of the
-# library itself, spaces/cuda/atomic.cu and reduce.cu, are made strings of C: atomic_ptx.inc.
+# library itself, spaces/cuda/device_amo.cu and device_reduce.cu, are made strings of C: device_amo_ptx.inc.
 #
 # usage: make_ptx.sh NAME       prints the text: make_ptx.sh kernels >kernels.ptx
 #        make_ptx.sh --check    compares all of them with what is here; by ptxas too, where there is one.

@@ -97,7 +97,7 @@ static inline struct stp_space_params params_of(size_t nbytes, int device)
 
 static inline int space_try(struct stp_space *space, const struct stp_space_params *params)
 {
-    struct stp_share share = {.pe = 0};
+    struct stp_part_export share = {.pe = 0};
     int rc = gpu->admit(params);
 
     *space = (struct stp_space){

@@ -122,18 +122,18 @@ static inline struct stp_space_params fam_params(const char *name, size_t nbytes
 }
 
 static inline int fam_create_only(struct stp_space *space, const struct stp_space_params *params,
-                                  struct stp_share *share)
+                                  struct stp_part_export *share)
 {
     *space =
         (struct stp_space){.kind = &stp_kind_fam, .nbytes = params->nbytes, .offset = SIZE_MAX};
-    *share = (struct stp_share){.pe = params->pe};
+    *share = (struct stp_part_export){.pe = params->pe};
     return stp_kind_fam.create(space, params, share);
 }
 
 /* As a job of one does: admitted, made, attached, measured. */
 static inline int fam_create_live(struct stp_space *space, const struct stp_space_params *params)
 {
-    struct stp_share share;
+    struct stp_part_export share;
     int rc = stp_kind_fam.admit(params);
 
     if (rc == 0) rc = fam_create_only(space, params, &share);

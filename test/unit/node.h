@@ -23,7 +23,7 @@ struct stp_segment stp_segment = {.fd = -1};
 /* What forked processes share: a barrier, and the shares of PEs. */
 struct meeting {
     atomic_int arrived, generation, count;
-    struct stp_share shares[NODE_PES];
+    struct stp_part_export shares[NODE_PES];
 };
 
 static struct stp_window_layout layout;

@@ -88,9 +88,9 @@ static struct stp_core core = {
     .job_token = 0xfedcba987654321,
     .log = log_text,
     .fatal = fatal_text,
-    .told = ignore_notice,
+    .on_notice = ignore_notice,
     .thread_start = stp_thread_start,
-    .thread_look = stp_thread_look,
+    .thread_look = stp_thread_exit_check,
 };
 
 enum { PATH_ROOM = 4096 };

@@ -3,7 +3,7 @@
  * The table of collectives: which line decides, what stands behind the last one, and what is said
  * of lines that are wrong.
  */
-#include "coll/table.h"
+#include "coll/algorithm_table.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -342,7 +342,7 @@ TEST(without_locality_all_take_turns)
 TEST(sizes_are_compared_with_the_device)
 {
     struct stp_space_params params = params_of(300 * MIB, -1);
-    struct stp_share share;
+    struct stp_part_export share;
     struct stp_space space, second = {.kind = gpu, .nbytes = 100 * MIB, .max_bytes = 100 * MIB};
 
     start_with("1");
@@ -391,9 +391,9 @@ TEST(buffers_of_the_program)
     ck_assert_int_eq(space_try(&space, &params), 0);
     ck_assert_ptr_eq(space.base, buffer + 4 * KIB);
     ck_assert_int_eq(space.device, 1);
-    stp_registry_enter(&space);
+    stp_space_lookup_insert(&space);
     ck_refused_buffer(params, buffer + 32 * KIB, -EBUSY, "overlaps space 3 (gpu, 65536 bytes");
-    stp_registry_leave(&space);
+    stp_space_lookup_remove(&space);
     ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
     ck_assert_int_eq(gpu->device->zero(queue, &space, 64, 64), 0);
     gpu->device->queue_destroy(queue);

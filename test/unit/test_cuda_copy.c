@@ -88,13 +88,13 @@ static struct memory memory_of(enum sort sort, bool dest)
 }
 
 static void check_copy(const struct memory *to, const struct memory *from, size_t nbytes,
-                       enum stp_copy_end end, unsigned seed)
+                       enum stp_copy_completion end, unsigned seed)
 {
     fill(from->bytes, nbytes, seed);
     memset(to->bytes, 0, nbytes);
     ck_assert_int_eq(gpu->device->copy(queue, to->at, from->at, nbytes, end), 0);
-    if (end == STP_COPY_SENT) memset(from->bytes, 0xee, nbytes);
-    if (end != STP_COPY_DONE) ck_assert_int_eq(gpu->device->flush(queue), 0);
+    if (end == STP_COPY_LOCAL) memset(from->bytes, 0xee, nbytes);
+    if (end != STP_COPY_REMOTE) ck_assert_int_eq(gpu->device->flush(queue), 0);
     ck_assert_msg(is_filled(to->bytes, nbytes, seed), "end %d, %zu bytes", end, nbytes);
 }
 
@@ -109,28 +109,28 @@ TEST(all_directions_and_ends)
             struct memory dest = memory_of((enum sort)to, true);
             if (!gpu->device->owns(source.at) && !gpu->device->owns(dest.at)) continue;
             for (size_t i = 0; i < STP_COUNT(sizes); i++)
-                for (int end = STP_COPY_ISSUED; end <= STP_COPY_DONE; end++)
+                for (int end = STP_COPY_NONE; end <= STP_COPY_REMOTE; end++)
                     for (unsigned times = 0; times < 3; times++)
-                        check_copy(&dest, &source, sizes[i], (enum stp_copy_end)end, times);
+                        check_copy(&dest, &source, sizes[i], (enum stp_copy_completion)end, times);
         }
     }
 }
 
 TEST(nothing_to_copy)
 {
-    struct stp_rows none = {.width = 8, .n = 0, .dest_pitch = 8, .source_pitch = 8};
+    struct stp_strided_copy none = {.width = 8, .n = 0, .dest_pitch = 8, .source_pitch = 8};
 
     spaces_up();
-    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 0, STP_COPY_DONE), 0);
-    ck_assert_int_eq(gpu->device->copy(queue, first.base, first.base, 100, STP_COPY_DONE), 0);
-    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_DONE),
-                     0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 0, STP_COPY_REMOTE), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, first.base, 100, STP_COPY_REMOTE), 0);
+    ck_assert_int_eq(
+        gpu->device->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_REMOTE), 0);
     none.n = 3;
     none.width = 0;
-    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_DONE),
-                     0);
+    ck_assert_int_eq(
+        gpu->device->copy_rows(queue, first.base, source_bytes, &none, STP_COPY_REMOTE), 0);
     ck_assert_int_eq(gpu->device->flush(queue), 0);
-    CAPTURE(ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, source_bytes, 8, STP_COPY_DONE),
+    CAPTURE(ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, source_bytes, 8, STP_COPY_REMOTE),
                              -EINVAL));
     ck_said("is device memory");
     gpu->device->queue_destroy(NULL);
@@ -148,7 +148,7 @@ TEST(flush_waits_for_what_is_dirty)
     for (int i = 0; i < 10; i++) {
         bytes_of(first.base)[0] = 0;
         source_bytes[0] = 1;
-        ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 1, STP_COPY_ISSUED), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 1, STP_COPY_NONE), 0);
         n_late += *(volatile unsigned char *)bytes_of(first.base) == 0;
         ck_assert_int_eq(gpu->device->flush(queue), 0);
         ck_assert_int_eq(bytes_of(first.base)[0], 1);
@@ -172,7 +172,8 @@ TEST(small_sources_are_reused_at_once)
     waits = fake.calls("cuStreamSynchronize");
     for (uint64_t i = 0; i < N; i++) {
         value = i * 3;
-        ck_assert_int_eq(gpu->device->copy(queue, first.base + 8 * i, &value, 8, STP_COPY_SENT), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, first.base + 8 * i, &value, 8, STP_COPY_LOCAL),
+                         0);
     }
     ck_assert_int_eq(gpu->device->flush(queue), 0);
     waits = fake.calls("cuStreamSynchronize") - waits;
@@ -195,7 +196,7 @@ TEST(without_pinned_memory_sources_are_waited_for)
     to = (struct memory){first.base, bytes_of(first.base)};
     from = (struct memory){source_bytes, source_bytes};
     for (unsigned i = 0; i < 50; i++)
-        check_copy(&to, &from, 64, STP_COPY_SENT, i);
+        check_copy(&to, &from, 64, STP_COPY_LOCAL, i);
     spaces_down();
 }
 
@@ -205,12 +206,11 @@ TEST(a_queue_keeps_its_order)
     spaces_up();
     for (unsigned i = 0; i < 100; i++) {
         unsigned char byte = (unsigned char)(i + 1);
-        ck_assert_int_eq(gpu->device->copy(queue, first.base, &byte, 1, STP_COPY_SENT), 0);
-        ck_assert_int_eq(gpu->device->copy(queue, second.base, first.base, 1, STP_COPY_ISSUED), 0);
-        ck_assert_int_eq(gpu->device->copy(queue, first.base + 1, second.base, 1, STP_COPY_ISSUED),
+        ck_assert_int_eq(gpu->device->copy(queue, first.base, &byte, 1, STP_COPY_LOCAL), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, second.base, first.base, 1, STP_COPY_NONE), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, first.base + 1, second.base, 1, STP_COPY_NONE),
                          0);
-        ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, first.base + 1, 1, STP_COPY_ISSUED),
-                         0);
+        ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, first.base + 1, 1, STP_COPY_NONE), 0);
         ck_assert_int_eq(gpu->device->flush(queue), 0);
         ck_assert_int_eq(dest_bytes[0], byte);
     }
@@ -221,8 +221,8 @@ TEST(a_queue_keeps_its_order)
 /* ---- rows ------------------------------------------------------------------------------ */
 
 static void check_rows(char *dest, const unsigned char *dest_seen, const unsigned char *source,
-                       unsigned char *source_seen, const struct stp_rows *rows,
-                       enum stp_copy_end end)
+                       unsigned char *source_seen, const struct stp_strided_copy *rows,
+                       enum stp_copy_completion end)
 {
     size_t extent = (rows->n - 1) * rows->source_pitch + rows->width;
     unsigned char *copy = malloc(extent);
@@ -234,8 +234,8 @@ static void check_rows(char *dest, const unsigned char *dest_seen, const unsigne
     for (size_t i = 0; i < rows->n; i++)
         memcpy(whole + i * rows->dest_pitch, copy + i * rows->source_pitch, rows->width);
     ck_assert_int_eq(gpu->device->copy_rows(queue, dest, source, rows, end), 0);
-    if (end == STP_COPY_SENT) memset(source_seen, 0x55, extent);
-    if (end != STP_COPY_DONE) ck_assert_int_eq(gpu->device->flush(queue), 0);
+    if (end == STP_COPY_LOCAL) memset(source_seen, 0x55, extent);
+    if (end != STP_COPY_REMOTE) ck_assert_int_eq(gpu->device->flush(queue), 0);
     ck_assert_msg(memcmp(whole, dest_seen, rows->n * rows->dest_pitch) == 0,
                   "width %zu n %zu pitches %zu %zu end %d", rows->width, rows->n, rows->dest_pitch,
                   rows->source_pitch, end);
@@ -243,7 +243,7 @@ static void check_rows(char *dest, const unsigned char *dest_seen, const unsigne
     free(whole);
 }
 
-static const struct stp_rows shapes[] = {
+static const struct stp_strided_copy shapes[] = {
     {8, 1, 8, 8},       {8, 100, 8, 8},     {8, 100, 24, 8}, {8, 100, 8, 40},
     {4, 1000, 12, 20},  {4, 2000, 4, 8},    {1, 4096, 3, 2}, {3000, 100, 5000, 3001},
     {100, 40, 100, 99}, {100, 7, 1000, 50}, /* rows of the source overlap */
@@ -259,13 +259,13 @@ TEST_LOOP(rows_of_all_shapes, 0, (int)STP_COUNT(row_rules))
     spaces_up();
     if (strcmp(row_rules[_i], "pitch") == 0) stp_cuda.devices[0].max_pitch = 32;
     for (size_t i = 0; i < STP_COUNT(shapes); i++) {
-        for (int end = STP_COPY_ISSUED; end <= STP_COPY_DONE; end++) {
+        for (int end = STP_COPY_NONE; end <= STP_COPY_REMOTE; end++) {
             check_rows(first.base, bytes_of(first.base), source_bytes, source_bytes, &shapes[i],
-                       (enum stp_copy_end)end);
+                       (enum stp_copy_completion)end);
             check_rows((char *)dest_bytes, dest_bytes, (unsigned char *)first.base,
-                       bytes_of(first.base), &shapes[i], (enum stp_copy_end)end);
+                       bytes_of(first.base), &shapes[i], (enum stp_copy_completion)end);
             check_rows(second.base, bytes_of(second.base), (unsigned char *)first.base,
-                       bytes_of(first.base), &shapes[i], (enum stp_copy_end)end);
+                       bytes_of(first.base), &shapes[i], (enum stp_copy_completion)end);
         }
     }
     spaces_down();
@@ -273,22 +273,22 @@ TEST_LOOP(rows_of_all_shapes, 0, (int)STP_COUNT(row_rules))
 
 TEST(rows_take_one_call)
 {
-    struct stp_rows rows = {.width = 8, .n = 500, .dest_pitch = 800, .source_pitch = 16};
+    struct stp_strided_copy rows = {.width = 8, .n = 500, .dest_pitch = 800, .source_pitch = 16};
     long waits;
 
     spaces_up();
     for (int i = 0; i < 2; i++) {
         waits = fake.calls("cuStreamSynchronize");
         ck_assert_int_eq(
-            gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_SENT), 0);
+            gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_LOCAL), 0);
         ck_assert_int_eq(fake.calls("cuMemcpy2DAsync_v2"), i + 1);
         ck_assert_int_eq(fake.calls("cuStreamSynchronize") - waits, i); /* 4000 and 40000 bytes */
         rows.n = 5000;
     }
     stp_cuda.devices[0].max_pitch = 799; /* now a call a row */
     rows.n = 30;
-    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_DONE),
-                     0);
+    ck_assert_int_eq(
+        gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_REMOTE), 0);
     ck_assert_int_eq(fake.calls("cuMemcpy2DAsync_v2"), 2);
     ck_assert_int_eq(fake.calls("cuMemcpyHtoDAsync_v2"), 30);
     spaces_down();
@@ -305,7 +305,7 @@ static void *put_on_thread(void *arg)
     for (size_t i = 0; i < N_PUTS; i++) {
         uint64_t value = me * N_PUTS + i;
         struct stp_space *space = i % 2 ? &first : &second;
-        if (gpu->device->copy(queue, space->base + 8 * value, &value, 8, STP_COPY_SENT) != 0)
+        if (gpu->device->copy(queue, space->base + 8 * value, &value, 8, STP_COPY_LOCAL) != 0)
             return arg;
         if (i % 50 == 0 && gpu->device->flush(queue) != 0) return arg;
     }
@@ -358,7 +358,7 @@ TEST(spaces_go_while_others_copy)
     from = memory_of(HOST, false);
     ck_assert_int_eq(pthread_create(&thread, NULL, churn, NULL), 0);
     for (unsigned i = 0; i < 300; i++)
-        check_copy(&to, &from, 64, (enum stp_copy_end)(i % 3), i);
+        check_copy(&to, &from, 64, (enum stp_copy_completion)(i % 3), i);
     atomic_store(&stop_churning, true);
     pthread_join(thread, NULL);
 }
@@ -448,7 +448,7 @@ TEST_LOOP(refused_copies_say_so, 0, (int)STP_COUNT(refusals))
     dest = refusals[_i].to_host ? (void *)dest_bytes : first.base;
     source = refusals[_i].to_host ? first.base : (void *)source_bytes;
     CAPTURE(ck_assert_int_eq(
-        gpu->device->copy(queue, dest, source, refusals[_i].nbytes, STP_COPY_SENT), -EIO));
+        gpu->device->copy(queue, dest, source, refusals[_i].nbytes, STP_COPY_LOCAL), -EIO));
     ck_said(refusals[_i].words);
     ck_assert_int_eq(n_lines(said.text), 1);
     ck_assert_int_eq(fake.live("stack"), 0);
@@ -457,22 +457,22 @@ TEST_LOOP(refused_copies_say_so, 0, (int)STP_COUNT(refusals))
 /* An error that comes with the work: at the next wait. Everything fails then, with one line. */
 TEST(a_lost_device)
 {
-    struct stp_rows rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
+    struct stp_strided_copy rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
     struct stp_space_params params = params_of(4096, 0);
     struct stp_space third = {.kind = gpu, .nbytes = 4096, .max_bytes = 4096};
-    struct stp_share share;
+    struct stp_part_export share;
 
     setenv("FAKECUDA_FAIL", "cuMemcpyHtoDAsync_v2@2:719", 1);
     spaces_up();
-    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), 0);
-    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_ISSUED), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_LOCAL), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_NONE), 0);
     capture_begin(&said);
     ck_assert_int_eq(gpu->device->flush(queue), -EIO);
     ck_assert_int_eq(gpu->device->flush(queue), -EIO);
-    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_SENT), -EIO);
-    ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, first.base, MIB, STP_COPY_DONE), -EIO);
-    ck_assert_int_eq(gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_DONE),
-                     -EIO);
+    ck_assert_int_eq(gpu->device->copy(queue, first.base, source_bytes, 8, STP_COPY_LOCAL), -EIO);
+    ck_assert_int_eq(gpu->device->copy(queue, dest_bytes, first.base, MIB, STP_COPY_REMOTE), -EIO);
+    ck_assert_int_eq(
+        gpu->device->copy_rows(queue, first.base, source_bytes, &rows, STP_COPY_REMOTE), -EIO);
     ck_assert_int_eq(gpu->create(&third, &params, &share), -EIO);
     gpu->device->flush_remote();
     capture_end(&said);
@@ -481,7 +481,7 @@ TEST(a_lost_device)
     ck_assert_int_eq(n_lines(said.text), 1);
     gpu->device->queue_destroy(queue);
     ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
-    ck_assert_int_eq(gpu->device->copy(queue, second.base, source_bytes, 8, STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, second.base, source_bytes, 8, STP_COPY_LOCAL), 0);
     ck_assert_int_eq(gpu->device->flush(queue), 0); /* the other one lives */
     gpu->device->queue_destroy(queue);
     space_down(&first);
@@ -516,8 +516,9 @@ TEST_LOOP(streams_are_there_before_copies, 0, 2)
     ck_assert_int_eq(gpu->device->queue_create(&after), 0);
     ck_assert_int_eq(fake.live("stream"), 2);
     ck_assert_int_eq(fake.live("host"), 2);
-    ck_assert_int_eq(gpu->device->copy(before, space.base, small, sizeof(small), STP_COPY_SENT), 0);
-    ck_assert_int_eq(gpu->device->copy(after, space.base, small, sizeof(small), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->copy(before, space.base, small, sizeof(small), STP_COPY_LOCAL),
+                     0);
+    ck_assert_int_eq(gpu->device->copy(after, space.base, small, sizeof(small), STP_COPY_LOCAL), 0);
     ck_assert_int_eq(gpu->device->flush(before), 0);
     ck_assert_int_eq(gpu->device->flush(after), 0);
     ck_assert_int_eq(fake.calls("cuStreamCreate"), 2);

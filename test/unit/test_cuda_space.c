@@ -27,7 +27,7 @@ TEST(a_thousand_spaces_leave_nothing)
         space_up(&space, 4096 * (1 + (size_t)i % 3), i % 2);
         ck_assert_int_eq(fake.contexts(i % 2), 1);
         ck_assert_int_eq(fake.live("registered"), 1);
-        ck_assert_int_eq(gpu->device->copy(queue, space.base, &byte, 1, STP_COPY_SENT), 0);
+        ck_assert_int_eq(gpu->device->copy(queue, space.base, &byte, 1, STP_COPY_LOCAL), 0);
         if (i % 5 == 0) ck_assert_int_eq(gpu->device->flush(queue), 0);
         space_down(&space);
         ck_nothing_left();
@@ -81,7 +81,7 @@ TEST(memory_that_cannot_be_shared)
 {
     struct stp_space_params params = params_of(MIB, -1);
     struct stp_space space = {.kind = gpu, .nbytes = MIB, .max_bytes = MIB, .number = 9};
-    struct stp_share share = {.valid = 1};
+    struct stp_part_export share = {.valid = 1};
 
     setenv("FAKECUDA_FAIL", "cuIpcGetMemHandle:801", 1);
     start_with("1");
@@ -109,7 +109,7 @@ TEST(memory_by_descriptor)
     start_with("1");
     ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
     space_up(&space, MIB, 0);
-    ck_assert_int_eq(gpu->device->copy(queue, space.base, sent, sizeof(sent), STP_COPY_SENT), 0);
+    ck_assert_int_eq(gpu->device->copy(queue, space.base, sent, sizeof(sent), STP_COPY_LOCAL), 0);
     ck_assert_int_eq(gpu->device->flush(queue), 0);
     ck_assert(gpu->device->enter(&space));
     fd = gpu->device->dmabuf(space.base, space.nbytes, &offset);
@@ -146,7 +146,7 @@ TEST(memory_that_has_no_descriptor)
 /* All there is, some of it refused on order. */
 static void use_everything(void)
 {
-    struct stp_rows rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
+    struct stp_strided_copy rows = {.width = 8, .n = 4, .dest_pitch = 16, .source_pitch = 8};
     struct stp_space_params huge = params_of(200 * MIB, 0);
     struct stp_space space, refused;
     struct stp_queue *queue;
@@ -155,9 +155,9 @@ static void use_everything(void)
     space_up(&space, MIB, 0);
     ck_assert_int_ne(space_try(&refused, &huge), 0); /* FAKECUDA_MEMORY */
     ck_assert_int_eq(gpu->device->queue_create(&queue), 0);
-    (void)gpu->device->copy(queue, space.base, host, 64, STP_COPY_SENT);
-    (void)gpu->device->copy(queue, host, space.base, 64, STP_COPY_DONE);
-    (void)gpu->device->copy_rows(queue, space.base, host, &rows, STP_COPY_ISSUED);
+    (void)gpu->device->copy(queue, space.base, host, 64, STP_COPY_LOCAL);
+    (void)gpu->device->copy(queue, host, space.base, 64, STP_COPY_REMOTE);
+    (void)gpu->device->copy_rows(queue, space.base, host, &rows, STP_COPY_NONE);
     (void)gpu->device->flush(queue);
     (void)gpu->device->zero(queue, &space, 0, MIB);
     gpu->device->pin(host, sizeof(host));
@@ -286,7 +286,7 @@ static void space_shared(struct stp_space *space, int pe, int n, void *buffer)
 
     *space = (struct stp_space){
         .kind = gpu, .nbytes = params.nbytes, .max_bytes = params.nbytes, .number = 5};
-    meeting->shares[pe] = (struct stp_share){.pe = pe};
+    meeting->shares[pe] = (struct stp_part_export){.pe = pe};
     MUST(gpu->admit(&params) == 0 && gpu->create(space, &params, &meeting->shares[pe]) == 0);
     meet(n);
     for (int i = 0; i < n; i++)
@@ -318,20 +318,20 @@ static void pe_ring(int pe, int n)
     MUST(gpu->device->reach(&space, pe) == space.base &&
          gpu->device->reach(&space, NODE_PES) == NULL);
     fill(host, sizeof(host), (unsigned)pe);
-    MUST(gpu->device->copy(queue, there + 100, host, sizeof(host), STP_COPY_SENT) == 0);
+    MUST(gpu->device->copy(queue, there + 100, host, sizeof(host), STP_COPY_LOCAL) == 0);
     MUST(gpu->device->flush(queue) == 0);
     meet(n);
     MUST(is_filled(bytes_of(space.base + 100), sizeof(host), (unsigned)((pe + n - 1) % n)));
     MUST(gpu->device->copy(queue, back, (char *)gpu->device->reach(&space, second) + 100,
-                           sizeof(back), STP_COPY_DONE) == 0);
+                           sizeof(back), STP_COPY_REMOTE) == 0);
     MUST(is_filled(back, sizeof(back), (unsigned)next));
     MUST(fake.calls("cuIpcOpenMemHandle_v2") == n - 1);
     /* a peer's memory is open in our device's context, whoever else takes part */
     MUST(gpu->device->copy(queue, private_memory(1 - space.device, 1000), there, 1000,
-                           STP_COPY_DONE) == 0);
+                           STP_COPY_REMOTE) == 0);
     MUST(queue->streams->device->ordinal == space.device && queue->streams->next == NULL);
     meet(n);
-    MUST(gpu->device->copy(queue, there, host, sizeof(host), STP_COPY_SENT) == 0);
+    MUST(gpu->device->copy(queue, there, host, sizeof(host), STP_COPY_LOCAL) == 0);
     space_unshared(&space, n); /* with something under way */
     gpu->device->queue_destroy(queue);
     gpu->stop();

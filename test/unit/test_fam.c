@@ -17,7 +17,7 @@ static int look(const char *path)
 {
     struct fam_backing place;
 
-    return stp_fam_look(path, &place, why, sizeof(why));
+    return stp_fam_probe_path(path, &place, why, sizeof(why));
 }
 
 static bool why_says(const char *words)

@@ -19,7 +19,7 @@ TEST(names)
 
     memset(longest, 'x', FAM_NAME);
     for (size_t i = 0; i < STP_COUNT(bad); i++) {
-        struct stp_share share;
+        struct stp_part_export share;
         params.name = bad[i];
         capture_begin(&said);
         ck_assert_int_eq(stp_kind_fam.admit(&params), -EINVAL);
@@ -131,7 +131,7 @@ TEST(undone_creation)
 {
     struct stp_space_params params = fam_params("undo", MIB, true);
     const char *dir = fam_use_directory();
-    struct stp_share share;
+    struct stp_part_export share;
     struct stp_space space;
 
     ck_assert_int_eq(fam_create_only(&space, &params, &share), 0);
@@ -179,7 +179,7 @@ static void make_unsettled(void)
 {
     struct stp_space_params params = fam_params("kill", MIB, true);
     static struct stp_space space;
-    struct stp_share share;
+    struct stp_part_export share;
 
     MUST(fam_create_only(&space, &params, &share) == 0);
     space.base[0] = 1;
@@ -449,7 +449,7 @@ static void pes_race(int pe, int n)
     params.n_pes = n;
     for (int i = 0; i < 50; i++) {
         struct stp_space space;
-        struct stp_share share;
+        struct stp_part_export share;
         meet(n);
         MUST(fam_create_only(&space, &params, &share) == 0);
         MUST(fam_is_zero(space.base, space.nbytes));
@@ -495,7 +495,7 @@ TEST(peer_that_is_gone)
 {
     struct stp_space_params params = fam_params(NULL, MIB, false);
     struct stp_space space;
-    struct stp_share share;
+    struct stp_part_export share;
     struct fam_share_head {
         int32_t pid, fd;
     } head = {1 << 22, 3}; /* beyond the largest pid there can be */

@@ -26,7 +26,7 @@ static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes,
     char why[200];
     int rc;
 
-    ck_assert_int_eq(stp_fam_look(stp_env.fam_path, &place, why, sizeof(why)), 0);
+    ck_assert_int_eq(stp_fam_probe_path(stp_env.fam_path, &place, why, sizeof(why)), 0);
     rc = stp_fam_admit(&place, &shape);
     if (rc == 0) rc = stp_fam_part_open(part, &place, &shape, 0, nbytes);
     if (rc != 0) return rc;

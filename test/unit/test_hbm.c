@@ -209,11 +209,12 @@ TEST(or_the_nearest)
 /* Of PEs 4, 5, ... on the nodes of a string, 8 GiB free on each but for what the last one saw. */
 static int fits(const char *nodes, size_t nbytes, int me, int *n_beside)
 {
-    struct stp_claim claims[16];
+    struct stp_capacity_request claims[16];
     int n = (int)strlen(nodes);
 
     for (int i = 0; i < n; i++)
-        claims[i] = (struct stp_claim){.pe = 4 + i, .place = nodes[i] - '0', .left = 8 * GIB};
+        claims[i] =
+            (struct stp_capacity_request){.pe = 4 + i, .place = nodes[i] - '0', .left = 8 * GIB};
     claims[n - 1].left -= 64 << 20;
     return stp_hbm_fits(nbytes, claims, n, &claims[me], n_beside);
 }

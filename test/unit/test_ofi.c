@@ -57,11 +57,11 @@ TEST(shm_is_refused_between_nodes)
 
 static int n_used, n_told;
 
-static void count(void *arg, const struct stp_offer *offer)
+static void count(void *arg, const struct stp_provider_status *offer)
 {
     ck_assert_ptr_eq(arg, &n_used);
     ck_assert(*offer->provider != '\0' && *offer->domain != '\0' && *offer->reason != '\0');
-    n_used += offer->code == STP_OFFER_USED;
+    n_used += offer->code == STP_PROVIDER_USED;
     n_told++;
 }
 
@@ -142,7 +142,7 @@ TEST_LOOP(served_is_called, 0, 3 * N_PROVIDERS)
 {
     if (is_left_out(_i)) return;
     setup();
-    core.served = look;
+    core.on_progress = look;
     env.ofi_progress_thread = _i / N_PROVIDERS % 2 == 0;
     in_session = _i / N_PROVIDERS == 2;
     ck_run(providers[_i % N_PROVIDERS], notice);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private device memory in the fabric module (transport/ofi/local.c), with registrations of the
+ * Private device memory in the fabric module (transport/ofi/local_mr.c), with registrations of the
  * test's own: who finds it, and that none is closed while operations hold it.
  */
 #include "transport/ofi/providers.c"
 
 #include "transport/ofi/extent.c"
-#include "transport/ofi/local.c"
+#include "transport/ofi/local_mr.c"
 #include "unit.h"
 
 enum { N_FRAGMENTS = 3, FRAGMENT = 1000, NBYTES = N_FRAGMENTS * FRAGMENT, REGION = 7 };
@@ -69,10 +69,10 @@ TEST(closed_when_nobody_holds_it)
 
     come_up();
     ck_assert_int_eq(stp_ofi_buffer_add(2, memory, NBYTES, 0), 0);
-    stp_ofi_buffer_use(2);
+    stp_ofi_set_current_local_mr(2);
     first = cut(memory);
     second = cut(memory);
-    stp_ofi_buffer_use(-1);
+    stp_ofi_set_current_local_mr(-1);
     ck_assert_uint_eq(first.n, N_FRAGMENTS);
     ck_assert_ptr_eq(first.desc, &registration);
     for (unsigned i = 0; i < 2 * N_FRAGMENTS; i++) {
@@ -92,17 +92,17 @@ TEST(found_by_who_uses_it)
     come_up();
     ck_assert_int_eq(stp_ofi_buffer_add(0, memory, NBYTES, 0), 0);
     ck_assert(!stp_ofi_on_device(memory));
-    stp_ofi_buffer_use(0);
+    stp_ofi_set_current_local_mr(0);
     ck_assert(stp_ofi_on_device(memory));
     ck_assert(stp_ofi_on_device(memory + NBYTES - 1));
     ck_assert(!stp_ofi_on_device(memory + NBYTES));
     stp_ofi.regions[REGION] =
         (struct stp_ofi_region){.mr = &inner, .base = memory + 10, .nbytes = 10, .device = true};
-    stp_ofi_list_add(REGION);
-    ck_assert_ptr_eq(stp_ofi_region_of(memory + 15), &stp_ofi.regions[REGION]);
+    stp_ofi_local_mr_add(REGION);
+    ck_assert_ptr_eq(stp_ofi_local_mr_region(memory + 15), &stp_ofi.regions[REGION]);
     ck_assert(stp_ofi_on_device(memory + 30));
-    stp_ofi_list_remove(REGION);
-    stp_ofi_buffer_use(-1);
+    stp_ofi_local_mr_remove(REGION);
+    stp_ofi_set_current_local_mr(-1);
     stp_ofi_buffers_close();
     ck_assert_int_eq(n_closed, 1);
     stp_ofi_buffers_close();

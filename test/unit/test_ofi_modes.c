@@ -316,8 +316,8 @@ static void words(void)
 
         value += step;
         fill(source, n, me, i);
-        fabric.put_word(ctx, to, REGION, 0, source, n, REGION, WORD * 8, adds ? step : value,
-                        adds ? STP_AMO_ADD : STP_AMO_SET);
+        fabric.put_notify(ctx, to, REGION, 0, source, n, REGION, WORD * 8, adds ? step : value,
+                          adds ? STP_AMO_ADD : STP_AMO_SET);
         while ((seen = __atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE)) != value) {
             expect(seen < value, "a word that grows");
             fabric.progress();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers that the fabric module holds back (transport/ofi/owed.c), and those who wait for them: a
- * context is patient only when it was said to be, its quiet asks for them, and messages that lie
- * about when their PE goes are done with.
+ * Answers that the fabric module holds back (transport/ofi/delayed_ack.c), and those who wait for
+ * them: a context is patient only when it was said to be, its quiet asks for them, and messages
+ * that lie about when their PE goes are done with.
  */
 #include "ofi_pes.h"
 
@@ -24,10 +24,10 @@ static void look_at_new_contexts(void)
     mallopt(M_PERTURB, 0x55);
     for (int i = 0; i < CTXS; i++) {
         expect(fabric.ctx_create(i % 2 == 0, &ctxs[i]) == 0, "contexts");
-        expect(!ctxs[i]->patient, "contexts that wait for their answers");
+        expect(!ctxs[i]->allow_delayed_ack, "contexts that wait for their answers");
     }
-    fabric.patient(ctxs[0]);
-    expect(ctxs[0]->patient && !ctxs[1]->patient, "one patient context");
+    fabric.allow_delayed_ack(ctxs[0]);
+    expect(ctxs[0]->allow_delayed_ack && !ctxs[1]->allow_delayed_ack, "one patient context");
     for (int i = 0; i < CTXS; i++)
         fabric.ctx_destroy(ctxs[i]);
     go_down();
@@ -68,7 +68,7 @@ static void wait_for_held(void)
     uint64_t word = 7;
 
     if (me == 0) {
-        fabric.patient(ctx);
+        fabric.allow_delayed_ack(ctx);
         fabric.session(ctx, true, SIZE_MAX);
         fabric.store(ctx, 1, REGION, 0, &word, sizeof(word));
         fabric.session(ctx, false, SIZE_MAX);

@@ -84,18 +84,18 @@ TEST(a_part_is_the_memory_of_its_window)
 
     ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     *stp_window_at(at + 5) = 1;
-    ck_assert_int_eq(stp_window_reach(1), 0);
+    ck_assert_int_eq(stp_window_open_peer(1), 0);
     ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
     stp_window_close();
 
     ck_assert_int_eq(stp_window_open(&layout, fd, 2), 0);
     ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
-    ck_assert_int_eq(stp_window_show(at, 1), 0);
-    ck_assert_int_eq(stp_window_reach(1), 0);
+    ck_assert_int_eq(stp_window_add_peer_range(at, 1), 0);
+    ck_assert_int_eq(stp_window_open_peer(1), 0);
     ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
     stp_window_part(1)[at + 6] = 2;
     *stp_window_at(at + 6) = 3;
-    ck_assert_int_eq(stp_window_reach(2), 0);
+    ck_assert_int_eq(stp_window_open_peer(2), 0);
     ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
     stp_window_close();
 
@@ -105,8 +105,8 @@ TEST(a_part_is_the_memory_of_its_window)
     stp_window_release(at, nbytes);
     ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     ck_assert_int_eq(*stp_window_at(at + 6), 0); /* given back, its neighbours are not */
-    ck_assert_int_eq(stp_window_show(at, 2), 0);
-    ck_assert_int_eq(stp_window_reach(2), 0);
+    ck_assert_int_eq(stp_window_add_peer_range(at, 2), 0);
+    ck_assert_int_eq(stp_window_open_peer(2), 0);
     ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
 }
 
@@ -116,23 +116,23 @@ TEST(a_part_is_the_memory_of_its_window)
 TEST_SIGNAL(a_part_is_closed_until_it_is_asked_for, SIGSEGV)
 {
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
-    ck_assert_int_eq(stp_window_show(AT, 2), 0);
-    ck_assert_int_eq(stp_window_reach(1), 0);
+    ck_assert_int_eq(stp_window_add_peer_range(AT, 2), 0);
+    ck_assert_int_eq(stp_window_open_peer(1), 0);
     stp_window_part(2)[AT] = 1;
 }
 
 TEST_SIGNAL(a_part_stays_closed_to_others_than_members, SIGSEGV)
 {
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
-    ck_assert_int_eq(stp_window_reach(2), 0);
+    ck_assert_int_eq(stp_window_open_peer(2), 0);
     stp_window_part(2)[AT] = 1;
 }
 
 TEST_SIGNAL(a_released_range_is_closed, SIGSEGV)
 {
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
-    ck_assert_int_eq(stp_window_show(AT, 2), 0);
-    ck_assert_int_eq(stp_window_reach(2), 0);
+    ck_assert_int_eq(stp_window_add_peer_range(AT, 2), 0);
+    ck_assert_int_eq(stp_window_open_peer(2), 0);
     stp_window_part(2)[AT] = 1;
     stp_window_release(AT, NBYTES);
     stp_window_part(2)[AT] = 1;
@@ -140,10 +140,10 @@ TEST_SIGNAL(a_released_range_is_closed, SIGSEGV)
 
 TEST(what_is_shown_later_is_open_in_an_open_part)
 {
-    ck_assert_int_eq(stp_window_reach(1), 0);
-    ck_assert_int_eq(stp_window_reach(2), 0);
+    ck_assert_int_eq(stp_window_open_peer(1), 0);
+    ck_assert_int_eq(stp_window_open_peer(2), 0);
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
-    ck_assert_int_eq(stp_window_show(AT, 2), 0);
+    ck_assert_int_eq(stp_window_add_peer_range(AT, 2), 0);
     stp_window_part(1)[AT] = 1;
     stp_window_part(2)[AT] = 1;
 }
@@ -156,13 +156,13 @@ TEST(who_asks_often_gets_all_parts)
     stp_window_set_peers(0, PARTS);
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     for (int a = 0; a < PARTS; a++)
-        ck_assert_int_eq(stp_window_show(AT, a), 0);
+        ck_assert_int_eq(stp_window_add_peer_range(AT, a), 0);
     mine = stp_window_at(AT);
     for (int asked = 0; asked < PARTS; asked++)
-        ck_assert_int_eq(stp_window_reach(1), 0);
+        ck_assert_int_eq(stp_window_open_peer(1), 0);
     ck_assert_ptr_eq(stp_ptr_inline(mine, 1, STP_USE_ACCESS), NULL);
     for (int asked = 0; asked < 100 * PARTS; asked++)
-        ck_assert_int_eq(stp_window_reach(1), 0);
+        ck_assert_int_eq(stp_window_open_peer(1), 0);
     for (int a = 0; a < PARTS; a++) {
         ck_assert_ptr_eq(stp_ptr_inline(mine, a, STP_USE_ACCESS), stp_window_part(a) + AT);
         ck_assert_ptr_eq(stp_ptr_inline(mine, a, STP_USE_ATOMIC), stp_window_part(a) + AT);
@@ -174,14 +174,14 @@ static void look_at_growth(void)
 {
     stp_window_set_peers(0, PARTS);
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, 4 * NBYTES), 0);
-    ck_assert_int_eq(stp_window_show(AT, 2), 0);
+    ck_assert_int_eq(stp_window_add_peer_range(AT, 2), 0);
     for (int a = 0; a < PARTS; a++)
-        if (a != 2) ck_assert_int_eq(stp_window_reach(a), 0);
+        if (a != 2) ck_assert_int_eq(stp_window_open_peer(a), 0);
     ck_assert_uint_ge(stp_window_find(NBYTES, STP_RANGE_ALIGN, 0), AT + 4 * NBYTES);
     ck_assert_uint_eq(stp_window_end(), AT + NBYTES);
     ck_assert_int_eq(stp_window_grow(AT, 3 * NBYTES), 0);
     ck_assert_uint_eq(stp_window_end(), AT + 3 * NBYTES);
-    ck_assert_int_eq(stp_window_reach(2), 0);
+    ck_assert_int_eq(stp_window_open_peer(2), 0);
     *stp_window_at(AT + 3 * NBYTES - 1) = 1;
     stp_window_part(2)[AT + 3 * NBYTES - 1] = 2;
     ck_assert_ptr_nonnull(stp_ptr_inline(stp_window_at(AT + 2 * NBYTES), 2, STP_USE_ACCESS));
@@ -218,7 +218,7 @@ TEST(who_asks_for_all_parts_has_them)
     ck_assert_int_eq(stp_window_commit(AT, NBYTES, NBYTES), 0);
     for (int a = 0; a < PARTS; a++) {
         ck_assert_ptr_eq(stp_ptr_inline(stp_window_at(AT), 1, STP_USE_ACCESS), NULL);
-        ck_assert_int_eq(stp_window_reach(a), 0);
+        ck_assert_int_eq(stp_window_open_peer(a), 0);
     }
     ck_assert_ptr_nonnull(stp_ptr_inline(stp_window_at(AT), 1, STP_USE_ACCESS));
 }

@@ -5,7 +5,7 @@
  */
 #include "ofi.h"
 
-#include "health.h"
+#include "peer_failure.h"
 
 #include <errno.h>
 #include <rdma/fi_cm.h>

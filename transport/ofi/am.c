@@ -9,8 +9,8 @@
  */
 #include "am.h"
 
-#include "owed.h"
-#include "turn.h"
+#include "delayed_ack.h"
+#include "post_seq.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_MESSAGE, pe);
-    struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_ASK, req->id);
+    struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_AMO_REQUEST, req->id);
 
     header.offset = offset;
     header.operand = widen(operand, size);
@@ -93,12 +93,12 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
         return fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     /* Before it leaves: the answer may be here before this returns. */
     __atomic_store_n(&req->parts, inject ? 1 : 2, __ATOMIC_RELAXED);
-    begun = stp_ofi_turn_begin(req);
+    begun = stp_ofi_post_seq_begin(req);
     if (inject)
         rc = fi_inject(endpoint->ep, req->local, req->nbytes, addr);
     else
         rc = fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
-    if (rc == 0) stp_ofi_turn_end(req, begun);
+    if (rc == 0) stp_ofi_post_seq_end(req, begun);
     return rc;
 }
 
@@ -118,7 +118,7 @@ void stp_ofi_answer_locked(const struct stp_ofi_am_header *answer, int pe)
     req->desc = req->own_desc;
     stp_ofi_count_on(req, &stp_ofi.unwaited);
     __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
-    stp_ofi_launch_locked(endpoint, req);
+    stp_ofi_post_deferred_locked(endpoint, req);
 }
 
 /* Bytes of items that a box has room for. */
@@ -132,7 +132,7 @@ static size_t items_room(void)
 /* ---- receiving ------------------------------------------------------------- */
 
 /* Does it ask for something that this PE has? The sender's library has checked its side. */
-static bool is_sound(const struct stp_ofi_am_header *ask)
+static bool message_is_sound(const struct stp_ofi_am_header *ask)
 {
     const struct stp_ofi_region *region;
     size_t has;
@@ -149,16 +149,16 @@ static bool is_sound(const struct stp_ofi_am_header *ask)
 
 static void serve_locked(const struct stp_ofi_am_header *ask)
 {
-    struct stp_ofi_am_header answer = stp_ofi_am_header(STP_OFI_AM_ANSWER, ask->id);
+    struct stp_ofi_am_header answer = stp_ofi_am_header(STP_OFI_AM_AMO_REPLY, ask->id);
 
     answer.size = ask->size;
-    if (!is_sound(ask))
+    if (!message_is_sound(ask))
         stp_ofi.core->fatal("fabric",
                             "pe %d asks for an atomic on %u bytes at %llu of region %u, which is "
                             "not there",
                             ask->pe, ask->size, (unsigned long long)ask->offset, ask->number);
-    stp_ofi_self_amo(stp_ofi_own(ask->number, ask->offset), ask->size, ask->op, &ask->operand,
-                     &ask->compare, &answer.operand);
+    stp_ofi_loopback_amo(stp_ofi_local_ptr(ask->number, ask->offset), ask->size, ask->op,
+                         &ask->operand, &ask->compare, &answer.operand);
     stp_ofi_answer_locked(&answer, ask->pe);
 }
 
@@ -172,7 +172,7 @@ static void serve_packed_locked(const struct inbox *box)
                             "pe %d sends a packed message of %llu bytes, there is room for %zu",
                             packed->pe, (unsigned long long)packed->operand, items_room());
     stp_ofi_packed_open(box->items, (size_t)packed->operand, packed->pe);
-    stp_ofi_owed_add_locked(packed->pe, packed->id, packed->patient != 0);
+    stp_ofi_ack_add_locked(packed->pe, packed->id, packed->allow_delayed_ack != 0);
 }
 
 static void take_answer_locked(const struct stp_ofi_am_header *answer)
@@ -192,7 +192,7 @@ static void take_receipts_locked(const struct stp_ofi_am_header *from)
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_PACKED_POOL];
     struct stp_ofi_req *req;
 
-    for (unsigned i = 0; i < from->n_receipts && i < STP_OFI_AM_RECEIPTS; i++)
+    for (unsigned i = 0; i < from->n_receipts && i < STP_OFI_AM_ACKS; i++)
         if ((req = stp_ofi_req_find(pool, from->receipts[i], from->pe)) != NULL)
             stp_ofi_message_done_locked(req);
 }
@@ -203,8 +203,8 @@ static void take_pong_locked(const struct stp_ofi_am_header *pong)
 {
     struct stp_ofi_pool *pools = stp_ofi.main.pools;
 
-    am.lost |= stp_ofi_turn_missed(&pools[STP_OFI_MESSAGED], pong->pe, pong->operand);
-    am.lost |= stp_ofi_turn_missed(&pools[STP_OFI_PACKED_POOL], pong->pe, pong->operand);
+    am.lost |= stp_ofi_post_seq_is_lost(&pools[STP_OFI_MESSAGED], pong->pe, pong->operand);
+    am.lost |= stp_ofi_post_seq_is_lost(&pools[STP_OFI_PACKED_POOL], pong->pe, pong->operand);
     if (am.lost)
         stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
 }
@@ -223,7 +223,7 @@ void stp_ofi_message_check(void)
     /* Threads that wait together must not make one delay look like several. */
     if (now - am.pinged_ns < PING_NS) n = 0;
     if (n > 0) am.pinged_ns = now;
-    ping.operand = stp_ofi_turn_next();
+    ping.operand = stp_ofi_post_seq_next();
     for (int i = 0; i < n; i++)
         stp_ofi_answer_locked(&ping, pes[i]);
     pthread_mutex_unlock(&stp_ofi.main.drain);
@@ -234,17 +234,17 @@ static void answer_ping_locked(const struct stp_ofi_am_header *ping)
 {
     struct stp_ofi_am_header pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
 
-    if (stp_ofi_owed_carrying()) return;
-    if (stp_ofi_owed_any()) stp_ofi_owed_send_locked(STP_OFI_OWED_ALL);
+    if (stp_ofi_ack_piggybacking()) return;
+    if (stp_ofi_ack_any()) stp_ofi_ack_flush_locked(STP_OFI_ACK_ALL);
     pong.operand = ping->operand;
     stp_ofi_answer_locked(&pong, ping->pe);
 }
 
 /* ---- answers that somebody waits for after all ------------------------------- */
 
-void stp_ofi_message_hurry(void)
+void stp_ofi_request_acks(void)
 {
-    struct stp_ofi_am_header hurry = stp_ofi_am_header(STP_OFI_AM_HURRY, 0);
+    struct stp_ofi_am_header hurry = stp_ofi_am_header(STP_OFI_AM_ACK_REQUEST, 0);
     int pes[HURRIES], n;
 
     /* Nothing is held back any more, and peers may be gone. */
@@ -276,21 +276,21 @@ static void open_locked(const struct inbox *box)
         return;
     }
     switch (header->what) {
-    case STP_OFI_AM_ASK:
+    case STP_OFI_AM_AMO_REQUEST:
         serve_locked(header);
         break;
-    case STP_OFI_AM_ANSWER:
+    case STP_OFI_AM_AMO_REPLY:
         take_answer_locked(header);
         break;
     case STP_OFI_AM_PACKED:
         take_receipts_locked(header);
         serve_packed_locked(box);
         break;
-    case STP_OFI_AM_RECEIPT:
+    case STP_OFI_AM_ACK:
         take_receipts_locked(header);
         break;
-    case STP_OFI_AM_HURRY:
-        stp_ofi_owed_send_to_locked(header->pe);
+    case STP_OFI_AM_ACK_REQUEST:
+        stp_ofi_ack_flush_pe_locked(header->pe);
         break;
     case STP_OFI_AM_PING:
         answer_ping_locked(header);
@@ -397,7 +397,7 @@ void stp_ofi_inbox_close(void)
 {
     if (am.mr != NULL) fi_close(&am.mr->fid);
     free(am.boxes);
-    stp_ofi_owed_forget();
+    stp_ofi_ack_reset();
     am.boxes = NULL;
     am.idle = NULL;
     am.mr = NULL;

@@ -11,16 +11,16 @@
 #include "ofi.h"
 
 enum {
-    STP_OFI_AM_ASK = 1,
-    STP_OFI_AM_ANSWER,
+    STP_OFI_AM_AMO_REQUEST = 1,
+    STP_OFI_AM_AMO_REPLY,
     STP_OFI_AM_PING,
     STP_OFI_AM_PONG,
     STP_OFI_AM_PACKED,
-    STP_OFI_AM_RECEIPT, /* answers to packed messages, which others of these may carry too */
-    STP_OFI_AM_HURRY,   /* the sender waits now for answers that are held back */
+    STP_OFI_AM_ACK,         /* answers to packed messages, which others of these may carry too */
+    STP_OFI_AM_ACK_REQUEST, /* the sender waits now for answers that are held back */
 };
 
-#define STP_OFI_AM_RECEIPTS 4 /* packed messages that one message answers at most */
+#define STP_OFI_AM_ACKS 4 /* packed messages that one message answers at most */
 
 struct stp_ofi_am_header {
     uint64_t token;
@@ -30,7 +30,7 @@ struct stp_ofi_am_header {
             uint64_t offset;
             uint64_t compare;
         };
-        uint32_t receipts[STP_OFI_AM_RECEIPTS]; /* receipt, packed message: ids of those answered */
+        uint32_t receipts[STP_OFI_AM_ACKS]; /* receipt, packed message: ids of those answered */
     };
     uint32_t id; /* of the request, where it was made */
     int32_t pe;  /* of the sender */
@@ -39,7 +39,7 @@ struct stp_ofi_am_header {
     uint8_t op;
     uint8_t size; /* of the element */
     uint8_t n_receipts;
-    uint8_t patient; /* packed message: nobody waits for the answer soon */
+    uint8_t allow_delayed_ack; /* packed message: nobody waits for the answer soon */
     uint8_t unused;
 };
 
@@ -88,7 +88,7 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
 void stp_ofi_message_check(void);
 
 /* The caller is about to wait for answers that targets may hold back: ask for them. */
-void stp_ofi_message_hurry(void);
+void stp_ofi_request_acks(void);
 
 /*
  * Send an active message that nobody waits for: at once, or from a request when the provider has no

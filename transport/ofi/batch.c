@@ -11,7 +11,7 @@
 #include "batch.h"
 
 #include "am.h"
-#include "owed.h"
+#include "delayed_ack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *r
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
 
     header.operand = used;
-    header.patient = ctx->patient && has_plenty(req->pool);
+    header.allow_delayed_ack = ctx->allow_delayed_ack && has_plenty(req->pool);
     memcpy(req->data, &header, sizeof(header));
     req->local = req->data;
     req->nbytes = sizeof(header) + used;
@@ -127,7 +127,7 @@ static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_
     struct stp_ofi_req *req;
 
     while (STP_UNLIKELY((req = stp_ofi_req_try(pool, kind, pe)) == NULL)) {
-        stp_ofi_batch_look(true, false);
+        stp_ofi_batch_flush_aged(true, false);
         stp_ofi_wait_step(&wait);
     }
     stp_ofi_wait_end(&wait);
@@ -136,10 +136,10 @@ static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_
 
 static void post(struct stp_ofi_req *req)
 {
-    bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_owed_carry(req);
+    bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_ack_piggyback(req);
 
     stp_ofi_post(req);
-    if (carries) stp_ofi_owed_carried();
+    if (carries) stp_ofi_ack_piggybacked();
 }
 
 static void post_all(struct stp_ofi_req *req)
@@ -165,7 +165,7 @@ struct load {
     size_t room; /* that it takes of a slot: bytes, or one piece */
 };
 
-static bool has_room(const struct slot *slot, bool writes, size_t room)
+static bool batch_has_room(const struct slot *slot, bool writes, size_t room)
 {
     return slot->used + room <= (writes ? stp_ofi.max_pieces : capacity());
 }
@@ -183,7 +183,7 @@ static void piece_write_locked(struct slot *slot, const struct stp_ofi_item *ite
     struct stp_ofi_req *req = slot->req;
     struct stp_ofi_piece piece = {.local = item->data, .nbytes = item->nbytes};
 
-    stp_ofi_aim(req, item->number, item->offset);
+    stp_ofi_req_set_target(req, item->number, item->offset);
     piece.addr = req->addr;
     piece.key = req->key;
     memcpy(req->data + slot->used * sizeof(piece), &piece, sizeof(piece));
@@ -211,7 +211,7 @@ static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct 
     bool begins = slot->req == NULL;
 
     attempt->idle = !load->session && begins && slot->unanswered == 0;
-    if (!begins && (slot->req->pe != load->pe || !has_room(slot, load->writes, load->room))) {
+    if (!begins && (slot->req->pe != load->pe || !batch_has_room(slot, load->writes, load->room))) {
         attempt->leaves = slot_take_locked(batch, slot);
         return NULL;
     }
@@ -225,8 +225,8 @@ static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct 
     return slot;
 }
 
-static struct attempt try_locked(struct stp_ofi_batch *batch, const struct load *load,
-                                 struct stp_ofi_req **spare)
+static struct attempt batch_try_locked(struct stp_ofi_batch *batch, const struct load *load,
+                                       struct stp_ofi_req **spare)
 {
     struct attempt attempt = {.done = false};
     struct slot *slot = find_place_locked(batch, load, spare, &attempt);
@@ -237,7 +237,7 @@ static struct attempt try_locked(struct stp_ofi_batch *batch, const struct load 
     else
         items_write_locked(slot, load);
     attempt.done = true;
-    if (attempt.idle || !has_room(slot, load->writes, load->writes ? 1 : ITEM_MIN)) {
+    if (attempt.idle || !batch_has_room(slot, load->writes, load->writes ? 1 : ITEM_MIN)) {
         attempt.leaves = slot_take_locked(batch, slot);
         attempt.begun = false;
     }
@@ -261,7 +261,7 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
 /* The context's, made when it is first asked for. NULL: no memory. */
 static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx);
 
-static void drain_for(const struct stp_fabric_ctx *ctx)
+static void batch_drain_for(const struct stp_fabric_ctx *ctx)
 {
     stp_ofi_drain(&stp_ofi.main);
     if (ctx->endpoint != &stp_ofi.main) stp_ofi_drain(ctx->endpoint);
@@ -288,14 +288,14 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
     if (STP_UNLIKELY(batch == NULL) && (batch = batch_of(ctx)) == NULL) return false;
     for (;;) {
         pthread_mutex_lock(&batch->lock);
-        attempt = try_locked(batch, load, &spare);
+        attempt = batch_try_locked(batch, load, &spare);
         pthread_mutex_unlock(&batch->lock);
         if (attempt.leaves != NULL) post(attempt.leaves);
         if (attempt.done || (attempt.idle && load->alone)) break;
         /* What is thought to be unanswered may have been answered since anybody looked. */
         if (!attempt.idle && attempt.leaves == NULL && !looked) {
             looked = true;
-            drain_for(ctx);
+            batch_drain_for(ctx);
         } else if (spare == NULL) {
             spare = spare_for(ctx, load);
         }
@@ -327,8 +327,8 @@ bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi
 /*
  * Take the requests of some slots out, as a list; old: those begun before that look alone.
  */
-static struct stp_ofi_req *take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
-                                       const unsigned *look)
+static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
+                                             const unsigned *look)
 {
     for (unsigned i = 0; i < 2 * (batch->mask + 1); i++) {
         struct slot *slot = slot_of(batch, i > batch->mask, (int)i);
@@ -356,7 +356,7 @@ void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
 
     if (!has_parked(batch)) return;
     pthread_mutex_lock(&batch->lock);
-    list = take_locked(batch, NULL, NULL);
+    list = batch_take_locked(batch, NULL, NULL);
     pthread_mutex_unlock(&batch->lock);
     post_all(list);
 }
@@ -380,14 +380,14 @@ void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
     post_all(list);
 }
 
-void stp_ofi_batch_look(bool all, bool patient)
+void stp_ofi_batch_flush_aged(bool all, bool may_block)
 {
     struct stp_ofi_endpoint *endpoint = &stp_ofi.main;
     struct stp_ofi_req *list = NULL, *next;
     unsigned look;
 
     if (!stp_ofi_batch_parked()) return;
-    if (patient)
+    if (may_block)
         pthread_mutex_lock(&endpoint->drain);
     else if (pthread_mutex_trylock(&endpoint->drain) != 0)
         return;
@@ -396,14 +396,14 @@ void stp_ofi_batch_look(bool all, bool patient)
     for (struct stp_ofi_batch *batch = batches.first; batch != NULL; batch = batch->next) {
         if (!has_parked(batch)) continue;
         pthread_mutex_lock(&batch->lock);
-        list = take_locked(batch, list, all ? NULL : &look);
+        list = batch_take_locked(batch, list, all ? NULL : &look);
         pthread_mutex_unlock(&batch->lock);
     }
     __atomic_store_n(&batches.looks, look + 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&batches.lock);
     for (; list != NULL; list = next) {
         next = list->next;
-        stp_ofi_launch_locked(endpoint, list);
+        stp_ofi_post_deferred_locked(endpoint, list);
     }
     pthread_mutex_unlock(&endpoint->drain);
 }
@@ -419,7 +419,7 @@ void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_o
     if (--slot->unanswered == 0 && slot->req != NULL && (writes || !stp_ofi_batching(batch->ctx)))
         next = slot_take_locked(batch, slot);
     pthread_mutex_unlock(&batch->lock);
-    if (next != NULL) stp_ofi_launch_locked(endpoint, next);
+    if (next != NULL) stp_ofi_post_deferred_locked(endpoint, next);
 }
 
 /* ---- sessions ---------------------------------------------------------------------- */

@@ -38,9 +38,9 @@ static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
 }
 
 /* Are small operations of the context for stp_ofi_batch_add()? */
-static inline bool stp_ofi_collects(const struct stp_fabric_ctx *ctx)
+static inline bool stp_ofi_can_coalesce(const struct stp_fabric_ctx *ctx)
 {
-    return stp_ofi.gathers || stp_ofi_batching(ctx);
+    return stp_ofi.coalesces_small || stp_ofi_batching(ctx);
 }
 
 /*
@@ -53,7 +53,7 @@ bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_
                        struct stp_ofi_batch **alone);
 
 /* Could a put of host memory be a piece of a write with others? */
-static inline bool stp_ofi_joins(size_t nbytes)
+static inline bool stp_ofi_can_join_iov(size_t nbytes)
 {
     return stp_ofi.max_pieces > 1 && nbytes > STP_OFI_ITEM_MAX && nbytes <= STP_OFI_PIECE_MAX &&
            __atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0;
@@ -75,9 +75,9 @@ bool stp_ofi_batch_parked(void);
 
 /*
  * Send, without waiting, what is collected on any context: all of it, or what was there at the last
- * look already. patient: wait for the main endpoint's drain instead of doing nothing.
+ * look already. may_block: wait for the main endpoint's drain instead of doing nothing.
  */
-void stp_ofi_batch_look(bool all, bool patient);
+void stp_ofi_batch_flush_aged(bool all, bool may_block);
 
 /*
  * A batch for a session of so many operations, NULL where it is no gain; and from now on collect in

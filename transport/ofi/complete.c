@@ -9,9 +9,9 @@
 
 #include "am.h"
 #include "batch.h"
-#include "health.h"
-#include "owed.h"
-#include "turn.h"
+#include "peer_failure.h"
+#include "delayed_ack.h"
+#include "post_seq.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -101,10 +101,10 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
 /* An atomic that the provider may forget. */
 static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    uint64_t begun = stp_ofi_turn_begin(req);
+    uint64_t begun = stp_ofi_post_seq_begin(req);
     ssize_t rc = post_atomic(endpoint, req);
 
-    if (rc == 0) stp_ofi_turn_end(req, begun);
+    if (rc == 0) stp_ofi_post_seq_end(req, begun);
     return rc;
 }
 
@@ -115,8 +115,8 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
     if (STP_UNLIKELY(req->n_pieces > 0)) return post_pieces(endpoint, req);
     if (req->work.kind <= STP_OFI_READ) return post_rma(endpoint, req);
     if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_message_post(req);
-    return STP_UNLIKELY(stp_ofi.forgets) ? post_forgotten(endpoint, req)
-                                         : post_atomic(endpoint, req);
+    return STP_UNLIKELY(stp_ofi.may_lose_amo) ? post_forgotten(endpoint, req)
+                                              : post_atomic(endpoint, req);
 }
 
 static const char *req_name(const struct stp_ofi_req *req)
@@ -151,7 +151,7 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
     else if (text == NULL || *text == '\0')
         text = "no detail";
     if (req == NULL) {
-        stp_ofi_health_blame();
+        stp_ofi_failure_blame();
         stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, stp_ofi_strerror(error), text);
     }
     if (req->work.kind <= STP_OFI_READ)
@@ -194,7 +194,7 @@ static void put_aside_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_r
 }
 
 /* False: put aside, since the provider cannot take it now. */
-static bool try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     ssize_t rc = stp_ofi_post_once(req);
 
@@ -210,12 +210,12 @@ static bool try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *re
  * Post what nobody waits for, now or when the provider can take it: behind what was put aside
  * before, so that answers keep their order.
  */
-void stp_ofi_launch_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+void stp_ofi_post_deferred_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     if (STP_UNLIKELY(endpoint->retry != NULL))
         put_aside_locked(endpoint, req);
     else
-        (void)try_locked(endpoint, req);
+        (void)post_try_locked(endpoint, req);
 }
 
 bool stp_ofi_has_retry(void)
@@ -246,7 +246,7 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
         if (*mark)
             put_aside_locked(endpoint, req);
         else
-            *mark = !try_locked(endpoint, req);
+            *mark = !post_try_locked(endpoint, req);
     }
 }
 
@@ -273,7 +273,7 @@ static void finished_add(struct finished *list, struct stp_ofi_req *req)
 }
 
 /* Where what the provider brought for copy_to lies: the result of an atomic, else all. */
-static const void *copied_from(const struct stp_ofi_req *req)
+static const void *completion_copy_source(const struct stp_ofi_req *req)
 {
     return req->work.kind == STP_OFI_READ ? req->local : req->result;
 }
@@ -285,14 +285,15 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
     struct stp_ofi_req *then = req->then;
     unsigned *pending = req->pending;
 
-    if (STP_UNLIKELY(req->copy_to != NULL)) memcpy(req->copy_to, copied_from(req), req->nbytes);
+    if (STP_UNLIKELY(req->copy_to != NULL))
+        memcpy(req->copy_to, completion_copy_source(req), req->nbytes);
     if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_lease_drop(req->lease);
     /* Before it counts no more: the batch goes with its context. */
     if (req->batch != NULL) stp_ofi_batch_landed_locked(endpoint, req);
     finished_add(list, req);
     /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
     if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && then != NULL)
-        stp_ofi_launch_locked(endpoint, then);
+        stp_ofi_post_deferred_locked(endpoint, then);
 }
 
 void stp_ofi_message_done_locked(struct stp_ofi_req *req)
@@ -313,7 +314,7 @@ static void complete_locked(struct stp_ofi_endpoint *endpoint,
         struct stp_ofi_work *work = entries[i].op_context;
 
         if (STP_UNLIKELY((entries[i].flags & FI_REMOTE_CQ_DATA) != 0))
-            stp_ofi_word_locked(entries[i].data); /* no operation of this PE's */
+            stp_ofi_cqdata_locked(entries[i].data); /* no operation of this PE's */
         else if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
             finish_locked(endpoint, &list, (struct stp_ofi_req *)work);
         else if (work->kind != STP_OFI_INBOX)
@@ -360,8 +361,8 @@ static void read_error_locked(struct stp_ofi_endpoint *endpoint, ssize_t rc)
 void stp_ofi_finish(void)
 {
     __atomic_store_n(&stp_ofi.finishing, true, __ATOMIC_RELAXED);
-    while (stp_ofi_owed_any())
-        stp_ofi_owed_send(STP_OFI_OWED_ALL); /* or a drain by another thread does */
+    while (stp_ofi_ack_any())
+        stp_ofi_ack_flush(STP_OFI_ACK_ALL); /* or a drain by another thread does */
 }
 
 int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
@@ -375,7 +376,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
     /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
-    owes = endpoint == &stp_ofi.main && stp_ofi_owed_due();
+    owes = endpoint == &stp_ofi.main && stp_ofi_ack_due();
     n = fi_cq_read(endpoint->cq, entries, BATCH);
     if (n > 0)
         complete_locked(endpoint, entries, n);
@@ -385,15 +386,15 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
     /* Nothing has carried it since the last time: who waits for it must not wait for more. */
-    if (STP_UNLIKELY(owes)) stp_ofi_owed_send_locked(STP_OFI_OWED_DUE);
+    if (STP_UNLIKELY(owes)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
-    again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_owed_urgent() ||
-            (!stp_ofi.by_sockets && stp_ofi_owed_any());
+    again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
+            (!stp_ofi.by_sockets && stp_ofi_ack_any());
     pthread_mutex_unlock(&endpoint->drain);
     /* This thread may not come back for long. */
     if (STP_UNLIKELY(again)) stp_ofi_progress_wake();
     /* By this thread: the progress thread does not wake for what another one has read. */
-    if (STP_UNLIKELY(stp_ofi.core->served != NULL)) stp_ofi.core->served();
+    if (STP_UNLIKELY(stp_ofi.core->on_progress != NULL)) stp_ofi.core->on_progress();
     return n > 0 ? (int)n : 0;
 }
 
@@ -439,11 +440,11 @@ void stp_ofi_progress(void)
 {
     unsigned polls = mark_activity(&stp_ofi.main);
 
-    if ((polls & (POLLS_A_LOOK - 1)) == 0) stp_ofi_health_look();
+    if ((polls & (POLLS_A_LOOK - 1)) == 0) stp_ofi_failure_poll();
     /* What others wait for must leave. Another thread may be collecting: not at each poll, then. */
     if (STP_UNLIKELY(stp_ofi_batch_parked()) &&
         (!stp_ofi.core->thread_multiple || (polls & (POLLS_A_FLUSH - 1)) == 0))
-        stp_ofi_batch_look(!stp_ofi.core->thread_multiple, false);
+        stp_ofi_batch_flush_aged(!stp_ofi.core->thread_multiple, false);
     stp_ofi_drain_all();
 }
 
@@ -451,7 +452,7 @@ void stp_ofi_progress(void)
  * Peers are served on the main endpoint, and what is waited for may hang on any: a message waits
  * for data of another endpoint, a peer for a signal that does. So all are looked at now and then.
  */
-static int drain_for(const struct stp_ofi_wait *wait)
+static int wait_drain(const struct stp_ofi_wait *wait)
 {
     int n = stp_ofi_drain(wait->endpoint);
 
@@ -464,7 +465,7 @@ static int drain_for(const struct stp_ofi_wait *wait)
 void stp_ofi_wait_step(struct stp_ofi_wait *wait)
 {
     mark_activity(wait->endpoint);
-    if (drain_for(wait) > 0) {
+    if (wait_drain(wait) > 0) {
         wait->polls = wait->spun = 0;
         return;
     }

@@ -7,8 +7,8 @@
 
 #include "am.h"
 #include "batch.h"
-#include "health.h"
-#include "sockets.h"
+#include "peer_failure.h"
+#include "tcp_epoll.h"
 
 #include <errno.h>
 #include <rdma/fi_cm.h>
@@ -75,16 +75,16 @@ static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *d
 int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
                           struct fid_av *av, bool wait_fd, const char **why)
 {
-    struct stp_growth growth;
+    struct stp_sigxfsz growth;
     int rc, tries = 0;
 
-    stp_growth_begin(&growth); /* shm makes files */
+    stp_sigxfsz_block(&growth); /* shm makes files */
     while ((rc = endpoint_open(endpoint, domain, av, wait_fd, why)) != 0) {
         CLOSE(endpoint, ep);
         CLOSE(endpoint, cq);
         if (rc != -FI_EBUSY || tries++ == BUSY_TRIES) break;
     }
-    stp_growth_end(&growth);
+    stp_sigxfsz_unblock(&growth);
     if (rc != 0) return rc;
     pthread_mutex_init(&endpoint->drain, NULL);
     endpoint->retry = NULL;
@@ -129,18 +129,18 @@ static size_t packed_size(const struct fi_info *info)
  * Do small operations wait for earlier ones? On TCP, and with a thread that sends what lies about
  * while the program computes.
  */
-static bool gathers(const struct stp_core *core)
+static bool coalesces_small(const struct stp_core *core)
 {
-    return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && stp_ofi.by_kernel;
+    return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && stp_ofi.needs_syscalls;
 }
 
 /*
  * Does a write with remote CQ data save a message? Where a signal waits for its data, or is one
  * more system call, and the target's CPU does atomics anyway.
  */
-static bool takes_words(const struct fi_info *info)
+static bool takes_cqdata(const struct fi_info *info)
 {
-    return stp_ofi.by_kernel && stp_ofi.cpu_atomics && !stp_ofi.mr_local &&
+    return stp_ofi.needs_syscalls && stp_ofi.cpu_atomics && !stp_ofi.mr_local &&
            info->domain_attr->cq_data_size >= sizeof(uint64_t);
 }
 
@@ -149,7 +149,7 @@ static unsigned max_pieces(const struct fi_info *info)
 {
     size_t n = info->tx_attr->rma_iov_limit;
 
-    if (!stp_ofi.gathers || stp_ofi.mr_local) return 0;
+    if (!stp_ofi.coalesces_small || stp_ofi.mr_local) return 0;
     if (stp_ofi.max_msg < (size_t)STP_OFI_PIECES * STP_OFI_PIECE_MAX) return 0;
     if (n > info->tx_attr->iov_limit) n = info->tx_attr->iov_limit;
     return n < STP_OFI_PIECES ? (unsigned)n : STP_OFI_PIECES;
@@ -168,7 +168,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.mr_local = (mr_mode & FI_MR_LOCAL) != 0;
     stp_ofi.inject_size = info->tx_attr->inject_size;
     stp_ofi.by_message = (info->caps & FI_ATOMIC) == 0;
-    stp_ofi.forgets = !stp_ofi.by_message && stp_ofi_is(info, STP_OFI_FORGETS);
+    stp_ofi.may_lose_amo = !stp_ofi.by_message && stp_ofi_is(info, STP_OFI_MAY_LOSE_AMO);
     stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
     /* Random above the region number; the top bit stays clear, some providers reserve it. */
     stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
@@ -178,11 +178,11 @@ static void settle(const struct stp_core *core)
     stp_ofi.cpu_atomics = stp_ofi.by_message || stp_ofi_is(info, STP_OFI_CPU);
     /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
     stp_ofi.update_by_fetch = stp_ofi_is(info, STP_OFI_SHM);
-    stp_ofi.by_kernel = stp_ofi_is(info, STP_OFI_KERNEL);
+    stp_ofi.needs_syscalls = stp_ofi_is(info, STP_OFI_KERNEL);
     stp_ofi.packed_size = packed_size(info);
-    stp_ofi.gathers = gathers(core);
+    stp_ofi.coalesces_small = coalesces_small(core);
     stp_ofi.max_pieces = max_pieces(info);
-    stp_ofi.words = takes_words(info);
+    stp_ofi.has_cqdata = takes_cqdata(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
     stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
     stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&
@@ -204,7 +204,7 @@ static int open_all(const char **why)
     *why = "cannot open an address vector";
     if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
     stp_ofi.by_sockets =
-        stp_ofi.core->env->ofi_progress_thread && stp_ofi_sockets_usable(info, stp_ofi.core->n_pes);
+        stp_ofi.core->env->ofi_progress_thread && stp_ofi_epoll_usable(info, stp_ofi.core->n_pes);
     return stp_ofi_endpoint_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
                                  stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets,
                                  why);
@@ -276,7 +276,7 @@ int stp_ofi_domain_open(const struct stp_core *core, const struct fi_info *info,
 
 void stp_ofi_domain_close(void)
 {
-    stp_ofi_health_close();
+    stp_ofi_failure_close();
     stp_ofi_endpoint_close(&stp_ofi.main);
     stp_ofi_inbox_close();
     CLOSE(&stp_ofi, av);
@@ -296,7 +296,7 @@ void stp_ofi_domain_close(void)
 static int choose_spin(const struct stp_core *core)
 {
     if (core->env->spin >= 0) return core->env->spin;
-    if (stp_ofi.by_kernel) return 0;
+    if (stp_ofi.needs_syscalls) return 0;
     return core->n_cores == 0 || core->n_local <= core->n_cores ? 100 : 0;
 }
 
@@ -309,9 +309,9 @@ int stp_ofi_connect(const void *addrs)
     stp_ofi.spin = choose_spin(stp_ofi.core);
     stp_ofi.world = addrs;
     if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check()) != 0) return rc;
-    if (stp_ofi.by_sockets) stp_ofi_sockets_learn(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
+    if (stp_ofi.by_sockets) stp_ofi_epoll_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);
-    if (rc == 0) stp_ofi_health_connect();
+    if (rc == 0) stp_ofi_failure_connect();
     /* Not before: messages may be there already, and answers need the addresses. */
     return rc != 0 ? rc : stp_ofi_inbox_open();
 }

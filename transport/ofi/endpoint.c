@@ -7,8 +7,8 @@
  */
 #include "ofi.h"
 
-#include "advice.h"
-#include "health.h"
+#include "provider_report.h"
+#include "peer_failure.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static struct stp_ofi_endpoint *least_used_locked(void)
     return least;
 }
 
-static struct stp_ofi_endpoint *take_locked(void)
+static struct stp_ofi_endpoint *endpoint_take_locked(void)
 {
     struct stp_ofi_endpoint *least = least_used_locked(), *made = NULL;
 
@@ -161,7 +161,7 @@ struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool alone)
 
     if (!alone) return &stp_ofi.main;
     pthread_mutex_lock(&stp_ofi.endpoints_lock);
-    endpoint = take_locked();
+    endpoint = endpoint_take_locked();
     if (endpoint != NULL) endpoint->n_ctxs++;
     pthread_mutex_unlock(&stp_ofi.endpoints_lock);
     return endpoint != NULL ? endpoint : &stp_ofi.main;

@@ -61,11 +61,11 @@ struct stp_ofi_req {
      * In a signal: fragments of its put still under way. In a message: what is due of it, see am.c.
      */
     unsigned parts;
-    uint64_t turn;     /* among those that may be lost, see turn.h; 0: not posted */
+    uint64_t turn;     /* among those that may be lost, see post_seq.h; 0: not posted */
     unsigned missed;   /* questions behind it that were answered first */
     unsigned n_pieces; /* of a write: several lie in data, 0: it is one */
     bool has_word;     /* a write that takes a word along, as remote CQ data: */
-    uint64_t word;     /* see word.c */
+    uint64_t word;     /* see write_cqdata.c */
     enum fi_op op;     /* atomics only, as the next three */
     enum fi_datatype type;
     const void *compare;

@@ -104,7 +104,7 @@ int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, 
 /* ---- which extent an offset is in ---------------------------------------------------------- */
 
 /* 0: the region as it was added; extents double, so the last ones are asked for most. */
-static unsigned extent_of(const struct stp_ofi_more *more, size_t offset)
+static unsigned extent_of(const struct stp_ofi_extents *more, size_t offset)
 {
     /* Pairs with the release store in stp_ofi_region_grown(). */
     unsigned i = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE);
@@ -114,7 +114,7 @@ static unsigned extent_of(const struct stp_ofi_more *more, size_t offset)
     return i;
 }
 
-size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset)
+size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset)
 {
     /* Pairs with the release store in stp_ofi_region_grown(). */
     unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
@@ -122,7 +122,7 @@ size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset)
     return i < n ? more->begin[i] - offset : SIZE_MAX; /* the caller has checked the end */
 }
 
-unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
+unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
                                size_t size)
 {
     unsigned n = 0;
@@ -139,7 +139,7 @@ unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, s
 
 struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes)
 {
-    const struct stp_ofi_more *more = stp_ofi_more(region);
+    const struct stp_ofi_extents *more = stp_ofi_extents(region);
     unsigned i = more != NULL ? extent_of(more, offset) : 0;
 
     if (nbytes > stp_ofi_region_bytes(region) - offset) return NULL;
@@ -153,10 +153,10 @@ static uint64_t key_of(unsigned number, unsigned extent)
     return stp_ofi.key_base + number + (uint64_t)extent * STP_FABRIC_REGIONS;
 }
 
-void stp_ofi_aim_slow(struct stp_ofi_req *req, unsigned number, size_t offset)
+void stp_ofi_req_set_target_slow(struct stp_ofi_req *req, unsigned number, size_t offset)
 {
     const struct stp_ofi_region *region = &stp_ofi.regions[number];
-    const struct stp_ofi_more *more = stp_ofi_more(region);
+    const struct stp_ofi_extents *more = stp_ofi_extents(region);
     unsigned i = extent_of(more, offset);
     const struct stp_fabric_region *peers = i == 0 ? region->peers : more->peers[i - 1];
 
@@ -168,15 +168,15 @@ void stp_ofi_aim_slow(struct stp_ofi_req *req, unsigned number, size_t offset)
 /* ---- growth ---------------------------------------------------------------------------------- */
 
 /* Made when the region grows for the first time, and then seen by all: it has no piece as yet. */
-static struct stp_ofi_more *more_of(struct stp_ofi_region *region)
+static struct stp_ofi_extents *more_of(struct stp_ofi_region *region)
 {
-    struct stp_ofi_more *more = region->more;
+    struct stp_ofi_extents *more = region->more;
 
     if (more != NULL) return more;
     more = calloc(1, sizeof(*more));
     if (more == NULL) return NULL;
     more->begin[0] = region->nbytes;
-    /* Pairs with the acquire load in stp_ofi_more(). */
+    /* Pairs with the acquire load in stp_ofi_extents(). */
     __atomic_store_n(&region->more, more, __ATOMIC_RELEASE);
     return more;
 }
@@ -184,7 +184,7 @@ static struct stp_ofi_more *more_of(struct stp_ofi_region *region)
 int stp_ofi_region_grow(unsigned number, size_t bytes, struct stp_fabric_region *mine)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
-    struct stp_ofi_more *more = more_of(region);
+    struct stp_ofi_extents *more = more_of(region);
     char *base = region->base + region->nbytes;
     struct fid_mr **mr;
     uint64_t key;
@@ -210,7 +210,7 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
     size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
-    struct stp_ofi_more *more = region->more;
+    struct stp_ofi_extents *more = region->more;
 
     if (stp_ofi.peer_table && peers != NULL) {
         more->peers[more->n] = malloc(nbytes);
@@ -229,23 +229,23 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
 
 void stp_ofi_region_shrink(unsigned number)
 {
-    struct stp_ofi_more *more = stp_ofi.regions[number].more;
+    struct stp_ofi_extents *more = stp_ofi.regions[number].more;
 
     if (more == NULL || more->mr[more->n] == NULL) return;
     fi_close(&more->mr[more->n]->fid);
     more->mr[more->n] = NULL;
 }
 
-void stp_ofi_more_close(struct stp_ofi_region *region)
+void stp_ofi_extents_close(struct stp_ofi_region *region)
 {
-    struct stp_ofi_more *more = region->more;
+    struct stp_ofi_extents *more = region->more;
 
     if (more == NULL) return;
     for (unsigned i = 0; i < more->n; i++) {
         fi_close(&more->mr[i]->fid);
         free(more->peers[i]);
     }
-    /* Pairs with the acquire load in stp_ofi_more(). */
+    /* Pairs with the acquire load in stp_ofi_extents(). */
     __atomic_store_n(&region->more, NULL, __ATOMIC_RELEASE);
     free(more);
 }

@@ -36,10 +36,10 @@ struct stp_fabric_ctx {
     struct stp_ofi_endpoint *endpoint;
     unsigned phase;
     unsigned pending[2];
-    bool messages;         /* sent since the last quiet: what follows may pass them at the target */
-    bool batching;         /* a session: small operations are collected, see batch.c */
-    bool patient;          /* the answers to its packed messages may be held back, see owed.c */
-    pthread_mutex_t quiet; /* one quiet at a time turns the phase */
+    bool messages; /* sent since the last quiet: what follows may pass them at the target */
+    bool batching; /* a session: small operations are collected, see batch.c */
+    bool allow_delayed_ack;      /* its packed messages may be answered late, see delayed_ack.c */
+    pthread_mutex_t quiet;       /* one quiet at a time turns the phase */
     struct stp_ofi_batch *batch; /* NULL before something is collected */
 } STP_ALIGNED_LINE;
 
@@ -49,7 +49,7 @@ static inline unsigned *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
     return &ctx->pending[__atomic_load_n(&ctx->phase, __ATOMIC_RELAXED) & 1];
 }
 
-/* As in transport.h (context.c). */
+/* As in transport.h (ofi_context.c). */
 int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx);
 void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx);
 void stp_ofi_fence(struct stp_fabric_ctx *ctx);
@@ -62,7 +62,7 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
  * What a region of host memory has grown by (extent.c): extent 0 is the region as it was added, i +
  * 1 the piece i here. What is below n does not change any more.
  */
-struct stp_ofi_more {
+struct stp_ofi_extents {
     unsigned n;                                /* that all PEs have */
     size_t begin[STP_FABRIC_EXTENTS];          /* of piece i, in the region; its end is the next */
     struct fid_mr *mr[STP_FABRIC_EXTENTS - 1]; /* that of n: registered, nobody may use it yet */
@@ -74,9 +74,9 @@ struct stp_ofi_region {
     char *base;                      /* of this PE's part */
     size_t nbytes;                   /* of this PE's part; it may grow */
     bool device;                     /* this PE's part is memory that the CPU may not touch */
-    bool listed;                     /* found by address: see local.c */
+    bool listed;                     /* found by address: see local_mr.c */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
-    struct stp_ofi_more *more;       /* NULL: it has not grown */
+    struct stp_ofi_extents *more;    /* NULL: it has not grown */
     struct stp_ofi_lease *lease;     /* of a private buffer: operations share it; else NULL */
 };
 
@@ -92,11 +92,11 @@ struct stp_ofi {
     int self;           /* this PE when its own memory is reached by the CPU, else -1 */
     bool cpu_atomics;
     bool by_message;      /* atomics, for lack of the provider's */
-    bool gathers;         /* small operations while others to the same PE are unanswered */
-    bool by_kernel;       /* TCP: each operation, and each look for one, is system calls */
-    bool words;           /* a write may take a word along, see word.c */
+    bool coalesces_small; /* small operations while others to the same PE are unanswered */
+    bool needs_syscalls;  /* TCP: each operation, and each look for one, is system calls */
+    bool has_cqdata;      /* a write may take a word along, see write_cqdata.c */
     unsigned max_pieces;  /* puts that one write may take along */
-    bool forgets;         /* atomics that a broken connection took along */
+    bool may_lose_amo;    /* atomics that a broken connection took along */
     bool update_by_fetch; /* updates must be posted as fetches whose result nobody wants */
     bool peer_table;
     bool ordered;               /* the provider keeps writes and atomics to one peer in order */
@@ -143,20 +143,20 @@ static inline bool stp_ofi_has_inbox(void)
 static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 {
     return stp_ofi.ordered &&
-           (stp_ofi.by_message
-                ? ctx->endpoint == &stp_ofi.main
-                : !stp_ofi.gathers && __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
+           (stp_ofi.by_message ? ctx->endpoint == &stp_ofi.main
+                               : !stp_ofi.coalesces_small &&
+                                     __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
 }
 
 /* What is known of providers by their names (providers.c). */
 
 enum {
-    STP_OFI_KERNEL = 1,     /* each operation, and each poll, is system calls of this process */
-    STP_OFI_LATE = 2,       /* a PE need not know the address of a peer that contacts it */
-    STP_OFI_OWN_DOMAIN = 4, /* locks a domain as a whole; endpoints are cheap (0.1 ms, 50 KB) */
-    STP_OFI_CPU = 8,        /* its atomics are atomic instructions of the target's CPU */
-    STP_OFI_FORGETS = 16,   /* a connection that breaks loses atomics without an error */
-    STP_OFI_SHM = 32,       /* shared memory of one host, named by process numbers */
+    STP_OFI_KERNEL = 1,        /* each operation, and each poll, is system calls of this process */
+    STP_OFI_LATE = 2,          /* a PE need not know the address of a peer that contacts it */
+    STP_OFI_OWN_DOMAIN = 4,    /* locks a domain as a whole; endpoints are cheap (0.1 ms, 50 KB) */
+    STP_OFI_CPU = 8,           /* its atomics are atomic instructions of the target's CPU */
+    STP_OFI_MAY_LOSE_AMO = 16, /* a connection that breaks loses atomics without an error */
+    STP_OFI_SHM = 32,          /* shared memory of one host, named by process numbers */
 };
 
 struct stp_ofi_provider {
@@ -181,17 +181,17 @@ int stp_ofi_rank_of(const struct fi_info *info);
 /* "tcp" names "tcp" and "tcp;ofi_rxm" alike; "tcp;ofi_rxm" only itself. */
 bool stp_ofi_names(const char *wanted, const char *provider);
 
-/* Provider choice (choose.c). */
+/* Provider choice (provider_select.c). */
 
 struct stp_ofi_choice {
     struct fi_info *info;
-    const char *refused;      /* why not, or NULL */
-    bool unnamed;             /* refused for not being what SHMEM_OFI_... name */
-    int cost;                 /* lower is tried first */
-    char text[96];            /* room for refused */
-    enum stp_offer_code code; /* the same as refused, for programs */
-    int error;                /* what a trial failed with */
-    int fds_open;             /* descriptors that it took in a trial for a report, else -1 */
+    const char *refused;            /* why not, or NULL */
+    bool unnamed;                   /* refused for not being what SHMEM_OFI_... name */
+    int cost;                       /* lower is tried first */
+    char text[96];                  /* room for refused */
+    enum stp_provider_verdict code; /* the same as refused, for programs */
+    int error;                      /* what a trial failed with */
+    int fds_open;                   /* descriptors that it took in a trial for a report, else -1 */
     int fds_peer;
 };
 
@@ -200,8 +200,8 @@ struct stp_ofi_choice {
  * as long as *all, which the caller frees with fi_freeinfo(), the array with free().
  * Returns how many, or -errno after logging.
  */
-int stp_ofi_choose(const struct stp_core *core, struct fi_info **all,
-                   struct stp_ofi_choice **choices);
+int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
+                            struct stp_ofi_choice **choices);
 
 /* What must be promised so that puts, and atomics or messages, to one peer stay in order. */
 uint64_t stp_ofi_order_of(const struct fi_info *info);
@@ -227,19 +227,19 @@ struct fi_info *stp_ofi_with_messages(const struct fi_info *info);
 /* The same with its atomics and messages besides, for batches; or NULL. The caller frees it. */
 struct fi_info *stp_ofi_with_both(const struct fi_info *info);
 
-/* Interfaces (interface.c). */
+/* Interfaces (netif_select.c). */
 
 /* Is this what SHMEM_OFI_INTERFACE names, or does it name nothing? */
-bool stp_ofi_interface_named(const struct fi_info *info, const struct stp_env *env);
+bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env);
 
 /* Why the other hosts of the job do not reach its address, NULL when they do. */
-const char *stp_ofi_interface_refused(const struct fi_info *info, const struct stp_core *core);
+const char *stp_ofi_netif_refused(const struct fi_info *info, const struct stp_core *core);
 
 /* Place of its interface in the order that all hosts of the job share, 0 is best; at most 16. */
-int stp_ofi_interface_rank(const struct fi_info *info, const struct stp_core *core);
+int stp_ofi_netif_rank(const struct fi_info *info, const struct stp_core *core);
 
 /* -EINVAL, logged with what there is, when SHMEM_OFI_INTERFACE names none of the infos. */
-int stp_ofi_interface_check(const struct fi_info *infos, const struct stp_core *core);
+int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core);
 
 /* Endpoints (domain.c). */
 
@@ -254,7 +254,7 @@ int stp_ofi_connect(const void *addrs);
 
 /*
  * Where device memory is used: the endpoint makes no calls of CUDA from now on. 0, or -errno when
- * it needs them (cuda.c). Before it is enabled.
+ * it needs them (cuda_forbid.c). Before it is enabled.
  */
 int stp_ofi_forbid_cuda(struct fid_ep *ep);
 
@@ -298,10 +298,10 @@ int stp_ofi_mr_enable(struct fid_mr *mr);
 int stp_ofi_region_grow(unsigned number, size_t more, struct stp_fabric_region *mine);
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers);
 void stp_ofi_region_shrink(unsigned number);
-void stp_ofi_more_close(struct stp_ofi_region *region); /* all that it has grown by */
+void stp_ofi_extents_close(struct stp_ofi_region *region); /* all that it has grown by */
 
 /* Pairs with the release of stp_ofi_region_grown(). */
-static inline const struct stp_ofi_more *stp_ofi_more(const struct stp_ofi_region *region)
+static inline const struct stp_ofi_extents *stp_ofi_extents(const struct stp_ofi_region *region)
 {
     return __atomic_load_n(&region->more, __ATOMIC_ACQUIRE);
 }
@@ -310,17 +310,17 @@ static inline const struct stp_ofi_more *stp_ofi_more(const struct stp_ofi_regio
  * Bytes from offset to the end of its extent, SIZE_MAX in the last; and the registration of nbytes
  * there, NULL where they are of two.
  */
-size_t stp_ofi_extent_left(const struct stp_ofi_more *more, size_t offset);
+size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset);
 struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes);
 
 /* Into how many writes or reads of at most size bytes nbytes from offset on must be cut. */
-unsigned stp_ofi_extent_pieces(const struct stp_ofi_more *more, size_t offset, size_t nbytes,
+unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
                                size_t size);
 
 /* Do nbytes at offset lie in several extents? A write or a read is of one alone. */
 static inline bool stp_ofi_crosses(unsigned number, size_t offset, size_t nbytes)
 {
-    const struct stp_ofi_more *more = stp_ofi_more(&stp_ofi.regions[number]);
+    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[number]);
 
     return STP_UNLIKELY(more != NULL) && stp_ofi_extent_left(more, offset) < nbytes;
 }
@@ -332,35 +332,35 @@ static inline size_t stp_ofi_region_bytes(const struct stp_ofi_region *region)
 }
 
 /* Where offset of this PE's own part is. */
-static inline void *stp_ofi_own(unsigned number, size_t offset)
+static inline void *stp_ofi_local_ptr(unsigned number, size_t offset)
 {
     return stp_ofi.regions[number].base + offset;
 }
 
-void stp_ofi_aim_slow(struct stp_ofi_req *req, unsigned number, size_t offset);
+void stp_ofi_req_set_target_slow(struct stp_ofi_req *req, unsigned number, size_t offset);
 
 /* Aim the request at offset in PE req->pe's part of a region. */
-static inline void stp_ofi_aim(struct stp_ofi_req *req, unsigned number, size_t offset)
+static inline void stp_ofi_req_set_target(struct stp_ofi_req *req, unsigned number, size_t offset)
 {
     const struct stp_fabric_region *peers = stp_ofi.regions[number].peers;
 
-    if (STP_UNLIKELY(stp_ofi_more(&stp_ofi.regions[number]) != NULL)) {
-        stp_ofi_aim_slow(req, number, offset);
+    if (STP_UNLIKELY(stp_ofi_extents(&stp_ofi.regions[number]) != NULL)) {
+        stp_ofi_req_set_target_slow(req, number, offset);
         return;
     }
     req->addr = offset + (peers != NULL ? peers[req->pe].addr : 0);
     req->key = peers != NULL ? peers[req->pe].key : stp_ofi.key_base + number;
 }
 
-/* Buffers of this PE (local.c). */
+/* Buffers of this PE (local_mr.c). */
 
-void stp_ofi_list_add(unsigned number);
-void stp_ofi_list_remove(unsigned number);
-const struct stp_ofi_region *stp_ofi_list_find(const void *local);
+void stp_ofi_local_mr_add(unsigned number);
+void stp_ofi_local_mr_remove(unsigned number);
+const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local);
 
 /* As transport.h says, and close what is left of them at the end. */
 int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device);
-void stp_ofi_buffer_use(int number);
+void stp_ofi_set_current_local_mr(int number);
 bool stp_ofi_buffer_remove(unsigned number);
 void stp_ofi_buffers_close(void);
 
@@ -368,16 +368,16 @@ void stp_ofi_buffers_close(void);
  * The listed region of this PE that a buffer begins in, or the private buffer that this thread
  * uses, or NULL. Listed are those of device memory, and all when local buffers must be registered.
  */
-static inline const struct stp_ofi_region *stp_ofi_region_of(const void *local)
+static inline const struct stp_ofi_region *stp_ofi_local_mr_region(const void *local)
 {
     if (STP_LIKELY(__atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0)) return NULL;
-    return stp_ofi_list_find(local);
+    return stp_ofi_local_mr_find(local);
 }
 
 /* Is a buffer of this PE memory that only the provider may touch? */
 static inline bool stp_ofi_on_device(const void *local)
 {
-    const struct stp_ofi_region *region = stp_ofi_region_of(local);
+    const struct stp_ofi_region *region = stp_ofi_local_mr_region(local);
 
     return STP_UNLIKELY(region != NULL) && region->device;
 }
@@ -409,7 +409,7 @@ static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind, const
 {
     if (STP_LIKELY(__atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0 &&
                    nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local &&
-                   stp_ofi_more(&stp_ofi.regions[number]) == NULL))
+                   stp_ofi_extents(&stp_ofi.regions[number]) == NULL))
         return (struct stp_ofi_fragments){.size = nbytes, .n = 1};
     return stp_ofi_cut_slow(kind, local, nbytes, number, offset);
 }
@@ -432,7 +432,7 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req);
  * Post what nobody waits for, now or from a later drain of the endpoint. Caller holds
  * endpoint->drain.
  */
-void stp_ofi_launch_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
+void stp_ofi_post_deferred_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
 /* One of the parts of a message is done. Caller holds the main endpoint's drain. */
 void stp_ofi_message_done_locked(struct stp_ofi_req *req);
@@ -468,21 +468,24 @@ struct stp_ofi_wait {
 /* One step of a wait: progress, spin or yield; when it stands still, look for dead peers. */
 void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
-/* For waits, now and then: end the job when a target of what is under way has gone (health.c). */
+/*
+ * For waits, now and then: end the job when a target of what is under way has gone
+ * (peer_failure.c).
+ */
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
 
 static inline void stp_ofi_wait_end(const struct stp_ofi_wait *wait)
 {
-    if (STP_UNLIKELY(wait->looks > 0)) stp_ofi.core->waits(0, -1);
+    if (STP_UNLIKELY(wait->looks > 0)) stp_ofi.core->on_stall(0, -1);
 }
 
 /* fi_strerror(), but limits that users can raise are named: see stp_strerror(). */
 const char *stp_ofi_strerror(int error);
 
-/* Operations (rma.c, atomic.c, signal.c, context.c): as in transport.h. */
+/* Operations (ofi_rma.c, ofi_atomic.c, ofi_signal.c, ofi_context.c): as in transport.h. */
 
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
-void stp_ofi_patient(struct stp_fabric_ctx *ctx);
+void stp_ofi_allows_delayed_ack(struct stp_fabric_ctx *ctx);
 void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
                  const void *source, size_t nbytes);
 void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
@@ -503,17 +506,17 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, siz
                         const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
-void stp_ofi_put_word(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                      const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
-                      uint64_t value, enum stp_fabric_amo op);
+void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                        const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
+                        uint64_t value, enum stp_fabric_amo op);
 
 /*
- * Words that writes take along (word.c): the remote CQ data of such a write, false: it has no room
- * for that; and what the target does with it. Caller holds the main endpoint's drain.
+ * Words that writes take along (write_cqdata.c): the remote CQ data of such a write, false: it has
+ * no room for that; and what the target does with it. Caller holds the main endpoint's drain.
  */
-bool stp_ofi_word_pack(unsigned number, size_t offset, uint64_t value, enum stp_fabric_amo op,
-                       uint64_t *data);
-void stp_ofi_word_locked(uint64_t data);
+bool stp_ofi_cqdata_pack(unsigned number, size_t offset, uint64_t value, enum stp_fabric_amo op,
+                         uint64_t *data);
+void stp_ofi_cqdata_locked(uint64_t data);
 
 /* A request ready to aim for one fragment of a local buffer. */
 struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
@@ -526,18 +529,20 @@ void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
                            size_t offset, const void *source, size_t nbytes, unsigned *pending,
                            struct stp_ofi_req *then);
 
-/* An atomic, a request ready to post but for its pending; arguments as for amo (atomic.c). */
+/* An atomic, a request ready to post but for its pending; arguments as for amo (ofi_atomic.c). */
 struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,
                                    size_t offset, enum stp_fabric_amo op, enum stp_dtype dtype,
                                    const void *operand, const void *compare, void *result);
 
-/* Why a domain's atomics do not suffice, or NULL (atomic.c). */
+/* Why a domain's atomics do not suffice, or NULL (ofi_atomic.c). */
 const char *stp_ofi_atomics_missing(struct fid_domain *domain);
 
-/* This PE's own memory (self.c): by CPU, at addresses of this process; arguments as above. */
+/*
+ * This PE's own memory (loopback_amo.c): by CPU, at addresses of this process; arguments as above.
+ */
 
-void stp_ofi_self_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
-                      const void *compare, void *result);
+void stp_ofi_loopback_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
+                          const void *compare, void *result);
 
 /* The progress thread (progress.c). */
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The module's entry: tries the providers in the order of choose.c, reports what became of each,
- * and fills the library's table. Also keeps the process's signal handlers as they were:
- * libraries below libfabric install their own when they are loaded.
- * Design: docs/design/fabric.md.
+ * The module's entry: tries the providers in the order of provider_select.c, reports what became of
+ * each, and fills the library's table. Also keeps the process's signal handlers as they were:
+ * libraries below libfabric install their own when they are loaded. Design: docs/design/fabric.md.
  */
 #include "ofi.h"
 
-#include "advice.h"
+#include "provider_report.h"
 #include "batch.h"
-#include "health.h"
+#include "peer_failure.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -84,11 +83,11 @@ static void report(const struct stp_core *core, const struct stp_ofi_choice *cho
         const struct stp_ofi_choice *choice = &choices[i];
 
         if (repeats(choices, i)) continue;
-        if (core->report != NULL) stp_ofi_tell(core, choice);
+        if (core->report != NULL) stp_ofi_report_provider(core, choice);
         core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
                   domain_of(choice), i == used ? "used" : "not used", choice->refused);
     }
-    if (core->report != NULL) stp_ofi_tell_absent(core, choices, n);
+    if (core->report != NULL) stp_ofi_report_absent(core, choices, n);
 }
 
 static const char *or_any(const char *name)
@@ -140,12 +139,12 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     alone = *core;
     alone.pe = 0;
     alone.n_pes = 1;
-    alone.served = NULL;
+    alone.on_progress = NULL;
     rc = stp_ofi_domain_open(&alone, choice->info, why);
-    choice->code = STP_OFFER_NOT_OPENED;
+    choice->code = STP_PROVIDER_NOT_OPENED;
     if (rc != 0) return rc;
     if (before >= 0) open = stp_count_fds();
-    choice->code = STP_OFFER_TRIAL;
+    choice->code = STP_PROVIDER_TRIAL;
     rc = stp_ofi_probe(why);
     if (rc == 0 && open >= 0 && stp_ofi_probe_fds >= 0) {
         choice->fds_open = open - before;
@@ -188,7 +187,9 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
             short_of_fds |= choice->error == EMFILE;
             continue;
         }
-        choice->code = !wanted ? STP_OFFER_UNTRIED : used < 0 ? STP_OFFER_USED : STP_OFFER_SPARE;
+        choice->code = !wanted    ? STP_PROVIDER_UNTRIED
+                       : used < 0 ? STP_PROVIDER_USED
+                                  : STP_PROVIDER_NOT_CHOSEN;
         choice->refused = stp_ofi_reason(choice->code);
         if (wanted && used < 0) used = i;
     }
@@ -212,10 +213,10 @@ static void fill(struct stp_fabric *fabric)
     fabric->why_no_devices = stp_ofi.why_no_devices;
     fabric->domain = name_of(stp_ofi.info->domain_attr->name);
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
-    fabric->by_kernel = stp_ofi.by_kernel;
+    fabric->needs_syscalls = stp_ofi.needs_syscalls;
     fabric->peer_table = stp_ofi.peer_table;
     fabric->dialect = (uint32_t)stp_ofi.by_message | (uint32_t)stp_ofi.cpu_atomics << 1 |
-                      (uint32_t)stp_ofi.words << 2 |
+                      (uint32_t)stp_ofi.has_cqdata << 2 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
     /* its files in /dev/shm are unlinked by closing alone */
@@ -228,7 +229,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->region_grown = stp_ofi_region_grown;
     fabric->region_shrink = stp_ofi_region_shrink;
     fabric->buffer_add = stp_ofi_buffer_add;
-    fabric->buffer_use = stp_ofi_buffer_use;
+    fabric->set_current_local_mr = stp_ofi_set_current_local_mr;
     fabric->buffer_remove = stp_ofi_buffer_remove;
     fabric->ctx_create = stp_ofi_ctx_create;
     fabric->ctx_destroy = stp_ofi_ctx_destroy;
@@ -239,12 +240,12 @@ static void fill(struct stp_fabric *fabric)
     fabric->store = stp_ofi_store;
     fabric->amo = stp_ofi_amo;
     fabric->put_signal = stp_ofi_put_signal;
-    fabric->put_word = stp_ofi_put_word;
+    fabric->put_notify = stp_ofi_put_notify;
     fabric->fence = stp_ofi_fence;
     fabric->quiet = stp_ofi_quiet;
     fabric->quiet_pes = stp_ofi_quiet_pes;
     fabric->session = stp_ofi_session;
-    fabric->patient = stp_ofi_patient;
+    fabric->allow_delayed_ack = stp_ofi_allows_delayed_ack;
     fabric->progress = stp_ofi_progress;
     fabric->finish = stp_ofi_finish;
     fabric->tell = stp_ofi_notice_send;
@@ -300,7 +301,7 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
         *core->version = (struct stp_fabric_version){FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
                                                      fi_version()};
     set_defaults();
-    n = stp_ofi_choose(core, &all, &choices);
+    n = stp_ofi_provider_select(core, &all, &choices);
     if (n < 0) return n;
     used = open_first(core, choices, n);
     report(core, choices, n, used);

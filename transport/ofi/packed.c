@@ -69,7 +69,7 @@ static void store(void *there, const void *data, size_t nbytes)
         memcpy(&value, data, sizeof(value));
         __atomic_store_n((uint64_t *)there, value, __ATOMIC_RELEASE);
     } else if (stp_ofi_is_element(nbytes) && (uintptr_t)there % nbytes == 0) {
-        stp_ofi_self_amo(there, nbytes, STP_AMO_SET, data, NULL, NULL);
+        stp_ofi_loopback_amo(there, nbytes, STP_AMO_SET, data, NULL, NULL);
     } else {
         memcpy(there, data, nbytes);
     }
@@ -101,7 +101,7 @@ static bool apply(uint64_t word, const char *data, size_t nbytes)
         return true;
     }
     if (op > STP_AMO_XOR || !stp_ofi_is_element(nbytes) || offset % nbytes != 0) return false;
-    stp_ofi_self_amo(there, nbytes, (enum stp_fabric_amo)op, data, NULL, NULL);
+    stp_ofi_loopback_amo(there, nbytes, (enum stp_fabric_amo)op, data, NULL, NULL);
     return true;
 }
 

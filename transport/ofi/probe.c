@@ -7,8 +7,8 @@
  */
 #include "ofi.h"
 
-#include "advice.h"
-#include "health.h"
+#include "provider_report.h"
+#include "peer_failure.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ int stp_ofi_probe_fds = -1;
 /* The provider tries for ever to accept its own connection when it has no descriptor for it. */
 static bool is_short(uint64_t begin)
 {
-    return stp_now_ns() - begin > SHORT_NS && stp_ofi_descriptors_out();
+    return stp_now_ns() - begin > SHORT_NS && stp_ofi_fds_exhausted();
 }
 
 /* Post and wait until *pending is zero. 0, -FI_ETIMEDOUT, or what the provider says. */
@@ -62,7 +62,7 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
 
         req->has_word = word != NULL;
         if (word != NULL) req->word = *word;
-        stp_ofi_aim(req, REGION, offset + at);
+        stp_ofi_req_set_target(req, REGION, offset + at);
         stp_ofi_count_on(req, &pending);
         rc = run(req, &pending);
     }
@@ -111,10 +111,10 @@ static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **w
     uint64_t begin = stp_now_ns(), data;
     int rc;
 
-    if (!stp_ofi.words) return 0;
+    if (!stp_ofi.has_cqdata) return 0;
     *word = 3;
     *why = "failed a put with remote CQ data to itself";
-    if (!stp_ofi_word_pack(REGION, at * sizeof(*region), 4, STP_AMO_ADD, &data)) return -EIO;
+    if (!stp_ofi_cqdata_pack(REGION, at * sizeof(*region), 4, STP_AMO_ADD, &data)) return -EIO;
     if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, sizeof(*local), &data)) != 0) return rc;
     *why = "lost the remote CQ data of a put to itself";
     while (*word != 7) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The progress thread. It sleeps on the completion queue's descriptor, or on the sockets
- * below it (sockets.c), and serves peers while the application computes or sleeps. While
+ * below it (tcp_epoll.c), and serves peers while the application computes or sleeps. While
  * application threads poll it keeps away: it naps and samples their activity counter, so that
  * nobody pays a wake-up per operation. Providers without a descriptor are polled with a nap in
  * between.
@@ -11,9 +11,9 @@
 
 #include "am.h"
 #include "batch.h"
-#include "health.h"
-#include "owed.h"
-#include "sockets.h"
+#include "peer_failure.h"
+#include "delayed_ack.h"
+#include "tcp_epoll.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ static void nap(unsigned us)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-static unsigned n_endpoints(void)
+static unsigned endpoints_in_use(void)
 {
     /* Pairs with the release store in take_locked(). */
     return __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
@@ -54,7 +54,7 @@ static unsigned activity(void)
 {
     unsigned sum = __atomic_load_n(&stp_ofi.main.activity, __ATOMIC_RELAXED);
 
-    for (unsigned i = 0; i < n_endpoints(); i++)
+    for (unsigned i = 0; i < endpoints_in_use(); i++)
         sum += __atomic_load_n(&stp_ofi.endpoints[i]->activity, __ATOMIC_RELAXED);
     return sum;
 }
@@ -74,7 +74,7 @@ static unsigned main_drains(void)
 /* Endpoints besides the main one wake nobody. */
 static bool other_endpoints_busy(void)
 {
-    for (unsigned i = 0; i < n_endpoints(); i++)
+    for (unsigned i = 0; i < endpoints_in_use(); i++)
         if (stp_ofi_endpoint_busy(stp_ofi.endpoints[i])) return true;
     return false;
 }
@@ -83,7 +83,7 @@ static bool other_endpoints_busy(void)
 static void serve(void)
 {
     stp_ofi_drain_all();
-    if (stp_ofi_owed_urgent()) stp_ofi_owed_send(STP_OFI_OWED_URGENT);
+    if (stp_ofi_ack_urgent()) stp_ofi_ack_flush(STP_OFI_ACK_URGENT);
 }
 
 /*
@@ -100,7 +100,7 @@ static unsigned park(void)
         nap(us);
         if (us < NAP_MAX_US) us *= 2;
         if (stp_ofi_batch_parked() && us > NAP_PARKED_US) us = NAP_PARKED_US;
-        stp_ofi_batch_look(false, true);
+        stp_ofi_batch_flush_aged(false, true);
         /*
          * An application that only posts now and then polls for nobody. One that polls must not
          * find its lock with a thread that waits for the core.
@@ -136,9 +136,9 @@ static void nap_between_polls(void)
 static int sleep_limit(void)
 {
     const struct stp_core *core = stp_ofi.core;
-    bool unseen = core->devices && core->served != NULL && !stp_ofi.cpu_atomics;
+    bool unseen = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
 
-    if (stp_ofi_batch_parked() || stp_ofi_owed_any())
+    if (stp_ofi_batch_parked() || stp_ofi_ack_any())
         return 0; /* nothing would come that wakes anybody for it */
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
                                                                                             : -1;
@@ -152,9 +152,9 @@ static void sleep_on_queue(void)
                            {.fd = progress.wake_fd, .events = POLLIN},
                            {.fd = -1},
                            {.fd = -1}};
-    int look = stp_ofi_health_sleep(&fds[2]), limit;
+    int look = stp_ofi_failure_sleep(&fds[2]), limit;
 
-    _Static_assert(STP_COUNT(fds) == 2 + STP_OFI_HEALTH_FDS, "what health looks at comes last");
+    _Static_assert(STP_COUNT(fds) == 2 + STP_OFI_FAILURE_FDS, "what health looks at comes last");
     eventfd_t count;
 
     if (stp_ofi.wait_fd < 0 && !stp_ofi.by_sockets) {
@@ -167,7 +167,7 @@ static void sleep_on_queue(void)
     limit = sleep_limit();
     if (limit < 0) limit = look;
     if (stp_ofi.by_sockets)
-        stp_ofi_sockets_sleep(limit, &fds[2]);
+        stp_ofi_epoll_sleep(limit, &fds[2]);
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
         poll(fds, STP_COUNT(fds), limit);
     __atomic_store_n(&progress.asleep, false, __ATOMIC_RELAXED);
@@ -204,12 +204,12 @@ static void *progress_main(void *arg)
         /* It moved since we last looked: the application is in the library, and polls there. */
         if (activity() != seen || is_draining() || stp_ofi_batch_parked()) {
             seen = park();
-            if (stp_ofi.by_sockets) stp_ofi_sockets_disturb();
+            if (stp_ofi.by_sockets) stp_ofi_epoll_rescan();
         } else {
-            if (stp_ofi_owed_any()) stp_ofi_owed_send(STP_OFI_OWED_ALL);
+            if (stp_ofi_ack_any()) stp_ofi_ack_flush(STP_OFI_ACK_ALL);
             sleep_on_queue();
         }
-        stp_ofi_health_look();
+        stp_ofi_failure_poll();
         look_at_threads();
     }
     return NULL;
@@ -227,7 +227,7 @@ int stp_ofi_progress_start(void)
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", stp_strerror(-rc));
         return rc;
     }
-    if (stp_ofi.by_sockets) stp_ofi_sockets_start(progress.wake_fd);
+    if (stp_ofi.by_sockets) stp_ofi_epoll_start(progress.wake_fd);
     rc = stp_ofi.core->thread_start(&progress.thread, "steppe-fabric", progress_main);
     if (rc != 0) {
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s",
@@ -248,7 +248,7 @@ void stp_ofi_progress_stop(void)
     __atomic_store_n(&progress.stop, true, __ATOMIC_SEQ_CST);
     /* Cannot fail: the counter is far from full. */
     if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);
-    stp_ofi_sockets_stop();
+    stp_ofi_epoll_stop();
     close(progress.wake_fd);
     progress.running = false;
 }

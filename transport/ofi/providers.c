@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define RXM (STP_OFI_CPU | STP_OFI_FORGETS)
+#define RXM (STP_OFI_CPU | STP_OFI_MAY_LOSE_AMO)
 #define TCP (STP_OFI_KERNEL | STP_OFI_LATE)
 
 /* The best first. A name that begins with the layer stands for all others with that layer. */

@@ -56,10 +56,10 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     region->device = memory == STP_MEMORY_CUDA;
     /*
      * Last, because a message may look whether the region is there. Pairs with the acquire loads
-     * in is_sound(), place_of() and stp_ofi_word_locked().
+     * in is_sound(), place_of() and stp_ofi_cqdata_locked().
      */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
-    if (region->device || stp_ofi.mr_local) stp_ofi_list_add(number);
+    if (region->device || stp_ofi.mr_local) stp_ofi_local_mr_add(number);
     mine->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)base : 0;
     mine->key = fi_mr_key(region->mr);
     return 0;
@@ -86,11 +86,11 @@ void stp_ofi_region_remove(unsigned number)
     struct stp_ofi_region *region = &stp_ofi.regions[number];
     struct fid_mr *mr = region->mr;
 
-    if (region->listed) stp_ofi_list_remove(number);
+    if (region->listed) stp_ofi_local_mr_remove(number);
     /* Pairs with the acquire loads that stp_ofi_region_add() names. */
     __atomic_store_n(&region->mr, NULL, __ATOMIC_RELEASE);
     if (mr != NULL) fi_close(&mr->fid);
-    stp_ofi_more_close(region);
+    stp_ofi_extents_close(region);
     free(region->peers);
     *region = (struct stp_ofi_region){.mr = NULL};
 }

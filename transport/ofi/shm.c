@@ -3,12 +3,12 @@
  * What the shm provider takes for granted: that all PEs see one /dev/shm, and that there is room
  * in it, since the touch of a page that cannot be had is fatal. That process numbers mean the same
  * to all, by which it names endpoints and copies from them, is looked at before it is opened
- * (choose.c).
+ * (provider_select.c).
  * Design: docs/design/security.md.
  */
 #include "ofi.h"
 
-#include "health.h"
+#include "peer_failure.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,15 +14,15 @@
 #include <stdlib.h>
 
 static const char *const health_names[] = {
-    [STP_HEALTH_OK] = "ok",
-    [STP_HEALTH_NOTE] = "note",
-    [STP_HEALTH_WARNING] = "warning",
-    [STP_HEALTH_PROBLEM] = "problem",
+    [STP_CHECK_OK] = "ok",
+    [STP_CHECK_NOTE] = "note",
+    [STP_CHECK_WARNING] = "warning",
+    [STP_CHECK_PROBLEM] = "problem",
 };
 
 /* ---- checks -------------------------------------------------------------- */
 
-void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const char *name,
+void stp_doctor_say(struct stp_doctor *doctor, enum stp_check_severity health, const char *name,
                     const char *why, const char *todo, const char *fmt, ...)
 {
     struct stp_check *checks = realloc(doctor->checks, (doctor->n_checks + 1) * sizeof(*checks));
@@ -51,7 +51,7 @@ bool stp_doctor_needs_fabric(const struct stp_doctor *doctor)
 
 /* ---- the report ---------------------------------------------------------- */
 
-static size_t doctor_count(const struct stp_doctor *doctor, enum stp_health health)
+static size_t doctor_count(const struct stp_doctor *doctor, enum stp_check_severity health)
 {
     size_t n = 0;
 
@@ -77,8 +77,8 @@ static void doctor_check(struct stp_report *report, const struct stp_check *chec
 
 static void doctor_verdict(struct stp_report *report, const struct stp_doctor *doctor)
 {
-    size_t problems = doctor_count(doctor, STP_HEALTH_PROBLEM);
-    size_t warnings = doctor_count(doctor, STP_HEALTH_WARNING);
+    size_t problems = doctor_count(doctor, STP_CHECK_PROBLEM);
+    size_t warnings = doctor_count(doctor, STP_CHECK_WARNING);
     char text[128];
 
     if (problems > 0)
@@ -92,8 +92,7 @@ static void doctor_verdict(struct stp_report *report, const struct stp_doctor *d
 
 void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool all)
 {
-    size_t fine = doctor_count(doctor, STP_HEALTH_OK),
-           notes = doctor_count(doctor, STP_HEALTH_NOTE);
+    size_t fine = doctor_count(doctor, STP_CHECK_OK), notes = doctor_count(doctor, STP_CHECK_NOTE);
 
     all = all || report->json; /* programs choose themselves */
     stp_report_text(report, "host", stp_hostname());
@@ -101,15 +100,15 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
     stp_report_number(report, "hosts", doctor->n_hosts);
     stp_report_list(report, "checks");
     for (size_t i = 0; i < doctor->n_checks; i++)
-        if (all || doctor->checks[i].health >= STP_HEALTH_WARNING)
+        if (all || doctor->checks[i].health >= STP_CHECK_WARNING)
             doctor_check(report, &doctor->checks[i]);
     stp_report_end(report);
     if (!all)
         stp_report_textf(report, "not_shown", "%zu ok, %zu note%s (oshinfo --doctor --verbose)",
                          fine, notes, notes == 1 ? "" : "s");
     if (doctor->incomplete) stp_report_text(report, "missing", "some, for lack of memory");
-    stp_report_number(report, "warnings", (long long)doctor_count(doctor, STP_HEALTH_WARNING));
-    stp_report_number(report, "problems", (long long)doctor_count(doctor, STP_HEALTH_PROBLEM));
+    stp_report_number(report, "warnings", (long long)doctor_count(doctor, STP_CHECK_WARNING));
+    stp_report_number(report, "problems", (long long)doctor_count(doctor, STP_CHECK_PROBLEM));
     doctor_verdict(report, doctor);
 }
 
@@ -140,7 +139,7 @@ bool stp_doctor_examine(struct stp_doctor **result)
 
 bool stp_doctor_close(struct stp_doctor *doctor)
 {
-    bool bad = doctor == NULL || doctor_count(doctor, STP_HEALTH_PROBLEM) > 0;
+    bool bad = doctor == NULL || doctor_count(doctor, STP_CHECK_PROBLEM) > 0;
 
     if (doctor == NULL) return bad;
     free(doctor->offers.rows);

@@ -11,15 +11,15 @@
 #include "transport/transport.h"
 
 /* By what a job suffers, mildest first. */
-enum stp_health {
-    STP_HEALTH_OK,
-    STP_HEALTH_NOTE,    /* good to know; something could be better or could not be looked at */
-    STP_HEALTH_WARNING, /* some jobs will fail, or this one under load */
-    STP_HEALTH_PROBLEM, /* will make the job fail */
+enum stp_check_severity {
+    STP_CHECK_OK,
+    STP_CHECK_NOTE,    /* good to know; something could be better or could not be looked at */
+    STP_CHECK_WARNING, /* some jobs will fail, or this one under load */
+    STP_CHECK_PROBLEM, /* will make the job fail */
 };
 
 struct stp_check {
-    enum stp_health health;
+    enum stp_check_severity health;
     char name[96];
     char found[1536];
     char why[512];  /* it matters */
@@ -45,21 +45,21 @@ struct stp_doctor {
 };
 
 /* Adds a check. todo: NULL when there is nothing to do. found: by printf. */
-void stp_doctor_say(struct stp_doctor *doctor, enum stp_health health, const char *name,
+void stp_doctor_say(struct stp_doctor *doctor, enum stp_check_severity health, const char *name,
                     const char *why, const char *todo, const char *fmt, ...) STP_PRINTF(6, 7);
 
 /* Returns true when PEs of the job that is looked at must go through the fabric. */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
 
-/* Launcher and fellow PEs (job.c). */
+/* Launcher and fellow PEs (doctor_job.c). */
 void stp_doctor_join(struct stp_doctor *doctor); /* who are we; collective */
 void stp_doctor_node(struct stp_doctor *doctor); /* do the PEs of a host share memory? collective */
 
-/* Providers and interfaces (fabric.c). */
+/* Providers and interfaces (doctor_fabric.c). */
 void stp_doctor_fabric(struct stp_doctor *doctor);
 void stp_doctor_interfaces(struct stp_doctor *doctor);
 
-/* This host (host.c, memory.c). */
+/* This host (doctor_host.c, doctor_memory.c). */
 void stp_doctor_host(struct stp_doctor *doctor);
 void stp_doctor_memory(struct stp_doctor *doctor);
 

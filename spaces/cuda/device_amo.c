@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics on device memory while kernels do some, too: by a kernel of one thread, which is atomic
+ * to theirs. All that it takes is made when a handle of kernels is. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The text of device_amo.cu. */
+static const char atomic_ptx[] =
+#include "device_amo_ptx.inc"
+    ;
+
+/* What a device has while words of its memory are shared with kernels. */
+struct cuda_atomics {
+    CUmodule module;
+    CUfunction function;
+    CUstream stream;
+    void *old; /* a word in pinned host memory */
+    CUdeviceptr old_there;
+};
+
+/* Users, of all devices; guarded by the caller, as is cuda_device.atomics. */
+static int n_sharers;
+
+/* ---- one launch ------------------------------------------------------------------------- */
+
+/* The context is current. */
+static int word_launch(struct cuda_device *device, CUdeviceptr word, const struct stp_word_op *op,
+                       uint64_t *old)
+{
+    struct cuda_atomics *atomics = device->atomics;
+    uint64_t nbytes = op->nbytes, variant = op->variant, value = op->value, compare = op->compare;
+    void *params[] = {&word, &nbytes, &variant, &value, &compare, &atomics->old_there};
+    int rc = stp_cuda_check(device,
+                            stp_cuda.api.launch_kernel(atomics->function, 1, 1, 1, 1, 1, 1, 0,
+                                                       atomics->stream, params, NULL),
+                            "cuLaunchKernel");
+
+    if (rc == 0)
+        rc = stp_cuda_check(device, stp_cuda.api.stream_synchronize(atomics->stream),
+                            "cuStreamSynchronize");
+    if (rc == 0) memcpy(old, atomics->old, sizeof(*old));
+    return rc;
+}
+
+int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_op *op,
+                  uint64_t *old)
+{
+    const struct cuda_part *part = space->own;
+    struct cuda_device *device = part->device;
+    int rc;
+
+    if (device->atomics == NULL) return -ENOTSUP;
+    rc = stp_cuda_enter(device);
+    if (rc != 0) return rc;
+    rc = word_launch(device, (CUdeviceptr)(uintptr_t)space->base + offset, op, old);
+    stp_cuda_leave();
+    return rc;
+}
+
+/* ---- what it takes ------------------------------------------------------------------------ */
+
+/* The context is current. */
+static void atomics_undo(struct cuda_device *device)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    struct cuda_atomics *atomics = device->atomics;
+
+    if (atomics->stream != NULL)
+        stp_cuda_tell(api->stream_destroy(atomics->stream), "cuStreamDestroy");
+    if (atomics->old != NULL) stp_cuda_tell(api->mem_free_host(atomics->old), "cuMemFreeHost");
+    if (atomics->module != NULL)
+        stp_cuda_tell(api->module_unload(atomics->module), "cuModuleUnload");
+}
+
+/*
+ * The context is current. A first launch is part of it: a driver that loads kernels when they are
+ * launched first may wait for others, which may run on and on by then.
+ */
+static CUresult atomics_fill(struct cuda_device *device, const char **call)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    struct cuda_atomics *atomics = device->atomics;
+    struct stp_word_op nothing = {.nbytes = sizeof(uint64_t)};
+    uint64_t old;
+    CUresult result;
+
+    *call = "cuModuleLoadData";
+    result = api->module_load(&atomics->module, atomic_ptx);
+    if (result != CUDA_SUCCESS) return result;
+    *call = "cuModuleGetFunction";
+    result = api->module_get_function(&atomics->function, atomics->module, "stp_atomic");
+    if (result != CUDA_SUCCESS) return result;
+    *call = "cuStreamCreate";
+    result = api->stream_create(&atomics->stream, CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) return result;
+    *call = "cuMemHostAlloc";
+    result = api->mem_host_alloc(&atomics->old, sizeof(old),
+                                 CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    if (result != CUDA_SUCCESS) return result;
+    *call = "cuMemHostGetDevicePointer";
+    result = api->mem_host_get_device_pointer(&atomics->old_there, atomics->old, 0);
+    if (result != CUDA_SUCCESS) return result;
+    *call = "the first launch";
+    return word_launch(device, 0, &nothing, &old) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+static void atomics_end(struct cuda_device *device)
+{
+    if (device->atomics == NULL) return;
+    if (stp_cuda_enter(device) == 0) {
+        atomics_undo(device);
+        stp_cuda_leave();
+    }
+    free(device->atomics);
+    device->atomics = NULL;
+    stp_cuda_release(device);
+}
+
+static int atomics_make(struct cuda_device *device)
+{
+    char text[CUDA_TEXT];
+    const char *call;
+    CUresult result;
+
+    device->atomics = calloc(1, sizeof(*device->atomics));
+    if (device->atomics == NULL) return -ENOMEM;
+    if (stp_cuda_retain(device) != 0) {
+        free(device->atomics);
+        device->atomics = NULL;
+        return -EIO;
+    }
+    if (stp_cuda_enter(device) != 0) {
+        atomics_end(device);
+        return -EIO;
+    }
+    result = atomics_fill(device, &call);
+    stp_cuda_leave();
+    if (result == CUDA_SUCCESS) return 0;
+    stp_info("gpu %d: it takes no kernel for atomics, so those of other kernels go by the rings: "
+             "%s: %s",
+             device->ordinal, call, stp_cuda_text(result, text, sizeof(text)));
+    atomics_end(device);
+    return -EIO;
+}
+
+/* ---- for all devices ------------------------------------------------------------------------ */
+
+static bool word_calls(void)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+
+    return api->module_load != NULL && api->module_unload != NULL &&
+           api->module_get_function != NULL && api->launch_kernel != NULL &&
+           api->mem_host_get_device_pointer != NULL;
+}
+
+int stp_gpu_amo_enable(int ordinal)
+{
+    int rc = word_calls() ? 0 : -ENOTSUP;
+
+    for (int i = 0; i < stp_cuda.n_devices && rc == 0; i++) {
+        struct cuda_device *device = &stp_cuda.devices[i];
+        bool used;
+
+        pthread_mutex_lock(&stp_cuda.lock);
+        used = device->n_spaces > 0 || i == ordinal;
+        pthread_mutex_unlock(&stp_cuda.lock);
+        if (used && device->atomics == NULL) rc = atomics_make(device);
+    }
+    n_sharers++;
+    if (rc != 0) stp_gpu_amo_disable();
+    return rc;
+}
+
+void stp_gpu_amo_disable(void)
+{
+    if (--n_sharers > 0) return;
+    for (int i = 0; i < stp_cuda.n_devices; i++)
+        atomics_end(&stp_cuda.devices[i]);
+}
+
+void stp_cuda_words_stop(void)
+{
+    n_sharers = 1; /* handles that nobody destroyed */
+    stp_gpu_amo_disable();
+}
+
+bool stp_gpu_amo_enabled(const struct stp_space *space)
+{
+    const struct cuda_part *part = space->own;
+
+    return part->device->atomics != NULL;
+}
+
+/* Are atomics of a device on another one's memory atomic to that one's own? */
+static bool word_between(const struct cuda_device *device, const CUuuid *other)
+{
+    int can = 0;
+
+    if (memcmp(&device->uuid, other, sizeof(*other)) == 0) return true;
+    if (stp_cuda.api.device_p2p_attribute == NULL) return false;
+    for (int i = 0; i < stp_cuda.n_devices; i++) {
+        const struct cuda_device *at = &stp_cuda.devices[i];
+
+        if (memcmp(&at->uuid, other, sizeof(*other)) == 0)
+            return stp_cuda.api.device_p2p_attribute(
+                       &can, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device->handle,
+                       at->handle) == CUDA_SUCCESS &&
+                   can != 0;
+    }
+    return false; /* hidden from this process */
+}
+
+bool stp_gpu_atomics_reach(const struct stp_space *space, int local)
+{
+    const struct cuda_part *part = space->own;
+
+    if (local == stp_window_local()) return true;
+    return local >= 0 && local < part->n_peers &&
+           word_between(part->device, &part->peers[local].uuid);
+}

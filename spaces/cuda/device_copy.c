@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies to, from and between GPUs, in rows or in one piece, and how far they are when the call
+ * returns. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COPY_PAGE 4096 /* registrations begin at multiples of it */
+
+/* One copy: both ends, what they are, and its shape. */
+struct job {
+    char *dest;
+    const char *source;
+    struct cuda_location dest_location, source_location; /* no device: host memory */
+    struct stp_strided_copy rows;
+    enum stp_copy_completion end;
+};
+
+static CUdeviceptr copy_address(const void *ptr)
+{
+    return (CUdeviceptr)(uintptr_t)ptr;
+}
+
+/*
+ * The device whose context does it: a peer's memory is open in one context only; else the device
+ * that is written to works.
+ */
+static struct cuda_device *copy_device(const struct job *job)
+{
+    if (job->source_location.peer && !job->dest_location.peer) return job->source_location.device;
+    return job->dest_location.device != NULL ? job->dest_location.device
+                                             : job->source_location.device;
+}
+
+/* ---- one piece ----------------------------------------------------------------------- */
+
+static CUresult copy_call(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
+                          size_t nbytes, CUstream stream)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+
+    if (direction == CUDA_FROM_HOST)
+        return api->memcpy_htod_async(dest, (const void *)(uintptr_t)source, nbytes, stream);
+    if (direction == CUDA_TO_HOST)
+        return api->memcpy_dtoh_async((void *)(uintptr_t)dest, source, nbytes, stream);
+    return api->memcpy_any_async(dest, source, nbytes, stream);
+}
+
+/* The bytes up to the page in the middle of nbytes at address; 0: no page begins in them. */
+static size_t copy_half(CUdeviceptr address, size_t nbytes)
+{
+    size_t first = COPY_PAGE - address % COPY_PAGE;
+
+    if (first >= nbytes) return 0;
+    return first + (nbytes - 1 - first) / COPY_PAGE / 2 * COPY_PAGE;
+}
+
+/*
+ * The driver takes no copy of host memory of two registrations (a pinned space that has grown, or
+ * what the program has registered). It goes in halves then, at pages of either end, where these
+ * begin.
+ */
+CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
+                        size_t nbytes, CUstream stream)
+{
+    CUresult result = copy_call(direction, dest, source, nbytes, stream);
+    size_t half = 0;
+
+    if (result == CUDA_ERROR_INVALID_VALUE) half = copy_half(dest, nbytes);
+    if (result == CUDA_ERROR_INVALID_VALUE && half == 0) half = copy_half(source, nbytes);
+    if (half == 0) return result;
+    result = stp_cuda_issue(direction, dest, source, half, stream);
+    if (result != CUDA_SUCCESS) return result;
+    return stp_cuda_issue(direction, dest + half, source + half, nbytes - half, stream);
+}
+
+/* The direction is told where it is known: then host memory need not be known to the driver. */
+static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
+                      size_t source_at, size_t nbytes)
+{
+    static const char *const calls[] = {
+        [CUDA_FROM_HOST] = "cuMemcpyHtoDAsync",
+        [CUDA_TO_HOST] = "cuMemcpyDtoHAsync",
+        [CUDA_ANY_WAY] = "cuMemcpyAsync",
+    };
+    enum cuda_direction direction = job->source_location.device == NULL ? CUDA_FROM_HOST
+                                    : job->dest_location.device == NULL ? CUDA_TO_HOST
+                                                                        : CUDA_ANY_WAY;
+
+    return stp_cuda_check(stream->device,
+                          stp_cuda_issue(direction, copy_address(job->dest + dest_at),
+                                         copy_address(job->source + source_at), nbytes,
+                                         stream->handle),
+                          calls[direction]);
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+static int copy_row_by_row(const struct job *job, struct cuda_stream *stream)
+{
+    const struct stp_strided_copy *rows = &job->rows;
+    int rc = 0;
+
+    for (size_t i = 0; i < rows->n && rc == 0; i++)
+        rc = copy_piece(job, stream, i * rows->dest_pitch, i * rows->source_pitch, rows->width);
+    return rc;
+}
+
+static void copy_describe_rows(const struct job *job, CUDA_MEMCPY2D *call)
+{
+    *call = (CUDA_MEMCPY2D){.srcPitch = job->rows.source_pitch,
+                            .dstPitch = job->rows.dest_pitch,
+                            .WidthInBytes = job->rows.width,
+                            .Height = job->rows.n};
+    call->srcMemoryType =
+        job->source_location.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+    call->dstMemoryType =
+        job->dest_location.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+    if (job->source_location.device != NULL)
+        call->srcDevice = copy_address(job->source);
+    else
+        call->srcHost = job->source;
+    if (job->dest_location.device != NULL)
+        call->dstDevice = copy_address(job->dest);
+    else
+        call->dstHost = job->dest;
+}
+
+static bool copy_pitches_fit(const struct job *job, const struct cuda_device *device)
+{
+    const struct stp_strided_copy *rows = &job->rows;
+
+    return rows->dest_pitch >= rows->width && rows->source_pitch >= rows->width &&
+           rows->dest_pitch <= device->max_pitch && rows->source_pitch <= device->max_pitch;
+}
+
+/* Inside a device the driver may refuse pitches that it did not choose itself. */
+static int copy_shape(const struct job *job, struct cuda_stream *stream)
+{
+    const struct stp_strided_copy *rows = &job->rows;
+    CUDA_MEMCPY2D call;
+    CUresult result;
+
+    if (rows->n == 1 || (rows->dest_pitch == rows->width && rows->source_pitch == rows->width))
+        return copy_piece(job, stream, 0, 0, rows->n * rows->width);
+    if (!copy_pitches_fit(job, stream->device)) return copy_row_by_row(job, stream);
+    copy_describe_rows(job, &call);
+    result = stp_cuda.api.memcpy_2d_async(&call, stream->handle);
+    if (result == CUDA_ERROR_INVALID_VALUE) return copy_row_by_row(job, stream);
+    return stp_cuda_check(stream->device, result, "cuMemcpy2DAsync");
+}
+
+/* ---- how far --------------------------------------------------------------------------- */
+
+/*
+ * A small host source is copied aside: true when it may be reused at once. There is no such
+ * promise for memory that the driver does not know, nor for device memory.
+ */
+static bool copy_aside(struct job *job, struct cuda_stream *stream)
+{
+    struct stp_strided_copy *rows = &job->rows;
+    char *room;
+
+    if (job->end != STP_COPY_LOCAL || job->source_location.device != NULL ||
+        rows->width > CUDA_SMALL / rows->n)
+        return false;
+    room = stp_cuda_stream_room(stream, rows->width * rows->n);
+    if (room == NULL) return false;
+    for (size_t i = 0; i < rows->n; i++)
+        memcpy(room + i * rows->width, job->source + i * rows->source_pitch, rows->width);
+    job->source = room;
+    rows->source_pitch = rows->width;
+    return true;
+}
+
+/* The stream's context is current. */
+static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, struct job *job)
+{
+    bool aside = copy_aside(job, stream);
+    int rc;
+
+    stream->dirty = true; /* some rows may be under way even after an error */
+    rc = copy_shape(job, stream);
+    if (rc != 0 || job->end == STP_COPY_REMOTE || (job->end == STP_COPY_LOCAL && !aside)) {
+        int waited = stp_cuda_stream_wait(stream);
+        return rc != 0 ? rc : waited;
+    }
+    __atomic_store_n(&queue->dirty, true, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int copy_start(struct stp_queue *queue, struct job *job)
+{
+    struct cuda_device *device = copy_device(job);
+    struct cuda_stream *stream;
+    int rc;
+
+    if (device == NULL) {
+        stp_error("gpu: neither %p nor %p is device memory", (void *)job->dest,
+                  (const void *)job->source);
+        return -EINVAL;
+    }
+    stream = stp_cuda_queue_open(queue, device);
+    if (stream == NULL) return -EIO;
+    rc = copy_run_locked(queue, stream, job);
+    stp_cuda_queue_close(queue);
+    return rc;
+}
+
+int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
+                       const struct stp_strided_copy *rows, enum stp_copy_completion end)
+{
+    struct job job = {.dest = dest, .source = source, .rows = *rows, .end = end};
+
+    if (rows->n == 0 || rows->width == 0) return 0;
+    job.dest_location = stp_cuda_location(dest);
+    job.source_location = stp_cuda_location(source);
+    return copy_start(queue, &job);
+}
+
+int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
+                  enum stp_copy_completion end)
+{
+    struct stp_strided_copy one = {nbytes, 1, nbytes, nbytes};
+
+    return dest == source ? 0 : stp_cuda_copy_rows(queue, dest, source, &one, end);
+}
+
+/* The context is current, or not where the driver has no such call: then the host does it. */
+static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, void *word,
+                           uint64_t value)
+{
+    if (stp_cuda.api.stream_write_value == NULL) {
+        int rc = stp_cuda_stream_wait(stream);
+
+        /* Pairs with the acquire load of the PE that waits for the word of a collective. */
+        if (rc == 0) __atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
+        return rc;
+    }
+    stream->dirty = true;
+    __atomic_store_n(&queue->dirty, true, __ATOMIC_RELAXED);
+    return stp_cuda_check(stream->device,
+                          stp_cuda.api.stream_write_value(stream->handle, copy_address(word), value,
+                                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+                          "cuStreamWriteValue64");
+}
+
+int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value)
+{
+    struct cuda_device *device = stp_cuda_location(near).device;
+    struct cuda_stream *stream;
+    int rc;
+
+    if (device == NULL) return -EINVAL;
+    stream = stp_cuda_queue_open(queue, device);
+    if (stream == NULL) return -EIO;
+    rc = word_set_locked(queue, stream, word, value);
+    stp_cuda_queue_close(queue);
+    return rc;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reductions and scans by a kernel, which reads the parts where they lie and writes the result to
+ * where it is to be: this PE's part and those of peers that are mapped here. All that it takes is
+ * made when the first of those is. Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include "device_reduce.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define REDUCE_THREADS 256 /* of a block */
+#define REDUCE_BLOCKS 64   /* at most; each thread takes further elements after these */
+
+/* The text of device_reduce.cu. */
+static const char reduce_ptx[] =
+#include "device_reduce_ptx.inc"
+    ;
+
+_Static_assert(STP_REDUCTION_PARTS <= STP_REDUCE_MOST, "a launch takes all of them");
+_Static_assert((int)STP_REDUCE_AND == STP_AND && (int)STP_REDUCE_OR == STP_OR &&
+                   (int)STP_REDUCE_XOR == STP_XOR && (int)STP_REDUCE_MAX == STP_MAX &&
+                   (int)STP_REDUCE_MIN == STP_MIN && (int)STP_REDUCE_SUM == STP_SUM &&
+                   (int)STP_REDUCE_PROD == STP_PROD,
+               "operators have the numbers of base.h");
+_Static_assert((int)STP_REDUCE_I8 == STP_I8 && (int)STP_REDUCE_U8 == STP_U8 &&
+                   (int)STP_REDUCE_I16 == STP_I16 && (int)STP_REDUCE_U16 == STP_U16 &&
+                   (int)STP_REDUCE_I32 == STP_I32 && (int)STP_REDUCE_U32 == STP_U32 &&
+                   (int)STP_REDUCE_I64 == STP_I64 && (int)STP_REDUCE_U64 == STP_U64 &&
+                   (int)STP_REDUCE_F32 == STP_F32 && (int)STP_REDUCE_F64 == STP_F64,
+               "as types have");
+_Static_assert((int)STP_REDUCE_ALL == STP_SPAN_ALL && (int)STP_REDUCE_UPTO == STP_SPAN_INCLUSIVE &&
+                   (int)STP_REDUCE_BEFORE == STP_SPAN_EXCLUSIVE,
+               "and spans");
+
+struct cuda_reducer {
+    CUmodule module;
+    CUfunction function;
+    bool works; /* else the driver refused it: not to be asked again */
+};
+
+/* Guards cuda_device.reducer; what it points to changes no more. Before stp_cuda.lock. */
+static pthread_mutex_t reduce_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- what it takes ------------------------------------------------------------------------ */
+
+static CUresult reduce_launch(const struct cuda_reducer *reducer, CUstream stream,
+                              struct stp_reduce_job *job)
+{
+    uint64_t blocks = (job->nelems + REDUCE_THREADS - 1) / REDUCE_THREADS;
+    void *params[] = {job};
+
+    if (blocks == 0) blocks = 1;
+    if (blocks > REDUCE_BLOCKS) blocks = REDUCE_BLOCKS;
+    return stp_cuda.api.launch_kernel(reducer->function, (unsigned)blocks, 1, 1, REDUCE_THREADS, 1,
+                                      1, 0, stream, params, NULL);
+}
+
+/* Nothing is reduced: a driver may load a kernel when it is launched first, and wait for others. */
+static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const char **call)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    struct stp_reduce_job nothing = {0};
+    CUstream stream;
+    CUresult result;
+
+    *call = "cuStreamCreate";
+    result = api->stream_create(&stream, CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) return result;
+    *call = "cuLaunchKernel";
+    result = reduce_launch(reducer, stream, &nothing);
+    if (result == CUDA_SUCCESS) {
+        *call = "cuStreamSynchronize";
+        result = api->stream_synchronize(stream);
+    }
+    stp_cuda_tell(api->stream_destroy(stream), "cuStreamDestroy");
+    return result;
+}
+
+/* The context is current. */
+static CUresult reduce_fill(struct cuda_reducer *reducer, const char **call)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    CUresult result;
+
+    *call = "cuModuleLoadData";
+    if (api->module_load == NULL || api->module_unload == NULL ||
+        api->module_get_function == NULL || api->launch_kernel == NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    result = api->module_load(&reducer->module, reduce_ptx);
+    if (result != CUDA_SUCCESS) return result;
+    *call = "cuModuleGetFunction";
+    result = api->module_get_function(&reducer->function, reducer->module, "stp_reduce");
+    if (result != CUDA_SUCCESS) return result;
+    return reduce_launch_first(reducer, call);
+}
+
+static void reduce_make(struct cuda_device *device, struct cuda_reducer *reducer)
+{
+    char text[CUDA_TEXT];
+    const char *call;
+    CUresult result;
+
+    if (stp_cuda_enter(device) != 0) return;
+    result = reduce_fill(reducer, &call);
+    if (result != CUDA_SUCCESS && reducer->module != NULL) {
+        stp_cuda_tell(stp_cuda.api.module_unload(reducer->module), "cuModuleUnload");
+        reducer->module = NULL;
+    }
+    stp_cuda_leave();
+    reducer->works = result == CUDA_SUCCESS;
+    if (!reducer->works)
+        stp_info("gpu %d: it takes no kernel for reductions, so the host does them: %s: %s",
+                 device->ordinal, call, stp_cuda_text(result, text, sizeof(text)));
+}
+
+static void reduce_make_locked(struct cuda_device *device)
+{
+    struct cuda_reducer *reducer = calloc(1, sizeof(*reducer));
+
+    if (reducer == NULL || stp_cuda_retain(device) != 0) {
+        free(reducer);
+        return;
+    }
+    reduce_make(device, reducer);
+    device->reducer = reducer;
+}
+
+/* NULL: none that works. */
+static const struct cuda_reducer *reduce_get(struct cuda_device *device)
+{
+    const struct cuda_reducer *reducer;
+
+    if (!stp_env.gpu_reduce) return NULL;
+    pthread_mutex_lock(&reduce_lock);
+    if (device->reducer == NULL) reduce_make_locked(device);
+    reducer = device->reducer;
+    pthread_mutex_unlock(&reduce_lock);
+    return reducer != NULL && reducer->works ? reducer : NULL;
+}
+
+void stp_cuda_reduce_prepare(struct cuda_device *device)
+{
+    (void)reduce_get(device);
+}
+
+void stp_cuda_reduce_end(struct cuda_device *device)
+{
+    struct cuda_reducer *reducer;
+
+    pthread_mutex_lock(&reduce_lock);
+    reducer = device->reducer;
+    device->reducer = NULL;
+    pthread_mutex_unlock(&reduce_lock);
+    if (reducer == NULL) return;
+    if (reducer->module != NULL && stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(stp_cuda.api.module_unload(reducer->module), "cuModuleUnload");
+        stp_cuda_leave();
+    }
+    free(reducer);
+    stp_cuda_release(device);
+}
+
+/* ---- one reduction ------------------------------------------------------------------------ */
+
+/*
+ * The device whose context reaches all parts, NULL: there is none. Addresses that are no multiple
+ * of an element are for the host, which takes them: on a device they are a fault.
+ */
+static struct cuda_device *reduce_device(const struct stp_reduction *reduction)
+{
+    struct cuda_device *device = stp_cuda_location(reduction->dests[0]).device;
+    size_t size = stp_dtype_size(reduction->dtype);
+
+    for (int i = 0; i < reduction->n; i++) {
+        const void *source = reduction->sources[i], *dest = reduction->dests[i];
+
+        if (((uintptr_t)source | (uintptr_t)dest) % size != 0 ||
+            stp_cuda_location(source).device != device || stp_cuda_location(dest).device != device)
+            return NULL;
+    }
+    return device;
+}
+
+static bool reduce_has_kernel(enum stp_op op, enum stp_dtype dtype)
+{
+    return dtype <= STP_F64 && stp_op_valid(op, dtype);
+}
+
+static int reduce_run(struct stp_queue *queue, const struct cuda_reducer *reducer,
+                      struct cuda_device *device, struct stp_reduce_job *job)
+{
+    struct cuda_stream *stream = stp_cuda_queue_open(queue, device);
+    int rc;
+
+    if (stream == NULL) return -EIO;
+    rc = stp_cuda_check(device, reduce_launch(reducer, stream->handle, job), "cuLaunchKernel");
+    if (rc == 0) rc = stp_cuda_stream_wait(stream);
+    stp_cuda_queue_close(queue);
+    return rc;
+}
+
+/* The kernel, with what it is launched with; NULL: none is for it. */
+static const struct cuda_reducer *reduce_plan(const struct stp_reduction *reduction,
+                                              struct cuda_device *device,
+                                              struct stp_reduce_job *job)
+{
+    const struct cuda_reducer *reducer;
+
+    if (device == NULL || !reduce_has_kernel(reduction->op, reduction->dtype)) return NULL;
+    reducer = reduce_get(device);
+    if (reducer == NULL) return NULL;
+    *job = (struct stp_reduce_job){.nelems = reduction->nelems,
+                                   .op = (uint32_t)reduction->op,
+                                   .type = (uint32_t)reduction->dtype,
+                                   .n = (uint32_t)reduction->n,
+                                   .span = (uint32_t)reduction->span};
+    for (int i = 0; i < reduction->n; i++) {
+        job->sources[i] = reduction->sources[i];
+        job->dests[i] = reduction->dests[i];
+    }
+    return reducer;
+}
+
+int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reduction)
+{
+    struct cuda_device *device = reduce_device(reduction);
+    struct stp_reduce_job job;
+    const struct cuda_reducer *reducer = reduce_plan(reduction, device, &job);
+
+    return reducer != NULL ? reduce_run(queue, reducer, device, &job) : -ENOTSUP;
+}
+
+/* ---- in the program's streams --------------------------------------------------------------- */
+
+bool stp_stream_reduces(const struct stp_stream *stream, const struct stp_reduction *reduction)
+{
+    struct cuda_device *device = reduce_device(reduction);
+
+    return device != NULL && device->ordinal == stream->device &&
+           reduce_has_kernel(reduction->op, reduction->dtype) && reduce_get(device) != NULL;
+}
+
+int stp_stream_reduction(const struct stp_stream *stream, const struct stp_reduction *reduction)
+{
+    struct cuda_device *device = &stp_cuda.devices[stream->device];
+    struct stp_reduce_job job;
+    const struct cuda_reducer *reducer = reduce_plan(reduction, device, &job);
+
+    if (reducer == NULL) return -ENOTSUP;
+    return stp_cuda_check(device, reduce_launch(reducer, stream->handle, &job), "cuLaunchKernel");
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernel by which a PE reduces its share of vectors on its device. CUDA without its headers;
+ * test/gpu/make_ptx.sh makes device_reduce_ptx.inc of it, which the library has in it and the driver
+ * compiles for its device.
+ */
+#include <shmemx_device.h>
+
+#include "device_reduce.h"
+
+/* Any grid and blocks of one dimension. */
+extern "C" __attribute__((global)) void stp_reduce(struct stp_reduce_job job)
+{
+    uint64_t n_threads = shmemx_dev_ntid_x();
+
+    stp_reduce_elements(&job, shmemx_dev_ctaid_x() * n_threads + shmemx_dev_tid_x(),
+                        shmemx_dev_nctaid_x() * n_threads);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GPU memory through the CUDA driver: the kind's row, and the life of this PE's part of a space.
+ * Design: docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GPU_ALIGN 64 /* of a buffer that becomes a space: what allocations of every space have */
+
+extern const struct stp_kind stp_kind_gpu;
+
+/* ---- admission ----------------------------------------------------------------------- */
+
+/* Wrong parameters are for admit to refuse, loudly: without access a PE just stays outside. */
+static int gpu_probe(const struct stp_space_params *params, char *why, size_t len)
+{
+    struct cuda_device *device;
+
+    return stp_cuda_choose(params, &device, why, len) == -ENODEV ? -ENODEV : 0;
+}
+
+static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t free, size_t total)
+{
+    char wanted[STP_SIZE_TEXT], there[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
+
+    stp_error("a gpu space of %zu bytes (%s) a PE does not fit gpu %d (%s): %s of %s are free",
+              nbytes, stp_size_text(nbytes, wanted), device->ordinal, device->name,
+              stp_size_text(free, there), stp_size_text(total, all));
+    return -ENOMEM;
+}
+
+/* Whether the buffer lies in one allocation with enough behind it. The context is current. */
+static int gpu_admit_range(struct cuda_device *device, const struct stp_space_params *params)
+{
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)params->buffer, start = 0;
+    size_t nbytes = 0;
+    int rc = stp_cuda_check(device, stp_cuda.api.mem_get_address_range(&start, &nbytes, at),
+                            "cuMemGetAddressRange");
+
+    if (rc != 0) return rc;
+    if (nbytes - (at - start) < params->nbytes) {
+        stp_error("a gpu space of %zu bytes: its buffer %p has %zu bytes up to the end of its "
+                  "allocation",
+                  params->nbytes, params->buffer, (size_t)(nbytes - (at - start)));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_params *params)
+{
+    char whose[96];
+    int rc;
+
+    if ((uintptr_t)params->buffer % GPU_ALIGN != 0) {
+        stp_error("a gpu space: buffer %p is not aligned to %d bytes", params->buffer, GPU_ALIGN);
+        return -EINVAL;
+    }
+    if (stp_space_lookup_overlap(params->buffer, params->nbytes, whose, sizeof(whose))) {
+        stp_error("a gpu space: buffer %p overlaps %s", params->buffer, whose);
+        return -EBUSY;
+    }
+    rc = stp_cuda_retain(device);
+    if (rc != 0) return rc;
+    rc = stp_cuda_enter(device);
+    if (rc == 0) {
+        rc = gpu_admit_range(device, params);
+        stp_cuda_leave();
+    }
+    stp_cuda_release(device);
+    return rc;
+}
+
+/* The context is current. */
+static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
+{
+    size_t free = 0, total = 0;
+    int rc = stp_cuda_check(device, stp_cuda.api.mem_get_info(&free, &total), "cuMemGetInfo");
+
+    if (rc != 0) return rc;
+    return nbytes > free ? gpu_too_large(device, nbytes, free, total) : 0;
+}
+
+/*
+ * To make a context costs more than the look it is for, so free memory is looked at when somebody
+ * has one up; else create finds out, which it must be ready for anyway: others allocate too.
+ */
+static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
+{
+    unsigned flags;
+    int active = 0, rc;
+
+    if (nbytes > device->total) return gpu_too_large(device, nbytes, device->total, device->total);
+    (void)stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active);
+    if (!active) return 0;
+    rc = stp_cuda_retain(device);
+    if (rc != 0) return rc;
+    rc = stp_cuda_enter(device);
+    if (rc == 0) {
+        rc = gpu_admit_free(device, nbytes);
+        stp_cuda_leave();
+    }
+    stp_cuda_release(device);
+    return rc;
+}
+
+static int gpu_admit(const struct stp_space_params *params)
+{
+    struct cuda_device *device;
+    char text[CUDA_TEXT];
+    int rc = stp_cuda_choose(params, &device, text, sizeof(text));
+
+    if (rc != 0) {
+        stp_error("a gpu space cannot be created here: %s", text);
+        return rc;
+    }
+    if (params->buffer != NULL) return gpu_admit_buffer(device, params);
+    return gpu_admit_size(device, params->nbytes);
+}
+
+/* ---- creation ---------------------------------------------------------------------------- */
+
+/*
+ * Offsets are aligned, not addresses, so that a space can promise what every member's base has. The
+ * driver gives 512 bytes; the base goes up to the next large page within an allocation that is so
+ * much longer. Where that does not fit, the memory without it does.
+ */
+static CUresult gpu_allocate_aligned(size_t nbytes, CUdeviceptr *allocated, CUdeviceptr *base)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+    CUresult result = api->mem_alloc(allocated, nbytes);
+
+    *base = *allocated;
+    if (result != CUDA_SUCCESS || *base % CUDA_BASE_ALIGN == 0) return result;
+    stp_cuda_tell(api->mem_free(*allocated), "cuMemFree");
+    result = api->mem_alloc(allocated, nbytes + CUDA_BASE_ALIGN - 1);
+    if (result == CUDA_SUCCESS) {
+        *base = (*allocated + CUDA_BASE_ALIGN - 1) & ~(CUdeviceptr)(CUDA_BASE_ALIGN - 1);
+    } else if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        result = api->mem_alloc(allocated, nbytes);
+        *base = *allocated;
+    }
+    return result;
+}
+
+static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
+{
+    struct cuda_device *device = part->device;
+    CUdeviceptr allocated = 0, base = 0;
+    size_t free = 0, total = device->total;
+    CUresult result = gpu_allocate_aligned(space->nbytes, &allocated, &base);
+
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        (void)stp_cuda.api.mem_get_info(&free, &total);
+        return gpu_too_large(device, space->nbytes, free, total);
+    }
+    if (result == CUDA_SUCCESS) part->allocated = allocated;
+    space->base = (char *)(uintptr_t)base;
+    return stp_cuda_check(device, result, "cuMemAlloc");
+}
+
+/* The context is current. */
+static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
+                    struct stp_part_export *share)
+{
+    struct cuda_part *part = space->own;
+    int rc;
+
+    if (params->buffer == NULL) {
+        rc = gpu_allocate(space, part);
+        if (rc != 0) return rc;
+        stp_cuda_memops_set(space->base);
+    } else {
+        space->base = params->buffer;
+        part->memops = stp_cuda_sync_memops_set(space->base);
+    }
+    stp_cuda_peer_export(space, share);
+    return 0;
+}
+
+static struct cuda_part *gpu_part_new(struct cuda_device *device)
+{
+    int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
+    struct cuda_part *part = calloc(1, sizeof(*part) + (size_t)n * sizeof(part->peers[0]));
+
+    if (part == NULL) {
+        stp_error("no memory for the records of a gpu space that %d PEs share", n);
+        return NULL;
+    }
+    part->device = device;
+    part->n_peers = n;
+    return part;
+}
+
+/*
+ * Over what a device gets with its first space and loses with its last one, so that a thread that
+ * destroys that does not take it from one that makes another. Taken before all other locks here.
+ */
+static pthread_mutex_t gpu_ends_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void gpu_count_locked(struct cuda_device *device, int by)
+{
+    pthread_mutex_lock(&stp_cuda.lock);
+    device->n_spaces += by;
+    pthread_mutex_unlock(&stp_cuda.lock);
+}
+
+static void gpu_begin(struct cuda_device *device)
+{
+    pthread_mutex_lock(&gpu_ends_lock);
+    gpu_count_locked(device, 1);
+    stp_cuda_streams_prepare(device);
+    stp_cuda_pin_refresh();
+    pthread_mutex_unlock(&gpu_ends_lock);
+}
+
+static void gpu_end(struct cuda_device *device)
+{
+    pthread_mutex_lock(&gpu_ends_lock);
+    gpu_count_locked(device, -1);
+    if (!stp_cuda_has_spaces(device)) {
+        stp_cuda_streams_drain(device, true);
+        stp_cuda_reduce_end(device);
+        stp_cuda_pin_drop(device);
+    }
+    pthread_mutex_unlock(&gpu_ends_lock);
+}
+
+void stp_cuda_pin_drop_unused(struct cuda_device *device)
+{
+    pthread_mutex_lock(&gpu_ends_lock);
+    if (!stp_cuda_has_spaces(device)) stp_cuda_pin_drop(device);
+    pthread_mutex_unlock(&gpu_ends_lock);
+}
+
+static int gpu_create(struct stp_space *space, const struct stp_space_params *params,
+                      struct stp_part_export *share)
+{
+    struct cuda_device *device;
+    struct cuda_part *part;
+    char text[CUDA_TEXT];
+    int rc = stp_cuda_choose(params, &device, text, sizeof(text));
+
+    if (rc != 0) {
+        stp_error("a gpu space cannot be created here: %s", text);
+        return rc;
+    }
+    part = gpu_part_new(device);
+    if (part == NULL) return -ENOMEM;
+    space->own = part;
+    rc = stp_cuda_retain(device);
+    if (rc != 0) goto err_part;
+    rc = stp_cuda_enter(device);
+    if (rc != 0) goto err_retain;
+    rc = gpu_fill(space, params, share);
+    stp_cuda_leave();
+    if (rc != 0) goto err_retain;
+    space->device = device->ordinal;
+    stp_cuda_range_add(space->base, space->nbytes, device, false);
+    gpu_begin(device);
+    return 0;
+
+err_retain:
+    stp_cuda_release(device);
+err_part:
+    space->own = NULL;
+    free(part);
+    return rc;
+}
+
+static void gpu_destroy(struct stp_space *space)
+{
+    struct cuda_part *part = space->own;
+    struct cuda_device *device;
+
+    if (part == NULL) return;
+    device = part->device;
+    stp_cuda_peer_detach(space);
+    stp_cuda_range_remove(space->base);
+    if (part->allocated != 0 && stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
+        stp_cuda_leave();
+    }
+    if (part->memops != 0 && stp_cuda_enter(device) == 0) {
+        stp_cuda_sync_memops_restore(space->base, part->memops);
+        stp_cuda_leave();
+    }
+    space->own = NULL;
+    free(part);
+    gpu_end(device);
+    stp_cuda_release(device);
+    stp_cuda_pin_refresh(); /* another device may be up */
+}
+
+/* ---- the rest of the row ------------------------------------------------------------------ */
+
+static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes)
+{
+    const struct cuda_part *part = space->own;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)space->base + offset;
+    struct cuda_stream *stream;
+    int rc;
+
+    if (nbytes == 0) return 0;
+    stream = stp_cuda_queue_open(queue, part->device);
+    if (stream == NULL) return -EIO;
+    rc = stp_cuda_check(part->device, stp_cuda.api.memset_d8_async(at, 0, nbytes, stream->handle),
+                        "cuMemsetD8Async");
+    if (rc == 0) rc = stp_cuda_stream_wait(stream);
+    stp_cuda_queue_close(queue);
+    return rc;
+}
+
+/* Libraries for adapters ask the driver about memory that they register. */
+static bool gpu_enter(const struct stp_space *space)
+{
+    const struct cuda_part *part = space->own;
+
+    return stp_cuda_enter(part->device) == 0;
+}
+
+/* A reference for as long as it lasts: what was allocated in the context is gone with it. */
+static int gpu_visit(struct cuda_device *device)
+{
+    int rc = stp_cuda_retain(device);
+
+    if (rc != 0) return rc;
+    rc = stp_cuda_enter(device);
+    if (rc != 0) stp_cuda_release(device);
+    return rc;
+}
+
+static void gpu_go(struct cuda_device *device)
+{
+    stp_cuda_leave();
+    stp_cuda_release(device);
+}
+
+static int gpu_register_private(struct stp_allocation *allocation, unsigned number,
+                                int (*add)(unsigned number, void *base, size_t nbytes, int device))
+{
+    struct cuda_device *device = &stp_cuda.devices[allocation->device];
+    int rc = gpu_visit(device);
+
+    if (rc != 0) return rc;
+    allocation->sync_memops = stp_cuda_sync_memops_set(allocation->base);
+    rc = add(number, allocation->base, allocation->nbytes, allocation->device);
+    if (rc != 0 && allocation->sync_memops != 0)
+        stp_cuda_sync_memops_restore(allocation->base, allocation->sync_memops);
+    gpu_go(device);
+    return rc;
+}
+
+static void gpu_unregister_private(const struct stp_allocation *allocation)
+{
+    struct cuda_device *device = &stp_cuda.devices[allocation->device];
+
+    if (allocation->sync_memops == 0 || gpu_visit(device) != 0) return;
+    stp_cuda_sync_memops_restore(allocation->base, allocation->sync_memops);
+    gpu_go(device);
+}
+
+static const struct stp_device_ops gpu_device = {
+    .look = stp_cuda_probe_driver,
+    .missing = stp_cuda_missing,
+    .start = stp_cuda_start,
+    .detach = stp_cuda_peer_detach,
+    .reach = stp_cuda_peer_reach,
+    .owns = stp_cuda_is_device_ptr,
+    .queue_create = stp_cuda_queue_create,
+    .queue_destroy = stp_cuda_queue_destroy,
+    .copy = stp_cuda_copy,
+    .copy_rows = stp_cuda_copy_rows,
+    .flush = stp_cuda_queue_flush,
+    .zero = gpu_zero,
+    .set_word = stp_cuda_set_word,
+    .atomic = stp_cuda_word,
+    .reduce = stp_cuda_reduce,
+    .enter = gpu_enter,
+    .leave = stp_cuda_leave,
+    .can_pin = stp_mapped_can,
+    .pin = stp_cuda_pin,
+    .unpin = stp_cuda_unpin,
+    .flush_remote = stp_cuda_flush_remote,
+    .dmabuf = stp_cuda_dmabuf,
+    .allocation = stp_cuda_allocation,
+    .register_private = gpu_register_private,
+    .unregister_private = gpu_unregister_private,
+};
+
+const struct stp_kind stp_kind_gpu = {
+    .name = "gpu",
+    .device_type = 1, /* SHMEM_DEVICE_GPU */
+    .host = false,
+    .traits = STP_HAS(STP_TRAIT_ADOPTS),
+    .device = &gpu_device,
+    .stop = stp_cuda_stop,
+    .probe = gpu_probe,
+    .admit = gpu_admit,
+    .create = gpu_create,
+    .attach = stp_cuda_peer_attach,
+    .destroy = gpu_destroy,
+    .describe = stp_cuda_describe,
+    .devices = stp_cuda_devices,
+};

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an address is: host memory or whose device memory. Asked for both buffers of every copy
+ * while there are devices, so the usual host memory is told without the driver. Design:
+ * docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include "spaces/ranges.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+    struct stp_ranges ranges; /* what: twice the ordinal, and one more when it is a peer's */
+    pthread_mutex_t lock;     /* of whoever changes them */
+    uintptr_t brk_start;      /* of the brk heap; UINTPTR_MAX: unknown */
+    bool complained;
+} owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
+
+/* What does not fit is asked of the driver. */
+void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
+                        bool peer)
+{
+    pthread_mutex_lock(&owns.lock);
+    (void)stp_ranges_add(&owns.ranges, base, nbytes, (uintptr_t)device->ordinal * 2 + peer);
+    pthread_mutex_unlock(&owns.lock);
+}
+
+void stp_cuda_range_remove(const void *base)
+{
+    pthread_mutex_lock(&owns.lock);
+    stp_ranges_remove(&owns.ranges, base);
+    pthread_mutex_unlock(&owns.lock);
+}
+
+/* ---- the usual host memory ---------------------------------------------------------------- */
+
+static bool owns_is_symmetric_host(uintptr_t at)
+{
+    size_t offset;
+    int local;
+
+    return stp_segment_offset((const void *)at, &offset) ||
+           stp_window_holds((const void *)at, &offset, &local);
+}
+
+/*
+ * The frames of our callers on this thread's stack. A fiber runs on a stack that we know nothing
+ * of: what lies between it and the thread's end may be anything.
+ */
+static bool owns_is_stack(uintptr_t at)
+{
+    static __thread struct {
+        uintptr_t low, high;
+        bool known;
+    } stack __attribute__((tls_model("initial-exec")));
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    if (STP_UNLIKELY(!stack.known)) {
+        pthread_attr_t attr;
+        void *low = NULL;
+        size_t nbytes = 0;
+        stack.known = true;
+        if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+            if (pthread_attr_getstack(&attr, &low, &nbytes) != 0) nbytes = 0;
+            pthread_attr_destroy(&attr);
+        }
+        stack.low = (uintptr_t)low;
+        stack.high = stack.low + nbytes;
+    }
+    return stack.low <= here && here <= at && at < stack.high;
+}
+
+static bool owns_is_brk(uintptr_t at)
+{
+    return at >= owns.brk_start && at < (uintptr_t)sbrk(0);
+}
+
+/* Field 47 of /proc/self/stat; the second one is a name that may hold anything but ends last. */
+static uintptr_t owns_find_brk(void)
+{
+    FILE *file = fopen("/proc/self/stat", "re");
+    char line[2048] = "";
+    char *at;
+
+    if (file == NULL) return UINTPTR_MAX;
+    at = fgets(line, sizeof(line), file) != NULL ? strrchr(line, ')') : NULL;
+    fclose(file);
+    for (int field = 2; at != NULL && field < 47; field++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL || strtoull(at, NULL, 10) == 0) return UINTPTR_MAX;
+    return (uintptr_t)strtoull(at, NULL, 10);
+}
+
+void stp_cuda_pointer_attr_start(void)
+{
+    owns.brk_start = owns_find_brk();
+    /* Pairs with the exchange in owns_ask(). */
+    __atomic_store_n(&owns.complained, false, __ATOMIC_SEQ_CST);
+}
+
+/* ---- the driver ----------------------------------------------------------------------------- */
+
+/*
+ * The driver knows nothing of the usual host memory, and says so with an error. The exchange pairs
+ * with the same call of other threads, so that one of them reports, and with the store in
+ * stp_cuda_pointer_attr_start().
+ */
+static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
+{
+    CUresult result =
+        stp_cuda.api.pointer_get_attribute(data, attribute, (CUdeviceptr)(uintptr_t)ptr);
+    char text[CUDA_TEXT];
+
+    if (result == CUDA_SUCCESS) return true;
+    if (result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_CONTEXT &&
+        !__atomic_exchange_n(&owns.complained, true, __ATOMIC_SEQ_CST))
+        stp_error("gpu: cuPointerGetAttribute: %s", stp_cuda_text(result, text, sizeof(text)));
+    return false;
+}
+
+/* What the driver said of an address. */
+struct owns_answer {
+    uintptr_t at;
+    unsigned operation; /* of this thread, in which it was asked */
+    unsigned type;      /* a CUmemorytype, 0: it does not know it */
+    unsigned managed;
+    int ordinal;
+    int whole; /* of cuMemAlloc: [base, base + nbytes) is its one allocation */
+    CUdeviceptr base;
+    size_t nbytes;
+    unsigned long long id;
+};
+
+static __thread struct owns_answer owns_last __attribute__((tls_model("initial-exec")));
+
+/* One after the other, where the driver does not answer all at once. */
+static void owns_ask_each(struct owns_answer *answer, const void *ptr)
+{
+    if (!owns_ask(&answer->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) answer->type = 0;
+    if (answer->type != CU_MEMORYTYPE_DEVICE) return;
+    (void)owns_ask(&answer->managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, ptr);
+    if (!owns_ask(&answer->ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) answer->ordinal = -1;
+}
+
+/* Asked once an operation: its later steps want to know the same again. */
+static const struct owns_answer *owns_ask_all(const void *ptr)
+{
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    struct owns_answer *answer = &owns_last;
+    void *data[] = {&answer->type, &answer->managed, &answer->ordinal, &answer->whole,
+                    &answer->base, &answer->nbytes,  &answer->id};
+
+    if (answer->at == (uintptr_t)ptr && answer->operation == stp_kind_operation) return answer;
+    *answer =
+        (struct owns_answer){.at = (uintptr_t)ptr, .operation = stp_kind_operation, .ordinal = -1};
+    if (stp_cuda.api.pointer_get_attributes == NULL ||
+        stp_cuda.api.pointer_get_attributes(STP_COUNT(attributes), attributes, data,
+                                            (CUdeviceptr)(uintptr_t)ptr) != CUDA_SUCCESS)
+        owns_ask_each(answer, ptr);
+    return answer;
+}
+
+/* Managed memory is the host's to us: CPUs may touch it. */
+static struct cuda_location owns_ask_location(const void *ptr)
+{
+    const struct owns_answer *answer = owns_ask_all(ptr);
+
+    if (answer->type != CU_MEMORYTYPE_DEVICE || answer->managed != 0 || answer->ordinal < 0 ||
+        answer->ordinal >= stp_cuda.n_devices)
+        return (struct cuda_location){NULL, false};
+    return (struct cuda_location){&stp_cuda.devices[answer->ordinal], false};
+}
+
+struct cuda_location stp_cuda_location(const void *ptr)
+{
+    uintptr_t at = (uintptr_t)ptr;
+    struct stp_range range;
+
+    if (ptr == NULL || !stp_cuda.up || owns_is_symmetric_host(at) || owns_is_stack(at) ||
+        owns_is_brk(at))
+        return (struct cuda_location){NULL, false};
+    if (stp_ranges_find(&owns.ranges, ptr, &range))
+        return (struct cuda_location){&stp_cuda.devices[range.what / 2], range.what % 2 != 0};
+    return owns_ask_location(ptr);
+}
+
+/* What only looks like memory that nobody pinned costs a detour, no more. */
+bool stp_cuda_reaches(const void *ptr)
+{
+    uintptr_t at = (uintptr_t)ptr;
+    struct stp_range range;
+
+    if (owns_is_symmetric_host(at) || owns_is_stack(at) || owns_is_brk(at)) return false;
+    return stp_ranges_find(&owns.ranges, ptr, &range) || owns_ask_all(ptr)->type != 0;
+}
+
+bool stp_cuda_is_device_ptr(const void *ptr)
+{
+    return stp_cuda_location(ptr).device != NULL;
+}
+
+/*
+ * Not memory by handles, whose range is that of addresses, mapped or not, nor memory of pools,
+ * which no adapter is given.
+ */
+bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation)
+{
+    const struct owns_answer *answer;
+    struct stp_range range;
+
+    if (stp_ranges_find(&owns.ranges, ptr, &range)) return false;
+    answer = owns_ask_all(ptr);
+    if (answer->type != CU_MEMORYTYPE_DEVICE || answer->managed != 0 || answer->whole == 0 ||
+        answer->id == 0 || answer->ordinal < 0 || answer->ordinal >= stp_cuda.n_devices)
+        return false;
+    *allocation = (struct stp_allocation){.base = (void *)(uintptr_t)answer->base,
+                                          .nbytes = answer->nbytes,
+                                          .id = answer->id,
+                                          .device = answer->ordinal};
+    return true;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Explains faults in symmetric memory: which PE's part, which space, which offset; and those that a
+ * wrong pointer argument causes in a routine of the library. The handler is in src/diag/crash.c.
+ */
+#include "spaces/spaces.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static char guard_here; /* an address of the library */
+
+/* The space whose range holds a window offset, or the one below the hole. */
+static const struct stp_space *guard_space_below(size_t offset)
+{
+    const struct stp_space *best = NULL;
+
+    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
+        const struct stp_space *space = stp_space_at(n);
+        if (space == NULL || n == STP_SPACE_DATA || space->offset > offset)
+            continue; /* also SIZE_MAX */
+        if (best == NULL || space->offset > best->offset) best = space;
+    }
+    return best;
+}
+
+/* Behind what spaces may use is the place of the globals of a peer. */
+static void guard_explain_globals(const char *access, size_t at, const char *whose,
+                                  const char *what, char *text, size_t len)
+{
+    const struct stp_segment_part *below = NULL;
+
+    for (unsigned i = 0; i < stp_segment.n_parts && stp_segment.parts[i].at <= at; i++)
+        below = &stp_segment.parts[i];
+    if (below == NULL || at - below->at < below->nbytes)
+        snprintf(text, len, "%s: globals or statics of %s: %s", access, whose, what);
+    else
+        snprintf(text, len,
+                 "%s: %zu bytes past the end of globals and statics of %s, which are at "
+                 "%p..%p on this PE",
+                 access, at - below->at - below->nbytes, whose, (void *)below->base,
+                 (void *)(below->base + below->nbytes));
+}
+
+/* Where the fault happened, and the stack then; NULL where we cannot tell. */
+static const void *guard_code(const ucontext_t *at, const void *const **stack)
+{
+#if defined(__x86_64__)
+    *stack = (const void *const *)at->uc_mcontext.gregs[REG_RSP];
+    return (const void *)at->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    *stack = (const void *const *)at->uc_mcontext.sp;
+    return (const void *)at->uc_mcontext.pc;
+#else
+    (void)at;
+    *stack = NULL;
+    return NULL;
+#endif
+}
+
+/* Is the code this library's? Sets *routine to its public name, NULL: it has none. */
+static bool guard_in_library(const void *code, const char **routine)
+{
+    Dl_info there, here;
+
+    if (dladdr(code, &there) == 0 || dladdr(&guard_here, &here) == 0) return false;
+    *routine = there.dli_sname;
+    return there.dli_fbase == here.dli_fbase;
+}
+
+#define GUARD_WORDS 64 /* of the stack, in which a return to the public routine is looked for */
+
+/*
+ * The public routine in which it happened; NULL when that was not in the library. It looks at
+ * frames that are not its own, which AddressSanitizer takes for a mistake.
+ */
+__attribute__((no_sanitize("address"))) static const char *guard_routine(const ucontext_t *at)
+{
+    const void *const *stack;
+    const void *code = guard_code(at, &stack);
+    const char *routine;
+
+    if (code == NULL) return NULL;
+    /* what copies for it, memcpy, has its return on top of the stack */
+    if (!guard_in_library(code, &routine) && !guard_in_library(stack[0], &routine)) return NULL;
+    for (int i = 0; routine == NULL && i < GUARD_WORDS; i++)
+        if (!guard_in_library(stack[i], &routine)) routine = NULL;
+    if (routine == NULL) return "a routine of the library";
+    return routine + (strncmp(routine, "pshmem", 6) == 0 ? 1 : 0);
+}
+
+/*
+ * snprintf is not async-signal-safe by the letter; glibc's is for integers, and we are dying.
+ * routine: of the library, in which it happened, or NULL.
+ */
+static void guard_explain(const void *addr, size_t offset, int local, int signo,
+                          const char *routine, char *text, size_t len)
+{
+    const struct stp_space *space = guard_space_below(offset);
+    /* another thread may be reusing the structure of a space that is gone */
+    const struct stp_kind *kind = space != NULL ? space->kind : NULL;
+    const char *name = kind != NULL ? kind->name : "gone";
+    const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
+    char whose[48] = "this PE", gone[96], access[96];
+
+    snprintf(access, sizeof(access), "%s%saccess to %p", routine != NULL ? routine : "",
+             routine != NULL ? ": " : "", addr);
+    if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
+    if (local >= 0 && offset >= stp_window_capacity()) {
+        guard_explain_globals(access, offset - stp_window_capacity(), whose, what, text, len);
+        return;
+    }
+    if (space != NULL && offset < space->offset + stp_space_nbytes(space))
+        snprintf(text, len, "%s: offset %zu of space %u (%s) of %s: %s", access,
+                 offset - space->offset, space->number, name, whose, what);
+    else if (space != NULL && offset - space->offset < space->max_bytes)
+        snprintf(text, len,
+                 "%s: offset %zu of space %u (%s) of %s, which has %zu bytes now and may grow to "
+                 "%zu",
+                 access, offset - space->offset, space->number, name, whose,
+                 stp_space_nbytes(space), space->max_bytes);
+    else if (stp_space_lookup_destroyed(stp_window_at(offset), gone, sizeof(gone)))
+        snprintf(text, len, "%s: it was in %s, of %s", access, gone, whose);
+    else if (space != NULL)
+        snprintf(text, len,
+                 "%s: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
+                 "%zu bytes before",
+                 access, whose, space->number, name, stp_space_nbytes(space),
+                 offset - space->offset - stp_space_nbytes(space));
+    else
+        snprintf(text, len, "%s: offset %zu of the window of %s belongs to no space", access,
+                 offset, whose);
+}
+
+static void guard_explain_argument(const void *addr, const char *routine, char *text, size_t len)
+{
+    snprintf(text, len,
+             "%s: access to %p, which is no memory of this process: a pointer that was passed is "
+             "wrong",
+             routine, addr);
+}
+
+/* What a space outside the window keeps for its growth, here and in the parts of peers. */
+static bool guard_explain_kept(const void *addr, const char *routine, char *text, size_t len)
+{
+    char whose[48] = "this PE";
+    size_t offset;
+    int local;
+
+    for (unsigned n = STP_SPACE_FIRST_USER; n < STP_SPACE_NUMBERS; n++) {
+        const struct stp_space *space = stp_space_at(n);
+
+        if (space == NULL || !stp_shm_attach_holds(space, addr, &local, &offset)) continue;
+        if (offset < stp_space_nbytes(space)) continue;
+        if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
+        snprintf(text, len,
+                 "%s%saccess to %p: offset %zu of space %u (%s) of %s, which has %zu bytes now and "
+                 "may grow to %zu",
+                 routine != NULL ? routine : "", routine != NULL ? ": " : "", addr, offset,
+                 space->number, space->kind->name, whose, stp_space_nbytes(space),
+                 space->max_bytes);
+        return true;
+    }
+    return false;
+}
+
+/* Memory of spaces outside the window, as far as it is this PE's own. */
+static bool guard_explain_own(const siginfo_t *info, const char *routine, char *text, size_t len)
+{
+    size_t offset;
+    const struct stp_space *space = stp_space_lookup(info->si_addr, &offset);
+    const char *what = info->si_signo == SIGBUS ? "no memory left behind it" : "not mapped here";
+    const char *in = routine != NULL ? routine : "", *colon = routine != NULL ? ": " : "";
+    char gone[96];
+
+    if (space != NULL && space->kind != NULL)
+        snprintf(text, len, "%s%saccess to %p: offset %zu of space %u (%s) of this PE: %s", in,
+                 colon, info->si_addr, offset, space->number, space->kind->name, what);
+    else if (stp_space_lookup_destroyed(info->si_addr, gone, sizeof(gone)))
+        snprintf(text, len, "%s%saccess to %p: it was in %s", in, colon, info->si_addr, gone);
+    else
+        return guard_explain_kept(info->si_addr, routine, text, len);
+    return true;
+}
+
+bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, size_t len)
+{
+    const char *routine = guard_routine(context);
+    size_t offset;
+    int local;
+
+    if (stp_window_holds(info->si_addr, &offset, &local))
+        guard_explain(info->si_addr, offset, local, info->si_signo, routine, text, len);
+    else if (guard_explain_own(info, routine, text, len))
+        return true;
+    else if (routine != NULL)
+        guard_explain_argument(info->si_addr, routine, text, len);
+    else
+        return false;
+    return true;
+}

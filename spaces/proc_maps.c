@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is mapped in this process, as the kernel tells it. Used before main and around fork: no
+ * malloc, no stdio. Design: docs/design/memory.md.
+ */
+#include "spaces/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define MAPS_LINE 128 /* what comes before the name fits; the name is of no use here */
+
+struct maps_reader {
+    int fd;
+    size_t at, len;
+    char buffer[2048];
+};
+
+static bool maps_read_char(struct maps_reader *reader, char *c)
+{
+    if (reader->at == reader->len) {
+        ssize_t n;
+
+        do {
+            n = read(reader->fd, reader->buffer, sizeof(reader->buffer));
+        } while (n < 0 && errno == EINTR);
+        if (n <= 0) return false;
+        reader->at = 0;
+        reader->len = (size_t)n;
+    }
+    *c = reader->buffer[reader->at++];
+    return true;
+}
+
+static bool maps_read_line(struct maps_reader *reader, char line[MAPS_LINE])
+{
+    size_t len = 0;
+    char c;
+
+    while (maps_read_char(reader, &c)) {
+        if (c == '\n') {
+            line[len] = '\0';
+            return true;
+        }
+        if (len < MAPS_LINE - 1) line[len++] = c;
+    }
+    return false;
+}
+
+static bool maps_parse(const char *line, struct stp_mapping *mapping)
+{
+    unsigned long start, end, ino;
+    unsigned long long at;
+    unsigned major_number, minor_number;
+    char perms[5];
+
+    if (sscanf(line, "%lx-%lx %4s %llx %x:%x %lu", &start, &end, perms, &at, &major_number,
+               &minor_number, &ino) != 7)
+        return false;
+    *mapping = (struct stp_mapping){.start = start,
+                                    .end = end,
+                                    .prot = (perms[0] == 'r' ? PROT_READ : 0) |
+                                            (perms[1] == 'w' ? PROT_WRITE : 0) |
+                                            (perms[2] == 'x' ? PROT_EXEC : 0),
+                                    .shared = perms[3] == 's',
+                                    .at = at,
+                                    .dev = makedev(major_number, minor_number),
+                                    .ino = ino};
+    return true;
+}
+
+bool stp_proc_maps_foreach(bool (*each)(const struct stp_mapping *mapping, void *arg), void *arg)
+{
+    struct maps_reader reader = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    struct stp_mapping mapping;
+    char line[MAPS_LINE];
+    bool any = false, more = true;
+
+    if (reader.fd < 0) return false;
+    while (more && maps_read_line(&reader, line)) {
+        if (!maps_parse(line, &mapping)) continue;
+        more = each(&mapping, arg);
+        any = true;
+    }
+    close(reader.fd);
+    return any;
+}

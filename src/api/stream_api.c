@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations in the order of streams: every type, bytes.
+ */
+#include "gpu/stream_ops.h"
+
+#include "api/api.h"
+
+#undef STP_API_PREFIX
+#define STP_API_PREFIX shmemx_
+
+#define TEMPLATE "api/stream.tmpl.h"
+#include "api/gen/types_rma.h"
+#undef TEMPLATE
+
+#define TEMPLATE "api/stream_sum.tmpl.h"
+#include "api/gen/types_reduce_sum.h"
+#undef TEMPLATE
+
+/* ---- bytes ------------------------------------------------------------------ */
+
+void pshmemx_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream)
+{
+    stp_stream_put(dest, source, nelems, pe, false, stream, __func__);
+}
+STP_PROFILED(shmemx_putmem_on_stream);
+
+void pshmemx_putmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe,
+                                  void *stream)
+{
+    stp_stream_put(dest, source, nelems, pe, true, stream, __func__);
+}
+STP_PROFILED(shmemx_putmem_nbi_on_stream);
+
+void pshmemx_getmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream)
+{
+    stp_stream_get(dest, source, nelems, pe, false, stream, __func__);
+}
+STP_PROFILED(shmemx_getmem_on_stream);
+
+void pshmemx_getmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe,
+                                  void *stream)
+{
+    stp_stream_get(dest, source, nelems, pe, true, stream, __func__);
+}
+STP_PROFILED(shmemx_getmem_nbi_on_stream);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library's side of the fabric: load the module, open it, close it.
+ * Design: docs/design/fabric.md.
+ */
+#include "boot_internal.h"
+
+#include "base/plugin_load.h"
+
+#include <string.h>
+#include <strings.h>
+
+static struct stp_core fabric_core;
+static struct stp_fabric_calls fabric_calls;
+
+/* What the module may use of the library. */
+static const struct stp_core *fabric_fill_core(void)
+{
+    int n_networks = 0;
+    const struct stp_network *networks = stp_boot_networks(&n_networks);
+
+    fabric_core = (struct stp_core){
+        .abi = STP_FABRIC_ABI,
+        .pe = stp_rt.pe,
+        .n_pes = stp_rt.n_pes > 0 ? stp_rt.n_pes : 1,
+        .n_local = stp_rt.host_pes > 0 ? stp_rt.host_pes : 1,
+        .foreign_pids = stp_boot.foreign_pids,
+        .job_key = stp_rt.job_key,
+        .job_token = stp_rt.job_token,
+        .thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE,
+        .env = &stp_env,
+        .networks = networks,
+        .n_networks = n_networks,
+        .log = stp_log,
+        .fatal = stp_fatal,
+        .devices = stp_win.devices,
+        .on_progress = fabric_calls.on_progress,
+        .on_notice = fabric_calls.on_notice,
+        .on_stall = fabric_calls.on_stall,
+        .dmabuf = fabric_calls.dmabuf,
+        .thread_start = stp_thread_start,
+        .thread_look = stp_thread_exit_check,
+    };
+    return &fabric_core;
+}
+
+/* ---- names of providers ------------------------------------------------------------ */
+
+/* The names that libfabric has had. It is not asked itself, because loading it takes 0.2 s. */
+static bool fabric_name_is_known(const char *name, size_t len)
+{
+    static const char *const names[] = {
+        "tcp", "net", "udp", "shm",  "sm2",   "sockets", "verbs",   "efa",
+        "cxi", "opx", "psm", "psm2", "psm3",  "gni",     "bgq",     "usnic",
+        "ucx", "lnx", "lpp", "coll", "mrail", "rstream", "ofi_rxm", "ofi_rxd",
+        "rxm", "rxd", "mlx", "hook", "self",  "ofi_lnx", "linkx",   "off",
+    };
+
+    for (size_t i = 0; i < STP_COUNT(names); i++)
+        if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0) return true;
+    return false;
+}
+
+static bool fabric_list_is_known(const char *list)
+{
+    for (const char *at = list; *at != '\0';) {
+        size_t len = strcspn(at, ";,");
+
+        if (!fabric_name_is_known(at + (*at == '^'), len - (*at == '^'))) return false;
+        at += len;
+        at += strspn(at, ";,");
+    }
+    return true;
+}
+
+/*
+ * Warns of a name in SHMEM_OFI_PROVIDER that no provider has. PEs of one node need no provider, so
+ * a misspelt name would otherwise show only on the day when the job has two nodes.
+ */
+static void fabric_doubt_provider(void)
+{
+    if (stp_env.ofi_provider != NULL && !fabric_list_is_known(stp_env.ofi_provider))
+        stp_warn("SHMEM_OFI_PROVIDER=%s: no such provider is known (this job, on one node, needs "
+                 "none; oshinfo providers lists those that this libfabric has)",
+                 stp_env.ofi_provider);
+}
+
+void stp_fabric_start(const struct stp_fabric_calls *calls)
+{
+    stp_module_entry_fn open_fn;
+    char why[512];
+
+    if (stp_rt.n_nodes == 1) {
+        if (stp_rt.pe == 0) fabric_doubt_provider();
+        return;
+    }
+    fabric_calls = *calls;
+    if (stp_plugin_open(&open_fn, why, sizeof(why)) != 0)
+        stp_fatal("shmem_init", "this job needs a fabric: %s", why);
+    if (((stp_ofi_open_fn)open_fn)(fabric_fill_core(), &stp_rt.fabric) != 0)
+        stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");
+    if (stp_rt.fabric.abi != STP_FABRIC_ABI)
+        stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
+    stp_rt.has_fabric = true;
+    /* atomics of a NIC and of CPUs do not mix: then all go through the fabric */
+    stp_window_set_cpu_atomics(stp_rt.fabric.cpu_atomics);
+    stp_info("fabric: provider %s on %s, atomics by %s", stp_rt.fabric.provider,
+             stp_rt.fabric.domain, stp_rt.fabric.cpu_atomics ? "CPUs" : "the adapter");
+}
+
+void stp_fabric_set_threads(void)
+{
+    fabric_core.thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE;
+}
+
+void stp_fabric_set_cores(void)
+{
+    fabric_core.n_cores = stp_rt.host_cores;
+}
+
+void stp_fabric_stop(void)
+{
+    if (!stp_rt.has_fabric) return;
+    stp_rt.has_fabric = false;
+    stp_rt.fabric.close();
+}

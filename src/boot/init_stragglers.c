@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reports that some PEs do not come to init while this one waits for them at the launcher's fence.
+ * oshrun --status prints which PEs these are. Design: docs/design/hang.md.
+ */
+#include "boot_internal.h"
+
+#include "pmi/pmi.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define TELLERS 2 /* PEs of a host that report: the first one may be the one that does not come */
+
+static struct {
+    uint64_t seen_ns, waited_ns;
+    uint64_t limit_ns; /* after which this PE reports */
+    bool told;
+} missing;
+
+static void missing_idle(void)
+{
+    uint64_t now = stp_now_ns(), passed = now - missing.seen_ns;
+
+    missing.waited_ns += passed < SECOND_NS / 2 ? passed : SECOND_NS / 2;
+    missing.seen_ns = now;
+    if (missing.told || missing.waited_ns < missing.limit_ns) return;
+    missing.told = true;
+    stp_warn("shmem_init has waited for %u s so far (SHMEM_HANG_REPORT): not all PEs have come; "
+             "oshrun --status prints which on this host",
+             (unsigned)(missing.waited_ns / SECOND_NS));
+}
+
+void stp_init_stragglers_begin(void)
+{
+    int rank = stp_boot_host_rank();
+
+    if (stp_env.hang_report <= 0 || rank >= TELLERS) return;
+    missing.seen_ns = stp_now_ns();
+    missing.waited_ns = 0;
+    missing.limit_ns = (uint64_t)stp_env.hang_report * SECOND_NS * (uint64_t)(rank + 1);
+    missing.told = false;
+    stp_pmi_set_idle(missing_idle);
+}
+
+void stp_init_stragglers_end(void)
+{
+    stp_pmi_set_idle(NULL);
+}

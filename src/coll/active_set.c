@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Active sets: the first call with a set and its pSync makes a team of our own, on which the
+ * members agree through pSync alone; later calls find it. Design: docs/design/active-sets.md.
+ */
+#include "coll_internal.h"
+
+#include <stdlib.h>
+
+#define ACTIVE_BUCKETS 1024
+#define ACTIVE_RECENT 4
+
+/* What members pass alike. The address of pSync differs between PEs, the place does not. */
+struct active_key {
+    long *psync;
+    int start, log_stride, size;
+};
+
+struct active {
+    struct active_key key;
+    struct stp_team team;
+    struct active *next;
+};
+
+static struct {
+    pthread_mutex_t lock; /* guards the rest but for the counts that are read without it */
+    struct active *buckets[ACTIVE_BUCKETS];
+    size_t n_sets;
+    uint64_t generation; /* grows when sets are forgotten */
+} active = {.lock = PTHREAD_MUTEX_INITIALIZER, .generation = 1};
+
+/* What this thread used last; good while the generation is the same. */
+struct active_recent {
+    struct active_key key;
+    uint64_t generation;
+    struct stp_team *team;
+};
+
+/* Of what is equal on all members. */
+static uint64_t active_hash_set(const struct active_key *key)
+{
+    uint64_t first = (uint64_t)(unsigned)key->start << 32 | (unsigned)key->size;
+
+    return stp_active_mix(stp_active_mix(first) + (unsigned)key->log_stride);
+}
+
+static size_t active_bucket(const struct active_key *key)
+{
+    return stp_active_mix((uintptr_t)key->psync + active_hash_set(key)) % ACTIVE_BUCKETS;
+}
+
+static bool active_same(const struct active_key *a, const struct active_key *b)
+{
+    return a->psync == b->psync && a->start == b->start && a->size == b->size &&
+           a->log_stride == b->log_stride;
+}
+
+/* ---- arguments ------------------------------------------------------------------------ */
+
+static void active_check_set(const struct active_key *key, const char *fn)
+{
+    int last_pe = stp_rt.n_pes - 1;
+    bool high = key->size > 1 && key->log_stride > 30;
+    int64_t last = key->start;
+
+    if (key->start < 0 || key->start > last_pe)
+        stp_fatal(fn, "PE_start is %d: PEs are 0..%d", key->start, last_pe);
+    if (key->log_stride < 0)
+        stp_fatal(fn, "logPE_stride is %d: the stride is 2 to this power, from 0 on",
+                  key->log_stride);
+    if (key->size < 1) stp_fatal(fn, "PE_size is %d: a set has at least one PE", key->size);
+    if (key->size > 1 && !high) last += ((int64_t)key->size - 1) << key->log_stride;
+    if (high || last > last_pe)
+        stp_fatal(fn,
+                  "PE_start %d, logPE_stride %d, PE_size %d: the last member is beyond PE %d, "
+                  "the last of the job",
+                  key->start, key->log_stride, key->size, last_pe);
+}
+
+static void active_check_psync(const struct active_key *key, const char *fn)
+{
+    size_t nbytes = ACTIVE_N_WORDS * sizeof(*key->psync);
+    const struct stp_space *space = stp_symmetric(key->psync, nbytes, stp_rt.pe, NULL, fn, "pSync");
+
+    if ((uintptr_t)key->psync % sizeof(*key->psync) != 0)
+        stp_fatal(fn, "pSync %p is not aligned to %zu bytes", (void *)key->psync,
+                  sizeof(*key->psync));
+    if (!space->host)
+        stp_fatal(fn, "pSync %p is memory of kind %s: work arrays are host memory",
+                  (void *)key->psync, space->kind->name);
+}
+
+/* ---- what is remembered -------------------------------------------------------------------- */
+
+static struct active *active_new(const struct active_key *key, const char *fn)
+{
+    struct active *set = calloc(1, sizeof(*set));
+    struct stp_team *team = &set->team;
+
+    if (set == NULL) stp_fatal(fn, "no memory for an active set of %d PEs", key->size);
+    set->key = *key;
+    team->magic = STP_TEAM_MAGIC;
+    team->active_set = true;
+    team->n_pes = key->size;
+    team->start = key->start;
+    team->stride = key->size > 1 ? 1 << key->log_stride : 1;
+    team->rank = stp_team_rank_of(team, stp_rt.pe);
+    if (team->rank < 0)
+        stp_fatal(fn,
+                  "PE %d is not in the active set of PE_start %d, logPE_stride %d, PE_size %d: "
+                  "only members call",
+                  stp_rt.pe, key->start, key->log_stride, key->size);
+    return set;
+}
+
+static struct stp_team *active_find(const struct active_key *key)
+{
+    struct active *set;
+
+    pthread_mutex_lock(&active.lock);
+    set = active.buckets[active_bucket(key)];
+    while (set != NULL && !active_same(&set->key, key))
+        set = set->next;
+    pthread_mutex_unlock(&active.lock);
+    return set != NULL ? &set->team : NULL;
+}
+
+static struct stp_team *active_make(const struct active_key *key, const char *fn)
+{
+    struct active **bucket = &active.buckets[active_bucket(key)];
+    struct active *set;
+
+    stp_check_live(fn);
+    active_check_set(key, fn);
+    active_check_psync(key, fn);
+    set = active_new(key, fn);
+    stp_active_agree(&set->team, key->psync, active_hash_set(key), fn);
+    pthread_mutex_lock(&active.lock);
+    set->next = *bucket;
+    *bucket = set;
+    __atomic_store_n(&active.n_sets, active.n_sets + 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&active.lock);
+    return &set->team;
+}
+
+struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, long *pSync,
+                                const char *fn)
+{
+    static __thread struct active_recent all[ACTIVE_RECENT]
+        __attribute__((tls_model("initial-exec")));
+    struct active_key key = {pSync, PE_start, logPE_stride, PE_size};
+    struct active_recent *recent =
+        &all[((uintptr_t)pSync >> 6 ^ (unsigned)PE_size) % ACTIVE_RECENT];
+    /* Pairs with the release store in active_forget_bucket(). */
+    uint64_t generation = __atomic_load_n(&active.generation, __ATOMIC_ACQUIRE);
+
+    if (STP_UNLIKELY(recent->generation != generation || !active_same(&recent->key, &key))) {
+        struct stp_team *team = active_find(&key);
+        if (team == NULL) team = active_make(&key, fn);
+        *recent = (struct active_recent){key, generation, team};
+    }
+    return recent->team;
+}
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+void stp_active_quiet(void)
+{
+    if (__atomic_load_n(&active.n_sets, __ATOMIC_RELAXED) > 0) stp_coll_quiet();
+}
+
+/* Unhook the sets of a bucket whose pSync lies there, and give back what they hold. */
+static void active_forget_bucket(struct active **at, uintptr_t base, size_t nbytes)
+{
+    while (*at != NULL) {
+        struct active *set = *at;
+        if ((uintptr_t)set->key.psync - base >= nbytes) {
+            at = &set->next;
+            continue;
+        }
+        *at = set->next;
+        __atomic_store_n(&active.n_sets, active.n_sets - 1, __ATOMIC_RELAXED);
+        /* Pairs with the acquire load in stp_active_set(). */
+        __atomic_store_n(&active.generation, active.generation + 1, __ATOMIC_RELEASE);
+        stp_coll_detach(&set->team);
+        stp_coll_release_slot(set->team.slot);
+        free(set);
+    }
+}
+
+void stp_active_forget(const void *base, size_t nbytes)
+{
+    if (__atomic_load_n(&active.n_sets, __ATOMIC_RELAXED) == 0) return;
+    pthread_mutex_lock(&active.lock);
+    for (size_t i = 0; i < ACTIVE_BUCKETS; i++)
+        active_forget_bucket(&active.buckets[i], (uintptr_t)base, nbytes);
+    pthread_mutex_unlock(&active.lock);
+}

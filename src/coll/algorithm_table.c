@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which algorithm a collective uses between nodes: a table, by operation, provider, nodes, members
+ * and bytes. What is built in stands at the end; lines of the user's file, which PE 0 reads and
+ * tells the others at start, come before it. So members decide alike, whatever their environment.
+ * Design: docs/design/collectives.md.
+ */
+#include "algorithm_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TABLE_TEXT_MAX ((size_t)64 << 10) /* bytes of a file */
+#define TABLE_COLUMNS 6
+#define KB UINT64_C(1024)
+
+static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
+    [STP_COLL_BROADCAST] = "broadcast", [STP_COLL_REDUCE] = "reduce",
+    [STP_COLL_COLLECT] = "collect",     [STP_COLL_FCOLLECT] = "fcollect",
+    [STP_COLL_ALLTOALL] = "alltoall",
+};
+
+static const char *const table_algorithms[STP_COLL_N_ALGORITHMS] = {
+    [STP_COLL_TREE] = "tree",     [STP_COLL_SCATTER] = "scatter", [STP_COLL_DOUBLING] = "doubling",
+    [STP_COLL_SHARES] = "shares", [STP_COLL_GATHER] = "gather",   [STP_COLL_HEADS] = "heads",
+    [STP_COLL_DIRECT] = "direct",
+};
+
+/* Each operation's algorithms, as bits. */
+static const unsigned table_has[STP_COLL_N_OPERATIONS] = {
+    [STP_COLL_BROADCAST] = STP_COLL_CAN(STP_COLL_TREE) | STP_COLL_CAN(STP_COLL_SCATTER),
+    [STP_COLL_REDUCE] = STP_COLL_CAN(STP_COLL_DOUBLING) | STP_COLL_CAN(STP_COLL_TREE) |
+                        STP_COLL_CAN(STP_COLL_SHARES),
+    [STP_COLL_COLLECT] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_DIRECT),
+    [STP_COLL_FCOLLECT] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_HEADS) |
+                          STP_COLL_CAN(STP_COLL_DIRECT),
+    [STP_COLL_ALLTOALL] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_HEADS) |
+                          STP_COLL_CAN(STP_COLL_DIRECT),
+};
+
+/* ---- what is built in ------------------------------------------------------------ */
+
+#define ANY                                                                                        \
+    {                                                                                              \
+        0, UINT32_MAX                                                                              \
+    }
+#define LINE(what, first, last, from, how)                                                         \
+    {                                                                                              \
+        (what), (how), 0, {(first), (last)}, ANY,                                                  \
+        {                                                                                          \
+            (from), UINT64_MAX                                                                     \
+        }                                                                                          \
+    }
+#define ALWAYS(what, how) LINE(what, 0, UINT32_MAX, 0, how)
+
+/*
+ * Shares pay from some bytes of each leader on; of reductions by few leaders soon, since a tree
+ * has more steps there. Where an algorithm cannot do what is asked the next line decides.
+ */
+static const struct stp_coll_line table_built_in[] = {
+    LINE(STP_COLL_BROADCAST, 4, 4, 192 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 5, 5, 512 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 6, 7, 384 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 8, 8, 512 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 9, 16, 2048 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 17, 32, 4096 * KB, STP_COLL_SCATTER),
+    LINE(STP_COLL_BROADCAST, 33, UINT32_MAX, 8192 * KB, STP_COLL_SCATTER),
+    ALWAYS(STP_COLL_BROADCAST, STP_COLL_TREE),
+    ALWAYS(STP_COLL_REDUCE, STP_COLL_DOUBLING),
+    LINE(STP_COLL_REDUCE, 2, 2, 4 * KB, STP_COLL_SHARES),
+    LINE(STP_COLL_REDUCE, 3, 3, 6 * KB, STP_COLL_SHARES),
+    LINE(STP_COLL_REDUCE, 4, 4, 8 * KB, STP_COLL_SHARES),
+    LINE(STP_COLL_REDUCE, 5, UINT32_MAX, 128 * KB, STP_COLL_SHARES),
+    ALWAYS(STP_COLL_REDUCE, STP_COLL_TREE),
+    ALWAYS(STP_COLL_COLLECT, STP_COLL_GATHER),
+    ALWAYS(STP_COLL_COLLECT, STP_COLL_DIRECT),
+    ALWAYS(STP_COLL_FCOLLECT, STP_COLL_GATHER),
+    ALWAYS(STP_COLL_FCOLLECT, STP_COLL_HEADS),
+    ALWAYS(STP_COLL_FCOLLECT, STP_COLL_DIRECT),
+    ALWAYS(STP_COLL_ALLTOALL, STP_COLL_GATHER),
+    ALWAYS(STP_COLL_ALLTOALL, STP_COLL_HEADS),
+    ALWAYS(STP_COLL_ALLTOALL, STP_COLL_DIRECT),
+};
+
+/* Of the user; set at start, before there are teams. */
+static struct stp_coll_table table_told;
+
+/* ---- the decision ---------------------------------------------------------------- */
+
+static bool line_fits(const struct stp_coll_line *line, const struct stp_coll_call *call)
+{
+    return line->what == call->what && line->nodes[0] <= call->nodes &&
+           call->nodes <= line->nodes[1] && line->members[0] <= call->members &&
+           call->members <= line->members[1] && line->bytes[0] <= call->bytes &&
+           call->bytes <= line->bytes[1] && (call->can & STP_COLL_CAN(line->how)) != 0;
+}
+
+enum stp_coll_algorithm stp_coll_table_find(const struct stp_coll_table *table,
+                                            const struct stp_coll_call *call)
+{
+    for (uint32_t i = 0; i < table->n; i++)
+        if (line_fits(&table->lines[i], call)) return (enum stp_coll_algorithm)table->lines[i].how;
+    for (size_t i = 0; i < STP_COUNT(table_built_in); i++)
+        if (line_fits(&table_built_in[i], call))
+            return (enum stp_coll_algorithm)table_built_in[i].how;
+    stp_fatal("collective", "no algorithm for %s", table_operations[call->what]);
+}
+
+enum stp_coll_algorithm stp_coll_choose(const struct stp_team *team, enum stp_coll_operation what,
+                                        size_t nbytes, unsigned can)
+{
+    struct stp_coll_call call = {.what = what,
+                                 .nodes = (uint32_t)team->plan.n_groups,
+                                 .members = (uint32_t)team->n_pes,
+                                 .bytes = nbytes,
+                                 .can = can};
+
+    return stp_coll_table_find(&table_told, &call);
+}
+
+/* ---- text ------------------------------------------------------------------------ */
+
+struct table_place {
+    const char *provider; /* of the job, NULL: it has none */
+    char *why;            /* what is wrong, and what would be right */
+    size_t size;
+};
+
+/* Index of a word of a list, or -1. */
+static int table_word(const char *const *words, int n, const char *word)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(words[i], word) == 0) return i;
+    return -1;
+}
+
+/* A number or a size, the whole of the text. */
+static bool table_number(const char *text, bool is_size, uint64_t *value)
+{
+    size_t nbytes;
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9') return false;
+    if (is_size) {
+        if (stp_env_parse_size(text, &nbytes) != 0) return false;
+        *value = nbytes;
+        return true;
+    }
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0' && *value <= UINT32_MAX;
+}
+
+/* "*", "4", "4-16" or "4-". */
+static bool table_range(char *text, bool is_size, uint64_t range[2])
+{
+    char *dash = strchr(text, '-');
+    bool is_number;
+
+    range[0] = 0;
+    range[1] = is_size ? UINT64_MAX : UINT32_MAX;
+    if (strcmp(text, "*") == 0) return true;
+    if (dash != NULL) *dash = '\0';
+    is_number = table_number(text, is_size, &range[0]);
+    if (dash != NULL) *dash = '-'; /* for the message */
+    if (!is_number) return false;
+    if (dash == NULL) {
+        range[1] = range[0];
+        return true;
+    }
+    if (dash[1] != '\0' && !table_number(dash + 1, is_size, &range[1])) return false;
+    return range[0] <= range[1];
+}
+
+/* The algorithms of an operation, for a message. */
+static const char *table_names(int what, char *names, size_t size)
+{
+    size_t used = 0;
+
+    names[0] = '\0';
+    for (int how = 0; how < STP_COLL_N_ALGORITHMS; how++)
+        if ((table_has[what] & STP_COLL_CAN(how)) != 0 && used < size)
+            used += (size_t)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     table_algorithms[how]);
+    return names;
+}
+
+static int table_bad_range(const struct table_place *place, const char *what, const char *text,
+                           const char *such)
+{
+    snprintf(place->why, place->size, "%s are '%.40s': expected *, a number, or a range such as %s",
+             what, text, such);
+    return -EINVAL;
+}
+
+static int table_parse_ranges(char **columns, struct stp_coll_line *line,
+                              const struct table_place *place)
+{
+    uint64_t range[2];
+
+    if (!table_range(columns[2], false, range))
+        return table_bad_range(place, "nodes", columns[2], "4-16 or 4-");
+    line->nodes[0] = (uint32_t)range[0];
+    line->nodes[1] = (uint32_t)range[1];
+    if (!table_range(columns[3], false, range))
+        return table_bad_range(place, "members", columns[3], "4-16 or 4-");
+    line->members[0] = (uint32_t)range[0];
+    line->members[1] = (uint32_t)range[1];
+    if (!table_range(columns[4], true, line->bytes))
+        return table_bad_range(place, "bytes", columns[4], "8-64k or 1m-");
+    if (line->what == STP_COLL_COLLECT && strcmp(columns[4], "*") != 0) {
+        snprintf(place->why, place->size,
+                 "bytes of collect are '%.40s': expected *, since its members may have different "
+                 "ones",
+                 columns[4]);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int table_parse_columns(char **columns, struct stp_coll_line *line,
+                               const struct table_place *place)
+{
+    char names[96];
+    int what = table_word(table_operations, STP_COLL_N_OPERATIONS, columns[0]);
+    int how = table_word(table_algorithms, STP_COLL_N_ALGORITHMS, columns[5]);
+
+    if (what < 0) {
+        snprintf(place->why, place->size,
+                 "'%.40s' is no operation: expected broadcast, reduce, collect, fcollect or "
+                 "alltoall",
+                 columns[0]);
+        return -EINVAL;
+    }
+    if (how < 0 || (table_has[what] & STP_COLL_CAN(how)) == 0) {
+        snprintf(place->why, place->size, "'%.40s' is no algorithm of %s: expected one of: %s",
+                 columns[5], columns[0], table_names(what, names, sizeof(names)));
+        return -EINVAL;
+    }
+    line->what = (uint8_t)what;
+    line->how = (uint8_t)how;
+    return table_parse_ranges(columns, line, place);
+}
+
+/* tcp stands for tcp;ofi_rxm as well. */
+static bool table_is_provider(const char *column, const char *provider)
+{
+    size_t len = strlen(column);
+
+    if (strcmp(column, "*") == 0) return true;
+    return provider != NULL && strncmp(provider, column, len) == 0 &&
+           (provider[len] == '\0' || provider[len] == ';');
+}
+
+/* 1: a line of the table; 0: nothing for this job; negative: wrong, and why says what. */
+static int table_parse_line(char *text, struct stp_coll_line *line, const struct table_place *place)
+{
+    char *columns[TABLE_COLUMNS + 1], *next = NULL;
+    int n = 0;
+
+    text[strcspn(text, "#")] = '\0';
+    for (char *word = strtok_r(text, " \t\r", &next); word != NULL && n <= TABLE_COLUMNS;
+         word = strtok_r(NULL, " \t\r", &next))
+        columns[n++] = word;
+    if (n == 0) return 0;
+    if (n != TABLE_COLUMNS) {
+        snprintf(place->why, place->size,
+                 "%s%d columns: expected operation, provider, nodes, "
+                 "members, bytes, algorithm",
+                 n > TABLE_COLUMNS ? "more than " : "", n > TABLE_COLUMNS ? TABLE_COLUMNS : n);
+        return -EINVAL;
+    }
+    memset(line, 0, sizeof(*line)); /* other nodes get all its bytes */
+    if (table_parse_columns(columns, line, place) != 0) return -EINVAL;
+    return table_is_provider(columns[1], place->provider);
+}
+
+int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider, char *why,
+                         size_t size)
+{
+    struct table_place place = {provider, why, size};
+    int number = 0;
+
+    table->n = 0;
+    for (char *line = text; line != NULL; number++) {
+        char *end = strchr(line, '\n');
+        struct stp_coll_line parsed;
+        int rc;
+
+        if (end != NULL) *end++ = '\0';
+        rc = table_parse_line(line, &parsed, &place);
+        if (rc > 0 && table->n == STP_COLL_TABLE_LINES) {
+            snprintf(why, size, "more than %d lines of the job's provider", STP_COLL_TABLE_LINES);
+            rc = -EINVAL;
+        }
+        if (rc < 0) return number + 1;
+        if (rc > 0) table->lines[table->n++] = parsed;
+        line = end;
+    }
+    return 0;
+}
+
+/* ---- the user's file ------------------------------------------------------------- */
+
+/* Opened for reading, without waiting for whoever writes to a pipe; fatal when it cannot be. */
+static FILE *table_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *file = NULL;
+    struct stat stat;
+
+    if (fd >= 0 && fstat(fd, &stat) == 0 && !S_ISREG(stat.st_mode))
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which is no regular file", path);
+    if (fd >= 0) file = fdopen(fd, "r");
+    if (file == NULL)
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': %s", path, stp_strerror(errno));
+    return file;
+}
+
+/* All of the file, with a zero behind it; fatal when it cannot be. Free it. */
+static char *table_load(const char *path)
+{
+    FILE *file = table_open(path);
+    char *text = malloc(TABLE_TEXT_MAX + 1);
+    size_t n;
+
+    if (text == NULL) stp_fatal("shmem_init", "no memory to read %s", path);
+    n = fread(text, 1, TABLE_TEXT_MAX, file);
+    if (ferror(file))
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': it cannot be read: %s", path,
+                  stp_strerror(errno));
+    if (n == TABLE_TEXT_MAX || memchr(text, '\0', n) != NULL)
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': expected a text of less than 64k", path);
+    fclose(file);
+    text[n] = '\0';
+    return text;
+}
+
+const void *stp_coll_table_read(size_t *nbytes)
+{
+    struct stp_coll_table *table = &table_told;
+    const char *path = stp_env.coll_table;
+    char why[256], *text;
+    int line;
+
+    memset(table, 0, sizeof(*table));
+    *nbytes = 0;
+    if (path == NULL || stp_rt.pe != 0) return table;
+    text = table_load(path);
+    line = stp_coll_table_parse(table, text, stp_rt.has_fabric ? stp_rt.fabric.provider : NULL, why,
+                                sizeof(why));
+    free(text);
+    if (line != 0) stp_fatal("shmem_init", "SHMEM_COLL_TABLE: %s, line %d: %s", path, line, why);
+    *nbytes = offsetof(struct stp_coll_table, lines) + table->n * sizeof(table->lines[0]);
+    return table;
+}
+
+void stp_coll_table_use(const void *told, size_t nbytes)
+{
+    memset(&table_told, 0, sizeof(table_told));
+    if (nbytes == 0) return;
+    memcpy(&table_told, told, nbytes < sizeof(table_told) ? nbytes : sizeof(table_told));
+    stp_debug("start: table of collectives: %u lines", (unsigned)table_told.n);
+}

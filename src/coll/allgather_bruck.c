@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Small blocks of all members to all members, by the leaders: each tells 2^k nodes further on what
+ * it has, in round k (Bruck). What a leader has lies in its cell, its own node's blocks first, then
+ * those of the node before it and so on, so that a round is one message.
+ * Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#include <string.h>
+
+/* Blocks of so many groups from mine backwards. */
+static size_t gather_members(const struct stp_team_hierarchy *plan, int n)
+{
+    int from = plan->group - n + 1, n_pes = plan->first[plan->n_groups];
+
+    if (from >= 0) return (size_t)(plan->first[plan->group + 1] - plan->first[from]);
+    return (size_t)(plan->first[plan->group + 1] + n_pes - plan->first[from + plan->n_groups]);
+}
+
+/* The same, from a leader that is step groups further on. */
+static size_t gather_members_at(const struct stp_team_hierarchy *plan, int step, int n)
+{
+    struct stp_team_hierarchy there = *plan;
+
+    there.group = (plan->group + step) % plan->n_groups;
+    return gather_members(&there, n);
+}
+
+static void gather_across(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                          size_t nbytes)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+    int n = plan->n_groups;
+
+    for (int step = 1, round = 0; step < n; step <<= 1, round++) {
+        int n_sent = step < n - step ? step : n - step;
+        size_t at = nbytes * gather_members_at(plan, step, step);
+        uint64_t *flag = &cell->flags[COLL_CHILD + round];
+
+        stp_coll_send(cell->net + at, cell->net, nbytes * gather_members(plan, n_sent), flag,
+                      sequence, plan->leaders[(plan->group + step) % n]);
+        stp_coll_wait_far(flag, sequence);
+    }
+}
+
+/* What the leader of my node has, to where it belongs. */
+static void gather_unpack(const struct stp_team *team, const struct stp_coll_cell *leader,
+                          char *all, size_t nbytes, size_t skip, size_t take)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+    const unsigned char *block = leader->net + skip;
+
+    for (int i = 0, group = plan->group; i < plan->n_groups; i++) {
+        for (int at = plan->first[group]; at < plan->first[group + 1]; at++, block += nbytes)
+            memcpy(all + take * (size_t)plan->order[at], block, take);
+        group = group > 0 ? group - 1 : plan->n_groups - 1;
+    }
+}
+
+bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes)
+{
+    return team->plan.n_groups > 1 && nbytes <= COLL_SMALL && team->plan.order != NULL &&
+           nbytes * (size_t)team->n_pes <= COLL_NET;
+}
+
+void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
+                          size_t skip, size_t take)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+    struct stp_coll_cell *leader = stp_ptr(cell, plan->local_pes[0]);
+
+    if (plan->local == 0) {
+        memcpy(cell->net, mine, nbytes);
+        for (int i = 1; i < plan->n_local; i++) {
+            struct stp_coll_cell *theirs = stp_ptr(cell, plan->local_pes[i]);
+            stp_coll_wait_node(team, &theirs->flags[COLL_READY], sequence);
+            memcpy(cell->net + nbytes * (size_t)i, theirs->in, nbytes);
+        }
+        gather_across(team, cell, sequence, nbytes);
+        if (plan->n_local > 1) stp_coll_post_node(team, &cell->flags[COLL_DONE], sequence);
+    } else {
+        memcpy(cell->in, mine, nbytes);
+        stp_coll_post_node(team, &cell->flags[COLL_READY], sequence);
+        stp_coll_wait_node(team, &leader->flags[COLL_DONE], sequence);
+    }
+    gather_unpack(team, leader, all, nbytes, skip, take);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reductions. On a node, small vectors are read from the members' cells and reduced by
+ * everyone in rank order; large ones are split so that each member reduces its share from
+ * all sources. Between nodes the leaders go on with what their nodes have: by doubling
+ * (allreduce_recdbl.c), by shares (allreduce_rsag.c), or by a binomial tree, in which each reads
+ * what its children have and the result comes down. One order of operations in all, so every member
+ * gets the same bits. Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+#include "algorithm_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REDUCE_BLOCK 8192              /* bytes reduced at a time: stays in the first-level cache */
+#define REDUCE_AHEAD ((size_t)1 << 20) /* bytes fetched from a child at once */
+#define REDUCE_ALONE ((size_t)64 << 10) /* bytes of all members that the last one reduces for all */
+
+struct reduce {
+    struct stp_team *team;
+    struct stp_coll_cell *cell;
+    uint64_t sequence;
+    enum stp_op op;
+    enum stp_dtype dtype;
+    size_t size;                 /* of an element */
+    enum stp_coll_algorithm how; /* between nodes */
+    const char *fn;
+};
+
+/* Leaders, going up: wait for the subtree of each round and take it in; then tell the parent. */
+static void reduce_up(const struct reduce *r,
+                      void (*take)(const struct reduce *r, int child_pe, void *arg), void *arg)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+
+    for (int mask = 1, round = 0; mask < plan->n_groups; mask <<= 1, round++) {
+        uint64_t *flag = &r->cell->flags[COLL_CHILD + round];
+        if (plan->group & mask) {
+            stp_coll_post(flag, r->sequence, plan->leaders[plan->group & ~mask]);
+            return;
+        }
+        if (plan->group + mask >= plan->n_groups) continue;
+        stp_coll_wait_far(flag, r->sequence);
+        take(r, plan->leaders[plan->group + mask], arg);
+    }
+}
+
+/* Leaders, coming down: wait for the result in mine, unless I am the root; pass it on. */
+static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    uint64_t *flag = &r->cell->flags[COLL_RESULT];
+    int mask = 1;
+
+    if (plan->group != 0) stp_coll_wait_far(flag, r->sequence);
+    while (mask < plan->n_groups && !(plan->group & mask))
+        mask <<= 1;
+    for (mask >>= 1; mask > 0; mask >>= 1)
+        if (plan->group + mask < plan->n_groups)
+            stp_put_notify(&stp_ctx_coll, mine, mine, nbytes, flag, r->sequence, SHMEM_SIGNAL_SET,
+                           plan->leaders[plan->group + mask], r->fn);
+    stp_coll_quiet();
+}
+
+/* ---- small ------------------------------------------------------------------ */
+
+/* More members on the only node than cores. */
+static bool reduce_is_crowded(const struct reduce *r)
+{
+    return r->team->plan.n_groups == 1 && !r->team->plan.flat;
+}
+
+static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce, bool wait)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+
+    for (int i = 0; i < plan->n_local; i++) {
+        struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
+        if (wait) stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
+        if (i == 0)
+            memcpy(acc, cell->in, nreduce * r->size);
+        else
+            stp_op_reduce(r->op, r->dtype, acc, cell->in, nreduce);
+    }
+}
+
+/* Whoever comes last reduces for all. */
+static void reduce_small_crowded(const struct reduce *r, void *dest, size_t nreduce)
+{
+    struct stp_coll_cell *first;
+
+    if (stp_coll_arrive_is_last(r->team, r->cell, r->sequence, &first)) {
+        reduce_local_cells(r, first->out, nreduce, false);
+        stp_coll_release(r->team, first, r->sequence);
+    }
+    memcpy(dest, first->out, nreduce * r->size);
+}
+
+static void reduce_small(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    size_t nbytes = nreduce * r->size;
+    _Alignas(16) unsigned char acc[COLL_SMALL];
+    struct stp_coll_cell *leader;
+
+    memcpy(r->cell->in, source, nbytes);
+    if (reduce_is_crowded(r)) {
+        reduce_small_crowded(r, dest, nreduce);
+        return;
+    }
+    stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
+    if (plan->n_groups == 1) {
+        reduce_local_cells(r, acc, nreduce, true);
+        memcpy(dest, acc, nbytes);
+        return;
+    }
+    if (plan->local == 0) {
+        reduce_local_cells(r, acc, nreduce, true);
+        stp_coll_net_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, acc, nreduce,
+                            r->how == STP_COLL_DOUBLING);
+        memcpy(dest, acc, nbytes);
+        if (plan->n_local == 1) return;
+        memcpy(r->cell->out, acc, nbytes);
+        stp_coll_post_node(r->team, &r->cell->flags[COLL_DONE], r->sequence);
+        return;
+    }
+    leader = stp_ptr(r->cell, plan->local_pes[0]);
+    stp_coll_wait_node(r->team, &leader->flags[COLL_DONE], r->sequence);
+    memcpy(dest, leader->out, nbytes);
+}
+
+/* With many nodes a cell has no room for what comes in all rounds: one after the other, then. */
+static void reduce_pieces(struct reduce *r, char *dest, const char *source, size_t nreduce)
+{
+    size_t room = stp_coll_net_room(r->team) / r->size;
+
+    for (size_t at = 0, n; at < nreduce; at += n) {
+        n = nreduce - at < room ? nreduce - at : room;
+        r->cell = stp_coll_take_cell(r->team, &r->sequence);
+        reduce_small(r, dest + at * r->size, source + at * r->size, n);
+    }
+}
+
+/* ---- large ------------------------------------------------------------------ */
+
+/*
+ * REDUCE_BLOCK bytes of the team's own: its collectives come one after the other. Made by the first
+ * that needs them, since most teams reduce nothing large.
+ */
+static unsigned char *reduce_scratch(const struct reduce *r)
+{
+    struct stp_team *team = r->team;
+
+    if (STP_LIKELY(team->scratch != NULL)) return team->scratch;
+    team->scratch = aligned_alloc(STP_CACHE_LINE, REDUCE_BLOCK);
+    if (team->scratch == NULL) stp_fatal(r->fn, "no memory for a buffer of %d bytes", REDUCE_BLOCK);
+    return team->scratch;
+}
+
+/*
+ * n elements of all local members' sources in rank order, to n_dests of them or, where there are
+ * two or more, to the first two and from there to the others. With two members everything is one
+ * pass; else acc, which stays in the cache, holds what comes before the last.
+ */
+static void reduce_block(const struct reduce *r, char *dest, const char *source, size_t n,
+                         int n_dests, unsigned char *acc)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    int last = plan->n_local - 1;
+    const void *sum = stp_ptr(source, plan->local_pes[0]);
+    char *first = stp_ptr(dest, plan->local_pes[0]);
+    char *second = n_dests > 1 ? stp_ptr(dest, plan->local_pes[1]) : first;
+
+    for (int i = 1; i < last; i++) {
+        const void *theirs = stp_ptr(source, plan->local_pes[i]);
+        if (i == 1)
+            stp_op_combine(r->op, r->dtype, acc, acc, sum, theirs, n);
+        else
+            stp_op_reduce(r->op, r->dtype, acc, theirs, n);
+        sum = acc;
+    }
+    stp_op_combine(r->op, r->dtype, first, second, sum, stp_ptr(source, plan->local_pes[last]), n);
+    for (int i = 2; i < n_dests; i++)
+        memcpy(stp_ptr(dest, plan->local_pes[i]), first, n * r->size);
+}
+
+/*
+ * Elements at to end of the vector, block by block: read every local member's source, then write
+ * the result to n_dests of them, one or all. A block is read by nobody else and written only after
+ * it was read from all, so source may be dest.
+ */
+static void reduce_range(const struct reduce *r, char *dest, const char *source, size_t at,
+                         size_t end, int n_dests)
+{
+    int n_local = r->team->plan.n_local;
+    unsigned char *acc = n_local > 2 ? reduce_scratch(r) : NULL;
+    size_t room = n_local > 2 ? REDUCE_BLOCK / r->size : end;
+
+    for (size_t n; at < end; at += n) {
+        n = end - at < room ? end - at : room;
+        reduce_block(r, dest + at * r->size, source + at * r->size, n, n_dests, acc);
+    }
+}
+
+/* My share of the vector, for all local members (everyone = true) or for the first. */
+static void reduce_share(const struct reduce *r, char *dest, const char *source, size_t nreduce,
+                         bool everyone)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    size_t line = STP_CACHE_LINE / r->size > 0 ? STP_CACHE_LINE / r->size : 1;
+    size_t share = (nreduce / (size_t)plan->n_local + line) / line * line;
+    size_t at = share * (size_t)plan->local;
+    size_t end = at + share < nreduce ? at + share : nreduce;
+
+    if (at < end) reduce_range(r, dest, source, at, end, everyone ? plan->n_local : 1);
+}
+
+/* One wait, and one member's time for all of it, instead of two waits. */
+static bool reduce_pays_alone(const struct reduce *r, size_t nbytes)
+{
+    return reduce_is_crowded(r) && nbytes <= REDUCE_ALONE / (size_t)r->team->plan.n_local;
+}
+
+static void reduce_large_crowded(const struct reduce *r, void *dest, const void *source,
+                                 size_t nreduce)
+{
+    struct stp_coll_cell *first;
+
+    if (!stp_coll_arrive_is_last(r->team, r->cell, r->sequence, &first)) return;
+    reduce_range(r, dest, source, 0, nreduce, r->team->plan.n_local);
+    stp_coll_release(r->team, first, r->sequence);
+}
+
+/*
+ * Between nodes, when the leaders double in their chunks. They read their members' sources and keep
+ * the result in the chunk, so nobody waits for those that read it.
+ */
+static void reduce_chunked(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    size_t nbytes = nreduce * r->size;
+    char *chunk = stp_coll_next_chunk(r->team);
+    const char *result = stp_coll_recdbl_result(r->team, chunk, nbytes);
+    struct stp_coll_cell *leader = stp_ptr(r->cell, plan->local_pes[0]);
+
+    if (plan->local != 0) {
+        stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
+        stp_coll_wait_node(r->team, &leader->flags[COLL_DONE], r->sequence);
+        memcpy(dest, stp_ptr(result, plan->local_pes[0]), nbytes);
+        return;
+    }
+    if (plan->n_local == 1) {
+        memcpy(chunk, source, nbytes);
+    } else {
+        for (int i = 1; i < plan->n_local; i++) {
+            struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
+            stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
+        }
+        reduce_range(r, chunk, source, 0, nreduce, 1);
+    }
+    stp_coll_recdbl_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, chunk, nreduce);
+    stp_coll_post_node(r->team, &r->cell->flags[COLL_DONE], r->sequence);
+    memcpy(dest, result, nbytes);
+}
+
+struct reduce_vector {
+    char *dest;
+    size_t nreduce;
+};
+
+/* Through room bytes at theirs, each filled by one get that is waited for. */
+static void reduce_fetched(const struct reduce *r, int child_pe, const struct reduce_vector *v,
+                           char *theirs, size_t room)
+{
+    room /= r->size;
+    for (size_t at = 0, n; at < v->nreduce; at += n) {
+        char *mine = v->dest + at * r->size;
+        n = v->nreduce - at < room ? v->nreduce - at : room;
+        stp_get(&stp_ctx_coll, theirs, mine, n * r->size, child_pe, r->fn);
+        stp_op_reduce(r->op, r->dtype, mine, theirs, n);
+    }
+}
+
+/* Few large gets: each may last until other processes let both sides have a core. */
+static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
+{
+    const struct reduce_vector *v = arg;
+    size_t nbytes = v->nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
+    char *many = room > REDUCE_BLOCK ? malloc(room) : NULL;
+
+    if (many != NULL)
+        reduce_fetched(r, child_pe, v, many, room);
+    else
+        reduce_fetched(r, child_pe, v, (char *)reduce_scratch(r), REDUCE_BLOCK);
+    free(many);
+}
+
+static void reduce_large(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    struct reduce_vector vector = {dest, nreduce};
+    size_t nbytes = nreduce * r->size;
+
+    if (reduce_pays_alone(r, nbytes)) {
+        reduce_large_crowded(r, dest, source, nreduce);
+        return;
+    }
+    if (plan->n_groups == 1) {
+        stp_coll_sync(r->team); /* all sources are ready */
+        reduce_share(r, dest, source, nreduce, true);
+        stp_coll_sync(r->team); /* all shares are written */
+        return;
+    }
+    if (r->how == STP_COLL_DOUBLING) {
+        reduce_chunked(r, dest, source, nreduce);
+        return;
+    }
+    stp_coll_node_sync(r->team);
+    if (plan->n_local > 1)
+        reduce_share(r, dest, source, nreduce, false);
+    else if (dest != source)
+        memcpy(dest, source, nbytes);
+    stp_coll_node_sync(r->team); /* the leader has what its node has */
+    if (plan->local == 0 && r->how == STP_COLL_SHARES) {
+        stp_coll_rsag_reduce(r->team, r->cell, r->op, r->dtype, dest, nreduce, r->fn);
+    } else if (plan->local == 0) {
+        reduce_up(r, reduce_take_large, &vector);
+        reduce_down(r, dest, nbytes);
+    }
+    stp_coll_node_sync(r->team); /* the leader has the result */
+    if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
+    stp_coll_node_sync(r->team); /* and everybody has read it */
+}
+
+static enum stp_coll_algorithm reduce_choose(const struct stp_team *team, size_t nbytes)
+{
+    unsigned can = STP_COLL_CAN(STP_COLL_TREE);
+
+    if (team->plan.n_groups == 1) return STP_COLL_TREE;
+    if (stp_coll_recdbl_can(team, nbytes)) can |= STP_COLL_CAN(STP_COLL_DOUBLING);
+    if (stp_coll_rsag_can(team, nbytes)) can |= STP_COLL_CAN(STP_COLL_SHARES);
+    return stp_coll_choose(team, STP_COLL_REDUCE, nbytes, can);
+}
+
+void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
+                               void *dest, const void *source, size_t nreduce, const char *fn)
+{
+    struct reduce r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
+
+    r.size = stp_dtype_size(dtype);
+    r.how = reduce_choose(team, nreduce * r.size);
+    if (team->n_pes == 1) {
+        stp_copy_any(dest, source, nreduce * r.size, fn);
+        return;
+    }
+    if (nreduce * r.size <= COLL_SMALL) {
+        reduce_pieces(&r, dest, source, nreduce);
+        return;
+    }
+    r.cell = stp_coll_take_cell(team, &r.sequence);
+    reduce_large(&r, dest, source, nreduce);
+}
+
+int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                    const void *source, size_t nreduce, const char *fn)
+{
+    size_t nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn);
+
+    if (nreduce == 0) return 0;
+    if (team->n_pes > 1)
+        stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    else
+        stp_coll_check_ends(dest, source, nbytes, fn);
+    if (team->n_pes > 1 && stp_on_device(dest, source))
+        return stp_coll_device_reduce(team, op, dtype, dest, source, nreduce, fn);
+    if (team->n_pes > 1 && nbytes > COLL_SMALL) {
+        stp_coll_require(team, dest, nbytes, fn, "dest");
+        stp_coll_require(team, source, nbytes, fn, "source");
+    }
+    stp_coll_reduce_unchecked(team, op, dtype, dest, source, nreduce, fn);
+    return 0;
+}

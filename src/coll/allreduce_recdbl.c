@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reductions between the leaders by doubling, or by a tree in the same order: what comes in a round
+ * has a place of its own at each leader, where its sum with what the leader had is made, to be sent
+ * in the next. Small vectors come into the cell, larger ones into a chunk of the team. Design:
+ * docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#include <string.h>
+
+#define DOUBLING_FAN 8 /* messages of a leader in a round, at most */
+
+static int doubling_rounds(int n_groups)
+{
+    int n_rounds = 0;
+
+    while (1 << n_rounds < n_groups)
+        n_rounds++;
+    return n_rounds;
+}
+
+size_t stp_coll_net_room(const struct stp_team *team)
+{
+    size_t n_rounds = (size_t)doubling_rounds(team->plan.n_groups);
+    size_t room = n_rounds > 0 ? COLL_NET / n_rounds / 16 * 16 : COLL_NET;
+
+    return room < COLL_SMALL ? room : COLL_SMALL;
+}
+
+struct doubling {
+    struct stp_team *team;
+    struct stp_coll_cell *cell;
+    uint64_t sequence;
+    enum stp_op op;
+    enum stp_dtype dtype;
+    const void *acc; /* what this leader has so far */
+    size_t nreduce, nbytes;
+    char *pieces; /* what comes, by round, */
+    size_t piece; /* so many bytes apart */
+};
+
+static uint64_t *doubling_flag(const struct doubling *d, int round)
+{
+    return &d->cell->flags[COLL_CHILD + round];
+}
+
+static void *doubling_piece(const struct doubling *d, int round)
+{
+    return d->pieces + (size_t)round * d->piece;
+}
+
+static void doubling_send(const struct doubling *d, int round, int group)
+{
+    stp_coll_send_kept(doubling_piece(d, round), d->acc, d->nbytes, doubling_flag(d, round),
+                       d->sequence, d->team->plan.leaders[group]);
+}
+
+/* Take in what comes in a round: of groups above mine, or below. */
+static void doubling_take(struct doubling *d, int round, bool above)
+{
+    void *theirs = doubling_piece(d, round);
+
+    stp_coll_wait_far(doubling_flag(d, round), d->sequence);
+    if (above)
+        stp_op_combine(d->op, d->dtype, theirs, theirs, d->acc, theirs, d->nreduce);
+    else
+        stp_op_reduce(d->op, d->dtype, theirs, d->acc, d->nreduce);
+    d->acc = theirs;
+}
+
+/*
+ * Blocks of mask groups meet, the lower on the left: each tells its result to the other, and all
+ * that are in them have that of both. The last block may be short. Then its leaders tell several of
+ * the block below. In the last round all take part.
+ */
+static void doubling_run(struct doubling *d)
+{
+    int n = d->team->plan.n_groups, me = d->team->plan.group;
+
+    for (int mask = 1, round = 0; mask < n; mask <<= 1, round++) {
+        int first = me & ~(2 * mask - 1), middle = first + mask;
+        int n_above = n - middle < mask ? n - middle : mask;
+
+        if (n_above <= 0) continue;
+        if (me < middle) {
+            if (me - first < n_above) doubling_send(d, round, me + mask);
+            doubling_take(d, round, true);
+        } else {
+            for (int to = me - mask; to < middle; to += n_above)
+                doubling_send(d, round, to);
+            doubling_take(d, round, false);
+        }
+    }
+}
+
+/* The same order of operations by a tree: up to group 0, and the result down. */
+static void doubling_tree(struct doubling *d)
+{
+    int n = d->team->plan.n_groups, me = d->team->plan.group, mask = 1, round = 0;
+
+    for (; mask < n && !(me & mask); mask <<= 1, round++)
+        if (me + mask < n) doubling_take(d, round, true);
+    if (me != 0) {
+        doubling_send(d, round, me - mask);
+        stp_coll_wait_far(&d->cell->flags[COLL_RESULT], d->sequence);
+        d->acc = d->cell->out;
+    }
+    for (mask >>= 1; mask > 0; mask >>= 1)
+        if (me + mask < n)
+            stp_coll_send(d->cell->out, d->acc, d->nbytes, &d->cell->flags[COLL_RESULT],
+                          d->sequence, d->team->plan.leaders[me + mask]);
+}
+
+/* Messages that a leader sends in the last round, where the upper block may be short. */
+static int doubling_fan(int n)
+{
+    int fan = 1;
+
+    for (int mask = 1; mask < n; mask <<= 1) {
+        int n_above = n % (2 * mask) - mask; /* of the last two blocks */
+
+        if (n_above > 0 && (mask + n_above - 1) / n_above > fan)
+            fan = (mask + n_above - 1) / n_above;
+    }
+    return fan;
+}
+
+static size_t doubling_padded(size_t nbytes)
+{
+    return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
+}
+
+bool stp_coll_recdbl_can(const struct stp_team *team, size_t nbytes)
+{
+    size_t n_places = (size_t)doubling_rounds(team->plan.n_groups) + 1;
+
+    if (team->plan.n_groups < 2 || doubling_fan(team->plan.n_groups) > DOUBLING_FAN) return false;
+    if (nbytes <= COLL_SMALL) return true;
+    return stp_coll_has_chunk(team) && nbytes <= COLL_CHUNK &&
+           n_places * doubling_padded(nbytes) <= COLL_CHUNK;
+}
+
+static struct doubling doubling_of(struct stp_team *team, struct stp_coll_cell *cell,
+                                   uint64_t sequence, enum stp_op op, enum stp_dtype dtype,
+                                   const void *acc, size_t nreduce)
+{
+    return (struct doubling){.team = team,
+                             .cell = cell,
+                             .sequence = sequence,
+                             .op = op,
+                             .dtype = dtype,
+                             .acc = acc,
+                             .nreduce = nreduce,
+                             .nbytes = nreduce * stp_dtype_size(dtype)};
+}
+
+void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce,
+                         bool doubling)
+{
+    struct doubling d = doubling_of(team, cell, sequence, op, dtype, acc, nreduce);
+
+    d.pieces = (char *)cell->net;
+    d.piece = (d.nbytes + 15) & ~(size_t)15;
+    if (doubling)
+        doubling_run(&d);
+    else
+        doubling_tree(&d);
+    memcpy(acc, d.acc, d.nbytes);
+}
+
+/* ---- in the chunk: what this node has, what comes, by round, and so the result last -------- */
+
+const char *stp_coll_recdbl_result(const struct stp_team *team, const char *chunk, size_t nbytes)
+{
+    return chunk + (size_t)doubling_rounds(team->plan.n_groups) * doubling_padded(nbytes);
+}
+
+void stp_coll_recdbl_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
+                            enum stp_op op, enum stp_dtype dtype, char *chunk, size_t nreduce)
+{
+    struct doubling d = doubling_of(team, cell, sequence, op, dtype, chunk, nreduce);
+
+    d.piece = doubling_padded(d.nbytes);
+    d.pieces = chunk + d.piece;
+    doubling_run(&d);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Large reductions between nodes: the vector is cut into shares, each with a leader that reads it
+ * from all leaders, reduces it in the order of the tree and writes the result into every leader's
+ * dest. Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHARES_MOST 64                  /* nodes: a leader meets all others */
+#define SHARES_LEAST ((size_t)64 << 10) /* bytes of a share, where there are several */
+#define SHARES_BUFFER ((size_t)4 << 20) /* bytes held at once, of all nodes */
+
+bool stp_coll_rsag_can(const struct stp_team *team, size_t nbytes)
+{
+    return team->plan.n_groups > 1 && team->plan.n_groups <= SHARES_MOST && nbytes > COLL_SMALL;
+}
+
+struct shares {
+    const struct stp_team_hierarchy *plan;
+    struct stp_coll_cell *cell;
+    enum stp_op op;
+    enum stp_dtype dtype;
+    char *dest;
+    size_t nbytes;
+    size_t n_owners; /* the first leaders, each of a share */
+    size_t share;    /* bytes of each but the last */
+    size_t block;    /* that are held at once, from each node */
+    const char *fn;
+};
+
+static size_t shares_round(size_t nbytes)
+{
+    return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
+}
+
+/* Few owners of small vectors: a message costs more than the bytes in it. */
+static void shares_cut(struct shares *s)
+{
+    size_t n = (size_t)s->plan->n_groups, n_owners = s->nbytes / SHARES_LEAST;
+    size_t room = SHARES_BUFFER / n / STP_CACHE_LINE * STP_CACHE_LINE;
+
+    if (n_owners > n) n_owners = n;
+    if (n_owners == 0) n_owners = 1;
+    s->share = shares_round((s->nbytes + n_owners - 1) / n_owners);
+    s->n_owners = (s->nbytes + s->share - 1) / s->share;
+    s->block = s->share < room ? s->share : room;
+}
+
+static size_t shares_end(const struct shares *s, size_t owner)
+{
+    size_t end = s->share * (owner + 1);
+
+    return end < s->nbytes ? end : s->nbytes;
+}
+
+/* Blocks of what others own. */
+static size_t shares_blocks(const struct shares *s)
+{
+    size_t n_blocks = 0;
+
+    for (size_t owner = 0; owner < s->n_owners; owner++)
+        if (owner != (size_t)s->plan->group)
+            n_blocks += (shares_end(s, owner) - s->share * owner + s->block - 1) / s->block;
+    return n_blocks;
+}
+
+/* slots: a block of each group, in their order. The sum of all is in the first then. */
+static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
+{
+    size_t n = (size_t)s->plan->n_groups;
+
+    for (size_t mask = 1; mask < n; mask <<= 1)
+        for (size_t group = 0; group + mask < n; group += 2 * mask)
+            stp_op_reduce(s->op, s->dtype, slots + group * nbytes, slots + (group + mask) * nbytes,
+                          nbytes / stp_dtype_size(s->dtype));
+}
+
+/* nbytes at dest of all leaders, which nobody else reads or writes. slots: on return in use. */
+static void shares_block(const struct shares *s, char *dest, size_t nbytes, char *slots)
+{
+    const struct stp_team_hierarchy *plan = s->plan;
+    int n = plan->n_groups;
+
+    for (int i = 1; i < n; i++) {
+        int group = (plan->group + i) % n;
+        stp_get_nbi(&stp_ctx_coll, slots + (size_t)group * nbytes, dest, nbytes,
+                    plan->leaders[group], s->fn);
+    }
+    memcpy(slots + (size_t)plan->group * nbytes, dest, nbytes);
+    stp_coll_quiet();
+    shares_combine(s, slots, nbytes);
+    for (int i = 1; i < n; i++)
+        stp_coll_send_count(s->cell, COLL_CAME, dest, slots, nbytes,
+                            plan->leaders[(plan->group + i) % n], s->fn);
+    memcpy(dest, slots, nbytes);
+}
+
+/* The share of this leader. */
+static char *shares_own(const struct shares *s)
+{
+    size_t n = (size_t)s->plan->n_groups, owner = (size_t)s->plan->group;
+    size_t end = shares_end(s, owner);
+    char *slots = malloc(n * s->block); /* not one that transfers may need to go on */
+
+    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", n * s->block);
+    stp_coll_wait_count(s->cell, COLL_HERE, n - 1);
+    for (size_t at = s->share * owner, k; at < end; at += k) {
+        k = end - at < s->block ? end - at : s->block;
+        stp_coll_quiet(); /* the block before has left its slot */
+        shares_block(s, s->dest + at, k, slots);
+    }
+    return slots;
+}
+
+void stp_coll_rsag_reduce(struct stp_team *team, struct stp_coll_cell *cell, enum stp_op op,
+                          enum stp_dtype dtype, char *dest, size_t nreduce, const char *fn)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+    struct shares s = {
+        .plan = plan, .cell = cell, .op = op, .dtype = dtype, .dest = dest, .fn = fn};
+    size_t n = (size_t)plan->n_groups;
+    char *slots = NULL;
+
+    s.nbytes = nreduce * stp_dtype_size(dtype);
+    shares_cut(&s);
+    for (size_t i = 1; i < n; i++) {
+        size_t owner = ((size_t)plan->group + i) % n;
+        if (owner < s.n_owners)
+            stp_coll_send_count(cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], fn);
+    }
+    if ((size_t)plan->group < s.n_owners) slots = shares_own(&s);
+    /* Who wrote a block has read it before: behind all of them nobody reads here. */
+    stp_coll_wait_count(cell, COLL_CAME, shares_blocks(&s));
+    stp_coll_quiet();
+    free(slots);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Large broadcasts between nodes: the root puts a share of the data to each other leader, which
+ * puts it to the others as its pieces come. Every byte crosses each network interface once.
+ * Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#define SCATTER_MOST 64                   /* nodes: a leader meets all others */
+#define SCATTER_PIECE ((size_t)128 << 10) /* bytes of a piece, at least */
+#define SCATTER_PIECES 8                  /* of a share, at most */
+
+_Static_assert(SCATTER_PIECES <= COLL_ROUNDS, "each piece has a word");
+
+bool stp_coll_bcast_sag_can(const struct stp_team *team, size_t nbytes)
+{
+    return team->plan.n_groups > 1 && team->plan.n_groups <= SCATTER_MOST && nbytes > COLL_SMALL;
+}
+
+/* Places are counted from the root's, which is 0; its share would be what it has already. */
+static int scatter_leader(const struct stp_coll_bcast_sag *s, int place)
+{
+    const struct stp_team_hierarchy *plan = &s->team->plan;
+
+    return plan->leaders[(place + s->root_group) % plan->n_groups];
+}
+
+static size_t scatter_share(const struct stp_coll_bcast_sag *s)
+{
+    size_t n = (size_t)s->team->plan.n_groups - 1;
+
+    return (s->nbytes / n + STP_CACHE_LINE) / STP_CACHE_LINE * STP_CACHE_LINE;
+}
+
+static size_t scatter_piece(const struct stp_coll_bcast_sag *s)
+{
+    size_t nbytes =
+        (scatter_share(s) / SCATTER_PIECES + STP_CACHE_LINE) / STP_CACHE_LINE * STP_CACHE_LINE;
+
+    return nbytes > SCATTER_PIECE ? nbytes : SCATTER_PIECE;
+}
+
+/* Where a piece of the share of a place begins; returns its bytes, 0: there is none. */
+static size_t scatter_find(const struct stp_coll_bcast_sag *s, int place, size_t piece, size_t *at)
+{
+    size_t share = scatter_share(s), nbytes = scatter_piece(s);
+    size_t begin = share * (size_t)(place - 1), end = begin + share;
+
+    if (end > s->nbytes) end = s->nbytes;
+    *at = begin + piece * nbytes;
+    if (*at >= end) return 0;
+    return end - *at < nbytes ? end - *at : nbytes;
+}
+
+void stp_coll_bcast_sag_send(const struct stp_coll_bcast_sag *s, const void *source)
+{
+    int n = s->team->plan.n_groups;
+    size_t at, nbytes;
+
+    if (s->ask) stp_coll_wait_count(s->cell, COLL_HERE, (size_t)n - 1);
+    for (size_t piece = 0; piece < SCATTER_PIECES; piece++)
+        for (int place = 1; place < n; place++)
+            if ((nbytes = scatter_find(s, place, piece, &at)) > 0)
+                stp_put_notify(&stp_ctx_coll, s->dest + at, (const char *)source + at, nbytes,
+                               &s->cell->flags[COLL_CHILD + piece], s->sequence, SHMEM_SIGNAL_SET,
+                               scatter_leader(s, place), s->fn);
+}
+
+void stp_coll_bcast_sag_receive(const struct stp_coll_bcast_sag *s)
+{
+    const struct stp_team_hierarchy *plan = &s->team->plan;
+    int n = plan->n_groups, me = (plan->group - s->root_group + n) % n;
+    size_t at, nbytes, n_others = 0;
+
+    /* The root begins when all are here: who has a piece of it may write to all. */
+    if (s->ask) stp_coll_send_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
+    for (size_t piece = 0; piece < SCATTER_PIECES; piece++) {
+        if ((nbytes = scatter_find(s, me, piece, &at)) > 0)
+            stp_coll_wait_far(&s->cell->flags[COLL_CHILD + piece], s->sequence);
+        for (int i = 1; i < n - 1; i++) {
+            int place = (me - 1 + i) % (n - 1) + 1;
+            size_t there;
+
+            if (nbytes > 0)
+                stp_coll_send_count(s->cell, COLL_CAME, s->dest + at, s->dest + at, nbytes,
+                                    scatter_leader(s, place), s->fn);
+            n_others += scatter_find(s, place, piece, &there) > 0;
+        }
+    }
+    stp_coll_wait_count(s->cell, COLL_CAME, n_others);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast and reductions when dest or source is device memory, or both: data moves by the
+ * library's own puts and gets, which know every kind and path, and is reduced on the host; or by
+ * the device, where that reaches all of it, as are scans.
+ * Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#include <stdlib.h>
+
+/*
+ * A binomial tree of gets, a sync a round: in round k, ranks (from the root) 2^k .. 2^(k+1) - 1
+ * read what rank - 2^k has.
+ */
+int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                              int root, const char *fn)
+{
+    int n = team->n_pes, rank = (team->rank - root + n) % n;
+
+    stp_coll_sync(team); /* the root's source is ready, and every dest may be written */
+    for (int step = 1; step < n; step <<= 1) {
+        int from = rank - step;
+        if (rank >= step && rank < 2 * step)
+            stp_get(&stp_ctx_coll, dest, from == 0 ? source : dest, nbytes,
+                    stp_team_pe(team, (from + root) % n), fn);
+        stp_coll_sync(team);
+    }
+    if (rank == 0 && !team->active_set) stp_copy_any(dest, source, nbytes, fn);
+    return 0;
+}
+
+/* ---- shares ----------------------------------------------------------------------------- */
+
+/* Elements at .. at + n: from every member in rank order, then to every member. */
+static void share_block(const struct stp_coll_slice *s, size_t at, size_t n, char *acc,
+                        char *theirs)
+{
+    size_t nbytes = n * s->size;
+
+    for (int rank = 0; rank < s->team->n_pes; rank++) {
+        char *into = rank == 0 ? acc : theirs;
+        stp_get(s->ctx, into, s->source + at * s->size, nbytes, stp_team_pe(s->team, rank), s->fn);
+        if (rank > 0) stp_op_reduce(s->op, s->dtype, acc, theirs, n);
+    }
+    for (int rank = 0; rank < s->team->n_pes; rank++)
+        stp_put(s->ctx, s->dest + at * s->size, acc, nbytes, stp_team_pe(s->team, rank), s->fn);
+}
+
+void stp_coll_slice_on_host(const struct stp_coll_slice *s)
+{
+    size_t room = STP_BOUNCE_BYTES / 2 / s->size;
+    char *buffer;
+
+    if (s->nelems == 0) return;
+    buffer = malloc(STP_BOUNCE_BYTES); /* not one that transfers may need to go on */
+    if (buffer == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
+    for (size_t at = 0, n; at < s->nelems; at += n) {
+        n = s->nelems - at < room ? s->nelems - at : room;
+        share_block(s, at, n, buffer, buffer + STP_BOUNCE_BYTES / 2);
+    }
+    free(buffer);
+}
+
+/* Where a device of mine may find a member's bytes, NULL: nowhere. */
+static char *share_reach(const struct stp_coll_slice *s, const void *addr, int rank,
+                         const char *argument)
+{
+    struct stp_target target =
+        stp_locate(s->ctx, addr, s->nelems * s->size, stp_team_pe(s->team, rank), STP_USE_COPY,
+                   s->fn, argument);
+
+    return target.way == STP_PATH_DEVICE ? target.there : NULL;
+}
+
+const struct stp_kind *stp_coll_slice_parts(const struct stp_coll_slice *s,
+                                            struct stp_reduction *parts)
+{
+    const struct stp_kind *kind = stp_device_of(s->dest);
+
+    if (s->nelems == 0 || kind == NULL || stp_device_of(s->source) != kind || s->team->n_pes < 2 ||
+        s->team->n_pes > STP_REDUCTION_PARTS)
+        return NULL;
+    parts->op = s->op;
+    parts->span = s->span;
+    parts->dtype = s->dtype;
+    parts->nelems = s->nelems;
+    parts->n = s->team->n_pes;
+    for (int rank = 0; rank < parts->n; rank++) {
+        parts->sources[rank] = share_reach(s, s->source, rank, "source");
+        parts->dests[rank] = share_reach(s, s->dest, rank, "dest");
+        if (parts->sources[rank] == NULL || parts->dests[rank] == NULL) return NULL;
+    }
+    return kind;
+}
+
+bool stp_coll_slice_on_device(const struct stp_coll_slice *s)
+{
+    struct stp_reduction parts;
+    const struct stp_kind *kind = stp_coll_slice_parts(s, &parts);
+
+    return kind != NULL && stp_copy_reduce(s->ctx, kind, &parts, s->fn);
+}
+
+/* ---- reductions ------------------------------------------------------------------------- */
+
+struct stp_coll_slice stp_coll_slice_of(struct stp_ctx *ctx, struct stp_team *team, enum stp_op op,
+                                        enum stp_dtype dtype, void *dest, const void *source,
+                                        size_t nreduce, const char *fn)
+{
+    size_t size = stp_dtype_size(dtype);
+    size_t share = (nreduce + (size_t)team->n_pes - 1) / (size_t)team->n_pes;
+    size_t at = share * (size_t)team->rank;
+
+    if (at > nreduce) at = nreduce;
+    return (struct stp_coll_slice){.ctx = ctx,
+                                   .team = team,
+                                   .op = op,
+                                   .dtype = dtype,
+                                   .size = size,
+                                   .dest = (char *)dest + at * size,
+                                   .source = (const char *)source + at * size,
+                                   .nelems = nreduce - at < share ? nreduce - at : share,
+                                   .fn = fn};
+}
+
+/* Every member reduces its share for all. */
+int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                           const void *source, size_t nreduce, const char *fn)
+{
+    struct stp_coll_slice share =
+        stp_coll_slice_of(&stp_ctx_coll, team, op, dtype, dest, source, nreduce, fn);
+
+    stp_coll_sync(team); /* every source is ready */
+    if (!stp_coll_slice_on_device(&share)) stp_coll_slice_on_host(&share);
+    stp_coll_quiet();
+    stp_coll_sync(team); /* every share is written */
+    return 0;
+}

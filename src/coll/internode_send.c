@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Between nodes: words, and small data in one message with the word that tells of it; and waits for
+ * words of other nodes. Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#include <string.h>
+
+#define NET_PACKED 768 /* bytes that the fabric may collect in a message */
+
+/* What leaves as one message, where the fabric packs such. */
+static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
+{
+    return nbytes <= NET_PACKED && stp_ctx_small.fabric != NULL &&
+           stp_ptr_inline(word, pe, STP_USE_ATOMIC) == NULL;
+}
+
+/*
+ * A session of one operation: the fabric packs data and word into a message, whose items the target
+ * does in order, and sends it when the session ends. Without such messages the session changes
+ * nothing. On a context of its own: what else collectives send shall not be collected. Without the
+ * session a word would be collected behind the last one, whose answer may come only with the word
+ * that is waited for next: for somebody to look whether it lies there, and for the wait to send it,
+ * the queue would be read, and the answers of this PE would leave alone.
+ */
+static void send_packed(void *dest, const void *source, size_t nbytes, uint64_t *word,
+                        uint64_t value, int op, int pe, const char *fn)
+{
+    struct stp_fabric_ctx *fabric = stp_ctx_small.fabric;
+
+    stp_rt.fabric.session(fabric, true, SIZE_MAX);
+    stp_put_signal(&stp_ctx_small, dest, source, nbytes, word, value, op, false, pe, fn);
+    stp_rt.fabric.session(fabric, false, SIZE_MAX);
+}
+
+void stp_coll_post_far(uint64_t *word, uint64_t value, int pe)
+{
+    if (is_packed(word, 0, pe))
+        send_packed(NULL, NULL, 0, word, value, SHMEM_SIGNAL_SET, pe, "collective");
+    else
+        stp_store_slow(&stp_ctx_coll, word, &value, sizeof(value), pe, "collective");
+}
+
+void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
+                   int pe)
+{
+    if (nbytes > 0 && is_packed(word, nbytes, pe))
+        send_packed(dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, pe, "collective");
+    else
+        stp_put_signal(&stp_ctx_coll, dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, false,
+                       pe, "collective");
+}
+
+void stp_coll_send_kept(void *dest, const void *source, size_t nbytes, uint64_t *word,
+                        uint64_t value, int pe)
+{
+    if (nbytes <= NET_PACKED)
+        stp_coll_send(dest, source, nbytes, word, value, pe);
+    else
+        stp_put_notify(&stp_ctx_coll, dest, source, nbytes, word, value, SHMEM_SIGNAL_SET, pe,
+                       "collective");
+}
+
+void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
+                         size_t nbytes, int pe, const char *fn)
+{
+    uint64_t *word = &cell->flags[count];
+
+    if (is_packed(word, nbytes, pe) && (nbytes == 0 || !stp_on_device(dest, source)))
+        send_packed(dest, source, nbytes, word, 1, SHMEM_SIGNAL_ADD, pe, fn);
+    else
+        stp_put_notify(&stp_ctx_coll, dest, source, nbytes, word, 1, SHMEM_SIGNAL_ADD, pe, fn);
+}
+
+/* Out of line, so that a word that is there costs a load and a compare. */
+static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64_t value)
+{
+    struct stp_wait wait = {0};
+
+    for (;;) {
+        if (STP_LIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
+        /*
+         * Both loads pair with the release stores in stp_coll_post() and stp_ofi_cqdata_locked().
+         */
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
+        stp_wait_yield();
+        if (STP_UNLIKELY(stp_wait_turn(&wait))) stp_coll_describe_wait(word);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
+    }
+    stp_wait_end(&wait);
+}
+
+void stp_coll_wait_far(const uint64_t *word, uint64_t value)
+{
+    /* Pairs with the release stores that wait_far_slow() names. */
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) wait_far_slow(word, value);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocks of all members to all members, by the leaders (the heads of their nodes): the members of a
+ * node put what they have into their leader's chunk, the leaders tell each other, one message to
+ * each, and the members take what is theirs from their leader's chunk. Nodes with n members so send
+ * one message where the members would send n * n. Members lie in chunks by node, as in
+ * team->plan.order.
+ *
+ * A chunk is taken by all members, and none leaves before all have come, so that nobody writes into
+ * what somebody still reads (coll_internal.h). Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#include <string.h>
+
+struct heads {
+    struct stp_team *team;
+    struct stp_coll_cell *cell;
+    struct stp_coll_cell *leader; /* the cell of this node's leader, */
+    char *chunk;                  /* and its chunk */
+    uint64_t sequence;
+    char *own; /* this PE's chunk: a leader sends from it, to the same place of others */
+    const char *fn;
+};
+
+static struct heads heads_begin(struct stp_team *team, const char *fn)
+{
+    int leader = team->plan.local_pes[0];
+    struct heads h = {.team = team, .fn = fn};
+
+    h.cell = stp_coll_take_cell(team, &h.sequence);
+    h.leader = stp_ptr(h.cell, leader);
+    h.own = stp_coll_next_chunk(team);
+    h.chunk = stp_ptr(h.own, leader);
+    return h;
+}
+
+/* Bytes from at to a place of the chunk of group, and the count with them. */
+static void heads_send(const struct heads *h, int group, size_t to, size_t at, size_t nbytes)
+{
+    stp_coll_send_count(h->cell, COLL_CAME, h->own + to, h->own + at, nbytes,
+                        h->team->plan.leaders[group], h->fn);
+}
+
+/* This PE's data is in the leader's chunk. True for a leader, once all of its node's is. */
+static bool heads_arrive(const struct heads *h)
+{
+    const struct stp_team_hierarchy *plan = &h->team->plan;
+
+    if (plan->local != 0) {
+        stp_coll_post_node(h->team, &h->cell->flags[COLL_READY], h->sequence);
+        return false;
+    }
+    for (int i = 1; i < plan->n_local; i++) {
+        const struct stp_coll_cell *theirs = stp_ptr(h->cell, plan->local_pes[i]);
+
+        stp_coll_wait_node(h->team, &theirs->flags[COLL_READY], h->sequence);
+    }
+    return true;
+}
+
+/* Until what the other nodes sent is in the leader's chunk. */
+static void heads_wait(const struct heads *h)
+{
+    const struct stp_team_hierarchy *plan = &h->team->plan;
+
+    if (plan->local != 0) {
+        stp_coll_wait_node(h->team, &h->leader->flags[COLL_DONE], h->sequence);
+        return;
+    }
+    stp_coll_wait_count(h->cell, COLL_CAME, (size_t)plan->n_groups - 1);
+    if (plan->n_local > 1) stp_coll_post_node(h->team, &h->cell->flags[COLL_DONE], h->sequence);
+}
+
+/* ---- everybody's block to everybody --------------------------------------------------- */
+
+static size_t gather_size(const struct stp_coll_gather *g, int rank)
+{
+    return g->at != NULL ? g->at[rank + 1] - g->at[rank] : g->nbytes;
+}
+
+/* Bytes of the members at places from..end-1 of the order. */
+static size_t gather_bytes(const struct stp_coll_gather *g, int from, int end)
+{
+    size_t sum = 0;
+
+    if (g->at == NULL) return (size_t)(end - from) * g->nbytes;
+    for (int place = from; place < end; place++)
+        sum += gather_size(g, g->team->plan.order[place]);
+    return sum;
+}
+
+static void gather_take(const struct heads *h, const struct stp_coll_gather *g)
+{
+    const char *block = h->chunk;
+
+    for (int place = 0; place < g->team->n_pes; place++) {
+        int rank = g->team->plan.order[place];
+        size_t nbytes = gather_size(g, rank);
+
+        if (nbytes > 0)
+            memcpy((char *)g->dest + (g->at != NULL ? g->at[rank] : (size_t)rank * nbytes), block,
+                   nbytes);
+        block += nbytes;
+    }
+}
+
+bool stp_coll_leader_can(const struct stp_team *team)
+{
+    return team->plan.order != NULL && team->plan.n_groups > 1 && stp_coll_has_chunk(team);
+}
+
+bool stp_coll_leader_allgather_can(const struct stp_team *team, size_t all)
+{
+    return all <= COLL_CHUNK && stp_coll_leader_can(team);
+}
+
+void stp_coll_leader_allgather(const struct stp_coll_gather *g)
+{
+    const struct stp_team_hierarchy *plan = &g->team->plan;
+    struct heads h = heads_begin(g->team, g->fn);
+    int first = plan->first[plan->group], me = first + plan->local;
+    size_t at = gather_bytes(g, 0, first), mine = gather_size(g, g->team->rank);
+
+    if (mine > 0) memcpy(h.chunk + at + gather_bytes(g, first, me), g->source, mine);
+    if (heads_arrive(&h)) {
+        size_t nbytes = gather_bytes(g, first, plan->first[plan->group + 1]);
+
+        for (int i = 1; i < plan->n_groups; i++)
+            heads_send(&h, (plan->group + i) % plan->n_groups, at, at, nbytes);
+    }
+    heads_wait(&h);
+    if (g->dest != NULL || mine > 0) gather_take(&h, g);
+}
+
+/* ---- a block of each to each ------------------------------------------------------------ */
+
+/*
+ * A chunk has two halves: what leaves the node, by the node that it goes to, and what has come, by
+ * the node that it came from. In both a row of blocks for each member that sends.
+ */
+static int group_members(const struct stp_team_hierarchy *plan, int group)
+{
+    return plan->first[group + 1] - plan->first[group];
+}
+
+/* Where what a node sends to another begins, in the former's first half. */
+static size_t alltoall_out(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
+{
+    return nbytes * (size_t)group_members(plan, from) * (size_t)plan->first[to];
+}
+
+/* And where it comes to, in the latter's second half. */
+static size_t alltoall_in(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
+{
+    return COLL_CHUNK / 2 + nbytes * (size_t)group_members(plan, to) * (size_t)plan->first[from];
+}
+
+bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+
+    return stp_coll_leader_can(team) && nbytes <= COLL_CHUNK / 2 &&
+           nbytes * (size_t)team->n_pes * (size_t)plan->most_local <= COLL_CHUNK / 2;
+}
+
+/* nelems elements of size bytes, where they lie so many elements apart, from there or to there. */
+static void copy_apart(char *dest, ptrdiff_t dst, const char *source, ptrdiff_t sst, size_t size,
+                       size_t nelems)
+{
+    if (dst == 1 && sst == 1) {
+        memcpy(dest, source, nelems * size);
+        return;
+    }
+    for (size_t i = 0; i < nelems; i++)
+        memcpy(dest + i * (size_t)dst * size, source + i * (size_t)sst * size, size);
+}
+
+static void alltoall_put(const struct heads *h, const struct stp_coll_alltoall *a, size_t nbytes)
+{
+    const struct stp_team_hierarchy *plan = &a->team->plan;
+
+    for (int group = 0; group < plan->n_groups; group++) {
+        char *block = h->chunk + alltoall_out(plan, nbytes, plan->group, group) +
+                      nbytes * (size_t)plan->local * (size_t)group_members(plan, group);
+
+        for (int place = plan->first[group]; place < plan->first[group + 1]; place++) {
+            size_t at = (size_t)plan->order[place] * nbytes * (size_t)a->sst;
+
+            copy_apart(block, 1, (const char *)a->source + at, a->sst, a->size, a->nelems);
+            block += nbytes;
+        }
+    }
+}
+
+static void alltoall_take(const struct heads *h, const struct stp_coll_alltoall *a, size_t nbytes)
+{
+    const struct stp_team_hierarchy *plan = &a->team->plan;
+    size_t row = nbytes * (size_t)plan->n_local;
+
+    for (int group = 0; group < plan->n_groups; group++) {
+        const char *block = h->chunk + nbytes * (size_t)plan->local;
+
+        block += group == plan->group ? alltoall_out(plan, nbytes, group, group)
+                                      : alltoall_in(plan, nbytes, group, plan->group);
+        for (int place = plan->first[group]; place < plan->first[group + 1]; place++) {
+            size_t at = (size_t)plan->order[place] * nbytes * (size_t)a->dst;
+
+            copy_apart((char *)a->dest + at, a->dst, block, 1, a->size, a->nelems);
+            block += row;
+        }
+    }
+}
+
+void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a)
+{
+    const struct stp_team_hierarchy *plan = &a->team->plan;
+    struct heads h = heads_begin(a->team, a->fn);
+    size_t nbytes = a->size * a->nelems;
+
+    alltoall_put(&h, a, nbytes);
+    if (heads_arrive(&h))
+        for (int i = 1; i < plan->n_groups; i++) {
+            int to = (plan->group + i) % plan->n_groups;
+
+            heads_send(&h, to, alltoall_in(plan, nbytes, plan->group, to),
+                       alltoall_out(plan, nbytes, plan->group, to),
+                       nbytes * (size_t)plan->n_local * (size_t)group_members(plan, to));
+        }
+    heads_wait(&h);
+    alltoall_take(&h, a, nbytes);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of oshrun's second half share. Design: docs/design/launch.md.
+ */
+#ifndef STP_SUPERVISOR_H
+#define STP_SUPERVISOR_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* One line of oshrun's, and its end with status 2. */
+_Noreturn void launch_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Set for the launcher, which passes it on: which oshrun has started it. */
+#define LAUNCH_VARIABLE "OSHRUN_JOB"
+void launch_job_name(pid_t oshrun, char *text, size_t len);
+
+/* ---- who does what (status.c) ---------------------------------------------------------------- */
+
+/*
+ * The table of the jobs on this host that process of has started, or is a PE of; 0: of all. Once in
+ * a process. Returns how many jobs that were.
+ */
+int launch_status(pid_t of, FILE *out);
+
+/* ---- frames of PEs that have died (frames.c) ------------------------------------------------- */
+
+/* Before the launcher is started: have a file for them. */
+void launch_frames_start(void);
+
+/* After its end: print lines of the source for what is there. A signal there ends that. */
+void launch_frames_say(int signals);
+
+/* ---- signals (supervisor.c) ------------------------------------------------------------------ */
+
+/* In a child, before it becomes another program. */
+void launch_restore_signals(void);
+
+/* Has a signal come to that descriptor that means the end? revents: of poll(). */
+bool launch_is_unwanted(short revents);
+
+/* ---- the terminal (terminal.c) ------------------------------------------------------------- */
+
+/* Does this process have the terminal: may it read, and does Ctrl-C come here? */
+bool launch_in_front(void);
+
+/* Give the terminal to a process group of the session. */
+bool launch_terminal_to(pid_t group);
+
+/*
+ * A launcher behind, in a process group of its own, may not read from the terminal; oshrun reads
+ * for it and writes to a pipe. Any other standard input is the launcher's as it is, and nothing of
+ * this does anything. In this order: start, in the child or in the parent, then poll and move.
+ */
+void launch_relay_start(void);
+void launch_relay_child(void);
+void launch_relay_parent(void);
+
+/* Fill two entries. Returns the timeout for poll(). */
+int launch_relay_poll(struct pollfd fds[2]);
+void launch_relay_move(const struct pollfd fds[2]);
+
+#endif /* STP_SUPERVISOR_H */

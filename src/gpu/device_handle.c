@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Handles by which kernels reach the PEs of a team: tables of what lies where, a barrier's words
+ * and rings, all in a space of the handle's own. Design: docs/design/kernel.md.
+ */
+#include "device_api.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
+#include "space/space.h"
+#include "team/team.h"
+
+#include "pshmem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
+enum {
+    FIRST_OPTIONS = offsetof(shmemx_device_options_t, device),
+    FIRST_MEMBERS = offsetof(shmemx_device_options_t, kind)
+};
+
+/* ---- what it is made with ---------------------------------------------------------------- */
+
+/* The caller's options; false, logged, when they are wrong. */
+static bool options_read(const shmemx_device_options_t *given, shmemx_device_options_t *options)
+{
+    static const shmemx_device_options_t defaults = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
+
+    *options = defaults;
+    if (given == NULL) return true;
+    if (given->struct_size < sizeof(given->struct_size) || given->struct_size > sizeof(*options))
+        stp_fatal("shmemx_device_handle_create",
+                  "options->struct_size is %zu: begin with SHMEMX_DEVICE_OPTIONS_INITIALIZER (%zu)",
+                  given->struct_size, sizeof(*options));
+    /* the first version ended with by_ring; what fills it up is no member */
+    memcpy(options, given,
+           given->struct_size <= FIRST_OPTIONS && given->struct_size > FIRST_MEMBERS
+               ? FIRST_MEMBERS
+               : given->struct_size);
+    if (options->kind != SHMEM_DEVICE_CPU && options->kind != SHMEM_DEVICE_GPU) {
+        stp_error(
+            "shmemx_device_handle_create: options->kind is %d: it is SHMEM_DEVICE_CPU (%d) or "
+            "SHMEM_DEVICE_GPU (%d)",
+            options->kind, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU);
+        return false;
+    }
+    if (options->n_rings >= 1 && options->n_rings <= RINGS_MAX && options->n_slots >= SLOTS_MIN &&
+        options->n_slots <= SLOTS_MAX)
+        return true;
+    stp_error("shmemx_device_handle_create: options->n_rings is %d and n_slots %d: they are 1 to "
+              "%d and %d to %d",
+              options->n_rings, options->n_slots, RINGS_MAX, SLOTS_MIN, SLOTS_MAX);
+    return false;
+}
+
+/* The GPU that is asked for; false, logged, when this PE has it not. */
+static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_gpu *gpu)
+{
+    char text[256];
+
+    if (options->kind == SHMEM_DEVICE_CPU) return true;
+    if (stp_gpu_choose(options->device, gpu, text, sizeof(text)) == 0) return true;
+    stp_error("shmemx_device_handle_create: no GPU for kernels here: %s", text);
+    return false;
+}
+
+/*
+ * Whether all members can go on, with the same options. n_rows becomes what all have room for.
+ */
+static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options, bool good,
+                          size_t *n_rows)
+{
+    int64_t facts[] = {
+        !good,          -options->n_rings, options->n_rings, -options->n_slots, options->n_slots,
+        -options->kind, options->kind,     (int64_t)*n_rows};
+
+    stp_coll_agree(team, facts, STP_COUNT(facts));
+    *n_rows = (size_t)facts[7];
+    if (facts[0] != 0) return false;
+    if (facts[1] == -facts[2] && facts[3] == -facts[4] && facts[5] == -facts[6]) return true;
+    stp_error("shmemx_device_handle_create: options differ between PEs: here %d rings of %d "
+              "requests, for %s",
+              options->n_rings, options->n_slots,
+              options->kind == SHMEM_DEVICE_CPU ? "threads of the host" : "kernels on a GPU");
+    return false;
+}
+
+/* ---- the words ---------------------------------------------------------------------------- */
+
+/* What lies in the handle's space, behind each other; the barrier's words first, as on each PE. */
+struct layout {
+    size_t rings, slots, spaces, tables, nbytes;
+};
+
+static size_t layout_take(struct layout *layout, size_t n, size_t size)
+{
+    size_t at = layout->nbytes;
+
+    layout->nbytes += (n * size + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
+    return at;
+}
+
+static struct layout layout_of(const shmemx_device_options_t *options, size_t n_spaces, int n_pes)
+{
+    struct layout layout = {0};
+    size_t n_rings = (size_t)options->n_rings, n_slots = (size_t)options->n_slots;
+
+    (void)layout_take(&layout, 1, sizeof(struct shmemx_dev_sync));
+    layout.rings = layout_take(&layout, n_rings, sizeof(struct shmemx_dev_ring));
+    layout.slots = layout_take(&layout, n_rings * n_slots, sizeof(struct shmemx_dev_slot));
+    layout.spaces = layout_take(&layout, n_spaces, sizeof(struct shmemx_dev_space));
+    layout.tables = layout_take(&layout, n_spaces * 2 * (size_t)n_pes, sizeof(uint64_t));
+    return layout;
+}
+
+/* A space of the team's members for nbytes, cleared; collective. NULL, logged: there is none. */
+static char *words_make(struct stp_device_api *kernel, shmem_team_t team, size_t nbytes,
+                        const char *fn)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+    shmem_space_config_t config = {.device_type = SHMEM_DEVICE_CPU,
+                                   .size = nbytes + (size_t)2 * STP_CACHE_LINE,
+                                   .flags = SHMEM_SPACE_FLAG_DEFAULT};
+    struct stp_team *user_team;
+    char *words;
+
+    attr.parent = team;
+    attr.pinned = kernel->on_gpu;
+    attr.device = kernel->on_gpu ? kernel->gpu.device : -1;
+    if (stp_space_make(&config, &attr, &kernel->words, &user_team, fn) != 0) return NULL;
+    pshmem_team_destroy(stp_team_handle(user_team));
+    words = stp_space_alloc(kernel->words, nbytes, STP_CACHE_LINE, true, fn);
+    if (words != NULL) return words;
+    stp_error("%s: no memory that a GPU reaches for %zu bytes of rings and tables",
+              stp_public_name(fn), nbytes);
+    (void)pshmem_space_destroy(stp_space_handle(kernel->words)); /* on all members */
+    return NULL;
+}
+
+/* ---- making and ending ---------------------------------------------------------------------- */
+
+void stp_device_api_delete(struct stp_device_api *kernel)
+{
+    free(kernel->used);
+    free(kernel->bases);
+    free(kernel->pes);
+    free(kernel->served);
+    free(kernel);
+}
+
+/* With what it has before there are words. */
+static struct stp_device_api *kernel_new(const struct stp_team *team,
+                                         const struct stp_device_api *how, size_t n_rings,
+                                         size_t n_spaces)
+{
+    struct stp_device_api *kernel = calloc(1, sizeof(*kernel));
+
+    if (kernel == NULL) return NULL;
+    *kernel = *how;
+    kernel->used = calloc(n_spaces, sizeof(struct stp_space *));
+    kernel->bases = calloc(n_spaces, sizeof(*kernel->bases));
+    kernel->pes = calloc((size_t)team->n_pes, sizeof(*kernel->pes));
+    kernel->served = calloc(n_rings, sizeof(*kernel->served));
+    if (kernel->used == NULL || kernel->bases == NULL || kernel->pes == NULL ||
+        kernel->served == NULL) {
+        stp_device_api_delete(kernel);
+        return NULL;
+    }
+    for (int i = 0; i < team->n_pes; i++)
+        kernel->pes[i] = stp_team_pe(team, i);
+    return kernel;
+}
+
+/* 0 or -errno. */
+static int kernel_fill(struct stp_device_api *kernel, const struct stp_team *team, char *words,
+                       const shmemx_device_options_t *options, const struct layout *layout,
+                       size_t n_spaces)
+{
+    int rc;
+
+    kernel->handle = (shmemx_device_handle_t){
+        .version = SHMEMX_DEVICE_VERSION,
+        .nbytes = sizeof(kernel->handle),
+        .my_pe = team->rank,
+        .n_pes = team->n_pes,
+        .n_rings = (uint32_t)options->n_rings,
+        .n_slots = (uint32_t)options->n_slots,
+        .spaces = (struct shmemx_dev_space *)(void *)(words + layout->spaces),
+        .rings = (struct shmemx_dev_ring *)(void *)(words + layout->rings),
+        .slots = (struct shmemx_dev_slot *)(void *)(words + layout->slots),
+        .sync = (struct shmemx_dev_sync *)(void *)words,
+        .owner = kernel,
+    };
+    for (size_t i = 0; i < (size_t)options->n_rings * (size_t)options->n_slots; i++)
+        kernel->handle.slots[i].turn = i % (size_t)options->n_slots;
+    rc = stp_device_api_find_words(kernel);
+    if (rc != 0) return rc;
+    kernel->handle.n_spaces = (uint32_t)n_spaces;
+    stp_device_api_fill_tables(kernel, (uint64_t *)(void *)(words + layout->tables));
+    return 0;
+}
+
+/* A context, and the thread. 0 or -errno. */
+static int kernel_start(struct stp_device_api *kernel)
+{
+    shmem_ctx_t ctx;
+    int rc;
+
+    if (pshmem_ctx_create(0, &ctx) != 0) return -ENOMEM;
+    kernel->ctx = stp_ctx_of(ctx);
+    rc = stp_device_api_serve(kernel);
+    if (rc != 0) {
+        pshmem_ctx_destroy(ctx);
+        kernel->ctx = NULL;
+    }
+    return rc;
+}
+
+/* Its own part of the end: nothing is under way any more. */
+static void kernel_end(struct stp_device_api *kernel)
+{
+    if (kernel->ctx != NULL) {
+        (void)stp_device_api_leave(kernel);
+        pshmem_ctx_destroy((shmem_ctx_t)kernel->ctx); /* with a quiet */
+    }
+    for (uint32_t i = 0; i < kernel->handle.n_spaces; i++)
+        stp_space_use(kernel->used[i], -1);
+}
+
+/* Atomics of kernels on device memory take that all members can do theirs beside them. */
+static void kernel_share(struct stp_device_api *kernel, struct stp_team *team)
+{
+    int64_t alone;
+
+    if (!kernel->on_gpu) return; /* on all */
+    alone = stp_stage_gpu_amo_enable(kernel->gpu.device) != 0;
+    kernel->shares = alone == 0;
+    stp_coll_agree(team, &alone, 1);
+    if (kernel->shares && alone != 0) stp_stage_gpu_amo_disable();
+    kernel->shares = alone == 0;
+}
+
+/* Behind a sync of the members, whose kernels have ended. */
+static void kernel_keep(struct stp_device_api *kernel)
+{
+    if (kernel->shares) stp_stage_gpu_amo_disable();
+}
+
+/* All but the options is there or fails, on all members; how: what they say. NULL, logged. */
+static struct stp_device_api *kernel_make(struct stp_team *team, shmem_team_t team_handle,
+                                          const shmemx_device_options_t *options,
+                                          const struct stp_device_api *how, size_t n_rows,
+                                          const char *fn)
+{
+    struct layout layout = layout_of(options, n_rows, team->n_pes);
+    struct stp_device_api *kernel = kernel_new(team, how, (size_t)options->n_rings, n_rows);
+    int64_t failed = kernel == NULL;
+    char *words = NULL;
+
+    stp_coll_agree(team, &failed, 1);
+    if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
+    if (kernel != NULL && failed == 0) words = words_make(kernel, team_handle, layout.nbytes, fn);
+    if (words == NULL) { /* on all members */
+        if (kernel != NULL) stp_device_api_delete(kernel);
+        return NULL;
+    }
+    kernel_share(kernel, team);
+    failed = -kernel_fill(kernel, team, words, options, &layout, n_rows);
+    if (failed == 0) failed = -kernel_start(kernel);
+    stp_coll_agree(team, &failed, 1); /* and the words of all are as they begin */
+    if (failed == 0) return kernel;
+    stp_error("%s: no thread, context or words to serve it: %s", stp_public_name(fn),
+              strerror((int)failed));
+    kernel_end(kernel);
+    kernel_keep(kernel);
+    stp_space_free(kernel->words, words, fn);
+    (void)pshmem_space_destroy(stp_space_handle(kernel->words));
+    stp_device_api_delete(kernel);
+    return NULL;
+}
+
+int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_options_t *given,
+                                 shmemx_device_handle_t *handle)
+{
+    shmemx_device_options_t options;
+    struct stp_device_api how = {0}, *kernel;
+    struct stp_team *team;
+    size_t n_rows;
+    bool good;
+
+    stp_check_given(handle, __func__, "handle");
+    memset(handle, 0, sizeof(*handle));
+    if (stp_team_is_invalid(team_handle)) return 1;
+    team = stp_team_check(team_handle, __func__);
+    good = options_read(given, &options) && options_find_gpu(&options, &how.gpu);
+    how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
+    how.by_ring = options.by_ring != 0;
+    n_rows = stp_device_api_rows(&how) + 1; /* and the handle's own */
+    if (!options_agree(team, &options, good, &n_rows)) return 1;
+    kernel = kernel_make(team, team_handle, &options, &how, n_rows, __func__);
+    if (kernel == NULL) return 1;
+    *handle = stp_device_api_view(kernel);
+    return 0;
+}
+STP_PROFILED(shmemx_device_handle_create);
+
+int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
+{
+    struct stp_device_api *kernel;
+    struct stp_space *words;
+    void *memory;
+
+    stp_check_given(handle, __func__, "handle");
+    stp_check_live(__func__);
+    kernel = stp_device_api_find(handle->owner);
+    if (kernel == NULL) {
+        stp_error("%s: handle is not live: no create gave it, or it was destroyed",
+                  stp_public_name(__func__));
+        return 1;
+    }
+    words = kernel->words;
+    memory = kernel->handle.sync;
+    kernel_end(kernel);
+    stp_space_free(words, memory, __func__); /* with a sync of the members: all have ended it */
+    kernel_keep(kernel);
+    (void)pshmem_space_destroy(stp_space_handle(words));
+    stp_device_api_delete(kernel);
+    memset(handle, 0, sizeof(*handle));
+    return 0;
+}
+STP_PROFILED(shmemx_device_handle_destroy);

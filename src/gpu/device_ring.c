@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The thread that does what kernels asked for by their rings: one for all handles of this PE, while
+ * there are any. It polls, and naps when there was nothing for a while: a device cannot wake it.
+ * Design: docs/design/kernel.md.
+ */
+#include "device_api.h"
+
+#include "rma/rma.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RING_LOOKS 200 /* at nothing, with a yield between, before it naps */
+#define RING_NAP_US 50
+#define RING_NAPS_A_LOOK 10000 /* at the program's threads, and at peers: once a second or less */
+#define RING_HALT_MS 100
+
+_Static_assert(SHMEMX_DEV_CMP_EQ == SHMEM_CMP_EQ && SHMEMX_DEV_CMP_NE == SHMEM_CMP_NE &&
+                   SHMEMX_DEV_CMP_GT == SHMEM_CMP_GT && SHMEMX_DEV_CMP_GE == SHMEM_CMP_GE &&
+                   SHMEMX_DEV_CMP_LT == SHMEM_CMP_LT && SHMEMX_DEV_CMP_LE == SHMEM_CMP_LE,
+               "comparisons of shmem.h");
+_Static_assert(SHMEMX_DEV_SIGNAL_SET == SHMEM_SIGNAL_SET &&
+                   SHMEMX_DEV_SIGNAL_ADD == SHMEM_SIGNAL_ADD,
+               "signals of shmem.h");
+
+static struct {
+    pthread_mutex_t life; /* start and end of the thread */
+    pthread_mutex_t lock; /* the list, and the serving of what is in it */
+    struct stp_device_api *first;
+    pthread_t thread;
+    bool running; /* written under life */
+    bool stop;
+    bool left; /* the thread has seen stop */
+} ring = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- one request --------------------------------------------------------------------- */
+
+/* How messages call what is asked for. */
+static const char *const routines[SHMEMX_DEV_N_OPS] = {
+    [SHMEMX_DEV_PUT] = "shmemx_dev_put",
+    [SHMEMX_DEV_STORE] = "shmemx_dev_p",
+    [SHMEMX_DEV_GET] = "shmemx_dev_get",
+    [SHMEMX_DEV_LOAD] = "shmemx_dev_g",
+    [SHMEMX_DEV_PUT_SIGNAL] = "shmemx_dev_put_signal",
+    [SHMEMX_DEV_ATOMIC] = "shmemx_dev_atomic",
+    [SHMEMX_DEV_QUIET] = "shmemx_dev_quiet",
+    [SHMEMX_DEV_BAD_COMPARISON] = "shmemx_dev_wait_until",
+};
+
+/* This PE's address of an object; one that is in none of the handle's spaces as it came. */
+static char *ring_address(const struct stp_device_api *kernel, uint32_t space, uint64_t offset)
+{
+    if (space < kernel->handle.n_spaces) return kernel->bases[space] + offset;
+    return (char *)(uintptr_t)offset;
+}
+
+static void ring_store(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
+                       const char *fn)
+{
+    void *there = stp_ptr_inline(dest, pe, STP_USE_COPY);
+
+    if (there != NULL)
+        memcpy(there, value, nbytes);
+    else
+        stp_store_slow(ctx, dest, value, nbytes, pe, fn);
+}
+
+static uint64_t ring_atomic(struct stp_ctx *ctx, const struct shmemx_dev_request *request,
+                            void *dest, int pe, const char *fn)
+{
+    static const enum stp_fabric_amo ops[SHMEMX_DEV_N_AMOS] = {
+        [SHMEMX_DEV_AMO_FETCH] = STP_AMO_FETCH, [SHMEMX_DEV_AMO_SET] = STP_AMO_SET,
+        [SHMEMX_DEV_AMO_SWAP] = STP_AMO_SWAP,   [SHMEMX_DEV_AMO_CSWAP] = STP_AMO_CSWAP,
+        [SHMEMX_DEV_AMO_ADD] = STP_AMO_ADD,     [SHMEMX_DEV_AMO_AND] = STP_AMO_AND,
+        [SHMEMX_DEV_AMO_OR] = STP_AMO_OR,       [SHMEMX_DEV_AMO_XOR] = STP_AMO_XOR,
+    };
+    enum stp_fabric_amo op = ops[request->variant];
+    /* little-endian or not: words of 4 bytes have an address of their own */
+    uint32_t value32 = (uint32_t)request->value, compare32 = (uint32_t)request->compare, old32 = 0;
+    bool small = request->nbytes == sizeof(value32);
+    const void *value = small ? (const void *)&value32 : &request->value;
+    const void *compare = small ? (const void *)&compare32 : &request->compare;
+    uint64_t old = 0;
+    void *result = small ? (void *)&old32 : &old;
+    void *there = stp_ptr_inline(dest, pe, STP_USE_ATOMIC);
+
+    if (op == STP_AMO_FETCH) value = NULL;
+    if (op != STP_AMO_CSWAP) compare = NULL;
+    if (!request->waits) result = NULL;
+    if (there != NULL)
+        stp_amo_apply(there, request->nbytes, op, value, compare, result);
+    else
+        stp_amo_slow(ctx, op, small ? STP_U32 : STP_U64, dest, value, compare, result, false, pe,
+                     fn);
+    return small ? old32 : old;
+}
+
+/* The object of a request; fatal when it is none, for kernels have no other check. */
+static char *ring_object(const struct stp_device_api *kernel,
+                         const struct shmemx_dev_request *request, int pe, const char *fn)
+{
+    bool reads = request->op == SHMEMX_DEV_GET || request->op == SHMEMX_DEV_LOAD;
+    char *object = ring_address(kernel, request->space, request->offset);
+
+    if (request->nbytes > 0)
+        (void)stp_symmetric(object, request->nbytes, pe, NULL, fn, reads ? "source" : "dest");
+    return object;
+}
+
+static uint64_t *ring_signal(const struct stp_device_api *kernel,
+                             const struct shmemx_dev_request *request, int pe, const char *fn)
+{
+    char *word = ring_address(kernel, request->signal_space, request->signal_offset);
+
+    (void)stp_symmetric(word, sizeof(uint64_t), pe, NULL, fn, "sig_addr");
+    return (uint64_t *)(void *)word;
+}
+
+static void ring_check(const struct stp_device_api *kernel,
+                       const struct shmemx_dev_request *request)
+{
+    const char *fn;
+
+    if (request->op == SHMEMX_DEV_NOTHING || request->op >= SHMEMX_DEV_N_OPS ||
+        (request->op == SHMEMX_DEV_ATOMIC &&
+         (request->variant == 0 || request->variant >= SHMEMX_DEV_N_AMOS)))
+        stp_fatal("shmemx_dev", "request %u.%u is none: were the rings written to?", request->op,
+                  request->variant);
+    fn = routines[request->op];
+    if (request->op == SHMEMX_DEV_BAD_COMPARISON) stp_fatal_cmp(fn, (int)request->variant);
+    if ((uint32_t)request->pe >= (uint32_t)kernel->handle.n_pes)
+        stp_fatal_pe(fn, request->pe, kernel->handle.n_pes);
+}
+
+/* The result. */
+static uint64_t ring_do(struct stp_device_api *kernel, const struct shmemx_dev_request *request)
+{
+    const char *fn = routines[request->op];
+    struct stp_ctx *ctx = kernel->ctx;
+    int pe = kernel->pes[request->pe];
+    char *object = ring_object(kernel, request, pe, fn);
+    void *local = (void *)(uintptr_t)request->local;
+    uint64_t result = 0;
+
+    switch (request->op) {
+    case SHMEMX_DEV_PUT:
+        if (request->waits)
+            stp_put(ctx, object, local, request->nbytes, pe, fn);
+        else
+            stp_put_nbi(ctx, object, local, request->nbytes, pe, fn);
+        break;
+    case SHMEMX_DEV_STORE:
+        ring_store(ctx, object, &request->value, request->nbytes, pe, fn);
+        break;
+    case SHMEMX_DEV_GET:
+        stp_get(ctx, local, object, request->nbytes, pe, fn);
+        break;
+    case SHMEMX_DEV_LOAD:
+        stp_get(ctx, &result, object, request->nbytes, pe, fn);
+        break;
+    case SHMEMX_DEV_PUT_SIGNAL:
+        stp_put_signal(ctx, object, local, request->nbytes, ring_signal(kernel, request, pe, fn),
+                       request->value, (int)request->variant, !request->waits, pe, fn);
+        break;
+    case SHMEMX_DEV_ATOMIC:
+        result = ring_atomic(ctx, request, object, pe, fn);
+        break;
+    default: /* SHMEMX_DEV_QUIET */
+        stp_quiet(ctx);
+    }
+    return result;
+}
+
+/* ---- rings ------------------------------------------------------------------------------- */
+
+static bool ring_serve_one(struct stp_device_api *kernel, uint32_t number)
+{
+    shmemx_device_handle_t *handle = &kernel->handle;
+    uint64_t ticket = kernel->served[number];
+    struct shmemx_dev_slot *slot =
+        &handle->slots[(size_t)number * handle->n_slots + ticket % handle->n_slots];
+    struct shmemx_dev_request request;
+
+    /* Pairs with the release of shmemx_dev_ask(). */
+    if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != ticket + 1) return false;
+    request = slot->request;
+    ring_check(kernel, &request);
+    slot->result = ring_do(kernel, &request);
+    kernel->served[number] = ticket + 1;
+    if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
+        __atomic_store_n(&handle->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
+    /* Both pair with acquires of shmemx_dev_ask(). */
+    if (request.waits)
+        __atomic_store_n(&slot->done, ticket + 1, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(&slot->turn, ticket + handle->n_slots, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Each ring in turn, so that none waits for another that is never empty. */
+static bool ring_serve_all(struct stp_device_api *kernel)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < kernel->handle.n_rings; i++)
+        found |= ring_serve_one(kernel, i);
+    return found;
+}
+
+/* A kernel may wait for a PE that is gone, and the program in the driver for the kernel. */
+static void ring_nap(void)
+{
+    static unsigned naps;
+
+    usleep(RING_NAP_US);
+    if (++naps % RING_NAPS_A_LOOK != 0) return;
+    stp_thread_exit_check();
+    stp_wait_run_hook();
+}
+
+static void *ring_main(void *arg)
+{
+    int idle = 0;
+
+    (void)arg;
+    /* Pairs with the release stores in ring_end() and stp_device_api_halt(). */
+    while (!__atomic_load_n(&ring.stop, __ATOMIC_ACQUIRE)) {
+        bool found = false;
+
+        pthread_mutex_lock(&ring.lock);
+        for (struct stp_device_api *kernel = ring.first; kernel != NULL; kernel = kernel->next)
+            found |= ring_serve_all(kernel);
+        pthread_mutex_unlock(&ring.lock);
+        if (found)
+            idle = 0;
+        else if (idle++ < RING_LOOKS)
+            stp_wait_yield();
+        else
+            ring_nap();
+    }
+    /* Pairs with the acquire loads in stp_device_api_halt(). */
+    __atomic_store_n(&ring.left, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* ---- start and end ------------------------------------------------------------------------ */
+
+/* With life held. */
+static int ring_start(void)
+{
+    int rc;
+
+    if (ring.running) return 0;
+    /* Pairs with nothing, as does the next store: the thread is started below. */
+    __atomic_store_n(&ring.stop, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring.left, false, __ATOMIC_RELEASE);
+    rc = stp_thread_start(&ring.thread, "steppe-kernels", ring_main);
+    /* Pairs with the acquire load in stp_device_api_halt(). */
+    if (rc == 0) __atomic_store_n(&ring.running, true, __ATOMIC_RELEASE);
+    return rc;
+}
+
+static void ring_end(void)
+{
+    if (!ring.running) return;
+    /* Pairs with the acquire load in ring_main(). */
+    __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
+    pthread_join(ring.thread, NULL);
+    __atomic_store_n(&ring.running, false, __ATOMIC_RELEASE);
+}
+
+int stp_device_api_serve(struct stp_device_api *kernel)
+{
+    int rc;
+
+    pthread_mutex_lock(&ring.life);
+    rc = ring_start();
+    if (rc == 0) {
+        pthread_mutex_lock(&ring.lock);
+        kernel->next = ring.first;
+        ring.first = kernel;
+        pthread_mutex_unlock(&ring.lock);
+    }
+    pthread_mutex_unlock(&ring.life);
+    return rc;
+}
+
+struct stp_device_api *stp_device_api_find(const void *owner)
+{
+    struct stp_device_api *kernel;
+
+    pthread_mutex_lock(&ring.lock);
+    for (kernel = ring.first; kernel != NULL && kernel != owner;)
+        kernel = kernel->next;
+    pthread_mutex_unlock(&ring.lock);
+    return kernel;
+}
+
+bool stp_device_api_leave(struct stp_device_api *kernel)
+{
+    struct stp_device_api **at;
+    bool found;
+
+    pthread_mutex_lock(&ring.life);
+    pthread_mutex_lock(&ring.lock);
+    for (at = &ring.first; *at != NULL && *at != kernel;)
+        at = &(*at)->next;
+    found = *at != NULL;
+    while (found && ring_serve_all(kernel))
+        ;
+    if (found) *at = kernel->next;
+    pthread_mutex_unlock(&ring.lock);
+    if (ring.first == NULL) ring_end(); /* changes under life alone */
+    pthread_mutex_unlock(&ring.life);
+    return found;
+}
+
+/* A handle that stays would be served in the next life: its words lie where new ones may. */
+void stp_device_api_stop(void)
+{
+    pthread_mutex_lock(&ring.life);
+    ring_end();
+    pthread_mutex_lock(&ring.lock);
+    while (ring.first != NULL) {
+        struct stp_device_api *kernel = ring.first;
+
+        ring.first = kernel->next;
+        stp_device_api_delete(kernel);
+    }
+    pthread_mutex_unlock(&ring.lock);
+    pthread_mutex_unlock(&ring.life);
+}
+
+bool stp_device_api_halt(void)
+{
+    /* Pairs with the release stores in ring_start() and ring_end(). */
+    if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;
+    __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
+    /* Pairs with the release store in ring_main(), as does the load below. */
+    for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.left, __ATOMIC_ACQUIRE); ms++)
+        usleep(1000);
+    /* else it waits for a peer that may be gone, or is the one that ends the job */
+    return __atomic_load_n(&ring.left, __ATOMIC_ACQUIRE);
+}

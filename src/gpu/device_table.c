@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a handle of kernels knows of where objects are: a row for each space that is loaded from and
+ * stored to, by threads of the host or by a GPU, and in it an address for each PE of the team.
+ * Design: docs/design/kernel.md.
+ */
+#include "device_api.h"
+
+#include "rma/rma.h"
+#include "space/space.h"
+
+#include <errno.h>
+
+/* ---- which spaces have a row ---------------------------------------------------------------- */
+
+/*
+ * A GPU reaches its own memory, and host memory that is pinned: by the host's addresses, because a
+ * space that grew has several registrations and a row only one base.
+ */
+static bool table_wants(const struct stp_device_api *kernel, const struct stp_space *space)
+{
+    if (!kernel->on_gpu) return space->host;
+    if (space->host) return space->mapped != NULL && kernel->gpu.host_pointers;
+    return !stp_space_is_private(space) && space->device == kernel->gpu.device;
+}
+
+/* Use one that no thread is making or destroying, and that is no other handle's; with its lock. */
+static void table_hold(const struct stp_space *found, void *arg)
+{
+    struct stp_space *space = (struct stp_space *)found, **held = arg;
+    bool offered;
+
+    pthread_mutex_lock(&stp_rt.lock);
+    offered = space->offered;
+    if (offered) {
+        stp_space_whole(space)->n_users++;
+        *held = space;
+    }
+    pthread_mutex_unlock(&stp_rt.lock);
+}
+
+/* Its part of that number, which it uses then; NULL: none, or none that it wants. */
+static struct stp_space *table_take(const struct stp_device_api *kernel, unsigned number)
+{
+    struct stp_space *space = NULL;
+
+    (void)stp_space_with_locked(number, table_hold, &space);
+    if (space == NULL || table_wants(kernel, space)) return space;
+    stp_space_use(space, -1);
+    return NULL;
+}
+
+/*
+ * The next of the parts of the program's spaces that have a row, in use; NULL: no more. Those of
+ * the data segment live as long as the library.
+ */
+static struct stp_space *table_next(const struct stp_device_api *kernel, unsigned *number,
+                                    struct stp_space *before)
+{
+    struct stp_space *space = NULL;
+
+    if (before != NULL && *number == STP_SPACE_DATA) space = before->next_part;
+    if (space != NULL) stp_space_use(space, 1);
+    while (space == NULL && *number + 1 < STP_SPACE_NUMBERS)
+        space = table_take(kernel, ++*number);
+    return space;
+}
+
+#define FOR_EACH_ROW(kernel, space, number)                                                        \
+    for (struct stp_space *space =                                                                 \
+             (number = STP_SPACE_INTERNAL, table_next(kernel, &number, NULL));                     \
+         space != NULL; space = table_next(kernel, &number, space))
+
+size_t stp_device_api_rows(const struct stp_device_api *kernel)
+{
+    unsigned number;
+    size_t n = 0;
+
+    FOR_EACH_ROW(kernel, space, number)
+    {
+        stp_space_use(space, -1);
+        n++;
+    }
+    return n;
+}
+
+/* ---- what is in it -------------------------------------------------------------------------- */
+
+/* Where the part of the handle's own space that PE pe has is to the GPU; 0: nowhere. */
+static uint64_t table_words(const struct stp_device_api *kernel, int pe)
+{
+    struct stp_space *words = kernel->words;
+    size_t offset = (size_t)((char *)kernel->handle.sync - words->base);
+    int local = stp_local_of(pe);
+    void *there = local >= 0 ? stp_mapped_ptr(words, local, offset) : NULL;
+
+    return there != NULL ? (uint64_t)(uintptr_t)there - offset : 0;
+}
+
+/* Where the part of a space that PE pe has begins, for loads and stores from here; 0: nowhere. */
+static uint64_t table_part(const struct stp_device_api *kernel, struct stp_space *space, int pe)
+{
+    int local = stp_local_of(pe);
+
+    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
+    if (pe != stp_rt.pe && kernel->by_ring) return 0;
+    if (kernel->on_gpu && space == kernel->words) return table_words(kernel, pe);
+    if (pe == stp_rt.pe) return (uint64_t)(uintptr_t)space->base;
+    if (space->host) return (uint64_t)(uintptr_t)stp_ptr(space->base, pe);
+    return local >= 0 ? (uint64_t)(uintptr_t)stp_kind_reach(space, local) : 0;
+}
+
+/*
+ * What may be done to words of that part beside what all others do. Those of devices are their
+ * owner's, unless that one does them by its device. A store of a device and an atomic of a CPU or
+ * of another device are atomic to each other; an atomic of a device is one for others only where
+ * the bus can do it.
+ */
+static uint64_t table_way(const struct stp_device_api *kernel, struct stp_space *space, int pe)
+{
+    if (!space->host && !kernel->shares) return SHMEMX_DEV_BY_COPY;
+    if (!space->host)
+        return stp_gpu_atomics_reach(space, stp_local_of(pe)) ? SHMEMX_DEV_BY_ATOMIC
+                                                              : SHMEMX_DEV_BY_STORE;
+    if (stp_access_path_to(space, pe, STP_USE_ATOMIC) != STP_PATH_HOST) return SHMEMX_DEV_BY_COPY;
+    return kernel->on_gpu && !kernel->gpu.native_atomics ? SHMEMX_DEV_BY_STORE
+                                                         : SHMEMX_DEV_BY_ATOMIC;
+}
+
+/* For what runs with the handle: host addresses of its words are shifted there. */
+static void table_row(struct stp_device_api *kernel, struct stp_space *space, size_t n,
+                      uint64_t *parts)
+{
+    size_t n_pes = (size_t)kernel->handle.n_pes;
+    uint64_t *atomic = parts + n_pes;
+    uint64_t shift = space == kernel->words ? kernel->shift : 0;
+
+    for (size_t i = 0; i < n_pes; i++) {
+        parts[i] = table_part(kernel, space, kernel->pes[i]);
+        atomic[i] = parts[i] != 0 ? table_way(kernel, space, kernel->pes[i]) : SHMEMX_DEV_BY_COPY;
+    }
+    kernel->handle.spaces[n] = (struct shmemx_dev_space){
+        .base = (uint64_t)(uintptr_t)space->base + shift,
+        .nbytes = space->max_bytes, /* objects in what it grows by are reached, too */
+        .parts = (uint64_t)(uintptr_t)parts + kernel->shift,
+        .atomic = (uint64_t)(uintptr_t)atomic + kernel->shift,
+    };
+}
+
+/* A row more; the space is in use. */
+static void table_add(struct stp_device_api *kernel, struct stp_space *space, size_t n,
+                      uint64_t *tables)
+{
+    table_row(kernel, space, n, tables + 2 * n * (size_t)kernel->handle.n_pes);
+    kernel->used[n] = space;
+    kernel->bases[n] = space->base;
+}
+
+/* Its own words come first, for which there is always room. */
+void stp_device_api_fill_tables(struct stp_device_api *kernel, uint64_t *tables)
+{
+    size_t n = 1;
+    unsigned number;
+
+    stp_space_use(kernel->words, 1);
+    table_add(kernel, kernel->words, 0, tables);
+    FOR_EACH_ROW(kernel, space, number)
+    {
+        if (n < kernel->handle.n_spaces)
+            table_add(kernel, space, n++, tables);
+        else
+            stp_space_use(space, -1); /* another thread made one meanwhile: by rings */
+    }
+    kernel->handle.n_spaces = (uint32_t)n;
+}
+
+int stp_device_api_find_words(struct stp_device_api *kernel)
+{
+    uint64_t there;
+
+    if (!kernel->on_gpu) return 0;
+    there = table_words(kernel, stp_rt.pe);
+    if (there == 0) return -EFAULT;
+    kernel->shift = there - (uint64_t)(uintptr_t)kernel->words->base;
+    return 0;
+}
+
+static void *table_shifted(const struct stp_device_api *kernel, const void *words)
+{
+    return (void *)((uintptr_t)words + kernel->shift);
+}
+
+shmemx_device_handle_t stp_device_api_view(const struct stp_device_api *kernel)
+{
+    shmemx_device_handle_t view = kernel->handle;
+
+    view.spaces = table_shifted(kernel, view.spaces);
+    view.rings = table_shifted(kernel, view.rings);
+    view.slots = table_shifted(kernel, view.slots);
+    view.sync = table_shifted(kernel, view.sync);
+    return view;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives in the order of streams. The thread does them, one after the other of each team, in
+ * the order in which they were called, which is the same on all members; their syncs have words of
+ * their own, so that collectives that are no such may go on. Design: docs/design/streams.md.
+ */
+#include "stream_ops.h"
+
+#include "coll/coll_internal.h"
+
+/* ---- syncs ------------------------------------------------------------------------------- */
+
+static int coll_rounds(const struct stp_team *team)
+{
+    int n = 0;
+
+    while ((int64_t)1 << n < team->n_pes)
+        n++;
+    return n;
+}
+
+/*
+ * Dissemination: in round r a member tells the one 2^r further that all up to it are here. The
+ * words count, and each has one writer, so that one who is a sync ahead does no harm.
+ */
+static bool coll_sync_step(struct stream_work *work)
+{
+    struct stp_team *team = work->team;
+    uint64_t epoch = team->stream_epoch + 1;
+
+    for (int n = coll_rounds(team); work->round < n; work->round++) {
+        uint64_t *word = &team->area->on_streams[work->round];
+
+        if (!work->sent) {
+            int64_t rank = (team->rank + ((int64_t)1 << work->round)) % team->n_pes;
+
+            stp_store_slow(&stp_ctx_stream, word, &epoch, sizeof(epoch),
+                           stp_team_pe(team, (int)rank), work->fn);
+            work->sent = true;
+        }
+        /* Pairs with the fence in coll_begin() of the member that stored the word. */
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < epoch) return false;
+        work->sent = false;
+    }
+    team->stream_epoch = epoch;
+    work->round = 0;
+    return true;
+}
+
+/* Phase 0 is the team's turn; what came before it is complete then. */
+static bool coll_begin(struct stream_work *work)
+{
+    if (work->phase > 0) return true;
+    if (work->team->stream_done != work->turn) return false;
+    stp_quiet(&stp_ctx_stream);
+    /* Pairs with the acquire loads of the PEs that wait, as in sync_team(). */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    work->phase = 1;
+    return true;
+}
+
+static bool coll_end(struct stream_work *work)
+{
+    stp_remote_flush();
+    /* Pairs with the acquire of shmem_team_destroy(). */
+    __atomic_store_n(&work->team->stream_done, work->turn + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool step_sync(struct stream_work *work)
+{
+    return coll_begin(work) && coll_sync_step(work) && coll_end(work);
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* The root is there: the others get from it. It leaves when all have. */
+static bool step_broadcast(struct stream_work *work)
+{
+    struct stp_team *team = work->team;
+
+    if (!coll_begin(work)) return false;
+    if (work->phase == 1) {
+        if (!coll_sync_step(work)) return false;
+        if (team->rank == work->root)
+            stp_copy_any(work->dest, work->source, work->nbytes, work->fn);
+        else
+            stp_get(&stp_ctx_stream, work->dest, work->source, work->nbytes,
+                    stp_team_pe(team, work->root), work->fn);
+        work->phase = 2;
+    }
+    return coll_sync_step(work) && coll_end(work);
+}
+
+static struct stp_coll_slice coll_share(const struct stream_work *work)
+{
+    return stp_coll_slice_of(&stp_ctx_stream, work->team, work->op, work->dtype, work->dest,
+                             work->source, work->nelems, work->fn);
+}
+
+/* This member's share, by way of the host: the others are done by whom their members choose. */
+static bool step_reduce(struct stream_work *work)
+{
+    if (!coll_begin(work)) return false;
+    if (work->phase == 1) {
+        struct stp_coll_slice share = coll_share(work);
+
+        if (!coll_sync_step(work)) return false;
+        stp_coll_slice_on_host(&share);
+        stp_quiet(&stp_ctx_stream);
+        work->phase = 2;
+    }
+    return coll_sync_step(work) && coll_end(work);
+}
+
+/* ---- calls ------ */
+
+static void coll_put(struct stream_slot *slot, struct stream_work *work)
+{
+    work->turn = __atomic_fetch_add(&work->team->stream_called, 1, __ATOMIC_RELAXED);
+    stp_stream_hand_over(slot, work, true);
+}
+
+static int coll_call(struct stream_work *work, void *stream, int device)
+{
+    struct stream_slot *slot = stp_stream_begin(stream, device, work->fn);
+
+    coll_put(slot, work);
+    stp_stream_end(slot);
+    return 0;
+}
+
+/* This member's share by a kernel in the stream, between the two syncs. False: there is none. */
+static bool coll_reduce_by_stream(struct stream_slot *slot, const struct stream_work *work)
+{
+    struct stream_work sync = {.step = step_sync, .fn = work->fn, .team = work->team};
+    struct stp_coll_slice share = coll_share(work);
+    struct stp_reduction parts;
+
+    if (stp_coll_slice_parts(&share, &parts) == NULL || !stp_stream_reduces(&slot->stream, &parts))
+        return false;
+    coll_put(slot, &sync);
+    if (stp_stream_reduction(&slot->stream, &parts) != 0)
+        stp_fatal(work->fn, "the stream cannot reduce %zu elements", work->nelems);
+    coll_put(slot, &sync);
+    return true;
+}
+
+static int coll_sync(struct stp_team *team, void *stream, const char *fn)
+{
+    struct stream_work work = {.step = step_sync, .fn = fn, .team = team};
+
+    return coll_call(&work, stream, -1);
+}
+
+/* Of no elements the addresses are not looked at. */
+static void coll_check(const struct stream_work *work)
+{
+    if (work->nbytes == 0) return;
+    (void)stp_symmetric(work->dest, work->nbytes, stp_rt.pe, NULL, work->fn, "dest");
+    (void)stp_symmetric(work->source, work->nbytes, stp_rt.pe, NULL, work->fn, "source");
+}
+
+int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+                      const void *source, size_t nreduce, void *stream, const char *fn)
+{
+    struct stream_work work = {.step = step_reduce,
+                               .fn = fn,
+                               .team = team,
+                               .op = op,
+                               .dtype = dtype,
+                               .dest = dest,
+                               .source = source,
+                               .nelems = nreduce,
+                               .nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn)};
+    struct stream_slot *slot;
+
+    coll_check(&work);
+    if (nreduce == 0) return 0;
+    if (team->n_pes == 1) { /* a copy, which the stream may do by itself */
+        stp_stream_put(dest, source, work.nbytes, stp_rt.pe, false, stream, fn);
+        return 0;
+    }
+    stp_kind_begin();
+    slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
+    if (!coll_reduce_by_stream(slot, &work)) coll_put(slot, &work);
+    stp_stream_end(slot);
+    return 0;
+}
+
+int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *source, size_t nelems,
+                                   int PE_root, void *stream)
+{
+    struct stream_work work = {.step = step_broadcast,
+                               .fn = __func__,
+                               .team = stp_team_check(team, __func__),
+                               .dest = dest,
+                               .source = source,
+                               .nbytes = nelems,
+                               .root = PE_root};
+
+    if ((unsigned)PE_root >= (unsigned)work.team->n_pes)
+        stp_fatal(__func__, "PE_root is %d, the team has %d PEs", PE_root, work.team->n_pes);
+    coll_check(&work);
+    return nelems == 0 ? 0 : coll_call(&work, stream, stp_stream_choose(dest, source));
+}
+STP_PROFILED(shmemx_broadcastmem_on_stream);
+
+/* Both complete what this PE's streams have handed over: the difference is one of other memory. */
+void pshmemx_barrier_all_on_stream(void *stream)
+{
+    stp_check_live(__func__);
+    (void)coll_sync(stp_team_world, stream, __func__);
+}
+STP_PROFILED(shmemx_barrier_all_on_stream);
+
+void pshmemx_sync_all_on_stream(void *stream)
+{
+    stp_check_live(__func__);
+    (void)coll_sync(stp_team_world, stream, __func__);
+}
+STP_PROFILED(shmemx_sync_all_on_stream);
+
+int pshmemx_barrier_on_stream(shmem_team_t team, void *stream)
+{
+    return coll_sync(stp_team_check(team, __func__), stream, __func__);
+}
+STP_PROFILED(shmemx_barrier_on_stream);
+
+int pshmemx_sync_on_stream(shmem_team_t team, void *stream)
+{
+    return coll_sync(stp_team_check(team, __func__), stream, __func__);
+}
+STP_PROFILED(shmemx_sync_on_stream);

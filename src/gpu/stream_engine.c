@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Streams that operations were called on, and the thread that does what they cannot. A function in
+ * the stream pushes the work and rings; the thread takes all steps that can be taken, and writes a
+ * word for which the stream waits. Design: docs/design/streams.md.
+ */
+#include "stream_ops.h"
+
+#include "spaces/cuda/mapped.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STREAM_MAX 256      /* at once; those with nothing under way make room */
+#define STREAM_LOOKS 200    /* at works that cannot go on, before naps between */
+#define STREAM_NAP_NS 20000 /* streams look at words about as often */
+#define STREAM_NAPS 1024    /* between two looks at peers */
+#define STREAM_FAR ((uint64_t)1 << 62)
+
+static struct {
+    pthread_mutex_t lock; /* start, slots in use, and which may wait */
+    bool running;
+    bool called; /* by the program: it stays until finalize then */
+    bool stop;
+    int device;                       /* whose context has the words */
+    int n_spaces[STP_STREAM_DEVICES]; /* whose memory each reaches, for which all is made */
+    struct stream_words *words;
+    struct stream_slot slots[STREAM_MAX];
+    pthread_t thread;
+    struct stream_work *pushed; /* last first; by functions of streams, taken by the thread */
+    uint32_t rings;
+    uint32_t sleeping;
+    uint64_t n_called, n_done; /* works of all streams; called under lock */
+} streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the thread ------------------------------------------------------------------------- */
+
+/* Runs in the driver: neither waits nor calls it. */
+static void stream_push(void *arg)
+{
+    struct stream_work *work = arg;
+
+    work->next = __atomic_load_n(&streams.pushed, __ATOMIC_RELAXED);
+    /* Pairs with the exchange in stream_take(), and with stream_sleep(), which looks at pushed. */
+    while (!__atomic_compare_exchange_n(&streams.pushed, &work->next, work, true, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {
+    }
+    /*
+     * Pairs with stream_sleep(), which sets sleeping and then looks at pushed: one side sees the
+     * other.
+     */
+    if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
+    /* Pairs with the load of rings in stream_sleep(); the kernel compares the value. */
+    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&streams.rings, 1);
+}
+
+/* What was pushed, in its order, behind what is in the list. */
+static void stream_take(struct stream_work **list)
+{
+    /* Pairs with the compare-and-swap in stream_push(). */
+    struct stream_work *work = __atomic_exchange_n(&streams.pushed, NULL, __ATOMIC_ACQUIRE);
+    struct stream_work *in_order = NULL;
+
+    while (work != NULL) {
+        struct stream_work *next = work->next;
+
+        work->next = in_order;
+        in_order = work;
+        work = next;
+    }
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = in_order;
+}
+
+static void stream_finish(struct stream_work *work)
+{
+    /*
+     * Pairs with the wait of the stream: results of the work are visible to whoever sees the
+     * word.
+     */
+    if (work->number != 0)
+        __atomic_store_n(&work->slot->words->done, work->number, __ATOMIC_RELEASE);
+    free(work);
+    /* Pairs with the acquire load in stp_stream_stop(). */
+    __atomic_fetch_add(&streams.n_done, 1, __ATOMIC_RELEASE);
+}
+
+/* A step of each; true when one came to its end. */
+static bool stream_steps(struct stream_work **list)
+{
+    bool any = false;
+
+    while (*list != NULL) {
+        struct stream_work *work = *list;
+
+        if (!work->step(work)) {
+            list = &work->next;
+            continue;
+        }
+        *list = work->next;
+        stream_finish(work);
+        any = true;
+    }
+    return any;
+}
+
+/* For a word, or for the thread. */
+static bool slot_is_waiting(const struct stream_slot *slot)
+{
+    /* Pairs with the write of the stream after its wait. */
+    return __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) <
+           __atomic_load_n(&slot->n_waits, __ATOMIC_RELAXED);
+}
+
+/* The program may wait in the driver for a stream that waits for a PE which is gone. */
+static void stream_look_at_peers(void)
+{
+    bool waits = false;
+
+    for (int i = 0; i < STREAM_MAX && !waits; i++)
+        waits = slot_is_waiting(&streams.slots[i]);
+    if (waits) stp_wait_run_hook();
+}
+
+static void stream_sleep(void)
+{
+    /* Pairs with the additions in stream_push() and stream_end(). */
+    uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
+
+    /*
+     * Pairs with stream_push(), which pushes and then looks at sleeping: one side sees the
+     * other.
+     */
+    __atomic_store_n(&streams.sleeping, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&streams.pushed, __ATOMIC_SEQ_CST) == NULL &&
+        !__atomic_load_n(&streams.stop, __ATOMIC_SEQ_CST))
+        (void)stp_sleep_on(&streams.rings, seen);
+    __atomic_store_n(&streams.sleeping, 0, __ATOMIC_SEQ_CST);
+    stp_thread_exit_check();
+    stream_look_at_peers();
+}
+
+static void stream_idle(int looks)
+{
+    static const struct timespec nap = {0, STREAM_NAP_NS};
+
+    if (stp_rt.has_fabric) stp_rt.fabric.progress();
+    if (looks % STREAM_NAPS == STREAM_LOOKS) stp_wait_run_hook();
+    if (looks < STREAM_LOOKS)
+        stp_wait_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+static void *stream_main(void *arg)
+{
+    struct stream_work *list = NULL;
+    int looks = 0;
+
+    (void)arg;
+    while (!__atomic_load_n(&streams.stop, __ATOMIC_RELAXED)) {
+        stream_take(&list);
+        if (list == NULL)
+            stream_sleep();
+        else if (stream_steps(&list))
+            looks = 0;
+        else
+            stream_idle(looks++);
+    }
+    return NULL;
+}
+
+/* ---- start and end ------------------------------------------------------------------------ */
+
+/* Nothing is logged: the call that needs it says why, and before it is no error. */
+static int stream_start_locked(int device, char *why)
+{
+    int rc = -EIO;
+
+    if (streams.running) return 0;
+    streams.words = stp_stream_words(device, STREAM_MAX * sizeof(*streams.words), why);
+    if (streams.words == NULL) return -ENOMEM;
+    streams.device = device;
+    snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
+    if (stp_ctx_open_stream() != 0) goto err_words;
+    /* made now: what registers memory may wait for streams, which may then wait for us */
+    stp_bounce_give(stp_bounce_take());
+    streams.stop = false;
+    streams.n_called = streams.n_done = 0;
+    for (int i = 0; i < STREAM_MAX; i++)
+        streams.slots[i].words = &streams.words[i];
+    rc = stp_thread_start(&streams.thread, "steppe-stream", stream_main);
+    snprintf(why, STP_STREAM_WHY, "no thread for operations on streams: %s", strerror(-rc));
+    if (rc != 0) goto err_context;
+    for (int i = 0; i < STREAM_MAX; i++)
+        pthread_mutex_init(&streams.slots[i].lock, NULL);
+    /* Pairs with the acquire loads in stp_stream_stop() and stp_stream_halt(). */
+    __atomic_store_n(&streams.running, true, __ATOMIC_RELEASE);
+    return 0;
+
+err_context:
+    stp_ctx_close_stream();
+err_words:
+    stp_stream_words_free(streams.device, streams.words);
+    return rc;
+}
+
+/* All works are done, and no stream looks at its words. */
+static void stream_end(void)
+{
+    /* Pairs with the load in stream_sleep(), before which the thread has read rings. */
+    __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&streams.rings, 1);
+    pthread_join(streams.thread, NULL);
+    for (int i = 0; i < STREAM_MAX; i++) {
+        struct stream_slot *slot = &streams.slots[i];
+
+        pthread_mutex_destroy(&slot->lock);
+        *slot = (struct stream_slot){.used = false};
+    }
+    stp_ctx_close_stream();
+    stp_stream_words_free(streams.device, streams.words);
+    streams.called = false;
+    __atomic_store_n(&streams.running, false, __ATOMIC_RELEASE);
+}
+
+void stp_stream_stop(void)
+{
+    struct stp_wait wait = {0};
+
+    memset(streams.n_spaces, 0, sizeof(streams.n_spaces));
+    /* Pairs with the release stores in stream_start_locked() and stream_end(). */
+    if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
+    /* Pairs with the addition in stream_finish(). */
+    while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
+        stp_wait_idle(&wait);
+    /* a stream may be about to look at its word, or to write what it has passed */
+    for (int i = 0; i < STREAM_MAX; i++) {
+        while (slot_is_waiting(&streams.slots[i]))
+            stp_wait_idle(&wait);
+    }
+    stream_end();
+    stp_streams_stop();
+}
+
+/*
+ * The host words that the stream waits for. It may have passed some, and the program have freed
+ * them since.
+ */
+static void slot_let_go(const struct stream_slot *slot)
+{
+    /* Pairs with the write of the stream after its wait. */
+    uint64_t passed = __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE);
+
+    for (int i = 0; i < STREAM_WAITS; i++) {
+        const struct stream_wait *wait = &slot->host_waits[i];
+        /* Pairs with the release store in slot_note(). */
+        uint64_t number = __atomic_load_n(&wait->number, __ATOMIC_ACQUIRE);
+        uint64_t *host = __atomic_load_n(&wait->word, __ATOMIC_RELAXED);
+        uint64_t wanted = __atomic_load_n(&wait->wanted, __ATOMIC_RELAXED);
+
+        /* Pairs with the wait of the stream for this word. */
+        if (number > passed) __atomic_store_n(host, wanted, __ATOMIC_RELEASE);
+    }
+}
+
+/* Without locks: others may hold them, and will not give them back. */
+void stp_stream_halt(void)
+{
+    /* Pairs with the release stores in stream_start_locked() and stream_end(). */
+    if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
+    for (int i = 0; i < STREAM_MAX; i++) {
+        struct stream_slot *slot = &streams.slots[i];
+
+        if (!slot->used) continue;
+        /* Pairs with the waits of the stream. */
+        __atomic_store_n(&slot->words->done, slot->n_works + STREAM_FAR, __ATOMIC_RELEASE);
+        slot_let_go(slot);
+    }
+}
+
+/* ---- before the first call ------------------------------------------------------------------ */
+
+static int stream_device_of(const struct stp_space *space)
+{
+    if (!space->host) return space->device;
+    return space->mapped != NULL ? stp_mapped_ordinal(space) : -1;
+}
+
+/* What cannot be made now is tried again with the next space, or by the call that needs it. */
+static void stream_prepare_locked(void)
+{
+    char why[STP_STREAM_WHY];
+
+    for (int device = 0; device < STP_STREAM_DEVICES && !streams.running; device++)
+        if (streams.n_spaces[device] > 0 && stream_start_locked(device, why) != 0)
+            stp_debug("streams: gpu %d: not ready for operations on them: %s", device, why);
+}
+
+void stp_stream_count_space(const struct stp_space *space, int by)
+{
+    int device = stream_device_of(space);
+
+    if (device < 0) return;
+    pthread_mutex_lock(&streams.lock);
+    streams.n_spaces[device] += by;
+    if (streams.running && !streams.called && streams.n_spaces[streams.device] == 0) stream_end();
+    stream_prepare_locked();
+    pthread_mutex_unlock(&streams.lock);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+_Noreturn static void stream_refuse(void *handle, const char *fn, const char *why)
+{
+    stp_fatal(fn, "stream %p: %s", handle, why);
+}
+
+static bool slot_is_idle_locked(const struct stream_slot *slot)
+{
+    return slot->n_calls == 0 && !slot_is_waiting(slot) &&
+           __atomic_load_n(&slot->n_nbi, __ATOMIC_RELAXED) == 0;
+}
+
+static bool slot_is_of(const struct stream_slot *slot, const struct stp_stream *stream)
+{
+    return slot->used && slot->stream.handle == stream->handle &&
+           slot->stream.device == stream->device;
+}
+
+/* The slot of the stream, a free one, or one whose stream has nothing under way. */
+static struct stream_slot *slot_find_locked(const struct stp_stream *stream, const char *fn)
+{
+    struct stream_slot *room = NULL;
+
+    for (int i = 0; i < STREAM_MAX; i++) {
+        struct stream_slot *slot = &streams.slots[i];
+
+        if (slot_is_of(slot, stream)) return slot;
+        if (room == NULL || (room->used && !slot->used)) {
+            if (!slot->used || slot_is_idle_locked(slot)) room = slot;
+        }
+    }
+    if (room == NULL)
+        stp_fatal(fn, "%d streams have operations under way: that is all there can be", STREAM_MAX);
+    room->used = true;
+    room->stream = *stream;
+    return room;
+}
+
+struct stream_slot *stp_stream_begin(void *handle, int device, const char *fn)
+{
+    char why[STP_STREAM_WHY];
+    struct stp_stream stream;
+    struct stream_slot *slot;
+
+    stp_check_live(fn);
+    if (stp_stream_find(handle, device, &stream, why) != 0) stream_refuse(handle, fn, why);
+    pthread_mutex_lock(&streams.lock);
+    if (stream_start_locked(stream.device, why) != 0) stp_fatal(fn, "%s", why);
+    streams.called = true;
+    slot = slot_find_locked(&stream, fn);
+    slot->n_calls++;
+    pthread_mutex_unlock(&streams.lock);
+    pthread_mutex_lock(&slot->lock);
+    if (stp_stream_enter(&stream, why) != 0) stream_refuse(handle, fn, why);
+    return slot;
+}
+
+void stp_stream_end(struct stream_slot *slot)
+{
+    stp_stream_leave();
+    pthread_mutex_unlock(&slot->lock);
+    pthread_mutex_lock(&streams.lock);
+    slot->n_calls--;
+    pthread_mutex_unlock(&streams.lock);
+}
+
+static void stream_require(int rc, const char *fn)
+{
+    if (rc != 0) stp_fatal(fn, "the stream takes nothing more");
+}
+
+/* A device has few queues: a stream that waits may stand before the one that would wake it. */
+static bool slot_may_wait(struct stream_slot *slot)
+{
+    int n = 0;
+    bool may;
+
+    pthread_mutex_lock(&streams.lock);
+    for (int i = 0; i < STREAM_MAX; i++) {
+        const struct stream_slot *other = &streams.slots[i];
+
+        n += other != slot && slot_is_waiting(other);
+    }
+    may = n < stp_env.stream_waits;
+    if (may) __atomic_store_n(&slot->n_waits, slot->n_waits + 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&streams.lock);
+    return may;
+}
+
+static void slot_wait(struct stream_slot *slot, void *word, uint64_t value, bool equal,
+                      const char *fn)
+{
+    stream_require(stp_stream_wait(&slot->stream, word, value, equal), fn);
+    stream_require(stp_stream_write(&slot->stream, &slot->words->passed, slot->n_waits), fn);
+}
+
+static void slot_take_wait(struct stream_slot *slot)
+{
+    struct stp_wait wait = {0};
+
+    while (!slot_may_wait(slot))
+        stp_wait_idle(&wait);
+    stp_wait_end(&wait);
+}
+
+void stp_stream_hand_over(struct stream_slot *slot, const struct stream_work *work, bool wait)
+{
+    struct stream_work *copy = malloc(sizeof(*copy));
+
+    if (copy == NULL) stp_fatal(work->fn, "no memory for an operation on a stream");
+    *copy = *work;
+    copy->slot = slot;
+    copy->number = wait ? ++slot->n_works : 0;
+    if (wait) slot_take_wait(slot);
+    pthread_mutex_lock(&streams.lock);
+    streams.n_called++;
+    pthread_mutex_unlock(&streams.lock);
+    stream_require(stp_stream_call(&slot->stream, stream_push, copy), work->fn);
+    if (wait)
+        slot_wait(slot, &slot->words->done, slot->n_works, false, work->fn);
+    else
+        __atomic_store_n(&slot->n_nbi, slot->n_nbi + 1, __ATOMIC_RELAXED);
+}
+
+/* What ends the wait that was taken just now, in a process that dies. */
+static void slot_note(struct stream_slot *slot, uint64_t *word, uint64_t wanted)
+{
+    struct stream_wait *wait = &slot->host_waits[slot->n_waits % STREAM_WAITS];
+
+    __atomic_store_n(&wait->number, 0, __ATOMIC_RELAXED);
+    /*
+     * Pairs with the acquire load in slot_let_go(): the number is 0 before word and wanted
+     * change.
+     */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&wait->word, word, __ATOMIC_RELAXED);
+    __atomic_store_n(&wait->wanted, wanted, __ATOMIC_RELAXED);
+    /* Pairs with the acquire of slot_let_go(). */
+    __atomic_store_n(&wait->number, slot->n_waits, __ATOMIC_RELEASE);
+}
+
+void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
+                          bool equal, const char *fn)
+{
+    slot_take_wait(slot);
+    if (host != NULL) slot_note(slot, host, value);
+    slot_wait(slot, word, value, equal, fn);
+}

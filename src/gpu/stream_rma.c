@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts, gets and signals in the order of a stream: by the stream itself where its device reaches
+ * both ends, else by the thread. Design: docs/design/streams.md.
+ */
+#include "stream_ops.h"
+
+#include "spaces/cuda/mapped.h"
+
+/* ---- where things are ------------------------------------------------------------------ */
+
+int stp_stream_device_of(const void *addr)
+{
+    size_t offset;
+    const struct stp_space *space = stp_space_lookup(addr, &offset);
+
+    return space != NULL && !space->host ? space->device : -1;
+}
+
+/* A peer's memory is open in the context of the space's device alone. */
+void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device)
+{
+    int local = stp_local_of(pe);
+    size_t offset;
+    struct stp_space *space = stp_space_lookup(addr, &offset);
+    char *part;
+
+    *on_device = false;
+    if (space == NULL || local < 0) return NULL;
+    if (space->host) return space->mapped != NULL ? stp_mapped_ptr(space, local, offset) : NULL;
+    *on_device = true;
+    if (space->device != stream->device) return NULL;
+    part = stp_kind_reach(space, local);
+    return part != NULL ? part + offset : NULL;
+}
+
+int stp_stream_choose(const void *dest, const void *source)
+{
+    int device = stp_stream_device_of(dest);
+
+    return device >= 0 ? device : stp_stream_device_of(source);
+}
+
+/*
+ * Everything that is wrong with the address of another PE is so now, not when the stream comes. Of
+ * no bytes the address is not looked at.
+ */
+static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn,
+                         const char *argument)
+{
+    if ((unsigned)pe >= (unsigned)stp_rt.n_pes) stp_fatal_pe(fn, pe, stp_rt.n_pes);
+    if (nbytes > 0) (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
+}
+
+/*
+ * This PE's end of a copy as the stream may use it. A copy between host and host makes its caller
+ * wait, so that one end must be on a device.
+ */
+static bool stream_own_end(const struct stp_stream *stream, const void *ptr, const void **there,
+                           bool *on_device)
+{
+    size_t offset;
+
+    if (stp_space_lookup(ptr, &offset) != NULL) {
+        *there = stp_stream_there(stream, ptr, stp_rt.pe, on_device);
+        return *there != NULL;
+    }
+    *there = ptr;
+    *on_device = stp_kind_of(ptr) != NULL;
+    return *on_device || stp_stream_reaches(ptr);
+}
+
+/* Copied by the stream; false: it cannot. */
+static bool stream_copies(const struct stream_slot *slot, void *dest, const void *source,
+                          size_t nbytes, int pe, bool put, const char *fn)
+{
+    bool far_on_device, near_on_device;
+    void *far = stp_stream_there(&slot->stream, put ? dest : source, pe, &far_on_device);
+    const void *near;
+
+    if (far == NULL ||
+        !stream_own_end(&slot->stream, put ? source : dest, &near, &near_on_device) ||
+        (!far_on_device && !near_on_device))
+        return false;
+    if (far != near && stp_stream_copy(&slot->stream, put ? far : (void *)(uintptr_t)near,
+                                       put ? near : far, nbytes) != 0)
+        stp_fatal(fn, "cannot copy %zu bytes from %p to %p", nbytes, source, dest);
+    return true;
+}
+
+/* ---- put and get -------------------------------------------------------------------------- */
+
+static bool step_put(struct stream_work *work)
+{
+    if (work->nbi) {
+        stp_put_nbi(&stp_ctx_stream, work->dest, work->source, work->nbytes, work->pe, work->fn);
+        return true;
+    }
+    stp_put(&stp_ctx_stream, work->dest, work->source, work->nbytes, work->pe, work->fn);
+    stp_quiet(&stp_ctx_stream);
+    return true;
+}
+
+static bool step_get(struct stream_work *work)
+{
+    if (work->nbi)
+        stp_get_nbi(&stp_ctx_stream, work->dest, work->source, work->nbytes, work->pe, work->fn);
+    else
+        stp_get(&stp_ctx_stream, work->dest, work->source, work->nbytes, work->pe, work->fn);
+    return true;
+}
+
+static void stream_transfer(void *dest, const void *source, size_t nbytes, int pe, bool nbi,
+                            bool put, void *stream, const char *fn)
+{
+    struct stream_work work = {.step = put ? step_put : step_get,
+                               .fn = fn,
+                               .dest = dest,
+                               .source = source,
+                               .nbytes = nbytes,
+                               .pe = pe,
+                               .nbi = nbi};
+    struct stream_slot *slot;
+
+    stp_check_live(fn);
+    stp_kind_begin();
+    stream_check(put ? dest : source, nbytes, pe, fn, put ? "dest" : "source");
+    slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
+    if (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, put, fn))
+        stp_stream_hand_over(slot, &work, !nbi);
+    stp_stream_end(slot);
+}
+
+void stp_stream_put(void *dest, const void *source, size_t nbytes, int pe, bool nbi, void *stream,
+                    const char *fn)
+{
+    stream_transfer(dest, source, nbytes, pe, nbi, true, stream, fn);
+}
+
+void stp_stream_get(void *dest, const void *source, size_t nbytes, int pe, bool nbi, void *stream,
+                    const char *fn)
+{
+    stream_transfer(dest, source, nbytes, pe, nbi, false, stream, fn);
+}
+
+/* ---- signals ------ */
+
+static bool step_put_signal(struct stream_work *work)
+{
+    stp_put_signal(&stp_ctx_stream, work->dest, work->source, work->nbytes, work->sig_addr,
+                   work->signal, work->sig_op, work->nbi, work->pe, work->fn);
+    if (!work->nbi) stp_quiet(&stp_ctx_stream);
+    return true;
+}
+
+/* A word that the stream can set. An addition is an atomic, of which streams have none. */
+static uint64_t *stream_word(const struct stream_slot *slot, uint64_t *sig_addr, int sig_op, int pe)
+{
+    bool on_device;
+
+    if (sig_op != SHMEM_SIGNAL_SET || !stp_win.cpu_atomics) return NULL;
+    return stp_stream_there(&slot->stream, sig_addr, pe, &on_device);
+}
+
+static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_t *sig_addr,
+                          uint64_t signal, int sig_op, int pe, bool nbi, void *stream,
+                          const char *fn)
+{
+    struct stream_work work = {.step = step_put_signal,
+                               .fn = fn,
+                               .dest = dest,
+                               .source = source,
+                               .nbytes = nbytes,
+                               .pe = pe,
+                               .sig_addr = sig_addr,
+                               .signal = signal,
+                               .sig_op = sig_op,
+                               .nbi = nbi};
+    struct stream_slot *slot;
+    uint64_t *word;
+
+    stp_check_live(fn);
+    stp_kind_begin();
+    if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
+        stp_fatal(fn, "sig_op is %d: it is SHMEM_SIGNAL_SET (%d) or SHMEM_SIGNAL_ADD (%d)", sig_op,
+                  SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD);
+    if ((uintptr_t)sig_addr % sizeof(signal) != 0)
+        stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
+    stream_check(sig_addr, sizeof(signal), pe, fn, "sig_addr");
+    stream_check(dest, nbytes, pe, fn, "dest");
+    slot = stp_stream_begin(stream, stp_stream_choose(nbytes > 0 ? dest : sig_addr, sig_addr), fn);
+    word = stream_word(slot, sig_addr, sig_op, pe);
+    if (word == NULL || (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, true, fn)))
+        stp_stream_hand_over(slot, &work, !nbi);
+    else if (stp_stream_write(&slot->stream, word, signal) != 0)
+        stp_fatal(fn, "the stream cannot write sig_addr %p", (void *)sig_addr);
+    stp_stream_end(slot);
+}
+
+void pshmemx_putmem_signal_on_stream(void *dest, const void *source, size_t nelems,
+                                     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                                     void *stream)
+{
+    stream_signal(dest, source, nelems, sig_addr, signal, sig_op, pe, false, stream, __func__);
+}
+STP_PROFILED(shmemx_putmem_signal_on_stream);
+
+void pshmemx_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t nelems,
+                                         uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                                         void *stream)
+{
+    stream_signal(dest, source, nelems, sig_addr, signal, sig_op, pe, true, stream, __func__);
+}
+STP_PROFILED(shmemx_putmem_signal_nbi_on_stream);
+
+void pshmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                                 void *stream)
+{
+    stream_signal(NULL, NULL, 0, sig_addr, signal, sig_op, pe, false, stream, __func__);
+}
+STP_PROFILED(shmemx_signal_op_on_stream);

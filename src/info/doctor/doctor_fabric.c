@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor on the fabric: one check for each provider of libfabric, from what the module
+ * reports, one for libfabric itself, and the addresses of this host.
+ */
+#include "doctor.h"
+
+#include "boot/boot_internal.h"
+#include "core/core.h"
+
+#include <arpa/inet.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one provider ---------------------------------------------------------- */
+
+static bool is_of(const struct stp_info_offer *offer, const struct stp_info_offer *other)
+{
+    return strcmp(offer->provider, other->provider) == 0;
+}
+
+/* Returns the best offer of a provider; NULL: this one is not the provider's first. */
+static const struct stp_info_offer *best_of(const struct stp_info_offers *offers, size_t first)
+{
+    const struct stp_info_offer *best = &offers->rows[first];
+
+    for (size_t i = 0; i < first; i++)
+        if (is_of(&offers->rows[i], best)) return NULL;
+    for (size_t i = first + 1; i < offers->n; i++)
+        if (is_of(&offers->rows[i], best) && offers->rows[i].code < best->code)
+            best = &offers->rows[i];
+    return best;
+}
+
+/*
+ * Writes all offers of a provider: "on eth0: used, works; on lo: works". An offer without what the
+ * library needs is left out when the provider has another one.
+ */
+static void found_text(const struct stp_info_offers *offers, const struct stp_info_offer *best,
+                       char *text, size_t size)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < offers->n && len < size; i++) {
+        const struct stp_info_offer *offer = &offers->rows[i];
+        bool here = strcmp(offer->domains, "-") != 0;
+
+        if (!is_of(offer, best) ||
+            (offer->code == STP_PROVIDER_NO_DATAGRAMS && offer->code != best->code))
+            continue;
+        len += (size_t)snprintf(text + len, size - len, "%s%s%s%s%s%s", len > 0 ? "; " : "",
+                                here ? "on " : "", here ? offer->domains : "", here ? ": " : "",
+                                offer->code == STP_PROVIDER_USED ? "used, " : "", offer->reason);
+    }
+}
+
+static enum stp_check_severity health_of(enum stp_provider_verdict code)
+{
+    if (code <= STP_PROVIDER_UNTRIED) return STP_CHECK_OK;
+    return code <= STP_PROVIDER_NOT_OPENED ? STP_CHECK_WARNING : STP_CHECK_NOTE;
+}
+
+/* The advice with the provider's name where it says PROVIDER. */
+static void fill_in(char *text, size_t size, const char *advice, const char *provider)
+{
+    const char *mark = strstr(advice, "=PROVIDER");
+
+    if (mark == NULL) mark = strstr(advice, " PROVIDER");
+    if (mark == NULL)
+        snprintf(text, size, "%s", advice);
+    else
+        snprintf(text, size, "%.*s%s%s", (int)(mark + 1 - advice), advice, provider,
+                 mark + strlen("=PROVIDER"));
+}
+
+static void say_provider(struct stp_doctor *doctor, const struct stp_info_offer *best)
+{
+    char name[96], why[400], todo[400], found[1200] = "";
+    bool good = stp_info_offer_works(best->code);
+    const char *trouble = good ? best->trouble : NULL;
+
+    snprintf(name, sizeof(name), "provider %s", best->provider);
+    fill_in(todo, sizeof(todo), best->advice, best->provider);
+    found_text(&doctor->offers, best, found, sizeof(found));
+    snprintf(why, sizeof(why), "%s%s%s",
+             best->code == STP_PROVIDER_USED
+                 ? "jobs reach other hosts, or with SHMEM_NODE=off other PEs, through it"
+             : good ? "it would serve if the one that is used did not"
+                    : "jobs cannot use it as things are",
+             trouble != NULL ? "; known of this version: " : "", trouble != NULL ? trouble : "");
+    stp_doctor_say(doctor, health_of(best->code), name, why, good || todo[0] == '\0' ? NULL : todo,
+                   "%s", found);
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+static void say_library(struct stp_doctor *doctor)
+{
+    const struct stp_fabric_version *version = &doctor->offers.version;
+    bool older = version->running < version->built;
+
+    stp_doctor_say(doctor, older ? STP_CHECK_WARNING : STP_CHECK_OK, "libfabric",
+                   "the fabric module is compiled for one version and runs with the one that the "
+                   "system loads; an older one may lack what it calls",
+                   older
+                       ? "put the newer library first: LD_LIBRARY_PATH, or build Steppe anew with "
+                         "the one that is installed"
+                       : NULL,
+                   "version %u.%u runs, the module was built with %u.%u", version->running >> 16,
+                   version->running & 0xffff, version->built >> 16, version->built & 0xffff);
+}
+
+/* Does one that suits the job work? */
+static void say_choice(struct stp_doctor *doctor, int rc)
+{
+    const struct stp_info_offers *offers = &doctor->offers;
+    bool needed = stp_doctor_needs_fabric(doctor), alone = !doctor->has_job;
+    const char *named = stp_env.ofi_provider != NULL ? stp_env.ofi_provider : "any";
+    static const char why[] = "jobs on several hosts, and all jobs with SHMEM_NODE=off, need one; "
+                              "PEs of one host share memory without it";
+
+    if (rc != 0)
+        stp_doctor_say(doctor, needed || alone ? STP_CHECK_PROBLEM : STP_CHECK_WARNING, "fabric",
+                       why,
+                       "see each provider below; unset SHMEM_OFI_PROVIDER, SHMEM_OFI_FABRIC, "
+                       "SHMEM_OFI_DOMAIN and SHMEM_OFI_INTERFACE to have all of them tried",
+                       "no provider serves (%s); SHMEM_OFI_PROVIDER: %s%s%s", strerror(-rc), named,
+                       offers->error[0] != '\0' ? "; " : "", offers->error);
+    else if (!offers->leaves_host && doctor->n_hosts == 1)
+        stp_doctor_say(doctor, STP_CHECK_WARNING, "fabric", why,
+                       "bring an interface up and give it an address: ip link set eth0 up; ip addr "
+                       "add ADDRESS/BITS dev eth0 (as root)",
+                       "%s on %s serves this host; no provider that works reaches another",
+                       offers->provider, offers->domain);
+    else
+        stp_doctor_say(doctor, STP_CHECK_OK, "fabric", why, NULL,
+                       "%s on %s is used%s; SHMEM_OFI_PROVIDER: %s", offers->provider,
+                       offers->domain, needed ? "" : " when a job needs one", named);
+}
+
+static void say_live(struct stp_doctor *doctor)
+{
+    struct stp_info_offers *offers = &doctor->offers;
+
+    snprintf(offers->provider, sizeof(offers->provider), "%s", stp_rt.fabric.provider);
+    snprintf(offers->domain, sizeof(offers->domain), "%s", stp_rt.fabric.domain);
+    stp_doctor_say(doctor, STP_CHECK_OK, "fabric", "the others are not tried inside a job", NULL,
+                   "this job uses %s on %s", offers->provider, offers->domain);
+}
+
+void stp_doctor_fabric(struct stp_doctor *doctor)
+{
+    struct stp_info_offers *offers = &doctor->offers;
+    char why[PATH_MAX + 64];
+    int rc;
+
+    if (stp_rt.has_fabric) {
+        say_live(doctor);
+        return;
+    }
+    rc = stp_info_offers_ask(offers, doctor->n_pes, doctor->n_local,
+                             doctor->n_networks > 0 ? doctor->networks : NULL, doctor->n_networks,
+                             why, sizeof(why));
+    if (offers->version.running == 0) {
+        stp_doctor_say(
+            doctor, stp_doctor_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
+            "fabric", "jobs on several hosts need it",
+            "install libfabric (Debian: libfabric1), and Steppe with its fabric module",
+            "the fabric module cannot be loaded: %s", why[0] != '\0' ? why : strerror(-rc));
+        return;
+    }
+    say_choice(doctor, rc);
+    say_library(doctor);
+    for (size_t i = 0; i < offers->n; i++) {
+        const struct stp_info_offer *best = best_of(offers, i);
+
+        if (best != NULL) say_provider(doctor, best);
+    }
+    doctor->incomplete |= offers->incomplete;
+}
+
+/* ---- interfaces ------------------------------------------------------------- */
+
+/*
+ * Writes the addresses of this host by which others may reach it; in a job of several hosts with
+ * what the start of a job would say of them. Returns false when there is none.
+ */
+static bool list_networks(const struct stp_doctor *doctor, char *text, size_t size)
+{
+    struct stp_network networks[STP_NETWORKS_MAX];
+    bool judged = doctor->n_networks > 0;
+    int n = judged ? doctor->n_networks : stp_network_here(networks);
+    size_t len = 0;
+
+    snprintf(text, size, "no interface but loopback is up with an address");
+    for (int i = 0; i < n && len < size; i++) {
+        const struct stp_network *network = judged ? &doctor->networks[i] : &networks[i];
+        char addr[INET6_ADDRSTRLEN] = "";
+
+        inet_ntop(network->version == 4 ? AF_INET : AF_INET6, network->addr, addr, sizeof(addr));
+        len += (size_t)snprintf(text + len, size - len, "%s%s %s%s%s", len > 0 ? "; " : "",
+                                network->name, addr, judged ? ": " : "",
+                                !judged                       ? ""
+                                : network->refused[0] != '\0' ? network->refused
+                                                              : "reaches all hosts");
+    }
+    return n > 0;
+}
+
+void stp_doctor_interfaces(struct stp_doctor *doctor)
+{
+    const struct stp_info_offers *offers = &doctor->offers;
+    const char *wanted = stp_env.ofi_interface;
+    bool unserved = offers->provider[0] == '\0', lost = wanted != NULL && unserved;
+    char networks[1400];
+    bool outward = list_networks(doctor, networks, sizeof(networks));
+
+    stp_doctor_say(doctor,
+                   outward               ? STP_CHECK_OK
+                   : doctor->n_hosts > 1 ? STP_CHECK_PROBLEM
+                                         : STP_CHECK_WARNING,
+                   "interfaces",
+                   "other hosts are reached over an interface that is up and has an address; the "
+                   "loopback interface reaches this host alone",
+                   outward ? NULL
+                           : "ip link set eth0 up; ip addr add ADDRESS/BITS dev eth0 (as "
+                             "root), with your interface's name",
+                   "%s", networks);
+    stp_doctor_say(
+        doctor, lost ? STP_CHECK_PROBLEM : STP_CHECK_OK, "interface choice",
+        "jobs of one host need none; in jobs of several, the one whose network all hosts "
+        "have is chosen, the fastest first, and SHMEM_OFI_INTERFACE overrides it",
+        lost ? "unset SHMEM_OFI_INTERFACE, or set it to one of the names above or a subnet "
+               "such as 10.1.0.0/16"
+             : NULL,
+        "SHMEM_OFI_INTERFACE: %s; the provider used is on: %s%s%s",
+        wanted != NULL ? wanted : "not set", unserved ? "none" : offers->domain,
+        lost && offers->error[0] != '\0' ? "; " : "", lost ? offers->error : "");
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sections of the report about how bytes travel: what this process can use, and, by asking
+ * the fabric module, every provider of libfabric with the reason it is used or not.
+ */
+#include "info.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/plugin_load.h"
+#include "core/core.h"
+#include "offers.h"
+
+static void info_node(struct stp_report *report)
+{
+    struct stp_window_layout layout;
+    int fd = memfd_create("steppe-probe", MFD_CLOEXEC);
+    int error = errno;
+
+    stp_report_item(report, "path", "node");
+    stp_report_text(report, "how", "load and store in memory shared by the PEs of a node");
+    stp_report_flag(report, "usable", fd >= 0);
+    if (fd < 0) stp_report_textf(report, "why_not", "memfd_create: %s", strerror(error));
+    stp_report_text(report, "used",
+                    stp_env.node ? "between PEs of one node" : "not at all: SHMEM_NODE is off");
+    if (stp_window_choose(1, stp_env.symmetric.max, stp_env.window_size, &layout) == 0)
+        stp_report_bytes(report, "window", layout.nbytes);
+    stp_report_end(report);
+    if (fd >= 0) close(fd);
+}
+
+static void info_fabric(struct stp_report *report)
+{
+    char path[PATH_MAX], why[PATH_MAX + 64];
+    int rc = stp_plugin_path(path, sizeof(path), why, sizeof(why));
+
+    stp_report_item(report, "path", "fabric");
+    stp_report_text(report, "how", "libfabric, loaded by the jobs that need it");
+    stp_report_text(report, "module", rc == 0 ? path : NULL);
+    if (rc != 0) stp_report_text(report, "why_not", why);
+    stp_report_text(report, "used",
+                    stp_env.node ? "between nodes" : "for everything: SHMEM_NODE is off");
+    stp_report_end(report);
+}
+
+void stp_info_conduits(struct stp_report *report)
+{
+    stp_report_list(report, "paths");
+    info_node(report);
+    info_fabric(report);
+    stp_report_end(report);
+}
+
+/* ---- providers ----------------------------------------------------------- */
+
+static void info_offer(struct stp_report *report, const struct stp_info_offer *offer)
+{
+    stp_report_item(report, "provider", offer->provider);
+    stp_report_text(report, "domain", offer->domains);
+    stp_report_flag(report, "used", offer->code == STP_PROVIDER_USED);
+    stp_report_text(report, "reason", offer->reason);
+    stp_report_end(report);
+}
+
+/* In a live job the module's one endpoint is in use: what it opened is the answer. */
+static void info_live_provider(struct stp_report *report)
+{
+    struct stp_info_offer offer = {.code = STP_PROVIDER_USED, .reason = "used by this job"};
+
+    snprintf(offer.provider, sizeof(offer.provider), "%s", stp_rt.fabric.provider);
+    snprintf(offer.domains, sizeof(offer.domains), "%s", stp_rt.fabric.domain);
+    stp_report_list(report, "offered");
+    info_offer(report, &offer);
+    stp_report_end(report);
+    stp_report_flag(report, "usable", true);
+}
+
+static void info_all_providers(struct stp_report *report)
+{
+    struct stp_info_offers offers;
+    char why[PATH_MAX + 64];
+    int rc = stp_info_offers_ask(&offers, 1, 1, NULL, 0, why, sizeof(why));
+
+    if (why[0] != '\0') {
+        stp_report_text(report, "why_not", why);
+        return;
+    }
+    stp_report_list(report, "offered");
+    for (size_t i = 0; i < offers.n; i++)
+        info_offer(report, &offers.rows[i]);
+    stp_report_end(report);
+    free(offers.rows);
+    if (offers.incomplete) stp_report_text(report, "missing", "some, for lack of memory");
+    stp_report_flag(report, "usable", rc == 0);
+    if (rc != 0) stp_report_textf(report, "why_not", "no provider serves: %s", strerror(-rc));
+}
+
+void stp_info_providers(struct stp_report *report)
+{
+    if (stp_rt.has_fabric)
+        info_live_provider(report);
+    else
+        info_all_providers(report);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies between this process and private pages of another one of the node, by the kernel
+ * (process_vm_readv and _writev): complete on return. Design: docs/design/memory.md.
+ */
+#include "rma.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define PROCESS_ROWS 64                 /* of one call */
+#define PROCESS_BYTES ((size_t)1 << 30) /* the kernel takes less than 2^31 */
+
+/* One transfer, and how far it is. */
+struct process_copy {
+    char *local;
+    uintptr_t remote;
+    size_t local_pitch, remote_pitch, width, n;
+    size_t row, column;
+};
+
+/* Pieces of the rows from where it is: how many. */
+static unsigned long process_pieces(const struct process_copy *copy,
+                                    struct iovec here[PROCESS_ROWS],
+                                    struct iovec there[PROCESS_ROWS])
+{
+    size_t left = PROCESS_BYTES, column = copy->column;
+    unsigned long n = 0;
+
+    for (size_t row = copy->row; row < copy->n && n < PROCESS_ROWS && left > 0; row++) {
+        size_t nbytes = copy->width - column < left ? copy->width - column : left;
+
+        here[n] = (struct iovec){copy->local + row * copy->local_pitch + column, nbytes};
+        there[n] =
+            (struct iovec){(void *)(copy->remote + row * copy->remote_pitch + column), nbytes};
+        left -= nbytes;
+        column = 0;
+        n++;
+    }
+    return n;
+}
+
+static void process_advance(struct process_copy *copy, size_t nbytes)
+{
+    size_t at = copy->column + nbytes;
+
+    copy->row += at / copy->width;
+    copy->column = at % copy->width;
+}
+
+static _Noreturn void process_fatal(const struct stp_target *target, int error, int pe,
+                                    const char *fn)
+{
+    if (error == EFAULT)
+        stp_fatal(fn,
+                  "the buffer of PE %d that is space %u, or the one here, is not mapped as it was: "
+                  "it is unmapped behind shmem_space_destroy() alone",
+                  pe, target->space->number);
+    stp_fatal(fn, "copying to or from the buffer of PE %d that is space %u: %s", pe,
+              target->space->number, strerror(error));
+}
+
+void stp_cma_copy(const struct stp_target *target, const void *buffer,
+                  const struct stp_strided_copy *rows, bool put, int pe, const char *fn)
+{
+    struct process_copy copy = {.local = (char *)(uintptr_t)buffer,
+                                .local_pitch = put ? rows->source_pitch : rows->dest_pitch,
+                                .remote_pitch = put ? rows->dest_pitch : rows->source_pitch,
+                                .width = rows->width,
+                                .n = rows->n};
+    struct iovec here[PROCESS_ROWS], there[PROCESS_ROWS];
+    pid_t pid;
+
+    (void)stp_private_peer(target->space, stp_local_of(pe), &pid, &copy.remote);
+    copy.remote += target->offset;
+    while (copy.row < copy.n) {
+        unsigned long n = process_pieces(&copy, here, there);
+        ssize_t done = put ? process_vm_writev(pid, here, n, there, n, 0)
+                           : process_vm_readv(pid, here, n, there, n, 0);
+
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) process_fatal(target, done < 0 ? errno : EFAULT, pe, fn);
+        process_advance(&copy, (size_t)done);
+    }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private device memory of the program as a buffer of the fabric: registered by the allocation, and
+ * found again by the number that the driver gave that, which no other has, ever: an address may be
+ * freed and allocated anew between two operations. Design: docs/design/fabric.md.
+ */
+#include "rma.h"
+
+struct buffer {
+    const struct stp_kind *kind; /* NULL: none */
+    struct stp_allocation allocation;
+    bool refused;       /* by the fabric or the driver: nobody asks again */
+    unsigned n_holders; /* operations that are being issued */
+    uint64_t used;      /* when it was asked for last */
+};
+
+static struct {
+    pthread_mutex_t lock; /* guards the rest; held while an allocation is registered or closed */
+    uint64_t now;         /* counts operations */
+    struct buffer by_number[STP_FABRIC_BUFFERS];
+} buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* false: operations use it. */
+static bool buffer_close_locked(unsigned number)
+{
+    struct buffer *buffer = &buffers.by_number[number];
+
+    if (buffer->kind == NULL) return true;
+    if (buffer->n_holders > 0) return false;
+    if (!buffer->refused) {
+        if (!stp_rt.fabric.buffer_remove(number)) return false;
+        buffer->kind->device->unregister_private(&buffer->allocation);
+    }
+    buffer->kind = NULL;
+    return true;
+}
+
+/*
+ * The number of the allocation, else -1. What was allocated before at its addresses is closed;
+ * false: it cannot be, as operations on memory that was freed are under way.
+ */
+static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
+{
+    uintptr_t at = (uintptr_t)wanted->base;
+
+    *number = -1;
+    for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
+        const struct buffer *buffer = &buffers.by_number[i];
+        uintptr_t base = (uintptr_t)buffer->allocation.base;
+
+        if (buffer->kind == NULL) continue;
+        if (buffer->allocation.id == wanted->id && base == at &&
+            buffer->allocation.nbytes == wanted->nbytes)
+            *number = (int)i;
+        else if (at < base + buffer->allocation.nbytes && base < at + wanted->nbytes &&
+                 !buffer_close_locked(i))
+            return false;
+    }
+    return true;
+}
+
+/* A free number, else that of the one unused for longest; -1: operations use them all. */
+static int buffer_room_locked(void)
+{
+    uint64_t since = 0;
+
+    for (;;) {
+        int oldest = -1;
+
+        for (int i = 0; i < STP_FABRIC_BUFFERS; i++) {
+            const struct buffer *buffer = &buffers.by_number[i];
+
+            if (buffer->kind == NULL) return i;
+            if (buffer->used > since &&
+                (oldest < 0 || buffer->used < buffers.by_number[oldest].used))
+                oldest = i;
+        }
+        if (oldest < 0 || buffer_close_locked((unsigned)oldest)) return oldest;
+        since = buffers.by_number[oldest].used;
+    }
+}
+
+static int buffer_make_locked(const struct stp_kind *kind, const struct stp_allocation *wanted)
+{
+    int number = buffer_room_locked();
+    struct buffer *buffer;
+
+    if (number < 0) return -1;
+    buffer = &buffers.by_number[number];
+    *buffer = (struct buffer){.kind = kind, .allocation = *wanted};
+    buffer->refused = kind->device->register_private(&buffer->allocation, (unsigned)number,
+                                                     stp_rt.fabric.buffer_add) != 0;
+    return number;
+}
+
+int stp_device_mr_get(const struct stp_kind *kind, const void *ptr, size_t nbytes)
+{
+    struct stp_allocation wanted;
+    int number = -1;
+
+    if (stp_rt.fabric.why_no_devices != NULL || !kind->device->allocation(ptr, &wanted)) return -1;
+    if (nbytes > wanted.nbytes - ((uintptr_t)ptr - (uintptr_t)wanted.base)) return -1;
+    pthread_mutex_lock(&buffers.lock);
+    if (buffer_find_locked(&wanted, &number)) {
+        if (number < 0) number = buffer_make_locked(kind, &wanted);
+        if (number >= 0) {
+            struct buffer *buffer = &buffers.by_number[number];
+
+            buffer->used = ++buffers.now;
+            if (buffer->refused)
+                number = -1;
+            else
+                buffer->n_holders++;
+        }
+    }
+    pthread_mutex_unlock(&buffers.lock);
+    if (number >= 0) stp_rt.fabric.set_current_local_mr(number);
+    return number;
+}
+
+void stp_device_mr_put(int number)
+{
+    if (STP_LIKELY(number < 0)) return;
+    stp_rt.fabric.set_current_local_mr(-1);
+    pthread_mutex_lock(&buffers.lock);
+    buffers.by_number[number].n_holders--;
+    pthread_mutex_unlock(&buffers.lock);
+}
+
+void stp_device_mr_fini(void)
+{
+    pthread_mutex_lock(&buffers.lock);
+    for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++)
+        if (!buffer_close_locked(i)) buffers.by_number[i].kind = NULL; /* the fabric closes it */
+    pthread_mutex_unlock(&buffers.lock);
+}

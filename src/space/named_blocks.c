@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocks of a space that have names, by which later jobs find them. All members write the same
+ * name: the first one does it, the others find it done. Design: docs/design/fam.md.
+ */
+#include "space.h"
+
+#include "coll/coll.h"
+
+#include "pshmem.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The i-th block with a name; false: there are no more, or memory of this kind keeps no names. */
+static bool roots_at(const struct stp_space *space, unsigned i, struct stp_named_block *root)
+{
+    const struct stp_store_ops *store = space->kind->store;
+
+    return store != NULL && store->named_block_at(space, i, root);
+}
+
+/* ---- at open and at the end ------------------------------------------------------------- */
+
+/* Two names may stand for parts of one block: then it is reserved already. */
+int stp_space_reserve_named(struct stp_space *space)
+{
+    uint64_t hash = stp_hash(STP_HASH_EMPTY, &space->n_parts, sizeof(space->n_parts));
+    struct stp_named_block root;
+
+    for (unsigned i = 0; roots_at(space, i, &root); i++) {
+        size_t start, nbytes;
+        int rc = stp_heap_reserve(space->heap, root.block, root.block_bytes);
+        if (rc == -EEXIST && !(stp_heap_find(space->heap, root.block, &start, &nbytes) == 0 &&
+                               start == root.block && nbytes == root.block_bytes))
+            stp_warn("the block \"%s\" of space %u lies over another one with a name, and is not "
+                     "kept from malloc: was it freed before its name was forgotten?",
+                     root.name, space->number);
+        else if (rc != 0 && rc != -EEXIST)
+            return rc;
+        hash = stp_hash(hash, &root, sizeof(root));
+    }
+    space->roots = hash;
+    return 0;
+}
+
+void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char *fn)
+{
+    struct stp_named_block root;
+
+    if (space->n_parts == 0) return;
+    for (unsigned i = 0; roots_at(space, i, &root); i++)
+        if (root.block == offset)
+            stp_fatal(fn,
+                      "ptr %p is the block that \"%s\" is the name of: forget the name first "
+                      "(shmemx_space_root_set)",
+                      (void *)(space->base + offset), root.name);
+}
+
+size_t stp_space_named_blocks(const struct stp_space *space)
+{
+    struct stp_named_block root, before;
+    size_t n = 0, start, nbytes;
+
+    for (unsigned i = 0; roots_at(space, i, &root); i++) {
+        bool counted = false;
+        for (unsigned j = 0; j < i && !counted; j++)
+            counted = roots_at(space, j, &before) && before.block == root.block;
+        if (!counted && stp_heap_find(space->heap, root.block, &start, &nbytes) == 0) n++;
+    }
+    return n;
+}
+
+/* ---- the public routines ------------------------------------------------------------------ */
+
+/* What this member asks for: 0 or -errno, logged. */
+static int roots_check(const struct stp_space *space, const char *name, const void *addr,
+                       size_t nbytes, struct stp_named_block *root)
+{
+    size_t start, block_bytes, offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
+    size_t len = name != NULL ? strnlen(name, STP_BLOCK_NAME) : 0;
+
+    memset(root, 0, sizeof(*root)); /* all of it is compared and written */
+    if (len == 0 || len == STP_BLOCK_NAME) {
+        stp_error("shmemx_space_root_set: a name has 1 to %d bytes", STP_BLOCK_NAME - 1);
+        return -EINVAL;
+    }
+    memcpy(root->name, name, len);
+    if (addr == NULL || nbytes == 0) return 0;
+    if (offset >= space->nbytes || stp_heap_find(space->heap, offset, &start, &block_bytes) != 0 ||
+        nbytes > block_bytes - (offset - start)) {
+        stp_error("shmemx_space_root_set: \"%s\": %zu bytes at %p do not lie in a block that was "
+                  "allocated in space %u",
+                  root->name, nbytes, addr, space->number);
+        return -EINVAL;
+    }
+    root->offset = offset;
+    root->nbytes = nbytes;
+    root->block = start;
+    root->block_bytes = block_bytes;
+    return 0;
+}
+
+/* 0 or -errno, logged. */
+static int roots_set(struct stp_space *space, const struct stp_named_block *root)
+{
+    if (space->n_parts > 0) return space->kind->store->named_block_set(space, root);
+    stp_error("space %u (%s) has no name: it keeps no names of blocks, \"%s\" for one",
+              space->number, space->kind->name, root->name);
+    return -EOPNOTSUPP;
+}
+
+int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *addr, size_t nbytes)
+{
+    struct stp_space *space;
+    struct stp_named_block root;
+    int64_t facts[3], failed;
+
+    if (stp_space_is_invalid(handle)) return 1;
+    space = stp_space_check(handle, __func__, "space");
+    facts[0] = roots_check(space, name, addr, nbytes, &root) != 0;
+    facts[1] = (int64_t)(stp_hash(STP_HASH_EMPTY, &root, sizeof(root)) & INT64_MAX);
+    facts[2] = -facts[1];
+    stp_coll_agree(space->team, facts, 3);
+    if (facts[0] != 0) return 1;
+    if (facts[1] != -facts[2]) {
+        stp_error("shmemx_space_root_set: \"%s\": names, blocks or sizes differ between PEs: here "
+                  "%zu bytes at offset %zu",
+                  root.name, nbytes, (size_t)root.offset);
+        return 1;
+    }
+    failed = roots_set(space, &root) != 0;
+    stp_coll_agree(space->team, &failed, 1); /* durable everywhere, or said to be not */
+    return failed != 0;
+}
+STP_PROFILED(shmemx_space_root_set);
+
+int pshmemx_space_root_get(shmem_space_t handle, const char *name, void **addr, size_t *nbytes)
+{
+    struct stp_space *space;
+    struct stp_named_block root;
+
+    stp_check_given(name, __func__, "name");
+    stp_check_given(addr, __func__, "addr");
+    stp_check_given(nbytes, __func__, "nbytes");
+    *addr = NULL;
+    *nbytes = 0;
+    if (stp_space_is_invalid(handle)) return 1;
+    space = stp_space_check(handle, __func__, "space");
+    for (unsigned i = 0; roots_at(space, i, &root); i++) {
+        if (strcmp(root.name, name) != 0) continue;
+        *addr = space->base + root.offset;
+        *nbytes = root.nbytes;
+        return 0;
+    }
+    return 1;
+}
+STP_PROFILED(shmemx_space_root_get);

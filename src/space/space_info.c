@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What can be asked of spaces beyond the proposal: facts, paths, and the table of all of them.
+ */
+#include "space.h"
+
+#include "pshmem.h"
+#include "rma/rma.h"
+#include "spaces/cuda/mapped.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- paths -------------------------------------------------------------------------- */
+
+static shmemx_space_path_t info_path(struct stp_space *space, int pe)
+{
+    static const shmemx_space_path_t paths[] = {
+        [STP_PATH_HOST] = SHMEMX_PATH_LOAD_STORE, [STP_PATH_DEVICE] = SHMEMX_PATH_DEVICE,
+        [STP_PATH_FABRIC] = SHMEMX_PATH_FABRIC,   [STP_PATH_STAGED] = SHMEMX_PATH_STAGED,
+        [STP_PATH_CMA] = SHMEMX_PATH_PROCESS,
+    };
+
+    enum stp_access_path way;
+
+    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return SHMEMX_PATH_NONE;
+    way = stp_access_path_to(space, pe, STP_USE_COPY);
+    /* of several ranges of one kind some may be staged */
+    for (space = space->next_range; space != NULL && way != STP_PATH_STAGED;
+         space = space->next_range)
+        way = stp_access_path_to(space, pe, STP_USE_COPY);
+    return paths[way];
+}
+
+shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
+{
+    if (stp_space_is_invalid(handle)) return SHMEMX_PATH_NONE;
+    if (pe < 0 || pe >= stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
+    return info_path(stp_space_check(handle, __func__, "space"), pe);
+}
+STP_PROFILED(shmemx_space_path);
+
+const char *pshmemx_space_path_name(shmemx_space_path_t path)
+{
+    static const char *const names[] = {
+        [SHMEMX_PATH_NONE] = "none",     [SHMEMX_PATH_LOAD_STORE] = "load/store",
+        [SHMEMX_PATH_DEVICE] = "device", [SHMEMX_PATH_FABRIC] = "fabric",
+        [SHMEMX_PATH_STAGED] = "staged", [SHMEMX_PATH_PROCESS] = "process",
+    };
+
+    return (unsigned)path < STP_COUNT(names) ? names[path] : "unknown";
+}
+STP_PROFILED(shmemx_space_path_name);
+
+/* ---- facts --------------------------------------------------------------------------- */
+
+/* The least that a caller's structure holds: the numbers. The most: what is surely not meant. */
+enum { INFO_BYTES_MIN = offsetof(shmemx_space_info_t, kind), INFO_BYTES_MAX = 4096 };
+
+static void info_check_size(const shmemx_space_info_t *info, const char *fn)
+{
+    stp_check_given(info, fn, "info");
+    if (info->struct_size < INFO_BYTES_MIN || info->struct_size > INFO_BYTES_MAX)
+        stp_fatal(fn, "info->struct_size is %zu: begin with SHMEMX_SPACE_INFO_INITIALIZER (%zu)",
+                  info->struct_size, sizeof(*info));
+}
+
+static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
+{
+    if (space->kind->device == NULL)
+        return space->mapped != NULL && stp_win.cpu_atomics && stp_mapped_native(space)
+                   ? SHMEMX_ATOMICS_NATIVE
+                   : SHMEMX_ATOMICS_HOST;
+    return stp_stage_gpu_amo_enabled(space) ? SHMEMX_ATOMICS_DEVICE : SHMEMX_ATOMICS_OWNER;
+}
+
+static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
+{
+    const struct stp_team *team = space->team;
+    struct stp_heap_stats stats;
+
+    stp_space_all_stats(space, &stats);
+    *info = (shmemx_space_info_t){
+        .struct_size = info->struct_size,
+        .device_type = (shmem_device_type_t)space->kind->device_type,
+        .device = space->device,
+        .n_pes = team->n_pes,
+        .nbytes = stp_space_all_bytes(space),
+        .max_size = space->next_range != NULL ? stp_space_all_bytes(space) : space->max_bytes,
+        .used = stats.used,
+        .n_blocks = stats.n_blocks,
+        .largest = stats.largest_free,
+        .base = space->base,
+        .caps = space->caps,
+        .found = space->found,
+        .n_parts = (int)space->n_parts,
+        .numa_policy = (shmemx_space_numa_t)space->numa,
+        .numa_node = space->placed ? space->numa_node : -1,
+        .page_size = space->page_bytes,
+        .atomics = info_atomics(space),
+    };
+    snprintf(info->kind, sizeof(info->kind), "%s", space->kind->name);
+    if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,
+                               sizeof(info->where)))
+        info->where[0] = '\0';
+}
+
+void stp_struct_check(size_t nbytes, size_t least, size_t size, const char *what, const char *fn)
+{
+    if (nbytes < least || nbytes > INFO_BYTES_MAX)
+        stp_fatal(fn, "%s is %zu: begin with the initializer of that structure (%zu)", what, nbytes,
+                  size);
+}
+
+void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes)
+{
+    memcpy(to, full, nbytes < full_bytes ? nbytes : full_bytes);
+    if (nbytes > full_bytes) memset((char *)to + full_bytes, 0, nbytes - full_bytes);
+}
+
+static void info_init(void *mine, const void *full, size_t full_bytes, size_t least, size_t nbytes,
+                      const char *fn)
+{
+    if (nbytes < least || nbytes > INFO_BYTES_MAX)
+        stp_fatal(fn, "struct_size is %zu: pass the size of your structure (%zu)", nbytes,
+                  full_bytes);
+    stp_struct_copy_versioned(mine, nbytes, full, full_bytes);
+}
+
+void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size)
+{
+    shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    full.struct_size = struct_size;
+    stp_check_given(attr, __func__, "attr");
+    info_init(attr, &full, sizeof(full), sizeof(struct_size), struct_size, __func__);
+}
+STP_PROFILED(shmemx_space_attr_init);
+
+void pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size)
+{
+    shmemx_space_info_t full = SHMEMX_SPACE_INFO_INITIALIZER;
+
+    full.struct_size = struct_size;
+    stp_check_given(info, __func__, "info");
+    info_init(info, &full, sizeof(full), INFO_BYTES_MIN, struct_size, __func__);
+}
+STP_PROFILED(shmemx_space_info_init);
+
+int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
+{
+    size_t nbytes;
+    shmemx_space_info_t full;
+
+    info_check_size(info, __func__);
+    if (stp_space_is_invalid(handle)) return 1;
+    full.struct_size = nbytes = info->struct_size;
+    info_fill(stp_space_check(handle, __func__, "space"), &full);
+    stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
+    return 0;
+}
+STP_PROFILED(shmemx_space_query);
+
+/* The first kind that knows what the name stands for. */
+static int info_stat_named(const char *name, struct stp_named *named)
+{
+    int rc = -ENOENT;
+
+    for (int i = 0; i < stp_n_kinds && rc == -ENOENT; i++)
+        if (stp_kinds[i]->store != NULL) rc = stp_kinds[i]->store->stat(name, named);
+    return rc;
+}
+
+int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
+{
+    shmemx_space_stat_t full = {0};
+    struct stp_named named;
+    size_t nbytes;
+    int rc;
+
+    stp_check_live(__func__);
+    stp_check_given(name, __func__, "name");
+    stp_check_given(stat, __func__, "stat");
+    nbytes = stat->struct_size;
+    if (nbytes < sizeof(nbytes) || nbytes > INFO_BYTES_MAX)
+        stp_fatal(__func__,
+                  "stat->struct_size is %zu: begin with SHMEMX_SPACE_STAT_INITIALIZER "
+                  "(%zu)",
+                  nbytes, sizeof(*stat));
+    rc = info_stat_named(name, &named);
+    if (rc != 0) return -rc;
+    full.struct_size = nbytes;
+    full.nbytes = named.nbytes;
+    full.n_parts = (int)named.n_parts;
+    full.keep = named.keep;
+    full.in_use = named.in_use;
+    stp_struct_copy_versioned(stat, nbytes, &full, sizeof(full));
+    return 0;
+}
+STP_PROFILED(shmemx_space_stat);
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static const char *info_name(const struct stp_space *space)
+{
+    static const char *const fixed[] = {"internal", "globals", "default"};
+
+    if (space->range_of != NULL) return "range";
+    return space->number < STP_SPACE_FIRST_USER ? fixed[space->number] : "user";
+}
+
+/* What the table says of a space: what does not change while its addresses are found, and used. */
+struct info_row {
+    const char *name, *kind;
+    bool copies, registered;
+    int n_pes;
+    size_t nbytes, used;
+    void *base;
+    uint64_t key;
+    const struct stp_space *next_part;
+};
+
+static void info_look(const struct stp_space *space, void *arg)
+{
+    const struct stp_team *team = space->team;
+    struct stp_heap_stats stats = {0};
+
+    if (space->heap != NULL) stp_heap_stats(space->heap, &stats);
+    *(struct info_row *)arg = (struct info_row){
+        .name = info_name(space),
+        .kind = space->kind != NULL ? space->kind->name : "cpu",
+        .copies = !space->host,
+        .registered = space->registered,
+        .n_pes = team != NULL ? team->n_pes : stp_rt.n_pes,
+        .nbytes = stp_space_nbytes(space),
+        .used = stats.used,
+        .base = space->base,
+        .key = space->key,
+        .next_part = space->next_part,
+    };
+}
+
+/* The next part of the same space: these live as long as the library. False: there is none. */
+static bool info_next(struct info_row *row)
+{
+    const struct stp_space *part = row->next_part;
+
+    if (part != NULL) info_look(part, row);
+    return part != NULL;
+}
+
+static void info_print_row(int fd, unsigned number, const struct info_row *row)
+{
+    char key[24] = "-";
+
+    if (row->registered) snprintf(key, sizeof(key), "0x%llx", (unsigned long long)row->key);
+    dprintf(fd, "%-3u %-9s %-5s %5d %14zu %-18p %-14s %-12s %-18s %zu\n", number, row->name,
+            row->kind, row->n_pes, row->nbytes, row->base,
+            row->registered ? stp_rt.fabric.provider
+            : row->copies   ? "copies"
+                            : "load/store",
+            row->registered ? stp_rt.fabric.domain : "-", key, row->used);
+}
+
+int pshmemx_space_print(int fd)
+{
+    struct info_row row;
+
+    stp_check_live(__func__);
+    dprintf(fd, "spaces of pe %d: node path %s, fabric %s\n", stp_rt.pe,
+            stp_win.n_view > 1 ? "load/store" : "none",
+            stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
+    dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
+            "bytes", "base", "provider", "iface", "key", "used");
+    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++)
+        for (bool more = stp_space_with_locked(n, info_look, &row); more; more = info_next(&row))
+            info_print_row(fd, n, &row);
+    return 0;
+}
+STP_PROFILED(shmemx_space_print);

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collective allocation: the symmetric heap's routines and what the spaces' routines share
+ * with them. Allocation ends, and freeing begins, with a quiet of the default context and a
+ * sync of the space's private team. Design: docs/design/spaces.md.
+ */
+#include "space.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static void memory_barrier(struct stp_space *space)
+{
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(space->team);
+}
+
+/* Before memory goes: traffic into it, and collectives that work in it, are over. */
+static void memory_barrier_leave(struct stp_space *space)
+{
+    stp_active_quiet();
+    memory_barrier(space);
+}
+
+/* SHMEM_CHECK=1: every member passed the same numbers. */
+static void memory_check_equal(struct stp_space *space, int64_t first, int64_t second,
+                               const char *fn)
+{
+    int64_t range[4] = {first, -first, second, -second};
+
+    if (!stp_rt.check) return;
+    stp_coll_agree(space->team, range, 4);
+    if (range[0] != -range[1] || range[2] != -range[3])
+        stp_fatal(fn,
+                  "arguments differ between PEs: here %lld and %lld, elsewhere up to %lld and "
+                  "%lld",
+                  (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
+}
+
+/* What to change so that the space is larger. */
+static const char *memory_remedy(const struct stp_space *space, size_t need, char *text, size_t len)
+{
+    uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
+
+    if (space->may_grow && need <= space->max_bytes)
+        return "a member's part could not grow, and it says why";
+    if (space->number == STP_SPACE_HEAP)
+        return space->may_grow ? "raise the second number of SHMEM_SYMMETRIC_SIZE"
+                               : "raise SHMEM_SYMMETRIC_SIZE";
+    if (space->whole) return "a buffer of the program is one block without SHMEMX_ADOPT_HEAP";
+    if (space->adopted) return "register a larger buffer";
+    if (!space->permanent && space->may_grow) return "raise attr.max_size where it is created";
+    if (!space->permanent) return "raise config.size where it is created";
+    snprintf(text, len, "raise SHMEM_%s_SYMMETRIC_SIZE", stp_space_type_name((int)type));
+    return text;
+}
+
+/*
+ * NULL is no error, and many programs do not look at it. So the first time in each space its first
+ * member says what was asked for, what there was, and what to change. Members allocate alike, one
+ * call at a time: told needs no lock.
+ */
+STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, size_t align,
+                                      const char *fn)
+{
+    const struct stp_team *team = space->team;
+    char where[32] = "the symmetric heap", text[64], what[96] = "that many bytes";
+    struct stp_heap_stats stats;
+
+    if (space->told_full || team->rank != 0) return;
+    space->told_full = true;
+    stp_space_all_stats(space, &stats);
+    if (space->number != STP_SPACE_HEAP) snprintf(where, sizeof(where), "space %u", space->number);
+    if (align > STP_HEAP_ALIGN)
+        snprintf(what, sizeof(what), "%zu bytes at a multiple of %zu", nbytes, align);
+    else if (nbytes != SIZE_MAX)
+        snprintf(what, sizeof(what), "%zu bytes", nbytes);
+    if (stats.size == 0 && !space->may_grow)
+        stp_warn(
+            "%s: NULL: there is no symmetric heap, SHMEM_SYMMETRIC_SIZE is 0: raise it for %s, or "
+            "create a space (told once; SHMEM_WARN=off: never)",
+            stp_public_name(fn), what);
+    else if (align > space->base_align)
+        stp_warn("%s: NULL: %s: %s itself begins at a multiple of %zu: ask for no more "
+                 "(told once; SHMEM_WARN=off: never)",
+                 stp_public_name(fn), what, where, space->base_align);
+    else
+        stp_warn(
+            "%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
+            "has %zu: %s (told once; SHMEM_WARN=off: never)",
+            stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
+            memory_remedy(space, stp_heap_lack(space->heap, nbytes, align), text, sizeof(text)));
+}
+
+/*
+ * Has the heap no room, or would it have had memory for its records? All members' heaps are equal,
+ * so all of them come here, and all do the same.
+ */
+STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char *fn)
+{
+    if (!space->may_grow || need == 0 || need > space->max_bytes) return -ENOMEM;
+    return stp_space_grow(space, need, fn);
+}
+
+/* A block of the heap of one range. */
+static int memory_take_in(struct stp_space *space, size_t nbytes, size_t align, size_t *offset,
+                          const char *fn)
+{
+    int rc = stp_heap_alloc(space->heap, nbytes, align, offset);
+
+    if (STP_UNLIKELY(rc == -ENOMEM) &&
+        memory_grow(space, stp_heap_lack(space->heap, nbytes, align), fn) == 0)
+        rc = stp_heap_alloc(space->heap, nbytes, align, offset);
+    return rc;
+}
+
+/* Of the first range that has room, which space becomes: members' ranges are equal. */
+static int memory_take(struct stp_space **space, size_t nbytes, size_t align, size_t *offset,
+                       const char *fn)
+{
+    int rc = -ENOMEM;
+
+    for (struct stp_space *range = *space; range != NULL && rc == -ENOMEM;
+         range = range->next_range) {
+        if (align <= range->base_align) rc = memory_take_in(range, nbytes, align, offset, fn);
+        if (rc == 0) *space = range;
+    }
+    return rc;
+}
+
+void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
+                      const char *fn)
+{
+    size_t offset;
+    int rc;
+
+    memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
+    rc = memory_take(&space, nbytes, align, &offset, fn);
+    if (rc == 0 && zero) stp_copy_zero(space, offset, nbytes, fn);
+    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, align, fn);
+    memory_barrier(space);
+    return rc == 0 ? space->base + offset : NULL;
+}
+
+/* SHMEM_CHECK=1: all members pass the same; the first one says what is wrong with it. */
+static void memory_check_alignment(const struct stp_space *space, size_t alignment, bool valid,
+                                   const char *fn)
+{
+    const struct stp_team *team = space->team;
+
+    if (!stp_rt.check || team->rank != 0) return;
+    if (!valid)
+        stp_warn("%s: alignment is %zu, which is no power of two: the result is NULL",
+                 stp_public_name(fn), alignment);
+    else if (alignment < sizeof(void *))
+        stp_warn("%s: alignment is %zu, taken as %zu: the standard asks for a power of two that is "
+                 "a multiple of it",
+                 stp_public_name(fn), alignment, sizeof(void *));
+}
+
+void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn)
+{
+    bool valid = alignment != 0 && (alignment & (alignment - 1)) == 0;
+    void *ptr = NULL;
+
+    if (nbytes == 0) return NULL;
+    if (valid) {
+        ptr = stp_space_alloc(space, nbytes, alignment, false, fn);
+    } else {
+        /* Members that passed something else must not wait for this one. */
+        memory_check_equal(space, (int64_t)nbytes, (int64_t)alignment, fn);
+        memory_barrier(space);
+    }
+    memory_check_alignment(space, alignment, valid, fn);
+    return ptr;
+}
+
+/*
+ * The offset of a pointer to free or resize, and the range of its space, which space becomes; fatal
+ * with the reason when it is no such pointer.
+ */
+static size_t memory_block(struct stp_space **of, const void *ptr, const char *fn)
+{
+    size_t offset, start, nbytes;
+    struct stp_space *owner = stp_space_lookup(ptr, &offset), *space = *of;
+    char text[96];
+
+    if (owner == NULL && stp_space_lookup_destroyed(ptr, text, sizeof(text)))
+        stp_fatal(fn, "ptr %p was allocated from %s", ptr, text);
+    if (owner == NULL || owner->heap == NULL)
+        stp_fatal(fn, "ptr %p was not allocated from symmetric memory", ptr);
+    if (stp_space_whole(owner) != stp_space_whole(space))
+        stp_fatal(fn, "ptr %p belongs to space %u (%s, %zu bytes), not to space %u", ptr,
+                  owner->number, owner->kind->name, owner->nbytes, space->number);
+    *of = space = owner;
+    if (space->whole)
+        stp_fatal(fn, "ptr %p is in space %u, a buffer of the program: destroy the space instead",
+                  ptr, space->number);
+    if (stp_heap_find(space->heap, offset, &start, &nbytes) != 0)
+        stp_fatal(fn, "ptr %p is not allocated: was it freed before?", ptr);
+    if (start != offset)
+        stp_fatal(fn, "ptr %p is %zu bytes inside the allocation of %zu bytes at %p", ptr,
+                  offset - start, nbytes, (void *)(space->base + start));
+    return offset;
+}
+
+void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
+{
+    size_t offset = memory_block(&space, ptr, fn);
+    size_t start, nbytes;
+
+    memory_check_equal(space, (int64_t)stp_space_all_offset(space, offset), 0, fn);
+    stp_space_check_unnamed(space, offset, fn);
+    memory_barrier_leave(space);
+    stp_heap_find(space->heap, offset, &start, &nbytes);
+    stp_active_forget(ptr, nbytes);
+    stp_heap_free(space->heap, offset);
+}
+
+/* In place, if need be by growth of the space, where the block is the last: no byte is copied. */
+static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, const char *fn)
+{
+    int rc = stp_heap_resize(space->heap, offset, nbytes);
+
+    if (STP_UNLIKELY(rc == -ENOMEM) && stp_heap_lack(space->heap, nbytes, 0) != 0 &&
+        memory_grow(space, stp_heap_lack_at(space->heap, offset, nbytes), fn) == 0)
+        rc = stp_heap_resize(space->heap, offset, nbytes);
+    return rc;
+}
+
+void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn)
+{
+    size_t offset = memory_block(&space, ptr, fn);
+    struct stp_space *other = stp_space_whole(space); /* that a block that must move goes to */
+    size_t start, old, target = offset;
+    int rc;
+
+    memory_check_equal(space, (int64_t)stp_space_all_offset(space, offset), (int64_t)nbytes, fn);
+    stp_space_check_unnamed(space, offset, fn);
+    memory_barrier_leave(space);
+    stp_heap_find(space->heap, offset, &start, &old);
+    stp_active_forget(ptr, old); /* it may shrink or move */
+    rc = memory_resize(space, offset, nbytes, fn);
+    if (rc == -ENOMEM) {
+        rc = memory_take(&other, nbytes, 0, &target, fn);
+        if (rc == 0) {
+            stp_copy_any(other->base + target, space->base + offset, old < nbytes ? old : nbytes,
+                         fn);
+            stp_heap_free(space->heap, offset);
+            space = other;
+        }
+    }
+    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(other, nbytes, 0, fn);
+    memory_barrier(space); /* every copy is done before anyone writes the new block */
+    return rc == 0 ? space->base + target : NULL;
+}
+
+static struct stp_space *memory_heap(const char *fn)
+{
+    stp_check_live(fn);
+    return stp_space_at(STP_SPACE_HEAP);
+}
+
+/* The space of a pointer given to free or realloc, which may be any space. */
+static struct stp_space *space_of_ptr_or_default(const void *ptr, const char *fn)
+{
+    struct stp_space *heap = memory_heap(fn);
+    size_t offset;
+    struct stp_space *owner = stp_space_lookup(ptr, &offset);
+
+    return owner != NULL && owner->heap != NULL ? owner : heap;
+}
+
+/* ---- the standard's routines -------------------------------------------------- */
+
+static void *memory_malloc(size_t size, const char *fn)
+{
+    struct stp_space *heap = memory_heap(fn);
+
+    return size == 0 ? NULL : stp_space_alloc(heap, size, 0, false, fn);
+}
+
+void *pshmem_malloc(size_t size)
+{
+    return memory_malloc(size, __func__);
+}
+STP_PROFILED(shmem_malloc);
+
+/* All memory here serves remote atomics and signals equally well: the hints change nothing. */
+void *pshmem_malloc_with_hints(size_t size, long hints)
+{
+    (void)hints;
+    return memory_malloc(size, __func__);
+}
+STP_PROFILED(shmem_malloc_with_hints);
+
+static void *memory_align(size_t alignment, size_t size, const char *fn)
+{
+    return stp_space_align(memory_heap(fn), alignment, size, fn);
+}
+
+void *pshmem_align(size_t alignment, size_t size)
+{
+    return memory_align(alignment, size, __func__);
+}
+STP_PROFILED(shmem_align);
+
+void *pshmem_calloc(size_t count, size_t size)
+{
+    struct stp_space *heap = memory_heap(__func__);
+    size_t nbytes;
+
+    if (count == 0 || size == 0) return NULL;
+    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails, with barrier */
+    return stp_space_alloc(heap, nbytes, 0, true, __func__);
+}
+STP_PROFILED(shmem_calloc);
+
+static void memory_free(void *ptr, const char *fn)
+{
+    if (ptr != NULL) stp_space_free(space_of_ptr_or_default(ptr, fn), ptr, fn);
+}
+
+void pshmem_free(void *ptr)
+{
+    memory_free(ptr, __func__);
+}
+STP_PROFILED(shmem_free);
+
+static void *memory_realloc(void *ptr, size_t size, const char *fn)
+{
+    if (ptr == NULL) return memory_malloc(size, fn);
+    if (size > 0) return stp_space_resize(space_of_ptr_or_default(ptr, fn), ptr, size, fn);
+    memory_free(ptr, fn);
+    return NULL;
+}
+
+void *pshmem_realloc(void *ptr, size_t size)
+{
+    return memory_realloc(ptr, size, __func__);
+}
+STP_PROFILED(shmem_realloc);
+
+/* ---- the old names -------------------------------------------------------------- */
+
+void *pshmalloc(size_t size)
+{
+    return memory_malloc(size, __func__);
+}
+STP_PROFILED(shmalloc);
+
+void pshfree(void *ptr)
+{
+    memory_free(ptr, __func__);
+}
+STP_PROFILED(shfree);
+
+void *pshrealloc(void *ptr, size_t size)
+{
+    return memory_realloc(ptr, size, __func__);
+}
+STP_PROFILED(shrealloc);
+
+void *pshmemalign(size_t alignment, size_t size)
+{
+    return memory_align(alignment, size, __func__);
+}
+STP_PROFILED(shmemalign);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Buffers of this PE. A buffer may need a descriptor: in device memory, which the CPU must not
+ * touch either, be it a region's or a private allocation that was registered for it, and anywhere
+ * with providers that want local buffers registered (FI_MR_LOCAL). There small transfers pass
+ * through requests, which are registered for good, and larger ones register their buffer until they
+ * are done; providers that make this dear keep a cache of their own, and learn when memory goes.
+ * What cannot be registered passes through requests in fragments.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_TRIES 64
+
+/* ---- regions by address -------------------------------------------------- */
+
+static struct {
+    pthread_rwlock_t lock; /* guards all below; other threads may look while a region comes */
+    unsigned n;
+    uint16_t numbers[STP_FABRIC_REGIONS]; /* of regions, in the order of their addresses */
+    unsigned n_buffers;                   /* private ones; they are not in the list */
+} list = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+/* By number; whoever names one has added it, and nobody removes it meanwhile. */
+static struct stp_ofi_region buffers[STP_FABRIC_BUFFERS];
+
+static __thread const struct stp_ofi_region *buffer_used;
+
+_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a number fits");
+
+/* How many regions begin at or below the address. */
+static unsigned count_below_locked(const char *at)
+{
+    unsigned low = 0, high = list.n;
+
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+
+        if (stp_ofi.regions[list.numbers[middle]].base <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
+{
+    const struct stp_ofi_region *found = NULL;
+    const char *at = local;
+    unsigned below;
+
+    pthread_rwlock_rdlock(&list.lock);
+    below = count_below_locked(at);
+    if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
+    if (found != NULL && (size_t)(at - found->base) >= stp_ofi_region_bytes(found)) found = NULL;
+    pthread_rwlock_unlock(&list.lock);
+    /* Behind the regions: a space may lie in an allocation that is registered as a whole. */
+    if (found == NULL && buffer_used != NULL && at >= buffer_used->base &&
+        (size_t)(at - buffer_used->base) < buffer_used->nbytes)
+        found = buffer_used;
+    return found;
+}
+
+static void list_publish_locked(void)
+{
+    /* Whoever passes a buffer of a new region has been told of it by who added it. */
+    __atomic_store_n(&stp_ofi.n_listed, list.n + list.n_buffers, __ATOMIC_RELAXED);
+}
+
+void stp_ofi_local_mr_add(unsigned number)
+{
+    unsigned at;
+
+    pthread_rwlock_wrlock(&list.lock);
+    at = count_below_locked(stp_ofi.regions[number].base);
+    memmove(&list.numbers[at + 1], &list.numbers[at], (list.n - at) * sizeof(list.numbers[0]));
+    list.numbers[at] = (uint16_t)number;
+    list.n++;
+    stp_ofi.regions[number].listed = true;
+    list_publish_locked();
+    pthread_rwlock_unlock(&list.lock);
+}
+
+void stp_ofi_local_mr_remove(unsigned number)
+{
+    unsigned at = 0;
+
+    pthread_rwlock_wrlock(&list.lock);
+    while (at < list.n && list.numbers[at] != number)
+        at++;
+    if (at < list.n) {
+        list.n--;
+        memmove(&list.numbers[at], &list.numbers[at + 1], (list.n - at) * sizeof(list.numbers[0]));
+    }
+    stp_ofi.regions[number].listed = false;
+    list_publish_locked();
+    pthread_rwlock_unlock(&list.lock);
+}
+
+/* ---- registration of buffers --------------------------------------------- */
+
+/* A registration that operations under way share. */
+struct stp_ofi_lease {
+    struct fid_mr *mr;
+    unsigned refs;
+};
+
+/*
+ * For use on this side alone. Keys that this side chooses must differ from all others: they count
+ * up from those of regions and their extents.
+ */
+static uint64_t local_key(void)
+{
+    static unsigned count;
+
+    /* The counter pairs with nothing: each key is given once. */
+    return stp_ofi.key_base + (uint64_t)STP_FABRIC_REGIONS * STP_FABRIC_EXTENTS +
+           __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
+}
+
+static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struct fid_mr **mr)
+{
+    int rc = -FI_ENOKEY;
+
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++)
+        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, local_key(), 0, mr, NULL);
+    if (rc == 0) rc = stp_ofi_mr_enable(*mr);
+    if (rc != 0) *mr = NULL;
+    return rc;
+}
+
+int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr)
+{
+    int rc;
+
+    *mr = NULL;
+    if (!stp_ofi.mr_local) return 0;
+    rc = mr_open_local(base, nbytes, FI_SEND | FI_RECV | FI_READ | FI_WRITE, mr);
+    if (rc != 0)
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s refuses to register %zu bytes of ours: %s",
+                          stp_ofi.info->fabric_attr->prov_name, nbytes, fi_strerror(-rc));
+    return rc;
+}
+
+static struct stp_ofi_lease *lease_open(enum stp_ofi_kind kind, const void *local, size_t nbytes,
+                                        unsigned refs)
+{
+    struct stp_ofi_lease *lease = malloc(sizeof(*lease));
+    uint64_t access = kind == STP_OFI_WRITE ? FI_WRITE : FI_READ;
+
+    if (lease != NULL && mr_open_local(local, nbytes, access, &lease->mr) == 0) {
+        lease->refs = refs;
+        return lease;
+    }
+    free(lease);
+    return NULL;
+}
+
+void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
+{
+    /* Pairs with the drops of other threads: the last one closes after all are done. */
+    if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
+    fi_close(&lease->mr->fid);
+    free(lease);
+}
+
+/* ---- private device memory ------------------------------------------------ */
+
+static void count_buffers(unsigned change)
+{
+    pthread_rwlock_wrlock(&list.lock);
+    list.n_buffers += change;
+    list_publish_locked();
+    pthread_rwlock_unlock(&list.lock);
+}
+
+int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device)
+{
+    struct stp_ofi_lease *lease = malloc(sizeof(*lease));
+    int rc = -FI_ENOKEY;
+
+    if (lease == NULL) return -ENOMEM;
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++)
+        rc = stp_ofi_mr_open_device(base, nbytes, local_key(), device, &lease->mr);
+    if (rc != 0) {
+        free(lease);
+        return -EOPNOTSUPP;
+    }
+    lease->refs = 1;
+    buffers[number] = (struct stp_ofi_region){
+        .mr = lease->mr, .base = base, .nbytes = nbytes, .device = true, .lease = lease};
+    count_buffers(1);
+    return 0;
+}
+
+void stp_ofi_set_current_local_mr(int number)
+{
+    buffer_used = number >= 0 ? &buffers[number] : NULL;
+}
+
+bool stp_ofi_buffer_remove(unsigned number)
+{
+    struct stp_ofi_lease *lease = buffers[number].lease;
+
+    /* Pairs with the drops of completions: what they brought is there before it is closed. */
+    if (__atomic_load_n(&lease->refs, __ATOMIC_ACQUIRE) > 1) return false;
+    buffers[number] = (struct stp_ofi_region){.mr = NULL};
+    count_buffers(-1U);
+    stp_ofi_lease_drop(lease);
+    return true;
+}
+
+/* Nothing completes any more that could hold one. */
+void stp_ofi_buffers_close(void)
+{
+    for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
+        if (buffers[i].lease == NULL) continue;
+        buffers[i].lease->refs = 1;
+        (void)stp_ofi_buffer_remove(i);
+    }
+}
+
+/* ---- fragments --------------------------------------------------------------- */
+
+/* Of a listed region; NULL: what begins in it and ends beyond its extent is of two. */
+static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void *local,
+                                size_t nbytes)
+{
+    return stp_ofi_extent_mr(region, (size_t)((const char *)local - region->base), nbytes);
+}
+
+struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes,
+                                          unsigned number, size_t offset)
+{
+    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[number]);
+    const struct stp_ofi_region *region = stp_ofi_local_mr_region(local);
+    struct fid_mr *mr = region != NULL ? mr_around(region, local, nbytes) : NULL;
+    size_t size = nbytes < stp_ofi.max_msg ? nbytes : stp_ofi.max_msg;
+    struct stp_ofi_fragments fragments = {.size = size,
+                                          .n = stp_ofi_extent_pieces(more, offset, nbytes, size)};
+
+    if (mr != NULL) {
+        fragments.desc = fi_mr_desc(mr);
+        if (region->lease != NULL) {
+            /* The caller uses it, so one is there: nobody closes it meanwhile. */
+            __atomic_fetch_add(&region->lease->refs, fragments.n, __ATOMIC_RELAXED);
+            fragments.lease = region->lease;
+        }
+        return fragments;
+    }
+    if (!stp_ofi.mr_local) return fragments;
+    if (nbytes > stp_ofi.bounce_size)
+        fragments.lease = lease_open(kind, local, nbytes, fragments.n);
+    if (fragments.lease != NULL) {
+        fragments.desc = fi_mr_desc(fragments.lease->mr);
+        return fragments;
+    }
+    fragments.copied = true;
+    fragments.size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
+    fragments.n = stp_ofi_extent_pieces(more, offset, nbytes, fragments.size);
+    return fragments;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Network interfaces: the one that the user names, or the one that reaches the other hosts, as the
+ * library found out. Only providers with internet addresses have interfaces.
+ * Design: docs/design/providers.md.
+ */
+#include "ofi.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_MAX 64 /* a name, or address/bits */
+
+/* Where the bits of an internet address are; NULL for other addresses. */
+static const unsigned char *bits_of(const struct sockaddr *addr, unsigned *n_bits)
+{
+    if (addr != NULL && addr->sa_family == AF_INET) {
+        *n_bits = 32;
+        return (const unsigned char *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr;
+    }
+    if (addr != NULL && addr->sa_family == AF_INET6) {
+        *n_bits = 128;
+        return (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr;
+    }
+    return NULL;
+}
+
+static const unsigned char *source_of(const struct fi_info *info, unsigned *n_bits)
+{
+    if (info->addr_format != FI_SOCKADDR_IN && info->addr_format != FI_SOCKADDR_IN6) return NULL;
+    return bits_of(info->src_addr, n_bits);
+}
+
+/* Is word a subnet, such as 10.1.0.0/16, or an address, that these bits belong to? */
+static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bits)
+{
+    const char *slash = strchr(word, '/');
+    char address[WORD_MAX], *end;
+    unsigned char net[16];
+    unsigned long prefix = n_bits;
+
+    snprintf(address, sizeof(address), "%.*s", (int)(slash ? slash - word : WORD_MAX), word);
+    if (inet_pton(n_bits == 32 ? AF_INET : AF_INET6, address, net) != 1) return false;
+    if (slash != NULL) {
+        prefix = strtoul(slash + 1, &end, 10);
+        if (end == slash + 1 || *end != '\0' || prefix > n_bits) return false;
+    }
+    return stp_same_bits(net, bits, (unsigned)prefix);
+}
+
+/* One word of SHMEM_OFI_INTERFACE against an address and the interface it is of. */
+static bool word_names(const char *word, const char *name, const unsigned char *bits,
+                       unsigned n_bits)
+{
+    return (name != NULL && strcmp(word, name) == 0) || (bits && in_subnet(word, bits, n_bits));
+}
+
+/* The same for the whole list of words between commas. */
+static bool list_names(const char *list, const char *name, const unsigned char *bits,
+                       unsigned n_bits)
+{
+    for (const char *at = list;; at++) {
+        char word[WORD_MAX];
+        size_t n = strcspn(at, ",");
+
+        snprintf(word, sizeof(word), "%.*s", (int)n, at);
+        if (n < sizeof(word) && word_names(word, name, bits, n_bits)) return true;
+        at += n;
+        if (*at == '\0') return false;
+    }
+}
+
+/* Does the user's list name this address, by its interface or by a subnet? */
+static bool address_named(const char *list, const unsigned char *bits, unsigned n_bits)
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+
+    if (getifaddrs(&all) != 0) all = NULL;
+    for (struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next) {
+        unsigned n = 0;
+        const unsigned char *its = bits_of(at->ifa_addr, &n);
+
+        found = its != NULL && n == n_bits && memcmp(its, bits, n / 8) == 0 &&
+                list_names(list, at->ifa_name, bits, n_bits);
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* shm leaves no host, so that no interface is wrong for it. */
+static bool needs_interface(const struct fi_info *info)
+{
+    return !stp_ofi_is(info, STP_OFI_SHM);
+}
+
+bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env)
+{
+    unsigned n_bits = 0;
+    const unsigned char *bits = source_of(info, &n_bits);
+    const char *domain = info->domain_attr->name;
+
+    if (env->ofi_interface == NULL || !needs_interface(info)) return true;
+    if (domain != NULL && list_names(env->ofi_interface, domain, NULL, 0)) return true;
+    return bits != NULL && address_named(env->ofi_interface, bits, n_bits);
+}
+
+/* What the library found out about the address of info; NULL when it did not look. */
+static const struct stp_network *network_of(const struct fi_info *info, const struct stp_core *core,
+                                            bool *internet)
+{
+    unsigned n_bits = 0;
+    const unsigned char *bits = source_of(info, &n_bits);
+
+    *internet = bits != NULL;
+    for (int i = 0; i < core->n_networks && bits != NULL; i++) {
+        const struct stp_network *network = &core->networks[i];
+        unsigned n = network->version == 4 ? 32 : 128;
+
+        if (n == n_bits && memcmp(network->addr, bits, n / 8) == 0) return network;
+    }
+    return NULL;
+}
+
+const char *stp_ofi_netif_refused(const struct fi_info *info, const struct stp_core *core)
+{
+    bool internet;
+    const struct stp_network *network = network_of(info, core, &internet);
+
+    if (core->n_networks == 0 || !internet || core->env->ofi_interface != NULL) return NULL;
+    if (network == NULL) return "its address is of this host alone, or its interface is down";
+    return network->refused[0] != '\0' ? network->refused : NULL;
+}
+
+int stp_ofi_netif_rank(const struct fi_info *info, const struct stp_core *core)
+{
+    bool internet;
+    const struct stp_network *network = network_of(info, core, &internet);
+
+    if (network != NULL) return (int)network->rank;
+    return core->n_networks > 0 && internet ? STP_NETWORKS_MAX : 0;
+}
+
+/* "eth0 10.1.0.7, lo 127.0.0.1" */
+static void list_interfaces(char *text, size_t size)
+{
+    struct ifaddrs *all = NULL;
+    size_t used = 0;
+
+    text[0] = '\0';
+    if (getifaddrs(&all) != 0) all = NULL;
+    for (struct ifaddrs *at = all; at != NULL && used < size; at = at->ifa_next) {
+        unsigned n = 0;
+        const unsigned char *bits = bits_of(at->ifa_addr, &n);
+        char addr[INET6_ADDRSTRLEN];
+
+        if (bits == NULL || (at->ifa_flags & IFF_UP) == 0) continue;
+        if (n == 128 && bits[0] == 0xfe && (bits[1] & 0xc0) == 0x80) continue; /* of one link */
+        inet_ntop(n == 32 ? AF_INET : AF_INET6, bits, addr, sizeof(addr));
+        used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
+                                 at->ifa_name, addr);
+    }
+    freeifaddrs(all);
+}
+
+int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core)
+{
+    char text[512];
+
+    if (core->env->ofi_interface == NULL) return 0;
+    for (const struct fi_info *info = infos; info != NULL; info = info->next)
+        if (needs_interface(info) && stp_ofi_netif_named(info, core->env)) return 0;
+    list_interfaces(text, sizeof(text));
+    core->log(STP_LOG_ERROR,
+              "fabric: SHMEM_OFI_INTERFACE is '%s': no interface that libfabric uses has that name "
+              "or an address in that subnet; expected one of: %s; or a subnet such as 10.1.0.0/16",
+              core->env->ofi_interface, text);
+    return core->report != NULL ? 0 : -EINVAL;
+}

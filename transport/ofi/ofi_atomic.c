@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics: from the contract's operations and element types to libfabric's, or to messages where
+ * the provider lacks some. Operands travel in the request, results are written where the caller
+ * wants them.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include "am.h"
+#include "batch.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Where things lie in a request's own bytes. */
+enum { AT_OPERAND = 0, AT_COMPARE = 16, AT_RESULT = 32 };
+
+struct element {
+    size_t size; /* 0: no atomics on this type */
+    enum fi_datatype type;
+};
+
+static const struct element elements[STP_N_DTYPES] = {
+    [STP_I8] = {1, FI_INT8},    [STP_U8] = {1, FI_UINT8},   [STP_I16] = {2, FI_INT16},
+    [STP_U16] = {2, FI_UINT16}, [STP_I32] = {4, FI_INT32},  [STP_U32] = {4, FI_UINT32},
+    [STP_I64] = {8, FI_INT64},  [STP_U64] = {8, FI_UINT64}, [STP_F32] = {4, FI_FLOAT},
+    [STP_F64] = {8, FI_DOUBLE},
+};
+
+static const enum fi_op ops[] = {
+    [STP_AMO_SET] = FI_ATOMIC_WRITE,  [STP_AMO_ADD] = FI_SUM,
+    [STP_AMO_AND] = FI_BAND,          [STP_AMO_OR] = FI_BOR,
+    [STP_AMO_XOR] = FI_BXOR,          [STP_AMO_FETCH] = FI_ATOMIC_READ,
+    [STP_AMO_SWAP] = FI_ATOMIC_WRITE, [STP_AMO_CSWAP] = FI_CSWAP,
+};
+
+static enum stp_ofi_kind kind_of(enum stp_fabric_amo op, const void *result)
+{
+    if (op == STP_AMO_CSWAP) return STP_OFI_COMPARE;
+    if (result != NULL || op >= STP_AMO_FETCH || stp_ofi.update_by_fetch) return STP_OFI_FETCH;
+    return STP_OFI_UPDATE;
+}
+
+static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, int pe, unsigned number,
+                                  size_t offset, enum stp_fabric_amo op, const struct element *el,
+                                  const void *operand, const void *compare, void *result)
+{
+    struct stp_ofi_req *req =
+        stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind_of(op, result), pe);
+
+    stp_ofi_req_set_target(req, number, offset);
+    req->op = ops[op];
+    req->type = el->type;
+    if (operand != NULL) memcpy(req->data + AT_OPERAND, operand, el->size);
+    if (compare != NULL) memcpy(req->data + AT_COMPARE, compare, el->size);
+    req->local = req->data + AT_OPERAND;
+    req->nbytes = el->size;
+    req->compare = req->data + AT_COMPARE;
+    /* Through the request: the caller's memory is registered nowhere, and may go before it. */
+    req->result = req->data + AT_RESULT;
+    req->copy_to = result;
+    req->desc = req->own_desc;
+    return req;
+}
+
+struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,
+                                   size_t offset, enum stp_fabric_amo op, enum stp_dtype dtype,
+                                   const void *operand, const void *compare, void *result)
+{
+    const struct element *el = &elements[dtype];
+
+    if (!stp_ofi.by_message)
+        return native(ctx->endpoint, pe, number, offset, op, el, operand, compare, result);
+    __atomic_store_n(&ctx->messages, true, __ATOMIC_RELAXED);
+    return stp_ofi_message(pe, number, offset, op, el->size, operand, compare, result);
+}
+
+/* Collect what fetches nothing; the rest is waited for, so let what there is go. */
+static bool batch(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                  enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                  const void *result)
+{
+    struct stp_ofi_item item = {.number = number,
+                                .op = op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op,
+                                .offset = offset,
+                                .data = operand,
+                                .nbytes = elements[dtype].size};
+
+    if (result == NULL && op < STP_AMO_FETCH) return stp_ofi_batch_add(ctx, pe, &item, 1, NULL);
+    stp_ofi_batch_flush_pe(ctx, pe);
+    return false;
+}
+
+void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                 enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                 const void *compare, void *result, bool nbi)
+{
+    struct stp_ofi_req *req;
+    struct stp_ofi_endpoint *endpoint;
+    unsigned left = 1, *pending;
+
+    assert(!stp_ofi.regions[number].device); /* its owner's CPU does those, through the library */
+    if (pe == stp_ofi.self) {
+        stp_ofi_loopback_amo(stp_ofi_local_ptr(number, offset), elements[dtype].size, op, operand,
+                             compare, result);
+        return;
+    }
+    if (stp_ofi_can_coalesce(ctx) && batch(ctx, pe, number, offset, op, dtype, operand, result))
+        return;
+    req = stp_ofi_atomic(ctx, pe, number, offset, op, dtype, operand, compare, result);
+    endpoint = req->pool->endpoint;
+    if (result != NULL && !nbi) {
+        stp_ofi_count_on(req, &left);
+        stp_ofi_post(req);
+        stp_ofi_wait_zero(endpoint, &left);
+    } else {
+        pending = stp_ofi_ctx_pending(ctx);
+        __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+        stp_ofi_count_on(req, pending);
+        stp_ofi_post(req);
+    }
+}
+
+/* What the standard's atomics, store and signals need on one element type. */
+static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
+{
+    enum fi_datatype type = elements[dtype].type;
+    bool whole = dtype <= STP_U64;
+    struct fi_atomic_attr attr;
+
+    for (unsigned i = 0; i < STP_COUNT(ops); i++) {
+        bool bare = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
+
+        if (!bare && !whole) continue; /* floats are set, fetched and swapped only */
+        if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0) return false;
+        if (i == STP_AMO_CSWAP) {
+            if (fi_query_atomic(domain, type, ops[i], &attr, FI_COMPARE_ATOMIC) != 0) return false;
+        } else if (fi_query_atomic(domain, type, ops[i], &attr, FI_FETCH_ATOMIC) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *stp_ofi_atomics_missing(struct fid_domain *domain)
+{
+    static const char *const why[STP_N_DTYPES] = {
+        [STP_I8] = "lacks 8-bit atomics",           [STP_U8] = "lacks 8-bit atomics",
+        [STP_I16] = "lacks 16-bit atomics",         [STP_U16] = "lacks 16-bit atomics",
+        [STP_I32] = "lacks 32-bit atomics",         [STP_U32] = "lacks 32-bit atomics",
+        [STP_I64] = "lacks 64-bit atomics",         [STP_U64] = "lacks 64-bit atomics",
+        [STP_F32] = "lacks atomic access to float", [STP_F64] = "lacks atomic access to double",
+    };
+
+    /* From the widest down: a provider without any atomics is then named so. */
+    for (int i = STP_F64; i >= 0; i--)
+        if (!element_served(domain, (enum stp_dtype)i)) return why[i];
+    return NULL;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Put, get and store. Puts complete when they are delivered, so counting completions is all
+ * that quiet needs. A small blocking put leaves from a copy and returns at once, unless it comes
+ * from device memory, which only the provider may touch. What a PE does to itself is done on
+ * return: it may mix the CPU, atomics, and the provider, device memory, and nothing orders them.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include "batch.h"
+
+#include <string.h>
+
+static void raise_by(unsigned *pending, unsigned n)
+{
+    __atomic_fetch_add(pending, n, __ATOMIC_RELAXED);
+}
+
+/* Through the request's own bytes. */
+static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
+                                           enum stp_ofi_kind kind, int pe, const void *local,
+                                           size_t nbytes)
+{
+    unsigned index = nbytes <= STP_OFI_INLINE ? STP_OFI_PLAIN : STP_OFI_BOUNCE;
+    struct stp_ofi_req *req = stp_ofi_req_take(&endpoint->pools[index], kind, pe);
+
+    if (kind == STP_OFI_WRITE)
+        memcpy(req->data, local, nbytes);
+    else
+        req->copy_to = (void *)(uintptr_t)local;
+    req->local = req->data;
+    req->desc = req->own_desc;
+    return req;
+}
+
+struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                                     int pe, const struct stp_ofi_fragments *fragments,
+                                     const void *local, size_t nbytes)
+{
+    struct stp_ofi_req *req;
+
+    if (STP_UNLIKELY(fragments->copied)) {
+        req = fragment_copied(endpoint, kind, pe, local, nbytes);
+    } else {
+        req = stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind, pe);
+        req->local = local;
+        req->desc = fragments->desc;
+        req->lease = fragments->lease;
+    }
+    req->nbytes = nbytes;
+    return req;
+}
+
+static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
+                           size_t offset, const void *local, size_t nbytes, unsigned *pending,
+                           struct stp_ofi_req *then)
+{
+    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[number]);
+    const char *at = local;
+
+    do {
+        size_t n = nbytes < fragments->size ? nbytes : fragments->size;
+        struct stp_ofi_req *req;
+
+        if (STP_UNLIKELY(more != NULL)) {
+            size_t left = stp_ofi_extent_left(more, offset);
+            if (left < n) n = left;
+        }
+        req = stp_ofi_fragment(endpoint, kind, pe, fragments, at, n);
+
+        stp_ofi_req_set_target(req, number, offset);
+        stp_ofi_count_on(req, pending);
+        req->then = then;
+        stp_ofi_post(req);
+        at += n;
+        offset += n;
+        nbytes -= n;
+    } while (STP_UNLIKELY(nbytes > 0));
+}
+
+void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
+                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
+                           size_t offset, const void *source, size_t nbytes, unsigned *pending,
+                           struct stp_ofi_req *then)
+{
+    post_fragments(endpoint, STP_OFI_WRITE, fragments, pe, number, offset, source, nbytes, pending,
+                   then);
+}
+
+/* A put of at most bounce_size bytes of host memory from a copy: source is free on return. */
+static void put_copied(struct stp_ofi_endpoint *endpoint, int pe, unsigned number, size_t offset,
+                       const void *source, size_t nbytes, unsigned *pending,
+                       struct stp_ofi_req *then)
+{
+    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = true};
+
+    post_fragments(endpoint, STP_OFI_WRITE, &one, pe, number, offset, source, nbytes, pending,
+                   then);
+}
+
+/* Done on return. */
+static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
+                     unsigned number, size_t offset, const void *local, size_t nbytes)
+{
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, number, offset);
+    unsigned left = fragments.n;
+
+    post_fragments(endpoint, kind, &fragments, pe, number, offset, local, nbytes, &left, NULL);
+    stp_ofi_wait_zero(endpoint, &left);
+}
+
+/* Done by quiet. */
+static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int pe,
+                         unsigned number, size_t offset, const void *local, size_t nbytes)
+{
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, number, offset);
+    unsigned *pending = stp_ofi_ctx_pending(ctx);
+
+    raise_by(pending, fragments.n);
+    post_fragments(ctx->endpoint, kind, &fragments, pe, number, offset, local, nbytes, pending,
+                   NULL);
+}
+
+/* The first to a PE, behind which others are collected; copied: its source is free on return. */
+static void put_first(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, int pe,
+                      unsigned number, size_t offset, const void *source, size_t nbytes,
+                      bool copied)
+{
+    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = copied};
+    struct stp_ofi_req *req =
+        stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, pe, &one, source, nbytes);
+    unsigned *pending = stp_ofi_ctx_pending(ctx);
+
+    raise_by(pending, 1);
+    stp_ofi_req_set_target(req, number, offset);
+    req->batch = batch;
+    stp_ofi_count_on(req, pending);
+    stp_ofi_post(req);
+}
+
+/*
+ * Collect what is small, or send it at once when nothing is unanswered: a write, which the provider
+ * of the target answers, is quicker than a message.
+ */
+static bool batch_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                      const void *source, size_t nbytes)
+{
+    struct stp_ofi_item item = {
+        .number = number, .op = STP_OFI_ITEM_PUT, .offset = offset, .data = source, nbytes};
+    struct stp_ofi_batch *alone = NULL;
+    bool copies = nbytes <= STP_OFI_INLINE || nbytes <= stp_ofi.bounce_size;
+
+    if (nbytes > STP_OFI_ITEM_MAX || stp_ofi_on_device(source) ||
+        stp_ofi_crosses(number, offset, nbytes))
+        return false;
+    if (stp_ofi_batch_add(ctx, pe, &item, 1, copies ? &alone : NULL)) return true;
+    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, true);
+    return alone != NULL;
+}
+
+/* The same with what is larger: it becomes a piece of a write of several. */
+static bool join_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                     const void *source, size_t nbytes)
+{
+    struct stp_ofi_item item = {number, STP_OFI_ITEM_PUT, offset, source, nbytes};
+    struct stp_ofi_batch *alone = NULL;
+
+    if (!stp_ofi_can_join_iov(nbytes) || stp_ofi_crosses(number, offset, nbytes)) return false;
+    if (stp_ofi_batch_join(ctx, pe, &item, &alone)) return true;
+    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, false);
+    return alone != NULL;
+}
+
+void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                       const void *source, size_t nbytes, bool nbi)
+{
+    if (nbi) {
+        transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
+    } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source) &&
+               !stp_ofi_crosses(number, offset, nbytes)) {
+        unsigned *pending = stp_ofi_ctx_pending(ctx);
+
+        raise_by(pending, 1);
+        put_copied(ctx->endpoint, pe, number, offset, source, nbytes, pending, NULL);
+    } else {
+        transfer(ctx->endpoint, STP_OFI_WRITE, pe, number, offset, source, nbytes);
+    }
+}
+
+void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                 const void *source, size_t nbytes)
+{
+    if (stp_ofi_by_cpu(pe, number, source)) {
+        memmove(stp_ofi_local_ptr(number, offset), source, nbytes);
+    } else if (!stp_ofi_can_coalesce(ctx) || !batch_put(ctx, pe, number, offset, source, nbytes)) {
+        stp_ofi_put_alone(ctx, pe, number, offset, source, nbytes, false);
+    }
+}
+
+void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                     const void *source, size_t nbytes)
+{
+    if (pe == stp_ofi.self)
+        stp_ofi_put(ctx, pe, number, offset, source, nbytes);
+    else if (!stp_ofi_can_coalesce(ctx) || (!batch_put(ctx, pe, number, offset, source, nbytes) &&
+                                            !join_put(ctx, pe, number, offset, source, nbytes)))
+        stp_ofi_put_alone(ctx, pe, number, offset, source, nbytes, true);
+}
+
+void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+                 size_t nbytes)
+{
+    if (stp_ofi_can_coalesce(ctx)) stp_ofi_batch_flush_pe(ctx, pe);
+    if (stp_ofi_by_cpu(pe, number, dest))
+        memmove(dest, stp_ofi_local_ptr(number, offset), nbytes);
+    else
+        transfer(ctx->endpoint, STP_OFI_READ, pe, number, offset, dest, nbytes);
+}
+
+void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+                     size_t nbytes)
+{
+    if (pe == stp_ofi.self)
+        stp_ofi_get(ctx, pe, number, offset, dest, nbytes);
+    else
+        transfer_nbi(ctx, STP_OFI_READ, pe, number, offset, dest, nbytes);
+}
+
+/* An atomic write: plain writes of 8 bytes tear on TCP (libfabric 1.17). */
+void stp_ofi_store(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+                   const void *value, size_t nbytes)
+{
+    enum stp_dtype dtype = nbytes == 8   ? STP_U64
+                           : nbytes == 4 ? STP_U32
+                           : nbytes == 2 ? STP_U16
+                                         : STP_U8;
+
+    stp_ofi_amo(ctx, pe, number, offset, STP_AMO_SET, dtype, value, NULL, NULL, false);
+}

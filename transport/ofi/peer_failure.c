@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finding dead peers. Providers report operations that break with a connection, but not all:
+ * some try to connect again for ever, lose the answer to an atomic without a word, or send into
+ * the dark for a quarter of an hour. So a PE keeps a link to its successor's liveness socket
+ * (liveness_socket.c), and to those of the targets of operations that stand still. Who finds that a
+ * PE has gone ends the job, and tells the others. All three seen with libfabric 1.17. Design:
+ * docs/design/security.md and fabric.md.
+ */
+#include "peer_failure.h"
+
+#include "am.h"
+#include "tcp_epoll.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STALL_NS 1000000000ull   /* a wait is suspicious when nothing completes for so long, */
+#define FINISH_NS 20000000ull    /* and when the job is ending: then peers are expected to go */
+#define LOOK_NS 100000000ull     /* between two looks at the links */
+#define RETRY_NS 1000000000ull   /* between two attempts to reach a silent host */
+#define SLEEP_MS 1000            /* of a thread that looks at nothing but the successor's link */
+#define ANSWER_MS 2000           /* for the last question before a verdict */
+#define FIRST_MS 1000            /* for the successor to answer for the first time */
+#define BLAME_MS 1000            /* to find out who has gone, when an error does not say it */
+#define LINKS 16                 /* to other PEs; the first is the successor's */
+#define RESETS 3                 /* of links to one PE, in a row, that mean its end, */
+#define STEADY_NS 10000000000ull /* unless it was up for so long in between */
+
+enum link_state { LINK_FREE, LINK_WAITING, LINK_CONNECTING, LINK_UP, LINK_PROCESS, LINK_USELESS };
+
+struct link {
+    enum link_state state;
+    int pe;
+    int fd;
+    int resets;         /* in a row */
+    bool was_up;        /* once at least: what it says can be believed */
+    bool sought;        /* a witness: another PE of the same host */
+    uint64_t silent_ns; /* since when nobody answers, 0: somebody does */
+    uint64_t next_ns;   /* WAITING: time of the next attempt */
+    uint64_t up_ns;     /* UP: since when */
+    uint64_t used_ns;   /* last asked for */
+};
+
+static struct {
+    pthread_mutex_t lock; /* guards the rest; never held over a verdict */
+    uint64_t gone_ns;     /* since when a PE was found to have gone in the end; 0: none */
+    struct link links[LINKS];
+    uint64_t looked_ns;
+} health = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_finishing(void)
+{
+    return __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
+}
+
+/* Nanoseconds of silence after which the last question is asked; 0: never. */
+static uint64_t patience(void)
+{
+    int ms = stp_ofi.core->env->peer_timeout * 1000;
+
+    if (ms <= 0) return 0;
+    return (uint64_t)(ms > 2 * ANSWER_MS ? ms - ANSWER_MS : ms / 2) * 1000000u;
+}
+
+/* ---- links -------------------------------------------------------------------- */
+
+static void link_say(const struct link *link, const char *what, int error)
+{
+    stp_ofi.core->log(STP_LOG_DEBUG, "fabric: link to pe %d: %s%s%s", link->pe, what,
+                      error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+}
+
+static void link_wait(struct link *link, uint64_t delay)
+{
+    if (link->fd >= 0) close(link->fd);
+    link->fd = -1;
+    link->state = LINK_WAITING;
+    link->next_ns = stp_now_ns() + delay;
+}
+
+static void link_free(struct link *link)
+{
+    if (link->state != LINK_FREE && link->fd >= 0) close(link->fd);
+    link->fd = -1;
+    link->state = LINK_FREE;
+}
+
+/* Let the kernel ask the other one now and then, so that silence becomes an error in time. */
+static void keep_alive(int fd)
+{
+    int total = stp_ofi.core->env->peer_timeout, on = 1, probes = 3;
+    int every = total / 5 > 0 ? total / 5 : 1, limit = total * 1000;
+
+    if (total <= 0) return;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every, sizeof(every));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof(every));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    limit = every * (probes + 1) * 1000;
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
+}
+
+/* PEs of one host that share processes, but not the network in which a liveness socket is found. */
+static void link_start_process(struct link *link)
+{
+    char addr[STP_FABRIC_ADDR_MAX + 1] = "";
+    const char *at;
+    size_t len = STP_FABRIC_ADDR_MAX;
+    int pid;
+
+    link_wait(link, RETRY_NS);
+    link->state = LINK_USELESS;
+    if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, link->pe), addr, &len) != 0) return;
+    at = strstr(addr, "://"); /* addresses of the shm provider begin with the process number */
+    if (sscanf(at != NULL ? at + 3 : addr, "%d:", &pid) != 1 || pid <= 0) return;
+    link->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (link->fd >= 0) {
+        link->state = LINK_PROCESS;
+        link->was_up = true;
+    } else if (errno == ESRCH) {
+        link->resets = RESETS;
+        link_wait(link, RETRY_NS);
+    }
+}
+
+static bool is_local(const struct link *link)
+{
+    return stp_ofi_liveness_of(link->pe).family == STP_OFI_LINE_LOCAL;
+}
+
+/* What became of an attempt to connect: up, refused, or nobody answers. */
+static void link_outcome(struct link *link, int error)
+{
+    if (error == 0) {
+        link->state = LINK_UP;
+        link->was_up = true;
+        link->silent_ns = 0;
+        link->up_ns = stp_now_ns();
+        link_say(link, "up", 0);
+        return;
+    }
+    link_say(link, "not reached", error);
+    if ((error == ECONNREFUSED || error == ECONNRESET) && !link->was_up && is_local(link)) {
+        link_start_process(link);
+        return;
+    }
+    link_wait(link, RETRY_NS);
+    if (error == ECONNREFUSED || error == ECONNRESET)
+        link->resets = RESETS;
+    else if (error != EAGAIN && link->silent_ns == 0) /* EAGAIN: its queue is full, this host's */
+        link->silent_ns = stp_now_ns();
+}
+
+static void link_start(struct link *link)
+{
+    struct sockaddr_storage addr;
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
+    socklen_t len;
+
+    if (line.family == STP_OFI_LINE_NONE) {
+        link->state = LINK_USELESS;
+        link_say(link, "none: it has no liveness socket", 0);
+        return;
+    }
+    len = stp_ofi_liveness_sockaddr(&line, &addr);
+    link->fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (link->fd < 0) { /* our trouble, not the peer's */
+        link_wait(link, RETRY_NS);
+        return;
+    }
+    link_say(link, "connecting", 0);
+    if (addr.ss_family != AF_UNIX) keep_alive(link->fd);
+    link->state = LINK_CONNECTING;
+    if (connect(link->fd, (struct sockaddr *)&addr, len) == 0)
+        link_outcome(link, 0);
+    else if (errno != EINPROGRESS)
+        link_outcome(link, errno);
+}
+
+/* The link broke: with the process, with the host, or by whatever stands between us. */
+static void link_broke(struct link *link, int error)
+{
+    link_say(link, "broken", error);
+    if (link->state == LINK_PROCESS) {
+        link->resets = RESETS;
+        link_wait(link, RETRY_NS);
+    } else if (error == 0 || error == ECONNRESET || error == EPIPE) {
+        link->resets = stp_now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
+        link_wait(link, 0);
+    } else { /* the kernel has asked in vain for as long as it was told to */
+        if (link->silent_ns == 0) {
+            uint64_t now = stp_now_ns(), ago = patience() / 5 * 4;
+
+            link->silent_ns = now > ago ? now - ago : 1;
+        }
+        link_wait(link, 0);
+    }
+}
+
+static void link_look(struct link *link, uint64_t now)
+{
+    struct pollfd poll_fd = {.fd = link->fd,
+                             .events = link->state == LINK_CONNECTING ? POLLOUT : POLLIN};
+    socklen_t size = sizeof(int);
+    int error = 0;
+
+    if (link->state == LINK_WAITING && now >= link->next_ns) link_start(link);
+    if (link->fd < 0 ||
+        (link->state != LINK_CONNECTING && link->state != LINK_UP && link->state != LINK_PROCESS))
+        return;
+    poll_fd.fd = link->fd;
+    if (poll(&poll_fd, 1, 0) <= 0) {
+        /* The kernel sends SYN after SYN for minutes: the clock of silence runs meanwhile. */
+        if (link->state == LINK_CONNECTING && link->silent_ns == 0) link->silent_ns = now;
+        return;
+    }
+    getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (link->state == LINK_CONNECTING)
+        link_outcome(link, error);
+    else
+        link_broke(link, error);
+}
+
+/* ---- verdicts ------------------------------------------------------------------- */
+
+/*
+ * The last question, when the provider's addresses are IP: somebody listening there would prove
+ * the liveness socket wrong (a firewall lets only the provider's port through; its backlog is
+ * full).
+ */
+static bool answers(int pe)
+{
+    struct sockaddr_storage addr;
+    size_t len = sizeof(addr);
+    struct pollfd poll_fd = {.events = POLLOUT};
+    socklen_t size = sizeof(int);
+    int rc = 0;
+
+    if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0) return false;
+    poll_fd.fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (poll_fd.fd < 0) return true; /* our trouble, not the peer's */
+    if (connect(poll_fd.fd, (struct sockaddr *)&addr, (socklen_t)len) != 0 && errno != EINPROGRESS)
+        rc = errno;
+    if (rc == 0 && poll(&poll_fd, 1, ANSWER_MS) == 0) rc = ETIMEDOUT;
+    if (rc == 0) getsockopt(poll_fd.fd, SOL_SOCKET, SO_ERROR, &rc, &size);
+    close(poll_fd.fd);
+    return rc == 0;
+}
+
+static void suspect_locked(int pe, uint64_t now);
+
+static bool same_host(const struct stp_ofi_liveness *a, const struct stp_ofi_liveness *b)
+{
+    return a->family == b->family && memcmp(a->at, b->at, sizeof(a->at)) == 0;
+}
+
+/* Another PE of the host of this link's, or -1. */
+static int neighbour_of(const struct link *link)
+{
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
+
+    for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
+        struct stp_ofi_liveness other = stp_ofi_liveness_of(pe);
+
+        if (pe != link->pe && pe != stp_ofi.core->pe && same_host(&line, &other)) return pe;
+    }
+    return -1;
+}
+
+/*
+ * A liveness socket that was never reached may be behind a firewall. That it is not is shown by
+ * another of the same host that is reached; if none is known, one is tried.
+ */
+static bool witnessed_locked(struct link *link, uint64_t now)
+{
+    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
+    int pe;
+
+    for (int i = 0; i < LINKS; i++) {
+        const struct link *other = &health.links[i];
+        struct stp_ofi_liveness its;
+
+        if (other == link || other->state == LINK_FREE || !other->was_up) continue;
+        its = stp_ofi_liveness_of(other->pe);
+        if (same_host(&line, &its)) return true;
+    }
+    if (link->sought) return false;
+    link->sought = true;
+    pe = neighbour_of(link);
+    if (pe >= 0) suspect_locked(pe, now);
+    return false;
+}
+
+enum verdict { ALIVE, GONE, SILENT };
+
+/* What the link says, before the last question; now: not before anything that it remembers. */
+static enum verdict link_verdict(const struct link *link, uint64_t now)
+{
+    if (link->state != LINK_WAITING && link->state != LINK_CONNECTING) return ALIVE;
+    if (link->resets >= RESETS) return GONE;
+    if (patience() != 0 && link->silent_ns != 0 && now - link->silent_ns >= patience())
+        return SILENT;
+    return ALIVE;
+}
+
+/* The same after it; what an adapter's addresses say cannot be asked for. */
+static enum verdict judge_locked(struct link *link)
+{
+    uint64_t now = stp_now_ns();
+    enum verdict verdict = link_verdict(link, now);
+
+    if (verdict == ALIVE) return ALIVE;
+    if (is_finishing())
+        return link->was_up || now - link->used_ns <= 2 * STALL_NS ? verdict : ALIVE;
+    if (!stp_ofi_speaks_ip()) return link->was_up || witnessed_locked(link, now) ? verdict : ALIVE;
+    if (!answers(link->pe)) return verdict;
+    link->silent_ns = 0;
+    link->resets = 0;
+    link_wait(link, STEADY_NS);
+    return ALIVE;
+}
+
+/* Nanoseconds since the first PE was found to have gone. */
+static uint64_t gone_for(void)
+{
+    uint64_t now, since;
+
+    pthread_mutex_lock(&health.lock);
+    now = stp_now_ns();
+    if (health.gone_ns == 0) health.gone_ns = now;
+    since = now - health.gone_ns;
+    pthread_mutex_unlock(&health.lock);
+    return since;
+}
+
+/* In the end PEs go, but not before the others have their last words: no wait for those is long. */
+static void let_go(int pe, const char *where)
+{
+    stp_ofi_abandon(pe);
+    if (gone_for() > patience() && patience() != 0)
+        stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe, where);
+}
+
+static void end(int pe, enum verdict verdict)
+{
+    char where[INET6_ADDRSTRLEN];
+
+    stp_ofi_liveness_where(pe, where, sizeof(where));
+    if (is_finishing()) {
+        let_go(pe, where);
+        return;
+    }
+    if (verdict == GONE)
+        stp_ofi.core->fatal("fabric", "pe %d is gone: its process at %s has ended", pe, where);
+    stp_ofi.core->fatal("fabric",
+                        "pe %d is gone: nothing has been heard from %s for %d seconds "
+                        "(SHMEM_PEER_TIMEOUT)",
+                        pe, where, stp_ofi.core->env->peer_timeout);
+}
+
+/* Look at all links, at most every LOOK_NS; one thread at a time. */
+void stp_ofi_failure_poll(void)
+{
+    enum verdict verdicts[LINKS];
+    int pes[LINKS];
+    uint64_t now;
+    int n = 0;
+
+    stp_ofi_notice_recv();
+    stp_ofi_fd_exhaustion_check();
+    if (pthread_mutex_trylock(&health.lock) != 0) return;
+    now = stp_now_ns();
+    for (int i = 0; i < LINKS && now - health.looked_ns >= (is_finishing() ? FINISH_NS : LOOK_NS);
+         i++) {
+        struct link *link = &health.links[i];
+
+        if (link->state == LINK_FREE) continue;
+        link_look(link, now);
+        verdicts[n] = judge_locked(link);
+        pes[n] = link->pe;
+        n += verdicts[n] != ALIVE;
+    }
+    if (now - health.looked_ns >= LOOK_NS) health.looked_ns = now;
+    pthread_mutex_unlock(&health.lock);
+    for (int i = 0; i < n; i++)
+        end(pes[i], verdicts[i]);
+}
+
+/* A link to PE pe, made if there is none; the one unused for longest makes room. */
+static void suspect_locked(int pe, uint64_t now)
+{
+    struct link *victim = NULL;
+
+    for (int i = 0; i < LINKS; i++) {
+        struct link *link = &health.links[i];
+
+        if (link->state != LINK_FREE && link->pe == pe) {
+            link->used_ns = now;
+            return;
+        }
+        if (i > 0 && (victim == NULL || link->state == LINK_FREE ||
+                      (victim->state != LINK_FREE && link->used_ns < victim->used_ns)))
+            victim = link;
+    }
+    /* All taken by suspects of this moment: they have to be cleared first. */
+    if (victim->state != LINK_FREE && now - victim->used_ns < 2 * STALL_NS) return;
+    link_free(victim);
+    *victim = (struct link){.state = LINK_WAITING, .pe = pe, .fd = -1, .used_ns = now};
+}
+
+static void suspect_targets(void)
+{
+    int pes[LINKS];
+    int n = stp_ofi_targets(pes, LINKS - 1);
+    uint64_t now;
+
+    pthread_mutex_lock(&health.lock);
+    now = stp_now_ns();
+    for (int i = 0; i < n; i++)
+        if (pes[i] != stp_ofi.core->pe) suspect_locked(pes[i], now);
+    if (is_finishing()) health.looked_ns = 0;
+    pthread_mutex_unlock(&health.lock);
+}
+
+void stp_ofi_failure_blame(void)
+{
+    suspect_targets();
+    for (int ms = 0; ms < BLAME_MS; ms += 10) {
+        stp_ofi_failure_poll();
+        poll(NULL, 0, 10);
+    }
+}
+
+/* ---- the module's side ------------------------------------------------------------ */
+
+/* What a PE that dies in a moment leaves is a link that broke, not one that never was. */
+static void await_first_locked(struct link *link)
+{
+    uint64_t end = stp_now_ns() + (uint64_t)FIRST_MS * 1000000u;
+
+    while (link->state == LINK_CONNECTING && stp_now_ns() < end) {
+        struct pollfd poll_fd = {.fd = link->fd, .events = POLLOUT};
+
+        poll(&poll_fd, 1, FIRST_MS);
+        link_look(link, stp_now_ns());
+    }
+}
+
+/* A forked child has links to nobody. */
+static void forget_in_child(void)
+{
+    for (int i = 0; i < LINKS; i++)
+        link_free(&health.links[i]);
+}
+
+void stp_ofi_failure_connect(void)
+{
+    static bool atfork;
+    int n_pes = stp_ofi.core->n_pes, next = (stp_ofi.core->pe + 1) % n_pes;
+
+    pthread_mutex_lock(&health.lock); /* the progress thread looks already */
+    for (int i = 0; i < LINKS; i++)
+        health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
+    if (!atfork) atfork = pthread_atfork(NULL, NULL, forget_in_child) == 0;
+    if (n_pes > 1) {
+        stp_ofi_liveness_connect();
+        health.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
+        link_start(&health.links[0]);
+        await_first_locked(&health.links[0]);
+    }
+    pthread_mutex_unlock(&health.lock);
+}
+
+int stp_ofi_failure_sleep(struct pollfd fds[STP_OFI_FAILURE_FDS])
+{
+    const struct link *link = &health.links[0];
+
+    fds[0].fd = -1;
+    fds[1] = (struct pollfd){.fd = stp_ofi_notice_fd(), .events = POLLIN};
+    if (stp_ofi.core->n_pes == 1 || is_finishing()) return SLEEP_MS;
+    if (pthread_mutex_trylock(&health.lock) != 0) return SLEEP_MS;
+    if (link->state == LINK_UP || link->state == LINK_PROCESS || link->state == LINK_CONNECTING) {
+        fds[0].fd = link->fd;
+        fds[0].events = link->state == LINK_CONNECTING ? POLLOUT : POLLIN;
+    }
+    pthread_mutex_unlock(&health.lock);
+    return SLEEP_MS; /* another thread may start or drop a link meanwhile */
+}
+
+void stp_ofi_failure_close(void)
+{
+    for (int i = 0; i < LINKS; i++)
+        link_free(&health.links[i]);
+    stp_ofi_liveness_close();
+    health.gone_ns = 0;
+    stp_ofi_fd_exhaustion_reset();
+    stp_ofi_amo_loss_reset();
+}
+
+void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
+{
+    uint64_t now = stp_now_ns();
+    int pe;
+
+    if (stp_ofi.core->on_stall != NULL)
+        stp_ofi.core->on_stall(++wait->looks, stp_ofi_targets(&pe, 1) > 0 ? pe : -1);
+    if (wait->since_ns == 0) {
+        wait->since_ns = now;
+    } else if (now - wait->since_ns > (is_finishing() ? FINISH_NS : STALL_NS)) {
+        wait->since_ns = now;
+        suspect_targets();
+        stp_ofi_message_check();
+        stp_ofi_amo_loss_check(wait->endpoint);
+        stp_ofi_failure_poll();
+    }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reports about providers: codes with their reasons, advice, and what trials measure for them.
+ */
+#ifndef STP_PROVIDER_REPORT_H
+#define STP_PROVIDER_REPORT_H
+
+#include "ofi.h"
+
+/* The reason that goes with a code; NULL where that differs from case to case. */
+const char *stp_ofi_reason(enum stp_provider_verdict code);
+
+/* Pass a judged choice to core->report, with advice. */
+void stp_ofi_report_provider(const struct stp_core *core, const struct stp_ofi_choice *choice);
+
+/* And the providers of which nothing is offered at all. */
+void stp_ofi_report_absent(const struct stp_core *core, const struct stp_ofi_choice *choices,
+                           int n);
+
+/* Those at the end of the last probe; -1: not counted, for want of a report (probe.c). */
+extern int stp_ofi_probe_fds;
+
+/* Does the address mean anything to other hosts? (provider_select.c) */
+bool stp_ofi_leaves_host(const struct fi_info *info);
+
+#endif /* STP_PROVIDER_REPORT_H */

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which provider and interface the job uses. Everything libfabric offers is listed and either
+ * gets a cost or a reason why it is refused; whether it keeps its promises shows when it is
+ * opened, cheapest first. A provider that is named by the user is not second-guessed.
+ * Design: docs/design/providers.md.
+ */
+#include "ofi.h"
+
+#include "provider_report.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bits of mr_mode that region.c and local_mr.c handle. */
+#define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+#if FI_MAJOR_VERSION < 2
+#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE) /* names for sets of them */
+#else
+#define MR_MODES_OLD 0 /* deprecated, and no longer granted to API 1.5 or later */
+#endif
+#define MODES (FI_CONTEXT | FI_CONTEXT2)
+#define SHM_PEERS_MAX 256 /* what the shm provider can address (libfabric 1.17) */
+
+static bool differs(const char *wanted, const char *name)
+{
+    return wanted != NULL && (name == NULL || strcmp(wanted, name) != 0);
+}
+
+static enum stp_provider_verdict judge_name(const struct fi_info *info, const struct stp_env *env)
+{
+    const char *provider = info->fabric_attr->prov_name;
+
+    if (env->ofi_provider != NULL && !stp_ofi_names(env->ofi_provider, provider))
+        return STP_PROVIDER_NOT_PROVIDER;
+    if (differs(env->ofi_fabric, info->fabric_attr->name)) return STP_PROVIDER_NOT_FABRIC;
+    if (differs(env->ofi_domain, info->domain_attr->name)) return STP_PROVIDER_NOT_DOMAIN;
+    if (!stp_ofi_netif_named(info, env)) return STP_PROVIDER_NOT_INTERFACE;
+    return STP_PROVIDER_UNJUDGED;
+}
+
+/* Those that a job with such capabilities offers. */
+static int mr_modes(uint64_t caps)
+{
+    return MR_MODES | (caps & FI_HMEM ? FI_MR_HMEM : 0);
+}
+
+static enum stp_provider_verdict judge_attr(const struct fi_info *info)
+{
+    int mr_mode = info->domain_attr->mr_mode;
+
+    if (info->ep_attr->type != FI_EP_RDM) return STP_PROVIDER_NO_DATAGRAMS;
+    if (!(info->caps & FI_RMA)) return STP_PROVIDER_NO_RMA;
+    if (!(info->caps & (FI_ATOMIC | FI_MSG))) return STP_PROVIDER_NO_ATOMICS;
+    if (mr_mode & ~mr_modes(info->caps) & ~MR_MODES_OLD) return STP_PROVIDER_REGISTRATION;
+    return info->mode & ~MODES ? STP_PROVIDER_MODE : STP_PROVIDER_UNJUDGED;
+}
+
+enum reach { REACH_ALL, REACH_HOST, REACH_LINK };
+
+/* How far an address of this interface carries. */
+static enum reach reach_of(const struct fi_info *info)
+{
+    const struct sockaddr_in *v4 = info->src_addr;
+    const struct sockaddr_in6 *v6 = info->src_addr;
+
+    if (info->src_addr == NULL) return REACH_ALL;
+    if (info->addr_format == FI_SOCKADDR_IN)
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127 ? REACH_HOST : REACH_ALL;
+    if (info->addr_format != FI_SOCKADDR_IN6) return REACH_ALL;
+    if (IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr)) return REACH_HOST;
+    return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? REACH_LINK : REACH_ALL;
+}
+
+static enum stp_provider_verdict judge_reach(const struct fi_info *info,
+                                             const struct stp_core *core)
+{
+    bool several_nodes = core->n_local < core->n_pes;
+
+    if (stp_ofi_is(info, STP_OFI_SHM)) {
+        if (several_nodes) return STP_PROVIDER_ONE_HOST;
+        if (core->n_pes > SHM_PEERS_MAX) return STP_PROVIDER_TOO_MANY;
+        if (core->foreign_pids) return STP_PROVIDER_NUMBERS;
+    }
+    if (reach_of(info) == REACH_LINK) return STP_PROVIDER_ONE_LINK;
+    return stp_ofi_netif_refused(info, core) != NULL ? STP_PROVIDER_NETWORK : STP_PROVIDER_UNJUDGED;
+}
+
+bool stp_ofi_leaves_host(const struct fi_info *info)
+{
+    return !stp_ofi_is(info, STP_OFI_SHM) && reach_of(info) == REACH_ALL;
+}
+
+static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
+{
+    const struct fi_info *info = choice->info;
+    const char *unsafe_why = stp_ofi_provider_of(info)->refused;
+
+    choice->code = judge_name(info, core->env);
+    choice->unnamed = choice->code != STP_PROVIDER_UNJUDGED;
+    if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_attr(info);
+    if (choice->code == STP_PROVIDER_UNJUDGED && core->env->ofi_provider == NULL &&
+        unsafe_why != NULL)
+        choice->code = STP_PROVIDER_UNSAFE;
+    if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_reach(info, core);
+    choice->refused = choice->code == STP_PROVIDER_UNSAFE    ? unsafe_why
+                      : choice->code == STP_PROVIDER_NETWORK ? stp_ofi_netif_refused(info, core)
+                                                             : stp_ofi_reason(choice->code);
+}
+
+/*
+ * Provider first; then what all hosts prefer, loopback last, and the older internet protocol before
+ * the newer.
+ */
+static int cost_of(const struct fi_info *info, const struct stp_core *core)
+{
+    return (stp_ofi_rank_of(info) * 32 + stp_ofi_netif_rank(info, core)) * 4 +
+           (reach_of(info) == REACH_HOST ? 2 : 0) + (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
+}
+
+static struct fi_info *make_hints(uint64_t caps)
+{
+    struct fi_info *hints = fi_allocinfo();
+
+    if (hints == NULL) return NULL;
+    hints->caps = caps;
+    hints->mode = MODES;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = MR_MODES;
+    hints->domain_attr->threading = FI_THREAD_SAFE;
+    hints->domain_attr->av_type = FI_AV_TABLE;
+    return hints;
+}
+
+/* Add what libfabric has for the hints, NULL: anything at all, to the end of a list. */
+static int append(struct fi_info **list, struct fi_info *hints)
+{
+    struct fi_info *found = NULL;
+    int rc = fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found);
+
+    fi_freeinfo(hints);
+    if (rc != 0) return rc;
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = found;
+    return 0;
+}
+
+/* What matches our hints, with atomics or else messages, followed by everything there is. */
+static int list_all(struct fi_info **all)
+{
+    int rc;
+
+    *all = NULL;
+    append(all, make_hints(FI_RMA | FI_ATOMIC));
+    append(all, make_hints(FI_RMA | FI_MSG));
+    rc = append(all, NULL);
+    return *all != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_interface(const struct fi_info *a, const struct fi_info *b)
+{
+    return a->ep_attr->type == b->ep_attr->type && a->addr_format == b->addr_format &&
+           same(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
+           same(a->fabric_attr->name, b->fabric_attr->name) &&
+           same(a->domain_attr->name, b->domain_attr->name);
+}
+
+static bool listed(const struct stp_ofi_choice *choices, int n, const struct fi_info *info)
+{
+    for (int i = 0; i < n; i++)
+        if (same_interface(choices[i].info, info)) return true;
+    return false;
+}
+
+static int order_choices(const void *a, const void *b)
+{
+    const struct stp_ofi_choice *x = a, *y = b;
+
+    if ((x->refused != NULL) != (y->refused != NULL)) return x->refused != NULL ? 1 : -1;
+    return x->cost < y->cost ? -1 : x->cost > y->cost;
+}
+
+int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
+                            struct stp_ofi_choice **choices)
+{
+    struct fi_info *infos = NULL;
+    struct stp_ofi_choice *list;
+    int rc = list_all(&infos), n = 0, room = 0;
+
+    if (rc != 0) {
+        core->log(STP_LOG_ERROR, "fabric: libfabric lists no providers: %s", fi_strerror(-rc));
+        return rc;
+    }
+    rc = stp_ofi_netif_check(infos, core);
+    if (rc != 0) {
+        fi_freeinfo(infos);
+        return rc;
+    }
+    for (struct fi_info *info = infos; info != NULL; info = info->next)
+        room++;
+    list = calloc((size_t)room, sizeof(*list));
+    if (list == NULL) {
+        fi_freeinfo(infos);
+        return -ENOMEM;
+    }
+    for (struct fi_info *info = infos; info != NULL; info = info->next) {
+        if (listed(list, n, info)) continue;
+        /* Among equals libfabric's own order decides. */
+        list[n].info = info;
+        list[n].cost = cost_of(info, core) * room + n;
+        judge(&list[n++], core);
+    }
+    qsort(list, (size_t)n, sizeof(*list), order_choices);
+    *all = infos;
+    *choices = list;
+    return n;
+}
+
+/* The same provider and interface, with RMA, these capabilities and such an order; or NULL. */
+static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_t order)
+{
+    struct fi_info *hints, *found = NULL;
+    struct fi_info *match, *result = NULL;
+
+    hints = fi_dupinfo(info);
+    if (hints == NULL) return NULL;
+    hints->caps = FI_RMA | caps;
+    hints->mode = MODES;
+    hints->domain_attr->mr_mode = mr_modes(caps);
+    hints->tx_attr->caps = hints->rx_attr->caps = 0;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = order;
+    if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, 0, hints, &found) != 0) found = NULL;
+    for (match = found; match != NULL && !same_interface(match, info);)
+        match = match->next;
+    if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == STP_PROVIDER_UNJUDGED)
+        result = fi_dupinfo(match);
+    /* Some grant more than was asked for. */
+    if (result != NULL && !(caps & FI_ATOMIC)) result->caps &= ~FI_ATOMIC;
+    if (result != NULL && !(caps & FI_MSG)) result->caps &= ~FI_MSG;
+    fi_freeinfo(found);
+    fi_freeinfo(hints);
+    return result;
+}
+
+/* How atomics are done with it, and batches. */
+static uint64_t means_of(const struct fi_info *info)
+{
+    return info->caps & (FI_ATOMIC | FI_MSG);
+}
+
+uint64_t stp_ofi_order_of(const struct fi_info *info)
+{
+    return info->caps & FI_ATOMIC ? FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW
+                                  : FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_SAS;
+}
+
+/* What finds lost messages rests on the order in which they leave. */
+static uint64_t sends_of(const struct fi_info *info)
+{
+    return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
+}
+
+struct fi_info *stp_ofi_ordered(const struct fi_info *info)
+{
+    /* libfabric 1.17: shm gives up its single-copy path for order, most of the bandwidth of get. */
+    if (stp_ofi_is(info, STP_OFI_SHM)) return NULL;
+    return refine(info, means_of(info), stp_ofi_order_of(info) | sends_of(info));
+}
+
+struct fi_info *stp_ofi_with_both(const struct fi_info *info)
+{
+    return refine(info, FI_ATOMIC | FI_MSG, FI_ORDER_SAS);
+}
+
+struct fi_info *stp_ofi_with_messages(const struct fi_info *info)
+{
+    return refine(info, FI_MSG, 0);
+}
+
+/* Do PEs that opened these name and order each other's memory alike? */
+static bool alike(const struct fi_info *a, const struct fi_info *b)
+{
+    int modes = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;
+    uint64_t orders = a->tx_attr->msg_order ^ b->tx_attr->msg_order;
+
+    return (modes & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) == 0 &&
+           (orders & stp_ofi_order_of(a)) == 0 &&
+           a->domain_attr->mr_key_size == b->domain_attr->mr_key_size &&
+           a->ep_attr->max_order_waw_size == b->ep_attr->max_order_waw_size;
+}
+
+struct fi_info *stp_ofi_with_devices(const struct fi_info *info)
+{
+    uint64_t order = stp_ofi_order_of(info) | sends_of(info);
+    struct fi_info *found =
+        refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & order);
+
+    if (found != NULL && alike(found, info)) return found;
+    fi_freeinfo(found);
+    return NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts that take a word along: data and the word that tells of it are one write, whose remote CQ
+ * data says which word and what becomes of it. The provider reports it to the target behind the
+ * data, and the target's library updates the word. For words that only grow, so that the low bits
+ * of a value do. Design: docs/design/messages.md.
+ */
+#include "ofi.h"
+
+/* Remote CQ data, from the low bits: element of 8 bytes, region, whether it is added, value. */
+enum { INDEX_BITS = 32, NUMBER_BITS = 12, ADD_BITS = 1, VALUE_BITS = 19 };
+enum { NUMBER_AT = INDEX_BITS, ADD_AT = NUMBER_AT + NUMBER_BITS, VALUE_AT = ADD_AT + ADD_BITS };
+
+_Static_assert(VALUE_AT + VALUE_BITS == 64, "that is all of it");
+_Static_assert(STP_FABRIC_WORD_GROWS <= (uint64_t)1 << VALUE_BITS, "the low bits tell");
+_Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number fits");
+
+#define VALUE_MASK (((uint64_t)1 << VALUE_BITS) - 1)
+
+bool stp_ofi_cqdata_pack(unsigned number, size_t offset, uint64_t value, enum stp_fabric_amo op,
+                         uint64_t *data)
+{
+    bool adds = op == STP_AMO_ADD;
+    uint64_t index = offset / sizeof(uint64_t);
+
+    if (offset % sizeof(uint64_t) != 0 || index >> INDEX_BITS != 0) return false;
+    if (adds && value > VALUE_MASK) return false;
+    *data = index | (uint64_t)number << NUMBER_AT | (uint64_t)adds << ADD_AT |
+            (value & VALUE_MASK) << VALUE_AT;
+    return true;
+}
+
+/* The word grows by less than its low bits can tell: the next value that ends in them. */
+static uint64_t flag_grown(uint64_t now, uint64_t low)
+{
+    return now + ((low - now) & VALUE_MASK);
+}
+
+void stp_ofi_cqdata_locked(uint64_t data)
+{
+    unsigned number = (unsigned)(data >> NUMBER_AT & ((1u << NUMBER_BITS) - 1));
+    size_t offset = (size_t)(data & UINT32_MAX) * sizeof(uint64_t);
+    const struct stp_ofi_region *region = &stp_ofi.regions[number];
+    uint64_t value = data >> VALUE_AT, *word;
+    size_t has = stp_ofi_region_bytes(region);
+
+    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
+    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
+        has - offset < sizeof(*word))
+        stp_ofi.core->fatal("fabric",
+                            "a put tells of a word at %zu of region %u, which is not there", offset,
+                            number);
+    word = stp_ofi_local_ptr(number, offset);
+    /*
+     * Release pairs with the acquire loads of the collective that waits for the word:
+     * stp_coll_wait_far(), coll_reached(), stp_coll_wait(), word_wait().
+     */
+    if ((data >> ADD_AT & 1) != 0)
+        __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
+    else /* it has one writer at a time */
+        __atomic_store_n(word, flag_grown(__atomic_load_n(word, __ATOMIC_RELAXED), value),
+                         __ATOMIC_RELEASE);
+}
