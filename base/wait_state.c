@@ -58,7 +58,7 @@ void stp_wait_end_slow(void)
     leave();
 }
 
-/* Is this wait to be told, by whomever? */
+/* Has this wait lasted for SHMEM_HANG_REPORT seconds, and not been reported yet? */
 static bool report_is_due(void)
 {
     return timed.limit_ns != 0 && !mine.told && mine.waited_ns >= timed.limit_ns;

@@ -56,7 +56,7 @@ static inline bool stp_wait_turn(struct stp_wait *wait)
     return STP_UNLIKELY((++wait->turns & (STP_WAIT_TURNS - 1)) == 0) && stp_wait_check_clock(wait);
 }
 
-/* The same of a turn that is about to sleep. */
+/* As stp_wait_turn(), for a turn that is about to sleep: reads the clock each time. */
 bool stp_wait_slept(struct stp_wait *wait);
 
 /* Ends the wait of this thread, which is shown no longer. */

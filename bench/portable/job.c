@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What PEs tell each other and the user around a measurement: gathers, messages, the end by an
- * error.
+ * Gathers among the PEs, messages to the user, and the end of the job by an error.
  */
 #include "harness.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw side over libfabric, as struct bench_extras has it.
+ * The raw side over libfabric: members raw_load and raw_unload of struct bench_extras.
  */
 #ifndef STEPPE_BENCH_RAW_LOAD_H
 #define STEPPE_BENCH_RAW_LOAD_H

@@ -31,7 +31,7 @@ void bench_use_heap(struct bench_run *run);
  */
 int bench_kind_check(struct bench_run *run, char *why, size_t len);
 
-/* As struct bench_extras has it. */
+/* The member describe_gpu of struct bench_extras. */
 void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);
 
 #endif /* STEPPE_BENCH_SPACES_H */

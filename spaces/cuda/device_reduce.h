@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel of device_reduce.cu does, for the device and for its host twin on test/fakecuda,
- * which include shmemx_device_machine.h before; else only what it is asked for. The order and the
- * rules are those of the host's kernels (base/reduce_type.tmpl.h), so that the bits are.
+ * The source of the kernel in device_reduce.cu and of its host twin in test/fakecuda; both include
+ * shmemx_device_machine.h first. Other files get the arguments of the kernel alone. It reduces in
+ * the order of the host's loops (base/reduce_type.tmpl.h), so that the results have the same bits.
  */
 #ifndef STP_DEVICE_REDUCE_H
 #define STP_DEVICE_REDUCE_H

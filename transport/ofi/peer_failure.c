@@ -351,15 +351,11 @@ static void let_go(int pe, const char *where)
         stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe, where);
 }
 
-static void end(int pe, enum verdict verdict)
+_Noreturn static void end(int pe, enum verdict verdict)
 {
     char where[INET6_ADDRSTRLEN];
 
     stp_ofi_liveness_where(pe, where, sizeof(where));
-    if (is_finishing()) {
-        let_go(pe, where);
-        return;
-    }
     if (verdict == GONE)
         stp_ofi.core->fatal("fabric", "pe %d is gone: its process at %s has ended", pe, where);
     stp_ofi.core->fatal("fabric",
@@ -368,8 +364,17 @@ static void end(int pe, enum verdict verdict)
                         pe, where, stp_ofi.core->env->peer_timeout);
 }
 
-/* Look at all links, at most every LOOK_NS; one thread at a time. */
-void stp_ofi_failure_poll(void)
+static void end_or_let_go(int pe, enum verdict verdict)
+{
+    char where[INET6_ADDRSTRLEN];
+
+    if (!is_finishing()) end(pe, verdict);
+    stp_ofi_liveness_where(pe, where, sizeof(where));
+    let_go(pe, where);
+}
+
+/* Look at all links, at most every LOOK_NS; one thread at a time. Calls found for each dead PE. */
+static void links_look(void (*found)(int pe, enum verdict verdict))
 {
     enum verdict verdicts[LINKS];
     int pes[LINKS];
@@ -393,7 +398,12 @@ void stp_ofi_failure_poll(void)
     if (now - health.looked_ns >= LOOK_NS) health.looked_ns = now;
     pthread_mutex_unlock(&health.lock);
     for (int i = 0; i < n; i++)
-        end(pes[i], verdicts[i]);
+        found(pes[i], verdicts[i]);
+}
+
+void stp_ofi_failure_poll(void)
+{
+    links_look(end_or_let_go);
 }
 
 /* A link to PE pe, made if there is none; the one unused for longest makes room. */
@@ -436,7 +446,7 @@ void stp_ofi_failure_blame(void)
 {
     suspect_targets();
     for (int ms = 0; ms < BLAME_MS; ms += 10) {
-        stp_ofi_failure_poll();
+        links_look(end); /* not let_go(): the caller has an endpoint's lock */
         poll(NULL, 0, 10);
     }
 }
