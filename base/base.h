@@ -291,8 +291,8 @@ static inline void stp_cpu_relax(void)
 }
 
 /*
- * Settle how long waits spin (cores.c): so many polls, or, where polls is negative, what suits a
- * job that has a core for each PE or has not.
+ * Settle how waits wait (cores.c): spin for so many polls, or, where polls is negative, for what
+ * suits a job that has a core for each PE or has not; then yield.
  */
 void stp_wait_choose(int polls, bool enough_cores);
 
@@ -321,16 +321,20 @@ void stp_wake(const uint32_t *word, int n);
 void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
 /*
- * Let another thread run. Returns true once in 1024 calls of a thread, when it has slept for a
- * moment instead. stp_wait_yield() then calls stp_wait_run_hook().
+ * Let another thread run. turns: of the caller's wait so far, 0 where it does not count them. Once
+ * in 1024 calls of a thread it sleeps for some 50 us instead, and it does so each time when turns
+ * is at least stp_yield_turns: STP_YIELD_CROWDED where PEs share cores, else more than any wait
+ * has. Returns true once in 1024 calls; stp_wait_yield() then calls stp_wait_run_hook().
  */
-bool stp_yield(void);
-void stp_wait_yield(void);
+#define STP_YIELD_CROWDED 256
+extern unsigned stp_yield_turns;
+bool stp_yield(unsigned turns);
+void stp_wait_yield(unsigned turns);
 
 /* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */
 struct stp_wait {
     int polls;
-    unsigned turns; /* of the loop, for those who ask how long it lasts (wait_state.h) */
+    unsigned turns; /* of the loop: how long it lasts (wait_state.h, stp_yield()) */
 };
 
 static inline void stp_wait_step(struct stp_wait *wait)
@@ -339,7 +343,7 @@ static inline void stp_wait_step(struct stp_wait *wait)
         wait->polls++;
         stp_cpu_relax();
     } else {
-        stp_wait_yield();
+        stp_wait_yield(wait->turns);
     }
 }
 

@@ -42,7 +42,7 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen)
     if (!stp_sleep_on(word, seen)) stp_wait_run_hook();
 }
 
-void stp_wait_yield(void)
+void stp_wait_yield(unsigned turns)
 {
-    if (stp_yield()) stp_wait_run_hook();
+    if (stp_yield(turns)) stp_wait_run_hook();
 }

@@ -77,4 +77,5 @@ void stp_wait_choose(int polls, bool enough_cores)
         stp_wait_spin = polls;
     else
         stp_wait_spin = enough_cores ? cores_relaxes(SPIN_NS) : SPIN_CROWDED;
+    if (!enough_cores) stp_yield_turns = STP_YIELD_CROWDED;
 }

@@ -171,7 +171,7 @@ void stp_wait_state_stop(void)
     /* Pairs with enter(), which counts itself in n_inside and then reads on. */
     __atomic_store_n(&timed.on, false, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timed.n_inside, __ATOMIC_SEQ_CST) != 0)
-        stp_wait_yield();
+        stp_wait_yield(0);
 }
 
 /* ---- the hook ------------------------------------------------------------------------- */

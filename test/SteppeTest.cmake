@@ -127,8 +127,12 @@ set(STEPPE_TEST_MATRIX 1 2 3 4 7)
 # go to the program; LABELS are added, and so are the variables of ENV. NAME renames the tests of a
 # second call for the same program. Such a variant, and one whose LABELS have full, has nothing of the
 # matrix, unless MATRIX says otherwise.
+#
+# THREADS: the program has several threads in the library, so it runs with at most three PEs on shm.
+# The locks of that provider are spin locks in memory that all PEs share: while a thread that holds
+# one waits for a core, those of all PEs spin, and with four PEs on two cores that is most of the time.
 function(steppe_pe_test name)
-    cmake_parse_arguments(arg "HOSTS;FULL_HOSTS;MATRIX" "NAME"
+    cmake_parse_arguments(arg "HOSTS;FULL_HOSTS;MATRIX;THREADS" "NAME"
         "NP;FABRIC;PROVIDERS;FULL;FULL_FABRIC;LABELS;ARGS;ENV;SOURCES" ${ARGN})
     set(full_np ${arg_FULL})
     set(full_fabric ${arg_FULL_FABRIC})
@@ -171,6 +175,9 @@ function(steppe_pe_test name)
     endif()
     foreach(np IN LISTS n_fabric)
         foreach(provider tcp shm net)
+            if(arg_THREADS AND provider STREQUAL shm AND np GREATER 3)
+                continue()
+            endif()
             set(labels fabric ${arg_LABELS})
             if(NOT np IN_LIST arg_FABRIC OR NOT provider IN_LIST arg_PROVIDERS)
                 if(NOT np IN_LIST full_fabric)

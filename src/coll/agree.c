@@ -79,7 +79,7 @@ bool stp_coll_search_again(struct stp_coll_search *search, bool began_further_up
 
     stp_coll_agree(search->team, &again, 1);
     if (!again || ++search->passes == SEARCH_PASSES) return false;
-    stp_yield();
+    stp_yield(0);
     return true;
 }
 

@@ -336,7 +336,7 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
     for (int i = 0; i < patience; i++) {
         if (coll_reached(word, value)) break;
         if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_describe_wait(word);
-        if (far) stp_wait_yield();
+        if (far) stp_wait_yield(wait.turns);
     }
     while (!coll_reached(word, value)) {
         uint32_t seen;

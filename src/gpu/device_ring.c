@@ -236,7 +236,7 @@ static void *ring_main(void *arg)
         if (found)
             idle = 0;
         else if (idle++ < RING_LOOKS)
-            stp_wait_yield();
+            stp_wait_yield(0);
         else
             ring_nap();
     }

@@ -152,7 +152,7 @@ static void stream_idle(int looks)
     if (stp_rt.has_fabric) stp_rt.fabric.progress();
     if (looks % STREAM_NAPS == STREAM_LOOKS) stp_wait_run_hook();
     if (looks < STREAM_LOOKS)
-        stp_wait_yield();
+        stp_wait_yield(0);
     else
         nanosleep(&nap, NULL);
 }

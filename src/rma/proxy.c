@@ -149,7 +149,7 @@ static void *proxy_main(void *arg)
             __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
             idle = 0;
         } else if (idle++ < PROXY_LOOKS) {
-            stp_wait_yield();
+            stp_wait_yield(0);
         } else {
             proxy_sleep(box);
         }

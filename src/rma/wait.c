@@ -28,5 +28,5 @@ void stp_wait_missed(void)
     if (STP_UNLIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
     if (++misses / WAIT_MISSES_A_POLL < stp_wait_spin) return;
     misses = 0;
-    stp_wait_yield();
+    stp_wait_yield(0);
 }

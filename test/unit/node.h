@@ -77,7 +77,7 @@ static inline void meet(int n)
     }
     while (atomic_load(&meeting->generation) == generation) {
         MUST(stp_now_ns() < end);
-        stp_wait_yield();
+        stp_wait_yield(0);
     }
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits that yield sleep now and then instead, and call the hook of long waits each time. */
+/*
+ * Waits that yield sleep now and then instead, and call the hook of long waits each time. Where PEs
+ * share cores long waits sleep each time.
+ */
 #include "base/base.h"
 #include "unit.h"
 
@@ -30,8 +33,28 @@ TEST(test_sleeps_now_and_then)
 
     stp_wait_hook = &hooks;
     for (int i = 0; i < YIELDS; i++)
-        stp_wait_yield();
+        stp_wait_yield((unsigned)i);
     ck_assert_uint_ge(n_sleeps, YIELDS / 10000);
     ck_assert_uint_le(n_sleeps, YIELDS / 100);
     ck_assert_uint_eq(n_looks, n_sleeps);
+}
+
+/* How many of some yields behind so many turns of a wait are sleeps. */
+static unsigned sleeps_behind(unsigned turns)
+{
+    n_sleeps = 0;
+    for (int i = 0; i < YIELDS; i++)
+        stp_wait_yield(turns);
+    return n_sleeps;
+}
+
+TEST(test_sleeps_in_long_waits_on_shared_cores)
+{
+    stp_wait_hook = NULL;
+    stp_wait_choose(-1, true);
+    ck_assert_uint_lt(sleeps_behind(1000000), YIELDS / 100);
+    stp_wait_choose(-1, false);
+    ck_assert_uint_lt(sleeps_behind(0), YIELDS / 100);
+    ck_assert_uint_lt(sleeps_behind(10), YIELDS / 100);
+    ck_assert_uint_eq(sleeps_behind(1000), YIELDS);
 }

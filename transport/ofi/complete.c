@@ -473,7 +473,7 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
     if (wait->spun++ < stp_ofi.spin) {
         stp_cpu_relax();
     } else {
-        stp_yield();
+        stp_yield(wait->polls);
         wait->spun = stp_ofi.spin / 2; /* where cores suffice, not at each poll from now on */
     }
 }

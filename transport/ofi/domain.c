@@ -293,20 +293,22 @@ void stp_ofi_domain_close(void)
  * costs little beside the look, and others than PEs may want the core: other jobs, or other hosts
  * that this machine plays.
  */
-static int choose_spin(const struct stp_core *core)
+static int choose_spin(const struct stp_core *core, bool crowded)
 {
     if (core->env->spin >= 0) return core->env->spin;
-    if (stp_ofi.needs_syscalls) return 0;
-    return core->n_cores == 0 || core->n_local <= core->n_cores ? 100 : 0;
+    return stp_ofi.needs_syscalls || crowded ? 0 : 100;
 }
 
 int stp_ofi_connect(const void *addrs)
 {
+    const struct stp_core *core = stp_ofi.core;
+    bool crowded = core->n_cores != 0 && core->n_local > core->n_cores;
     unsigned char own[STP_FABRIC_ADDR_MAX];
     int rc = stp_ofi_endpoint_name(own, &stp_ofi.addr_len);
 
     if (rc != 0) return rc;
-    stp_ofi.spin = choose_spin(stp_ofi.core);
+    stp_ofi.spin = choose_spin(core, crowded);
+    if (crowded) stp_yield_turns = STP_YIELD_CROWDED;
     stp_ofi.world = addrs;
     if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check()) != 0) return rc;
     if (stp_ofi.by_sockets) stp_ofi_epoll_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);

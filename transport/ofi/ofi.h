@@ -459,7 +459,7 @@ void stp_ofi_progress(void);
 /* State of one wait for the fabric. Start with {.endpoint = endpoint}. */
 struct stp_ofi_wait {
     struct stp_ofi_endpoint *endpoint;
-    int polls;
+    unsigned polls;
     int spun;          /* polls since something completed or the core was given up */
     uint64_t since_ns; /* when it began, or peers were last looked at; 0: not looked yet */
     unsigned looks; /* that the library was told of; if any, stp_ofi_wait_end() comes at the end */
