@@ -424,6 +424,7 @@ int main(int argc, char **argv)
             go_past(argv[1], argv[2]);
         else
             mistake(argv[1], all);
+        free(all);
         return pe_test_end();
     }
     for (int i = 0; i < 3; i++) {
