@@ -27,6 +27,7 @@ FABRIC = [
     ["limit", "yield", "ofi_state", "loopback_amo", "providers", "netif_select"], ["provider_report", "provider_select"], ["fd_exhaustion"],
     ["liveness_socket"],
     ["address"], ["extent"], ["tcp_epoll", "packed", "write_cqdata", "local_mr", "shm"],
+    ["queued"],
     ["request", "post_seq", "complete", "am", "delayed_ack", "batch", "amo_loss", "peer_failure", "progress"], ["ofi_atomic"],
     ["cuda_forbid"], ["domain"], ["endpoint"], ["ofi_context"], ["ofi_rma"], ["ofi_signal"], ["region"], ["probe"],
     ["open"]]

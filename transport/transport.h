@@ -186,6 +186,32 @@ enum stp_fabric_amo {
 /* What memory a region is. */
 enum stp_fabric_memory { STP_MEMORY_HOST, STP_MEMORY_CUDA };
 
+/* How the bytes of a symmetric object on a PE are reached from here. */
+enum stp_access_path {
+    STP_PATH_HOST,   /* host memory mapped here */
+    STP_PATH_DEVICE, /* device memory that copies of its kind can name here */
+    STP_PATH_FABRIC, /* by region and offset */
+    STP_PATH_STAGED, /* by the proxy thread of the PE that owns it */
+    STP_PATH_CMA,    /* private pages of a process of the node: the kernel copies */
+};
+
+struct stp_space;
+
+/*
+ * A symmetric object on a PE, located once for an operation, which hands it down. Valid during the
+ * call of the program alone: what is queued keeps a struct stp_ofi_place. The fabric reads the
+ * first four members.
+ */
+struct stp_target {
+    const char *fn; /* the routine of the program, for messages */
+    int pe;
+    unsigned number; /* of the space, and of its region; on path HOST not set, nor offset */
+    size_t offset;   /* in that PE's part of the region */
+    enum stp_access_path path;
+    char *there;             /* on paths HOST and DEVICE: its address here */
+    struct stp_space *space; /* on the other paths, and on DEVICE */
+};
+
 struct stp_fabric_ctx; /* the module's half of a context: counters of issued and completed work */
 
 struct stp_fabric {
@@ -219,6 +245,11 @@ struct stp_fabric {
      * NULL otherwise: every peer uses the key and offset addressing of this PE. 0 or -errno.
      */
     int (*region_peers)(unsigned number, const struct stp_fabric_region *peers);
+    /*
+     * Complete what this PE has under way to the region, on all contexts. Behind it, and a sync of
+     * the PEs with a part, it may be removed: what is still queued then ends the job.
+     */
+    void (*region_drain)(unsigned number);
     void (*region_remove)(unsigned number);
     /*
      * Register more bytes behind the end of this PE's part of a region, of the same memory. Sets
@@ -255,33 +286,33 @@ struct stp_fabric {
      * are all that works: store and amo are for host memory, and a signal in host memory may
      * overtake data for a device, so the caller puts, quiets and signals in steps.
      */
-    void (*put)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                const void *source, size_t nbytes);
-    void (*put_nbi)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                    const void *source, size_t nbytes);
-    void (*get)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+    void (*put)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                 size_t nbytes);
-    void (*get_nbi)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+    void (*put_nbi)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
+                    size_t nbytes);
+    void (*get)(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
+                size_t nbytes);
+    void (*get_nbi)(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
                     size_t nbytes);
 
     /* Write 1, 2, 4 or 8 naturally aligned bytes without tearing. value is copied. */
-    void (*store)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                  const void *value, size_t nbytes);
+    void (*store)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,
+                  size_t nbytes);
 
     /*
      * Atomic on one element. operand, compare: copied. result: NULL for the operations that fetch
      * nothing (then completion by quiet); with nbi it is filled by quiet, else on return.
      */
-    void (*amo)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
-                const void *compare, void *result, bool nbi);
+    void (*amo)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
+                enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                bool nbi);
 
     /*
-     * Put, then update the signal word (op STP_AMO_SET or STP_AMO_ADD) so that whoever sees the
-     * signal sees the data. nbytes may be 0.
+     * Put, then update the signal word of the same PE (op STP_AMO_SET or STP_AMO_ADD) so that
+     * whoever sees the signal sees the data. nbytes may be 0; dest is not read then.
      */
-    void (*put_signal)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                       const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
+    void (*put_signal)(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                       const void *source, size_t nbytes, const struct stp_target *word,
                        uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
     /*
@@ -290,8 +321,8 @@ struct stp_fabric {
      * alone, whose source may be reused then: the word is waited for by the PE that owns it. So
      * data and word may be one message, where a signal would wait for its data.
      */
-    void (*put_notify)(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                       const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
+    void (*put_notify)(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                       const void *source, size_t nbytes, const struct stp_target *word,
                        uint64_t value, enum stp_fabric_amo op);
 
     void (*fence)(struct stp_fabric_ctx *ctx); /* order per target, as the standard says */

@@ -15,6 +15,26 @@ void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const voi
     stp_amo_cpu(there, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
 }
 
+void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
+                enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                bool nbi)
+{
+    switch (dest->path) {
+    case STP_PATH_HOST:
+        stp_amo_apply(dest->there, stp_dtype_size(dtype), op, operand, compare, result);
+        break;
+    case STP_PATH_FABRIC:
+        stp_ctx_by_fabric(ctx, dest->pe);
+        stp_rt.fabric.amo(ctx->fabric, dest, op, dtype, operand, compare, result, nbi);
+        break;
+    case STP_PATH_DEVICE: /* no atomics by copies */
+    case STP_PATH_CMA:
+    case STP_PATH_STAGED:
+        stp_stage_amo(dest, op, dtype, operand, compare, result);
+        break;
+    }
+}
+
 void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dtype, void *dest,
                   const void *operand, const void *compare, void *result, bool nbi, int pe,
                   const char *fn)
@@ -26,19 +46,5 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
     if ((uintptr_t)dest % nbytes != 0)
         stp_fatal(fn, "%s %p is not aligned to %zu bytes", argument, dest, nbytes);
     target = stp_locate(ctx, dest, nbytes, pe, STP_USE_ATOMIC, fn, argument);
-    switch (target.way) {
-    case STP_PATH_HOST:
-        stp_amo_apply(target.there, nbytes, op, operand, compare, result);
-        break;
-    case STP_PATH_FABRIC:
-        stp_ctx_by_fabric(ctx, pe);
-        stp_rt.fabric.amo(ctx->fabric, pe, target.space->number, target.offset, op, dtype, operand,
-                          compare, result, nbi);
-        break;
-    case STP_PATH_DEVICE: /* no atomics by copies */
-    case STP_PATH_CMA:
-    case STP_PATH_STAGED:
-        stp_stage_amo(target.space, target.offset, op, dtype, operand, compare, result, pe, fn);
-        break;
-    }
+    stp_amo_to(ctx, &target, op, dtype, operand, compare, result, nbi);
 }

@@ -49,20 +49,19 @@ static void process_advance(struct process_copy *copy, size_t nbytes)
     copy->column = at % copy->width;
 }
 
-static _Noreturn void process_fatal(const struct stp_target *target, int error, int pe,
-                                    const char *fn)
+static _Noreturn void process_fatal(const struct stp_target *target, int error)
 {
     if (error == EFAULT)
-        stp_fatal(fn,
+        stp_fatal(target->fn,
                   "the buffer of PE %d that is space %u, or the one here, is not mapped as it was: "
                   "it is unmapped behind shmem_space_destroy() alone",
-                  pe, target->space->number);
-    stp_fatal(fn, "copying to or from the buffer of PE %d that is space %u: %s", pe,
-              target->space->number, strerror(error));
+                  target->pe, target->number);
+    stp_fatal(target->fn, "copying to or from the buffer of PE %d that is space %u: %s", target->pe,
+              target->number, strerror(error));
 }
 
 void stp_cma_copy(const struct stp_target *target, const void *buffer,
-                  const struct stp_strided_copy *rows, bool put, int pe, const char *fn)
+                  const struct stp_strided_copy *rows, bool put)
 {
     struct process_copy copy = {.local = (char *)(uintptr_t)buffer,
                                 .local_pitch = put ? rows->source_pitch : rows->dest_pitch,
@@ -72,7 +71,7 @@ void stp_cma_copy(const struct stp_target *target, const void *buffer,
     struct iovec here[PROCESS_ROWS], there[PROCESS_ROWS];
     pid_t pid;
 
-    (void)stp_private_peer(target->space, stp_local_of(pe), &pid, &copy.remote);
+    (void)stp_private_peer(target->space, stp_local_of(target->pe), &pid, &copy.remote);
     copy.remote += target->offset;
     while (copy.row < copy.n) {
         unsigned long n = process_pieces(&copy, here, there);
@@ -80,7 +79,7 @@ void stp_cma_copy(const struct stp_target *target, const void *buffer,
                            : process_vm_readv(pid, here, n, there, n, 0);
 
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) process_fatal(target, done < 0 ? errno : EFAULT, pe, fn);
+        if (done <= 0) process_fatal(target, done < 0 ? errno : EFAULT);
         process_advance(&copy, (size_t)done);
     }
 }

@@ -16,22 +16,6 @@ struct stp_ctx;
 
 /* ---- ways (locate.c) ---------------------------------------------------------- */
 
-/* How the bytes of a symmetric object on a PE are reached from here. */
-enum stp_access_path {
-    STP_PATH_HOST,   /* host memory mapped here */
-    STP_PATH_DEVICE, /* device memory that copies of its kind can name here */
-    STP_PATH_FABRIC, /* by region and offset */
-    STP_PATH_STAGED, /* by the proxy thread of the PE that owns it */
-    STP_PATH_CMA,    /* private pages of a process of the node: the kernel copies */
-};
-
-struct stp_target {
-    enum stp_access_path way;
-    char *there;             /* HOST and DEVICE */
-    struct stp_space *space; /* the others; DEVICE too */
-    size_t offset;
-};
-
 /* How data between this PE and PE pe's part of a space travels. */
 enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum stp_use use);
 
@@ -142,7 +126,7 @@ void stp_device_mr_fini(void);
  * on return. Fatal when the part is gone.
  */
 void stp_cma_copy(const struct stp_target *target, const void *buffer,
-                  const struct stp_strided_copy *rows, bool put, int pe, const char *fn);
+                  const struct stp_strided_copy *rows, bool put);
 
 /* ---- staging (stage.c, proxy.c) ------------------------------------------- */
 
@@ -151,15 +135,14 @@ void stp_cma_copy(const struct stp_target *target, const void *buffer,
  * the owner's proxy thread: complete and visible on return. rows.source_pitch and dest_pitch as
  * ever.
  */
-void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
-                   const struct stp_strided_copy *rows, int pe, const char *fn);
-void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *dest,
-                   const struct stp_strided_copy *rows, int pe, const char *fn);
+void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
+                   const struct stp_strided_copy *rows);
+void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *source, void *dest,
+                   const struct stp_strided_copy *rows);
 
 /* An atomic on a word of a device space: the process of its owner does it. Done on return. */
-void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo op,
-                   enum stp_dtype dtype, const void *operand, const void *compare, void *result,
-                   int pe, const char *fn);
+void stp_stage_amo(const struct stp_target *dest, enum stp_fabric_amo op, enum stp_dtype dtype,
+                   const void *operand, const void *compare, void *result);
 
 /*
  * Kernels on this device may change words of this PE's device memory: from now on its atomics are

@@ -130,8 +130,8 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
 }
 
 /* Atomics are the owner's, on all ways; elements are, where the kernel would copy byte by byte. */
-static enum stp_access_path locate_way_to_private(const struct stp_space *space, int pe, int local,
-                                                  enum stp_use use)
+static enum stp_access_path locate_path_to_private(const struct stp_space *space, int pe, int local,
+                                                   enum stp_use use)
 {
     uintptr_t base;
     pid_t pid;
@@ -148,7 +148,7 @@ enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum st
     bool cpu = use != STP_USE_ATOMIC || stp_win.cpu_atomics;
 
     if (space->host) return local >= 0 && cpu ? STP_PATH_HOST : STP_PATH_FABRIC;
-    if (stp_space_is_private(space)) return locate_way_to_private(space, pe, local, use);
+    if (stp_space_is_private(space)) return locate_path_to_private(space, pe, local, use);
     if (use == STP_USE_ATOMIC) return STP_PATH_STAGED;
     if (local >= 0 && stp_kind_reach(space, local) != NULL) return STP_PATH_DEVICE;
     return local < 0 && space->on_fabric ? STP_PATH_FABRIC : STP_PATH_STAGED;
@@ -174,20 +174,32 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 
+/* Are nbytes from at on in the space, which the PE has a part of? Else stp_symmetric() is fatal. */
+static bool locate_has(const struct stp_space *space, size_t at, size_t nbytes, int pe)
+{
+    return space != NULL && nbytes <= stp_space_nbytes(space) - at &&
+           (space->team == NULL || stp_team_rank_of(space->team, pe) >= 0);
+}
+
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              enum stp_use use, const char *fn, const char *argument)
 {
-    struct stp_target target = {.way = STP_PATH_HOST};
+    struct stp_target target = {.fn = fn, .pe = pe, .path = STP_PATH_HOST};
+    size_t at;
 
     if (STP_UNLIKELY(stp_rt.check)) locate_check_all(ctx, addr, nbytes, pe, fn, argument);
-    if (use != STP_USE_ATOMIC || stp_win.cpu_atomics)
+    if (stp_local_of(pe) >= 0 && (use != STP_USE_ATOMIC || stp_win.cpu_atomics))
         target.there = locate_host(addr, nbytes, pe, fn, argument);
     if (target.there != NULL) return target;
-    target.space = stp_symmetric(addr, nbytes, pe, &target.offset, fn, argument);
-    target.way = stp_access_path_to(target.space, pe, use);
-    if (target.way == STP_PATH_HOST) target.way = STP_PATH_FABRIC; /* globals that are not shared */
-    if (target.way == STP_PATH_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
-    if (target.way == STP_PATH_DEVICE)
+    target.space = stp_space_lookup(addr, &at);
+    if (!locate_has(target.space, at, nbytes, pe))
+        target.space = stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
+    target.offset = target.space->at + at;
+    target.number = target.space->number;
+    target.path = stp_access_path_to(target.space, pe, use);
+    if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC; /* unshared globals */
+    if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
+    if (target.path == STP_PATH_DEVICE)
         target.there = (char *)stp_kind_reach(target.space, stp_local_of(pe)) + target.offset;
     return target;
 }

@@ -62,34 +62,42 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_strid
 
 /* ---- the fabric ------------------------------------------------------------------ */
 
-static void fabric_put(struct stp_ctx *ctx, const struct stp_target *target, size_t at,
-                       const void *source, size_t nbytes, int pe, enum stp_copy_completion end)
+/* The target so many bytes further on. */
+static struct stp_target rma_behind(const struct stp_target *target, size_t nbytes)
+{
+    struct stp_target behind = *target;
+
+    behind.offset += nbytes;
+    return behind;
+}
+
+static void fabric_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
+                       size_t nbytes, enum stp_copy_completion end)
 {
     if (end == STP_COPY_NONE)
-        stp_rt.fabric.put_nbi(ctx->fabric, pe, target->space->number, target->offset + at, source,
-                              nbytes);
+        stp_rt.fabric.put_nbi(ctx->fabric, dest, source, nbytes);
     else
-        stp_rt.fabric.put(ctx->fabric, pe, target->space->number, target->offset + at, source,
-                          nbytes);
+        stp_rt.fabric.put(ctx->fabric, dest, source, nbytes);
 }
 
 /* Rows of a fragment that lie packed in a host buffer. */
 static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *target,
                                 const struct stp_fragment *fragment, size_t dest_pitch,
-                                const char *buffer, int pe)
+                                const char *buffer)
 {
     size_t rows = dest_pitch == fragment->width ? 1 : fragment->n;
     size_t width = fragment->width * fragment->n / rows;
 
-    for (size_t i = 0; i < rows; i++)
-        fabric_put(ctx, target, fragment->dest_at + i * dest_pitch, buffer + i * width, width, pe,
-                   STP_COPY_LOCAL);
+    for (size_t i = 0; i < rows; i++) {
+        struct stp_target row = rma_behind(target, fragment->dest_at + i * dest_pitch);
+        fabric_put(ctx, &row, buffer + i * width, width, STP_COPY_LOCAL);
+    }
 }
 
 /* From device memory that the fabric does not reach: copy the next fragment while one is sent. */
 static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, const char *source,
-                               const struct stp_strided_copy *rows, int pe, const char *fn)
+                               const struct stp_strided_copy *rows)
 {
     struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
@@ -102,16 +110,17 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
         char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
 
         if (buffers[1] == NULL && sent.n > 0)
-            fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffer, pe);
-        stp_copy_rows(ctx, kind, buffer, source + fragment.source_at, &pack, STP_COPY_NONE, fn);
+            fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffer);
+        stp_copy_rows(ctx, kind, buffer, source + fragment.source_at, &pack, STP_COPY_NONE,
+                      target->fn);
         if (buffers[1] != NULL && sent.n > 0)
-            fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffers[~k & 1], pe);
+            fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffers[~k & 1]);
         stp_copy_flush(ctx);
         sent = fragment;
         k++;
     }
     fabric_put_fragment(ctx, target, &sent, rows->dest_pitch,
-                        buffers[1] != NULL ? buffers[~k & 1] : buffers[0], pe);
+                        buffers[1] != NULL ? buffers[~k & 1] : buffers[0]);
     stp_bounce_give(buffers[0]);
     if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
 }
@@ -119,7 +128,7 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
 /* The other way: fetch the next fragment while one is copied to the device. */
 static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, char *dest,
-                               const struct stp_strided_copy *rows, int pe, const char *fn)
+                               const struct stp_strided_copy *rows)
 {
     struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
@@ -131,13 +140,14 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
         char *buffer = buffers[1] != NULL ? buffers[k & 1] : buffers[0];
 
         if (buffers[1] == NULL) stp_copy_flush(ctx);
-        for (size_t i = 0; i < fragment.n; i++)
-            stp_rt.fabric.get_nbi(ctx->fabric, pe, target->space->number,
-                                  target->offset + fragment.source_at + i * rows->source_pitch,
-                                  buffer + i * fragment.width, fragment.width);
+        for (size_t i = 0; i < fragment.n; i++) {
+            struct stp_target row = rma_behind(target, fragment.source_at + i * rows->source_pitch);
+            stp_rt.fabric.get_nbi(ctx->fabric, &row, buffer + i * fragment.width, fragment.width);
+        }
         stp_rt.fabric.quiet(ctx->fabric);
         stp_copy_flush(ctx);
-        stp_copy_rows(ctx, kind, dest + fragment.dest_at, buffer, &unpack, STP_COPY_NONE, fn);
+        stp_copy_rows(ctx, kind, dest + fragment.dest_at, buffer, &unpack, STP_COPY_NONE,
+                      target->fn);
     }
     stp_copy_flush(ctx);
     stp_bounce_give(buffers[0]);
@@ -145,62 +155,61 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
 }
 
 static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
-                           const struct stp_target *target, const char *source,
-                           const struct stp_strided_copy *rows, int pe,
-                           enum stp_copy_completion end, const char *fn)
+                           const struct stp_target *dest, const char *source,
+                           const struct stp_strided_copy *rows, enum stp_copy_completion end)
 {
     int held;
 
-    stp_ctx_by_fabric(ctx, pe);
     if (!rma_fabric_reaches(from, source, rows, &held)) {
-        fabric_put_bounced(ctx, from, target, source, rows, pe, fn);
+        fabric_put_bounced(ctx, from, dest, source, rows);
         return;
     }
-    for (size_t i = 0; i < rows->n; i++)
-        fabric_put(ctx, target, i * rows->dest_pitch, source + i * rows->source_pitch, rows->width,
-                   pe, end);
+    for (size_t i = 0; i < rows->n; i++) {
+        struct stp_target row = rma_behind(dest, i * rows->dest_pitch);
+        fabric_put(ctx, &row, source + i * rows->source_pitch, rows->width, end);
+    }
     stp_device_mr_put(held);
 }
 
 static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
-                           const struct stp_target *target, char *dest,
-                           const struct stp_strided_copy *rows, int pe,
-                           enum stp_copy_completion end, const char *fn)
+                           const struct stp_target *source, char *dest,
+                           const struct stp_strided_copy *rows, enum stp_copy_completion end)
 {
     const struct stp_fabric *fabric = &stp_rt.fabric;
     int held;
 
     if (!rma_fabric_reaches(to, dest, rows, &held)) {
-        fabric_get_bounced(ctx, to, target, dest, rows, pe, fn);
+        fabric_get_bounced(ctx, to, source, dest, rows);
         return;
     }
     if (rows->n == 1 && end == STP_COPY_REMOTE) {
-        fabric->get(ctx->fabric, pe, target->space->number, target->offset, dest, rows->width);
+        fabric->get(ctx->fabric, source, dest, rows->width);
         stp_device_mr_put(held);
         return;
     }
-    for (size_t i = 0; i < rows->n; i++)
-        fabric->get_nbi(ctx->fabric, pe, target->space->number,
-                        target->offset + i * rows->source_pitch, dest + i * rows->dest_pitch,
-                        rows->width);
+    for (size_t i = 0; i < rows->n; i++) {
+        struct stp_target row = rma_behind(source, i * rows->source_pitch);
+        fabric->get_nbi(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width);
+    }
     stp_device_mr_put(held);
     if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data is here on return */
 }
 
 /*
- * Host memory mapped here, and a buffer of host memory: all that keeps such an operation off the
- * inline path is that device memory can be met. NULL: something else.
+ * Host memory mapped here, and a buffer of host memory: where device memory can be met that is all
+ * that keeps such an operation off the inline path. NULL: something else.
  */
-static inline void *rma_plain(const void *addr, const void *buffer, size_t nbytes, int pe)
+static void *rma_plain(const void *addr, const void *buffer, int pe)
 {
-    void *there = nbytes > 0 ? stp_ptr_inline(addr, pe, STP_USE_ACCESS) : NULL;
+    void *there = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
 
     return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
 }
 
 /* One that must not tear: the kernel copies bytes, as it likes. */
-static bool rma_is_element(const struct stp_strided_copy *rows, const void *addr)
+static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp_target *target)
 {
+    const char *addr = target->space->base + (target->offset - target->space->at);
     size_t width = rows->width;
 
     return rows->n == 1 && width <= sizeof(uint64_t) && (width & (width - 1)) == 0 &&
@@ -209,68 +218,68 @@ static bool rma_is_element(const struct stp_strided_copy *rows, const void *addr
 
 /* ---- every way --------------------------------------------------------------------- */
 
-static void rma_put(struct stp_ctx *ctx, void *dest, const void *source,
-                    const struct stp_strided_copy *rows, int pe, enum stp_copy_completion end,
-                    const char *fn)
+static void rma_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
+                    const struct stp_strided_copy *rows, enum stp_copy_completion end)
 {
-    struct stp_target target =
-        stp_locate(ctx, dest, rma_extent(rows, rows->dest_pitch), pe, STP_USE_COPY, fn, "dest");
     const struct stp_kind *from = stp_device_of(source);
 
-    switch (target.way) {
+    switch (dest->path) {
     case STP_PATH_HOST:
         if (from == NULL)
-            rma_copy_host(target.there, source, rows);
+            rma_copy_host(dest->there, source, rows);
         else
-            stp_copy_rows(ctx, from, target.there, source, rows, end, fn);
+            stp_copy_rows(ctx, from, dest->there, source, rows, end, dest->fn);
         break;
     case STP_PATH_DEVICE:
-        stp_copy_rows(ctx, target.space->kind, target.there, source, rows, end, fn);
+        stp_copy_rows(ctx, dest->space->kind, dest->there, source, rows, end, dest->fn);
         break;
     case STP_PATH_FABRIC:
-        rma_put_fabric(ctx, from, &target, source, rows, pe, end, fn);
+        stp_ctx_by_fabric(ctx, dest->pe);
+        if (STP_LIKELY(from == NULL && rows->n == 1 && end == STP_COPY_LOCAL))
+            stp_rt.fabric.put(ctx->fabric, dest, source, rows->width);
+        else if (from == NULL && rows->n == 1)
+            stp_rt.fabric.put_nbi(ctx->fabric, dest, source, rows->width);
+        else
+            rma_put_fabric(ctx, from, dest, source, rows, end);
         break;
     case STP_PATH_STAGED:
-        stp_stage_put(ctx, &target, source, rows, pe, fn);
+        stp_stage_put(ctx, dest, source, rows);
         break;
     case STP_PATH_CMA:
         if (from != NULL || rma_is_element(rows, dest))
-            stp_stage_put(ctx, &target, source, rows, pe, fn);
+            stp_stage_put(ctx, dest, source, rows);
         else
-            stp_cma_copy(&target, source, rows, true, pe, fn);
+            stp_cma_copy(dest, source, rows, true);
         break;
     }
 }
 
-static void rma_get(struct stp_ctx *ctx, void *dest, const void *source,
-                    const struct stp_strided_copy *rows, int pe, enum stp_copy_completion end,
-                    const char *fn)
+static void rma_get(struct stp_ctx *ctx, void *dest, const struct stp_target *source,
+                    const struct stp_strided_copy *rows, enum stp_copy_completion end)
 {
-    struct stp_target target = stp_locate(ctx, source, rma_extent(rows, rows->source_pitch), pe,
-                                          STP_USE_COPY, fn, "source");
     const struct stp_kind *to = stp_device_of(dest);
 
-    switch (target.way) {
+    switch (source->path) {
     case STP_PATH_HOST:
         if (to == NULL)
-            rma_copy_host(dest, target.there, rows);
+            rma_copy_host(dest, source->there, rows);
         else
-            stp_copy_rows(ctx, to, dest, target.there, rows, end, fn);
+            stp_copy_rows(ctx, to, dest, source->there, rows, end, source->fn);
         break;
     case STP_PATH_DEVICE:
-        stp_copy_rows(ctx, target.space->kind, dest, target.there, rows, end, fn);
+        stp_copy_rows(ctx, source->space->kind, dest, source->there, rows, end, source->fn);
         break;
     case STP_PATH_FABRIC:
-        rma_get_fabric(ctx, to, &target, dest, rows, pe, end, fn);
+        rma_get_fabric(ctx, to, source, dest, rows, end);
         break;
     case STP_PATH_STAGED:
-        stp_stage_get(ctx, &target, dest, rows, pe, fn);
+        stp_stage_get(ctx, source, dest, rows);
         break;
     case STP_PATH_CMA:
         if (to != NULL || rma_is_element(rows, source))
-            stp_stage_get(ctx, &target, dest, rows, pe, fn);
+            stp_stage_get(ctx, source, dest, rows);
         else
-            stp_cma_copy(&target, dest, rows, false, pe, fn);
+            stp_cma_copy(source, dest, rows, false);
         break;
     }
 }
@@ -280,64 +289,84 @@ static struct stp_strided_copy rma_one_row(size_t nbytes)
     return (struct stp_strided_copy){.width = nbytes, .n = 1};
 }
 
+void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
+                size_t nbytes, enum stp_copy_completion end)
+{
+    struct stp_strided_copy one = rma_one_row(nbytes);
+
+    rma_put(ctx, dest, source, &one, end);
+}
+
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    stp_kind_begin();
-    stp_put_more(ctx, dest, source, nbytes, pe, fn);
-}
-
-void stp_put_more(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
-                  const char *fn)
-{
     struct stp_strided_copy one = rma_one_row(nbytes);
-    void *there = rma_plain(dest, source, nbytes, pe);
-    if (there != NULL)
+    struct stp_target target;
+    void *there = NULL;
+
+    if (nbytes == 0) return;
+    stp_kind_begin();
+    if (stp_win.devices) there = rma_plain(dest, source, pe);
+    if (there != NULL) {
         memcpy(there, source, nbytes);
-    else if (nbytes > 0)
-        rma_put(ctx, dest, source, &one, pe, STP_COPY_LOCAL, fn);
+        return;
+    }
+    target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
+    rma_put(ctx, &target, source, &one, STP_COPY_LOCAL);
 }
 
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
     struct stp_strided_copy one = rma_one_row(nbytes);
-    void *there;
+    struct stp_target target;
+    void *there = NULL;
 
+    if (nbytes == 0) return;
     stp_kind_begin();
-    there = rma_plain(dest, source, nbytes, pe);
-    if (there != NULL)
+    if (stp_win.devices) there = rma_plain(dest, source, pe);
+    if (there != NULL) {
         memcpy(there, source, nbytes);
-    else if (nbytes > 0)
-        rma_put(ctx, dest, source, &one, pe, STP_COPY_NONE, fn);
+        return;
+    }
+    target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
+    rma_put(ctx, &target, source, &one, STP_COPY_NONE);
 }
 
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
     struct stp_strided_copy one = rma_one_row(nbytes);
-    const void *there;
+    struct stp_target target;
+    void *there = NULL;
 
+    if (nbytes == 0) return;
     stp_kind_begin();
-    there = rma_plain(source, dest, nbytes, pe);
-    if (there != NULL)
+    if (stp_win.devices) there = rma_plain(source, dest, pe);
+    if (there != NULL) {
         memcpy(dest, there, nbytes);
-    else if (nbytes > 0)
-        rma_get(ctx, dest, source, &one, pe, STP_COPY_REMOTE, fn);
+        return;
+    }
+    target = stp_locate(ctx, source, nbytes, pe, STP_USE_COPY, fn, "source");
+    rma_get(ctx, dest, &target, &one, STP_COPY_REMOTE);
 }
 
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
     struct stp_strided_copy one = rma_one_row(nbytes);
-    const void *there;
+    struct stp_target target;
+    void *there = NULL;
 
+    if (nbytes == 0) return;
     stp_kind_begin();
-    there = rma_plain(source, dest, nbytes, pe);
-    if (there != NULL)
+    if (stp_win.devices) there = rma_plain(source, dest, pe);
+    if (there != NULL) {
         memcpy(dest, there, nbytes);
-    else if (nbytes > 0)
-        rma_get(ctx, dest, source, &one, pe, STP_COPY_NONE, fn);
+        return;
+    }
+    target = stp_locate(ctx, source, nbytes, pe, STP_USE_COPY, fn, "source");
+    rma_get(ctx, dest, &target, &one, STP_COPY_NONE);
 }
 
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
@@ -346,7 +375,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
     struct stp_target target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
     struct stp_strided_copy one = rma_one_row(nbytes);
 
-    switch (target.way) {
+    switch (target.path) {
     case STP_PATH_HOST:
         stp_store_whole(target.there, value, nbytes);
         break;
@@ -357,14 +386,13 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
         stp_ctx_by_fabric(ctx, pe);
         if ((target.space->host || target.space->kind->device == NULL) && nbytes <= 8 &&
             (uintptr_t)dest % nbytes == 0)
-            stp_rt.fabric.store(ctx->fabric, pe, target.space->number, target.offset, value,
-                                nbytes);
+            stp_rt.fabric.store(ctx->fabric, &target, value, nbytes);
         else
-            fabric_put(ctx, &target, 0, value, nbytes, pe, STP_COPY_LOCAL);
+            stp_rt.fabric.put(ctx->fabric, &target, value, nbytes);
         break;
     case STP_PATH_CMA: /* it might tear */
     case STP_PATH_STAGED:
-        stp_stage_put(ctx, &target, value, &one, pe, fn);
+        stp_stage_put(ctx, &target, value, &one);
         break;
     }
 }
@@ -392,20 +420,26 @@ void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
               size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
     struct stp_strided_copy rows;
+    struct stp_target target;
 
     if (nblocks == 0 || bsize == 0) return;
     stp_kind_begin();
     rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
-    rma_put(ctx, dest, source, &rows, pe, STP_COPY_LOCAL, fn);
+    target =
+        stp_locate(ctx, dest, rma_extent(&rows, rows.dest_pitch), pe, STP_USE_COPY, fn, "dest");
+    rma_put(ctx, &target, source, &rows, STP_COPY_LOCAL);
 }
 
 void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
               size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
     struct stp_strided_copy rows;
+    struct stp_target target;
 
     if (nblocks == 0 || bsize == 0) return;
     stp_kind_begin();
     rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
-    rma_get(ctx, dest, source, &rows, pe, STP_COPY_REMOTE, fn);
+    target = stp_locate(ctx, source, rma_extent(&rows, rows.source_pitch), pe, STP_USE_COPY, fn,
+                        "source");
+    rma_get(ctx, dest, &target, &rows, STP_COPY_REMOTE);
 }

@@ -139,9 +139,9 @@ static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn);
-/* The same within an operation that has begun. */
-void stp_put_more(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
-                  const char *fn);
+/* The same to a target that has been located, within an operation that has begun; nbytes > 0. */
+void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
+                size_t nbytes, enum stp_copy_completion end);
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn);
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
@@ -229,6 +229,11 @@ void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
 void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dtype, void *dest,
                   const void *operand, const void *compare, void *result, bool nbi, int pe,
                   const char *fn);
+
+/* The same on a word that has been located, for STP_USE_ATOMIC, and is aligned. */
+void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
+                enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                bool nbi);
 
 /* The same on memory that the CPU reaches: nbytes 4 or 8, NULL as above. */
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,

@@ -40,23 +40,16 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
 
 /*
  * What copies the data can set a word of host memory behind it when its device reaches that: nobody
- * waits for the copy. A store of a device and an atomic of a CPU are atomic to each other. False:
+ * waits for the copy. A store of a device and an atomic of a CPU are atomic to each other. NULL:
  * the word is not pinned.
  */
-static bool signal_by_device(struct stp_ctx *ctx, const struct stp_target *data, const void *source,
-                             size_t nbytes, const uint64_t *sig_addr, uint64_t signal, bool nbi,
-                             int pe, const char *fn)
+static void *signal_of_device(const uint64_t *sig_addr, int pe)
 {
     size_t offset;
     struct stp_space *space = stp_space_lookup(sig_addr, &offset);
-    void *word = space != NULL && space->mapped != NULL
-                     ? stp_mapped_ptr(space, stp_local_of(pe), offset)
-                     : NULL;
 
-    if (word == NULL || !stp_win.cpu_atomics) return false;
-    stp_copy_signal(ctx, data->space->kind, data->there, source, nbytes,
-                    nbi ? STP_COPY_NONE : STP_COPY_LOCAL, word, signal, fn);
-    return true;
+    if (space == NULL || space->mapped == NULL || !stp_win.cpu_atomics) return NULL;
+    return stp_mapped_ptr(space, stp_local_of(pe), offset);
 }
 
 /* Behind the hit of stp_put_signal(). The two halves may have to go different ways. */
@@ -64,7 +57,9 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
                             uint64_t *sig_addr, uint64_t signal, enum stp_fabric_amo op, bool nbi,
                             int pe, const char *fn)
 {
-    struct stp_target data = {.way = STP_PATH_HOST}, word;
+    struct stp_target data = {.path = STP_PATH_HOST}, word;
+    enum stp_copy_completion end = nbi ? STP_COPY_NONE : STP_COPY_LOCAL;
+    void *mapped;
     bool device;
 
     stp_kind_begin();
@@ -73,25 +68,25 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     if (nbytes > 0) data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
     word = stp_locate(ctx, sig_addr, sizeof(signal), pe, STP_USE_ATOMIC, fn, "sig_addr");
-    if (data.way == STP_PATH_HOST && word.way == STP_PATH_HOST && !device) {
-        if (nbytes > 0) memcpy(data.there, source, nbytes);
+    /* Only what all goes from host memory to host memory of another node is one operation of the
+     * fabric; else a quiet keeps the order. */
+    if (stp_local_of(pe) < 0 && word.path == STP_PATH_FABRIC && !device &&
+        (nbytes == 0 || data.space->host)) {
+        stp_rt.fabric.put_signal(ctx->fabric, &data, source, nbytes, &word, signal, op, nbi);
+        return;
+    }
+    if (data.path == STP_PATH_DEVICE && word.path == STP_PATH_HOST && op == STP_AMO_SET &&
+        (mapped = signal_of_device(sig_addr, pe)) != NULL) {
+        stp_copy_signal(ctx, data.space->kind, data.there, source, nbytes, end, mapped, signal, fn);
+        return;
+    }
+    if (nbytes > 0) stp_put_to(ctx, &data, source, nbytes, STP_COPY_LOCAL);
+    if (data.path == STP_PATH_HOST && word.path == STP_PATH_HOST && !device) {
         signal_store((uint64_t *)word.there, signal, op);
         return;
     }
-    /* Only what all goes from host memory to host memory of another node is one operation of the
-     * fabric; else a quiet keeps the order. */
-    if (stp_local_of(pe) < 0 && word.way == STP_PATH_FABRIC && !device &&
-        (nbytes == 0 || data.space->host)) {
-        stp_rt.fabric.put_signal(ctx->fabric, pe, nbytes > 0 ? data.space->number : 0, data.offset,
-                                 source, nbytes, word.space->number, word.offset, signal, op, nbi);
-        return;
-    }
-    if (data.way == STP_PATH_DEVICE && word.way == STP_PATH_HOST && op == STP_AMO_SET &&
-        signal_by_device(ctx, &data, source, nbytes, sig_addr, signal, nbi, pe, fn))
-        return;
-    if (nbytes > 0) stp_put_more(ctx, dest, source, nbytes, pe, fn);
     stp_quiet(ctx);
-    stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
+    stp_amo_to(ctx, &word, op, STP_U64, &signal, NULL, NULL, false);
 }
 
 void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
@@ -119,9 +114,8 @@ void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t 
     if (nbytes > 0 && stp_local_of(pe) < 0 && stp_device_of(source) == NULL) {
         data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
         there = stp_locate(ctx, word, sizeof(*word), pe, STP_USE_ATOMIC, fn, "word");
-        if (there.way == STP_PATH_FABRIC && data.space->host) {
-            stp_rt.fabric.put_notify(ctx->fabric, pe, data.space->number, data.offset, source,
-                                     nbytes, there.space->number, there.offset, value,
+        if (there.path == STP_PATH_FABRIC && data.space->host) {
+            stp_rt.fabric.put_notify(ctx->fabric, &data, source, nbytes, &there, value,
                                      signal_op(sig_op, fn));
             return;
         }

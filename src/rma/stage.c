@@ -219,8 +219,6 @@ struct transfer {
     const struct stp_kind *kind; /* of the local buffer, NULL: host memory */
     char *local;
     enum stage_op op;
-    int pe;
-    const char *fn;
 };
 
 /* Between the local buffer and packed host memory. */
@@ -228,7 +226,7 @@ static void transfer_copy(const struct transfer *t, char *dest, const char *sour
                           const struct stp_strided_copy *rows)
 {
     if (t->kind != NULL)
-        stp_copy_rows(t->ctx, t->kind, dest, source, rows, STP_COPY_REMOTE, t->fn);
+        stp_copy_rows(t->ctx, t->kind, dest, source, rows, STP_COPY_REMOTE, t->target->fn);
     else
         stp_copy_host(dest, source, rows);
 }
@@ -237,13 +235,13 @@ static void transfer_post(const struct transfer *t, struct flight *flight)
 {
     const struct stp_fragment *fragment = &flight->fragment;
     bool put = t->op == STAGE_PUT;
-    uint64_t ticket = flight->ticket = stage_take_ticket(t->pe);
-    char *room = stage_room(flight, ticket, t->pe);
+    uint64_t ticket = flight->ticket = stage_take_ticket(t->target->pe);
+    char *room = stage_room(flight, ticket, t->target->pe);
     struct stp_strided_copy pack = {fragment->width, fragment->n, fragment->width,
                                     t->rows->source_pitch};
     struct stage_request request = {
         .op = t->op,
-        .number = t->target->space->number,
+        .number = t->target->number,
         .pe = stp_rt.pe,
         .reply = flight->reply,
         .turn = flight->turn,
@@ -255,7 +253,8 @@ static void transfer_post(const struct transfer *t, struct flight *flight)
 
     memcpy(room, &request, sizeof(request));
     if (put) transfer_copy(t, room + STAGE_HEAD, t->local + fragment->source_at, &pack);
-    stage_send(flight, ticket, STAGE_HEAD + (put ? fragment->width * fragment->n : 0), t->pe);
+    stage_send(flight, ticket, STAGE_HEAD + (put ? fragment->width * fragment->n : 0),
+               t->target->pe);
 }
 
 static void transfer_finish(const struct transfer *t, const struct flight *flight)
@@ -264,7 +263,7 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
     struct stp_strided_copy unpack = {fragment->width, fragment->n, t->rows->dest_pitch,
                                       fragment->width};
 
-    flight_wait(flight, t->pe);
+    flight_wait(flight, t->target->pe);
     if (t->op == STAGE_GET)
         transfer_copy(t, t->local + fragment->dest_at, stp_stage_reply_memory(flight->reply),
                       &unpack);
@@ -273,7 +272,7 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
 
 static void transfer_run(const struct transfer *t)
 {
-    bool mapped = stp_ptr(stp_stage_mailbox(), t->pe) != NULL;
+    bool mapped = stp_ptr(stp_stage_mailbox(), t->target->pe) != NULL;
     struct stp_fragments fragments = {.rows = *t->rows, .room = stage.chunk - STAGE_HEAD};
     struct flight flights[STAGE_WINDOW];
     unsigned first = 0, flying = 0;
@@ -298,42 +297,43 @@ static void transfer_run(const struct transfer *t)
     }
 }
 
-void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *target, const void *source,
-                   const struct stp_strided_copy *rows, int pe, const char *fn)
+void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
+                   const struct stp_strided_copy *rows)
 {
-    struct transfer t = {ctx,       target, rows, stp_device_of(source), (char *)(uintptr_t)source,
-                         STAGE_PUT, pe,     fn};
+    struct transfer t = {ctx,      dest, rows, stp_device_of(source), (char *)(uintptr_t)source,
+                         STAGE_PUT};
 
     transfer_run(&t);
 }
 
-void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *target, void *dest,
-                   const struct stp_strided_copy *rows, int pe, const char *fn)
+void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *source, void *dest,
+                   const struct stp_strided_copy *rows)
 {
-    struct transfer t = {ctx, target, rows, stp_device_of(dest), dest, STAGE_GET, pe, fn};
+    struct transfer t = {ctx, source, rows, stp_device_of(dest), dest, STAGE_GET};
 
     transfer_run(&t);
 }
 
 /* ---- atomics ------------------------------------------------------------------------------ */
 
-void stp_stage_amo(struct stp_space *space, size_t offset, enum stp_fabric_amo op,
-                   enum stp_dtype dtype, const void *operand, const void *compare, void *result,
-                   int pe, const char *fn)
+void stp_stage_amo(const struct stp_target *dest, enum stp_fabric_amo op, enum stp_dtype dtype,
+                   const void *operand, const void *compare, void *result)
 {
     struct stage_request request = {.op = STAGE_AMO,
-                                    .number = space->number,
+                                    .number = dest->number,
                                     .pe = stp_rt.pe,
-                                    .offset = offset,
+                                    .offset = dest->offset,
                                     .amo = op,
                                     .dtype = dtype};
     size_t nbytes = stp_dtype_size(dtype);
     struct stp_wait wait = {0};
     struct flight flight;
     uint64_t ticket;
+    int pe = dest->pe;
 
     if (pe == stp_rt.pe) {
-        stp_stage_amo_here(&stp_ctx_stage, space, offset, op, dtype, operand, compare, result, fn);
+        stp_stage_amo_here(&stp_ctx_stage, dest->space, dest->offset, op, dtype, operand, compare,
+                           result, dest->fn);
         return;
     }
     if (operand != NULL) memcpy(&request.operand, operand, nbytes);

@@ -38,6 +38,14 @@ static bool destroy_look_gone(const struct stp_space *space)
     return gone;
 }
 
+/* What contexts of any team have under way to it: nothing of this PE is queued for it then. */
+static void destroy_drain(const struct stp_space *space)
+{
+    if (!stp_rt.has_fabric) return;
+    for (; space != NULL; space = space->next_range)
+        stp_rt.fabric.region_drain(space->number);
+}
+
 void stp_space_end(struct stp_space *space)
 {
     struct stp_team *team = space->team;
@@ -99,6 +107,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     destroy_warn_live(space);
     stp_active_quiet();
     stp_quiet(&stp_ctx_default);
+    destroy_drain(space);
     stp_coll_sync(space->team); /* nobody uses the space any more */
     stp_space_end(space);
     return facts[1] != 0;

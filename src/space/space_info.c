@@ -23,15 +23,15 @@ static shmemx_space_path_t info_path(struct stp_space *space, int pe)
         [STP_PATH_CMA] = SHMEMX_PATH_PROCESS,
     };
 
-    enum stp_access_path way;
+    enum stp_access_path access;
 
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return SHMEMX_PATH_NONE;
-    way = stp_access_path_to(space, pe, STP_USE_COPY);
+    access = stp_access_path_to(space, pe, STP_USE_COPY);
     /* of several ranges of one kind some may be staged */
-    for (space = space->next_range; space != NULL && way != STP_PATH_STAGED;
+    for (space = space->next_range; space != NULL && access != STP_PATH_STAGED;
          space = space->next_range)
-        way = stp_access_path_to(space, pe, STP_USE_COPY);
-    return paths[way];
+        access = stp_access_path_to(space, pe, STP_USE_COPY);
+    return paths[access];
 }
 
 shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)

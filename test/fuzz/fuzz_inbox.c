@@ -159,12 +159,13 @@ static void open_module(void)
 
 static void ask(unsigned i, int pe, size_t size)
 {
+    struct stp_target target = {.fn = "fuzz", .pe = pe};
     uint64_t one = 1;
     struct stp_ofi_req *req;
 
     memset(asked[i].bytes, GUARD_BYTE, sizeof(asked[i].bytes));
     asked[i].size = size;
-    req = stp_ofi_message(pe, 0, 0, STP_AMO_ADD, size, &one, NULL, asked[i].bytes);
+    req = stp_ofi_message(&target, STP_AMO_ADD, size, &one, NULL, asked[i].bytes);
     FUZZ_CHECK(stp_ofi_message_post(req) == 0);
 }
 

@@ -35,6 +35,11 @@ struct world {
     char text[TEXT];    /* what was logged or fatal */
 };
 
+/* What an operation of these tests goes to; good in the block that names it. */
+#define TARGET(world_pe, region, at)                                                               \
+    (&(const struct stp_target){                                                                   \
+        .fn = "shmem_test", .pe = (world_pe), .number = (region), .offset = (at)})
+
 static struct world *world;
 static struct stp_fabric fabric;
 static struct stp_fabric_ctx *ctx;
@@ -67,7 +72,8 @@ static inline __attribute__((noreturn)) void fatal_text(const char *routine, con
 {
     va_list args;
 
-    (void)routine;
+    strncat(world->text, routine, 64);
+    strcat(world->text, ": ");
     va_start(args, fmt);
     add_text(fmt, args);
     va_end(args);

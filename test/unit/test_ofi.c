@@ -131,7 +131,7 @@ static void notice(void)
     uint64_t word = 77;
 
     if (me == 1 && in_session) fabric.session(ctx, true, SIZE_MAX);
-    if (me == 1) fabric.store(ctx, 0, REGION, 0, &word, sizeof(word));
+    if (me == 1) fabric.store(ctx, TARGET(0, REGION, 0), &word, sizeof(word));
     if (me == 1) fabric.quiet(ctx);
     while (me == 0 && !atomic_load(&noticed))
         if (!env.ofi_progress_thread) fabric.progress();
@@ -156,7 +156,7 @@ static void store_and_leave(void)
 
     meet();
     for (uint64_t i = 0; i < N; i++)
-        fabric.store(ctx, to, REGION, (size_t)i * 8, &(uint64_t){i + 1}, sizeof(uint64_t));
+        fabric.store(ctx, TARGET(to, REGION, (size_t)i * 8), &(uint64_t){i + 1}, sizeof(uint64_t));
     for (uint64_t i = 0; i < N; i++)
         while (__atomic_load_n(&memory[i], __ATOMIC_ACQUIRE) != i + 1)
             usleep(100);
@@ -180,7 +180,8 @@ static void flood_updates(void)
     uint64_t one = 1, old;
 
     for (int i = 0; i < n; i++)
-        fabric.amo(ctx, 0, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, i % 2 ? &old : NULL, false);
+        fabric.amo(ctx, TARGET(0, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, i % 2 ? &old : NULL,
+                   false);
     fabric.quiet(ctx);
     meet();
     expect(me != 0 || __atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) == (uint64_t)(PES * n),
@@ -200,7 +201,7 @@ static void flood_puts(void)
     for (int i = 0; i < n; i++) {
         size_t at = (size_t)i % WORDS;
 
-        fabric.put_nbi(ctx, to, REGION, at * 8, &source[at], 8);
+        fabric.put_nbi(ctx, TARGET(to, REGION, at * 8), &source[at], 8);
     }
     fabric.quiet(ctx);
     meet();
@@ -223,11 +224,11 @@ static void flood_blocks(void)
         size_t n = 250 + i * STEP % 17000;
 
         if (at + n > AREA) at = 0;
-        fabric.put_nbi(ctx, to, REGION, at, source + at, n);
+        fabric.put_nbi(ctx, TARGET(to, REGION, at), source + at, n);
         at += n;
         if (i % 500 == 499) fabric.quiet_pes(ctx, &to, 1);
     }
-    fabric.put_nbi(ctx, to, REGION, at, source + at, AREA - at);
+    fabric.put_nbi(ctx, TARGET(to, REGION, at), source + at, AREA - at);
     fabric.quiet(ctx);
     meet();
     for (size_t i = 0; i < AREA; i++)
@@ -250,9 +251,9 @@ static void fence_behind_blocks(void)
         for (size_t i = 0; i < BLOCKS * WORDS; i++)
             source[i] = round;
         for (size_t k = 0; k < n; k++)
-            fabric.put_nbi(ctx, to, REGION, k * WORDS * 8, source + k * WORDS, WORDS * 8);
+            fabric.put_nbi(ctx, TARGET(to, REGION, k * WORDS * 8), source + k * WORDS, WORDS * 8);
         fabric.fence(ctx);
-        fabric.store(ctx, to, REGION, FLAG * 8, &round, 8);
+        fabric.store(ctx, TARGET(to, REGION, FLAG * 8), &round, 8);
         while (__atomic_load_n(&memory[FLAG], __ATOMIC_ACQUIRE) != round)
             fabric.progress();
         for (size_t i = 0; i < n * WORDS; i++)
@@ -271,7 +272,7 @@ static void *keep_putting(void *arg)
 
     (void)arg;
     while (!atomic_load(&stop))
-        fabric.put_nbi(ctx, (me + 1) % PES, REGION, 64, &source, 8);
+        fabric.put_nbi(ctx, TARGET((me + 1) % PES, REGION, 64), &source, 8);
     return NULL;
 }
 
@@ -283,7 +284,7 @@ static void quiet_beside_a_flood(void)
 
     pthread_create(&thread, NULL, keep_putting, NULL);
     for (int i = 0; i < 20; i++) {
-        fabric.put(ctx, (me + 1) % PES, REGION, 128, &value, 8);
+        fabric.put(ctx, TARGET((me + 1) % PES, REGION, 128), &value, 8);
         fabric.quiet(ctx);
     }
     atomic_store(&stop, true);
@@ -310,8 +311,8 @@ static void many_batches(void)
         fabric.session(ctxs[i], true, SIZE_MAX);
     }
     for (int i = 0; i < n * CTXS; i++)
-        fabric.amo(ctxs[i % CTXS], i / CTXS % PES, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL,
-                   NULL, false);
+        fabric.amo(ctxs[i % CTXS], TARGET(i / CTXS % PES, REGION, 0), STP_AMO_ADD, STP_U64, &one,
+                   NULL, NULL, false);
     for (int i = 0; i < CTXS; i++) {
         fabric.quiet(ctxs[i]);
         fabric.ctx_destroy(ctxs[i]);
@@ -363,8 +364,9 @@ static void signal_on_each(void)
 
             for (int k = 0; k < BLOCK; k++)
                 block[k] = round * 1000 + (uint64_t)(me * 100 + i);
-            fabric.put_signal(ctxs[i], to, REGION, at, block, sizeof(block), REGION,
-                              (CTXS * BLOCK + (size_t)i) * 8, round, STP_AMO_SET, i % 2 == 0);
+            fabric.put_signal(ctxs[i], TARGET(to, REGION, at), block, sizeof(block),
+                              TARGET(to, REGION, (CTXS * BLOCK + (size_t)i) * 8), round,
+                              STP_AMO_SET, i % 2 == 0);
             if (i % 2 == 0) fabric.quiet(ctxs[i]);
         }
         for (int i = 0; i < CTXS; i++) {
@@ -403,11 +405,13 @@ static void ask_as_stranger(void)
 {
     uint64_t one = 1, old;
 
-    if (me == 1) fabric.amo(ctx, 0, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, NULL, true);
+    if (me == 1)
+        fabric.amo(ctx, TARGET(0, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, NULL, true);
     while (me == 0 && strstr(world->text, "not of this job") == NULL)
         fabric.progress();
     meet();
-    if (me == 2) fabric.amo(ctx, 0, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, &old, false);
+    if (me == 2)
+        fabric.amo(ctx, TARGET(0, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, &old, false);
     meet();
     expect(me != 0 || memory[0] == 1, "the atomic of its own job alone");
     if (me == 1) _exit(0); /* it has no answer to wait for */
@@ -418,6 +422,78 @@ TEST(messages_of_strangers_are_dropped)
     setup();
     stranger = 1;
     ck_run("net", ask_as_stranger);
+}
+
+/* ---- regions that go ---------------------------------------------------------- */
+
+static size_t queued_bytes; /* of each put: they are collected, or become pieces of a write */
+
+static void queue_puts(uint64_t *source)
+{
+    for (size_t i = 0; i < 3; i++)
+        fabric.put_nbi(ctx, TARGET(1, REGION, i * queued_bytes), source, queued_bytes);
+}
+
+static void make_region_anew(void)
+{
+    fabric.region_remove(REGION);
+    if (fabric.region_add(REGION, memory, NBYTES, STP_MEMORY_HOST, 0, &world->parts[me]) != 0 ||
+        fabric.region_peers(REGION, fabric.peer_table ? world->parts : NULL) != 0)
+        expect(false, "the region to be made again");
+}
+
+/* Now and then the progress thread has sent what is queued before the region goes. */
+static void use_after_removal(void)
+{
+    static uint64_t source[NBYTES / 8];
+
+    if (me == 0 && queued_bytes <= 8) fabric.session(ctx, true, SIZE_MAX);
+    for (int i = 0; me == 0 && i < 1000; i++) {
+        queue_puts(source);
+        make_region_anew();
+        fabric.quiet(ctx);
+    }
+    meet();
+}
+
+TEST_LOOP(what_is_queued_for_a_region_that_went_is_fatal, 0, 2)
+{
+    int status;
+
+    setup();
+    queued_bytes = _i == 0 ? 8 : 4096;
+    status = run("tcp", use_after_removal);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+    ck_assert_msg(strstr(world->text, "shmem_test: an operation on PE 1 was still queued when "
+                                      "space 7 was destroyed") != NULL,
+                  "%s", world->text);
+}
+
+static void drain_before_removal(void)
+{
+    static uint64_t source[NBYTES / 8];
+
+    if (queued_bytes <= 8) fabric.session(ctx, true, SIZE_MAX);
+    for (int i = 1; i < 30; i++) {
+        for (size_t k = 0; k < queued_bytes / 8; k++)
+            source[k] = (uint64_t)i;
+        if (me == 0) {
+            queue_puts(source);
+            fabric.region_drain(REGION);
+            make_region_anew();
+        }
+        meet();
+        expect(me != 1 || memory[3 * queued_bytes / 8 - 1] == (uint64_t)i, "what was drained");
+        meet();
+    }
+    go_down();
+}
+
+TEST_LOOP(drained_regions_may_go, 0, 2 * N_PROVIDERS)
+{
+    setup();
+    queued_bytes = _i < N_PROVIDERS ? 8 : 4096;
+    ck_run(providers[_i % N_PROVIDERS], drain_before_removal);
 }
 
 /* ---- dead peers --------------------------------------------------------- */
@@ -437,7 +513,7 @@ static void get_until_fatal(void)
     uint64_t value;
 
     for (;;)
-        fabric.get(ctx, 1, REGION, 0, &value, sizeof(value));
+        fabric.get(ctx, TARGET(1, REGION, 0), &value, sizeof(value));
 }
 
 static void get_from_dead(void)
@@ -451,8 +527,8 @@ static void batch_until_fatal(void)
 
     fabric.session(ctx, true, SIZE_MAX);
     for (;;) {
-        fabric.put(ctx, 1, REGION, 0, &value, sizeof(value));
-        fabric.amo(ctx, 1, REGION, 0, STP_AMO_ADD, STP_U64, &value, NULL, NULL, false);
+        fabric.put(ctx, TARGET(1, REGION, 0), &value, sizeof(value));
+        fabric.amo(ctx, TARGET(1, REGION, 0), STP_AMO_ADD, STP_U64, &value, NULL, NULL, false);
         fabric.quiet_pes(ctx, (int[]){1}, 1);
     }
 }
@@ -477,7 +553,7 @@ static void finish_with_dead(void)
     fabric.finish();
     atomic_store(&world->step, 1);
     usleep(100000); /* gone, or not yet: both must do */
-    fabric.amo(ctx, 1, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
+    fabric.amo(ctx, TARGET(1, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
     fabric.quiet(ctx);
 }
 

@@ -60,7 +60,9 @@ static void come_up(void)
 
 static struct stp_ofi_fragments cut(const char *local)
 {
-    return stp_ofi_cut(STP_OFI_WRITE, local, NBYTES, REGION, 0);
+    struct stp_target target = {.number = REGION};
+
+    return stp_ofi_cut(STP_OFI_WRITE, &target, local, NBYTES);
 }
 
 TEST(closed_when_nobody_holds_it)

@@ -109,10 +109,10 @@ static void put_and_check(unsigned char *local, size_t n, unsigned salt)
 {
     fill(local, n, me, salt);
     if (salt % 2) {
-        fabric.put_nbi(ctx, to, REGION, 0, local, n);
+        fabric.put_nbi(ctx, TARGET(to, REGION, 0), local, n);
         fabric.quiet(ctx);
     } else {
-        fabric.put(ctx, to, REGION, 0, local, n);
+        fabric.put(ctx, TARGET(to, REGION, 0), local, n);
         memset(local, 0xee, n); /* on return it is free */
         fabric.quiet(ctx);
     }
@@ -127,10 +127,10 @@ static void get_and_check(unsigned char *local, size_t n, unsigned salt)
     memset(local, 0, n);
     meet();
     if (salt % 2) {
-        fabric.get_nbi(ctx, to, REGION, 0, local, n);
+        fabric.get_nbi(ctx, TARGET(to, REGION, 0), local, n);
         fabric.quiet(ctx);
     } else {
-        fabric.get(ctx, to, REGION, 0, local, n);
+        fabric.get(ctx, TARGET(to, REGION, 0), local, n);
     }
     check(local, n, to, salt, "get");
     meet();
@@ -158,7 +158,7 @@ static void fragments(void)
     memset(memory, 0, HALF);
     meet();
     for (size_t i = 0; i < N; i++)
-        fabric.put_nbi(ctx, to, REGION, i * STEP + 1, source + i * FRAGMENT, FRAGMENT);
+        fabric.put_nbi(ctx, TARGET(to, REGION, i * STEP + 1), source + i * FRAGMENT, FRAGMENT);
     fabric.quiet(ctx);
     meet();
     for (size_t i = 0; i < N; i++)
@@ -179,7 +179,7 @@ static void add_all(void)
     if (me == 0) memory[WORD] = 0;
     meet();
     for (int i = 0; i < N; i++) {
-        fabric.amo(ctx, 0, REGION, WORD * 8, STP_AMO_ADD, STP_U64, &one, NULL,
+        fabric.amo(ctx, TARGET(0, REGION, WORD * 8), STP_AMO_ADD, STP_U64, &one, NULL,
                    i % 3 ? &old[i] : NULL, i % 3 == 2);
         if (i % 3 != 1) continue;
         expect(i == 1 || old[i] > last, "sums that grow");
@@ -189,7 +189,7 @@ static void add_all(void)
     for (int i = 2; i < N; i += 3)
         expect(old[i] < (uint64_t)PES * N, "results by quiet");
     meet();
-    fabric.get(ctx, 0, REGION, WORD * 8, &last, 8);
+    fabric.get(ctx, TARGET(0, REGION, WORD * 8), &last, 8);
     expect(last == (uint64_t)PES * N, "every addition once");
     meet();
 }
@@ -199,7 +199,7 @@ static uint64_t fetch(enum stp_fabric_amo op, enum stp_dtype dtype, uint64_t ope
 {
     uint64_t old = 0;
 
-    fabric.amo(ctx, to, REGION, WORD * 8, op, dtype, &operand, &compare, &old, false);
+    fabric.amo(ctx, TARGET(to, REGION, WORD * 8), op, dtype, &operand, &compare, &old, false);
     return old;
 }
 
@@ -242,7 +242,8 @@ static void answers(void)
 
         memset(old, 0xff, sizeof(old));
         for (int i = 0; i < N; i++)
-            fabric.amo(ctx, to, REGION, WORD * 8, STP_AMO_ADD, STP_U64, &one, NULL, &old[i], true);
+            fabric.amo(ctx, TARGET(to, REGION, WORD * 8), STP_AMO_ADD, STP_U64, &one, NULL, &old[i],
+                       true);
         while (n < N) {
             for (int i = n + 1; i < N; i++)
                 expect(!is_answered(&old[i]) || is_answered(&old[n]), "answers in order");
@@ -265,9 +266,9 @@ static void fences(void)
     meet();
     for (uint64_t i = 1; i <= 20; i++) {
         fill(source, sizeof(source), me, (unsigned)i);
-        fabric.put(ctx, to, REGION, 0, source, sizeof(source));
+        fabric.put(ctx, TARGET(to, REGION, 0), source, sizeof(source));
         fabric.fence(ctx);
-        fabric.store(ctx, to, REGION, WORD * 8, &i, 8);
+        fabric.store(ctx, TARGET(to, REGION, WORD * 8), &i, 8);
         while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != i)
             fabric.progress();
         check(memory, sizeof(source), from, (unsigned)i, "put, fence, store");
@@ -288,8 +289,8 @@ static void signals(void)
         bool adds = i % 3 == 0;
 
         fill(source, n, me, i);
-        fabric.put_signal(ctx, to, REGION, 0, source, n, REGION, WORD * 8, adds ? 1 : i,
-                          adds ? STP_AMO_ADD : STP_AMO_SET, i % 2);
+        fabric.put_signal(ctx, TARGET(to, REGION, 0), source, n, TARGET(to, REGION, WORD * 8),
+                          adds ? 1 : i, adds ? STP_AMO_ADD : STP_AMO_SET, i % 2);
         while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != i)
             fabric.progress();
         check(memory, n, from, i, "data of a signal");
@@ -316,8 +317,8 @@ static void words(void)
 
         value += step;
         fill(source, n, me, i);
-        fabric.put_notify(ctx, to, REGION, 0, source, n, REGION, WORD * 8, adds ? step : value,
-                          adds ? STP_AMO_ADD : STP_AMO_SET);
+        fabric.put_notify(ctx, TARGET(to, REGION, 0), source, n, TARGET(to, REGION, WORD * 8),
+                          adds ? step : value, adds ? STP_AMO_ADD : STP_AMO_SET);
         while ((seen = __atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE)) != value) {
             expect(seen < value, "a word that grows");
             fabric.progress();
@@ -339,7 +340,7 @@ static void stores(void)
         for (uint64_t i = 1; i <= 10; i++) {
             uint64_t value = i * 3;
 
-            fabric.store(ctx, to, REGION, WORD * 8, &value, widths[k]);
+            fabric.store(ctx, TARGET(to, REGION, WORD * 8), &value, widths[k]);
             fabric.fence(ctx);
         }
         fabric.quiet(ctx);
@@ -361,9 +362,9 @@ static void large(void)
         size_t n = BIG - at < HALF ? BIG - at : HALF;
 
         fill(big + at, n, me, (unsigned)(at / HALF));
-        fabric.put_nbi(ctx, to, REGION, 0, big + at, n);
+        fabric.put_nbi(ctx, TARGET(to, REGION, 0), big + at, n);
         fabric.quiet(ctx);
-        fabric.get_nbi(ctx, to, REGION, 0, back + at, n);
+        fabric.get_nbi(ctx, TARGET(to, REGION, 0), back + at, n);
         fabric.quiet(ctx);
     }
     expect(memcmp(big, back, BIG) == 0, "what was put to come back");
@@ -393,7 +394,7 @@ static long posts_unanswered(void)
         stop_pe(to);
         posts = shim_count("posts");
         for (size_t i = 0; i < N; i++)
-            fabric.put_nbi(ctx, to, REGION, i * STEP, source + i * FRAGMENT, FRAGMENT);
+            fabric.put_nbi(ctx, TARGET(to, REGION, i * STEP), source + i * FRAGMENT, FRAGMENT);
         posts = shim_count("posts") - posts;
         kill(world->pids[to], SIGCONT);
     }
@@ -455,10 +456,10 @@ static void carried(void)
     meet();
     posts = shim_count("posts");
     for (uint64_t i = 1; i <= ROUNDS; i++) {
-        if (me < other) fabric.store(ctx, other, REGION, WORD * 8, &i, 8);
+        if (me < other) fabric.store(ctx, TARGET(other, REGION, WORD * 8), &i, 8);
         while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != i)
             fabric.progress();
-        if (me > other) fabric.store(ctx, other, REGION, WORD * 8, &i, 8);
+        if (me > other) fabric.store(ctx, TARGET(other, REGION, WORD * 8), &i, 8);
     }
     posts = shim_count("posts") - posts;
     fabric.quiet(ctx);
@@ -477,15 +478,15 @@ static void some_pes(void)
         fabric.session(ctx, round % 2, SIZE_MAX);
         for (int pe = 0; pe < PES; pe++) {
             value = round * 10 + (uint64_t)pe;
-            fabric.put(ctx, pe, REGION, (size_t)me * 16, &value, 8);
-            fabric.amo(ctx, pe, REGION, (size_t)me * 16 + 8, STP_AMO_SET, STP_U64, &value, NULL,
-                       NULL, false);
+            fabric.put(ctx, TARGET(pe, REGION, (size_t)me * 16), &value, 8);
+            fabric.amo(ctx, TARGET(pe, REGION, (size_t)me * 16 + 8), STP_AMO_SET, STP_U64, &value,
+                       NULL, NULL, false);
         }
         fabric.quiet_pes(ctx, last_two, 3);
         fabric.quiet_pes(ctx, &one, 1);
         for (int pe = 0; pe < PES; pe += PES - 1)
             for (size_t k = 0; k < 2; k++) {
-                fabric.get(ctx, pe, REGION, (size_t)me * 16 + k * 8, &seen, 8);
+                fabric.get(ctx, TARGET(pe, REGION, (size_t)me * 16 + k * 8), &seen, 8);
                 expect(seen == round * 10 + (uint64_t)pe, "what quiet_pes waited for");
             }
     }

@@ -70,7 +70,7 @@ static void wait_for_held(void)
     if (me == 0) {
         fabric.allow_delayed_ack(ctx);
         fabric.session(ctx, true, SIZE_MAX);
-        fabric.store(ctx, 1, REGION, 0, &word, sizeof(word));
+        fabric.store(ctx, TARGET(1, REGION, 0), &word, sizeof(word));
         fabric.session(ctx, false, SIZE_MAX);
     }
     while (me == 1 && __atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) != word)
@@ -106,7 +106,7 @@ static void *keep_collecting(void *arg)
 
     fabric.session(own, true, SIZE_MAX);
     while (!atomic_load(&stop)) {
-        fabric.amo(own, 1, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
+        fabric.amo(own, TARGET(1, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
         usleep(20);
     }
     fabric.quiet(own);
@@ -128,7 +128,7 @@ static void collect_for_dead(void)
     expect(fabric.ctx_create(false, &own) == 0, "a context");
     pthread_create(&thread, NULL, keep_collecting, own);
     for (int i = 0; i < 10; i++) {
-        fabric.amo(ctx, 1, REGION, 0, STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
+        fabric.amo(ctx, TARGET(1, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);
         fabric.quiet(ctx);
     }
     atomic_store(&stop, true);

@@ -59,18 +59,19 @@ static uint64_t widen(const void *element, size_t size)
     return bits;
 }
 
-struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
+struct stp_ofi_req *stp_ofi_message(const struct stp_target *dest, enum stp_fabric_amo op,
                                     size_t size, const void *operand, const void *compare,
                                     void *result)
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
-    struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_MESSAGE, pe);
+    struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_MESSAGE, dest->pe);
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_AMO_REQUEST, req->id);
 
-    header.offset = offset;
+    req->place = stp_ofi_place_of(dest);
+    header.offset = dest->offset;
     header.operand = widen(operand, size);
     header.compare = widen(compare, size);
-    header.number = (uint16_t)number;
+    header.number = (uint16_t)dest->number;
     header.op = (uint8_t)op;
     header.size = (uint8_t)size;
     memcpy(req->data, &header, sizeof(header));

@@ -76,7 +76,7 @@ void stp_ofi_inbox_unregister(void); /* once nothing is under way */
 void stp_ofi_inbox_close(void);
 
 /* A message ready to post but for its pending; arguments as for amo, size of the element. */
-struct stp_ofi_req *stp_ofi_message(int pe, unsigned number, size_t offset, enum stp_fabric_amo op,
+struct stp_ofi_req *stp_ofi_message(const struct stp_target *dest, enum stp_fabric_amo op,
                                     size_t size, const void *operand, const void *compare,
                                     void *result);
 ssize_t stp_ofi_message_post(struct stp_ofi_req *req);

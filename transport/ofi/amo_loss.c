@@ -38,8 +38,7 @@ static void copy_atomic(struct stp_ofi_req *req, void *arg)
     struct stp_ofi_req *like = arg;
 
     if (!is_atomic(req) || like->nbytes != 0) return;
-    like->addr = req->addr;
-    like->key = req->key;
+    like->place = req->place;
     like->type = req->type;
     like->nbytes = req->nbytes;
 }
@@ -55,8 +54,7 @@ static void ask(struct stp_ofi_endpoint *endpoint, int pe)
     if (req == NULL) return;
     req->op = FI_ATOMIC_READ;
     req->type = like.type;
-    req->addr = like.addr;
-    req->key = like.key;
+    req->place = like.place;
     req->nbytes = like.nbytes;
     req->local = req->compare = req->data;
     req->result = req->data + STP_OFI_INLINE / 2;

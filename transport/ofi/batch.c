@@ -80,6 +80,7 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);
     slot->req = req;
+    req->place.generation = __atomic_load_n(&stp_ofi.generation, __ATOMIC_RELAXED);
     req->nbytes = 0;
     slot->used = 0;
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
@@ -138,6 +139,7 @@ static void post(struct stp_ofi_req *req)
 {
     bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_ack_piggyback(req);
 
+    stp_ofi_check_queued(req);
     stp_ofi_post(req);
     if (carries) stp_ofi_ack_piggybacked();
 }
@@ -159,11 +161,15 @@ struct load {
     bool writes;
     bool session; /* collected in any case: the context is in a session */
     bool alone;   /* with nothing under way to the PE it leaves without the batch */
-    int pe;
     const struct stp_ofi_item *items;
     int n;
     size_t room; /* that it takes of a slot: bytes, or one piece */
 };
+
+static int load_pe(const struct load *load)
+{
+    return load->items[0].dest->pe;
+}
 
 static bool batch_has_room(const struct slot *slot, bool writes, size_t room)
 {
@@ -172,6 +178,7 @@ static bool batch_has_room(const struct slot *slot, bool writes, size_t room)
 
 static void items_write_locked(struct slot *slot, const struct load *load)
 {
+    slot->req->place.fn = load->items[0].dest->fn;
     for (int i = 0; i < load->n; i++) {
         stp_ofi_item_write(items_of(slot->req) + slot->used, &load->items[i]);
         slot->used += stp_ofi_item_room(&load->items[i]);
@@ -181,14 +188,20 @@ static void items_write_locked(struct slot *slot, const struct load *load)
 static void piece_write_locked(struct slot *slot, const struct stp_ofi_item *item)
 {
     struct stp_ofi_req *req = slot->req;
-    struct stp_ofi_piece piece = {.local = item->data, .nbytes = item->nbytes};
+    struct stp_ofi_piece piece = {item->data, item->nbytes, stp_ofi_place_of(item->dest)};
 
-    stp_ofi_req_set_target(req, item->number, item->offset);
-    piece.addr = req->addr;
-    piece.key = req->key;
     memcpy(req->data + slot->used * sizeof(piece), &piece, sizeof(piece));
     req->nbytes += item->nbytes;
     slot->used++;
+}
+
+/*
+ * Was it begun before a region came or went? One message has items of one generation, so that it is
+ * known whether their regions are still the same when it leaves.
+ */
+static bool is_older(const struct stp_ofi_req *req)
+{
+    return req->place.generation != __atomic_load_n(&stp_ofi.generation, __ATOMIC_RELAXED);
 }
 
 /* What became of an attempt to collect. */
@@ -207,11 +220,12 @@ struct attempt {
 static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct load *load,
                                       struct stp_ofi_req **spare, struct attempt *attempt)
 {
-    struct slot *slot = slot_of(batch, load->writes, load->pe);
+    struct slot *slot = slot_of(batch, load->writes, load_pe(load));
     bool begins = slot->req == NULL;
 
     attempt->idle = !load->session && begins && slot->unanswered == 0;
-    if (!begins && (slot->req->pe != load->pe || !batch_has_room(slot, load->writes, load->room))) {
+    if (!begins && (slot->req->pe != load_pe(load) || is_older(slot->req) ||
+                    !batch_has_room(slot, load->writes, load->room))) {
         attempt->leaves = slot_take_locked(batch, slot);
         return NULL;
     }
@@ -252,7 +266,8 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
 {
     *room = 0;
     for (int i = 0; i < n; i++) {
-        if (!stp_ofi_item_fits(&items[i]) || stp_ofi.regions[items[i].number].device) return false;
+        if (!stp_ofi_item_fits(&items[i]) || stp_ofi.regions[items[i].dest->number].device)
+            return false;
         *room += stp_ofi_item_room(&items[i]);
     }
     return *room <= capacity();
@@ -270,8 +285,8 @@ static void batch_drain_for(const struct stp_fabric_ctx *ctx)
 static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct load *load)
 {
     if (load->writes)
-        return slot_req_new(&ctx->endpoint->pools[STP_OFI_JOINED], STP_OFI_WRITE, load->pe);
-    return slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, load->pe);
+        return slot_req_new(&ctx->endpoint->pools[STP_OFI_JOINED], STP_OFI_WRITE, load_pe(load));
+    return slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, load_pe(load));
 }
 
 /* False: *alone is set if the load may leave alone, and nothing was done with it. */
@@ -284,7 +299,7 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
     struct attempt attempt;
     bool looked = load->session;
 
-    if (load->pe == stp_ofi.core->pe) return false;
+    if (load_pe(load) == stp_ofi.core->pe) return false;
     if (STP_UNLIKELY(batch == NULL) && (batch = batch_of(ctx)) == NULL) return false;
     for (;;) {
         pthread_mutex_lock(&batch->lock);
@@ -308,18 +323,18 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
     return attempt.done;
 }
 
-bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n,
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *items, int n,
                        struct stp_ofi_batch **alone)
 {
-    struct load load = {false, stp_ofi_batching(ctx), alone != NULL, pe, items, n, 0};
+    struct load load = {false, stp_ofi_batching(ctx), alone != NULL, items, n, 0};
 
     return fits(items, n, &load.room) && collect(ctx, &load, alone);
 }
 
-bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *item,
+bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *item,
                         struct stp_ofi_batch **alone)
 {
-    return collect(ctx, &(struct load){true, false, true, pe, item, 1, 1}, alone);
+    return collect(ctx, &(struct load){true, false, true, item, 1, 1}, alone);
 }
 
 /* ---- sending ---------------------------------------------------------------------- */

@@ -22,8 +22,8 @@
 
 /* One of them. op: STP_OFI_ITEM_PUT, or an update of enum stp_fabric_amo. nbytes > 0. */
 struct stp_ofi_item {
-    unsigned number, op;
-    size_t offset;
+    const struct stp_target *dest; /* all items of a call on one PE */
+    unsigned op;
     const void *data;
     size_t nbytes;
 };
@@ -31,6 +31,10 @@ struct stp_ofi_item {
 bool stp_ofi_item_fits(const struct stp_ofi_item *item);
 size_t stp_ofi_item_room(const struct stp_ofi_item *item); /* bytes in a packed message */
 void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
+
+/* Call look with the region of each item of a packed message, until it returns false. */
+void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned number, void *arg),
+                         void *arg);
 
 static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
 {
@@ -44,12 +48,12 @@ static inline bool stp_ofi_can_coalesce(const struct stp_fabric_ctx *ctx)
 }
 
 /*
- * Collect n items for PE pe, in this order; at most two. False: they are not for a batch, nothing
+ * Collect n > 0 items for a PE, in this order. False: they are not for a batch, nothing
  * was done. alone: NULL, or for what the caller can send better by itself: set, besides false, when
  * nothing is unanswered; its request must have that batch then. May send, and wait with progress
  * for room.
  */
-bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *items, int n,
+bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *items, int n,
                        struct stp_ofi_batch **alone);
 
 /* Could a put of host memory be a piece of a write with others? */
@@ -60,7 +64,7 @@ static inline bool stp_ofi_can_join_iov(size_t nbytes)
 }
 
 /* The same for such a put, whose source stays as it is until quiet. */
-bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, int pe, const struct stp_ofi_item *item,
+bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *item,
                         struct stp_ofi_batch **alone);
 
 /* A request of a batch is done. Caller holds endpoint->drain, any endpoint's. */

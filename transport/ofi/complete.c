@@ -46,16 +46,19 @@ static ssize_t post_pieces(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
 
     memcpy(pieces, req->data, req->n_pieces * sizeof(*pieces));
     for (unsigned i = 0; i < req->n_pieces; i++) {
+        struct stp_fabric_region there = stp_ofi_resolve(&pieces[i].place, req->pe);
+
         iov[i] = (struct iovec){(void *)(uintptr_t)pieces[i].local, pieces[i].nbytes};
-        rma[i] = (struct fi_rma_iov){pieces[i].addr, pieces[i].nbytes, pieces[i].key};
+        rma[i] = (struct fi_rma_iov){there.addr, pieces[i].nbytes, there.key};
     }
     return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS);
 }
 
 static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
+    struct stp_fabric_region there = stp_ofi_resolve(&req->place, req->pe);
     struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
-    struct fi_rma_iov rma = {.addr = req->addr, .len = req->nbytes, .key = req->key};
+    struct fi_rma_iov rma = {.addr = there.addr, .len = req->nbytes, .key = there.key};
     struct fi_msg_rma msg = {.msg_iov = &iov,
                              .desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc,
                              .iov_count = 1,
@@ -72,10 +75,11 @@ static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *r
 
 static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
+    struct stp_fabric_region there = stp_ofi_resolve(&req->place, req->pe);
     struct fi_ioc operand = {.addr = (void *)(uintptr_t)req->local, .count = 1};
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
     struct fi_ioc result = {.addr = req->result, .count = 1};
-    struct fi_rma_ioc rma = {.addr = req->addr, .count = 1, .key = req->key};
+    struct fi_rma_ioc rma = {.addr = there.addr, .count = 1, .key = there.key};
     void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* all lie in the request */
     struct fi_msg_atomic msg = {.msg_iov = &operand,
                                 .desc = desc,
@@ -212,10 +216,12 @@ static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_re
  */
 void stp_ofi_post_deferred_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    if (STP_UNLIKELY(endpoint->retry != NULL))
+    if (STP_UNLIKELY(endpoint->retry != NULL)) {
         put_aside_locked(endpoint, req);
-    else
-        (void)post_try_locked(endpoint, req);
+        return;
+    }
+    stp_ofi_check_queued(req);
+    (void)post_try_locked(endpoint, req);
 }
 
 bool stp_ofi_has_retry(void)
@@ -243,10 +249,12 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
     for (req = first; req != NULL; req = next) {
         next = req->next;
         mark = &refused[((uint32_t)req->pe * hash) >> (32 - MARK_BITS)];
-        if (*mark)
+        if (*mark) {
             put_aside_locked(endpoint, req);
-        else
-            *mark = !post_try_locked(endpoint, req);
+            continue;
+        }
+        stp_ofi_check_queued(req);
+        *mark = !post_try_locked(endpoint, req);
     }
 }
 

@@ -48,6 +48,18 @@ struct stp_ofi_lease;
 struct stp_ofi_batch;
 
 /*
+ * Where an operation goes, as it is kept while it is queued: the region is looked up again when it
+ * is posted. generation is that of the region when the operation was issued, or, of a packed
+ * message, that of the module when it was begun.
+ */
+struct stp_ofi_place {
+    const char *fn; /* the routine of the program */
+    unsigned number;
+    unsigned generation;
+    size_t offset;
+};
+
+/*
  * One libfabric operation, complete enough to be posted again or reported. Posted once; its
  * completion subtracts one from *pending, posts `then` when that made zero, and gives it back.
  */
@@ -72,8 +84,7 @@ struct stp_ofi_req {
     void *result;
     struct stp_ofi_req *next; /* free list, or the list of those to post again */
     struct stp_ofi_pool *pool;
-    uint64_t addr; /* at the target, as the provider wants it */
-    uint64_t key;
+    struct stp_ofi_place place;  /* at the target, for all but answers */
     const void *local;           /* source, destination or operand */
     size_t nbytes;               /* of local */
     void *desc;                  /* of local, NULL: host memory that needs none */
@@ -89,7 +100,7 @@ struct stp_ofi_req {
 struct stp_ofi_piece {
     const void *local;
     size_t nbytes;
-    uint64_t addr, key;
+    struct stp_ofi_place place;
 };
 
 /* Requests of one size. They grow up to a limit, then takers wait for completions. */
@@ -205,6 +216,10 @@ struct stp_ofi_endpoint {
     struct fid_av *av;
     unsigned n_ctxs; /* contexts on it, guarded by stp_ofi.endpoints_lock */
 };
+
+/* The endpoints that there are by now, 0 being the main one; they stay until close. */
+unsigned stp_ofi_n_endpoints(void);
+struct stp_ofi_endpoint *stp_ofi_endpoint_at(unsigned i);
 
 fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe);
 

@@ -153,16 +153,16 @@ static uint64_t key_of(unsigned number, unsigned extent)
     return stp_ofi.key_base + number + (uint64_t)extent * STP_FABRIC_REGIONS;
 }
 
-void stp_ofi_req_set_target_slow(struct stp_ofi_req *req, unsigned number, size_t offset)
+struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *place, int pe)
 {
-    const struct stp_ofi_region *region = &stp_ofi.regions[number];
+    const struct stp_ofi_region *region = &stp_ofi.regions[place->number];
     const struct stp_ofi_extents *more = stp_ofi_extents(region);
-    unsigned i = extent_of(more, offset);
+    unsigned i = extent_of(more, place->offset);
     const struct stp_fabric_region *peers = i == 0 ? region->peers : more->peers[i - 1];
+    size_t offset = place->offset - (i == 0 ? 0 : more->begin[i - 1]);
 
-    if (i > 0) offset -= more->begin[i - 1];
-    req->addr = offset + (peers != NULL ? peers[req->pe].addr : 0);
-    req->key = peers != NULL ? peers[req->pe].key : key_of(number, i);
+    if (peers == NULL) return (struct stp_fabric_region){offset, key_of(place->number, i)};
+    return (struct stp_fabric_region){offset + peers[pe].addr, peers[pe].key};
 }
 
 /* ---- growth ---------------------------------------------------------------------------------- */

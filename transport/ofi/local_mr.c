@@ -234,15 +234,15 @@ static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void 
     return stp_ofi_extent_mr(region, (size_t)((const char *)local - region->base), nbytes);
 }
 
-struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes,
-                                          unsigned number, size_t offset)
+struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct stp_target *target,
+                                          const void *local, size_t nbytes)
 {
-    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[number]);
+    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[target->number]);
     const struct stp_ofi_region *region = stp_ofi_local_mr_region(local);
     struct fid_mr *mr = region != NULL ? mr_around(region, local, nbytes) : NULL;
     size_t size = nbytes < stp_ofi.max_msg ? nbytes : stp_ofi.max_msg;
-    struct stp_ofi_fragments fragments = {.size = size,
-                                          .n = stp_ofi_extent_pieces(more, offset, nbytes, size)};
+    struct stp_ofi_fragments fragments = {
+        .size = size, .n = stp_ofi_extent_pieces(more, target->offset, nbytes, size)};
 
     if (mr != NULL) {
         fragments.desc = fi_mr_desc(mr);
@@ -262,6 +262,6 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *lo
     }
     fragments.copied = true;
     fragments.size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
-    fragments.n = stp_ofi_extent_pieces(more, offset, nbytes, fragments.size);
+    fragments.n = stp_ofi_extent_pieces(more, target->offset, nbytes, fragments.size);
     return fragments;
 }

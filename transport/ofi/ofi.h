@@ -73,6 +73,7 @@ struct stp_ofi_region {
     struct fid_mr *mr;               /* NULL: this PE has no part */
     char *base;                      /* of this PE's part */
     size_t nbytes;                   /* of this PE's part; it may grow */
+    unsigned generation;             /* of the module when it came, or when it went */
     bool device;                     /* this PE's part is memory that the CPU may not touch */
     bool listed;                     /* found by address: see local_mr.c */
     struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
@@ -125,6 +126,7 @@ struct stp_ofi {
     unsigned n_endpoints;           /* besides the main one; they stay until close */
     struct stp_ofi_endpoint *endpoints[STP_OFI_ENDPOINTS];
 
+    unsigned generation; /* moves when a region comes or goes */
     struct stp_ofi_region regions[STP_FABRIC_REGIONS];
 };
 
@@ -282,6 +284,7 @@ int stp_ofi_probe(const char **why);
 int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
                        int device, struct stp_fabric_region *mine);
 int stp_ofi_region_peers(unsigned number, const struct stp_fabric_region *peers);
+void stp_ofi_region_drain(unsigned number);
 void stp_ofi_region_remove(unsigned number);
 void stp_ofi_region_remove_all(void);
 
@@ -317,12 +320,17 @@ struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t off
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
                                size_t size);
 
-/* Do nbytes at offset lie in several extents? A write or a read is of one alone. */
-static inline bool stp_ofi_crosses(unsigned number, size_t offset, size_t nbytes)
+static inline bool stp_ofi_has_grown(unsigned number)
 {
-    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[number]);
+    return STP_UNLIKELY(stp_ofi_extents(&stp_ofi.regions[number]) != NULL);
+}
 
-    return STP_UNLIKELY(more != NULL) && stp_ofi_extent_left(more, offset) < nbytes;
+/* Do nbytes at the target lie in several extents? A write or a read is of one alone. */
+static inline bool stp_ofi_crosses(const struct stp_target *target, size_t nbytes)
+{
+    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[target->number]);
+
+    return STP_UNLIKELY(more != NULL) && stp_ofi_extent_left(more, target->offset) < nbytes;
 }
 
 static inline size_t stp_ofi_region_bytes(const struct stp_ofi_region *region)
@@ -337,20 +345,36 @@ static inline void *stp_ofi_local_ptr(unsigned number, size_t offset)
     return stp_ofi.regions[number].base + offset;
 }
 
-void stp_ofi_req_set_target_slow(struct stp_ofi_req *req, unsigned number, size_t offset);
+/* ---- queued operations ------------------------------------------------------ */
 
-/* Aim the request at offset in PE req->pe's part of a region. */
-static inline void stp_ofi_req_set_target(struct stp_ofi_req *req, unsigned number, size_t offset)
+static inline struct stp_ofi_place stp_ofi_place_of(const struct stp_target *target)
 {
-    const struct stp_fabric_region *peers = stp_ofi.regions[number].peers;
+    const struct stp_ofi_region *region = &stp_ofi.regions[target->number];
 
-    if (STP_UNLIKELY(stp_ofi_extents(&stp_ofi.regions[number]) != NULL)) {
-        stp_ofi_req_set_target_slow(req, number, offset);
-        return;
-    }
-    req->addr = offset + (peers != NULL ? peers[req->pe].addr : 0);
-    req->key = peers != NULL ? peers[req->pe].key : stp_ofi.key_base + number;
+    return (struct stp_ofi_place){
+        .fn = target->fn,
+        .number = target->number,
+        /* It moves only while nobody may issue operations on the region: see region_drain. */
+        .generation = __atomic_load_n(&region->generation, __ATOMIC_RELAXED),
+        .offset = target->offset};
 }
+
+/* Address and key of a place on PE pe, as the provider wants them. */
+struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *place, int pe);
+
+static inline struct stp_fabric_region stp_ofi_resolve(const struct stp_ofi_place *place, int pe)
+{
+    const struct stp_ofi_region *region = &stp_ofi.regions[place->number];
+    const struct stp_fabric_region *peers = region->peers;
+
+    if (STP_UNLIKELY(stp_ofi_extents(region) != NULL)) return stp_ofi_resolve_extent(place, pe);
+    return (struct stp_fabric_region){.addr = place->offset + (peers != NULL ? peers[pe].addr : 0),
+                                      .key = peers != NULL ? peers[pe].key
+                                                           : stp_ofi.key_base + place->number};
+}
+
+/* For a request that has been queued: ends the job when a region that it names has gone since. */
+void stp_ofi_check_queued(const struct stp_ofi_req *req);
 
 /* Buffers of this PE (local_mr.c). */
 
@@ -382,10 +406,10 @@ static inline bool stp_ofi_on_device(const void *local)
     return STP_UNLIKELY(region != NULL) && region->device;
 }
 
-/* Does the CPU copy between region number of this PE and the buffer? */
-static inline bool stp_ofi_by_cpu(int pe, unsigned number, const void *local)
+/* Does the CPU copy between this PE's own part of the region and the buffer? */
+static inline bool stp_ofi_by_cpu(unsigned number, const void *local)
 {
-    return pe == stp_ofi.self && !stp_ofi.regions[number].device && !stp_ofi_on_device(local);
+    return !stp_ofi.regions[number].device && !stp_ofi_on_device(local);
 }
 
 /* How the provider gets at a local buffer: in which fragments, and by what right. */
@@ -398,20 +422,21 @@ struct stp_ofi_fragments {
 };
 
 /*
- * kind: WRITE, local is read, or READ, local is written, of nbytes > 0 at offset of a region of the
- * peer, whose extents cut fragments too.
+ * kind: WRITE, local is read, or READ, local is written, of nbytes > 0 at the target, where extents
+ * of the region cut fragments too.
  */
-struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const void *local, size_t nbytes,
-                                          unsigned number, size_t offset);
+struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct stp_target *target,
+                                          const void *local, size_t nbytes);
 
-static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind, const void *local,
-                                                   size_t nbytes, unsigned number, size_t offset)
+static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind,
+                                                   const struct stp_target *target,
+                                                   const void *local, size_t nbytes)
 {
     if (STP_LIKELY(__atomic_load_n(&stp_ofi.n_listed, __ATOMIC_RELAXED) == 0 &&
                    nbytes <= stp_ofi.max_msg && !stp_ofi.mr_local &&
-                   stp_ofi_extents(&stp_ofi.regions[number]) == NULL))
+                   stp_ofi_extents(&stp_ofi.regions[target->number]) == NULL))
         return (struct stp_ofi_fragments){.size = nbytes, .n = 1};
-    return stp_ofi_cut_slow(kind, local, nbytes, number, offset);
+    return stp_ofi_cut_slow(kind, target, local, nbytes);
 }
 
 /* One operation less uses the registration. */
@@ -486,52 +511,55 @@ const char *stp_ofi_strerror(int error);
 
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 void stp_ofi_allows_delayed_ack(struct stp_fabric_ctx *ctx);
-void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                 const void *source, size_t nbytes);
-void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                     const void *source, size_t nbytes);
-/* A put to another PE, or of device memory, that leaves by itself before this returns. */
-void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                       const void *source, size_t nbytes, bool nbi);
-void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                  size_t nbytes);
-void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                      size_t nbytes);
-void stp_ofi_store(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                   const void *value, size_t nbytes);
-void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                 enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
-                 const void *compare, void *result, bool nbi);
-void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, unsigned sig_number, size_t sig_offset,
+/* A put to another PE, or of device memory, that leaves by itself before this returns. */
+void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                       const void *source, size_t nbytes, bool nbi);
+void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
+                 size_t nbytes);
+void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
+                     size_t nbytes);
+void stp_ofi_store(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,
+                   size_t nbytes);
+void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
+                 enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                 bool nbi);
+void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                        const void *source, size_t nbytes, const struct stp_target *word,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi);
-
-void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                        const void *source, size_t nbytes, unsigned word_number, size_t word_offset,
+void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                        const void *source, size_t nbytes, const struct stp_target *word,
                         uint64_t value, enum stp_fabric_amo op);
 
 /*
  * Words that writes take along (write_cqdata.c): the remote CQ data of such a write, false: it has
  * no room for that; and what the target does with it. Caller holds the main endpoint's drain.
  */
-bool stp_ofi_cqdata_pack(unsigned number, size_t offset, uint64_t value, enum stp_fabric_amo op,
+bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp_fabric_amo op,
                          uint64_t *data);
 void stp_ofi_cqdata_locked(uint64_t data);
 
-/* A request ready to aim for one fragment of a local buffer. */
+/* A request for one fragment of a local buffer, ready to post but for what it counts on. */
 struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
-                                     int pe, const struct stp_ofi_fragments *fragments,
-                                     const void *local, size_t nbytes);
+                                     const struct stp_target *target,
+                                     const struct stp_ofi_fragments *fragments, const void *local,
+                                     size_t nbytes);
 
-/* Put nbytes in fragments counted on *pending, which the caller has raised by their number. */
-void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
-                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
-                           size_t offset, const void *source, size_t nbytes, unsigned *pending,
-                           struct stp_ofi_req *then);
+/*
+ * Put or get nbytes in fragments counted on *pending, which the caller has raised by their number.
+ * then: NULL, or the signal behind them.
+ */
+void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                            const struct stp_ofi_fragments *fragments,
+                            const struct stp_target *target, const void *local, size_t nbytes,
+                            unsigned *pending, struct stp_ofi_req *then);
 
-/* An atomic, a request ready to post but for its pending; arguments as for amo (ofi_atomic.c). */
-struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,
-                                   size_t offset, enum stp_fabric_amo op, enum stp_dtype dtype,
+/* An atomic, a request ready to post but for what it counts on; arguments as for amo. */
+struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                                   enum stp_fabric_amo op, enum stp_dtype dtype,
                                    const void *operand, const void *compare, void *result);
 
 /* Why a domain's atomics do not suffice, or NULL (ofi_atomic.c). */

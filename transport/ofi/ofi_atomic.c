@@ -42,14 +42,14 @@ static enum stp_ofi_kind kind_of(enum stp_fabric_amo op, const void *result)
     return STP_OFI_UPDATE;
 }
 
-static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, int pe, unsigned number,
-                                  size_t offset, enum stp_fabric_amo op, const struct element *el,
+static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struct stp_target *dest,
+                                  enum stp_fabric_amo op, const struct element *el,
                                   const void *operand, const void *compare, void *result)
 {
     struct stp_ofi_req *req =
-        stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind_of(op, result), pe);
+        stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind_of(op, result), dest->pe);
 
-    stp_ofi_req_set_target(req, number, offset);
+    req->place = stp_ofi_place_of(dest);
     req->op = ops[op];
     req->type = el->type;
     if (operand != NULL) memcpy(req->data + AT_OPERAND, operand, el->size);
@@ -64,51 +64,46 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, int pe, uns
     return req;
 }
 
-struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, int pe, unsigned number,
-                                   size_t offset, enum stp_fabric_amo op, enum stp_dtype dtype,
+struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                                   enum stp_fabric_amo op, enum stp_dtype dtype,
                                    const void *operand, const void *compare, void *result)
 {
     const struct element *el = &elements[dtype];
 
-    if (!stp_ofi.by_message)
-        return native(ctx->endpoint, pe, number, offset, op, el, operand, compare, result);
+    if (!stp_ofi.by_message) return native(ctx->endpoint, dest, op, el, operand, compare, result);
     __atomic_store_n(&ctx->messages, true, __ATOMIC_RELAXED);
-    return stp_ofi_message(pe, number, offset, op, el->size, operand, compare, result);
+    return stp_ofi_message(dest, op, el->size, operand, compare, result);
 }
 
 /* Collect what fetches nothing; the rest is waited for, so let what there is go. */
-static bool batch(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                  enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
-                  const void *result)
+static bool batch(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
+                  enum stp_dtype dtype, const void *operand, const void *result)
 {
-    struct stp_ofi_item item = {.number = number,
-                                .op = op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op,
-                                .offset = offset,
-                                .data = operand,
-                                .nbytes = elements[dtype].size};
+    struct stp_ofi_item item = {dest, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op, operand,
+                                elements[dtype].size};
 
-    if (result == NULL && op < STP_AMO_FETCH) return stp_ofi_batch_add(ctx, pe, &item, 1, NULL);
-    stp_ofi_batch_flush_pe(ctx, pe);
+    if (result == NULL && op < STP_AMO_FETCH) return stp_ofi_batch_add(ctx, &item, 1, NULL);
+    stp_ofi_batch_flush_pe(ctx, dest->pe);
     return false;
 }
 
-void stp_ofi_amo(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                 enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
-                 const void *compare, void *result, bool nbi)
+void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
+                 enum stp_dtype dtype, const void *operand, const void *compare, void *result,
+                 bool nbi)
 {
     struct stp_ofi_req *req;
     struct stp_ofi_endpoint *endpoint;
     unsigned left = 1, *pending;
 
-    assert(!stp_ofi.regions[number].device); /* its owner's CPU does those, through the library */
-    if (pe == stp_ofi.self) {
-        stp_ofi_loopback_amo(stp_ofi_local_ptr(number, offset), elements[dtype].size, op, operand,
-                             compare, result);
+    assert(!stp_ofi.regions[dest->number]
+                .device); /* its owner's CPU does those, through the library */
+    if (dest->pe == stp_ofi.self) {
+        stp_ofi_loopback_amo(stp_ofi_local_ptr(dest->number, dest->offset), elements[dtype].size,
+                             op, operand, compare, result);
         return;
     }
-    if (stp_ofi_can_coalesce(ctx) && batch(ctx, pe, number, offset, op, dtype, operand, result))
-        return;
-    req = stp_ofi_atomic(ctx, pe, number, offset, op, dtype, operand, compare, result);
+    if (stp_ofi_can_coalesce(ctx) && batch(ctx, dest, op, dtype, operand, result)) return;
+    req = stp_ofi_atomic(ctx, dest, op, dtype, operand, compare, result);
     endpoint = req->pool->endpoint;
     if (result != NULL && !nbi) {
         stp_ofi_count_on(req, &left);

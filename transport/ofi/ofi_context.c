@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Contexts and the waits for what was issued on them: all of it (quiet), what must stay before
- * later operations (fence), what goes to some PEs (quiet_pes).
+ * later operations (fence), what goes to some PEs (quiet_pes) or to a region (region_drain).
  * Design: docs/design/fabric.md.
  */
 #include "ofi.h"
@@ -14,6 +14,7 @@
 
 #define FEW_PES 8 /* looked through in a row */
 #define GROUP 128 /* requests looked for at once */
+#define TURNS_AN_URGE 64
 
 static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
 {
@@ -108,31 +109,46 @@ static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
     return (on == first || on == first + 1) && is_listed(wanted, req->pe);
 }
 
+/* Which requests are waited for. */
+struct filter {
+    bool (*wanted)(const struct stp_ofi_req *req, const void *arg);
+    const void *arg;
+    void (*urge)(void); /* NULL, or called now and then: makes those move that nobody else would */
+};
+
 /* Is the request, in the use that was seen, still what it was? Peers that go are done with. */
-static bool is_under_way(const struct stp_ofi_seen *seen, const struct wanted *wanted)
+static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *filter)
 {
     struct stp_ofi_req *req = seen->req;
     bool same;
 
     pthread_mutex_lock(&req->pool->lock);
-    same = req->uses == seen->uses && is_wanted(req, wanted);
+    same = req->uses == seen->uses && filter->wanted(req, filter->arg);
     pthread_mutex_unlock(&req->pool->lock);
     return same;
 }
 
+static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
+                      struct stp_ofi_wait *wait)
+{
+    for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
+        stp_ofi_wait_step(wait);
+        if (filter->urge != NULL && turns % TURNS_AN_URGE == 0) filter->urge();
+    }
+}
+
 /* In groups: what other threads post meanwhile is waited for once for each group at most. */
-static void wait_pool(struct stp_ofi_pool *pool, const struct wanted *wanted)
+static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
 {
     struct stp_ofi_cursor cursor = {.slab = NULL};
     struct stp_ofi_seen seen[GROUP];
     unsigned n;
 
-    while ((n = stp_ofi_req_collect(pool, &cursor, is_wanted, wanted, seen, GROUP)) > 0) {
-        struct stp_ofi_wait wait = {.endpoint = wanted->ctx->endpoint};
+    while ((n = stp_ofi_req_collect(pool, &cursor, filter->wanted, filter->arg, seen, GROUP)) > 0) {
+        struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
 
         for (unsigned i = 0; i < n; i++)
-            while (is_under_way(&seen[i], wanted))
-                stp_ofi_wait_step(&wait);
+            wait_seen(&seen[i], filter, &wait);
         stp_ofi_wait_end(&wait);
     }
 }
@@ -155,6 +171,7 @@ static bool list_pes(struct wanted *wanted)
 void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 {
     struct wanted wanted = {.ctx = ctx, .pes = pes, .n_pes = n_pes};
+    struct filter filter = {.wanted = is_wanted, .arg = &wanted};
 
     if (is_done(ctx)) return;
     if (!list_pes(&wanted)) {
@@ -164,10 +181,49 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
     for (size_t i = 0; i < n_pes; i++)
         stp_ofi_batch_flush_pe(ctx, pes[i]);
     for (int i = 0; i < STP_OFI_N_POOLS; i++) {
-        wait_pool(&ctx->endpoint->pools[i], &wanted);
-        if (ctx->endpoint != &stp_ofi.main) wait_pool(&stp_ofi.main.pools[i], &wanted);
+        wait_pool(&ctx->endpoint->pools[i], &filter);
+        if (ctx->endpoint != &stp_ofi.main) wait_pool(&stp_ofi.main.pools[i], &filter);
     }
     free(wanted.bits);
+}
+
+/* ---- a region ---------------------------------------------------------------- */
+
+/*
+ * Of packed messages and writes of several pieces, which other threads may be filling, each counts:
+ * it may name the region.
+ */
+static bool may_name(const struct stp_ofi_req *req, const void *arg)
+{
+    const unsigned *on = stp_ofi_counts_on(req), *number = arg;
+
+    if (on == NULL || on == &stp_ofi.abandoned) return false;
+    switch (req->pool->index) {
+    case STP_OFI_ANSWERED:
+        return false;
+    case STP_OFI_JOINED:
+    case STP_OFI_PACKED_POOL:
+        return true;
+    default:
+        return req->place.number == *number;
+    }
+}
+
+static void urge_batches(void)
+{
+    stp_ofi_batch_flush_aged(true, false);
+    stp_ofi_request_acks();
+}
+
+void stp_ofi_region_drain(unsigned number)
+{
+    struct filter filter = {.wanted = may_name, .arg = &number, .urge = urge_batches};
+    unsigned n = stp_ofi_n_endpoints();
+
+    stp_ofi_batch_flush_aged(true, true);
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
+            wait_pool(&stp_ofi_endpoint_at(i)->pools[k], &filter);
 }
 
 /* ---- contexts ---------------------------------------------------------------- */

@@ -35,207 +35,183 @@ static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
 }
 
 struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
-                                     int pe, const struct stp_ofi_fragments *fragments,
-                                     const void *local, size_t nbytes)
+                                     const struct stp_target *target,
+                                     const struct stp_ofi_fragments *fragments, const void *local,
+                                     size_t nbytes)
 {
     struct stp_ofi_req *req;
 
     if (STP_UNLIKELY(fragments->copied)) {
-        req = fragment_copied(endpoint, kind, pe, local, nbytes);
+        req = fragment_copied(endpoint, kind, target->pe, local, nbytes);
     } else {
-        req = stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind, pe);
+        req = stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind, target->pe);
         req->local = local;
         req->desc = fragments->desc;
         req->lease = fragments->lease;
     }
     req->nbytes = nbytes;
+    req->place = stp_ofi_place_of(target);
     return req;
 }
 
-static void post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
-                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
-                           size_t offset, const void *local, size_t nbytes, unsigned *pending,
-                           struct stp_ofi_req *then)
+void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                            const struct stp_ofi_fragments *fragments,
+                            const struct stp_target *target, const void *local, size_t nbytes,
+                            unsigned *pending, struct stp_ofi_req *then)
 {
-    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[number]);
-    const char *at = local;
+    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[target->number]);
+    struct stp_target at = *target;
+    const char *from = local;
 
     do {
         size_t n = nbytes < fragments->size ? nbytes : fragments->size;
         struct stp_ofi_req *req;
 
         if (STP_UNLIKELY(more != NULL)) {
-            size_t left = stp_ofi_extent_left(more, offset);
+            size_t left = stp_ofi_extent_left(more, at.offset);
             if (left < n) n = left;
         }
-        req = stp_ofi_fragment(endpoint, kind, pe, fragments, at, n);
-
-        stp_ofi_req_set_target(req, number, offset);
+        req = stp_ofi_fragment(endpoint, kind, &at, fragments, from, n);
         stp_ofi_count_on(req, pending);
         req->then = then;
         stp_ofi_post(req);
-        at += n;
-        offset += n;
+        from += n;
+        at.offset += n;
         nbytes -= n;
     } while (STP_UNLIKELY(nbytes > 0));
 }
 
-void stp_ofi_put_fragments(struct stp_ofi_endpoint *endpoint,
-                           const struct stp_ofi_fragments *fragments, int pe, unsigned number,
-                           size_t offset, const void *source, size_t nbytes, unsigned *pending,
-                           struct stp_ofi_req *then)
-{
-    post_fragments(endpoint, STP_OFI_WRITE, fragments, pe, number, offset, source, nbytes, pending,
-                   then);
-}
-
-/* A put of at most bounce_size bytes of host memory from a copy: source is free on return. */
-static void put_copied(struct stp_ofi_endpoint *endpoint, int pe, unsigned number, size_t offset,
-                       const void *source, size_t nbytes, unsigned *pending,
-                       struct stp_ofi_req *then)
-{
-    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = true};
-
-    post_fragments(endpoint, STP_OFI_WRITE, &one, pe, number, offset, source, nbytes, pending,
-                   then);
-}
-
 /* Done on return. */
-static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind, int pe,
-                     unsigned number, size_t offset, const void *local, size_t nbytes)
+static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
+                     const struct stp_target *target, const void *local, size_t nbytes)
 {
-    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, number, offset);
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, target, local, nbytes);
     unsigned left = fragments.n;
 
-    post_fragments(endpoint, kind, &fragments, pe, number, offset, local, nbytes, &left, NULL);
+    stp_ofi_post_fragments(endpoint, kind, &fragments, target, local, nbytes, &left, NULL);
     stp_ofi_wait_zero(endpoint, &left);
 }
 
 /* Done by quiet. */
-static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind, int pe,
-                         unsigned number, size_t offset, const void *local, size_t nbytes)
+static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
+                         const struct stp_target *target, const void *local, size_t nbytes)
 {
-    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, number, offset);
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, target, local, nbytes);
     unsigned *pending = stp_ofi_ctx_pending(ctx);
 
     raise_by(pending, fragments.n);
-    post_fragments(ctx->endpoint, kind, &fragments, pe, number, offset, local, nbytes, pending,
-                   NULL);
+    stp_ofi_post_fragments(ctx->endpoint, kind, &fragments, target, local, nbytes, pending, NULL);
 }
 
-/* The first to a PE, behind which others are collected; copied: its source is free on return. */
-static void put_first(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, int pe,
-                      unsigned number, size_t offset, const void *source, size_t nbytes,
-                      bool copied)
+/*
+ * A put of one piece, done by quiet. copied: its source is free on return. batch: that hears when
+ * it is done, or NULL.
+ */
+static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
+                      size_t nbytes, bool copied, struct stp_ofi_batch *batch)
 {
     struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = copied};
     struct stp_ofi_req *req =
-        stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, pe, &one, source, nbytes);
+        stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
     unsigned *pending = stp_ofi_ctx_pending(ctx);
 
     raise_by(pending, 1);
-    stp_ofi_req_set_target(req, number, offset);
     req->batch = batch;
     stp_ofi_count_on(req, pending);
     stp_ofi_post(req);
 }
 
 /*
- * Collect what is small, or send it at once when nothing is unanswered: a write, which the provider
- * of the target answers, is quicker than a message.
+ * Collect a put of at most STP_OFI_ITEM_MAX bytes, or send it at once when nothing is unanswered: a
+ * write, which the provider of the target answers, is quicker than a message.
  */
-static bool batch_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                      const void *source, size_t nbytes)
+static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
+                      size_t nbytes)
 {
-    struct stp_ofi_item item = {
-        .number = number, .op = STP_OFI_ITEM_PUT, .offset = offset, .data = source, nbytes};
+    struct stp_ofi_item item = {dest, STP_OFI_ITEM_PUT, source, nbytes};
     struct stp_ofi_batch *alone = NULL;
     bool copies = nbytes <= STP_OFI_INLINE || nbytes <= stp_ofi.bounce_size;
 
-    if (nbytes > STP_OFI_ITEM_MAX || stp_ofi_on_device(source) ||
-        stp_ofi_crosses(number, offset, nbytes))
-        return false;
-    if (stp_ofi_batch_add(ctx, pe, &item, 1, copies ? &alone : NULL)) return true;
-    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, true);
+    if (stp_ofi_on_device(source) || stp_ofi_crosses(dest, nbytes)) return false;
+    if (stp_ofi_batch_add(ctx, &item, 1, copies ? &alone : NULL)) return true;
+    if (alone != NULL) put_whole(ctx, dest, source, nbytes, true, alone);
     return alone != NULL;
 }
 
 /* The same with what is larger: it becomes a piece of a write of several. */
-static bool join_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                     const void *source, size_t nbytes)
+static bool join_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
+                     size_t nbytes)
 {
-    struct stp_ofi_item item = {number, STP_OFI_ITEM_PUT, offset, source, nbytes};
+    struct stp_ofi_item item = {dest, STP_OFI_ITEM_PUT, source, nbytes};
     struct stp_ofi_batch *alone = NULL;
 
-    if (!stp_ofi_can_join_iov(nbytes) || stp_ofi_crosses(number, offset, nbytes)) return false;
-    if (stp_ofi_batch_join(ctx, pe, &item, &alone)) return true;
-    if (alone != NULL) put_first(ctx, alone, pe, number, offset, source, nbytes, false);
+    if (!stp_ofi_can_join_iov(nbytes) || stp_ofi_crosses(dest, nbytes)) return false;
+    if (stp_ofi_batch_join(ctx, &item, &alone)) return true;
+    if (alone != NULL) put_whole(ctx, dest, source, nbytes, false, alone);
     return alone != NULL;
 }
 
-void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
+void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, bool nbi)
 {
-    if (nbi) {
-        transfer_nbi(ctx, STP_OFI_WRITE, pe, number, offset, source, nbytes);
-    } else if (nbytes <= stp_ofi.bounce_size && pe != stp_ofi.self && !stp_ofi_on_device(source) &&
-               !stp_ofi_crosses(number, offset, nbytes)) {
-        unsigned *pending = stp_ofi_ctx_pending(ctx);
-
-        raise_by(pending, 1);
-        put_copied(ctx->endpoint, pe, number, offset, source, nbytes, pending, NULL);
-    } else {
-        transfer(ctx->endpoint, STP_OFI_WRITE, pe, number, offset, source, nbytes);
-    }
+    if (nbi)
+        transfer_nbi(ctx, STP_OFI_WRITE, dest, source, nbytes);
+    else if (nbytes <= stp_ofi.bounce_size && dest->pe != stp_ofi.self &&
+             !stp_ofi_on_device(source) &&
+             !(stp_ofi_has_grown(dest->number) && stp_ofi_crosses(dest, nbytes)))
+        put_whole(ctx, dest, source, nbytes, true, NULL);
+    else
+        transfer(ctx->endpoint, STP_OFI_WRITE, dest, source, nbytes);
 }
 
-void stp_ofi_put(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                 const void *source, size_t nbytes)
-{
-    if (stp_ofi_by_cpu(pe, number, source)) {
-        memmove(stp_ofi_local_ptr(number, offset), source, nbytes);
-    } else if (!stp_ofi_can_coalesce(ctx) || !batch_put(ctx, pe, number, offset, source, nbytes)) {
-        stp_ofi_put_alone(ctx, pe, number, offset, source, nbytes, false);
-    }
-}
-
-void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                     const void *source, size_t nbytes)
-{
-    if (pe == stp_ofi.self)
-        stp_ofi_put(ctx, pe, number, offset, source, nbytes);
-    else if (!stp_ofi_can_coalesce(ctx) || (!batch_put(ctx, pe, number, offset, source, nbytes) &&
-                                            !join_put(ctx, pe, number, offset, source, nbytes)))
-        stp_ofi_put_alone(ctx, pe, number, offset, source, nbytes, true);
-}
-
-void stp_ofi_get(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                  size_t nbytes)
 {
-    if (stp_ofi_can_coalesce(ctx)) stp_ofi_batch_flush_pe(ctx, pe);
-    if (stp_ofi_by_cpu(pe, number, dest))
-        memmove(dest, stp_ofi_local_ptr(number, offset), nbytes);
-    else
-        transfer(ctx->endpoint, STP_OFI_READ, pe, number, offset, dest, nbytes);
+    if (dest->pe == stp_ofi.self && stp_ofi_by_cpu(dest->number, source))
+        memmove(stp_ofi_local_ptr(dest->number, dest->offset), source, nbytes);
+    else if (nbytes > STP_OFI_ITEM_MAX || !stp_ofi_can_coalesce(ctx) ||
+             !batch_put(ctx, dest, source, nbytes))
+        stp_ofi_put_alone(ctx, dest, source, nbytes, false);
 }
 
-void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset, void *dest,
+void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                      size_t nbytes)
 {
-    if (pe == stp_ofi.self)
-        stp_ofi_get(ctx, pe, number, offset, dest, nbytes);
+    if (dest->pe == stp_ofi.self)
+        stp_ofi_put(ctx, dest, source, nbytes);
+    else if (!stp_ofi_can_coalesce(ctx) ||
+             !(nbytes <= STP_OFI_ITEM_MAX ? batch_put(ctx, dest, source, nbytes)
+                                          : join_put(ctx, dest, source, nbytes)))
+        stp_ofi_put_alone(ctx, dest, source, nbytes, true);
+}
+
+void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
+                 size_t nbytes)
+{
+    if (stp_ofi_can_coalesce(ctx)) stp_ofi_batch_flush_pe(ctx, source->pe);
+    if (source->pe == stp_ofi.self && stp_ofi_by_cpu(source->number, dest))
+        memmove(dest, stp_ofi_local_ptr(source->number, source->offset), nbytes);
     else
-        transfer_nbi(ctx, STP_OFI_READ, pe, number, offset, dest, nbytes);
+        transfer(ctx->endpoint, STP_OFI_READ, source, dest, nbytes);
+}
+
+void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
+                     size_t nbytes)
+{
+    if (source->pe == stp_ofi.self)
+        stp_ofi_get(ctx, source, dest, nbytes);
+    else
+        transfer_nbi(ctx, STP_OFI_READ, source, dest, nbytes);
 }
 
 /* An atomic write: plain writes of 8 bytes tear on TCP (libfabric 1.17). */
-void stp_ofi_store(struct stp_fabric_ctx *ctx, int pe, unsigned number, size_t offset,
-                   const void *value, size_t nbytes)
+void stp_ofi_store(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,
+                   size_t nbytes)
 {
     enum stp_dtype dtype = nbytes == 8   ? STP_U64
                            : nbytes == 4 ? STP_U32
                            : nbytes == 2 ? STP_U16
                                          : STP_U8;
 
-    stp_ofi_amo(ctx, pe, number, offset, STP_AMO_SET, dtype, value, NULL, NULL, false);
+    stp_ofi_amo(ctx, dest, STP_AMO_SET, dtype, value, NULL, NULL, false);
 }

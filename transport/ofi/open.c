@@ -224,6 +224,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->connect = stp_ofi_connect;
     fabric->region_add = stp_ofi_region_add;
     fabric->region_peers = stp_ofi_region_peers;
+    fabric->region_drain = stp_ofi_region_drain;
     fabric->region_remove = stp_ofi_region_remove;
     fabric->region_grow = stp_ofi_region_grow;
     fabric->region_grown = stp_ofi_region_grown;

@@ -31,7 +31,7 @@ static size_t padded(size_t nbytes)
 
 bool stp_ofi_item_fits(const struct stp_ofi_item *item)
 {
-    return item->nbytes <= STP_OFI_ITEM_MAX && item->offset >> OFFSET_BITS == 0;
+    return item->nbytes <= STP_OFI_ITEM_MAX && item->dest->offset >> OFFSET_BITS == 0;
 }
 
 size_t stp_ofi_item_room(const struct stp_ofi_item *item)
@@ -41,7 +41,7 @@ size_t stp_ofi_item_room(const struct stp_ofi_item *item)
 
 void stp_ofi_item_write(void *at, const struct stp_ofi_item *item)
 {
-    uint64_t word = item->offset | (uint64_t)item->number << NUMBER_AT |
+    uint64_t word = item->dest->offset | (uint64_t)item->dest->number << NUMBER_AT |
                     (uint64_t)item->op << OP_AT | (uint64_t)(item->nbytes - 1) << NBYTES_AT;
     char *data = (char *)at + sizeof(word);
 
@@ -52,6 +52,19 @@ void stp_ofi_item_write(void *at, const struct stp_ofi_item *item)
     }
     memset(data + (padded(item->nbytes) - 8), 0, 8); /* what is sent is ours */
     memcpy(data, item->data, item->nbytes);
+}
+
+void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned number, void *arg),
+                         void *arg)
+{
+    const char *at = items, *end = at + nbytes;
+    uint64_t word;
+
+    for (; at < end;
+         at += sizeof(word) + padded((size_t)bits_at(word, NBYTES_AT, 64 - NBYTES_AT) + 1)) {
+        memcpy(&word, at, sizeof(word));
+        if (!look((unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS), arg)) return;
+    }
 }
 
 /* ---- at the target ----------------------------------------------------------- */

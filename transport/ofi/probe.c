@@ -51,20 +51,21 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
 static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes,
                    const uint64_t *word)
 {
-    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, local, nbytes, REGION, offset);
+    struct stp_target target = {.fn = "probe", .number = REGION, .offset = offset};
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, &target, local, nbytes);
     int rc = 0;
 
     for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {
         size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
         struct stp_ofi_req *req =
-            stp_ofi_fragment(ONE_ENDPOINT, kind, 0, &fragments, local + at, n);
+            stp_ofi_fragment(ONE_ENDPOINT, kind, &target, &fragments, local + at, n);
         unsigned pending = 1;
 
         req->has_word = word != NULL;
         if (word != NULL) req->word = *word;
-        stp_ofi_req_set_target(req, REGION, offset + at);
         stp_ofi_count_on(req, &pending);
         rc = run(req, &pending);
+        target.offset += n;
     }
     return rc;
 }
@@ -72,8 +73,8 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
 static int run_amo(struct stp_fabric_ctx *ctx, enum stp_fabric_amo op, size_t offset,
                    uint64_t operand, uint64_t compare, uint64_t *result)
 {
-    struct stp_ofi_req *req =
-        stp_ofi_atomic(ctx, 0, REGION, offset, op, STP_U64, &operand, &compare, result);
+    struct stp_target target = {.fn = "probe", .number = REGION, .offset = offset};
+    struct stp_ofi_req *req = stp_ofi_atomic(ctx, &target, op, STP_U64, &operand, &compare, result);
     unsigned pending = 1;
 
     stp_ofi_count_on(req, &pending);
@@ -108,13 +109,14 @@ static int try_data(const uint64_t *region, uint64_t *local, size_t n, const cha
 static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **why)
 {
     volatile uint64_t *word = &region[at];
+    struct stp_target target = {.number = REGION, .offset = at * sizeof(*region)};
     uint64_t begin = stp_now_ns(), data;
     int rc;
 
     if (!stp_ofi.has_cqdata) return 0;
     *word = 3;
     *why = "failed a put with remote CQ data to itself";
-    if (!stp_ofi_cqdata_pack(REGION, at * sizeof(*region), 4, STP_AMO_ADD, &data)) return -EIO;
+    if (!stp_ofi_cqdata_pack(&target, 4, STP_AMO_ADD, &data)) return -EIO;
     if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, sizeof(*local), &data)) != 0) return rc;
     *why = "lost the remote CQ data of a put to itself";
     while (*word != 7) {

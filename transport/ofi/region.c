@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* It comes or goes: what was queued for it before is told by this. */
+static void region_new_generation(struct stp_ofi_region *region)
+{
+    /* Pairs with nothing: while it comes or goes nobody may issue operations on it. */
+    unsigned now = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
+
+    __atomic_store_n(&region->generation, now, __ATOMIC_RELAXED);
+}
+
 /* Register with the key of the number. */
 static int mr_open(void *base, size_t nbytes, unsigned number, enum stp_fabric_memory memory,
                    int device, struct fid_mr **mr)
@@ -54,6 +63,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     region->base = base;
     region->nbytes = nbytes;
     region->device = memory == STP_MEMORY_CUDA;
+    region_new_generation(region);
     /*
      * Last, because a message may look whether the region is there. Pairs with the acquire loads
      * in is_sound(), place_of() and stp_ofi_cqdata_locked().
@@ -93,6 +103,7 @@ void stp_ofi_region_remove(unsigned number)
     stp_ofi_extents_close(region);
     free(region->peers);
     *region = (struct stp_ofi_region){.mr = NULL};
+    region_new_generation(region);
 }
 
 void stp_ofi_region_remove_all(void)

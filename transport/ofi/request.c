@@ -294,13 +294,12 @@ static void pool_abandon(struct stp_ofi_pool *pool, int pe)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Endpoint i, 0 being the main one. */
-static struct stp_ofi_endpoint *endpoint_at(unsigned i)
+struct stp_ofi_endpoint *stp_ofi_endpoint_at(unsigned i)
 {
     return i == 0 ? &stp_ofi.main : stp_ofi.endpoints[i - 1];
 }
 
-static unsigned n_endpoints(void)
+unsigned stp_ofi_n_endpoints(void)
 {
     /* Pairs with the release store in take_locked(). */
     return 1 + __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
@@ -308,25 +307,25 @@ static unsigned n_endpoints(void)
 
 int stp_ofi_targets(int *pes, int max)
 {
-    unsigned n_all = n_endpoints();
+    unsigned n_all = stp_ofi_n_endpoints();
     int n = 0;
 
     for (unsigned i = 0; i < n_all; i++)
         for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
-            n = stp_ofi_pool_targets(&endpoint_at(i)->pools[k], pes, n, max);
+            n = stp_ofi_pool_targets(&stp_ofi_endpoint_at(i)->pools[k], pes, n, max);
     return n;
 }
 
 void stp_ofi_abandon(int pe)
 {
-    unsigned n_all = n_endpoints();
+    unsigned n_all = stp_ofi_n_endpoints();
 
     /* A signal behind data of one endpoint may be a message of another: all at once. */
     for (unsigned i = 0; i < n_all; i++)
-        pthread_mutex_lock(&endpoint_at(i)->drain);
+        pthread_mutex_lock(&stp_ofi_endpoint_at(i)->drain);
     for (unsigned i = 0; i < n_all; i++)
         for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
-            pool_abandon(&endpoint_at(i)->pools[k], pe);
+            pool_abandon(&stp_ofi_endpoint_at(i)->pools[k], pe);
     for (unsigned i = n_all; i-- > 0;)
-        pthread_mutex_unlock(&endpoint_at(i)->drain);
+        pthread_mutex_unlock(&stp_ofi_endpoint_at(i)->drain);
 }

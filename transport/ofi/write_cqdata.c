@@ -17,15 +17,15 @@ _Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number fits");
 
 #define VALUE_MASK (((uint64_t)1 << VALUE_BITS) - 1)
 
-bool stp_ofi_cqdata_pack(unsigned number, size_t offset, uint64_t value, enum stp_fabric_amo op,
+bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp_fabric_amo op,
                          uint64_t *data)
 {
     bool adds = op == STP_AMO_ADD;
-    uint64_t index = offset / sizeof(uint64_t);
+    uint64_t index = word->offset / sizeof(uint64_t);
 
-    if (offset % sizeof(uint64_t) != 0 || index >> INDEX_BITS != 0) return false;
+    if (word->offset % sizeof(uint64_t) != 0 || index >> INDEX_BITS != 0) return false;
     if (adds && value > VALUE_MASK) return false;
-    *data = index | (uint64_t)number << NUMBER_AT | (uint64_t)adds << ADD_AT |
+    *data = index | (uint64_t)word->number << NUMBER_AT | (uint64_t)adds << ADD_AT |
             (value & VALUE_MASK) << VALUE_AT;
     return true;
 }
