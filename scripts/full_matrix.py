@@ -49,7 +49,7 @@ NOT_ASAN += r"|^tree\.(install|exports|abi)|hosts\.differ\.version|^(fault|pmix|
 # thread polls copies what arrives: with several, that looks like a race (docs/design/testing.md).
 THREADS = r"^pe\..*thread.*\.np[1-7]$|^gpu\.ipc\.space_gpu\.np2$|^(pe|fabric\.tcp)\."
 THREADS += r"(many_ctx|stress_mix|passive|flow|nbi|signal|amo|order|reduce|coll_stress|contexts"
-THREADS += r"|space_life_host)\.np3$"
+THREADS += r"|space_life_host|space_queued)\.np3$"
 
 # Programs of which the quick set has fewer PE counts than another compiler or a sanitizer is worth.
 NOT_MORE = "stress|passive|flow|space_leaks"
