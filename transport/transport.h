@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#define STP_FABRIC_ABI 17u
+#define STP_FABRIC_ABI 18u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
 #define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_notify: a word grows by less at a time */
