@@ -5,7 +5,8 @@
 usage: check_includes.py <source root>
 
 Each directory, and each group of files, may include what is named in ARROWS, and itself. Headers of libfabric
-belong to transport/ofi, those of CUDA to spaces. Prints each offence; status 1 if there is any.
+belong to transport/ofi, those of CUDA to spaces. And no two sources of the library have the same name, in
+whatever directories. Prints each offence; status 1 if there is any.
 """
 import pathlib
 import re
@@ -62,6 +63,7 @@ FOREIGN = {
 }
 SEARCH = ["include", "src", "src/api", "bench", "test/pe", "."]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+LIBRARY = ("base", "spaces", "transport", "pmi", "src")
 SUFFIXES = {".c", ".h", ".inc", ".cpp", ".cc", ".hpp", ".in"}
 
 
@@ -109,13 +111,16 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     root = pathlib.Path(sys.argv[1]).resolve()
-    offences, n_files = [], 0
+    offences, n_files, named = [], 0, {}
     for top in sorted({name.split("/")[0] for name in ARROWS} - {"oshrun"}):
         for path in sorted((root / top).rglob("*")):
             own = layer(path.relative_to(root)) if path.suffix in SUFFIXES else None
             if own is None or not path.is_file():
                 continue
             n_files += 1
+            if top in LIBRARY and named.setdefault(path.name, path) != path:
+                offences.append(f"{path.relative_to(root)} has the name of "
+                                f"{named[path.name].relative_to(root)}")
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
                 offence = check_line(root, path, own, number, line)
                 if offence:
