@@ -316,10 +316,11 @@ struct stp_fabric {
                        uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
     /*
-     * Put, nbytes > 0, then update a word that only grows: value is what it becomes (STP_AMO_SET),
-     * less than STP_FABRIC_WORD_GROWS above what it is, or what is added. quiet means the data
-     * alone, whose source may be reused then: the word is waited for by the PE that owns it. So
-     * data and word may be one message, where a signal would wait for its data.
+     * Put, nbytes > 0, then update a word that only grows, in a region that is never removed:
+     * value is what it becomes (STP_AMO_SET), less than STP_FABRIC_WORD_GROWS above what it is, or
+     * what is added. quiet means the data alone, whose source may be reused then: the word is
+     * waited for by the PE that owns it. So data and word may be one message, where a signal would
+     * wait for its data.
      */
     void (*put_notify)(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, const struct stp_target *word,

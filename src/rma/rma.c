@@ -235,7 +235,7 @@ static void rma_put(struct stp_ctx *ctx, const struct stp_target *dest, const vo
         break;
     case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, dest->pe);
-        if (STP_LIKELY(from == NULL && rows->n == 1 && end == STP_COPY_LOCAL))
+        if (STP_LIKELY(from == NULL && rows->n == 1 && end != STP_COPY_NONE))
             stp_rt.fabric.put(ctx->fabric, dest, source, rows->width);
         else if (from == NULL && rows->n == 1)
             stp_rt.fabric.put_nbi(ctx->fabric, dest, source, rows->width);
@@ -290,11 +290,11 @@ static struct stp_strided_copy rma_one_row(size_t nbytes)
 }
 
 void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
-                size_t nbytes, enum stp_copy_completion end)
+                size_t nbytes)
 {
     struct stp_strided_copy one = rma_one_row(nbytes);
 
-    rma_put(ctx, dest, source, &one, end);
+    rma_put(ctx, dest, source, &one, STP_COPY_LOCAL);
 }
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,

@@ -139,9 +139,9 @@ static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn);
-/* The same to a target that has been located, within an operation that has begun; nbytes > 0. */
+/* As stp_put(), to a target that has been located; nbytes > 0. Behind stp_kind_begin(). */
 void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
-                size_t nbytes, enum stp_copy_completion end);
+                size_t nbytes);
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn);
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,

@@ -80,7 +80,7 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
         stp_copy_signal(ctx, data.space->kind, data.there, source, nbytes, end, mapped, signal, fn);
         return;
     }
-    if (nbytes > 0) stp_put_to(ctx, &data, source, nbytes, STP_COPY_LOCAL);
+    if (nbytes > 0) stp_put_to(ctx, &data, source, nbytes);
     if (data.path == STP_PATH_HOST && word.path == STP_PATH_HOST && !device) {
         signal_store((uint64_t *)word.there, signal, op);
         return;

@@ -37,7 +37,8 @@ static void copy_atomic(struct stp_ofi_req *req, void *arg)
 {
     struct stp_ofi_req *like = arg;
 
-    if (!is_atomic(req) || like->nbytes != 0) return;
+    /* What counts on nothing yet is still being filled by another thread. */
+    if (!is_atomic(req) || stp_ofi_counts_on(req) == NULL || like->nbytes != 0) return;
     like->place = req->place;
     like->type = req->type;
     like->nbytes = req->nbytes;

@@ -49,8 +49,9 @@ struct stp_ofi_batch;
 
 /*
  * Where an operation goes, as it is kept while it is queued: the region is looked up again when it
- * is posted. generation is that of the region when the operation was issued, or, of a packed
- * message, that of the module when it was begun.
+ * is posted. generation is that of the region when the operation was issued. A request with several
+ * operations, a packed message or a write of several pieces, has that of the module when it was
+ * begun, and the routine of the last operation; number and offset are in its data.
  */
 struct stp_ofi_place {
     const char *fn; /* the routine of the program */
@@ -84,7 +85,7 @@ struct stp_ofi_req {
     void *result;
     struct stp_ofi_req *next; /* free list, or the list of those to post again */
     struct stp_ofi_pool *pool;
-    struct stp_ofi_place place;  /* at the target, for all but answers */
+    struct stp_ofi_place place;  /* at the target; answers have none */
     const void *local;           /* source, destination or operand */
     size_t nbytes;               /* of local */
     void *desc;                  /* of local, NULL: host memory that needs none */

@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FEW_PES 8 /* looked through in a row */
-#define GROUP 128 /* requests looked for at once */
-#define TURNS_AN_URGE 64
+#define FEW_PES 8      /* looked through in a row */
+#define GROUP 128      /* requests looked for at once */
+#define LEAST_TURNS 64 /* of a wait before it urges */
 
 static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
 {
@@ -131,9 +131,11 @@ static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *f
 static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
                       struct stp_ofi_wait *wait)
 {
+    /* At turns that are a power of two: a peer that is slow is not asked again and again. */
     for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
         stp_ofi_wait_step(wait);
-        if (filter->urge != NULL && turns % TURNS_AN_URGE == 0) filter->urge();
+        if (filter->urge != NULL && turns >= LEAST_TURNS && (turns & (turns - 1)) == 0)
+            filter->urge();
     }
 }
 
@@ -212,7 +214,8 @@ static bool may_name(const struct stp_ofi_req *req, const void *arg)
 static void urge_batches(void)
 {
     stp_ofi_batch_flush_aged(true, false);
-    stp_ofi_request_acks();
+    if (is_used(&stp_ofi.main.pools[STP_OFI_PACKED_POOL]) && !stp_ofi_has_retry())
+        stp_ofi_request_acks();
 }
 
 void stp_ofi_region_drain(unsigned number)
@@ -221,6 +224,7 @@ void stp_ofi_region_drain(unsigned number)
     unsigned n = stp_ofi_n_endpoints();
 
     stp_ofi_batch_flush_aged(true, true);
+    urge_batches();
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
             wait_pool(&stp_ofi_endpoint_at(i)->pools[k], &filter);

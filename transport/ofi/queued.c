@@ -45,6 +45,8 @@ void stp_ofi_check_queued(const struct stp_ofi_req *req)
     struct stp_ofi_piece piece;
 
     if (req->work.kind == STP_OFI_ANSWER) return;
+    /* At the end regions go although operations to PEs that have gone are left. */
+    if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     if (req->work.kind == STP_OFI_PACKED) {
         if (STP_LIKELY(req->place.generation ==
                        __atomic_load_n(&stp_ofi.generation, __ATOMIC_RELAXED)))
