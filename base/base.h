@@ -291,8 +291,9 @@ static inline void stp_cpu_relax(void)
 }
 
 /*
- * Settle how waits wait (cores.c): spin for so many polls, or, where polls is negative, for what
- * suits a job that has a core for each PE or has not; then yield.
+ * Set for how many polls waits spin before they yield (cores.c): polls, or, if that is negative, a
+ * number that depends on whether the host has a core for each PE. Where it has not, long waits also
+ * sleep: see stp_yield().
  */
 void stp_wait_choose(int polls, bool enough_cores);
 

@@ -139,7 +139,10 @@ static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn);
-/* As stp_put(), to a target that has been located; nbytes > 0. Behind stp_kind_begin(). */
+/*
+ * As stp_put(), to a target that has been located. nbytes is not 0, and the caller has called
+ * stp_kind_begin().
+ */
 void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
                 size_t nbytes);
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
@@ -230,7 +233,7 @@ void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dt
                   const void *operand, const void *compare, void *result, bool nbi, int pe,
                   const char *fn);
 
-/* The same on a word that has been located, for STP_USE_ATOMIC, and is aligned. */
+/* As stp_amo_slow(), on an aligned word that has been located with STP_USE_ATOMIC. */
 void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                 enum stp_dtype dtype, const void *operand, const void *compare, void *result,
                 bool nbi);

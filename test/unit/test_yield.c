@@ -39,7 +39,7 @@ TEST(test_sleeps_now_and_then)
     ck_assert_uint_eq(n_looks, n_sleeps);
 }
 
-/* How many of some yields behind so many turns of a wait are sleeps. */
+/* The number of sleeps among YIELDS yields of a wait that has lasted for so many turns. */
 static unsigned sleeps_behind(unsigned turns)
 {
     n_sleeps = 0;

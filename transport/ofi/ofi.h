@@ -550,7 +550,7 @@ struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp
 
 /*
  * Put or get nbytes in fragments counted on *pending, which the caller has raised by their number.
- * then: NULL, or the signal behind them.
+ * then: the request of the signal that is posted when all of them are complete, or NULL.
  */
 void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                             const struct stp_ofi_fragments *fragments,

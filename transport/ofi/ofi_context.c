@@ -113,7 +113,7 @@ static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
 struct filter {
     bool (*wanted)(const struct stp_ofi_req *req, const void *arg);
     const void *arg;
-    void (*urge)(void); /* NULL, or called now and then: makes those move that nobody else would */
+    void (*urge)(void); /* NULL, or sends what is collected and asks for answers held back */
 };
 
 /* Is the request, in the use that was seen, still what it was? Peers that go are done with. */
@@ -131,7 +131,7 @@ static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *f
 static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
                       struct stp_ofi_wait *wait)
 {
-    /* At turns that are a power of two: a peer that is slow is not asked again and again. */
+    /* Urge at turns that are powers of two, so that a slow peer is not flooded. */
     for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
         stp_ofi_wait_step(wait);
         if (filter->urge != NULL && turns >= LEAST_TURNS && (turns & (turns - 1)) == 0)
@@ -192,8 +192,8 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 /* ---- a region ---------------------------------------------------------------- */
 
 /*
- * Of packed messages and writes of several pieces, which other threads may be filling, each counts:
- * it may name the region.
+ * Is it an operation on the region, or can that not be told? Another thread may be filling a packed
+ * message or a write of several pieces, so each of them is waited for.
  */
 static bool may_name(const struct stp_ofi_req *req, const void *arg)
 {

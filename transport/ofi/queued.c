@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that did not leave when they were issued: collected puts, signals behind their data,
- * what the provider had no room for. They name a region by number and generation, since it may have
- * gone, and its number be another region's, when they are posted. Design: docs/design/fabric.md.
+ * Operations that are posted after the call that issued them has returned: collected puts, signals
+ * that wait for their data, and requests that the provider could not take. The region may be
+ * removed meanwhile and its number given to another one. So such an operation keeps number and
+ * generation of its region, which are compared when it is posted. Design: docs/design/fabric.md.
  */
 #include "ofi.h"
 
@@ -25,7 +26,7 @@ _Noreturn STP_COLD static void die_stale(const struct stp_ofi_req *req, const ch
                         req->pe, number);
 }
 
-/* Of a packed message: regions that came or went after it was begun are not those of its items. */
+/* Ends the job when an item's region was added or removed after the packed message was begun. */
 static bool item_is_queued(unsigned number, void *arg)
 {
     const struct stp_ofi_req *req = arg;
@@ -45,7 +46,7 @@ void stp_ofi_check_queued(const struct stp_ofi_req *req)
     struct stp_ofi_piece piece;
 
     if (req->work.kind == STP_OFI_ANSWER) return;
-    /* At the end regions go although operations to PEs that have gone are left. */
+    /* At the end of the job regions are removed while requests to ended PEs may be left. */
     if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     if (req->work.kind == STP_OFI_PACKED) {
         if (STP_LIKELY(req->place.generation ==

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces that grow and go beside operations that are queued for them: collected in sessions,
- * signals behind their data, puts of several pieces. Each thread has a team, and contexts of the
- * world that no space holds. Destroying a space completes what is under way to it, on all contexts;
- * what is under way to other spaces, of other threads, goes on.
+ * Spaces grow and are destroyed while operations on them are queued: puts that a session collects,
+ * signals that wait for their data, writes of several pieces. Each thread uses a team of its own,
+ * and a context of the world, which does not keep a space from being destroyed. shmem_space_destroy
+ * completes what is under way to its space on all contexts.
  */
 #include "pe_kinds.h"
 
@@ -22,7 +22,7 @@ struct worker {
     int id;
 };
 
-/* Puts of each size, one behind the other, and a signal behind the last; none is waited for. */
+/* Issues a put of each size, a put with signal and an atomic, and waits for none of them. */
 static void queue_puts(struct worker *w, unsigned char *block, uint64_t *signal)
 {
     size_t at = 0;
@@ -50,7 +50,7 @@ static void check_puts(const struct worker *w, const unsigned char *block, const
              (unsigned long long)signal[0], (unsigned long long)signal[1]);
 }
 
-/* Of all PEs the same, so that what the left neighbour put is what this one has. */
+/* All PEs have the same bytes, so that a PE knows what its left neighbour has put. */
 static void fill(struct worker *w, int round)
 {
     for (size_t i = 0; i < MOST; i++)
