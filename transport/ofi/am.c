@@ -380,14 +380,24 @@ int stp_ofi_inbox_open(void)
     return 0;
 }
 
+/* Does the provider have buffers of ours: to receive messages, or answers that are to leave? */
+static bool inbox_is_used(void)
+{
+    return am.n_posted > 0 || stp_ofi.main.retry != NULL ||
+           __atomic_load_n(&stp_ofi.main.pools[STP_OFI_ANSWERED].n_taken, __ATOMIC_RELAXED) > 0;
+}
+
 void stp_ofi_inbox_unregister(void)
 {
     if (am.mr == NULL) return;
+    pthread_mutex_lock(&stp_ofi.main.drain);
     am.closing = true;
+    am.idle = NULL; /* nor are those posted that the provider has refused */
+    pthread_mutex_unlock(&stp_ofi.main.drain);
     for (int i = 0; i < N_INBOXES; i++)
         fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
     /* A provider that does not give them back loses them with the endpoint. */
-    for (int i = 0; i < CANCEL_POLLS && am.n_posted > 0; i++)
+    for (int i = 0; i < CANCEL_POLLS && inbox_is_used(); i++)
         stp_ofi_drain(&stp_ofi.main);
     fi_close(&am.mr->fid);
     am.mr = NULL;

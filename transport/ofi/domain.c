@@ -100,8 +100,8 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
     if (endpoint->ep == NULL) return;
     /* Registrations of an endpoint go before it, those of the domain after what uses them. */
     if (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
-        stp_ofi_pools_unregister(endpoint);
         if (endpoint == &stp_ofi.main) stp_ofi_inbox_unregister();
+        stp_ofi_pools_unregister(endpoint);
     }
     CLOSE(endpoint, ep);
     stp_ofi_pools_fini(endpoint);
