@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/coll.h"
 #include "core/core.h"
 #include "pshmem.h"
 
@@ -44,6 +45,15 @@ static void info_memory(struct stp_report *report)
     stp_report_flag(report, "shared", stp_segment.fd >= 0);
     if (stp_segment.fd < 0) stp_report_text(report, "why_not", stp_segment.why_not);
     stp_report_end(report);
+}
+
+static void info_collectives(struct stp_report *report)
+{
+    const char *operation;
+    char names[96];
+
+    for (int what = 0; (operation = stp_coll_operation_name(what)) != NULL; what++)
+        stp_report_text(report, operation, stp_coll_algorithm_names(what, names, sizeof(names)));
 }
 
 /* ---- environment --------------------------------------------------------- */
@@ -96,11 +106,17 @@ static const struct {
     const char *name;
     void (*print)(struct stp_report *report);
 } info_sections[] = {
-    {"version", info_version},         {"conduits", stp_info_conduits},
-    {"providers", stp_info_providers}, {"launcher", stp_info_launcher},
-    {"topology", stp_info_topology},   {"memory", info_memory},
-    {"spaces", stp_info_spaces},       {"environment", info_environment},
-    {"doctor", info_doctor},           {"doctor-verbose", info_doctor_verbose},
+    {"version", info_version},
+    {"conduits", stp_info_conduits},
+    {"providers", stp_info_providers},
+    {"launcher", stp_info_launcher},
+    {"topology", stp_info_topology},
+    {"memory", info_memory},
+    {"spaces", stp_info_spaces},
+    {"environment", info_environment},
+    {"collectives", info_collectives},
+    {"doctor", info_doctor},
+    {"doctor-verbose", info_doctor_verbose},
 };
 
 /* Sections that are printed only when they are named: they cost much, or speak with other PEs. */

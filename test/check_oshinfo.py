@@ -13,7 +13,10 @@ import subprocess
 import sys
 import tempfile
 
-SECTIONS = ["version", "conduits", "providers", "launcher", "topology", "memory", "environment"]
+SECTIONS = ["version", "conduits", "providers", "launcher", "topology", "memory", "environment",
+            "collectives"]
+with open(os.path.join(os.path.dirname(__file__), "..", "include", "shmem.h"), encoding="utf-8") as header:
+    KINDS = [name.lower() for name in re.findall(r"^    SHMEM_DEVICE_(\w+)", header.read(), re.M)]
 failures = []
 
 
@@ -41,8 +44,10 @@ def check_all():
     check(list(everything) == SECTIONS, f"sections are {list(everything)}")
     check(everything["version"]["name"] == "Steppe", "no name in version")
     check(everything["topology"]["threads"] >= 1, "no processors")
+    check({"tree", "doubling", "shares"} <= set(everything["collectives"]["reduce"].split(", ")),
+          f"collectives are {everything['collectives']}")
     kinds = {kind["kind"]: kind for kind in everything["memory"]["kinds"]}
-    check(set(kinds) == {"cpu", "gpu", "hbm", "fam"}, f"kinds are {sorted(kinds)}")
+    check(list(kinds) == KINDS, f"kinds are {list(kinds)}")
     check(kinds["cpu"]["usable"] is True, "host memory is not usable")
     providers = everything["providers"]
     if "offered" in providers:
@@ -192,7 +197,7 @@ def check_spaces():
              b"HWLOC_SYNTHETIC": b"node:2 pu:2", b"HWLOC_THISSYSTEM": b"1"}
     for n in (1, 3):
         kinds = spaces_by_kind(job(n, "--json", "--spaces", env=clean), n)
-        check(list(kinds) == ["cpu", "gpu", "hbm", "fam"], f"kinds are {list(kinds)}")
+        check(list(kinds) == KINDS, f"kinds are {list(kinds)}")
         check_kind(kinds["cpu"], range(n), n, "load/store")
         check_attributes(kinds["cpu"], "host", "max_size page_size numa_node numa_policy buffer",
                          ("pinned", 0, "SHMEM_GPU is off"))

@@ -30,6 +30,7 @@ static const char *const usage_text =
     "  memory       kinds of memory and their state\n"
     "  spaces       makes a space of each kind: members, capabilities, paths between PEs\n"
     "  environment  every variable: value, default, meaning\n"
+    "  collectives  algorithms between nodes that SHMEM_COLL_TABLE may name\n"
     "  doctor       what stands in the way of jobs, and what to do about it; status 3 when\n"
     "               something will make them fail\n"
     "  doctor-verbose  the same with all that was looked at and found in order\n"

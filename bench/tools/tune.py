@@ -5,6 +5,8 @@ A round is one job with what is built in and one with each algorithm, forced by 
 written where an algorithm is better, by the test of compare, in every round. Where an algorithm
 cannot be used the library takes what is built in, which is equal to itself.
 """
+import functools
+import json
 import os
 import sys
 import tempfile
@@ -13,14 +15,19 @@ from compare import compare
 from options import installed_program, parser, positive, run_job
 from results import ToolError, parse, write_text
 
-OPERATIONS = {"broadcast": ("tree", "scatter"), "reduce": ("tree", "doubling", "shares"),
-              "collect": ("gather", "direct"), "fcollect": ("gather", "heads", "direct"),
-              "alltoall": ("gather", "heads", "direct")}
 THRESHOLD = 0.07  # by which an algorithm must be quicker than what is built in
 USAGE = "steppe-bench tune -n N [OPTION...] [-- ARGUMENTS of oshrun]"
 DESCRIPTION = """Measure the algorithms of collectives between nodes, in jobs with the places and the
 provider that later jobs will have, and write a table for SHMEM_COLL_TABLE: lines where another
 algorithm than the one built in is quicker by more than 7 % in every round."""
+
+
+@functools.cache
+def operations():
+    """{operation: its algorithms}, as the library knows them."""
+    words = [os.path.join(os.path.dirname(installed_program()), "oshinfo"), "--json", "collectives"]
+    told = json.loads(run_job(words))["collectives"]
+    return {name: names.split(", ") for name, names in told.items()}
 
 
 def measure(job, k, folder):
@@ -29,7 +36,7 @@ def measure(job, k, folder):
     if k is not None:
         table = os.path.join(folder, f"table{k}")
         write_text(table, "".join(f"{name} * * * * {algorithms[k]}\n"
-                                  for name, algorithms in OPERATIONS.items()
+                                  for name, algorithms in operations().items()
                                   if k < len(algorithms)))
         words = ["env", f"SHMEM_COLL_TABLE={table}"] + job
     return parse(run_job(words), f"output of {' '.join(words)}")
@@ -39,7 +46,7 @@ def better(built_in, report, k):
     """{identity of a row: what compare says of it} where the k-th algorithm is better."""
     return {(change.row["bench"], change.row["pes"], change.row["bytes"]): change
             for change in compare(built_in, report, THRESHOLD, "absolute")
-            if change.verdict == "better" and k < len(OPERATIONS[change.row["bench"]])}
+            if change.verdict == "better" and k < len(operations()[change.row["bench"]])}
 
 
 def run_rounds(job, rounds):
@@ -49,7 +56,7 @@ def run_rounds(job, rounds):
         for number in range(rounds):
             print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
             built_in = measure(job, None, folder)
-            for k in range(max(map(len, OPERATIONS.values()))):
+            for k in range(max(map(len, operations().values()))):
                 now = better(built_in, measure(job, k, folder), k)
                 found[k] = {key: change for key, change in now.items()
                             if number == 0 or key in found[k]}
@@ -57,7 +64,7 @@ def run_rounds(job, rounds):
     for k, changes in found.items():
         for key, change in changes.items():
             if key not in chosen or change.change < chosen[key][1].change:
-                chosen[key] = (OPERATIONS[key[0]][k], change)
+                chosen[key] = (operations()[key[0]][k], change)
     return built_in, chosen
 
 
@@ -100,7 +107,7 @@ def table_of(report, chosen, rounds):
             f"tune:\n# {parts[-1][1]} PEs on {parts[-1][0]} nodes, {provider or 'no fabric'}, "
             f"{rounds} rounds. What is not named is as built in.\n"
             "# operation  provider  nodes  members  bytes  algorithm\n")
-    for name in OPERATIONS:
+    for name in operations():
         for i, (nodes, pes) in enumerate(parts):
             sizes = sorted({row["bytes"] for row in report.rows.values()
                             if (row["bench"], row["pes"]) == (name, pes)})
@@ -127,7 +134,7 @@ def main(arguments):
     job = [os.path.join(os.path.dirname(program), "oshrun"), "-n", str(chosen.n)]
     job += arguments[at + 1:] + [program, "--format", "json", "--sizes", f"8:{chosen.max}",
                                  "--seconds", chosen.seconds, "--until", "0", "--teams",
-                                 f"{min(2, chosen.n)}:{chosen.n}"] + list(OPERATIONS)
+                                 f"{min(2, chosen.n)}:{chosen.n}"] + list(operations())
     text = table_of(*run_rounds(job, chosen.rounds), chosen.rounds)
     if chosen.o:
         write_text(chosen.o, text)

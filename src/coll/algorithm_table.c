@@ -16,7 +16,6 @@
 
 #define TABLE_TEXT_MAX ((size_t)64 << 10) /* bytes of a file */
 #define TABLE_COLUMNS 6
-#define KB UINT64_C(1024)
 
 static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
     [STP_COLL_BROADCAST] = "broadcast", [STP_COLL_REDUCE] = "reduce",
@@ -24,102 +23,70 @@ static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
     [STP_COLL_ALLTOALL] = "alltoall",
 };
 
-static const char *const table_algorithms[STP_COLL_N_ALGORITHMS] = {
-    [STP_COLL_TREE] = "tree",     [STP_COLL_SCATTER] = "scatter", [STP_COLL_DOUBLING] = "doubling",
-    [STP_COLL_SHARES] = "shares", [STP_COLL_GATHER] = "gather",   [STP_COLL_HEADS] = "heads",
-    [STP_COLL_DIRECT] = "direct",
-};
+#define ALGORITHM_ROW(name) &stp_coll_##name,
 
-/* Each operation's algorithms, as bits. */
-static const unsigned table_has[STP_COLL_N_OPERATIONS] = {
-    [STP_COLL_BROADCAST] = STP_COLL_CAN(STP_COLL_TREE) | STP_COLL_CAN(STP_COLL_SCATTER),
-    [STP_COLL_REDUCE] = STP_COLL_CAN(STP_COLL_DOUBLING) | STP_COLL_CAN(STP_COLL_TREE) |
-                        STP_COLL_CAN(STP_COLL_SHARES),
-    [STP_COLL_COLLECT] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_DIRECT),
-    [STP_COLL_FCOLLECT] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_HEADS) |
-                          STP_COLL_CAN(STP_COLL_DIRECT),
-    [STP_COLL_ALLTOALL] = STP_COLL_CAN(STP_COLL_GATHER) | STP_COLL_CAN(STP_COLL_HEADS) |
-                          STP_COLL_CAN(STP_COLL_DIRECT),
-};
-
-/* ---- what is built in ------------------------------------------------------------ */
-
-#define ANY                                                                                        \
-    {                                                                                              \
-        0, UINT32_MAX                                                                              \
-    }
-#define LINE(what, first, last, from, how)                                                         \
-    {                                                                                              \
-        (what), (how), 0, {(first), (last)}, ANY,                                                  \
-        {                                                                                          \
-            (from), UINT64_MAX                                                                     \
-        }                                                                                          \
-    }
-#define ALWAYS(what, how) LINE(what, 0, UINT32_MAX, 0, how)
+static const struct stp_coll_algorithm *const algorithms[] = {STP_COLL_ALGORITHMS(ALGORITHM_ROW)};
 
 /*
- * Shares pay from some bytes of each leader on; of reductions by few leaders soon, since a tree
- * has more steps there. Where an algorithm cannot do what is asked the next line decides.
+ * What is built in, as a user would write it. Shares pay from some bytes of each leader on; of
+ * reductions by few leaders soon, since a tree has more steps there. Where an algorithm cannot do
+ * what is asked the next line decides.
  */
-static const struct stp_coll_line table_built_in[] = {
-    LINE(STP_COLL_BROADCAST, 4, 4, 192 * KB, STP_COLL_SCATTER),
-    LINE(STP_COLL_BROADCAST, 5, 5, 512 * KB, STP_COLL_SCATTER),
-    LINE(STP_COLL_BROADCAST, 6, 7, 384 * KB, STP_COLL_SCATTER),
-    LINE(STP_COLL_BROADCAST, 8, 8, 512 * KB, STP_COLL_SCATTER),
-    LINE(STP_COLL_BROADCAST, 9, 16, 2048 * KB, STP_COLL_SCATTER),
-    LINE(STP_COLL_BROADCAST, 17, 32, 4096 * KB, STP_COLL_SCATTER),
-    LINE(STP_COLL_BROADCAST, 33, UINT32_MAX, 8192 * KB, STP_COLL_SCATTER),
-    ALWAYS(STP_COLL_BROADCAST, STP_COLL_TREE),
-    ALWAYS(STP_COLL_REDUCE, STP_COLL_DOUBLING),
-    LINE(STP_COLL_REDUCE, 2, 2, 4 * KB, STP_COLL_SHARES),
-    LINE(STP_COLL_REDUCE, 3, 3, 6 * KB, STP_COLL_SHARES),
-    LINE(STP_COLL_REDUCE, 4, 4, 8 * KB, STP_COLL_SHARES),
-    LINE(STP_COLL_REDUCE, 5, UINT32_MAX, 128 * KB, STP_COLL_SHARES),
-    ALWAYS(STP_COLL_REDUCE, STP_COLL_TREE),
-    ALWAYS(STP_COLL_COLLECT, STP_COLL_GATHER),
-    ALWAYS(STP_COLL_COLLECT, STP_COLL_DIRECT),
-    ALWAYS(STP_COLL_FCOLLECT, STP_COLL_GATHER),
-    ALWAYS(STP_COLL_FCOLLECT, STP_COLL_HEADS),
-    ALWAYS(STP_COLL_FCOLLECT, STP_COLL_DIRECT),
-    ALWAYS(STP_COLL_ALLTOALL, STP_COLL_GATHER),
-    ALWAYS(STP_COLL_ALLTOALL, STP_COLL_HEADS),
-    ALWAYS(STP_COLL_ALLTOALL, STP_COLL_DIRECT),
-};
+static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
+                                 "broadcast * 5     * 512k- scatter\n"
+                                 "broadcast * 6-7   * 384k- scatter\n"
+                                 "broadcast * 8     * 512k- scatter\n"
+                                 "broadcast * 9-16  * 2m-   scatter\n"
+                                 "broadcast * 17-32 * 4m-   scatter\n"
+                                 "broadcast * 33-   * 8m-   scatter\n"
+                                 "broadcast * *     * *     tree\n"
+                                 "reduce    * *     * *     doubling\n"
+                                 "reduce    * 2     * 4k-   shares\n"
+                                 "reduce    * 3     * 6k-   shares\n"
+                                 "reduce    * 4     * 8k-   shares\n"
+                                 "reduce    * 5-    * 128k- shares\n"
+                                 "reduce    * *     * *     tree\n"
+                                 "collect   * *     * *     gather\n"
+                                 "collect   * *     * *     direct\n"
+                                 "fcollect  * *     * *     gather\n"
+                                 "fcollect  * *     * *     heads\n"
+                                 "fcollect  * *     * *     direct\n"
+                                 "alltoall  * *     * *     gather\n"
+                                 "alltoall  * *     * *     heads\n"
+                                 "alltoall  * *     * *     direct";
 
-/* Of the user; set at start, before there are teams. */
-static struct stp_coll_table table_told;
+/* That text, and the job's table; set at start, before there are teams. */
+static struct stp_coll_table table_built_in, table_user;
 
 /* ---- the decision ---------------------------------------------------------------- */
 
-static bool line_fits(const struct stp_coll_line *line, const struct stp_coll_call *call)
+static bool line_fits(const struct stp_coll_line *line, const struct stp_team *team,
+                      const struct stp_coll_call *call)
 {
-    return line->what == call->what && line->nodes[0] <= call->nodes &&
-           call->nodes <= line->nodes[1] && line->members[0] <= call->members &&
-           call->members <= line->members[1] && line->bytes[0] <= call->bytes &&
-           call->bytes <= line->bytes[1] && (call->can & STP_COLL_CAN(line->how)) != 0;
+    uint32_t nodes = (uint32_t)team->plan.n_groups, members = (uint32_t)team->n_pes;
+
+    return line->what == call->what && line->nodes[0] <= nodes && nodes <= line->nodes[1] &&
+           line->members[0] <= members && members <= line->members[1] &&
+           line->bytes[0] <= call->bytes && call->bytes <= line->bytes[1] &&
+           (algorithms[line->how]->can == NULL || algorithms[line->how]->can(team, call));
 }
 
-enum stp_coll_algorithm stp_coll_table_find(const struct stp_coll_table *table,
-                                            const struct stp_coll_call *call)
+/* NULL: none of the table's. */
+static const struct stp_coll_algorithm *table_find(const struct stp_coll_table *table,
+                                                   const struct stp_team *team,
+                                                   const struct stp_coll_call *call)
 {
     for (uint32_t i = 0; i < table->n; i++)
-        if (line_fits(&table->lines[i], call)) return (enum stp_coll_algorithm)table->lines[i].how;
-    for (size_t i = 0; i < STP_COUNT(table_built_in); i++)
-        if (line_fits(&table_built_in[i], call))
-            return (enum stp_coll_algorithm)table_built_in[i].how;
-    stp_fatal("collective", "no algorithm for %s", table_operations[call->what]);
+        if (line_fits(&table->lines[i], team, call)) return algorithms[table->lines[i].how];
+    return NULL;
 }
 
-enum stp_coll_algorithm stp_coll_choose(const struct stp_team *team, enum stp_coll_operation what,
-                                        size_t nbytes, unsigned can)
+const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
+                                                 const struct stp_coll_call *call)
 {
-    struct stp_coll_call call = {.what = what,
-                                 .nodes = (uint32_t)team->plan.n_groups,
-                                 .members = (uint32_t)team->n_pes,
-                                 .bytes = nbytes,
-                                 .can = can};
+    const struct stp_coll_algorithm *how = table_find(&table_user, team, call);
 
-    return stp_coll_table_find(&table_told, &call);
+    return how != NULL ? how : table_find(&table_built_in, team, call);
 }
 
 /* ---- text ------------------------------------------------------------------------ */
@@ -130,11 +97,19 @@ struct table_place {
     size_t size;
 };
 
-/* Index of a word of a list, or -1. */
-static int table_word(const char *const *words, int n, const char *word)
+/* Number of an operation, or -1; and of the row of one of its algorithms. */
+static int table_operation(const char *name)
 {
-    for (int i = 0; i < n; i++)
-        if (strcmp(words[i], word) == 0) return i;
+    for (int what = 0; what < STP_COLL_N_OPERATIONS; what++)
+        if (strcmp(table_operations[what], name) == 0) return what;
+    return -1;
+}
+
+static int table_algorithm(int what, const char *name)
+{
+    for (size_t how = 0; how < STP_COUNT(algorithms); how++)
+        if ((int)algorithms[how]->what == what && strcmp(algorithms[how]->name, name) == 0)
+            return (int)how;
     return -1;
 }
 
@@ -176,16 +151,20 @@ static bool table_range(char *text, bool is_size, uint64_t range[2])
     return range[0] <= range[1];
 }
 
-/* The algorithms of an operation, for a message. */
-static const char *table_names(int what, char *names, size_t size)
+const char *stp_coll_operation_name(int what)
+{
+    return what < STP_COLL_N_OPERATIONS ? table_operations[what] : NULL;
+}
+
+const char *stp_coll_algorithm_names(int what, char *names, size_t size)
 {
     size_t used = 0;
 
     names[0] = '\0';
-    for (int how = 0; how < STP_COLL_N_ALGORITHMS; how++)
-        if ((table_has[what] & STP_COLL_CAN(how)) != 0 && used < size)
+    for (size_t how = 0; how < STP_COUNT(algorithms); how++)
+        if ((int)algorithms[how]->what == what && used < size)
             used += (size_t)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                     table_algorithms[how]);
+                                     algorithms[how]->name);
     return names;
 }
 
@@ -226,8 +205,7 @@ static int table_parse_columns(char **columns, struct stp_coll_line *line,
                                const struct table_place *place)
 {
     char names[96];
-    int what = table_word(table_operations, STP_COLL_N_OPERATIONS, columns[0]);
-    int how = table_word(table_algorithms, STP_COLL_N_ALGORITHMS, columns[5]);
+    int what = table_operation(columns[0]), how = table_algorithm(what, columns[5]);
 
     if (what < 0) {
         snprintf(place->why, place->size,
@@ -236,9 +214,9 @@ static int table_parse_columns(char **columns, struct stp_coll_line *line,
                  columns[0]);
         return -EINVAL;
     }
-    if (how < 0 || (table_has[what] & STP_COLL_CAN(how)) == 0) {
+    if (how < 0) {
         snprintf(place->why, place->size, "'%.40s' is no algorithm of %s: expected one of: %s",
-                 columns[5], columns[0], table_names(what, names, sizeof(names)));
+                 columns[5], columns[0], stp_coll_algorithm_names(what, names, sizeof(names)));
         return -EINVAL;
     }
     line->what = (uint8_t)what;
@@ -342,7 +320,7 @@ static char *table_load(const char *path)
 
 const void *stp_coll_table_read(size_t *nbytes)
 {
-    struct stp_coll_table *table = &table_told;
+    struct stp_coll_table *table = &table_user;
     const char *path = stp_env.coll_table;
     char why[256], *text;
     int line;
@@ -359,10 +337,15 @@ const void *stp_coll_table_read(size_t *nbytes)
     return table;
 }
 
-void stp_coll_table_use(const void *told, size_t nbytes)
+void stp_coll_table_use(const void *bcast, size_t nbytes)
 {
-    memset(&table_told, 0, sizeof(table_told));
+    char text[sizeof(table_text)], why[256];
+
+    memcpy(text, table_text, sizeof(text));
+    if (stp_coll_table_parse(&table_built_in, text, NULL, why, sizeof(why)) != 0)
+        stp_fatal("shmem_init", "the table of collectives that is built in: %s", why);
+    memset(&table_user, 0, sizeof(table_user));
     if (nbytes == 0) return;
-    memcpy(&table_told, told, nbytes < sizeof(table_told) ? nbytes : sizeof(table_told));
-    stp_debug("start: table of collectives: %u lines", (unsigned)table_told.n);
+    memcpy(&table_user, bcast, nbytes < sizeof(table_user) ? nbytes : sizeof(table_user));
+    stp_debug("start: table of collectives: %u lines", (unsigned)table_user.n);
 }

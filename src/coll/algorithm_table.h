@@ -18,22 +18,60 @@ enum stp_coll_operation {
     STP_COLL_N_OPERATIONS
 };
 
-enum stp_coll_algorithm {
-    STP_COLL_TREE,
-    STP_COLL_SCATTER,
-    STP_COLL_DOUBLING,
-    STP_COLL_SHARES,
-    STP_COLL_GATHER,
-    STP_COLL_HEADS,
-    STP_COLL_DIRECT,
-    STP_COLL_N_ALGORITHMS
+/* A collective of host memory in a team of several nodes; the same on all members. */
+struct stp_coll_call {
+    enum stp_coll_operation what;
+    size_t bytes; /* of a vector, or of a member's block: what the table has a column for */
+    size_t all;   /* of the result */
+    bool unequal; /* members have blocks of different sizes: bytes is their mean */
 };
 
-#define STP_COLL_CAN(algorithm) (1u << (algorithm)) /* for stp_coll_call.can */
+struct stp_coll_bcast;
+struct stp_coll_reduction;
+struct stp_coll_gather;
+struct stp_coll_alltoall;
+
+/* An algorithm of one operation between nodes. The arguments are in coll_internal.h. */
+struct stp_coll_algorithm {
+    const char *name; /* in the table */
+    enum stp_coll_operation what;
+    /* Can it do this? The same on all members. NULL: always. */
+    bool (*can)(const struct stp_team *team, const struct stp_coll_call *call);
+    /* What it does, by its operation. On return dest is complete and source may be written. */
+    void (*broadcast)(const struct stp_coll_bcast *b); /* leaders alone, more than COLL_SMALL */
+    void (*reduce)(const struct stp_coll_reduction *r, void *dest, const void *source,
+                   size_t nreduce); /* more than COLL_SMALL */
+    /* Leaders alone, up to stp_coll_net_room() at acc; NULL: can() refuses up to COLL_SMALL. */
+    void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
+    void (*gather)(const struct stp_coll_gather *g); /* of collect and fcollect */
+    void (*alltoall)(const struct stp_coll_alltoall *a);
+};
+
+/*
+ * The table of algorithms: stp_coll_NAME, a struct stp_coll_algorithm, stands in the algorithm's
+ * file. Where the job has a table of its own, rows are told to other nodes by their number.
+ */
+#define STP_COLL_ALGORITHMS(ROW)                                                                   \
+    ROW(bcast_tree)                                                                                \
+    ROW(bcast_sag)                                                                                 \
+    ROW(reduce_tree)                                                                               \
+    ROW(reduce_recdbl)                                                                             \
+    ROW(reduce_rsag)                                                                               \
+    ROW(collect_bruck)                                                                             \
+    ROW(collect_direct)                                                                            \
+    ROW(fcollect_bruck)                                                                            \
+    ROW(fcollect_leader)                                                                           \
+    ROW(fcollect_direct)                                                                           \
+    ROW(alltoall_bruck)                                                                            \
+    ROW(alltoall_leader)                                                                           \
+    ROW(alltoall_direct)
+
+#define STP_COLL_DECLARE(name) extern const struct stp_coll_algorithm stp_coll_##name;
+STP_COLL_ALGORITHMS(STP_COLL_DECLARE)
 
 /* Ranges hold both their ends. */
 struct stp_coll_line {
-    uint8_t what, how;
+    uint8_t what, how; /* an operation; a row of the table of algorithms */
     uint16_t unused;
     uint32_t nodes[2], members[2];
     uint64_t bytes[2];
@@ -50,14 +88,6 @@ struct stp_coll_table {
 
 _Static_assert(sizeof(struct stp_coll_table) <= STP_BOOT_BCAST_MAX, "PE 0 can tell all of it");
 
-/* What a table is asked; the same on all members. bytes: of a vector, or of a member's block. */
-struct stp_coll_call {
-    enum stp_coll_operation what;
-    uint32_t nodes, members;
-    uint64_t bytes;
-    unsigned can; /* algorithms that can do it, as bits; those that always can are among them */
-};
-
 /*
  * The lines of a text that concern the provider ("tcp;ofi_rxm"; NULL: none). Returns 0, or the
  * number of the first line that is wrong, with the reason in why. Writes into the text.
@@ -65,12 +95,11 @@ struct stp_coll_call {
 int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider, char *why,
                          size_t size);
 
-/* The first line that fits and can; those of the table come before what is built in. */
-enum stp_coll_algorithm stp_coll_table_find(const struct stp_coll_table *table,
-                                            const struct stp_coll_call *call);
-
-/* The same by the job's table, for a team of several nodes. */
-enum stp_coll_algorithm stp_coll_choose(const struct stp_team *team, enum stp_coll_operation what,
-                                        size_t nbytes, unsigned can);
+/*
+ * The algorithm of the first line that fits the call and can do it; the job's lines come before
+ * those that are built in, of which one always can.
+ */
+const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
+                                                 const struct stp_coll_call *call);
 
 #endif /* STP_ALGORITHM_TABLE_H */

@@ -88,3 +88,35 @@ void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, si
     }
     gather_unpack(team, leader, all, nbytes, skip, take);
 }
+
+static bool bruck_gather_can(const struct stp_team *team, const struct stp_coll_call *call)
+{
+    return !call->unequal && stp_coll_gather_fits(team, call->bytes);
+}
+
+static void bruck_gather(const struct stp_coll_gather *g)
+{
+    stp_coll_gather_part(g->team, g->dest, g->source, g->nbytes, 0, g->nbytes);
+}
+
+const struct stp_coll_algorithm stp_coll_fcollect_bruck = {
+    .name = "gather", .what = STP_COLL_FCOLLECT, .can = bruck_gather_can, .gather = bruck_gather};
+
+/* Everything that members have for each other comes to all, and each takes its part. */
+static bool bruck_alltoall_can(const struct stp_team *team, const struct stp_coll_call *call)
+{
+    return stp_coll_gather_fits(team, call->all);
+}
+
+static void bruck_alltoall(const struct stp_coll_alltoall *a)
+{
+    size_t nbytes = a->nelems * a->size;
+
+    stp_coll_gather_part(a->team, a->dest, a->source, nbytes * (size_t)a->team->n_pes,
+                         nbytes * (size_t)a->team->rank, nbytes);
+}
+
+const struct stp_coll_algorithm stp_coll_alltoall_bruck = {.name = "gather",
+                                                           .what = STP_COLL_ALLTOALL,
+                                                           .can = bruck_alltoall_can,
+                                                           .alltoall = bruck_alltoall};

@@ -8,7 +8,6 @@
  * gets the same bits. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
-#include "algorithm_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +16,10 @@
 #define REDUCE_AHEAD ((size_t)1 << 20) /* bytes fetched from a child at once */
 #define REDUCE_ALONE ((size_t)64 << 10) /* bytes of all members that the last one reduces for all */
 
-struct reduce {
-    struct stp_team *team;
-    struct stp_coll_cell *cell;
-    uint64_t sequence;
-    enum stp_op op;
-    enum stp_dtype dtype;
-    size_t size;                 /* of an element */
-    enum stp_coll_algorithm how; /* between nodes */
-    const char *fn;
-};
-
 /* Leaders, going up: wait for the subtree of each round and take it in; then tell the parent. */
-static void reduce_up(const struct reduce *r,
-                      void (*take)(const struct reduce *r, int child_pe, void *arg), void *arg)
+static void reduce_up(const struct stp_coll_reduction *r,
+                      void (*take)(const struct stp_coll_reduction *r, int child_pe, void *arg),
+                      void *arg)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
 
@@ -47,7 +36,7 @@ static void reduce_up(const struct reduce *r,
 }
 
 /* Leaders, coming down: wait for the result in mine, unless I am the root; pass it on. */
-static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
+static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
     uint64_t *flag = &r->cell->flags[COLL_RESULT];
@@ -66,12 +55,13 @@ static void reduce_down(const struct reduce *r, void *mine, size_t nbytes)
 /* ---- small ------------------------------------------------------------------ */
 
 /* More members on the only node than cores. */
-static bool reduce_is_crowded(const struct reduce *r)
+static bool reduce_is_crowded(const struct stp_coll_reduction *r)
 {
     return r->team->plan.n_groups == 1 && !r->team->plan.flat;
 }
 
-static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce, bool wait)
+static void reduce_local_cells(const struct stp_coll_reduction *r, void *acc, size_t nreduce,
+                               bool wait)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
 
@@ -86,7 +76,7 @@ static void reduce_local_cells(const struct reduce *r, void *acc, size_t nreduce
 }
 
 /* Whoever comes last reduces for all. */
-static void reduce_small_crowded(const struct reduce *r, void *dest, size_t nreduce)
+static void reduce_small_crowded(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     struct stp_coll_cell *first;
 
@@ -97,7 +87,8 @@ static void reduce_small_crowded(const struct reduce *r, void *dest, size_t nred
     memcpy(dest, first->out, nreduce * r->size);
 }
 
-static void reduce_small(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+static void reduce_small(const struct stp_coll_reduction *r, void *dest, const void *source,
+                         size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
     size_t nbytes = nreduce * r->size;
@@ -117,8 +108,7 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
     }
     if (plan->local == 0) {
         reduce_local_cells(r, acc, nreduce, true);
-        stp_coll_net_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, acc, nreduce,
-                            r->how == STP_COLL_DOUBLING);
+        r->how->reduce_cell(r, acc, nreduce);
         memcpy(dest, acc, nbytes);
         if (plan->n_local == 1) return;
         memcpy(r->cell->out, acc, nbytes);
@@ -131,7 +121,8 @@ static void reduce_small(const struct reduce *r, void *dest, const void *source,
 }
 
 /* With many nodes a cell has no room for what comes in all rounds: one after the other, then. */
-static void reduce_pieces(struct reduce *r, char *dest, const char *source, size_t nreduce)
+static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *source,
+                          size_t nreduce)
 {
     size_t room = stp_coll_net_room(r->team) / r->size;
 
@@ -148,7 +139,7 @@ static void reduce_pieces(struct reduce *r, char *dest, const char *source, size
  * REDUCE_BLOCK bytes of the team's own: its collectives come one after the other. Made by the first
  * that needs them, since most teams reduce nothing large.
  */
-static unsigned char *reduce_scratch(const struct reduce *r)
+static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 {
     struct stp_team *team = r->team;
 
@@ -163,8 +154,8 @@ static unsigned char *reduce_scratch(const struct reduce *r)
  * two or more, to the first two and from there to the others. With two members everything is one
  * pass; else acc, which stays in the cache, holds what comes before the last.
  */
-static void reduce_block(const struct reduce *r, char *dest, const char *source, size_t n,
-                         int n_dests, unsigned char *acc)
+static void reduce_block(const struct stp_coll_reduction *r, char *dest, const char *source,
+                         size_t n, int n_dests, unsigned char *acc)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
     int last = plan->n_local - 1;
@@ -190,8 +181,8 @@ static void reduce_block(const struct reduce *r, char *dest, const char *source,
  * the result to n_dests of them, one or all. A block is read by nobody else and written only after
  * it was read from all, so source may be dest.
  */
-static void reduce_range(const struct reduce *r, char *dest, const char *source, size_t at,
-                         size_t end, int n_dests)
+static void reduce_range(const struct stp_coll_reduction *r, char *dest, const char *source,
+                         size_t at, size_t end, int n_dests)
 {
     int n_local = r->team->plan.n_local;
     unsigned char *acc = n_local > 2 ? reduce_scratch(r) : NULL;
@@ -204,8 +195,8 @@ static void reduce_range(const struct reduce *r, char *dest, const char *source,
 }
 
 /* My share of the vector, for all local members (everyone = true) or for the first. */
-static void reduce_share(const struct reduce *r, char *dest, const char *source, size_t nreduce,
-                         bool everyone)
+static void reduce_share(const struct stp_coll_reduction *r, char *dest, const char *source,
+                         size_t nreduce, bool everyone)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
     size_t line = STP_CACHE_LINE / r->size > 0 ? STP_CACHE_LINE / r->size : 1;
@@ -217,12 +208,12 @@ static void reduce_share(const struct reduce *r, char *dest, const char *source,
 }
 
 /* One wait, and one member's time for all of it, instead of two waits. */
-static bool reduce_pays_alone(const struct reduce *r, size_t nbytes)
+static bool reduce_pays_alone(const struct stp_coll_reduction *r, size_t nbytes)
 {
     return reduce_is_crowded(r) && nbytes <= REDUCE_ALONE / (size_t)r->team->plan.n_local;
 }
 
-static void reduce_large_crowded(const struct reduce *r, void *dest, const void *source,
+static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest, const void *source,
                                  size_t nreduce)
 {
     struct stp_coll_cell *first;
@@ -232,46 +223,14 @@ static void reduce_large_crowded(const struct reduce *r, void *dest, const void 
     stp_coll_release(r->team, first, r->sequence);
 }
 
-/*
- * Between nodes, when the leaders double in their chunks. They read their members' sources and keep
- * the result in the chunk, so nobody waits for those that read it.
- */
-static void reduce_chunked(const struct reduce *r, void *dest, const void *source, size_t nreduce)
-{
-    const struct stp_team_hierarchy *plan = &r->team->plan;
-    size_t nbytes = nreduce * r->size;
-    char *chunk = stp_coll_next_chunk(r->team);
-    const char *result = stp_coll_recdbl_result(r->team, chunk, nbytes);
-    struct stp_coll_cell *leader = stp_ptr(r->cell, plan->local_pes[0]);
-
-    if (plan->local != 0) {
-        stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
-        stp_coll_wait_node(r->team, &leader->flags[COLL_DONE], r->sequence);
-        memcpy(dest, stp_ptr(result, plan->local_pes[0]), nbytes);
-        return;
-    }
-    if (plan->n_local == 1) {
-        memcpy(chunk, source, nbytes);
-    } else {
-        for (int i = 1; i < plan->n_local; i++) {
-            struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
-            stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
-        }
-        reduce_range(r, chunk, source, 0, nreduce, 1);
-    }
-    stp_coll_recdbl_reduce(r->team, r->cell, r->sequence, r->op, r->dtype, chunk, nreduce);
-    stp_coll_post_node(r->team, &r->cell->flags[COLL_DONE], r->sequence);
-    memcpy(dest, result, nbytes);
-}
-
 struct reduce_vector {
     char *dest;
     size_t nreduce;
 };
 
 /* Through room bytes at theirs, each filled by one get that is waited for. */
-static void reduce_fetched(const struct reduce *r, int child_pe, const struct reduce_vector *v,
-                           char *theirs, size_t room)
+static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe,
+                           const struct reduce_vector *v, char *theirs, size_t room)
 {
     room /= r->size;
     for (size_t at = 0, n; at < v->nreduce; at += n) {
@@ -283,7 +242,7 @@ static void reduce_fetched(const struct reduce *r, int child_pe, const struct re
 }
 
 /* Few large gets: each may last until other processes let both sides have a core. */
-static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
+static void reduce_take_large(const struct stp_coll_reduction *r, int child_pe, void *arg)
 {
     const struct reduce_vector *v = arg;
     size_t nbytes = v->nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
@@ -296,65 +255,86 @@ static void reduce_take_large(const struct reduce *r, int child_pe, void *arg)
     free(many);
 }
 
-static void reduce_large(const struct reduce *r, void *dest, const void *source, size_t nreduce)
+/* Binomial: each leader reads what its children have, and the result comes down. */
+static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
+{
+    struct reduce_vector vector = {dest, nreduce};
+
+    reduce_up(r, reduce_take_large, &vector);
+    reduce_down(r, dest, nreduce * r->size);
+}
+
+static void tree_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
+                        size_t nreduce)
+{
+    stp_coll_reduce_by_leaders(r, dest, source, nreduce, tree_leaders);
+}
+
+const struct stp_coll_algorithm stp_coll_reduce_tree = {.name = "tree",
+                                                        .what = STP_COLL_REDUCE,
+                                                        .reduce = tree_reduce,
+                                                        .reduce_cell = stp_coll_tree_reduce_cell};
+
+void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const void *source,
+                          size_t nreduce)
+{
+    if (r->team->plan.n_local == 1)
+        memcpy(dest, source, nreduce * r->size);
+    else
+        reduce_range(r, dest, source, 0, nreduce, 1);
+}
+
+void stp_coll_reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
+                                size_t nreduce,
+                                void (*leaders)(const struct stp_coll_reduction *r, void *dest,
+                                                size_t nreduce))
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
-    struct reduce_vector vector = {dest, nreduce};
     size_t nbytes = nreduce * r->size;
 
-    if (reduce_pays_alone(r, nbytes)) {
-        reduce_large_crowded(r, dest, source, nreduce);
-        return;
-    }
-    if (plan->n_groups == 1) {
-        stp_coll_sync(r->team); /* all sources are ready */
-        reduce_share(r, dest, source, nreduce, true);
-        stp_coll_sync(r->team); /* all shares are written */
-        return;
-    }
-    if (r->how == STP_COLL_DOUBLING) {
-        reduce_chunked(r, dest, source, nreduce);
-        return;
-    }
     stp_coll_node_sync(r->team);
     if (plan->n_local > 1)
         reduce_share(r, dest, source, nreduce, false);
     else if (dest != source)
         memcpy(dest, source, nbytes);
     stp_coll_node_sync(r->team); /* the leader has what its node has */
-    if (plan->local == 0 && r->how == STP_COLL_SHARES) {
-        stp_coll_rsag_reduce(r->team, r->cell, r->op, r->dtype, dest, nreduce, r->fn);
-    } else if (plan->local == 0) {
-        reduce_up(r, reduce_take_large, &vector);
-        reduce_down(r, dest, nbytes);
-    }
+    if (plan->local == 0) leaders(r, dest, nreduce);
     stp_coll_node_sync(r->team); /* the leader has the result */
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
     stp_coll_node_sync(r->team); /* and everybody has read it */
 }
 
-static enum stp_coll_algorithm reduce_choose(const struct stp_team *team, size_t nbytes)
+static void reduce_large(const struct stp_coll_reduction *r, void *dest, const void *source,
+                         size_t nreduce)
 {
-    unsigned can = STP_COLL_CAN(STP_COLL_TREE);
-
-    if (team->plan.n_groups == 1) return STP_COLL_TREE;
-    if (stp_coll_recdbl_can(team, nbytes)) can |= STP_COLL_CAN(STP_COLL_DOUBLING);
-    if (stp_coll_rsag_can(team, nbytes)) can |= STP_COLL_CAN(STP_COLL_SHARES);
-    return stp_coll_choose(team, STP_COLL_REDUCE, nbytes, can);
+    if (r->how != NULL) {
+        r->how->reduce(r, dest, source, nreduce);
+        return;
+    }
+    if (reduce_pays_alone(r, nreduce * r->size)) {
+        reduce_large_crowded(r, dest, source, nreduce);
+        return;
+    }
+    stp_coll_sync(r->team); /* all sources are ready */
+    reduce_share(r, dest, source, nreduce, true);
+    stp_coll_sync(r->team); /* all shares are written */
 }
 
 void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
                                void *dest, const void *source, size_t nreduce, const char *fn)
 {
-    struct reduce r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
+    struct stp_coll_reduction r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
+
+    struct stp_coll_call call = {.what = STP_COLL_REDUCE};
 
     r.size = stp_dtype_size(dtype);
-    r.how = reduce_choose(team, nreduce * r.size);
+    call.bytes = call.all = nreduce * r.size;
     if (team->n_pes == 1) {
-        stp_copy_any(dest, source, nreduce * r.size, fn);
+        stp_copy_any(dest, source, call.bytes, fn);
         return;
     }
-    if (nreduce * r.size <= COLL_SMALL) {
+    if (team->plan.n_groups > 1) r.how = stp_coll_choose(team, &call);
+    if (call.bytes <= COLL_SMALL) {
         reduce_pieces(&r, dest, source, nreduce);
         return;
     }

@@ -29,11 +29,7 @@ size_t stp_coll_net_room(const struct stp_team *team)
 }
 
 struct doubling {
-    struct stp_team *team;
-    struct stp_coll_cell *cell;
-    uint64_t sequence;
-    enum stp_op op;
-    enum stp_dtype dtype;
+    const struct stp_coll_reduction *r;
     const void *acc; /* what this leader has so far */
     size_t nreduce, nbytes;
     char *pieces; /* what comes, by round, */
@@ -42,7 +38,7 @@ struct doubling {
 
 static uint64_t *doubling_flag(const struct doubling *d, int round)
 {
-    return &d->cell->flags[COLL_CHILD + round];
+    return &d->r->cell->flags[COLL_CHILD + round];
 }
 
 static void *doubling_piece(const struct doubling *d, int round)
@@ -53,7 +49,7 @@ static void *doubling_piece(const struct doubling *d, int round)
 static void doubling_send(const struct doubling *d, int round, int group)
 {
     stp_coll_send_kept(doubling_piece(d, round), d->acc, d->nbytes, doubling_flag(d, round),
-                       d->sequence, d->team->plan.leaders[group]);
+                       d->r->sequence, d->r->team->plan.leaders[group]);
 }
 
 /* Take in what comes in a round: of groups above mine, or below. */
@@ -61,11 +57,11 @@ static void doubling_take(struct doubling *d, int round, bool above)
 {
     void *theirs = doubling_piece(d, round);
 
-    stp_coll_wait_far(doubling_flag(d, round), d->sequence);
+    stp_coll_wait_far(doubling_flag(d, round), d->r->sequence);
     if (above)
-        stp_op_combine(d->op, d->dtype, theirs, theirs, d->acc, theirs, d->nreduce);
+        stp_op_combine(d->r->op, d->r->dtype, theirs, theirs, d->acc, theirs, d->nreduce);
     else
-        stp_op_reduce(d->op, d->dtype, theirs, d->acc, d->nreduce);
+        stp_op_reduce(d->r->op, d->r->dtype, theirs, d->acc, d->nreduce);
     d->acc = theirs;
 }
 
@@ -76,7 +72,7 @@ static void doubling_take(struct doubling *d, int round, bool above)
  */
 static void doubling_run(struct doubling *d)
 {
-    int n = d->team->plan.n_groups, me = d->team->plan.group;
+    int n = d->r->team->plan.n_groups, me = d->r->team->plan.group;
 
     for (int mask = 1, round = 0; mask < n; mask <<= 1, round++) {
         int first = me & ~(2 * mask - 1), middle = first + mask;
@@ -97,19 +93,19 @@ static void doubling_run(struct doubling *d)
 /* The same order of operations by a tree: up to group 0, and the result down. */
 static void doubling_tree(struct doubling *d)
 {
-    int n = d->team->plan.n_groups, me = d->team->plan.group, mask = 1, round = 0;
+    int n = d->r->team->plan.n_groups, me = d->r->team->plan.group, mask = 1, round = 0;
 
     for (; mask < n && !(me & mask); mask <<= 1, round++)
         if (me + mask < n) doubling_take(d, round, true);
     if (me != 0) {
         doubling_send(d, round, me - mask);
-        stp_coll_wait_far(&d->cell->flags[COLL_RESULT], d->sequence);
-        d->acc = d->cell->out;
+        stp_coll_wait_far(&d->r->cell->flags[COLL_RESULT], d->r->sequence);
+        d->acc = d->r->cell->out;
     }
     for (mask >>= 1; mask > 0; mask >>= 1)
         if (me + mask < n)
-            stp_coll_send(d->cell->out, d->acc, d->nbytes, &d->cell->flags[COLL_RESULT],
-                          d->sequence, d->team->plan.leaders[me + mask]);
+            stp_coll_send(d->r->cell->out, d->acc, d->nbytes, &d->r->cell->flags[COLL_RESULT],
+                          d->r->sequence, d->r->team->plan.leaders[me + mask]);
 }
 
 /* Messages that a leader sends in the last round, where the upper block may be short. */
@@ -131,58 +127,76 @@ static size_t doubling_padded(size_t nbytes)
     return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
-bool stp_coll_recdbl_can(const struct stp_team *team, size_t nbytes)
+/* What fits the cells, or a chunk, with a place for each round. */
+static bool doubling_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     size_t n_places = (size_t)doubling_rounds(team->plan.n_groups) + 1;
 
-    if (team->plan.n_groups < 2 || doubling_fan(team->plan.n_groups) > DOUBLING_FAN) return false;
-    if (nbytes <= COLL_SMALL) return true;
-    return stp_coll_has_chunk(team) && nbytes <= COLL_CHUNK &&
-           n_places * doubling_padded(nbytes) <= COLL_CHUNK;
+    if (doubling_fan(team->plan.n_groups) > DOUBLING_FAN) return false;
+    if (call->bytes <= COLL_SMALL) return true;
+    return stp_coll_has_chunk(team) && call->bytes <= COLL_CHUNK &&
+           n_places * doubling_padded(call->bytes) <= COLL_CHUNK;
 }
 
-static struct doubling doubling_of(struct stp_team *team, struct stp_coll_cell *cell,
-                                   uint64_t sequence, enum stp_op op, enum stp_dtype dtype,
-                                   const void *acc, size_t nreduce)
-{
-    return (struct doubling){.team = team,
-                             .cell = cell,
-                             .sequence = sequence,
-                             .op = op,
-                             .dtype = dtype,
-                             .acc = acc,
-                             .nreduce = nreduce,
-                             .nbytes = nreduce * stp_dtype_size(dtype)};
-}
+/* ---- in the cell ---------------------------------------------------------------------------- */
 
-void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce,
-                         bool doubling)
+static void reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce,
+                        void (*run)(struct doubling *d))
 {
-    struct doubling d = doubling_of(team, cell, sequence, op, dtype, acc, nreduce);
+    struct doubling d = {.r = r, .acc = acc, .nreduce = nreduce, .nbytes = nreduce * r->size};
 
-    d.pieces = (char *)cell->net;
+    d.pieces = (char *)r->cell->net;
     d.piece = (d.nbytes + 15) & ~(size_t)15;
-    if (doubling)
-        doubling_run(&d);
-    else
-        doubling_tree(&d);
+    run(&d);
     memcpy(acc, d.acc, d.nbytes);
+}
+
+static void doubling_reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce)
+{
+    reduce_cell(r, acc, nreduce, doubling_run);
+}
+
+void stp_coll_tree_reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce)
+{
+    reduce_cell(r, acc, nreduce, doubling_tree);
 }
 
 /* ---- in the chunk: what this node has, what comes, by round, and so the result last -------- */
 
-const char *stp_coll_recdbl_result(const struct stp_team *team, const char *chunk, size_t nbytes)
+/*
+ * Leaders read their members' sources and keep the result in the chunk, so nobody waits for those
+ * that read it.
+ */
+static void doubling_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
+                            size_t nreduce)
 {
-    return chunk + (size_t)doubling_rounds(team->plan.n_groups) * doubling_padded(nbytes);
-}
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    struct doubling d = {.r = r, .nreduce = nreduce, .nbytes = nreduce * r->size};
+    struct stp_coll_cell *leader = stp_ptr(r->cell, plan->local_pes[0]);
+    char *chunk = stp_coll_next_chunk(r->team), *result;
 
-void stp_coll_recdbl_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                            enum stp_op op, enum stp_dtype dtype, char *chunk, size_t nreduce)
-{
-    struct doubling d = doubling_of(team, cell, sequence, op, dtype, chunk, nreduce);
-
+    d.acc = chunk;
     d.piece = doubling_padded(d.nbytes);
     d.pieces = chunk + d.piece;
+    result = chunk + (size_t)doubling_rounds(plan->n_groups) * d.piece;
+    if (plan->local != 0) {
+        stp_coll_post_node(r->team, &r->cell->flags[COLL_READY], r->sequence);
+        stp_coll_wait_node(r->team, &leader->flags[COLL_DONE], r->sequence);
+        memcpy(dest, stp_ptr(result, plan->local_pes[0]), d.nbytes);
+        return;
+    }
+    for (int i = 1; i < plan->n_local; i++) {
+        struct stp_coll_cell *cell = stp_ptr(r->cell, plan->local_pes[i]);
+        stp_coll_wait_node(r->team, &cell->flags[COLL_READY], r->sequence);
+    }
+    stp_coll_reduce_node(r, chunk, source, nreduce);
     doubling_run(&d);
+    stp_coll_post_node(r->team, &r->cell->flags[COLL_DONE], r->sequence);
+    memcpy(dest, result, d.nbytes);
 }
+
+const struct stp_coll_algorithm stp_coll_reduce_recdbl = {.name = "doubling",
+                                                          .what = STP_COLL_REDUCE,
+                                                          .can = doubling_can,
+                                                          .reduce = doubling_reduce,
+                                                          .reduce_cell = doubling_reduce_cell};

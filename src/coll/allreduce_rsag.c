@@ -13,22 +13,19 @@
 #define SHARES_LEAST ((size_t)64 << 10) /* bytes of a share, where there are several */
 #define SHARES_BUFFER ((size_t)4 << 20) /* bytes held at once, of all nodes */
 
-bool stp_coll_rsag_can(const struct stp_team *team, size_t nbytes)
+static bool shares_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
-    return team->plan.n_groups > 1 && team->plan.n_groups <= SHARES_MOST && nbytes > COLL_SMALL;
+    return team->plan.n_groups <= SHARES_MOST && call->bytes > COLL_SMALL;
 }
 
 struct shares {
+    const struct stp_coll_reduction *r;
     const struct stp_team_hierarchy *plan;
-    struct stp_coll_cell *cell;
-    enum stp_op op;
-    enum stp_dtype dtype;
     char *dest;
     size_t nbytes;
     size_t n_owners; /* the first leaders, each of a share */
     size_t share;    /* bytes of each but the last */
     size_t block;    /* that are held at once, from each node */
-    const char *fn;
 };
 
 static size_t shares_round(size_t nbytes)
@@ -74,8 +71,8 @@ static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 
     for (size_t mask = 1; mask < n; mask <<= 1)
         for (size_t group = 0; group + mask < n; group += 2 * mask)
-            stp_op_reduce(s->op, s->dtype, slots + group * nbytes, slots + (group + mask) * nbytes,
-                          nbytes / stp_dtype_size(s->dtype));
+            stp_op_reduce(s->r->op, s->r->dtype, slots + group * nbytes,
+                          slots + (group + mask) * nbytes, nbytes / s->r->size);
 }
 
 /* nbytes at dest of all leaders, which nobody else reads or writes. slots: on return in use. */
@@ -87,14 +84,14 @@ static void shares_block(const struct shares *s, char *dest, size_t nbytes, char
     for (int i = 1; i < n; i++) {
         int group = (plan->group + i) % n;
         stp_get_nbi(&stp_ctx_coll, slots + (size_t)group * nbytes, dest, nbytes,
-                    plan->leaders[group], s->fn);
+                    plan->leaders[group], s->r->fn);
     }
     memcpy(slots + (size_t)plan->group * nbytes, dest, nbytes);
     stp_coll_quiet();
     shares_combine(s, slots, nbytes);
     for (int i = 1; i < n; i++)
-        stp_coll_send_count(s->cell, COLL_CAME, dest, slots, nbytes,
-                            plan->leaders[(plan->group + i) % n], s->fn);
+        stp_coll_send_count(s->r->cell, COLL_CAME, dest, slots, nbytes,
+                            plan->leaders[(plan->group + i) % n], s->r->fn);
     memcpy(dest, slots, nbytes);
 }
 
@@ -105,8 +102,8 @@ static char *shares_own(const struct shares *s)
     size_t end = shares_end(s, owner);
     char *slots = malloc(n * s->block); /* not one that transfers may need to go on */
 
-    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", n * s->block);
-    stp_coll_wait_count(s->cell, COLL_HERE, n - 1);
+    if (slots == NULL) stp_fatal(s->r->fn, "no memory for a buffer of %zu bytes", n * s->block);
+    stp_coll_wait_count(s->r->cell, COLL_HERE, n - 1);
     for (size_t at = s->share * owner, k; at < end; at += k) {
         k = end - at < s->block ? end - at : s->block;
         stp_coll_quiet(); /* the block before has left its slot */
@@ -115,25 +112,32 @@ static char *shares_own(const struct shares *s)
     return slots;
 }
 
-void stp_coll_rsag_reduce(struct stp_team *team, struct stp_coll_cell *cell, enum stp_op op,
-                          enum stp_dtype dtype, char *dest, size_t nreduce, const char *fn)
+/* Of the leaders: each its share for all. Between syncs of their nodes. */
+static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
-    const struct stp_team_hierarchy *plan = &team->plan;
-    struct shares s = {
-        .plan = plan, .cell = cell, .op = op, .dtype = dtype, .dest = dest, .fn = fn};
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    struct shares s = {.r = r, .plan = plan, .dest = dest, .nbytes = nreduce * r->size};
     size_t n = (size_t)plan->n_groups;
     char *slots = NULL;
 
-    s.nbytes = nreduce * stp_dtype_size(dtype);
     shares_cut(&s);
     for (size_t i = 1; i < n; i++) {
         size_t owner = ((size_t)plan->group + i) % n;
         if (owner < s.n_owners)
-            stp_coll_send_count(cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], fn);
+            stp_coll_send_count(r->cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], r->fn);
     }
     if ((size_t)plan->group < s.n_owners) slots = shares_own(&s);
     /* Who wrote a block has read it before: behind all of them nobody reads here. */
-    stp_coll_wait_count(cell, COLL_CAME, shares_blocks(&s));
+    stp_coll_wait_count(r->cell, COLL_CAME, shares_blocks(&s));
     stp_coll_quiet();
     free(slots);
 }
+
+static void shares_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
+                          size_t nreduce)
+{
+    stp_coll_reduce_by_leaders(r, dest, source, nreduce, shares_leaders);
+}
+
+const struct stp_coll_algorithm stp_coll_reduce_rsag = {
+    .name = "shares", .what = STP_COLL_REDUCE, .can = shares_can, .reduce = shares_reduce};

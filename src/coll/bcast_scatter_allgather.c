@@ -12,27 +12,28 @@
 
 _Static_assert(SCATTER_PIECES <= COLL_ROUNDS, "each piece has a word");
 
-bool stp_coll_bcast_sag_can(const struct stp_team *team, size_t nbytes)
+static bool scatter_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
-    return team->plan.n_groups > 1 && team->plan.n_groups <= SCATTER_MOST && nbytes > COLL_SMALL;
+    (void)call;
+    return team->plan.n_groups <= SCATTER_MOST;
 }
 
 /* Places are counted from the root's, which is 0; its share would be what it has already. */
-static int scatter_leader(const struct stp_coll_bcast_sag *s, int place)
+static int scatter_leader(const struct stp_coll_bcast *s, int place)
 {
     const struct stp_team_hierarchy *plan = &s->team->plan;
 
     return plan->leaders[(place + s->root_group) % plan->n_groups];
 }
 
-static size_t scatter_share(const struct stp_coll_bcast_sag *s)
+static size_t scatter_share(const struct stp_coll_bcast *s)
 {
     size_t n = (size_t)s->team->plan.n_groups - 1;
 
     return (s->nbytes / n + STP_CACHE_LINE) / STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
-static size_t scatter_piece(const struct stp_coll_bcast_sag *s)
+static size_t scatter_piece(const struct stp_coll_bcast *s)
 {
     size_t nbytes =
         (scatter_share(s) / SCATTER_PIECES + STP_CACHE_LINE) / STP_CACHE_LINE * STP_CACHE_LINE;
@@ -41,7 +42,7 @@ static size_t scatter_piece(const struct stp_coll_bcast_sag *s)
 }
 
 /* Where a piece of the share of a place begins; returns its bytes, 0: there is none. */
-static size_t scatter_find(const struct stp_coll_bcast_sag *s, int place, size_t piece, size_t *at)
+static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *at)
 {
     size_t share = scatter_share(s), nbytes = scatter_piece(s);
     size_t begin = share * (size_t)(place - 1), end = begin + share;
@@ -52,7 +53,8 @@ static size_t scatter_find(const struct stp_coll_bcast_sag *s, int place, size_t
     return end - *at < nbytes ? end - *at : nbytes;
 }
 
-void stp_coll_bcast_sag_send(const struct stp_coll_bcast_sag *s, const void *source)
+/* The root's half. What goes to others has left its place after stp_coll_quiet(). */
+static void scatter_send(const struct stp_coll_bcast *s)
 {
     int n = s->team->plan.n_groups;
     size_t at, nbytes;
@@ -61,12 +63,13 @@ void stp_coll_bcast_sag_send(const struct stp_coll_bcast_sag *s, const void *sou
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++)
         for (int place = 1; place < n; place++)
             if ((nbytes = scatter_find(s, place, piece, &at)) > 0)
-                stp_put_notify(&stp_ctx_coll, s->dest + at, (const char *)source + at, nbytes,
+                stp_put_notify(&stp_ctx_coll, s->dest + at, s->source + at, nbytes,
                                &s->cell->flags[COLL_CHILD + piece], s->sequence, SHMEM_SIGNAL_SET,
                                scatter_leader(s, place), s->fn);
 }
 
-void stp_coll_bcast_sag_receive(const struct stp_coll_bcast_sag *s)
+/* That of the others: on return all is in dest. */
+static void scatter_receive(const struct stp_coll_bcast *s)
 {
     const struct stp_team_hierarchy *plan = &s->team->plan;
     int n = plan->n_groups, me = (plan->group - s->root_group + n) % n;
@@ -89,3 +92,15 @@ void stp_coll_bcast_sag_receive(const struct stp_coll_bcast_sag *s)
     }
     stp_coll_wait_count(s->cell, COLL_CAME, n_others);
 }
+
+static void scatter_bcast(const struct stp_coll_bcast *s)
+{
+    bool root = stp_rt.pe == s->root_pe;
+
+    if (!root) scatter_receive(s);
+    stp_coll_post_node(s->team, &s->cell->flags[COLL_READY], s->sequence);
+    if (root) scatter_send(s);
+}
+
+const struct stp_coll_algorithm stp_coll_bcast_sag = {
+    .name = "scatter", .what = STP_COLL_BROADCAST, .can = scatter_can, .broadcast = scatter_bcast};

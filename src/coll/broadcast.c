@@ -6,23 +6,11 @@
  * it has come to this very call: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
-#include "algorithm_table.h"
 
 #include <string.h>
 
-struct bcast {
-    struct stp_team *team;
-    struct stp_coll_cell *cell;
-    uint64_t sequence;
-    int root_group;
-    int root_pe;
-    int leader;   /* of my node, for this broadcast */
-    bool to_root; /* the root's dest is written too */
-    bool ask;     /* a dest is written only after its owner said that it is here */
-};
-
 /* World number of the leader of the group that stands at place vg counted from the root's. */
-static int bcast_leader(const struct bcast *b, int vg)
+static int bcast_leader(const struct stp_coll_bcast *b, int vg)
 {
     const struct stp_team_hierarchy *plan = &b->team->plan;
 
@@ -30,7 +18,7 @@ static int bcast_leader(const struct bcast *b, int vg)
 }
 
 /* My group's place counted from the root's. */
-static int bcast_vgroup(const struct bcast *b)
+static int bcast_vgroup(const struct stp_coll_bcast *b)
 {
     const struct stp_team_hierarchy *plan = &b->team->plan;
 
@@ -38,7 +26,7 @@ static int bcast_vgroup(const struct bcast *b)
 }
 
 /* The first leader below is so many places further on; half as many the next. Nobody below: 0. */
-static int bcast_first_below(const struct bcast *b)
+static int bcast_first_below(const struct stp_coll_bcast *b)
 {
     int vg = bcast_vgroup(b), mask = 1;
 
@@ -48,17 +36,17 @@ static int bcast_first_below(const struct bcast *b)
 }
 
 /* Leaders only: tell those below what is small, the biggest subtree first. */
-static void bcast_down(const struct bcast *b, void *data, size_t nbytes)
+static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {
     int vg = bcast_vgroup(b);
 
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1)
         if (vg + mask < b->team->plan.n_groups)
-            stp_coll_send(data, data, nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
+            stp_coll_send(data, data, b->nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
                           bcast_leader(b, vg + mask));
 }
 
-static void bcast_small(const struct bcast *b, void *dest, const void *source, size_t nbytes)
+static void bcast_small(const struct stp_coll_bcast *b)
 {
     struct stp_coll_cell *cell = b->cell;
     struct stp_coll_cell *from = cell;
@@ -68,52 +56,50 @@ static void bcast_small(const struct bcast *b, void *dest, const void *source, s
         stp_coll_wait_node(b->team, &from->flags[COLL_READY], b->sequence);
     } else {
         if (stp_rt.pe == b->root_pe)
-            memcpy(cell->out, source, nbytes);
+            memcpy(cell->out, b->source, b->nbytes);
         else
             stp_coll_wait_far(&cell->flags[COLL_RESULT], b->sequence);
         stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
-        bcast_down(b, cell->out, nbytes);
+        bcast_down(b, cell->out);
     }
-    if (stp_rt.pe != b->root_pe || b->to_root) memcpy(dest, from->out, nbytes);
+    if (stp_rt.pe != b->root_pe || b->to_root) memcpy(b->dest, from->out, b->nbytes);
 }
 
 /* The leader's readers are done: its buffer is free again. */
-static void bcast_wait_readers(const struct bcast *b)
+static void bcast_wait_readers(const struct stp_coll_bcast *b)
 {
     stp_coll_wait_node(b->team, &b->cell->flags[COLL_ACK], (uint64_t)b->team->plan.n_local - 1);
     /* as the cell was: acknowledgements are counted, not numbered */
     __atomic_store_n(&b->cell->flags[COLL_ACK], 0, __ATOMIC_RELAXED);
 }
 
-static void bcast_read_from_leader(const struct bcast *b, void *dest, const void *source,
-                                   size_t nbytes)
+static void bcast_read_from_leader(const struct stp_coll_bcast *b)
 {
     struct stp_coll_cell *there = stp_ptr(b->cell, b->leader);
-    const void *data = b->leader == b->root_pe ? source : dest;
+    const void *data = b->leader == b->root_pe ? b->source : b->dest;
 
     stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
-    memcpy(dest, stp_ptr(data, b->leader), nbytes);
+    memcpy(b->dest, stp_ptr(data, b->leader), b->nbytes);
     /* Pairs with the acquire load of the leader that waits for all acknowledgements. */
     __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
     stp_coll_wake(b->team);
 }
 
 /* The word with which the leader below, mask places further on, says that it is here. */
-static uint64_t *bcast_here(const struct bcast *b, int mask)
+static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
 {
     return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
 }
 
 /* Leaders but the root's, where dest will be written: my dest is free now. */
-static void bcast_say_here(const struct bcast *b)
+static void bcast_say_here(const struct stp_coll_bcast *b)
 {
     int vg = bcast_vgroup(b), mask = vg & -vg;
 
     stp_coll_post(bcast_here(b, mask), b->sequence, bcast_leader(b, vg - mask));
 }
 
-static void bcast_tree(const struct bcast *b, void *dest, const void *source, size_t nbytes,
-                       const char *fn)
+static void bcast_tree(const struct stp_coll_bcast *b)
 {
     int vg = bcast_vgroup(b);
 
@@ -125,52 +111,29 @@ static void bcast_tree(const struct bcast *b, void *dest, const void *source, si
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1) {
         if (vg + mask >= b->team->plan.n_groups) continue;
         if (b->ask) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
-        stp_put_notify(&stp_ctx_coll, dest, vg == 0 ? source : dest, nbytes,
+        stp_put_notify(&stp_ctx_coll, b->dest, vg == 0 ? b->source : b->dest, b->nbytes,
                        &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET,
-                       bcast_leader(b, vg + mask), fn);
+                       bcast_leader(b, vg + mask), b->fn);
     }
 }
 
-static void bcast_scatter(const struct bcast *b, void *dest, const void *source, size_t nbytes,
-                          const char *fn)
+const struct stp_coll_algorithm stp_coll_bcast_tree = {
+    .name = "tree", .what = STP_COLL_BROADCAST, .broadcast = bcast_tree};
+
+static void bcast_large(const struct stp_coll_bcast *b)
 {
-    struct stp_coll_bcast_sag s = {.team = b->team,
-                                   .cell = b->cell,
-                                   .sequence = b->sequence,
-                                   .root_group = b->root_group,
-                                   .root_pe = b->root_pe,
-                                   .ask = b->ask,
-                                   .dest = dest,
-                                   .nbytes = nbytes,
-                                   .fn = fn};
-    bool root = stp_rt.pe == b->root_pe;
+    struct stp_coll_call call = {.what = STP_COLL_BROADCAST, .bytes = b->nbytes, .all = b->nbytes};
 
-    if (!root) stp_coll_bcast_sag_receive(&s);
-    stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
-    if (root) stp_coll_bcast_sag_send(&s, source);
-}
-
-static bool bcast_is_scatter(const struct stp_team *team, size_t nbytes)
-{
-    unsigned can = STP_COLL_CAN(STP_COLL_TREE);
-
-    if (!stp_coll_bcast_sag_can(team, nbytes)) return false;
-    can |= STP_COLL_CAN(STP_COLL_SCATTER);
-    return stp_coll_choose(team, STP_COLL_BROADCAST, nbytes, can) == STP_COLL_SCATTER;
-}
-
-static void bcast_large(const struct bcast *b, void *dest, const void *source, size_t nbytes,
-                        const char *fn)
-{
     if (stp_rt.pe != b->leader) {
-        bcast_read_from_leader(b, dest, source, nbytes);
+        bcast_read_from_leader(b);
         return;
     }
-    if (bcast_is_scatter(b->team, nbytes))
-        bcast_scatter(b, dest, source, nbytes, fn);
+    if (b->team->plan.n_groups > 1)
+        stp_coll_choose(b->team, &call)->broadcast(b);
     else
-        bcast_tree(b, dest, source, nbytes, fn);
-    if (stp_rt.pe == b->root_pe && b->to_root && dest != source) memcpy(dest, source, nbytes);
+        bcast_tree(b);
+    if (stp_rt.pe == b->root_pe && b->to_root && b->dest != b->source)
+        memcpy(b->dest, b->source, b->nbytes);
     bcast_wait_readers(b);
     stp_coll_quiet(); /* what I sent has left its place */
 }
@@ -178,7 +141,13 @@ static void bcast_large(const struct bcast *b, void *dest, const void *source, s
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                        int root, const char *fn)
 {
-    struct bcast b = {.team = team, .to_root = !team->active_set};
+    struct stp_coll_bcast b = {.team = team,
+                               .to_root = !team->active_set,
+                               .ask = team->active_set,
+                               .dest = dest,
+                               .source = source,
+                               .nbytes = nbytes,
+                               .fn = fn};
 
     if ((unsigned)root >= (unsigned)team->n_pes)
         stp_fatal(fn, "PE_root is %d: members are 0..%d", root, team->n_pes - 1);
@@ -196,12 +165,11 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
     b.root_group = stp_coll_group_of(team, root);
     b.leader = team->plan.group == b.root_group ? b.root_pe : team->plan.leaders[team->plan.group];
     if (nbytes <= COLL_SMALL) {
-        bcast_small(&b, dest, source, nbytes);
+        bcast_small(&b);
         return 0;
     }
     stp_coll_require(team, dest, nbytes, fn, "dest");
     stp_coll_require(team, source, nbytes, fn, "source");
-    b.ask = team->active_set;
-    bcast_large(&b, dest, source, nbytes, fn);
+    bcast_large(&b);
     return 0;
 }

@@ -25,7 +25,11 @@ int stp_coll_job_end_sync(struct stp_team *team, uint64_t word, uint64_t *least)
  * it. Fatal when the file is wrong. And the job's, as it was told, before there are teams.
  */
 const void *stp_coll_table_read(size_t *nbytes);
-void stp_coll_table_use(const void *told, size_t nbytes);
+void stp_coll_table_use(const void *bcast, size_t nbytes);
+
+/* For oshinfo: an operation of the table, NULL: no such; and the names of its algorithms. */
+const char *stp_coll_operation_name(int what);
+const char *stp_coll_algorithm_names(int what, char *names, size_t size);
 
 /* Bytes of the internal space, and how many teams' areas fit. */
 size_t stp_coll_internal_bytes(size_t window_capacity);

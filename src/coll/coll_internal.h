@@ -11,6 +11,7 @@
 #define STP_COLL_INTERNAL_H
 
 #include "coll.h"
+#include "algorithm_table.h"
 #include "rma/rma.h"
 
 #define COLL_RING 16
@@ -122,36 +123,39 @@ void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word
 void stp_coll_send_kept(void *dest, const void *source, size_t nbytes, uint64_t *word,
                         uint64_t value, int pe);
 
+/* A reduction, as algorithms get it (algorithm_table.h). */
+struct stp_coll_reduction {
+    struct stp_team *team;
+    struct stp_coll_cell *cell;
+    uint64_t sequence;
+    enum stp_op op;
+    enum stp_dtype dtype;
+    size_t size;                          /* of an element */
+    const struct stp_coll_algorithm *how; /* between nodes; NULL: there is one node */
+    const char *fn;
+};
+
 /*
- * Reduce what the leaders have at acc, nreduce elements, between them, up to stp_coll_net_room();
- * all have the same bits there then. By doubling, when stp_coll_recdbl_can(), or by a tree, in
- * the same order. Leaders alone; the cell is that of the collective.
+ * For algorithms in which leaders alone reduce, in place: dest of each has what its node has then;
+ * leaders() makes it what all have. The other members wait.
  */
-void stp_coll_net_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                         enum stp_op op, enum stp_dtype dtype, void *acc, size_t nreduce,
-                         bool doubling);
-
-/* Does doubling do vectors of nbytes: small ones in the cell, larger ones in the chunk? */
-bool stp_coll_recdbl_can(const struct stp_team *team, size_t nbytes);
+void stp_coll_reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
+                                size_t nreduce,
+                                void (*leaders)(const struct stp_coll_reduction *r, void *dest,
+                                                size_t nreduce));
 
 /*
- * Of larger ones: a leader puts what its node has where its next chunk begins. The reduction there
- * between the leaders, and where the result is then, at every leader.
+ * For leaders: what the members of the node have at source, which is ready there, reduced to dest,
+ * in the order of their ranks.
  */
-void stp_coll_recdbl_reduce(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                            enum stp_op op, enum stp_dtype dtype, char *chunk, size_t nreduce);
-const char *stp_coll_recdbl_result(const struct stp_team *team, const char *chunk, size_t nbytes);
+void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const void *source,
+                          size_t nreduce);
 
-/* Bytes that stp_coll_net_reduce() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
+/* Reduce by a tree, in the order of doubling, what fits the cells; leaders alone. */
+void stp_coll_tree_reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
+
+/* Bytes that reduce_cell() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
 size_t stp_coll_net_room(const struct stp_team *team);
-
-/*
- * Large vectors: reduce what is at dest of each leader, each leader its share for all. Leaders
- * alone, between syncs of their nodes. When stp_coll_rsag_can(), the same on all members.
- */
-bool stp_coll_rsag_can(const struct stp_team *team, size_t nbytes);
-void stp_coll_rsag_reduce(struct stp_team *team, struct stp_coll_cell *cell, enum stp_op op,
-                          enum stp_dtype dtype, char *dest, size_t nreduce, const char *fn);
 
 /* Between nodes: does a gather of nbytes a member fit the cells? The same on all members. */
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
@@ -163,14 +167,6 @@ bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
 void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
                           size_t skip, size_t take);
 
-/*
- * Larger ones between nodes, in the leaders' chunks (leader_exchange.c). Of a team, the size of a
- * result, or of each block: can it be done so? The same on all members. No device memory.
- */
-bool stp_coll_leader_can(const struct stp_team *team);
-bool stp_coll_leader_allgather_can(const struct stp_team *team, size_t all);
-bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes);
-
 /* What every member has, to all: nbytes each, or that of rank at at[rank]..at[rank + 1] - 1. */
 struct stp_coll_gather {
     struct stp_team *team;
@@ -179,9 +175,8 @@ struct stp_coll_gather {
     size_t nbytes;
     const size_t *at; /* n_pes + 1 offsets in dest, NULL: all have nbytes */
     const char *fn;
+    bool device; /* some member's data lies in device memory, or goes there */
 };
-
-void stp_coll_leader_allgather(const struct stp_coll_gather *g);
 
 /* nelems elements for each member, dst and sst apart. Nobody leaves before all have come. */
 struct stp_coll_alltoall {
@@ -191,8 +186,14 @@ struct stp_coll_alltoall {
     ptrdiff_t dst, sst;
     size_t size, nelems;
     const char *fn;
+    bool device;
 };
 
+/*
+ * In the leaders' chunks (leader_exchange.c). Can it be done so with blocks of nbytes? The same on
+ * all members. No device memory.
+ */
+bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes);
 void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a);
 
 /*
@@ -202,30 +203,21 @@ void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a);
  */
 void stp_coll_wait_far(const uint64_t *word, uint64_t value);
 
-/*
- * Broadcasts of large data between nodes: the root gives each other leader a share, and these tell
- * each other. When stp_coll_bcast_sag_can(), the same on all members. Leaders alone.
- */
-struct stp_coll_bcast_sag {
+/* A broadcast, as algorithms get it (algorithm_table.h). */
+struct stp_coll_bcast {
     struct stp_team *team;
     struct stp_coll_cell *cell;
     uint64_t sequence;
     int root_group;
     int root_pe;
-    bool ask; /* a dest is written only after its owner said that it is here */
+    int leader;   /* of my node, for this broadcast: the root, on its own */
+    bool to_root; /* the root's dest is written too */
+    bool ask;     /* a dest is written only after its owner said that it is here */
     char *dest;
+    const char *source;
     size_t nbytes;
     const char *fn;
 };
-
-bool stp_coll_bcast_sag_can(const struct stp_team *team, size_t nbytes);
-
-/*
- * The root's half. That of the others: on return all is in dest. For both, what goes to others has
- * left its place after stp_coll_quiet().
- */
-void stp_coll_bcast_sag_send(const struct stp_coll_bcast_sag *s, const void *source);
-void stp_coll_bcast_sag_receive(const struct stp_coll_bcast_sag *s);
 
 /*
  * Add one to a count of pe's, COLL_CAME or COLL_HERE, behind nbytes at dest there, or 0. Source may

@@ -9,7 +9,6 @@
  * it goes through the cells.
  */
 #include "coll_internal.h"
-#include "algorithm_table.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -37,38 +36,13 @@ static bool collect_by_cells(const struct stp_team *team, const void *dest, cons
     return STP_UNLIKELY(team->active_set) && nbytes <= COLL_SMALL && !stp_on_device(dest, source);
 }
 
-/* Between nodes, where device memory goes other ways than the rest. */
-static bool collect_on_device(const struct stp_team *team, const void *dest, const void *source)
+/* On one node, and of device memory, there is one way; else the table has several. */
+static const struct stp_coll_algorithm *collect_choose(const struct stp_team *team,
+                                                       const struct stp_coll_call *call,
+                                                       bool device,
+                                                       const struct stp_coll_algorithm *direct)
 {
-    return team->plan.n_groups > 1 && stp_on_device(dest, source);
-}
-
-/* Between nodes: all members get nbytes of each through the cells of the leaders. */
-static bool collect_gathers(const struct stp_team *team, size_t nbytes, bool device)
-{
-    return !device && stp_coll_gather_fits(team, nbytes);
-}
-
-/* Which algorithm, of direct and what else can do it. block: bytes that the table is asked for. */
-static enum stp_coll_algorithm collect_choose(const struct stp_team *team,
-                                              enum stp_coll_operation what, size_t block,
-                                              bool gather, bool heads)
-{
-    unsigned can = STP_COLL_CAN(STP_COLL_DIRECT);
-
-    if (!gather && !heads) return STP_COLL_DIRECT;
-    if (gather) can |= STP_COLL_CAN(STP_COLL_GATHER);
-    if (heads) can |= STP_COLL_CAN(STP_COLL_HEADS);
-    return stp_coll_choose(team, what, block, can);
-}
-
-/*
- * Between nodes, in the leaders' chunks: what makes all bytes of a result. Where each member is a
- * leader that is copies for nothing.
- */
-static bool collect_by_heads(const struct stp_team *team, size_t all, bool device)
-{
-    return !device && team->plan.most_local > 1 && stp_coll_leader_allgather_can(team, all);
+    return team->plan.n_groups > 1 && !device ? stp_coll_choose(team, call) : direct;
 }
 
 static void collect_finish(struct stp_team *team)
@@ -138,7 +112,7 @@ static const char *collect_keep(struct stp_team *team, const char *source, size_
 }
 
 /* equal: nbytes is that of all members; device: of device memory, on all. */
-static void collect_all(struct collect *c, bool equal, bool device)
+static void collect_direct(struct collect *c, bool equal, bool device)
 {
     struct stp_team *team = c->team;
     size_t all = c->step > 0 ? c->step * (size_t)team->n_pes : c->nbytes;
@@ -154,29 +128,34 @@ static void collect_all(struct collect *c, bool equal, bool device)
     collect_counted(c, copy != NULL);
 }
 
+/* My block to its place in every dest. */
+static void gather_direct(const struct stp_coll_gather *g)
+{
+    size_t rank = (size_t)g->team->rank, at = g->at != NULL ? g->at[rank] : g->nbytes * rank;
+    struct collect c = {g->team, (char *)g->dest + at, g->source, 0, g->nbytes, g->fn};
+
+    collect_direct(&c, g->at == NULL, g->device);
+}
+
+const struct stp_coll_algorithm stp_coll_fcollect_direct = {
+    .name = "direct", .what = STP_COLL_FCOLLECT, .gather = gather_direct};
+
 int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                       const char *fn)
 {
     size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
-    enum stp_coll_algorithm how;
-    bool device;
+    struct stp_coll_call call = {.what = STP_COLL_FCOLLECT, .bytes = nbytes, .all = all};
+    struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn, false};
+    const struct stp_coll_algorithm *how;
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, nbytes, fn);
-    device = collect_on_device(team, dest, source);
-    how = collect_choose(team, STP_COLL_FCOLLECT, nbytes, collect_gathers(team, nbytes, device),
-                         collect_by_heads(team, all, device));
-    if (how == STP_COLL_GATHER || collect_by_cells(team, dest, source, nbytes)) {
+    g.device = stp_on_device(dest, source);
+    how = collect_choose(team, &call, g.device, &stp_coll_fcollect_direct);
+    if (how == &stp_coll_fcollect_direct && collect_by_cells(team, dest, source, nbytes))
         stp_coll_gather(team, dest, source, nbytes);
-        return 0;
-    }
-    if (how == STP_COLL_HEADS) {
-        stp_coll_leader_allgather(&(struct stp_coll_gather){team, dest, source, nbytes, NULL, fn});
-        return 0;
-    }
-    collect_all(
-        &(struct collect){team, (char *)dest + nbytes * (size_t)team->rank, source, 0, nbytes, fn},
-        true, device);
+    else
+        how->gather(&g);
     return 0;
 }
 
@@ -259,39 +238,63 @@ static void collect_take(const struct stp_coll_gather *g, const struct collect_b
     }
 }
 
-/* All members know all offsets: as fcollect of the mean, or direct. */
-static void collect_parts(const struct stp_coll_gather *g, bool direct, bool device)
+/*
+ * Tell sizes, and data that fits blocks of so many bytes. When some does not, all members know all
+ * offsets: as an fcollect of the mean, or direct.
+ */
+static void collect_blocks(struct stp_coll_gather g, size_t block, bool direct)
 {
-    struct stp_team *team = g->team;
-    size_t sum = g->at[team->n_pes], mean = sum / (size_t)team->n_pes;
-    bool heads = !direct && collect_by_heads(team, sum, device);
+    struct stp_coll_call call = {.what = STP_COLL_FCOLLECT, .unequal = true};
+    struct collect_blocks blocks = {.size = block};
 
-    if (collect_choose(team, STP_COLL_FCOLLECT, mean, false, heads) == STP_COLL_HEADS)
-        stp_coll_leader_allgather(g);
+    collect_tell(&g, &blocks);
+    call.all = blocks.at[g.team->n_pes];
+    call.bytes = call.all / (size_t)g.team->n_pes;
+    stp_coll_check(g.team, g.dest, g.source, g.nbytes > 0 ? call.all : 0, g.nbytes, g.fn);
+    g.at = blocks.at;
+    g.device = blocks.device;
+    if (blocks.whole)
+        collect_take(&g, &blocks);
+    else if (direct)
+        gather_direct(&g);
     else
-        collect_all(&(struct collect){team, (char *)g->dest + g->at[team->rank], g->source, 0,
-                                      g->nbytes, g->fn},
-                    false, device);
+        collect_choose(g.team, &call, g.device, &stp_coll_fcollect_direct)->gather(&g);
+    free(blocks.at);
 }
+
+static bool collect_gathers_can(const struct stp_team *team, const struct stp_coll_call *call)
+{
+    size_t nbytes = collect_block_bytes(team);
+
+    (void)call;
+    return nbytes > COLLECT_HEAD && stp_coll_gather_fits(team, nbytes);
+}
+
+static void collect_gathers(const struct stp_coll_gather *g)
+{
+    collect_blocks(*g, collect_block_bytes(g->team), false);
+}
+
+static void collect_directly(const struct stp_coll_gather *g)
+{
+    collect_blocks(*g, COLLECT_HEAD, true);
+}
+
+const struct stp_coll_algorithm stp_coll_collect_bruck = {.name = "gather",
+                                                          .what = STP_COLL_COLLECT,
+                                                          .can = collect_gathers_can,
+                                                          .gather = collect_gathers};
+
+const struct stp_coll_algorithm stp_coll_collect_direct = {
+    .name = "direct", .what = STP_COLL_COLLECT, .gather = collect_directly};
 
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                      const char *fn)
 {
-    struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn};
-    struct collect_blocks blocks = {.size = collect_block_bytes(team)};
-    bool gather = stp_coll_gather_fits(team, blocks.size) && blocks.size > COLLECT_HEAD;
-    bool direct = team->plan.n_groups > 1 &&
-                  collect_choose(team, STP_COLL_COLLECT, 0, gather, false) == STP_COLL_DIRECT;
+    struct stp_coll_call call = {.what = STP_COLL_COLLECT, .unequal = true};
+    struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn, false};
 
-    if (direct) blocks.size = COLLECT_HEAD;
-    collect_tell(&g, &blocks);
-    stp_coll_check(team, dest, source, nbytes > 0 ? blocks.at[team->n_pes] : 0, nbytes, fn);
-    g.at = blocks.at;
-    if (blocks.whole)
-        collect_take(&g, &blocks);
-    else
-        collect_parts(&g, direct, blocks.device);
-    free(blocks.at);
+    collect_choose(team, &call, false, &stp_coll_collect_bruck)->gather(&g);
     return 0;
 }
 
@@ -312,38 +315,35 @@ static void alltoall_by_cells(struct stp_team *team, char *dest, const void *sou
     stp_coll_quiet();
 }
 
-static bool alltoall_by_heads(const struct stp_team *team, size_t nbytes, bool device)
+/* Each of my blocks to my place in the dest that it is for. */
+static void alltoall_direct(const struct stp_coll_alltoall *a)
 {
-    return !device && team->plan.most_local > 1 && stp_coll_leader_alltoall_can(team, nbytes);
+    size_t nbytes = a->nelems * a->size;
+    char *mine = (char *)a->dest + nbytes * (size_t)a->team->rank;
+    struct collect c = {a->team, mine, a->source, nbytes, nbytes, a->fn};
+
+    collect_direct(&c, true, a->device);
 }
+
+const struct stp_coll_algorithm stp_coll_alltoall_direct = {
+    .name = "direct", .what = STP_COLL_ALLTOALL, .alltoall = alltoall_direct};
 
 int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                       const char *fn)
 {
     size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
-    char *mine = (char *)dest + nbytes * (size_t)team->rank;
-    enum stp_coll_algorithm how;
-    bool device;
+    struct stp_coll_call call = {.what = STP_COLL_ALLTOALL, .bytes = nbytes, .all = all};
+    struct stp_coll_alltoall a = {team, dest, source, 1, 1, 1, nbytes, fn, false};
+    const struct stp_coll_algorithm *how;
 
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all, all, fn);
-    device = collect_on_device(team, dest, source);
-    how = collect_choose(team, STP_COLL_ALLTOALL, nbytes, collect_gathers(team, all, device),
-                         alltoall_by_heads(team, nbytes, device));
-    if (how == STP_COLL_HEADS) {
-        stp_coll_leader_alltoall(
-            &(struct stp_coll_alltoall){team, dest, source, 1, 1, 1, nbytes, fn});
-        return 0;
-    }
-    if (how == STP_COLL_GATHER) {
-        stp_coll_gather_part(team, dest, source, all, nbytes * (size_t)team->rank, nbytes);
-        return 0;
-    }
-    if (collect_by_cells(team, dest, source, all)) {
+    a.device = stp_on_device(dest, source);
+    how = collect_choose(team, &call, a.device, &stp_coll_alltoall_direct);
+    if (how == &stp_coll_alltoall_direct && collect_by_cells(team, dest, source, all))
         alltoall_by_cells(team, dest, source, nbytes);
-        return 0;
-    }
-    collect_all(&(struct collect){team, mine, source, nbytes, nbytes, fn}, true, device);
+    else
+        how->alltoall(&a);
     return 0;
 }
 
@@ -369,7 +369,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     /* Elements that lie apart are one message that way, else one each. */
     if (stp_coll_leader_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
         stp_coll_leader_alltoall(
-            &(struct stp_coll_alltoall){team, dest, source, dst, sst, size, nelems, fn});
+            &(struct stp_coll_alltoall){team, dest, source, dst, sst, size, nelems, fn, false});
         return 0;
     }
     collect_begin(team);

@@ -105,17 +105,18 @@ static void gather_take(const struct heads *h, const struct stp_coll_gather *g)
     }
 }
 
-bool stp_coll_leader_can(const struct stp_team *team)
+static bool heads_can(const struct stp_team *team)
 {
     return team->plan.order != NULL && team->plan.n_groups > 1 && stp_coll_has_chunk(team);
 }
 
-bool stp_coll_leader_allgather_can(const struct stp_team *team, size_t all)
+/* Where each member is a leader this would be copies for nothing. */
+static bool heads_gather_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
-    return all <= COLL_CHUNK && stp_coll_leader_can(team);
+    return team->plan.most_local > 1 && call->all <= COLL_CHUNK && heads_can(team);
 }
 
-void stp_coll_leader_allgather(const struct stp_coll_gather *g)
+static void heads_gather(const struct stp_coll_gather *g)
 {
     const struct stp_team_hierarchy *plan = &g->team->plan;
     struct heads h = heads_begin(g->team, g->fn);
@@ -132,6 +133,9 @@ void stp_coll_leader_allgather(const struct stp_coll_gather *g)
     heads_wait(&h);
     if (g->dest != NULL || mine > 0) gather_take(&h, g);
 }
+
+const struct stp_coll_algorithm stp_coll_fcollect_leader = {
+    .name = "heads", .what = STP_COLL_FCOLLECT, .can = heads_gather_can, .gather = heads_gather};
 
 /* ---- a block of each to each ------------------------------------------------------------ */
 
@@ -160,7 +164,7 @@ bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
 
-    return stp_coll_leader_can(team) && nbytes <= COLL_CHUNK / 2 &&
+    return heads_can(team) && nbytes <= COLL_CHUNK / 2 &&
            nbytes * (size_t)team->n_pes * (size_t)plan->most_local <= COLL_CHUNK / 2;
 }
 
@@ -230,3 +234,13 @@ void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a)
     heads_wait(&h);
     alltoall_take(&h, a, nbytes);
 }
+
+static bool heads_alltoall_can(const struct stp_team *team, const struct stp_coll_call *call)
+{
+    return team->plan.most_local > 1 && stp_coll_leader_alltoall_can(team, call->bytes);
+}
+
+const struct stp_coll_algorithm stp_coll_alltoall_leader = {.name = "heads",
+                                                            .what = STP_COLL_ALLTOALL,
+                                                            .can = heads_alltoall_can,
+                                                            .alltoall = stp_coll_leader_alltoall};

@@ -3,15 +3,11 @@
  * The table of collectives: which line decides, what stands behind the last one, and what is said
  * of lines that are wrong.
  */
-#include "coll/algorithm_table.h"
+#include "coll/coll_internal.h"
 #include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define CAN STP_COLL_CAN
-#define ALL_REDUCE (CAN(STP_COLL_TREE) | CAN(STP_COLL_DOUBLING) | CAN(STP_COLL_SHARES))
-#define LARGE_REDUCE (CAN(STP_COLL_TREE) | CAN(STP_COLL_SHARES))
 
 static struct stp_coll_table table;
 
@@ -33,12 +29,20 @@ static void parse_well(const char *text, const char *provider, unsigned n)
     ck_assert_uint_eq(table.n, n);
 }
 
-static enum stp_coll_algorithm find(enum stp_coll_operation what, unsigned nodes, unsigned members,
-                                    size_t nbytes, unsigned can)
-{
-    struct stp_coll_call call = {what, nodes, members, nbytes, can};
+static size_t slot; /* of the team: the first ones have chunks */
 
-    return stp_coll_table_find(&table, &call);
+/* What the table, and then the built-in one, choose for a team of so many nodes and members. */
+static const char *choose(enum stp_coll_operation what, int nodes, int members, size_t nbytes)
+{
+    static int order[1];
+    struct stp_team team = {.n_pes = members,
+                            .slot = slot,
+                            .plan = {.n_groups = nodes, .most_local = 2, .order = order}};
+    struct stp_coll_call call = {.what = what, .bytes = nbytes, .all = nbytes * (size_t)members};
+
+    (void)stp_coll_internal_bytes((size_t)1 << 30);
+    stp_coll_table_use(&table, sizeof(table));
+    return stp_coll_choose(&team, &call)->name;
 }
 
 TEST(first_that_fits)
@@ -50,22 +54,27 @@ TEST(first_that_fits)
                "  \t\n"
                "reduce * 3-  * 4k      shares",
                NULL, 3);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 4, 1024, LARGE_REDUCE), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 4, 8192, LARGE_REDUCE), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 4, 8193, LARGE_REDUCE), STP_COLL_SHARES);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 4, 1023, LARGE_REDUCE), STP_COLL_SHARES);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 5, 1023, LARGE_REDUCE), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 4096, LARGE_REDUCE), STP_COLL_SHARES);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 4097, LARGE_REDUCE), STP_COLL_TREE);
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 4, 1024), "tree");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 4, 8192), "tree");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 4, 8193), "shares");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 4, 1023), "shares");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 5, 1023), "doubling");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 5, 5, 4096), "shares");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 5, 5, 4097), "doubling");
 }
 
 TEST(one_that_can)
 {
-    parse_well("reduce * * * * doubling\nreduce * * * * shares", NULL, 2);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 2, 8, ALL_REDUCE), STP_COLL_DOUBLING);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 2, 8, LARGE_REDUCE), STP_COLL_SHARES);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 2, 8, CAN(STP_COLL_TREE)), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_BROADCAST, 2, 2, 8, CAN(STP_COLL_TREE)), STP_COLL_TREE);
+    parse_well("reduce * * * * shares\nreduce * * * * doubling\nbroadcast * * * * scatter", NULL,
+               3);
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 2, 384), "doubling");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 2, 385), "shares");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 96, 96, 385), "doubling");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 65, 65, 1 << 20), "tree");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 17, 17, 8),
+                     "tree"); /* doubling has too many messages */
+    ck_assert_str_eq(choose(STP_COLL_BROADCAST, 2, 2, 385), "scatter");
+    ck_assert_str_eq(choose(STP_COLL_BROADCAST, 65, 65, 385), "tree");
 }
 
 TEST(providers)
@@ -82,28 +91,34 @@ TEST(providers)
 /* What is built in: as it was measured. */
 TEST(built_in)
 {
-    const unsigned scatter = CAN(STP_COLL_TREE) | CAN(STP_COLL_SCATTER);
-    const unsigned gather = CAN(STP_COLL_GATHER) | CAN(STP_COLL_DIRECT);
-
     parse_well("", "tcp", 0);
-    ck_assert_int_eq(find(STP_COLL_BROADCAST, 3, 6, 4 << 20, scatter), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_BROADCAST, 4, 4, 196607, scatter), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_BROADCAST, 4, 4, 196608, scatter), STP_COLL_SCATTER);
-    ck_assert_int_eq(find(STP_COLL_BROADCAST, 64, 64, 8 << 20, scatter), STP_COLL_SCATTER);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 3, 6, 8, ALL_REDUCE), STP_COLL_DOUBLING);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 3, 6, 6143, LARGE_REDUCE), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 3, 6, 6144, LARGE_REDUCE), STP_COLL_SHARES);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 131071, LARGE_REDUCE), STP_COLL_TREE);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 5, 5, 131072, LARGE_REDUCE), STP_COLL_SHARES);
-    for (int what = STP_COLL_FCOLLECT; what <= STP_COLL_ALLTOALL; what++)
-        ck_assert_int_eq(find((enum stp_coll_operation)what, 3, 6, 4096,
-                              CAN(STP_COLL_HEADS) | CAN(STP_COLL_DIRECT)),
-                         STP_COLL_HEADS);
-    for (int what = STP_COLL_COLLECT; what <= STP_COLL_ALLTOALL; what++) {
-        ck_assert_int_eq(find((enum stp_coll_operation)what, 2, 2, 0, gather), STP_COLL_GATHER);
-        ck_assert_int_eq(find((enum stp_coll_operation)what, 2, 2, 0, CAN(STP_COLL_DIRECT)),
-                         STP_COLL_DIRECT);
+    ck_assert_str_eq(choose(STP_COLL_BROADCAST, 3, 6, 4 << 20), "tree");
+    ck_assert_str_eq(choose(STP_COLL_BROADCAST, 4, 4, 196607), "tree");
+    ck_assert_str_eq(choose(STP_COLL_BROADCAST, 4, 4, 196608), "scatter");
+    ck_assert_str_eq(choose(STP_COLL_BROADCAST, 64, 64, 8 << 20), "scatter");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 3, 6, 8), "doubling");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 3, 6, 6144), "doubling");
+    ck_assert_str_eq(choose(STP_COLL_COLLECT, 2, 2, 0), "gather");
+    ck_assert_str_eq(choose(STP_COLL_COLLECT, 2, 2000, 0), "direct");
+    for (int what = STP_COLL_FCOLLECT; what <= STP_COLL_ALLTOALL; what++) {
+        ck_assert_str_eq(choose((enum stp_coll_operation)what, 2, 2, 8), "gather");
+        ck_assert_str_eq(choose((enum stp_coll_operation)what, 3, 6, 4096), "heads");
+        ck_assert_str_eq(choose((enum stp_coll_operation)what, 3, 6, 1 << 20), "direct");
     }
+}
+
+/* The same for teams whose slot has no chunks. */
+TEST(built_in_without_chunks)
+{
+    parse_well("", "tcp", 0);
+    slot = SIZE_MAX;
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 3, 6, 384), "doubling");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 3, 6, 6143), "tree");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 3, 6, 6144), "shares");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 5, 5, 131071), "tree");
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 5, 5, 131072), "shares");
+    for (int what = STP_COLL_FCOLLECT; what <= STP_COLL_ALLTOALL; what++)
+        ck_assert_str_eq(choose((enum stp_coll_operation)what, 3, 6, 4096), "direct");
 }
 
 static const struct {
@@ -153,6 +168,5 @@ TEST(many_lines)
     text[strlen(text) - 1] = '\0';
     *strrchr(text, '\n') = '\0'; /* one less */
     parse_well(text, "tcp", (unsigned)STP_COLL_TABLE_LINES);
-    ck_assert_int_eq(find(STP_COLL_REDUCE, 2, 2, (size_t)STP_COLL_TABLE_LINES - 1, LARGE_REDUCE),
-                     STP_COLL_TREE);
+    ck_assert_str_eq(choose(STP_COLL_REDUCE, 2, 2, (size_t)STP_COLL_TABLE_LINES - 1), "tree");
 }
