@@ -135,6 +135,15 @@ struct stp_env_growth {
 
 enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE, STP_PMI_X };
 
+/*
+ * The kinds of memory, in the order of the SHMEM_DEVICE_ constants; PEs tell each other their
+ * numbers. stp_kind_NAME is the row of operations: docs/design/kinds.md.
+ */
+#define STP_KINDS(ROW) ROW(CPU, cpu) ROW(GPU, gpu) ROW(HBM, hbm) ROW(FAM, fam)
+
+#define STP_KIND_TYPE(NAME, name) STP_DEVICE_##NAME,
+enum stp_device_type { STP_KINDS(STP_KIND_TYPE) STP_N_DEVICE_TYPES };
+
 /* Values of all variables, filled by stp_env_load(). One row of the table in env.c each. */
 struct stp_env {
     bool version;                    /* SHMEM_VERSION */
@@ -163,10 +172,10 @@ struct stp_env {
     int hang_report;          /* SHMEM_HANG_REPORT, seconds, 0 = never */
     bool spaces_table;        /* SHMEM_SPACES_TABLE: PE 0 prints the table at creation */
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
-    bool enable_cpu, enable_gpu, enable_hbm, enable_fam; /* SHMEM_ENABLE_<KIND>: a space at init */
-    size_t cpu_size, gpu_size, hbm_size, fam_size; /* SHMEM_<KIND>_SYMMETRIC_SIZE, bytes a PE */
-    bool gpu;                                      /* SHMEM_GPU: look for GPUs */
-    int gpu_device;                                /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
+    bool kind_enabled[STP_N_DEVICE_TYPES]; /* SHMEM_ENABLE_<KIND>: a space at init */
+    size_t kind_size[STP_N_DEVICE_TYPES];  /* SHMEM_<KIND>_SYMMETRIC_SIZE, bytes a PE */
+    bool gpu;                              /* SHMEM_GPU: look for GPUs */
+    int gpu_device;                        /* SHMEM_GPU_DEVICE: ordinal, -1 = by locality */
     bool gpu_ipc;         /* SHMEM_GPU_IPC: map GPU memory of other PEs of the node */
     int stream_waits;     /* SHMEM_STREAM_WAITS: streams that may wait at once */
     bool gpu_reduce;      /* SHMEM_GPU_REDUCE: by kernels, where they reach all the data */

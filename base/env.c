@@ -24,8 +24,8 @@ static const char *const isa_words[] = {
     NULL,
 };
 
-/* In the order of SHMEM_DEVICE_... */
-static const char *const kind_words[] = {"cpu", "gpu", "hbm", "fam", NULL};
+#define KIND_WORD(NAME, name) #name,
+static const char *const kind_words[] = {STP_KINDS(KIND_WORD) NULL};
 
 static const char *const true_words[] = {"on", "yes", "true", "1", NULL};
 static const char *const false_words[] = {"off", "no", "false", "0", NULL};
@@ -33,6 +33,16 @@ static const char *const false_words[] = {"off", "no", "false", "0", NULL};
 struct stp_env stp_env;
 
 #define FIELD(name) offsetof(struct stp_env, name)
+#define KIND_FIELD(member, NAME) FIELD(member[STP_DEVICE_##NAME])
+
+/* clang-format off */
+#define KIND_ENABLE(NAME, name) \
+    {"SHMEM_ENABLE_" #NAME "", NULL, STP_ENV_BOOL, KIND_FIELD(kind_enabled, NAME), "off", NULL, \
+     "make the space SHMEM_SPACE_" #NAME " at start"},
+#define KIND_SIZE(NAME, name) \
+    {"SHMEM_" #NAME "_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, KIND_FIELD(kind_size, NAME), "64m", \
+     NULL, "bytes of SHMEM_SPACE_" #NAME " of each PE"},
+/* clang-format on */
 
 const struct stp_env_row stp_env_table[] = {
     {"SHMEM_VERSION", "SMA_VERSION", STP_ENV_PRESENT, FIELD(version), NULL, NULL,
@@ -88,22 +98,10 @@ const struct stp_env_row stp_env_table[] = {
      "PE 0 prints its table of memory spaces after each shmem_space_create()"},
     {"SHMEM_DEFAULT_SPACE", NULL, STP_ENV_CHOICE, FIELD(default_space), "cpu", kind_words,
      "kind of memory of the default space"},
-    {"SHMEM_ENABLE_CPU", NULL, STP_ENV_BOOL, FIELD(enable_cpu), "off", NULL,
-     "make the space SHMEM_SPACE_CPU at start"},
-    {"SHMEM_ENABLE_GPU", NULL, STP_ENV_BOOL, FIELD(enable_gpu), "off", NULL,
-     "make the space SHMEM_SPACE_GPU at start"},
-    {"SHMEM_ENABLE_HBM", NULL, STP_ENV_BOOL, FIELD(enable_hbm), "off", NULL,
-     "make the space SHMEM_SPACE_HBM at start"},
-    {"SHMEM_ENABLE_FAM", NULL, STP_ENV_BOOL, FIELD(enable_fam), "off", NULL,
-     "make the space SHMEM_SPACE_FAM at start"},
-    {"SHMEM_CPU_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(cpu_size), "64m", NULL,
-     "bytes of SHMEM_SPACE_CPU of each PE"},
-    {"SHMEM_GPU_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(gpu_size), "64m", NULL,
-     "bytes of SHMEM_SPACE_GPU of each PE"},
-    {"SHMEM_HBM_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(hbm_size), "64m", NULL,
-     "bytes of SHMEM_SPACE_HBM of each PE"},
-    {"SHMEM_FAM_SYMMETRIC_SIZE", NULL, STP_ENV_SIZE, FIELD(fam_size), "64m", NULL,
-     "bytes of SHMEM_SPACE_FAM of each PE"},
+    /* clang-format off */
+    STP_KINDS(KIND_ENABLE)
+    STP_KINDS(KIND_SIZE)
+    /* clang-format on */
     {"SHMEM_GPU", NULL, STP_ENV_BOOL, FIELD(gpu), "on", NULL,
      "look for GPUs at start; off: this PE has none"},
     {"SHMEM_GPU_DEVICE", NULL, STP_ENV_INT, FIELD(gpu_device), "-1", NULL,

@@ -25,7 +25,7 @@ static struct {
 static __thread struct {
     uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
     int note; /* of this PE's page, plus 1; 0: none */
-    bool told;
+    bool reported;
 } mine;
 
 /* Opens the pages of the node for this thread, until leave(); false when they are not there. */
@@ -61,7 +61,7 @@ void stp_wait_end_slow(void)
 /* Has this wait lasted for SHMEM_HANG_REPORT seconds, and not been reported yet? */
 static bool report_is_due(void)
 {
-    return timed.limit_ns != 0 && !mine.told && mine.waited_ns >= timed.limit_ns;
+    return timed.limit_ns != 0 && !mine.reported && mine.waited_ns >= timed.limit_ns;
 }
 
 bool stp_wait_check_clock(const struct stp_wait *wait)
@@ -139,7 +139,7 @@ void stp_wait_state_show(struct stp_wait_state *note, void (*report)(uint64_t wa
     if (mine.first_shown_ns == 0) mine.first_shown_ns = now;
     mine.shown_ns = now;
     if (report_is_due()) {
-        mine.told = true;
+        mine.reported = true;
         if (report_claim(now)) report(mine.waited_ns);
     }
     leave();

@@ -134,16 +134,10 @@ static void runtime_end_leave(void)
         runtime_flush_and_end(runtime_ending.status, runtime_ending.message);
 }
 
-extern const struct stp_kind stp_kind_cpu, stp_kind_gpu, stp_kind_hbm, stp_kind_fam;
+#define KIND_DECLARE(NAME, name) extern const struct stp_kind stp_kind_##name;
+#define KIND_REGISTER(NAME, name) stp_kind_register(&stp_kind_##name);
 
-/* PEs tell each other the numbers of kinds: the order is the same on all of them. */
-static void runtime_register_kinds(void)
-{
-    stp_kind_register(&stp_kind_cpu);
-    stp_kind_register(&stp_kind_gpu);
-    stp_kind_register(&stp_kind_hbm);
-    stp_kind_register(&stp_kind_fam);
-}
+STP_KINDS(KIND_DECLARE)
 
 /*
  * The library is loaded: a program may call it wrongly from now on. Before the program's own
@@ -151,7 +145,7 @@ static void runtime_register_kinds(void)
  */
 static __attribute__((constructor(101))) void runtime_load(void)
 {
-    runtime_register_kinds();
+    STP_KINDS(KIND_REGISTER)
     stp_fatal_hook(runtime_end_job);
     atexit(runtime_end_leave);
 }
@@ -281,7 +275,7 @@ static void runtime_start(void)
                                                   stp_hang_fabric, stp_kinds_dmabuf};
     static const struct stp_wait_hooks hooks = {stp_peer_monitor_check, stp_hang_show};
     struct stp_pe_info pe_info = {0};
-    const void *told;
+    const void *bcast;
     size_t nbytes;
     bool first = runtime_pid == 0;
 
@@ -303,10 +297,10 @@ static void runtime_start(void)
     stp_window_set_fabric(stp_rt.has_fabric);
     stp_space_init(&pe_info, stp_stream_count_space);
     runtime_fill_pe_info(&pe_info);
-    told = stp_coll_table_read(&nbytes);
-    stp_boot_exchange(&pe_info, told, nbytes);
-    told = stp_boot_bcast_data(&nbytes);
-    stp_coll_table_use(told, nbytes);
+    bcast = stp_coll_table_read(&nbytes);
+    stp_boot_exchange(&pe_info, bcast, nbytes);
+    bcast = stp_boot_bcast_data(&nbytes);
+    stp_coll_table_use(bcast, nbytes);
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
     stp_fabric_set_cores();
     stp_peer_monitor_start();

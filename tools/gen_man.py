@@ -338,8 +338,14 @@ def environment():
     """Every variable, as the table of the library has it."""
     with open(os.path.join(ROOT, "base", "env.c"), encoding="utf-8") as f:
         text = f.read()
-    row = re.compile(r'\{"(SHMEM_\w+)", (NULL|"\w+"), STP_ENV_\w+, FIELD\(\w+\), '
-                     r'(NULL|"[^"]*"), \w+,\s*((?:"[^"]*"\s*)+)\}')
+    # STP_KINDS(ROW) is a row of each kind of memory, as the macro ROW says.
+    with open(os.path.join(ROOT, "base", "base.h"), encoding="utf-8") as f:
+        kinds = re.findall(r"ROW\((\w+), \w+\)", f.read())
+    for macro, body in re.findall(r"#define (\w+)\(NAME, name\) ((?:.*\\\n)+.*\n)", text):
+        rows = [body.replace("\\\n", "").replace('" #NAME "', kind) for kind in kinds]
+        text = text.replace(f"STP_KINDS({macro})", "".join(rows))
+    row = re.compile(r'\{"(SHMEM_\w+)", (NULL|"\w+"), STP_ENV_\w+, (?:KIND_)?FIELD\([\w, ]+\), '
+                     r'(NULL|"[^"]*"),\s*\w+,\s*((?:"[^"]*"\s*)+)\}')
     out = []
     for name, old, default, pieces in row.findall(text):
         help_text = "".join(re.findall(r'"([^"]*)"', pieces))

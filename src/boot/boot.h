@@ -12,9 +12,10 @@
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 
-#define STP_PE_INFO_SPACES 10   /* default kind, pinned; enabled or not and bytes, for each kind */
-#define STP_BOOT_BCAST_MAX 4096 /* bytes that PE 0 may tell all others */
-#define STP_PE_INFO_REGIONS 3   /* internal, data, heap: those that exist from the start */
+#define STP_PE_INFO_SPACES                                                                         \
+    (2 + 2 * STP_N_DEVICE_TYPES) /* default kind, pinned; enabled or not and bytes, for each kind */
+#define STP_BOOT_BCAST_MAX 4096  /* bytes that PE 0 may tell all others */
+#define STP_PE_INFO_REGIONS 3    /* internal, data, heap: those that exist from the start */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */
 
@@ -74,13 +75,13 @@ struct stp_pe_info {
 void stp_boot_attach(void);
 
 /*
- * Publish the PE info of this PE and learn all others'. Of PE 0 all others learn nbytes at told
- * besides, up to STP_BOOT_BCAST_MAX; what other PEs pass is not looked at. Fatal on error. Once per
- * start.
+ * Publish the PE info of this PE and learn all others'. The nbytes at bcast of PE 0 go to all
+ * others as well, up to STP_BOOT_BCAST_MAX; what other PEs pass is ignored. Fatal on error. Once
+ * per start.
  */
-void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t nbytes);
+void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t nbytes);
 
-/* What PE 0 told, from exchange to detach. */
+/* What PE 0 passed as bcast, from exchange to detach. */
 const void *stp_boot_bcast_data(size_t *nbytes);
 
 /* The PE info of a PE of this node, from exchange to detach. */

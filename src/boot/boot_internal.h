@@ -33,7 +33,7 @@ struct stp_node_shm_header {
     int arrived STP_ALIGNED_LINE;
     int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
-    unsigned char told[STP_BOOT_BCAST_MAX] STP_ALIGNED_LINE;
+    unsigned char bcast[STP_BOOT_BCAST_MAX] STP_ALIGNED_LINE;
     struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by local index */
 };
 

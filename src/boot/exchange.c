@@ -15,12 +15,11 @@
 
 #define ADDR_MASK (STP_FABRIC_ADDR_MAX / 8)
 
+#define KIND_NAMES(NAME, name) "SHMEM_ENABLE_" #NAME, "SHMEM_" #NAME "_SYMMETRIC_SIZE",
+
 /* The names behind stp_settings.spaces. */
 static const char *const exchange_spaces[STP_PE_INFO_SPACES] = {
-    "SHMEM_DEFAULT_SPACE",      "SHMEM_ENABLE_CPU", "SHMEM_CPU_SYMMETRIC_SIZE", "SHMEM_ENABLE_GPU",
-    "SHMEM_GPU_SYMMETRIC_SIZE", "SHMEM_ENABLE_HBM", "SHMEM_HBM_SYMMETRIC_SIZE", "SHMEM_ENABLE_FAM",
-    "SHMEM_FAM_SYMMETRIC_SIZE", "SHMEM_PIN_HEAP",
-};
+    "SHMEM_DEFAULT_SPACE", STP_KINDS(KIND_NAMES) "SHMEM_PIN_HEAP"};
 
 /* The PEs of the job by node, ascending; on leaders, while they exchange. */
 static struct {
@@ -147,7 +146,7 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
 }
 
 /* What PE 0 tells all others stands in the blob of its node alone. */
-static void blob_move_told(struct exchange_blob *blob, int leader)
+static void blob_move_bcast(struct exchange_blob *blob, int leader)
 {
     struct stp_node_shm_header *area = stp_boot.area;
 
@@ -156,7 +155,7 @@ static void blob_move_told(struct exchange_blob *blob, int leader)
     if (area->bcast_bytes > STP_BOOT_BCAST_MAX)
         blob->bad = true;
     else
-        blob_move(blob, area->told, area->bcast_bytes);
+        blob_move(blob, area->bcast, area->bcast_bytes);
 }
 
 /* ---- comparing ------------------------------------------------------------- */
@@ -271,7 +270,7 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
 /* ---- the exchange ---------------------------------------------------------- */
 
 /* What this node looks like, from the PE infos of its PEs. */
-static void exchange_look(struct exchange_node *node)
+static void exchange_summarize_node(struct exchange_node *node)
 {
     const struct stp_pe_info *pe_infos = stp_boot.area->pes;
     char of_a[VALUE_MAX], of_b[VALUE_MAX];
@@ -310,7 +309,7 @@ static size_t exchange_capacity(void)
 static void exchange_publish(struct exchange_node *node, struct exchange_blob *blob)
 {
     blob_move_node(blob, node);
-    blob_move_told(blob, stp_boot.first_pe);
+    blob_move_bcast(blob, stp_boot.first_pe);
     blob_put_addrs(blob, node->settings.addr_len);
     if (node->settings.peer_table) blob_put_regions(blob);
     stp_boot_publish("pe_info", stp_rt.pe, blob->data, blob->at);
@@ -332,7 +331,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     if (leader == 0 && !blob->bad) exchange_judge(stp_boot.node, stp_boot.first_pe, mine, first);
     if (!blob->bad) exchange_judge(node, leader, &that, first);
     memcpy(stp_boot_host(node), that.host, sizeof(that.host));
-    if (!blob->bad) blob_move_told(blob, leader);
+    if (!blob->bad) blob_move_bcast(blob, leader);
     if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
     if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
     if (blob->bad)
@@ -404,7 +403,7 @@ static void exchange_lead(void)
     struct stp_node_shm_header *area = stp_boot.area;
     struct exchange_node mine;
 
-    exchange_look(&mine);
+    exchange_summarize_node(&mine);
     area->addr_len = mine.settings.addr_len;
     area->peer_table = mine.settings.peer_table != 0;
     area->registered = mine.registered;
@@ -429,12 +428,12 @@ static void exchange_count_cores(void)
     stp_debug("start: PEs of this host: %d, cores: %d", stp_rt.host_pes, stp_rt.host_cores);
 }
 
-void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t nbytes)
+void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t nbytes)
 {
     stp_boot.area->pes[stp_boot.local] = *mine;
     if (stp_rt.pe == 0) {
         stp_boot.area->bcast_bytes = (uint32_t)nbytes;
-        memcpy(stp_boot.area->told, told, nbytes);
+        memcpy(stp_boot.area->bcast, bcast, nbytes);
     }
     stp_boot_node_barrier();
     if (stp_boot.local == 0)
@@ -449,7 +448,7 @@ void stp_boot_exchange(const struct stp_pe_info *mine, const void *told, size_t 
 const void *stp_boot_bcast_data(size_t *nbytes)
 {
     *nbytes = stp_boot.area->bcast_bytes;
-    return stp_boot.area->told;
+    return stp_boot.area->bcast;
 }
 
 const struct stp_pe_info *stp_boot_pe_info(int pe)

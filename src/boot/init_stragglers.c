@@ -13,7 +13,7 @@
 static struct {
     uint64_t seen_ns, waited_ns;
     uint64_t limit_ns; /* after which this PE reports */
-    bool told;
+    bool reported;
 } missing;
 
 static void missing_idle(void)
@@ -22,8 +22,8 @@ static void missing_idle(void)
 
     missing.waited_ns += passed < SECOND_NS / 2 ? passed : SECOND_NS / 2;
     missing.seen_ns = now;
-    if (missing.told || missing.waited_ns < missing.limit_ns) return;
-    missing.told = true;
+    if (missing.reported || missing.waited_ns < missing.limit_ns) return;
+    missing.reported = true;
     stp_warn("shmem_init has waited for %u s so far (SHMEM_HANG_REPORT): not all PEs have come; "
              "oshrun --status prints which on this host",
              (unsigned)(missing.waited_ns / SECOND_NS));
@@ -37,7 +37,7 @@ void stp_init_stragglers_begin(void)
     missing.seen_ns = stp_now_ns();
     missing.waited_ns = 0;
     missing.limit_ns = (uint64_t)stp_env.hang_report * SECOND_NS * (uint64_t)(rank + 1);
-    missing.told = false;
+    missing.reported = false;
     stp_pmi_set_idle(missing_idle);
 }
 

@@ -235,8 +235,6 @@ int stp_space_withdraw(struct stp_space *space);
 /* The live space behind a handle; fatal, naming fn and the argument, when it is none. */
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument);
 
-#define STP_N_DEVICE_TYPES 4 /* SHMEM_DEVICE_CPU .. SHMEM_DEVICE_FAM */
-
 /* How messages call a device type: "CPU". */
 const char *stp_space_type_name(int type);
 

@@ -7,7 +7,13 @@
 
 #include <string.h>
 
-static const char *const space_type_names[STP_N_DEVICE_TYPES] = {"CPU", "GPU", "HBM", "FAM"};
+#define TYPE_NAME(NAME, name) #NAME,
+#define TYPE_CHECK(NAME, name)                                                                     \
+    _Static_assert((int)STP_DEVICE_##NAME == (int)SHMEM_DEVICE_##NAME, "STP_KINDS has the order");
+
+STP_KINDS(TYPE_CHECK)
+
+static const char *const space_type_names[STP_N_DEVICE_TYPES] = {STP_KINDS(TYPE_NAME)};
 
 /* The spaces of SHMEM_ENABLE_<KIND> by device type; NULL where there is none here. */
 static struct stp_space *space_of_env[STP_N_DEVICE_TYPES];

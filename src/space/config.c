@@ -46,17 +46,40 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
     numbers[CONFIG_ADOPT] = create_adopts(c->params.adopt);
 }
 
+/* "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM": the kinds with all of these traits. */
+static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
+{
+    int n = 0, left = 0;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < stp_n_kinds; i++)
+        left += (stp_kinds[i]->traits & traits) == traits;
+    for (int i = 0; i < stp_n_kinds; i++) {
+        if ((stp_kinds[i]->traits & traits) != traits) continue;
+        used += (size_t)snprintf(text + used, CREATE_WHY - used, "%sSHMEM_DEVICE_",
+                                 n++ == 0    ? ""
+                                 : left == 1 ? " and "
+                                             : ", ");
+        for (const char *name = stp_kinds[i]->name; *name != '\0' && used + 1 < CREATE_WHY; name++)
+            text[used++] = (char)toupper((unsigned char)*name);
+        text[used] = '\0';
+        left--;
+    }
+    return text;
+}
+
 static int create_check_config(const shmem_space_config_t *config, const char *fn)
 {
+    char kinds[CREATE_WHY];
+
     if (config == NULL) {
         stp_error("%s: config is a null pointer", fn);
         return -EINVAL;
     }
     if (stp_kind_find((int)config->device_type) == NULL) {
-        stp_error("%s: device_type %d is no kind of memory this build has: SHMEM_DEVICE_CPU (%d), "
-                  "SHMEM_DEVICE_GPU (%d), SHMEM_DEVICE_HBM (%d) and SHMEM_DEVICE_FAM (%d) are",
-                  fn, (int)config->device_type, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU,
-                  SHMEM_DEVICE_HBM, SHMEM_DEVICE_FAM);
+        stp_error("%s: device_type %d is no kind of memory this build has: %s are", fn,
+                  (int)config->device_type, create_kinds_with(0, kinds));
         return -ENODEV;
     }
     if (config->size == 0) {
@@ -81,29 +104,6 @@ static bool create_has(const struct create *c, enum stp_trait trait)
     return (c->kind->traits & STP_HAS(trait)) != 0;
 }
 
-/* "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM": the kinds with a trait. */
-static const char *create_kinds_with(enum stp_trait trait, char text[CREATE_WHY])
-{
-    int n = 0, left = 0;
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (int i = 0; i < stp_n_kinds; i++)
-        left += (stp_kinds[i]->traits & STP_HAS(trait)) != 0;
-    for (int i = 0; i < stp_n_kinds; i++) {
-        if ((stp_kinds[i]->traits & STP_HAS(trait)) == 0) continue;
-        used += (size_t)snprintf(text + used, CREATE_WHY - used, "%sSHMEM_DEVICE_",
-                                 n++ == 0    ? ""
-                                 : left == 1 ? " and "
-                                             : ", ");
-        for (const char *name = stp_kinds[i]->name; *name != '\0' && used + 1 < CREATE_WHY; name++)
-            text[used++] = (char)toupper((unsigned char)*name);
-        text[used] = '\0';
-        left--;
-    }
-    return text;
-}
-
 /* An attribute was set: has the kind what it takes? */
 static int create_check_trait(const struct create *c, enum stp_trait trait, const char *attribute)
 {
@@ -111,7 +111,7 @@ static int create_check_trait(const struct create *c, enum stp_trait trait, cons
 
     if (create_has(c, trait)) return 0;
     stp_error("%s: attr->%s is set, and spaces of kind %s do not take it: only those of %s do",
-              c->fn, attribute, c->kind->name, create_kinds_with(trait, kinds));
+              c->fn, attribute, c->kind->name, create_kinds_with(STP_HAS(trait), kinds));
     return -EINVAL;
 }
 

@@ -441,29 +441,12 @@ void stp_space_fini(void)
 
 /* ---- the environment ------------------------------------------------------------------ */
 
-/* By device type: is a space wanted at start, and of how many bytes? */
-static bool space_env_enabled(int type)
-{
-    const bool enabled[] = {stp_env.enable_cpu, stp_env.enable_gpu, stp_env.enable_hbm,
-                            stp_env.enable_fam};
-
-    return enabled[type];
-}
-
-static size_t space_env_bytes(int type)
-{
-    const size_t nbytes[] = {stp_env.cpu_size, stp_env.gpu_size, stp_env.hbm_size,
-                             stp_env.fam_size};
-
-    return nbytes[type];
-}
-
 void stp_space_settings(int64_t spaces[STP_PE_INFO_SPACES])
 {
     spaces[0] = stp_env.default_space;
     for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
-        spaces[1 + 2 * type] = space_env_enabled(type);
-        spaces[2 + 2 * type] = (int64_t)space_env_bytes(type);
+        spaces[1 + 2 * type] = stp_env.kind_enabled[type];
+        spaces[2 + 2 * type] = (int64_t)stp_env.kind_size[type];
     }
     spaces[STP_PE_INFO_SPACES - 1] = stp_env.pin_heap;
 }
@@ -471,12 +454,12 @@ void stp_space_settings(int64_t spaces[STP_PE_INFO_SPACES])
 void stp_space_create_env(void)
 {
     for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
-        shmem_space_config_t config = {(shmem_device_type_t)type, space_env_bytes(type),
+        shmem_space_config_t config = {(shmem_device_type_t)type, stp_env.kind_size[type],
                                        SHMEM_SPACE_FLAG_DEFAULT};
         struct stp_space *space;
         struct stp_team *team;
 
-        if (!space_env_enabled(type)) continue;
+        if (!stp_env.kind_enabled[type]) continue;
         if (stp_space_make(&config, NULL, &space, &team, "shmem_init") != 0)
             stp_fatal("shmem_init",
                       "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
