@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#define STP_FABRIC_ABI 18u
+#define STP_FABRIC_ABI 19u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
 #define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_notify: a word grows by less at a time */
@@ -279,21 +279,18 @@ struct stp_fabric {
     void (*ctx_destroy)(struct stp_fabric_ctx *ctx); /* after quiet */
 
     /*
-     * Blocking: source may be reused on return. nbi: not before quiet. nbytes > 0, any size.
+     * Put: source may be reused on return; nbi: not before quiet. Get: the data is there on return;
+     * nbi: after quiet. nbytes > 0, any size.
      * source and dest on this side are host memory, or lie in one of this PE's regions or in the
      * buffer that the thread uses, and those of memory other than the host's are copied by the
-     * provider only. On such regions these four
+     * provider only. On such regions these two
      * are all that works: store and amo are for host memory, and a signal in host memory may
      * overtake data for a device, so the caller puts, quiets and signals in steps.
      */
     void (*put)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
-                size_t nbytes);
-    void (*put_nbi)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
-                    size_t nbytes);
+                size_t nbytes, bool nbi);
     void (*get)(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
-                size_t nbytes);
-    void (*get_nbi)(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
-                    size_t nbytes);
+                size_t nbytes, bool nbi);
 
     /* Write 1, 2, 4 or 8 naturally aligned bytes without tearing. value is copied. */
     void (*store)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,

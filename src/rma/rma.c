@@ -71,15 +71,6 @@ static struct stp_target rma_behind(const struct stp_target *target, size_t nbyt
     return behind;
 }
 
-static void fabric_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
-                       size_t nbytes, enum stp_copy_completion end)
-{
-    if (end == STP_COPY_NONE)
-        stp_rt.fabric.put_nbi(ctx->fabric, dest, source, nbytes);
-    else
-        stp_rt.fabric.put(ctx->fabric, dest, source, nbytes);
-}
-
 /* Rows of a fragment that lie packed in a host buffer. */
 static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *target,
                                 const struct stp_fragment *fragment, size_t dest_pitch,
@@ -90,7 +81,7 @@ static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *ta
 
     for (size_t i = 0; i < rows; i++) {
         struct stp_target row = rma_behind(target, fragment->dest_at + i * dest_pitch);
-        fabric_put(ctx, &row, buffer + i * width, width, STP_COPY_LOCAL);
+        stp_rt.fabric.put(ctx->fabric, &row, buffer + i * width, width, false);
     }
 }
 
@@ -142,7 +133,7 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
         if (buffers[1] == NULL) stp_copy_flush(ctx);
         for (size_t i = 0; i < fragment.n; i++) {
             struct stp_target row = rma_behind(target, fragment.source_at + i * rows->source_pitch);
-            stp_rt.fabric.get_nbi(ctx->fabric, &row, buffer + i * fragment.width, fragment.width);
+            stp_rt.fabric.get(ctx->fabric, &row, buffer + i * fragment.width, fragment.width, true);
         }
         stp_rt.fabric.quiet(ctx->fabric);
         stp_copy_flush(ctx);
@@ -166,7 +157,8 @@ static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
     }
     for (size_t i = 0; i < rows->n; i++) {
         struct stp_target row = rma_behind(dest, i * rows->dest_pitch);
-        fabric_put(ctx, &row, source + i * rows->source_pitch, rows->width, end);
+        stp_rt.fabric.put(ctx->fabric, &row, source + i * rows->source_pitch, rows->width,
+                          end == STP_COPY_NONE);
     }
     stp_device_mr_put(held);
 }
@@ -183,13 +175,13 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
         return;
     }
     if (rows->n == 1 && end == STP_COPY_REMOTE) {
-        fabric->get(ctx->fabric, source, dest, rows->width);
+        fabric->get(ctx->fabric, source, dest, rows->width, false);
         stp_device_mr_put(held);
         return;
     }
     for (size_t i = 0; i < rows->n; i++) {
         struct stp_target row = rma_behind(source, i * rows->source_pitch);
-        fabric->get_nbi(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width);
+        fabric->get(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width, true);
     }
     stp_device_mr_put(held);
     if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data is here on return */
@@ -235,10 +227,8 @@ static void rma_put(struct stp_ctx *ctx, const struct stp_target *dest, const vo
         break;
     case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, dest->pe);
-        if (STP_LIKELY(from == NULL && rows->n == 1 && end != STP_COPY_NONE))
-            stp_rt.fabric.put(ctx->fabric, dest, source, rows->width);
-        else if (from == NULL && rows->n == 1)
-            stp_rt.fabric.put_nbi(ctx->fabric, dest, source, rows->width);
+        if (STP_LIKELY(from == NULL && rows->n == 1))
+            stp_rt.fabric.put(ctx->fabric, dest, source, rows->width, end == STP_COPY_NONE);
         else
             rma_put_fabric(ctx, from, dest, source, rows, end);
         break;
@@ -388,7 +378,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
             (uintptr_t)dest % nbytes == 0)
             stp_rt.fabric.store(ctx->fabric, &target, value, nbytes);
         else
-            stp_rt.fabric.put(ctx->fabric, &target, value, nbytes);
+            stp_rt.fabric.put(ctx->fabric, &target, value, nbytes, false);
         break;
     case STP_PATH_CMA: /* it might tear */
     case STP_PATH_STAGED:

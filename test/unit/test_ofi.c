@@ -201,7 +201,7 @@ static void flood_puts(void)
     for (int i = 0; i < n; i++) {
         size_t at = (size_t)i % WORDS;
 
-        fabric.put_nbi(ctx, TARGET(to, REGION, at * 8), &source[at], 8);
+        fabric.put(ctx, TARGET(to, REGION, at * 8), &source[at], 8, true);
     }
     fabric.quiet(ctx);
     meet();
@@ -224,11 +224,11 @@ static void flood_blocks(void)
         size_t n = 250 + i * STEP % 17000;
 
         if (at + n > AREA) at = 0;
-        fabric.put_nbi(ctx, TARGET(to, REGION, at), source + at, n);
+        fabric.put(ctx, TARGET(to, REGION, at), source + at, n, true);
         at += n;
         if (i % 500 == 499) fabric.quiet_pes(ctx, &to, 1);
     }
-    fabric.put_nbi(ctx, TARGET(to, REGION, at), source + at, AREA - at);
+    fabric.put(ctx, TARGET(to, REGION, at), source + at, AREA - at, true);
     fabric.quiet(ctx);
     meet();
     for (size_t i = 0; i < AREA; i++)
@@ -251,7 +251,7 @@ static void fence_behind_blocks(void)
         for (size_t i = 0; i < BLOCKS * WORDS; i++)
             source[i] = round;
         for (size_t k = 0; k < n; k++)
-            fabric.put_nbi(ctx, TARGET(to, REGION, k * WORDS * 8), source + k * WORDS, WORDS * 8);
+            fabric.put(ctx, TARGET(to, REGION, k * WORDS * 8), source + k * WORDS, WORDS * 8, true);
         fabric.fence(ctx);
         fabric.store(ctx, TARGET(to, REGION, FLAG * 8), &round, 8);
         while (__atomic_load_n(&memory[FLAG], __ATOMIC_ACQUIRE) != round)
@@ -272,7 +272,7 @@ static void *keep_putting(void *arg)
 
     (void)arg;
     while (!atomic_load(&stop))
-        fabric.put_nbi(ctx, TARGET((me + 1) % PES, REGION, 64), &source, 8);
+        fabric.put(ctx, TARGET((me + 1) % PES, REGION, 64), &source, 8, true);
     return NULL;
 }
 
@@ -284,7 +284,7 @@ static void quiet_beside_a_flood(void)
 
     pthread_create(&thread, NULL, keep_putting, NULL);
     for (int i = 0; i < 20; i++) {
-        fabric.put(ctx, TARGET((me + 1) % PES, REGION, 128), &value, 8);
+        fabric.put(ctx, TARGET((me + 1) % PES, REGION, 128), &value, 8, false);
         fabric.quiet(ctx);
     }
     atomic_store(&stop, true);
@@ -431,7 +431,7 @@ static size_t queued_bytes; /* of each put: they are collected, or become pieces
 static void queue_puts(uint64_t *source)
 {
     for (size_t i = 0; i < 3; i++)
-        fabric.put_nbi(ctx, TARGET(1, REGION, i * queued_bytes), source, queued_bytes);
+        fabric.put(ctx, TARGET(1, REGION, i * queued_bytes), source, queued_bytes, true);
 }
 
 static void make_region_anew(void)
@@ -513,7 +513,7 @@ static void get_until_fatal(void)
     uint64_t value;
 
     for (;;)
-        fabric.get(ctx, TARGET(1, REGION, 0), &value, sizeof(value));
+        fabric.get(ctx, TARGET(1, REGION, 0), &value, sizeof(value), false);
 }
 
 static void get_from_dead(void)
@@ -527,7 +527,7 @@ static void batch_until_fatal(void)
 
     fabric.session(ctx, true, SIZE_MAX);
     for (;;) {
-        fabric.put(ctx, TARGET(1, REGION, 0), &value, sizeof(value));
+        fabric.put(ctx, TARGET(1, REGION, 0), &value, sizeof(value), false);
         fabric.amo(ctx, TARGET(1, REGION, 0), STP_AMO_ADD, STP_U64, &value, NULL, NULL, false);
         fabric.quiet_pes(ctx, (int[]){1}, 1);
     }

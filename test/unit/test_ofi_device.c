@@ -149,10 +149,10 @@ static void put_and_check(const struct transfer *t)
 
     fill(t->local_device, HALF, t->nbytes, me, t->salt);
     if (t->nbi) {
-        fabric.put_nbi(ctx, TARGET(t->to, number, 0), source, t->nbytes);
+        fabric.put(ctx, TARGET(t->to, number, 0), source, t->nbytes, true);
         fabric.quiet(ctx);
     } else {
-        fabric.put(ctx, TARGET(t->to, number, 0), source, t->nbytes);
+        fabric.put(ctx, TARGET(t->to, number, 0), source, t->nbytes, false);
         fill(t->local_device, HALF, t->nbytes, me, 0); /* on return source is free */
         fabric.quiet(ctx);
     }
@@ -172,10 +172,10 @@ static void get_and_check(const struct transfer *t)
     fill(t->local_device, HALF, t->nbytes, me, 0);
     meet();
     if (t->nbi) {
-        fabric.get_nbi(ctx, TARGET(t->to, number, 0), dest, t->nbytes);
+        fabric.get(ctx, TARGET(t->to, number, 0), dest, t->nbytes, true);
         fabric.quiet(ctx);
     } else {
-        fabric.get(ctx, TARGET(t->to, number, 0), dest, t->nbytes);
+        fabric.get(ctx, TARGET(t->to, number, 0), dest, t->nbytes, false);
     }
     say(text, "get", t);
     expect(holds(t->local_device, HALF, t->nbytes, t->to, t->salt), text);
@@ -253,7 +253,8 @@ static void many_regions(void)
             CUdeviceptr at = base[order[i]] + (CUdeviceptr)(end ? SIZE - 1 : 0);
 
             expect(cuda.memcpy_htod(at, &byte, 1) == CUDA_SUCCESS, "a copy to the device");
-            fabric.put(ctx, TARGET(to, REGION, (size_t)(i * 2 + end)), (void *)(uintptr_t)at, 1);
+            fabric.put(ctx, TARGET(to, REGION, (size_t)(i * 2 + end)), (void *)(uintptr_t)at, 1,
+                       false);
         }
         fabric.quiet(ctx);
         fabric.region_remove(SECOND + (unsigned)order[i]);
@@ -275,7 +276,7 @@ static void refusal(void)
     expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP, "to be refused");
     expect(shim_count("device_refused") == 1, "the provider to be asked");
     expect(world->text[0] == '\0', "no message");
-    fabric.put(ctx, TARGET((me + 1) % PES, REGION, 0), &value, sizeof(value));
+    fabric.put(ctx, TARGET((me + 1) % PES, REGION, 0), &value, sizeof(value), false);
     fabric.quiet(ctx);
     meet();
     expect(memory[0] == (uint64_t)((me + PES - 1) % PES) + 1, "host memory to work");
@@ -291,14 +292,14 @@ static void mixture(void)
     if (core.devices) {
         come_up_with_device();
         fill(true, HALF, n, me, 1);
-        fabric.put(ctx, TARGET(to, REGION, 0), place(true, HALF), n);
+        fabric.put(ctx, TARGET(to, REGION, 0), place(true, HALF), n, false);
     } else {
         open_device();
         expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP, "to be refused");
         meet();
         meet();
         fill(false, HALF, n, me, 1);
-        fabric.put(ctx, TARGET(to, DEVICE_REGION, 0), place(false, HALF), n);
+        fabric.put(ctx, TARGET(to, DEVICE_REGION, 0), place(false, HALF), n, false);
     }
     fabric.quiet(ctx);
     meet();

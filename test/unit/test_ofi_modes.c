@@ -109,10 +109,10 @@ static void put_and_check(unsigned char *local, size_t n, unsigned salt)
 {
     fill(local, n, me, salt);
     if (salt % 2) {
-        fabric.put_nbi(ctx, TARGET(to, REGION, 0), local, n);
+        fabric.put(ctx, TARGET(to, REGION, 0), local, n, true);
         fabric.quiet(ctx);
     } else {
-        fabric.put(ctx, TARGET(to, REGION, 0), local, n);
+        fabric.put(ctx, TARGET(to, REGION, 0), local, n, false);
         memset(local, 0xee, n); /* on return it is free */
         fabric.quiet(ctx);
     }
@@ -127,10 +127,10 @@ static void get_and_check(unsigned char *local, size_t n, unsigned salt)
     memset(local, 0, n);
     meet();
     if (salt % 2) {
-        fabric.get_nbi(ctx, TARGET(to, REGION, 0), local, n);
+        fabric.get(ctx, TARGET(to, REGION, 0), local, n, true);
         fabric.quiet(ctx);
     } else {
-        fabric.get(ctx, TARGET(to, REGION, 0), local, n);
+        fabric.get(ctx, TARGET(to, REGION, 0), local, n, false);
     }
     check(local, n, to, salt, "get");
     meet();
@@ -158,7 +158,7 @@ static void fragments(void)
     memset(memory, 0, HALF);
     meet();
     for (size_t i = 0; i < N; i++)
-        fabric.put_nbi(ctx, TARGET(to, REGION, i * STEP + 1), source + i * FRAGMENT, FRAGMENT);
+        fabric.put(ctx, TARGET(to, REGION, i * STEP + 1), source + i * FRAGMENT, FRAGMENT, true);
     fabric.quiet(ctx);
     meet();
     for (size_t i = 0; i < N; i++)
@@ -189,7 +189,7 @@ static void add_all(void)
     for (int i = 2; i < N; i += 3)
         expect(old[i] < (uint64_t)PES * N, "results by quiet");
     meet();
-    fabric.get(ctx, TARGET(0, REGION, WORD * 8), &last, 8);
+    fabric.get(ctx, TARGET(0, REGION, WORD * 8), &last, 8, false);
     expect(last == (uint64_t)PES * N, "every addition once");
     meet();
 }
@@ -266,7 +266,7 @@ static void fences(void)
     meet();
     for (uint64_t i = 1; i <= 20; i++) {
         fill(source, sizeof(source), me, (unsigned)i);
-        fabric.put(ctx, TARGET(to, REGION, 0), source, sizeof(source));
+        fabric.put(ctx, TARGET(to, REGION, 0), source, sizeof(source), false);
         fabric.fence(ctx);
         fabric.store(ctx, TARGET(to, REGION, WORD * 8), &i, 8);
         while (__atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE) != i)
@@ -362,9 +362,9 @@ static void large(void)
         size_t n = BIG - at < HALF ? BIG - at : HALF;
 
         fill(big + at, n, me, (unsigned)(at / HALF));
-        fabric.put_nbi(ctx, TARGET(to, REGION, 0), big + at, n);
+        fabric.put(ctx, TARGET(to, REGION, 0), big + at, n, true);
         fabric.quiet(ctx);
-        fabric.get_nbi(ctx, TARGET(to, REGION, 0), back + at, n);
+        fabric.get(ctx, TARGET(to, REGION, 0), back + at, n, true);
         fabric.quiet(ctx);
     }
     expect(memcmp(big, back, BIG) == 0, "what was put to come back");
@@ -394,7 +394,7 @@ static long posts_unanswered(void)
         stop_pe(to);
         posts = shim_count("posts");
         for (size_t i = 0; i < N; i++)
-            fabric.put_nbi(ctx, TARGET(to, REGION, i * STEP), source + i * FRAGMENT, FRAGMENT);
+            fabric.put(ctx, TARGET(to, REGION, i * STEP), source + i * FRAGMENT, FRAGMENT, true);
         posts = shim_count("posts") - posts;
         kill(world->pids[to], SIGCONT);
     }
@@ -478,7 +478,7 @@ static void some_pes(void)
         fabric.session(ctx, round % 2, SIZE_MAX);
         for (int pe = 0; pe < PES; pe++) {
             value = round * 10 + (uint64_t)pe;
-            fabric.put(ctx, TARGET(pe, REGION, (size_t)me * 16), &value, 8);
+            fabric.put(ctx, TARGET(pe, REGION, (size_t)me * 16), &value, 8, false);
             fabric.amo(ctx, TARGET(pe, REGION, (size_t)me * 16 + 8), STP_AMO_SET, STP_U64, &value,
                        NULL, NULL, false);
         }
@@ -486,7 +486,7 @@ static void some_pes(void)
         fabric.quiet_pes(ctx, &one, 1);
         for (int pe = 0; pe < PES; pe += PES - 1)
             for (size_t k = 0; k < 2; k++) {
-                fabric.get(ctx, TARGET(pe, REGION, (size_t)me * 16 + k * 8), &seen, 8);
+                fabric.get(ctx, TARGET(pe, REGION, (size_t)me * 16 + k * 8), &seen, 8, false);
                 expect(seen == round * 10 + (uint64_t)pe, "what quiet_pes waited for");
             }
     }

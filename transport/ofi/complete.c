@@ -376,7 +376,7 @@ void stp_ofi_finish(void)
 int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
 {
     struct fi_cq_data_entry entries[BATCH];
-    bool again, owes;
+    bool again, ack_due;
     ssize_t n;
 
     if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
@@ -384,7 +384,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
     /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
-    owes = endpoint == &stp_ofi.main && stp_ofi_ack_due();
+    ack_due = endpoint == &stp_ofi.main && stp_ofi_ack_due();
     n = fi_cq_read(endpoint->cq, entries, BATCH);
     if (n > 0)
         complete_locked(endpoint, entries, n);
@@ -393,8 +393,8 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
-    /* Nothing has carried it since the last time: who waits for it must not wait for more. */
-    if (STP_UNLIKELY(owes)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
+    /* No message has carried it since the last read: its sender must not wait any longer. */
+    if (STP_UNLIKELY(ack_due)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
     again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
             (!stp_ofi.by_sockets && stp_ofi_ack_any());

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers that are held back for a message to carry them.
+ * Acknowledgements of packed messages that are delayed, for a message to carry them.
  * Design: docs/design/messages.md.
  */
 #include "delayed_ack.h"
 
 #include <string.h>
 
-#define N_DEBTS 16      /* PEs that something is owed to at a time */
-#define N_HABITS 256u   /* a power of two */
-#define HITS_TO_DEFER 4 /* messages in a row that could have carried an answer */
+#define N_PENDING 16    /* PEs with delayed acknowledgements at a time */
+#define N_HISTORY 256u  /* a power of two */
+#define HITS_TO_DEFER 4 /* messages in a row that could have carried one */
 
-/* What is owed to one PE. */
+/* The delayed acknowledgements for one PE. */
 struct pending_ack {
     int pe;
     unsigned n;
@@ -20,24 +20,24 @@ struct pending_ack {
     uint32_t ids[STP_OFI_AM_ACKS];
 };
 
-/* Whether messages to a PE follow the answers to its own, before anybody reads the queue again. */
+/* Could messages to a PE have carried the acknowledgements of its own? */
 struct ack_history {
-    uint32_t answered; /* drains when an answer was due last */
+    uint32_t answered; /* drains when one was to be sent last */
     uint8_t hits;
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards debts and habits */
-    unsigned n, n_urgent; /* of debts; asked about without */
+    pthread_mutex_t lock; /* guards pending and history */
+    unsigned n, n_urgent; /* of pending; asked about without */
     uint32_t due;         /* the first of them; asked about without */
-    struct pending_ack debts[N_DEBTS];
-    struct ack_history habits[N_HABITS];
+    struct pending_ack pending[N_PENDING];
+    struct ack_history history[N_HISTORY];
     unsigned carrying; /* messages that are being posted */
-} owed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} acks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct ack_history *ack_history_of(int pe)
 {
-    return &owed.habits[(unsigned)pe & (N_HABITS - 1)];
+    return &acks.history[(unsigned)pe & (N_HISTORY - 1)];
 }
 
 static uint32_t drains_now(void)
@@ -47,12 +47,12 @@ static uint32_t drains_now(void)
 
 bool stp_ofi_ack_any(void)
 {
-    return __atomic_load_n(&owed.n, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&acks.n, __ATOMIC_RELAXED) != 0;
 }
 
 bool stp_ofi_ack_urgent(void)
 {
-    return __atomic_load_n(&owed.n_urgent, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&acks.n_urgent, __ATOMIC_RELAXED) != 0;
 }
 
 /* Counts go round. */
@@ -64,34 +64,34 @@ static bool ack_is_due(uint32_t due, uint32_t now)
 bool stp_ofi_ack_due(void)
 {
     return stp_ofi_ack_any() &&
-           ack_is_due(__atomic_load_n(&owed.due, __ATOMIC_RELAXED), drains_now());
+           ack_is_due(__atomic_load_n(&acks.due, __ATOMIC_RELAXED), drains_now());
 }
 
 bool stp_ofi_ack_piggybacking(void)
 {
     /* Pairs with the subtraction in stp_ofi_ack_piggybacked(). */
-    return __atomic_load_n(&owed.carrying, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&acks.carrying, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* ---- owing -------------------------------------------------------------------- */
+/* ---- delaying ----------------------------------------------------------------- */
 
 /* What is asked about without the lock. */
 static void ack_publish_locked(unsigned n)
 {
-    uint32_t due = owed.debts[0].due;
+    uint32_t due = acks.pending[0].due;
     unsigned n_urgent = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        n_urgent += owed.debts[i].urgent;
-        if (ack_is_due(owed.debts[i].due, due)) due = owed.debts[i].due;
+        n_urgent += acks.pending[i].urgent;
+        if (ack_is_due(acks.pending[i].due, due)) due = acks.pending[i].due;
     }
-    __atomic_store_n(&owed.due, due, __ATOMIC_RELAXED);
-    __atomic_store_n(&owed.n_urgent, n_urgent, __ATOMIC_RELAXED);
-    __atomic_store_n(&owed.n, n, __ATOMIC_RELAXED);
+    __atomic_store_n(&acks.due, due, __ATOMIC_RELAXED);
+    __atomic_store_n(&acks.n_urgent, n_urgent, __ATOMIC_RELAXED);
+    __atomic_store_n(&acks.n, n, __ATOMIC_RELAXED);
 }
 
 /* Without a progress thread nobody may come to send it; at the end peers do not wait for long. */
-static bool may_owe(void)
+static bool may_defer(void)
 {
     return stp_ofi.core->env->ofi_progress_thread &&
            !__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
@@ -100,21 +100,21 @@ static bool may_owe(void)
 /* False: this one has to be answered now. *full: those to be answered now in its place, or none. */
 static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending_ack *full)
 {
-    struct pending_ack *pending_ack = owed.debts, *end = owed.debts + owed.n;
+    struct pending_ack *pending_ack = acks.pending, *end = acks.pending + acks.n;
     uint32_t due = drains_now() + (may_delay ? STP_OFI_ACK_ALL : STP_OFI_ACK_URGENT);
 
     if (!may_delay) ack_history_of(pe)->answered = drains_now();
     if (!may_delay && ack_history_of(pe)->hits < HITS_TO_DEFER) return false;
     while (pending_ack < end && pending_ack->pe != pe)
         pending_ack++;
-    if (pending_ack == end && owed.n == N_DEBTS) return false;
+    if (pending_ack == end && acks.n == N_PENDING) return false;
     if (pending_ack < end && pending_ack->n == STP_OFI_AM_ACKS) *full = *pending_ack;
     if (pending_ack == end || pending_ack->n == STP_OFI_AM_ACKS)
         *pending_ack = (struct pending_ack){.pe = pe, .due = due};
     if (!ack_is_due(pending_ack->due, due)) pending_ack->due = due;
     pending_ack->urgent |= !may_delay;
     pending_ack->ids[pending_ack->n++] = id;
-    ack_publish_locked(owed.n + (pending_ack == end));
+    ack_publish_locked(acks.n + (pending_ack == end));
     return true;
 }
 
@@ -130,14 +130,14 @@ static void answer_locked(const struct pending_ack *pending_ack)
 void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
 {
     struct pending_ack now = {.pe = pe, .n = 1, .ids = {id}}, full = {.n = 0};
-    bool owes = false;
+    bool deferred = false;
 
-    if (may_owe()) {
-        pthread_mutex_lock(&owed.lock);
-        owes = ack_defer_locked(pe, id, may_delay, &full);
-        pthread_mutex_unlock(&owed.lock);
+    if (may_defer()) {
+        pthread_mutex_lock(&acks.lock);
+        deferred = ack_defer_locked(pe, id, may_delay, &full);
+        pthread_mutex_unlock(&acks.lock);
     }
-    if (!owes) answer_locked(&now);
+    if (!deferred) answer_locked(&now);
     if (full.n > 0) answer_locked(&full);
 }
 
@@ -146,11 +146,11 @@ static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
 {
     unsigned n = 0, left = 0;
 
-    for (unsigned i = 0; i < owed.n; i++) {
-        struct pending_ack *pending_ack = &owed.debts[i];
+    for (unsigned i = 0; i < acks.n; i++) {
+        struct pending_ack *pending_ack = &acks.pending[i];
 
         if (!ack_is_due(pending_ack->due, at)) {
-            owed.debts[left++] = *pending_ack;
+            acks.pending[left++] = *pending_ack;
             continue;
         }
         if (pending_ack->urgent)
@@ -163,24 +163,24 @@ static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
 
 void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send which)
 {
-    struct pending_ack debts[N_DEBTS];
+    struct pending_ack pending[N_PENDING];
     unsigned n;
 
-    pthread_mutex_lock(&owed.lock);
-    n = take_due_locked(drains_now() + which, debts);
-    pthread_mutex_unlock(&owed.lock);
+    pthread_mutex_lock(&acks.lock);
+    n = take_due_locked(drains_now() + which, pending);
+    pthread_mutex_unlock(&acks.lock);
     for (unsigned i = 0; i < n; i++)
-        answer_locked(&debts[i]);
+        answer_locked(&pending[i]);
 }
 
-/* Take the pending_ack to a PE out. False: there is none. */
+/* Take out those for a PE. False: there are none. */
 static bool ack_take_locked(int pe, struct pending_ack *taken)
 {
-    for (unsigned i = 0; i < owed.n; i++) {
-        if (owed.debts[i].pe != pe) continue;
-        *taken = owed.debts[i];
-        owed.debts[i] = owed.debts[owed.n - 1];
-        ack_publish_locked(owed.n - 1);
+    for (unsigned i = 0; i < acks.n; i++) {
+        if (acks.pending[i].pe != pe) continue;
+        *taken = acks.pending[i];
+        acks.pending[i] = acks.pending[acks.n - 1];
+        ack_publish_locked(acks.n - 1);
         return true;
     }
     return false;
@@ -191,9 +191,9 @@ void stp_ofi_ack_flush_pe_locked(int pe)
     struct pending_ack pending_ack;
     bool some;
 
-    pthread_mutex_lock(&owed.lock);
+    pthread_mutex_lock(&acks.lock);
     some = ack_take_locked(pe, &pending_ack);
-    pthread_mutex_unlock(&owed.lock);
+    pthread_mutex_unlock(&acks.lock);
     if (some) answer_locked(&pending_ack);
 }
 
@@ -206,13 +206,13 @@ void stp_ofi_ack_flush(enum stp_ofi_ack_send which)
 
 void stp_ofi_ack_reset(void)
 {
-    pthread_mutex_lock(&owed.lock);
+    pthread_mutex_lock(&acks.lock);
     ack_publish_locked(0);
-    memset(owed.habits, 0, sizeof(owed.habits));
-    pthread_mutex_unlock(&owed.lock);
+    memset(acks.history, 0, sizeof(acks.history));
+    pthread_mutex_unlock(&acks.lock);
 }
 
-/* ---- carrying ------------------------------------------------------------------ */
+/* ---- piggybacking -------------------------------------------------------------- */
 
 bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
 {
@@ -221,12 +221,12 @@ bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
     struct pending_ack pending_ack;
     bool some;
 
-    pthread_mutex_lock(&owed.lock);
-    some = owed.n > 0 && ack_take_locked(req->pe, &pending_ack);
+    pthread_mutex_lock(&acks.lock);
+    some = acks.n > 0 && ack_take_locked(req->pe, &pending_ack);
     if (ack_history->answered == drains_now() && ack_history->hits < HITS_TO_DEFER)
         ack_history->hits++;
-    if (some) __atomic_fetch_add(&owed.carrying, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&owed.lock);
+    if (some) __atomic_fetch_add(&acks.carrying, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&acks.lock);
     if (!some) return false;
     memcpy(&header, req->data, sizeof(header));
     header.n_receipts = (uint8_t)pending_ack.n;
@@ -238,5 +238,5 @@ bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
 void stp_ofi_ack_piggybacked(void)
 {
     /* Pairs with the acquire load in stp_ofi_ack_piggybacking(), before a ping is answered. */
-    __atomic_fetch_sub(&owed.carrying, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&acks.carrying, 1, __ATOMIC_RELEASE);
 }

@@ -512,16 +512,12 @@ const char *stp_ofi_strerror(int error);
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 void stp_ofi_allows_delayed_ack(struct stp_fabric_ctx *ctx);
 void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
-                 size_t nbytes);
-void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
-                     size_t nbytes);
+                 size_t nbytes, bool nbi);
 /* A put to another PE, or of device memory, that leaves by itself before this returns. */
 void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, bool nbi);
 void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
-                 size_t nbytes);
-void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
-                     size_t nbytes);
+                 size_t nbytes, bool nbi);
 void stp_ofi_store(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,
                    size_t nbytes);
 void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,

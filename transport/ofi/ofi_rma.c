@@ -165,43 +165,33 @@ void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest
 }
 
 void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
-                 size_t nbytes)
+                 size_t nbytes, bool nbi)
 {
-    if (dest->pe == stp_ofi.self && stp_ofi_by_cpu(dest->number, source))
-        memmove(stp_ofi_local_ptr(dest->number, dest->offset), source, nbytes);
-    else if (nbytes > STP_OFI_ITEM_MAX || !stp_ofi_can_coalesce(ctx) ||
-             !batch_put(ctx, dest, source, nbytes))
-        stp_ofi_put_alone(ctx, dest, source, nbytes, false);
-}
+    bool own = dest->pe == stp_ofi.self;
 
-void stp_ofi_put_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
-                     size_t nbytes)
-{
-    if (dest->pe == stp_ofi.self)
-        stp_ofi_put(ctx, dest, source, nbytes);
+    nbi = nbi && !own;
+    if (own && stp_ofi_by_cpu(dest->number, source))
+        memmove(stp_ofi_local_ptr(dest->number, dest->offset), source, nbytes);
     else if (!stp_ofi_can_coalesce(ctx) ||
              !(nbytes <= STP_OFI_ITEM_MAX ? batch_put(ctx, dest, source, nbytes)
-                                          : join_put(ctx, dest, source, nbytes)))
-        stp_ofi_put_alone(ctx, dest, source, nbytes, true);
+                                          : nbi && join_put(ctx, dest, source, nbytes)))
+        stp_ofi_put_alone(ctx, dest, source, nbytes, nbi);
 }
 
 void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
-                 size_t nbytes)
+                 size_t nbytes, bool nbi)
 {
+    bool own = source->pe == stp_ofi.self;
+
+    if (nbi && !own) {
+        transfer_nbi(ctx, STP_OFI_READ, source, dest, nbytes);
+        return;
+    }
     if (stp_ofi_can_coalesce(ctx)) stp_ofi_batch_flush_pe(ctx, source->pe);
-    if (source->pe == stp_ofi.self && stp_ofi_by_cpu(source->number, dest))
+    if (own && stp_ofi_by_cpu(source->number, dest))
         memmove(dest, stp_ofi_local_ptr(source->number, source->offset), nbytes);
     else
         transfer(ctx->endpoint, STP_OFI_READ, source, dest, nbytes);
-}
-
-void stp_ofi_get_nbi(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
-                     size_t nbytes)
-{
-    if (source->pe == stp_ofi.self)
-        stp_ofi_get(ctx, source, dest, nbytes);
-    else
-        transfer_nbi(ctx, STP_OFI_READ, source, dest, nbytes);
 }
 
 /* An atomic write: plain writes of 8 bytes tear on TCP (libfabric 1.17). */

@@ -72,7 +72,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
     struct stp_ofi_req *sig;
 
     if (word->pe == stp_ofi.self) {
-        if (nbytes > 0) stp_ofi_put(ctx, dest, source, nbytes);
+        if (nbytes > 0) stp_ofi_put(ctx, dest, source, nbytes, false);
         stp_ofi_amo(ctx, word, op, STP_U64, &signal, NULL, NULL, nbi);
         return;
     }

@@ -235,9 +235,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->ctx_create = stp_ofi_ctx_create;
     fabric->ctx_destroy = stp_ofi_ctx_destroy;
     fabric->put = stp_ofi_put;
-    fabric->put_nbi = stp_ofi_put_nbi;
     fabric->get = stp_ofi_get;
-    fabric->get_nbi = stp_ofi_get_nbi;
     fabric->store = stp_ofi_store;
     fabric->amo = stp_ofi_amo;
     fabric->put_signal = stp_ofi_put_signal;

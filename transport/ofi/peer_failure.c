@@ -207,7 +207,7 @@ static void link_broke(struct link *link, int error)
     }
 }
 
-static void link_look(struct link *link, uint64_t now)
+static void link_poll(struct link *link, uint64_t now)
 {
     struct pollfd poll_fd = {.fd = link->fd,
                              .events = link->state == LINK_CONNECTING ? POLLOUT : POLLIN};
@@ -374,7 +374,7 @@ static void end_or_let_go(int pe, enum verdict verdict)
 }
 
 /* Look at all links, at most every LOOK_NS; one thread at a time. Calls found for each dead PE. */
-static void links_look(void (*found)(int pe, enum verdict verdict))
+static void links_poll(void (*found)(int pe, enum verdict verdict))
 {
     enum verdict verdicts[LINKS];
     int pes[LINKS];
@@ -390,7 +390,7 @@ static void links_look(void (*found)(int pe, enum verdict verdict))
         struct link *link = &health.links[i];
 
         if (link->state == LINK_FREE) continue;
-        link_look(link, now);
+        link_poll(link, now);
         verdicts[n] = judge_locked(link);
         pes[n] = link->pe;
         n += verdicts[n] != ALIVE;
@@ -403,7 +403,7 @@ static void links_look(void (*found)(int pe, enum verdict verdict))
 
 void stp_ofi_failure_poll(void)
 {
-    links_look(end_or_let_go);
+    links_poll(end_or_let_go);
 }
 
 /* A link to PE pe, made if there is none; the one unused for longest makes room. */
@@ -446,7 +446,7 @@ void stp_ofi_failure_blame(void)
 {
     suspect_targets();
     for (int ms = 0; ms < BLAME_MS; ms += 10) {
-        links_look(end); /* not let_go(): the caller has an endpoint's lock */
+        links_poll(end); /* not let_go(): the caller has an endpoint's lock */
         poll(NULL, 0, 10);
     }
 }
@@ -462,7 +462,7 @@ static void await_first_locked(struct link *link)
         struct pollfd poll_fd = {.fd = link->fd, .events = POLLOUT};
 
         poll(&poll_fd, 1, FIRST_MS);
-        link_look(link, stp_now_ns());
+        link_poll(link, stp_now_ns());
     }
 }
 
