@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which functions an operation of a PE on another enters, inline ones too.
+"""Which functions an operation enters on PE 0 of two, inline ones too.
 
-usage: call_trace.py put|put_signal|get NBYTES [gpu] [VARIABLE=VALUE...]
+usage: call_trace.py put|put_signal|get|reduce|space_create NBYTES [gpu] [VARIABLE=VALUE...]
   gpu              the object is in a space of GPU memory; the stand-in for the driver serves it
   VARIABLE=VALUE   for the job: SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp
 
 Builds in build-trace, without optimization. Marks a function with * when a parameter is the address
 of the symmetric object or what it was located as, and with r when it is the request of the fabric
 module; prints how many there are from the routine of the API to the first call of libfabric.
-docs/design/life-of-a-put.md says what they do.
+docs/design/life-of-a-put.md says what they do. Of collectives all functions to their end are listed,
+once each, with the number of files they are in.
 """
 import os
 import re
@@ -28,7 +29,7 @@ def build():
     subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Debug",
                     "-DCMAKE_C_FLAGS=-O0 -g -finstrument-functions -Wno-format-truncation"], **quiet)
     subprocess.run(["cmake", "--build", BUILD, "-j", str(os.cpu_count()), "--target", "steppe",
-                    "steppe_ofi", "steppe_job", "fakecuda"], **quiet)
+                    "steppe_ofi", "steppe_supervisor", "fakecuda"], **quiet)
     subprocess.run([os.path.join(BUILD, "bin", "oshcc"), "-g", "-rdynamic",
                     os.path.join(ROOT, "test", "trace", "call_trace.c"), "-ldl", "-o",
                     os.path.join(BUILD, "call_trace")], check=True)
@@ -69,15 +70,30 @@ def definitions():
     return found
 
 
+def print_all(known):
+    """Of a collective: each function once, with its file."""
+    ours = sorted({(os.path.relpath(place.rsplit(":", 1)[0], ROOT), name)
+                   for name, place in known.values()
+                   if place.startswith(ROOT + os.sep) and f"{os.sep}test{os.sep}" not in place})
+    for file, name in ours:
+        print(f"{file}  {name}")
+    print(f"{len(ours)} functions in {len({file for file, _ in ours})} files")
+
+
 def main():
     variables = [argument for argument in sys.argv[1:] if "=" in argument]
     arguments = [argument for argument in sys.argv[1:] if "=" not in argument]
-    if len(arguments) not in (2, 3) or arguments[0] not in ("put", "put_signal", "get"):
+    collective = arguments[:1] in (["reduce"], ["space_create"])
+    if len(arguments) not in (2, 3) or not collective and arguments[0] not in ("put", "put_signal",
+                                                                               "get"):
         sys.exit(__doc__)
     build()
     calls = run(arguments, variables)
     known = functions(calls)
     have = definitions()
+    if collective:
+        print_all(known)
+        return
     marked = {"*": set(), "r": set(), " ": set()}
     for depth, file, address in calls:
         name, place = known[file, address]

@@ -68,7 +68,7 @@ static void whose_say(struct whose_search *search, const char *name, bool writab
                  "or was shared already, when the program began, and stays private");
 }
 
-static int whose_look(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct whose_search *search = arg;
 
@@ -89,6 +89,6 @@ bool stp_addr_describe(const void *addr, char *text, size_t len)
 {
     struct whose_search search = {.addr = (uintptr_t)addr, .text = text, .len = len};
 
-    dl_iterate_phdr(whose_look, &search);
+    dl_iterate_phdr(find_library, &search);
     return search.found;
 }

@@ -18,7 +18,7 @@ static struct {
 } hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What hwloc said, when it was first asked since the kind started. NULL: no memory. */
-static const struct stp_hbm *hbm_look(void)
+static const struct stp_hbm *hbm_read_once(void)
 {
     const struct stp_hbm *found;
 
@@ -42,7 +42,7 @@ static void hbm_stop(void)
 
 static int hbm_probe(const struct stp_space_params *params, char *why, size_t len)
 {
-    const struct stp_hbm *found = hbm_look();
+    const struct stp_hbm *found = hbm_read_once();
 
     (void)params;
     if (found == NULL) {
@@ -60,7 +60,7 @@ static int hbm_probe(const struct stp_space_params *params, char *why, size_t le
 /* Which node: an index, or -ENODEV, logged. */
 static int hbm_pick(const struct stp_space_params *params)
 {
-    const struct stp_hbm *found = hbm_look();
+    const struct stp_hbm *found = hbm_read_once();
     struct stp_numbers own;
 
     if (params->numa_node == -1) {
@@ -82,7 +82,7 @@ static struct stp_space_params hbm_params(const struct stp_space_params *params,
 
     bound.numa_by = stp_kind_hbm.numa_by;
     bound.numa = STP_NUMA_BIND;
-    bound.numa_node = hbm_look()->nodes[i].number;
+    bound.numa_node = hbm_read_once()->nodes[i].number;
     return bound;
 }
 
@@ -121,7 +121,7 @@ static void hbm_claim(const struct stp_space_params *params, struct stp_capacity
 {
     int i = hbm_pick(params);
 
-    mine->place = i >= 0 ? hbm_look()->nodes[i].number : -1;
+    mine->place = i >= 0 ? hbm_read_once()->nodes[i].number : -1;
     mine->left = i >= 0 ? hbm_free(mine->place) : 0;
 }
 
@@ -157,7 +157,7 @@ static int hbm_grow(struct stp_space *space, size_t nbytes, char *why, size_t le
 
 static int hbm_devices(int i, struct stp_device *device)
 {
-    const struct stp_hbm *found = hbm_look();
+    const struct stp_hbm *found = hbm_read_once();
     const struct stp_hbm_node *node;
 
     if (found == NULL) return 0;

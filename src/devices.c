@@ -6,30 +6,30 @@
 #include "runtime.h"
 #include "space/space.h"
 
-/* In a job the kinds have looked what there is. Without one they look now, and forget it. */
-struct devices_look {
+/* In a job the kinds have found their devices. Without one they look for them, and forget them. */
+struct devices_session {
     bool alone;
 };
 
-static struct devices_look devices_begin(void)
+static struct devices_session devices_begin(void)
 {
-    struct devices_look look = {.alone = stp_references() == 0};
+    struct devices_session session = {.alone = stp_references() == 0};
 
-    if (!look.alone) return look;
+    if (!session.alone) return session;
     stp_runtime_lock();
-    look.alone = stp_references() == 0;
-    if (look.alone) {
+    session.alone = stp_references() == 0;
+    if (session.alone) {
         (void)stp_env_load();
         stp_kinds_start();
     } else {
         stp_runtime_unlock();
     }
-    return look;
+    return session;
 }
 
-static void devices_end(struct devices_look look)
+static void devices_end(struct devices_session session)
 {
-    if (!look.alone) return;
+    if (!session.alone) return;
     stp_kinds_stop();
     stp_runtime_unlock();
 }
@@ -37,13 +37,13 @@ static void devices_end(struct devices_look look)
 int pshmemx_device_count(shmem_device_type_t type)
 {
     const struct stp_kind *kind = stp_kind_find((int)type);
-    struct devices_look look;
+    struct devices_session session;
     int n;
 
     if (kind == NULL) return -1;
-    look = devices_begin();
+    session = devices_begin();
     n = kind->devices(-1, NULL);
-    devices_end(look);
+    devices_end(session);
     return n;
 }
 STP_PROFILED(shmemx_device_count);
@@ -52,15 +52,15 @@ int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_
 {
     const struct stp_kind *kind = stp_kind_find((int)type);
     size_t nbytes = info->struct_size;
-    struct devices_look look;
+    struct devices_session session;
     shmemx_device_info_t full;
     int rc;
 
     stp_struct_check(nbytes, sizeof(nbytes), sizeof(full), "info->struct_size", __func__);
     if (kind == NULL) return 1;
-    look = devices_begin();
+    session = devices_begin();
     rc = stp_device_query(kind, i, &full);
-    devices_end(look);
+    devices_end(session);
     if (rc != 0) return rc;
     full.struct_size = nbytes;
     stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));

@@ -41,7 +41,7 @@ static int fam_probe(const struct stp_space_params *params, char *why, size_t le
 }
 
 /* The backing, for what comes after a good probe. 0 or -ENODEV, logged. */
-static int fam_look(struct fam_backing *backing)
+static int fam_find_backing(struct fam_backing *backing)
 {
     char why[256];
     int rc = stp_fam_probe_path(stp_env.fam_path, backing, why, sizeof(why));
@@ -65,7 +65,7 @@ static int fam_admit(const struct stp_space_params *params)
 {
     struct fam_shape shape = fam_shape(params, params->nbytes);
     struct fam_backing backing;
-    int rc = fam_look(&backing);
+    int rc = fam_find_backing(&backing);
 
     return rc != 0 ? rc : stp_fam_admit(&backing, &shape);
 }
@@ -214,7 +214,7 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
         stp_error("fam: no memory for the records of a space");
         return rc;
     }
-    rc = fam_look(&backing);
+    rc = fam_find_backing(&backing);
     if (rc == 0 && params->name != NULL) rc = stp_fam_check_name(params->name);
     if (rc != 0) goto err_own;
     own->map_bytes = backing.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
@@ -280,7 +280,7 @@ static int fam_root_set(struct stp_space *space, const struct stp_named_block *r
 static int fam_stat(const char *name, struct stp_named *named)
 {
     struct fam_backing backing;
-    int rc = fam_look(&backing);
+    int rc = fam_find_backing(&backing);
 
     if (rc == 0) rc = stp_fam_check_name(name);
     return rc != 0 ? rc : stp_fam_part_stat(&backing, name, named);

@@ -152,7 +152,7 @@ static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t
  * Is there a pool, or nothing? What precedes the entries may be from a start that was killed: the
  * magic number is written last. 0 or -errno, logged.
  */
-static int pool_look(const struct fam_pool *pool, bool *empty)
+static int pool_read_magic(const struct fam_pool *pool, bool *empty)
 {
     const size_t from = offsetof(struct fam_super, entries);
     uint64_t magic = 0, words[512];
@@ -206,7 +206,7 @@ static int pool_check_head_locked(const struct fam_pool *pool)
 int stp_fam_pool_check_locked(struct fam_pool *pool)
 {
     bool empty;
-    int rc = pool_look(pool, &empty);
+    int rc = pool_read_magic(pool, &empty);
 
     if (rc != 0) return rc;
     /* what is not there cannot be stored to; sparse copies of pools have holes */

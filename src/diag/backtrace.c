@@ -35,7 +35,7 @@ struct object {
     bool found;
 };
 
-static int object_look(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct object *object = arg;
 
@@ -89,7 +89,7 @@ static void walk_say(struct walk *walk, uintptr_t addr)
     const char *name;
     Dl_info info;
 
-    dl_iterate_phdr(object_look, &object);
+    dl_iterate_phdr(find_object, &object);
     if (!object.found) {
         stp_error("  #%d %#lx, no code of this process", walk->n++, (unsigned long)addr);
         return;

@@ -224,15 +224,15 @@ static void tell_inits(void)
 {
     for (size_t i = 0; i < status.found.n_processes; i++) {
         const struct process *process = &status.found.processes[i];
-        bool told = false;
+        bool printed = false;
 
         if (!process->witness || process->pe < 0 || process->n_pes < 1) continue;
         for (size_t k = 0; k < status.found.n_processes; k++)
-            told =
-                told ||
+            printed =
+                printed ||
                 (status.found.processes[k].proxy == process->proxy &&
                  (status.found.processes[k].shown || (k < i && status.found.processes[k].witness)));
-        if (!told && belongs(process->pid)) tell_init(process->proxy, process->n_pes);
+        if (!printed && belongs(process->pid)) tell_init(process->proxy, process->n_pes);
     }
 }
 

@@ -37,8 +37,8 @@ static struct {
     bool lent;  /* which has the terminal now */
     bool ended;
     int status;
-    bool told;    /* the table was printed, or begun */
-    pid_t teller; /* which prints it now; 0: nobody */
+    bool reported; /* the table was printed, or begun */
+    pid_t teller;  /* which prints it now; 0: nobody */
     long tell_until_ms;
 } run = {.signals = -1};
 
@@ -112,7 +112,7 @@ static void start_teller(void)
 {
     pid_t of = getpid();
 
-    run.told = true;
+    run.reported = true;
     run.teller = fork();
     run.tell_until_ms = now_ms() + TELL_MS;
     if (run.teller != 0) return;
@@ -131,7 +131,7 @@ static void interrupt(void)
 /* The first one is passed on when all is said, another one at once. */
 static void take_interrupt(void)
 {
-    if (!run.told) {
+    if (!run.reported) {
         start_teller();
         if (run.teller > 0) return;
     }

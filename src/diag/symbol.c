@@ -32,7 +32,7 @@ static bool is_routine(const char *name)
            strcmp(name, "start_pes") == 0 || strcmp(name, "pstart_pes") == 0;
 }
 
-static _Unwind_Reason_Code frame_look(struct _Unwind_Context *context, void *arg)
+static _Unwind_Reason_Code find_routine(struct _Unwind_Context *context, void *arg)
 {
     uintptr_t at = _Unwind_GetIP(context);
     struct search *search = arg;
@@ -49,7 +49,7 @@ const char *stp_symbol_routine(void)
 {
     struct search search = {0};
 
-    _Unwind_Backtrace(frame_look, &search);
+    _Unwind_Backtrace(find_routine, &search);
     return search.found != NULL ? stp_public_name(search.found) : NULL;
 }
 

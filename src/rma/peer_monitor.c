@@ -35,10 +35,10 @@ static struct {
     pthread_mutex_t lock; /* guards the rest */
     uint64_t looked_ns;
     int next;                        /* place of the PE to look at next */
-    struct stp_notice told;          /* CLOSING, of a PE elsewhere; pe -1: none */
+    struct stp_notice received;      /* CLOSING, of a PE elsewhere; pe -1: none */
     struct stp_notice mine;          /* CLOSING, of this PE; pe -1: it is not */
     uint64_t tell_ns, tell_every_ns; /* when to tell it next */
-} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .told.pe = -1, .mine.pe = -1};
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .received.pe = -1, .mine.pe = -1};
 
 /* ---- processes of the node ------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ static bool program_ended(const struct stp_pe_info *pe_info)
     return errno == ENOENT || errno == ESRCH || process_ended(pe_info->pid);
 }
 
-static int peers_a_look(int n_local)
+static int peers_per_round(int n_local)
 {
     return (n_local + LOOKS_A_ROUND - 1) / LOOKS_A_ROUND;
 }
@@ -100,7 +100,7 @@ static int find_ended_locked(void)
 {
     int n_local = stp_boot_n_local();
 
-    for (int i = peers_a_look(n_local); i > 0; i--) {
+    for (int i = peers_per_round(n_local); i > 0; i--) {
         int pe = stp_local_pe(watch.next % n_local);
 
         watch.next = (watch.next + 1) % n_local;
@@ -168,8 +168,8 @@ static struct closer find_closer_locked(void)
         if (how != STP_PE_EXIT_NONE && pe != stp_rt.pe && is_behind(closing->syncs, closing->cells))
             return (struct closer){.pe = pe, .how = (enum stp_pe_exit)how};
     }
-    if (watch.told.pe >= 0 && is_behind(watch.told.syncs, watch.told.cells))
-        return (struct closer){.pe = watch.told.pe, .how = watch.told.how};
+    if (watch.received.pe >= 0 && is_behind(watch.received.syncs, watch.received.cells))
+        return (struct closer){.pe = watch.received.pe, .how = watch.received.how};
     return none;
 }
 
@@ -196,17 +196,17 @@ static void tell_closing_locked(uint64_t now)
 }
 
 /* The smallest counts are kept: who waits behind any, waits behind these. */
-static void told_closing(const struct stp_notice *notice)
+static void receive_closing(const struct stp_notice *notice)
 {
-    struct stp_notice *told = &watch.told;
+    struct stp_notice *received = &watch.received;
     bool news;
 
     if (notice->pe == stp_rt.pe) return;
     pthread_mutex_lock(&watch.lock);
-    news = told->pe < 0 || notice->syncs < told->syncs ||
-           (notice->syncs == told->syncs && notice->cells < told->cells) ||
-           (notice->pe == told->pe && notice->round > told->round);
-    if (news) *told = *notice;
+    news = received->pe < 0 || notice->syncs < received->syncs ||
+           (notice->syncs == received->syncs && notice->cells < received->cells) ||
+           (notice->pe == received->pe && notice->round > received->round);
+    if (news) *received = *notice;
     pthread_mutex_unlock(&watch.lock);
     if (news) stp_rt.fabric.tell(notice);
 }
@@ -285,7 +285,7 @@ void stp_peer_monitor_on_notice(const struct stp_notice *notice)
     static bool ending;
 
     if (notice->kind == STP_NOTICE_CLOSING) {
-        told_closing(notice);
+        receive_closing(notice);
     } else if (notice->kind == STP_NOTICE_ENDED &&
                /* Pairs with the same call of other threads: one of them reports. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
@@ -341,7 +341,7 @@ void stp_peer_monitor_start(void)
     watch.parent = getppid();
     watch.next = stp_local_of(stp_rt.pe) + 1;
     watch.looked_ns = stp_now_ns();
-    watch.told.pe = watch.mine.pe = -1;
+    watch.received.pe = watch.mine.pe = -1;
     /* Pairs with the loads in stp_peer_monitor_check(). */
     __atomic_store_n(&watch.on, true, __ATOMIC_SEQ_CST);
 }

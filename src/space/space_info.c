@@ -222,7 +222,7 @@ struct info_row {
     const struct stp_space *next_part;
 };
 
-static void info_look(const struct stp_space *space, void *arg)
+static void fill_row(const struct stp_space *space, void *arg)
 {
     const struct stp_team *team = space->team;
     struct stp_heap_stats stats = {0};
@@ -247,7 +247,7 @@ static bool info_next(struct info_row *row)
 {
     const struct stp_space *part = row->next_part;
 
-    if (part != NULL) info_look(part, row);
+    if (part != NULL) fill_row(part, row);
     return part != NULL;
 }
 
@@ -275,7 +275,7 @@ int pshmemx_space_print(int fd)
     dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
             "bytes", "base", "provider", "iface", "key", "used");
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++)
-        for (bool more = stp_space_with_locked(n, info_look, &row); more; more = info_next(&row))
+        for (bool more = stp_space_with_locked(n, fill_row, &row); more; more = info_next(&row))
             info_print_row(fd, n, &row);
     return 0;
 }

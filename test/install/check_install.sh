@@ -34,7 +34,7 @@ run()
 mv "$top/first" "$prefix"
 # Where the build's install folders put them, below the prefix.
 libdir=$(dirname "$(find "$prefix" -name libsteppe.so)")
-[ -e "$libdir/steppe/job" ] || fail "steppe/job is not installed"
+[ -e "$libdir/steppe/oshrun-supervisor" ] || fail "steppe/oshrun-supervisor is not installed"
 if [ -e "$prefix/bin/steppe-bench" ]; then
     python3 "$libdir/steppe/bench/main.py" compare --help >/dev/null ||
         fail "steppe-bench compare is not installed"

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions that one operation of PE 0 on PE 1 enters, for scripts/call_trace.py: prints the
- * depth, the file and the address in it of each. The library is built with -finstrument-functions.
+ * The functions that PE 0 enters in one operation, on PE 1 or collective, for
+ * scripts/call_trace.py: prints the depth, the file and the address in it of each. The library is
+ * built with -finstrument-functions.
  *
- * usage: call_trace put|put_signal|get NBYTES [gpu]
+ * usage: call_trace put|put_signal|get|reduce|space_create NBYTES [gpu]
  *   gpu   dest is in a space of GPU memory, else in the symmetric heap
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <shmem.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define UNTRACED __attribute__((no_instrument_function))
 
-enum { MOST = 4096, WARM_UP = 3 }; /* the first operations connect, and make what others find */
+enum { MOST = 1 << 16, WARM_UP = 3 }; /* the first operations connect, and make what others find */
 
 static struct {
     void *fn;
@@ -61,8 +63,22 @@ UNTRACED static void operate(const char *what, char *dest, char *source, size_t 
         shmem_putmem(dest, source, nbytes, 1);
     else if (strcmp(what, "put_signal") == 0)
         shmem_putmem_signal(dest, source, nbytes, signal, 1, SHMEM_SIGNAL_ADD, 1);
-    else
+    else if (strcmp(what, "get") == 0)
         shmem_getmem(source, dest, nbytes, 1);
+    else
+        shmem_char_sum_reduce(SHMEM_TEAM_WORLD, dest, dest, nbytes);
+}
+
+UNTRACED static void create_space(size_t nbytes)
+{
+    shmem_space_config_t config = {SHMEM_DEVICE_CPU, nbytes, SHMEM_SPACE_FLAG_DEFAULT};
+    shmem_space_t space;
+    shmem_team_t team;
+
+    if (shmem_space_create(&config, &space, &team) != 0) exit(2);
+    tracing = 0;
+    shmem_team_destroy(team);
+    shmem_space_destroy(space);
 }
 
 UNTRACED int main(int argc, char **argv)
@@ -73,17 +89,22 @@ UNTRACED int main(int argc, char **argv)
     shmem_team_t team;
     char *dest, *source;
     uint64_t *signal;
+    bool alone;
 
     if (nbytes == 0) return 2;
+    alone = strcmp(argv[1], "reduce") != 0 && strcmp(argv[1], "space_create") != 0;
     shmem_init();
     if (argc > 3 && shmem_space_create(&config, &space, &team) != 0) return 2;
     source = calloc(1, nbytes);
     dest = shmem_space_malloc(space, nbytes);
     signal = shmem_calloc(1, sizeof(*signal));
     if (source == NULL || dest == NULL || signal == NULL) return 2;
-    for (int i = 0; i < WARM_UP && shmem_my_pe() == 0; i++) {
+    for (int i = 0; i < WARM_UP && (!alone || shmem_my_pe() == 0); i++) {
         tracing = i == WARM_UP - 1;
-        operate(argv[1], dest, source, nbytes, signal);
+        if (strcmp(argv[1], "space_create") == 0)
+            create_space(nbytes);
+        else
+            operate(argv[1], dest, source, nbytes, signal);
         tracing = 0;
         shmem_quiet();
     }

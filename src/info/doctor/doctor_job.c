@@ -206,7 +206,7 @@ static void try_from_child(struct job_peer *peer, struct job_rights *rights)
 static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 {
     int ends[2];
-    bool told = false;
+    bool received = false;
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -217,11 +217,11 @@ static bool try_rights(struct job_peer *peer, struct job_rights *rights)
     }
     close(ends[1]);
     if (child > 0) {
-        told = read(ends[0], rights, sizeof(*rights)) == sizeof(*rights);
+        received = read(ends[0], rights, sizeof(*rights)) == sizeof(*rights);
         waitpid(child, NULL, 0);
     }
     close(ends[0]);
-    return told;
+    return received;
 }
 
 /* Open the memory of the first PEs of this host. Returns how many failed; *error: the first. */
