@@ -3,6 +3,7 @@
 
 usage: portable.py [mpi:]COMPILER,LAUNCHER FOLDER      build FOLDER/steppe-bench
 """
+import glob
 import os
 import shlex
 import subprocess
@@ -11,12 +12,7 @@ import sys
 from results import ToolError
 
 SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "portable")
-COMMON = "options output output_json output_text parse plan result stats table values"
-SHMEM = f"""{COMMON} block buffers cores fabric job machine main measure raw_barrier roles setup verify
-    benches/alltoall benches/atomic benches/bandwidth benches/barrier benches/broadcast
-    benches/collect benches/collective benches/fan benches/flag benches/latency benches/lists
-    benches/lock benches/matrix benches/p benches/program benches/rate benches/reduce benches/signal"""
-MPI = f"{COMMON} mpi"
+MPI = "mpi options output output_json output_text parse plan result stats table values".split()
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-D_GNU_SOURCE"]
 
 
@@ -26,8 +22,11 @@ def build(side, folder):
     compiler, launcher = map(shlex.split, side[4 * mpi:].split(",", 1))
     if not compiler or not launcher:
         raise ToolError(f"{side}: want a compiler and a launcher, such as oshcc,oshrun")
-    sources = [os.path.join(SOURCES, name + ".c") for name in (MPI if mpi else SHMEM).split()]
-    if not os.path.exists(sources[0]):
+    sources = [os.path.join(SOURCES, f"{name}.c") for name in MPI]
+    if not mpi:
+        sources = sorted(set(glob.glob(os.path.join(SOURCES, "**", "*.c"), recursive=True)) -
+                         {os.path.join(SOURCES, "mpi.c")})
+    if not sources or not os.path.exists(sources[0]):
         raise ToolError(f"{side}: the sources of steppe-bench are not here: use the steppe-bench of "
                         f"a build folder")
     os.makedirs(folder, exist_ok=True)
