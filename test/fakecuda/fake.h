@@ -104,7 +104,8 @@ struct CUstream_st {
     CUcontext ctx;
     bool blocking; /* ordered with the legacy default stream */
     bool closed;
-    bool running; /* has its thread */
+    pthread_t thread; /* while it is running */
+    bool running;     /* has its thread */
     struct fake_op *head;
     struct fake_op **tail;
     uint64_t n_submitted;
@@ -248,7 +249,8 @@ void *fake_range_reserve_locked(size_t nbytes, size_t alignment);
 
 /* ---- stream.c --------------------------------------------------------------- */
 
-bool fake_thread_start(void *(*body)(void *), void *arg); /* detached, without signals */
+/* Without signals. False: it cannot be started. The caller joins or detaches it. */
+bool fake_thread_start(pthread_t *thread, void *(*body)(void *), void *arg);
 
 void fake_stream_init(CUstream stream, CUcontext ctx, bool blocking);
 

@@ -47,7 +47,12 @@ static void *serve(void *arg)
 
 static bool start_locked(void)
 {
-    if (!queue.running) queue.running = fake_thread_start(serve, NULL);
+    if (!queue.running) {
+        pthread_t thread;
+
+        queue.running = fake_thread_start(&thread, serve, NULL);
+        if (queue.running) pthread_detach(thread);
+    }
     return queue.running;
 }
 

@@ -116,20 +116,17 @@ static void *work(void *arg)
 }
 
 /* The program's signals are not for these threads. */
-bool fake_thread_start(void *(*body)(void *), void *arg)
+bool fake_thread_start(pthread_t *thread, void *(*body)(void *), void *arg)
 {
-    pthread_t thread;
     sigset_t all;
     sigset_t saved;
     int error;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
-    error = pthread_create(&thread, NULL, body, arg);
+    error = pthread_create(thread, NULL, body, arg);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
-    if (error != 0) return false;
-    pthread_detach(thread);
-    return true;
+    return error == 0;
 }
 
 /*
@@ -160,7 +157,7 @@ CUresult fake_stream_submit_locked(CUstream stream, const struct fake_op *op)
 
     check_captures_locked(stream);
     queued = malloc(sizeof(*queued));
-    if (!stream->running) stream->running = fake_thread_start(work, stream);
+    if (!stream->running) stream->running = fake_thread_start(&stream->thread, work, stream);
     if (!queued || !stream->running) {
         free(queued);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -268,13 +265,33 @@ long fake_stream_count_locked(void)
     return count;
 }
 
+/*
+ * The work that was queued is still done. Where there is none the thread has ended on return: tests
+ * that count mappings must not find its stack beside that of the next stream.
+ */
+static void close_locked(CUstream stream)
+{
+    bool idle = !stream->head;
+
+    stream->closed = true;
+    pthread_cond_broadcast(&fake.changed);
+    if (!stream->running) return;
+    stream->running = false;
+    if (!idle) {
+        pthread_detach(stream->thread);
+        return;
+    }
+    pthread_mutex_unlock(&fake.lock);
+    pthread_join(stream->thread, NULL);
+    pthread_mutex_lock(&fake.lock);
+}
+
 void fake_streams_close_of_locked(CUcontext ctx)
 {
     for (CUstream stream = &ctx->legacy; stream; stream = stream->next) {
         if (stream != &ctx->legacy && !stream->closed) fake.n_lost++;
-        stream->closed = true;
+        close_locked(stream);
     }
-    pthread_cond_broadcast(&fake.changed);
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
@@ -304,8 +321,7 @@ CUresult cuStreamDestroy_v2(CUstream handle)
     if (result != CUDA_SUCCESS) return result;
     if (stream == &stream->ctx->legacy) return fake_end(CUDA_ERROR_INVALID_HANDLE);
     check_captures_locked(stream);
-    stream->closed = true;
-    pthread_cond_broadcast(&fake.changed);
+    close_locked(stream);
     return fake_end(CUDA_SUCCESS);
 }
 
