@@ -289,6 +289,7 @@ static void *store_for_another(void *arg)
             PE_CHECK(cells[2] >= round, "round %ld: the store of another thread: %ld", round,
                      cells[2]);
         }
+        pthread_barrier_wait(&together); /* alone, a PE stores what it has just read */
     }
     return NULL;
 }
