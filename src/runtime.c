@@ -349,6 +349,7 @@ static void runtime_stop(enum stp_pe_exit how)
     stp_stream_stop();
     stp_team_destroy_ctxs();
     stp_ctx_close_default();
+    stp_ctx_internal_quiet();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
     stp_proxy_stop();
     stp_ctx_close_queues();

@@ -159,7 +159,7 @@ struct stp_core {
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /* As stp_thread_start() and stp_thread_exit_check() in base/base.h. */
     int (*thread_start)(pthread_t *thread, const char *name, void *(*main)(void *));
-    void (*thread_look)(void);
+    void (*thread_exit_check)(void);
     /* NULL, or told of each provider that libfabric offers and why it is used or refused. */
     void (*report)(void *arg, const struct stp_provider_status *offer);
     void *report_arg;

@@ -39,7 +39,7 @@ static const struct stp_core *fabric_fill_core(void)
         .on_stall = fabric_calls.on_stall,
         .dmabuf = fabric_calls.dmabuf,
         .thread_start = stp_thread_start,
-        .thread_look = stp_thread_exit_check,
+        .thread_exit_check = stp_thread_exit_check,
     };
     return &fabric_core;
 }

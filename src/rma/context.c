@@ -74,36 +74,35 @@ void stp_ctx_close_stream(void)
     ctx_close(&stp_ctx_stream);
 }
 
-/*
- * Those of teams are closed. The library's own contexts go with the fabric: the last sync still
- * uses one.
- */
+/* The library's own: the last sync still uses one. */
+static struct stp_ctx *const ctx_internal[] = {&stp_ctx_coll, &stp_ctx_small, &stp_ctx_stage,
+                                               &stp_ctx_proxy};
+
+/* Those of teams are closed. */
 void stp_ctx_close_default(void)
 {
     ctx_close(&stp_ctx_default);
-    stp_quiet(&stp_ctx_coll);
-    stp_quiet(&stp_ctx_small);
-    stp_quiet(&stp_ctx_stage);
-    stp_quiet(&stp_ctx_proxy);
+}
+
+void stp_ctx_internal_quiet(void)
+{
+    for (size_t i = 0; i < STP_COUNT(ctx_internal); i++)
+        stp_quiet(ctx_internal[i]);
 }
 
 /* Every proxy thread has stopped: no copy is under way any more. */
 void stp_ctx_close_queues(void)
 {
-    stp_copy_close(&stp_ctx_coll);
-    stp_copy_close(&stp_ctx_small);
-    stp_copy_close(&stp_ctx_stage);
-    stp_copy_close(&stp_ctx_proxy);
+    for (size_t i = 0; i < STP_COUNT(ctx_internal); i++)
+        stp_copy_close(ctx_internal[i]);
 }
 
 /* The last sync is over: the fabric's halves of the library's own contexts go before the fabric. */
 void stp_ctx_internal_fini(void)
 {
-    struct stp_ctx *own[] = {&stp_ctx_coll, &stp_ctx_small, &stp_ctx_stage, &stp_ctx_proxy};
-
-    for (size_t i = 0; i < STP_COUNT(own); i++) {
-        if (own[i]->fabric != NULL) stp_rt.fabric.ctx_destroy(own[i]->fabric);
-        *own[i] = (struct stp_ctx){0};
+    for (size_t i = 0; i < STP_COUNT(ctx_internal); i++) {
+        if (ctx_internal[i]->fabric != NULL) stp_rt.fabric.ctx_destroy(ctx_internal[i]->fabric);
+        *ctx_internal[i] = (struct stp_ctx){0};
     }
 }
 

@@ -93,6 +93,7 @@ void stp_ctx_close_stream(void);
 /* Open and close the contexts above; needs the world team and the fabric. */
 void stp_ctx_init(void);
 void stp_ctx_close_default(void);
+void stp_ctx_internal_quiet(void);
 void stp_ctx_close_queues(void);
 void stp_ctx_internal_fini(void);
 

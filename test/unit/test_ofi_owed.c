@@ -89,7 +89,7 @@ static void wait_for_held(void)
 
 TEST_LOOP(quiet_asks_for_answers, 0, STP_COUNT(providers))
 {
-    core.thread_look = hold;
+    core.thread_exit_check = hold;
     atomic_store(&held, true);
     ck_run(providers[_i], wait_for_held);
 }

@@ -191,7 +191,7 @@ static void look_at_threads(void)
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     if (now.tv_sec == looked) return;
     looked = now.tv_sec;
-    stp_ofi.core->thread_look();
+    stp_ofi.core->thread_exit_check();
 }
 
 static void *progress_main(void *arg)
