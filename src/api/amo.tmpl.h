@@ -36,28 +36,11 @@ void STP_CTX_FN(atomic_inc)(shmem_ctx_t ctx, TYPE *dest, int pe)
 }
 STP_PUBLISH(atomic_inc);
 
-TYPE STP_FN(atomic_fetch_add)(TYPE *dest, TYPE value, int pe)
-{
-    return STP_LOCAL(amo_fetch)(&stp_ctx_default, STP_AMO_ADD, dest, value, 0, pe, __func__);
-}
-
-TYPE STP_CTX_FN(atomic_fetch_add)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe)
-{
-    return STP_LOCAL(amo_fetch)(stp_ctx_check(ctx, __func__), STP_AMO_ADD, dest, value, 0, pe,
-                                __func__);
-}
-STP_PUBLISH(atomic_fetch_add);
-
-void STP_FN(atomic_add)(TYPE *dest, TYPE value, int pe)
-{
-    STP_LOCAL(amo_post)(&stp_ctx_default, STP_AMO_ADD, dest, value, pe, __func__);
-}
-
-void STP_CTX_FN(atomic_add)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe)
-{
-    STP_LOCAL(amo_post)(stp_ctx_check(ctx, __func__), STP_AMO_ADD, dest, value, pe, __func__);
-}
-STP_PUBLISH(atomic_add);
+#define OP add
+#define AMO STP_AMO_ADD
+#include "api/amo_op.tmpl.h"
+#undef AMO
+#undef OP
 
 void STP_FN(atomic_compare_swap_nbi)(TYPE *fetch, TYPE *dest, TYPE cond, TYPE value, int pe)
 {
@@ -82,15 +65,3 @@ void STP_CTX_FN(atomic_fetch_inc_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, 
     STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_ADD, fetch, dest, 1, 0, pe, __func__);
 }
 STP_PUBLISH(atomic_fetch_inc_nbi);
-
-void STP_FN(atomic_fetch_add_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe)
-{
-    STP_LOCAL(amo_nbi)(&stp_ctx_default, STP_AMO_ADD, fetch, dest, value, 0, pe, __func__);
-}
-
-void STP_CTX_FN(atomic_fetch_add_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe)
-{
-    STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_ADD, fetch, dest, value, 0, pe,
-                       __func__);
-}
-STP_PUBLISH(atomic_fetch_add_nbi);

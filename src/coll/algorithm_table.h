@@ -37,11 +37,16 @@ struct stp_coll_algorithm {
     enum stp_coll_operation what;
     /* Can it do this? The same on all members. NULL: always. */
     bool (*can)(const struct stp_team *team, const struct stp_coll_call *call);
-    /* What it does, by its operation. On return dest is complete and source may be written. */
-    void (*broadcast)(const struct stp_coll_bcast *b); /* leaders alone, more than COLL_SMALL */
+    /*
+     * What it does: one of these, by its operation. On return dest is complete where it was called.
+     * Of a broadcast the leaders call it, with more than COLL_SMALL; it posts COLL_READY when dest
+     * may be read, and its source may be written after stp_coll_quiet().
+     */
+    void (*broadcast)(const struct stp_coll_bcast *b);
+    /* More than COLL_SMALL. */
     void (*reduce)(const struct stp_coll_reduction *r, void *dest, const void *source,
-                   size_t nreduce); /* more than COLL_SMALL */
-    /* Leaders alone, up to stp_coll_net_room() at acc; NULL: can() refuses up to COLL_SMALL. */
+                   size_t nreduce);
+    /* Leaders alone, up to stp_coll_net_room() at acc. NULL: can() refuses up to COLL_SMALL. */
     void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
     void (*gather)(const struct stp_coll_gather *g); /* of collect and fcollect */
     void (*alltoall)(const struct stp_coll_alltoall *a);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reduction OP, CODE to stp_coll_reduce(), of one TYPE over an active set. Spec 9.10.9. */
+
+void STP_OP_FN(, _to_all)(TYPE *dest, const TYPE *source, int nreduce, int PE_start,
+                          int logPE_stride, int PE_size, TYPE *pWrk, long *pSync)
+{
+    struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
+
+    (void)pWrk;
+    stp_coll_reduce(set, CODE, STP_DTYPE(TYPE), dest, source, api_nreduce(nreduce, __func__),
+                    __func__);
+}
+STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(STP_API_PREFIX, NAME, _), OP, _to_all));
