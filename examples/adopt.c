@@ -42,25 +42,24 @@ static int turn(shmem_space_t space, long *array, const char *what)
 
 int main(void)
 {
-    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
     long *array = calloc(N, sizeof(*array));
-    int wrong = 0;
+    int wrong = 0, fd;
     shmem_space_t space;
 
     shmem_init();
-    if (shmemx_buffer_register(SHMEM_TEAM_WORLD, array, N * sizeof(*array), 0, &space) != 0)
+    if (shmemx_buffer_register(SHMEM_TEAM_WORLD, array, N * sizeof(*array), 0, -1, 0, &space) != 0)
         shmem_global_exit(1);
     wrong |= turn(space, array, "private memory");
     free(array);
 
-    attr.nbytes = N * sizeof(*array);
-    attr.fd = memfd_create("array", MFD_CLOEXEC);
-    if (attr.fd < 0 || ftruncate(attr.fd, (off_t)attr.nbytes) != 0) shmem_global_exit(1);
-    attr.addr = mmap(NULL, attr.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, attr.fd, 0);
-    if (shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space) != 0) shmem_global_exit(1);
-    close(attr.fd);
-    wrong |= turn(space, attr.addr, "memory with a descriptor");
-    munmap(attr.addr, attr.nbytes);
+    fd = memfd_create("array", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, N * sizeof(*array)) != 0) shmem_global_exit(1);
+    array = mmap(NULL, N * sizeof(*array), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (shmemx_buffer_register(SHMEM_TEAM_WORLD, array, N * sizeof(*array), 0, fd, 0, &space) != 0)
+        shmem_global_exit(1);
+    close(fd);
+    wrong |= turn(space, array, "memory with a descriptor");
+    munmap(array, N * sizeof(*array));
 
     if (wrong) fprintf(stderr, "PE %d: wrong values\n", shmem_my_pe());
     shmem_finalize();

@@ -285,50 +285,16 @@ int shmemx_space_root_get(shmem_space_t space, const char *name, void **addr, si
  * It is one block, which the symmetric routines take at any of its addresses; with
  * SHMEMX_ADOPT_HEAP it is a heap, for shmem_space_malloc(). fd: what is mapped there with
  * MAP_SHARED, from byte offset on (memfd, hugetlbfs, shm, a file); peers of the node map it too. It
- * can be closed after the call. Without one, or with -1, the memory is private: the kernel copies
- * it between processes of a node, and single elements, atomics and signals are done by a thread of
- * its owner. GPU memory is known as such. shmemx_space_path() tells which.
- *
- * ranges: up to SHMEMX_BUFFER_RANGES pieces of memory that are one space, in this order, instead of
- * addr, nbytes, fd and offset. All members pass as many, whose sizes are equal one by one. An
- * object lies in one range: what reaches past the end of a range is an error, and a block of
- * shmem_space_malloc() is in one of them. All are of one kind: private, with a descriptor, or GPU
- * memory.
+ * can be closed after the call. With -1 the memory is private: the kernel copies it between
+ * processes of a node, and single elements, atomics and signals are done by a thread of its owner.
+ * GPU memory, which goes with -1, is known as such. shmemx_space_path() tells which.
  *
  * The space's members are those of team; it has no team of its own. Returns 0; nonzero, with
  * SHMEM_SPACE_INVALID, on all members.
  */
 #define SHMEMX_ADOPT_HEAP 1
-#define SHMEMX_BUFFER_RANGES 16
-
-typedef struct {
-    void *addr;
-    size_t nbytes;
-    int with_fd; /* nonzero: fd and offset as below */
-    int fd;
-    size_t offset;
-} shmemx_buffer_range_t;
-
-typedef struct {
-    size_t struct_size; /* of this structure, or of its beginning, up to flags at least */
-    void *addr;
-    size_t nbytes;
-    int flags; /* SHMEMX_ADOPT_HEAP, or 0 */
-    int fd;
-    size_t offset;
-    const shmemx_buffer_range_t *ranges; /* NULL: there is one, as above */
-    int n_ranges;
-} shmemx_buffer_attr_t;
-
-#define SHMEMX_BUFFER_ATTR_INITIALIZER                                                             \
-    {                                                                                              \
-        sizeof(shmemx_buffer_attr_t), NULL, 0, 0, -1, 0, NULL, 0                                   \
-    }
-
-int shmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags,
-                           shmem_space_t *space);
-int shmemx_buffer_register_attr(shmem_team_t team, const shmemx_buffer_attr_t *attr,
-                                shmem_space_t *space);
+int shmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags, int fd,
+                           size_t offset, shmem_space_t *space);
 
 /*
  * A context that is used with objects of one space alone (checked under SHMEM_CHECK=1). While it
@@ -409,10 +375,8 @@ int pshmemx_space_part(shmem_space_t space, int index, const void **base);
 int pshmemx_space_part_release(shmem_space_t space);
 int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
 int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
-int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags,
-                            shmem_space_t *space);
-int pshmemx_buffer_register_attr(shmem_team_t team, const shmemx_buffer_attr_t *attr,
-                                 shmem_space_t *space);
+int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags, int fd,
+                            size_t offset, shmem_space_t *space);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
 int pshmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);

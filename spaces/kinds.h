@@ -38,6 +38,7 @@ enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_T
 struct stp_adopt {
     int fd; /* that is mapped there, shared, from byte at on; -1: private memory */
     uint64_t at;
+    int flags; /* as the program passed them */
     bool heap; /* malloc serves from it */
 };
 

@@ -57,16 +57,7 @@ struct stp_space {
     bool whole;                        /* of the program's: one block, that is not freed */
     bool adopted;                      /* of the program's, which may have unmapped it */
     struct stp_shm_attach *shm_attach; /* mappings of host memory outside the window, else NULL */
-    /* Memory of the program's in several ranges is as many of these, with one handle: */
-    struct stp_space *range_of;   /* the first one's; NULL: this is it, or the only one */
-    struct stp_space *next_range; /* with its number, its memory, its region, and the same team */
 };
-
-/* The one that handles stand for. */
-static inline struct stp_space *stp_space_whole(struct stp_space *space)
-{
-    return space->range_of != NULL ? space->range_of : space;
-}
 
 /* Private pages: the owner's loads and stores work, and nobody else's. */
 static inline bool stp_space_is_private(const struct stp_space *space)

@@ -23,23 +23,6 @@ FIELD(shmem_space_config_t, flags, 16, 4);
 STRUCT(shmem_team_config_t, 4);
 FIELD(shmem_team_config_t, num_contexts, 0, 4);
 
-STRUCT(shmemx_buffer_attr_t, 56);
-FIELD(shmemx_buffer_attr_t, struct_size, 0, 8);
-FIELD(shmemx_buffer_attr_t, addr, 8, 8);
-FIELD(shmemx_buffer_attr_t, nbytes, 16, 8);
-FIELD(shmemx_buffer_attr_t, flags, 24, 4);
-FIELD(shmemx_buffer_attr_t, fd, 28, 4);
-FIELD(shmemx_buffer_attr_t, offset, 32, 8);
-FIELD(shmemx_buffer_attr_t, ranges, 40, 8);
-FIELD(shmemx_buffer_attr_t, n_ranges, 48, 4);
-
-STRUCT(shmemx_buffer_range_t, 32);
-FIELD(shmemx_buffer_range_t, addr, 0, 8);
-FIELD(shmemx_buffer_range_t, nbytes, 8, 8);
-FIELD(shmemx_buffer_range_t, with_fd, 16, 4);
-FIELD(shmemx_buffer_range_t, fd, 20, 4);
-FIELD(shmemx_buffer_range_t, offset, 24, 8);
-
 STRUCT(shmemx_ctx_config_t, 16);
 FIELD(shmemx_ctx_config_t, team, 0, 8);
 FIELD(shmemx_ctx_config_t, space, 8, 8);

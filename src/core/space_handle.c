@@ -51,7 +51,6 @@ struct stp_space *stp_space_of(shmem_space_t space, bool *destroyed)
 
 shmem_space_t stp_space_handle(const struct stp_space *space)
 {
-    if (space->range_of != NULL) space = space->range_of;
     return space->handle != NULL ? space->handle : stp_space_handle_value(space);
 }
 
@@ -71,15 +70,14 @@ struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const ch
 void stp_space_use(struct stp_space *space, int n)
 {
     pthread_mutex_lock(&stp_rt.lock);
-    stp_space_whole(space)->n_users += n;
+    space->n_users += n;
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
 void stp_space_offer(struct stp_space *space)
 {
     pthread_mutex_lock(&stp_rt.lock);
-    for (; space != NULL; space = space->next_range)
-        space->offered = true;
+    space->offered = true;
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
@@ -89,8 +87,7 @@ int stp_space_withdraw(struct stp_space *space)
 
     pthread_mutex_lock(&stp_rt.lock);
     n_users = space->n_users;
-    for (; space != NULL && n_users == 0; space = space->next_range)
-        space->offered = false;
+    if (n_users == 0) space->offered = false;
     pthread_mutex_unlock(&stp_rt.lock);
     return n_users;
 }

@@ -33,7 +33,7 @@ static void table_hold(const struct stp_space *found, void *arg)
     pthread_mutex_lock(&stp_rt.lock);
     offered = space->offered;
     if (offered) {
-        stp_space_whole(space)->n_users++;
+        space->n_users++;
         *held = space;
     }
     pthread_mutex_unlock(&stp_rt.lock);

@@ -158,7 +158,7 @@ enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum st
 static bool locate_is_of(struct stp_space *space, const struct stp_space *bound)
 {
     if (space->number == STP_SPACE_DATA) return bound->number == STP_SPACE_HEAP;
-    return stp_space_whole(space) == bound;
+    return space == bound;
 }
 
 /* SHMEM_CHECK=1: all that can be wrong with an address, before a way is looked for. */

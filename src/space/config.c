@@ -22,20 +22,16 @@ static int64_t create_hash(const char *name)
     return (int64_t)(stp_hash(STP_HASH_EMPTY, name, strlen(name)) & INT64_MAX);
 }
 
-/* How a buffer is adopted must be the same everywhere. */
-static int64_t create_adopts(const struct stp_adopt *adopt)
-{
-    return adopt == NULL ? 0 : 1 + 2 * adopt->heap + 4 * (adopt->fd >= 0);
-}
-
 void stp_create_numbers(const shmem_space_config_t *config, const struct create *c,
                         int64_t numbers[CONFIG_N])
 {
+    const struct stp_adopt *adopt = c->params.adopt;
+
     memset(numbers, 0, CONFIG_N * sizeof(*numbers));
     if (config == NULL) return;
     numbers[CONFIG_TYPE] = (int64_t)config->device_type;
     numbers[CONFIG_SIZE] = (int64_t)(config->size & INT64_MAX);
-    numbers[CONFIG_FLAGS] = config->flags;
+    numbers[CONFIG_FLAGS] = adopt != NULL ? adopt->flags : config->flags;
     numbers[CONFIG_NAME] = create_hash(c->params.name);
     numbers[CONFIG_KEEP] = c->params.keep;
     numbers[CONFIG_OPEN] = c->params.open;
@@ -43,7 +39,7 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
     numbers[CONFIG_RESHAPE] = c->params.reshape;
     numbers[CONFIG_PAGES] = (int64_t)(c->params.page_bytes & INT64_MAX);
     numbers[CONFIG_MAX] = (int64_t)(c->params.max_bytes & INT64_MAX);
-    numbers[CONFIG_ADOPT] = create_adopts(c->params.adopt);
+    numbers[CONFIG_FD] = adopt != NULL && adopt->fd >= 0;
 }
 
 /* "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM": the kinds with all of these traits. */
@@ -69,8 +65,9 @@ static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
     return text;
 }
 
-static int create_check_config(const shmem_space_config_t *config, const char *fn)
+static int create_check_config(const struct create *c, const shmem_space_config_t *config)
 {
+    const char *fn = c->fn, *size = c->params.adopt != NULL ? "nbytes" : "size";
     char kinds[CREATE_WHY];
 
     if (config == NULL) {
@@ -83,12 +80,12 @@ static int create_check_config(const shmem_space_config_t *config, const char *f
         return -ENODEV;
     }
     if (config->size == 0) {
-        stp_error("%s: size is 0: bytes a PE, at least 1", fn);
+        stp_error("%s: %s is 0: bytes a PE, at least 1", fn, size);
         return -EINVAL;
     }
     if (config->size > INT64_MAX) {
-        stp_error("%s: size is %zu, more than any memory has: was a negative number converted?", fn,
-                  config->size);
+        stp_error("%s: %s is %zu, more than any memory has: was a negative number converted?", fn,
+                  size, config->size);
         return -EINVAL;
     }
     if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
@@ -202,6 +199,19 @@ static int create_check_pages(const struct create *c)
     return -EINVAL;
 }
 
+/* Of memory of the program: how it becomes a space. */
+static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
+{
+    if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
+        stp_error("%s: flags %#x are unknown: 0 and SHMEMX_ADOPT_HEAP (%d) are what they can be",
+                  fn, (unsigned)adopt->flags, SHMEMX_ADOPT_HEAP);
+    else if (adopt->fd < -1)
+        stp_error("%s: fd is %d: a descriptor, or -1 for none", fn, adopt->fd);
+    else
+        return 0;
+    return -EINVAL;
+}
+
 /* By attr->buffer memory of devices alone: that of hosts is registered. */
 static int create_check_buffer(const struct create *c)
 {
@@ -215,7 +225,7 @@ static int create_check_buffer(const struct create *c)
         return -EINVAL;
     }
     if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && device) {
-        stp_error("%s: attr->fd is %d, and the buffer is GPU memory, which goes without", c->fn,
+        stp_error("%s: fd is %d, and the buffer is GPU memory, which goes without: pass -1", c->fn,
                   c->params.adopt->fd);
         return -EINVAL;
     }
@@ -245,8 +255,9 @@ static int create_check_params(const struct create *c)
 
 int stp_create_check(struct create *c, const shmem_space_config_t *config)
 {
-    int rc = create_check_config(config, c->fn);
+    int rc = create_check_config(c, config);
 
+    if (rc == 0 && c->params.adopt != NULL) rc = create_check_adopt(c->params.adopt, c->fn);
     if (rc != 0) return rc;
     c->kind = stp_kind_find((int)config->device_type);
     if (c->params.adopt != NULL && c->params.adopt->fd < 0 && c->kind->host)

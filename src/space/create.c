@@ -18,28 +18,56 @@
 
 /* ---- agreement -------------------------------------------------------------------------- */
 
-/* Who is the first PE whose config is not that of the first? Everybody learns it, and says so. */
+/* What an argument is called by the routine that the program called. */
+static const char *create_argument(const struct create *c, int i)
+{
+    static const char *const create[CONFIG_N] = {
+        [CONFIG_TYPE] = "config->device_type", [CONFIG_SIZE] = "config->size",
+        [CONFIG_FLAGS] = "config->flags",      [CONFIG_NAME] = "attr->name",
+        [CONFIG_KEEP] = "attr->keep",          [CONFIG_OPEN] = "attr->open",
+        [CONFIG_PINNED] = "attr->pinned",      [CONFIG_RESHAPE] = "attr->reshape",
+        [CONFIG_PAGES] = "attr->page_size",    [CONFIG_MAX] = "attr->max_size",
+    };
+    static const char *const adopt[CONFIG_N] = {
+        [CONFIG_TYPE] = "the device type of addr",
+        [CONFIG_SIZE] = "nbytes",
+        [CONFIG_FLAGS] = "flags",
+        [CONFIG_FD] = "fd",
+    };
+
+    return c->params.adopt != NULL ? adopt[i] : create[i];
+}
+
+/* The first PE whose arguments are not those of the first one: both say what differs. */
 static void create_name_differing(const struct create *c, const int64_t mine[CONFIG_N])
 {
     struct stp_team *parent = c->parent;
-    int64_t first[CONFIG_N], differs = INT64_MIN;
+    int64_t first[CONFIG_N], other[CONFIG_N], differs = INT64_MIN;
+    int pe;
 
     for (int i = 0; i < CONFIG_N; i++)
         first[i] = parent->rank == 0 ? mine[i] : INT64_MIN;
     stp_coll_agree(parent, first, CONFIG_N);
     if (memcmp(first, mine, sizeof(first)) != 0) differs = -(int64_t)parent->rank;
     stp_coll_agree(parent, &differs, 1);
-    if (parent->rank == 0 || parent->rank == (int)-differs)
-        stp_error("%s: the configs of PE %d and PE %d differ: here device_type is %lld, size %lld, "
-                  "flags %lld, name \"%s\", keep %lld, open %lld, pinned %lld, reshape %lld, "
-                  "page_size %lld, max_size %lld, buffer %lld",
-                  c->fn, stp_team_pe(parent, 0), stp_team_pe(parent, (int)-differs),
-                  (long long)mine[CONFIG_TYPE], (long long)mine[CONFIG_SIZE],
-                  (long long)mine[CONFIG_FLAGS], c->params.name != NULL ? c->params.name : "",
-                  (long long)mine[CONFIG_KEEP], (long long)mine[CONFIG_OPEN],
-                  (long long)mine[CONFIG_PINNED], (long long)mine[CONFIG_RESHAPE],
-                  (long long)mine[CONFIG_PAGES], (long long)mine[CONFIG_MAX],
-                  (long long)mine[CONFIG_ADOPT]);
+    for (int i = 0; i < CONFIG_N; i++)
+        other[i] = parent->rank == (int)-differs ? mine[i] : INT64_MIN;
+    stp_coll_agree(parent, other, CONFIG_N);
+    if (parent->rank != 0 && parent->rank != (int)-differs) return;
+    pe = stp_team_pe(parent, (int)-differs);
+    for (int i = 0; i < CONFIG_N; i++) {
+        if (first[i] == other[i]) continue;
+        if (i == CONFIG_NAME || i == CONFIG_FD) /* numbers that would tell nothing */
+            stp_error("%s: %s is not the same on PE %d and PE %d: here it is %s", c->fn,
+                      create_argument(c, i), stp_team_pe(parent, 0), pe,
+                      i == CONFIG_NAME ? (c->params.name != NULL ? c->params.name : "NULL")
+                      : mine[i] != 0   ? "a descriptor"
+                                       : "-1");
+        else
+            stp_error("%s: %s is %lld on PE %d and %lld on PE %d: all members pass the same", c->fn,
+                      create_argument(c, i), (long long)first[i], stp_team_pe(parent, 0),
+                      (long long)other[i], pe);
+    }
 }
 
 static size_t create_find_number(size_t from, void *arg)
@@ -214,11 +242,6 @@ static int create_teams(struct create *c)
 {
     struct stp_team *team, *user_team;
 
-    if (c->range_of != NULL) { /* all of its parent have access to what they have passed */
-        c->space->range_of = c->range_of;
-        c->space->team = c->range_of->team;
-        return 0;
-    }
     if (create_team(c, NULL, &team) != 0) return 1;
     user_team = NULL; /* who adopts memory has passed a team */
     if (c->params.adopt == NULL && create_team(c, c->access ? c->space : NULL, &user_team) != 0) {
@@ -232,7 +255,6 @@ static int create_teams(struct create *c)
 
 static void create_drop_teams(struct create *c)
 {
-    if (c->range_of != NULL) return;
     if (c->space->user_team != NULL) stp_team_destroy(c->space->user_team);
     if (c->space->team != NULL) stp_team_destroy(c->space->team);
 }
@@ -430,20 +452,30 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
     return rc;
 }
 
+/* The team whose members make the space; false, told: there is none. */
+static bool create_set_parent(struct create *c, shmem_team_t team, const char *argument)
+{
+    if (stp_team_is_invalid(team)) {
+        stp_error("%s: %s is SHMEM_TEAM_INVALID: pass a team that this PE is a member of", c->fn,
+                  argument);
+        return false;
+    }
+    c->parent = stp_team_check(team, c->fn);
+    c->params.pe = c->parent->rank; /* of the parent: others need not know the world */
+    c->params.n_pes = c->parent->n_pes;
+    return true;
+}
+
 int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                    struct stp_space **space, struct stp_team **team, const char *fn)
 {
-    struct create c = {
-        .fn = fn[0] == 'p' ? fn + 1 : fn, /* as users know it */
-        .parent = stp_team_world,
-        .params = {.device = -1, .numa_node = -1, .pe = stp_rt.pe, .n_pes = stp_rt.n_pes}};
+    struct create c = {.fn = stp_public_name(fn), .params = {.device = -1, .numa_node = -1}};
 
     *space = NULL;
     *team = NULL;
+    if (!create_set_parent(&c, attr != NULL ? attr->parent : SHMEM_TEAM_WORLD, "attr->parent"))
+        return 1;
     if (attr != NULL) {
-        c.parent = stp_team_check(attr->parent, fn);
-        c.params.pe = c.parent->rank; /* of the parent: others need not know the world */
-        c.params.n_pes = c.parent->n_pes;
         c.params.device = attr->device;
         c.params.name = attr->name;
         c.params.keep = attr->keep != 0;
@@ -460,22 +492,16 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
 }
 
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
-                    struct stp_space *first, struct stp_space **space, const char *fn)
+                    struct stp_space **space, const char *fn)
 {
     shmem_space_config_t config = {stp_device_of(buffer) != NULL ? SHMEM_DEVICE_GPU
                                                                  : SHMEM_DEVICE_CPU,
                                    nbytes, SHMEM_SPACE_FLAG_DEFAULT};
-    struct create c = {
-        .fn = fn[0] == 'p' ? fn + 1 : fn, .parent = stp_team_check(team, fn), .range_of = first};
+    struct create c = {.fn = stp_public_name(fn),
+                       .params = {.device = -1, .numa_node = -1, .buffer = buffer, .adopt = adopt}};
     struct stp_team *none;
 
-    c.params = (struct stp_space_params){.device = -1,
-                                         .numa_node = -1,
-                                         .pe = c.parent->rank,
-                                         .n_pes = c.parent->n_pes,
-                                         .buffer = buffer,
-                                         .adopt = adopt};
-    return create_do(&c, &config, space, &none);
+    return create_set_parent(&c, team, "team") ? create_do(&c, &config, space, &none) : 1;
 }
 
 /* ---- the public routines ------------------------------------------------------------------- */

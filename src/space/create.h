@@ -29,7 +29,6 @@ struct create {
     bool everyone;                     /* all of the parent are members */
     bool refused;                      /* members of this host do not fit it together */
     bool outside;                      /* the space does not lie in the window */
-    struct stp_space *range_of;        /* of which it will be one more range; else NULL */
 };
 
 /* A config as numbers that a reduction can compare; names and all. */
@@ -44,7 +43,7 @@ enum {
     CONFIG_RESHAPE,
     CONFIG_PAGES,
     CONFIG_MAX,
-    CONFIG_ADOPT,
+    CONFIG_FD, /* of memory of the program: is there one? */
     CONFIG_N
 };
 

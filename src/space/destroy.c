@@ -16,7 +16,7 @@ static void destroy_warn_live(const struct stp_space *space)
     struct stp_heap_stats stats;
 
     if (space->whole) return;
-    stp_space_all_stats(space, &stats);
+    stp_heap_stats(space->heap, &stats);
     stats.n_blocks -= stp_space_named_blocks(space); /* these are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)
         stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
@@ -26,50 +26,28 @@ static void destroy_warn_live(const struct stp_space *space)
 /* An error that comes late: what peers did meanwhile went nowhere, or elsewhere. */
 static bool destroy_look_gone(const struct stp_space *space)
 {
-    bool gone = false;
-
-    for (; space != NULL; space = space->next_range) {
-        if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) continue;
-        stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, was unmapped "
-                  "before: destroy the space first",
-                  space->number, space->nbytes, (void *)space->base);
-        gone = true;
-    }
-    return gone;
+    if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) return false;
+    stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, was unmapped before: "
+              "destroy the space first",
+              space->number, space->nbytes, (void *)space->base);
+    return true;
 }
 
-/* What contexts of any team have under way to it: nothing of this PE is queued for it then. */
-static void destroy_drain(const struct stp_space *space)
-{
-    if (!stp_rt.has_fabric) return;
-    for (; space != NULL; space = space->next_range)
-        stp_rt.fabric.region_drain(space->number);
-}
-
-void stp_space_end(struct stp_space *space)
+/* Nobody uses the space any more, and all members end it. */
+static void destroy_end(struct stp_space *space)
 {
     struct stp_team *team = space->team;
 
-    for (struct stp_space *range = space; range != NULL; range = range->next_range)
-        stp_space_lookup_remove(range); /* nobody looks at its team and its records */
-    for (struct stp_space *range = space; range != NULL; range = range->next_range) {
-        stp_active_forget(range->base, range->nbytes);
-        stp_mapped_detach(range);
-        stp_kind_detach(range);
-    }
+    stp_space_lookup_remove(space); /* nobody looks at its team and its records */
+    stp_active_forget(space->base, space->nbytes);
+    stp_mapped_detach(space);
+    stp_kind_detach(space);
     stp_coll_sync(team); /* nobody holds a peer's part */
-    for (struct stp_space *range = space; range != NULL; range = range->next_range) {
-        range->team = NULL;
-        stp_space_changed(range, -1);
-        stp_space_shut(range);
-    }
+    space->team = NULL;
+    stp_space_changed(space, -1);
+    stp_space_shut(space);
     stp_team_destroy(team); /* and with its sync all have let go of their own, and of a name */
-    while (space != NULL) {
-        struct stp_space *next = space->next_range;
-
-        stp_space_struct_free(space);
-        space = next;
-    }
+    stp_space_struct_free(space);
 }
 
 int pshmem_space_destroy(shmem_space_t handle)
@@ -107,9 +85,10 @@ int pshmem_space_destroy(shmem_space_t handle)
     destroy_warn_live(space);
     stp_active_quiet();
     stp_quiet(&stp_ctx_default);
-    destroy_drain(space);
+    /* What contexts of any team have under way to it: nothing of this PE is queued for it then. */
+    if (stp_rt.has_fabric) stp_rt.fabric.region_drain(space->number);
     stp_coll_sync(space->team); /* nobody uses the space any more */
-    stp_space_end(space);
+    destroy_end(space);
     return facts[1] != 0;
 }
 STP_PROFILED(shmem_space_destroy);

@@ -34,27 +34,10 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
                    struct stp_space **space, struct stp_team **team, const char *fn);
 
 /*
- * Make a buffer of the program's a space, collective over team; with a first one, the next range of
- * that. 0, or 1 on all of them, logged.
+ * Make a buffer of the program's a space, collective over team. 0, or 1 on all of them, logged.
  */
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
-                    struct stp_space *first, struct stp_space **space, const char *fn);
-
-/*
- * The end of a space, all its ranges, which nobody uses any more and all members end: collective
- * over its private team.
- */
-void stp_space_end(struct stp_space *space);
-
-/*
- * What the ranges of a space are together, each of which is a structure of its own
- * (space_ranges.c). range_in: the one that addr is in, with its offset there; NULL: none.
- * all_offset: in the ranges one behind the other, of an offset in one of them.
- */
-struct stp_space *stp_space_range_in(struct stp_space *space, const void *addr, size_t *offset);
-size_t stp_space_all_offset(const struct stp_space *range, size_t offset);
-size_t stp_space_all_bytes(const struct stp_space *space);
-void stp_space_all_stats(const struct stp_space *space, struct stp_heap_stats *stats);
+                    struct stp_space **space, const char *fn);
 
 /*
  * Memory and registration of this PE's part: 0, -EEXIST when another thread took the number or

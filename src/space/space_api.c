@@ -100,9 +100,10 @@ void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
     if (stp_space_is_invalid(handle)) return NULL;
     space = stp_space_check(handle, __func__, "space");
     if ((unsigned)pe >= (unsigned)stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
-    space = stp_space_range_in(space, addr, &offset);
+    offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
     local = stp_local_of(pe);
-    if (space == NULL || local < 0 || stp_team_rank_of(space->team, pe) < 0) return NULL;
+    if (offset >= stp_space_nbytes(space) || local < 0 || stp_team_rank_of(space->team, pe) < 0)
+        return NULL;
     if (space->host) return space->mapped != NULL ? stp_mapped_ptr(space, local, offset) : NULL;
     there = stp_kind_reach(space, local);
     return there != NULL ? there + offset : NULL;
@@ -134,26 +135,25 @@ STP_PROFILED(shmemx_space_realloc);
 int pshmemx_space_persist(shmem_space_t handle, const void *addr, size_t nbytes)
 {
     const struct stp_store_ops *store;
-    struct stp_space *space, *range;
+    struct stp_space *space;
     size_t offset;
     int rc;
 
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
     if (nbytes == 0) return 0;
-    range = stp_space_range_in(space, addr, &offset);
-    if (range == NULL || nbytes > stp_space_nbytes(range) - offset) {
-        if (range == NULL) range = space;
+    offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
+    if (offset >= stp_space_nbytes(space) || nbytes > stp_space_nbytes(space) - offset) {
         stp_error("shmemx_space_persist: %zu bytes at %p do not lie in this PE's part of space %u, "
                   "%zu bytes at %p",
-                  nbytes, addr, range->number, stp_space_nbytes(range), (void *)range->base);
+                  nbytes, addr, space->number, stp_space_nbytes(space), (void *)space->base);
         return 1;
     }
-    store = range->kind->store;
-    rc = store != NULL ? store->persist(range, offset, nbytes) : -EOPNOTSUPP;
+    store = space->kind->store;
+    rc = store != NULL ? store->persist(space, offset, nbytes) : -EOPNOTSUPP;
     if (rc != 0)
         stp_error("shmemx_space_persist: %zu bytes of space %u (%s) cannot be made durable: %s",
-                  nbytes, range->number, range->kind->name, strerror(-rc));
+                  nbytes, space->number, space->kind->name, strerror(-rc));
     return rc != 0;
 }
 STP_PROFILED(shmemx_space_persist);

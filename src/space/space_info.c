@@ -23,15 +23,8 @@ static shmemx_space_path_t info_path(struct stp_space *space, int pe)
         [STP_PATH_CMA] = SHMEMX_PATH_PROCESS,
     };
 
-    enum stp_access_path access;
-
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return SHMEMX_PATH_NONE;
-    access = stp_access_path_to(space, pe, STP_USE_COPY);
-    /* of several ranges of one kind some may be staged */
-    for (space = space->next_range; space != NULL && access != STP_PATH_STAGED;
-         space = space->next_range)
-        access = stp_access_path_to(space, pe, STP_USE_COPY);
-    return paths[access];
+    return paths[stp_access_path_to(space, pe, STP_USE_COPY)];
 }
 
 shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
@@ -81,14 +74,14 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
     const struct stp_team *team = space->team;
     struct stp_heap_stats stats;
 
-    stp_space_all_stats(space, &stats);
+    stp_heap_stats(space->heap, &stats);
     *info = (shmemx_space_info_t){
         .struct_size = info->struct_size,
         .device_type = (shmem_device_type_t)space->kind->device_type,
         .device = space->device,
         .n_pes = team->n_pes,
-        .nbytes = stp_space_all_bytes(space),
-        .max_size = space->next_range != NULL ? stp_space_all_bytes(space) : space->max_bytes,
+        .nbytes = stp_space_nbytes(space),
+        .max_size = space->max_bytes,
         .used = stats.used,
         .n_blocks = stats.n_blocks,
         .largest = stats.largest_free,
@@ -207,7 +200,6 @@ static const char *info_name(const struct stp_space *space)
 {
     static const char *const fixed[] = {"internal", "globals", "default"};
 
-    if (space->range_of != NULL) return "range";
     return space->number < STP_SPACE_FIRST_USER ? fixed[space->number] : "user";
 }
 

@@ -72,7 +72,7 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
 
     if (space->told_full || team->rank != 0) return;
     space->told_full = true;
-    stp_space_all_stats(space, &stats);
+    stp_heap_stats(space->heap, &stats);
     if (space->number != STP_SPACE_HEAP) snprintf(where, sizeof(where), "space %u", space->number);
     if (align > STP_HEAP_ALIGN)
         snprintf(what, sizeof(what), "%zu bytes at a multiple of %zu", nbytes, align);
@@ -105,29 +105,16 @@ STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char
     return stp_space_grow(space, need, fn);
 }
 
-/* A block of the heap of one range. */
-static int memory_take_in(struct stp_space *space, size_t nbytes, size_t align, size_t *offset,
-                          const char *fn)
+static int memory_take(struct stp_space *space, size_t nbytes, size_t align, size_t *offset,
+                       const char *fn)
 {
-    int rc = stp_heap_alloc(space->heap, nbytes, align, offset);
+    int rc;
 
+    if (align > space->base_align) return -ENOMEM;
+    rc = stp_heap_alloc(space->heap, nbytes, align, offset);
     if (STP_UNLIKELY(rc == -ENOMEM) &&
         memory_grow(space, stp_heap_lack(space->heap, nbytes, align), fn) == 0)
         rc = stp_heap_alloc(space->heap, nbytes, align, offset);
-    return rc;
-}
-
-/* Of the first range that has room, which space becomes: members' ranges are equal. */
-static int memory_take(struct stp_space **space, size_t nbytes, size_t align, size_t *offset,
-                       const char *fn)
-{
-    int rc = -ENOMEM;
-
-    for (struct stp_space *range = *space; range != NULL && rc == -ENOMEM;
-         range = range->next_range) {
-        if (align <= range->base_align) rc = memory_take_in(range, nbytes, align, offset, fn);
-        if (rc == 0) *space = range;
-    }
     return rc;
 }
 
@@ -138,7 +125,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     int rc;
 
     memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
-    rc = memory_take(&space, nbytes, align, &offset, fn);
+    rc = memory_take(space, nbytes, align, &offset, fn);
     if (rc == 0 && zero) stp_copy_zero(space, offset, nbytes, fn);
     if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, align, fn);
     memory_barrier(space);
@@ -178,24 +165,20 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
     return ptr;
 }
 
-/*
- * The offset of a pointer to free or resize, and the range of its space, which space becomes; fatal
- * with the reason when it is no such pointer.
- */
-static size_t memory_block(struct stp_space **of, const void *ptr, const char *fn)
+/* The offset of a pointer to free or resize; fatal, with the reason, when it is no such pointer. */
+static size_t memory_block(const struct stp_space *space, const void *ptr, const char *fn)
 {
     size_t offset, start, nbytes;
-    struct stp_space *owner = stp_space_lookup(ptr, &offset), *space = *of;
+    const struct stp_space *owner = stp_space_lookup(ptr, &offset);
     char text[96];
 
     if (owner == NULL && stp_space_lookup_destroyed(ptr, text, sizeof(text)))
         stp_fatal(fn, "ptr %p was allocated from %s", ptr, text);
     if (owner == NULL || owner->heap == NULL)
         stp_fatal(fn, "ptr %p was not allocated from symmetric memory", ptr);
-    if (stp_space_whole(owner) != stp_space_whole(space))
+    if (owner != space)
         stp_fatal(fn, "ptr %p belongs to space %u (%s, %zu bytes), not to space %u", ptr,
                   owner->number, owner->kind->name, owner->nbytes, space->number);
-    *of = space = owner;
     if (space->whole)
         stp_fatal(fn, "ptr %p is in space %u, a buffer of the program: destroy the space instead",
                   ptr, space->number);
@@ -209,10 +192,9 @@ static size_t memory_block(struct stp_space **of, const void *ptr, const char *f
 
 void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
 {
-    size_t offset = memory_block(&space, ptr, fn);
-    size_t start, nbytes;
+    size_t offset = memory_block(space, ptr, fn), start, nbytes;
 
-    memory_check_equal(space, (int64_t)stp_space_all_offset(space, offset), 0, fn);
+    memory_check_equal(space, (int64_t)offset, 0, fn);
     stp_space_check_unnamed(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &nbytes);
@@ -233,27 +215,24 @@ static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, 
 
 void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn)
 {
-    size_t offset = memory_block(&space, ptr, fn);
-    struct stp_space *other = stp_space_whole(space); /* that a block that must move goes to */
-    size_t start, old, target = offset;
+    size_t offset = memory_block(space, ptr, fn), start, old, target = offset;
     int rc;
 
-    memory_check_equal(space, (int64_t)stp_space_all_offset(space, offset), (int64_t)nbytes, fn);
+    memory_check_equal(space, (int64_t)offset, (int64_t)nbytes, fn);
     stp_space_check_unnamed(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
     stp_active_forget(ptr, old); /* it may shrink or move */
     rc = memory_resize(space, offset, nbytes, fn);
     if (rc == -ENOMEM) {
-        rc = memory_take(&other, nbytes, 0, &target, fn);
+        rc = memory_take(space, nbytes, 0, &target, fn);
         if (rc == 0) {
-            stp_copy_any(other->base + target, space->base + offset, old < nbytes ? old : nbytes,
+            stp_copy_any(space->base + target, space->base + offset, old < nbytes ? old : nbytes,
                          fn);
             stp_heap_free(space->heap, offset);
-            space = other;
         }
     }
-    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(other, nbytes, 0, fn);
+    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, 0, fn);
     memory_barrier(space); /* every copy is done before anyone writes the new block */
     return rc == 0 ? space->base + target : NULL;
 }

@@ -80,10 +80,7 @@ STATEMENTS = {
                                     "pshmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &kernels); "
                                     "@(&kernels)",
     "shmemx_device_count": "@(SHMEM_DEVICE_CPU)",
-    "shmemx_buffer_register": "@(SHMEM_TEAM_INVALID, dest, 8, 0, &space)",
-    "shmemx_buffer_register_attr":
-        "shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;"
-        " @(SHMEM_TEAM_INVALID, &attr, &space)",
+    "shmemx_buffer_register": "@(SHMEM_TEAM_INVALID, dest, 8, 0, -1, 0, &space)",
     "shmemx_device_describe": "shmemx_device_info_t info = SHMEMX_DEVICE_INFO_INITIALIZER;"
                               " @(SHMEM_DEVICE_CPU, 0, &info)",
     "shmemx_space_query": "shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;"

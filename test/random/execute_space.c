@@ -45,26 +45,6 @@ unsigned rnd_memories(void)
 
 /* ---- the program's memory ------------------------------------------------------------------- */
 
-/*
- * Where the ranges lie on this PE: one behind the other or apart, beginning with another one on
- * each PE, so that neighbours in the space are not those in memory.
- */
-static size_t lay_out(const struct rnd *r, const struct rnd_op *op, size_t *at)
-{
-    const struct rnd_space *space = &r->spaces[op->arg];
-    int n = space->n_ranges, first = op->value & 1 ? r->me % n : 0;
-    size_t gap = op->value & 2 ? 64 * (size_t)(op->value / 4 % 100) : 0, end = 0;
-
-    end = op->value & 4 ? 64 * (size_t)(1 + r->me) : 0;
-    for (int k = 0; k < n; k++) {
-        int i = (first + k) % n;
-
-        at[i] = end;
-        end += space->ranges[i] + gap;
-    }
-    return (end + PAGE - 1) / PAGE * PAGE;
-}
-
 /* Private pages, or those of a file, from another offset on each PE. */
 static size_t take_memory(struct rnd *r, const struct rnd_op *op, size_t nbytes)
 {
@@ -96,44 +76,18 @@ static void leave_memory(struct rnd_space *space)
     }
 }
 
-static int register_ranges(struct rnd *r, const struct rnd_op *op,
-                           const shmemx_buffer_range_t *ranges)
-{
-    struct rnd_space *space = &r->spaces[op->arg];
-    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
-    int flags = space->areas[0] < 0 ? SHMEMX_ADOPT_HEAP : 0;
-
-    if (space->n_ranges == 1 && space->fd < 0 && op->value & 8)
-        return shmemx_buffer_register(SHMEM_TEAM_WORLD, ranges[0].addr, ranges[0].nbytes, flags,
-                                      &space->handle);
-    attr.flags = flags;
-    if (space->n_ranges == 1) {
-        attr.addr = ranges[0].addr;
-        attr.nbytes = ranges[0].nbytes;
-        attr.fd = space->fd;
-        attr.offset = ranges[0].offset;
-    } else {
-        attr.ranges = ranges;
-        attr.n_ranges = space->n_ranges;
-    }
-    return shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space->handle);
-}
-
+/* At a page or not, which may be another place on each PE. */
 static void do_register(struct rnd *r, const struct rnd_op *op)
 {
     struct rnd_space *space = &r->spaces[op->arg];
-    shmemx_buffer_range_t ranges[RND_RANGES] = {{0}};
-    size_t at[RND_RANGES], from = take_memory(r, op, lay_out(r, op, at));
+    size_t at = op->value & 4 ? 64 * (size_t)(1 + r->me) : 0;
+    size_t from = take_memory(r, op, (at + space->nbytes + PAGE - 1) / PAGE * PAGE);
 
-    for (int i = 0; i < space->n_ranges; i++) {
-        ranges[i].addr = space->memory_at + at[i];
-        ranges[i].nbytes = space->ranges[i];
-        ranges[i].with_fd = space->fd >= 0;
-        ranges[i].fd = space->fd;
-        ranges[i].offset = space->fd >= 0 ? from + at[i] : 0;
-        if (space->areas[i] >= 0) r->areas[space->areas[i]].base = ranges[i].addr;
-    }
-    rnd_must(r, op, register_ranges(r, op, ranges));
+    if (space->area >= 0) r->areas[space->area].base = space->memory_at + at;
+    rnd_must(r, op,
+             shmemx_buffer_register(SHMEM_TEAM_WORLD, space->memory_at + at, space->nbytes,
+                                    space->area < 0 ? SHMEMX_ADOPT_HEAP : 0, space->fd,
+                                    space->fd >= 0 ? from + at : 0, &space->handle));
 }
 
 /* ---- spaces ------------------------------------------------------------------------------- */
@@ -162,14 +116,11 @@ static void do_create(struct rnd *r, const struct rnd_op *op)
 /* What peers put there is there, and stays when it is no space any more. */
 static void check_left(struct rnd *r, const struct rnd_op *op)
 {
-    const struct rnd_space *space = &r->spaces[op->arg];
+    int number = r->spaces[op->arg].area;
+    const struct rnd_area *area = &r->areas[number < 0 ? 0 : number];
 
-    for (int i = 0; i < space->n_ranges && space->areas[i] >= 0; i++) {
-        const struct rnd_area *area = &r->areas[space->areas[i]];
-
-        if (memcmp(area->base, area->model[r->me], area->nbytes) != 0)
-            rnd_fail(r, op, "range %d is not what it must be", i);
-    }
+    if (number >= 0 && memcmp(area->base, area->model[r->me], area->nbytes) != 0)
+        rnd_fail(r, op, "the program's memory is not what it must be");
 }
 
 static void free_fillers(struct rnd_space *space)
@@ -256,7 +207,7 @@ void rnd_execute_space(struct rnd *r, const struct rnd_op *op)
 {
     switch (op->kind) {
     case RND_SPACE_CREATE:
-        if (r->spaces[op->arg].n_ranges > 0)
+        if (r->spaces[op->arg].nbytes > 0)
             do_register(r, op);
         else
             do_create(r, op);

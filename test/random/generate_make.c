@@ -222,7 +222,7 @@ static bool allocate(struct rnd *r, int space)
     op.bsize = (size_t)8 << rnd_below(&r->rng, 10);
     if (space >= 0) op.value = draw_filler(r, space);
     /* a heap in the program's memory lies at no larger multiple */
-    if (space >= 0 && r->spaces[space].n_ranges > 0 && op.bsize > 64) op.bsize = 64;
+    if (space >= 0 && r->spaces[space].nbytes > 0 && op.bsize > 64) op.bsize = 64;
     rnd_emit(r, &op);
     if (op.cond != 1) rnd_emit_contents(r, area, 0);
     return true;
@@ -300,7 +300,7 @@ bool rnd_generate_memory(struct rnd *r, enum rnd_kind kind)
     case RND_SPACE_CREATE:
         return rnd_create_space(r);
     case RND_SPACE_MALLOC:
-        return r->spaces[space].live && r->spaces[space].areas[0] < 0 && allocate(r, space);
+        return r->spaces[space].live && r->spaces[space].area < 0 && allocate(r, space);
     case RND_SPACE_FREE:
         return rnd_free_block(r, RND_SPACE, -1);
     case RND_SPACE_DESTROY:

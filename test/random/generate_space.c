@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Spaces: of which memory they are, how large, whether they grow; the program's memory becomes one
- * too, as a heap or as blocks that are there from the start. Contexts of one space, and what ends
+ * too, as a heap or as one block that is there from the start. Contexts of one space, and what ends
  * the operations on one. All PEs are members.
  */
 #include "random.h"
 
-enum { SPACE_BYTES = 1 << 20, RANGE_BYTES = 64, LAST_BYTES = 2 << 20 };
+enum { SPACE_BYTES = 1 << 20, UNIT_BYTES = 64, BUFFER_BYTES = 2 << 20 };
 static const size_t grown_bytes = (size_t)160 << 20; /* two fillers and what makes it grow */
 
 /* ---- making them --------------------------------------------------------------------- */
@@ -20,26 +20,22 @@ static enum rnd_memory draw_memory(struct rnd *r)
     return r->has[memory] ? memory : RND_HOST;
 }
 
-/* A heap with room in the last of the ranges, or a block in each. */
-static void draw_ranges(struct rnd *r, int number)
+/* A heap, or one block; false: there is no area for it. */
+static bool draw_buffer(struct rnd *r, int number)
 {
     struct rnd_space *space = &r->spaces[number];
-    int n = 1 + (int)rnd_below(&r->rng, RND_RANGES);
-    bool whole = rnd_one_in(&r->rng, 2);
 
-    for (int i = 0; i < n; i++) {
-        size_t nbytes = RANGE_BYTES * (1 + rnd_below(&r->rng, (size_t)1 << rnd_below(&r->rng, 11)));
-
-        if (!whole && i == n - 1) nbytes = LAST_BYTES;
-        if (whole) space->areas[i] = rnd_area_take(r, RND_SPACE, nbytes);
-        if (whole && space->areas[i] < 0) break;
-        space->ranges[i] = nbytes;
-        space->n_ranges = i + 1;
-        if (!whole) continue;
-        r->areas[space->areas[i]].space = number;
-        r->areas[space->areas[i]].whole = true;
+    if (rnd_one_in(&r->rng, 2)) {
+        space->nbytes = BUFFER_BYTES;
+        space->room = BUFFER_BYTES / 2;
+        return true;
     }
-    if (!whole) space->room = LAST_BYTES / 2;
+    space->nbytes = UNIT_BYTES * (1 + rnd_below(&r->rng, (size_t)1 << rnd_below(&r->rng, 11)));
+    space->area = rnd_area_take(r, RND_SPACE, space->nbytes);
+    if (space->area < 0) return false;
+    r->areas[space->area].space = number;
+    r->areas[space->area].whole = true;
+    return true;
 }
 
 /* How large it is; what grows begins small. */
@@ -64,9 +60,8 @@ static bool make_space(struct rnd *r, int number, struct rnd_op *op)
     struct rnd_space *space = &r->spaces[number];
 
     if (is_of_program(space->memory)) {
-        draw_ranges(r, number);
         op->arg2 = -1;
-        return space->n_ranges > 0;
+        return draw_buffer(r, number);
     }
     op->arg2 = rnd_take_world(r, number);
     if (op->arg2 < 0) return false;
@@ -85,8 +80,7 @@ bool rnd_create_space(struct rnd *r)
     if (number == r->n_spaces) return false;
     space = &r->spaces[number];
     memset(space, 0, sizeof(*space));
-    for (int i = 0; i < RND_RANGES; i++)
-        space->areas[i] = -1;
+    space->area = -1;
     space->memory = draw_memory(r);
     if (!make_space(r, number, &op)) return false;
     space->live = true;
@@ -94,8 +88,7 @@ bool rnd_create_space(struct rnd *r)
     op.arg = number;
     if (r->all) op.value = rnd_next(&r->rng);
     rnd_emit(r, &op);
-    for (int i = 0; i < space->n_ranges && space->areas[i] >= 0; i++)
-        rnd_emit_contents(r, space->areas[i], 0);
+    if (space->area >= 0) rnd_emit_contents(r, space->area, 0);
     return true;
 }
 
@@ -160,8 +153,7 @@ bool rnd_destroy_space(struct rnd *r)
     op.team = 0;
     op.arg = number;
     rnd_emit(r, &op);
-    for (int i = 0; i < RND_RANGES && space->areas[i] >= 0; i++)
-        rnd_retire_area(r, space->areas[i]);
+    if (space->area >= 0) rnd_retire_area(r, space->area);
     space->live = false;
     space->retired = true;
     return true;

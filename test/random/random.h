@@ -29,7 +29,6 @@ enum {
     RND_SPACES = 4,
     RND_FEW_SPACES = 2,
     RND_OF_DEFAULT = RND_SPACES + 1, /* the default space, as rnd_access.of and slots name it */
-    RND_RANGES = 4,
     RND_LOCKS = 4,
     RND_TYPES = 40,
     RND_GLOBAL_BYTES = 160 * 1024 /* of globals a strand */
@@ -358,9 +357,8 @@ struct rnd_space {
     size_t max_size; /* 0: it does not grow */
     size_t room;     /* of its blocks together; 0: nobody counts */
     int n_fillers;   /* blocks that nobody uses, which leave no room in what it has */
-    int n_ranges;    /* of the program's memory */
-    size_t ranges[RND_RANGES];
-    int areas[RND_RANGES]; /* those of the ranges; -1: it is a heap */
+    size_t nbytes;   /* of the program's memory; 0: it is the library's */
+    int area;        /* of the program's memory, which is one; -1: it is a heap */
     shmem_space_t handle;
     void *fillers[2];
     unsigned char *memory_at; /* the program's, of this PE */

@@ -76,7 +76,8 @@ static void check_private(void)
     shmem_space_t space;
 
     PE_REQUIRE(pages != NULL, "no memory");
-    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, pages, PRIVATE, 0, &space) == 0, "a space");
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, pages, PRIVATE, 0, -1, 0, &space) == 0,
+               "a space");
     check_all("private pages", pages);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
     free(pages);

@@ -27,23 +27,26 @@ good()
     says "$case" "$text" && echo "ok   $case $* ${variables[*]-}"
 }
 
-# Whoever differs is named, by itself and by PE 0, with what it has.
-line="space_create.*: the configs of PE 0 and PE $last differ: here"
-good type     "^steppe: pe $last .*$line device_type is 3"   "${fam[@]}"
-good type     "^steppe: pe 0 .*$line device_type is 0"       "${fam[@]}"
-good type     "^steppe: pe $last .*$line device_type is 3"
-good gpu_type "^steppe: pe $last .*$line device_type is 1"   "${gpu[@]}"
-good gpu_type "^steppe: pe $last .*$line device_type is 1"
-good size     "^steppe: pe $last .*$line .*size 1048577"
-good size     "^steppe: pe 0 .*$line .*size 1048576"
-good max      "^steppe: pe $last .*$line .*max_size 67108865"
-good flags    "^steppe: pe $last .*$line .*flags 2"
-good bad_type "^steppe: pe $last .*$line device_type is 77"
-good zero     "^steppe: pe $last .*$line .*size 0"
-good name     "^steppe: pe $last .*$line .*name \"this\""    "${fam[@]}"
-good name     "^steppe: pe 0 .*$line .*name \"that\""        "${fam[@]}"
-good no_name  "^steppe: pe $last .*$line .*name \"\""        "${fam[@]}"
-good keep     "^steppe: pe $last .*$line .*keep 1"           "${fam[@]}"
+# What differs is named, with both values, by the PE that differs and by PE 0.
+same="PE $last: all members pass the same"
+for pe in 0 "$last"; do
+    line="^steppe: pe $pe .*shmemx?_space_create.*: "
+    good type     "${line}config->device_type is 0 on PE 0 and 3 on $same"    "${fam[@]}"
+    good size     "${line}config->size is 1048576 on PE 0 and 1048577 on $same"
+    good keep     "${line}attr->keep is 0 on PE 0 and 1 on $same"             "${fam[@]}"
+done
+line="^steppe: pe $last .*shmemx?_space_create.*: "
+good type     "${line}config->device_type is 0 on PE 0 and 3 on $same"
+good gpu_type "${line}config->device_type is 0 on PE 0 and 1 on $same"        "${gpu[@]}"
+good gpu_type "${line}config->device_type is 0 on PE 0 and 1 on $same"
+good max      "${line}attr->max_size is [0-9]+ on PE 0 and 67108865 on $same"
+good flags    "${line}config->flags is 0 on PE 0 and 2 on $same"
+good bad_type "${line}config->device_type is 0 on PE 0 and 77 on $same"
+good zero     "${line}config->size is [0-9]+ on PE 0 and 0 on $same"
+named="attr->name is not the same on PE 0 and PE $last: here it is"
+good name     "${line}$named this"                                            "${fam[@]}"
+good name     "^steppe: pe 0 .*$named that"                                   "${fam[@]}"
+good no_name  "${line}$named NULL"                                            "${fam[@]}"
 ls -A "$dir/fam" | grep -q . && fail fam "files are left in SHMEM_FAM_PATH: $(ls -A "$dir/fam")"
 
 # One PE cannot have what all ask for: its device is too small, at the question or at the call.

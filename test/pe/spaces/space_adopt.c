@@ -82,7 +82,7 @@ static void check_private(void)
 
     for (int i = 0; i < 2; i++) {
         memset(buffer, 17 + i, BYTES);
-        PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, &space) == 0,
+        PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, -1, 0, &space) == 0,
                    "no space of private pages");
         PE_CHECK(buffer[BYTES - 1] == 17 + i, "the contents are gone");
         check_facts(space, buffer, BYTES);
@@ -99,9 +99,9 @@ static void check_heap(void)
     shmem_space_t space;
     long *first, *second;
 
-    PE_REQUIRE(
-        shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, 2 * BYTES, SHMEMX_ADOPT_HEAP, &space) == 0,
-        "no heap in private pages");
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, 2 * BYTES, SHMEMX_ADOPT_HEAP, -1, 0,
+                                      &space) == 0,
+               "no heap in private pages");
     first = shmem_space_malloc(space, BYTES / 2);
     second = shmem_space_malloc(space, BYTES);
     PE_REQUIRE(first == (long *)buffer && second != NULL, "blocks at %p and %p", (void *)first,
@@ -116,7 +116,6 @@ static void check_heap(void)
 /* PEs map other offsets of files of their own. */
 static void check_descriptor(int fd, const char *what)
 {
-    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
     size_t at = (size_t)(pe_me + 1) * PAGE, whole = BYTES + 2 * PAGE;
     shmem_space_t space;
     char *map;
@@ -124,16 +123,13 @@ static void check_descriptor(int fd, const char *what)
     PE_REQUIRE(fd >= 0 && ftruncate(fd, (off_t)(at + whole)) == 0, "no file: %s", what);
     map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
     PE_REQUIRE(map != MAP_FAILED, "not mapped: %s", what);
-    attr.addr = map + 64;
-    attr.nbytes = BYTES;
-    attr.fd = fd;
-    attr.offset = at + 64;
-    PE_REQUIRE(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space) == 0,
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, map + 64, BYTES, 0, fd, at + 64, &space) ==
+                   0,
                "no space of a %s", what);
     close(fd);
-    check_facts(space, attr.addr, BYTES);
+    check_facts(space, map + 64, BYTES);
     check_path(space, true);
-    pe_reach_all(attr.addr, heap, what);
+    pe_reach_all((long *)(void *)(map + 64), heap, what);
     destroy(space);
     munmap(map, whole);
 }
@@ -150,7 +146,7 @@ static void check_gpu(void)
                    pe_cuda.set_current(context) == 0 && pe_cuda.alloc(&address, BYTES) == 0,
                "no device memory");
     buffer = (long *)(uintptr_t)address;
-    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, &space) == 0,
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, -1, 0, &space) == 0,
                "no space of device memory");
     for (int i = 0; i < 10; i++)
         values[i] = 100L * pe_me + i;
@@ -165,64 +161,42 @@ static void check_gpu(void)
     pe_cuda.release(0);
 }
 
-static void refused(const shmemx_buffer_attr_t *attr, const char *what)
+static void refused(void *addr, size_t nbytes, int flags, int fd, const char *what)
 {
     shmem_space_t space = SHMEM_SPACE_DEFAULT;
 
-    PE_CHECK(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, attr, &space) != 0, "a space of %s",
-             what);
+    PE_CHECK(shmemx_buffer_register(SHMEM_TEAM_WORLD, addr, nbytes, flags, fd, 0, &space) != 0,
+             "a space of %s", what);
     PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: the handle is no invalid one", what);
 }
 
 static void check_refused(void)
 {
-    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
     static long global[64];
     char *map = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
     shmem_space_t space;
 
-    attr.addr = map;
-    refused(&attr, "no bytes");
-    attr.nbytes = PAGE;
-    attr.addr = NULL;
-    refused(&attr, "a null pointer");
-    attr.addr = map + 4;
-    refused(&attr, "an odd address");
-    attr.addr = map + 8;
-    attr.flags = SHMEMX_ADOPT_HEAP;
-    refused(&attr, "an address for no heap");
-    attr.flags = 0;
-    attr.addr = global;
-    attr.nbytes = sizeof(global);
-    refused(&attr, "globals");
-    attr.addr = heap;
-    refused(&attr, "the heap");
+    refused(map, 0, 0, -1, "no bytes");
+    refused(NULL, PAGE, 0, -1, "a null pointer");
+    refused(map + 4, PAGE, 0, -1, "an odd address");
+    refused(map + 8, PAGE, SHMEMX_ADOPT_HEAP, -1, "an address for no heap");
+    refused(global, sizeof(global), 0, -1, "globals");
+    refused(heap, PAGE, 0, -1, "the heap");
     munmap(map + 2 * PAGE, PAGE);
-    attr.addr = map;
-    attr.nbytes = 4 * PAGE;
-    refused(&attr, "memory with a hole");
+    refused(map, 4 * PAGE, 0, -1, "memory with a hole");
     mprotect(map + PAGE, PAGE, PROT_READ);
-    attr.nbytes = 2 * PAGE;
-    refused(&attr, "memory that cannot be written");
-    attr.nbytes = PAGE;
-    attr.fd = 99;
-    refused(&attr, "a descriptor that is not open");
-    attr.fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
-    refused(&attr, "a descriptor of something else");
-    close(attr.fd);
-    attr.fd = -1;
+    refused(map, 2 * PAGE, 0, -1, "memory that cannot be written");
+    refused(map, PAGE, 0, 99, "a descriptor that is not open");
+    refused(map, PAGE, 0, zero, "a descriptor of something else");
+    close(zero);
     if (pe_n > 1) {
-        attr.nbytes = pe_me == 0 ? PAGE : PAGE / 2;
-        refused(&attr, "sizes that differ");
-        attr.nbytes = PAGE;
-        attr.addr = pe_me == pe_n - 1 ? NULL : map;
-        refused(&attr, "a null pointer on the last PE");
-        attr.addr = map;
+        refused(map, pe_me == 0 ? PAGE : PAGE / 2, 0, -1, "sizes that differ");
+        refused(pe_me == pe_n - 1 ? NULL : map, PAGE, 0, -1, "a null pointer on the last PE");
     }
-    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, map, PAGE, 0, &space) == 0, "refused");
-    attr.addr = map + 2048;
-    attr.nbytes = 64;
-    refused(&attr, "a piece of a live space");
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, map, PAGE, 0, -1, 0, &space) == 0,
+               "refused");
+    refused(map + 2048, 64, 0, -1, "a piece of a live space");
     munmap(map, PAGE);
     PE_CHECK(shmem_space_destroy(space) != 0, "nobody missed the buffer");
     PE_CHECK(shmem_get_space(map, &space) != 0, "its space is still there");
@@ -239,20 +213,18 @@ static void check_leaks(void)
 
     for (int i = 0; i < 60; i++) {
         int fd = memfd_create("adopted", MFD_CLOEXEC);
-        shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
+        long *map;
 
-        PE_CHECK_EQ(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, &space), 0);
+        PE_CHECK_EQ(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, -1, 0, &space), 0);
         shmem_long_p((long *)buffer, i, pe_right());
         destroy(space);
-        attr.nbytes = PAGE;
-        attr.fd = fd;
         PE_REQUIRE(ftruncate(fd, PAGE) == 0, "no memfd");
-        attr.addr = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        PE_CHECK_EQ(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space), 0);
+        map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        PE_CHECK_EQ(shmemx_buffer_register(SHMEM_TEAM_WORLD, map, PAGE, 0, fd, 0, &space), 0);
         close(fd);
-        shmem_long_p(attr.addr, i, pe_right());
+        shmem_long_p(map, i, pe_right());
         destroy(space);
-        munmap(attr.addr, PAGE);
+        munmap(map, PAGE);
         if (i == 9) before = pe_holdings();
     }
     after = pe_holdings();

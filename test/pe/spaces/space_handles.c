@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GPU memory of the program that was made by handles (cuMemCreate, cuMemMap) as a space: from any
- * byte on, as a heap, in two ranges. It has no IPC handle, so its owner copies for the others.
+ * byte on, and as a heap. It has no IPC handle, so its owner copies for the others.
  */
 #include "pe_handles.h"
 #include "pe_kinds.h"
@@ -52,8 +52,8 @@ static void check_block(bool shareable)
     char *buffer = (char *)(uintptr_t)address + at;
     shmem_space_t space;
 
-    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, N * sizeof(long) + 8, 0, &space) ==
-                   0,
+    PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, N * sizeof(long) + 8, 0, -1, 0,
+                                      &space) == 0,
                "no space");
     check_path(space);
     check_use((long *)(void *)(buffer + 8), 1000000);
@@ -68,7 +68,7 @@ static void check_heap(void)
     long *first, *second;
 
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, (void *)(uintptr_t)address, PE_HANDLES_UNIT,
-                                      SHMEMX_ADOPT_HEAP, &space) == 0,
+                                      SHMEMX_ADOPT_HEAP, -1, 0, &space) == 0,
                "no heap");
     first = shmem_space_malloc(space, N * sizeof(long));
     second = shmem_space_calloc(space, N, sizeof(long));
@@ -80,35 +80,14 @@ static void check_heap(void)
     pe_handles_free(address, PE_HANDLES_UNIT);
 }
 
-static void check_ranges(void)
-{
-    shmemx_buffer_attr_t attr = SHMEMX_BUFFER_ATTR_INITIALIZER;
-    shmemx_buffer_range_t ranges[2] = {{0}};
-    shmem_space_t space;
-
-    for (int i = 0; i < 2; i++) {
-        ranges[i].addr = (void *)(uintptr_t)pe_handles_alloc(PE_HANDLES_UNIT, true);
-        ranges[i].nbytes = PE_HANDLES_UNIT;
-    }
-    attr.ranges = ranges;
-    attr.n_ranges = 2;
-    PE_REQUIRE(shmemx_buffer_register_attr(SHMEM_TEAM_WORLD, &attr, &space) == 0, "no ranges");
-    check_path(space);
-    check_use(ranges[0].addr, 2000000);
-    check_use((long *)ranges[1].addr + PE_HANDLES_UNIT / sizeof(long) - N, 3000000);
-    PE_CHECK_EQ(shmem_space_destroy(space), 0);
-    for (int i = 0; i < 2; i++)
-        pe_handles_free((unsigned long long)(uintptr_t)ranges[i].addr, PE_HANDLES_UNIT);
-}
-
-/* Two pieces of memory behind each other are two ranges. */
+/* A space lies in one allocation. */
 static void check_refused(void)
 {
     unsigned long long address = pe_handles_alloc(PE_HANDLES_UNIT, true);
     shmem_space_t space;
 
     PE_CHECK(shmemx_buffer_register(SHMEM_TEAM_WORLD, (void *)(uintptr_t)address,
-                                    PE_HANDLES_UNIT + 64, 0, &space) != 0,
+                                    PE_HANDLES_UNIT + 64, 0, -1, 0, &space) != 0,
              "a space longer than its memory");
     pe_handles_free(address, PE_HANDLES_UNIT);
 }
@@ -141,7 +120,6 @@ int main(void)
     check_block(true);
     check_block(false);
     check_heap();
-    check_ranges();
     check_refused();
     check_leaks();
     pe_cuda.set_current(NULL);

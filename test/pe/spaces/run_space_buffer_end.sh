@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Mistakes with spaces of several ranges (space_ranges.c): the line names the PE and the range; what
-# reaches past the end of a range ends the job, as what reaches past the end of a space does.
+# Mistakes with memory of the program that is a space (space_buffer_end.c): a wrong argument returns
+# nonzero on all members, with a line that names routine and argument; what reaches past the end of
+# the space ends the job.
 #
-# usage: run_space_ranges.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+# usage: run_space_buffer_end.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
 . "$(dirname "$0")/../job.sh"
 
-fn=shmemx_buffer_register_attr
+fn=shmemx_buffer_register
 
 # A mistake that is survived: told MISTAKE PE TEXT
 told()
@@ -28,7 +29,7 @@ ends()
     fi
 }
 
-# What begins in the first range and ends in the second, which lies behind it in memory and in the
+# What begins in the first space and ends in the second, which lies behind it in memory and in the
 # file, is refused, with and without SHMEM_CHECK=1: past OPERATION PE ROUTINE ARGUMENT BYTES BEYOND
 past()
 {
@@ -40,12 +41,15 @@ past()
 }
 
 for pe in 0 "$last"; do
-    told size $pe "$fn: attr->ranges\[1\].nbytes is 16000 on PE 0 and 15992 on PE $last: sizes"
-    told number $pe "$fn: attr->n_ranges is 3 on PE 0 and 2 on PE $last: all pass as many"
+    told size $pe "$fn: nbytes is 16000 on PE 0 and 15992 on PE $last: all members pass the same"
+    told flags $pe "$fn: flags is 0 on PE 0 and 1 on PE $last: all members pass the same"
 done
-told overlap "$last" "$fn: attr->ranges\[2\], 320000 bytes at 0x[0-9a-f]+, overlaps \[1\], 16000"
-told taken "$last" "buffer 0x[0-9a-f]+ of 320000 bytes cannot become a space: it overlaps space 2"
-told taken 0 "$fn: attr->ranges\[2\], 320000 bytes, is refused"
+told nothing "$last" "$fn: nbytes is 0: bytes a PE, at least 1"
+told "unknown flags" "$last" "$fn: flags 0x6 are unknown: 0 and SHMEMX_ADOPT_HEAP \(1\) are what"
+told "negative fd" "$last" "$fn: fd is -2: a descriptor, or -1 for none"
+told fd "$last" "$fn: fd is not the same on PE 0 and PE $last: here it is a descriptor"
+told taken "$last" "buffer 0x[0-9a-f]+ of 16000 bytes cannot become a space: it overlaps space 2"
+told team "$last" "$fn: team is SHMEM_TEAM_INVALID: pass a team that this PE is a member of"
 told persist "$last" "shmemx_space_persist: 100 bytes of space [0-9]+ .*cannot be made durable"
 for check in 0 1; do
     export SHMEM_CHECK=$check
