@@ -23,95 +23,72 @@
 #define STP_KERNEL_NAME(op, suffix) STP_KERNEL_JOIN(op, _, suffix)
 #define STP_KERNEL_NAME_TWO(op, suffix) STP_KERNEL_JOIN(op, _two_, suffix)
 
-#define TYPE int8_t
-#define CALC unsigned
-#define SUFFIX i8
+/* What the types that follow have; see reduce_type.tmpl.h. */
 #define HAS_ORDER 1
 #define HAS_BITS 1
+#define CALC unsigned
+
+#define TYPE int8_t
+#define SUFFIX i8
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE uint8_t
-#define CALC unsigned
 #define SUFFIX u8
-#define HAS_ORDER 1
-#define HAS_BITS 1
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE int16_t
-#define CALC unsigned
 #define SUFFIX i16
-#define HAS_ORDER 1
-#define HAS_BITS 1
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE uint16_t
-#define CALC unsigned
 #define SUFFIX u16
-#define HAS_ORDER 1
-#define HAS_BITS 1
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE int32_t
-#define CALC uint32_t
 #define SUFFIX i32
-#define HAS_ORDER 1
-#define HAS_BITS 1
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE uint32_t
-#define CALC uint32_t
 #define SUFFIX u32
-#define HAS_ORDER 1
-#define HAS_BITS 1
 #include "base/reduce_type.tmpl.h"
 
-#define TYPE int64_t
+#undef CALC
 #define CALC uint64_t
+
+#define TYPE int64_t
 #define SUFFIX i64
-#define HAS_ORDER 1
-#define HAS_BITS 1
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE uint64_t
-#define CALC uint64_t
 #define SUFFIX u64
-#define HAS_ORDER 1
-#define HAS_BITS 1
 #include "base/reduce_type.tmpl.h"
 
-#define TYPE float
-#define CALC float
-#define SUFFIX f32
-#define HAS_ORDER 1
+#undef CALC
+#undef HAS_BITS
+#define CALC TYPE
 #define HAS_BITS 0
+
+#define TYPE float
+#define SUFFIX f32
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE double
-#define CALC double
 #define SUFFIX f64
-#define HAS_ORDER 1
-#define HAS_BITS 0
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE long double
-#define CALC long double
 #define SUFFIX fld
-#define HAS_ORDER 1
-#define HAS_BITS 0
 #include "base/reduce_type.tmpl.h"
 
-#define TYPE float _Complex
-#define CALC float _Complex
-#define SUFFIX c32
+#undef HAS_ORDER
 #define HAS_ORDER 0
-#define HAS_BITS 0
+
+#define TYPE float _Complex
+#define SUFFIX c32
 #include "base/reduce_type.tmpl.h"
 
 #define TYPE double _Complex
-#define CALC double _Complex
 #define SUFFIX c64
-#define HAS_ORDER 0
-#define HAS_BITS 0
 #include "base/reduce_type.tmpl.h"
 
 #define ARITH(type) [STP_SUM] = sum_##type, [STP_PROD] = prod_##type

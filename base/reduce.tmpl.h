@@ -6,7 +6,7 @@
  *   KERNEL          what its definition begins with
  *   OP              the operator's
  *   RESULT(x, y)    its result, of type TYPE
- * the last three undefined again at the end. STP_INDEPENDENT says that no iteration needs another's
+ * the last two undefined again at the end. STP_INDEPENDENT says that no iteration needs another's
  * result, which holds for equal arrays as well as for disjoint ones; restrict would not.
  */
 
@@ -35,6 +35,5 @@ KERNEL void NAME_TWO(OP)(void *to, void *also, const void *x, const void *y, siz
     }
 }
 
-#undef KERNEL
 #undef OP
 #undef RESULT

@@ -2,64 +2,56 @@
 /*
  * Reduction kernels of one element type: included by kernels.tmpl.h once a type with
  *   TYPE        the element type
- *   CALC        the type to compute sums and products in: unsigned for integers, so they wrap
  *   SUFFIX      what the names of its kernels end in
+ * both undefined again at the end, and, for several types one after the other,
+ *   CALC        the type to compute sums and products in: unsigned for integers, so they wrap
  *   HAS_ORDER   1 when the type has min and max
  *   HAS_BITS    1 when the type has and, or, xor
- * and undefined again at the end.
  */
 
 #define NAME(op) STP_KERNEL_NAME(op, SUFFIX)
 #define NAME_TWO(op) STP_KERNEL_NAME_TWO(op, SUFFIX)
-
 #define KERNEL STP_KERNEL
+
 #define OP sum
 #define RESULT(x, y) ((TYPE)((CALC)(x) + (CALC)(y)))
 #include "base/reduce.tmpl.h"
 
-/* Where gcc 12 may use multiply-adds it makes complex products of them, whatever -ffp-contract. */
 #if HAS_ORDER
-#define KERNEL STP_KERNEL
-#else
-#define KERNEL static
-#endif
-#define OP prod
-#define RESULT(x, y) ((TYPE)((CALC)(x) * (CALC)(y)))
-#include "base/reduce.tmpl.h"
-
-#if HAS_ORDER
-#define KERNEL STP_KERNEL
 #define OP max
 #define RESULT(x, y) ((y) > (x) ? (y) : (x))
 #include "base/reduce.tmpl.h"
 
-#define KERNEL STP_KERNEL
 #define OP min
 #define RESULT(x, y) ((y) < (x) ? (y) : (x))
 #include "base/reduce.tmpl.h"
 #endif
 
 #if HAS_BITS
-#define KERNEL STP_KERNEL
 #define OP and
 #define RESULT(x, y) ((TYPE)((x) & (y)))
 #include "base/reduce.tmpl.h"
 
-#define KERNEL STP_KERNEL
 #define OP or
 #define RESULT(x, y) ((TYPE)((x) | (y)))
 #include "base/reduce.tmpl.h"
 
-#define KERNEL STP_KERNEL
 #define OP xor
 #define RESULT(x, y) ((TYPE)((x) ^ (y)))
 #include "base/reduce.tmpl.h"
 #endif
 
+/* Where gcc 12 may use multiply-adds it makes complex products of them, whatever -ffp-contract. */
+#if !HAS_ORDER
+#undef KERNEL
+#define KERNEL static
+#endif
+#define OP prod
+#define RESULT(x, y) ((TYPE)((CALC)(x) * (CALC)(y)))
+#include "base/reduce.tmpl.h"
+
+#undef KERNEL
 #undef NAME
 #undef NAME_TWO
 #undef TYPE
-#undef CALC
 #undef SUFFIX
-#undef HAS_ORDER
-#undef HAS_BITS
