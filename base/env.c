@@ -404,17 +404,12 @@ bool stp_env_is_set(const struct stp_env_row *row)
 
 void stp_env_format_size(size_t bytes, char *buf, size_t len)
 {
-    static const char units[] = {'k', 'm', 'g', 't'};
+    static const char *const units[] = {"", "k", "m", "g", "t"};
     size_t unit = 0;
 
-    while (bytes != 0 && unit < sizeof(units) && bytes % 1024 == 0) {
+    for (; bytes != 0 && bytes % 1024 == 0 && unit + 1 < STP_COUNT(units); unit++)
         bytes /= 1024;
-        unit++;
-    }
-    if (unit == 0)
-        snprintf(buf, len, "%zu", bytes);
-    else
-        snprintf(buf, len, "%zu%c", bytes, units[unit - 1]);
+    snprintf(buf, len, "%zu%s", bytes, units[unit]);
 }
 
 static void format_growth(const struct stp_env_growth *growth, char *buf, size_t len)
