@@ -427,7 +427,6 @@ enum stp_dtype {
 /* clang-format on */
 
 size_t stp_dtype_size(enum stp_dtype dtype);
-const char *stp_dtype_name(enum stp_dtype dtype);
 
 /* Reduction operators of the standard. */
 enum stp_op { STP_AND, STP_OR, STP_XOR, STP_MAX, STP_MIN, STP_SUM, STP_PROD, STP_N_OPS };

@@ -9,35 +9,21 @@
 
 #include <assert.h>
 
-static const struct {
-    const char *name;
-    size_t size;
-} dtypes[STP_N_DTYPES] = {
-    [STP_I8] = {"int8", sizeof(int8_t)},
-    [STP_U8] = {"uint8", sizeof(uint8_t)},
-    [STP_I16] = {"int16", sizeof(int16_t)},
-    [STP_U16] = {"uint16", sizeof(uint16_t)},
-    [STP_I32] = {"int32", sizeof(int32_t)},
-    [STP_U32] = {"uint32", sizeof(uint32_t)},
-    [STP_I64] = {"int64", sizeof(int64_t)},
-    [STP_U64] = {"uint64", sizeof(uint64_t)},
-    [STP_F32] = {"float", sizeof(float)},
-    [STP_F64] = {"double", sizeof(double)},
-    [STP_FLD] = {"longdouble", sizeof(long double)},
-    [STP_C32] = {"complexf", sizeof(float _Complex)},
-    [STP_C64] = {"complexd", sizeof(double _Complex)},
+static const size_t dtype_sizes[STP_N_DTYPES] = {
+    [STP_I8] = sizeof(int8_t),           [STP_U8] = sizeof(uint8_t),
+    [STP_I16] = sizeof(int16_t),         [STP_U16] = sizeof(uint16_t),
+    [STP_I32] = sizeof(int32_t),         [STP_U32] = sizeof(uint32_t),
+    [STP_I64] = sizeof(int64_t),         [STP_U64] = sizeof(uint64_t),
+    [STP_F32] = sizeof(float),           [STP_F64] = sizeof(double),
+    [STP_FLD] = sizeof(long double),     [STP_C32] = sizeof(float _Complex),
+    [STP_C64] = sizeof(double _Complex),
 };
 
 static const struct stp_kernels *kernels = &stp_kernels_base;
 
 size_t stp_dtype_size(enum stp_dtype dtype)
 {
-    return dtypes[dtype].size;
-}
-
-const char *stp_dtype_name(enum stp_dtype dtype)
-{
-    return dtypes[dtype].name;
+    return dtype_sizes[dtype];
 }
 
 bool stp_op_valid(enum stp_op op, enum stp_dtype dtype)
@@ -60,33 +46,25 @@ void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *to, void *also, 
 
 /* ---- levels of vector instructions ------------------------------------------------ */
 
+static const struct stp_kernels *const levels[] = {
+    [STP_ISA_BASE] = &stp_kernels_base,
 #ifdef __x86_64__
-static const struct stp_kernels *kernels_of(enum stp_isa isa)
-{
-    if (isa == STP_ISA_AVX512) return &stp_kernels_avx512;
-    return isa == STP_ISA_AVX2 ? &stp_kernels_avx2 : &stp_kernels_base;
-}
+    [STP_ISA_AVX2] = &stp_kernels_avx2,
+    [STP_ISA_AVX512] = &stp_kernels_avx512,
+#endif
+};
 
 enum stp_isa stp_isa_best(void)
 {
+#ifdef __x86_64__
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return STP_ISA_AVX512;
-    return __builtin_cpu_supports("avx2") ? STP_ISA_AVX2 : STP_ISA_BASE;
-}
-#else
-static const struct stp_kernels *kernels_of(enum stp_isa isa)
-{
-    (void)isa;
-    return &stp_kernels_base;
-}
-
-enum stp_isa stp_isa_best(void)
-{
+    if (__builtin_cpu_supports("avx2")) return STP_ISA_AVX2;
+#endif
     return STP_ISA_BASE;
 }
-#endif
 
 bool stp_isa_choose(enum stp_isa isa)
 {
@@ -94,6 +72,6 @@ bool stp_isa_choose(enum stp_isa isa)
 
     if (isa == STP_ISA_AUTO) isa = best;
     if (isa > best) return false;
-    kernels = kernels_of(isa);
+    kernels = levels[isa];
     return true;
 }

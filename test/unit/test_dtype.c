@@ -221,7 +221,7 @@ static void check_at(const char *got, enum stp_op op, enum stp_dtype dtype, size
 
     for (size_t i = first; i < first + nelems; i++) {
         if (memcmp(got + i * size, want + i * size, dtype == STP_FLD ? 10 : size) != 0)
-            ck_abort_msg("op %d on %s: element %zu is wrong", op, stp_dtype_name(dtype), i);
+            ck_abort_msg("op %d on type %d: element %zu is wrong", op, dtype, i);
     }
 }
 
@@ -295,7 +295,7 @@ TEST_LOOP(every_op_on_every_type, STP_ISA_AUTO, (int)stp_isa_best() + 1)
     for (int dtype = 0; dtype < STP_N_DTYPES; dtype++) {
         for (int op = 0; op < STP_N_OPS; op++) {
             ck_assert_msg(stp_op_valid(op, dtype) == expect_valid(op, dtype),
-                          "op %d on %s: wrong validity", op, stp_dtype_name(dtype));
+                          "op %d on type %d: wrong validity", op, dtype);
             if (!expect_valid(op, dtype)) continue;
             check_op(op, dtype, in);
             check_op(op, dtype, inout);
@@ -405,14 +405,10 @@ TEST(float_extremes)
     ck_assert(wide == one + also_tiny);
 }
 
-TEST(sizes_and_names)
+TEST(sizes)
 {
-    for (int dtype = 0; dtype < STP_N_DTYPES; dtype++) {
+    for (int dtype = 0; dtype < STP_N_DTYPES; dtype++)
         ck_assert_uint_eq(stp_dtype_size(dtype), facts[dtype].size);
-        ck_assert_ptr_nonnull(stp_dtype_name(dtype));
-        for (int other = 0; other < dtype; other++)
-            ck_assert_str_ne(stp_dtype_name(dtype), stp_dtype_name(other));
-    }
 }
 
 #define CHECK_TYPE(type, dtype)                                                                    \
